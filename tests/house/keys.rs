@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 /// Calls whose first argument is the key of a field.
-const CALLS: [&str; 11] = [
+const CALLS: [&str; 13] = [
     "Issue::error(",
     "Issue::warning(",
     "Issue::notice(",
@@ -16,6 +16,8 @@ const CALLS: [&str; 11] = [
     ".or_near(",
     "error_near(",
     "self.error(",
+    ".refuse(",
+    ".doubt(",
     "reader.set(",
     " field(",
 ];

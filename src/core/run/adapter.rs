@@ -9,11 +9,10 @@ use crate::model::{Architecture, LayerKind, Linear, Target, linears};
 one_of! {
     /// Ways to fine-tune a model beside its frozen weights.
     AdapterMethod {
-        /// Low-rank adapters.
         Lora = "lora" "LoRA",
-        /// The same with a magnitude a row.
+        /// LoRA with a magnitude a row.
         Dora = "dora" "DoRA",
-        /// Low-rank adapters beside a quantised base.
+        /// LoRA beside a quantised base.
         Qlora = "qlora" "QLoRA",
     }
 }
@@ -53,9 +52,7 @@ one_of! {
 one_of! {
     /// An end of the model that is trained whole, as a copy (PEFT's `modules_to_save`).
     Saved {
-        /// The input embedding.
         Embedding = "embed_tokens" "embedding",
-        /// The head.
         Head = "lm_head" "head",
     }
 }
@@ -116,11 +113,9 @@ fields! {
 /// Rank where none is said. Source: PEFT `LoraConfig.r`, LLaMA-Factory `lora_rank`, torchtune.
 const RANK: u64 = 8;
 
-/// Adapters understood.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adapter {
     pub method: AdapterMethod,
-    /// Rank r.
     pub rank: u64,
     /// The linears with an adapter.
     pub targets: Vec<Target>,

@@ -45,7 +45,6 @@ one_of! {
 }
 
 one_of! {
-    /// The pipeline schedule.
     Schedule {
         /// One micro-batch at a time.
         Naive = "naive" "Naive",
@@ -61,7 +60,6 @@ one_of! {
         LoopedBfs = "looped-bfs" "Looped breadth-first",
         /// Asynchronous, with weight stashing.
         Pipedream = "pipedream" "PipeDream",
-        /// Two weight versions.
         Pipedream2bw = "pipedream-2bw" "PipeDream-2BW",
         /// Two pipelines in opposite directions.
         Chimera = "chimera" "Chimera",
@@ -73,7 +71,6 @@ one_of! {
         ZbH2 = "zb-h2" "ZB-H2",
         /// Zero bubble by heuristic under a memory limit.
         ZbAuto = "zb-auto" "ZB automatic",
-        /// Interleaved with split backward.
         InterleavedZb = "interleaved-zb1p" "Interleaved zero bubble",
         /// Zero bubble on a V of two chunks.
         ZbV = "zb-v" "ZB-V",
@@ -97,7 +94,6 @@ one_of! {
         TeraPipe = "terapipe" "TeraPipe",
         /// The best order for the durations under a memory limit.
         Optimal = "optimal" "Optimal",
-        /// An order you give.
         Custom = "custom" "Custom order",
     }
 }
@@ -145,7 +141,6 @@ one_of! {
     CrossEntropy {
         /// Unfused, vocabulary-parallel.
         Megatron = "megatron" "Megatron, unfused",
-        /// Megatron's fused kernel.
         MegatronFused = "megatron-fused" "Megatron, fused",
         /// Transformer Engine's, in place.
         TeFused = "te-fused" "Transformer Engine, fused",
@@ -165,7 +160,6 @@ one_of! {
         Eager = "eager" "eager, scores in memory",
         /// FlashAttention-1, or its Triton form.
         Flash1 = "flash-1" "FlashAttention-1",
-        /// FlashAttention-2.
         Flash2 = "flash-2" "FlashAttention-2",
         /// FlashAttention-3: Hopper only.
         Flash3 = "flash-3" "FlashAttention-3",
@@ -191,9 +185,7 @@ one_of! {
 one_of! {
     /// Destination of an offload.
     OffloadTo {
-        /// Memory of the host.
         Cpu = "cpu" "host memory",
-        /// Disks of the host.
         Nvme = "nvme" "NVMe",
     }
 }
@@ -202,7 +194,6 @@ one_of! {
     /// Activations that leave the GPU: all of them, to the host or to disks, or the inputs of modules, to the host.
     /// Source: Megatron-LM `--offload-modules`.
     Leaving {
-        /// All, to memory of the host.
         Cpu = "cpu" "all, to host memory",
         /// All, to disks of the host.
         Nvme = "nvme" "all, to NVMe",
@@ -238,17 +229,13 @@ one_of! {
 }
 
 one_of! {
-    /// The memory method.
     Method {
         /// Per tensor and stage.
         Detailed = "detailed" "detailed",
         /// Fujii et al. 2024.
         Fujii = "fujii-4d" "Fujii 4D",
-        /// Pengfei He's blog.
         He = "he-blog" "Pengfei He's blog",
-        /// NVIDIA's uneven-pipeline note.
         Uneven = "uneven-pp" "NVIDIA uneven PP",
-        /// The Ultra-Scale Playbook.
         Playbook = "playbook" "playbook",
     }
 }
@@ -256,13 +243,11 @@ one_of! {
 one_of! {
     /// A module that recomputation can drop.
     Module {
-        /// The norms' outputs.
         Norm = "norm" "norms",
         /// The whole dense FFN.
         Mlp = "mlp" "MLP",
         /// The experts' activation function.
         MoeAct = "moe_act" "MoE activation",
-        /// MLA's up-projections.
         MlaUp = "mla_up" "MLA up-projections",
         /// Attention scores and softmax.
         CoreAttn = "core_attn" "core attention",
@@ -276,21 +261,16 @@ one_of! {
 one_of! {
     /// Part of a step that CUDA graphs launch. Source: Megatron-LM `--cuda-graph-impl`, `--cuda-graph-modules`.
     GraphPart {
-        /// Nothing.
         None = "none" "none",
         /// Every layer whole, which experts without padding refuse.
         Layer = "layer" "whole layers",
         /// All passes of a step.
         Iteration = "iteration" "whole iteration",
-        /// Attention.
         Attention = "attn" "attention",
-        /// Dense FFNs.
         Mlp = "mlp" "MLP",
-        /// The router.
         Router = "moe_router" "router",
         /// Counts and maps of the tokens of each expert.
         Preprocess = "moe_preprocess" "preprocessing of tokens",
-        /// Mamba layers.
         Mamba = "mamba" "Mamba",
         /// The whole routed block, padded.
         Moe = "moe" "MoE block",
@@ -328,7 +308,6 @@ impl Graphs {
     pub fn hold(self, part: GraphPart) -> bool {
         self.names(part) || self.names(GraphPart::Layer) || self.names(GraphPart::Iteration)
     }
-    /// Has any graph.
     pub fn any(self) -> bool {
         self != Self::NONE
     }
@@ -402,7 +381,6 @@ pub enum Selective {
 /// Tensors that are recomputed in the backward pass.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Recompute {
-    /// Nothing.
     None,
     /// Core attention (no effect with FlashAttention).
     Selective,

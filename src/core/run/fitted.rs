@@ -38,7 +38,6 @@ impl Constant {
 /// A constant with its prior: a log-normal distribution.
 #[derive(Clone, Copy, Debug)]
 pub struct Prior {
-    /// The constant.
     pub constant: Constant,
     /// Its name on the page.
     pub name: &'static str,
@@ -46,7 +45,6 @@ pub struct Prior {
     pub mean: f64,
     /// Standard deviation of its logarithm.
     pub width: f64,
-    /// Its value, fitted.
     pub fitted: Cited<f64>,
 }
 
@@ -87,7 +85,6 @@ impl Default for Fitted {
 }
 
 impl Fitted {
-    /// The value of `constant`.
     pub fn of(&self, constant: Constant) -> f64 {
         self.0[constant as usize]
     }

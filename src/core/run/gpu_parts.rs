@@ -15,7 +15,6 @@ impl Preset for GpuParts {
 }
 
 impl Based<GpuParts> {
-    /// The family of the preset that it is or is based on.
     pub fn family(&self) -> Option<presets::GpuFamily> {
         self.base.and_then(presets::gpu).map(|preset| preset.family)
     }

@@ -17,7 +17,6 @@ pub struct Kinds {
     pub of: Vec<usize>,
     /// A stage of each kind.
     pub sample: Vec<usize>,
-    /// Keys of the kinds.
     pub keys: Vec<Alike>,
 }
 

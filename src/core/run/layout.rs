@@ -3,6 +3,7 @@
 use super::choices::Schedule;
 use super::{Run, ScheduleOptions};
 use crate::cluster::{Mesh, RankOrder};
+use crate::sort::sort;
 
 /// Parallel sizes and what follows from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,15 +11,10 @@ pub struct Layout {
     pub gpus: u64,
     /// GPUs on one scale-up link.
     pub per_node: u64,
-    /// Tensor parallel t.
     pub tp: u64,
-    /// Pipeline parallel p.
     pub pp: u64,
-    /// Context parallel c.
     pub cp: u64,
-    /// Expert parallel.
     pub ep: u64,
-    /// Expert tensor parallel.
     pub etp: u64,
     /// Data parallel d = gpus / (t p c).
     pub dp: u64,
@@ -114,9 +110,45 @@ pub fn even_split(layers: u64, stages: u64) -> Vec<u64> {
     (0..stages).map(|stage| each + u64::from((first..first + extra).contains(&stage))).collect()
 }
 
+/// Divisors up to this, and what they leave, are all that [`divisors`] finds.
+const MAX_DIVISOR: u64 = 4096;
+
+/// The divisors of `number`, ascending; of one above the square of [`MAX_DIVISOR`] some in the middle are left out.
+pub(crate) fn divisors(number: u64) -> impl Iterator<Item = u64> {
+    let mut small = vec![1];
+    let (mut rest, mut prime) = (number.max(1), 2);
+    while rest > 1 && prime <= MAX_DIVISOR {
+        let (known, mut power) = (small.len(), 1);
+        while rest.is_multiple_of(prime) {
+            (rest, power) = (rest / prime, power * prime);
+            for at in 0..known {
+                small.push(small[at] * power);
+            }
+        }
+        // A number without a factor up to its root is prime.
+        let next = prime + 1;
+        prime = if prime * prime > rest { rest.max(next) } else { next };
+    }
+    small.retain(|size| number > 0 && *size <= MAX_DIVISOR);
+    let mut all: Vec<u64> = small.into_iter().flat_map(|size| [size, number / size]).collect();
+    sort(&mut all);
+    all.dedup();
+    all.into_iter()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn divisors_are_those_that_trying_all_finds() {
+        for number in (0..=200).chain([1024, 4097, 8192, 16_769_023, 720_720, 1 << 53]) {
+            let tried = (1..=MAX_DIVISOR.min(number)).filter(|size| number % size == 0);
+            let expected: BTreeSet<u64> = tried.flat_map(|size| [size, number / size]).collect();
+            assert!(divisors(number).eq(expected), "{number}");
+        }
+    }
 
     #[test]
     fn what_is_derived_is_what_a_run_that_makes_sense_has() {

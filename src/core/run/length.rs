@@ -73,9 +73,7 @@ impl Held for Failures {
 /// A phase of longer or shorter sequences at the end of a run, with as many tokens a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContextPhase {
-    /// Tokens of a sequence.
     pub seq_len: u64,
-    /// Tokens of the phase.
     pub tokens: f64,
     /// Context-parallel ranks, where they are others than before.
     pub cp: Option<u64>,

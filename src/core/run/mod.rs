@@ -37,6 +37,7 @@ pub use choices::{
 };
 pub use fitted::{CONSTANTS, Constant, Fitted, PRIORS, Prior};
 pub use kinds::{Alike, Kinds};
+pub(crate) use layout::divisors;
 pub use layout::{Layout, Zero, even_split};
 pub use length::{ContextPhase, ContextPhases, FailureClass, Failures, Operation, RunLength};
 pub use offload::{Activations, Offload, OffloadParts};

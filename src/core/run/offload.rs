@@ -29,7 +29,6 @@ fields! {
 /// Activations that leave the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activations {
-    /// Their destination.
     pub to: OffloadTo,
     /// Modules whose inputs they are; none: all activations.
     modules: u16,
@@ -52,18 +51,14 @@ impl Activations {
     }
 }
 
-/// Offloading understood.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offload {
-    /// States of the optimizer.
     pub optimizer: Option<OffloadTo>,
     pub gradients: Option<OffloadTo>,
     pub parameters: Option<OffloadTo>,
-    /// Kept activations.
     pub activations: Option<Activations>,
     /// Layers of a rank whose activations all leave; none: all but the last two.
     pub layers: Option<u64>,
-    /// Implementation.
     pub framework: OffloadFramework,
     /// Share of the states that leave.
     pub fraction: f64,

@@ -24,7 +24,6 @@ one_of! {
 }
 
 one_of! {
-    /// Models that share GPUs.
     Placement {
         /// All of them.
         Colocated = "colocated" "all on the same GPUs",
@@ -105,12 +104,9 @@ fields! {
     }
 }
 
-/// Phases understood.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phases {
-    /// Framework of the layout.
     pub framework: PhasesBy,
-    /// Models that share GPUs.
     pub placement: Placement,
     /// Reservation of the rollout engine on a GPU.
     pub rollout: Bytes,
@@ -123,7 +119,6 @@ pub struct Phases {
     /// True if there is a reference.
     pub reference: bool,
     pub critic: Option<SecondModel>,
-    /// The reward model.
     pub reward: Option<SecondModel>,
 }
 

@@ -80,7 +80,6 @@ impl Based<PrecisionParts> {
         missing.done(bytes)
     }
 
-    /// The policy, if one is named.
     fn named(&self) -> Option<&'static Policy> {
         POLICIES.iter().find(|policy| Some(policy.choice.id) == self.base)
     }
@@ -143,7 +142,6 @@ impl Precision {
         self.recipe.map_or(0.0, |recipe| recipe.weights(gpu))
     }
 
-    /// Gradients and their accumulation.
     pub fn gradients(self) -> f64 {
         self.grads + self.grad_accumulation
     }
@@ -187,10 +185,8 @@ impl Precision {
 /// A named policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
-    /// Id and name.
     pub choice: Choice,
     pub bytes: Precision,
-    /// Its publication.
     pub source: &'static Source,
 }
 

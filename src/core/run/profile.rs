@@ -12,7 +12,6 @@ use crate::statics::named;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Number of multipliers.
 pub const MULTIPLIERS: usize = 7;
 /// One number for each multiplier, in the order of [`Multiplier::ALL`].
 pub type Vector = [f64; MULTIPLIERS];
@@ -28,7 +27,6 @@ named! {
     /// The kind of work that a multiplier stretches.
     #[derive(Serialize, Deserialize)]
     pub enum Multiplier: name {
-        /// Matrix products and attention.
         Gemm = "GEMM and attention",
         /// Kernels bound by memory: norms, activation functions, the loss, the optimizer.
         Elementwise = "elementwise kernels",
@@ -38,7 +36,6 @@ named! {
         Network = "network",
         /// Launches and what the host adds a layer.
         Host = "host",
-        /// The data loader.
         Loader = "data loader",
         /// Everything: clocks, power caps, the framework.
         All = "everything",
@@ -116,7 +113,6 @@ pub(crate) fn quadratic(matrix: &Matrix, vector: &Vector) -> f64 {
 }
 
 impl Profile {
-    /// The multipliers.
     pub fn factors(&self) -> Factors {
         Factors(numbers(self.means.as_ref(), 1.0))
     }

@@ -20,14 +20,11 @@ use crate::model::{Architecture, AttentionCount, model_flops_per_token, weight_g
 pub struct Scenario {
     /// The Run as typed; the settings that need no resolving are read here.
     pub run: Run,
-    /// The model.
     pub model: Architecture,
     pub gpu: Gpu,
-    /// Parallel sizes.
     pub layout: Layout,
     /// ZeRO stage and its groups.
     pub zero: Zero,
-    /// Bytes a parameter.
     pub precision: Precision,
     /// Decisions of the training software.
     pub software: Software,
@@ -35,13 +32,11 @@ pub struct Scenario {
     pub adapter: Option<Adapter>,
     /// Tensors that leave the GPU for its host.
     pub offload: Option<Offload>,
-    /// Phases of reinforcement learning.
     pub phases: Option<Phases>,
     /// Factors of each kind of work over the shipped constants; `gpu` and `software` hold their part of it.
     pub factors: Factors,
     /// Constants of routed layers: those of the code, unless a fit tries others.
     pub fitted: Fitted,
-    /// Model chunks a rank.
     pub chunks: u64,
     /// Layers of each global stage.
     pub stage_layers: Vec<u64>,
@@ -307,56 +302,6 @@ mod tests {
             run.tp = 1;
         });
         assert_eq!(layers.field, "pp");
-    }
-
-    #[test]
-    fn an_attention_kernel_that_cannot_run_is_refused_with_one_that_can() {
-        use crate::run::{AttentionKernel, Based};
-        let kernel = |gpu, kernel, flash_attention| {
-            let run = &mut Run::default();
-            run.gpu = Based::preset(gpu);
-            run.stack.parts.attention = Some(kernel);
-            run.flash_attention = flash_attention;
-            let issue = Scenario::new(run).unwrap_err().remove(0);
-            let set = issue.fix.unwrap().set;
-            let set: Vec<_> = set.iter().map(|(k, v)| (*k, v.clone())).collect();
-            assert!(Scenario::new(&run.with_texts(&set).unwrap()).is_ok());
-            (issue.field, set)
-        };
-        let flash_2 = vec![("stack.attention", "flash-2".to_owned())];
-        for wrong in [AttentionKernel::Flash3, AttentionKernel::Fp8] {
-            let issue = kernel("a100-sxm-80gb", wrong, None);
-            assert_eq!(issue, ("stack.attention".into(), flash_2.clone()));
-        }
-        let off = vec![("flash_attention", "true".to_owned())];
-        let issue = kernel("h100-sxm-80gb", AttentionKernel::Cudnn, Some(false));
-        assert_eq!(issue, ("stack.attention".into(), off));
-    }
-
-    /// Transformer Engine's fused experts are written for Blackwell.
-    #[test]
-    fn fused_experts_are_refused_where_no_kernel_fuses_them() {
-        use crate::run::Based;
-        let run = |stack, gpu, fused| {
-            let mut run = Run {
-                model: Based::preset("qwen-3-30b-a3b"),
-                stack: Based::preset(stack),
-                gpu: Based::preset(gpu),
-                ..Run::default()
-            };
-            run.stack.parts.moe_fused = fused;
-            run
-        };
-        let refused = run("megatron-2025", "h100-sxm-80gb", Some(true));
-        let issue = Scenario::new(&refused).unwrap_err().remove(0);
-        assert_eq!(issue.field, "stack.moe_fused");
-        for (stack, gpu, fused) in [
-            ("megatron-2025", "h100-sxm-80gb", Some(false)),
-            ("megatron-2026", "h100-sxm-80gb", None),
-            ("megatron-2025", "b200-sxm", Some(true)),
-        ] {
-            assert!(Scenario::new(&run(stack, gpu, fused)).is_ok(), "{stack} {gpu}");
-        }
     }
 
     #[test]

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Asked {
-    /// Seconds of a step.
     StepS,
     /// The peak of memory.
     PeakGib,
@@ -18,15 +17,12 @@ pub enum Asked {
 /// A line of a file of predictions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Predicted {
-    /// The question.
     pub id: String,
-    /// Seconds of a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_s: Option<f64>,
     /// The fast end of its range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low_s: Option<f64>,
-    /// The slow end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_s: Option<f64>,
     /// The peak of memory, GiB.
@@ -60,12 +56,10 @@ impl Predicted {
 pub struct About {
     /// Version of the format.
     pub scoreboard: u32,
-    /// Name of the tool.
     pub name: String,
     /// Its kind: a simulator, a formula.
     #[serde(default)]
     pub kind: String,
-    /// Its page.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub url: String,
     /// Release or commit that predicted.

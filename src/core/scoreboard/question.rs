@@ -14,18 +14,17 @@ pub const VERSION: u32 = 1;
 
 named! {
     /// A column of the table: what of a run is predicted, and of which runs.
-    #[derive(Serialize)]
+    #[derive(Default, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Column: name {
         /// Steps of dense models in 16 bits and more.
+        #[default]
         Dense = "Dense bf16",
         /// Steps of dense models in fp8 and fp4.
         Low = "fp8",
         /// Steps of models with routed experts.
         Experts = "Experts",
-        /// Steps of fine-tuning.
         Tuned = "Fine-tuning",
-        /// Peaks of memory.
         Peaks = "Memory peaks",
     }
 }

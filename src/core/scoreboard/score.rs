@@ -22,14 +22,13 @@ pub struct Miss {
 /// A verdict, and what became of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judged {
-    /// Index of the question.
     pub question: usize,
     pub verdict: Verdict,
     /// It ran out of memory.
     pub ran_out: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ColumnScore {
     pub column: Column,
     /// Runs, without those that the tool was fitted to.
@@ -86,7 +85,6 @@ impl Outcomes {
 pub struct Score {
     /// Columns, in the order of [`Column::ALL`].
     pub columns: [ColumnScore; 5],
-    /// Verdicts.
     pub outcomes: Outcomes,
     /// Runs by verdict, and how many of them ran out.
     pub bands: [BandCount; 3],
@@ -104,16 +102,7 @@ impl Score {
             by_id.entry(&predicted.id).or_insert(predicted);
         }
         let nothing = Predicted::default();
-        let mut columns = Column::ALL.map(|column| ColumnScore {
-            column,
-            asked: 0,
-            covered: 0,
-            mean: None,
-            median: None,
-            ranged: 0,
-            inside: 0,
-            fitted: 0,
-        });
+        let mut columns = Column::ALL.map(|column| ColumnScore { column, ..ColumnScore::default() });
         let (mut outcomes, mut misses, mut verdicts) = (Outcomes::default(), Vec::new(), Vec::new());
         for (at, question) in questions.iter().enumerate() {
             let predicted = by_id.get(question.id.as_str()).copied().unwrap_or(&nothing);
@@ -164,7 +153,6 @@ impl Score {
         Self { columns, outcomes, bands: verdict_bands(&pairs), misses, verdicts }
     }
 
-    /// Score in `column`.
     pub fn column(&self, column: Column) -> &ColumnScore {
         &self.columns[column as usize]
     }

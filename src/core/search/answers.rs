@@ -25,7 +25,6 @@ pub enum Question {
 /// State of the answer to a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    /// The points of the sweep that answers it.
     Sweep(Question, Points),
     /// The run's own layout with the largest micro-batch that fits, if any does.
     MicroBatch(Box<Option<Run>>),

@@ -4,8 +4,7 @@
 use crate::field::Held;
 use crate::issue::Issue;
 use crate::run::registry::field;
-use crate::run::{Recompute, Run, Schedule, Value};
-use crate::sort::sort;
+use crate::run::{Recompute, Run, Schedule, Value, divisors};
 use crate::statics::named;
 use crate::t;
 
@@ -36,44 +35,23 @@ named! {
 }
 
 /// The values that are tried, by field.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axes {
-    /// Tensor parallel.
     pub tp: Vec<u64>,
-    /// Pipeline parallel.
     pub pp: Vec<u64>,
-    /// Context parallel.
     pub cp: Vec<u64>,
-    /// Expert parallel.
     pub ep: Vec<u64>,
     /// Expert tensor parallel; none: 1 and tp.
     pub etp: Option<Vec<u64>>,
-    /// ZeRO stages.
     pub zero: Vec<u64>,
     /// Sequences a micro-batch.
     pub micro_batch: Vec<u64>,
-    /// Megatron sequence parallelism.
     pub sequence_parallel: Vec<bool>,
-    /// Recomputation.
     pub recompute: Vec<Recompute>,
     pub schedules: Vec<Schedule>,
     /// Chunks a rank, of the schedules that take any; none: 2, and more where stages come out equal.
     pub virtual_stages: Option<Vec<u64>>,
-    /// Splits of the layers.
     pub splits: Vec<Split>,
-}
-
-/// The divisors of `whole` up to `most`, ascending.
-fn divisors(whole: u64, most: u64) -> Vec<u64> {
-    let small = (1..).take_while(|part| part * part <= whole);
-    let mut parts: Vec<u64> = small
-        .filter(|part| whole.is_multiple_of(*part))
-        .flat_map(|part| [part, whole / part])
-        .filter(|part| *part <= most)
-        .collect();
-    sort(&mut parts);
-    parts.dedup();
-    parts
 }
 
 impl Axes {
@@ -85,6 +63,7 @@ impl Axes {
         let (model, gpu) = (run.model.resolve()?, run.gpu.resolve()?);
         let per_node = run.gpus_per_node.unwrap_or(gpu.per_node);
         let experts = model.moe.map_or(1, |moe| moe.experts);
+        let divisors = |whole: u64, most: u64| divisors(whole).take_while(|part| *part <= most).collect();
         Ok(Self {
             tp: divisors(run.gpus, per_node),
             pp: divisors(run.gpus, model.layers.min(MAX_RANKS)),
@@ -218,17 +197,6 @@ pub struct Chunks {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn divisors_are_those_that_trying_all_finds() {
-        for whole in 1..=200u64 {
-            for most in [1, 7, 200] {
-                let expected = (1..=most.min(whole)).filter(|part| whole.is_multiple_of(*part));
-                assert_eq!(divisors(whole, most), expected.collect::<Vec<_>>());
-            }
-        }
-        assert_eq!(divisors(1 << 40, u64::MAX).len(), 41);
-    }
 
     #[test]
     fn the_default_space_divides_the_cluster_and_stays_in_the_node() {

@@ -46,7 +46,6 @@ impl<'a> Path<'a> {
         Self { kinds: &kinds.of, send: times.iter().map(|time| time.send).fold(0.0, f64::max), times, before }
     }
 
-    /// Seconds of a stage.
     fn stage(&self, stage: usize) -> &StageTime {
         &self.times[self.kinds[stage]]
     }
@@ -163,14 +162,12 @@ pub(crate) fn even_time(scenario: &Scenario, kinds: &Kinds, times: &[StageTime])
 pub(crate) enum Peak {
     /// No more than there is.
     Listed {
-        /// The memory.
         bytes: f64,
         /// The verdict "fits" is possible.
         may_fit: bool,
     },
     /// More than there is; the verdict "tight" is possible.
     Near,
-    /// Out of memory.
     Out,
 }
 
@@ -187,11 +184,8 @@ impl Peak {
 /// A layout with what it shares with others.
 pub struct Layout<'a> {
     pub scenario: &'a Scenario,
-    /// Its kinds of stages.
     pub kinds: &'a Kinds,
-    /// Its sorts of ranks.
     pub sorts: &'a Sorts,
-    /// Its schedule.
     pub profile: &'a Profile,
     /// Parameters of each sort of its ranks.
     pub owned: &'a [Owned],

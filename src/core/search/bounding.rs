@@ -58,7 +58,6 @@ pub(crate) struct Bounding {
     timed: Last,
     next: usize,
     next_timed: usize,
-    /// Layouts looked at.
     pub evaluated: u64,
     /// Layouts that memory does not rule out, in the order of the space.
     pub promises: Vec<Promise>,
@@ -72,7 +71,6 @@ impl Bounding {
         (self.next as f64 / space.blocks.len().max(1) as f64).min(1.0)
     }
 
-    /// The next block.
     pub(crate) fn next(&self) -> usize {
         self.next
     }

@@ -15,9 +15,7 @@ const WORK: u64 = 400_000;
 /// A model in its layout, and the tokens that it trains on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trained {
-    /// Its layout.
     pub run: Run,
-    /// Data-parallel ranks.
     pub dp: u64,
     /// Tokens within the days, in the mean.
     pub tokens: f64,

@@ -21,13 +21,11 @@ const PREVIEW: u64 = 100_000;
 /// Progress of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// It is over.
     pub done: bool,
     /// Share of the work that is done, about: 0 to 1.
     pub share: f64,
-    /// Layouts looked at.
     pub evaluated: u64,
-    /// Of these, the ones that memory does not rule out.
+    /// Layouts that memory does not rule out.
     pub feasible: u64,
     /// Of these, the ones whose full report was asked.
     pub reported: u64,
@@ -87,7 +85,7 @@ impl Allowance {
 }
 
 /// A search under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Search {
     space: Space,
@@ -111,21 +109,7 @@ pub struct Search {
 impl Search {
     /// A search for the `top` fastest layouts of `space`.
     pub fn new(space: Space, top: usize) -> Self {
-        Self {
-            space,
-            bounding: Bounding::default(),
-            ranking: Ranking::new(&[], top, false),
-            reported: Known::default(),
-            previews: 1.0,
-            unseen: 0,
-            queued: 0,
-            allowance: None,
-            able: false,
-            proposing: None,
-            first_bound: 0.0,
-            share: 0.0,
-            done: false,
-        }
+        Self { space, ranking: Ranking::new(&[], top, false), previews: 1.0, ..Self::default() }
     }
 
     /// Ranks only what is called "fits"; before the first step.
@@ -156,9 +140,7 @@ impl Search {
         if self.able {
             let space = &self.space;
             let able = |promise: &&Promise| {
-                let block = &space.blocks[promise.place.block()];
-                let member = space.members(block).get(promise.place.member());
-                member.is_some_and(|member| is_able(space, block, *member))
+                space.at(promise.place).is_some_and(|(block, member)| is_able(space, block, member))
             };
             self.ranking.add(&new.iter().filter(able).copied().collect::<Vec<_>>());
         } else {
@@ -235,7 +217,6 @@ impl Search {
         self.bounding.time(&self.space, place)
     }
 
-    /// The space of layouts.
     pub fn space(&self) -> &Space {
         &self.space
     }

@@ -28,7 +28,6 @@ pub struct Facts {
     pub ranks: Vec<RankFacts>,
     /// Messages from the first stage to each stage.
     pub hops: Vec<f64>,
-    /// Pieces of a micro-batch.
     pub pieces: f64,
 }
 

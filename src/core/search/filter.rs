@@ -11,21 +11,13 @@ named! {
     /// A field that layouts differ in.
     #[derive(Serialize, Deserialize)]
     pub enum Axis: name {
-        /// Tensor parallel.
         Tp = "TP",
-        /// Pipeline parallel.
         Pp = "PP",
-        /// Context parallel.
         Cp = "CP",
-        /// Expert parallel.
         Ep = "EP",
-        /// ZeRO stage.
         Zero = "ZeRO",
-        /// Sequences a micro-batch.
         MicroBatch = "micro-batch",
-        /// Schedule.
         Schedule = "schedule",
-        /// Recomputation.
         Recompute = "recomputation",
     }
 }
@@ -91,7 +83,6 @@ impl Axis {
 pub struct Filter {
     /// Tight ones are left out.
     pub fits: bool,
-    /// TP at most.
     pub max_tp: Option<u64>,
     chosen: Vec<(Axis, u64)>,
 }

@@ -133,7 +133,6 @@ impl Front {
         self.best.insert(before, found);
     }
 
-    /// Layouts on the front.
     #[allow(clippy::cast_possible_truncation)] // seven digits are enough for a picture
     pub fn layouts(&self) -> Layouts {
         let others = self.cells.iter().flatten();

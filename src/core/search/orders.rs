@@ -30,7 +30,6 @@ pub struct Sort {
 /// The sorts of the ranks of a schedule over the stages of a block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sorts {
-    /// Each of them.
     pub list: Vec<Sort>,
     /// Index of each rank's order.
     of: Vec<usize>,
@@ -56,7 +55,6 @@ impl Sorts {
 /// A schedule over the stages of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// Its order.
     pub facts: Rc<Facts>,
     /// Most activations alive at once on a rank of each sort, in micro-batches of each stage, where no other instant
     /// exceeds it.
@@ -86,7 +84,6 @@ struct Ordered {
 /// Blocks whose pipelines have the same stages and micro-batches.
 #[derive(Clone, Debug, Default)]
 pub struct Family {
-    /// Their kinds of stages.
     pub kinds: Kinds,
     pp: u64,
     microbatches: u64,

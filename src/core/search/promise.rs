@@ -16,7 +16,6 @@ impl Place {
         let small = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
         Self { block: small(block), member: small(member) }
     }
-    /// Index of the block.
     pub fn block(self) -> usize {
         self.block as usize
     }
@@ -37,7 +36,6 @@ pub struct Promise {
     pub peak: f64,
     /// The verdict "fits" is possible.
     pub may_fit: bool,
-    /// The layout.
     pub place: Place,
 }
 

@@ -38,11 +38,9 @@ pub(crate) fn cost(run: &Run) -> u64 {
 /// Figures of a layout's report that a search compares and shows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Data-parallel size.
     pub dp: u64,
     /// Micro-batches a step and rank.
     pub microbatches: u64,
-    /// The whole step.
     pub time_s: Seconds,
     /// The fast end of its range.
     pub low_s: Seconds,
@@ -63,7 +61,6 @@ pub struct Figures {
     pub tokens_per_s_per_gpu: f64,
     /// Idle share of the ranks' time.
     pub bubble_fraction: f64,
-    /// Memory of the fullest rank.
     pub peak: Peak,
 }
 
@@ -92,10 +89,8 @@ impl From<&Report> for Figures {
 /// A layout with its figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    /// The layout.
     pub run: Run,
     pub figures: Figures,
-    /// Its place in its space.
     pub place: Place,
 }
 
@@ -134,11 +129,10 @@ impl Known {
     pub fn ask(&mut self, space: &Space, place: Place) -> (&Outcome, u64) {
         let mut work = 1;
         let outcome = self.0.entry(place).or_insert_with(|| {
-            let block = space.blocks[place.block()];
-            let Some(member) = space.members(&block).get(place.member()).copied() else {
+            let Some((block, member)) = space.at(place) else {
                 return Outcome::None;
             };
-            let run = space.run(&block, member);
+            let run = space.run(block, member);
             work = cost(&run);
             let Ok(report) = report(&run) else {
                 return Outcome::None;
@@ -170,7 +164,7 @@ pub fn is_listed(memory: &Memory) -> bool {
 }
 
 /// The fastest of some layouts, as far as they are known.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ranking {
     top: usize,
     sure: bool,
@@ -189,9 +183,7 @@ pub(crate) struct Ranking {
 impl Ranking {
     /// The `top` fastest of `promises`; with `sure` only of what is called "fits".
     pub fn new(promises: &[Promise], top: usize, sure: bool) -> Self {
-        let queue = BinaryHeap::new();
-        let mut ranking =
-            Self { top: top.max(1), sure, queue, best: Vec::new(), reported: 0, ran_out: 0, tight: false, void: 0 };
+        let mut ranking = Self { top: top.max(1), sure, ..Self::default() };
         ranking.add(promises);
         ranking
     }

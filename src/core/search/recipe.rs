@@ -28,10 +28,8 @@ pub struct Step {
     pub title: &'static str,
     /// Its effect, with this run's numbers.
     pub text: Message,
-    /// The layout that it left.
     #[serde(skip)]
     pub run: Run,
-    /// Its step time.
     pub time_s: f64,
 }
 

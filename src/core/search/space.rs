@@ -4,6 +4,7 @@
 //! selective recomputation of what is not kept, any schedule of one stage.
 
 use super::axes::{Axes, Chunks, Split};
+use super::promise::Place;
 use crate::cluster::Mesh;
 use crate::model::Architecture;
 use crate::run::{Recompute, Run, Schedule, Selective, divides_by};
@@ -15,25 +16,18 @@ use std::collections::BTreeMap;
 pub struct Block {
     /// Index of the run that it is a layout of: the base, or one of those that are searched also.
     pub variant: usize,
-    /// Tensor parallel.
     pub tp: u64,
-    /// Pipeline parallel.
     pub pp: u64,
-    /// Context parallel.
     pub cp: u64,
-    /// Expert parallel.
     pub ep: u64,
-    /// Expert tensor parallel.
     pub etp: u64,
     /// Sequences a micro-batch.
     pub micro_batch: u64,
-    /// Megatron sequence parallelism.
     pub sequence_parallel: bool,
     /// Index of the recomputation among the axes'.
     pub recompute: usize,
     /// Chunks a rank.
     pub chunks: u64,
-    /// Split of layers over stages.
     pub split: Split,
 }
 
@@ -47,9 +41,7 @@ impl Block {
 /// One layout of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The schedule and its chunks.
     pub chunks: Chunks,
-    /// ZeRO stage.
     pub zero: u64,
 }
 
@@ -57,13 +49,12 @@ pub struct Member {
 type MembersKey = (usize, u64, u64, usize, bool);
 
 /// Everything that is tried.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Space {
     /// The run that all layouts vary.
     pub base: Run,
     /// The settings in which they differ.
     pub axes: Axes,
-    /// The layouts.
     pub blocks: Vec<Block>,
     /// Other ways to train the base, whose layouts are tried too.
     others: Vec<Run>,
@@ -75,15 +66,7 @@ pub struct Space {
 impl Space {
     /// The layouts of `base` over `axes` that divide the GPUs, the batch and the model.
     pub fn new(base: Run, axes: Axes, model: &Architecture) -> Self {
-        let mut space = Self {
-            base,
-            axes,
-            blocks: Vec::new(),
-            others: Vec::new(),
-            members: BTreeMap::new(),
-            layers: model.layers,
-            routed: model.moe.is_some(),
-        };
+        let mut space = Self { base, axes, layers: model.layers, routed: model.moe.is_some(), ..Self::default() };
         let blocks = space.divide(model);
         space.blocks = blocks;
         space.list_members();
@@ -265,6 +248,11 @@ impl Space {
         list.map_or(&[], Vec::as_slice)
     }
 
+    /// The block of the layout at `place`, and its member there.
+    pub(crate) fn at(&self, place: Place) -> Option<(&Block, Member)> {
+        let block = &self.blocks[place.block()];
+        self.members(block).get(place.member()).map(|member| (block, *member))
+    }
     fn members_of(&self, block: &Block) -> Vec<Member> {
         let run = self.trained(block);
         let (.., shared) = self.members_key(block);
@@ -291,7 +279,6 @@ impl Space {
             .collect()
     }
 
-    /// The run of a layout.
     pub fn run(&self, block: &Block, member: Member) -> Run {
         Run {
             tp: block.tp,

@@ -17,9 +17,7 @@ use std::rc::Rc;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StageTime {
     pub forward: f64,
-    /// Gradient of the input.
     pub backward_input: f64,
-    /// Gradient of the weight.
     pub backward_weight: f64,
     /// One message to the next stage.
     pub send: f64,
@@ -43,7 +41,6 @@ type BytesKey = (usize, bool, bool, Alike);
 /// Stages timed and weighed so far, over blocks that share their kernels.
 #[derive(Clone, Debug)]
 pub struct Stages {
-    /// The layers' times.
     pub clock: Clock,
     kernels: [u64; 7],
     /// The pipeline size, where the groups inside a stage depend on it: the pipeline is not the last axis of the mesh.

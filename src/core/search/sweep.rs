@@ -8,14 +8,10 @@ use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-/// The quantity that grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Grown {
-    /// The number of GPUs.
     Gpus,
-    /// Tokens a sequence.
     SeqLen,
-    /// Sequences a step.
     GlobalBatch,
 }
 
@@ -54,7 +50,6 @@ pub struct Point {
 /// Points of a sweep found so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Points {
-    /// The quantity that grows.
     pub grown: Grown,
     /// In the order of the values.
     pub points: Vec<Point>,
@@ -82,7 +77,6 @@ impl Points {
 /// A sweep under way.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// Its points.
     pub found: Points,
     run: Run,
     until: Until,

@@ -14,7 +14,6 @@ pub struct Calendar {
     pub stragglers: Seconds,
     /// From the first process to the first step, once.
     pub startup: Seconds,
-    /// Evaluations.
     pub evaluating: Seconds,
     /// Steps that rollbacks repeat or skip.
     pub rolled_back: Seconds,
@@ -52,10 +51,8 @@ pub enum LossKind {
 /// A part of the calendar that does not train.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Loss {
-    /// Kind of time.
     #[serde(rename = "name")]
     pub kind: LossKind,
-    /// Its time.
     pub seconds: Seconds,
 }
 
@@ -85,7 +82,6 @@ impl Calendar {
         }
     }
 
-    /// The whole calendar.
     pub fn total(&self) -> Seconds {
         self.training + self.losses().iter().map(|loss| loss.seconds).sum()
     }

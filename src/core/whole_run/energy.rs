@@ -7,7 +7,6 @@ use crate::report::Evaluation;
 use crate::time::{PartKind, Step};
 use crate::units::Seconds;
 
-/// Energy of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Energy {
     /// Watts of the job's nodes during a step.

@@ -15,22 +15,18 @@ use crate::units::Seconds;
 /// Figures of the whole run that have a formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// The calendar.
     Days,
     /// Share of the calendar that trains.
     Productive,
     /// A part of the calendar that does not train.
     Loss(LossKind),
-    /// Number of interruptions.
     Interruptions,
     /// Training between two saves.
     Checkpoint,
-    /// Spare nodes.
     Spares,
     GpuHours,
     Cost,
     Energy,
-    /// Emissions.
     Co2e,
 }
 

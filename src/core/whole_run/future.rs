@@ -12,14 +12,12 @@ const MOST: usize = 20_000;
 /// Standard deviation of the logarithm of a downtime between interruptions.
 const BETWEEN_EVENTS: f64 = 1.0;
 
-/// An interruption.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
     /// Calendar time since the start of the run.
     pub at: Seconds,
     /// Work that is repeated after it.
     pub lost: Seconds,
-    /// Downtime.
     pub down: Seconds,
 }
 

@@ -6,8 +6,7 @@ use super::spread::{Draw, draws, spread};
 use super::whole::{DAY, setting};
 use crate::issue::Issue;
 use crate::report::{Evaluation, evaluate};
-use crate::run::{Run, RunLength};
-use crate::sort::sort_by;
+use crate::run::{Run, RunLength, divisors};
 use crate::t;
 use crate::units::{Seconds, show_seconds};
 use serde::{Deserialize, Serialize};
@@ -173,9 +172,5 @@ pub fn deadline(run: &Run, tokens: f64, days: f64) -> Result<Deadline, Vec<Issue
 fn candidates(run: &Run) -> Vec<u64> {
     let unit = run.tp.saturating_mul(run.pp).saturating_mul(run.cp).max(1);
     let sequences = run.global_batch / run.micro_batch.max(1);
-    let root = (1..=sequences.isqrt().min(1 << 20)).filter(|dp| sequences.is_multiple_of(*dp));
-    let mut ranks: Vec<u64> = root.flat_map(|dp| [dp, sequences / dp]).collect();
-    sort_by(&mut ranks, u64::cmp);
-    ranks.dedup();
-    ranks.into_iter().filter_map(|dp| unit.checked_mul(dp)).take(MOST_COUNTS).collect()
+    divisors(sequences).filter_map(|dp| unit.checked_mul(dp)).take(MOST_COUNTS).collect()
 }

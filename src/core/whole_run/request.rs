@@ -8,7 +8,6 @@ use crate::run::{Run, Value};
 use crate::t;
 use serde::Serialize;
 
-/// The answer to a request.
 #[derive(Debug, Serialize)]
 pub struct Reply {
     errors: Vec<Issue>,

@@ -27,7 +27,6 @@ pub struct Setting {
     pub gpus: u64,
     /// Nodes of eight GPUs.
     pub nodes: f64,
-    /// Tokens to train on.
     pub tokens: f64,
     /// One step without stragglers.
     pub step: Seconds,
@@ -43,9 +42,7 @@ pub struct Setting {
     pub startup: Seconds,
     /// Evaluations, and the time of one.
     pub evaluations: f64,
-    /// Time of one evaluation.
     pub evaluation: Seconds,
-    /// Bytes of one checkpoint.
     pub checkpoint: Bytes,
     /// Bytes a second of the storage.
     pub storage: f64,
@@ -67,7 +64,6 @@ pub struct Setting {
     pub pue: f64,
     /// Emissions of the grid, kg of CO2 equivalent a kWh.
     pub grid: Option<f64>,
-    /// Price of a GPU-hour.
     pub price: Option<f64>,
 }
 

@@ -23,11 +23,8 @@ pub(super) const DAY: f64 = 86_400.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RangeFrom {
-    /// Rate of interruptions.
     Failures,
-    /// Downtime of an interruption.
     Operation,
-    /// Step time.
     Step,
 }
 
@@ -53,7 +50,6 @@ pub struct Range {
 /// Time and cost of a run from its first step to its last token; means where nothing else is said.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WholeRun {
-    /// Calendar days.
     pub days: f64,
     /// Its range, once it was drawn.
     #[serde(flatten)]
@@ -77,7 +73,6 @@ pub struct WholeRun {
     pub productive: f64,
     /// Model FLOP/s over the peak, over the calendar.
     pub calendar_mfu: f64,
-    /// Optimizer steps.
     pub steps: f64,
     /// Time of their training, without stragglers.
     pub training_s: Seconds,
@@ -123,7 +118,6 @@ pub fn setting(evaluation: &Evaluation, tokens: f64) -> Result<Setting, Vec<Issu
     if refusals.is_empty() { Ok(setting) } else { Err(refusals) }
 }
 
-/// The range of a setting.
 pub fn range(evaluation: &Evaluation, setting: &Setting) -> Range {
     let calendar = Calendar::new(setting);
     let total = calendar.total();

@@ -26,7 +26,6 @@ pub enum Bound {
     Work,
     /// The round trip of the activations that a rank can hold.
     Memory,
-    /// Neither alone.
     Both,
 }
 

@@ -23,7 +23,6 @@ pub struct Found {
     pub stages: Stages,
     /// The ops as chains in the order of their starts.
     pub chains: Vec<u16>,
-    /// Makespan, seconds.
     pub makespan_s: f64,
 }
 

@@ -20,7 +20,6 @@ pub type Ticks = i64;
 pub struct Chain {
     /// The rank that runs it.
     pub rank: usize,
-    /// Duration of an op.
     pub ticks: Ticks,
 }
 
@@ -58,7 +57,6 @@ pub struct Problem {
     pub chains: Vec<Chain>,
     /// The arcs; those of offset 0 make no cycle.
     pub arcs: Vec<Arc>,
-    /// The shared rooms.
     pub pools: Vec<Pool>,
 }
 

@@ -18,7 +18,6 @@ use crate::sort::sort_by;
 /// Times and memory of a unit under one choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Seconds of the forward.
     pub forward: f64,
     /// Seconds of the gradient of the input, with what is computed again; of the whole backward where it is one op.
     pub backward_input: f64,
@@ -53,9 +52,7 @@ pub enum Limit {
 pub struct Model {
     /// From the first to the last.
     pub units: Vec<Unit>,
-    /// Pipeline ranks.
     pub ranks: usize,
-    /// Micro-batches.
     pub microbatches: u32,
     /// Seconds between ranks.
     pub lag: f64,

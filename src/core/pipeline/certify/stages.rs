@@ -8,7 +8,6 @@ use crate::maths::{exp2, log2};
 pub struct Stages {
     /// The rank of each stage.
     pub home: Vec<usize>,
-    /// Micro-batches.
     pub microbatches: u32,
     /// Seconds of a forward, by stage.
     pub forward: Vec<f64>,

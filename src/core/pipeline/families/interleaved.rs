@@ -28,7 +28,6 @@ impl Visits {
         let m = spec.microbatches;
         Self { p: spec.pp, m, v: spec.chunks(), g: g.min(m) }
     }
-    /// Micro-batch and chunk.
     const fn at(self, at: u32) -> (u32, u32) {
         let group = at / (self.g * self.v);
         let (start, within) = (group * self.g, at % (self.g * self.v));

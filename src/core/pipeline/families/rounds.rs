@@ -44,7 +44,6 @@ pub(super) struct Laid {
 }
 
 impl Laid {
-    /// The whole row.
     pub fn row(mut self) -> Row {
         self.row.extend(self.ops);
         self.row
@@ -76,9 +75,7 @@ pub(super) struct Mark {
     pub microbatch: u32,
     /// Idle time that each rank has lost.
     pub lost: Vec<f64>,
-    /// Ops of each rank.
     pub ops: Vec<usize>,
-    /// Comparisons of its round.
     pub comparisons: Vec<Comparison>,
 }
 
@@ -101,7 +98,6 @@ impl Mark {
 /// Rounds that repeat.
 pub(super) struct Period {
     pub rounds: u32,
-    /// Number of repetitions.
     pub times: u32,
     /// Seconds of one time.
     pub seconds: f64,

@@ -44,8 +44,39 @@ pub(super) fn fastest(
 #[cfg(test)]
 mod tests {
     use super::super::rounds::tests::any_durations;
-    use crate::pipeline::{Spec, build, schedule, time};
+    use crate::pipeline::{Durations, Spec, build, schedule, stats::peak_in_flight, time};
     use proptest::prelude::*;
+
+    fn spec(id: &str, p: u32, m: u32, limit: Option<u32>) -> Spec {
+        Spec { memory_limit: limit, ..Spec::new(schedule(id).unwrap(), p, m) }
+    }
+
+    #[test]
+    fn the_memory_limit_holds_on_every_rank() {
+        let one = [(4, 8, 1), (4, 8, 3), (8, 20, 5), (5, 3, 9), (1, 4, 2)].map(|case| ("zb-auto", 1, case));
+        let two = [(1, 3, 2), (2, 2, 4), (3, 9, 6), (4, 1, 8), (5, 12, 10), (8, 16, 16)];
+        for (id, chunks, (p, m, limit)) in one.into_iter().chain(two.map(|case| ("zb-v-auto", 2, case))) {
+            let durations = Durations::uniform(chunks * p, 10.0, 12.0, 7.0).with_p2p(1.0);
+            let order = build(&spec(id, p, m, Some(limit)), &durations).unwrap().order;
+            assert!(peak_in_flight(&order).iter().all(|held| *held <= limit), "{id} p={p} m={m}");
+            assert!(time(&order, &durations).is_ok(), "{id} p={p} m={m}");
+        }
+    }
+
+    #[test]
+    fn what_is_laid_out_does_not_grow_with_the_micro_batches() {
+        for (id, stages, p, last) in
+            [("zb-auto", 4, 4, 1.0), ("zb-auto", 8, 8, 1.7), ("zb-v-auto", 8, 4, 1.0), ("zb-v-auto", 12, 6, 1.4)]
+        {
+            let mut durations = Durations::uniform(stages, 1.0, 1.1, 0.9).with_p2p(0.01);
+            durations.forward[stages as usize - 1] *= last;
+            let written = |m| -> usize {
+                let order = build(&spec(id, p, m, None), &durations).unwrap().order;
+                order.ranks.iter().map(|row| row.written().len()).sum()
+            };
+            assert_eq!(written(1000), written(5000), "{id} p={p}");
+        }
+    }
 
     proptest! {
         #[test]
@@ -54,8 +85,7 @@ mod tests {
                 let durations = any_durations(random, chunks * p);
                 let mut least = f64::INFINITY;
                 for limit in 1..=2 * chunks * p + 1 {
-                    let spec = Spec { memory_limit: Some(limit), ..Spec::new(schedule(id).unwrap(), p, m) };
-                    let Ok(built) = build(&spec, &durations) else { continue };
+                    let Ok(built) = build(&spec(id, p, m, Some(limit)), &durations) else { continue };
                     let makespan = time(&built.order, &durations).unwrap().makespan();
                     prop_assert!(makespan <= least * (1.0 + 1e-8), "{} {} {} {}", id, limit, makespan, least);
                     least = least.min(makespan);

@@ -401,21 +401,11 @@ pub(crate) fn zb_v_auto(spec: &Spec, durations: &Durations) -> Result<Order, Iss
 mod tests {
     use super::super::rounds::tests::any_durations;
     use super::*;
-    use crate::pipeline::{build, measure, schedule, stats::peak_in_flight};
+    use crate::pipeline::{build, schedule};
     use proptest::prelude::*;
 
     fn spec(p: u32, m: u32, limit: Option<u32>) -> Spec {
         Spec { memory_limit: limit, ..Spec::new(schedule("zb-v-auto").unwrap(), p, m) }
-    }
-
-    #[test]
-    fn two_p_chunks_are_held_at_most_and_enough() {
-        for (p, m) in [(1, 3), (2, 2), (3, 9), (4, 1), (5, 12), (8, 16)] {
-            let durations = Durations::uniform(2 * p, 10.0, 12.0, 7.0).with_p2p(0.5);
-            let order = build(&spec(p, m, None), &durations).unwrap().order;
-            assert!(peak_in_flight(&order).iter().all(|held| *held <= 2 * p));
-            assert!(measure(&order, &durations).is_ok(), "p={p} m={m}");
-        }
     }
 
     proptest! {
@@ -426,19 +416,6 @@ mod tests {
             let durations = exact(&any_durations(random, 2 * p), op_count(&spec));
             let [whole, ours] = [0, LONGEST].map(|longest| best_of_four(&spec, &durations, limit, longest));
             prop_assert_eq!(whole, ours);
-        }
-    }
-
-    #[test]
-    fn what_is_laid_out_does_not_grow_with_the_micro_batches() {
-        for (p, last) in [(4, 1.0), (6, 1.4)] {
-            let mut durations = Durations::uniform(2 * p, 1.0, 1.1, 0.9).with_p2p(0.01);
-            durations.forward[2 * p as usize - 1] *= last;
-            let written = |m| -> usize {
-                let order = build(&spec(p, m, None), &durations).unwrap().order;
-                order.ranks.iter().map(|row| row.written().len()).sum()
-            };
-            assert_eq!(written(1000), written(5000));
         }
     }
 

@@ -15,8 +15,7 @@ impl Check<'_> {
                 && let Some(field) = first_set(run, "adapter")
             {
                 let message = t!("{field} says nothing without a method of adapters", field = field.label);
-                let issue = Issue::error("adapter.method", message);
-                self.issues.push(issue.with_fix("adapter.method", "lora"));
+                self.refuse("adapter.method", message, "lora");
             }
             return;
         };
@@ -31,23 +30,18 @@ impl Check<'_> {
             let (present, missing): (Vec<Target>, Vec<Target>) = adapter.targets.iter().partition(|target| has(target));
             if let Some(first) = missing.first() {
                 let ids: Vec<&str> = present.iter().map(|target| target.id()).collect();
-                let message = t!("the model has no linear {name}", name = first.id());
-                let issue = Issue::error("adapter.targets", message);
-                self.issues.push(issue.with_fix("adapter.targets", ids.join(",")));
+                self.refuse("adapter.targets", t!("the model has no linear {name}", name = first.id()), ids.join(","));
             }
         } else if !adapter.targets.iter().any(has) {
             self.error("adapter.method", "no linear of this model has a name that adapters know; train everything");
         }
         let quantised = adapter.base.is_some();
         if quantised && precision.computes == Format::Fp32 {
-            let message = t!("products with a quantised base run in 16 bits");
-            let issue = Issue::error("precision", message);
-            self.issues.push(issue.with_fix("precision", "bf16"));
+            self.refuse("precision", t!("products with a quantised base run in 16 bits"), "bf16");
         }
         if adapter.base == Some(BaseFormat::Int8) && run.zero == 3 && adapter.sharded {
             let message = "FSDP and ZeRO-3 shard no int8 weights: those of NF4 are stored as 16-bit numbers for it";
-            let issue = Issue::warning("adapter.base", message);
-            self.warnings.push(issue.with_fix("adapter.base", "nf4-double"));
+            self.doubt("adapter.base", message, "nf4-double");
         }
         if run.tp > 1 && adapter.base.is_some_and(|base| !base.is_read_by(precision.computes)) {
             let message =
@@ -57,8 +51,7 @@ impl Check<'_> {
         }
         if run.memory_method != Method::Detailed {
             let message = "this method knows no adapters: it counts all parameters as trained";
-            let issue = Issue::warning("memory_method", message);
-            self.warnings.push(issue.with_fix("memory_method", "detailed"));
+            self.doubt("memory_method", message, "detailed");
         }
     }
 }

@@ -78,7 +78,7 @@ impl Check<'_> {
                 inner = run.tp.saturating_mul(run.cp)
             );
             let default = RankOrder::default().id();
-            self.issues.push(Issue::error("rank_order", message).with_fix("rank_order", default));
+            self.refuse("rank_order", message, default);
         }
         layout
     }
@@ -129,10 +129,7 @@ impl Check<'_> {
         let Some(moe) = self.model.moe else {
             for (field, size) in [("ep", run.ep), ("etp", run.etp)] {
                 if size > 1 {
-                    self.issues.push(
-                        Issue::error(field, t!("{field}={size} needs a model with experts", field, size))
-                            .with_fix(field, 1),
-                    );
+                    self.refuse(field, t!("{field}={size} needs a model with experts", field, size), 1);
                 }
             }
             return dp;
@@ -181,13 +178,7 @@ impl Check<'_> {
             );
         }
         if self.run.zero == 3 && self.run.pp > 1 && !self.run.software().fsdp {
-            self.warnings.push(
-                Issue::warning(
-                    "zero",
-                    t!("ZeRO-3 with a pipeline communicates once a micro-batch; Megatron-LM refuses it, most runs use ZeRO-1"),
-                )
-                .with_fix("zero", 1),
-            );
+            self.doubt("zero", t!("ZeRO-3 with a pipeline communicates once a micro-batch; Megatron-LM refuses it, most runs use ZeRO-1"), 1);
         }
         let chosen = self.run.zero2_reduce;
         if self.run.zero != 2 && chosen != Reduction::MicroBatch {
@@ -197,7 +188,7 @@ impl Check<'_> {
                 zero = self.run.zero
             );
             let default = Reduction::MicroBatch.id();
-            self.warnings.push(Issue::warning("zero2_reduce", message).with_fix("zero2_reduce", default));
+            self.doubt("zero2_reduce", message, default);
         }
         self.second_copy(shard);
         // Shard groups cut the experts' own group into as many parts. Source: Megatron-LM `parallel_state.py`,
@@ -207,7 +198,7 @@ impl Check<'_> {
         let outer = self.run.hsdp_optimizer && self.run.zero > 0;
         if self.run.hsdp_optimizer && (parts == 1 || self.run.zero == 0) {
             let message = t!("there are no HSDP groups over which optimizer states could be cut");
-            self.warnings.push(Issue::warning("hsdp_optimizer", message).with_fix("hsdp_optimizer", false));
+            self.doubt("hsdp_optimizer", message, false);
         }
         let over = |groups: u64| if outer { groups.max(1) } else { 1 };
         Zero {
@@ -218,9 +209,6 @@ impl Check<'_> {
             expert_outer: over(layout.expert_dp / expert_shard),
         }
     }
-}
-
-impl Check<'_> {
     /// ZeRO++ is ZeRO-3's; the ranks of its second copy divide those of the first.
     fn second_copy(&mut self, shard: u64) {
         let run = self.run;

@@ -12,7 +12,7 @@ pub use model::MAX_PARAMETERS;
 pub(crate) use model::divides_by;
 pub use schedule::MAX_STAGES;
 
-use super::layout::{Layout, Zero};
+use super::layout::{Layout, Zero, divisors};
 use super::precision::Precision;
 use super::presets::{GpuFamily, STACKS};
 use super::{Based, Run};
@@ -21,9 +21,7 @@ use crate::issue::Issue;
 use crate::message::{Message, verbatim};
 use crate::model::Architecture;
 use crate::t;
-
-/// Divisors up to this, and what they leave, are proposed.
-const MAX_DIVISOR: u64 = 4096;
+use std::fmt::Display;
 
 /// Result of a pass over a Run.
 pub(crate) struct Checked {
@@ -82,6 +80,14 @@ impl Check<'_> {
     fn error(&mut self, field: &str, message: impl Into<Message>) {
         self.issues.push(Issue::error(field, message));
     }
+    /// An error that another `value` of the field mends.
+    fn refuse(&mut self, field: &'static str, message: impl Into<Message>, value: impl Display) {
+        self.issues.push(Issue::error(field, message).with_fix(field, value));
+    }
+    /// A warning that another `value` of the field silences.
+    fn doubt(&mut self, field: &'static str, message: impl Into<Message>, value: impl Display) {
+        self.warnings.push(Issue::warning(field, message).with_fix(field, value));
+    }
 
     /// The default of the format is software of before the GPU: 46 MLPerf runs on H200 and Blackwell are predicted 27 % slow
     /// with it, 9 % with the stack of their year.
@@ -95,7 +101,7 @@ impl Check<'_> {
                 gpu = gpu.title(),
                 newer = verbatim(newer)
             );
-            self.warnings.push(Issue::warning("stack", message).with_fix("stack", newer));
+            self.doubt("stack", message, newer);
         }
     }
 
@@ -128,37 +134,62 @@ impl Check<'_> {
     }
 }
 
-/// The divisors of `number` up to [`MAX_DIVISOR`], and what each leaves; in no order.
-fn divisors(number: u64) -> impl Iterator<Item = u64> {
-    let mut small = vec![1];
-    let (mut rest, mut prime) = (number.max(1), 2);
-    while rest > 1 && prime <= MAX_DIVISOR {
-        let (known, mut power) = (small.len(), 1);
-        while rest.is_multiple_of(prime) {
-            (rest, power) = (rest / prime, power * prime);
-            for at in 0..known {
-                small.push(small[at] * power);
-            }
-        }
-        // A number without a factor up to its root is prime.
-        let next = prime + 1;
-        prime = if prime * prime > rest { rest.max(next) } else { next };
-    }
-    let small = small.into_iter();
-    small.filter(move |size| number > 0 && *size <= MAX_DIVISOR).flat_map(move |size| [size, number / size])
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{MAX_DIVISOR, divisors};
-    use std::collections::BTreeSet;
+    use super::*;
+    use crate::run::{AttentionKernel, Scenario};
 
+    /// Transformer Engine's context parallelism, cuts that Megatron-LM refuses, kernels written for one generation of GPUs.
     #[test]
-    fn divisors_are_those_that_trying_all_finds() {
-        for number in [0, 1, 2, 12, 97, 1024, 4097, 8192, 16_769_023, 720_720, 1 << 53] {
-            let tried = (1..=MAX_DIVISOR.min(number)).filter(|size| number % size == 0);
-            let expected: BTreeSet<u64> = tried.flat_map(|size| [size, number / size]).collect();
-            assert_eq!(divisors(number).collect::<BTreeSet<u64>>(), expected, "{number}");
+    fn what_implementations_refuse_is_an_error_whose_fix_works() {
+        type Case = (&'static str, &'static str, &'static str, fn(&mut Run));
+        fn kernel(run: &mut Run, gpu: &'static str, kernel: AttentionKernel, flash: Option<bool>) {
+            run.gpu = Based::preset(gpu);
+            (run.stack.parts.attention, run.flash_attention) = (Some(kernel), flash);
+        }
+        fn experts(run: &mut Run, stack: &'static str, gpu: &'static str, fused: Option<bool>) {
+            (run.stack, run.gpu) = (Based::preset(stack), Based::preset(gpu));
+            run.stack.parts.moe_fused = fused;
+        }
+        // Model, field, value of the fix where there is one to choose; no field where the run is accepted.
+        let cases: &[Case] = &[
+            ("gpt-oss-20b", "cp_comm", "", |run| run.cp = 2),
+            ("gemma-3-27b", "cp_comm", "", |run| run.cp = 2),
+            ("nemotron-3-nano", "tp", "", |run| run.tp = 16),
+            ("nemotron-3-nano", "stage_layers", "", |run| {
+                run.pp = 4;
+                run.stage_layers = Some(vec![13; 4]);
+            }),
+            ("gpt-oss-20b", "model.layers", "", |run| run.model.parts.layers = Some(13)),
+            ("llama-3.1-8b", "stack.attention", "flash-2", |run| {
+                kernel(run, "a100-sxm-80gb", AttentionKernel::Flash3, None);
+            }),
+            ("llama-3.1-8b", "stack.attention", "flash-2", |run| {
+                kernel(run, "a100-sxm-80gb", AttentionKernel::Fp8, None);
+            }),
+            ("llama-3.1-8b", "stack.attention", "true", |run| {
+                kernel(run, "h100-sxm-80gb", AttentionKernel::Cudnn, Some(false));
+            }),
+            ("qwen-3-30b-a3b", "stack.moe_fused", "false", |run| {
+                experts(run, "megatron-2025", "h100-sxm-80gb", Some(true));
+            }),
+            ("qwen-3-30b-a3b", "", "", |run| experts(run, "megatron-2025", "h100-sxm-80gb", Some(false))),
+            ("qwen-3-30b-a3b", "", "", |run| experts(run, "megatron-2026", "h100-sxm-80gb", None)),
+            ("qwen-3-30b-a3b", "", "", |run| experts(run, "megatron-2025", "b200-sxm", Some(true))),
+        ];
+        for (at, (model, field, value, edit)) in cases.iter().enumerate() {
+            let mut run = Run { model: Based::preset(model), pp: 1, tp: 1, ..Run::default() };
+            edit(&mut run);
+            let Err(mut issues) = Scenario::new(&run) else {
+                assert_eq!(*field, "", "{at}");
+                continue;
+            };
+            let issue = issues.remove(0);
+            let set = issue.fix.unwrap().set;
+            assert_eq!(issue.field, *field, "{at}");
+            assert!(value.is_empty() || set[0].1 == *value, "{at}: {set:?}");
+            let errors = Scenario::new(&run.with_texts(&set).unwrap()).err();
+            assert!(errors.is_none(), "{at}: {errors:?}");
         }
     }
 }

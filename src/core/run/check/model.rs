@@ -42,8 +42,7 @@ impl Check<'_> {
     pub fn name(&mut self) {
         let long = |name: &String| name.chars().count() > MAX_NAME;
         if self.run.model.parts.name.as_ref().is_some_and(long) {
-            let message = t!("at most {count} characters", count = MAX_NAME);
-            self.issues.push(Issue::error("model.name", message));
+            self.error("model.name", t!("at most {count} characters", count = MAX_NAME));
         }
     }
 
@@ -158,8 +157,7 @@ impl Check<'_> {
     /// An input in fp8 is that of a fused SwiGLU.
     fn fp8_swiglu(&mut self) {
         if self.run.fp8_swiglu && !(self.model.gated_ffn && self.run.software().fused_swiglu) {
-            let message = t!("only a fused SwiGLU keeps its input in fp8; this run has none");
-            self.warnings.push(Issue::warning("fp8_swiglu", message).with_fix("fp8_swiglu", false));
+            self.doubt("fp8_swiglu", t!("only a fused SwiGLU keeps its input in fp8; this run has none"), false);
         }
     }
 
@@ -170,19 +168,14 @@ impl Check<'_> {
         };
         let amd = self.run.gpu.family().is_some_and(GpuFamily::is_amd);
         let fp4 = self.run.precision.computes() == Format::Fp4;
-        let issue = if recipe.microscaled && !gpu.computes_in_fp4() {
+        if recipe.microscaled && !gpu.computes_in_fp4() {
             let message = "this GPU has no block-scaled formats, which need a GPU whose fp4 peak is above its fp8 peak";
-            Issue::error("precision", message).with_fix("precision", "fp8-current")
+            self.refuse("precision", message, "fp8-current");
         } else if fp4 && amd {
-            let message = "NVFP4 is NVIDIA's format; this GPU computes in MXFP8";
-            Issue::error("precision", message).with_fix("precision", "mxfp8")
+            self.refuse("precision", "NVFP4 is NVIDIA's format; this GPU computes in MXFP8", "mxfp8");
         } else if self.run.stack.parts.attention == Some(AttentionKernel::Fp8) && !recipe.attention {
-            let message = "this precision's recipe leaves attention in bf16";
-            Issue::error("stack.attention", message).with_fix("stack.attention", "cudnn")
-        } else {
-            return;
-        };
-        self.issues.push(issue);
+            self.refuse("stack.attention", "this precision's recipe leaves attention in bf16", "cudnn");
+        }
     }
 
     /// A kernel that the GPU cannot run, or that another field rules out.
@@ -193,13 +186,11 @@ impl Check<'_> {
         let fused = kernel != AttentionKernel::Eager;
         if kernel == AttentionKernel::Flash3 && gpu.fp8.0 <= gpu.bf16.0 {
             let message = t!("FlashAttention-3 is written for Hopper; this GPU runs flash-2");
-            let issue = Issue::error("stack.attention", message);
-            self.issues.push(issue.with_fix("stack.attention", "flash-2"));
+            self.refuse("stack.attention", message, "flash-2");
         } else if self.run.flash_attention.is_some_and(|on| on != fused) {
             let message =
                 t!("flash_attention says otherwise: {works} works", works = format!("flash_attention={fused}"));
-            let issue = Issue::error("stack.attention", message);
-            self.issues.push(issue.with_fix("flash_attention", fused));
+            self.issues.push(Issue::error("stack.attention", message).with_fix("flash_attention", fused));
         }
     }
 
@@ -208,9 +199,7 @@ impl Check<'_> {
         let (stack, preset) = (&self.run.stack, self.run.stack.preset_row().software);
         let asked = stack.parts.moe_fused == Some(true) && !preset.moe_fused && preset.launches.is_none();
         if asked && self.model.moe.is_some() && !gpu.computes_in_fp4() {
-            let message = t!("the fused kernel of experts is written for Blackwell");
-            let issue = Issue::error("stack.moe_fused", message);
-            self.issues.push(issue.with_fix("stack.moe_fused", false));
+            self.refuse("stack.moe_fused", t!("the fused kernel of experts is written for Blackwell"), false);
         }
     }
 

@@ -34,13 +34,11 @@ impl Check<'_> {
         if offload.activations.is_some_and(|leaving| !leaving.are_all())
             && offload.framework != OffloadFramework::Megatron
         {
-            let message = "Megatron-LM alone offloads the inputs of some modules";
-            self.refuse("offload.activations", message, "offload.activations", "cpu");
+            self.refuse("offload.activations", "Megatron-LM alone offloads the inputs of some modules", "cpu");
         }
         let modules = offload.activations.is_none_or(|leaving| !leaving.are_all());
         if offload.layers.is_some() && (modules || offload.framework != OffloadFramework::Megatron) {
-            let message = "Megatron-LM alone offloads the activations of some layers, whole";
-            self.refuse("offload.layers", message, "offload.layers", "");
+            self.refuse("offload.layers", "Megatron-LM alone offloads the activations of some layers, whole", "");
         }
         let on_disk = |to: Option<OffloadTo>| to == Some(OffloadTo::Nvme);
         let disk = [
@@ -54,12 +52,12 @@ impl Check<'_> {
                     "only DeepSpeed writes states to disks, not {framework}",
                     framework = Message::plain(offload.framework.choice().label)
                 );
-                self.refuse(field, message, field, "cpu");
+                self.refuse(field, message, "cpu");
             }
         }
         if on_disk(offload.activations.map(|activations| activations.to)) {
             let message = "activations go to host memory: no framework here writes them to disks";
-            self.refuse("offload.activations", message, "offload.activations", "cpu");
+            self.refuse("offload.activations", message, "cpu");
         }
     }
 
@@ -69,8 +67,7 @@ impl Check<'_> {
         let on_host = [OffloadFramework::DeepSpeed, OffloadFramework::Fsdp2].contains(&offload.framework);
         let small = [Optimizer::Adam8Bit, Optimizer::Adam8BitPaged].contains(&self.run.optimizer);
         if offload.optimizer.is_some() && on_host && small {
-            let message = "the host steps no 8-bit states: bitsandbytes steps them on the GPU";
-            self.refuse("optimizer", message, "optimizer", "adam");
+            self.refuse("optimizer", "the host steps no 8-bit states: bitsandbytes steps them on the GPU", "adam");
         }
     }
 
@@ -104,31 +101,26 @@ impl Check<'_> {
             "say how much memory a node's host has: something is offloaded to it, {enough} GiB are enough here",
             enough = format!("{enough:.0}")
         );
-        let issue = Issue::error("host_memory_gib", message);
-        self.issues.push(issue.with_fix("host_memory_gib", enough));
-    }
-
-    fn refuse(&mut self, field: &'static str, message: impl Into<Message>, fix: &'static str, value: &str) {
-        self.issues.push(Issue::error(field, message).with_fix(fix, value));
+        self.refuse("host_memory_gib", message, enough);
     }
 
     /// Source: DeepSpeed `runtime/zero/offload_config.py` and `stage_1_and_2.py`.
     fn deepspeed(&mut self, offload: Offload) {
         if offload.parameters.is_some() && self.run.zero < 3 {
             let message = "DeepSpeed offloads parameters with ZeRO-3 only";
-            self.refuse("offload.parameters", message, "zero", "3");
+            self.issues.push(Issue::error("offload.parameters", message).with_fix("zero", "3"));
         } else if offload.optimizer.is_some() && self.run.zero < 1 {
             let message = "DeepSpeed offloads the optimizer with ZeRO-1, 2 or 3";
-            self.refuse("offload.optimizer", message, "zero", "2");
+            self.issues.push(Issue::error("offload.optimizer", message).with_fix("zero", "2"));
         }
         let disk = offload.optimizer == Some(OffloadTo::Nvme);
         if disk && (1..3).contains(&self.run.zero) {
             let message = "DeepSpeed writes states to disks with ZeRO-3 only";
-            self.refuse("offload.optimizer", message, "zero", "3");
+            self.issues.push(Issue::error("offload.optimizer", message).with_fix("zero", "3"));
         }
         if offload.gradients.is_some() && offload.optimizer.is_none() {
             let message = "gradients go where the optimizer is: offload it too";
-            self.refuse("offload.gradients", message, "offload.optimizer", "cpu");
+            self.issues.push(Issue::error("offload.gradients", message).with_fix("offload.optimizer", "cpu"));
         }
     }
 
@@ -138,38 +130,35 @@ impl Check<'_> {
             [("offload.parameters", self.run.offload.parameters), ("offload.gradients", self.run.offload.gradients)]
         {
             if to.is_some() {
-                let message = "Megatron-LM offloads states of the optimizer and activations only";
-                self.refuse(field, message, field, "");
+                self.refuse(field, "Megatron-LM offloads states of the optimizer and activations only", "");
             }
         }
         if offload.optimizer.is_some() {
             if self.run.zero == 0 {
                 let message = "Megatron-LM offloads the states of its distributed optimizer only";
-                self.refuse("offload.optimizer", message, "zero", "1");
+                self.issues.push(Issue::error("offload.optimizer", message).with_fix("zero", "1"));
             }
             let steps = [Optimizer::Adam, Optimizer::Sgd, Optimizer::SgdMomentum];
             if !steps.contains(&self.run.optimizer) {
-                let message = "Megatron-LM steps Adam and SGD on the host, no other optimizer";
-                self.refuse("optimizer", message, "optimizer", "adam");
+                self.refuse("optimizer", "Megatron-LM steps Adam and SGD on the host, no other optimizer", "adam");
             }
         }
         if let Some(leaving) = offload.activations.filter(|leaving| !leaving.are_all()) {
             if leaving.hold(Leaving::AttnProj) && !leaving.hold(Leaving::CoreAttn) {
                 let message = "Megatron-LM offloads attn_proj with core_attn only: it is what that returned";
-                self.refuse("offload.activations", message, "offload.activations", "core_attn,attn_proj");
+                self.refuse("offload.activations", message, "core_attn,attn_proj");
             }
         } else if offload.activations.is_some() {
             let most = self.model.layers.saturating_sub(1).max(1);
             if offload.layers.is_some_and(|layers| layers > most) {
                 let message = t!("Megatron-LM offloads at most {most} of these layers", most = most);
-                self.issues.push(Issue::error("offload.layers", message).with_fix("offload.layers", most));
+                self.refuse("offload.layers", message, most);
             }
             if self.run.pp > 1 {
-                let message = "Megatron-LM offloads activations without a pipeline only";
-                self.refuse("offload.activations", message, "offload.activations", "");
+                self.refuse("offload.activations", "Megatron-LM offloads activations without a pipeline only", "");
             } else if self.run.recompute != Recompute::None {
                 let message = "Megatron-LM offloads activations without recomputation only";
-                self.refuse("offload.activations", message, "recompute", "none");
+                self.issues.push(Issue::error("offload.activations", message).with_fix("recompute", "none"));
             }
         }
     }
@@ -179,27 +168,25 @@ impl Check<'_> {
         if offload.parameters.is_none() && offload.optimizer.or(offload.gradients).is_some() {
             let field = if offload.optimizer.is_some() { "offload.optimizer" } else { "offload.gradients" };
             let message = "FSDP2 offloads parameters, gradients and states together";
-            self.refuse(field, message, "offload.parameters", "cpu");
+            self.issues.push(Issue::error(field, message).with_fix("offload.parameters", "cpu"));
         } else if offload.parameters.is_some() && self.run.zero < 3 {
             let message = "FSDP2 shards parameters: ZeRO-3";
-            self.refuse("offload.parameters", message, "zero", "3");
+            self.issues.push(Issue::error("offload.parameters", message).with_fix("zero", "3"));
         }
     }
 
     /// Source: torchao `optim/cpu_offload.py`.
     fn torchao(&mut self, offload: Offload) {
         if self.run.gpus > 1 {
-            let message = "torchao's offloaded optimizer runs on one GPU";
-            self.refuse("offload.framework", message, "offload.framework", "deepspeed");
+            self.refuse("offload.framework", "torchao's offloaded optimizer runs on one GPU", "deepspeed");
         }
         if offload.parameters.is_some() {
-            let message = "torchao keeps the parameters on the GPU; FSDP2 offloads them";
-            self.refuse("offload.parameters", message, "offload.parameters", "");
+            self.refuse("offload.parameters", "torchao keeps the parameters on the GPU; FSDP2 offloads them", "");
         }
         let summed = self.run.global_batch > self.run.micro_batch;
         if offload.gradients.is_some() && offload.optimizer.is_some() && summed {
             let message = "torchao frees each gradient as it leaves: several micro-batches cannot be summed";
-            self.refuse("offload.gradients", message, "offload.gradients", "");
+            self.refuse("offload.gradients", message, "");
         }
     }
 }

@@ -15,9 +15,7 @@ impl Check<'_> {
             return;
         }
         if m.moe.is_some_and(|moe| moe.dense_layers > 0) {
-            let message = Message::plain("the pattern says which layers have experts");
-            let issue = Issue::error("model.moe.dense_layers", message);
-            self.issues.push(issue.with_fix("model.moe.dense_layers", 0));
+            self.refuse("model.moe.dense_layers", Message::plain("the pattern says which layers have experts"), 0);
         }
         if m.any_layer(|kind| matches!(kind.mixer, Mixer::Compressed(_))) {
             self.warnings.push(Issue::warning(
@@ -74,8 +72,7 @@ impl Check<'_> {
             self.issues.push(issue.or_fix("cp", 1));
         } else if windows && matches!(run.cp_comm, CpComm::Ring | CpComm::Hierarchical) {
             let message = t!("Transformer Engine runs sliding windows with all-gather or Ulysses, not with a ring");
-            let issue = Issue::error("cp_comm", message);
-            self.issues.push(issue.with_fix("cp_comm", "all-gather"));
+            self.refuse("cp_comm", message, "all-gather");
         }
     }
 
@@ -129,36 +126,6 @@ impl Check<'_> {
 #[cfg(test)]
 mod tests {
     use crate::run::{Based, Run, Scenario};
-
-    fn first(preset: &'static str, edit: impl Fn(&mut Run)) -> (String, Run) {
-        let mut run = Run { model: Based::preset(preset), pp: 1, tp: 1, ..Run::default() };
-        edit(&mut run);
-        let issue = Scenario::new(&run).unwrap_err().remove(0);
-        let set = issue.fix.unwrap().set;
-        let set: Vec<_> = set.iter().map(|(k, v)| (*k, v.clone())).collect();
-        (issue.field, run.with_texts(&set).unwrap())
-    }
-
-    #[test]
-    fn what_implementations_refuse_is_an_error_whose_fix_works() {
-        for (preset, field, edit) in [
-            ("gpt-oss-20b", "cp_comm", (|run| run.cp = 2) as fn(&mut Run)),
-            ("gemma-3-27b", "cp_comm", |run| run.cp = 2),
-            ("nemotron-3-nano", "tp", |run| run.tp = 16),
-            ("nemotron-3-nano", "stage_layers", |run| {
-                run.pp = 4;
-                run.stage_layers = Some(vec![13; 4]);
-            }),
-            ("gpt-oss-20b", "model.layers", |run| {
-                run.model.parts.layers = Some(13);
-            }),
-        ] {
-            let (at, mended) = first(preset, edit);
-            assert_eq!(at, field, "{preset}");
-            let errors = Scenario::new(&mended).err();
-            assert!(errors.is_none(), "{preset}: {errors:?}");
-        }
-    }
 
     #[test]
     fn a_pattern_that_does_not_parse_is_an_error_at_its_field() {

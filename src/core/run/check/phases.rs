@@ -18,8 +18,7 @@ impl Check<'_> {
                 && let Some(field) = first_set(run, "phases")
             {
                 let message = t!("{field} says nothing without a framework", field = field.label);
-                let issue = Issue::error("phases.framework", message);
-                self.issues.push(issue.with_fix("phases.framework", "verl"));
+                self.refuse("phases.framework", message, "verl");
             }
             return;
         };
@@ -42,14 +41,12 @@ impl Check<'_> {
             // A fault that the policy has as well is named at the policy.
             let of_policy = |issue: &Issue| self.issues.iter().any(|other| other.field == issue.field);
             if let Some(first) = wrong.into_iter().flatten().find(|issue| !of_policy(issue)) {
-                let message = t!("this model cannot run so: {reason}", reason = first.message);
-                self.issues.push(Issue::error(field, message).with_fix(field, "policy"));
+                self.refuse(field, t!("this model cannot run so: {reason}", reason = first.message), "policy");
             }
         }
         if run.memory_method != Method::Detailed {
             let message = "this method knows no phases: it counts the policy's training alone";
-            let issue = Issue::warning("memory_method", message);
-            self.warnings.push(issue.with_fix("memory_method", "detailed"));
+            self.doubt("memory_method", message, "detailed");
         }
     }
 }

@@ -14,8 +14,7 @@ impl Check<'_> {
     fn exchange(&mut self, ranks: u64) {
         let (run, heads) = (self.run, self.model.heads);
         if run.cp_comm != CpComm::Hierarchical {
-            let message = "cp_a2a is for cp_comm=hierarchical: nothing else has two levels";
-            self.warnings.push(Issue::warning("cp_a2a", message).with_fix("cp_a2a", ""));
+            self.doubt("cp_a2a", "cp_a2a is for cp_comm=hierarchical: nothing else has two levels", "");
         } else if !run.cp.is_multiple_of(ranks) {
             let message = t!("cp={cp} ranks do not divide into all-to-alls of {ranks}", cp = run.cp, ranks);
             self.error_near("cp_a2a", message, ranks.min(run.cp), divisors(run.cp));
@@ -28,9 +27,6 @@ impl Check<'_> {
             self.error_near("cp_a2a", message, ranks, divisors(run.cp));
         }
     }
-}
-
-impl Check<'_> {
     pub fn sequence(&mut self) {
         let run = self.run;
         if !run.seq_len.is_multiple_of(run.cp) {
@@ -54,7 +50,7 @@ impl Check<'_> {
                 length = *length,
                 seq_len = run.seq_len
             );
-            self.issues.push(Issue::error("documents", message).with_fix("documents", run.seq_len));
+            self.refuse("documents", message, run.seq_len);
         }
         if let Some(ranks) = run.cp_a2a {
             self.exchange(ranks);
@@ -105,12 +101,10 @@ impl Check<'_> {
             return;
         }
         if run.attention_kernel() != AttentionKernel::Eager {
-            self.warnings.push(
-                Issue::warning(
-                    "flash_attention",
-                    t!("FlashAttention has no fp32 kernel: attention scores are stored, and counted"),
-                )
-                .with_fix("flash_attention", false),
+            self.doubt(
+                "flash_attention",
+                t!("FlashAttention has no fp32 kernel: attention scores are stored, and counted"),
+                false,
             );
         }
         self.warnings

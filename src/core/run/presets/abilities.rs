@@ -6,12 +6,9 @@ use super::Trainer;
 #[allow(clippy::struct_excessive_bools)] // they are what a program offers
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// Tensor parallelism.
     pub tensor: bool,
     pub pipeline: bool,
-    /// Context parallelism.
     pub context: bool,
-    /// Expert parallelism.
     pub experts: bool,
     /// Largest ZeRO stage without a pipeline.
     pub zero: u64,

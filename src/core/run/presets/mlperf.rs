@@ -8,14 +8,12 @@ use std::sync::LazyLock;
 
 const OPEN: &str = "micro-batches of one sequence where none is named, nothing recomputed, CUDA graphs where the configuration is named after them; fp8 by the tensor, delayed scaling in rounds of 2024; attention in bf16, which some submissions ran in fp8";
 
-/// All of them.
 pub static MLPERF_RUNS: LazyLock<Vec<PublishedRun>> = LazyLock::new(|| {
     let csv = include_str!("../../../../public/data/mlperf.csv");
     let table: &'static Table = Box::leak(Box::new(Table::read(csv)));
     table.lines().filter_map(run).collect()
 });
 
-/// The run of a line.
 fn run(line: Line<'static>) -> Option<PublishedRun> {
     let number = |column| line.number(column);
     let to_train = Measured::ToTrain {

@@ -14,9 +14,7 @@ use crate::source::{
 /// A published model.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelPreset {
-    /// Id and name.
     pub choice: Choice,
-    /// Its shapes.
     pub architecture: Architecture,
     /// Parameters as its authors count them.
     pub published: f64,
@@ -51,7 +49,6 @@ pub fn by_maker() -> Vec<(&'static str, Vec<Choice>)> {
     MAKERS.iter().map(|(maker, begins)| (*maker, models(begins))).collect()
 }
 
-/// The preset with this id.
 pub fn model(id: &str) -> Option<&'static ModelPreset> {
     MODELS.iter().find(|preset| preset.choice.id == id)
 }

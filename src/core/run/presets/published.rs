@@ -53,13 +53,10 @@ pub enum Measured {
 pub struct PublishedRun {
     /// Never changes.
     pub id: &'static str,
-    /// Name on the page.
     pub name: &'static str,
     /// Its settings, as a link has them.
     pub link: &'static str,
-    /// Measurements.
     pub measured: &'static [Measured],
-    /// Its publication.
     pub source: &'static Source,
     /// Table or section there.
     pub place: &'static str,
@@ -122,7 +119,6 @@ const GPT_OPEN: &str = "fp32 gradients, as Megatron-LM keeps them; 200 Gb/s of n
 const FUJII_OPEN: &str = "the cluster's network a GPU, and a data loader that the measured steps do not contradict";
 const VISION_OPEN: &str = "28 layers of Qwen2-VL's size behind a tower of width 4096, as the note draws them, and one image of 224 x 224 a sample; the measured step uses 7 % of the peak of four H20, so it has time that the note does not describe (more images a sample, loading of data, kernels), and none is added here";
 
-/// All of them.
 #[rustfmt::skip]
 pub static PUBLISHED: &[PublishedRun] = &[
     row("llama-3-405b-8k-gpus", "Llama 3 405B, 8192 GPUs", (&LLAMA_3, "table 4"),

@@ -8,7 +8,6 @@ use crate::run::Run;
 pub struct TunedRun {
     /// Never changes.
     pub id: &'static str,
-    /// Name on the page.
     pub name: &'static str,
     /// Its settings, as a link has them.
     pub link: &'static str,

@@ -6,10 +6,8 @@ use crate::run::Run;
 use crate::time::PartKind;
 use serde::{Deserialize, Serialize};
 
-/// Kind of gain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Gain {
-    /// Less time a step.
     Time,
     /// Less memory on the fullest GPU.
     Memory,

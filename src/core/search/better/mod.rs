@@ -8,10 +8,11 @@ pub use cause::{Cause, Gain, Reason};
 use super::able::{is_able, limit};
 use super::axes::Axes;
 use super::engine::Search;
-use super::promise::Promise;
+use super::promise::{Place, Promise};
 use super::rank::TIE;
 use super::ranking::{Figures, Found, Ranking};
 use super::request::Request;
+use super::space::Space;
 use crate::memory::Verdict;
 use crate::report::{Report, report};
 use crate::run::Run;
@@ -27,7 +28,6 @@ const REPORTS: usize = 400;
 /// A layout that does better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Better {
-    /// Kind of its gain.
     pub gain: Gain,
     pub run: Run,
     pub figures: Figures,
@@ -67,13 +67,7 @@ impl Improving {
     /// For `run`; `search` has bounded its layouts. None where it has no report.
     pub fn new(run: &Run, search: &Search) -> Option<Self> {
         let space = search.space();
-        let able = |promise: &&Promise| {
-            let block = &space.blocks[promise.place.block()];
-            let member = space.members(block).get(promise.place.member());
-            // Adapters and offloading change what is trained.
-            block.variant == 0 && member.is_some_and(|member| is_able(space, block, *member))
-        };
-        let kept: Vec<Promise> = search.promises().iter().filter(able).copied().collect();
+        let kept: Vec<Promise> = search.promises().iter().filter(|one| suits(space, one.place)).copied().collect();
         let report = report(run).ok()?;
         let fits = report.memory.overall() != Verdict::Oom;
         Some(Self {
@@ -137,12 +131,7 @@ impl Improving {
             self.add(Gain::Time, found);
         } else if verdict != Verdict::Oom {
             let space = search.space();
-            let able = |found: &&Rc<Found>| {
-                let block = &space.blocks[found.place.block()];
-                let member = space.members(block).get(found.place.member());
-                block.variant == 0 && member.is_some_and(|member| is_able(space, block, *member))
-            };
-            let tight = search.best().iter().filter(able);
+            let tight = search.best().iter().filter(|found| suits(space, found.place));
             let tight = tight.filter(|found| found.figures.peak.overall == Verdict::Tight && faster(found));
             self.found.tight = tight.filter_map(|found| self.better(Gain::Time, found)).collect();
         }
@@ -243,6 +232,11 @@ impl Improving {
         let cause = Cause::of(gain, (&self.run, &self.report), (&found.run, &after));
         Some(Better { gain, run: found.run.clone(), figures: found.figures, cause })
     }
+}
+
+/// True if the software can run the layout at `place`, which trains what the Run does: adapters and offloading change that.
+fn suits(space: &Space, place: Place) -> bool {
+    space.at(place).is_some_and(|(block, member)| block.variant == 0 && is_able(space, block, member))
 }
 
 /// Half and three quarters of the GPUs of `run`, in whole nodes beyond one.

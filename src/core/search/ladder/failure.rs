@@ -151,7 +151,6 @@ fn leanest(run: &Run) -> Vec<Run> {
     found
 }
 
-/// GPUs of a node.
 fn node(run: &Run) -> u64 {
     run.gpu.resolve().map_or(1, |gpu| run.gpus_per_node.unwrap_or(gpu.per_node)).max(1)
 }

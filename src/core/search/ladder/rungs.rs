@@ -12,15 +12,10 @@ use serde::{Deserialize, Serialize};
 pub enum Rung {
     /// None: tensor, pipeline and expert parallelism do.
     Sizes,
-    /// Context parallelism.
     Context,
-    /// Selective recomputation.
     Selective,
-    /// Full recomputation.
     Full,
-    /// ZeRO-2.
     Zero2,
-    /// ZeRO-3.
     Zero3,
 }
 
@@ -42,7 +37,6 @@ impl Rung {
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
     pub rung: Rung,
-    /// Its layouts.
     pub axes: Axes,
 }
 
@@ -82,7 +76,6 @@ pub(super) fn contexts(run: &Run) -> Result<Vec<u64>, Vec<Issue>> {
     Ok(list.filter(|cp| *cp == 1 || able && run.seq_len.is_multiple_of(*cp)).collect())
 }
 
-/// All rungs of `run`.
 pub(super) fn rungs(run: &Run) -> Result<Vec<Stage>, Vec<Issue>> {
     let (sizes, contexts) = (sizes(run)?, contexts(run)?);
     let row = run.stack.preset_row();

@@ -53,7 +53,6 @@ impl Picture {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Cell {
-    /// Not known yet.
     Open,
     /// No layout divides.
     Void,
@@ -61,20 +60,17 @@ pub enum Cell {
     Tight,
     /// Every layout runs out of memory.
     Out,
-    /// The fastest.
     Best(Rc<Found>),
 }
 
 /// The head of a column or row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Head {
-    /// A value of an axis.
     Value(Axis, u64),
     /// Nodes or GPUs.
     Count(u64),
     /// A preset, by its place in the playbook's list.
     Model(usize),
-    /// TP, PP and CP.
     Sizes([u64; 3]),
 }
 
@@ -90,7 +86,6 @@ impl Head {
     }
 }
 
-/// The presets of [`SIZES`].
 pub(super) fn models() -> impl Iterator<Item = Choice> {
     SIZES.iter().filter_map(|id| {
         let mut presets = MODELS.iter();
@@ -102,7 +97,6 @@ pub(super) fn models() -> impl Iterator<Item = Choice> {
 /// The map as far as it is known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cells {
-    /// Its axes.
     pub picture: Picture,
     /// Heads of the columns.
     pub across: Vec<Head>,
@@ -110,12 +104,10 @@ pub struct Cells {
     pub down: Vec<Head>,
     /// Row by row.
     pub cells: Vec<Cell>,
-    /// Every cell is known.
     pub done: bool,
 }
 
 impl Cells {
-    /// The cell at a column and a row.
     pub fn cell(&self, column: usize, row: usize) -> &Cell {
         &self.cells[row * self.across.len() + column]
     }

@@ -39,7 +39,7 @@ enum Answering {
 }
 
 /// The work that answers the queries about one question, which is a run without what a search changes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PlanSession {
     query: PlanQuery,
     question: Run,
@@ -65,18 +65,7 @@ impl PlanSession {
         query.run.gpu.resolve()?;
         query.run.precision.resolve()?;
         let question = Request::question(&query.run);
-        Ok(Self {
-            query,
-            question,
-            request: None,
-            filtered: None,
-            front: None,
-            cheapest: None,
-            improving: None,
-            map: None,
-            sweep: None,
-            answering: None,
-        })
+        Ok(Self { query, question, ..Self::default() })
     }
 
     /// True if its work answers queries about `run`.
@@ -110,7 +99,6 @@ impl PlanSession {
         }
     }
 
-    /// The rows to show.
     pub fn rows(&self) -> &[Rc<Found>] {
         let ranked = self.request.as_ref().map(|request| request.search.best());
         let filtered = self.filtered.as_ref().map(Ranking::best);
@@ -298,13 +286,9 @@ fn kept(search: &Search, filter: &Filter) -> Vec<Promise> {
         return search.promises().to_vec();
     }
     let space = search.space();
-    let keeps = |promise: &&Promise| {
-        let block = &space.blocks[promise.place.block()];
-        let member = space.members(block).get(promise.place.member());
-        member.is_some_and(|member| filter.keeps(space, block, *member))
-    };
-    let promises = search.promises().iter();
-    promises.filter(|promise| keeps(promise)).copied().collect()
+    let keeps =
+        |promise: &&Promise| space.at(promise.place).is_some_and(|(block, member)| filter.keeps(space, block, member));
+    search.promises().iter().filter(keeps).copied().collect()
 }
 
 #[cfg(test)]

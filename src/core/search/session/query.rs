@@ -15,11 +15,10 @@ const MAX_PINNED: usize = 4;
 
 /// A request to the planner.
 #[allow(clippy::struct_excessive_bools)] // what is asked, independent of each other
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlanQuery {
     /// The run; its layout matters only to [`Asked::MicroBatch`].
     pub run: Run,
-    /// The layouts are searched.
     pub searches: bool,
     /// Adapters, quantised bases and offloading are searched too.
     pub also: bool,
@@ -27,16 +26,12 @@ pub struct PlanQuery {
     pub improves: bool,
     /// No work is done.
     pub stopped: bool,
-    /// Rows to show.
     pub filter: Filter,
     pub order: Order,
-    /// Layouts to compare.
     pub pinned: Vec<Place>,
-    /// Axes of the map.
     pub picture: Picture,
     /// Quantity that grows in the sweep.
     pub sweep: Option<Grown>,
-    /// The open question.
     pub asked: Option<Asked>,
     /// Results that are computed besides the rows.
     pub extras: Vec<Extra>,
@@ -65,7 +60,6 @@ pub enum Asked {
     MicroBatch,
 }
 
-/// A command for the planner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanCommand {
     /// Starts the search or continues it.
@@ -80,21 +74,17 @@ pub enum PlanCommand {
     FilterFits,
     /// Shows only the layouts with this value of the axis, or all again.
     Filter(Axis, u64),
-    /// Orders the rows.
     Order(Order),
     /// Shows only the layouts up to this tensor-parallel size, or all again.
     MaxTp(u64),
-    /// Removes all filters.
     ClearFilter,
     /// Pins a row for comparison, or unpins it.
     Pin(Place),
-    /// Unpins all rows.
     UnpinAll,
     /// Changes the axes of the map.
     Map(Picture),
     /// Searches the best layout over a range of sizes.
     Sweep(Grown),
-    /// Answers a question.
     Ask(Asked),
 }
 
@@ -140,20 +130,7 @@ impl PlanCommand {
 impl PlanQuery {
     /// An empty query.
     pub fn new(run: &Run) -> Self {
-        Self {
-            run: run.clone(),
-            searches: false,
-            also: false,
-            improves: false,
-            stopped: false,
-            filter: Filter::default(),
-            order: Order::default(),
-            pinned: Vec::new(),
-            picture: Picture::default(),
-            sweep: None,
-            asked: None,
-            extras: vec![Extra::Front, Extra::Map],
-        }
+        Self { run: run.clone(), extras: vec![Extra::Front, Extra::Map], ..Self::default() }
     }
 
     /// A query for the fastest layouts of `run`.
@@ -190,7 +167,6 @@ impl PlanQuery {
         self.run = run.clone();
     }
 
-    /// Carries out `command`.
     pub fn apply(&mut self, command: PlanCommand) {
         // Pinning needs no work: it does not resume a stopped search.
         if !matches!(command, PlanCommand::Pin(_) | PlanCommand::UnpinAll) {

@@ -18,7 +18,6 @@ pub struct PlanResult {
     pub progress: Option<Progress>,
     /// Approximate share of the present work that is done.
     pub share: f64,
-    /// Nothing is left to do.
     pub done: bool,
     /// The fastest layouts that the filter keeps, strictly by step time.
     pub rows: Vec<Rc<Found>>,
@@ -32,16 +31,13 @@ pub struct PlanResult {
     pub proposal: Option<Proposal>,
     /// Layouts that do better than that of the run.
     pub betters: Betters,
-    /// The pinned layouts.
     pub pinned: Vec<Rc<Found>>,
     /// The map, while its fold is open.
     pub map: Option<Cells>,
     pub sweep: Option<Points>,
-    /// The answer to the question.
     pub answer: Option<Answer>,
 }
 
-/// Of an empty query.
 impl Default for PlanResult {
     fn default() -> Self {
         Self {
