@@ -54,7 +54,6 @@ impl Fix {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[must_use]
 pub struct Issue {
-    /// Error, warning or notice.
     #[serde(skip)]
     pub severity: Severity,
     /// The dotted key of the link ("tp", "model.layers"); empty when nothing could be parsed.

@@ -120,7 +120,6 @@ impl Message {
     pub fn joined(separator: &'static str, parts: impl IntoIterator<Item = Self>) -> Self {
         Self(Kind::Joined(separator, parts.into_iter().collect()))
     }
-    /// True if it shows nothing.
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Kind::Plain(template) => template.is_empty(),

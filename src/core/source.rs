@@ -16,7 +16,6 @@ pub struct Source {
 pub struct Cited<T> {
     /// The value, in the unit its user documents.
     pub value: T,
-    /// The document.
     pub source: &'static Source,
     /// Section, table, equation or page within it.
     pub place: &'static str,

@@ -13,21 +13,17 @@ impl Table {
         let mut lines = csv.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(cells);
         Self { columns: lines.next().unwrap_or_default(), lines: lines.collect() }
     }
-    /// Number of lines.
     pub fn len(&self) -> usize {
         self.lines.len()
     }
-    /// True if it has no lines.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
-    /// All lines, in order.
     pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         self.lines.iter().map(|cells| Line { table: self, cells })
     }
 }
 
-/// A line of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
     table: &'a Table,
@@ -40,7 +36,6 @@ impl<'a> Line<'a> {
         let at = self.table.columns.iter().position(|name| name == column);
         at.and_then(|at| self.cells.get(at)).map_or("", String::as_str)
     }
-    /// Its columns with their cells.
     pub fn cells(self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.table.columns.iter().zip(self.cells).map(|(column, cell)| (column.as_str(), cell.as_str()))
     }
@@ -65,7 +60,6 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Cells between commas, quoted ones whole.
 fn cells(line: &str) -> Vec<String> {
     let mut cells = Vec::new();
     let mut cell = String::new();

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 /// A row with the calculator's prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fact {
-    /// Index of the row.
     pub row: usize,
     /// Seconds or GiB, as measured.
     pub measured: f64,
@@ -51,7 +50,6 @@ impl Prediction {
 #[derive(Clone, Copy, Debug)]
 pub struct SourceError {
     pub source: &'static Source,
-    /// Rows.
     pub count: usize,
     /// Mean of |predicted/measured - 1|.
     pub mean: f64,
@@ -65,7 +63,6 @@ pub struct SourceError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BandCount {
     pub verdict: Verdict,
-    /// Runs that it was given.
     pub runs: usize,
     /// Runs that ran out of memory.
     pub ran_out: usize,
@@ -90,7 +87,6 @@ impl Bench {
         self.rows.extend(rows);
         self.lines += lines;
     }
-    /// Rows computed so far.
     pub fn done(&self) -> usize {
         self.done
     }

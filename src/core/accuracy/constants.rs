@@ -23,7 +23,6 @@ pub struct Constant {
     pub name: Message,
     /// Its value, as shown.
     pub value: Message,
-    /// The document.
     pub source: &'static Source,
     /// Place within it, or how it was fitted.
     pub how: Message,

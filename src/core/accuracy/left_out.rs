@@ -35,11 +35,9 @@ pub struct Row {
     pub experts: bool,
     /// Routed experts and layers of Mamba-2.
     pub hybrid: bool,
-    /// Name of the source.
     pub source: &'static str,
     /// Preset and shape of the model.
     pub model: String,
-    /// Preset of the GPU.
     pub gpu: String,
     /// The document, with its release.
     pub release: String,

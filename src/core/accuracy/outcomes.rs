@@ -34,7 +34,6 @@ impl Rank {
 pub struct Outcome {
     ranks: Vec<Rank>,
     visible: f64,
-    /// It ran out of memory.
     pub ran_out: bool,
 }
 

@@ -23,7 +23,6 @@ const SPREAD_RUNS: f64 = 5.0;
 /// Multipliers of time and memory fitted to observations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
-    /// The multipliers.
     pub posterior: Posterior,
     /// Agreement of each observation with the fit, in their order; none for those of memory alone.
     pub standings: Vec<Standing>,
@@ -31,7 +30,6 @@ pub struct Fit {
     pub lessons: Vec<Lesson>,
     /// Standard deviation of the logarithm of a step besides the multipliers'.
     pub spread: f64,
-    /// The fit of memory.
     pub memory: MemoryFit,
     /// Steps that were fitted.
     pub steps: usize,

@@ -50,7 +50,6 @@ pub enum Agreement {
 /// A run held against the fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
-    /// Index of the observation.
     pub observation: usize,
     /// Seconds as measured.
     pub measured_s: f64,
@@ -62,7 +61,6 @@ pub struct Standing {
     pub expected_s: f64,
     /// Distance from what the other runs predict, in standard deviations; over 0: slower.
     pub off: f64,
-    /// Its agreement with the others.
     pub agreement: Agreement,
     /// Single changes of its settings that would explain it, where it does not agree.
     pub suspects: Vec<Suspect>,

@@ -24,7 +24,6 @@ const LEAST_OVERHEAD: f64 = 0.0;
 /// An allocated peak against the model's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Allocated {
-    /// Index of the observation.
     pub observation: usize,
     /// GiB as measured.
     pub measured: f64,

@@ -23,7 +23,6 @@ named! {
 /// A measured peak.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
-    /// The figure.
     pub kind: MemoryKind,
     /// Amount, GiB.
     pub gib: f64,
@@ -34,7 +33,6 @@ pub struct Peak {
 pub struct Observation {
     /// Name given by its owner.
     pub name: String,
-    /// The measured run.
     pub run: Run,
     /// Seconds of a step, the median of the steady ones.
     pub step_s: Option<f64>,
@@ -46,7 +44,6 @@ pub struct Observation {
     pub ratios: Vec<(Multiplier, f64)>,
 }
 
-/// Longest name of an observation.
 const LONGEST_NAME: usize = 200;
 
 impl Observation {
@@ -126,9 +123,6 @@ impl Observation {
         }
         if issues.is_empty() { Ok(observation) } else { Err(issues) }
     }
-}
-
-impl Observation {
     /// True if it holds no measurement.
     pub fn is_empty(&self) -> bool {
         self.step_s.is_none() && self.peaks.is_empty() && self.ratios.is_empty()
@@ -136,7 +130,6 @@ impl Observation {
 }
 
 impl MemoryKind {
-    /// The key of its figure.
     fn key(self) -> String {
         format!("{}_gib", self.name())
     }

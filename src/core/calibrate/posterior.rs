@@ -23,11 +23,9 @@ const ITERATIONS: usize = 30;
 /// A measured step, and the model of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Datum<'a> {
-    /// The model.
     pub components: &'a Components,
     /// Logarithm of the measured seconds.
     pub log_seconds: f64,
-    /// Its standard deviation.
     pub sigma: f64,
 }
 
@@ -140,13 +138,10 @@ pub fn mixture(data: &[Datum], start: &Vector) -> Posterior {
 /// A step of the list with what the fit needs of it.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
-    /// Index of its observation.
     pub observation: usize,
-    /// Its model.
     pub components: Components,
     /// Logarithm of the seconds.
     pub log_seconds: f64,
-    /// Its standard deviation.
     pub sigma: f64,
     /// True if it is a step rather than a kind of work by itself.
     pub is_step: bool,

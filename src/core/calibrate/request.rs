@@ -28,9 +28,7 @@ const TRIED: u64 = 8;
 /// A request, understood.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// The measured runs.
     pub observations: Vec<Observation>,
-    /// Name of the profile.
     pub name: String,
     /// The run to predict; the first run where none is given.
     pub question: Option<Run>,
@@ -49,7 +47,6 @@ pub struct Calibration {
     pub warnings: Vec<Issue>,
     /// The profile, as the field `profile` of a Run.
     pub profile: Value,
-    /// Each constant.
     pub constants: Vec<Constant>,
     /// Each measured step.
     pub runs: Vec<Standing>,
@@ -60,7 +57,6 @@ pub struct Calibration {
     pub disagreement: Option<Message>,
     /// Allocated peaks that mean another layout.
     pub layouts: Vec<Layout>,
-    /// Runs to make next.
     pub next: Vec<Next>,
 }
 
@@ -106,7 +102,6 @@ pub struct Standing {
 /// An allocated peak that the stated layout cannot have.
 #[derive(Serialize)]
 pub struct Layout {
-    /// The run's name.
     pub name: String,
     pub measured_gib: f64,
     /// GiB by the model.

@@ -17,7 +17,6 @@ const MAX_NAMED: usize = 3;
 /// A change of one setting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suspect {
-    /// The field.
     pub key: String,
     /// Its other value, as a link writes it.
     pub value: String,

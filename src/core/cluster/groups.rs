@@ -9,9 +9,7 @@ named! {
     /// A kind of communication group, as Megatron-LM initialises them (`core/parallel_state.py`).
     #[derive(Serialize, Deserialize)]
     pub enum GroupKind: name {
-        /// Tensor parallel.
         Tp = "TP",
-        /// Context parallel.
         Cp = "CP",
         /// Data parallel, without the context-parallel ranks that also share gradients.
         Dp = "DP",
@@ -19,7 +17,6 @@ named! {
         Ep = "EP",
         /// Data parallel of the routed experts.
         ExpertDp = "expert DP",
-        /// Pipeline parallel.
         Pp = "PP",
     }
 }
@@ -32,11 +29,9 @@ pub struct Members {
 }
 
 impl Members {
-    /// Number of ranks.
     pub fn size(self) -> u64 {
         self.span.size()
     }
-    /// The global rank of a member.
     pub fn rank(self, member: u64) -> u64 {
         self.first + self.span.offset(member)
     }
@@ -60,7 +55,6 @@ impl Members {
     pub fn rails(self, per_node: u64) -> Vec<bool> {
         self.span.places(self.first % per_node, per_node)
     }
-    /// On how many rails it is.
     pub fn rail_count(self, per_node: u64) -> usize {
         let rails = self.rails(per_node);
         rails.iter().filter(|used| **used).count()

@@ -12,13 +12,9 @@ use crate::field::one_of;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub node: u64,
-    /// Index in the tensor-parallel group.
     pub tp: u64,
-    /// Index in the context-parallel group.
     pub cp: u64,
-    /// Index in the data-parallel group.
     pub dp: u64,
-    /// Pipeline rank.
     pub pp: u64,
     /// Index among the ranks that share the routed experts.
     pub ep: u64,
@@ -31,11 +27,9 @@ pub struct Place {
 pub enum Axis {
     /// Tensor parallel; expert tensor parallel for routed experts.
     Tp,
-    /// Context parallel.
     Cp,
     /// Data parallel; expert data parallel for routed experts.
     Dp,
-    /// Pipeline parallel.
     Pp,
     /// The ranks that share the routed experts.
     Ep,
@@ -73,21 +67,13 @@ impl RankOrder {
 /// The sizes of the parallel groups over nodes of equal size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mesh {
-    /// Tensor-parallel size.
     pub tp: u64,
-    /// Context-parallel size.
     pub cp: u64,
-    /// Data-parallel size.
     pub dp: u64,
-    /// Pipeline-parallel size.
     pub pp: u64,
-    /// Expert-parallel size.
     pub ep: u64,
-    /// Expert-tensor-parallel size.
     pub etp: u64,
-    /// GPUs a node.
     pub per_node: u64,
-    /// The order of the axes.
     pub order: RankOrder,
 }
 
@@ -95,7 +81,6 @@ impl Mesh {
     pub fn ranks(self) -> u64 {
         self.tp * self.cp * self.dp * self.pp
     }
-    /// Data-parallel size of the routed experts.
     pub fn expert_dp(self) -> u64 {
         self.tp * self.cp * self.dp / (self.ep * self.etp).max(1)
     }
@@ -175,7 +160,6 @@ impl Mesh {
         }
     }
 
-    /// Place of global rank `rank`.
     pub fn place(self, rank: u64) -> Place {
         let on = |(size, stride): Row| rank / stride % size;
         Place {

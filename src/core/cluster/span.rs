@@ -7,16 +7,14 @@ use serde::{Deserialize, Serialize};
 pub enum Link {
     /// The scale-up link inside a node.
     Intra,
-    /// The network between nodes.
     Inter,
 }
 
 /// A group of ranks that exchange data, by how it lies on the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Ranks in the group.
     pub size: u64,
-    /// Of these, how many share a node.
+    /// Ranks of it that share a node.
     pub in_node: u64,
 }
 
@@ -25,7 +23,6 @@ impl Group {
     pub fn nodes(self) -> u64 {
         self.size.div_ceil(self.in_node)
     }
-    /// The slowest wire in it.
     pub fn link(self) -> Link {
         if self.nodes() > 1 { Link::Inter } else { Link::Intra }
     }
@@ -52,7 +49,6 @@ impl Span {
             (inner, outer).into()
         }
     }
-    /// Ranks in the group.
     pub fn size(self) -> u64 {
         self.inner.0 * self.outer.0
     }

@@ -128,7 +128,6 @@ impl Term {
         self.parts = parts;
         self
     }
-    /// Gives it the sum of `parts`.
     pub fn sum(self, parts: Vec<Term>) -> Self {
         let symbols: Vec<&str> = parts.iter().map(|part| part.symbol).collect();
         self.by(symbols.join(" + "), parts)
@@ -160,12 +159,10 @@ impl Term {
         self.notes.push(note.into());
         self
     }
-    /// Adds its closed form.
     pub fn closing(mut self, closed: Option<Term>) -> Self {
         self.closed = closed.map(Box::new);
         self
     }
-    /// Its formula, where it has one.
     pub fn formula(&self) -> Option<&Formula> {
         match &self.derivation {
             Derivation::Formula(formula) => Some(formula),

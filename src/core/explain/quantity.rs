@@ -24,7 +24,6 @@ pub struct Symbol {
 
 /// A number as the tables of models and layouts have it.
 pub trait Plain {
-    /// As a real number.
     fn plain(self) -> f64;
 }
 
@@ -71,7 +70,6 @@ pub trait Quantity:
 {
     /// A number that a formula spells out.
     fn number(value: f64) -> Self;
-    /// An input.
     fn given(symbol: Symbol, value: f64) -> Self;
     /// A value that no formula gives; `rule` is that of one piece, or empty.
     fn marked(value: f64, provenance: Provenance, rule: &'static str) -> Self;
@@ -86,18 +84,14 @@ pub trait Quantity:
     fn noted(self, note: &'static str) -> Self;
     #[must_use]
     fn power(self, exponent: Self) -> Self;
-    /// The larger.
     #[must_use]
     fn max(self, other: Self) -> Self;
-    /// The smaller.
     #[must_use]
     fn min(self, other: Self) -> Self;
-    /// The next whole number.
     #[must_use]
     fn ceil(self) -> Self;
     /// All of `parts`, each with its name, under one symbol.
     fn total(sign: &'static str, parts: impl Iterator<Item = (Message, Self)>) -> Self;
-    /// The number itself.
     fn value(self) -> f64;
 }
 

@@ -49,7 +49,6 @@ macro_rules! table {
             #[doc = concat!("`", $sign, "`: ", $meaning, ".")]
             pub const $name: Symbol = $kind($sign, $meaning);
         )*)*
-        /// Every symbol.
         pub const ALL: &[Symbol] = &[$($($name),*),*];
     };
 }

@@ -14,7 +14,6 @@ pub trait OneOf: Copy + PartialEq + 'static {
     /// Values in the order of the page.
     const ALL: &'static [(Self, Choice)];
 
-    /// Its id and label.
     fn choice(self) -> Choice {
         Self::ALL.iter().find(|(value, _)| *value == self).map_or(Choice { id: "", label: "" }, |(_, choice)| *choice)
     }
@@ -25,7 +24,6 @@ pub trait OneOf: Copy + PartialEq + 'static {
     fn from_id(id: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, choice)| choice.id.eq_ignore_ascii_case(id)).map(|(value, _)| *value)
     }
-    /// Ids and labels of the list.
     fn choices() -> Vec<Choice> {
         Self::ALL.iter().map(|(_, choice)| *choice).collect()
     }

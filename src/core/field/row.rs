@@ -87,41 +87,32 @@ pub struct Row {
     pub(super) steps: Steps,
 }
 
-/// Row of the model's section.
 pub(crate) fn model(label: &'static str) -> Row {
     Row { group: Group::Model, label, ..Row::default() }
 }
-/// Row of the cluster's section.
 pub(crate) fn cluster(label: &'static str) -> Row {
     Row { group: Group::Cluster, label, ..Row::default() }
 }
-/// Row of the layout's section.
 pub(crate) fn parallelism(label: &'static str) -> Row {
     Row { group: Group::Parallelism, label, ..Row::default() }
 }
-/// Row of the section of training.
 pub(crate) fn training(label: &'static str) -> Row {
     Row { group: Group::Training, label, ..Row::default() }
 }
-/// Row of the methods' section.
 pub(crate) fn method(label: &'static str) -> Row {
     Row { group: Group::Method, label, ..Row::default() }
 }
 
 impl Row {
-    /// With an abbreviation.
     pub(crate) fn symbol(self, symbol: &'static str) -> Self {
         Self { symbol, ..self }
     }
-    /// With a unit beside the input.
     pub(crate) fn unit(self, unit: &'static str) -> Self {
         Self { unit, ..self }
     }
-    /// With a description.
     pub(crate) fn hint(self, hint: &'static str) -> Self {
         Self { hint: hint.trim(), ..self }
     }
-    /// Shown on request.
     pub(crate) fn advanced(self) -> Self {
         Self { advanced: true, ..self }
     }

@@ -40,7 +40,6 @@ impl Missing {
         self.0.push(Issue::error(key, message));
         T::STAND_IN
     }
-    /// Another issue.
     pub(crate) fn issue(&mut self, issue: Issue) {
         self.0.push(issue);
     }

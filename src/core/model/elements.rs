@@ -245,7 +245,6 @@ impl LayerElements {
     pub fn total(self) -> u64 {
         self.dense() + self.experts
     }
-    /// The elements that one token visits.
     pub fn active(self) -> u64 {
         self.dense() + self.experts_active
     }
@@ -253,7 +252,6 @@ impl LayerElements {
     fn dense(self) -> u64 {
         self.sharded + self.key_value.iter().sum::<u64>() + self.replicated
     }
-    /// Both blocks together.
     pub fn plus(self, other: Self) -> Self {
         Self {
             sharded: self.sharded + other.sharded,

@@ -16,7 +16,6 @@ pub struct Heads {
 }
 
 impl Heads {
-    /// Width of queries over all heads.
     pub const fn queries(&self) -> u64 {
         self.query * self.qk
     }

@@ -98,7 +98,6 @@ impl Architecture {
         kinds
     }
 
-    /// The kinds of all layers.
     pub fn all_kinds(&self) -> Kinds {
         self.kinds(0..self.layers)
     }
@@ -115,7 +114,6 @@ impl Architecture {
         kinds
     }
 
-    /// True where any layer satisfies `test`.
     pub fn any_layer(&self, test: impl Fn(LayerKind) -> bool) -> bool {
         self.all_kinds().iter().any(|(kind, _)| test(*kind))
     }

@@ -75,11 +75,9 @@ shape! {
 }
 
 impl DeltaNet {
-    /// Width of keys over all heads.
     pub const fn keys(&self) -> u64 {
         self.key_heads * self.head_dim
     }
-    /// Width of values over all heads.
     pub const fn values(&self) -> u64 {
         self.value_heads * self.head_dim
     }

@@ -288,7 +288,6 @@ pub enum PatternError {
 }
 
 impl PatternError {
-    /// The message about `text`.
     pub fn message(self, text: &str) -> Message {
         let at = |at: usize| text.chars().nth(at).map_or_else(String::new, String::from);
         match self {

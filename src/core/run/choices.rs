@@ -287,7 +287,6 @@ impl Graphs {
     /// All passes of a step.
     pub const ITERATION: Self = Self::of(&[GraphPart::Iteration]);
 
-    /// Graphs of `parts`.
     pub const fn of(parts: &[GraphPart]) -> Self {
         let (mut bits, mut at) = (0, 0);
         while at < parts.len() {

@@ -34,7 +34,6 @@ impl Based<GpuParts> {
         missing.done(gpu)
     }
 
-    /// Its name on the page.
     pub fn title(&self) -> Message {
         let name = self.base.and_then(presets::gpu).map(|preset| preset.choice.label);
         title(name, "own GPU", self.is_changed())

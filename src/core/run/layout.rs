@@ -29,7 +29,6 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The groups on the nodes.
     pub fn mesh(&self) -> Mesh {
         Mesh {
             tp: self.tp,

@@ -45,7 +45,6 @@ impl Activations {
     pub fn are_all(self) -> bool {
         self.modules == 0
     }
-    /// The inputs of `module` leave.
     pub fn hold(self, module: Leaving) -> bool {
         self.modules & (1 << module as u16) != 0
     }
@@ -65,7 +64,6 @@ pub struct Offload {
 }
 
 impl OffloadParts {
-    /// Something leaves the GPU.
     pub fn leaves(&self) -> bool {
         self.activations.is_some() || [self.optimizer, self.gradients, self.parameters].iter().any(Option::is_some)
     }

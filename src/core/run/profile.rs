@@ -43,7 +43,6 @@ named! {
 }
 
 impl Multiplier {
-    /// Its key in requests.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Gemm => "gemm",

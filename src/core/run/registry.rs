@@ -41,7 +41,6 @@ pub(super) fn parts(whole: &str) -> impl Iterator<Item = &'static Field> {
     FIELDS.iter().filter(move |field| field.key.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.')))
 }
 
-/// Unsets all parts of `whole`.
 pub fn clear_parts(run: &mut Run, whole: &str) {
     parts(whole).for_each(|field| field.unset(run));
 }

@@ -80,7 +80,6 @@ impl Bounding {
         self.next >= space.blocks.len()
     }
 
-    /// Leaves out the next `blocks`.
     pub fn pass_over(&mut self, blocks: usize) {
         self.next += blocks;
     }
@@ -217,7 +216,6 @@ impl Bounding {
     }
 }
 
-/// Shared values of `block`.
 fn shared<'a>(list: &'a mut Vec<Shared>, block: &Block) -> &'a mut Shared {
     if list.len() <= block.variant {
         list.resize_with(block.variant + 1, Shared::default);

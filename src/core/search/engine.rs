@@ -171,7 +171,6 @@ impl Search {
         self.progress()
     }
 
-    /// Works until it is over.
     pub fn finish(&mut self) {
         while !self.step(u64::MAX).is_over() {}
     }
@@ -221,7 +220,6 @@ impl Search {
         &self.space
     }
 
-    /// True if every layout is bounded.
     pub fn is_bounded(&self) -> bool {
         self.bounding.is_over(&self.space)
     }

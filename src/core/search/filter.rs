@@ -38,7 +38,6 @@ impl Axis {
         }
     }
 
-    /// The value of a layout.
     pub fn of(self, space: &Space, block: &Block, member: Member) -> u64 {
         match self {
             Self::Tp => block.tp,

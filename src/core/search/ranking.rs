@@ -188,7 +188,6 @@ impl Ranking {
         ranking
     }
 
-    /// Adds layouts to rank.
     pub fn add(&mut self, promises: &[Promise]) {
         let sure = self.sure;
         self.queue.extend(promises.iter().filter(|promise| promise.may_fit || !sure));

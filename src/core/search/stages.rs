@@ -24,7 +24,6 @@ pub struct StageTime {
 }
 
 impl StageTime {
-    /// Both gradients.
     pub fn backward(&self) -> f64 {
         self.backward_input + self.backward_weight
     }
@@ -83,7 +82,6 @@ impl Stages {
         *entry.or_insert_with(|| plain_time(scenario, &self.clock, stage))
     }
 
-    /// Seconds of each kind.
     pub fn times(&mut self, block: &Block, scenario: &Scenario, kinds: &Kinds) -> Vec<StageTime> {
         if scenario.reduction() == Reduction::Step {
             return self.plain(block, scenario, kinds);
@@ -107,7 +105,6 @@ impl Stages {
         .collect()
     }
 
-    /// Memory of each kind.
     pub fn bytes(&mut self, block: &Block, scenario: &Scenario, kinds: &Kinds) -> Vec<ChunkBytes> {
         let each = kinds.keys.iter().zip(&kinds.sample);
         each.map(|(kind, stage)| {

@@ -125,7 +125,6 @@ impl Sweep {
         self.found.done
     }
 
-    /// Works until it is over.
     pub fn finish(&mut self) {
         while !self.step(u64::MAX) {}
     }

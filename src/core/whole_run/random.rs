@@ -6,7 +6,6 @@ use crate::maths::{ln_1p, sin_cos};
 pub struct Random(u64);
 
 impl Random {
-    /// The stream of `seed`.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -156,7 +156,6 @@ impl Setting {
         self.step * (self.rollbacks * self.rollback_steps * self.straggler)
     }
 
-    /// Time of all evaluations.
     pub fn evaluating(&self) -> Seconds {
         self.evaluation * self.evaluations
     }

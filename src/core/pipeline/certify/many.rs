@@ -28,7 +28,6 @@ pub struct Folded {
 }
 
 impl Folded {
-    /// All ops.
     pub fn chains(&self) -> Vec<u16> {
         self.unfolded(self.times)
     }

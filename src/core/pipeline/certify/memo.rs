@@ -36,7 +36,6 @@ pub struct Memo {
 }
 
 impl Memo {
-    /// Empty, for `problem`.
     pub fn new(problem: &Problem) -> Self {
         let by_rank = problem.chains_by_rank();
         let bits = by_rank.iter().map(|chains| 60 / u32::try_from(chains.len().max(1)).unwrap_or(60));

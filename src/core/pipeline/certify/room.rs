@@ -36,7 +36,6 @@ struct Holder {
 }
 
 impl Room {
-    /// The rooms of `problem`.
     pub fn of(problem: &Problem, tails: &Tails, reach: &[Vec<Option<Reach>>]) -> Vec<Self> {
         problem.pools.iter().map(|pool| Self::new(problem, pool, tails, reach)).collect()
     }

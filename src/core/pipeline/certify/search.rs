@@ -242,7 +242,6 @@ impl Search {
         Attempt { width, side: self.stage % 2, limit, first }
     }
 
-    /// Works until the search is over.
     pub fn finish(&mut self) {
         while !self.step() {}
     }

@@ -31,7 +31,6 @@ pub struct Stages {
 pub struct Scale(pub f64);
 
 impl Scale {
-    /// Seconds of `ticks`.
     pub fn seconds(self, ticks: i64) -> f64 {
         ticks as f64 * self.0
     }
@@ -44,7 +43,6 @@ impl Stages {
     pub fn ranks(&self) -> usize {
         self.room.len()
     }
-    /// Kinds of op.
     pub const fn kinds(&self) -> usize {
         if self.whole { 2 } else { 3 }
     }

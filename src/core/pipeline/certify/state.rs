@@ -84,7 +84,6 @@ pub struct Choice {
 }
 
 impl Layout {
-    /// The layout of states of `problem`.
     pub fn new(problem: &Problem) -> Self {
         let chains = problem.chains.len();
         let m = problem.microbatches as usize;
@@ -244,7 +243,6 @@ impl Layout {
         &state[self.starts..self.starts + self.clocks]
     }
 
-    /// The bound of a state.
     pub fn merit(&self, state: &[Ticks]) -> Merit {
         let starts = self.starts(state);
         let (mut bound, mut score) = (self.latest(state), 0);

@@ -28,7 +28,6 @@ pub(crate) fn hanayo(spec: &Spec) -> Order {
     repeated(spec, (6 * spec.pp, spec.pp), merged)
 }
 
-/// Slot by slot.
 fn merged(spec: &Spec) -> Order {
     let (p, m) = (spec.pp, spec.microbatches);
     let chunks = 2 * spec.waves;

@@ -123,7 +123,6 @@ fn dead_lock(field: &'static str, spec: &Spec, g: u32, make: fn(&Spec, u32) -> O
     }
 }
 
-/// Warning that programs refuse this group.
 pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
     let g = spec.group.unwrap_or(p);

@@ -259,7 +259,6 @@ impl<'a> Layout<'a> {
         self.ranks.iter().enumerate().map(span).fold(0.0, f64::max)
     }
 
-    /// The state behind a round.
     fn mark(&mut self) -> Mark {
         let (clock, begun) = (self.ranks[0].clock, self.ranks[0].done[0]);
         let mut shape = Vec::new();
@@ -273,7 +272,6 @@ impl<'a> Layout<'a> {
         Mark::new(shape, clock, begun, &mut self.comparisons, ranks)
     }
 
-    /// Repeats what was laid out last.
     fn repeat(&mut self, period: &Period) {
         let times = f64::from(period.times);
         let later = times * period.seconds;

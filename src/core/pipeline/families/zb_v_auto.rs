@@ -300,7 +300,6 @@ impl<'a> Layout<'a> {
         }
         Ok(self)
     }
-    /// The state behind a round.
     fn mark(&mut self) -> Mark {
         let (clock, begun) = (self.ranks[0].clock, self.ranks[0].done[F][0]);
         let ahead = |i: usize| begun as f64 - i as f64;
@@ -316,7 +315,6 @@ impl<'a> Layout<'a> {
         let ranks = self.ranks.iter().map(|rank| (rank.lost, rank.laid.ops.len()));
         Mark::new(shape, clock, begun, &mut self.comparisons, ranks)
     }
-    /// Repeats what was laid out last.
     fn repeat(&mut self, period: &Period) {
         let times = f64::from(period.times);
         let (later, further) = (times * period.seconds, (period.times * period.step) as usize);

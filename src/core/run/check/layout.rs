@@ -123,7 +123,6 @@ impl Check<'_> {
         microbatches
     }
 
-    /// Data-parallel size of the experts.
     pub fn experts(&mut self, dp: u64) -> u64 {
         let run = self.run;
         let Some(moe) = self.model.moe else {

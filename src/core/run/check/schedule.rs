@@ -147,7 +147,6 @@ impl Check<'_> {
         }
     }
 
-    /// Layers of every global stage.
     pub fn stage_layers(&mut self) -> Vec<u64> {
         let (run, layers) = (self.run, self.model.layers);
         let stages = run.schedule.stages(run);

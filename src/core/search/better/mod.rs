@@ -108,7 +108,6 @@ impl Improving {
         self.found.done
     }
 
-    /// The answer so far.
     pub fn found(&self) -> &Betters {
         &self.found
     }

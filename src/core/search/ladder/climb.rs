@@ -53,7 +53,6 @@ impl Climb {
         self.evaluated
     }
 
-    /// The layout that was chosen.
     pub fn choice(&self) -> Option<&Choice> {
         self.choice.as_ref()
     }

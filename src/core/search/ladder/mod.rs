@@ -83,13 +83,11 @@ impl Ladder {
         None
     }
 
-    /// Climbs it to its end.
     pub fn finished(mut self) -> Outcome {
         while !self.step(u64::MAX) {}
         self.outcome.unwrap_or(Outcome::Undivided)
     }
 
-    /// Its end, once it is over.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()
     }

@@ -61,7 +61,6 @@ impl Map {
         map
     }
 
-    /// True if every cell is known.
     pub(crate) fn is_over(&self) -> bool {
         self.rankings.is_empty() && self.jobs.is_empty()
     }

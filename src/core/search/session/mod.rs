@@ -270,7 +270,6 @@ impl PlanSession {
     }
 }
 
-/// A sweep over doublings of `grown`.
 fn sweep(run: &Run, grown: Grown) -> Sweep {
     let values = match grown {
         Grown::Gpus => doublings(1, MAX_GPUS),

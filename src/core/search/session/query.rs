@@ -128,7 +128,6 @@ impl PlanCommand {
 }
 
 impl PlanQuery {
-    /// An empty query.
     pub fn new(run: &Run) -> Self {
         Self { run: run.clone(), extras: vec![Extra::Front, Extra::Map], ..Self::default() }
     }
