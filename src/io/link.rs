@@ -17,7 +17,6 @@ const MAX_LENGTH: usize = 1 << 22;
 /// More pairs than this are not read.
 const MAX_PAIRS: usize = 512;
 
-/// A link read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
     pub run: Run,

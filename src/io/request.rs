@@ -42,7 +42,6 @@ named! {
 }
 
 impl Verb {
-    /// The verb called `name`.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|verb| verb.name() == name)
     }
@@ -52,25 +51,15 @@ impl Verb {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// To [`Verb::Report`].
     Report(Box<Report>),
-    /// To [`Verb::Schedule`].
     Schedule(Box<Reply>),
-    /// To [`Verb::Plan`].
     Plan(Box<Plan>),
-    /// To [`Verb::Certify`].
     Certified(Box<Certified>),
-    /// To [`Verb::Import`].
     Imported(Box<Imported>),
-    /// To [`Verb::Export`].
     Exported(Exported),
-    /// To [`Verb::Log`].
     Measured(Box<Measured>),
-    /// To [`Verb::WholeRun`].
     WholeRun(Box<whole_run::Reply>),
-    /// To [`Verb::Calibrate`].
     Calibrated(Box<Calibration>),
-    /// To [`Verb::Scoreboard`].
     Scoreboard(Box<scoreboard::Answer>),
 }
 

@@ -101,13 +101,10 @@ pub fn ours() -> About {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// A file.
     Text(Text),
-    /// The row of a tool.
     Scored(Box<Scored>),
 }
 
-/// The text of a file.
 #[derive(Serialize)]
 pub struct Text {
     errors: Vec<Issue>,

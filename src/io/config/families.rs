@@ -19,7 +19,6 @@ pub(crate) enum Mixers {
 pub(crate) struct Family {
     /// Its `model_type`s.
     pub kinds: &'static [&'static str],
-    /// Normalisation.
     pub norm: Norm,
     /// Gate, up and down projections.
     pub gated: bool,
@@ -33,21 +32,16 @@ pub(crate) struct Family {
     pub attention_bias_key: bool,
     /// Tied embeddings, where the file is silent.
     pub tied: bool,
-    /// Positions are learned.
     pub learned_positions: bool,
     /// GPT-2's names, with an FFN of four times the hidden size unless said.
     pub short_names: bool,
-    /// Mixture of experts.
     pub experts: bool,
-    /// Latent attention.
     pub latent: bool,
-    /// Multi-token prediction.
     pub prediction: bool,
     /// Its mixers of tokens.
     pub mixers: Mixers,
     /// A gate on the output of attention.
     pub gate: bool,
-    /// Attention sinks.
     pub sinks: bool,
     /// An FFN beside the experts.
     pub beside: bool,

@@ -34,7 +34,6 @@ pub struct Config {
 }
 
 impl Config {
-    /// The model of a Run.
     pub fn model(&self) -> Based<ModelParts> {
         Based { base: None, parts: self.parts.clone() }
     }

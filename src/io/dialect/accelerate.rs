@@ -2,14 +2,10 @@
 //!
 //! Source: huggingface/accelerate, `commands/config/config_args.py` and `utils/dataclasses.py`: names and defaults.
 
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Sharing};
-use super::{Dialect, yaml};
-use crate::core::run::{OffloadFramework, OffloadTo, Recompute, Scenario};
-use crate::core::t;
+use super::yaml;
+use crate::io::dialect::prelude::*;
 
-/// Accelerate.
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "accelerate",
     name: "Accelerate",

@@ -2,13 +2,10 @@
 //!
 //! Source: axolotl-ai-cloud/axolotl, `src/axolotl/utils/schemas`: names and defaults.
 
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, Files, LowRank, Mesh, Sharing};
-use super::{Dialect, Entries, hub, steps, yaml};
-use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario};
+use super::{hub, yaml};
+use crate::io::dialect::prelude::*;
 
-/// axolotl.
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "axolotl",
     name: "axolotl",

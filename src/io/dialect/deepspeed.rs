@@ -3,17 +3,9 @@
 //! Source: deepspeed.ai/docs/config-json, and `deepspeed/runtime/config.py` and `zero/config.py` for names and defaults.
 //! The file knows nothing of the model; ranks follow from its three batch sizes.
 
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
-use super::{Dialect, Entries, computes, is_precision};
-use crate::core::issue::Issue;
-use crate::core::run::{
-    CpComm, Leaving, OffloadFramework, OffloadParts, OffloadTo, OneOf, Optimizer, Recompute, Scenario, Value,
-};
-use crate::core::t;
+use crate::io::dialect::prelude::*;
 use crate::io::json::pretty;
 
-/// DeepSpeed.
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "deepspeed",
     name: "DeepSpeed",

@@ -1,11 +1,7 @@
 //! Models by their names on the Hugging Face Hub, whatever release or copy of them a file names.
 
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
-use crate::core::issue::Issue;
 use crate::core::run::registry::field;
-use crate::core::run::{Based, ModelParts, Run, Value};
-use crate::core::t;
+use crate::io::dialect::prelude::*;
 
 /// Presets and the repositories of their weights, as their model cards are named.
 const REPOSITORIES: &[(&str, &str)] = &[

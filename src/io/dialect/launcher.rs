@@ -1,12 +1,7 @@
 //! torchrun's description of the cluster, in an argument or in a variable of the script around it.
 
-use super::Entries;
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
 use super::words::Script;
-use crate::core::run::{Scenario, Value};
-use crate::core::t;
-use crate::core::units::whole;
+use crate::io::dialect::prelude::*;
 
 /// Names of a program's scripts for the nodes and the GPUs of each.
 pub(crate) struct Launcher {

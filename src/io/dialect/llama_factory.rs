@@ -3,15 +3,11 @@
 //! Source: hiyouga/LLaMA-Factory, `src/llamafactory/hparams/*.py` and `model/adapter.py`: names, defaults, and what is cast
 //! to fp32.
 
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
 use super::trl::{self, BATCH};
 use super::tuning::{self, Files, LowRank, Sharing};
-use super::{Dialect, Entries, hub, steps, yaml};
-use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Optimizer, Recompute, Scenario};
-use crate::core::t;
+use super::{hub, yaml};
+use crate::io::dialect::prelude::*;
 
-/// LLaMA-Factory.
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "llama-factory",
     name: "LLaMA-Factory",

@@ -3,17 +3,11 @@
 //! Source: mosaicml/llm-foundry, `scripts/train/yamls`, `llmfoundry/models/mpt/configuration_mpt.py` and Composer's
 //! `distributed/dist_strategy.py`: names and defaults.
 
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
 use super::tuning::{self, LowRank};
-use super::{Dialect, Entries, computes, hub, steps, yaml};
-use crate::core::issue::Issue;
+use super::{hub, yaml};
 use crate::core::model::{Biases, Norm};
-use crate::core::run::{ModelParts, OffloadFramework, Optimizer, Recompute, Scenario, Value};
-use crate::core::t;
-use crate::core::units::whole;
+use crate::io::dialect::prelude::*;
 
-/// llm-foundry.
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "llm-foundry",
     name: "llm-foundry",
@@ -27,9 +21,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
 };
 
 /// The settings that a text says, with what `${name}` stands for put in.
-///
-/// # Errors
-/// As [`yaml::read`].
 pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
     let mut entries = yaml::entries(text)?;
     // A name may stand for another.

@@ -16,6 +16,7 @@ pub(crate) mod llm_foundry;
 pub mod megatron;
 pub mod nanotron;
 pub(crate) mod peft;
+mod prelude;
 mod program;
 pub(crate) mod programs;
 pub(crate) mod python;
@@ -31,7 +32,6 @@ pub mod words;
 pub mod yaml;
 
 pub use program::Dialect;
-use values::is_precision;
 pub(crate) use values::{Entries, bare};
 pub use values::{Same, alike, computes, same, steps, tokens};
 
@@ -55,7 +55,6 @@ pub static DIALECTS: &[&Dialect] = &[
     &peft::DIALECT,
 ];
 
-/// The program with this id.
 pub fn dialect(id: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().find(|dialect| dialect.id == id).copied()
 }

@@ -2,15 +2,12 @@
 //!
 //! Source: huggingface/nanotron, `src/nanotron/config/*.py`: names and defaults.
 
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
-use super::{Dialect, Same, same, steps, yaml};
+use super::yaml;
 use crate::core::model::Biases;
 use crate::core::run::presets::Trainer;
-use crate::core::run::{Optimizer, Recompute, Scenario, Schedule, Value};
 use crate::io::config;
+use crate::io::dialect::prelude::*;
 
-/// Nanotron.
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "nanotron",
     name: "Nanotron",
@@ -32,7 +29,6 @@ static SAME: &[Same] = &[
     same("tokens.micro_batch_size", "micro_batch", None),
 ];
 
-/// Sections of a file.
 const SECTIONS: [&str; 4] = ["parallelism", "tokens", "data_stages", "checkpoints"];
 
 /// Shapes of `model.model_config`, by the entry of a config.json.

@@ -2,14 +2,10 @@
 //!
 //! Source: huggingface/peft, `src/peft/tuners/lora/config.py`: names and defaults.
 
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
 use super::tuning::{self, LowRank};
-use super::{Dialect, deepspeed, hub};
-use crate::core::run::{AdapterMethod, AdapterParts, BaseFormat, Scenario, Value};
-use crate::core::t;
+use super::{deepspeed, hub};
+use crate::io::dialect::prelude::*;
 
-/// PEFT.
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "peft",
     name: "PEFT",

@@ -6,12 +6,10 @@ use super::values::Entries;
 use crate::core::issue::Issue;
 use crate::core::run::Scenario;
 
-/// A program and how it says a Run.
 pub struct Dialect {
     /// In the JavaScript package and in links of the page: "megatron".
     pub id: &'static str,
     pub name: &'static str,
-    /// Name of its file.
     pub file: &'static str,
     /// Reads its own form of text; JSON is read alike for all.
     pub entries: fn(&str) -> Result<Entries, Issue>,
@@ -21,7 +19,6 @@ pub struct Dialect {
     pub stack: fn(&Entries) -> &'static str,
     /// Takes them into the Run of the reader.
     pub read: fn(&mut SettingsReader),
-    /// Says a Run.
     pub(crate) write: fn(&Scenario, &mut SettingsWriter),
     /// The text that says them, comments first.
     pub print: fn(&Entries, &[String]) -> String,

@@ -11,7 +11,6 @@ use crate::core::t;
 use crate::core::units::whole;
 use std::collections::BTreeSet;
 
-/// Place of a setting.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Origin {
     /// In the text, under this name.
@@ -50,7 +49,6 @@ pub struct SettingsReader {
 }
 
 impl SettingsReader {
-    /// Nothing taken yet.
     pub fn new(entries: Entries, run: Run) -> Self {
         let in_text = |(name, value): (String, Value)| (Origin::Text(name.clone()), name, value);
         Self::translated(entries.into_iter().map(in_text), run)
@@ -98,7 +96,6 @@ impl SettingsReader {
         self.ignored.extend(names);
     }
 
-    /// True if the text has `name`.
     pub fn has(&self, name: &str) -> bool {
         self.entries.iter().any(|entry| entry.name == name && entry.value != Value::Null)
     }
@@ -183,7 +180,6 @@ impl SettingsReader {
         }
     }
 
-    /// A whole number.
     pub fn count(&mut self, name: &str, what: &'static str) -> Option<u64> {
         let number = self.number(name, what)?;
         let count = whole(number);
@@ -292,7 +288,6 @@ impl SettingsReader {
         }
     }
 
-    /// Takes what is recomputed.
     pub fn recompute(&mut self, recompute: Recompute) {
         self.run.recompute = recompute;
     }

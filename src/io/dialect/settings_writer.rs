@@ -4,12 +4,10 @@ use super::{Entries, Same};
 use crate::core::run::registry::field;
 use crate::core::run::{Run, Value};
 
-/// The settings said so far.
 #[derive(Default)]
 pub(crate) struct SettingsWriter(Entries);
 
 impl SettingsWriter {
-    /// A setting.
     pub fn say(&mut self, name: &str, value: impl Into<Value>) {
         self.0.push((name.to_owned(), value.into()));
     }

@@ -2,18 +2,11 @@
 //!
 //! Source: pytorch/torchtune, `recipes/configs`, `torchtune/models/*/_model_builders.py`: names and defaults.
 
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, LowRank, Mesh};
-use super::{Dialect, steps, yaml};
+use super::yaml;
 use crate::core::model::Target;
-use crate::core::run::{
-    AdapterMethod, BaseFormat, Based, CrossEntropy, ModelParts, OffloadFramework, OneOf, Optimizer, Recompute,
-    Scenario, Value,
-};
-use crate::core::t;
+use crate::io::dialect::prelude::*;
 
-/// torchtune.
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "torchtune",
     name: "torchtune",

@@ -3,15 +3,11 @@
 //! Source: huggingface/transformers `training_args.py`, huggingface/trl `trl/trainer/model_config.py` and `sft_config.py`:
 //! names and defaults.
 
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
 use super::tuning::{self, Batch, LowRank, Sharing};
 use super::words::Script;
-use super::{Dialect, Entries, bare, deepspeed, hub, steps, yaml};
-use crate::core::issue::Issue;
-use crate::core::run::{AdapterMethod, BaseFormat, CrossEntropy, Recompute, Run, Scenario, Value};
+use super::{deepspeed, hub, yaml};
+use crate::io::dialect::prelude::*;
 
-/// Hugging Face's Trainer and TRL.
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "trl",
     name: "Hugging Face Trainer, TRL",
@@ -24,7 +20,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
     print: yaml::print,
 };
 
-/// The batch of Trainer's arguments.
 pub(super) const BATCH: Batch =
     Batch { micro: "per_device_train_batch_size", accumulation: "gradient_accumulation_steps", silent: 8 };
 
@@ -32,9 +27,6 @@ pub(super) const BATCH: Batch =
 const RANK: u64 = 16;
 
 /// The settings that a text says: YAML, JSON, or a command with arguments.
-///
-/// # Errors
-/// As [`yaml::read`].
 pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
     let script = Script::read(text);
     let arguments = script.arguments();

@@ -12,15 +12,12 @@ pub(crate) fn bare(name: &str) -> String {
 
 /// A setting that a program and a Run count alike.
 pub struct Same {
-    /// The program's name for it.
     pub name: &'static str,
-    /// The Run's field.
     pub field: &'static str,
     /// The program's default; none where silence says nothing.
     pub default: Option<u64>,
 }
 
-/// A row of a table of [`Same`].
 pub const fn same(name: &'static str, field: &'static str, default: Option<u64>) -> Same {
     Same { name, field, default }
 }

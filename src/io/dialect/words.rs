@@ -18,12 +18,10 @@ const MAX_EXPANDED: usize = 400_000;
 /// Variables that are remembered.
 const MAX_VARIABLES: usize = 1000;
 
-/// A script as read.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Script {
     /// Its words, variables put in where the script sets them; an empty one ends a statement.
     pub words: Vec<String>,
-    /// The variables that it sets.
     pub variables: Vec<(String, String)>,
     /// Variables that it sets to several values and then uses: branches are not decided, the last value counts.
     pub ambiguous: Vec<String>,
@@ -32,14 +30,12 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// Reads a script.
     pub fn read(text: &str) -> Self {
         let mut reader = Reader { left: MAX_EXPANDED, begins: true, ..Reader::default() };
         reader.take(text, 0);
         reader.script
     }
 
-    /// The number that a variable holds.
     pub fn number(&self, names: &[&str]) -> Option<u64> {
         names.iter().find_map(|name| self.known(name)?.parse().ok())
     }
@@ -59,7 +55,6 @@ impl Script {
         several.chain(branches).collect()
     }
 
-    /// The last value of a variable.
     pub fn known(&self, name: &str) -> Option<&str> {
         let mut latest = self.variables.iter().rev();
         let (_, value) = latest.find(|(known, _)| known == name)?;

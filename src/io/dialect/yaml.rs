@@ -39,9 +39,6 @@ pub fn read(text: &str) -> Result<Value, Issue> {
 }
 
 /// Reads the first document of a file as dotted names and their values.
-///
-/// # Errors
-/// As [`read`].
 pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
     Ok(read(text)?.flat(|_| true))
 }

@@ -21,7 +21,6 @@ const TIMELINE: (f64, f64) = (256.0, 1.4);
 /// Widest letters of the bold face, of its size: what a title is made to fit by.
 const LETTER: f64 = 0.62;
 
-/// The card as an SVG file.
 pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit, catalogue: &Catalogue) -> String {
     let (run, report) = (&evaluation.scenario.run, &evaluation.report);
     let palette = theme.palette();

@@ -22,21 +22,18 @@ use crate::view::palette::Theme;
 use crate::view::views::Drawn;
 use serde::Serialize;
 
-/// A form.
 #[derive(Clone, Copy)]
 pub struct Format {
     /// As the JavaScript package names it.
     pub id: &'static str,
     /// On its button.
     pub label: &'static str,
-    /// Its purpose.
     pub what: &'static str,
     /// End of its file's name.
     pub end: &'static str,
     writer: Writer,
 }
 
-/// Writer of a form.
 #[derive(Clone, Copy)]
 enum Writer {
     Markdown,

@@ -24,7 +24,6 @@ const RIGHT: f64 = 24.0;
 /// The visible part of a timeline.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture<'a> {
-    /// The Run.
     pub evaluation: &'a Evaluation,
     /// Its running sums.
     pub sums: &'a Sums,
@@ -34,7 +33,6 @@ pub struct Picture<'a> {
     pub width: f64,
     /// The rank whose in-flight activations are drawn.
     pub rank: usize,
-    /// Light or dark.
     pub theme: Theme,
     /// The language of its title.
     pub catalogue: &'a Catalogue,

@@ -19,7 +19,6 @@ impl Stamp<'_> {
         format!("Shardscope {}{comma}{}", env!("CARGO_PKG_VERSION"), self.date)
     }
 
-    /// The link of `run`.
     pub fn link(&self, run: &Run) -> String {
         format!("{}#{}", self.address, encode(run))
     }

@@ -12,7 +12,6 @@ use std::fmt::Write;
 /// Of more ops than this the arrows are left out: viewers choke on them.
 const MAX_ARROWS: usize = 100_000;
 
-/// The trace as JSON.
 pub fn chrome_trace(evaluation: &Evaluation) -> String {
     let (order, timeline) = (&evaluation.order, evaluation.timeline());
     let trace = Trace::new(order, timeline, evaluation.durations.p2p);

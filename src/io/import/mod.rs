@@ -45,7 +45,6 @@ fn depth(text: &str) -> usize {
     deepest
 }
 
-/// Meaning of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meaning {
     /// Name of the recognised format: "Megatron-LM's arguments".
@@ -129,7 +128,6 @@ fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
     Ok(read)
 }
 
-/// Reads a text that was recognised.
 fn of_kind(kind: Kind, text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let read = match kind {
         Kind::Link(address) => Ok(from_link(&address)),

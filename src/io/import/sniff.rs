@@ -9,7 +9,6 @@ use crate::io::dialect::programs::{Program, Settings, recognise};
 use crate::io::dialect::words::Script;
 use crate::io::dialect::{DIALECTS, Dialect, bare, deepspeed, megatron, nanotron, peft, toml, torchtitan, torchtune};
 
-/// A recognised format.
 pub enum Kind {
     /// A link, wherever it stands.
     Link(String),
@@ -17,7 +16,6 @@ pub enum Kind {
     Run(Value),
     /// An export with a Run in it.
     Export(Value),
-    /// A model's config.json.
     Model(Value),
     /// A program's settings.
     Dialect(&'static Dialect),

@@ -8,7 +8,6 @@ use super::steps::Series;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The content of a log so far.
 #[derive(Default)]
 pub struct Log {
     lines: Lines,
@@ -26,9 +25,7 @@ pub(crate) struct Heard {
     pub settings: Vec<(&'static str, f64)>,
     /// The program's own arguments.
     pub dump: Dump,
-    /// Rows of nccl-tests.
     pub nccl: Nccl,
-    /// Results of MAMF-finder.
     pub mamf: Mamf,
     /// Least memory that an out-of-memory message asked for, GiB.
     pub ran_out: Option<f64>,
@@ -53,7 +50,6 @@ pub(crate) struct Heard {
 }
 
 impl Log {
-    /// Takes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         let heard = &mut self.heard;
         self.lines.push(bytes, |line| heard.line(line));

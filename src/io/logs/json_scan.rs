@@ -42,7 +42,6 @@ impl Scanner {
         at.map_or("", |at| self.open[at].1.as_str())
     }
 
-    /// Number of open brackets.
     pub fn depth(&self) -> usize {
         self.open.len()
     }

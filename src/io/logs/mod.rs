@@ -82,7 +82,6 @@ impl LogReader {
         self.take(bytes)
     }
 
-    /// Bytes taken so far.
     pub fn taken(&self) -> u64 {
         self.taken
     }

@@ -9,7 +9,6 @@ const LARGE: f64 = 16e6;
 #[derive(Default)]
 pub(crate) struct Nccl {
     hosts: Vec<String>,
-    /// Ranks that took part.
     pub ranks: u64,
     /// The collective, where the output names it.
     pub collective: Option<String>,
@@ -117,7 +116,6 @@ impl Nccl {
         Some((0.0, median))
     }
 
-    /// Rows that were read.
     pub fn count(&self) -> usize {
         self.rows.len()
     }

@@ -36,9 +36,7 @@ named! {
 /// Meaning of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// Number of the step.
     Iteration,
-    /// Seconds of a step.
     Seconds,
     /// Sequences a step, printed in the line itself.
     GlobalBatch,
@@ -93,9 +91,7 @@ impl Quantity {
     }
 }
 
-/// A line.
 pub(crate) struct Pattern {
-    /// The program that writes it.
     pub program: Program,
     /// Words that stand in it, in this order.
     pub words: &'static [&'static str],

@@ -18,10 +18,8 @@ const SAME_COUNT: f64 = 0.03;
 /// Rate of a large product inside kernels of all shapes, over that of the best shape: as the rates' table takes MAMF.
 const OF_BEST_SHAPE: f64 = 0.92;
 
-/// The step of a log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steps {
-    /// Median seconds.
     pub seconds: f64,
     /// Half the distance between the 16th and the 84th of 100 steps, over the median.
     pub spread: f64,
@@ -34,7 +32,6 @@ pub struct Steps {
 /// A file, understood.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The program that wrote it.
     pub program: Message,
     /// The run: its own arguments' where it has them, else the one at hand.
     pub run: Run,
@@ -85,7 +82,6 @@ impl Reading {
         (!observation.is_empty()).then_some(observation)
     }
 
-    /// Reads a text log.
     pub(super) fn of(heard: &Heard, present: &Run) -> Result<Self, Vec<Issue>> {
         let program = match heard.program() {
             Some(program) => t!("a log of {program}", program = program.name()),

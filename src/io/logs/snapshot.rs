@@ -31,7 +31,6 @@ impl Curve {
     }
 }
 
-/// Memory of a device.
 #[derive(Clone, Copy, Default)]
 struct Device {
     allocated: Curve,

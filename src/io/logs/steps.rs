@@ -23,10 +23,8 @@ pub(crate) struct Series {
     repeated: (usize, usize),
 }
 
-/// Summary of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Summary {
-    /// The median of the values that count.
     pub median: f64,
     /// Half the distance between the 16th and the 84th of 100, over the median.
     pub spread: f64,
@@ -72,12 +70,10 @@ impl Series {
         }
     }
 
-    /// Number of values.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -148,7 +144,6 @@ impl Series {
         Some(Summary { median: 1.0 / summary.median, ..summary })
     }
 
-    /// The largest value.
     pub fn largest(&self) -> Option<f64> {
         self.values.iter().map(|(_, value)| *value).max_by(f64::total_cmp)
     }
@@ -164,7 +159,6 @@ impl Series {
         Some((last.1 - first.1) / steps).filter(|growth| *growth > 0.0 && growth.is_finite())
     }
 
-    /// The last value.
     pub fn last(&self) -> Option<f64> {
         self.values.last().map(|(_, value)| *value)
     }

@@ -1,10 +1,7 @@
 //! The pipeline's stages in Megatron-LM's arguments: virtual stages, schedules, uneven layers.
 
-use super::super::settings_reader::SettingsReader;
-use super::super::settings_writer::SettingsWriter;
-use crate::core::issue::Issue;
 use crate::core::run::presets::Trainer;
-use crate::core::run::{EpOverlap, Run, Scenario, Schedule, even_split};
+use crate::io::dialect::prelude::*;
 
 /// Stages whose layers are written out.
 const MAX_STAGES: u64 = 1 << 16;
@@ -131,7 +128,6 @@ fn expand(layout: &[char], depth: usize) -> Option<String> {
     Some(out)
 }
 
-/// Says the stages.
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
     let schedule = schedule(run);

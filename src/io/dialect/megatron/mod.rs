@@ -13,15 +13,11 @@ mod script;
 mod training;
 
 use super::launcher::Launcher;
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
 use super::words::Script;
-use super::{Dialect, Entries};
-use crate::core::run::Scenario;
+use crate::io::dialect::prelude::*;
 use parallel::SAME;
 use release::generation;
 
-/// Megatron-LM.
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "megatron",
     name: "Megatron-LM",

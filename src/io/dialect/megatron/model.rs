@@ -1,15 +1,12 @@
 //! The model in Megatron-LM's arguments.
 
 use super::super::hub;
-use super::super::settings_reader::SettingsReader;
-use super::super::settings_writer::SettingsWriter;
 use super::release::Release;
 use super::{passed, pattern};
 use crate::core::model::{Architecture, Biases, Norm, QkNorm};
 use crate::core::run::presets;
 use crate::core::run::registry::FIELDS;
-use crate::core::run::{Based, ModelParts, Run, Scenario};
-use crate::core::t;
+use crate::io::dialect::prelude::*;
 
 /// Takes the model, if the text says one: `--num-layers` is required of one. What no argument says is as in the preset
 /// that the tokenizer is of.
@@ -87,7 +84,6 @@ fn completed(parts: &ModelParts, id: &'static str) -> Option<ModelParts> {
     Some(meant.model.parts)
 }
 
-/// The shapes that the arguments say.
 fn shapes(reader: &mut SettingsReader) -> Option<ModelParts> {
     let letters = pattern::hybrid(reader);
     let (letters, written) = letters.unzip();

@@ -2,11 +2,7 @@
 
 use crate::core::cluster::RankOrder;
 use crate::core::run::presets::{MEGATRON_2024, MEGATRON_2025};
-use crate::core::run::{CpComm, Scenario, TpOverlap, Value};
-use crate::core::t;
-use crate::io::dialect::settings_reader::SettingsReader;
-use crate::io::dialect::settings_writer::SettingsWriter;
-use crate::io::dialect::{Same, same};
+use crate::io::dialect::prelude::*;
 
 /// Counts with the same meaning in both; the global batch is the last.
 pub(crate) static SAME: &[Same] = &[
@@ -143,7 +139,6 @@ fn tensor_overlap(reader: &mut SettingsReader) {
     reader.run.overlap.tp = Some(share);
 }
 
-/// Says the same.
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
     writer.when(s.model.moe.is_some(), "--expert-tensor-parallel-size", run.etp);

@@ -4,13 +4,9 @@
 //! Source: NVIDIA/Megatron-LM, `hybrid_layer_allocation.py`, `transformer/utils.py` (windows), `training.py` (linear
 //! attention), `arguments.py`.
 
-use super::super::settings_reader::SettingsReader;
-use super::super::settings_writer::SettingsWriter;
 use super::release::Release;
-use crate::core::issue::Issue;
 use crate::core::model::{Architecture, Ffn, LayerKind, Mixer, Pattern};
-use crate::core::run::ModelParts;
-use crate::core::t;
+use crate::io::dialect::prelude::*;
 
 /// Layers that a list may name.
 const MAX_LAYERS: usize = 100_000;
@@ -257,7 +253,6 @@ fn letters(model: &Architecture) -> Option<String> {
     Some(text)
 }
 
-/// Says the pattern and its shapes.
 pub fn write(model: &Architecture, release: Release, writer: &mut SettingsWriter) {
     if is_hybrid(model) {
         if let Some(letters) = letters(model) {

@@ -1,10 +1,6 @@
 //! Precision and optimizer in Megatron-LM's arguments.
 
-use crate::core::run::{AttentionKernel, Based, Optimizer, PrecisionParts, Run};
-use crate::core::t;
-use crate::io::dialect::settings_reader::SettingsReader;
-use crate::io::dialect::settings_writer::SettingsWriter;
-use crate::io::dialect::{computes, is_precision};
+use crate::io::dialect::prelude::*;
 
 /// Names of the policies in `--fp8-recipe`; the first where it is silent.
 const RECIPES: [(&str, &str); 4] =
@@ -137,7 +133,6 @@ fn optimizer(reader: &mut SettingsReader) {
     reader.run.optimizer = optimizer;
 }
 
-/// Says the same.
 pub fn write(run: &Run, writer: &mut SettingsWriter) {
     match computes(&run.precision) {
         "fp16" => writer.say("--fp16", true),

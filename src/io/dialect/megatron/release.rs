@@ -37,7 +37,6 @@ pub(super) enum Release {
 }
 
 impl Release {
-    /// The release of `software`.
     pub fn of(software: &Software) -> Self {
         match software.peers {
             Some(Peers::Megatron2024 | Peers::Megatron2021) => Self::Y2024,

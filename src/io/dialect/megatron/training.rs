@@ -2,14 +2,7 @@
 
 use super::precision;
 use super::release::Release;
-use crate::core::run::{
-    AttentionKernel, Balance, CrossEntropy, GraphPart, Graphs, Leaving, Module, MoeDispatch, OffloadFramework,
-    OffloadParts, OffloadTo, OneOf, Recompute, Run,
-};
-use crate::core::t;
-use crate::io::dialect::settings_reader::SettingsReader;
-use crate::io::dialect::settings_writer::SettingsWriter;
-use crate::io::dialect::steps;
+use crate::io::dialect::prelude::*;
 
 /// The modules that selective recomputation names.
 const MODULES: [(Module, &str); 7] = [
@@ -22,7 +15,6 @@ const MODULES: [(Module, &str); 7] = [
     (Module::SharedExperts, "shared_experts"),
 ];
 
-/// Takes all of it.
 pub fn read(reader: &mut SettingsReader) {
     precision::read(reader);
     recompute(reader);
@@ -177,7 +169,6 @@ fn offload(reader: &mut SettingsReader) {
     }
 }
 
-/// Says what waits on the host.
 fn write_offload(run: &Run, writer: &mut SettingsWriter) {
     let Some(offload) = run.offload.resolve(run, &run.software()) else { return };
     if offload.optimizer.is_some() {
@@ -219,7 +210,6 @@ fn graphs(reader: &mut SettingsReader) {
     reader.run.graph_scope = graphs.any().then(|| graphs.parts());
 }
 
-/// Says what they launch.
 fn write_graphs(graphs: Graphs, release: Release, writer: &mut SettingsWriter) {
     let parts = graphs.parts();
     if release < Release::Y2026 {
@@ -248,7 +238,6 @@ fn write_graphs(graphs: Graphs, release: Release, writer: &mut SettingsWriter) {
     }
 }
 
-/// Says what experts and their messages do.
 fn write_experts(run: &Run, release: Release, writer: &mut SettingsWriter) {
     let software = run.software();
     let experts = run.model.resolve().is_ok_and(|model| model.moe.is_some());
@@ -277,7 +266,6 @@ fn write_experts(run: &Run, release: Release, writer: &mut SettingsWriter) {
     }
 }
 
-/// Says the same.
 pub fn write(run: &Run, writer: &mut SettingsWriter) {
     let software = run.software();
     let release = Release::of(&software);

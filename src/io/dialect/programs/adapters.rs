@@ -1,7 +1,6 @@
 //! Adapters in the settings of programs: `peft.kind`, `peft.rank`, `peft.targets`, `peft.bits`, `peft.base`.
 
-use crate::core::run::{AdapterParts, BaseFormat, OneOf};
-use crate::io::dialect::settings_reader::SettingsReader;
+use crate::io::dialect::prelude::*;
 use crate::io::dialect::tuning::{self, LowRank};
 
 /// Takes them; without a kind everything is trained.

@@ -228,7 +228,6 @@ pub(super) const fn tuning_together(micro: &'static str) -> [Together; 1] {
     }]
 }
 
-/// verl's fine-tuning on Megatron-LM.
 pub(super) static VERL_TUNING: Program = Program {
     name: "verl",
     is: |s| s.is_tuning_of_verl() && s.text.contains("engine=megatron"),

@@ -217,7 +217,6 @@ pub(super) static VERL: Program = Program {
     says: super::table::FULL_LENGTH,
 };
 
-/// verl's fine-tuning on FSDP.
 pub(super) static VERL_TUNING: Program = Program {
     name: "verl",
     is: Settings::is_tuning_of_verl,

@@ -2,14 +2,12 @@
 
 use super::source::Settings;
 use super::values::{entries, on};
-use crate::core::run::Value;
+use crate::io::dialect::prelude::*;
 use crate::io::dialect::settings_reader::Origin;
 use crate::io::dialect::words::Script;
-use crate::io::dialect::{Dialect, Entries};
 
 pub(crate) struct Program {
     pub name: &'static str,
-    /// True for its settings.
     pub is: fn(&Settings) -> bool,
     /// The program whose settings its own become.
     pub base: &'static Dialect,
@@ -33,7 +31,6 @@ pub(crate) struct Row(&'static str, &'static str, As);
 /// Result of reading a setting.
 pub(super) enum As {
     Same,
-    /// The opposite switch.
     Not,
     /// Settings of the base, by name.
     By(fn(&Value) -> Entries),

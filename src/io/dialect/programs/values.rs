@@ -4,7 +4,6 @@ use crate::core::run::Value;
 use crate::io::dialect::Entries;
 use crate::io::dialect::words::scalar;
 
-/// Settings by name.
 pub(super) fn entries(pairs: &[(&str, &str)]) -> Entries {
     let value = |text: &str| if text.is_empty() { Value::Bool(true) } else { scalar(text) };
     pairs.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect()
@@ -133,7 +132,6 @@ pub(super) fn reference(value: &Value) -> Entries {
 
 /// Micro-batches of as many sequences as a number of tokens holds.
 pub(super) const DYNAMIC: &[(&str, &str)] = &[("@dynamic", "")];
-/// Adapters.
 pub(super) const ADAPTED: &[(&str, &str)] = &[("peft.kind", "lora")];
 
 /// A rank of adapters, where it is more than 0.

@@ -10,16 +10,12 @@ mod shipped;
 mod training;
 
 use super::launcher::Launcher;
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
 use super::words::Script;
-use super::{Dialect, Entries, Same, bare, python, same, toml};
-use crate::core::issue::Issue;
+use super::{python, toml};
 use crate::core::run::registry::{field, plain};
-use crate::core::run::{Scenario, Value};
+use crate::io::dialect::prelude::*;
 use names::{CHECKPOINT, LENGTH, LENGTH_BEFORE};
 
-/// torchtitan.
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "torchtitan",
     name: "torchtitan",

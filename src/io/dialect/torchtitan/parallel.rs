@@ -1,12 +1,7 @@
 //! Division of the work in torchtitan's settings: experts, the pipeline, the exchange of context, shards.
 
 use crate::core::run::presets::Trainer;
-use crate::core::run::{
-    CpComm, OffloadFramework, OffloadParts, OffloadTo, Reduction, Scenario, Schedule, Value, even_split,
-};
-use crate::core::t;
-use crate::io::dialect::settings_reader::SettingsReader;
-use crate::io::dialect::settings_writer::SettingsWriter;
+use crate::io::dialect::prelude::*;
 
 /// Weights of embedding and head among the layers of the first and the last stage, in layers; 1 each by default.
 const ENDS: [&str; 2] =
@@ -184,7 +179,6 @@ fn shards(reader: &mut SettingsReader) {
     }
 }
 
-/// Says the same.
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
     writer.when(run.tp > 1 && !run.sequence_parallel, SEQUENCE, false);
@@ -205,7 +199,6 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     }
 }
 
-/// Says the schedule and its stages.
 fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
     if run.pp == 1 {

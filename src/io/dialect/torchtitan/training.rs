@@ -2,19 +2,11 @@
 
 use super::names::{CHECKPOINT, LOSS, PIECES, TOKENS};
 use super::shipped::{self, SHIPPED};
-use crate::core::run::{
-    Balance, Based, CrossEntropy, ModelParts, Optimizer, PrecisionParts, Recompute, Scenario, TpOverlap, Value,
-};
-use crate::core::t;
-use crate::core::units::whole;
+use crate::io::dialect::hub;
+use crate::io::dialect::prelude::*;
 use crate::io::dialect::python::{self, End};
-use crate::io::dialect::settings_reader::SettingsReader;
-use crate::io::dialect::settings_writer::SettingsWriter;
-use crate::io::dialect::{computes, hub, is_precision, steps};
 
-/// Tokens of a step.
 const STEP: &str = "training.num_tokens_per_train_step";
-/// The model.
 const SPEC: &str = "model_spec";
 /// Ends of calls of some classes beside what the settings say of them.
 pub(super) const ENDS: &[End] = &[
@@ -78,7 +70,6 @@ pub fn model(reader: &mut SettingsReader) {
     }
 }
 
-/// Takes all else.
 pub fn read(reader: &mut SettingsReader) {
     batch(reader);
     training(reader);
@@ -250,7 +241,6 @@ pub(crate) fn write_model(s: &Scenario, writer: &mut SettingsWriter) {
     writer.say(&format!("{SPEC}.converters.0.model_compile_enabled"), s.software.compile);
 }
 
-/// Says all else.
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
     writer.say(TOKENS, run.micro_batch.saturating_mul(run.seq_len));

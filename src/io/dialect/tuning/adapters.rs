@@ -3,10 +3,7 @@
 //! Source: Hugging Face PEFT `tuners/lora/config.py`.
 
 use crate::core::model::Target;
-use crate::core::run::{Adapter, AdapterMethod, AdapterParts, BaseFormat, OneOf, Saved, Value};
-use crate::core::t;
-use crate::io::dialect::settings_reader::SettingsReader;
-use crate::io::dialect::settings_writer::SettingsWriter;
+use crate::io::dialect::prelude::*;
 
 /// Words that name every linear of a layer.
 const ALL: [&str; 2] = ["all", "all-linear"];
@@ -95,7 +92,6 @@ pub(in crate::io::dialect) struct LowRank {
 }
 
 impl LowRank {
-    /// Takes them.
     pub fn take(self, reader: &mut SettingsReader) {
         let four = matches!(self.base, Some(BaseFormat::Nf4 | BaseFormat::Nf4Double));
         let method = match (self.dora, four) {
@@ -120,7 +116,6 @@ pub(in crate::io::dialect) fn all_linear(adapter: &Adapter) -> bool {
     adapter.targets.len() == Target::ALL.len()
 }
 
-/// The names of the adapted linears.
 pub(in crate::io::dialect) fn target_names(adapter: &Adapter) -> Vec<&'static str> {
     adapter.targets.iter().map(|target| target.id()).collect()
 }
@@ -139,7 +134,6 @@ pub(in crate::io::dialect) fn write_saved(writer: &mut SettingsWriter, name: &st
     writer.when(!adapter.saved.is_empty(), name, super::list(&saved_names(adapter)));
 }
 
-/// The names of what is trained whole.
 pub(in crate::io::dialect) fn saved_names(adapter: &Adapter) -> Vec<&'static str> {
     adapter.saved.iter().map(|end| end.id()).collect()
 }

@@ -12,13 +12,7 @@ pub(super) use sharing::{
     sharing, write_deepspeed, write_half,
 };
 
-use super::settings_reader::SettingsReader;
-use super::settings_writer::SettingsWriter;
-use super::{Entries, Same, same};
-use crate::core::run::{
-    AdapterParts, CrossEntropy, OffloadParts, Optimizer, Recompute, Scenario, Schedule, ScheduleOptions, Value,
-};
-use crate::core::t;
+use crate::io::dialect::prelude::*;
 
 /// Hugging Face's libraries, with fused norms and rotary embeddings where one of `switches` is on.
 pub(super) fn stack(entries: &Entries, switches: &[&str]) -> &'static str {
@@ -125,14 +119,12 @@ impl Batch {
         reader.set("global_batch", global);
     }
 
-    /// Says both.
     pub fn write(&self, s: &Scenario, writer: &mut SettingsWriter) {
         writer.say(self.micro, s.run.micro_batch);
         writer.say(self.accumulation, s.layout.microbatches);
     }
 }
 
-/// Takes a sequence length.
 pub(super) fn sequence(reader: &mut SettingsReader, names: &[&'static str], program: &'static str, silent: u64) {
     let present = names.iter().find(|name| reader.has(name));
     let name = present.or(names.first()).copied().unwrap_or_default();
@@ -210,7 +202,6 @@ pub(super) fn loss(reader: &mut SettingsReader, fused: bool, chunked: bool) {
     };
 }
 
-/// torch.compile.
 pub(super) fn compile(reader: &mut SettingsReader, name: &str) {
     let on = reader.flag(name, "compiled");
     reader.run.stack.parts.compile = on.then_some(true);

@@ -2,11 +2,7 @@
 //!
 //! Source: Hugging Face transformers `training_args.py`, accelerate `utils/dataclasses.py`.
 
-use crate::core::run::{Leaving, OffloadFramework, OffloadTo, Scenario};
-use crate::core::t;
-use crate::io::dialect::computes;
-use crate::io::dialect::settings_reader::SettingsReader;
-use crate::io::dialect::settings_writer::SettingsWriter;
+use crate::io::dialect::prelude::*;
 
 /// The library that shards the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +56,6 @@ pub(in crate::io::dialect) fn precision(
     });
 }
 
-/// Says `bf16` or `fp16`.
 pub(in crate::io::dialect) fn write_half(s: &Scenario, writer: &mut SettingsWriter) {
     match computes(&s.run.precision) {
         "fp32" => {}
@@ -92,7 +87,6 @@ pub(in crate::io::dialect) fn sharing(s: &Scenario) -> Sharing {
     }
 }
 
-/// Offloading to the host.
 pub(in crate::io::dialect) fn offload(
     reader: &mut SettingsReader,
     optimizer: bool,
@@ -107,14 +101,12 @@ pub(in crate::io::dialect) fn offload(
     }
 }
 
-/// Kept activations go to the host.
 pub(in crate::io::dialect) fn offload_activations(reader: &mut SettingsReader, yes: bool) {
     if yes {
         reader.run.offload.activations = Some(vec![Leaving::Cpu]);
     }
 }
 
-/// True if kept activations go to the host.
 pub(in crate::io::dialect) fn offloads_activations(s: &Scenario) -> bool {
     s.run.offload.activations.is_some()
 }
