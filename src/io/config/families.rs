@@ -81,6 +81,13 @@ const LLAMA: Family = Family {
 
 const EXPERTS: Family = Family { experts: true, ..LLAMA };
 
+/// Decoders like GPT-2: LayerNorm, two products in the FFN, biases everywhere.
+const GPT: Family = Family { norm: Norm::Layer, gated: false, biases: Biases::All, attention_bias_key: false, ..LLAMA };
+
+/// Gemma since its third release.
+const GEMMA: Family =
+    Family { tied: true, post_norms: true, qk_norm: QkNorm::Head, mixers: Mixers::Windows(6), ..LLAMA };
+
 const UNKNOWN: &str = "this kind of model is not known: it is read as a Llama with the experts and the latent attention that its entries name; whatever else it has is not counted";
 const GATE: &str = "the gate of the shared experts (a hidden size a layer) is not counted";
 const SCALES: &str = "the scales of layers and of the router are not counted";
@@ -102,10 +109,6 @@ static FAMILIES: &[Family] = &[
     Family { kinds: &["gemma2"], tied: true, post_norms: true, mixers: Mixers::Windows(2), ..LLAMA },
     Family {
         kinds: &["gemma3"],
-        tied: true,
-        post_norms: true,
-        qk_norm: QkNorm::Head,
-        mixers: Mixers::Windows(6),
         // Its files leave out what is as in `configuration_gemma3.py`.
         defaults: &[
             ("hidden_size", 2304),
@@ -117,27 +120,10 @@ static FAMILIES: &[Family] = &[
             ("sliding_window", 4096),
             ("vocab_size", 262_208),
         ],
-        ..LLAMA
+        ..GEMMA
     },
-    Family {
-        kinds: &["gemma4"],
-        tied: true,
-        post_norms: true,
-        qk_norm: QkNorm::Head,
-        mixers: Mixers::Windows(6),
-        notes: &[SCALES],
-        ..LLAMA
-    },
-    Family {
-        kinds: &["gemma4_moe"],
-        tied: true,
-        post_norms: true,
-        qk_norm: QkNorm::Head,
-        mixers: Mixers::Windows(6),
-        beside: true,
-        notes: &[SCALES],
-        ..EXPERTS
-    },
+    Family { kinds: &["gemma4"], notes: &[SCALES], ..GEMMA },
+    Family { kinds: &["gemma4_moe"], experts: true, beside: true, notes: &[SCALES], ..GEMMA },
     Family { kinds: &["olmo2"], qk_norm: QkNorm::All, ..LLAMA },
     Family { kinds: &["olmo3"], qk_norm: QkNorm::All, mixers: Mixers::Windows(4), ..LLAMA },
     Family { kinds: &["smollm3"], tied: true, ..LLAMA },
@@ -174,35 +160,14 @@ static FAMILIES: &[Family] = &[
     Family { kinds: &["phi3"], attention_bias_key: false, ..LLAMA },
     Family {
         kinds: &["phi"],
-        norm: Norm::Layer,
-        gated: false,
-        biases: Biases::All,
-        attention_bias_key: false,
         notes: &[
             "attention and FFN stand side by side behind one norm; the calculator counts two norms a layer",
             "the bias of the head is not counted",
         ],
-        ..LLAMA
+        ..GPT
     },
-    Family {
-        kinds: &["gpt_neox"],
-        norm: Norm::Layer,
-        gated: false,
-        biases: Biases::All,
-        attention_bias_key: false,
-        ..LLAMA
-    },
-    Family {
-        kinds: &["gpt2"],
-        norm: Norm::Layer,
-        gated: false,
-        biases: Biases::All,
-        attention_bias_key: false,
-        tied: true,
-        learned_positions: true,
-        short_names: true,
-        ..LLAMA
-    },
+    Family { kinds: &["gpt_neox"], ..GPT },
+    Family { kinds: &["gpt2"], tied: true, learned_positions: true, short_names: true, ..GPT },
     Family { kinds: &["mixtral"], attention_bias_key: false, ..EXPERTS },
     Family { kinds: &["qwen2_moe"], biases: Biases::Qkv, attention_bias_key: false, notes: &[GATE], ..EXPERTS },
     Family { kinds: &["qwen3_moe", "qwen3_vl_moe"], qk_norm: QkNorm::Head, ..EXPERTS },
