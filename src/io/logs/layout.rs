@@ -21,7 +21,9 @@ const DIGITS: f64 = 0.01;
 impl Reading {
     /// The run that the log states.
     pub(super) fn layout(&mut self, heard: &Heard, present: &Run) {
-        match heard.dump.run(present) {
+        let stated = heard.dump.run(present);
+        let is_stated = stated.is_some();
+        match stated {
             Some(Ok(meaning)) => {
                 self.run = Self::new(Message::default(), &meaning.run).run;
                 let used = meaning.used.into_iter();
@@ -34,10 +36,7 @@ impl Reading {
                 let messages = issues.into_iter().map(|issue| issue.message);
                 self.notes.extend(messages.map(|message| t!("its arguments cannot be taken: {message}", message)));
             }
-            None => {}
-        }
-        if heard.dump.run(present).is_none() {
-            self.software(heard);
+            None => self.software(heard),
         }
         self.settings(heard);
         if let Some(batch) = heard.series_of(Quantity::GlobalBatch).and_then(|(_, series)| series.last()) {
@@ -54,7 +53,7 @@ impl Reading {
                 self.run = kept;
             }
         }
-        if heard.dump.run(present).is_none() {
+        if !is_stated {
             self.assumed.push(t!("what it does not state of model, cluster and layout is as on this page"));
         }
         self.device(heard);

@@ -25,6 +25,7 @@ use crate::core::message::Message;
 use crate::core::run::Run;
 use crate::core::t;
 use collect::Log;
+use json_scan::Scanner;
 use snapshot::Snapshot;
 use trace::Trace;
 
@@ -40,8 +41,8 @@ enum Kind {
     /// Not enough bytes yet.
     Unknown(Vec<u8>),
     Text(Box<Log>),
-    Trace(Box<Trace>),
-    Snapshot(Box<Snapshot>),
+    Trace(Scanner, Box<Trace>),
+    Snapshot(Scanner, Box<Snapshot>),
 }
 
 /// Reads one file, piece by piece.
@@ -97,8 +98,8 @@ impl LogReader {
         }
         match self.kind {
             Kind::Text(log) => Reading::of(&log.finish(), present),
-            Kind::Trace(trace) => trace.finish(present),
-            Kind::Snapshot(snapshot) => snapshot.finish(present),
+            Kind::Trace(_, trace) => trace.finish(present),
+            Kind::Snapshot(_, snapshot) => snapshot.finish(present),
             Kind::Unknown(_) => Err(vec![Issue::error("", reading::nothing())]),
         }
     }
@@ -115,8 +116,13 @@ impl LogReader {
         }
         match &mut self.kind {
             Kind::Text(log) => log.push(bytes),
-            Kind::Trace(trace) => trace.push(bytes)?,
-            Kind::Snapshot(snapshot) => snapshot.push(bytes)?,
+            Kind::Trace(scanner, trace) => {
+                scanner.push(bytes, |scanner, key, event| trace.take(scanner, key, event));
+                return trace.overflow().map_or(Ok(()), Err);
+            }
+            Kind::Snapshot(scanner, snapshot) => {
+                scanner.push(bytes, |scanner, key, event| snapshot.take(scanner, key, event));
+            }
             Kind::Unknown(_) => {}
         }
         Ok(())
@@ -153,11 +159,11 @@ fn recognise(head: &[u8]) -> Result<Kind, Issue> {
     let start = text.trim_start_matches('\u{feff}').trim_start();
     if start.starts_with('{') || start.starts_with('[') {
         if ["\"segments\"", "\"device_traces\""].iter().any(|key| text.contains(key)) {
-            return Ok(Kind::Snapshot(Box::default()));
+            return Ok(Kind::Snapshot(Scanner::default(), Box::default()));
         }
         let signs = ["\"traceEvents\"", "\"schemaVersion\"", "\"deviceProperties\"", "\"ph\""];
         if signs.iter().any(|key| text.contains(key)) {
-            return Ok(Kind::Trace(Box::default()));
+            return Ok(Kind::Trace(Scanner::default(), Box::default()));
         }
     }
     Ok(Kind::Text(Box::default()))

@@ -42,13 +42,7 @@ struct Device {
 /// A snapshot as far as it was read.
 #[derive(Default)]
 pub(crate) struct Snapshot {
-    scanner: Scanner,
-    state: Devices,
-}
-
-#[derive(Default)]
-struct Devices {
-    all: Vec<Device>,
+    devices: Vec<Device>,
     /// The segment being read: device, total and allocated size.
     segment: (usize, f64, f64),
     /// The list of `device_traces` that is read, and the event in it.
@@ -62,17 +56,6 @@ struct Devices {
 const MAX_DEVICES: usize = 64;
 
 impl Snapshot {
-    /// Takes the next bytes.
-    ///
-    /// # Errors
-    /// None today: a snapshot of any length is a few numbers.
-    #[allow(clippy::unnecessary_wraps)] // as other files are taken
-    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Issue> {
-        let state = &mut self.state;
-        self.scanner.push(bytes, |scanner, key, event| state.take(scanner, key, event));
-        Ok(())
-    }
-
     /// The reading.
     ///
     /// # Errors
@@ -80,7 +63,7 @@ impl Snapshot {
     pub fn finish(self, present: &Run) -> Result<Reading, Vec<Issue>> {
         let mut reading = Reading::new(t!("a memory snapshot of PyTorch"), present);
         reading.assumed.push(t!("model, cluster and layout, as on this page: a snapshot has none"));
-        let peaks = self.state.all.iter().map(|device| {
+        let peaks = self.devices.iter().map(|device| {
             [
                 device.allocated.peak(device.allocated_at_end),
                 device.reserved.peak(device.reserved_at_end).max(device.reserved_at_end),
@@ -101,23 +84,21 @@ impl Snapshot {
             reading.measured.push((words, figure));
             reading.peaks.push(Peak { kind, gib });
         }
-        if self.state.events == 0 {
+        if self.events == 0 {
             reading.notes.push(t!("no history in it: this is the memory at its end, and the peak was higher"));
         }
         Ok(reading)
     }
-}
 
-impl Devices {
     fn device(&mut self, at: usize) -> &mut Device {
         let at = at.min(MAX_DEVICES - 1);
-        if self.all.len() <= at {
-            self.all.resize(at + 1, Device::default());
+        if self.devices.len() <= at {
+            self.devices.resize(at + 1, Device::default());
         }
-        &mut self.all[at]
+        &mut self.devices[at]
     }
 
-    fn take(&mut self, scanner: &Scanner, key: &str, event: Event) {
+    pub fn take(&mut self, scanner: &Scanner, key: &str, event: Event) {
         let whole = |number: f64| crate::core::units::whole(number).and_then(|at| usize::try_from(at).ok());
         let depth = scanner.depth();
         match event {

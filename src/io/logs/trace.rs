@@ -70,13 +70,7 @@ struct Open {
 
 /// A trace as far as it was read: kernels and steps.
 #[derive(Default)]
-pub struct Trace {
-    scanner: Scanner,
-    events: Events,
-}
-
-#[derive(Default)]
-struct Events {
+pub(crate) struct Trace {
     open: Open,
     kernels: Vec<Kernel>,
     steps: Vec<(f64, f64)>,
@@ -86,33 +80,7 @@ struct Events {
 }
 
 impl Trace {
-    /// Takes the next bytes.
-    ///
-    /// # Errors
-    /// A trace of too many kernels.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Issue> {
-        let events = &mut self.events;
-        self.scanner.push(bytes, |scanner, key, event| {
-            events.take(scanner, key, event);
-        });
-        if self.events.full {
-            let message = t!("more than 8 million kernels: record fewer steps");
-            return Err(Issue::error("", message));
-        }
-        Ok(())
-    }
-
-    /// The reading.
-    ///
-    /// # Errors
-    /// A trace without kernels of a GPU.
-    pub fn finish(self, present: &Run) -> Result<Reading, Vec<Issue>> {
-        self.events.finish(present)
-    }
-}
-
-impl Events {
-    fn take(&mut self, scanner: &Scanner, key: &str, event: Event) {
+    pub fn take(&mut self, scanner: &Scanner, key: &str, event: Event) {
         let depth = scanner.depth();
         // {"traceEvents": [{...}]}, or the list alone.
         let in_event = depth == 3 && scanner.above(1) == "traceEvents" || depth == 2 && scanner.above(1).is_empty();
@@ -160,7 +128,16 @@ impl Events {
         }
     }
 
-    fn finish(mut self, present: &Run) -> Result<Reading, Vec<Issue>> {
+    /// The issue of a trace of too many kernels.
+    pub fn overflow(&self) -> Option<Issue> {
+        self.full.then(|| Issue::error("", t!("more than 8 million kernels: record fewer steps")))
+    }
+
+    /// The reading.
+    ///
+    /// # Errors
+    /// A trace without kernels of a GPU.
+    pub fn finish(mut self, present: &Run) -> Result<Reading, Vec<Issue>> {
         if self.kernels.is_empty() {
             let message = t!("the trace has no kernels of a GPU: record with ProfilerActivity.CUDA");
             return Err(vec![Issue::error("", message)]);
