@@ -311,6 +311,12 @@ fn several(word: &str) -> bool {
     word.contains(" --") || named && word.contains(char::is_whitespace)
 }
 
+/// Settings by name; a switch has no text.
+pub(crate) fn entries(pairs: &[(&str, &str)]) -> Entries {
+    let value = |text: &str| if text.is_empty() { Value::Bool(true) } else { scalar(text) };
+    pairs.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect()
+}
+
 /// A number where the text is one, else the text.
 pub(crate) fn scalar(text: &str) -> Value {
     match text.parse::<f64>() {

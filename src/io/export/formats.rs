@@ -7,12 +7,12 @@ use crate::core::issue::Issue;
 use crate::core::message::{Catalogue, verbatim};
 use crate::core::pipeline::torch_csv;
 use crate::core::report::{Evaluation, evaluate};
+use crate::core::run::Run;
 use crate::core::run::presets::Trainer;
 use crate::core::run::registry::field;
-use crate::core::run::{Run, Value};
 use crate::core::units::MemoryUnit;
 use crate::core::whole_run::{WholeRun, whole_run};
-use crate::io::dialect::words::scalar;
+use crate::io::dialect::words::entries;
 use crate::io::dialect::{
     Dialect, Entries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron, nanotron,
     not_said, peft, torchtitan, torchtune, trl,
@@ -193,15 +193,7 @@ pub fn trial(run: &Run, stamp: &Stamp) -> Result<String, Vec<Issue>> {
     let run = Run { tokens_total: None, ..run.clone() };
     let dialect = dialect(launcher(&run)).unwrap_or(&megatron::DIALECT);
     let trial = TRIALS.iter().find(|(id, _)| *id == dialect.id);
-    let value = |text: &str| match text {
-        "" => Value::Bool(true),
-        text => scalar(text),
-    };
-    let settings = trial.map(|(_, settings)| {
-        let settings = settings.iter();
-        let named = settings.map(|(name, text)| ((*name).to_owned(), value(text)));
-        named.collect()
-    });
+    let settings = trial.map(|(_, settings)| entries(settings));
     let evaluation = evaluate(&run)?;
     let text = launch(dialect, &evaluation, stamp, settings);
     let layout = &evaluation.scenario.layout;

@@ -9,18 +9,15 @@
 //!
 //! One table, over 400 lines.
 
-use super::table::{Program, Row, Together, by, not, row, when};
-use super::values::{
-    ADAPTED, DYNAMIC, entries, full, gpu, gpus, leaves, measured, modules, precision, rank, recipe, reference,
-};
+use super::table::{Program, Row, STAGES, Together, by, row, when};
+use super::values::{ADAPTED, DYNAMIC, full, gpu, gpus, leaves, measured, modules, precision, rank, recipe, reference};
 use crate::core::run::Value;
+use crate::io::dialect::words::entries;
 use crate::io::dialect::{Entries, megatron};
-
-const STAGES: &str = "--num-virtual-stages-per-pipeline-rank";
 
 /// The sections of a configuration of Megatron-Bridge.
 #[rustfmt::skip]
-static BRIDGE_ROWS: [Row; 43] = [
+static BRIDGE_ROWS: [Row; 31] = [
     by("def", recipe),
     by("begins with", recipe),
     by("--recipe", recipe),
@@ -37,29 +34,17 @@ static BRIDGE_ROWS: [Row; 43] = [
     by("--num-gpus", gpus),
     row("--gpus-per-node", "@gpus_per_node"),
     row("--max-steps", "--train-iters"),
-    row("--virtual-pipeline-model-parallel-size", STAGES),
-    row("--num-moe-experts", "--num-experts"),
     row("--activation-offload-layers", "--cpu-offloading-num-layers"),
     row("--moe-a2a-overlap", "--overlap-moe-expert-parallel-comm"),
     row("--task", "peft.kind"),
     row("--*", "--*"),
-    row("model.virtual_pipeline_model_parallel_size", STAGES),
-    row("model.num_layers_in_first_pipeline_stage", "--decoder-first-pipeline-num-layers"),
-    row("model.num_layers_in_last_pipeline_stage", "--decoder-last-pipeline-num-layers"),
-    row("model.account_for_embedding_in_pipeline_split", "--account-for-embedding-in-pipeline-split"),
-    row("model.num_moe_experts", "--num-experts"),
-    row("model.num_query_groups", "--num-query-groups"),
     by("model.recompute_modules", modules),
-    not("model.gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"),
-    not("model.add_bias_linear", "--disable-bias-linear"),
-    not("model.bias_activation_fusion", "--no-bias-swiglu-fusion"),
     row("model.*", "--*"),
     row("dataset.seq_length", "--seq-length"),
     row("dataset.sequence_length", "--seq-length"),
     row("train.*", "--*"),
-    not("ddp.grad_reduce_in_fp32", "--grad-reduce-in-bf16"),
     row("ddp.*", "--*"),
-    not("mixed_precision.grad_reduce_in_fp32", "--grad-reduce-in-bf16"),
+    row("mixed_precision.grad_reduce_in_fp32", "--grad-reduce-in-fp32"),
     row("optimizer.*", "--*"),
     row("comm_overlap.*", "--*"),
     row("peft.dim", "peft.rank"),
@@ -88,21 +73,11 @@ pub(super) static PRIMUS: Program = Program {
     base: &megatron::DIALECT,
     rows: &[
         row("modules.*.model", "model"),
-        row("modules.*.overrides.virtual_pipeline_model_parallel_size", STAGES),
-        not("modules.*.overrides.gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"),
-        not("modules.*.overrides.add_bias_linear", "--disable-bias-linear"),
-        row("modules.*.overrides.fp8", "--fp8-format"),
-        row("modules.*.overrides.fp4", "--fp4-format"),
         when("modules.*.overrides.lora.enabled", ADAPTED),
         row("modules.*.overrides.lora.dim", "peft.rank"),
         row("modules.*.overrides.*", "--*"),
         row("platform.num_nodes", "--nnodes"),
         // Files of a model and of a trainer that stand before it.
-        row("virtual_pipeline_model_parallel_size", STAGES),
-        not("gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"),
-        not("add_bias_linear", "--disable-bias-linear"),
-        row("fp8", "--fp8-format"),
-        row("fp4", "--fp4-format"),
         row("extends", "?extends"),
         row("*", "--*"),
     ],
@@ -127,13 +102,8 @@ pub(super) static NEMO_RL: Program = Program {
         row("policy.max_total_sequence_length", "--seq-length"),
         by("policy.precision", precision),
         by("policy.megatron_cfg.activation_checkpointing", full),
-        row("policy.megatron_cfg.num_layers_in_first_pipeline_stage", "--decoder-first-pipeline-num-layers"),
-        row("policy.megatron_cfg.num_layers_in_last_pipeline_stage", "--decoder-last-pipeline-num-layers"),
-        not("policy.megatron_cfg.gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"),
-        not("policy.megatron_cfg.bias_activation_fusion", "--no-bias-swiglu-fusion"),
         // Layers that are computed again where that is switched on.
         row("policy.megatron_cfg.recompute_granularity", "?"),
-        not("policy.megatron_cfg.distributed_data_parallel_config.grad_reduce_in_fp32", "--grad-reduce-in-bf16"),
         row("policy.megatron_cfg.distributed_data_parallel_config.*", "--*"),
         row("policy.megatron_cfg.optimizer.*", "--*"),
         row("policy.megatron_cfg.peft.dim", "peft.rank"),
@@ -188,18 +158,9 @@ pub(super) static VERL: Program = Program {
         row("actor_rollout_ref.model.path", "model"),
         row("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", "--micro-batch-size"),
         when("actor_rollout_ref.actor.use_dynamic_bsz", DYNAMIC),
-        row("actor_rollout_ref.actor.megatron.virtual_pipeline_model_parallel_size", STAGES),
         by("actor_rollout_ref.actor.megatron.param_offload", leaves),
         by("actor_rollout_ref.actor.megatron.optimizer_offload", leaves),
         by("actor_rollout_ref.actor.megatron.grad_offload", leaves),
-        row(
-            "actor_rollout_ref.actor.megatron.override_transformer_config.num_layers_in_first_pipeline_stage",
-            "--decoder-first-pipeline-num-layers",
-        ),
-        row(
-            "actor_rollout_ref.actor.megatron.override_transformer_config.num_layers_in_last_pipeline_stage",
-            "--decoder-last-pipeline-num-layers",
-        ),
         row("actor_rollout_ref.actor.megatron.override_transformer_config.*", "--*"),
         row("actor_rollout_ref.actor.megatron.*", "--*"),
         by("actor_rollout_ref.actor.use_kl_loss", reference),
@@ -237,7 +198,6 @@ pub(super) static VERL_TUNING: Program = Program {
         row("data.train_batch_size", "--global-batch-size"),
         row("data.micro_batch_size_per_gpu", "--micro-batch-size"),
         row("data.max_length", "--seq-length"),
-        row("engine.virtual_pipeline_model_parallel_size", STAGES),
         row("engine.override_transformer_config.*", "--*"),
         row("engine.*", "--*"),
         by("model.lora.rank", rank),
@@ -286,7 +246,6 @@ pub(super) static SWIFT: Program = Program {
         row("--train-type", "peft.kind"),
         row("--lora-rank", "peft.rank"),
         row("--target-modules", "peft.targets"),
-        row("--virtual-pipeline-model-parallel-size", STAGES),
         row("$NNODES", "--nnodes"),
         row("$NPROC_PER_NODE", "--nproc-per-node"),
         row("--*", "--*"),
@@ -309,8 +268,6 @@ pub(super) static LLAMA_FACTORY: Program = Program {
         row("finetuning_type", "peft.kind"),
         row("lora_rank", "peft.rank"),
         row("lora_target", "peft.targets"),
-        row("virtual_pipeline_model_parallel_size", STAGES),
-        not("bias_activation_fusion", "--no-bias-swiglu-fusion"),
         by("mixed_precision", precision),
         row("*", "--*"),
     ],

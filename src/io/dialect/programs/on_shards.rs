@@ -8,8 +8,9 @@
 use super::on_megatron::{tuning_together, verl_together};
 use super::source::Settings;
 use super::table::{Program, Row, Together, by, row, when};
-use super::values::{ADAPTED, DYNAMIC, entries, leaves, on, rank, reference};
+use super::values::{ADAPTED, DYNAMIC, leaves, on, rank, reference};
 use crate::core::run::Value;
+use crate::io::dialect::words::entries;
 use crate::io::dialect::{Entries, llama_factory, torchtitan};
 
 const MODEL: &str = "hf_assets_path";

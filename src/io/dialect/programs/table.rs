@@ -1,10 +1,10 @@
 //! A program as a table: the settings of its own by those of its base.
 
 use super::source::Settings;
-use super::values::{entries, on};
+use super::values::on;
 use crate::io::dialect::prelude::*;
 use crate::io::dialect::settings_reader::Origin;
-use crate::io::dialect::words::Script;
+use crate::io::dialect::words::{Script, entries};
 
 pub(crate) struct Program {
     pub name: &'static str,
@@ -31,7 +31,6 @@ pub(crate) struct Row(&'static str, &'static str, As);
 /// Result of reading a setting.
 pub(super) enum As {
     Same,
-    Not,
     /// Settings of the base, by name.
     By(fn(&Value) -> Entries),
     /// These settings of the base, where a switch is on.
@@ -47,9 +46,6 @@ pub(crate) struct Together {
 
 pub(super) const fn row(from: &'static str, to: &'static str) -> Row {
     Row(from, to, As::Same)
-}
-pub(super) const fn not(from: &'static str, to: &'static str) -> Row {
-    Row(from, to, As::Not)
 }
 pub(super) const fn by(from: &'static str, make: fn(&Value) -> Entries) -> Row {
     Row(from, "", As::By(make))
@@ -91,14 +87,10 @@ impl Program {
                         out.extend(made.into_iter().map(|(name, value)| (origin.clone(), name, value)));
                     }
                 }
-                Some((Row(_, _, As::Not), to)) => {
-                    let opposite = match value {
-                        Value::Bool(yes) => Value::Bool(!yes),
-                        other => other.clone(),
-                    };
-                    out.push((origin, to, opposite));
+                Some((_, to)) => {
+                    let (to, value) = argument(to, value);
+                    out.push((origin, to, value));
                 }
-                Some((_, to)) => out.push((origin, to, value.clone())),
             }
         }
         for together in self.together {
@@ -114,6 +106,35 @@ impl Program {
         }
         out
     }
+}
+
+/// The argument of virtual stages.
+pub(super) const STAGES: &str = "--num-virtual-stages-per-pipeline-rank";
+
+/// Settings of Megatron-LM's core that its arguments call otherwise: the argument, and true where it is the opposite switch.
+const OF_CORE: [(&str, &str, bool); 10] = [
+    ("--virtual-pipeline-model-parallel-size", STAGES, false),
+    ("--num-layers-in-first-pipeline-stage", "--decoder-first-pipeline-num-layers", false),
+    ("--num-layers-in-last-pipeline-stage", "--decoder-last-pipeline-num-layers", false),
+    ("--num-moe-experts", "--num-experts", false),
+    ("--fp8", "--fp8-format", false),
+    ("--fp4", "--fp4-format", false),
+    ("--gradient-accumulation-fusion", "--no-gradient-accumulation-fusion", true),
+    ("--add-bias-linear", "--disable-bias-linear", true),
+    ("--bias-activation-fusion", "--no-bias-swiglu-fusion", true),
+    ("--grad-reduce-in-fp32", "--grad-reduce-in-bf16", true),
+];
+
+/// A setting as an argument of Megatron-LM has it, where it is one of its core.
+fn argument(name: String, value: &Value) -> (String, Value) {
+    let Some((_, argument, opposite)) = OF_CORE.iter().find(|(core, ..)| *core == name) else {
+        return (name, value.clone());
+    };
+    let value = match value {
+        Value::Bool(yes) => Value::Bool(yes != opposite),
+        other => other.clone(),
+    };
+    ((*argument).to_owned(), value)
 }
 
 impl Row {

@@ -2,12 +2,7 @@
 
 use crate::core::run::Value;
 use crate::io::dialect::Entries;
-use crate::io::dialect::words::scalar;
-
-pub(super) fn entries(pairs: &[(&str, &str)]) -> Entries {
-    let value = |text: &str| if text.is_empty() { Value::Bool(true) } else { scalar(text) };
-    pairs.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect()
-}
+use crate::io::dialect::words::entries;
 
 /// True where a switch is on.
 pub(super) fn on(value: &Value) -> bool {
