@@ -32,24 +32,24 @@ pub fn read(text: &str) -> Result<Value, Vec<Issue>> {
         let message = t!("longer than {bytes} bytes: not read", bytes = MAX_BYTES.to_string());
         return Err(vec![Issue::error("", message)]);
     }
-    if depth(text) > MAX_DEPTH {
+    if depth(text, true) > MAX_DEPTH {
         return Err(vec![too_deep("")]);
     }
     serde_json::from_str(text)
         .map_err(|error| vec![Issue::error("", t!("not JSON: {error}", error = error.to_string()))])
 }
 
-/// Most brackets that are open at once, outside of strings.
-pub fn depth(text: &str) -> usize {
+/// Most brackets that are open at once; outside of strings, where the text `has_strings`.
+pub fn depth(text: &str, has_strings: bool) -> usize {
     let (mut open, mut deepest) = (0usize, 0);
     let (mut quoted, mut escaped) = (false, false);
     for byte in text.bytes() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' => escaped = quoted,
-            b'"' => quoted = !quoted,
-            b'{' | b'[' if !quoted => open += 1,
-            b'}' | b']' if !quoted => open = open.saturating_sub(1),
+            b'"' => quoted ^= has_strings,
+            b'{' | b'[' | b'(' if !quoted => open += 1,
+            b'}' | b']' | b')' if !quoted => open = open.saturating_sub(1),
             _ => {}
         }
         deepest = deepest.max(open);

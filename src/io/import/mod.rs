@@ -27,22 +27,9 @@ const MAX_LENGTH: usize = 400_000;
 /// Texts that nest deeper are not read: readers recurse at each level.
 const MAX_DEPTH: usize = 64;
 
-/// Depth to which brackets of any kind are nested, in JSON those outside of strings: what a shell quotes it still
-/// expands.
+/// Depth to which brackets are nested, in JSON those outside of strings: what a shell quotes it still expands.
 fn depth(text: &str) -> usize {
-    if text.trim_start().starts_with('{') {
-        return json::depth(text);
-    }
-    let (mut deep, mut deepest) = (0usize, 0);
-    for byte in text.bytes() {
-        match byte {
-            b'[' | b'{' | b'(' => deep += 1,
-            b']' | b'}' | b')' => deep = deep.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(deep);
-    }
-    deepest
+    json::depth(text, text.trim_start().starts_with('{'))
 }
 
 #[derive(Clone, Debug, PartialEq)]
