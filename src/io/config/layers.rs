@@ -293,7 +293,7 @@ impl Reader<'_> {
 }
 
 /// Full attention of a model: latent, with an indexer, or over heads.
-fn attention(parts: &ModelParts) -> Mixer {
+pub(crate) fn attention(parts: &ModelParts) -> Mixer {
     match (parts.mla.kv_lora_rank, parts.indexer.heads) {
         (Some(_), Some(_)) => Mixer::Sparse,
         (Some(_), None) => Mixer::Latent,

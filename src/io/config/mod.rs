@@ -14,6 +14,7 @@ use crate::core::run::registry::out_of_range;
 use crate::core::run::{Based, ModelParts, Run, Value};
 use crate::core::t;
 use families::{Family, family, unknown};
+pub(crate) use layers::attention;
 use passed::of_config;
 
 /// A model's configuration as read.

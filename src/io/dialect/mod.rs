@@ -21,7 +21,6 @@ mod program;
 pub(crate) mod programs;
 pub(crate) mod python;
 pub mod settings_reader;
-mod settings_writer;
 pub mod toml;
 pub mod torchtitan;
 pub(crate) mod torchtune;
@@ -128,16 +127,6 @@ fn unused(run: &Run, key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_printed_is_read_back_entry_by_entry() {
-        let scenario = Scenario::new(&Run::default()).unwrap();
-        for dialect in DIALECTS {
-            let written = dialect.written(&scenario);
-            let text = (dialect.print)(&written, &["one comment".to_owned()]);
-            assert_eq!(entries(dialect, &text).unwrap(), written, "{text}");
-        }
-    }
 
     #[test]
     fn what_a_program_cannot_say_is_found() {

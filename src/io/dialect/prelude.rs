@@ -1,8 +1,7 @@
 //! Names that nearly every program's reader and writer say.
 
-pub(super) use super::program::Dialect;
+pub(super) use super::program::{Dialect, SettingsWriter};
 pub(super) use super::settings_reader::SettingsReader;
-pub(super) use super::settings_writer::SettingsWriter;
 pub(super) use super::values::{Entries, Same, bare, computes, is_precision, same, steps};
 pub(super) use crate::core::issue::Issue;
 pub(super) use crate::core::run::*;

@@ -5,7 +5,6 @@
 mod layout;
 mod model;
 mod parallel;
-mod passed;
 mod pattern;
 mod precision;
 mod release;

@@ -1,11 +1,12 @@
 //! The model in Megatron-LM's arguments.
 
 use super::super::hub;
+use super::pattern;
 use super::release::Release;
-use super::{passed, pattern};
 use crate::core::model::{Architecture, Biases, Norm, QkNorm};
 use crate::core::run::presets;
 use crate::core::run::registry::FIELDS;
+use crate::io::config::passed::{FLAGS, VALUES, is_plain};
 use crate::io::dialect::prelude::*;
 
 /// Takes the model, if the text says one: `--num-layers` is required of one. What no argument says is as in the preset
@@ -160,7 +161,7 @@ fn shapes(reader: &mut SettingsReader) -> Option<ModelParts> {
     experts(reader, &mut parts);
     latent(reader, &mut parts);
     pattern::read(reader, &mut parts, letters);
-    parts.arguments = passed::read(reader);
+    parts.arguments = passed(reader);
     Some(parts)
 }
 
@@ -204,7 +205,7 @@ fn latent(reader: &mut SettingsReader, parts: &mut ModelParts) {
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     write_shapes(&s.model, s.run.seq_len, Release::of(&s.software), writer);
     if let Some(text) = &s.run.model.parts.arguments {
-        passed::write(text, writer);
+        write_passed(text, writer);
     }
     let same = s.run.model.parts.vocab.is_none();
     if let Some(name) = hub::repository(&s.run.model.bare()).filter(|_| same) {
@@ -271,4 +272,33 @@ fn write_shapes(m: &Architecture, seq_len: u64, release: Release, writer: &mut S
         }
     }
     pattern::write(m, release, writer);
+}
+
+/// Takes arguments that change no figure from other scripts, as they are.
+fn passed(reader: &mut SettingsReader) -> Option<String> {
+    let mut words = Vec::new();
+    for (name, _) in VALUES {
+        if let Some(text) = reader.word(name, "passed through:").filter(|text| is_plain(text)) {
+            words.push(format!("{name} {text}"));
+        }
+    }
+    words.extend(FLAGS.iter().filter(|name| reader.flag(name, "passed through")).map(|name| (*name).to_owned()));
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// Says those of `text` that are known: it may come from a link.
+fn write_passed(text: &str, writer: &mut SettingsWriter) {
+    let mut words = text.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        if FLAGS.contains(&word) {
+            writer.say(word, true);
+        } else if VALUES.iter().any(|(name, _)| *name == word)
+            && let Some(value) = words.next_if(|value| is_plain(value) && !value.starts_with("--"))
+        {
+            match value.parse::<f64>() {
+                Ok(number) => writer.say(word, number),
+                Err(_) => writer.say(word, value),
+            }
+        }
+    }
 }

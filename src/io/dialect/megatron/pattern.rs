@@ -6,6 +6,7 @@
 
 use super::release::Release;
 use crate::core::model::{Architecture, Ffn, LayerKind, Mixer, Pattern};
+use crate::io::config::attention;
 use crate::io::dialect::prelude::*;
 
 /// Layers that a list may name.
@@ -60,11 +61,7 @@ pub fn read(reader: &mut SettingsReader, parts: &mut ModelParts, letters: Option
     }
     let experts = list(reader, "--moe-layer-freq", "layers with experts", layers, |i, n| (i - 1) % n == 0);
     let has_experts = parts.moe.experts.is_some();
-    let full = match (parts.mla.kv_lora_rank, parts.indexer.heads) {
-        (Some(_), Some(_)) => Mixer::Sparse,
-        (Some(_), None) => Mixer::Latent,
-        _ => Mixer::Full,
-    };
+    let full = attention(parts);
     let at = |list: &Option<Vec<bool>>, layer: usize, other: bool| {
         list.as_ref().map_or(other, |list| list.get(layer).copied().unwrap_or(other))
     };

@@ -4,18 +4,18 @@
 //!
 //! Names that begin with `@` are fields of the Run; `peft.` are adapters; every other is one of the base's.
 
-mod adapters;
 mod on_megatron;
 mod on_shards;
 mod source;
 mod table;
 mod values;
 
-pub(crate) use adapters::take as take_adapter;
 pub(crate) use source::Settings;
 pub(crate) use table::Program;
 pub(crate) use values::GPUS;
 
+use super::prelude::*;
+use super::tuning::{self, LowRank};
 use source::{merged, read_all};
 
 /// All of them; the first that knows its settings is it.
@@ -51,4 +51,23 @@ pub(crate) fn merge(files: &[&str]) -> Option<(&'static Program, Settings)> {
     let settings = merged(files)?;
     let program = PROGRAMS.iter().find(|program| (program.is)(&settings))?;
     Some((*program, settings))
+}
+
+/// Takes the adapters of a program, `peft.kind` and so on; without a kind everything is trained.
+pub(crate) fn take_adapter(reader: &mut SettingsReader) {
+    reader.run.adapter = AdapterParts::default();
+    let kind = reader.word("peft.kind", "fine-tuning").unwrap_or_default();
+    let rank = reader.count("peft.rank", "rank of the adapters");
+    let bits = reader.count("peft.bits", "bits of the base");
+    let base = reader.word("peft.base", "format of the base").and_then(|id| BaseFormat::from_id(&id));
+    let targets = tuning::targets(reader, "peft.targets");
+    let dora = kind.contains("dora");
+    if kind.contains("lora") || dora {
+        let base = match bits {
+            Some(4) => Some(BaseFormat::Nf4Double),
+            Some(8) => Some(BaseFormat::Int8),
+            _ => base,
+        };
+        LowRank { rank, dora, base, targets, saved: None }.take(reader);
+    }
 }

@@ -4,7 +4,6 @@
 //! Source: pytorch/torchtitan, `torchtitan/config/configs.py` and `README.md`, `torchtitan/models/*/__init__.py` (flavors);
 //! before, `torchtitan/config/job_config.py`.
 
-mod names;
 mod parallel;
 mod shipped;
 mod training;
@@ -14,7 +13,7 @@ use super::words::Script;
 use super::{python, toml};
 use crate::core::run::registry::{field, plain};
 use crate::io::dialect::prelude::*;
-use names::{CHECKPOINT, LENGTH, LENGTH_BEFORE};
+use shipped::{CHECKPOINT, LENGTH, LENGTH_BEFORE};
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "torchtitan",

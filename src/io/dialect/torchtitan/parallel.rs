@@ -204,7 +204,7 @@ fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
     if run.pp == 1 {
         return;
     }
-    writer.say(super::names::PIECES, s.layout.microbatches);
+    writer.say(super::shipped::PIECES, s.layout.microbatches);
     if run.schedule == Schedule::Optimal {
         // The export "order" writes the file.
         writer.say("parallelism.pipeline_parallel_schedule_csv", ORDER_FILE);

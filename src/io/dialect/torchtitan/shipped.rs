@@ -2,10 +2,19 @@
 //!
 //! Source: pytorch/torchtitan at b5bcd76 (August 2026), `torchtitan/models/*/config_registry.py` and `config/configs.py`.
 
-use super::names::{CHECKPOINT, LENGTH, LOSS, TOKENS};
 use crate::core::run::Value;
 use crate::io::dialect::words::Script;
 use crate::io::dialect::{Entries, python};
+
+/// The sequence length, and its name before 2026.
+pub(super) const LENGTH: &str = "training.max_context_length";
+pub(super) const LENGTH_BEFORE: &str = "training.seq_len";
+/// Tokens of a micro-batch and a rank; micro-batches of a pipeline.
+pub(super) const TOKENS: &str = "training.num_tokens_per_microbatch_per_dp_rank";
+pub(super) const PIECES: &str = "parallelism.num_pp_microbatches";
+/// Recomputation and the loss.
+pub(super) const CHECKPOINT: &str = "activation_checkpoint";
+pub(super) const LOSS: &str = "loss";
 
 /// A model, and the shipped configuration of it or of its family.
 pub(super) struct Shipped {

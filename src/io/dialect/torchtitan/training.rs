@@ -1,7 +1,6 @@
 //! Training in torchtitan's settings: model, batch, precision, recomputation.
 
-use super::names::{CHECKPOINT, LOSS, PIECES, TOKENS};
-use super::shipped::{self, SHIPPED};
+use super::shipped::{self, CHECKPOINT, LOSS, PIECES, SHIPPED, TOKENS};
 use crate::io::dialect::hub;
 use crate::io::dialect::prelude::*;
 use crate::io::dialect::python::{self, End};
