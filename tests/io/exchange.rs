@@ -72,7 +72,7 @@ struct Words {
     dialect: &'static str,
     /// Besides [`MEGATRONS`]; `model.*` is every part of the model.
     may_lose: &'static [&'static str],
-    keeps: &'static [(&'static str, &'static [&'static str])],
+    keeps: &'static [Kept],
 }
 
 /// Settings that Megatron-LM alone has words for: kernels, stages, and models other than the program's own.
@@ -119,68 +119,38 @@ const PRETRAINING: &[&str] = &[
     "rank_order",
 ];
 
+/// A setting, and the values that a program has a word for.
+type Kept = (&'static str, &'static [&'static str]);
+
+const LENGTHS: Kept = ("seq_len", &["1024", "2048", "4096", "8192"]);
+const MICRO_BATCHES: Kept = ("micro_batch", &["1", "2", "3", "4"]);
+const RECOMPUTED: Kept = ("recompute", &["none", "full"]);
+const TP: Kept = ("tp", &["1", "2", "4", "8"]);
+const CP: Kept = ("cp", &["1", "2", "4", "8"]);
+const OPTIMIZERS: Kept = ("optimizer", &["adam", "sgd", "adafactor", "adam-8bit", "lion", "muon"]);
+
 /// Their words; `tests/io/tuning.rs` holds them to runs of fine-tuning.
-const fn tuned(dialect: &'static str, keeps: &'static [(&'static str, &'static [&'static str])]) -> Words {
+const fn tuned(dialect: &'static str, keeps: &'static [Kept]) -> Words {
     Words { dialect, may_lose: PRETRAINING, keeps }
 }
 
 const WORDS: [Words; 11] = [
-    tuned(
-        "axolotl",
-        &[
-            ("optimizer", &["adam", "sgd", "adafactor", "adam-8bit", "lion", "muon"]),
-            ("recompute", &["none", "full"]),
-            ("flash_attention", &["false"]),
-            ("tp", &["1", "2", "4", "8"]),
-            ("cp", &["1", "2", "4", "8"]),
-            ("seq_len", &["1024", "2048", "4096", "8192"]),
-            ("micro_batch", &["1", "2", "3", "4"]),
-        ],
-    ),
-    tuned(
-        "llama-factory",
-        &[
-            ("optimizer", &["adam", "sgd", "adafactor", "adam-8bit", "lion", "muon"]),
-            ("recompute", &["none", "full"]),
-            ("seq_len", &["1024", "2048", "4096", "8192"]),
-            ("micro_batch", &["1", "2", "3", "4"]),
-        ],
-    ),
+    tuned("axolotl", &[OPTIMIZERS, RECOMPUTED, ("flash_attention", &["false"]), TP, CP, LENGTHS, MICRO_BATCHES]),
+    tuned("llama-factory", &[OPTIMIZERS, RECOMPUTED, LENGTHS, MICRO_BATCHES]),
     tuned(
         "trl",
-        &[
-            ("optimizer", &["adam", "sgd", "adafactor", "adam-8bit", "lion"]),
-            ("recompute", &["none", "full"]),
-            ("seq_len", &["1024", "2048", "4096", "8192"]),
-            ("micro_batch", &["1", "2", "3", "4"]),
-        ],
+        &[("optimizer", &["adam", "sgd", "adafactor", "adam-8bit", "lion"]), RECOMPUTED, LENGTHS, MICRO_BATCHES],
     ),
-    tuned(
-        "accelerate",
-        &[
-            ("tp", &["1", "2", "4", "8"]),
-            ("cp", &["1", "2", "4", "8"]),
-            ("zero", &["0", "1", "2", "3"]),
-            ("gpus", &["1", "8", "64", "512"]),
-        ],
-    ),
-    tuned(
-        "torchtune",
-        &[
-            ("optimizer", &["adam", "sgd"]),
-            ("tp", &["1", "2", "4", "8"]),
-            ("recompute", &["none", "full"]),
-            ("seq_len", &["1024", "2048", "4096", "8192"]),
-        ],
-    ),
+    tuned("accelerate", &[TP, CP, ("zero", &["0", "1", "2", "3"]), ("gpus", &["1", "8", "64", "512"])]),
+    tuned("torchtune", &[("optimizer", &["adam", "sgd"]), TP, RECOMPUTED, LENGTHS]),
     tuned(
         "llm-foundry",
         &[
             ("optimizer", &["adam", "sgd", "lion"]),
-            ("recompute", &["none", "full"]),
+            RECOMPUTED,
             ("zero", &["0", "2", "3"]),
-            ("seq_len", &["1024", "2048", "4096", "8192"]),
-            ("micro_batch", &["1", "2", "3", "4"]),
+            LENGTHS,
+            MICRO_BATCHES,
             ("global_batch", &["64", "256", "1024"]),
         ],
     ),
@@ -226,7 +196,7 @@ const WORDS: [Words; 11] = [
             ("cp_comm", &["ulysses"]),
             ("precision", &["bf16", "bf16-fp32-grads", "fp16", "fp32"]),
             ("optimizer", &["adam", "lion", "muon", "sgd"]),
-            ("recompute", &["none", "full"]),
+            RECOMPUTED,
         ],
     },
     Words {
@@ -237,7 +207,7 @@ const WORDS: [Words; 11] = [
             ("zero", &["0", "1"]),
             ("precision", &["bf16", "fp16", "fp32", "playbook-20"]),
             ("optimizer", &["adam", "sgd"]),
-            ("recompute", &["none", "full"]),
+            RECOMPUTED,
         ],
     },
 ];

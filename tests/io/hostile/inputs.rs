@@ -90,12 +90,11 @@ pub mod pasted {
         fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
     }
 
-    /// Every text between `r#"` and `"#` of a file of tests: the examples of an importer.
-    pub fn examples(path: &str) -> Vec<String> {
-        let text = text(path);
-        let pieces = text.split("r#\"").skip(1);
-        let ends = pieces.filter_map(|piece| piece.split_once("\"#"));
-        ends.map(|(example, _)| example.to_owned()).collect()
+    /// Files of released checkpoints.
+    pub fn configs() -> Vec<String> {
+        let all = text("tests/data/released_configs.jsonl");
+        let files = all.lines().filter_map(|line| line.split_once("\"config\":")?.1.strip_suffix('}'));
+        files.map(str::to_owned).collect()
     }
 
     /// Links that were published.

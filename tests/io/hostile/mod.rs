@@ -39,7 +39,7 @@ struct Entry {
 static ENTRIES: &[Entry] = &[
     Entry { name: "link", inputs: links, ask: link },
     Entry { name: "JSON run", inputs: json_runs, ask: json_run },
-    Entry { name: "config.json", inputs: || mutated(pasted::examples("src/io/config/tests.rs")), ask: |text| imported(text, any_format) },
+    Entry { name: "config.json", inputs: || mutated(pasted::configs()), ask: |text| imported(text, any_format) },
     Entry { name: "export", inputs: || mutated(files(exports())), ask: |text| imported(text, any_format) },
     Entry { name: "launch file", inputs: || mutated(files(launch_files())), ask: |text| imported(text, any_format) },
     Entry { name: "log", inputs: || mutated(log_lines()), ask: log },
