@@ -7,6 +7,7 @@ use crate::core::pipeline::sync::Policy;
 use crate::core::report::{Figure, Variant};
 use crate::core::run::{OneOf, Run};
 use crate::core::search::session::PlanCommand;
+use crate::core::statics::named;
 use crate::core::units::MemoryUnit;
 use crate::core::whole_run;
 use crate::view::look::Slice;
@@ -200,22 +201,23 @@ pub enum Choice {
     Load(Option<Link>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimelineAction {
-    /// Zooms in.
-    In,
-    /// Zooms out.
-    Out,
-    /// Shows all of it.
-    Fit,
-    /// Saves what is visible as PNG.
-    Png,
-    /// Saves what is visible as SVG.
-    Svg,
-    /// Saves every op as CSV.
-    Csv,
-    /// Saves a Chrome trace.
-    Trace,
+named! {
+    pub enum TimelineAction: id {
+        /// Zooms in.
+        In = "in",
+        /// Zooms out.
+        Out = "out",
+        /// Shows all of it.
+        Fit = "fit",
+        /// Saves what is visible as PNG.
+        Png = "png",
+        /// Saves what is visible as SVG.
+        Svg = "svg",
+        /// Saves every op as CSV.
+        Csv = "csv",
+        /// Saves a Chrome trace.
+        Trace = "trace",
+    }
 }
 
 /// Picture or text to save, and its format.
@@ -311,20 +313,6 @@ impl Choice {
             Self::Spread(Spread::LogNormal) => "log-normal",
             Self::Spread(Spread::Bimodal) => "bimodal",
             Self::Spread(Spread::Uniform) => "uniform",
-        }
-    }
-}
-
-impl TimelineAction {
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::In => "in",
-            Self::Out => "out",
-            Self::Fit => "fit",
-            Self::Png => "png",
-            Self::Svg => "svg",
-            Self::Csv => "csv",
-            Self::Trace => "trace",
         }
     }
 }

@@ -1,20 +1,22 @@
 //! Folds of the plan, which are computed only while open.
 
 use crate::core::search::session::Extra;
+use crate::core::statics::named;
 
-/// A part of the plan that opens and closes; it is computed only while open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fold {
-    /// The filters that are rarely used.
-    Filters,
-    /// The rows after the first.
-    Rows,
-    /// Memory against throughput.
-    Pareto,
-    Map,
-    SweepTable,
-    /// The playbook's recipe.
-    Recipe,
+named! {
+    /// A part of the plan that opens and closes; it is computed only while open.
+    pub enum Fold: name {
+        /// The filters that are rarely used.
+        Filters = "filters",
+        /// The rows after the first.
+        Rows = "rows",
+        /// Memory against throughput.
+        Pareto = "pareto",
+        Map = "map",
+        SweepTable = "sweep-table",
+        /// The playbook's recipe.
+        Recipe = "recipe",
+    }
 }
 
 impl Fold {
@@ -27,17 +29,6 @@ impl Fold {
             Self::Pareto => Some(Extra::Front),
             Self::Map => Some(Extra::Map),
             _ => None,
-        }
-    }
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Filters => "filters",
-            Self::Rows => "rows",
-            Self::Pareto => "pareto",
-            Self::Map => "map",
-            Self::SweepTable => "sweep-table",
-            Self::Recipe => "recipe",
         }
     }
 }
