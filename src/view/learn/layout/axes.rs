@@ -26,15 +26,17 @@ fn along(sizes: &[u64], settings: impl Fn(u64) -> String) -> Vec<Point> {
     sizes.iter().filter_map(point).collect()
 }
 
-/// Tokens a second and GPU at `size`; 0 where there is no such point.
+/// A figure at `size`; 0 where there is no such point.
+fn at(points: &[Point], size: u64, of: fn(&Point) -> f64) -> f64 {
+    points.iter().find(|point| point.size == size).map_or(0.0, of)
+}
+
 fn speed(points: &[Point], size: u64) -> f64 {
-    let point = points.iter().find(|point| point.size == size);
-    point.map_or(0.0, |point| point.speed)
+    at(points, size, |point| point.speed)
 }
 
 fn bytes(points: &[Point], size: u64) -> String {
-    let point = points.iter().find(|point| point.size == size);
-    gib(point.map_or(0.0, |point| point.bytes))
+    gib(at(points, size, |point| point.bytes))
 }
 
 impl Live {
@@ -165,10 +167,7 @@ pub(super) fn pipeline(dials: &Dials) -> Live {
         let (gpus, batch) = (32 * p, 4 * m);
         format!("model=llama-3.1-70b&seq_len=8192&tp=8&pp={p}&gpus={gpus}&global_batch={batch}")
     });
-    let bubble = |p: u64| {
-        let point = points.iter().find(|point| point.size == p);
-        point.map_or(0.0, |point| point.bubble)
-    };
+    let bubble = |p: u64| at(&points, p, |point| point.bubble);
     Live::of([
         t!(
             "A model too large for one node is cut by layers: stages send only the tokens between them, so they may stand on different nodes. Memory falls from {one} to {eight} with {ranks} stages.",
