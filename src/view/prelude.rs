@@ -9,7 +9,7 @@ pub(crate) use crate::core::units::{
     Bytes, MemoryUnit, Seconds, number, show_bandwidth, show_bytes, show_count, show_percent, show_seconds, significant,
 };
 pub(crate) use crate::view::node::markup::{
-    Action, Node, PanelAction, Rows, apply, aside, ask, bullet, caption, choices, cited, cited_at, copied, el, faint,
-    fold, footnote, grid, heading, inline, leaf, link_button, load, muted, paragraph, percent, prose, raw, scrolled,
-    strong, subheading, table, text, title, toggled_fold,
+    Action, Node, PanelAction, Rows, apply, aside, ask, bar_at, bracket, bullet, caption, choices, cited, cited_at,
+    copied, el, faint, fold, footnote, grid, heading, inline, leaf, link_button, load, muted, paragraph, percent,
+    prose, raw, scrolled, strong, subheading, table, text, title, toggled_fold,
 };

@@ -118,6 +118,18 @@ pub fn percent(property: &str, share: f64) -> String {
     format!("{property}:{:.3}%", share * 100.0)
 }
 
+/// A bar on a track, from the share `start` of its length on, `share` of it long.
+pub(crate) fn bar_at(class: &str, start: f64, share: f64) -> Node {
+    let place = format!("{};{}", percent("left", start), percent("width", share));
+    el("i", &[("class", class), ("style", &place)], &[])
+}
+
+/// A range as a bracket from one share of its track to another.
+pub(crate) fn bracket(low: f64, high: f64) -> Node {
+    let place = format!("{};{}", percent("left", low), percent("width", high - low));
+    el("u", &[("style", &place)], &[])
+}
+
 /// A table that scrolls sideways where it must; the first column is named, the others are figures. `marked` rows are
 /// the ones to notice.
 pub fn table<H>(label: impl Into<Message>, head: &[H], rows: &[(bool, Vec<Node>)]) -> Node
@@ -256,16 +268,19 @@ pub(crate) fn file(content: &str) -> Node {
     el("pre", &[("class", "file"), ("tabindex", "0")], &[text(verbatim(content))])
 }
 
-/// A source by `name`, as a link where it has an address. A name is the same in every language.
-pub(crate) fn cited(source: &Source, name: &str) -> Node {
+/// The name of a document, the same in every language: a link where it has an address.
+pub(crate) fn document(name: &str, address: Option<&str>) -> Node {
     let name = [text(verbatim(name))];
-    let node = if source.locator.starts_with("http") {
-        let link = [("href", source.locator), ("target", "_blank"), ("rel", "noopener"), ("translate", "no")];
-        el("a", &link, &name)
-    } else {
-        el("span", &[("translate", "no")], &name)
-    };
-    node.title(verbatim(source.title))
+    match address {
+        Some(href) => el("a", &[("href", href), ("target", "_blank"), ("rel", "noopener"), ("translate", "no")], &name),
+        None => el("span", &[("translate", "no")], &name),
+    }
+}
+
+/// A source by `name`, as a link where it has an address.
+pub(crate) fn cited(source: &Source, name: &str) -> Node {
+    let address = Some(source.locator).filter(|locator| locator.starts_with("http"));
+    document(name, address).title(verbatim(source.title))
 }
 
 /// A place in a document, as a link.

@@ -5,6 +5,7 @@ use crate::core::pipeline::trace::{Cause, Place};
 use crate::core::pipeline::{Item, Kind, TimedOp, Trace};
 use crate::core::report::Pipeline;
 use crate::core::units::GIB;
+use crate::view::charts::figure::swatch;
 use crate::view::charts::prepared::memory_curve;
 use crate::view::charts::shape::Shape;
 use crate::view::prelude::*;
@@ -27,10 +28,6 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
     let has = |kind| any(&|item| item.ops().any(|op| op.kind == kind));
     let split = has(Kind::W);
     let paired = any(&|item| matches!(item, Item::Pair(..)));
-    let swatch = |class: &str, name: &'static str| {
-        let square = leaf("i", &format!("swatch {class}"), "");
-        el("span", &[], &[square, text(name)])
-    };
     let backward = match (split, has(Kind::BW)) {
         (true, false) => "B backward (input)",
         (true, true) => "BW backward, B (input)",
@@ -42,9 +39,9 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
     };
     let thinned = t!("one rank of {stride} is drawn, of {ranks}", stride, ranks = evaluation.order.pp());
     Node::from_iter([
-        swatch("c-forward", "F forward"),
-        swatch("c-backward", backward),
-        if split { swatch("c-weight", "W weight gradient") } else { Node::none() },
+        swatch(&("c-forward", "F forward")),
+        swatch(&("c-backward", backward)),
+        if split { swatch(&("c-weight", "W weight gradient")) } else { Node::none() },
         bubble(pipeline),
         note(once.is_some(), "", once.unwrap_or_default()),
         note(paired, "", t!("two halves in one block: an overlapped pair")),
@@ -194,14 +191,12 @@ pub fn kinds(evaluation: &Evaluation) -> Node {
     let has = |kind: Kind| {
         evaluation.order.ranks.iter().any(|row| row.written().iter().any(|item| item.ops().any(|op| op.kind == kind)))
     };
-    let swatch =
-        |class: &str, name: &'static str| el("span", &[], &[leaf("i", &format!("swatch {class}"), ""), text(name)]);
     let later = evaluation.loads.iter().any(|load| load.stages.len() > 1);
     Node::from_iter([
-        swatch("c-forward", "forward"),
-        swatch("c-backward", "backward"),
-        if has(Kind::W) { swatch("c-weight", "weight gradient") } else { Node::none() },
-        if later { swatch("c-forward later", "later stages of the rank") } else { Node::none() },
+        swatch(&("c-forward", "forward")),
+        swatch(&("c-backward", "backward")),
+        if has(Kind::W) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
+        if later { swatch(&("c-forward later", "later stages of the rank")) } else { Node::none() },
         bubble(pipeline),
     ])
 }

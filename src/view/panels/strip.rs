@@ -105,12 +105,6 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
     ask(&format!("key verdict {class}"), Figure::Memory(memory.peak_stage), &cells).title(words::known(memory))
 }
 
-/// A range as a bracket from one share of its track to another.
-fn bracket(low: f64, high: f64) -> Node {
-    let place = format!("{};{}", percent("left", low), percent("width", high - low));
-    el("u", &[("style", &place)], &[])
-}
-
 /// The rows of a figure that follows from the step's time; its track is from half to one and a half times the figure.
 fn cells(name: Node, step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> Vec<Node> {
     let (track, caption) = range(step, show, inverse);

@@ -121,10 +121,7 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
 fn track(evaluation: &Evaluation, row: &Row, start: f64, share: f64) -> Node {
     let (_, class, ..) = *row;
     let end = start + share;
-    let bar = (share > 0.0).then(|| {
-        let place = format!("{};{}", percent("left", start), percent("width", share));
-        el("i", &[("class", class), ("style", &place)], &[])
-    });
+    let bar = (share > 0.0).then(|| bar_at(class, start, share));
     let (side, place) = if start > 1.0 - end {
         ("before", format!("left:0;{}", percent("right", 1.0 - start)))
     } else {

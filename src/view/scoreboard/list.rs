@@ -7,6 +7,7 @@ use crate::core::sort::sort_by;
 use crate::core::units::show_off;
 use crate::view::look::{Look, Slice};
 use crate::view::node::action::BoardAction;
+use crate::view::node::markup::document;
 use crate::view::prelude::*;
 use std::sync::Arc;
 
@@ -143,18 +144,9 @@ fn figure(name: &'static str, value: Node) -> Node {
 
 /// The document, as a link where it is a file of a repository or has an address.
 fn source(question: &Question) -> Node {
-    let document = question.document();
-    let name = [text(verbatim(question.source.name))];
-    let address = address(document);
-    let node = match &address {
-        Some(address) => el(
-            "a",
-            &[("href", address.as_str()), ("target", "_blank"), ("rel", "noopener"), ("translate", "no")],
-            &name,
-        ),
-        None => el("span", &[("translate", "no")], &name),
-    };
-    el("span", &[("class", "wrap")], &[node.title(verbatim(document))])
+    let place = question.document();
+    let name = document(question.source.name, address(place).as_deref());
+    el("span", &[("class", "wrap")], &[name.title(verbatim(place))])
 }
 
 /// Address of `owner/repository@commit:path`, or the document itself where it is one.

@@ -52,8 +52,7 @@ pub(super) fn falls(runs: [&Evaluation; 2]) -> Node {
         if time.0 <= 0.0 {
             return Node::none();
         }
-        let place = format!("{};{}", percent("left", start.0 / longest), percent("width", time.0 / longest));
-        el("i", &[("class", &format!("{class} {side}")), ("style", &place)], &[])
+        bar_at(&format!("{class} {side}"), start.0 / longest, time.0 / longest)
     };
     let head = [Node::none(), Node::none(), text("A"), text("B"), text("B − A")].map(|name| el("span", &[], &[name]));
     let rows = pairs(runs).into_iter().map(|(name, class, [a, b])| {

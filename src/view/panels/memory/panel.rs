@@ -60,19 +60,13 @@ fn row(bar: &Bar, rank: &StageMemory, (capacity, beside): (f64, Option<f64>), ch
     let tab = if bar.is_peak { "0" } else { "-1" };
     let mut track: Vec<Node> = bar.segments.iter().map(|part| segment(rank, part, tab, beside, unit)).collect();
     let end = bar.end();
-    let place = |class: &str, style: &str| el("i", &[("class", class), ("style", style)], &[]);
-    if end < capacity {
-        let style = format!("{};{}", percent("left", end), percent("width", capacity - end));
-        track.push(place("free", &style));
+    track.push(if end < capacity {
+        bar_at("free", end, capacity - end)
     } else {
-        let style = format!("{};{}", percent("left", capacity), percent("width", end - capacity));
-        track.push(place("over", &style));
-    }
-    track.push(place("capacity", &percent("left", capacity)));
-    track.extend(bar.range.map(|(low, high)| {
-        let style = format!("{};{}", percent("left", low), percent("width", high - low));
-        el("u", &[("style", &style)], &[])
-    }));
+        bar_at("over", capacity, end - capacity)
+    });
+    track.push(el("i", &[("class", "capacity"), ("style", &percent("left", capacity))], &[]));
+    track.extend(bar.range.map(|(low, high)| bracket(low, high)));
     let class = if bar.is_peak { "total bold" } else { "total" };
     let total = unit.number(bar.total);
     let label = t!("{ranks}, {bytes}", ranks = &name, bytes = unit.show(bar.total));

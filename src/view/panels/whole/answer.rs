@@ -120,8 +120,7 @@ fn spare(answer: &Answer) -> Message {
 fn figure(name: Message, of: Figure, value: f64, scale: &Scale, ends: Option<[f64; 2]>, note: Message) -> Node {
     let marks = ends.map_or_else(Node::none, |ends| {
         let [low, high] = ends.map(|end| (end - 0.5).clamp(0.0, 1.0));
-        let place = format!("{};{}", percent("left", low), percent("width", high - low));
-        Node::from_iter([el("u", &[("style", &place)], &[]), el("b", &[], &[])])
+        Node::from_iter([bracket(low, high), el("b", &[], &[])])
     });
     let range = ends.map(|ends| {
         let [low, high] = ends.map(|end| scale.number(value * end));

@@ -5,6 +5,7 @@ use super::kinds::{Row, TRAINING, in_order};
 use crate::core::sort::sort_by;
 use crate::core::units::group;
 use crate::core::whole_run::{Figure, Loss, LossKind, Range, RangeFrom};
+use crate::view::charts::figure::{legend, swatch};
 use crate::view::charts::ticks::ticks;
 use crate::view::panels::strip::show_tokens;
 use crate::view::prelude::*;
@@ -37,17 +38,12 @@ pub(super) fn bar(answer: &Answer, range: Option<&Range>) -> Node {
     let training = ("Training", TRAINING, figures.training_s);
     for (name, class, time) in startup.map(part).chain([training]).chain(others.map(part)) {
         let share = at(time.0 / DAY);
-        let place = format!("{};{}", percent("left", start), percent("width", share));
         let title = t!("{part}: {time}", part = name, time = duration(time));
-        segments.extend((share > 0.0).then(|| el("i", &[("class", class), ("style", &place)], &[]).title(title)));
+        segments.extend((share > 0.0).then(|| bar_at(class, start, share).title(title)));
         start += share;
     }
-    let bracket = range.filter(|range| range.high_days > range.low_days).map(|range| {
-        let (low, high) = (at(range.low_days), at(range.high_days));
-        let place = format!("{};{}", percent("left", low), percent("width", high - low));
-        el("u", &[("style", &place)], &[])
-    });
-    segments.extend(bracket);
+    let range = range.filter(|range| range.high_days > range.low_days);
+    segments.extend(range.map(|range| bracket(at(range.low_days), at(range.high_days))));
     let end = at(figures.days);
     let scale = if most < 2.0 { 24.0 } else { 1.0 };
     let round = ticks(0.0, most * scale, 5).into_iter().map(|tick| tick / scale);
@@ -66,15 +62,12 @@ pub(super) fn bar(answer: &Answer, range: Option<&Range>) -> Node {
         share = show_percent(figures.productive)
     );
     let bar = el("div", &[("class", "calendar-bar"), ("role", "img")], &segments).label(label);
-    let swatch =
-        |class: &str, name: &'static str| el("span", &[], &[leaf("i", &format!("swatch {class}"), ""), text(name)]);
-    let used = in_order(figures).filter(|(_, loss)| loss.seconds.0 > 0.0).map(|((_, name, class), _)| (*name, *class));
-    let legend: Vec<Node> =
-        [("Training", TRAINING)].into_iter().chain(used).map(|(name, class)| swatch(class, name)).collect();
+    let used = in_order(figures).filter(|(_, loss)| loss.seconds.0 > 0.0).map(|((_, name, class), _)| (*class, *name));
+    let entries = std::iter::once((TRAINING, "Training")).chain(used);
     let head = [
         leaf("h2", "", "From first step to last token"),
         leaf("span", "spring", ""),
-        el("div", &[("class", "legend")], &legend),
+        legend(entries.map(|entry| swatch(&entry))),
     ];
     Node::from_iter([
         el("div", &[("class", "panel-head")], &head),
@@ -94,8 +87,7 @@ pub(super) fn losses(answer: &Answer, range: Option<&Range>) -> Node {
     let mut lines = Vec::new();
     for ((kind, name, class), time) in rows {
         let share = if lost.0 > 0.0 { BARS * (time / lost) } else { 0.0 };
-        let place = format!("{};{}", percent("left", start), percent("width", share));
-        let bar = (share > 0.0).then(|| el("i", &[("class", class), ("style", &place)], &[]));
+        let bar = (share > 0.0).then(|| bar_at(class, start, share));
         let end = start + share;
         let (side, place) =
             if start > 1.0 - end { ("before", percent("right", 1.0 - start)) } else { ("after", percent("left", end)) };

@@ -4,6 +4,7 @@ use super::found::{Answer, duration};
 use crate::core::units::group;
 use crate::core::whole_run::{Calendar, Figure, Rhythm, Setting};
 use crate::view::charts::drawing::Form;
+use crate::view::charts::figure::key;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
 use crate::view::prelude::*;
@@ -88,10 +89,7 @@ pub(super) fn interval(answer: &Answer) -> Node {
         time = duration(best)
     );
     let picture = draw(&across, 130.0, &[Plot { up, marks }]).inline(label);
-    let swatch =
-        |class: &str, name: &'static str| el("span", &[], &[leaf("i", &format!("swatch {class}"), ""), text(name)]);
-    let legend =
-        [swatch("c-gradients", "writing checkpoints"), swatch("c-backward", "repeated work"), swatch("c-sum", "both")];
+    let legend = key(&[("c-gradients", "writing checkpoints"), ("c-backward", "repeated work"), ("c-sum", "both")]);
     let steps = group(&format!("{:.0}", every / (setting.step * setting.straggler)));
     let here = t!(
         "Here every {time}, {steps} steps: {share} of the time is lost to saves and to what they did not save.",
@@ -122,7 +120,7 @@ pub(super) fn interval(answer: &Answer) -> Node {
         ))
     }));
     lines.extend(durable(answer, best));
-    let parts = [title, el("div", &[("class", "legend")], &legend), el("div", &[("class", "chart")], &[picture])];
+    let parts = [title, legend, el("div", &[("class", "chart")], &[picture])];
     el("section", &[], &[Node::from_iter(parts), Node::from_iter(lines)])
 }
 
