@@ -129,14 +129,26 @@ fn shortest(stages: &[Stage], count: usize) -> Option<f64> {
 
 /// The split of the least sum of squared seconds whose stages all take at most `bound`.
 fn most_even(stages: &[Stage], count: usize, bound: f64) -> Option<Vec<u64>> {
+    // Layers before each stage at least, so that those behind go into the stages that are left.
+    let mut least = vec![count; stages.len() + 1];
+    for (at, stage) in stages.iter().enumerate().rev() {
+        let to = least[at + 1];
+        let fits = |from: &usize| stage.seconds(*from, to) <= bound;
+        least[at] = (to.saturating_sub(stage.room)..to).rev().take_while(fits).last().unwrap_or(to);
+    }
     let mut best = vec![f64::INFINITY; count + 1];
     best[0] = 0.0;
+    let mut most = 0;
     let mut cuts = Vec::with_capacity(stages.len());
-    for stage in stages {
+    for (stage, least) in stages.iter().zip(least.windows(2)) {
         let mut next = vec![f64::INFINITY; count + 1];
         let mut cut = vec![0usize; count + 1];
-        for to in 0..=count {
-            for from in (to.saturating_sub(stage.room)..=to).rev() {
+        // And behind it at most, from those before it at most.
+        let before = most;
+        let fits = |to: &usize| to - before <= stage.room && stage.seconds(before, *to) <= bound;
+        most = (before..=count).take_while(fits).last().unwrap_or(before);
+        for to in least[1]..=most {
+            for from in (to.saturating_sub(stage.room).max(least[0])..=to.min(before)).rev() {
                 let seconds = stage.seconds(from, to);
                 // With more layers it takes longer still.
                 if seconds > bound {
