@@ -45,6 +45,8 @@ pub struct Beam {
     /// States generated.
     pub children: u64,
     choices: Vec<Choice>,
+    /// States of the layer that is being made.
+    next: Vec<Ticks>,
 }
 
 /// The result of a search that ended.
@@ -69,6 +71,7 @@ impl Beam {
             narrowed: false,
             children: 0,
             choices: Vec::new(),
+            next: Vec::new(),
         }
     }
 
@@ -95,7 +98,8 @@ impl Beam {
             return Some(self.ended(layout));
         }
         let words = layout.words;
-        let mut next: Vec<Ticks> = Vec::with_capacity(self.states.len() * 2);
+        let mut next = std::mem::take(&mut self.next);
+        next.clear();
         let mut candidates: Vec<(Merit, Step)> = Vec::new();
         let (mut open, mut from, mut choices) = (Vec::new(), Vec::new(), std::mem::take(&mut self.choices));
         for (parent, state) in self.states.chunks_exact(words).enumerate() {
@@ -126,6 +130,7 @@ impl Beam {
         }
         self.choices = choices;
         self.keep(layout, &next, &candidates);
+        self.next = next;
         if self.states.is_empty() { Some(Ended { found: None }) } else { None }
     }
 
@@ -140,7 +145,8 @@ impl Beam {
         self.least = candidates.iter().map(|(merit, _)| merit.bound).min().unwrap_or(Ticks::MAX);
         let state = |at: usize| &next[at * words..(at + 1) * words];
         let mut alike: NumberMap<Vec<usize>> = NumberMap::default();
-        let (mut kept, mut steps): (Vec<Ticks>, Vec<Step>) = (Vec::new(), Vec::new());
+        let (mut kept, mut steps): (Vec<Ticks>, Vec<Step>) = (std::mem::take(&mut self.states), Vec::new());
+        kept.clear();
         for at in order {
             let key = hash(layout.counts(state(at)));
             let same = alike.entry(key).or_default();

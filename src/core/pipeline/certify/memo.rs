@@ -44,14 +44,16 @@ impl Memo {
 
     /// [`Tails::left`]. The key holds every count whole and which chain is left out, so no two subsets share it.
     pub fn left(&mut self, tails: &Tails, rank: usize, counts: &[Ticks], skipped: Option<usize>) -> Ticks {
-        let (mut key, mut left_out) = (0u64, 0u64);
+        let (mut key, mut left_out, mut most) = (0u64, 0u64, 0);
         for (at, chain) in self.by_rank[rank].iter().enumerate() {
-            key = key << self.bits[rank] | counts[*chain].cast_unsigned();
+            let count = counts[*chain].cast_unsigned();
+            key = key << self.bits[rank] | count;
+            most |= count;
             if Some(*chain) == skipped {
                 left_out = at as u64 + 1;
             }
         }
-        if left_out >= 16 || self.bits[rank] < 32 && counts.iter().any(|count| *count >> self.bits[rank] != 0) {
+        if left_out >= 16 || most >> self.bits[rank] != 0 {
             return tails.left(rank, counts, skipped);
         }
         let key = key << 4 | left_out;

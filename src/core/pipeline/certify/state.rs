@@ -292,7 +292,9 @@ impl Layout {
         found.clear();
         let mut first: Option<(Ticks, usize)> = None;
         for (chain, start) in starts.iter().enumerate() {
-            if *start < NEVER && self.is_ready(state, chain) && self.has_room(state, chain) {
+            // What starts later than another one ends is not next.
+            let is_early = *start < first.map_or(NEVER, |(earliest, _)| earliest);
+            if is_early && self.is_ready(state, chain) && self.has_room(state, chain) {
                 let end = start + self.problem.chains[chain].ticks;
                 if first.is_none_or(|(earliest, _)| end < earliest) {
                     first = Some((end, chain));

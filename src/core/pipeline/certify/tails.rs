@@ -17,6 +17,16 @@ pub struct Tails {
     durations: Vec<Ticks>,
     by_rank: Vec<Vec<usize>>,
     microbatches: usize,
+    /// Ops of every rank in the order of J.
+    sequences: Vec<Vec<Op>>,
+}
+
+/// An op, and the least time from its end to the end of everything.
+#[derive(Clone, Copy, Debug)]
+struct Op {
+    behind: Ticks,
+    chain: usize,
+    microbatch: Ticks,
 }
 
 impl Tails {
@@ -37,6 +47,7 @@ impl Tails {
             durations: problem.chains.iter().map(|chain| chain.ticks).collect(),
             by_rank: problem.chains_by_rank(),
             microbatches: m,
+            sequences: Vec::new(),
         };
         let reach = problem.reach();
         let (mut sets, following) = sets(&tails.by_rank, &reach);
@@ -87,7 +98,18 @@ impl Tails {
                 }
             }
         }
+        tails.sequences = tails.by_rank.iter().map(|chains| tails.sequence(chains)).collect();
         tails
+    }
+
+    fn sequence(&self, chains: &[usize]) -> Vec<Op> {
+        let ops = chains.iter().flat_map(|&chain| {
+            let behind = self.tau[chain].iter().map(move |tau| tau - self.durations[chain]);
+            (0..).zip(behind).map(move |(microbatch, behind)| Op { behind, chain, microbatch })
+        });
+        let mut ops: Vec<Op> = ops.collect();
+        sort_by(&mut ops, |one, other| other.behind.cmp(&one.behind));
+        ops
     }
 
     /// Duration of an op of each chain.
@@ -144,9 +166,12 @@ impl Tails {
 
     /// J of the ops of `rank` that `counts` (by chain) leaves, with the chains left out that `skipped` names.
     pub fn left(&self, rank: usize, counts: &[Ticks], skipped: Option<usize>) -> Ticks {
-        let chains = self.by_rank[rank].iter().copied();
-        let kept = chains.filter(|chain| Some(*chain) != skipped);
-        self.jackson(kept.map(|chain| (chain, usize::try_from(counts[chain]).unwrap_or(0))))
+        let left = |op: &&Op| op.microbatch >= counts[op.chain] && Some(op.chain) != skipped;
+        let ends = self.sequences[rank].iter().filter(left).scan(0, |sum, op| {
+            *sum += self.durations[op.chain];
+            Some(*sum + op.behind)
+        });
+        ends.max().unwrap_or(0)
     }
 }
 
