@@ -139,7 +139,7 @@ pub(super) fn overhead_items<Q: Quantity>(scenario: &Scenario, load: &RankLoad, 
     let communicator = |size: u64| if size > 1 { process(PROCESS.value.0) } else { Q::number(0.0) };
     let (layout, workspaces) = (&scenario.layout, workspaces(scenario));
     let reserved = RESERVED.of::<Q>(fragmentation(scenario)).cited(FRAGMENTATION.source, FRAGMENTATION.place);
-    let standing = states::standing(scenario, load, &holding::holdings(scenario, load));
+    let standing = states::standing(scenario, load);
     let unbroken = UNBROKEN.of::<Q>(of_heads(logits::held).value())
         + WORKSPACES.of::<Q>(workspaces)
         + STANDING.summand::<Q>(standing);

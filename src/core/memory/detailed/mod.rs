@@ -145,7 +145,7 @@ pub(crate) fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
         let gradients = if scenario.peaks_by_moment() { 0.0 } else { states.gradients };
         states.weights + gradients + states.optimizer
     });
-    let unbroken = states::standing(scenario, load, &parts) * (1.0 - 1.0 / fragmentation(scenario));
+    let unbroken = states::standing(scenario, load) * (1.0 - 1.0 / fragmentation(scenario));
     let states = states.sum::<f64>() - unbroken;
     if scenario.peaks_by_moment() {
         return states;

@@ -84,11 +84,12 @@ pub(crate) fn weights(scenario: &Scenario, load: &RankLoad) -> f64 {
 /// Bytes of weights and states of a fine-tuned model on a rank: they stand where they were put before or in the first step, so
 /// their blocks do not fragment. On one A100 Mixtral shows 17.2 GiB more than Mistral at the driver, for 18.3 GiB of weights
 /// (fms-acceleration, `a100_80gb.csv`, GPTQ); without logits, what shows beyond PyTorch's peak is 9 to 11 % of what comes and goes.
-pub(crate) fn standing(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> f64 {
+pub(crate) fn standing(scenario: &Scenario, load: &RankLoad) -> f64 {
     if !scenario.tunes_eagerly() {
         return 0.0;
     }
-    let each = holdings.iter().map(|part| states::<f64>(scenario, part, load.weight_versions));
+    let parts = holdings(scenario, load).into_iter();
+    let each = parts.map(|part| states::<f64>(scenario, &part, load.weight_versions));
     each.map(|states| states.weights + states.optimizer).sum()
 }
 
