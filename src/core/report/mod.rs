@@ -38,6 +38,7 @@ pub use offload::OffloadStep;
 pub(crate) use passes::LayerPass;
 pub use passes::windows;
 pub(crate) use schedules::effort;
+use schedules::effort_of;
 pub use schedules::{MAX_OPS_AT_ONCE, ScheduleFigures, ScheduleRow, needs_worker, run_with, schedule_figures, work};
 pub use step::rank_overlaps;
 pub use uneven::{Balance, Origin, Pair, Split, Uneven, balance};
@@ -254,6 +255,7 @@ pub fn report_value(run: &Value) -> Answer {
 /// The settings that cannot work, with what would.
 pub fn answer(run: &Run) -> Answer {
     let evaluation = evaluate(run).map_err(|errors| Refusal { errors })?;
-    let balance = if needs_worker(run) { None } else { balance(&evaluation) };
+    let is_short = effort_of(&evaluation.scenario) <= MAX_OPS_AT_ONCE;
+    let balance = if is_short { balance(&evaluation) } else { None };
     Ok(Report { uneven: balance.as_ref().map(Uneven::from), ..evaluation.report })
 }

@@ -109,13 +109,16 @@ pub fn needs_worker(run: &Run) -> bool {
     effort(run) > MAX_OPS_AT_ONCE
 }
 
-/// Ops that are laid out or simulated one by one for the Run's report, each as often as its schedule takes it up; 0 where
-/// the Run is invalid: its errors are found at once.
+/// Ops that are laid out or simulated one by one for the Run's report; 0 where the Run is invalid: its errors are found at
+/// once.
 pub(crate) fn effort(run: &Run) -> u64 {
-    let Some(spec) = Scenario::new(run).ok().and_then(|all| spec(&all).ok()) else {
-        return 0;
-    };
-    let whole = spec.schedule.uses_durations || run.microbatch_lengths.is_some();
+    Scenario::new(run).map_or(0, |scenario| effort_of(&scenario))
+}
+
+/// The same of a Run understood, each op as often as its schedule takes it up.
+pub(super) fn effort_of(scenario: &Scenario) -> u64 {
+    let Ok(spec) = spec(scenario) else { return 0 };
+    let whole = spec.schedule.uses_durations || scenario.run.microbatch_lengths.is_some();
     let few = spec.microbatches.min(UNTIL_PERIODIC * spec.pp);
     let microbatches = if whole { spec.microbatches } else { few };
     spec.schedule.work.saturating_mul(op_count(&Spec { microbatches, ..spec.clone() }))

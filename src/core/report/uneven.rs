@@ -192,7 +192,11 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
     let ([first, layers @ .., last], true) = (seconds.as_slice(), stages > 1) else {
         return None;
     };
-    let with = |split| with_split(evaluation, split);
+    // The Run's own split is evaluated.
+    let with = |split: Option<Vec<u64>>| match split {
+        Some(split) if split == scenario.stage_layers => Some(evaluation.clone()),
+        split => with_split(evaluation, split),
+    };
     let mut work = Work { layers, first: *first, last: *last, most: None };
     let mut found = with(Some(optimum(&work, stages)?))?;
     if found.report.memory.verdict == Verdict::Oom
@@ -210,13 +214,13 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
     if !(is_even && balance.join(Origin::Even, &scenario.stage_layers)) {
         balance.enter(Origin::Even, with(None));
     }
+    balance.enter(Origin::Best, Some(found));
     let rule = (scenario.chunks == 1).then(|| note_split(scenario));
     if let Some(rule) = rule
         && !balance.join(Origin::Rule, &rule)
     {
         balance.enter(Origin::Rule, with(Some(rule)));
     }
-    balance.enter(Origin::Best, Some(found));
     for split in &mut balance.splits {
         sort(&mut split.origins);
     }
