@@ -17,7 +17,8 @@ pub struct Timed {
 
 /// A Run understood, before its pipeline is simulated.
 pub(super) struct Draft {
-    pub scenario: Scenario,
+    /// In a place of its own: it is large, and moved with each step of the evaluation.
+    pub scenario: Box<Scenario>,
     pub spec: Spec,
     pub clock: Clock,
     pub kinds: Kinds,
@@ -27,10 +28,10 @@ pub(super) struct Draft {
 
 impl Draft {
     pub fn of(run: &Run) -> Result<Self, Vec<Issue>> {
-        Self::understood(Scenario::new(run)?)
+        Self::understood(Box::new(Scenario::new(run)?))
     }
 
-    pub fn understood(scenario: Scenario) -> Result<Self, Vec<Issue>> {
+    pub fn understood(scenario: Box<Scenario>) -> Result<Self, Vec<Issue>> {
         let spec = spec(&scenario).map_err(|issue| vec![issue])?;
         let clock = Clock::new(&scenario);
         let kinds = Kinds::new(&scenario);

@@ -37,7 +37,7 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
 /// # Errors
 /// As [`evaluate`].
 pub fn evaluate_scenario(scenario: Scenario) -> Result<Evaluation, Vec<Issue>> {
-    let draft = Draft::understood(scenario)?;
+    let draft = Draft::understood(Box::new(scenario))?;
     let timed = draft.timed()?;
     Ok(draft.finish(timed))
 }

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     /// The Run understood.
-    pub scenario: Scenario,
+    pub scenario: Box<Scenario>,
     /// Ops of every rank, in order.
     pub order: Order,
     /// Durations of each global stage; as all times here scaled to the measured step, where the Run has one.

@@ -20,7 +20,7 @@ impl Layer {
         scenario.stage_layers = vec![0, 1, 0];
         let time = Clock::new(&scenario).stage(&scenario, 1);
         let waits = stage_waits(&scenario, 1, &windows(&time));
-        Some(Self { scenario, time, waits })
+        Some(Self { scenario: *scenario, time, waits })
     }
     /// Bandwidth of a ring over `group` by the data sheets: it leaves each node over the cards of all its members there.
     pub fn wire(&self, group: Group) -> BytesPerSecond {

@@ -151,7 +151,7 @@ pub(super) fn settings(tp: u64, cp: u64, s: u64) -> String {
 }
 
 pub(super) fn scenario(cp: u64, s: u64) -> Option<Scenario> {
-    Some(run(&settings(1, cp, s))?.scenario)
+    Some(*run(&settings(1, cp, s))?.scenario)
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ pub(super) fn settings(tp: u64, s: u64, more: &str) -> String {
 }
 
 pub(super) fn scenario(tp: u64, s: u64, more: &str) -> Option<Scenario> {
-    Some(run(&settings(tp, s, more))?.scenario)
+    Some(*run(&settings(tp, s, more))?.scenario)
 }
 
 /// Bytes that a rank sends for one layer and micro-batch.
