@@ -116,7 +116,7 @@ pub(crate) fn effort(run: &Run) -> u64 {
 }
 
 /// The same of a Run understood, each op as often as its schedule takes it up.
-pub(super) fn effort_of(scenario: &Scenario) -> u64 {
+pub(crate) fn effort_of(scenario: &Scenario) -> u64 {
     let Ok(spec) = spec(scenario) else { return 0 };
     let whole = spec.schedule.uses_durations || scenario.run.microbatch_lengths.is_some();
     let few = spec.microbatches.min(UNTIL_PERIODIC * spec.pp);
