@@ -5,6 +5,7 @@
 use crate::core::issue::Issue;
 use crate::core::report::{Evaluation, MAX_OPS_AT_ONCE, evaluate, evaluate_timed, needs_worker};
 use crate::core::run::Run;
+use crate::web::browser::after_paint;
 use crate::web::html::effect;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
@@ -99,6 +100,24 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
         },
         |_, _| true,
     )
+}
+
+/// The last valid evaluation once a frame with its key figures has been painted; the first one at once. What shows many
+/// elements follows it, so that the figures do not wait for their layout.
+pub fn painted(shown: Memo<Shown>) -> RwSignal<Option<Arc<Evaluation>>> {
+    let latest = move || shown.with_untracked(|shown| shown.evaluation.clone());
+    let painted = RwSignal::new(latest());
+    let take = move || {
+        let now = latest();
+        if differ(Some(&painted.get_untracked()), Some(&now)) {
+            painted.set(now);
+        }
+    };
+    effect(move || {
+        shown.track();
+        if painted.with_untracked(Option::is_none) { take() } else { after_paint(take) }
+    });
+    painted
 }
 
 /// The evaluation whose ops can be drawn: at once where they are few, else once the worker has simulated them. What was

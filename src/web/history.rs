@@ -42,7 +42,7 @@ pub(crate) fn import(state: State, run: Run) {
 
 /// Takes the Run as it is for a step, if it is another.
 pub(crate) fn settle(state: State) {
-    let history = state.history;
+    let history = state.history.get_value();
     let link = state.run.with_untracked(link::encode);
     let before = history.now.get_value();
     if link == before {
@@ -66,7 +66,7 @@ pub(crate) fn settle(state: State) {
 /// Goes one step back or forth.
 pub fn step(state: State, back: bool) {
     settle(state);
-    let history = state.history;
+    let history = state.history.get_value();
     let (from, to) = if back { (history.past, history.future) } else { (history.future, history.past) };
     let mut link = None;
     from.update(|links| link = links.pop());
@@ -104,7 +104,7 @@ pub fn history(state: State) -> AnyView {
         el("button", &attributes, &[text(label)]).title(title).on(action)
     };
     let buttons = move || {
-        let History { past, future, .. } = state.history;
+        let History { past, future, .. } = state.history.get_value();
         Node::from_iter([
             button(past, Action::Undo, "↶ undo", "Undo (Ctrl+Z)"),
             button(future, Action::Redo, "↷ redo", "Redo (Shift+Ctrl+Z)"),

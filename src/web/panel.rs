@@ -29,7 +29,7 @@ pub fn shown(state: State, panel: impl Fn() -> Option<Panel> + Send + Sync + 'st
     let kind = Signal::derive(panel);
     view_once(move || {
         let kind = kind.get()?;
-        let evaluation = if kind.draws_ops() { state.drawn.get() } else { state.evaluation() };
+        let evaluation = if kind.draws_ops() { state.drawn.get() } else { state.painted.get() };
         Some(kind.view(&*evaluation?, state.view.unit.get()))
     })
 }

@@ -95,24 +95,35 @@ test('selection, open folds, focus and scroll stay after an edit', async () => {
   assert.deepEqual(await held(), before);
 });
 
-test('a key is painted first, and the figures follow in the next frame', async () => {
+test('a key is painted first, the figures follow in the next frame, and the panels below in one of their own', async () => {
   const { page } = await site.open('', DESKTOP);
   await settled(page);
+  await page.locator('.bars .segment').first().waitFor();
   const seen = await input(page, 'global_batch').evaluate((field) => new Promise((done) => {
     const strip = document.querySelector('.strip');
-    const before = strip.innerText;
+    const bars = document.querySelector('.bars');
+    const [figures, rows] = [strip.innerText, bars.outerHTML];
+    const changed = (element, then) => new MutationObserver((_, observer) => { if (then()) observer.disconnect(); })
+      .observe(element, { subtree: true, childList: true, characterData: true, attributes: true });
     field.focus();
     document.execCommand('selectAll');
     document.execCommand('insertText', false, '512');
-    const atOnce = [field.value, strip.innerText === before];
+    const atOnce = [field.value, strip.innerText === figures];
     // This callback runs in the frame that paints the key.
     requestAnimationFrame(() => {
-      const painted = [field.value, strip.innerText === before];
-      const after = new MutationObserver(() => { if (strip.innerText !== before) done({ atOnce, painted, late: field.value }); });
-      after.observe(strip, { subtree: true, childList: true, characterData: true });
+      const painted = [field.value, strip.innerText === figures];
+      changed(strip, () => strip.innerText !== figures && requestAnimationFrame(() => {
+        // In the frame that paints the figures.
+        const late = [field.value, bars.outerHTML === rows];
+        changed(document.querySelector('#results'), () => {
+          const follows = document.querySelector('.bars').outerHTML !== rows;
+          if (follows) done({ atOnce, painted, late });
+          return follows;
+        });
+      }));
     });
   }));
-  assert.deepEqual(seen, { atOnce: ['512', true], painted: ['512', true], late: '512' });
+  assert.deepEqual(seen, { atOnce: ['512', true], painted: ['512', true], late: ['512', true] });
 });
 
 test('Use is within ten stops of a field, headings are landmarks, ? lists the keys', async () => {

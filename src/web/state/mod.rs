@@ -16,7 +16,7 @@ use crate::core::run::registry::{Field, field};
 use crate::io::link::{self, Decoded};
 use crate::view::panels::issues::entered;
 use crate::web::browser;
-use crate::web::evaluated::{Shown, drawn, evaluated};
+use crate::web::evaluated::{Shown, drawn, evaluated, painted};
 pub(crate) use history::History;
 pub(crate) use layout::ChosenLayout;
 use leptos::prelude::*;
@@ -39,6 +39,8 @@ pub(crate) struct State {
     pub issues: Memo<Vec<Issue>>,
     /// Its evaluation.
     pub shown: Memo<Shown>,
+    /// The last good evaluation whose key figures have been painted: the panels below them follow in a frame of their own.
+    pub painted: RwSignal<Option<Arc<Evaluation>>>,
     /// The last good evaluation whose ops are simulated.
     pub drawn: Memo<Option<Arc<Evaluation>>>,
     /// Its ops could not be simulated.
@@ -48,7 +50,7 @@ pub(crate) struct State {
     /// The last text typed into a field that was not understood: the field, what the Run said when it was typed, and why.
     pub unread: RwSignal<Option<(&'static Field, String, Message)>>,
     /// Earlier and later Runs.
-    pub history: History,
+    pub history: StoredValue<History>,
     /// Settings that a choice made besides itself, and the Run that it led to.
     pub told: RwSignal<Option<(Run, Issue)>>,
     /// The search in the background.
@@ -70,20 +72,22 @@ pub(crate) fn read_address() -> Decoded {
 impl State {
     pub(crate) fn from_address() -> Self {
         let link = read_address();
-        let history = History::new(&link.run);
+        let history = StoredValue::new(History::new(&link.run));
         let run = RwSignal::new(link.run);
         let notices = RwSignal::new(link.notices);
         let view = Viewed::new(link.view);
         let layout = ChosenLayout::new(run, view);
         let shown = evaluated(move || Some(layout.settled.get()));
         let issues = Memo::new(move |_| [of_run(shown, notices, run), refused(notices, run, shown)].concat());
-        let (drawn, undrawable) = drawn(move || shown.with(|shown| shown.evaluation.clone()));
+        let painted = painted(shown);
+        let (drawn, undrawable) = drawn(move || painted.get());
         Self {
             run,
             layout: StoredValue::new(layout),
             resolved: Memo::new(move |_| run.with(Run::resolved)),
             issues,
             shown,
+            painted,
             drawn,
             undrawable,
             unread: RwSignal::new(None),
@@ -102,9 +106,9 @@ impl State {
         self.shown.with(|shown| shown.evaluation.clone())
     }
 
-    /// True if the ops of the last good evaluation are simulated.
+    /// True if the ops of the evaluation that the panels show are simulated.
     pub(crate) fn is_drawn(&self) -> bool {
-        let (drawn, last) = (self.drawn.get(), self.evaluation());
+        let (drawn, last) = (self.drawn.get(), self.painted.get());
         drawn.zip(last).is_none_or(|(drawn, last)| Arc::ptr_eq(&drawn, &last))
     }
 
