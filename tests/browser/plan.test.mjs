@@ -127,7 +127,7 @@ test('pinned rows stand side by side with differences', async () => {
     await eventually(() => pin.getAttribute('aria-pressed'), (state) => state === 'true');
   }
   const pinned = panel(page).getByRole('region', { name: 'Pinned layouts' });
-  assert.equal(await pinned.locator('thead th').count(), 3);
+  await eventually(() => pinned.locator('thead th').count(), (count) => count === 3);
   assert.match(await pinned.getByRole('row', { name: /^step time/ }).innerText(), /\+.*\(\+\d+\.\d\s%\)/);
   await chip(page, 'unpin').click();
   await pinned.waitFor({ state: 'detached' });
