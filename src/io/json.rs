@@ -11,6 +11,19 @@ pub(crate) const MAX_DEPTH: usize = 64;
 /// Bytes of a text of JSON, and letters of all texts of a JavaScript object together; a link may have as many.
 pub(crate) const MAX_BYTES: u32 = 1 << 22;
 
+/// A text as an answer.
+#[derive(Serialize)]
+pub struct Text {
+    errors: Vec<Issue>,
+    text: String,
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self { errors: Vec::new(), text }
+    }
+}
+
 /// Indented JSON with a line break at its end.
 pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
     let text = serde_json::to_string_pretty(value);

@@ -56,7 +56,7 @@ pub enum Answer {
     Plan(Box<Plan>),
     Certified(Box<Certified>),
     Imported(Box<Imported>),
-    Exported(Exported),
+    Exported(json::Text),
     Measured(Box<Measured>),
     WholeRun(Box<whole_run::Reply>),
     Calibrated(Box<Calibration>),
@@ -112,19 +112,6 @@ impl From<import::Meaning> for Imported {
             assumed: read.assumed,
             ignored: read.ignored,
         }
-    }
-}
-
-/// A Run as a text of another program.
-#[derive(Serialize)]
-pub struct Exported {
-    errors: Vec<Issue>,
-    text: String,
-}
-
-impl From<String> for Exported {
-    fn from(text: String) -> Self {
-        Self { errors: Vec::new(), text }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Questions and predictions of the scoreboard as lines of JSON (`docs/scoreboard.md`).
 
-use super::json::MAX_BYTES;
+use super::json::{MAX_BYTES, Text};
 use crate::core::accuracy::{BandCount, Evidence, FILES, read as rows_of};
 use crate::core::issue::Issue;
 use crate::core::memory::Verdict;
@@ -105,12 +105,6 @@ pub enum Answer {
     Scored(Box<Scored>),
 }
 
-#[derive(Serialize)]
-pub struct Text {
-    errors: Vec<Issue>,
-    text: String,
-}
-
 /// The row of a tool, as plain data.
 #[derive(Serialize)]
 pub struct Scored {
@@ -145,7 +139,7 @@ fn evidence(request: &Value) -> Result<Vec<Evidence>, Vec<Issue>> {
 pub fn answer(request: &Value) -> Result<Answer, Vec<Issue>> {
     let rows = evidence(request)?;
     let questions = scoreboard::questions(&rows);
-    let text = |text: String| Answer::Text(Text { errors: Vec::new(), text });
+    let text = |text: String| Answer::Text(text.into());
     match (request.get("ask"), request.get("predictions")) {
         (Some(Value::Text(ask)), None) if ask == "questions" => Ok(text(questions_text(&questions))),
         (Some(Value::Text(ask)), None) if ask == "predictions" => {

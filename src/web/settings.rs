@@ -4,7 +4,8 @@ use crate::core::issue::Issue;
 use crate::core::run::{Run, Value};
 use crate::core::t;
 use crate::io::export::{self, Stamp};
-use crate::io::request::{self, Exported, Imported, Measured, Verb};
+use crate::io::json::Text;
+use crate::io::request::{self, Imported, Measured, Verb};
 use crate::io::{import as importer, logs};
 use crate::web::plain::{reply, text, value};
 use wasm_bindgen::JsValue;
@@ -47,7 +48,7 @@ fn written(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
         let stamp = Stamp { date: &date, address: &address };
         export::export(&run, &text(format, "a format")?, &stamp)
     };
-    reply(written().map(Exported::from))
+    reply(written().map(Text::from))
 }
 
 fn log(of: JsValue, run: JsValue) -> JsValue {

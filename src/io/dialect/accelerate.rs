@@ -93,11 +93,7 @@ fn deepspeed(reader: &mut SettingsReader) -> Sharing {
     }
     let stage = reader.count("deepspeed_config.zero_stage", "ZeRO stage").unwrap_or(2);
     reader.set("zero", stage);
-    let leaves = |word: Option<String>| match word.as_deref() {
-        Some("cpu") => Some(OffloadTo::Cpu),
-        Some("nvme") => Some(OffloadTo::Nvme),
-        _ => None,
-    };
+    let leaves = |word: Option<String>| word.and_then(|word| OffloadTo::from_id(&word));
     let optimizer = leaves(reader.word("deepspeed_config.offload_optimizer_device", "states of the optimizer on"));
     let parameters = leaves(reader.word("deepspeed_config.offload_param_device", "parameters on"));
     if optimizer.or(parameters).is_some() {
@@ -132,11 +128,7 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
     match sharing {
         Sharing::DeepSpeed => {
             writer.say("deepspeed_config.gradient_accumulation_steps", s.layout.microbatches);
-            let to = |to: Option<OffloadTo>| match to {
-                Some(OffloadTo::Cpu) => "cpu",
-                Some(OffloadTo::Nvme) => "nvme",
-                None => "none",
-            };
+            let to = |to: Option<OffloadTo>| to.map_or("none", OneOf::id);
             writer.say("deepspeed_config.offload_optimizer_device", to(run.offload.optimizer));
             writer.say("deepspeed_config.offload_param_device", to(run.offload.parameters));
             writer.say("deepspeed_config.zero_stage", run.zero);

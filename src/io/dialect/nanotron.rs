@@ -120,14 +120,10 @@ fn model(reader: &mut SettingsReader) {
 
 fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let (run, m) = (&s.run, &s.model);
-    let half = run.precision.base == Some("fp16");
-    let whole = run.precision.base == Some("fp32");
-    let dtype = if whole {
-        "float32"
-    } else if half {
-        "float16"
-    } else {
-        "bfloat16"
+    let dtype = match run.precision.base {
+        Some("fp32") => "float32",
+        Some("fp16") => "float16",
+        _ => "bfloat16",
     };
     writer.say("model.dtype", dtype);
     let kind = if m.biases == Biases::Qkv { "is_qwen2_config" } else { "is_llama_config" };
@@ -148,7 +144,7 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
     }
     writer.say(
         "optimizer.accumulate_grad_in_fp32",
-        s.precision.grad_accumulation > 0.0 || s.precision.grads == 4.0 && !whole,
+        s.precision.grad_accumulation > 0.0 || s.precision.grads == 4.0 && dtype != "float32",
     );
     let sgd = matches!(run.optimizer, Optimizer::Sgd | Optimizer::SgdMomentum);
     writer.say("optimizer.optimizer_factory.name", if sgd { "sgd" } else { "adamW" });

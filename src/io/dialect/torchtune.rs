@@ -3,7 +3,7 @@
 //! Source: pytorch/torchtune, `recipes/configs`, `torchtune/models/*/_model_builders.py`: names and defaults.
 
 use super::tuning::{self, Batch, LowRank, Mesh};
-use super::yaml;
+use super::{hub, yaml};
 use crate::core::model::Target;
 use crate::io::dialect::prelude::*;
 
@@ -108,12 +108,7 @@ fn model(reader: &mut SettingsReader) {
     let plain = plain.trim_end_matches("_instruct");
     let same = |builder: &str| builder == plain || builder.trim_end_matches("_base") == plain;
     match BUILDERS.iter().find(|(_, _, builder)| same(builder)) {
-        Some((id, ..)) => {
-            let preset: Based<ModelParts> = Based::preset(id);
-            if let Ok(shapes) = preset.resolve() {
-                reader.model(ModelParts::from(shapes));
-            }
-        }
+        Some((id, ..)) => hub::take(reader, &Based::preset(id)),
         None if component.is_empty() => {
             reader.assume("the model, as on this page: the text does not say");
         }

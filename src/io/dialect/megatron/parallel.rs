@@ -90,13 +90,8 @@ pub fn read(reader: &mut SettingsReader) {
     }
     let strategy = reader.word("--data-parallel-sharding-strategy", "sharded:");
     let zero = match strategy.as_deref() {
-        _ if torch => {
-            if whole {
-                2
-            } else {
-                3
-            }
-        }
+        _ if torch && whole => 2,
+        _ if torch => 3,
         Some("optim_grads_params") if fsdp => 3,
         Some("optim_grads") if fsdp => 2,
         Some("optim") if fsdp => 1,
