@@ -176,28 +176,7 @@ impl Reader {
 
     /// The value at the front of `words`, with what it holds; none where there is none.
     fn expression(&self, words: &mut &[&str]) -> Option<Entries> {
-        let mut found = self.operand(words)?;
-        while let [operator @ ("*" | "/" | "+" | "-"), rest @ ..] = *words {
-            let operator = *operator;
-            *words = rest;
-            // "//" is whole division.
-            let whole = operator == "/" && words.first() == Some(&"/");
-            *words = if whole { &words[1..] } else { words };
-            let other = self.operand(words)?;
-            let value = match (found.first(), other.first()) {
-                (Some((_, Value::Number(a))), Some((_, Value::Number(b)))) => match operator {
-                    "*" => Value::Number(a * b),
-                    "+" => Value::Number(a + b),
-                    "-" => Value::Number(a - b),
-                    _ if whole => Value::Number((a / b).floor()),
-                    _ => Value::Number(a / b),
-                },
-                _ => Value::Text(String::new()),
-            };
-            let finite = !matches!(value, Value::Number(number) if !number.is_finite());
-            found = vec![(String::new(), if finite { value } else { Value::Null })];
-        }
-        Some(found)
+        computed(words, ["+", "-"], &|words| computed(words, ["*", "/"], &|words| self.operand(words)))
     }
 
     fn operand(&self, words: &mut &[&str]) -> Option<Entries> {
@@ -209,7 +188,17 @@ impl Reader {
             "None" => one(Value::Null),
             "True" => one(Value::Bool(true)),
             "False" => one(Value::Bool(false)),
-            "[" | "(" | "{" => list(self.items(words)),
+            "(" => {
+                let inside = *words;
+                let items = self.items(words);
+                // A comma makes a tuple, brackets alone do not.
+                let is_tuple = inside[..inside.len() - words.len()].ends_with(&[",", ")"]);
+                match items.as_slice() {
+                    [(name, value)] if name == "0" && !is_tuple => one(value.clone()),
+                    _ => list(items),
+                }
+            }
+            "[" | "{" => list(self.items(words)),
             ")" | "]" | "}" | "," | "=" => return None,
             word if word.starts_with(['"', '\'']) => one(Value::Text(word[1..].to_owned())),
             word if word.starts_with(|c: char| c.is_ascii_digit()) => one(match scalar(&word.replace('_', "")) {
@@ -283,6 +272,37 @@ impl Reader {
     }
 }
 
+/// Operands with `operators` between them, computed from the left.
+fn computed(
+    words: &mut &[&str],
+    operators: [&str; 2],
+    operand: &dyn Fn(&mut &[&str]) -> Option<Entries>,
+) -> Option<Entries> {
+    let mut found = operand(words)?;
+    while let [operator, rest @ ..] = *words
+        && operators.contains(operator)
+    {
+        *words = rest;
+        // "//" is whole division.
+        let whole = *operator == "/" && words.first() == Some(&"/");
+        *words = if whole { &words[1..] } else { words };
+        let other = operand(words)?;
+        let value = match (found.first(), other.first()) {
+            (Some((_, Value::Number(a))), Some((_, Value::Number(b)))) => match *operator {
+                "*" => Value::Number(a * b),
+                "+" => Value::Number(a + b),
+                "-" => Value::Number(a - b),
+                _ if whole => Value::Number((a / b).floor()),
+                _ => Value::Number(a / b),
+            },
+            _ => Value::Text(String::new()),
+        };
+        let finite = !matches!(value, Value::Number(number) if !number.is_finite());
+        found = vec![(String::new(), if finite { value } else { Value::Null })];
+    }
+    Some(found)
+}
+
 /// Plain items as a list; others keep their numbers.
 fn list(items: Entries) -> Entries {
     let numbered = items.iter().enumerate().all(|(at, (name, _))| *name == at.to_string());
@@ -326,6 +346,20 @@ mod tests {
                 "off=null"
             ]
         );
+    }
+
+    /// The Python Language Reference, sections 6.7 and 6.17: products bind before sums, brackets before both.
+    #[test]
+    fn numbers_are_as_python_computes_them() {
+        for (text, value) in [
+            ("2 + 3 * 4", "14"),
+            ("(2 + 3) * 4", "20"),
+            ("10 - 2 - 3 * 2", "2"),
+            ("7 // 2 * 2 + 1", "7"),
+            ("(8,)", "[8]"),
+        ] {
+            assert_eq!(said(&format!("cfg.a = {text}\n")), [format!("a={value}")], "{text}");
+        }
     }
 
     #[test]
