@@ -28,10 +28,16 @@ fn element(scenario: &Scenario, traffic: Traffic) -> f64 {
     if traffic == Traffic::Dp { scenario.reduced_gradient() } else { scenario.precision.computes.activation() }
 }
 
-/// The ratio of `traffic` in bytes over a wire of bandwidth `b`; `next_layers` are those of the next pipeline stage. None for
-/// rows that the playbook has no formula for.
-fn corrected<Q: Quantity>(scenario: &Scenario, traffic: Traffic, b: BytesPerSecond, next_layers: f64) -> Option<Q> {
-    let per_byte = SENT_ELEMENT.of::<Q>(element(scenario, traffic)) * BF16_PEAK.of::<Q>(scenario.gpu.bf16.0);
+/// The ratio of `traffic` with `element` bytes an element over a wire of bandwidth `b`; `next_layers` are those of the next
+/// pipeline stage. None for rows that the playbook has no formula for.
+fn ratio<Q: Quantity>(
+    scenario: &Scenario,
+    traffic: Traffic,
+    element: f64,
+    b: BytesPerSecond,
+    next_layers: f64,
+) -> Option<Q> {
+    let per_byte = SENT_ELEMENT.of::<Q>(element) * BF16_PEAK.of::<Q>(scenario.gpu.bf16.0);
     let (h, b) = (HIDDEN.of::<Q>(scenario.model.hidden), ONE_WAY.of::<Q>(b.0));
     let less_one = |size: Q| size - Q::number(1.0);
     Some(match traffic {
@@ -54,17 +60,17 @@ pub fn playbook_ratio(
     elements: f64,
     next_layers: f64,
 ) -> Option<PlaybookRatio> {
-    let corrected = corrected::<f64>(scenario, traffic, b, next_layers)?;
-    let ratio = corrected / element(scenario, traffic);
-    Some(PlaybookRatio { printed: if traffic == Traffic::Dp { ratio * elements } else { ratio }, corrected })
+    let of = |element| ratio::<f64>(scenario, traffic, element, b, next_layers);
+    let kept = if traffic == Traffic::Dp { elements } else { 1.0 };
+    Some(PlaybookRatio { printed: of(1.0)? * kept, corrected: of(element(scenario, traffic))? })
 }
 
 /// The corrected ratio of `traffic` as a formula; notes name the differences to the printed form.
 pub(crate) fn playbook_term(scenario: &Scenario, traffic: Traffic, b: BytesPerSecond) -> Option<Term> {
     let layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
     let name = "the playbook's ratio, corrected to bytes";
-    let ratio = || Some(corrected::<Written>(scenario, traffic, b, layers)?.term("Q", name, Unit::Ratio));
-    let term = written(ratio)?
+    let element = element(scenario, traffic);
+    let term = written(|| Some(ratio::<Written>(scenario, traffic, element, b, layers)?.term("Q", name, Unit::Ratio)))?
         .from(&PLAYBOOK, "appendix A3")
         .note("at the data-sheet peaks of compute and wire; at most 1: can be hidden")
         .note("the playbook counts elements: its printed form has no e");
@@ -100,5 +106,17 @@ mod tests {
         let group = (scenario.zero.shard as f64 - 1.0) / scenario.zero.shard as f64;
         assert_eq!(format!("{:.0}", dp.corrected / group * 8192.0), "2198");
         assert!((dp.printed / dp.corrected - 1e9 / 2.0).abs() < 1e-3);
+    }
+
+    /// The printed form counts elements, whatever their bytes: it stays as it is where gradients take none.
+    #[test]
+    fn the_printed_ratio_does_not_depend_on_the_bytes_of_an_element() {
+        let printed = |grads: &str| {
+            let set = [("precision", "bf16".to_owned()), ("precision.grads", grads.to_owned())];
+            let scenario = Scenario::new(&Run::default().with_texts(&set).unwrap()).unwrap();
+            playbook_ratio(&scenario, Traffic::Dp, BytesPerSecond(450e9), 1e9, 1.0).unwrap().printed
+        };
+        assert!(printed("0").is_finite());
+        assert!((printed("0") / printed("4") - 1.0).abs() < 1e-12);
     }
 }
