@@ -12,8 +12,9 @@ use std::borrow::Cow;
 
 /// An issue for every part that a layer of the pattern needs and the model does not have.
 fn check_kinds(model: &Architecture, missing: &mut Missing) {
-    let modules = model.module_kinds();
-    for (kind, _) in model.all_kinds().iter().chain(modules.iter()) {
+    let (layers, modules) = (model.all_kinds(), model.module_kinds());
+    let others = modules.iter().filter(|(kind, _)| layers.iter().all(|(known, _)| known != kind));
+    for (kind, _) in layers.iter().chain(others) {
         for key in needs(model, *kind) {
             let kind = kind.to_string();
             let message = t!("layers {kind} of model.pattern need it", kind);
