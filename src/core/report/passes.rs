@@ -29,6 +29,7 @@ pub fn windows(compute: &ComputeTime) -> StageWindows {
 pub(crate) struct LayerPass {
     pub compute: ComputeTime,
     pub waits: StageWaits,
+    /// The passes with their host, beside which `ZeRO` sends: a network does not wait for launches.
     pub windows: StageWindows,
     /// Seconds that a forward and a backward pass of two micro-batches take less side by side: their messages, less the
     /// additional time of their host.
@@ -54,8 +55,7 @@ impl Saved {
 impl LayerPass {
     pub fn of(scenario: &Scenario, clock: &Clock, stage: usize) -> Self {
         let kernels = clock.stage(scenario, stage);
-        let windows = windows(&kernels);
-        let mut waits = layer_waits(scenario, stage, &windows);
+        let mut waits = layer_waits(scenario, stage, &windows(&kernels));
         let wait = |ep: &Wait, overlapped| kernels.behind_host(ep.exposed(), routed_host(scenario, overlapped));
         let mut host = wait(&waits.ep, false);
         let mut saved = Saved::default();
@@ -75,7 +75,7 @@ impl LayerPass {
             saved = Saved::default();
         }
         let compute = kernels.waiting(host).launched(scenario, stage, [waits.forward(), waits.backward()]);
-        Self { compute, waits, windows, saved }
+        Self { compute, waits, windows: windows(&compute), saved }
     }
 }
 

@@ -71,7 +71,7 @@ pub static PRIORS: [Prior; CONSTANTS] = [
     prior(Constant::HostOverlapped, "host of overlapped layers over layers alone", 1.6, 0.3, 1.51, &MEGATRON_BRIDGE, "prior 1.6 ± 30 %: pull request 2168 of Megatron-LM names the overhead"),
     prior(Constant::TileEnd, "begin and end of a tile of grouped products, steps of K in fp8", 324.0, 0.15, 352.0, &DEEPGEMM, "prior 324 ± 15 %: README of April 2025, 1297 and 1099 TFLOP/s at K 7168 and 2048 on H800, of which operands as here leave 1424 and 1285"),
     prior(Constant::Launch, "from one kernel that Python launches to the next, seconds", 31e-6, 0.3, 22.4e-6, &FMS_ACCELERATION, "prior 31 µs ± 30 %: launches 31 to 42 µs apart in eager models (vllm-omni pull request 6516, unsloth issue 10806)"),
-    prior(Constant::Unit, "host of a unit of FSDP and pass, seconds", 1e-3, 0.5, 1.44e-3, &FMS_ACCELERATION, "prior 1 ms ± 50 %: pre_forward of a unit (PyTorch issue 173680)"),
+    prior(Constant::Unit, "host of a unit of FSDP and pass, seconds", 1e-3, 0.5, 1.475e-3, &FMS_ACCELERATION, "prior 1 ms ± 50 %: pre_forward of a unit (PyTorch issue 173680)"),
 ];
 
 /// A value for every constant.

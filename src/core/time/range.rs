@@ -136,7 +136,7 @@ pub static RANGES: &[Range] = &[
     class(MEGATRON_NOW, LOW, ModelAndGpu, [0.04, 0.043, 0.939, 1.07, 0.823, 0.04], 158, "published dense runs of NVIDIA's stacks since 2025 in fp8 and NVFP4"),
     Range { experts: true, models: ROUTED, ..class(MEGATRON_NOW, &[], ModelAndGpu, [0.073, 0.082, 0.87, 1.112, 0.81, 0.056], 163, "published runs with experts of NVIDIA's stacks since 2025") },
     class(&[Peers::Fsdp], &[Plain], ModelAndGpu, [0.035, 0.037, 0.951, 1.065, 0.81, 0.032], 216, "published dense runs of PyTorch FSDP in bf16"),
-    Range { tuned: true, ..class(&[Peers::Tuners], &[], Source, [0.073, 0.079, 0.895, 1.111, 0.78, 0.071], 153, "published runs of programs that fine-tune") },
+    Range { tuned: true, ..class(&[Peers::Tuners], &[], Source, [0.074, 0.081, 0.896, 1.129, 0.784, 0.075], 153, "published runs of programs that fine-tune") },
     Range { tuned: true, ..class(&[], &[], ModelAndGpu, [0.108, 0.108, 0.811, 1.124, 0.769, 0.085], 39, "published runs with adapters of programs that pretrain") },
     class(&[], &[], Source, [0.049, 0.052, 0.936, 1.108, 0.814, 0.055], 808, "published dense runs"),
     Range { experts: true, ..class(&[], &[], Model, [0.077, 0.09, 0.869, 1.167, 0.826, 0.079], 207, "published runs with routed experts") },
