@@ -12,6 +12,7 @@ use crate::field::one_of;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub node: u64,
+    /// Index in the tensor-parallel group; the next ones likewise.
     pub tp: u64,
     pub cp: u64,
     pub dp: u64,

@@ -23,6 +23,7 @@ impl Group {
     pub fn nodes(self) -> u64 {
         self.size.div_ceil(self.in_node)
     }
+    /// The slowest wire in it.
     pub fn link(self) -> Link {
         if self.nodes() > 1 { Link::Inter } else { Link::Intra }
     }

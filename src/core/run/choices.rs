@@ -60,6 +60,7 @@ one_of! {
         LoopedBfs = "looped-bfs" "Looped breadth-first",
         /// Asynchronous, with weight stashing.
         Pipedream = "pipedream" "PipeDream",
+        /// Two weight versions.
         Pipedream2bw = "pipedream-2bw" "PipeDream-2BW",
         /// Two pipelines in opposite directions.
         Chimera = "chimera" "Chimera",
@@ -71,6 +72,7 @@ one_of! {
         ZbH2 = "zb-h2" "ZB-H2",
         /// Zero bubble by heuristic under a memory limit.
         ZbAuto = "zb-auto" "ZB automatic",
+        /// Interleaved with split backward.
         InterleavedZb = "interleaved-zb1p" "Interleaved zero bubble",
         /// Zero bubble on a V of two chunks.
         ZbV = "zb-v" "ZB-V",
@@ -94,6 +96,7 @@ one_of! {
         TeraPipe = "terapipe" "TeraPipe",
         /// The best order for the durations under a memory limit.
         Optimal = "optimal" "Optimal",
+        /// An order that the user gives.
         Custom = "custom" "Custom order",
     }
 }

@@ -37,6 +37,7 @@ pub struct Scenario {
     pub factors: Factors,
     /// Constants of routed layers: those of the code, unless a fit tries others.
     pub fitted: Fitted,
+    /// Model chunks a rank.
     pub chunks: u64,
     /// Layers of each global stage.
     pub stage_layers: Vec<u64>,
