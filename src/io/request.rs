@@ -100,6 +100,9 @@ pub struct Imported {
     used: Vec<(String, Message)>,
     assumed: Vec<Message>,
     ignored: Vec<Message>,
+    /// What may matter and is not read.
+    unread: Vec<import::Unread>,
+    model: import::ModelRead,
 }
 
 impl From<import::Meaning> for Imported {
@@ -111,6 +114,8 @@ impl From<import::Meaning> for Imported {
             used: read.used,
             assumed: read.assumed,
             ignored: read.ignored,
+            unread: read.unread,
+            model: read.model,
         }
     }
 }

@@ -209,7 +209,26 @@ export interface Imported {
   used: [string, string][];
   /** what the text leaves out, and what is taken instead */
   assumed: string[];
+  /** entries without effect, each with why */
   ignored: string[];
+  /** entries that may matter and are not read, what could change most first */
+  unread: Unread[];
+  model: ModelRead;
+}
+/** `line` is null where the name was not found again. */
+export interface Unread {
+  name: string;
+  line: number | null;
+  kind: "not-modelled" | "not-known" | "undecided" | "missing-file";
+  why: string;
+  /** "memory", "time", "memory and time" or "not known" */
+  could_change: string;
+}
+/** `id` is a preset, or the name of a model with other sizes; `sure` is false where the text leaves it open. */
+export interface ModelRead {
+  id: string;
+  by: "id" | "shape" | "name" | "page";
+  sure: boolean;
 }
 export type ExportFormat = "markdown" | "json" | "csv" | "order" | "megatron" | "torchtitan" | "deepspeed" | "nanotron" | "axolotl"
   | "llama-factory" | "trl" | "accelerate" | "torchtune" | "llm-foundry" | "peft"

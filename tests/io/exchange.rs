@@ -258,7 +258,9 @@ fn settings_say_what_they_can(run: &Run) {
         (dialect.read)(&mut reader);
         assert_eq!(reader.errors, [], "{text}");
         let unread = reader.left();
-        let unread: Vec<_> = unread.iter().filter(|name| !name.ends_with("_config")).collect();
+        // Megatron-LM's default of the second is 0.1, whose memory is not modelled.
+        let known = |name: &&String| name.ends_with("_config") || *name == "--attention-dropout";
+        let unread: Vec<_> = unread.iter().filter(|name| !known(name)).collect();
         assert!(unread.is_empty(), "{unread:?}: {text}");
         let may_lose = |key: &str| {
             let value = field(key).unwrap().text(run).unwrap_or_default();

@@ -16,5 +16,6 @@ mod logs;
 mod programs;
 mod refused;
 mod round_trip;
+mod settings;
 mod slow;
 mod tuning;

@@ -20,6 +20,7 @@ mod prelude;
 mod program;
 pub(crate) mod programs;
 pub(crate) mod python;
+pub(crate) mod settings;
 pub mod settings_reader;
 pub mod toml;
 pub mod torchtitan;

@@ -9,7 +9,23 @@ use crate::core::run::registry::field;
 use crate::core::run::{Based, ModelParts, PrecisionParts, Recompute, Run, Value};
 use crate::core::t;
 use crate::core::units::whole;
+use serde::Serialize;
 use std::collections::BTreeSet;
+
+/// By what the model of a text is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelBy {
+    /// The whole name of a release.
+    Id,
+    /// Its sizes.
+    Shape,
+    /// A name that holds that of a release: a copy, or a model trained from it.
+    Name,
+    /// Nothing in the text: it is that of the page.
+    #[default]
+    Page,
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Origin {
@@ -46,6 +62,8 @@ pub struct SettingsReader {
     pub errors: Vec<Issue>,
     /// Names that were asked for and say nothing of a Run.
     ignored: Vec<String>,
+    /// By what the model is known, and whether that leaves no doubt.
+    pub(crate) model_by: (ModelBy, bool),
 }
 
 impl SettingsReader {
@@ -63,6 +81,7 @@ impl SettingsReader {
             assumed: Vec::new(),
             errors: Vec::new(),
             ignored: Vec::new(),
+            model_by: (ModelBy::Page, false),
         }
     }
 
@@ -73,6 +92,18 @@ impl SettingsReader {
         let left = self.entries.iter().filter(|entry| !entry.taken).filter_map(Entry::text);
         let names = left.filter(|name| !taken.contains(name)).cloned();
         names.chain(self.ignored.iter().cloned()).collect()
+    }
+
+    /// The same with their values; none for a name that was only noted.
+    pub(crate) fn left_values(&self) -> Vec<(String, Option<Value>)> {
+        let last = |name: &String| {
+            let named = self.entries.iter().rev().find(|entry| entry.text() == Some(name));
+            named.map(|entry| entry.value.clone())
+        };
+        let mut names = self.left();
+        let mut known = BTreeSet::new();
+        names.retain(|name| known.insert(name.clone()));
+        names.into_iter().map(|name| (last(&name), name)).map(|(value, name)| (name, value)).collect()
     }
 
     /// All that the settings say.
@@ -262,6 +293,7 @@ impl SettingsReader {
 
     /// Takes a model: the Run's own where it is that, else the preset that it is, else its shapes.
     pub fn model(&mut self, parts: ModelParts) {
+        self.model_by = (ModelBy::Shape, true);
         let arguments = parts.arguments.clone();
         let model = Based { base: None, parts };
         match model.resolve() {

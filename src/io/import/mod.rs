@@ -9,10 +9,13 @@ mod program;
 mod reasons;
 mod sniff;
 pub mod summary;
+mod unread;
 
 use super::config;
 use super::dialect::programs::merge;
-use super::dialect::{Dialect, Entries, entries, settings_reader::SettingsReader, words::Script};
+use super::dialect::settings::tables;
+use super::dialect::settings_reader::{ModelBy, SettingsReader};
+use super::dialect::{Dialect, Entries, entries, words::Script};
 use super::{json, link};
 use crate::core::issue::Issue;
 use crate::core::message::{Message, verbatim};
@@ -20,7 +23,10 @@ use crate::core::run::registry::out_of_range;
 use crate::core::run::{Run, Scenario, Value};
 use crate::core::t;
 use crate::core::units::show_count;
+use serde::Serialize;
 use sniff::{Kind, sniff};
+use unread::{Account, account, place};
+pub use unread::{Unread, UnreadKind};
 
 /// Longer texts are not read; the longest settings known have some 10 kB.
 const MAX_LENGTH: usize = 400_000;
@@ -42,8 +48,28 @@ pub struct Meaning {
     pub used: Vec<(String, Message)>,
     /// Values that the text leaves out, with those taken instead.
     pub assumed: Vec<Message>,
-    /// Entries that say nothing of a Run.
+    /// Entries without effect, each with why.
     pub ignored: Vec<Message>,
+    /// Entries that may matter and are not read, what could change most first.
+    pub unread: Vec<Unread>,
+    pub model: ModelRead,
+}
+
+/// The model of an import, and by what it is known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ModelRead {
+    /// A preset, or the name of one with other sizes; empty where it has none.
+    pub id: String,
+    pub by: ModelBy,
+    /// False where the text leaves it open: it should be asked.
+    pub sure: bool,
+}
+
+impl ModelRead {
+    fn of(run: &Run, (by, sure): (ModelBy, bool)) -> Self {
+        let preset = run.model.as_published().or(run.model.base).map(str::to_owned);
+        Self { id: preset.or_else(|| run.model.parts.name.clone()).unwrap_or_default(), by, sure }
+    }
 }
 
 /// Reads any text that says a Run or a part of one; `present` is what the rest is taken from.
@@ -57,10 +83,16 @@ pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
         return Err(vec![Issue::error("", message)]);
     }
     if files.len() > 1 {
-        return together(&files, present);
+        return together(&files, present).map(|read| placed(read, text));
     }
     let kind = sniff(text).map_err(|issue| vec![issue])?;
-    of_kind(kind, text, present)
+    of_kind(kind, text, present).map(|read| placed(read, text))
+}
+
+/// Says where in `text` what is not read stands.
+fn placed(mut read: Meaning, text: &str) -> Meaning {
+    place(&mut read.unread, text);
+    read
 }
 
 /// The files of a text: those of several stand apart by lines of three dashes.
@@ -111,6 +143,10 @@ fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
         read.used.splice(0..0, model.used);
         read.assumed.splice(0..0, model.assumed);
         read.ignored.splice(0..0, model.ignored);
+        read.unread.extend(model.unread);
+        if read.model.by == ModelBy::Page {
+            read.model = model.model;
+        }
     }
     Ok(read)
 }
@@ -124,7 +160,7 @@ fn of_kind(kind: Kind, text: &str, present: &Run) -> Result<Meaning, Vec<Issue>>
         Kind::Program(program, settings) => {
             let (reader, direct, stack) = program::begin(program, &settings, present);
             let format = t!("settings of {dialect}", dialect = program.name);
-            let mut read = finish(program.base, reader, format, Some(stack))?;
+            let mut read = finish(program.base, &[program.name, program.base.id], reader, format, Some(stack))?;
             direct.take(&mut read.run, &mut read.used, &mut read.assumed).map(|()| read)
         }
         Kind::Dialect(dialect) => from_dialect(dialect, text, present),
@@ -141,23 +177,28 @@ fn said(run: &Run) -> Vec<(String, Message)> {
 
 fn from_link(address: &str) -> Meaning {
     let read = link::decode(address);
-    let used = said(&read.run);
     Meaning {
         format: t!("a link"),
-        run: read.run,
-        used,
+        used: said(&read.run),
         assumed: Vec::new(),
-        ignored: read
-            .notices
-            .into_iter()
-            .map(|notice| t!("{field}: {message}", field = notice.field, message = notice.message))
-            .collect(),
+        ignored: Vec::new(),
+        unread: read.notices.into_iter().map(|notice| Unread::of_link(&notice.field, notice.message)).collect(),
+        model: ModelRead::of(&read.run, (ModelBy::Id, true)),
+        run: read.run,
     }
 }
 
 fn from_object(object: &Value, format: Message) -> Result<Meaning, Vec<Issue>> {
     let run = Run::from_value(object)?;
-    Ok(Meaning { format, used: said(&run), run, assumed: Vec::new(), ignored: Vec::new() })
+    Ok(Meaning {
+        format,
+        used: said(&run),
+        assumed: Vec::new(),
+        ignored: Vec::new(),
+        unread: Vec::new(),
+        model: ModelRead::of(&run, (ModelBy::Id, true)),
+        run,
+    })
 }
 
 fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
@@ -173,13 +214,27 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
     }
     let mut assumed = read.assumed;
     assumed.extend(read.notes.iter().map(Message::from));
+    let left = read.ignored.into_iter().map(|name| (name, None)).collect();
+    let Account { ignored, unread } = accounted(&["config"], left);
     Ok(Meaning {
         format: t!("a model's config.json: {kind}", kind = read.kind),
+        model: ModelRead::of(&reader.run, (ModelBy::Shape, true)),
         run: reader.run,
         used: read.used,
         assumed,
-        ignored: read.ignored.iter().map(|name| reasons::ignored(name)).collect(),
+        ignored,
+        unread,
     })
+}
+
+/// Accounts for settings that nothing took by the tables of their program, the first of `programs`, and of those after it.
+fn accounted(programs: &[&str], left: Vec<(String, Option<Value>)>) -> Account {
+    let tables = tables(programs);
+    if tables.is_empty() {
+        let ignored = left.iter().map(|(name, _)| reasons::ignored(name)).collect();
+        return Account { ignored, unread: Vec::new() };
+    }
+    account(&tables, left)
 }
 
 fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
@@ -197,6 +252,8 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
             used: vec![("link in the comment".to_owned(), what)],
             assumed: Vec::new(),
             ignored: Vec::new(),
+            unread: Vec::new(),
+            model: ModelRead::of(run, (ModelBy::Id, true)),
         });
     }
     let stack = (dialect.stack)(&entries);
@@ -204,7 +261,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
     if exported.is_some() {
         reader.note("link in the comment", "what the settings do not say; they were edited since");
     }
-    let mut read = finish(dialect, reader, format, exported.is_none().then_some(stack))?;
+    let mut read = finish(dialect, &[dialect.id], reader, format, exported.is_none().then_some(stack))?;
     read.assumed.extend(Script::read(text).doubts());
     Ok(read)
 }
@@ -221,7 +278,7 @@ pub(crate) fn read_entries(
 ) -> Result<Meaning, Vec<Issue>> {
     let format = t!("settings of {dialect}", dialect = dialect.name);
     let reader = SettingsReader::new(entries, present.clone());
-    let read = finish(dialect, reader, format, stack)?;
+    let read = finish(dialect, &[dialect.id], reader, format, stack)?;
     let beyond = out_of_range(&read.run);
     if beyond.is_empty() { Ok(read) } else { Err(beyond) }
 }
@@ -246,9 +303,11 @@ fn host(reader: &mut SettingsReader) {
     }
 }
 
-/// `stack` is the software that the settings are assumed to be for; none: that of the Run which was there.
+/// `stack` is the software that the settings are assumed to be for; none: that of the Run which was there. `programs` have
+/// the tables of the settings.
 fn finish(
     dialect: &Dialect,
+    programs: &[&str],
     mut reader: SettingsReader,
     format: Message,
     stack: Option<&'static str>,
@@ -264,13 +323,15 @@ fn finish(
         return Err(reader.errors);
     }
     host(&mut reader);
-    let ignored = reader.left();
+    let Account { ignored, unread } = accounted(programs, reader.left_values());
     Ok(Meaning {
         format,
+        model: ModelRead::of(&reader.run, reader.model_by),
         run: reader.run,
         used: reader.used,
         assumed: reader.assumed,
-        ignored: ignored.iter().map(|name| reasons::ignored(name)).collect(),
+        ignored,
+        unread,
     })
 }
 

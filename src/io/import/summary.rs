@@ -1,6 +1,7 @@
-//! Preview of an import before it is applied: its format, its changes, and the entries used, assumed, ignored.
+//! Preview of an import before it is applied: its format, what may matter and is not read, its changes, and the entries used,
+//! assumed, without effect.
 
-use super::{Meaning, read};
+use super::{Meaning, Unread, read};
 use crate::core::issue::{Fix, Issue};
 use crate::core::message::{Message, verbatim};
 use crate::core::report::evaluate;
@@ -9,6 +10,7 @@ use crate::core::run::Run;
 use crate::core::run::registry::{FIELDS, field};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_count};
+use crate::io::dialect::settings_reader::ModelBy;
 use crate::view::node::markup::{
     Action, Node, aside, bullet, el, fold, leaf, load, muted, paragraph, subheading, table, text,
 };
@@ -25,11 +27,21 @@ pub fn summary(text: &str, present: &Run) -> Node {
 }
 
 fn understood(meaning: &Meaning, present: &Run) -> Node {
-    let Meaning { format, run, used, assumed, ignored } = meaning;
+    let Meaning { format, run, used, assumed, ignored, unread, .. } = meaning;
     let changes = changes(present, run);
     let count = changes.len();
     let words = if count == 0 { "Nothing to change" } else { "Use this" };
-    let mut parts = vec![leaf("p", "size", t!("Read as {format}.", format)), size(run), outcome(run), take(run, words)];
+    let mut parts = vec![
+        leaf("p", "size", t!("Read as {format}.", format)),
+        size(run),
+        asked(meaning, present),
+        outcome(run, unread),
+        take(run, words),
+    ];
+    if !unread.is_empty() {
+        parts.push(subheading("May matter and not read"));
+        parts.push(matters(unread));
+    }
     if count > 0 {
         parts.push(subheading("What changes"));
         parts.push(table("What changes", &["", "now", "then"], &changes));
@@ -46,7 +58,7 @@ fn understood(meaning: &Meaning, present: &Run) -> Node {
         parts.push(fold(&count, table("Entries used", &["entry", "read as"], &rows)));
     }
     if !ignored.is_empty() {
-        let count = t!("ignored, for they say nothing of a layout: {count}", count = ignored.len());
+        let count = t!("entries without effect: {count}", count = ignored.len());
         parts.push(fold(&count, leaf("code", "muted", Message::joined(", ", ignored.iter().map(Message::from)))));
     }
     el("div", &[("class", "imported")], &parts)
@@ -59,6 +71,44 @@ fn take(run: &Run, words: &'static str) -> Node {
         leaf("button", class, words).on(Action::Import(Arc::clone(&run), launches))
     };
     el("p", &[("class", "choices")], &[button("main", words, false), button("", "Use and export", true)])
+}
+
+/// The settings that may matter and are not read, with what they could change.
+fn matters(unread: &[Unread]) -> Node {
+    let row = |one: &Unread| {
+        let name = Node::from_iter([
+            leaf("code", "", verbatim(&one.name)),
+            one.line.map_or_else(Node::none, |line| aside(t!(" · line {line}", line))),
+        ]);
+        (false, vec![name, text(&one.why), text(&one.could_change)])
+    };
+    let rows: Vec<_> = unread.iter().map(row).collect();
+    table("May matter and not read", &["setting", "why it is not read", "could change"], &rows)
+}
+
+/// The question for the model where the text leaves it open, with a button that keeps that of the page.
+fn asked(meaning: &Meaning, present: &Run) -> Node {
+    let model = meaning.run.model.title();
+    match meaning.model.by {
+        ModelBy::Name if !meaning.model.sure => {
+            let kept = Arc::new(Run { model: present.model.clone(), ..meaning.run.clone() });
+            let keep = t!("No: keep {model}", model = present.model.title());
+            Node::from_iter([
+                leaf(
+                    "p",
+                    "issue warning",
+                    t!("The model is not known by its name. Closest, and taken: {model}.", model),
+                ),
+                el("p", &[("class", "choices")], &[leaf("button", "", keep).on(Action::Import(kept, false))]),
+            ])
+        }
+        ModelBy::Page => leaf(
+            "p",
+            "issue warning",
+            t!("The text names no model that is known here. Taken: {model}, of this page.", model),
+        ),
+        _ => Node::none(),
+    }
 }
 
 /// Parameters of the model that was read.
@@ -76,8 +126,8 @@ fn size(run: &Run) -> Node {
     paragraph(t!("{model}: {total} parameters{active}", model = run.model.title(), total, active))
 }
 
-/// The report of the Run, in a line, before it is taken.
-fn outcome(run: &Run) -> Node {
+/// The report of the Run, in a line, before it is taken; and how many settings it leaves out.
+fn outcome(run: &Run, unread: &[Unread]) -> Node {
     match evaluate(run) {
         Ok(evaluation) => {
             let report = &evaluation.report;
@@ -88,12 +138,26 @@ fn outcome(run: &Run) -> Node {
                 peak,
                 gpus = run.gpus
             );
-            muted(&message)
+            Node::from_iter([muted(&message), doubt(unread)])
         }
         Err(issues) => {
             let items: Node = issues.iter().map(|issue| mended(issue, run)).collect();
             let words = "With the rest of this page it does not work yet:";
             Node::from_iter([leaf("p", "issue warning", words), el("ul", &[("class", "issues")], &[items])])
+        }
+    }
+}
+
+/// What a verdict leaves out.
+fn doubt(unread: &[Unread]) -> Node {
+    let memory = unread.iter().filter(|one| one.could_change_memory()).count();
+    match (memory, unread.len()) {
+        (_, 0) => Node::none(),
+        (0, count) => {
+            leaf("p", "issue warning", t!("Settings that could change the time and are left out: {count}", count))
+        }
+        (count, _) => {
+            leaf("p", "issue warning", t!("Settings that could change this verdict and are left out: {count}", count))
         }
     }
 }

@@ -127,7 +127,6 @@ fn shapes(reader: &mut SettingsReader) -> Option<ModelParts> {
     let norm = reader.word("--normalization", "norm");
     let bare = reader.flag("--disable-bias-linear", "no biases");
     let qkv = reader.flag("--add-qkv-bias", "biases of queries, keys and values");
-    reader.number("--attention-dropout", "attention dropout");
     let dropout = reader.number("--hidden-dropout", "dropout").unwrap_or_else(|| {
         reader.assume("dropout: 0.1 unless Megatron-LM is told");
         0.1

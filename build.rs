@@ -1,0 +1,100 @@
+//! Makes the tables of settings short: of `src/io/dialect/settings/*.csv` the program keeps each name with one letter. What
+//! `src/io/dialect/settings/mod.rs` says of a table is checked here, so that a wrong row is an error of the build.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+const FOLDER: &str = "src/io/dialect/settings";
+
+/// Class and field, by the letter that is kept; a setting that is read names any field of a Run.
+const LETTERS: [(&str, &str, char); 16] = [
+    ("not-modelled", "memory", 'm'),
+    ("not-modelled", "time", 't'),
+    ("not-modelled", "both", 'b'),
+    ("not-modelled", "memory-if-on", 'M'),
+    ("not-modelled", "time-if-on", 'T'),
+    ("not-modelled", "both-if-on", 'B'),
+    ("no-effect", "names", 'N'),
+    ("no-effect", "files", 'F'),
+    ("no-effect", "data", 'D'),
+    ("no-effect", "numbers", 'U'),
+    ("no-effect", "shapes", 'S'),
+    ("no-effect", "outside", 'O'),
+    ("no-effect", "start", 'I'),
+    ("no-effect", "ignored", 'G'),
+    ("no-effect", "elsewhere", 'E'),
+    ("no-effect", "counted", 'C'),
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed={FOLDER}");
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(FOLDER)?.map(|entry| Ok(entry?.path())).collect::<Result<_, Box<dyn Error>>>()?;
+    files.retain(|path| path.extension().is_some_and(|end| end == "csv"));
+    files.sort();
+    let mut out = String::from("pub(super) static TABLES: &[SettingsTable] = &[\n");
+    for path in files {
+        println!("cargo::rerun-if-changed={}", path.display());
+        let (also, rows) = read(&path)?;
+        let id = path.file_stem().and_then(|name| name.to_str()).ok_or("a table's name is no text")?;
+        writeln!(out, "    SettingsTable {{ id: {id:?}, also: &{also:?}, rows: {rows:?} }},")?;
+    }
+    out.push_str("];\n");
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("settings.rs"), out)?;
+    Ok(())
+}
+
+/// The further tables that a file names, and its rows: names as [`bare`] has them, each with its letter.
+fn read(path: &Path) -> Result<(Vec<String>, String), Box<dyn Error>> {
+    let text = fs::read_to_string(path)?;
+    let mut also = Vec::new();
+    let mut names: Vec<(String, char)> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let wrong = |what: &str| format!("{}:{}: {what}: {line}", path.display(), number + 1);
+        if let Some(comment) = line.strip_prefix('#') {
+            if let Some(tables) = comment.trim().strip_prefix("also:") {
+                also.extend(tables.split_whitespace().map(str::to_owned));
+            }
+            continue;
+        }
+        if line == "name,class,field,note" {
+            continue;
+        }
+        let mut cells = line.splitn(4, ',');
+        let (Some(name), Some(class), Some(field), Some(note)) =
+            (cells.next(), cells.next(), cells.next(), cells.next())
+        else {
+            return Err(wrong("a row has name, class, field and note").into());
+        };
+        let kept = LETTERS.iter().find(|(known, what, _)| (*known, *what) == (class, field));
+        let letter = match kept {
+            Some((.., letter)) => *letter,
+            None if class == "read" && !field.is_empty() => 'r',
+            None => return Err(wrong("class and field are none of those that are known").into()),
+        };
+        if note.is_empty() || note.starts_with('"') != note.contains([',', '"']) {
+            return Err(wrong("a note says file and line, in quotes where it has a comma").into());
+        }
+        let name = bare(name);
+        if let Some((_, other)) = names.iter().find(|(known, _)| *known == name) {
+            if *other != letter {
+                return Err(wrong("the name is there already, otherwise").into());
+            }
+            continue;
+        }
+        names.push((name, letter));
+    }
+    names.sort();
+    let mut rows = String::from("\n");
+    for (name, letter) in names {
+        writeln!(rows, "{name} {letter}")?;
+    }
+    Ok((also, rows))
+}
+
+/// `--model-name` is `model_name`, as in `src/io/dialect/values.rs`.
+fn bare(name: &str) -> String {
+    name.trim_start_matches('-').replace('-', "_")
+}

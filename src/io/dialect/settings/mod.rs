@@ -1,0 +1,163 @@
+//! Every setting of a program by its whole name: what reads it, or why nothing does.
+//!
+//! A program has a table, `PROGRAM.csv` in this folder: PROGRAM is the `id` of its [`Dialect`](super::Dialect), or the name
+//! of its [`Program`](super::programs::Program) in small letters with hyphens for blanks. The file is all that a program
+//! needs: `build.rs` finds it.
+//!
+//! To make one: take every name that the program declares (dataclasses, arguments, its files of defaults) at one commit, by a
+//! script, and say the commit in the first line, behind `#`. A line `# also: trainer deepspeed` names further tables whose
+//! names the program takes as well; that of its base is one of them without a word, and so are `launchers` and
+//! `environment`. Then a row a name, sorted:
+//!
+//! | column | holds |
+//! | --- | --- |
+//! | name | as the program's own text has it; nested ones dotted; a star stands for any text |
+//! | class | `read`, `no-effect`, `not-modelled` |
+//! | field | of `read`: the key of the Run that it sets, or a section of keys; of `not-modelled` what it could change: `memory`, `time` or `both`, or `memory-if-on` and so on for a switch that is counted as off; of `no-effect` why: a word of [`NoEffect`] |
+//! | note | file and line that declare it, `from` or `to` a release where it came or went; then a colon and more |
+//!
+//! `no-effect` is for what is sure to change neither memory nor time: names, paths, seeds, learning rates. In doubt a setting
+//! is `not-modelled`. Where the name holds a word such as offload, shard, dtype or cache, the note has to say behind its file
+//! and line why it changes nothing. A setting that is `read` is tried by a test: an import with it differs in that field from one without. Where
+//! the test finds no value that does, the note has one in backquotes, behind `=`, and what else it needs: `` `=te
+//! --cross-entropy-loss-fusion` ``. A line `# tried in:` names files of the program in `tests/data/launch`, to which the test
+//! adds the settings; `# beside:` settings that it adds as well, in a further try, for those that count beside them alone.
+//!
+//! `docs/coverage.md` counts the rows; `cargo test --test io settings` writes it.
+
+use super::bare;
+
+/// The settings of a program.
+pub(crate) struct SettingsTable {
+    id: &'static str,
+    /// Further tables whose names count.
+    also: &'static [&'static str],
+    /// Lines of names and letters, as `build.rs` writes them.
+    rows: &'static str,
+}
+
+include!(concat!(env!("OUT_DIR"), "/settings.rs"));
+
+/// What becomes of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SettingClass {
+    Read,
+    NoEffect(NoEffect),
+    NotModelled(CouldChange),
+    /// The same where it is on; off, it is what is counted.
+    NotModelledIfOn(CouldChange),
+}
+
+/// Why a setting has no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoEffect {
+    /// Names, logs, profiles.
+    Names,
+    /// Checkpoints and other files.
+    Files,
+    /// Data and tokenizers.
+    Data,
+    /// Numbers of the optimizer and the loss.
+    Numbers,
+    /// Numbers of the model, not its shapes.
+    Shapes,
+    /// Evaluation, inference.
+    Outside,
+    /// The start and the end of a run.
+    Start,
+    /// The program itself takes it and does nothing with it.
+    Ignored,
+    /// Other settings say the same.
+    Elsewhere,
+    /// It is counted so anyway.
+    Counted,
+}
+
+/// What a setting could change that is not modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CouldChange {
+    Both,
+    Memory,
+    Time,
+}
+
+/// Tables that count for every program.
+const SHARED: [&str; 2] = ["launchers", "environment"];
+/// Tables that name others that name others.
+const MAX_TABLES: usize = 16;
+
+/// The tables of programs: those of `names` that exist, and what they name; empty where the first has none.
+pub(crate) fn tables(names: &[&str]) -> Vec<&'static SettingsTable> {
+    let find = |id: &str| TABLES.iter().find(|table| table.id == id);
+    let mut found: Vec<&'static SettingsTable> = names.iter().filter_map(|name| find(&slug(name))).collect();
+    if found.first().is_none_or(|first| names.first().is_none_or(|name| first.id != slug(name))) {
+        return Vec::new();
+    }
+    let mut at = 0;
+    while at < found.len().min(MAX_TABLES) {
+        let further: Vec<_> = found[at].also.iter().filter_map(|id| find(id)).collect();
+        for table in further {
+            if found.iter().all(|known| known.id != table.id) {
+                found.push(table);
+            }
+        }
+        at += 1;
+    }
+    found.extend(SHARED.iter().filter_map(|id| find(id)));
+    found
+}
+
+/// The name of a table: "NeMo Automodel" is `nemo-automodel`.
+fn slug(name: &str) -> String {
+    name.to_ascii_lowercase().replace(' ', "-")
+}
+
+/// The class of a setting in the first of `tables` that has it.
+pub(crate) fn class(tables: &[&SettingsTable], name: &str) -> Option<SettingClass> {
+    let name = bare(name);
+    tables.iter().find_map(|table| table.class(&name))
+}
+
+impl SettingsTable {
+    /// The class of a setting by its bare name; of several rows with a star the one that says most.
+    fn class(&self, name: &str) -> Option<SettingClass> {
+        let whole = |line: &str| line.rsplit_once(' ').map(|(name, letter)| (name.to_owned(), letter.to_owned()));
+        let exact = format!("\n{name} ");
+        if let Some(at) = self.rows.find(&exact) {
+            let letter = self.rows[at + exact.len()..].chars().next()?;
+            return SettingClass::of(letter);
+        }
+        let stars = self.rows.lines().filter(|line| line.contains('*')).filter_map(whole);
+        let holds = stars.filter(|(pattern, _)| {
+            let (start, end) = pattern.split_once('*').unwrap_or((pattern, ""));
+            name.len() > start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+        });
+        let (_, letter) = holds.max_by_key(|(pattern, _)| pattern.len())?;
+        SettingClass::of(letter.chars().next()?)
+    }
+}
+
+impl SettingClass {
+    fn of(letter: char) -> Option<Self> {
+        Some(match letter {
+            'r' => Self::Read,
+            'm' => Self::NotModelled(CouldChange::Memory),
+            't' => Self::NotModelled(CouldChange::Time),
+            'b' => Self::NotModelled(CouldChange::Both),
+            'M' => Self::NotModelledIfOn(CouldChange::Memory),
+            'T' => Self::NotModelledIfOn(CouldChange::Time),
+            'B' => Self::NotModelledIfOn(CouldChange::Both),
+            'N' => Self::NoEffect(NoEffect::Names),
+            'F' => Self::NoEffect(NoEffect::Files),
+            'D' => Self::NoEffect(NoEffect::Data),
+            'U' => Self::NoEffect(NoEffect::Numbers),
+            'S' => Self::NoEffect(NoEffect::Shapes),
+            'O' => Self::NoEffect(NoEffect::Outside),
+            'I' => Self::NoEffect(NoEffect::Start),
+            'G' => Self::NoEffect(NoEffect::Ignored),
+            'E' => Self::NoEffect(NoEffect::Elsewhere),
+            'C' => Self::NoEffect(NoEffect::Counted),
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,186 @@
+//! What becomes of the settings that nothing took: those that change nothing, and those that may matter.
+
+use crate::core::message::{Message, verbatim};
+use crate::core::run::Value;
+use crate::core::t;
+use crate::io::dialect::bare;
+use crate::io::dialect::settings::{CouldChange, NoEffect, SettingClass, SettingsTable, class};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A setting of a text that may matter and is not read.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unread {
+    /// As the text has it.
+    pub name: String,
+    /// Line of the text, from 1; none where it was not found again.
+    pub line: Option<u64>,
+    pub kind: UnreadKind,
+    pub why: Message,
+    pub could_change: Message,
+    /// The same; none where it is not known.
+    #[serde(skip)]
+    pub(crate) change: Option<CouldChange>,
+}
+
+/// Why a setting is not read; what may change most stands first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnreadKind {
+    /// The text does not decide it.
+    Undecided,
+    /// It stands in a file that was not given.
+    MissingFile,
+    /// Its program's table has it, and nothing here counts it.
+    NotModelled,
+    /// No table has it.
+    NotKnown,
+}
+
+impl Unread {
+    fn new(name: &str, kind: UnreadKind, why: Message, change: Option<CouldChange>) -> Self {
+        let could_change = match change {
+            None => t!("not known"),
+            Some(CouldChange::Memory) => t!("memory"),
+            Some(CouldChange::Time) => t!("time"),
+            Some(CouldChange::Both) => t!("memory and time"),
+        };
+        Self { name: name.to_owned(), line: None, kind, why, could_change, change }
+    }
+
+    /// True if the memory could be another.
+    pub fn could_change_memory(&self) -> bool {
+        self.change != Some(CouldChange::Time)
+    }
+
+    /// A key of a link that was left out or took its default, and why.
+    pub(super) fn of_link(key: &str, why: Message) -> Self {
+        Self::new(key, UnreadKind::NotKnown, why, None)
+    }
+}
+
+/// Settings without effect, with why; and those that may matter, what could change most first.
+#[derive(Default)]
+pub(super) struct Account {
+    pub ignored: Vec<Message>,
+    pub unread: Vec<Unread>,
+}
+
+/// Accounts for settings that nothing took, by the `tables` of their program.
+pub(super) fn account(tables: &[&SettingsTable], left: Vec<(String, Option<Value>)>) -> Account {
+    let mut account = Account::default();
+    for (name, value) in left {
+        match class(tables, &name) {
+            Some(SettingClass::NoEffect(reason)) => account.ignored.push(ignored(&name, why(reason))),
+            Some(SettingClass::Read | SettingClass::NotModelledIfOn(_)) if value.as_ref().is_some_and(is_off) => {
+                account.ignored.push(ignored(&name, "switched off, as where it is not said"));
+            }
+            None if name.starts_with('$') => {
+                account.ignored.push(ignored(&name, "a variable of the text: it counts where a setting has its value"));
+            }
+            Some(SettingClass::NotModelled(change) | SettingClass::NotModelledIfOn(change)) => {
+                let why = t!("its effect is not modelled here");
+                account.unread.push(Unread::new(&name, UnreadKind::NotModelled, why, Some(change)));
+            }
+            Some(SettingClass::Read) => {
+                let why = t!("this value, or this setting without others beside it, is not read");
+                account.unread.push(Unread::new(&name, UnreadKind::NotModelled, why, Some(CouldChange::Both)));
+            }
+            None => {
+                let why = t!("no setting by this name is known here");
+                account.unread.push(Unread::new(&name, UnreadKind::NotKnown, why, None));
+            }
+        }
+    }
+    account.unread.sort_by_key(weight);
+    account
+}
+
+/// Order of settings: what could change memory first, then what nobody knows, then the time alone.
+fn weight(unread: &Unread) -> u8 {
+    match unread.change {
+        Some(CouldChange::Both) => 0,
+        Some(CouldChange::Memory) => 1,
+        None => 2,
+        Some(CouldChange::Time) => 3,
+    }
+}
+
+/// A setting without effect, with why.
+pub(super) fn ignored(name: &str, reason: &'static str) -> Message {
+    t!("{name}: {reason}", name = verbatim(name), reason)
+}
+
+fn is_off(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(yes) => !yes,
+        Value::Number(number) => *number == 0.0,
+        Value::Text(text) => matches!(text.as_str(), "false" | "False" | "none" | "None" | "null"),
+        Value::List(items) => items.is_empty(),
+        Value::Map(entries) => entries.is_empty(),
+    }
+}
+
+fn why(reason: NoEffect) -> &'static str {
+    match reason {
+        NoEffect::Names => "names, logs and profiles change no figure",
+        NoEffect::Files => "checkpoints are outside of the step",
+        NoEffect::Data => "says where data come from",
+        NoEffect::Numbers => "a number of the optimizer or the loss: it changes neither memory nor time",
+        NoEffect::Shapes => "changes numbers, not shapes",
+        NoEffect::Outside => "outside of the training step",
+        NoEffect::Start => "about the start or the end of a run: outside of the training step",
+        NoEffect::Ignored => "the program itself does nothing with it",
+        NoEffect::Elsewhere => "names what the other settings say",
+        NoEffect::Counted => "counted so anyway",
+    }
+}
+
+/// Says at which line of `text` each setting stands.
+pub(super) fn place(unread: &mut [Unread], text: &str) {
+    if unread.is_empty() {
+        return;
+    }
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "_-$".contains(c);
+    let mut lines: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        for word in line.split(|c| !is_word(c)).filter(|word| !word.is_empty()) {
+            let lines = lines.entry(bare(word.trim_start_matches('$'))).or_default();
+            if lines.last() != Some(&number) {
+                lines.push(number);
+            }
+        }
+    }
+    for one in unread {
+        // A nested name stands behind those that it is in.
+        let mut from = 1;
+        let found = bare(one.name.trim_start_matches('$')).split('.').all(|part| {
+            let at = lines.get(part).and_then(|lines| lines.iter().find(|line| **line >= from));
+            from = at.copied().unwrap_or(from);
+            at.is_some()
+        });
+        one.line = found.then_some(from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str, text: &str) -> Option<u64> {
+        let mut one = [Unread::new(name, UnreadKind::NotKnown, Message::default(), None)];
+        place(&mut one, text);
+        one[0].line
+    }
+
+    #[test]
+    fn a_setting_is_found_at_its_line_in_every_form() {
+        assert_eq!(line("--foo-bar", "a \\\n  --foo_bar 3 \\\n"), Some(2));
+        assert_eq!(line("b.c", "a:\n  c: 1\nb:\n  d: 2\n  c: 3\n"), Some(5));
+        assert_eq!(line("b.c", "[a]\nc = 1\n[b]\nc = 2\n"), Some(4));
+        assert_eq!(line("a.b.c", "x.y=1\na.b.c=2"), Some(2));
+        assert_eq!(line("$NAME", "export NAME=3"), Some(1));
+        assert_eq!(line("--gone", "--here 1"), None);
+    }
+}

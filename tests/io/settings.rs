@@ -1,0 +1,288 @@
+//! The tables of settings: what each says of a name is tried by imports of published files with it and without.
+
+use shardscope::core::run::Run;
+use shardscope::core::run::registry::FIELDS;
+use shardscope::io::import::{Meaning, UnreadKind, read};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A table as its file says it.
+struct Sheet {
+    program: String,
+    /// The first line: whose names, at which commit.
+    source: String,
+    /// Published files of the program that its settings are tried in.
+    tried_in: Vec<String>,
+    /// Settings beside which others count.
+    beside: Vec<Vec<(String, String)>>,
+    rows: Vec<Entry>,
+}
+
+struct Entry {
+    name: String,
+    class: String,
+    field: String,
+    note: String,
+}
+
+fn folder(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn sheets() -> Vec<Sheet> {
+    let files = fs::read_dir(folder("src/io/dialect/settings")).unwrap();
+    let mut paths: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|end| end == "csv"));
+    paths.sort();
+    paths.iter().map(|path| sheet(path)).collect()
+}
+
+fn sheet(path: &Path) -> Sheet {
+    let text = fs::read_to_string(path).unwrap();
+    let comments: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# ")).collect();
+    let tried = comments.iter().filter_map(|line| line.strip_prefix("tried in: "));
+    let beside = comments.iter().filter_map(|line| line.strip_prefix("beside: "));
+    let rows = text.lines().filter(|line| !line.starts_with('#')).skip(1);
+    Sheet {
+        program: path.file_stem().unwrap().to_str().unwrap().to_owned(),
+        source: (*comments.first().unwrap_or(&"")).to_owned(),
+        tried_in: tried.flat_map(str::split_whitespace).map(str::to_owned).collect(),
+        beside: beside.map(|words| words.split_whitespace().map(pair).collect()).collect(),
+        rows: rows
+            .map(|row| {
+                let cells: Vec<&str> = row.splitn(4, ',').collect();
+                let [name, class, field, note] = cells[..] else { panic!("{row}") };
+                let text = |cell: &str| cell.trim_matches('"').to_owned();
+                Entry { name: text(name), class: text(class), field: text(field), note: text(note) }
+            })
+            .collect(),
+    }
+}
+
+/// `name=value`, or a switch by its name.
+fn pair(word: &str) -> (String, String) {
+    let (name, value) = word.split_once('=').unwrap_or((word, "true"));
+    (name.to_owned(), value.to_owned())
+}
+
+impl Entry {
+    /// The value for which the note says that this one counts, and the settings that it needs: pairs of name and value.
+    fn example(&self) -> Option<Vec<(String, String)>> {
+        let inside = self.note.split('`').nth(1)?;
+        let mut words = inside.split_whitespace().peekable();
+        let own = words.next_if(|word| word.starts_with('=')).map_or("true", |word| &word[1..]);
+        let own = (self.name.clone(), own.to_owned());
+        Some(std::iter::once(own).chain(words.map(pair)).collect())
+    }
+}
+
+/// `text` with settings after it, as a file of its kind has them.
+fn with(file: &str, text: &str, settings: &[(String, String)]) -> String {
+    let mut out = text.trim_end().trim_end_matches('\\').to_owned();
+    for (name, value) in settings {
+        let parts: Vec<&str> = name.split('.').collect();
+        match file.rsplit('.').next().unwrap() {
+            "yaml" => {
+                for (depth, part) in parts.iter().enumerate() {
+                    let value = if depth + 1 == parts.len() { value } else { "" };
+                    write!(out, "\n{}{part}: {value}", "  ".repeat(depth)).unwrap();
+                }
+            }
+            "json" => {
+                let quoted = value.parse::<f64>().is_ok() || ["true", "false"].contains(&value.as_str());
+                let value = if quoted { value.clone() } else { format!("\"{value}\"") };
+                let body = format!("\"{}\": {value}{}", parts.join("\": {\""), "}".repeat(parts.len() - 1));
+                out = format!("{}, {body}}}", out.trim_end().trim_end_matches('}').trim_end_matches([',', '\n', ' ']));
+            }
+            "py" => panic!("settings are tried in a script or a file of YAML"),
+            _ if name.starts_with('$') => out = format!("export {}={value}\n{out}", &name[1..]),
+            _ if !name.starts_with("--") => write!(out, " {name}={value}").unwrap(),
+            _ if value == "true" => write!(out, " {name}").unwrap(),
+            _ => write!(out, " {name} {value}").unwrap(),
+        }
+    }
+    out
+}
+
+/// Values that most settings take one of.
+const VALUES: [&str; 11] = ["true", "2", "3", "4", "8", "0.5", "0", "1", "none", "false", "bf16"];
+
+/// What a setting changes in the published files of its table: both imports, for each file and value that is read.
+fn tries<'a>(sheet: &'a Sheet, entry: &'a Entry) -> impl Iterator<Item = (String, Meaning, Meaning)> + 'a {
+    let meaning = |text: &str| read(text, &Run::default()).ok();
+    let name = &entry.name;
+    let values: Vec<Vec<(String, String)>> = match entry.example() {
+        Some(pairs) => vec![pairs],
+        None => VALUES.iter().map(|value| vec![(name.clone(), (*value).to_owned())]).collect(),
+    };
+    let alone: Vec<Vec<(String, String)>> = vec![Vec::new()];
+    let contexts = alone.into_iter().chain(sheet.beside.iter().cloned());
+    let tried = contexts.flat_map(move |beside| {
+        let files = sheet.tried_in.iter().map(move |file| (file, beside.clone()));
+        files.flat_map({
+            let values = values.clone();
+            move |(file, beside)| values.clone().into_iter().map(move |pairs| (file, beside.clone(), pairs))
+        })
+    });
+    tried.filter_map(move |(file, beside, pairs)| {
+        let text = with(file, &fs::read_to_string(folder("tests/data/launch").join(file)).unwrap(), &beside);
+        let others: Vec<_> = pairs.iter().filter(|(other, _)| other != name).cloned().collect();
+        let (before, after) = (with(file, &text, &others), with(file, &text, &pairs));
+        Some((after.clone(), meaning(&before)?, meaning(&after)?))
+    })
+}
+
+/// The keys of two Runs that differ.
+fn differ(one: &Run, other: &Run) -> Vec<&'static str> {
+    FIELDS.iter().filter(|field| field.get(one) != field.get(other)).map(|field| field.key).collect()
+}
+
+fn is_of(key: &str, field: &str) -> bool {
+    key.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+#[test]
+fn each_setting_that_is_read_changes_the_field_that_its_row_names() {
+    let mut wrong = Vec::new();
+    for sheet in sheets() {
+        assert!(!sheet.tried_in.is_empty() || sheet.rows.iter().all(|row| row.class != "read"), "{}", sheet.program);
+        for entry in sheet.rows.iter().filter(|entry| entry.class == "read") {
+            assert!(
+                FIELDS.iter().any(|field| is_of(field.key, &entry.field)),
+                "{}: no field {}",
+                entry.name,
+                entry.field
+            );
+            let mut seen = Vec::new();
+            let found = tries(&sheet, entry).any(|(_, before, after)| {
+                let keys = differ(&before.run, &after.run);
+                let sets = keys.iter().any(|key| is_of(key, &entry.field));
+                seen.extend(keys);
+                sets
+            });
+            if !found {
+                seen.sort_unstable();
+                seen.dedup();
+                wrong.push(format!(
+                    "{}: {} sets no {}, but {}",
+                    sheet.program,
+                    entry.name,
+                    entry.field,
+                    seen.join(" ")
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_setting_without_effect_changes_no_run_and_one_that_may_matter_is_named() {
+    let mut wrong = Vec::new();
+    for sheet in sheets() {
+        for entry in sheet.rows.iter().filter(|entry| entry.class != "read" && !entry.name.contains('*')) {
+            for (text, before, after) in tries(&sheet, entry).take(2) {
+                let keys = differ(&before.run, &after.run);
+                let named = after
+                    .unread
+                    .iter()
+                    .find(|one| one.name.trim_start_matches('-') == entry.name.trim_start_matches('-'));
+                let as_said = match (entry.class.as_str(), named) {
+                    ("no-effect", named) => named.is_none(),
+                    (_, Some(named)) => named.kind == UnreadKind::NotModelled && named.line.is_some(),
+                    (_, None) => false,
+                };
+                if !keys.is_empty() || !as_said {
+                    let line = text.lines().last().unwrap_or_default();
+                    wrong.push(format!("{} {}: {}, {named:?}: {line}", sheet.program, entry.name, keys.join(" ")));
+                    break;
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Words of names that say memory, formats or a division of the work.
+const WEIGHTY: [&str; 14] = [
+    "offload",
+    "shard",
+    "fsdp",
+    "zero",
+    "dtype",
+    "precision",
+    "fp8",
+    "recompute",
+    "checkpoint_activations",
+    "activation_checkpoint",
+    "parallel",
+    "cache",
+    "memory",
+    "gradient_checkpoint",
+];
+
+/// A file and a line: `arguments.py:120`.
+fn names_a_line(note: &str) -> bool {
+    note.split([' ', ',', ';']).any(|word| {
+        let Some((file, line)) = word.trim_end_matches(':').rsplit_once(':') else { return false };
+        file.contains('.') && line.chars().next().is_some_and(|c| c.is_ascii_digit())
+    })
+}
+
+#[test]
+fn a_weighty_name_without_effect_says_why_at_its_file_and_line() {
+    for sheet in sheets() {
+        assert!(sheet.source.chars().any(|c| c.is_ascii_digit()), "{}: no commit", sheet.program);
+        for entry in sheet.rows.iter().filter(|entry| entry.class == "no-effect") {
+            let name = entry.name.replace('-', "_").to_ascii_lowercase();
+            if WEIGHTY.iter().any(|word| name.contains(word)) {
+                let why = entry.note.split_once(": ").map_or("", |(_, why)| why);
+                let said = names_a_line(&entry.note) && why.split_whitespace().count() > 1;
+                assert!(said, "{} {}: {}", sheet.program, entry.name, entry.note);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_in_no_table_is_not_known_and_says_its_line() {
+    let text =
+        "torchrun x.py --num-layers 2 --hidden-size 8 --num-attention-heads 2 \\\n --moe-foo-buffer 2048 --seed 1";
+    let meaning = read(text, &Run::default()).unwrap();
+    let unread: Vec<_> = meaning.unread.iter().map(|one| (one.name.as_str(), one.line, one.kind)).collect();
+    assert_eq!(unread, [("--moe-foo-buffer", Some(2), UnreadKind::NotKnown)]);
+    assert_eq!(meaning.unread[0].could_change.to_string(), "not known");
+    assert!(meaning.ignored.iter().any(|said| said.to_string().starts_with("--seed: ")));
+}
+
+/// `docs/coverage.md` is written from the tables where it differs from them.
+#[test]
+fn the_document_of_coverage_counts_the_rows() {
+    let mut out = String::from(
+        "# What is read of each program's settings\n\n\
+        Counted from the tables in `src/io/dialect/settings` by `cargo test --test io settings`. An import names every setting \
+        that may matter and is not read; a name in no table is not known, and named too.\n\n\
+        | table | read | without effect | may matter, not modelled | names | taken from |\n| --- | --- | --- | --- | --- | --- |\n",
+    );
+    let mut all = BTreeMap::new();
+    for sheet in sheets() {
+        let count = |class: &str| sheet.rows.iter().filter(|row| row.class == class).count();
+        let counts = ["read", "no-effect", "not-modelled"].map(count);
+        for (class, count) in ["read", "no-effect", "not-modelled"].into_iter().zip(counts) {
+            *all.entry(class).or_insert(0) += count;
+        }
+        let [read, harmless, open] = counts;
+        writeln!(out, "| {} | {read} | {harmless} | {open} | {} | {} |", sheet.program, sheet.rows.len(), sheet.source)
+            .unwrap();
+    }
+    let sum: usize = all.values().sum();
+    writeln!(out, "| all | {} | {} | {} | {sum} | |", all["read"], all["no-effect"], all["not-modelled"]).unwrap();
+    let path = folder("docs/coverage.md");
+    let now = fs::read_to_string(&path).unwrap_or_default();
+    if now != out {
+        fs::write(&path, &out).unwrap();
+        panic!("docs/coverage.md was out of date: it is written anew");
+    }
+}
