@@ -9,14 +9,14 @@
 //! The Run is what the frame's own address says. `public/lazy/embed_protocol.js` carries the messages.
 
 use super::{json, link};
-use crate::core::issue::Issue;
-use crate::core::report::evaluate;
-use crate::core::run::{OneOf, Run, Value};
-use crate::core::t;
-use crate::view::palette::Theme;
-use crate::view::steps::StepId;
-use crate::view::views::Embed;
 use serde::Serialize;
+use shardscope_core::issue::Issue;
+use shardscope_core::report::evaluate;
+use shardscope_core::run::{OneOf, Run, Value};
+use shardscope_core::t;
+use shardscope_view::palette::Theme;
+use shardscope_view::steps::StepId;
+use shardscope_view::views::Embed;
 
 /// Effects of a message.
 #[derive(Default, Serialize)]

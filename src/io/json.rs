@@ -1,15 +1,15 @@
 //! JSON from outside within bounds, and JSON to be read by people too: exports and settings.
 
-use crate::core::issue::Issue;
-use crate::core::run::Value;
-use crate::core::t;
 use serde::Serialize;
+use shardscope_core::issue::Issue;
+use shardscope_core::run::Value;
+use shardscope_core::t;
 
 /// Objects and lists within each other that a request may have: a plan's run's model's experts are four. The stack of a
 /// browser ends at some thousand.
-pub(crate) const MAX_DEPTH: usize = 64;
+pub const MAX_DEPTH: usize = 64;
 /// Bytes of a text of JSON, and letters of all texts of a JavaScript object together; a link may have as many.
-pub(crate) const MAX_BYTES: u32 = 1 << 22;
+pub const MAX_BYTES: u32 = 1 << 22;
 
 /// A text as an answer.
 #[derive(Serialize)]
@@ -25,13 +25,13 @@ impl From<String> for Text {
 }
 
 /// Indented JSON with a line break at its end.
-pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
+pub fn pretty<T: Serialize>(value: &T) -> String {
     let text = serde_json::to_string_pretty(value);
     text.map_or_else(|_| String::new(), |text| text + "\n")
 }
 
 /// The issue of a value within more than [`MAX_DEPTH`] others, or within itself.
-pub(crate) fn too_deep(field: &str) -> Issue {
+pub fn too_deep(field: &str) -> Issue {
     let message = t!("nested deeper than {depth} levels, or within itself", depth = MAX_DEPTH);
     Issue::error(field, message)
 }

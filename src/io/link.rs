@@ -4,10 +4,10 @@
 //! a bad value takes its default with a notice, an unknown key is left out with one). Reading never fails and never
 //! panics. View state stands beside the Run under `view.`, under `b.` what a second Run has other than the first.
 
-use crate::core::issue::Issue;
-use crate::core::run::{Based, Run};
-use crate::core::t;
-use crate::view::view_state::ViewState;
+use shardscope_core::issue::Issue;
+use shardscope_core::run::{Based, Run};
+use shardscope_core::t;
+use shardscope_view::view_state::ViewState;
 
 /// The version that is written; defaults and presets are frozen under it.
 pub(crate) const VERSION: u64 = 1;
@@ -172,7 +172,7 @@ fn unescape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::views::Embed;
+    use shardscope_view::views::Embed;
 
     /// The format's default never changes; the page starts with today's software, which its link names.
     #[test]

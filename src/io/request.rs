@@ -2,18 +2,18 @@
 
 use super::export::{self, Stamp};
 use super::{import, json, link, logs, scoreboard};
-use crate::core::calibrate::{self, Calibration};
-use crate::core::issue::{Issue, Severity};
-use crate::core::message::Message;
-use crate::core::pipeline::{self, request::Reply};
-use crate::core::report::certify::Certified;
-use crate::core::report::{self, Report};
-use crate::core::run::{Run, Value};
-use crate::core::search::{self, Plan};
-use crate::core::statics::named;
-use crate::core::t;
-use crate::core::whole_run;
 use serde::Serialize;
+use shardscope_core::calibrate::{self, Calibration};
+use shardscope_core::issue::{Issue, Severity};
+use shardscope_core::message::Message;
+use shardscope_core::pipeline::{self, request::Reply};
+use shardscope_core::report::certify::Certified;
+use shardscope_core::report::{self, Report};
+use shardscope_core::run::{Run, Value};
+use shardscope_core::search::{self, Plan};
+use shardscope_core::statics::named;
+use shardscope_core::t;
+use shardscope_core::whole_run;
 
 named! {
     /// Requests to the calculator, by the names that a command line gives them.

@@ -1,14 +1,14 @@
 //! Questions and predictions of the scoreboard as lines of JSON (`docs/scoreboard.md`).
 
 use super::json::{MAX_BYTES, Text};
-use crate::core::accuracy::{BandCount, Evidence, FILES, read as rows_of};
-use crate::core::issue::Issue;
-use crate::core::memory::Verdict;
-use crate::core::message::Message;
-use crate::core::run::Value;
-use crate::core::scoreboard::{self, About, ColumnScore, Outcomes, Predicted, Question, Score, VERSION};
-use crate::core::t;
 use serde::Serialize;
+use shardscope_core::accuracy::{BandCount, Evidence, FILES, read as rows_of};
+use shardscope_core::issue::Issue;
+use shardscope_core::memory::Verdict;
+use shardscope_core::message::Message;
+use shardscope_core::run::Value;
+use shardscope_core::scoreboard::{self, About, ColumnScore, Outcomes, Predicted, Question, Score, VERSION};
+use shardscope_core::t;
 use std::collections::BTreeSet;
 
 /// Notes on a file that are kept; a file of another kind has one for each of its lines.

@@ -1,7 +1,7 @@
 //! Choices in the scoreboard: a row and a class of runs.
 
-use crate::core::run::{Choice, OneOf};
-use crate::core::scoreboard::Column;
+use shardscope_core::run::{Choice, OneOf};
+use shardscope_core::scoreboard::Column;
 
 /// A class of figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

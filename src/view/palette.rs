@@ -2,9 +2,9 @@
 //!
 //! `style/main.css` holds the same colours as tokens; a test holds the two together.
 
-use crate::core::run::one_of;
+use shardscope_core::run::one_of;
 
-pub(crate) type Rgb = (u8, u8, u8);
+pub type Rgb = (u8, u8, u8);
 
 one_of! {
     /// Light paper or dark.
@@ -108,7 +108,7 @@ const DARK: Palette = Palette {
 };
 
 impl Theme {
-    pub(crate) const fn palette(self) -> Palette {
+    pub const fn palette(self) -> Palette {
         match self {
             Self::Light => LIGHT,
             Self::Dark => DARK,

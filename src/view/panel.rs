@@ -1,29 +1,29 @@
 //! The panels that need nothing but an evaluation.
 
-use crate::core::pipeline::packing::Spread;
-use crate::core::pipeline::sync::Policy;
-use crate::core::report::over_time::{OverTime, over_time};
-use crate::core::report::{balance, explain, methods};
-use crate::core::run::Method;
-use crate::core::whole_run;
-use crate::view::charts::figure::save;
-use crate::view::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
-use crate::view::palette::Theme;
-use crate::view::panels::about::about;
-use crate::view::panels::cuts::{grids, ring, sequences};
-use crate::view::panels::memory;
-use crate::view::panels::over_time::{areas, curve_table, legend, peak_words};
-use crate::view::panels::overlap::rows;
-use crate::view::panels::pipeline::ranks;
-use crate::view::panels::schedules::about as about_schedule;
-use crate::view::panels::step::step;
-use crate::view::panels::sync::sync;
-use crate::view::panels::unequal::unequal;
-use crate::view::panels::uneven::{picture as splits, uneven};
-use crate::view::panels::whole;
-use crate::view::prelude::*;
+use crate::charts::figure::save;
+use crate::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
+use crate::palette::Theme;
+use crate::panels::about::about;
+use crate::panels::cuts::{grids, ring, sequences};
+use crate::panels::memory;
+use crate::panels::over_time::{areas, curve_table, legend, peak_words};
+use crate::panels::overlap::rows;
+use crate::panels::pipeline::ranks;
+use crate::panels::schedules::about as about_schedule;
+use crate::panels::step::step;
+use crate::panels::sync::sync;
+use crate::panels::unequal::unequal;
+use crate::panels::uneven::{picture as splits, uneven};
+use crate::panels::whole;
+use crate::prelude::*;
 use plotters::prelude::SVGBackend;
 use plotters_backend::DrawingBackend;
+use shardscope_core::pipeline::packing::Spread;
+use shardscope_core::pipeline::sync::Policy;
+use shardscope_core::report::over_time::{OverTime, over_time};
+use shardscope_core::report::{balance, explain, methods};
+use shardscope_core::run::Method;
+use shardscope_core::whole_run;
 
 /// Tabs of the page that show one of several panels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn every_step_has_its_id_here_and_its_row_in_its_lesson() {
-        let rows = crate::view::learn::LESSONS.iter();
+        let rows = crate::learn::LESSONS.iter();
         let rows = rows.flat_map(|lesson| lesson.steps.iter().map(|step| (lesson.id, step.id)));
         let ids = StepId::all().map(|id| (id.lesson_id(), id.id()));
         let (rows, ids): (Vec<_>, Vec<_>) = (rows.collect(), ids.collect());

@@ -6,8 +6,8 @@ use super::palette::Theme;
 use super::panels::schedules::Sort;
 use super::steps::StepId;
 use super::views::{Embed, View};
-use crate::core::report::Variant;
-use crate::core::run::{OneOf, Run};
+use shardscope_core::report::Variant;
+use shardscope_core::run::{OneOf, Run};
 
 /// View of a Run on the page.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -191,7 +191,7 @@ impl ViewState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::node::action::GalleryAction;
+    use crate::node::action::GalleryAction;
 
     fn read(link: &str) -> ViewState {
         let mut view = ViewState::default();

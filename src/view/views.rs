@@ -1,7 +1,7 @@
 //! Views of the page, one of which is shown, panels that other pages show alone, and pictures that become files.
 
 use super::steps::StepId;
-use crate::core::run::{Choice, OneOf, one_of};
+use shardscope_core::run::{Choice, OneOf, one_of};
 use std::fmt::{self, Display, Formatter};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

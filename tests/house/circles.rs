@@ -1,8 +1,8 @@
-//! No file of the two packages imports, over any number of others, a file that imports it; nor does a folder.
+//! No folder needs, over any number of folders and files beside it, itself. Files of one folder may need each other.
 //!
-//! Reads the sources as text: `use` items, and paths that begin with `crate`, `super`, `self` or a file of the same folder. A
-//! name that a module hands on counts as that of the file that defines it; unit tests do not count. Folders count as one with
-//! all their files for what stands beside them.
+//! Reads the sources as text: `use` items, and paths that begin with `crate`, `super`, `self`, a package or a file of the same
+//! folder. A name that a module hands on counts as that of the file that defines it; unit tests do not count. A folder counts as
+//! one with all its files for what stands beside it.
 
 use crate::common::tokens::{rust_files, tokens};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +25,11 @@ struct File {
 #[derive(Default)]
 struct Program(BTreeMap<Names, File>);
 
+/// The folders of `src` that are packages of their own.
+const PACKAGES: &[&str] = &["core", "view", "io"];
+
 #[test]
-fn no_files_import_each_other_in_a_circle() {
+fn no_folders_import_each_other_in_a_circle() {
     if let Some(circle) = Program::read().circle() {
         panic!("move what these share into a file that none of them needs:\n{circle}");
     }
@@ -45,15 +48,16 @@ fn program(files: &[(&str, &str)]) -> Program {
 }
 
 #[test]
-fn circles_are_found_over_names_that_are_handed_on() {
+fn files_of_one_folder_may_need_each_other() {
     let files = [
         ("a", "mod b; mod c; pub use b::Of; pub(in crate::a) fn none() {}"),
         ("a::b", "use super::c; pub struct Of; fn f() { c::g() }"),
         ("a::c", "use crate::a::Of; #[cfg(test)] mod tests { use crate::d::h; }"),
         ("d", "use crate::a::{b::{Of as Other}}; pub fn h() {}"),
     ];
-    assert_eq!(program(&files).circle().unwrap(), "a::b needs a::c\na::c needs a::b");
-    assert_eq!(program(&files[..2]).circle(), None);
+    assert_eq!(program(&files).circle(), None);
+    let both_ways = [files[0], ("a::b", "use crate::d::h;"), files[3]];
+    assert_eq!(program(&both_ways).circle().unwrap(), "a::b needs d\nd needs a::b");
 }
 
 #[test]
@@ -142,7 +146,9 @@ impl Program {
     fn whole(&self, module: &Names, mut path: Names) -> Option<Names> {
         let mut base = module.clone();
         match path[0].as_str() {
-            "crate" => base.truncate(usize::from(module.first().is_some_and(|first| first == "core"))),
+            "crate" => {
+                base.truncate(usize::from(module.first().is_some_and(|first| PACKAGES.contains(&first.as_str()))))
+            }
             "self" => {}
             "super" => {
                 while path.first().is_some_and(|name| name == "super") {
@@ -151,6 +157,9 @@ impl Program {
                 }
                 base.extend(path);
                 return Some(base);
+            }
+            own if own.strip_prefix("shardscope_").is_some_and(|package| PACKAGES.contains(&package)) => {
+                base = vec![own.trim_start_matches("shardscope_").to_owned()];
             }
             own => {
                 base.push(own.to_owned());
@@ -194,21 +203,23 @@ impl Program {
         needed
     }
 
-    /// A circle of files, or of files and folders that stand beside each other: who needs one name of a folder needs, by
-    /// its `pub use`, all that the folder holds.
+    /// A circle of folders and of the files beside them: who needs one name of a folder needs all that the folder holds.
     fn circle(&self) -> Option<String> {
-        let (mut files, mut neighbours) = (Graph::new(), Graph::new());
+        let is_folder =
+            |module: &[String]| self.0.keys().any(|file| file.len() > module.len() && file.starts_with(module));
+        let mut neighbours = Graph::new();
         for file in self.0.keys() {
             for needed in self.needs(file) {
-                let because = format!("{} needs {}", file.join("::"), needed.join("::"));
-                files.entry(file).or_default().insert(needed, because.clone());
                 let depth = file.iter().zip(needed).take_while(|(ours, theirs)| ours == theirs).count();
-                if let (Some(ours), Some(theirs)) = (file.get(..=depth), needed.get(..=depth)) {
+                if let (Some(ours), Some(theirs)) = (file.get(..=depth), needed.get(..=depth))
+                    && (is_folder(ours) || is_folder(theirs))
+                {
+                    let because = format!("{} needs {}", file.join("::"), needed.join("::"));
                     neighbours.entry(ours).or_default().insert(theirs, because);
                 }
             }
         }
-        circle(files).or_else(|| circle(neighbours))
+        circle(neighbours)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Source: huggingface/transformers, `models/<kind>/configuration_<kind>.py` and `modeling_<kind>.py`.
 
-use crate::core::model::{Biases, Norm, QkNorm};
+use shardscope_core::model::{Biases, Norm, QkNorm};
 
 /// Mixers of the layers, where the file does not list them.
 pub(crate) enum Mixers {

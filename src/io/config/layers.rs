@@ -3,10 +3,10 @@
 
 use super::Reader;
 use super::families::{Family, Mixers};
-use crate::core::issue::Issue;
-use crate::core::model::{Ffn, LayerKind, Mixer, Pattern};
-use crate::core::run::{ModelParts, Value};
-use crate::core::t;
+use shardscope_core::issue::Issue;
+use shardscope_core::model::{Ffn, LayerKind, Mixer, Pattern};
+use shardscope_core::run::{ModelParts, Value};
+use shardscope_core::t;
 
 /// Layers that a list may name.
 const MAX_LAYERS: u64 = 100_000;
@@ -123,7 +123,7 @@ impl Reader<'_> {
     fn kda(&mut self, parts: &mut ModelParts) {
         let inner = self.config.get("linear_attn_config");
         let number = |key: &str| match inner.and_then(|own| own.get(key)) {
-            Some(Value::Number(number)) => crate::core::units::whole(*number),
+            Some(Value::Number(number)) => shardscope_core::units::whole(*number),
             _ => None,
         };
         let (heads, width) = (number("num_heads"), number("head_dim"));

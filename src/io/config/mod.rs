@@ -7,15 +7,15 @@ mod families;
 mod layers;
 pub(crate) mod passed;
 
-use crate::core::issue::Issue;
-use crate::core::message::{Argument, Message, verbatim};
-use crate::core::model::QkNorm;
-use crate::core::run::registry::out_of_range;
-use crate::core::run::{Based, ModelParts, Run, Value};
-use crate::core::t;
 use families::{Family, family, unknown};
 pub(crate) use layers::attention;
 use passed::of_config;
+use shardscope_core::issue::Issue;
+use shardscope_core::message::{Argument, Message, verbatim};
+use shardscope_core::model::QkNorm;
+use shardscope_core::run::registry::out_of_range;
+use shardscope_core::run::{Based, ModelParts, Run, Value};
+use shardscope_core::t;
 
 /// A model's configuration as read.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,8 +143,8 @@ impl Reader<'_> {
             };
             match value {
                 None | Some(Value::Null) => {}
-                Some(Value::Number(number)) if crate::core::units::whole(*number).is_some() => {
-                    let count = crate::core::units::whole(*number)?;
+                Some(Value::Number(number)) if shardscope_core::units::whole(*number).is_some() => {
+                    let count = shardscope_core::units::whole(*number)?;
                     self.take(key, what, count.into());
                     return Some(count);
                 }
@@ -254,7 +254,7 @@ impl Reader<'_> {
             parts.head_dim = if latent { None } else { Some(self.count_or(&["head_dim"], "head width", each, why)) };
         }
         if family.attention_bias_key && self.yes("attention_bias", "attention biases", false) {
-            parts.biases = Some(crate::core::model::Biases::Qkv);
+            parts.biases = Some(shardscope_core::model::Biases::Qkv);
         }
         let normed = family.qk_norm != QkNorm::None
             && (!matches!(self.config.get("use_qk_norm"), Some(Value::Bool(_)))

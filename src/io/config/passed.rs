@@ -4,8 +4,8 @@
 //! Source: NVIDIA/Megatron-LM, `megatron/training/arguments.py`, `transformer_config.py`; huggingface/transformers,
 //! `configuration_<kind>.py`.
 
-use crate::core::run::Value;
-use crate::core::run::registry::plain;
+use shardscope_core::run::Value;
+use shardscope_core::run::registry::plain;
 
 /// Arguments with a value, and the entries of a config.json that hold it.
 pub(crate) const VALUES: &[(&str, &[&str])] = &[

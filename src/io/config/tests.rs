@@ -1,7 +1,7 @@
 //! Facts of published `config.json` files against the parameter counts of the released checkpoints.
 
 use super::*;
-use crate::core::run::{Run, Scenario};
+use shardscope_core::run::{Run, Scenario};
 
 /// A line a checkpoint: name, parameters as its model page gives them, the file. Of Gemma 3 the parameters are those of the
 /// language model (report, table 1), of GLM-4.7-Flash those of its name at the hub, 30B-A3B.
@@ -83,8 +83,8 @@ fn an_imported_model_makes_a_run_and_survives_its_link() {
         let imported = read(&parse(released(name))).unwrap();
         let run = Run { model: imported.model(), tp: 1, pp: 1, ..Run::default() };
         let scenario = Scenario::new(&run).unwrap();
-        let link = crate::io::link::encode(&run);
-        let back = crate::io::link::decode(&link);
+        let link = crate::link::encode(&run);
+        let back = crate::link::decode(&link);
         assert!(back.notices.is_empty(), "{:?}", back.notices);
         assert_eq!(Scenario::new(&back.run).unwrap().model, scenario.model);
     }

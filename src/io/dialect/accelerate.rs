@@ -4,7 +4,7 @@
 
 use super::tuning::{self, Sharing};
 use super::yaml;
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "accelerate",
@@ -39,7 +39,7 @@ fn read(reader: &mut SettingsReader) {
         reader.set("gpus_per_node", each);
     }
     let copies = reader.count(COPIES, "copies of the shards").unwrap_or(1);
-    let shard = reader.number(SHARD, "ranks that share shards").and_then(crate::core::units::whole);
+    let shard = reader.number(SHARD, "ranks that share shards").and_then(shardscope_core::units::whole);
     if copies > 1 {
         reader.run.hsdp_shard = shard.map(|shard| shard.max(1).saturating_mul(reader.run.cp));
     }

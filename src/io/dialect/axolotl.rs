@@ -4,7 +4,7 @@
 
 use super::tuning::{self, Batch, Files, LowRank, Mesh, Sharing};
 use super::{hub, yaml};
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "axolotl",

@@ -71,7 +71,7 @@ impl Branches {
 
 #[cfg(test)]
 mod tests {
-    use crate::io::dialect::words::Script;
+    use crate::dialect::words::Script;
 
     /// POSIX, Shell Command Language, section 2.9.4.3: the first branch whose pattern is the word is the only one.
     #[test]

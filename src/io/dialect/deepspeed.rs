@@ -3,8 +3,8 @@
 //! Source: deepspeed.ai/docs/config-json, and `deepspeed/runtime/config.py` and `zero/config.py` for names and defaults.
 //! The file knows nothing of the model; ranks follow from its three batch sizes.
 
-use crate::io::dialect::prelude::*;
-use crate::io::json::pretty;
+use crate::dialect::prelude::*;
+use crate::json::pretty;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "deepspeed",

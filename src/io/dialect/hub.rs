@@ -1,7 +1,7 @@
 //! Models by their names on the Hugging Face Hub, whatever release or copy of them a file names.
 
-use crate::core::run::registry::field;
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
+use shardscope_core::run::registry::field;
 
 /// Presets and the repositories of their weights, as their model cards are named.
 const REPOSITORIES: &[(&str, &str)] = &[
@@ -232,7 +232,7 @@ pub(super) fn unknown(reader: &mut SettingsReader, name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::presets;
+    use shardscope_core::run::presets;
 
     #[test]
     fn releases_and_copies_are_the_model_that_they_are() {

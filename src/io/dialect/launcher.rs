@@ -1,7 +1,7 @@
 //! torchrun's description of the cluster, in an argument or in a variable of the script around it.
 
 use super::words::Script;
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
 
 /// Names of a program's scripts for the nodes and the GPUs of each.
 pub(crate) struct Launcher {

@@ -6,7 +6,7 @@
 use super::trl::{self, BATCH};
 use super::tuning::{self, Files, LowRank, Sharing};
 use super::{hub, yaml};
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "llama-factory",
@@ -42,7 +42,7 @@ fn read(reader: &mut SettingsReader) {
     let (sharing, _) = tuning::shared(reader);
     adapter(reader, name.as_deref());
     BATCH.read(reader);
-    let max = reader.number("max_steps", "steps").and_then(crate::core::units::whole);
+    let max = reader.number("max_steps", "steps").and_then(shardscope_core::units::whole);
     reader.steps(max);
     tuning::optimizer(reader, "optim");
     for (name, optimizer) in

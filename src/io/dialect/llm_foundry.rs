@@ -5,8 +5,8 @@
 
 use super::tuning::{self, LowRank};
 use super::{hub, yaml};
-use crate::core::model::{Biases, Norm};
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
+use shardscope_core::model::{Biases, Norm};
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "llm-foundry",

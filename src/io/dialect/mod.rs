@@ -35,10 +35,10 @@ pub use program::Dialect;
 pub(crate) use values::{Entries, bare};
 pub use values::{Same, alike, computes, same, steps, tokens};
 
-use crate::core::issue::Issue;
-use crate::core::run::registry::{FIELDS, plain};
-use crate::core::run::{AdapterParts, OffloadParts, Recompute, Run, Scenario, Value};
 use settings_reader::SettingsReader;
+use shardscope_core::issue::Issue;
+use shardscope_core::run::registry::{FIELDS, plain};
+use shardscope_core::run::{AdapterParts, OffloadParts, Recompute, Run, Scenario, Value};
 
 /// All dialects. A file is of the first one whose keys it has.
 pub static DIALECTS: &[&Dialect] = &[
@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn what_a_program_cannot_say_is_found() {
         let mut run = Run::default();
-        run.schedule = crate::core::run::Schedule::ZbH1;
-        run.gpu = crate::core::run::Based::preset("a100-sxm-80gb");
+        run.schedule = shardscope_core::run::Schedule::ZbH1;
+        run.gpu = shardscope_core::run::Based::preset("a100-sxm-80gb");
         let lost = |run| not_said(&megatron::DIALECT, &Scenario::new(run).unwrap());
         let keys: Vec<_> = lost(&run).into_iter().map(|(key, _)| key).collect();
         assert_eq!(keys, ["gpu", "schedule"]);

@@ -3,10 +3,10 @@
 //! Source: huggingface/nanotron, `src/nanotron/config/*.py`: names and defaults.
 
 use super::yaml;
-use crate::core::model::Biases;
-use crate::core::run::presets::Trainer;
-use crate::io::config;
-use crate::io::dialect::prelude::*;
+use crate::config;
+use crate::dialect::prelude::*;
+use shardscope_core::model::Biases;
+use shardscope_core::run::presets::Trainer;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "nanotron",

@@ -4,7 +4,7 @@
 
 use super::tuning::{self, LowRank};
 use super::{deepspeed, hub};
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "peft",

@@ -2,9 +2,9 @@
 
 use super::settings_reader::SettingsReader;
 use super::values::{Entries, Same};
-use crate::core::issue::Issue;
-use crate::core::run::registry::field;
-use crate::core::run::{Run, Scenario, Value};
+use shardscope_core::issue::Issue;
+use shardscope_core::run::registry::field;
+use shardscope_core::run::{Run, Scenario, Value};
 
 pub struct Dialect {
     /// In the JavaScript package and in links of the page: "megatron".

@@ -1,15 +1,15 @@
 //! Reads a program's settings into a Run, and records what was used for what, what was assumed and what is left.
 
 use super::{Entries, Same};
-use crate::core::issue::Issue;
-use crate::core::message::Message;
-use crate::core::model::Architecture;
-use crate::core::run::presets::MODELS;
-use crate::core::run::registry::field;
-use crate::core::run::{Based, ModelParts, PrecisionParts, Recompute, Run, Value};
-use crate::core::t;
-use crate::core::units::whole;
 use serde::Serialize;
+use shardscope_core::issue::Issue;
+use shardscope_core::message::Message;
+use shardscope_core::model::Architecture;
+use shardscope_core::run::presets::MODELS;
+use shardscope_core::run::registry::field;
+use shardscope_core::run::{Based, ModelParts, PrecisionParts, Recompute, Run, Value};
+use shardscope_core::t;
+use shardscope_core::units::whole;
 use std::collections::BTreeSet;
 
 /// By what the model of a text is known.

@@ -1,10 +1,10 @@
 //! A TOML file as a program's settings, read by the `toml` crate.
 
 use super::{Entries, words::scalar};
-use crate::core::issue::Issue;
-use crate::core::run::Value;
-use crate::core::sort::sort_by;
-use crate::core::t;
+use shardscope_core::issue::Issue;
+use shardscope_core::run::Value;
+use shardscope_core::sort::sort_by;
+use shardscope_core::t;
 use toml::de::{DeTable, DeValue};
 
 /// Braces within each other. The crate takes keys of up to 80 parts and calls itself for each part of each table.

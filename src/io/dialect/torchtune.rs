@@ -4,8 +4,8 @@
 
 use super::tuning::{self, Batch, LowRank, Mesh};
 use super::{hub, yaml};
-use crate::core::model::Target;
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
+use shardscope_core::model::Target;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "torchtune",

@@ -6,7 +6,7 @@
 use super::tuning::{self, Batch, LowRank, Sharing};
 use super::words::Script;
 use super::{deepspeed, hub, yaml};
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "trl",
@@ -59,7 +59,7 @@ fn read(reader: &mut SettingsReader) {
     let sharing = shards(reader);
     adapter(reader, name.as_deref());
     BATCH.read(reader);
-    let max = reader.number("max_steps", "steps").and_then(crate::core::units::whole);
+    let max = reader.number("max_steps", "steps").and_then(shardscope_core::units::whole);
     reader.steps(max);
     tuning::optimizer(reader, "optim");
     let (bf16, fp16) = (tuning::switch(reader, "bf16", "bf16"), reader.flag("fp16", "fp16"));

@@ -1,6 +1,6 @@
 //! Building blocks of programs' settings, and the counts of a Run in them.
 
-use crate::core::run::{Based, Format, PrecisionParts, Run, Value};
+use shardscope_core::run::{Based, Format, PrecisionParts, Run, Value};
 
 /// Names and values of a program's settings; nested ones are dotted.
 pub(crate) type Entries = Vec<(String, Value)>;
@@ -52,5 +52,5 @@ pub fn tokens(run: &Run, steps: u64) -> f64 {
 /// Steps that see the Run's tokens, if it has a budget.
 pub fn steps(run: &Run) -> Option<u64> {
     let steps = run.tokens_total? / tokens(run, 1);
-    crate::core::units::whole(steps.ceil())
+    shardscope_core::units::whole(steps.ceil())
 }

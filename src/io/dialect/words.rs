@@ -6,9 +6,9 @@
 use super::Entries;
 use super::arithmetic::compute;
 use super::branches::Branches;
-use crate::core::message::Message;
-use crate::core::run::Value;
-use crate::core::t;
+use shardscope_core::message::Message;
+use shardscope_core::run::Value;
+use shardscope_core::t;
 
 /// Depth to which arguments may be kept in variables of variables: a launch script uses one level.
 const MAX_DEPTH: u32 = 4;

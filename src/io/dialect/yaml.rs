@@ -5,12 +5,12 @@
 
 use super::Entries;
 use super::words::scalar;
-use crate::core::issue::Issue;
-use crate::core::message::{Message, verbatim};
-use crate::core::run::Value;
-use crate::core::run::registry::plain as shown;
-use crate::core::t;
 use saphyr_parser::{Event, Parser, ScalarStyle};
+use shardscope_core::issue::Issue;
+use shardscope_core::message::{Message, verbatim};
+use shardscope_core::run::Value;
+use shardscope_core::run::registry::plain as shown;
+use shardscope_core::t;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maps and lists within each other: readers of the value recurse at each.

@@ -2,21 +2,21 @@
 
 use super::card::card;
 use super::picture::{Picture, svg};
-use crate::core::memory::Component;
-use crate::core::message::{Catalogue, verbatim};
-use crate::core::report::Evaluation;
-use crate::core::t;
-use crate::core::time::PartKind;
-use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::ink::Ink;
-use crate::view::charts::lod::Sums;
-use crate::view::charts::viewport::Viewport;
-use crate::view::palette::Theme;
-use crate::view::panels::memory::bars;
-use crate::view::panels::waterfall::parts;
-use crate::view::panels::words::name;
-use crate::view::views::Drawn;
+use shardscope_core::memory::Component;
+use shardscope_core::message::{Catalogue, verbatim};
+use shardscope_core::report::Evaluation;
+use shardscope_core::t;
+use shardscope_core::time::PartKind;
+use shardscope_core::units::{MemoryUnit, show_percent, show_seconds, significant};
+use shardscope_view::charts::drawing::{Anchor, Box, Drawing};
+use shardscope_view::charts::ink::Ink;
+use shardscope_view::charts::lod::Sums;
+use shardscope_view::charts::viewport::Viewport;
+use shardscope_view::palette::Theme;
+use shardscope_view::panels::memory::bars;
+use shardscope_view::panels::waterfall::parts;
+use shardscope_view::panels::words::name;
+use shardscope_view::views::Drawn;
 
 /// Height of a bar and from one to the next.
 const BAR: f64 = 22.0;
@@ -169,8 +169,8 @@ fn step(evaluation: &Evaluation) -> Drawing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
+    use shardscope_core::report::evaluate;
+    use shardscope_core::run::Run;
 
     #[test]
     fn every_bar_picture_is_a_file_of_its_own() {

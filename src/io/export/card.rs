@@ -1,17 +1,17 @@
 //! The card of a Run, for posts and slides: its name, its answer and one step of its pipeline, 1200 x 630 pixels.
 
 use super::picture::{Picture, svg};
-use crate::core::message::{Catalogue, Message, verbatim};
-use crate::core::report::Evaluation;
-use crate::core::t;
-use crate::core::units::{MemoryUnit, show_percent, show_seconds};
-use crate::view::charts::lod::Sums;
-use crate::view::charts::viewport::Viewport;
-use crate::view::node::markup::{el, text};
-use crate::view::paint::timeline::NAMES;
-use crate::view::palette::{Rgb, Theme};
-use crate::view::panels::strip::{PRICE, TOKENS, money, show_tokens, sign};
-use crate::view::panels::words;
+use shardscope_core::message::{Catalogue, Message, verbatim};
+use shardscope_core::report::Evaluation;
+use shardscope_core::t;
+use shardscope_core::units::{MemoryUnit, show_percent, show_seconds};
+use shardscope_view::charts::lod::Sums;
+use shardscope_view::charts::viewport::Viewport;
+use shardscope_view::node::markup::{el, text};
+use shardscope_view::paint::timeline::NAMES;
+use shardscope_view::palette::{Rgb, Theme};
+use shardscope_view::panels::strip::{PRICE, TOKENS, money, show_tokens, sign};
+use shardscope_view::panels::words;
 
 const WIDTH: f64 = 1200.0;
 const HEIGHT: f64 = 630.0;
@@ -78,8 +78,8 @@ pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit, cata
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
+    use shardscope_core::report::evaluate;
+    use shardscope_core::run::Run;
 
     /// The answer of the card is the report's, and nothing of its timeline lies below its edge.
     #[test]

@@ -1,9 +1,9 @@
 //! Figures for a spreadsheet: memory by stage, overlap, utilisation, the schedule by rank; bytes and seconds.
 
 use super::Stamp;
-use crate::core::pipeline::Item;
-use crate::core::report::Evaluation;
-use crate::core::run::OneOf;
+use shardscope_core::pipeline::Item;
+use shardscope_core::report::Evaluation;
+use shardscope_core::run::OneOf;
 
 /// Four tables with an empty line between them, after comments with version, date and link.
 pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
@@ -68,8 +68,8 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::presets::{PUBLISHED, PublishedRun};
+    use shardscope_core::report::evaluate;
+    use shardscope_core::run::presets::{PUBLISHED, PublishedRun};
 
     const STAMP: Stamp = Stamp { date: "2026-11-21", address: "" };
 
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn its_figures_are_those_of_the_report() {
         let published = PUBLISHED.iter().map(PublishedRun::run);
-        for run in published.chain([crate::core::run::Run::default()]) {
+        for run in published.chain([shardscope_core::run::Run::default()]) {
             let evaluation = evaluate(&run).unwrap();
             let report = &evaluation.report;
             let read = tables(&csv(&evaluation, &STAMP));

@@ -3,24 +3,24 @@
 use super::bars::picture;
 use super::stamp::Stamp;
 use super::{csv, markdown};
-use crate::core::issue::Issue;
-use crate::core::message::{Catalogue, verbatim};
-use crate::core::pipeline::torch_csv;
-use crate::core::report::{Evaluation, evaluate};
-use crate::core::run::Run;
-use crate::core::run::presets::Trainer;
-use crate::core::run::registry::field;
-use crate::core::units::MemoryUnit;
-use crate::core::whole_run::{WholeRun, whole_run};
-use crate::io::dialect::words::entries;
-use crate::io::dialect::{
+use crate::dialect::words::entries;
+use crate::dialect::{
     Dialect, Entries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron, nanotron,
     not_said, peft, torchtitan, torchtune, trl,
 };
-use crate::io::json::pretty;
-use crate::view::palette::Theme;
-use crate::view::views::Drawn;
+use crate::json::pretty;
 use serde::Serialize;
+use shardscope_core::issue::Issue;
+use shardscope_core::message::{Catalogue, verbatim};
+use shardscope_core::pipeline::torch_csv;
+use shardscope_core::report::{Evaluation, evaluate};
+use shardscope_core::run::Run;
+use shardscope_core::run::presets::Trainer;
+use shardscope_core::run::registry::field;
+use shardscope_core::units::MemoryUnit;
+use shardscope_core::whole_run::{WholeRun, whole_run};
+use shardscope_view::palette::Theme;
+use shardscope_view::views::Drawn;
 
 #[derive(Clone, Copy)]
 pub struct Format {
@@ -106,8 +106,8 @@ const WIDTH: f64 = 900.0;
 struct Document<'a> {
     made: String,
     link: String,
-    run: crate::core::run::Value,
-    report: &'a crate::core::report::Report,
+    run: shardscope_core::run::Value,
+    report: &'a shardscope_core::report::Report,
     /// From the first step to the last token, where there is a token budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     whole_run: Option<WholeRun>,
@@ -239,7 +239,7 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::dialect::DIALECTS;
+    use crate::dialect::DIALECTS;
 
     const STAMP: Stamp = Stamp { date: "2026-11-21", address: "https://example.org/x/" };
 
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn what_a_program_cannot_say_stands_in_a_comment() {
-        let run = Run { schedule: crate::core::run::Schedule::ZbH1, ..Run::default() };
+        let run = Run { schedule: shardscope_core::run::Schedule::ZbH1, ..Run::default() };
         for dialect in DIALECTS {
             let text = export(&run, dialect.id, &STAMP).unwrap();
             assert!(text.contains("  Schedule: zb-h1"), "{text}");
@@ -285,7 +285,7 @@ mod tests {
     /// Every run that is named as the one to make next: its launch command, read back, is that run, and needs no data.
     #[test]
     fn a_trial_launches_the_run_that_it_names_on_mock_data() {
-        use crate::core::calibrate::candidates;
+        use shardscope_core::calibrate::candidates;
         for (stack, gpus) in [("megatron-2025", 8), ("megatron-2025", 32), ("torchtitan", 16)] {
             let mut question = Run { tokens_total: Some(15e12), ..Run::default() };
             question.stack.base = Some(stack);
@@ -306,7 +306,7 @@ mod tests {
                     .lines()
                     .filter(|line| !line.starts_with("# "))
                     .fold(String::new(), |kept, line| kept + line + "\n");
-                let back = crate::io::import::read(&bare, &Run::default()).unwrap().run;
+                let back = crate::import::read(&bare, &Run::default()).unwrap().run;
                 let key = |run: &Run| {
                     let sizes = [run.gpus, run.tp, run.pp, run.cp, run.seq_len];
                     (sizes, run.micro_batch, run.global_batch, run.recompute.clone())

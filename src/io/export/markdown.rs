@@ -1,15 +1,15 @@
 //! A report for a wiki or a review, as Markdown tables.
 
 use super::Stamp;
-use crate::core::report::{Evaluation, balance};
-use crate::core::run::OneOf;
-use crate::core::run::registry::field;
-use crate::core::units::{
+use shardscope_core::report::{Evaluation, balance};
+use shardscope_core::run::OneOf;
+use shardscope_core::run::registry::field;
+use shardscope_core::units::{
     MemoryUnit, group, number, scientific, show_bytes, show_count, show_percent, show_seconds, significant,
 };
-use crate::view::panels::step::by_profile;
-use crate::view::panels::waterfall::parts;
-use crate::view::panels::{uneven, words};
+use shardscope_view::panels::step::by_profile;
+use shardscope_view::panels::waterfall::parts;
+use shardscope_view::panels::{uneven, words};
 
 /// Settings that are said even where they are the default.
 const ALWAYS: [&str; 11] =
@@ -224,9 +224,9 @@ fn section(title: &str, head: &[&str], mut rows: Vec<Vec<String>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::calibrate::fit_step;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
+    use shardscope_core::calibrate::fit_step;
+    use shardscope_core::report::evaluate;
+    use shardscope_core::run::Run;
 
     #[test]
     fn a_report_by_a_profile_says_so_with_its_range() {
@@ -238,7 +238,7 @@ mod tests {
         let text = markdown(&evaluation, &Stamp::default());
         let high = show_seconds(evaluation.report.step.high_s);
         assert!(text.contains("By the profile “ours”") && text.contains(&high), "{text}");
-        let json = crate::io::export::export(&run, "json", &Stamp::default()).unwrap();
+        let json = crate::export::export(&run, "json", &Stamp::default()).unwrap();
         assert!(json.contains("\"log_sd\"") && json.contains("\"ours\""), "{json}");
     }
 

@@ -2,14 +2,14 @@
 
 use super::formats::{FORMATS, export};
 use super::stamp::Stamp;
-use crate::core::report::evaluate;
-use crate::core::run::Run;
-use crate::view::node::action::{Dialog, Save};
-use crate::view::node::markup::{Action, Node, copied, el, faint, leaf, text, title};
-use crate::view::panels::issues::line;
+use shardscope_core::report::evaluate;
+use shardscope_core::run::Run;
+use shardscope_view::node::action::{Dialog, Save};
+use shardscope_view::node::markup::{Action, Node, copied, el, faint, leaf, text, title};
+use shardscope_view::panels::issues::line;
 
 /// The dialog with `id` chosen, the first form where it is none; the text bears `stamp`.
-pub(crate) fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
+pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
     let chosen = FORMATS.iter().find(|format| format.id == id).unwrap_or(&FORMATS[0]);
     let choices: Node = FORMATS
         .iter()

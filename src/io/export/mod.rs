@@ -6,7 +6,7 @@ mod card;
 mod csv;
 mod formats;
 mod markdown;
-pub(crate) mod menu;
+pub mod menu;
 mod ops;
 mod picture;
 mod stamp;
@@ -20,8 +20,8 @@ pub use picture::{Picture, stacked, svg};
 pub use stamp::Stamp;
 pub use trace::chrome_trace;
 
-use crate::core::report::Evaluation;
-use crate::core::run::OneOf;
+use shardscope_core::report::Evaluation;
+use shardscope_core::run::OneOf;
 
 /// A name for a file of this Run: `shardscope-llama-3-1-8b-64-1f1b.svg`.
 pub fn file_name(evaluation: &Evaluation, end: &str) -> String {
@@ -41,8 +41,8 @@ pub fn file_name(evaluation: &Evaluation, end: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
+    use shardscope_core::report::evaluate;
+    use shardscope_core::run::Run;
 
     #[test]
     fn a_file_is_named_after_its_run() {

@@ -1,6 +1,6 @@
 //! Every op of a timeline as a line of CSV.
 
-use crate::core::pipeline::{Half, Timeline};
+use shardscope_core::pipeline::{Half, Timeline};
 use std::fmt::Write;
 
 /// `rank,kind,stage,microbatch,start_s,end_s,overlapped` and a line an op; times as exact as they were computed.
@@ -28,8 +28,8 @@ pub fn ops_csv(timeline: &Timeline) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::{Run, Schedule};
+    use shardscope_core::report::evaluate;
+    use shardscope_core::run::{Run, Schedule};
 
     #[test]
     fn a_table_of_ops_reads_back_to_the_same_times() {

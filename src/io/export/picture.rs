@@ -1,22 +1,22 @@
 //! The timeline as a picture outside the page: as SVG, and as what a canvas of its own is painted with.
 
-use crate::core::message::{Catalogue, Message, verbatim};
-use crate::core::report::{Evaluation, Variant};
-use crate::core::run::OneOf;
-use crate::core::t;
-use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
-use crate::view::charts::lod::Sums;
-use crate::view::charts::prepared::{mebibytes, memory_curve, version, versions};
-use crate::view::charts::shape::Shape;
-use crate::view::charts::ticks::{tick_label, ticks};
-use crate::view::charts::timeline::cells;
-use crate::view::charts::viewport::Viewport;
-use crate::view::gallery::letter;
-use crate::view::node::markup::{Node, el, text};
-use crate::view::paint::timeline::{Frame, NAMES, TITLE, TimelinePicture};
-use crate::view::palette::{Rgb, Theme};
-use crate::view::panels::words::name;
 use plotters::prelude::{DrawingBackend, SVGBackend};
+use shardscope_core::message::{Catalogue, Message, verbatim};
+use shardscope_core::report::{Evaluation, Variant};
+use shardscope_core::run::OneOf;
+use shardscope_core::t;
+use shardscope_core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
+use shardscope_view::charts::lod::Sums;
+use shardscope_view::charts::prepared::{mebibytes, memory_curve, version, versions};
+use shardscope_view::charts::shape::Shape;
+use shardscope_view::charts::ticks::{tick_label, ticks};
+use shardscope_view::charts::timeline::cells;
+use shardscope_view::charts::viewport::Viewport;
+use shardscope_view::gallery::letter;
+use shardscope_view::node::markup::{Node, el, text};
+use shardscope_view::paint::timeline::{Frame, NAMES, TITLE, TimelinePicture};
+use shardscope_view::palette::{Rgb, Theme};
+use shardscope_view::panels::words::name;
 
 /// Room behind the axis for half of its last number.
 const RIGHT: f64 = 24.0;
@@ -181,8 +181,8 @@ fn painted(size: (u32, u32), paint: impl Fn(&mut SVGBackend) -> Result<(), Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::{Run, Schedule};
+    use shardscope_core::report::evaluate;
+    use shardscope_core::run::{Run, Schedule};
 
     #[test]
     fn the_svg_has_a_title_names_a_hatch_and_every_op() {

@@ -1,7 +1,7 @@
 //! When and where an export was made.
 
-use crate::core::run::Run;
-use crate::io::link::encode;
+use crate::link::encode;
+use shardscope_core::run::Run;
 
 /// When and where an export was made: the calculator itself has neither clock nor address.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,10 +3,10 @@
 //!
 //! Written by hand: times are microseconds to the nanosecond, names hold nothing that needs escaping.
 
-use crate::core::pipeline::trace::Place;
-use crate::core::pipeline::{Half, TimedOp, Trace, stats};
-use crate::core::report::Evaluation;
-use crate::core::run::OneOf;
+use shardscope_core::pipeline::trace::Place;
+use shardscope_core::pipeline::{Half, TimedOp, Trace, stats};
+use shardscope_core::report::Evaluation;
+use shardscope_core::run::OneOf;
 use std::fmt::Write;
 
 /// Of more ops than this the arrows are left out: viewers choke on them.
@@ -103,9 +103,9 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::{evaluate, with_schedule};
-    use crate::core::run::Run;
     use serde_json::Value;
+    use shardscope_core::report::{evaluate, with_schedule};
+    use shardscope_core::run::Run;
     use std::collections::BTreeMap;
 
     fn events(id: &str) -> (Evaluation, Vec<Value>) {

@@ -1,9 +1,9 @@
 //! The whole run as rows of a table: figure, value, note.
 
-use crate::core::report::Evaluation;
-use crate::core::units::{Seconds, group, show_count, show_percent, significant};
-use crate::core::whole_run::whole_run;
-use crate::view::panels::whole::{duration, kind};
+use shardscope_core::report::Evaluation;
+use shardscope_core::units::{Seconds, group, show_count, show_percent, significant};
+use shardscope_core::whole_run::whole_run;
+use shardscope_view::panels::whole::{duration, kind};
 
 /// The rows, where the run has a token budget and ends.
 pub(super) fn table(evaluation: &Evaluation) -> Option<Vec<Vec<String>>> {

@@ -1,14 +1,14 @@
 //! Settings of programs that another one's reader takes, by their tables.
 
-use crate::core::issue::Issue;
-use crate::core::message::Message;
-use crate::core::run::presets::GpuFamily;
-use crate::core::run::registry::field;
-use crate::core::run::{AdapterParts, Based, GpuParts, PhasesParts, Run, Value};
-use crate::core::t;
-use crate::io::dialect::bare;
-use crate::io::dialect::programs::{GPUS, Program, Settings, take_adapter};
-use crate::io::dialect::settings_reader::{Origin, SettingsReader};
+use crate::dialect::bare;
+use crate::dialect::programs::{GPUS, Program, Settings, take_adapter};
+use crate::dialect::settings_reader::{Origin, SettingsReader};
+use shardscope_core::issue::Issue;
+use shardscope_core::message::Message;
+use shardscope_core::run::presets::GpuFamily;
+use shardscope_core::run::registry::field;
+use shardscope_core::run::{AdapterParts, Based, GpuParts, PhasesParts, Run, Value};
+use shardscope_core::t;
 
 /// Share of a GPU that a rollout engine reserves.
 const SHARE: &str = "@share";

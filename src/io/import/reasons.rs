@@ -1,7 +1,7 @@
 //! Why entries of settings change no figure.
 
-use crate::core::message::{Message, verbatim};
-use crate::core::t;
+use shardscope_core::message::{Message, verbatim};
+use shardscope_core::t;
 
 /// Words of an entry's name, and what the entry is about; the first that stands in the name counts.
 const TOPICS: [(&str, &str); 10] = [

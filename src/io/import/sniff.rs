@@ -1,13 +1,13 @@
 //! Recognition of a text by its content.
 
-use crate::core::issue::Issue;
-use crate::core::message::Message;
-use crate::core::run::Value;
-use crate::core::run::registry::FIELDS;
-use crate::core::t;
-use crate::io::dialect::programs::{Program, Settings, recognise};
-use crate::io::dialect::words::Script;
-use crate::io::dialect::{DIALECTS, Dialect, bare, deepspeed, megatron, nanotron, peft, toml, torchtitan, torchtune};
+use crate::dialect::programs::{Program, Settings, recognise};
+use crate::dialect::words::Script;
+use crate::dialect::{DIALECTS, Dialect, bare, deepspeed, megatron, nanotron, peft, toml, torchtitan, torchtune};
+use shardscope_core::issue::Issue;
+use shardscope_core::message::Message;
+use shardscope_core::run::Value;
+use shardscope_core::run::registry::FIELDS;
+use shardscope_core::t;
 
 pub enum Kind {
     /// A link, wherever it stands.

@@ -2,20 +2,20 @@
 //! assumed, without effect.
 
 use super::{Meaning, Unread, read};
-use crate::core::issue::{Fix, Issue};
-use crate::core::message::{Message, verbatim};
-use crate::core::report::evaluate;
-use crate::core::report::fit::label;
-use crate::core::run::Run;
-use crate::core::run::registry::{FIELDS, field};
-use crate::core::t;
-use crate::core::units::{MemoryUnit, show_count};
-use crate::io::dialect::settings_reader::ModelBy;
-use crate::view::node::markup::{
+use crate::dialect::settings_reader::ModelBy;
+use shardscope_core::issue::{Fix, Issue};
+use shardscope_core::message::{Message, verbatim};
+use shardscope_core::report::evaluate;
+use shardscope_core::report::fit::label;
+use shardscope_core::run::Run;
+use shardscope_core::run::registry::{FIELDS, field};
+use shardscope_core::t;
+use shardscope_core::units::{MemoryUnit, show_count};
+use shardscope_view::node::markup::{
     Action, Node, aside, bullet, el, fold, leaf, load, muted, paragraph, subheading, table, text,
 };
-use crate::view::panels::issues::line;
-use crate::view::panels::words;
+use shardscope_view::panels::issues::line;
+use shardscope_view::panels::words;
 use std::sync::Arc;
 
 /// Reads `text` and shows its effect on `present`, or why it cannot be read.
@@ -179,7 +179,7 @@ pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
     };
     let (meant, means) = (before.resolved(), after.resolved());
     let differ = FIELDS.iter().filter(|field| field.get(before) != field.get(after));
-    let row = |field: &crate::core::run::registry::Field| {
+    let row = |field: &shardscope_core::run::registry::Field| {
         // A value that was meant before and is now written is no change.
         let (now, then) = (value(before, &meant, field.key), value(after, &means, field.key));
         let symbol = match field.symbol {

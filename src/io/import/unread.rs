@@ -1,11 +1,11 @@
 //! What becomes of the settings that nothing took: those that change nothing, and those that may matter.
 
-use crate::core::message::{Message, verbatim};
-use crate::core::run::Value;
-use crate::core::t;
-use crate::io::dialect::bare;
-use crate::io::dialect::settings::{CouldChange, NoEffect, SettingClass, SettingsTable, class};
+use crate::dialect::bare;
+use crate::dialect::settings::{CouldChange, NoEffect, SettingClass, SettingsTable, class};
 use serde::Serialize;
+use shardscope_core::message::{Message, verbatim};
+use shardscope_core::run::Value;
+use shardscope_core::t;
 use std::collections::BTreeMap;
 
 /// A setting of a text that may matter and is not read.

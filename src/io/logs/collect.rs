@@ -210,7 +210,7 @@ impl Heard {
     /// Takes the number of a step; one that is not behind the first of the run begins another.
     fn step(&mut self, pattern: &Pattern, number: f64) {
         let before = self.last.replace(number);
-        self.step = crate::core::units::whole(number);
+        self.step = shardscope_core::units::whole(number);
         let is_step = pattern.numbers.iter().any(|(_, what, _)| what.is_step());
         let (Some(step), true) = (self.step, is_step) else {
             return;

@@ -1,11 +1,11 @@
 //! A program's own arguments, as it prints them: `  tensor_model_parallel_size ...................... 8`.
 
 use super::line::number;
-use crate::core::issue::Issue;
-use crate::core::run::{Run, Value};
-use crate::io::dialect::{Dialect, Entries, deepspeed, megatron};
-use crate::io::export::launcher;
-use crate::io::import::{Meaning, read_entries};
+use crate::dialect::{Dialect, Entries, deepspeed, megatron};
+use crate::export::launcher;
+use crate::import::{Meaning, read_entries};
+use shardscope_core::issue::Issue;
+use shardscope_core::run::{Run, Value};
 
 /// Arguments that are kept; Megatron-LM has some 700.
 const MAX_ENTRIES: usize = 4000;

@@ -4,11 +4,11 @@
 use super::collect::Heard;
 use super::patterns::{ACCUMULATION, LOCAL_BATCH, NODES, Program, Quantity, REPLICAS, SHARDS};
 use super::reading::Reading;
-use crate::core::message::{Message, verbatim};
-use crate::core::run::presets::Trainer;
-use crate::core::run::{Based, Run, Scenario, Value};
-use crate::core::t;
-use crate::core::units::{group, significant, whole};
+use shardscope_core::message::{Message, verbatim};
+use shardscope_core::run::presets::Trainer;
+use shardscope_core::run::{Based, Run, Scenario, Value};
+use shardscope_core::t;
+use shardscope_core::units::{group, significant, whole};
 
 /// Memory of a device that differs more from that of the Run's GPU is of another GPU.
 const SAME_DEVICE: f64 = 0.12;

@@ -20,12 +20,12 @@ mod trace;
 pub use patterns::Quantity;
 pub use reading::{Reading, Steps};
 
-use crate::core::issue::Issue;
-use crate::core::message::Message;
-use crate::core::run::Run;
-use crate::core::t;
 use collect::Log;
 use json_scan::Scanner;
+use shardscope_core::issue::Issue;
+use shardscope_core::message::Message;
+use shardscope_core::run::Run;
+use shardscope_core::t;
 use snapshot::Snapshot;
 use trace::Trace;
 
@@ -140,7 +140,7 @@ fn recognise(head: &[u8]) -> Result<Kind, Issue> {
         [0x80, 2..=5, ..] | [b'P', b'K', 3, 4, ..] => {
             return refuse(t!(
                 "a pickle, which can run code when it is opened: convert it where you made it, {command}",
-                command = crate::core::message::verbatim(PICKLE)
+                command = shardscope_core::message::verbatim(PICKLE)
             ));
         }
         // gzip, zstd, xz, bzip2.

@@ -2,7 +2,7 @@
 //!
 //! Source of each format: the program's own code, at the places that `reference` names in the comments.
 
-use crate::core::statics::named;
+use shardscope_core::statics::named;
 
 use Quantity::{
     Allocated, Consumed, CurrentSamplesPerSecond, Device, DeviceMemory, GlobalBatch, InUse, Iteration, Reserved,

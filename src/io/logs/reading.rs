@@ -3,15 +3,15 @@
 use super::collect::Heard;
 use super::patterns::{Program, Quantity};
 use super::steps::Summary;
-use crate::core::calibrate::{COARSE_NOISE, MemoryKind, NOISE, Observation, Peak};
-use crate::core::issue::Issue;
-use crate::core::message::{Message, verbatim};
-use crate::core::report::report;
-use crate::core::run::{Multiplier, Run, Scenario};
-use crate::core::t;
-use crate::core::time::{IN_TRAINING, Rates};
-use crate::core::traffic::{INTER, INTRA};
-use crate::core::units::{MemoryUnit, fixed, show_bandwidth, show_off, show_seconds, significant};
+use shardscope_core::calibrate::{COARSE_NOISE, MemoryKind, NOISE, Observation, Peak};
+use shardscope_core::issue::Issue;
+use shardscope_core::message::{Message, verbatim};
+use shardscope_core::report::report;
+use shardscope_core::run::{Multiplier, Run, Scenario};
+use shardscope_core::t;
+use shardscope_core::time::{IN_TRAINING, Rates};
+use shardscope_core::traffic::{INTER, INTRA};
+use shardscope_core::units::{MemoryUnit, fixed, show_bandwidth, show_off, show_seconds, significant};
 
 /// Counts that differ more are not the same.
 const SAME_COUNT: f64 = 0.03;
@@ -55,7 +55,7 @@ pub struct Reading {
 impl Reading {
     /// Of `program`, with nothing understood yet.
     pub fn new(program: Message, run: &Run) -> Self {
-        let run = Run { measured_step_s: None, profile: crate::core::run::Profile::default(), ..run.clone() };
+        let run = Run { measured_step_s: None, profile: shardscope_core::run::Profile::default(), ..run.clone() };
         Self {
             program,
             run,
@@ -216,7 +216,7 @@ impl Reading {
         let sum: f64 = timers.iter().map(|(_, seconds)| seconds).sum();
         for (name, seconds) in timers {
             let (shown, percent) =
-                (show_seconds(crate::core::units::Seconds(seconds)), format!("{:.0}", seconds / sum * 100.0));
+                (show_seconds(shardscope_core::units::Seconds(seconds)), format!("{:.0}", seconds / sum * 100.0));
             self.measured.push((Message::plain(name), t!("{shown}, {percent} % of what is timed", shown, percent)));
         }
         if sum > 0.0 {
@@ -251,7 +251,7 @@ impl Reading {
             let coarse = program == Program::HfTrainer;
             self.sigma = if coarse { COARSE_NOISE } else { NOISE.max(found.spread) };
             let (used, left_out) = (found.used, found.left_out);
-            let seconds = show_seconds(crate::core::units::Seconds(found.median));
+            let seconds = show_seconds(shardscope_core::units::Seconds(found.median));
             let words_of = if used + left_out == 1 {
                 t!("{seconds} a step, by one value", seconds)
             } else {
@@ -308,7 +308,7 @@ impl Reading {
             } else {
                 (Multiplier::NodeLinks, gpu.intra.0 * INTRA.value)
             };
-            let latency = show_seconds(crate::core::units::Seconds(latency));
+            let latency = show_seconds(shardscope_core::units::Seconds(latency));
             self.measured.push((
                 verbatim("busbw"),
                 t!(

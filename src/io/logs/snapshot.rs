@@ -5,12 +5,12 @@
 
 use super::json_scan::{Event, Scanner};
 use super::reading::Reading;
-use crate::core::calibrate::{MemoryKind, Peak};
-use crate::core::issue::Issue;
-use crate::core::message::Message;
-use crate::core::run::Run;
-use crate::core::t;
-use crate::core::units::{GIB, significant};
+use shardscope_core::calibrate::{MemoryKind, Peak};
+use shardscope_core::issue::Issue;
+use shardscope_core::message::Message;
+use shardscope_core::run::Run;
+use shardscope_core::t;
+use shardscope_core::units::{GIB, significant};
 
 /// A curve of which only the sum and its maximum are kept.
 #[derive(Clone, Copy, Default)]
@@ -99,7 +99,7 @@ impl Snapshot {
     }
 
     pub fn take(&mut self, scanner: &Scanner, key: &str, event: Event) {
-        let whole = |number: f64| crate::core::units::whole(number).and_then(|at| usize::try_from(at).ok());
+        let whole = |number: f64| shardscope_core::units::whole(number).and_then(|at| usize::try_from(at).ok());
         let depth = scanner.depth();
         match event {
             // {"segments": [{"device": 0, "total_size": ...}]}: depth 3 inside a segment.

@@ -1,7 +1,7 @@
 //! The step out of many: the first ones and the odd ones left out, the median and the spread of the rest.
 
 use super::patterns::Quantity;
-use crate::core::maths::ln;
+use shardscope_core::maths::ln;
 
 /// A step longer than this many medians belongs to a checkpoint, an evaluation or a fault.
 const ODD: f64 = 1.5;

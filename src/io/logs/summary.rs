@@ -1,16 +1,16 @@
 //! The contents of a file, before it is kept as a run: what it was read as, what was measured, what is taken from the page.
 
 use super::Reading;
-use crate::core::issue::Issue;
-use crate::core::message::Message;
-use crate::core::run::Run;
-use crate::core::t;
-use crate::core::units::{Seconds, show_percent, show_seconds};
-use crate::io::import::summary::changes;
-use crate::view::node::action::Measured;
-use crate::view::node::markup::{Action, Node, bullet, el, fold, leaf, load, paragraph, subheading, table, text};
-use crate::view::panels::issues::line;
-use crate::view::panels::words;
+use crate::import::summary::changes;
+use shardscope_core::issue::Issue;
+use shardscope_core::message::Message;
+use shardscope_core::run::Run;
+use shardscope_core::t;
+use shardscope_core::units::{Seconds, show_percent, show_seconds};
+use shardscope_view::node::action::Measured;
+use shardscope_view::node::markup::{Action, Node, bullet, el, fold, leaf, load, paragraph, subheading, table, text};
+use shardscope_view::panels::issues::line;
+use shardscope_view::panels::words;
 
 /// A file that was read, beside the Run of the page.
 pub fn summary(of: &Reading, present: &Run) -> Node {
@@ -73,7 +73,7 @@ pub fn summary(of: &Reading, present: &Run) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::logs;
+    use crate::logs;
 
     fn read(text: &str) -> Node {
         let present = Run::default();

@@ -7,13 +7,13 @@
 use super::json_scan::{Event, Scanner};
 use super::reading::{Reading, Steps};
 use super::steps::median;
-use crate::core::calibrate::Components;
-use crate::core::issue::Issue;
-use crate::core::message::{Message, verbatim};
-use crate::core::run::{MULTIPLIERS, Multiplier, Run, Scenario};
-use crate::core::t;
-use crate::core::time::executed_flops;
-use crate::core::units::{Seconds, show_seconds, significant};
+use shardscope_core::calibrate::Components;
+use shardscope_core::issue::Issue;
+use shardscope_core::message::{Message, verbatim};
+use shardscope_core::run::{MULTIPLIERS, Multiplier, Run, Scenario};
+use shardscope_core::t;
+use shardscope_core::time::executed_flops;
+use shardscope_core::units::{Seconds, show_seconds, significant};
 
 /// Kernels that are kept at most: 16 bytes each.
 const MAX_KERNELS: usize = 8_000_000;

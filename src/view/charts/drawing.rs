@@ -7,10 +7,10 @@ use super::ink::Ink;
 use super::lod::Sums;
 use super::timeline::cells;
 use super::viewport::Viewport;
-use crate::core::message::{Catalogue, Message};
-use crate::core::pipeline::{TimedOp, Timeline};
-use crate::view::node::markup::{Node, el, text};
-use crate::view::palette::Theme;
+use crate::node::markup::{Node, el, text};
+use crate::palette::Theme;
+use shardscope_core::message::{Catalogue, Message};
+use shardscope_core::pipeline::{TimedOp, Timeline};
 
 /// Side of words to their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,11 +120,11 @@ impl Drawing {
         self.rect(at, &style, label);
     }
     /// The outline of a rectangle.
-    pub(crate) fn frame(&mut self, at: Box, ink: Ink) {
+    pub fn frame(&mut self, at: Box, ink: Ink) {
         self.rect(at, &format!("fill:none;stroke:var({})", ink.token()), "");
     }
     /// The 45 degree lines of idle time.
-    pub(crate) fn hatch(&mut self, at: Box) {
+    pub fn hatch(&mut self, at: Box) {
         self.hatched = true;
         self.rect(at, "fill:url(#hatched)", "");
     }

@@ -1,10 +1,10 @@
 //! A picture in a panel: the words above it, and the buttons that save it.
 
-use crate::view::node::action::Save;
-use crate::view::prelude::*;
+use crate::node::action::Save;
+use crate::prelude::*;
 
 /// The buttons that save the SVG picture of the same panel as `name`.
-pub(crate) fn save(name: &'static str) -> Node {
+pub fn save(name: &'static str) -> Node {
     let button = |png: bool, label: &'static str| {
         let title = t!("Save this picture as {label}", label);
         let save = Save::Picture { name, drawn: None, unit: MemoryUnit::default(), png, run: None, theme: None };

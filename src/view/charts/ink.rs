@@ -1,7 +1,7 @@
 //! Inks of pictures: roles, each with the style sheet's name and a colour.
 
-use crate::core::pipeline::Kind;
-use crate::view::palette::{Palette, Rgb};
+use crate::palette::{Palette, Rgb};
+use shardscope_core::pipeline::Kind;
 
 /// Role of a drawn element, not its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

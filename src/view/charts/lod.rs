@@ -3,7 +3,7 @@
 //! Running sums of the work by kind stand beside the ops, one entry a block of ops, built once a timeline; a picture of
 //! any width asks for its columns in the time of a binary search each, however many ops lie behind them.
 
-use crate::core::pipeline::{Half, Kind, TimedOp, Timeline};
+use shardscope_core::pipeline::{Half, Kind, TimedOp, Timeline};
 
 /// Ops between two running sums.
 const BLOCK: usize = 16;
@@ -84,8 +84,8 @@ impl<'a> Row<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::pipeline::{Durations, Spec, build, measure, schedule};
     use proptest::prelude::*;
+    use shardscope_core::pipeline::{Durations, Spec, build, measure, schedule};
 
     fn timeline(id: &str, pp: u32, m: u32) -> Timeline {
         let spec = Spec::new(schedule(id).unwrap(), pp, m);

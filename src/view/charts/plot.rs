@@ -3,8 +3,8 @@
 use super::drawing::{Anchor, Box, Drawing, Form};
 use super::ink::Ink;
 use super::ticks::ticks;
-use crate::core::message::{Message, verbatim};
-use crate::core::sort::sort_by;
+use shardscope_core::message::{Message, verbatim};
+use shardscope_core::sort::sort_by;
 
 /// Values placed between 0 and 1, evenly or by their logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,11 +1,11 @@
 //! A timeline prepared for drawing and for tooltips: what every frame and every tooltip needs, built once.
 
 use super::lod::Sums;
-use crate::core::pipeline::stats::weight_versions;
-use crate::core::pipeline::trace::{Place, Places};
-use crate::core::pipeline::{TimedOp, Trace};
-use crate::core::report::over_time::over_time;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::pipeline::stats::weight_versions;
+use shardscope_core::pipeline::trace::{Place, Places};
+use shardscope_core::pipeline::{TimedOp, Trace};
+use shardscope_core::report::over_time::over_time;
 use std::sync::{Arc, OnceLock};
 
 /// An evaluation with its indices; those that only a click asks for are built when it does.

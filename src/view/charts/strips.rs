@@ -4,8 +4,8 @@ use super::drawing::{Anchor, Box, Drawing};
 use super::ink::Ink;
 use super::ticks::{tick_label, ticks};
 use super::viewport::Viewport;
-use crate::core::pipeline::Timeline;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::pipeline::Timeline;
 
 /// Ranks drawn; of more, every n-th.
 const MAX_RANKS: usize = 8;

@@ -1,8 +1,8 @@
 //! Lines over the timeline with no more points than pixels: in-flight activations and the critical path.
 
 use super::viewport::Viewport;
-use crate::core::pipeline::TimedOp;
-use crate::core::pipeline::trace::Place;
+use shardscope_core::pipeline::TimedOp;
+use shardscope_core::pipeline::trace::Place;
 use std::fmt::Write;
 
 /// A stepped curve as a path of `(x, value)`: of the steps within one pixel only the first, the extremes and the last.
@@ -57,7 +57,7 @@ pub fn chain(path: &[(Place, TimedOp)], view: Viewport, width: f64, middle: impl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::pipeline::{Durations, Spec, Trace, build, measure, schedule, stats};
+    use shardscope_core::pipeline::{Durations, Spec, Trace, build, measure, schedule, stats};
 
     #[test]
     fn a_dense_curve_keeps_its_extremes_within_a_few_points_a_pixel() {

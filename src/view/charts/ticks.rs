@@ -1,9 +1,9 @@
 //! Round numbers along an axis.
 
-use crate::core::units::{Seconds, show_seconds};
+use shardscope_core::units::{Seconds, show_seconds};
 
 /// At most `most` round values (1, 2 or 5 times a power of ten apart) within `[start, end]`.
-pub(crate) fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
+pub fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
     let span = end - start;
     if span.is_nan() || span <= 0.0 || most == 0 {
         return Vec::new();
@@ -20,7 +20,7 @@ pub(crate) fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
 }
 
 /// A time of [`ticks`] as it stands at an axis: `0`, `2.5 s`, without zeros that say nothing.
-pub(crate) fn tick_label(time: f64) -> String {
+pub fn tick_label(time: f64) -> String {
     let label = show_seconds(Seconds(time));
     match label.split_once(' ') {
         _ if time == 0.0 => "0".to_owned(),

@@ -6,7 +6,7 @@
 
 use super::lod::Row;
 use super::viewport::Viewport;
-use crate::core::pipeline::{Half, Kind, TimedOp};
+use shardscope_core::pipeline::{Half, Kind, TimedOp};
 use std::collections::{HashMap, VecDeque};
 
 /// Most cells in one picture.
@@ -187,8 +187,8 @@ pub fn hit(ops: &[TimedOp], time: f64, upper: bool) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::pipeline::{Durations, Spec, Timeline, build, measure, schedule};
-    use crate::view::charts::lod::Sums;
+    use crate::charts::lod::Sums;
+    use shardscope_core::pipeline::{Durations, Spec, Timeline, build, measure, schedule};
 
     fn timeline(id: &str, pp: u32, m: u32) -> Timeline {
         let spec = Spec::new(schedule(id).unwrap(), pp, m);

@@ -2,6 +2,7 @@
 
 /// A window `[start, end]` on an axis from 0 to `full`, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
 pub struct Viewport {
     pub start: f64,
     pub end: f64,

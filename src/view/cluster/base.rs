@@ -3,7 +3,7 @@
 use super::MAX_NODE;
 use super::names::{layers, stage_name};
 use super::scene::{Level, Rect, Scene};
-use crate::view::prelude::*;
+use crate::prelude::*;
 use std::fmt::Write;
 
 /// Different colours of stages; more stages share them.
@@ -12,12 +12,12 @@ const MAX_TONES: u64 = 64;
 const MAX_NUMBERED: usize = 64;
 
 /// Number of colours of the stages of `scene`.
-pub(crate) fn tones(scene: &Scene) -> usize {
+pub fn tones(scene: &Scene) -> usize {
     usize::try_from(scene.mesh.pp.min(MAX_TONES)).unwrap_or(1)
 }
 
 /// The first stage of a colour.
-pub(crate) fn stage_of_tone(scene: &Scene, tone: usize) -> usize {
+pub fn stage_of_tone(scene: &Scene, tone: usize) -> usize {
     tone * usize::try_from(scene.mesh.pp).unwrap_or(1) / tones(scene)
 }
 

@@ -1,9 +1,9 @@
 //! Groups that leave their node, those that need not, and the effect of another order of the axes: two tables.
 
 use super::wires::{Wire, load, wires};
-use crate::core::cluster::{GroupKind, Link, Mesh, RankOrder};
-use crate::core::report::needs_worker;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::cluster::{GroupKind, Link, Mesh, RankOrder};
+use shardscope_core::report::needs_worker;
 
 /// Step, and what node link and network of the busiest rank are busy of it.
 type Figures = (Seconds, f64, f64);
@@ -160,7 +160,7 @@ fn reordered_table(scenario: &Scenario, figures: Figures) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::Based;
+    use shardscope_core::run::Based;
 
     fn evaluation(run: &Run) -> Evaluation {
         evaluate(run).unwrap()

@@ -1,7 +1,7 @@
 //! Places of blocks of consecutive ranks: a row for each pipeline stage, a column for each replica of it, in every order
 //! of the axes.
 
-use crate::core::cluster::Mesh;
+use shardscope_core::cluster::Mesh;
 
 /// Blocks of consecutive ranks in rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cluster::RankOrder;
+    use shardscope_core::cluster::RankOrder;
 
     fn mesh(order: RankOrder, per_node: u64, sizes: [u64; 4]) -> Mesh {
         let default = super::super::scene::tests::mesh(sizes, per_node);

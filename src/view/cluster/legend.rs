@@ -1,8 +1,8 @@
 //! Legend of lines and colours, by group.
 
 use super::wires::Wire;
-use crate::core::cluster::GroupKind;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::cluster::GroupKind;
 
 /// A class for the colour and the dashes of a kind.
 pub(super) fn class(kind: GroupKind) -> &'static str {

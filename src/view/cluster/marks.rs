@@ -2,8 +2,8 @@
 
 use super::places::LINKS;
 use super::scene::{Level, Rect, Scene};
-use crate::core::cluster::GroupKind;
-use crate::core::sort::sort;
+use shardscope_core::cluster::GroupKind;
+use shardscope_core::sort::sort;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Mark {

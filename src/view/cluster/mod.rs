@@ -23,10 +23,10 @@ pub mod wires;
 
 pub use scene::{Level, Scene};
 
-use crate::core::cluster::{GroupKind, Link};
-use crate::view::charts::figure::save;
-use crate::view::node::action::Choice;
-use crate::view::prelude::*;
+use crate::charts::figure::save;
+use crate::node::action::Choice;
+use crate::prelude::*;
+use shardscope_core::cluster::{GroupKind, Link};
 use wires::Wire;
 
 /// A node with more GPUs than this is a domain of several machines.

@@ -1,11 +1,11 @@
 //! An instant of the step: what every stage does, and what a block of the timeline waits for.
 
 use super::wires::Wire;
-use crate::core::cluster::GroupKind;
-use crate::core::pipeline::trace::{Cause, Place};
-use crate::core::pipeline::{Kind, TimedOp, Timeline};
-use crate::view::charts::prepared::Prepared;
-use crate::view::prelude::*;
+use crate::charts::prepared::Prepared;
+use crate::prelude::*;
+use shardscope_core::cluster::GroupKind;
+use shardscope_core::pipeline::trace::{Cause, Place};
+use shardscope_core::pipeline::{Kind, TimedOp, Timeline};
 
 /// The op of `rank` at `time`, by its place in the timeline.
 pub fn op_at(timeline: &Timeline, rank: usize, time: f64) -> Option<(Place, TimedOp)> {

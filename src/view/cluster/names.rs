@@ -1,8 +1,8 @@
 //! GPUs and stages in words: where a GPU stands, which layers a rank has.
 
 use super::scene::{RowName, Scene};
-use crate::core::model::stage_range;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::model::stage_range;
 
 /// Place of a GPU, in words.
 pub fn who(scene: &Scene, gpu: u64) -> Message {

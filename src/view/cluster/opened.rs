@@ -47,8 +47,8 @@ pub fn hit(scene: &Scene, x: f64, y: f64, selected: u64) -> Option<u64> {
 mod tests {
     use super::super::names::who;
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
+    use shardscope_core::report::evaluate;
+    use shardscope_core::run::Run;
 
     #[test]
     fn each_of_eight_gpus_can_be_pressed_where_it_is_drawn() {

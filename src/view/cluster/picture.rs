@@ -7,12 +7,12 @@ use super::opened::strip;
 use super::rails;
 use super::scene::{Cell, Level, Scene};
 use super::wires::Wire;
-use crate::core::cluster::GroupKind;
-use crate::core::pipeline::Kind;
-use crate::core::sort::sort_by;
-use crate::view::charts::ink::Ink;
-use crate::view::palette::{Palette, Rgb, Theme, blend, ink_on, stage_colour};
-use crate::view::prelude::*;
+use crate::charts::ink::Ink;
+use crate::palette::{Palette, Rgb, Theme, blend, ink_on, stage_colour};
+use crate::prelude::*;
+use shardscope_core::cluster::GroupKind;
+use shardscope_core::pipeline::Kind;
+use shardscope_core::sort::sort_by;
 use std::fmt::Write;
 
 /// Selection and colours of the picture.

@@ -2,7 +2,7 @@
 
 use super::grid::{Grid, largest_block};
 use super::scene::{Cell, Level, Rect, RowName, Scene};
-use crate::core::cluster::Mesh;
+use shardscope_core::cluster::Mesh;
 
 /// Most cells that stand for several GPUs.
 const MAX_CELLS: u64 = 2400;

@@ -4,8 +4,8 @@
 use super::base::words;
 use super::legend::class;
 use super::scene::{Level, Scene};
-use crate::core::cluster::{GroupKind, Members, Mesh};
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::cluster::{GroupKind, Members, Mesh};
 use std::fmt::Write;
 
 /// Most rails that are drawn.

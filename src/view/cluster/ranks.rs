@@ -1,8 +1,8 @@
 //! The table of ranks: which GPU stands where in every group. To copy, and the part of it that the picture opens.
 
 use super::scene::Scene;
-use crate::core::cluster::{Mesh, RANK_COLUMNS};
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::cluster::{Mesh, RANK_COLUMNS};
 
 /// Most rows of a copied table, and of a shown one.
 const MAX_COPIED: u64 = 1 << 20;

@@ -2,7 +2,7 @@
 //! there are many, a cell for several replicas where those are too many still. Never more than a few thousand items.
 
 use super::grid::Grid;
-use crate::core::cluster::Mesh;
+use shardscope_core::cluster::Mesh;
 
 /// Most items of a picture: cells, frames, names and marks.
 #[cfg(test)]
@@ -138,7 +138,7 @@ impl Scene {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::core::cluster::RankOrder;
+    use shardscope_core::cluster::RankOrder;
 
     pub fn mesh([tp, cp, dp, pp]: [u64; 4], per_node: u64) -> Mesh {
         Mesh { tp, cp, dp, pp, ep: 1, etp: 1, per_node, order: RankOrder::PpLast }

@@ -2,9 +2,9 @@
 
 use super::names::layers;
 use super::wires::{Wire, load};
-use crate::core::cluster::{GroupKind, Link, Mesh};
-use crate::core::pipeline::Spans;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::cluster::{GroupKind, Link, Mesh};
+use shardscope_core::pipeline::Spans;
 
 /// Members that are listed by number.
 const LISTED: u64 = 4;
@@ -94,7 +94,8 @@ pub(crate) fn neighbours(evaluation: &Evaluation, rank: usize) -> [Vec<usize>; 2
     let mut found = [Vec::new(), Vec::new()];
     for stage in stages {
         for (ranks, other) in found.iter_mut().zip([stage.checked_sub(1), stage.checked_add(1)]) {
-            let holder = |load: &crate::core::memory::RankLoad| other.is_some_and(|other| load.stages.contains(&other));
+            let holder =
+                |load: &shardscope_core::memory::RankLoad| other.is_some_and(|other| load.stages.contains(&other));
             let holders = (0..loads.len()).filter(|at| *at != rank && holder(&loads[*at]));
             for holder in holders {
                 if !ranks.contains(&holder) {

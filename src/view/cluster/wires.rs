@@ -1,10 +1,10 @@
 //! Load of the links of a GPU over the step: the bytes of each of its groups, their link, and their share of the step.
 
-use crate::core::cluster::{GroupKind, Link};
-use crate::core::report::rank_overlaps;
-use crate::core::traffic::{OverlapRow, Traffic, bandwidth};
-use crate::core::units::BytesPerSecond;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::cluster::{GroupKind, Link};
+use shardscope_core::report::rank_overlaps;
+use shardscope_core::traffic::{OverlapRow, Traffic, bandwidth};
+use shardscope_core::units::BytesPerSecond;
 
 /// The traffic of a kind of group over a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,7 +86,7 @@ pub(crate) fn busiest(ranks: &[Vec<Wire>], link: Link) -> Option<(usize, f64, Wi
 }
 
 /// Share of the step for which a link is busy, all groups together.
-pub(crate) fn load(wires: &[Wire], link: Link) -> f64 {
+pub fn load(wires: &[Wire], link: Link) -> f64 {
     let on_link = wires.iter().filter(|wire| wire.link == link);
     on_link.fold(0.0, |sum, wire| sum + wire.busy)
 }
@@ -124,7 +124,7 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::Based;
+    use shardscope_core::run::Based;
 
     /// No link moves more than its data sheet says: the bytes at full rate take no longer than the time on the wire.
     #[test]

@@ -3,14 +3,14 @@
 use super::card::Gallery;
 use super::cards::{is_pictured, verdict};
 use super::certificate::{covered, words};
-use crate::core::report::certify::BestSplit;
-use crate::core::report::{ScheduleFigures, ScheduleRow, Variant};
-use crate::core::sort::sort_by;
-use crate::core::units::GIB;
-use crate::view::charts::drawing::Form;
-use crate::view::charts::ink::Ink;
-use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
-use crate::view::prelude::*;
+use crate::charts::drawing::Form;
+use crate::charts::ink::Ink;
+use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::prelude::*;
+use shardscope_core::report::certify::BestSplit;
+use shardscope_core::report::{ScheduleFigures, ScheduleRow, Variant};
+use shardscope_core::sort::sort_by;
+use shardscope_core::units::GIB;
 
 /// Pipelines that take longer than the shortest by this factor are not drawn.
 const SLOWEST: f64 = 1.6;
@@ -210,8 +210,8 @@ mod tests {
     use super::super::certificate::{Certified, line};
     use super::super::sketch::Axis;
     use super::*;
-    use crate::core::report::certify::proof;
-    use crate::core::report::{memory_limit, run_with};
+    use shardscope_core::report::certify::proof;
+    use shardscope_core::report::{memory_limit, run_with};
 
     /// The panel and the first line of every certificate of `run`.
     fn shown(run: &Run) -> (String, Vec<Certified>) {
@@ -279,7 +279,7 @@ mod tests {
             shorter
                 .actions()
                 .iter()
-                .any(|action| matches!(action, crate::view::node::markup::Action::Apply(found) if *found == set))
+                .any(|action| matches!(action, crate::node::markup::Action::Apply(found) if *found == set))
         );
         assert!(longer.actions().is_empty());
         assert!(shorter.to_html().contains("at most 5.3 % above any split and order"));

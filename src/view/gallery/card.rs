@@ -3,11 +3,11 @@
 use super::certificate::line;
 use super::sketch::{Axis, Sketch};
 use super::{GalleryAction, Look, MOST};
-use crate::core::pipeline::certify::Certificate;
-use crate::core::report::{ScheduleFigures, ScheduleRow, Variant};
-use crate::view::charts::ticks::{tick_label, ticks};
-use crate::view::panels::words::{sign, unnamed, verdict};
-use crate::view::prelude::*;
+use crate::charts::ticks::{tick_label, ticks};
+use crate::panels::words::{sign, unnamed, verdict};
+use crate::prelude::*;
+use shardscope_core::pipeline::certify::Certificate;
+use shardscope_core::report::{ScheduleFigures, ScheduleRow, Variant};
 
 /// The zero-bubble papers' measure is shown from this difference on.
 const DIFFERS: f64 = 5e-4;
@@ -145,7 +145,7 @@ pub struct Gallery<'a> {
 }
 
 /// The letter of the `at`-th timeline that is compared.
-pub(crate) fn letter(at: usize) -> &'static str {
+pub fn letter(at: usize) -> &'static str {
     ["A", "B", "C", "D"].get(at).copied().unwrap_or("")
 }
 

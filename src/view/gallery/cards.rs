@@ -1,10 +1,10 @@
 //! The gallery in text and small pictures: what fits, what trains with stale weights, what does not fit or cannot run.
 
 use super::card::{Gallery, card, tick};
-use crate::core::report::{ScheduleRow, Variant};
-use crate::core::sort::sort_by;
-use crate::view::panels::schedules::{sorted, table};
-use crate::view::prelude::*;
+use crate::panels::schedules::{sorted, table};
+use crate::prelude::*;
+use shardscope_core::report::{ScheduleRow, Variant};
+use shardscope_core::sort::sort_by;
 
 /// The verdict of a schedule; none where it cannot run.
 pub(super) fn verdict(row: &ScheduleRow) -> Option<Verdict> {
@@ -98,8 +98,8 @@ mod tests {
     use super::super::sketch::{Axis, Sketch};
     use super::super::{GalleryAction, Look};
     use super::*;
-    use crate::core::report::{memory_limit, run_with};
-    use crate::view::gallery::head;
+    use crate::gallery::head;
+    use shardscope_core::report::{memory_limit, run_with};
 
     /// The gallery of `run` with all of its pictures.
     fn shown(run: &Run, look: &Look) -> (String, usize) {

@@ -1,9 +1,9 @@
 //! A certificate in words: how far a schedule is from the best order of its stages under its memory.
 
-use crate::core::pipeline::certify::Certificate;
-use crate::core::pipeline::certify::certificate::Bound;
-use crate::core::report::Variant;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::pipeline::certify::Certificate;
+use shardscope_core::pipeline::certify::certificate::Bound;
+use shardscope_core::report::Variant;
 
 /// A schedule's certificate; none inside where such an order has none.
 pub type Certified = (Variant, Option<Certificate>);

@@ -2,8 +2,8 @@
 
 use super::cards::verdict;
 use super::{Gallery, GalleryAction};
-use crate::view::charts::figure::{legend, swatch};
-use crate::view::prelude::*;
+use crate::charts::figure::{legend, swatch};
+use crate::prelude::*;
 
 /// Orders of the pictures: the key of the sorting, and its word.
 const SORTS: [(&str, &str); 4] =

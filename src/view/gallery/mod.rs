@@ -11,17 +11,17 @@ pub mod stack;
 
 pub use bounds::best_known;
 pub use card::Gallery;
-pub(crate) use card::letter;
+pub use card::letter;
 pub use cards::cards;
 pub use head::{head, opening};
 
-use crate::core::report::{Variant, memory_limit};
-use crate::core::run::Run;
-pub use crate::view::node::action::GalleryAction;
-use crate::view::panels::schedules::Sort;
+pub use crate::node::action::GalleryAction;
+use crate::panels::schedules::Sort;
+use shardscope_core::report::{Variant, memory_limit};
+use shardscope_core::run::Run;
 
 /// Timelines that are compared at most.
-pub(crate) const MOST: usize = 4;
+pub const MOST: usize = 4;
 
 /// Selection and sorting of the gallery.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,7 +43,7 @@ pub(crate) fn variants(list: &str) -> Vec<Variant> {
 
 impl Look {
     /// The schedules to compare under `run`, in the order of their letters.
-    pub(crate) fn ticked(&self, run: &Run) -> Vec<Variant> {
+    pub fn ticked(&self, run: &Run) -> Vec<Variant> {
         let chosen = || vec![Variant::of(run)];
         self.ticked.clone().unwrap_or_else(chosen)
     }

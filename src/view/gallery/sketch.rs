@@ -3,12 +3,12 @@
 //! In the steady state every schedule repeats itself, which a small picture would show as an even grey: there the axis is
 //! cut, so that the pipeline's fill and drain stay legible.
 
-use crate::core::pipeline::Kind;
-use crate::core::report::Evaluation;
-use crate::view::charts::lod::Sums;
-use crate::view::charts::timeline::cells;
-use crate::view::charts::viewport::Viewport;
+use crate::charts::lod::Sums;
+use crate::charts::timeline::cells;
+use crate::charts::viewport::Viewport;
 use serde::{Deserialize, Serialize};
+use shardscope_core::pipeline::Kind;
+use shardscope_core::report::Evaluation;
 use std::fmt::Write;
 
 /// Names of what is drawn, as the style sheet has them.
@@ -143,8 +143,8 @@ fn drawing(rows: usize, paths: &[String], axis: Axis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::{Run, Schedule};
+    use shardscope_core::report::evaluate;
+    use shardscope_core::run::{Run, Schedule};
 
     fn of(schedule: Schedule) -> Evaluation {
         evaluate(&Run { schedule, ..Run::default() }).unwrap()

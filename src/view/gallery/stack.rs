@@ -2,15 +2,15 @@
 
 use super::GalleryAction;
 use super::card::letter;
-use crate::core::report::{ScheduleFigures, Variant};
-use crate::core::units::GIB;
-use crate::view::charts::prepared::Prepared;
-use crate::view::charts::ticks::{tick_label, ticks};
-use crate::view::charts::viewport::Viewport;
-use crate::view::panels::pipeline::ranks;
-use crate::view::panels::schedules::against;
-use crate::view::panels::words::{sign, verdict};
-use crate::view::prelude::*;
+use crate::charts::prepared::Prepared;
+use crate::charts::ticks::{tick_label, ticks};
+use crate::charts::viewport::Viewport;
+use crate::panels::pipeline::ranks;
+use crate::panels::schedules::against;
+use crate::panels::words::{sign, verdict};
+use crate::prelude::*;
+use shardscope_core::report::{ScheduleFigures, Variant};
+use shardscope_core::units::GIB;
 
 /// Memory at `time` on a curve of MiB over time.
 fn held(curve: &[(f64, u32)], time: f64) -> Bytes {

@@ -3,12 +3,12 @@
 
 use super::Live;
 use super::caption::{colours, data};
-use crate::core::memory::StageMemory;
-use crate::core::model::Architecture;
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::ink::Ink;
-use crate::view::charts::ticks::ticks;
-use crate::view::prelude::*;
+use crate::charts::drawing::{Anchor, Box, Drawing};
+use crate::charts::ink::Ink;
+use crate::charts::ticks::ticks;
+use crate::prelude::*;
+use shardscope_core::memory::StageMemory;
+use shardscope_core::model::Architecture;
 
 /// The report of a Run with `settings`, as a link writes them; none where it does not work.
 pub(super) fn run(settings: &str) -> Option<Evaluation> {
@@ -197,5 +197,5 @@ fn numbers(scale: &Scale, bars: &[Bar]) -> Node {
 
 /// Bytes as a person reads them.
 pub(super) fn gib(bytes: f64) -> String {
-    crate::core::units::MemoryUnit::Gib.show(Bytes(bytes))
+    shardscope_core::units::MemoryUnit::Gib.show(Bytes(bytes))
 }

@@ -1,8 +1,8 @@
 //! Captions of a picture: the legend of its colours, and its values as a table.
 
-use crate::view::charts::figure::legend;
-use crate::view::charts::ink::Ink;
-use crate::view::prelude::*;
+use crate::charts::figure::legend;
+use crate::charts::ink::Ink;
+use crate::prelude::*;
 
 /// Names of the colours of a picture.
 pub(super) fn colours(entries: &[(Message, Ink)]) -> Node {

@@ -1,6 +1,6 @@
 //! Settings of a step: its sliders and their places.
 
-use crate::view::prelude::*;
+use crate::prelude::*;
 
 /// A value that can be changed.
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Experts: what routing saves, what the fullest expert costs, and what tokens on their way cost and hide.
 
-use crate::core::source::{DEEPSEEK_V3, MIXTRAL};
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::source::{DEEPSEEK_V3, MIXTRAL};
 
 const K: Slider = slider("K", "experts per token", &[1, 2, 4, 8], 1);
 const FULL: Slider = slider("x", "percent more in the fullest expert", &[0, 10, 25, 50, 100], 2);
@@ -121,13 +121,13 @@ fn exchange(dials: &Dials) -> Live {
             "With {cut} a GPU of {model} sends {bytes} in a step, in {wire}. Beyond the node, limit a token to few nodes and send each one copy.",
             cut = verbatim(format!("EP {ep}")),
             model = verbatim("DeepSeek-V3"),
-            bytes = show_bytes(crate::core::units::Bytes(bytes)),
+            bytes = show_bytes(shardscope_core::units::Bytes(bytes)),
             wire = show_seconds(Seconds(wire))
         ),
     ])
     .worded(
         "V = 4 · K · b s h · bytes · (e − 1) / e",
-        t!("{bytes} in a step", bytes = show_bytes(crate::core::units::Bytes(bytes))),
+        t!("{bytes} in a step", bytes = show_bytes(shardscope_core::units::Bytes(bytes))),
     )
     .note(t!("Forward and backward, all layers of a rank; as the calculator counts the copies that cross nodes."))
     .below("the ratio of the time on the wire to that of eight ranks", wire / inside.max(1e-9), 0.95, |ratio| {

@@ -1,8 +1,8 @@
 //! Number formats: bits, range and resolution, blocks that share a scale, and loss scaling.
 
-use crate::core::source::{PLAYBOOK, TRANSFORMER_ENGINE};
-use crate::core::units::scientific;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::source::{PLAYBOOK, TRANSFORMER_ENGINE};
+use shardscope_core::units::scientific;
 
 const K: Slider = slider("k", "format", &[1, 2, 3, 4, 5, 6, 7, 8], 3).called(|at| FORMATS[at].name);
 const S: Slider = slider("S", "doublings of the loss scale", &[0, 4, 8, 12, 16, 24], 0);

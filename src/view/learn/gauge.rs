@@ -1,15 +1,15 @@
 //! The one number of the Run of the page that a step is about, before and after the settings of the step.
 
-use crate::core::memory::StageMemory;
-use crate::core::report::certify::proof;
-use crate::core::run::registry::field;
-use crate::core::search::differences;
-use crate::core::traffic::Traffic;
-use crate::view::gallery::certificate;
-use crate::view::panels::strip::{TOKENS, show_tokens};
-use crate::view::panels::whole::{Answer, duration};
-use crate::view::prelude::*;
-use crate::view::views::View;
+use crate::gallery::certificate;
+use crate::panels::strip::{TOKENS, show_tokens};
+use crate::panels::whole::{Answer, duration};
+use crate::prelude::*;
+use crate::views::View;
+use shardscope_core::memory::StageMemory;
+use shardscope_core::report::certify::proof;
+use shardscope_core::run::registry::field;
+use shardscope_core::search::differences;
+use shardscope_core::traffic::Traffic;
 
 /// A number of a report.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! The challenge of a step: a number that its sliders have to bring below or above a mark.
 
-use crate::view::prelude::*;
+use crate::prelude::*;
 
 /// A challenge.
 #[derive(Clone, Debug)]

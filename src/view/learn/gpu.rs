@@ -1,8 +1,8 @@
 //! Lesson on feeding a GPU: the kernels of the Run's layer against memory and arithmetic, and FlashAttention's tiles.
 
-use crate::core::source::{FLASH_2, STAS};
-use crate::core::time::kernels;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::source::{FLASH_2, STAS};
+use shardscope_core::time::kernels;
 
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4, 8], 0);
 const TILE: Slider = slider("B", "queries of a tile", &[16, 32, 64, 128, 256], 3);

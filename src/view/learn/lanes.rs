@@ -2,10 +2,10 @@
 
 use super::Live;
 use super::caption::{colours, data};
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::ink::Ink;
-use crate::view::charts::ticks::ticks;
-use crate::view::prelude::*;
+use crate::charts::drawing::{Anchor, Box, Drawing};
+use crate::charts::ink::Ink;
+use crate::charts::ticks::ticks;
+use crate::prelude::*;
 
 /// Something that runs.
 struct Block {
@@ -84,7 +84,7 @@ impl Live {
     }
 }
 
-fn legend(drawn: &[Lanes]) -> crate::view::node::Node {
+fn legend(drawn: &[Lanes]) -> crate::node::Node {
     let has = |ink: Ink| {
         let mut blocks = drawn.iter().flat_map(|one| &one.compute);
         blocks.any(|block| block.ink == ink)
@@ -97,7 +97,7 @@ fn legend(drawn: &[Lanes]) -> crate::view::node::Node {
     colours(&entries)
 }
 
-fn draw(drawn: &[Lanes]) -> crate::view::node::Node {
+fn draw(drawn: &[Lanes]) -> crate::node::Node {
     let last = drawn.iter().map(Lanes::end).fold(1e-9, f64::max);
     let each = WORDS + 2.0 * LANE + 6.0;
     let foot = each * drawn.len() as f64;

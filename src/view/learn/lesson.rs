@@ -3,8 +3,8 @@
 use super::dials::{Dials, Slider};
 use super::gauge::OnRun;
 use super::goal::Goal;
-use crate::core::source::Source;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::source::Source;
 
 pub struct Lesson {
     /// Its id in links: see `view/steps.rs`.

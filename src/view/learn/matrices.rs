@@ -2,9 +2,9 @@
 
 use super::Live;
 use super::caption::{FAINT, data, of_one_rank};
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::ink::Ink;
-use crate::view::prelude::*;
+use crate::charts::drawing::{Anchor, Box, Drawing};
+use crate::charts::ink::Ink;
+use crate::prelude::*;
 
 /// Relation of a block to the rank that is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

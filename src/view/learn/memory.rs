@@ -1,12 +1,12 @@
 //! Memory of a GPU: what must be there, what a micro-batch leaves behind, and what recomputation gives back.
 
 use super::bars::part;
-use crate::core::memory::methods::he::CHECKPOINTED;
-use crate::core::run::Optimizer;
-use crate::core::run::precision::{POLICIES, Policy};
-use crate::core::source::{FP8_LM, FUJII_2024, KORTHIKANTI_2022, MEGATRON, PLAYBOOK};
-use crate::core::units::GIB;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::memory::methods::he::CHECKPOINTED;
+use shardscope_core::run::Optimizer;
+use shardscope_core::run::precision::{POLICIES, Policy};
+use shardscope_core::source::{FP8_LM, FUJII_2024, KORTHIKANTI_2022, MEGATRON, PLAYBOOK};
+use shardscope_core::units::GIB;
 
 const N: Slider = slider("N", "billions of parameters", &[1, 3, 8, 70, 405], 2);
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 0);

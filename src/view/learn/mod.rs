@@ -32,7 +32,7 @@ mod tensor;
 mod whole;
 mod zero;
 
-pub use crate::view::steps::StepId;
+pub use crate::steps::StepId;
 pub use dials::{Dials, Scale, Slider};
 pub use gauge::Gauge;
 pub use goal::Goal;
@@ -68,8 +68,8 @@ pub(crate) static LESSONS: &[Lesson] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::message::Message;
-    use crate::view::node::Node;
+    use crate::node::Node;
+    use shardscope_core::message::Message;
 
     /// The figures of a step come from the calculator, so its templates hold none; names such as 1F1B do.
     const NAMES: [&str; 14] = [
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn settings_for_the_run_are_fields_of_the_registry() {
-        use crate::core::run::registry::field;
+        use shardscope_core::run::registry::field;
         for step in StepId::all().map(StepId::step) {
             for (key, _) in step.on_run.1 {
                 assert!(field(key).is_some(), "{key}");

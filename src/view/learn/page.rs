@@ -1,8 +1,8 @@
 //! The page of a step, apart from its sliders: the list of lessons, head, words, picture.
 
 use super::{Dials, LESSONS, Live, StepId};
-use crate::view::prelude::*;
-use crate::view::views::View;
+use crate::prelude::*;
+use crate::views::View;
 
 /// A step with its sliders, and the steps whose challenge was answered.
 #[derive(Clone, Copy)]

@@ -1,13 +1,13 @@
 //! The pictures that several steps draw: pipelines on one axis with what a rank holds, bars side by side.
 
 use super::caption::data;
-use crate::core::pipeline::stats::{buffered_version, in_flight_curve, weight_versions};
-use crate::core::pipeline::{Durations, Half, Kind, Order, Spec, Stats, Timeline, build, measure};
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::figure::{legend as entries, swatch};
-use crate::view::charts::ink::Ink;
-use crate::view::charts::ticks::ticks;
-use crate::view::prelude::*;
+use crate::charts::drawing::{Anchor, Box, Drawing};
+use crate::charts::figure::{legend as entries, swatch};
+use crate::charts::ink::Ink;
+use crate::charts::ticks::ticks;
+use crate::prelude::*;
+use shardscope_core::pipeline::stats::{buffered_version, in_flight_curve, weight_versions};
+use shardscope_core::pipeline::{Durations, Half, Kind, Order, Spec, Stats, Timeline, build, measure};
 
 /// A simulated pipeline: a forward pass of a rank's layers takes 1, each half of a backward pass 1.
 pub(super) struct Pipeline {

@@ -2,10 +2,10 @@
 
 use super::Live;
 use super::caption::{colours, data};
-use crate::view::charts::drawing::Form;
-use crate::view::charts::ink::Ink;
-use crate::view::charts::plot::{self, Mark, Scale, draw};
-use crate::view::prelude::*;
+use crate::charts::drawing::Form;
+use crate::charts::ink::Ink;
+use crate::charts::plot::{self, Mark, Scale, draw};
+use crate::prelude::*;
 
 /// An axis: its name with the unit, and its values' spacing.
 #[derive(Clone, Copy)]

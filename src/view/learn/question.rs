@@ -2,10 +2,10 @@
 
 use super::page::Place;
 use super::{Dials, Scale, StepId, gauge, page};
-use crate::core::issue::Issue;
-use crate::core::report::needs_worker;
-use crate::view::panels::issues::line;
-use crate::view::prelude::*;
+use crate::panels::issues::line;
+use crate::prelude::*;
+use shardscope_core::issue::Issue;
+use shardscope_core::report::needs_worker;
 
 /// A step to be shown.
 #[derive(Clone, Debug, Default, PartialEq)]

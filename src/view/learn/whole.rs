@@ -1,8 +1,8 @@
 //! The whole run: small failures that cost days, and how often to save.
 
-use crate::core::source::{DALY_2006, LLAMA_3};
-use crate::core::whole_run::{Rhythm, Setting, WholeRun, best_interval, figures, setting};
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::source::{DALY_2006, LLAMA_3};
+use shardscope_core::whole_run::{Rhythm, Setting, WholeRun, best_interval, figures, setting};
 
 const G: Slider = slider("G", "GPUs", &[512, 2048, 8192, 16_384], 2);
 const MTTI: Slider = slider("M", "hours between interruptions", &[1, 3, 12, 48], 1);

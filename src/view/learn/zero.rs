@@ -2,9 +2,9 @@
 
 use super::bars::{MEMORY, TIME, part};
 use super::collectives::{bus, fabric};
-use crate::core::source::{NCCL, PLAYBOOK, ZERO};
-use crate::core::units::GIB;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::source::{NCCL, PLAYBOOK, ZERO};
+use shardscope_core::units::GIB;
 
 const N: Slider = slider("n", "data-parallel ranks", &[2, 4, 8, 16, 64, 256], 2);
 const S: Slider = slider("S", "megabytes of a message", &[1, 16, 256, 4096], 2);

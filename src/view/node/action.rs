@@ -1,19 +1,19 @@
 //! Presses as values: actions of the page, which its dispatcher carries out, and those of the panel that shows them.
 
 pub use super::fold::Fold;
-use crate::core::cluster::{GroupKind, Link};
-use crate::core::pipeline::packing::Spread;
-use crate::core::pipeline::sync::Policy;
-use crate::core::report::{Figure, Variant};
-use crate::core::run::{OneOf, Run};
-use crate::core::search::session::PlanCommand;
-use crate::core::statics::named;
-use crate::core::units::MemoryUnit;
-use crate::core::whole_run;
-use crate::view::look::Slice;
-use crate::view::palette::Theme;
-use crate::view::steps::StepId;
-use crate::view::views::{Drawn, View};
+use crate::look::Slice;
+use crate::palette::Theme;
+use crate::steps::StepId;
+use crate::views::{Drawn, View};
+use shardscope_core::cluster::{GroupKind, Link};
+use shardscope_core::pipeline::packing::Spread;
+use shardscope_core::pipeline::sync::Policy;
+use shardscope_core::report::{Figure, Variant};
+use shardscope_core::run::{OneOf, Run};
+use shardscope_core::search::session::PlanCommand;
+use shardscope_core::statics::named;
+use shardscope_core::units::MemoryUnit;
+use shardscope_core::whole_run;
 use std::sync::Arc;
 
 /// A press on an element, by who carries it out.

@@ -1,7 +1,7 @@
 //! Folds of the plan, which are computed only while open.
 
-use crate::core::search::session::Extra;
-use crate::core::statics::named;
+use shardscope_core::search::session::Extra;
+use shardscope_core::statics::named;
 
 named! {
     /// A part of the plan that opens and closes; it is computed only while open.

@@ -1,10 +1,10 @@
 //! The field's words, each with a source; marked where they are used: hover or focus shows the meaning.
 
 use super::markup::{Node, cited_at, el, leaf, text, title};
-use crate::core::message::{Catalogue, Message, verbatim};
-use crate::core::sort::sort_by;
-use crate::core::source::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE, ZERO_PLUS_PLUS};
-use crate::core::source::{
+use shardscope_core::message::{Catalogue, Message, verbatim};
+use shardscope_core::sort::sort_by;
+use shardscope_core::source::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE, ZERO_PLUS_PLUS};
+use shardscope_core::source::{
     DEEPSEEK_V3, FLASH_3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, MEGATRON, MIXTRAL, NARAYANAN_2021,
     PLAYBOOK, STAS, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,
 };
@@ -191,7 +191,7 @@ pub fn panel(of: &str) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::registry::{FIELDS, Group};
+    use shardscope_core::run::registry::{FIELDS, Group};
 
     #[test]
     fn every_setting_of_parallelism_is_explained() {

@@ -2,7 +2,7 @@
 
 use super::glossary::marked;
 use super::tree::{Element, Node};
-use crate::core::message::Catalogue;
+use shardscope_core::message::Catalogue;
 
 /// Elements that have no content and no end tag.
 const VOID: [&str; 5] = ["br", "img", "input", "link", "meta"];
@@ -14,7 +14,7 @@ impl Node {
     }
 
     /// The same in the language of `catalogue`.
-    pub(crate) fn to_html_in(&self, catalogue: &Catalogue) -> String {
+    pub fn to_html_in(&self, catalogue: &Catalogue) -> String {
         let mut out = String::new();
         self.write(&mut out, catalogue);
         out
@@ -68,7 +68,7 @@ fn escape(text: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use crate::view::node::markup::{el, leaf, text};
+    use crate::node::markup::{el, leaf, text};
 
     #[test]
     fn text_and_attributes_never_become_markup() {

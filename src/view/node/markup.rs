@@ -1,14 +1,14 @@
 //! The builders of view trees: elements, text, and the parts that panels share.
 
 pub use super::action::{Action, PanelAction, Press};
-pub use crate::view::node::Node;
+pub use crate::node::Node;
 
-use crate::core::message::{Message, verbatim};
-use crate::core::report::Figure;
-use crate::core::run::Run;
-use crate::core::source::Source;
-use crate::view::node::Element;
-use crate::view::node::action::Save;
+use crate::node::Element;
+use crate::node::action::Save;
+use shardscope_core::message::{Message, verbatim};
+use shardscope_core::report::Figure;
+use shardscope_core::run::Run;
+use shardscope_core::source::Source;
 use std::sync::Arc;
 
 /// Text for people.
@@ -23,7 +23,7 @@ pub(crate) fn prose(message: &Message) -> Node {
 
 /// An element with attributes (an empty value leaves one out) and children. What people read in an attribute is said by
 /// [`Node::label`], [`Node::title`] or [`Node::say`].
-pub(crate) fn el(tag: &'static str, attributes: &[(&'static str, &str)], children: &[Node]) -> Node {
+pub fn el(tag: &'static str, attributes: &[(&'static str, &str)], children: &[Node]) -> Node {
     let given = attributes.iter().filter(|(_, value)| !value.is_empty());
     let attributes = given.map(|(key, value)| (*key, verbatim(*value)));
     let mut inside = Vec::with_capacity(children.len());
@@ -253,12 +253,12 @@ pub(crate) fn apply(
 }
 
 /// A button that loads `run`.
-pub(crate) fn load(class: &str, run: &Run, title: impl Into<Message>, content: &[Node]) -> Node {
+pub fn load(class: &str, run: &Run, title: impl Into<Message>, content: &[Node]) -> Node {
     el("button", &[("class", class)], content).title(title).on(Action::Load(Arc::new(run.clone())))
 }
 
 /// A text to take along, in a frame of its own with a button that copies it; `beside` stands behind the button.
-pub(crate) fn copied(class: &str, content: &str, beside: Node) -> Node {
+pub fn copied(class: &str, content: &str, beside: Node) -> Node {
     let copy = leaf("button", class, "Copy").on(Action::Save(Save::Copy(content.into())));
     el("div", &[("class", "taken")], &[file(content), copy, beside])
 }

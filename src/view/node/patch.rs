@@ -8,8 +8,8 @@
 
 use super::action::Press;
 use super::glossary;
-use crate::core::message::{Catalogue, Message};
-use crate::view::node::{Element, Node};
+use crate::node::{Element, Node};
+use shardscope_core::message::{Catalogue, Message};
 use std::sync::Arc;
 
 /// A document, as far as a patch needs it.
@@ -213,8 +213,8 @@ fn attributes<D: Document>(document: &D, node: &D::Node, old: &Element, new: &El
 mod tests {
     use super::super::markup::{Action, el, text};
     use super::*;
-    use crate::core::message::verbatim;
     use proptest::prelude::*;
+    use shardscope_core::message::verbatim;
     use std::cell::RefCell;
 
     /// A document in memory: nodes by number, with what was done to them.

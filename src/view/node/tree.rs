@@ -1,7 +1,7 @@
 //! A piece of a view and its element.
 
 use super::action::{Action, Press};
-use crate::core::message::{Message, verbatim};
+use shardscope_core::message::{Message, verbatim};
 use std::sync::Arc;
 
 /// A piece of a view. Parts are shared, so a tree is cheap to clone.
@@ -186,7 +186,7 @@ impl FromIterator<Node> for Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::node::markup::{el, text};
+    use crate::node::markup::{el, text};
 
     #[test]
     fn an_element_has_no_lists_among_its_children() {

@@ -3,13 +3,13 @@
 //! Like the timeline's, sizes come in CSS pixels with the device pixels that make one.
 
 use super::{Painted, fill, ink, px, text_style, time_label};
-use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, group};
-use crate::view::charts::ticks::ticks;
-use crate::view::palette::{Palette, Rgb};
-use crate::view::panels::over_time::Areas;
+use crate::charts::ticks::ticks;
+use crate::palette::{Palette, Rgb};
+use crate::panels::over_time::Areas;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters_backend::DrawingBackend;
+use shardscope_core::units::{Bytes, GIB, MemoryUnit, Seconds, group};
 
 /// Height of the areas, CSS pixels.
 pub(crate) const AREA: f64 = 168.0;
@@ -165,10 +165,10 @@ impl AreaPicture<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::{evaluate, over_time::over_time};
-    use crate::core::run::Run;
-    use crate::view::palette::Theme;
-    use crate::view::panels::over_time::areas;
+    use crate::palette::Theme;
+    use crate::panels::over_time::areas;
+    use shardscope_core::report::{evaluate, over_time::over_time};
+    use shardscope_core::run::Run;
 
     #[test]
     fn an_svg_of_the_default_run_has_an_area_for_every_component() {

@@ -3,8 +3,8 @@
 pub mod memory;
 pub mod timeline;
 
-use crate::view::charts::ticks::tick_label;
-use crate::view::palette::Rgb;
+use crate::charts::ticks::tick_label;
+use crate::palette::Rgb;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters_backend::{BackendColor, DrawingBackend, DrawingErrorKind};

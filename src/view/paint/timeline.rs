@@ -4,16 +4,16 @@
 //! how many of them make a CSS pixel.
 
 use super::{Painted, fill, ink, px, text_style, time_label};
-use crate::core::pipeline::Kind;
-use crate::view::charts::shape::Shape;
-use crate::view::charts::strokes::steps;
-use crate::view::charts::ticks::ticks;
-use crate::view::charts::timeline::Cell;
-use crate::view::charts::viewport::Viewport;
-use crate::view::palette::{Palette, Rgb, blend, ink_on};
+use crate::charts::shape::Shape;
+use crate::charts::strokes::steps;
+use crate::charts::ticks::ticks;
+use crate::charts::timeline::Cell;
+use crate::charts::viewport::Viewport;
+use crate::palette::{Palette, Rgb, blend, ink_on};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters_backend::DrawingBackend;
+use shardscope_core::pipeline::Kind;
 
 /// A cell is labelled from this width on.
 const LABEL_WIDTH: f64 = 16.0;
@@ -277,11 +277,11 @@ fn whole((from, to): (f64, f64), kind: Kind, height: i32) -> (i32, i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
-    use crate::core::run::Run;
-    use crate::view::charts::lod::Sums;
-    use crate::view::charts::timeline::cells;
-    use crate::view::palette::Theme;
+    use crate::charts::lod::Sums;
+    use crate::charts::timeline::cells;
+    use crate::palette::Theme;
+    use shardscope_core::report::evaluate;
+    use shardscope_core::run::Run;
 
     /// The picture of `cells` without names, curve and versions.
     fn plain(cells: &[Cell], shape: Shape, view: Viewport, width: f64, scale: f64) -> TimelinePicture<'_> {

@@ -1,7 +1,7 @@
 //! About a number: the formula, the same with this run's values, the source, what it leaves out.
 
-use crate::core::explain::Term;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::explain::Term;
 
 /// A term: its name and value, its formula, the largest terms, its source; the rest is folded.
 pub fn about(term: &Term, unit: MemoryUnit) -> Node {
@@ -245,7 +245,7 @@ fn notes(term: &Term) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::explain;
+    use shardscope_core::report::explain;
 
     /// Sources of a term and of everything with a formula below it.
     fn links(term: &Term) -> Vec<String> {

@@ -1,9 +1,9 @@
 //! Two Runs setting by setting, in words: what was changed of the default, what a second Run has otherwise.
 
-use crate::core::run::Value;
-use crate::core::run::registry::{FIELDS, Field, Slot};
-use crate::view::panels::inputs::{SENTENCE, is_in_column};
-use crate::view::prelude::*;
+use crate::panels::inputs::{SENTENCE, is_in_column};
+use crate::prelude::*;
+use shardscope_core::run::Value;
+use shardscope_core::run::registry::{FIELDS, Field, Slot};
 use std::cell::LazyCell;
 use std::ops::Deref;
 
@@ -67,7 +67,7 @@ fn shown(field: &Field, run: &Run, meant: &impl Deref<Target = Run>) -> Message 
         Value::Bool(yes) => if yes { "on" } else { "off" }.into(),
         Value::Text(id) => label(&id),
         value => {
-            let plain = crate::core::run::registry::plain(&value).unwrap_or_default();
+            let plain = shardscope_core::run::registry::plain(&value).unwrap_or_default();
             if field.unit.is_empty() { verbatim(plain) } else { t!("{plain} {unit}", plain, unit = field.unit) }
         }
     }

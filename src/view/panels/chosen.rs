@@ -1,8 +1,8 @@
 //! Origin of the layout: chosen for the visitor, with the rung that it needed, or set by hand; and changes that would do where
 //! nothing fits.
 
-use crate::core::search::ladder::{Choice, Failure, Outcome};
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::search::ladder::{Choice, Failure, Outcome};
 
 /// The words of the sentence: "Layout: chosen for you", with undo and the rung on hover, or "Layout: yours · choose for me".
 pub fn chip(chosen: bool, outcome: Option<&Outcome>) -> Node {
@@ -118,7 +118,7 @@ fn sizes(run: &Run) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::search::ladder::Ladder;
+    use shardscope_core::search::ladder::Ladder;
 
     fn climbed(run: &Run) -> Outcome {
         Ladder::new(run).unwrap().finished()
@@ -155,9 +155,9 @@ mod tests {
             panic!("it fits");
         };
         let choice = failure.shorter.as_ref().unwrap();
-        assert_eq!(choice.run.adapter.method, Some(crate::core::run::AdapterMethod::Qlora));
+        assert_eq!(choice.run.adapter.method, Some(shardscope_core::run::AdapterMethod::Qlora));
         assert!(choice.run.seq_len < run.seq_len);
-        let verdict = crate::core::report::report(&choice.run).unwrap().memory.verdict;
+        let verdict = shardscope_core::report::report(&choice.run).unwrap().memory.verdict;
         assert_ne!(verdict, Verdict::Oom);
         let html = failed(Some(&outcome), MemoryUnit::Gib).to_html();
         assert_eq!(html.contains("(tight)"), verdict == Verdict::Tight, "{html}");

@@ -1,10 +1,10 @@
 //! Ways to cut compared: a sequence over ranks, a matrix over grids, ring attention step by step.
 
-use crate::core::cluster::Axis;
-use crate::core::traffic::{
+use crate::prelude::*;
+use shardscope_core::cluster::Axis;
+use shardscope_core::traffic::{
     GridCut, bandwidth, flops_per_byte, grid_cuts, ring_block_ratio, ring_buffer, ring_steps, sequence_cuts,
 };
-use crate::view::prelude::*;
 
 fn gb(bytes: Bytes) -> String {
     format!("{} GB", significant(bytes.gb(), 4))

@@ -1,7 +1,7 @@
 //! Sizes that follow from what is set: beside the inputs, to be read and not to be typed.
 
-use crate::core::units::thousands;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::units::thousands;
 
 /// Data-parallel size and micro-batches; a dash where they do not divide.
 pub fn derived(run: &Run) -> Node {

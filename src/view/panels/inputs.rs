@@ -1,6 +1,6 @@
 //! The settings by their place among the inputs: the column, and the sheets of the others.
 
-use crate::core::run::registry::{FIELDS, Field, Group};
+use shardscope_core::run::registry::{FIELDS, Field, Group};
 use std::sync::LazyLock;
 
 /// Settings of the column: key, short name, and what it is of.

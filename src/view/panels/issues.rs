@@ -1,9 +1,9 @@
 //! Issues in words, with the way to the field and the button that mends it.
 
-use crate::core::issue::{Fix, Issue, Severity};
-use crate::core::report::fit::label;
-use crate::core::run::registry::field;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::issue::{Fix, Issue, Severity};
+use shardscope_core::report::fit::label;
+use shardscope_core::run::registry::field;
 
 /// One issue with its fix.
 pub fn line(issue: &Issue) -> Node {
@@ -159,9 +159,9 @@ mod tests {
     #[test]
     fn an_error_of_a_default_speaks_of_what_was_entered() {
         // A link with gpus=1e15&tp=16&pp=8 is read as this.
-        let run = crate::core::run::Run { tp: 16, pp: 8, ..crate::core::run::Run::default() };
+        let run = shardscope_core::run::Run { tp: 16, pp: 8, ..shardscope_core::run::Run::default() };
         let notices = [Issue::notice("gpus", t!("too large (at most {high})", high = 1_u64 << 40))];
-        let errors = crate::core::report::evaluate(&run).unwrap_err();
+        let errors = shardscope_core::report::evaluate(&run).unwrap_err();
         let found = entered(&errors, &notices);
         let gpus: Vec<_> = found.iter().filter(|issue| issue.field == "gpus").collect();
         assert_eq!(gpus.len(), 1);

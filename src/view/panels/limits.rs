@@ -1,10 +1,10 @@
 //! The page of limits beside the calculator: what is not modelled. Made at build time like the page of sources.
 
-use crate::core::memory::methods::METHODS;
-use crate::core::pipeline::spec::MAX_OPS;
-use crate::core::run::registry::LONGEST_TEXT;
-use crate::core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES};
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::memory::methods::METHODS;
+use shardscope_core::pipeline::spec::MAX_OPS;
+use shardscope_core::run::registry::LONGEST_TEXT;
+use shardscope_core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES};
 
 /// Subjects that no method and no formula here counts, besides [`NOT_MODELLED`].
 const SCOPE: &[&str] = &[
@@ -81,8 +81,8 @@ pub fn limits() -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::message::Catalogue;
-    use crate::view::panels::provenance::document;
+    use crate::panels::provenance::document;
+    use shardscope_core::message::Catalogue;
 
     #[test]
     fn the_limits_page_names_every_method_and_its_gaps() {

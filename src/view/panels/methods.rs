@@ -1,10 +1,10 @@
 //! Derivation of every figure: one page made of the same terms as the drawer, with the symbols and sources of each.
 
 use super::about::{code, marked_as, of_a_family, source, symbol};
-use crate::core::explain::Term;
-use crate::core::report::explain;
-use crate::core::run::Method;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::explain::Term;
+use shardscope_core::report::explain;
+use shardscope_core::run::Method;
 
 /// The figures of the page, by what they are about.
 fn chapters(evaluation: &Evaluation) -> [(&'static str, Vec<Figure>); 4] {
@@ -89,8 +89,8 @@ fn said(term: &Term) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::explain::Formula;
-    use crate::core::run::presets::PUBLISHED;
+    use shardscope_core::explain::Formula;
+    use shardscope_core::run::presets::PUBLISHED;
 
     #[test]
     fn every_figure_of_a_run_is_on_the_page_and_can_be_taken_along() {

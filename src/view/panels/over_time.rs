@@ -2,11 +2,11 @@
 //! no peak is lost however many ops a step has.
 
 use super::pipeline::kind_name;
-use crate::core::memory::curve::Alive;
-use crate::core::pipeline::Kind;
-use crate::core::report::over_time::{Instant, OverTime};
-use crate::core::sort::sort;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::memory::curve::Alive;
+use shardscope_core::pipeline::Kind;
+use shardscope_core::report::over_time::{Instant, OverTime};
+use shardscope_core::sort::sort;
 
 /// The picture.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,7 +141,7 @@ pub fn legend(usable: Bytes, unit: MemoryUnit) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::over_time::over_time;
+    use shardscope_core::report::over_time::over_time;
 
     #[test]
     fn however_narrow_the_picture_the_peak_is_in_it() {

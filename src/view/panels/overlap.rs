@@ -1,8 +1,8 @@
 //! The overlap table: what each kind of communication hides behind, and what it exposes.
 
-use crate::core::cluster::{Gpu, Link};
-use crate::core::traffic::{OverlapRow, Traffic};
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::cluster::{Gpu, Link};
+use shardscope_core::traffic::{OverlapRow, Traffic};
 
 /// The page's name of `traffic`, and the compute that it may hide behind.
 fn names(traffic: Traffic) -> (&'static str, &'static str) {
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn rows_that_do_not_add_up_say_why_and_pairs_that_hide_nothing_how_they_would() {
         let run = Run {
-            model: crate::core::run::Based::preset("mixtral-8x7b"),
+            model: shardscope_core::run::Based::preset("mixtral-8x7b"),
             gpus: 64,
             tp: 1,
             pp: 4,

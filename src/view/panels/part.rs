@@ -1,8 +1,8 @@
 //! Parts of a step that the first screen's picture zooms into, and the speed at which it plays.
 
-use crate::core::pipeline::Kind;
-use crate::view::charts::viewport::Viewport;
-use crate::view::prelude::*;
+use crate::charts::viewport::Viewport;
+use crate::prelude::*;
+use shardscope_core::pipeline::Kind;
 
 /// A part of the step on the axis of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

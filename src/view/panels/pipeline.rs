@@ -1,14 +1,14 @@
 //! The pipeline in text: legend, what an op waits for, the chain that fixes the time, the picture as a table.
 
 use super::words;
-use crate::core::pipeline::trace::{Cause, Place};
-use crate::core::pipeline::{Item, Kind, TimedOp, Trace};
-use crate::core::report::Pipeline;
-use crate::core::units::GIB;
-use crate::view::charts::figure::swatch;
-use crate::view::charts::prepared::memory_curve;
-use crate::view::charts::shape::Shape;
-use crate::view::prelude::*;
+use crate::charts::figure::swatch;
+use crate::charts::prepared::memory_curve;
+use crate::charts::shape::Shape;
+use crate::prelude::*;
+use shardscope_core::pipeline::trace::{Cause, Place};
+use shardscope_core::pipeline::{Item, Kind, TimedOp, Trace};
+use shardscope_core::report::Pipeline;
+use shardscope_core::units::GIB;
 
 /// Definition of "in span", wherever the two bubbles stand side by side.
 pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: waiting before its start and after its end is left out";
@@ -239,8 +239,8 @@ pub fn label(evaluation: &Evaluation) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::pipeline::{Durations, Spec, build, measure, schedule};
-    use crate::core::report::explain;
+    use shardscope_core::pipeline::{Durations, Spec, build, measure, schedule};
+    use shardscope_core::report::explain;
 
     #[test]
     fn an_op_says_what_it_waits_for() {

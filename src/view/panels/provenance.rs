@@ -1,15 +1,15 @@
 //! The page of sources beside the calculator: where every constant comes from. Made at build time from the tables that
 //! the calculator itself reads (`examples/pages.rs`).
 
-use crate::core::accuracy::{SOURCES, constants};
-use crate::core::memory::methods::METHODS;
-use crate::core::message::Catalogue;
-use crate::core::model::Architecture;
-use crate::core::pipeline::SCHEDULES;
-use crate::core::run::precision::POLICIES;
-use crate::core::run::presets::{GPUS, MODELS, STACKS};
-use crate::core::source::{ALL, Source};
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::accuracy::{SOURCES, constants};
+use shardscope_core::memory::methods::METHODS;
+use shardscope_core::message::Catalogue;
+use shardscope_core::model::Architecture;
+use shardscope_core::pipeline::SCHEDULES;
+use shardscope_core::run::precision::POLICIES;
+use shardscope_core::run::presets::{GPUS, MODELS, STACKS};
+use shardscope_core::source::{ALL, Source};
 
 /// The source of every constant.
 pub fn sources() -> Node {

@@ -1,12 +1,12 @@
 //! Published runs: what was measured of them beside what the calculator predicts.
 
 use super::words;
-use crate::core::report::Memory;
-use crate::core::run::presets::{MLPERF_RUNS, Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};
-use crate::core::units::{group, show_off};
-use crate::core::whole_run::time_to_train;
-use crate::view::panels::whole::Answer;
-use crate::view::prelude::*;
+use crate::panels::whole::Answer;
+use crate::prelude::*;
+use shardscope_core::report::Memory;
+use shardscope_core::run::presets::{MLPERF_RUNS, Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};
+use shardscope_core::units::{group, show_off};
+use shardscope_core::whole_run::time_to_train;
 
 /// A measured figure: its name, what was published, what is predicted, and the relative error; none where the run has no such figure.
 fn figure(measured: Measured, evaluation: &Evaluation) -> Option<(&'static str, String, String, f64)> {
@@ -185,7 +185,7 @@ pub fn all(run: &Run) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::presets::all_published;
+    use shardscope_core::run::presets::all_published;
 
     #[test]
     fn a_published_run_shows_both_figures_and_its_source_until_it_is_changed() {

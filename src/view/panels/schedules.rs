@@ -2,10 +2,10 @@
 
 use super::pipeline::IN_SPAN;
 use super::words::verdict;
-use crate::core::pipeline::{SCHEDULES, Schedule as Row};
-use crate::core::report::{ScheduleFigures, ScheduleRow};
-use crate::core::sort::sort_by;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::pipeline::{SCHEDULES, Schedule as Row};
+use shardscope_core::report::{ScheduleFigures, ScheduleRow};
+use shardscope_core::sort::sort_by;
 
 /// A column: its key in links and buttons, its head, and what it means.
 const COLUMNS: [(&str, &str, &str); 9] = [
@@ -222,7 +222,7 @@ pub fn against(
         t!("{name_b} takes {share} more time than {name_a}", name_b, share, name_a)
     };
     let more = b.activations_bytes.0 - a.activations_bytes.0;
-    let bytes = unit.show(crate::core::units::Bytes(more.abs()));
+    let bytes = unit.show(shardscope_core::units::Bytes(more.abs()));
     let memory = if more.abs() < 5e-4 * a.activations_bytes.0 {
         t!("the same activations")
     } else if more > 0.0 {
@@ -246,7 +246,7 @@ pub fn against(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::{Variant, memory_limit};
+    use shardscope_core::report::{Variant, memory_limit};
 
     fn row(text: &str) -> ScheduleRow {
         let run = Run::default();

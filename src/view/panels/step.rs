@@ -1,9 +1,9 @@
 //! Certainty of the step, its utilisation by other counts, and the time of a token budget.
 
-use crate::core::report::FOUR_OF_FIVE;
-use crate::core::time::{Step, range};
-use crate::core::units::fixed;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::report::FOUR_OF_FIVE;
+use shardscope_core::time::{Step, range};
+use shardscope_core::units::fixed;
 
 /// Certainty of the step, utilisation, and the time of a token budget.
 pub fn step(evaluation: &Evaluation) -> Node {

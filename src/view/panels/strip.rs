@@ -2,11 +2,11 @@
 //! of fixed height: name, figure, range, caption.
 
 use super::words;
-use crate::core::memory::verdict::Chance;
-use crate::core::report::Memory;
-use crate::core::time::Step;
-use crate::core::units::group;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::memory::verdict::Chance;
+use shardscope_core::report::Memory;
+use shardscope_core::time::Step;
+use shardscope_core::units::group;
 
 /// Tokens of the budget where the Run has none.
 pub const TOKENS: f64 = 1e12;
@@ -239,9 +239,9 @@ pub fn sign(run: &Run) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::report;
-    use crate::core::run::{CrossEntropy, Recompute};
-    use crate::view::panels::issues::list;
+    use crate::panels::issues::list;
+    use shardscope_core::report::report;
+    use shardscope_core::run::{CrossEntropy, Recompute};
 
     /// Every verdict's own words stand in the strip; a tight run never reads as if it fitted.
     #[test]

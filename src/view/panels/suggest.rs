@@ -2,13 +2,13 @@
 
 use super::waterfall::{main_loss, part_words};
 use super::words;
-use crate::core::run::Recompute;
-use crate::core::search::better::{Better, Betters, Cause, Gain, Reason};
-use crate::core::search::session::{PlanQuery, PlanResult};
-use crate::core::search::{Request, TIE, differences};
-use crate::core::time::PartKind;
-use crate::view::node::action::Compare;
-use crate::view::prelude::*;
+use crate::node::action::Compare;
+use crate::prelude::*;
+use shardscope_core::run::Recompute;
+use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
+use shardscope_core::search::session::{PlanQuery, PlanResult};
+use shardscope_core::search::{Request, TIE, differences};
+use shardscope_core::time::PartKind;
 use std::cmp::Ordering;
 use std::sync::Arc;
 

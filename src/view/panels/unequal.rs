@@ -1,15 +1,15 @@
 //! Micro-batches of unequal length: how samples are packed, and what each way of running them takes, drawn and in a table.
 
-use crate::core::pipeline::Timeline;
-use crate::core::pipeline::packing::Spread;
-use crate::core::report::unequal::{Unequal, Way, unequal as ways};
-use crate::core::units::thousands;
-use crate::view::charts::drawing::{Anchor, Box, DETAIL, Drawing};
-use crate::view::charts::figure::figure;
-use crate::view::charts::ink::Ink;
-use crate::view::charts::strips::strips;
-use crate::view::node::action::Choice;
-use crate::view::prelude::*;
+use crate::charts::drawing::{Anchor, Box, DETAIL, Drawing};
+use crate::charts::figure::figure;
+use crate::charts::ink::Ink;
+use crate::charts::strips::strips;
+use crate::node::action::Choice;
+use crate::prelude::*;
+use shardscope_core::pipeline::Timeline;
+use shardscope_core::pipeline::packing::Spread;
+use shardscope_core::report::unequal::{Unequal, Way, unequal as ways};
+use shardscope_core::units::thousands;
 
 /// The distributions, and what the page calls them.
 pub(crate) const SPREADS: [(Spread, &str); 3] =

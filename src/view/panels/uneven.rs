@@ -1,11 +1,11 @@
 //! Even against uneven layers, in words, with the button that balances them.
 
 use super::words::verdict;
-use crate::core::report::{Balance, Origin, Pair, Split, balance};
-use crate::core::source::UNEVEN_PP;
-use crate::view::charts::figure::figure;
-use crate::view::charts::strips::strips;
-use crate::view::prelude::*;
+use crate::charts::figure::figure;
+use crate::charts::strips::strips;
+use crate::prelude::*;
+use shardscope_core::report::{Balance, Origin, Pair, Split, balance};
+use shardscope_core::source::UNEVEN_PP;
 
 /// Less than this is not worth a button.
 const WORTH: f64 = 0.003;
@@ -202,7 +202,7 @@ pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::presets::PUBLISHED;
+    use shardscope_core::run::presets::PUBLISHED;
 
     #[test]
     fn the_button_sets_the_split_that_was_promised() {

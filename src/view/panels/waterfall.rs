@@ -2,13 +2,13 @@
 //! where the one above ends. The usual rows are always there, so that nothing moves.
 
 use super::step::by_profile;
-use crate::core::cluster::Link;
-use crate::core::run::Recompute;
-use crate::core::time::{PartKind, Step, executed_flops};
-use crate::core::traffic::Traffic;
-use crate::core::units::show_flops;
-use crate::view::node::action::Dialog;
-use crate::view::prelude::*;
+use crate::node::action::Dialog;
+use crate::prelude::*;
+use shardscope_core::cluster::Link;
+use shardscope_core::run::Recompute;
+use shardscope_core::time::{PartKind, Step, executed_flops};
+use shardscope_core::traffic::Traffic;
+use shardscope_core::units::show_flops;
 
 /// A row: name, class, figure, and the parts that it adds up.
 pub type Row = (&'static str, &'static str, Figure, &'static [PartKind]);
@@ -185,7 +185,7 @@ fn note(evaluation: &Evaluation, part: PartKind, share: f64) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::Based;
+    use shardscope_core::run::Based;
 
     #[test]
     fn every_part_of_a_step_is_in_one_row() {

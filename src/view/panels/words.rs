@@ -1,12 +1,12 @@
 //! Each picture in a sentence, for screen readers, titles and exports.
 
-use crate::core::memory::host::HostMemory;
-use crate::core::memory::verdict::Chance;
-use crate::core::report::{Memory, Peak, Pipeline};
-use crate::core::run::Method;
-use crate::core::run::presets::Stack;
-use crate::core::search::{can_run, has_schedule};
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::memory::host::HostMemory;
+use shardscope_core::memory::verdict::Chance;
+use shardscope_core::report::{Memory, Peak, Pipeline};
+use shardscope_core::run::Method;
+use shardscope_core::run::presets::Stack;
+use shardscope_core::search::{can_run, has_schedule};
 
 pub fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
@@ -171,7 +171,7 @@ pub fn line(run: &Run) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::Based;
+    use shardscope_core::run::Based;
 
     /// The outcomes of Fujii 2024, tables 3 and 4: 132 runs fit, of 31 tight ones 18 ran out, all 69 others did.
     #[test]
@@ -182,7 +182,7 @@ mod tests {
             (65_536, ["Does not fit:", "All of 69 measured runs with this verdict ran out."]),
         ] {
             let run = Run { seq_len, ..Run::default() };
-            let memory = crate::core::report::report(&run).unwrap().memory;
+            let memory = shardscope_core::report::report(&run).unwrap().memory;
             let text = known(&memory).to_string();
             assert!(words.iter().all(|part| text.contains(part)), "{text}");
             assert!(text.contains("% of usable memory."), "{text}");

@@ -1,8 +1,8 @@
 //! Questions and rows of the scoreboard, and the sign of a verdict.
 
-use crate::core::scoreboard::{About, Question, Score};
-use crate::view::look::Look;
-use crate::view::prelude::*;
+use crate::look::Look;
+use crate::prelude::*;
+use shardscope_core::scoreboard::{About, Question, Score};
 
 /// A row of the table.
 #[derive(Clone, Debug)]

@@ -2,10 +2,10 @@
 
 use super::board::{Board, Tool, sign};
 use super::table;
-use crate::core::accuracy::BandCount;
-use crate::core::units::thousands;
-use crate::view::node::action::Save;
-use crate::view::prelude::*;
+use crate::node::action::Save;
+use crate::prelude::*;
+use shardscope_core::accuracy::BandCount;
+use shardscope_core::units::thousands;
 
 const BIBTEX: &str = "@misc{shardscope-scoreboard,\n  title = {Scoreboard of training calculators},\n  author = {{Shardscope contributors}},\n  \
      year = {2026},\n  note = {Shardscope VERSION, docs/scoreboard.md}\n}\n";

@@ -1,14 +1,14 @@
 //! The runs of the chosen row and class: those most like the page's first, then the worst misses.
 
 use super::board::{Board, Tool, sign};
-use crate::core::accuracy::nearest_of;
-use crate::core::scoreboard::{Column, Judged, Miss, Question};
-use crate::core::sort::sort_by;
-use crate::core::units::show_off;
-use crate::view::look::{Look, Slice};
-use crate::view::node::action::BoardAction;
-use crate::view::node::markup::document;
-use crate::view::prelude::*;
+use crate::look::{Look, Slice};
+use crate::node::action::BoardAction;
+use crate::node::markup::document;
+use crate::prelude::*;
+use shardscope_core::accuracy::nearest_of;
+use shardscope_core::scoreboard::{Column, Judged, Miss, Question};
+use shardscope_core::sort::sort_by;
+use shardscope_core::units::show_off;
 use std::sync::Arc;
 
 /// Runs most like the page's, and worst misses, that are shown without a fold.

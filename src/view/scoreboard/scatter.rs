@@ -1,15 +1,15 @@
 //! Predicted over measured, by row and class.
 
 use super::board::{Board, Tool};
-use crate::core::calibrate::Standing;
-use crate::core::scoreboard::{Column, Miss};
-use crate::view::charts::drawing::Form;
-use crate::view::charts::figure::save;
-use crate::view::charts::ink::Ink;
-use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
-use crate::view::look::{Look, Slice};
-use crate::view::node::action::BoardAction;
-use crate::view::prelude::*;
+use crate::charts::drawing::Form;
+use crate::charts::figure::save;
+use crate::charts::ink::Ink;
+use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::look::{Look, Slice};
+use crate::node::action::BoardAction;
+use crate::prelude::*;
+use shardscope_core::calibrate::Standing;
+use shardscope_core::scoreboard::{Column, Miss};
 
 /// The scatter of the chosen row and class, with the buttons that choose.
 pub fn scatter(board: &Board, look: &Look) -> Node {

@@ -1,10 +1,10 @@
 //! A row for each calculator: error, share in its range and coverage by class, then verdicts.
 
 use super::board::{Board, DROPPED, Tool};
-use crate::core::scoreboard::{Column, ColumnScore, Outcomes};
-use crate::view::look::{Look, Slice};
-use crate::view::node::action::BoardAction;
-use crate::view::prelude::*;
+use crate::look::{Look, Slice};
+use crate::node::action::BoardAction;
+use crate::prelude::*;
+use shardscope_core::scoreboard::{Column, ColumnScore, Outcomes};
 
 /// Errors up to this are good, those up to the next fair.
 const GOOD: (f64, f64) = (0.1, 0.2);

@@ -1,7 +1,7 @@
 //! The pipeline's stages in Megatron-LM's arguments: virtual stages, schedules, uneven layers.
 
-use crate::core::run::presets::Trainer;
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
+use shardscope_core::run::presets::Trainer;
 
 /// Stages whose layers are written out.
 const MAX_STAGES: u64 = 1 << 16;

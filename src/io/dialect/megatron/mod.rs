@@ -13,7 +13,7 @@ mod training;
 
 use super::launcher::Launcher;
 use super::words::Script;
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
 use parallel::SAME;
 use release::generation;
 

@@ -3,11 +3,11 @@
 use super::super::hub;
 use super::pattern;
 use super::release::Release;
-use crate::core::model::{Architecture, Biases, Norm, QkNorm};
-use crate::core::run::presets;
-use crate::core::run::registry::FIELDS;
-use crate::io::config::passed::{FLAGS, VALUES, is_plain};
-use crate::io::dialect::prelude::*;
+use crate::config::passed::{FLAGS, VALUES, is_plain};
+use crate::dialect::prelude::*;
+use shardscope_core::model::{Architecture, Biases, Norm, QkNorm};
+use shardscope_core::run::presets;
+use shardscope_core::run::registry::FIELDS;
 
 /// Takes the model, if the text says one: `--num-layers` is required of one. What no argument says is as in the preset
 /// that the tokenizer is of.

@@ -1,8 +1,8 @@
 //! Division of the work in Megatron-LM's arguments: sizes, exchanges, shards, overlap.
 
-use crate::core::cluster::RankOrder;
-use crate::core::run::presets::{MEGATRON_2024, MEGATRON_2025};
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
+use shardscope_core::cluster::RankOrder;
+use shardscope_core::run::presets::{MEGATRON_2024, MEGATRON_2025};
 
 /// Counts with the same meaning in both; the global batch is the last.
 pub(crate) static SAME: &[Same] = &[

@@ -5,9 +5,9 @@
 //! attention), `arguments.py`.
 
 use super::release::Release;
-use crate::core::model::{Architecture, Ffn, LayerKind, Mixer, Pattern};
-use crate::io::config::attention;
-use crate::io::dialect::prelude::*;
+use crate::config::attention;
+use crate::dialect::prelude::*;
+use shardscope_core::model::{Architecture, Ffn, LayerKind, Mixer, Pattern};
 
 /// Layers that a list may name.
 const MAX_LAYERS: usize = 100_000;

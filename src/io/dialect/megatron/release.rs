@@ -3,8 +3,8 @@
 //! Source: the history of `megatron/training/arguments.py`.
 
 use super::super::Entries;
-use crate::core::run::Software;
-use crate::core::run::presets::Peers;
+use shardscope_core::run::Software;
+use shardscope_core::run::presets::Peers;
 
 /// Arguments that Megatron-LM has since 2026, or since the last release of 2025.
 const OF_2026: [&str; 4] = ["hybrid-layer-pattern", "cuda-graph-impl", "moe-flex-dispatcher-backend", "fp4-format"];

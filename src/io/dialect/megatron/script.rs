@@ -1,8 +1,8 @@
 //! Settings into a launch script.
 
-use crate::core::run::Value;
-use crate::core::run::registry::plain;
-use crate::io::dialect::Entries;
+use crate::dialect::Entries;
+use shardscope_core::run::Value;
+use shardscope_core::run::registry::plain;
 
 /// A shell script that starts `program` by torchrun: comments, the launcher's two arguments, then an argument a line.
 pub(super) fn script(program: &str, dashes: &str, entries: &Entries, comments: &[String]) -> String {
@@ -37,7 +37,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::dialect::words::Script;
+    use crate::dialect::words::Script;
 
     #[test]
     fn what_is_quoted_is_one_word_again() {

@@ -11,9 +11,9 @@
 
 use super::table::{Program, Row, STAGES, Together, by, row, when};
 use super::values::{ADAPTED, DYNAMIC, full, gpu, gpus, leaves, measured, modules, precision, rank, recipe, reference};
-use crate::core::run::Value;
-use crate::io::dialect::words::entries;
-use crate::io::dialect::{Entries, megatron};
+use crate::dialect::words::entries;
+use crate::dialect::{Entries, megatron};
+use shardscope_core::run::Value;
 
 /// The sections of a configuration of Megatron-Bridge.
 #[rustfmt::skip]

@@ -9,9 +9,9 @@ use super::on_megatron::{tuning_together, verl_together};
 use super::source::Settings;
 use super::table::{Program, Row, Together, by, row, when};
 use super::values::{ADAPTED, DYNAMIC, leaves, on, rank, reference};
-use crate::core::run::Value;
-use crate::io::dialect::words::entries;
-use crate::io::dialect::{Entries, llama_factory, torchtitan};
+use crate::dialect::words::entries;
+use crate::dialect::{Entries, llama_factory, torchtitan};
+use shardscope_core::run::Value;
 
 const MODEL: &str = "hf_assets_path";
 const LENGTH: &str = "training.seq_len";

@@ -1,9 +1,9 @@
 //! The settings of a text in any of the forms that programs take.
 
-use crate::core::message::Message;
-use crate::core::run::Value;
-use crate::io::dialect::words::{Script, scalar};
-use crate::io::dialect::{Entries, python, yaml};
+use crate::dialect::words::{Script, scalar};
+use crate::dialect::{Entries, python, yaml};
+use shardscope_core::message::Message;
+use shardscope_core::run::Value;
 use std::collections::BTreeMap;
 
 /// Settings as they stand: dotted names of YAML, Hydra and Python, `--name` of arguments, `$NAME` of variables.

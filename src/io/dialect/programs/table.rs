@@ -2,9 +2,9 @@
 
 use super::source::Settings;
 use super::values::on;
-use crate::io::dialect::prelude::*;
-use crate::io::dialect::settings_reader::Origin;
-use crate::io::dialect::words::{Script, entries};
+use crate::dialect::prelude::*;
+use crate::dialect::settings_reader::Origin;
+use crate::dialect::words::{Script, entries};
 
 pub(crate) struct Program {
     pub name: &'static str,

@@ -1,8 +1,8 @@
 //! Values that programs write otherwise than their base does.
 
-use crate::core::run::Value;
-use crate::io::dialect::Entries;
-use crate::io::dialect::words::entries;
+use crate::dialect::Entries;
+use crate::dialect::words::entries;
+use shardscope_core::run::Value;
 
 /// True where a switch is on.
 pub(super) fn on(value: &Value) -> bool {

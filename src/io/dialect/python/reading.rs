@@ -1,8 +1,8 @@
 //! Statements of a Python file into settings.
 
-use crate::core::run::Value;
-use crate::io::dialect::Entries;
-use crate::io::dialect::words::scalar;
+use crate::dialect::Entries;
+use crate::dialect::words::scalar;
+use shardscope_core::run::Value;
 use std::collections::BTreeMap;
 
 /// Entries that are read: names assigned to names can repeat what they hold without end.
@@ -11,9 +11,9 @@ const MAX_ENTRIES: usize = 20_000;
 const ROOTS: [&str; 4] = ["cfg", "config", "recipe", "base"];
 
 /// Function of a file that makes the settings.
-pub(in crate::io::dialect) const FUNCTION: &str = "def";
+pub(in crate::dialect) const FUNCTION: &str = "def";
 /// Function that another function's configuration begins with.
-pub(in crate::io::dialect) const BEGINS_WITH: &str = "begins with";
+pub(in crate::dialect) const BEGINS_WITH: &str = "begins with";
 
 /// True if a text looks like such a file.
 pub(crate) fn is_file(text: &str) -> bool {

@@ -1,13 +1,13 @@
 //! Settings into a function of Python.
 
 use super::reading::{BEGINS_WITH, FUNCTION};
-use crate::core::run::Value;
-use crate::core::run::registry::plain;
+use shardscope_core::run::Value;
+use shardscope_core::run::registry::plain;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// End of a call of `class`: `argument` as the name at `place` with its `rest`.
-pub(in crate::io::dialect) struct End {
+pub(in crate::dialect) struct End {
     pub class: &'static str,
     pub argument: &'static str,
     pub place: &'static str,
@@ -17,7 +17,7 @@ pub(in crate::io::dialect) struct End {
 /// A function that says `entries`: what it imports, begins with and sets. Texts that begin with "torchtitan." are classes and
 /// functions, called with what is below them and with their `ends`; `whole` is the class that it returns.
 #[must_use]
-pub(in crate::io::dialect) fn print(
+pub(in crate::dialect) fn print(
     entries: &[(String, Value)],
     comments: &[String],
     head: &str,

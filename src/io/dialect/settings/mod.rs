@@ -2,7 +2,7 @@
 //!
 //! A program has a table, `PROGRAM.csv` in this folder: PROGRAM is the `id` of its [`Dialect`](super::Dialect), or the name
 //! of its [`Program`](super::programs::Program) in small letters with hyphens for blanks. The file is all that a program
-//! needs: `build.rs` finds it.
+//! needs: `src/io/build.rs` finds it.
 //!
 //! To make one: take every name that the program declares (dataclasses, arguments, its files of defaults) at one commit, by a
 //! script, and say the commit in the first line, behind `#`. A line `# also: trainer deepspeed` names further tables whose
@@ -32,7 +32,7 @@ pub(crate) struct SettingsTable {
     id: &'static str,
     /// Further tables whose names count.
     also: &'static [&'static str],
-    /// Lines of names and letters, as `build.rs` writes them.
+    /// Lines of names and letters, as `src/io/build.rs` writes them.
     rows: &'static str,
 }
 

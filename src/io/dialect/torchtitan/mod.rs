@@ -11,8 +11,8 @@ mod training;
 use super::launcher::Launcher;
 use super::words::Script;
 use super::{python, toml};
-use crate::core::run::registry::{field, plain};
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
+use shardscope_core::run::registry::{field, plain};
 use shipped::{CHECKPOINT, LENGTH, LENGTH_BEFORE};
 
 pub(crate) static DIALECT: Dialect = Dialect {
@@ -190,7 +190,7 @@ fn print(entries: &Entries, comments: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::{Recompute, Run};
+    use shardscope_core::run::{Recompute, Run};
 
     /// `parallel_dims.py`: the world is replicas x shards x CP x TP x PP; only the shards may be -1, what is left over.
     #[test]

@@ -1,7 +1,7 @@
 //! Division of the work in torchtitan's settings: experts, the pipeline, the exchange of context, shards.
 
-use crate::core::run::presets::Trainer;
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
+use shardscope_core::run::presets::Trainer;
 
 /// Weights of embedding and head among the layers of the first and the last stage, in layers; 1 each by default.
 const ENDS: [&str; 2] =
@@ -50,7 +50,7 @@ pub fn read(reader: &mut SettingsReader) {
 /// The GPUs that the degrees multiply to; none where the shards are what is left over.
 pub fn gpus(reader: &mut SettingsReader) -> Option<u64> {
     let mut degree = |name: &str| match reader.value(name) {
-        Some(Value::Number(degree)) => crate::core::units::whole(degree),
+        Some(Value::Number(degree)) => shardscope_core::units::whole(degree),
         _ => Some(1),
     };
     let shards = "parallelism.data_parallel_shard_degree";
@@ -154,7 +154,7 @@ fn shards(reader: &mut SettingsReader) {
     let shard = if sharded < 0.0 {
         group / replicas.max(1)
     } else {
-        let shard = crate::core::units::whole(sharded).unwrap_or(1);
+        let shard = shardscope_core::units::whole(sharded).unwrap_or(1);
         shard.saturating_mul(run.cp)
     };
     let pipeline = run.pp > 1;

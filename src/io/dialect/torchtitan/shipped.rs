@@ -2,9 +2,9 @@
 //!
 //! Source: pytorch/torchtitan at b5bcd76 (August 2026), `torchtitan/models/*/config_registry.py` and `config/configs.py`.
 
-use crate::core::run::Value;
-use crate::io::dialect::words::Script;
-use crate::io::dialect::{Entries, python};
+use crate::dialect::words::Script;
+use crate::dialect::{Entries, python};
+use shardscope_core::run::Value;
 
 /// The sequence length, and its name before 2026.
 pub(super) const LENGTH: &str = "training.max_context_length";

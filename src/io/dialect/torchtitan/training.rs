@@ -1,9 +1,9 @@
 //! Training in torchtitan's settings: model, batch, precision, recomputation.
 
 use super::shipped::{self, CHECKPOINT, LOSS, PIECES, SHIPPED, TOKENS};
-use crate::io::dialect::hub;
-use crate::io::dialect::prelude::*;
-use crate::io::dialect::python::{self, End};
+use crate::dialect::hub;
+use crate::dialect::prelude::*;
+use crate::dialect::python::{self, End};
 
 const STEP: &str = "training.num_tokens_per_train_step";
 const SPEC: &str = "model_spec";

@@ -2,8 +2,8 @@
 //!
 //! Source: Hugging Face PEFT `tuners/lora/config.py`.
 
-use crate::core::model::Target;
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
+use shardscope_core::model::Target;
 
 /// Words that name every linear of a layer.
 const ALL: [&str; 2] = ["all", "all-linear"];
@@ -47,7 +47,7 @@ fn words_of(value: &Value) -> Vec<String> {
 /// Format of a base of this name on the Hub, where its name says that it is quantised. AWQ's groups of 128 are as large
 /// as GPTQ's.
 #[must_use]
-pub(in crate::io::dialect) fn stored_as(name: &str) -> Option<BaseFormat> {
+pub(in crate::dialect) fn stored_as(name: &str) -> Option<BaseFormat> {
     let name = name.to_ascii_lowercase();
     let has = |part| name.contains(part);
     match () {
@@ -58,7 +58,7 @@ pub(in crate::io::dialect) fn stored_as(name: &str) -> Option<BaseFormat> {
 }
 
 /// Linears with an adapter; none: all.
-pub(in crate::io::dialect) fn targets(reader: &mut SettingsReader, name: &str) -> Option<Vec<Target>> {
+pub(in crate::dialect) fn targets(reader: &mut SettingsReader, name: &str) -> Option<Vec<Target>> {
     let words = words_of(&reader.value(name)?);
     reader.note(name, t!("{what} {value}", what = "adapted linears", value = words.join(" ")));
     if words.iter().any(|word| ALL.contains(&&**word)) {
@@ -74,7 +74,7 @@ pub(in crate::io::dialect) fn targets(reader: &mut SettingsReader, name: &str) -
 }
 
 /// Ends of the model that are trained whole.
-pub(in crate::io::dialect) fn saved(reader: &mut SettingsReader, name: &str) -> Option<Vec<Saved>> {
+pub(in crate::dialect) fn saved(reader: &mut SettingsReader, name: &str) -> Option<Vec<Saved>> {
     let words = words_of(&reader.value(name)?);
     reader.note(name, t!("{what} {value}", what = "trained whole", value = words.join(" ")));
     let found: Vec<Saved> = words.iter().filter_map(|word| Saved::from_id(word)).collect();
@@ -82,7 +82,7 @@ pub(in crate::io::dialect) fn saved(reader: &mut SettingsReader, name: &str) -> 
 }
 
 /// A program's settings of adapters.
-pub(in crate::io::dialect) struct LowRank {
+pub(in crate::dialect) struct LowRank {
     pub rank: Option<u64>,
     pub dora: bool,
     /// Format of the base.
@@ -112,16 +112,16 @@ impl LowRank {
 }
 
 /// True if every linear of a layer has an adapter.
-pub(in crate::io::dialect) fn all_linear(adapter: &Adapter) -> bool {
+pub(in crate::dialect) fn all_linear(adapter: &Adapter) -> bool {
     adapter.targets.len() == Target::ALL.len()
 }
 
-pub(in crate::io::dialect) fn target_names(adapter: &Adapter) -> Vec<&'static str> {
+pub(in crate::dialect) fn target_names(adapter: &Adapter) -> Vec<&'static str> {
     adapter.targets.iter().map(|target| target.id()).collect()
 }
 
 /// Says the adapted linears: `all-linear` or their names.
-pub(in crate::io::dialect) fn write_linears(writer: &mut SettingsWriter, name: &str, adapter: &Adapter) {
+pub(in crate::dialect) fn write_linears(writer: &mut SettingsWriter, name: &str, adapter: &Adapter) {
     if all_linear(adapter) {
         writer.say(name, "all-linear");
     } else {
@@ -130,11 +130,11 @@ pub(in crate::io::dialect) fn write_linears(writer: &mut SettingsWriter, name: &
 }
 
 /// Says what is trained whole, where anything is.
-pub(in crate::io::dialect) fn write_saved(writer: &mut SettingsWriter, name: &str, adapter: &Adapter) {
+pub(in crate::dialect) fn write_saved(writer: &mut SettingsWriter, name: &str, adapter: &Adapter) {
     writer.when(!adapter.saved.is_empty(), name, super::list(&saved_names(adapter)));
 }
 
-pub(in crate::io::dialect) fn saved_names(adapter: &Adapter) -> Vec<&'static str> {
+pub(in crate::dialect) fn saved_names(adapter: &Adapter) -> Vec<&'static str> {
     adapter.saved.iter().map(|end| end.id()).collect()
 }
 

@@ -12,7 +12,7 @@ pub(super) use sharing::{
     sharing, write_deepspeed, write_half,
 };
 
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
 
 /// Hugging Face's libraries, with fused norms and rotary embeddings where one of `switches` is on.
 pub(super) fn stack(entries: &Entries, switches: &[&str]) -> &'static str {
@@ -57,7 +57,7 @@ impl Mesh {
         }
         // -1 is all that are left.
         let degree = |reader: &mut SettingsReader, name, what| {
-            let ranks = reader.number(name, what).and_then(crate::core::units::whole);
+            let ranks = reader.number(name, what).and_then(shardscope_core::units::whole);
             ranks.filter(|ranks| *ranks > 0)
         };
         let shard = degree(reader, self.shard, "ranks that share shards");

@@ -2,11 +2,11 @@
 //!
 //! Source: Hugging Face transformers `training_args.py`, accelerate `utils/dataclasses.py`.
 
-use crate::io::dialect::prelude::*;
+use crate::dialect::prelude::*;
 
 /// The library that shards the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::io::dialect) enum Sharing {
+pub(in crate::dialect) enum Sharing {
     /// Nobody: every rank has all of them.
     Nobody,
     /// DeepSpeed, with fp32 masters beside bf16 weights.
@@ -27,7 +27,7 @@ impl Sharing {
 }
 
 /// The library that shards by the entries of DeepSpeed and FSDP, and the latter's; none where there are no entries.
-pub(in crate::io::dialect) fn shared(reader: &mut SettingsReader) -> (Sharing, Option<Fsdp>) {
+pub(in crate::dialect) fn shared(reader: &mut SettingsReader) -> (Sharing, Option<Fsdp>) {
     reader.set("zero", 0);
     let deepspeed = deepspeed(reader, "deepspeed");
     let fsdp = fsdp(reader);
@@ -35,13 +35,7 @@ pub(in crate::io::dialect) fn shared(reader: &mut SettingsReader) -> (Sharing, O
 }
 
 /// Format of the passes and the states: `bf16` or `fp16` around fp32 weights, or `pure`: weights and states in bf16.
-pub(in crate::io::dialect) fn precision(
-    reader: &mut SettingsReader,
-    bf16: bool,
-    fp16: bool,
-    pure: bool,
-    sharing: Sharing,
-) {
+pub(in crate::dialect) fn precision(reader: &mut SettingsReader, bf16: bool, fp16: bool, pure: bool, sharing: Sharing) {
     let half = if fp16 { "fp16" } else { "bf16" };
     let adapts = reader.run.adapter.method.is_some();
     reader.precision(match sharing {
@@ -56,7 +50,7 @@ pub(in crate::io::dialect) fn precision(
     });
 }
 
-pub(in crate::io::dialect) fn write_half(s: &Scenario, writer: &mut SettingsWriter) {
+pub(in crate::dialect) fn write_half(s: &Scenario, writer: &mut SettingsWriter) {
     match computes(&s.run.precision) {
         "fp32" => {}
         "fp16" => writer.say("fp16", true),
@@ -65,15 +59,15 @@ pub(in crate::io::dialect) fn write_half(s: &Scenario, writer: &mut SettingsWrit
 }
 
 /// True if weights and states are in 16 bits, as far as a program says it.
-pub(in crate::io::dialect) fn is_pure(s: &Scenario) -> bool {
+pub(in crate::dialect) fn is_pure(s: &Scenario) -> bool {
     let bytes = &s.precision;
     computes(&s.run.precision) != "fp32" && bytes.weights == 2.0 && bytes.master == 0.0
 }
 
 /// The library that shards in `s`: DeepSpeed where its stack or its offloading runs, or a stage that FSDP has not.
 #[must_use]
-pub(in crate::io::dialect) fn sharing(s: &Scenario) -> Sharing {
-    let offloads = |offload: &crate::core::run::Offload| {
+pub(in crate::dialect) fn sharing(s: &Scenario) -> Sharing {
+    let offloads = |offload: &shardscope_core::run::Offload| {
         offload.framework == OffloadFramework::DeepSpeed
             && (offload.optimizer.is_some() || offload.parameters.is_some())
     };
@@ -87,7 +81,7 @@ pub(in crate::io::dialect) fn sharing(s: &Scenario) -> Sharing {
     }
 }
 
-pub(in crate::io::dialect) fn offload(
+pub(in crate::dialect) fn offload(
     reader: &mut SettingsReader,
     optimizer: bool,
     parameters: bool,
@@ -101,13 +95,13 @@ pub(in crate::io::dialect) fn offload(
     }
 }
 
-pub(in crate::io::dialect) fn offload_activations(reader: &mut SettingsReader, yes: bool) {
+pub(in crate::dialect) fn offload_activations(reader: &mut SettingsReader, yes: bool) {
     if yes {
         reader.run.offload.activations = Some(vec![Leaving::Cpu]);
     }
 }
 
-pub(in crate::io::dialect) fn offloads_activations(s: &Scenario) -> bool {
+pub(in crate::dialect) fn offloads_activations(s: &Scenario) -> bool {
     s.run.offload.activations.is_some()
 }
 
@@ -125,7 +119,7 @@ fn file_means(name: &str) -> Option<(u64, bool, bool)> {
 }
 
 /// Takes the shards that a setting's file of DeepSpeed means, by its name; false where there is none.
-pub(in crate::io::dialect) fn deepspeed(reader: &mut SettingsReader, name: &str) -> bool {
+pub(in crate::dialect) fn deepspeed(reader: &mut SettingsReader, name: &str) -> bool {
     let Some(file) = reader.word(name, "DeepSpeed's settings") else {
         return false;
     };
@@ -141,10 +135,10 @@ pub(in crate::io::dialect) fn deepspeed(reader: &mut SettingsReader, name: &str)
 }
 
 /// A program's files of DeepSpeed's settings: stage, optimizer and parameters on the host, name.
-pub(in crate::io::dialect) type Files = &'static [(u64, bool, bool, &'static str)];
+pub(in crate::dialect) type Files = &'static [(u64, bool, bool, &'static str)];
 
 /// Says the file that means the shards of `s`; the nearest where there is none of just these.
-pub(in crate::io::dialect) fn write_deepspeed(s: &Scenario, writer: &mut SettingsWriter, name: &str, files: Files) {
+pub(in crate::dialect) fn write_deepspeed(s: &Scenario, writer: &mut SettingsWriter, name: &str, files: Files) {
     let offload = &s.run.offload;
     let wanted = (s.run.zero, offload.optimizer.is_some(), offload.parameters.is_some());
     let exact = files.iter().find(|file| (file.0, file.1, file.2) == wanted);
@@ -153,14 +147,14 @@ pub(in crate::io::dialect) fn write_deepspeed(s: &Scenario, writer: &mut Setting
 }
 
 /// Settings of FSDP: by accelerate's names with `fsdp_`, by axolotl's without, or by Trainer's words.
-pub(in crate::io::dialect) struct Fsdp {
+pub(in crate::dialect) struct Fsdp {
     /// A checkpoint wrapper, and true if its inputs go to the host.
     pub checkpoints: Option<bool>,
     pub activations: bool,
 }
 
 /// Takes them; none where the text has none.
-pub(in crate::io::dialect) fn fsdp(reader: &mut SettingsReader) -> Option<Fsdp> {
+pub(in crate::dialect) fn fsdp(reader: &mut SettingsReader) -> Option<Fsdp> {
     let words = reader.word("fsdp", "FSDP").unwrap_or_default().to_ascii_lowercase();
     let mut any = !words.is_empty() && words != "false";
     let mut entry = |reader: &mut SettingsReader, key: &str, what| {

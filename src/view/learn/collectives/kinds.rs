@@ -1,6 +1,6 @@
 //! The collectives by what each rank has before and after, and which of them the parallelisms use.
 
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
 
 /// Ranks of the picture, and blocks of the tensor.
 const RANKS: usize = 4;

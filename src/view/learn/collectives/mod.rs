@@ -5,10 +5,10 @@ mod rates;
 mod ring;
 mod tree;
 
-use crate::core::source::{LECTURE, NCCL, PLAYBOOK};
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
 use rates::times;
 pub(super) use rates::{bus, fabric};
+use shardscope_core::source::{LECTURE, NCCL, PLAYBOOK};
 
 const K: Slider = slider("k", "collective", &[1, 2, 3, 4, 5, 6, 7, 8], 0).called(kinds::name);
 const N: Slider = slider("n", "ranks of a group", &[2, 4, 8], 1);

@@ -1,11 +1,11 @@
 //! Times and bus bandwidth of collectives over nodes of eight.
 
-use crate::core::cluster::Group;
-use crate::core::traffic::Fabric;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::cluster::Group;
+use shardscope_core::traffic::Fabric;
 
 /// The wires of nodes of eight H100.
-pub(in crate::view::learn) fn fabric() -> Option<Fabric> {
+pub(in crate::learn) fn fabric() -> Option<Fabric> {
     Some(Fabric::of(&run("gpus=64")?.scenario))
 }
 
@@ -17,7 +17,7 @@ pub(super) fn times(fabric: &Fabric, nodes: u64, bytes: f64) -> [f64; 2] {
 
 /// Bus bandwidth of an all-gather and of an all-reduce of `bytes` over `nodes` nodes of eight: what each rank sends, over
 /// the time. Source: nccl-tests, PERFORMANCE.md.
-pub(in crate::view::learn) fn bus(fabric: &Fabric, nodes: u64, bytes: f64) -> [f64; 2] {
+pub(in crate::learn) fn bus(fabric: &Fabric, nodes: u64, bytes: f64) -> [f64; 2] {
     let n = (8 * nodes) as f64;
     let sent = (n - 1.0) / n * bytes;
     let [gather, reduce] = times(fabric, nodes, bytes);

@@ -1,6 +1,6 @@
 //! An all-reduce around a ring, step by step.
 
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
 
 /// The pieces on all ranks: of how many ranks each is the sum, which rank's terms it has, and those that came last.
 pub(super) struct Pieces {

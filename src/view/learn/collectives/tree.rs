@@ -1,7 +1,7 @@
 //! An all-reduce up and down a tree, step by step, and the latency of both ways.
 
 use super::rates::{bus, fabric, times};
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
 
 /// The doublings of `n`.
 fn depth(n: u32) -> u32 {

@@ -1,8 +1,8 @@
 //! Throughput and memory along one size of the layout, the others as they are.
 
-use crate::core::traffic::playbook_ratio;
-use crate::core::units::GIB;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::traffic::playbook_ratio;
+use shardscope_core::units::GIB;
 
 /// A point of an axis: the size, tokens a second and GPU, bytes of the fullest rank, and the bubble.
 struct Point {

@@ -1,8 +1,8 @@
 //! The playbook's recipe as a flow chart over the Run of the page.
 
-use crate::core::run::Recompute;
-use crate::core::search::recipe::walk;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::run::Recompute;
+use shardscope_core::search::recipe::walk;
 
 /// Boxes of a row, the height of a box, and that of a row.
 const ACROSS: usize = 2;

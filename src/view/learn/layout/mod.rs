@@ -5,12 +5,12 @@ mod flow;
 mod playbook;
 mod restore;
 
-use crate::core::run::Optimizer;
-use crate::core::search::recipe::walk;
-use crate::core::source::{HE_BLOG, KORTHIKANTI_2022, NARAYANAN_2021, PLAYBOOK};
-use crate::core::units::GIB;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
 use axes::{batch, context, pipeline, tensor};
+use shardscope_core::run::Optimizer;
+use shardscope_core::search::recipe::walk;
+use shardscope_core::source::{HE_BLOG, KORTHIKANTI_2022, NARAYANAN_2021, PLAYBOOK};
+use shardscope_core::units::GIB;
 
 const S: Slider = slider("s", "tokens of a sequence", &[4096, 8192, 16_384, 32_768], 1);
 const G: Slider = slider("G", "GPUs", &[64, 256, 1024], 0);

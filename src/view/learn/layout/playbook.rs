@@ -1,8 +1,8 @@
 //! The playbook's overview of strategies and its best measured layouts.
 
 use super::super::caption::listed;
-use crate::core::units::GIB;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::units::GIB;
 
 /// Sequence length at which the figure's slips are named.
 const LONG: u64 = 16_384;

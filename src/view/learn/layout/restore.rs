@@ -1,6 +1,6 @@
 //! The procedure of Pengfei He's blog: everything that saves memory first, then one after the other taken back while it fits.
 
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
 
 /// Everything that saves memory, at first; and what is taken back, one after the other.
 const SHRUNK: [(&str, &str); 6] =

@@ -2,10 +2,10 @@
 
 use super::super::lanes::Lanes;
 use super::layer::{Layer, cut, index, seconds, three};
-use crate::core::cluster::Axis;
-use crate::core::time::kernels;
-use crate::core::traffic::ring_block_ratio;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::cluster::Axis;
+use shardscope_core::time::kernels;
+use shardscope_core::traffic::ring_block_ratio;
 
 /// The forward pass of one layer over `t` tensor-parallel ranks, whose messages are sent whole or in `chunks`.
 fn halves(name: Message, layer: &Layer, chunks: u64) -> Lanes {
@@ -136,7 +136,7 @@ pub(super) fn ring(dials: &Dials) -> Live {
 mod tests {
     use super::super::layer::copies;
     use super::*;
-    use crate::core::units::BytesPerSecond;
+    use shardscope_core::units::BytesPerSecond;
 
     /// Survey of appendix A3: TP 8 at hidden size 8192 on H100 gives 1.88 for one product; ring attention of
     /// Llama 3.1 70B hides from 4.9 k tokens a rank on over 400 Gbit/s; bf16 weights from 19.8 k tokens.

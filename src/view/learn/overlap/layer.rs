@@ -1,11 +1,11 @@
 //! The layer whose compute and messages the lesson compares.
 
-use crate::core::cluster::Group;
-use crate::core::report::windows;
-use crate::core::time::{Clock, ComputeTime};
-use crate::core::traffic::{StageWaits, flops_per_byte, playbook_ratio, stage_waits};
-use crate::core::units::BytesPerSecond;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::cluster::Group;
+use shardscope_core::report::windows;
+use shardscope_core::time::{Clock, ComputeTime};
+use shardscope_core::traffic::{StageWaits, flops_per_byte, playbook_ratio, stage_waits};
+use shardscope_core::units::BytesPerSecond;
 
 /// One layer on a rank, without what the first and the last stage do besides.
 pub(super) struct Layer {

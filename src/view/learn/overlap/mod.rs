@@ -5,11 +5,11 @@ mod layer;
 mod parameters;
 mod rates;
 
-use crate::core::source::{NCCL, PLAYBOOK, STAS};
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
 use activations::{ring, tensor};
 use parameters::{cost, gathers, gradients};
 use rates::{exchange, roofline};
+use shardscope_core::source::{NCCL, PLAYBOOK, STAS};
 
 const S: Slider = slider("s", "tokens of a sequence", &[1024, 2048, 4096, 8192, 16_384, 32_768], 2);
 const N: Slider = slider("n", "data-parallel ranks", &[8, 16, 64, 256], 2);

@@ -2,8 +2,8 @@
 
 use super::super::lanes::Lanes;
 use super::layer::{Layer, copies, index, seconds, three};
-use crate::core::traffic::{CONTENTION, Held, step_messages};
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::traffic::{CONTENTION, Held, step_messages};
 
 /// A backward pass whose gradients are sent after every `size` layers.
 fn buckets(name: Message, layer: &Layer, layers: u64, size: u64) -> Lanes {

@@ -2,10 +2,10 @@
 
 use super::super::collectives::bus;
 use super::layer::{Layer, cut, index, seconds, three};
-use crate::core::cluster::Group;
-use crate::core::time::{Kernel, kernels, roof};
-use crate::core::traffic::Fabric;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::cluster::Group;
+use shardscope_core::time::{Kernel, kernels, roof};
+use shardscope_core::traffic::Fabric;
 
 pub(super) fn roofline(dials: &Dials) -> Live {
     let (s, t) = (dials.get("s"), dials.get("t"));

@@ -2,10 +2,10 @@
 
 use super::super::pictures::Pipeline;
 use super::order::of;
-use crate::core::pipeline::certify::certificate::OPTIMAL;
-use crate::core::pipeline::certify::{Certificate, Proof};
-use crate::view::gallery::certificate::words;
-use crate::view::learn::prelude::*;
+use crate::gallery::certificate::words;
+use crate::learn::prelude::*;
+use shardscope_core::pipeline::certify::certificate::OPTIMAL;
+use shardscope_core::pipeline::certify::{Certificate, Proof};
 
 /// Schedules whose stages differ: whole, halved, with a split backward pass, both; and one whose gap stays open.
 const SCHEDULES: [(Schedule, &str); 5] = [

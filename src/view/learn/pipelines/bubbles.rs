@@ -1,7 +1,7 @@
 //! The bubble of every schedule against the number of micro-batches.
 
 use super::super::pictures::Pipeline;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
 
 /// Schedules with a bubble of their own, how they are called, and their colours.
 const SCHEDULES: [(Schedule, &str, Ink); 6] = [

@@ -6,11 +6,11 @@ mod order;
 mod uneven;
 
 use super::pictures::{Pipeline, legend, pipeline_table, pipelines};
-use crate::core::source::{CHIMERA, HANAYO, ZERO_BUBBLE};
-use crate::core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM, UNEVEN_PP};
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
 use bubbles::share;
 use order::of;
+use shardscope_core::source::{CHIMERA, HANAYO, ZERO_BUBBLE};
+use shardscope_core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM, UNEVEN_PP};
 
 /// One number of ranks and one of micro-batches for all steps; not every order exists for every pair.
 const P: Slider = slider("p", "ranks", &[2, 4, 8, 16], 1);

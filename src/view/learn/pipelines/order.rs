@@ -1,7 +1,7 @@
 //! The pipeline of a schedule at the places of the sliders.
 
 use super::super::pictures::Pipeline;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
 
 /// Waves of a step without their slider.
 const WAVES: u32 = 2;

@@ -1,13 +1,13 @@
 //! Stages of unequal layers: NVIDIA's vision-language run, whose first rank also has the vision tower.
 
-use crate::core::memory::MemoryMethod;
-use crate::core::memory::RankLoad;
-use crate::core::memory::methods::uneven::{Uneven, projector, split};
-use crate::core::run::presets::{Measured, PUBLISHED, PublishedRun};
-use crate::view::charts::figure::key;
-use crate::view::charts::strips::strips;
-use crate::view::learn::prelude::*;
-use crate::view::node::markup::text as text_node;
+use crate::charts::figure::key;
+use crate::charts::strips::strips;
+use crate::learn::prelude::*;
+use crate::node::markup::text as text_node;
+use shardscope_core::memory::MemoryMethod;
+use shardscope_core::memory::RankLoad;
+use shardscope_core::memory::methods::uneven::{Uneven, projector, split};
+use shardscope_core::run::presets::{Measured, PUBLISHED, PublishedRun};
 
 /// A published run, and the step that was measured.
 fn published(id: &str) -> Option<(&'static PublishedRun, f64)> {

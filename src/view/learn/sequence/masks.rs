@@ -1,9 +1,9 @@
 //! Ring attention under a causal mask: which rank computes which part of it, and who waits in each step.
 
-use crate::core::traffic::{ring_pieces, ring_steps, ring_work};
-use crate::view::charts::figure::key;
-use crate::view::charts::ticks::ticks;
-use crate::view::learn::prelude::*;
+use crate::charts::figure::key;
+use crate::charts::ticks::ticks;
+use crate::learn::prelude::*;
+use shardscope_core::traffic::{ring_pieces, ring_steps, ring_work};
 
 /// Time of all steps, in full blocks, and what a rank computes of it on average.
 fn times(ranks: u64, zigzag: bool) -> (f64, f64) {
@@ -13,7 +13,7 @@ fn times(ranks: u64, zigzag: bool) -> (f64, f64) {
     (steps, total / ranks as f64)
 }
 
-pub(in crate::view::learn) fn plain(dials: &Dials) -> Live {
+pub(in crate::learn) fn plain(dials: &Dials) -> Live {
     let c = dials.get("c");
     let (steps, work) = times(c, false);
     let text = vec![
@@ -37,7 +37,7 @@ pub(in crate::view::learn) fn plain(dials: &Dials) -> Live {
     )
 }
 
-pub(in crate::view::learn) fn zigzag(dials: &Dials) -> Live {
+pub(in crate::learn) fn zigzag(dials: &Dials) -> Live {
     let c = dials.get("c");
     let (before, (steps, work)) = (times(c, false).0, times(c, true));
     let text = vec![

@@ -4,11 +4,11 @@ mod masks;
 mod ring;
 
 use super::matrices::{ACTIVATIONS, Matrix, Part, Product};
-use crate::core::source::{DEEPSPEED, KORTHIKANTI_2022, LECTURE, PLAYBOOK};
-use crate::core::traffic::{SequenceCut, sequence_cuts};
-use crate::core::units::GIB;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
 use ring::{scenario, settings};
+use shardscope_core::source::{DEEPSPEED, KORTHIKANTI_2022, LECTURE, PLAYBOOK};
+use shardscope_core::traffic::{SequenceCut, sequence_cuts};
+use shardscope_core::units::GIB;
 
 const T: Slider = TENSOR.over(&[2, 4, 8], 2);
 const C: Slider = slider("c", "context-parallel ranks", &[2, 4, 8], 1);
@@ -226,7 +226,7 @@ mod tests {
     /// `8 N d (1 + k/a)(P - 1)/P²` and `12 N d (k/a)(P - 1)/P` bytes are what the calculator counts for a run.
     #[test]
     fn formulas_are_the_calculators() {
-        use crate::core::traffic::microbatch_traffic;
+        use shardscope_core::traffic::microbatch_traffic;
         for (comm, at) in [("ulysses", 1), ("ring", 2)] {
             let link = format!("{}&cp_comm={comm}", settings(1, 8, 32_768));
             let it = run(&link).unwrap().scenario;

@@ -1,8 +1,8 @@
 //! Ring attention: where each block of keys and values is in every step.
 
-use crate::core::cluster::{Axis, Link};
-use crate::core::traffic::{bandwidth, flops_per_byte, microbatch_traffic, ring_block_ratio, ring_buffer};
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::cluster::{Axis, Link};
+use shardscope_core::traffic::{bandwidth, flops_per_byte, microbatch_traffic, ring_block_ratio, ring_buffer};
 use std::f64::consts::TAU;
 
 /// The rank whose keys and values `rank` meets in `step`.
@@ -10,7 +10,7 @@ fn met(rank: u64, step: u64, ranks: u64) -> u64 {
     (rank + ranks - step % ranks) % ranks
 }
 
-pub(in crate::view::learn) fn ring(dials: &Dials) -> Live {
+pub(in crate::learn) fn ring(dials: &Dials) -> Live {
     let (c, s) = (dials.get("c"), dials.get("s"));
     let step = dials.get("j").min(c);
     let live = |text| drawn(Live::of(text), c, step);

@@ -1,8 +1,8 @@
 //! Tensor parallelism over a square and over a cube of ranks.
 
-use crate::core::traffic::{GridCut, grid_cuts};
-use crate::view::learn::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
-use crate::view::learn::prelude::*;
+use crate::learn::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
+use crate::learn::prelude::*;
+use shardscope_core::traffic::{GridCut, grid_cuts};
 
 const VOLUME: Scale = Scale { parts: &[("received by a rank, over one activation", Ink::Exposed)], unit: ("", 1.0) };
 

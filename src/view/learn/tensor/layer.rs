@@ -1,8 +1,8 @@
 //! Exchanges of the ranks of a layer, with the whole sequence between its blocks or with parts of it.
 
 use super::passes::Piece;
-use crate::core::traffic::microbatch_traffic;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
+use shardscope_core::traffic::microbatch_traffic;
 
 /// A layer: what is exchanged where its two blocks begin and end, and over how many ranks it is cut between them.
 fn pieces(t: u64, f: [&'static str; 2], g: [&'static str; 2], between: u64) -> Vec<Piece> {

@@ -6,12 +6,12 @@ mod passes;
 
 use super::bars::TIME;
 use super::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
-use crate::core::cluster::{Axis, Link};
-use crate::core::source::{KORTHIKANTI_2022, LECTURE, PLAYBOOK};
-use crate::core::traffic::{bandwidth, flops_per_byte, playbook_ratio};
-use crate::core::units::BytesPerSecond;
-use crate::view::learn::prelude::*;
+use crate::learn::prelude::*;
 use layer::{layer_bytes, scenario, settings};
+use shardscope_core::cluster::{Axis, Link};
+use shardscope_core::source::{KORTHIKANTI_2022, LECTURE, PLAYBOOK};
+use shardscope_core::traffic::{bandwidth, flops_per_byte, playbook_ratio};
+use shardscope_core::units::BytesPerSecond;
 
 const T: Slider = TENSOR.over(&[2, 4, 8], 1);
 const WIDE: Slider = TENSOR.over(&[2, 4, 8, 16, 32], 2);

@@ -1,8 +1,8 @@
 //! A layer downwards: what one rank computes of each part, and what it exchanges between them in either pass.
 
-use crate::view::learn::caption::{FAINT, of_one_rank};
-use crate::view::learn::matrices::{ACTIVATIONS, WEIGHTS};
-use crate::view::learn::prelude::*;
+use crate::learn::caption::{FAINT, of_one_rank};
+use crate::learn::matrices::{ACTIVATIONS, WEIGHTS};
+use crate::learn::prelude::*;
 
 /// A part of a layer.
 pub(super) enum Piece {

@@ -1,12 +1,12 @@
 //! The layouts of the 4D paper as one picture: those that ran, those that ran out of memory, and the fastest of each number of
 //! GPUs, by how many GPUs hold one copy of the model.
 
-use crate::core::accuracy::{Bench, Evidence, Measured, Quantity};
-use crate::view::charts::drawing::Form;
-use crate::view::charts::figure::save;
-use crate::view::charts::ink::Ink;
-use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
-use crate::view::prelude::*;
+use crate::charts::drawing::Form;
+use crate::charts::figure::save;
+use crate::charts::ink::Ink;
+use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::prelude::*;
+use shardscope_core::accuracy::{Bench, Evidence, Measured, Quantity};
 use std::collections::BTreeMap;
 
 /// A layout: its TP x CP x PP, and the seconds of a step; none where it ran out of memory.
@@ -98,7 +98,7 @@ fn picture<'a>(groups: impl Iterator<Item = (u64, &'a Vec<Layout>)>) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::accuracy::read;
+    use shardscope_core::accuracy::read;
 
     /// Fujii 2024, conclusion: the fastest layout is among those of the least TP x CP x PP that fit. By its tables 3 and 4.
     #[test]

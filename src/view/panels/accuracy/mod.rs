@@ -5,15 +5,15 @@ mod tables;
 
 use super::limits::NOT_MODELLED;
 use super::runs::standings;
-use crate::core::accuracy::{Bench, LEFT_OUT};
-use crate::core::calibrate::{Observation, Standing};
-use crate::core::scoreboard::{Column, Miss};
-use crate::view::look::Slice;
-use crate::view::node::action::Dialog;
-use crate::view::prelude::*;
-use crate::view::scoreboard::{Board, Tool, alike, nearest, points};
-use crate::view::views::View;
+use crate::look::Slice;
+use crate::node::action::Dialog;
+use crate::prelude::*;
+use crate::scoreboard::{Board, Tool, alike, nearest, points};
+use crate::views::View;
 use layouts::layouts;
+use shardscope_core::accuracy::{Bench, LEFT_OUT};
+use shardscope_core::calibrate::{Observation, Standing};
+use shardscope_core::scoreboard::{Column, Miss};
 use tables::{bands, by_class, by_source, constants_table, misses, uneven};
 
 /// A person's own runs, and how each stands to the model.
@@ -125,8 +125,8 @@ fn list(items: &[&'static str]) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::accuracy::read;
-    use crate::core::scoreboard::{About, Score, predictions, questions};
+    use shardscope_core::accuracy::read;
+    use shardscope_core::scoreboard::{About, Score, predictions, questions};
 
     fn bench() -> Bench {
         let mut bench = Bench::default();
@@ -175,7 +175,7 @@ mod tests {
         let run = Run::default();
         let seconds = evaluate(&run).unwrap().report.step.time_s.0;
         let runs = [Observation::step("our first", run.clone(), seconds * 1.25)];
-        let fit = crate::core::calibrate::fit(&runs).unwrap();
+        let fit = shardscope_core::calibrate::fit(&runs).unwrap();
         let yours = Yours { runs: &runs, standings: &fit.standings };
         let html = near(&board(&bench()), &run, yours).to_html();
         assert!(html.contains("our first") && html.contains("−20.0 %"), "{html}");

@@ -1,11 +1,11 @@
 //! The tables: errors by source, verdicts by band, misses, the constants; and the one miss that is explained in words.
 
-use crate::core::accuracy::{Bench, Fact, Measured, constants, verdict_bands};
-use crate::core::report::Pair;
-use crate::core::time::RANGES;
-use crate::core::units::show_off;
-use crate::view::panels::words;
-use crate::view::prelude::*;
+use crate::panels::words;
+use crate::prelude::*;
+use shardscope_core::accuracy::{Bench, Fact, Measured, constants, verdict_bands};
+use shardscope_core::report::Pair;
+use shardscope_core::time::RANGES;
+use shardscope_core::units::show_off;
 
 /// A mean error above which a source is called a miss.
 const MISS: f64 = 0.15;

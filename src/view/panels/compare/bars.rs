@@ -1,9 +1,9 @@
 //! Memory of two Runs on one scale.
 
-use crate::core::report::Memory;
-use crate::view::panels::memory::{Bars, bars_on, legend, scale, thin};
-use crate::view::panels::words;
-use crate::view::prelude::*;
+use crate::panels::memory::{Bars, bars_on, legend, scale, thin};
+use crate::panels::words;
+use crate::prelude::*;
+use shardscope_core::report::Memory;
 
 /// The bars of both on the longer one's scale.
 pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {

@@ -1,7 +1,7 @@
 //! The steps of two Runs part by part: paired bars on one scale, and what each part gains or loses.
 
-use crate::view::panels::waterfall::parts;
-use crate::view::prelude::*;
+use crate::panels::waterfall::parts;
+use crate::prelude::*;
 
 /// A part of both steps: name, class, and begin and length of each.
 type Pair = (&'static str, &'static str, [(Seconds, Seconds); 2]);

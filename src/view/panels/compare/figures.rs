@@ -1,8 +1,8 @@
 //! The figures of two Runs beside each other: second minus first.
 
-use crate::core::units::group;
-use crate::view::panels::words;
-use crate::view::prelude::*;
+use crate::panels::words;
+use crate::prelude::*;
+use shardscope_core::units::group;
 
 /// Gains and losses of one against the other, in a sentence.
 pub(crate) fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> Message {

@@ -1,8 +1,8 @@
 //! The timelines of two Runs on one axis.
 
-use crate::view::charts::figure::{figure, key};
-use crate::view::charts::strips::strips;
-use crate::view::prelude::*;
+use crate::charts::figure::{figure, key};
+use crate::charts::strips::strips;
+use crate::prelude::*;
 
 /// Both timelines over one axis that ends with the longer one, each named with its length and bubble.
 pub fn timelines(runs: [&Evaluation; 2]) -> Node {

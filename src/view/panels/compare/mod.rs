@@ -7,15 +7,15 @@ mod lanes;
 
 use super::changes::{Change, changes, name};
 use super::issues;
-use crate::core::issue::Issue;
-use crate::view::node::action::Compare;
-use crate::view::panels::strip::{budget, budget_name};
-use crate::view::panels::words;
-use crate::view::prelude::*;
+use crate::node::action::Compare;
+use crate::panels::strip::{budget, budget_name};
+use crate::panels::words;
+use crate::prelude::*;
 use bars::memory;
 use falls::falls;
 use figures::{figures, sentence};
 use lanes::timelines;
+use shardscope_core::issue::Issue;
 use std::sync::Arc;
 
 /// The second Run: what it is, and what follows from it.

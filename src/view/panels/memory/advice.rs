@@ -2,11 +2,11 @@
 
 use super::tuning::change;
 use super::verdict;
-use crate::core::report::Memory;
-use crate::core::report::fit::Suggestions;
-use crate::core::report::narrow::{self, Counted, Narrowing};
-use crate::core::source::HE_BLOG;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::report::Memory;
+use shardscope_core::report::fit::Suggestions;
+use shardscope_core::report::narrow::{self, Counted, Narrowing};
+use shardscope_core::source::HE_BLOG;
 
 /// The changes that a search found to make a Run fit, or to take less where it does.
 pub fn suggestions(memory: &Memory, found: &Suggestions, unit: MemoryUnit) -> Node {
@@ -87,7 +87,7 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::fit::Fit;
+    use shardscope_core::report::fit::Fit;
 
     #[test]
     fn every_suggestion_is_a_button_that_sets_what_it_says() {

@@ -1,8 +1,8 @@
 //! The memory bars: one stacked bar a pipeline rank on a common scale, against the capacity.
 
-use crate::core::memory::StageMemory;
-use crate::core::report::Memory;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::memory::StageMemory;
+use shardscope_core::report::Memory;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
@@ -45,7 +45,7 @@ const SLIVER: f64 = 0.008;
 
 impl Segment {
     /// True if it is too short to be set apart from its neighbours.
-    pub(crate) fn is_sliver(&self) -> bool {
+    pub fn is_sliver(&self) -> bool {
         self.length < SLIVER
     }
     /// Its class in the style sheet.
@@ -153,7 +153,7 @@ pub(crate) fn part_rows(ranks: &[&StageMemory]) -> Vec<PartRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::report;
+    use shardscope_core::report::report;
 
     #[test]
     fn the_named_parts_of_a_rank_add_up_to_its_total() {

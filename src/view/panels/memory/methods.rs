@@ -1,10 +1,10 @@
 //! The same Run by every memory method, side by side.
 
 use super::{mini, verdict};
-use crate::core::memory::methods::Slip;
-use crate::core::report::methods::MethodRow;
-use crate::core::run::registry::field;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::memory::methods::Slip;
+use shardscope_core::report::methods::MethodRow;
+use shardscope_core::run::registry::field;
 
 /// The table of methods, and what each leaves out.
 pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Node {
@@ -79,8 +79,8 @@ fn slips(slips: &[Slip], source: &'static str) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::methods::rows;
-    use crate::core::run::Method;
+    use shardscope_core::report::methods::rows;
+    use shardscope_core::run::Method;
 
     #[test]
     fn every_method_can_be_chosen_and_tells_what_it_leaves_out() {

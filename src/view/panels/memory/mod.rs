@@ -19,8 +19,8 @@ pub use thin::suggested;
 pub(crate) use thin::thin;
 pub use tuning::tuning;
 
-use crate::core::memory::StageMemory;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::memory::StageMemory;
 
 /// A component's swatch and name.
 pub(crate) fn legend_entry(component: Component) -> Node {

@@ -1,11 +1,11 @@
 //! The bars themselves, and the verdict against what was measured.
 
 use super::{Bar, Segment, bars, legend, parts_tip};
-use crate::core::memory::StageMemory;
-use crate::core::report::Memory;
-use crate::core::run::Method;
-use crate::view::panels::words;
-use crate::view::prelude::*;
+use crate::panels::words;
+use crate::prelude::*;
+use shardscope_core::memory::StageMemory;
+use shardscope_core::report::Memory;
+use shardscope_core::run::Method;
 
 /// Named parts in a tip; the rest in one line.
 const MAX_PARTS: usize = 9;

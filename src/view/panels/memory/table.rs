@@ -1,8 +1,8 @@
 //! The bars as tables: components of every rank, and behind them the named parts.
 
 use super::{bars, part_rows, swatch};
-use crate::core::report::Memory;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::report::Memory;
 
 /// The table behind the bars.
 pub(crate) fn data_table(memory: &Memory, unit: MemoryUnit) -> Node {
@@ -49,7 +49,7 @@ fn parts(memory: &Memory, unit: MemoryUnit) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::report;
+    use shardscope_core::report::report;
 
     #[test]
     fn every_figure_of_the_table_opens_its_formula() {

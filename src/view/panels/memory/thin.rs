@@ -1,8 +1,8 @@
 //! Bars to compare by: thin, and none of their parts opens a formula.
 
 use super::{Bar, Bars, bars_on, scale};
-use crate::core::report::Memory;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::report::Memory;
 
 /// The bars of a suggested layout below those of `own`, on the same scale where its memory is no larger.
 pub fn suggested(own: &Memory, other: &Memory, name: Message, unit: MemoryUnit) -> Node {

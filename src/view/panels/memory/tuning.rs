@@ -2,13 +2,13 @@
 //! tuning to the run. Other runs show nothing of it.
 
 use super::{mini, verdict};
-use crate::core::memory::StageMemory;
-use crate::core::memory::host::HostMemory;
-use crate::core::report::fit::words;
-use crate::core::report::staircase::{Stair, staircase};
-use crate::core::report::{Memory, OffloadStep};
-use crate::core::sort::sort_by;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::memory::StageMemory;
+use shardscope_core::memory::host::HostMemory;
+use shardscope_core::report::fit::words;
+use shardscope_core::report::staircase::{Stair, staircase};
+use shardscope_core::report::{Memory, OffloadStep};
+use shardscope_core::sort::sort_by;
 
 /// All three, as far as the run has them.
 pub fn tuning(evaluation: &Evaluation, unit: MemoryUnit) -> Node {

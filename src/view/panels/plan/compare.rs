@@ -2,10 +2,10 @@
 
 use super::controls::{View, button};
 use super::rows::{layout, schedule};
-use crate::core::search::Found;
-use crate::core::search::session::PlanCommand;
-use crate::core::units::fixed;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::search::Found;
+use shardscope_core::search::session::PlanCommand;
+use shardscope_core::units::fixed;
 
 /// A figure: its name, its value, and how it is shown.
 type Figure = (&'static str, fn(&Found) -> f64, fn(&View, f64) -> String);

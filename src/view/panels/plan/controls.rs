@@ -1,8 +1,8 @@
 //! Building blocks of the plan: its buttons, chips and folds.
 
-use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
-use crate::view::node::action::Fold;
-use crate::view::prelude::*;
+use crate::node::action::Fold;
+use crate::prelude::*;
+use shardscope_core::search::session::{PlanCommand, PlanQuery, PlanResult};
 
 /// Inputs of the panel's parts.
 pub struct View<'a> {

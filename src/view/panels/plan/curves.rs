@@ -3,16 +3,16 @@
 
 use super::controls::{View, buttons, fold};
 use super::rows::layout;
-use crate::core::search::Found;
-use crate::core::search::session::PlanCommand;
-use crate::core::search::sweep::{Grown, Points};
-use crate::core::units::group;
-use crate::view::charts::drawing::Form;
-use crate::view::charts::figure::save;
-use crate::view::charts::ink::Ink;
-use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
-use crate::view::node::action::Fold;
-use crate::view::prelude::*;
+use crate::charts::drawing::Form;
+use crate::charts::figure::save;
+use crate::charts::ink::Ink;
+use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::node::action::Fold;
+use crate::prelude::*;
+use shardscope_core::search::Found;
+use shardscope_core::search::session::PlanCommand;
+use shardscope_core::search::sweep::{Grown, Points};
+use shardscope_core::units::group;
 
 const BUTTONS: [(PlanCommand, &str); 3] = [
     (PlanCommand::Sweep(Grown::Gpus), "over GPUs"),
@@ -40,7 +40,7 @@ fn axis_name(grown: Grown) -> &'static str {
 
 fn unit_of(unit: MemoryUnit) -> f64 {
     match unit {
-        MemoryUnit::Gib => crate::core::units::GIB,
+        MemoryUnit::Gib => shardscope_core::units::GIB,
         MemoryUnit::Gb => 1e9,
     }
 }

@@ -3,13 +3,13 @@
 
 use super::controls::{View, chips_of, fold};
 use super::rows::layout;
-use crate::core::search::filter::Axis;
-use crate::core::search::map::{Cell, Cells, Picture};
-use crate::core::search::session::PlanCommand;
-use crate::core::search::{Axes, Found};
-use crate::view::node::action::Fold;
-use crate::view::panels::words;
-use crate::view::prelude::*;
+use crate::node::action::Fold;
+use crate::panels::words;
+use crate::prelude::*;
+use shardscope_core::search::filter::Axis;
+use shardscope_core::search::map::{Cell, Cells, Picture};
+use shardscope_core::search::session::PlanCommand;
+use shardscope_core::search::{Axes, Found};
 
 /// Strongest tint of a cell: the ink stays readable on it, on light and on dark paper.
 const TINT: f64 = 50.0;

@@ -11,10 +11,10 @@ pub(crate) mod rows;
 
 pub use controls::View;
 
-use crate::core::search::{Axes, Progress, Request, measured_step, nothing_found, recipe};
-use crate::view::node::action::Fold;
-use crate::view::prelude::*;
+use crate::node::action::Fold;
+use crate::prelude::*;
 use controls::fold;
+use shardscope_core::search::{Axes, Progress, Request, measured_step, nothing_found, recipe};
 
 /// The panel: how far the work is, and everything else.
 pub fn panel(view: &View) -> [Node; 2] {
@@ -116,13 +116,13 @@ fn walk(view: &View) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::search::answers::Question;
-    use crate::core::search::filter::Axis;
-    use crate::core::search::map::Picture;
-    use crate::core::search::session::{Asked, Extra, Order, PlanSession};
-    use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
-    use crate::core::search::sweep::Grown;
-    use crate::view::node::action::Press;
+    use crate::node::action::Press;
+    use shardscope_core::search::answers::Question;
+    use shardscope_core::search::filter::Axis;
+    use shardscope_core::search::map::Picture;
+    use shardscope_core::search::session::{Asked, Extra, Order, PlanSession};
+    use shardscope_core::search::session::{PlanCommand, PlanQuery, PlanResult};
+    use shardscope_core::search::sweep::Grown;
 
     /// Both parts as HTML with these folds open, and the Runs that their buttons load.
     fn shown(query: &PlanQuery, result: &PlanResult, folds: &[Fold]) -> (String, usize) {

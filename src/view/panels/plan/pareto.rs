@@ -2,15 +2,15 @@
 
 use super::controls::{View, fold};
 use super::rows::layout;
-use crate::core::search::Figures;
-use crate::core::search::front::Layouts;
-use crate::core::units::{GIB, group};
-use crate::view::charts::drawing::Form;
-use crate::view::charts::figure::save;
-use crate::view::charts::ink::Ink;
-use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
-use crate::view::node::action::Fold;
-use crate::view::prelude::*;
+use crate::charts::drawing::Form;
+use crate::charts::figure::save;
+use crate::charts::ink::Ink;
+use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::node::action::Fold;
+use crate::prelude::*;
+use shardscope_core::search::Figures;
+use shardscope_core::search::front::Layouts;
+use shardscope_core::units::{GIB, group};
 
 /// Memory against throughput of all layouts that were searched; the front marked.
 pub(crate) fn pareto(view: &View) -> Node {

@@ -2,11 +2,11 @@
 
 use super::controls::View;
 use super::rows::layout;
-use crate::core::search::answers::{Answer, MAX_GPUS, Question};
-use crate::core::search::session::{Asked, PlanCommand};
-use crate::core::search::sweep::Points;
-use crate::core::units::group;
-use crate::view::prelude::*;
+use crate::prelude::*;
+use shardscope_core::search::answers::{Answer, MAX_GPUS, Question};
+use shardscope_core::search::session::{Asked, PlanCommand};
+use shardscope_core::search::sweep::Points;
+use shardscope_core::units::group;
 
 const fn ask(question: Question) -> PlanCommand {
     PlanCommand::Ask(Asked::Sweep(question))

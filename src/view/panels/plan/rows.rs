@@ -1,18 +1,18 @@
 //! The ranked layouts: filters, the table, why each beats the next, memory against throughput.
 
 use super::controls::{View, button, chips_of, fold};
-use crate::core::memory::verdict::HALF_BAND;
-use crate::core::run::Recompute;
-use crate::core::search::filter::{Axis, Filter};
-use crate::core::search::session::{Order, PlanCommand};
-use crate::core::search::sweep::Points;
-use crate::core::search::{Axes, Figures, Found, Place, Proposal, TIE, recommended, ties, why as reason};
-use crate::core::units::{fixed, show_off};
-use crate::view::charts::figure::key;
-use crate::view::node::action::{Compare, Fold};
-use crate::view::panels::strip::without_unit;
-use crate::view::panels::words;
-use crate::view::prelude::*;
+use crate::charts::figure::key;
+use crate::node::action::{Compare, Fold};
+use crate::panels::strip::without_unit;
+use crate::panels::words;
+use crate::prelude::*;
+use shardscope_core::memory::verdict::HALF_BAND;
+use shardscope_core::run::Recompute;
+use shardscope_core::search::filter::{Axis, Filter};
+use shardscope_core::search::session::{Order, PlanCommand};
+use shardscope_core::search::sweep::Points;
+use shardscope_core::search::{Axes, Figures, Found, Place, Proposal, TIE, recommended, ties, why as reason};
+use shardscope_core::units::{fixed, show_off};
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -341,8 +341,8 @@ fn tools(one: &Found, own: bool) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::calibrate::fit_step;
-    use crate::core::report::report;
+    use shardscope_core::calibrate::fit_step;
+    use shardscope_core::report::report;
 
     fn found(run: Run) -> Found {
         Found { figures: Figures::from(&report(&run).unwrap()), run, place: Place::new(0, 0) }

@@ -1,12 +1,14 @@
 //! Result of a calibration: constants before and after, each run against the fit, and the runs to make next.
 
 use super::{bare, deviation, factor, standings};
-use crate::core::calibrate::{Calibrated, Lesson, Next, Observation, disagreement, informed_by, warning, wrong_layout};
-use crate::core::issue::Issue;
-use crate::core::report::{FOUR_OF_FIVE, report};
-use crate::view::panels::changes::changes;
-use crate::view::panels::issues::line;
-use crate::view::prelude::*;
+use crate::panels::changes::changes;
+use crate::panels::issues::line;
+use crate::prelude::*;
+use shardscope_core::calibrate::{
+    Calibrated, Lesson, Next, Observation, disagreement, informed_by, warning, wrong_layout,
+};
+use shardscope_core::issue::Issue;
+use shardscope_core::report::{FOUR_OF_FIVE, report};
 
 /// The view of a fit of `observations` for `present`; `command` writes the launch command of a run.
 pub fn fitted(
@@ -110,7 +112,7 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
         // Opened with the values that are known already.
         let run = Run { profile: present.profile.clone(), ..next.run.clone() };
         let differences = changes(&run, present).into_iter();
-        let setting = |change: crate::view::panels::changes::Change| {
+        let setting = |change: crate::panels::changes::Change| {
             Message::joined(" ", [Message::plain(change.field.label), change.to])
         };
         let mut settings: Vec<Message> = differences.map(setting).collect();
@@ -143,7 +145,7 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::calibrate::Request;
+    use shardscope_core::calibrate::Request;
 
     fn view(observations: Vec<Observation>) -> String {
         let request = Request {
@@ -189,7 +191,7 @@ mod tests {
         assert!(html.contains("slow (+") && html.contains("fast (−") || html.contains("fast (-"));
         assert!(!html.contains("% slower than the model expects"));
         let mut other = measured("other", 8, 1.0);
-        other.run.gpu = crate::core::run::Based::preset("a100-sxm-80gb");
+        other.run.gpu = shardscope_core::run::Based::preset("a100-sxm-80gb");
         let html = view(vec![measured("mine", 8, 1.0), other]);
         assert!(html.contains("fit them apart"), "{html}");
     }

@@ -5,12 +5,12 @@ mod fitted;
 pub use fitted::fitted;
 
 use super::words;
-use crate::core::calibrate::{MemoryKind, Observation, Standing};
-use crate::core::run::{Multiplier, Profile};
-use crate::core::units::show_off;
-use crate::view::node::action::{Compare, Measured};
-use crate::view::panels::issues::line;
-use crate::view::prelude::*;
+use crate::node::action::{Compare, Measured};
+use crate::panels::issues::line;
+use crate::prelude::*;
+use shardscope_core::calibrate::{MemoryKind, Observation, Standing};
+use shardscope_core::run::{Multiplier, Profile};
+use shardscope_core::units::show_off;
 use std::sync::Arc;
 
 fn button(class: &str, label: &'static str, action: Action) -> Node {
@@ -28,7 +28,7 @@ pub fn kept(observations: &[Observation]) -> Node {
         let issues = Scenario::new(&one.run).err()?;
         let name = verbatim(&*one.name);
         let message = issues.first()?.message.clone();
-        let issue = crate::core::issue::Issue::error("", t!("{name}: {message}", name, message));
+        let issue = shardscope_core::issue::Issue::error("", t!("{name}: {message}", name, message));
         Some(line(&issue))
     });
     let name = |one: &Observation| {
@@ -49,7 +49,7 @@ pub fn kept(observations: &[Observation]) -> Node {
 /// Measurements of a run: "6.01 s, allocated 37.1 GiB".
 pub(crate) fn figures(one: &Observation) -> Message {
     let step = one.step_s.map(|step| verbatim(show_seconds(Seconds(step))));
-    let peak = |peak: &crate::core::calibrate::Peak| {
+    let peak = |peak: &shardscope_core::calibrate::Peak| {
         let gib = significant(peak.gib, 4);
         match peak.kind {
             MemoryKind::Allocated => t!("allocated {gib} GiB", gib),
@@ -65,7 +65,7 @@ pub(crate) fn figures(one: &Observation) -> Message {
 }
 
 /// `run` without a profile and without a measured step: what observations are of.
-pub(crate) fn bare(run: &Run) -> Run {
+pub fn bare(run: &Run) -> Run {
     Run { profile: Profile::default(), measured_step_s: None, ..run.clone() }
 }
 
@@ -180,7 +180,7 @@ pub fn standings(observations: &[Observation], all: &[Standing]) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::calibrate::fit_step;
+    use shardscope_core::calibrate::fit_step;
 
     #[test]
     fn a_kept_run_can_be_opened_and_removed_and_one_that_cannot_work_says_why() {

@@ -2,13 +2,13 @@
 
 mod picture;
 
-use crate::core::pipeline::sync::Policy;
-use crate::core::report::sync::{Charged, GradientSync, gradient_sync};
-use crate::core::traffic::CONTENTION;
-use crate::view::charts::figure::{key, save};
-use crate::view::node::action::Choice;
-use crate::view::prelude::*;
+use crate::charts::figure::{key, save};
+use crate::node::action::Choice;
+use crate::prelude::*;
 use picture::picture;
+use shardscope_core::pipeline::sync::Policy;
+use shardscope_core::report::sync::{Charged, GradientSync, gradient_sync};
+use shardscope_core::traffic::CONTENTION;
 
 /// Rows of the table; of more, the first.
 const MAX_ROWS: usize = 256;
@@ -143,7 +143,7 @@ fn buckets(found: &GradientSync) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::Reduction;
+    use shardscope_core::run::Reduction;
 
     fn panel(run: &Run, policy: Policy) -> Node {
         sync(&evaluate(run).unwrap(), policy)

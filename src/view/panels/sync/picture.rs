@@ -1,13 +1,13 @@
 //! The end of the step, drawn: each rank's ops, and its gradients on the wire under them.
 
-use crate::core::pipeline::sync::Bucket;
-use crate::core::report::sync::GradientSync;
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::ink::Ink;
-use crate::view::charts::ticks::{tick_label, ticks};
-use crate::view::charts::viewport::Viewport;
-use crate::view::panels::pipeline::op_name;
-use crate::view::prelude::*;
+use crate::charts::drawing::{Anchor, Box, Drawing};
+use crate::charts::ink::Ink;
+use crate::charts::ticks::{tick_label, ticks};
+use crate::charts::viewport::Viewport;
+use crate::panels::pipeline::op_name;
+use crate::prelude::*;
+use shardscope_core::pipeline::sync::Bucket;
+use shardscope_core::report::sync::GradientSync;
 
 /// Ranks drawn; of more, every n-th.
 const MAX_RANKS: usize = 32;

@@ -1,10 +1,10 @@
 //! The key figures of the whole run, each with its range.
 
 use super::found::{Answer, duration};
-use crate::core::units::group;
-use crate::core::whole_run::{Figure, Range, Setting};
-use crate::view::panels::strip::{show_price, show_tokens, sign};
-use crate::view::prelude::*;
+use crate::panels::strip::{show_price, show_tokens, sign};
+use crate::prelude::*;
+use shardscope_core::units::group;
+use shardscope_core::whole_run::{Figure, Range, Setting};
 
 const DAY: f64 = 86_400.0;
 

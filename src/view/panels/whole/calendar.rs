@@ -2,13 +2,13 @@
 
 use super::found::{Answer, duration};
 use super::kinds::{Row, TRAINING, in_order};
-use crate::core::sort::sort_by;
-use crate::core::units::group;
-use crate::core::whole_run::{Figure, Loss, LossKind, Range, RangeFrom};
-use crate::view::charts::figure::{legend, swatch};
-use crate::view::charts::ticks::ticks;
-use crate::view::panels::strip::show_tokens;
-use crate::view::prelude::*;
+use crate::charts::figure::{legend, swatch};
+use crate::charts::ticks::ticks;
+use crate::panels::strip::show_tokens;
+use crate::prelude::*;
+use shardscope_core::sort::sort_by;
+use shardscope_core::units::group;
+use shardscope_core::whole_run::{Figure, Loss, LossKind, Range, RangeFrom};
 
 const DAY: f64 = 86_400.0;
 /// Share of a row's width that all bars take together: words have the rest.

@@ -1,11 +1,11 @@
 //! One simulated future by days: its interruptions, and the time that each day loses.
 
 use super::found::{Answer, duration};
-use crate::core::whole_run::{self, Event, seed};
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::figure::key;
-use crate::view::charts::ink::Ink;
-use crate::view::prelude::*;
+use crate::charts::drawing::{Anchor, Box, Drawing};
+use crate::charts::figure::key;
+use crate::charts::ink::Ink;
+use crate::prelude::*;
+use shardscope_core::whole_run::{self, Event, seed};
 
 const DAY: f64 = 86_400.0;
 /// Cells of the picture at most.

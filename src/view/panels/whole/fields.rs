@@ -2,11 +2,11 @@
 
 use super::found::{Answer, duration};
 use super::interval::bytes;
-use crate::core::run::{FailureClass, Failures, Operation};
-use crate::core::units::group;
-use crate::core::whole_run::{Figure, LossKind};
-use crate::view::prelude::*;
-use crate::view::views::View;
+use crate::prelude::*;
+use crate::views::View;
+use shardscope_core::run::{FailureClass, Failures, Operation};
+use shardscope_core::units::group;
+use shardscope_core::whole_run::{Figure, LossKind};
 
 /// The five inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The answer that the view shows, and durations as it says them.
 
-use crate::core::issue::Issue;
-use crate::core::whole_run::{self, Range, Setting, WholeRun, figures, notes};
-use crate::view::panels::strip::{PRICE, TOKENS};
-use crate::view::prelude::*;
+use crate::panels::strip::{PRICE, TOKENS};
+use crate::prelude::*;
+use shardscope_core::issue::Issue;
+use shardscope_core::whole_run::{self, Range, Setting, WholeRun, figures, notes};
 
 /// Everything that the view shows of a Run, but its range.
 #[derive(Clone, Debug)]

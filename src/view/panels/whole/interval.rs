@@ -1,13 +1,13 @@
 //! Time lost by the interval between two saves: saving, repeating, and both; the interval that loses least.
 
 use super::found::{Answer, duration};
-use crate::core::units::group;
-use crate::core::whole_run::{Calendar, Figure, Rhythm, Setting};
-use crate::view::charts::drawing::Form;
-use crate::view::charts::figure::key;
-use crate::view::charts::ink::Ink;
-use crate::view::charts::plot::{Axis, Mark, Plot, Scale, draw};
-use crate::view::prelude::*;
+use crate::charts::drawing::Form;
+use crate::charts::figure::key;
+use crate::charts::ink::Ink;
+use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::prelude::*;
+use shardscope_core::units::group;
+use shardscope_core::whole_run::{Calendar, Figure, Rhythm, Setting};
 
 /// The curve goes to so many times the best interval, both ways.
 const FAR: f64 = 12.0;
@@ -144,5 +144,5 @@ fn durable(answer: &Answer, best: Seconds) -> Vec<Node> {
 
 /// Bytes of a checkpoint in decimal units, as storage is sold.
 pub(super) fn bytes(bytes: f64) -> String {
-    crate::core::units::MemoryUnit::Gb.fitting(crate::core::units::Bytes(bytes))
+    shardscope_core::units::MemoryUnit::Gb.fitting(shardscope_core::units::Bytes(bytes))
 }

@@ -1,11 +1,11 @@
 //! The inverse questions: what trains within some days on these GPUs, and how many GPUs some tokens need by a date.
 
-use crate::core::run::presets::MODELS;
-use crate::core::search::catalogue::{Row, Trained};
-use crate::core::units::group;
-use crate::core::whole_run::{Deadline, optimal_tokens};
-use crate::view::panels::words;
-use crate::view::prelude::*;
+use crate::panels::words;
+use crate::prelude::*;
+use shardscope_core::run::presets::MODELS;
+use shardscope_core::search::catalogue::{Row, Trained};
+use shardscope_core::units::group;
+use shardscope_core::whole_run::{Deadline, optimal_tokens};
 
 /// A layout in one line.
 fn layout(trained: &Trained) -> String {
@@ -119,8 +119,8 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::search::catalogue::Catalogue;
-    use crate::core::whole_run::deadline;
+    use shardscope_core::search::catalogue::Catalogue;
+    use shardscope_core::whole_run::deadline;
 
     #[test]
     fn a_model_can_be_loaded_in_its_layout_and_the_least_gpus_be_used() {

@@ -1,6 +1,6 @@
 //! Kinds of time of a calendar: their names and colours, in the order of the bar.
 
-use crate::core::whole_run::{Loss, LossKind, WholeRun};
+use shardscope_core::whole_run::{Loss, LossKind, WholeRun};
 
 /// A kind of time that does not train: the kind, its name, the class of its colour.
 pub(super) type Row = (LossKind, &'static str, &'static str);

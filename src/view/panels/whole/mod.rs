@@ -18,9 +18,9 @@ pub use found::{Answer, duration};
 pub use inverse::{dates, trains};
 pub use kinds::kind;
 
-use crate::core::whole_run::{Figure, Range, explain};
-use crate::view::panels::about::about;
-use crate::view::prelude::*;
+use crate::panels::about::about;
+use crate::prelude::*;
+use shardscope_core::whole_run::{Figure, Range, explain};
 
 /// The calendar from the first step to the last token, and where the lost time goes.
 pub fn calendar(answer: &Answer, range: Option<&Range>) -> Node {

@@ -1,10 +1,10 @@
 //! Spare nodes: how many are under repair at once, and how many spares that needs.
 
 use super::found::Answer;
-use crate::core::whole_run::{Figure, under_repair};
-use crate::view::charts::drawing::{Anchor, Box, Drawing};
-use crate::view::charts::ink::Ink;
-use crate::view::prelude::*;
+use crate::charts::drawing::{Anchor, Box, Drawing};
+use crate::charts::ink::Ink;
+use crate::prelude::*;
+use shardscope_core::whole_run::{Figure, under_repair};
 
 /// Height of the picture above its axis, pixels.
 const HEIGHT: f64 = 130.0;

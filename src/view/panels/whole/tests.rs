@@ -3,8 +3,8 @@
 use super::days::{Cell, cells};
 use super::interval::losses_at;
 use super::*;
-use crate::core::run::{FailureClass, Failures, RunLength};
-use crate::core::whole_run::{Event, range};
+use shardscope_core::run::{FailureClass, Failures, RunLength};
+use shardscope_core::whole_run::{Event, range};
 
 fn run(length: RunLength) -> Run {
     Run { tokens_total: Some(15e12), length, ..Run::default() }

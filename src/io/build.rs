@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-const FOLDER: &str = "src/io/dialect/settings";
+const FOLDER: &str = "dialect/settings";
 
 /// Class and field, by the letter that is kept; a setting that is read names any field of a Run.
 const LETTERS: [(&str, &str, char); 16] = [

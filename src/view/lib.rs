@@ -11,7 +11,7 @@ pub mod learn;
 pub mod look;
 pub mod node;
 pub mod paint;
-pub(crate) mod palette;
+pub mod palette;
 pub mod panel;
 pub mod panels;
 mod prelude;
