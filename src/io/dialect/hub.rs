@@ -1,5 +1,6 @@
 //! Models by their names on the Hugging Face Hub, whatever release or copy of them a file names.
 
+use super::settings_reader::ModelBy;
 use crate::dialect::prelude::*;
 use shardscope_core::run::registry::field;
 
@@ -52,39 +53,37 @@ const REPOSITORIES: &[(&str, &str)] = &[
     ("gpt-2-xl", "openai-community/gpt2-xl"),
 ];
 
-/// Other releases of the same shapes, by preset, and releases of others that begin alike: those have no preset.
+/// Other releases of the same shapes, by preset, and releases of others whose names hold that of a preset: those have none.
+/// All are whole names, without the words of [`ENDS`].
 const OTHERS: &[(Option<&str>, &str)] = &[
     (Some("llama-3.1-8b"), "llama-3-8b llama3-8b llama3.1-8b llama31-8b deepseek-r1-distill-llama-8b"),
     (
         Some("llama-3.1-70b"),
         "llama3-70b llama3.1-70b llama31-70b llama3.3-70b llama-3-70b llama-3.3-70b deepseek-r1-distill-llama-70b",
     ),
-    (Some("llama-3.1-405b"), "llama3.1-405b llama31-405b"),
-    (Some("llama-2-7b"), "llama2-7b llama-2-7b"),
-    (Some("llama-2-13b"), "llama2-13b llama-2-13b"),
-    (Some("llama-2-70b"), "llama2-70b llama-2-70b"),
-    (
-        None,
-        "deepseek-r1-distill mistral-7b-v0.3 mistral-7b-instruct-v0.3 glm-4.5v glm-4.7-flash glm-4.6v \
-         nemotron-3-nano-omni",
-    ),
-    (Some("deepseek-v3"), "deepseek-r1 deepseek-v3.1"),
+    (Some("llama-3.1-405b"), "llama3.1-405b llama31-405b llama3-405b"),
+    (Some("llama-2-7b"), "llama2-7b"),
+    (Some("llama-2-13b"), "llama2-13b"),
+    (Some("llama-2-70b"), "llama2-70b"),
+    // Another vocabulary than the releases before.
+    (None, "mistral-7b-v0.3 mistral-7b-instruct-v0.3"),
+    (None, "glm-4.5v glm-4.6v glm-4.7-flash nemotron-3-nano-omni"),
+    (Some("deepseek-v3"), "deepseek-r1 deepseek-r1-zero deepseek-v3.1"),
+    (Some("deepseek-v3.2"), "deepseek-v3.2-exp deepseek-v3.2-speciale"),
     (Some("llama-4-scout"), "llama-4-scout"),
-    (Some("mistral-7b"), "mistral-7b zephyr-7b"),
-    (Some("mixtral-8x7b"), "mixtral-8x7b"),
-    (Some("mixtral-8x22b"), "mixtral-8x22b"),
-    (Some("qwen-2.5-7b"), "qwen2-7b qwen2.5-coder-7b qwen2.5-math-7b"),
-    (Some("qwen-2.5-72b"), "qwen2-72b"),
+    (Some("llama-4-maverick"), "llama-4-maverick"),
+    (Some("mistral-7b"), "mistral-7b zephyr-7b zephyr-7b-beta zephyr-7b-alpha"),
+    (Some("qwen-2.5-7b"), "qwen2-7b qwen2.5-coder-7b qwen2.5-math-7b deepseek-r1-distill-qwen-7b"),
+    (Some("qwen-2.5-72b"), "qwen2-72b qwen2.5-math-72b"),
+    (Some("qwen-3-8b"), "deepseek-r1-0528-qwen3-8b"),
     (Some("qwen-3-30b-a3b"), "qwen3-coder-30b-a3b"),
-    (Some("qwen-3-next-80b-a3b"), "qwen3-next-80b-a3b"),
-    (Some("qwen-3-coder-480b-a35b"), "qwen3-coder-480b-a35b"),
     (Some("kimi-k2"), "kimi-k2"),
     (Some("gemma-3-27b"), "gemma-3-27b"),
-    (Some("glm-4.5-air"), "glm-4.5-air"),
     (Some("glm-4.5"), "glm-4.6 glm-4.7"),
-    (Some("minimax-m2"), "minimax-m2.5"),
-    (Some("nemotron-3-nano"), "nemotron-3-nano-30b-a3b"),
-    (Some("nemotron-3-super"), "nemotron-3-super-120b-a12b"),
+    (Some("minimax-m2"), "minimax-m2.1 minimax-m2.5"),
+    (Some("nemotron-3-nano"), "nemotron-3-nano-30b-a3b nemotron-3-nano"),
+    (Some("nemotron-3-super"), "nemotron-3-super-120b-a12b nemotron-3-super"),
+    (Some("nemotron-3-ultra"), "nemotron-3-ultra-550b-a55b nemotron-3-ultra"),
 ];
 
 /// Models that are no preset, by all of their names, as a preset with the numbers of their own config.json.
@@ -151,29 +150,97 @@ pub(super) fn write(writer: &mut SettingsWriter, name: &str, model: &Based<Model
     writer.say(name, repository.unwrap_or_default());
 }
 
-/// The preset that a repository or a path holds: `unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit` is Llama 3.1 8B.
+/// The preset that a repository or a path names: `unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit` is Llama 3.1 8B.
 pub(super) fn preset(name: &str) -> Option<&'static str> {
     model(name)?.as_published()
 }
 
-/// The model that a repository or a path holds: a preset, or one with other sizes.
+/// The model that a repository or a path names: a preset, or one with other sizes.
 pub(super) fn model(name: &str) -> Option<Based<ModelParts>> {
-    let last = |name: &str| {
-        let last = name.trim_end_matches('/').trim_end_matches(".yaml").rsplit('/').next();
-        last.unwrap_or_default().to_ascii_lowercase().replace('_', "-")
-    };
-    let name = last(name);
-    // "kimi-k3-8l": a part of a model's layers.
-    let cut = |part: &str| part.trim_end_matches(char::is_alphabetic).parse::<u64>().is_ok();
-    if name.split('-').any(|part| ["l", "layer", "layers"].iter().any(|end| part.ends_with(end)) && cut(part)) {
-        return None;
+    known(&written(name)).map(|(model, _)| model)
+}
+
+/// The last part of a repository's name or of a path, in small letters. In the Hub's cache it is a folder further up.
+fn written(name: &str) -> String {
+    let parts = || name.trim_end_matches('/').rsplit('/');
+    let cached = parts().find_map(|part| part.strip_prefix("models--")?.rsplit("--").next());
+    let last = cached.or_else(|| parts().next()).unwrap_or_default();
+    last.trim_end_matches(".yaml").to_ascii_lowercase().replace('_', "-")
+}
+
+/// Ends of names that change no shape: what a model was trained for, its format, its date.
+const ENDS: &[&str] = &[
+    "instruct",
+    "chat",
+    "base",
+    "hf",
+    "it",
+    "pt",
+    "thinking",
+    "fp8",
+    "bf16",
+    "fp16",
+    "awq",
+    "gptq",
+    "nvfp4",
+    "mxfp4",
+    "int4",
+    "int8",
+    "4bit",
+    "8bit",
+    "bnb",
+    "unsloth",
+    "dynamic",
+    "2407",
+    "2501",
+    "2503",
+    "2507",
+    "2509",
+    "2512",
+    "0324",
+    "0414",
+    "0528",
+    "0711",
+    "0905",
+    "terminus",
+    "instruct-v0.1",
+    "instruct-v0.2",
+    "v0.1",
+    "v0.2",
+];
+
+/// A name without the ends that change no shape.
+fn bared(name: &str) -> &str {
+    let mut name = name.strip_prefix("meta-").unwrap_or(name);
+    while let Some(rest) = ENDS.iter().find_map(|end| name.strip_suffix(end)?.strip_suffix('-')) {
+        name = rest;
     }
+    name
+}
+
+/// Every name that is known, and what it is of: none where only its own files say.
+fn every() -> impl Iterator<Item = (String, Option<&'static str>)> {
     let each = |id, words: &'static str| words.split(' ').map(move |word| (word.to_owned(), id));
-    let others = OTHERS.iter().flat_map(|(id, words)| each(*id, words));
-    let presets = REPOSITORIES.iter().map(|(id, whole)| (last(whole), Some(*id)));
-    let sizes = SIZES.iter().flat_map(|(words, ..)| each(Some(*words), words));
-    let found = others.chain(presets).chain(sizes).filter(|(word, _)| names(&name, word));
-    let id = found.max_by_key(|(word, _)| word.len())?.1?;
+    let others = OTHERS.iter().flat_map(move |(id, words)| each(*id, words));
+    let presets = REPOSITORIES.iter().map(|(id, whole)| (written(whole), Some(*id)));
+    let sizes = SIZES.iter().flat_map(move |(words, ..)| each(Some(*words), words));
+    others.chain(presets).chain(sizes)
+}
+
+/// The model of a whole name, and by what it is known.
+fn known(name: &str) -> Option<(Based<ModelParts>, ModelBy)> {
+    let find = |name: &str, bare: bool| {
+        let is = |word: &String| if bare { bared(word) == name } else { word == name };
+        every().find(|(word, _)| is(word)).map(|(_, id)| id)
+    };
+    if let Some(id) = find(name, false) {
+        return Some((sized(id?)?, ModelBy::Id));
+    }
+    Some((sized(find(bared(name), true)??)?, ModelBy::Name))
+}
+
+/// The model of a row: a preset, or one with other sizes.
+fn sized(id: &'static str) -> Option<Based<ModelParts>> {
     let Some((words, base, numbers)) = SIZES.iter().find(|(words, ..)| *words == id) else {
         return Some(Based::preset(id));
     };
@@ -186,31 +253,74 @@ pub(super) fn model(name: &str) -> Option<Based<ModelParts>> {
     Some(run.model)
 }
 
-/// True if `word` stands in `name`, ended by nothing, a dash or a version of the same shapes.
-fn names(name: &str, word: &str) -> bool {
-    name.match_indices(word).any(|(at, _)| {
+/// Words within a name that leave the language model as it is, or about so.
+const VARIANTS: &[&str] = &["vl", "embedding", "reranker", "guard", "math", "coder", "omni", "audio"];
+
+/// The known model whose name stands in `name`, which itself is not known; none where it counts other parameters or layers.
+fn closest(name: &str) -> Option<Based<ModelParts>> {
+    let plain: Vec<&str> = name.split('-').filter(|part| !VARIANTS.contains(part)).collect();
+    let plain = plain.join("-");
+    // The model that another was distilled into stands last.
+    let found = every().filter_map(|(word, id)| {
+        let word = bared(&word).to_owned();
+        let at = stands(&plain, &word)?;
+        Some((at + word.len(), word.len(), word, id))
+    });
+    let (_, _, word, id) = found.max_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)))?;
+    let rest = plain.replacen(&word, "", 1);
+    let counts = |part: &str| {
+        let units = ["b", "m", "l", "layer", "layers"];
+        units.iter().any(|unit| part.strip_suffix(unit).is_some_and(|number| number.parse::<f64>().is_ok()))
+    };
+    if rest.split(['-', '.']).any(counts) || rest.split('-').any(counts) || rest.contains("prune") {
+        return None;
+    }
+    sized(id?)
+}
+
+/// Where `word` stands in `name`, ended by nothing or a dash.
+fn stands(name: &str, word: &str) -> Option<usize> {
+    let found = name.match_indices(word).map(|(at, _)| at).filter(|at| {
         let open = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '.');
-        open(name[..at].chars().next_back()) && open(name[at + word.len()..].chars().next())
-    })
+        open(name[..*at].chars().next_back()) && open(name[at + word.len()..].chars().next())
+    });
+    found.last()
 }
 
 /// Takes the model that the setting `key` names.
 pub(super) fn read(reader: &mut SettingsReader, key: &str) -> Option<String> {
-    let Some(name) = reader.word(key, "model") else {
+    let Some(Value::Text(name)) = reader.value(key) else {
         reader.assume("the model, as on this page: the text does not say");
         return None;
     };
-    match model(&name) {
-        Some(model) => take(reader, &model),
-        None => unknown(reader, &name),
-    }
+    named(reader, key, &name);
     Some(name)
+}
+
+/// Takes the model `name`, which the setting `key` says: one that is known, else the closest, which is assumed.
+pub(super) fn named(reader: &mut SettingsReader, key: &str, name: &str) {
+    let word = written(name);
+    if let Some((model, by)) = known(&word) {
+        reader.note(key, t!("{what} {value}", what = "model", value = name.to_owned()));
+        take(reader, &model);
+        reader.model_by = (by, true);
+        return;
+    }
+    let Some(model) = closest(&word) else {
+        reader.leave(key);
+        return unknown(reader, name);
+    };
+    let taken = model.title();
+    take(reader, &model);
+    reader.model_by = (ModelBy::Name, false);
+    reader.assume(t!("the model {taken}: the closest to {name}, which is not known", taken, name = name.to_owned()));
 }
 
 /// Takes a model that was found, unless the Run means it already.
 pub(super) fn take(reader: &mut SettingsReader, model: &Based<ModelParts>) {
     if let Ok(shapes) = model.resolve() {
         reader.model(ModelParts { name: model.parts.name.clone(), ..ModelParts::from(shapes) });
+        reader.model_by = (ModelBy::Id, true);
     }
 }
 
@@ -246,6 +356,8 @@ mod tests {
             ("deepseek-ai/DeepSeek-R1-0528", Some("deepseek-v3")),
             ("zai-org/GLM-4.5-Air-FP8", Some("glm-4.5-air")),
             ("google/gemma-3-27b-it", Some("gemma-3-27b")),
+            ("deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", Some("qwen-3-8b")),
+            ("/root/.cache/huggingface/hub/models--Qwen--Qwen3-32B/snapshots/9216db5", Some("qwen-3-32b")),
             // Other shapes behind names that begin alike.
             ("deepseek-ai/DeepSeek-R1-Distill-Qwen-32B", None),
             ("mistralai/Mistral-7B-v0.3", None),
@@ -256,8 +368,29 @@ mod tests {
             ("Qwen/Qwen2.5-VL-7B-Instruct", None),
             ("meta-llama/Llama-3.2-1B", None),
             ("codellama/CodeLlama-7b-hf", None),
+            ("nvidia/Llama-3.1-Minitron-4B-Width-Base", None),
+            ("Qwen/Qwen3-8B-sft-2", None),
         ] {
             assert_eq!(preset(name), id, "{name}");
+        }
+    }
+
+    /// A name that holds that of a release is asked about, unless it counts other parameters or layers.
+    #[test]
+    fn a_name_that_is_not_known_has_a_closest_one_by_its_base() {
+        for (name, id) in [
+            ("/out/Qwen3-8B-sft-2", Some("qwen-3-8b")),
+            ("open-thoughts/OpenThinker-Distill-Qwen3-32B", Some("qwen-3-32b")),
+            ("Qwen/Qwen2.5-VL-7B-Instruct", Some("qwen-2.5-7b")),
+            ("Qwen/Qwen3-Embedding-8B", Some("qwen-3-8b")),
+            ("deepseek-ai/DeepSeek-R1-Distill-Qwen-99B", None),
+            ("nvidia/Llama-3.1-8B-Pruned-4B", None),
+            ("kimi_k3_8L_official.yaml", None),
+            ("zai-org/GLM-4.7-Flash", None),
+            ("org/unheard-of-7b", None),
+        ] {
+            assert_eq!(known(&written(name)), None, "{name}");
+            assert_eq!(closest(&written(name)).map(|model| model.base), id.map(Some), "{name}");
         }
     }
 

@@ -151,7 +151,7 @@ fn model(reader: &mut SettingsReader) {
     if kind.is_some_and(|kind| kind.eq_ignore_ascii_case("lora")) {
         LowRank { rank, dora: false, base: None, targets, saved: None }.take(reader);
     }
-    if reader.word("model.name", "model").as_deref() != Some("mpt_causal_lm") {
+    if reader.word("model.name", "class of models").as_deref() != Some("mpt_causal_lm") {
         hub::read(reader, "model.pretrained_model_name_or_path");
         return;
     }

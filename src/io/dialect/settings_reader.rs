@@ -156,6 +156,13 @@ impl SettingsReader {
         found.filter(|value| *value != Value::Null)
     }
 
+    /// Leaves `name` to those settings that nothing took: its value is none that is known.
+    pub(crate) fn leave(&mut self, name: &str) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.name == name) {
+            entry.taken = false;
+        }
+    }
+
     /// Notes what `name` was used for.
     pub fn note(&mut self, name: &str, message: impl Into<Message>) {
         let message = message.into();

@@ -95,7 +95,10 @@ fn read(reader: &mut SettingsReader) {
 }
 
 fn model(reader: &mut SettingsReader) {
-    let component = reader.word("model._component_", "model").unwrap_or_default();
+    let component = match reader.value("model._component_") {
+        Some(Value::Text(component)) => component,
+        _ => String::new(),
+    };
     let builder = component.rsplit('.').next().unwrap_or_default();
     let (quantised, plain) = match builder.strip_prefix("qlora_") {
         Some(plain) => (true, plain),
@@ -108,7 +111,10 @@ fn model(reader: &mut SettingsReader) {
     let plain = plain.trim_end_matches("_instruct");
     let same = |builder: &str| builder == plain || builder.trim_end_matches("_base") == plain;
     match BUILDERS.iter().find(|(_, _, builder)| same(builder)) {
-        Some((id, ..)) => hub::take(reader, &Based::preset(id)),
+        Some((id, ..)) => {
+            reader.note("model._component_", t!("{what} {value}", what = "model", value = component.clone()));
+            hub::take(reader, &Based::preset(id));
+        }
         None if component.is_empty() => {
             reader.assume("the model, as on this page: the text does not say");
         }

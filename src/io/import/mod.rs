@@ -405,6 +405,36 @@ mod tests {
         assert!(super::read(&nested, &Run::default()).is_err());
     }
 
+    /// OpenRLHF 3c3be62 `openrlhf/cli/train_sft.py`: its arguments have sections that torchtitan's have too.
+    #[test]
+    fn a_program_whose_settings_are_not_read_is_refused_by_its_name() {
+        let text =
+            "deepspeed --module openrlhf.cli.train_sft --model.model_name_or_path Qwen/Qwen3-8B --ds.zero_stage 2";
+        let issues = read(text, &Run::default()).unwrap_err();
+        assert!(issues[0].message.to_string().contains("OpenRLHF"), "{issues:?}");
+    }
+
+    /// A release is known by its whole name; a name that holds one is asked about; else the model is the page's, which no
+    /// entry is said to be used for.
+    #[test]
+    fn the_model_is_the_one_that_the_text_names_or_a_question() {
+        let swift = |model: &str| run(&format!("swift sft --model {model} --train_type lora --max_length 2048"));
+        for (name, id, by, sure) in [
+            ("Qwen/Qwen3-8B", "qwen-3-8b", ModelBy::Id, true),
+            ("Qwen/Qwen3-8B-Base", "qwen-3-8b", ModelBy::Name, true),
+            ("deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", "qwen-3-8b", ModelBy::Id, true),
+            ("someone/Qwen3-8B-merged", "qwen-3-8b", ModelBy::Name, false),
+            ("someone/unheard-of", "llama-3.1-8b", ModelBy::Page, false),
+        ] {
+            let read = swift(name);
+            let known = ModelRead { id: id.to_owned(), by, sure };
+            assert_eq!(read.model, known, "{name}");
+            let used = read.used.iter().any(|(_, what)| what.to_string().contains(name));
+            let assumed = read.assumed.iter().any(|what| what.to_string().contains(name));
+            assert_eq!((used, assumed), (sure, !sure), "{name}");
+        }
+    }
+
     #[test]
     fn what_is_none_of_them_says_what_would_be() {
         for text in ["hello", "{\"a\":1}", "[1,2]", "{", "a: 1", "key = 3"] {

@@ -23,6 +23,10 @@ pub enum Kind {
     Program(&'static Program, Settings),
 }
 
+/// Programs that are known by what starts them, and whose settings are not read: some of the names are those of others.
+/// Source: OpenRLHF 3c3be62 `openrlhf/cli`.
+const NOT_READ: [(&str, &str); 2] = [("openrlhf.cli.", "OpenRLHF"), ("openrlhf/cli/", "OpenRLHF")];
+
 /// Names the formats that can be read, for a message.
 fn readable() -> Message {
     t!(
@@ -38,6 +42,14 @@ pub(crate) fn sniff(text: &str) -> Result<Kind, Issue> {
     let text = text.trim();
     if text.starts_with('{') {
         return object(text);
+    }
+    if let Some((_, name)) = NOT_READ.iter().find(|(entry, _)| text.contains(entry)) {
+        let message = t!(
+            "settings of {name}, which are not read here; this is none of {readable}",
+            name = *name,
+            readable = readable()
+        );
+        return Err(Issue::error("", message));
     }
     if torchtitan::is_python(text) || torchtitan::is_file(&toml::read(text)) {
         return Ok(Kind::Dialect(&torchtitan::DIALECT));

@@ -69,11 +69,11 @@ pub(super) fn gpu(value: &Value) -> Entries {
 /// Settings in the name of a recipe of Megatron-Bridge: `llama3_70b_pretrain_64gpu_h100_bf16_config`.
 pub(super) fn recipe(value: &Value) -> Entries {
     let Some(name) = value.text().and_then(|name| name.rsplit('.').next()) else { return Vec::new() };
-    if !["pretrain", "sft", "peft"].iter().any(|task| name.contains(task)) {
+    let Some(model) = ["_pretrain", "_sft", "_peft"].iter().find_map(|task| Some(&name[..name.find(task)?])) else {
         return Vec::new();
-    }
+    };
     let text = |key: &str, value: &str| (key.to_owned(), Value::Text(value.to_owned()));
-    let mut out = vec![text("model", name)];
+    let mut out = vec![text("model", model)];
     for word in name.split('_') {
         if let Some(gpus) = word.strip_suffix("gpu").and_then(|count| count.parse::<u64>().ok()) {
             out.push(("--nnodes".to_owned(), Value::from(1)));

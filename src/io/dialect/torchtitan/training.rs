@@ -27,18 +27,28 @@ pub(super) const ENDS: &[End] = &[
 const LOSSES: &str = "torchtitan.components.loss.CrossEntropyLoss.Config";
 const CHECKPOINTS: &str = "torchtitan.distributed.activation_checkpoint.";
 const CONVERTERS: &str = "torchtitan.components.quantization.";
+/// The setting of the model's files.
+const WEIGHTS: &str = "hf_assets_path";
 pub(super) const WHOLE: &str = "torchtitan.trainer.Trainer.Config";
 
 /// Takes the model, which the pipeline is cut from.
 pub fn model(reader: &mut SettingsReader) {
-    reader.word(python::FUNCTION, "function");
+    let mut said = Vec::new();
+    let mut text = |reader: &mut SettingsReader, name: &str, what: &'static str| match reader.value(name) {
+        Some(Value::Text(value)) => {
+            said.push((name.to_owned(), t!("{what} {value}", what, value = value.clone())));
+            Some(value)
+        }
+        _ => None,
+    };
+    text(reader, python::FUNCTION, "function");
     // Since 2026 `--module llama3 --config llama3_8b` names both, or a function that makes them.
     let begun = shipped::begun(&reader.said());
-    let module = reader.word("module", "model");
-    let config = reader.word("config", "configuration").or_else(|| reader.word(python::BEGINS_WITH, "configuration"));
-    let spec = reader.word(SPEC, "model").and_then(|path| path.split('.').rev().nth(1).map(str::to_owned));
-    let size = reader.word(&format!("{SPEC}.0"), "flavor");
-    let before = (reader.word("model.name", "model"), reader.word("model.flavor", "flavor"));
+    let module = text(reader, "module", "model");
+    let config = text(reader, "config", "configuration").or_else(|| text(reader, python::BEGINS_WITH, "configuration"));
+    let spec = text(reader, SPEC, "model").and_then(|path| path.split('.').rev().nth(1).map(str::to_owned));
+    let size = text(reader, &format!("{SPEC}.0"), "flavor");
+    let before = (text(reader, "model.name", "model"), text(reader, "model.flavor", "flavor"));
     let name = before.0.or(spec).or(begun.map(|shipped| shipped.module.to_owned())).or(module);
     let flavor = before.1.or(size).or_else(|| {
         let rest = config.as_deref()?.strip_prefix(name.as_deref()?)?.to_owned();
@@ -48,15 +58,26 @@ pub fn model(reader: &mut SettingsReader) {
         name.as_deref() == Some(shipped.module)
             && flavor.as_ref().is_some_and(|flavor| flavor.eq_ignore_ascii_case(shipped.flavor))
     });
-    let weights = reader.word("hf_assets_path", "files of");
-    let by_weights = || weights.as_deref().and_then(hub::model);
-    match (found.map(|shipped| Based::preset(shipped.preset)).or_else(by_weights), name, flavor) {
-        (Some(model), ..) => hub::take(reader, &model),
-        (None, None, None) => match weights {
-            Some(path) => hub::unknown(reader, &path),
-            None => reader.assume("the model, as on this page: the text does not say"),
-        },
-        (None, name, flavor) => {
+    let weights = match reader.last(WEIGHTS) {
+        Some(Value::Text(path)) => Some(path.clone()),
+        _ => None,
+    };
+    match (found, weights) {
+        (Some(shipped), _) => {
+            text(reader, WEIGHTS, "files of");
+            hub::take(reader, &Based::preset(shipped.preset));
+            for (name, message) in said {
+                reader.note(&name, message);
+            }
+        }
+        (None, Some(path)) if name.is_none() && flavor.is_none() || hub::model(&path).is_some() => {
+            reader.value(WEIGHTS);
+            hub::named(reader, WEIGHTS, &path);
+        }
+        (None, _) if name.is_none() && flavor.is_none() => {
+            reader.assume("the model, as on this page: the text does not say");
+        }
+        (None, _) => {
             let flavors: Vec<String> =
                 SHIPPED.iter().map(|shipped| format!("{} {}", shipped.module, shipped.flavor)).collect();
             let words: Vec<String> = [name, flavor].into_iter().flatten().collect();
