@@ -2,21 +2,80 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// Lessons with their steps, in the order they are shown; links hold these words, so they never change. The number beside a
-/// step is the one that links named it by at first, and opens it always; steps that came later have 0.
-#[rustfmt::skip]
+/// Lessons with their steps, in the order they are shown; links hold these words, so they never change. The number
+/// beside a step is the one that links named it by at first, and opens it always; steps that came later have 0.
 const LESSONS: [(&str, &[(&str, usize)]); 12] = [
-    ("memory", &[("states", 1), ("precisions", 2), ("activations", 3), ("scores", 4), ("recomputation", 5), ("logits", 6), ("fit", 7)]),
+    (
+        "memory",
+        &[
+            ("states", 1),
+            ("precisions", 2),
+            ("activations", 3),
+            ("scores", 4),
+            ("recomputation", 5),
+            ("logits", 6),
+            ("fit", 7),
+        ],
+    ),
     ("formats", &[("bits", 0), ("scaling", 0), ("blocks", 0)]),
     ("gpu", &[("kernels", 0), ("tiles", 0)]),
     ("collectives", &[("kinds", 0), ("ring", 0), ("tree", 0), ("bandwidth", 0), ("gradients", 0)]),
-    ("zero", &[("copies", 1), ("collectives", 2), ("overlap", 3), ("optimizer", 4), ("shards", 5), ("traffic", 6), ("scaling", 7)]),
+    (
+        "zero",
+        &[
+            ("copies", 1),
+            ("collectives", 2),
+            ("overlap", 3),
+            ("optimizer", 4),
+            ("shards", 5),
+            ("traffic", 6),
+            ("scaling", 7),
+        ],
+    ),
     ("tensor", &[("matrix", 1), ("pair", 2), ("f-and-g", 3), ("between", 4), ("cost", 5), ("square", 6), ("cube", 7)]),
-    ("sequence", &[("outside", 1), ("tokens", 2), ("ulysses", 3), ("ring", 4), ("causal", 5), ("zig-zag", 6), ("compared", 7)]),
-    ("pipelines", &[("naive", 1), ("gpipe", 2), ("1f1b", 3), ("interleaving", 4), ("zb-h1", 5), ("zb-v", 6), ("chimera", 7), ("hanayo", 8), ("dualpipe", 9), ("pipedream", 10), ("bubble", 11), ("bound", 0), ("uneven", 12)]),
-    ("overlap", &[("kernels", 1), ("exchange", 2), ("gradients", 3), ("gathers", 4), ("tensor", 5), ("ring", 6), ("cost", 7)]),
+    (
+        "sequence",
+        &[("outside", 1), ("tokens", 2), ("ulysses", 3), ("ring", 4), ("causal", 5), ("zig-zag", 6), ("compared", 7)],
+    ),
+    (
+        "pipelines",
+        &[
+            ("naive", 1),
+            ("gpipe", 2),
+            ("1f1b", 3),
+            ("interleaving", 4),
+            ("zb-h1", 5),
+            ("zb-v", 6),
+            ("chimera", 7),
+            ("hanayo", 8),
+            ("dualpipe", 9),
+            ("pipedream", 10),
+            ("bubble", 11),
+            ("bound", 0),
+            ("uneven", 12),
+        ],
+    ),
+    (
+        "overlap",
+        &[("kernels", 1), ("exchange", 2), ("gradients", 3), ("gathers", 4), ("tensor", 5), ("ring", 6), ("cost", 7)],
+    ),
     ("experts", &[("routing", 0), ("capacity", 0), ("exchange", 0), ("overlap", 0)]),
-    ("layout", &[("fit", 1), ("recomputation", 2), ("batch", 3), ("tensor", 4), ("pipeline", 5), ("context", 6), ("savings", 0), ("restore", 0), ("nodes", 0), ("recipe", 7), ("flow", 0)]),
+    (
+        "layout",
+        &[
+            ("fit", 1),
+            ("recomputation", 2),
+            ("batch", 3),
+            ("tensor", 4),
+            ("pipeline", 5),
+            ("context", 6),
+            ("savings", 0),
+            ("restore", 0),
+            ("nodes", 0),
+            ("recipe", 7),
+            ("flow", 0),
+        ],
+    ),
     ("whole", &[("failures", 0), ("saves", 0)]),
 ];
 
@@ -28,7 +87,8 @@ pub struct StepId {
 }
 
 impl StepId {
-    /// The step that a link names: `pipelines.interleaving`, its old number `pipelines.4`, or `pipelines` for the first.
+    /// The step that a link names: `pipelines.interleaving`, its old number `pipelines.4`, or `pipelines` for the
+    /// first.
     pub fn named(text: &str) -> Option<Self> {
         let (lesson, step) = text.split_once('.').unwrap_or((text, "1"));
         let lesson = LESSONS.iter().position(|(id, _)| *id == lesson)?;

@@ -16,8 +16,8 @@ const SURER: f64 = 0.9;
 const SHARE: f64 = 0.05;
 /// Standard deviations from which on a run does not agree with the others.
 const FAR: f64 = 2.0;
-/// One of several runs that do not agree is the odd one where the rest is this much more probable without it than without
-/// any other: the logarithm of a ratio, e² ≈ 7.
+/// One of several runs that do not agree is the odd one where the rest is this much more probable without it than
+/// without any other: the logarithm of a ratio, e² ≈ 7.
 const ODD_ONE: f64 = 2.0;
 
 /// Result of the fit for one multiplier.

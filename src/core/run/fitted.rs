@@ -1,4 +1,5 @@
-//! Constants of routed layers and of eager programs that were fitted to published runs, each with what was known before the fit.
+//! Constants of routed layers and of eager programs that were fitted to published runs, each with what was known before
+//! the fit.
 //!
 //! A fit tries others on a [`Scenario`](super::Scenario); a Run never holds them.
 
@@ -62,16 +63,82 @@ const fn prior(
 
 /// All of them, in the order of [`Constant`]; `tests/time/left_out/` fits them and says how many runs could
 /// move each.
-#[rustfmt::skip]
 pub static PRIORS: [Prior; CONSTANTS] = [
-    prior(Constant::ProductsHopper, "grouped products of experts, GPUs with fp8 before Blackwell, time", 1.0, 0.10, 1.14, &SIMUMAX, "prior 1 ± 10 % of its grouped rates"),
-    prior(Constant::ProductsBlackwell, "grouped products of experts from Blackwell on, time", 1.0, 0.10, 1.27, &SIMUMAX, "prior 1 ± 10 % of its grouped rates"),
-    prior(Constant::Host, "host of a routed layer, seconds", 5e-3, 0.5, 7.49e-3, &MEGATRON_BRIDGE, "prior 5 ms ± 50 %: 400 launches of 10 to 15 µs"),
-    prior(Constant::HostExpert, "host of an expert of a rank, seconds", 0.25e-3, 0.5, 0.146e-3, &MEGATRON_BRIDGE, "prior 0.25 ms ± 50 %: 25 launches of 10 µs"),
-    prior(Constant::HostOverlapped, "host of overlapped layers over layers alone", 1.6, 0.3, 1.51, &MEGATRON_BRIDGE, "prior 1.6 ± 30 %: pull request 2168 of Megatron-LM names the overhead"),
-    prior(Constant::TileEnd, "begin and end of a tile of grouped products, steps of K in fp8", 324.0, 0.15, 352.0, &DEEPGEMM, "prior 324 ± 15 %: README of April 2025, 1297 and 1099 TFLOP/s at K 7168 and 2048 on H800, of which operands as here leave 1424 and 1285"),
-    prior(Constant::Launch, "from one kernel that Python launches to the next, seconds", 31e-6, 0.3, 22.4e-6, &FMS_ACCELERATION, "prior 31 µs ± 30 %: launches 31 to 42 µs apart in eager models (vllm-omni pull request 6516, unsloth issue 10806)"),
-    prior(Constant::Unit, "host of a unit of FSDP and pass, seconds", 1e-3, 0.5, 1.475e-3, &FMS_ACCELERATION, "prior 1 ms ± 50 %: pre_forward of a unit (PyTorch issue 173680)"),
+    prior(
+        Constant::ProductsHopper,
+        "grouped products of experts, GPUs with fp8 before Blackwell, time",
+        1.0,
+        0.10,
+        1.14,
+        &SIMUMAX,
+        "prior 1 ± 10 % of its grouped rates",
+    ),
+    prior(
+        Constant::ProductsBlackwell,
+        "grouped products of experts from Blackwell on, time",
+        1.0,
+        0.10,
+        1.27,
+        &SIMUMAX,
+        "prior 1 ± 10 % of its grouped rates",
+    ),
+    prior(
+        Constant::Host,
+        "host of a routed layer, seconds",
+        5e-3,
+        0.5,
+        7.49e-3,
+        &MEGATRON_BRIDGE,
+        "prior 5 ms ± 50 \
+        %: 400 launches of 10 to 15 µs",
+    ),
+    prior(
+        Constant::HostExpert,
+        "host of an expert of a rank, seconds",
+        0.25e-3,
+        0.5,
+        0.146e-3,
+        &MEGATRON_BRIDGE,
+        "prior 0.25 ms ± 50 %: 25 launches of 10 µs",
+    ),
+    prior(
+        Constant::HostOverlapped,
+        "host of overlapped layers over layers alone",
+        1.6,
+        0.3,
+        1.51,
+        &MEGATRON_BRIDGE,
+        "prior 1.6 ± 30 %: pull request 2168 of Megatron-LM names the overhead",
+    ),
+    prior(
+        Constant::TileEnd,
+        "begin and end of a tile of grouped products, steps of K in fp8",
+        324.0,
+        0.15,
+        352.0,
+        &DEEPGEMM,
+        "prior 324 ± 15 %: README of April 2025, 1297 and 1099 TFLOP/s at K 7168 and 2048 on H800, of which operands \
+            as here leave 1424 and 1285",
+    ),
+    prior(
+        Constant::Launch,
+        "from one kernel that Python launches to the next, seconds",
+        31e-6,
+        0.3,
+        22.4e-6,
+        &FMS_ACCELERATION,
+        "prior 31 µs ± 30 %: launches 31 to 42 µs apart in eager models (vllm-omni pull request 6516, unsloth issue \
+            10806)",
+    ),
+    prior(
+        Constant::Unit,
+        "host of a unit of FSDP and pass, seconds",
+        1e-3,
+        0.5,
+        1.475e-3,
+        &FMS_ACCELERATION,
+        "prior 1 ms ± 50 %: pre_forward of a unit (PyTorch issue 173680)",
+    ),
 ];
 
 /// A value for every constant.

@@ -1,8 +1,8 @@
 //! Distance of published runs from the prediction, by class: software, precision, dense or routed.
 //!
 //! A range is where four of five runs of a further group lie, measured over predicted: each group of published runs is
-//! left out, all constants that it could have moved are fitted again without it, and its distance from the middle of the
-//! other groups is counted in their deviations (`tests/time/left_out/` computes, prints and holds it).
+//! left out, all constants that it could have moved are fitted again without it, and its distance from the middle of
+//! the other groups is counted in their deviations (`tests/time/left_out/` computes, prints and holds it).
 
 use crate::maths::ln;
 use crate::run::presets::Peers;
@@ -83,8 +83,8 @@ named! {
 /// Megatron-LM of 2025 and 2026, which share fitted constants.
 const MEGATRON_NOW: &[Peers] = &[Peers::Megatron2025, Peers::Megatron2026];
 
-/// Models with experts that published runs of Megatron-LM name. Not gpt-oss, whose experts have biases: its steps come out 14 %
-/// fast, so that its range is that of all experts.
+/// Models with experts that published runs of Megatron-LM name. Not gpt-oss, whose experts have biases: its steps come
+/// out 14 % fast, so that its range is that of all experts.
 const ROUTED: &[&str] = &[
     "qwen-3-235b-a22b",
     "qwen-3-30b-a3b",
@@ -128,18 +128,86 @@ use Apart::{Model, ModelAndGpu, Source};
 use Products::Plain;
 
 /// Classes of ten runs and five groups or more, then what stands for the others: all runs of a kind.
-#[rustfmt::skip]
 pub static RANGES: &[Range] = &[
-    class(&[Peers::Megatron2024], &[Plain], ModelAndGpu, [0.068, 0.071, 0.877, 1.142, 0.796, 0.073], 230, "published dense runs of Megatron-LM of 2024 in bf16"),
-    class(&[Peers::Megatron2021], &[Plain], ModelAndGpu, [0.057, 0.058, 0.925, 1.135, 0.82, 0.083], 122, "published dense runs of Megatron-LM of 2021 in 16 bits"),
-    class(MEGATRON_NOW, &[Plain], ModelAndGpu, [0.025, 0.027, 0.96, 1.075, 0.789, 0.013], 57, "published dense runs of NVIDIA's stacks since 2025 in bf16"),
-    class(MEGATRON_NOW, LOW, ModelAndGpu, [0.04, 0.043, 0.939, 1.07, 0.823, 0.04], 158, "published dense runs of NVIDIA's stacks since 2025 in fp8 and NVFP4"),
-    Range { experts: true, models: ROUTED, ..class(MEGATRON_NOW, &[], ModelAndGpu, [0.073, 0.082, 0.87, 1.112, 0.81, 0.056], 163, "published runs with experts of NVIDIA's stacks since 2025") },
-    class(&[Peers::Fsdp], &[Plain], ModelAndGpu, [0.035, 0.037, 0.951, 1.065, 0.81, 0.032], 216, "published dense runs of PyTorch FSDP in bf16"),
-    Range { tuned: true, ..class(&[Peers::Tuners], &[], Source, [0.074, 0.081, 0.896, 1.129, 0.784, 0.075], 153, "published runs of programs that fine-tune") },
-    Range { tuned: true, ..class(&[], &[], ModelAndGpu, [0.108, 0.108, 0.811, 1.124, 0.769, 0.085], 39, "published runs with adapters of programs that pretrain") },
+    class(
+        &[Peers::Megatron2024],
+        &[Plain],
+        ModelAndGpu,
+        [0.068, 0.071, 0.877, 1.142, 0.796, 0.073],
+        230,
+        "published dense runs of Megatron-LM of 2024 in bf16",
+    ),
+    class(
+        &[Peers::Megatron2021],
+        &[Plain],
+        ModelAndGpu,
+        [0.057, 0.058, 0.925, 1.135, 0.82, 0.083],
+        122,
+        "published dense runs of Megatron-LM of 2021 in 16 bits",
+    ),
+    class(
+        MEGATRON_NOW,
+        &[Plain],
+        ModelAndGpu,
+        [0.025, 0.027, 0.96, 1.075, 0.789, 0.013],
+        57,
+        "published dense runs of NVIDIA's stacks since 2025 in bf16",
+    ),
+    class(
+        MEGATRON_NOW,
+        LOW,
+        ModelAndGpu,
+        [0.04, 0.043, 0.939, 1.07, 0.823, 0.04],
+        158,
+        "published dense runs of NVIDIA's stacks since 2025 in fp8 and NVFP4",
+    ),
+    Range {
+        experts: true,
+        models: ROUTED,
+        ..class(
+            MEGATRON_NOW,
+            &[],
+            ModelAndGpu,
+            [0.073, 0.082, 0.87, 1.112, 0.81, 0.056],
+            163,
+            "published runs with experts of NVIDIA's stacks since 2025",
+        )
+    },
+    class(
+        &[Peers::Fsdp],
+        &[Plain],
+        ModelAndGpu,
+        [0.035, 0.037, 0.951, 1.065, 0.81, 0.032],
+        216,
+        "published dense runs of PyTorch FSDP in bf16",
+    ),
+    Range {
+        tuned: true,
+        ..class(
+            &[Peers::Tuners],
+            &[],
+            Source,
+            [0.074, 0.081, 0.896, 1.129, 0.784, 0.075],
+            153,
+            "published runs of programs that fine-tune",
+        )
+    },
+    Range {
+        tuned: true,
+        ..class(
+            &[],
+            &[],
+            ModelAndGpu,
+            [0.108, 0.108, 0.811, 1.124, 0.769, 0.085],
+            39,
+            "published runs with adapters of programs that pretrain",
+        )
+    },
     class(&[], &[], Source, [0.049, 0.052, 0.936, 1.108, 0.814, 0.055], 808, "published dense runs"),
-    Range { experts: true, ..class(&[], &[], Model, [0.077, 0.09, 0.869, 1.167, 0.826, 0.079], 207, "published runs with routed experts") },
+    Range {
+        experts: true,
+        ..class(&[], &[], Model, [0.077, 0.09, 0.869, 1.167, 0.826, 0.079], 207, "published runs with routed experts")
+    },
 ];
 
 /// The class of `scenario`, or all runs of its kind where fewer than ten of it are published.

@@ -145,50 +145,214 @@ use Program::{
 };
 
 /// Every line that is known; the first that matches is taken.
-#[rustfmt::skip] // a table: one row a line
 pub(crate) static PATTERNS: &[Pattern] = &[
     // Megatron-DeepSpeed, before Megatron-LM whose words it has: samples/sec of all GPUs.
-    row(MegatronDeepSpeed, &["samples/sec:", "elapsed time per iteration (ms):", "approx flops per GPU"], &[("iteration", Iteration, 1.0), ("elapsed time per iteration (ms):", Seconds, 1e-3), ("samples/sec:", CurrentSamplesPerSecond, 1.0)]),
+    row(
+        MegatronDeepSpeed,
+        &["samples/sec:", "elapsed time per iteration (ms):", "approx flops per GPU"],
+        &[
+            ("iteration", Iteration, 1.0),
+            ("elapsed time per iteration (ms):", Seconds, 1e-3),
+            ("samples/sec:", CurrentSamplesPerSecond, 1.0),
+        ],
+    ),
     // Megatron-LM training.py: ms an iteration, mean of the log interval.
-    // Behind a rate or a time stands its mean over the run in Primus, AMD's Megatron-LM: "2701.3/2712.7"; its memory in 2^30 bytes.
-    row(MegatronLm, &["iteration", "elapsed time per iteration (ms):"], &[("iteration", Iteration, 1.0), ("consumed samples:", Consumed, 1.0), ("elapsed time per iteration (ms):", Seconds, 1e-3), ("global batch size:", GlobalBatch, 1.0), ("tokens per GPU (tokens/s/GPU):", TokensPerGpu, 1.0), ("tokens/s/GPU inst/harmonic mean:", TokensPerGpu, 1.0), ("usage/free/total/usage_ratio:", Device, 1.0)]),
+    // Behind a rate or a time stands its mean over the run in Primus, AMD's Megatron-LM: "2701.3/2712.7"; its memory in
+    // 2^30 bytes.
+    row(
+        MegatronLm,
+        &["iteration", "elapsed time per iteration (ms):"],
+        &[
+            ("iteration", Iteration, 1.0),
+            (
+                "consumed \
+        samples:",
+                Consumed,
+                1.0,
+            ),
+            ("elapsed time per iteration (ms):", Seconds, 1e-3),
+            ("global batch size:", GlobalBatch, 1.0),
+            ("tokens per GPU (tokens/s/GPU):", TokensPerGpu, 1.0),
+            ("tokens/s/GPU inst/harmonic mean:", TokensPerGpu, 1.0),
+            ("usage/free/total/usage_ratio:", Device, 1.0),
+        ],
+    ),
     // BigScience's Megatron-DeepSpeed: seconds.
-    row(MegatronLm, &["iteration", "elapsed time per iteration (s):"], &[("iteration", Iteration, 1.0), ("consumed samples:", Consumed, 1.0), ("elapsed time per iteration (s):", Seconds, 1.0), ("global batch size:", GlobalBatch, 1.0)]),
+    row(
+        MegatronLm,
+        &["iteration", "elapsed time per iteration (s):"],
+        &[
+            ("iteration", Iteration, 1.0),
+            (
+                "consumed \
+        samples:",
+                Consumed,
+                1.0,
+            ),
+            ("elapsed time per iteration (s):", Seconds, 1.0),
+            ("global batch size:", GlobalBatch, 1.0),
+        ],
+    ),
     // Megatron-LM common_utils.py: "MB" of 2^20 bytes, a line a model-parallel rank, after iterations 1 and 2.
-    row(MegatronLm, &["[Rank", "iterations) memory (MB)", "max allocated:"], &[("(after", Iteration, 1.0), ("max allocated:", Allocated, MIB), ("max reserved:", Reserved, MIB), ("total device memory used:", Device, MIB)]),
+    row(
+        MegatronLm,
+        &["[Rank", "iterations) memory (MB)", "max allocated:"],
+        &[
+            ("(after", Iteration, 1.0),
+            ("max allocated:", Allocated, MIB),
+            ("max reserved:", Reserved, MIB),
+            ("total device memory used:", Device, MIB),
+        ],
+    ),
     // Megatron-LM initialize.py, before its arguments.
-    row(MegatronLm, &["using world size:", "tensor-model-parallel size:"], &[("world size:", Setting("gpus"), 1.0), ("tensor-model-parallel size:", Setting("tp"), 1.0), ("pipeline-model-parallel size:", Setting("pp"), 1.0), ("context-parallel size:", Setting("cp"), 1.0)]),
+    row(
+        MegatronLm,
+        &["using world size:", "tensor-model-parallel size:"],
+        &[
+            ("world size:", Setting("gpus"), 1.0),
+            ("tensor-model-parallel size:", Setting("tp"), 1.0),
+            ("pipeline-model-parallel size:", Setting("pp"), 1.0),
+            ("context-parallel size:", Setting("cp"), 1.0),
+        ],
+    ),
     row(MegatronLm, &["Theoretical memory footprints:"], &[("total=", Theory, MIB)]),
     // Megatron-Bridge train_utils.py: memory in 1e9 bytes.
     row(MegatronBridge, &["Step Time :", "GPU utilization:"], &[("Step Time :", Seconds, 1.0)]),
-    row(MegatronBridge, &["[Rank", "iterations) memory (GB)"], &[("(after", Iteration, 1.0), ("mem-max-allocated-gigabytes:", Allocated, GB), ("mem-max-reserved-gigabytes:", Reserved, GB)]),
-    row(MegatronBridge, &["train_step_timing in s"], &[("global_step", Iteration, 1.0), ("consumed_samples", Consumed, 1.0), ("train_step_timing in s", Seconds, 1.0), ("global_batch_size:", GlobalBatch, 1.0)]),
+    row(
+        MegatronBridge,
+        &["[Rank", "iterations) memory (GB)"],
+        &[
+            ("(after", Iteration, 1.0),
+            ("mem-max-allocated-gigabytes:", Allocated, GB),
+            ("mem-max-reserved-gigabytes:", Reserved, GB),
+        ],
+    ),
+    row(
+        MegatronBridge,
+        &["train_step_timing in s"],
+        &[
+            ("global_step", Iteration, 1.0),
+            ("consumed_samples", Consumed, 1.0),
+            ("train_step_timing in s", Seconds, 1.0),
+            ("global_batch_size:", GlobalBatch, 1.0),
+        ],
+    ),
     // NeMo AutoModel train_ft.py: "tps 6924.50(865.56/gpu)", "tps 210.68/gpu" or "tps 6924.50".
-    row(AutoModel, &["step", "| loss", "GiB", "| tps", "/gpu)"], &[("step", Iteration, 1.0), ("mem", Allocated, 1.0), ("tps", TokensPerSecond, 1.0)]),
-    row(AutoModel, &["step", "| loss", "GiB", "| tps", "/gpu"], &[("step", Iteration, 1.0), ("mem", Allocated, 1.0), ("tps", TokensPerGpu, 1.0), ("tps/gpu", TokensPerGpu, 1.0)]),
-    row(AutoModel, &["step", "| loss", "GiB", "| tps"], &[("step", Iteration, 1.0), ("mem", Allocated, 1.0), ("tps", TokensPerSecond, 1.0)]),
-    // torchtitan metrics.py: max reserved, tokens a second over all GPUs divided by their number (wps until 2025, tgs in flame);
-    // a validation has a line like that of a step.
+    row(
+        AutoModel,
+        &["step", "| loss", "GiB", "| tps", "/gpu)"],
+        &[("step", Iteration, 1.0), ("mem", Allocated, 1.0), ("tps", TokensPerSecond, 1.0)],
+    ),
+    row(
+        AutoModel,
+        &["step", "| loss", "GiB", "| tps", "/gpu"],
+        &[
+            ("step", Iteration, 1.0),
+            ("mem", Allocated, 1.0),
+            ("tps", TokensPerGpu, 1.0),
+            ("tps/gpu", TokensPerGpu, 1.0),
+        ],
+    ),
+    row(
+        AutoModel,
+        &["step", "| loss", "GiB", "| tps"],
+        &[("step", Iteration, 1.0), ("mem", Allocated, 1.0), ("tps", TokensPerSecond, 1.0)],
+    ),
+    // torchtitan metrics.py: max reserved, tokens a second over all GPUs divided by their number (wps until 2025, tgs
+    // in flame); a validation has a line like that of a step.
     row(Torchtitan, &["validate step:"], &[]),
     row(Torchtitan, &["evaluation:", "step:"], &[]),
     row(Torchtitan, &["valid", "step:", "loss:", "memory:"], &[]),
-    row(Torchtitan, &["step:", "loss:", "memory:", "GiB", "tps:"], &[("step:", Iteration, 1.0), ("memory:", Reserved, 1.0), ("tps:", TokensPerGpu, 1.0)]),
-    row(Torchtitan, &["step:", "loss:", "memory:", "GiB", "wps:"], &[("step:", Iteration, 1.0), ("memory:", Reserved, 1.0), ("wps:", TokensPerGpu, 1.0)]),
-    row(Torchtitan, &["step:", "loss:", "memory:", "GiB", "tgs:"], &[("step:", Iteration, 1.0), ("memory:", Reserved, 1.0), ("tgs:", TokensPerGpu, 1.0)]),
+    row(
+        Torchtitan,
+        &["step:", "loss:", "memory:", "GiB", "tps:"],
+        &[("step:", Iteration, 1.0), ("memory:", Reserved, 1.0), ("tps:", TokensPerGpu, 1.0)],
+    ),
+    row(
+        Torchtitan,
+        &["step:", "loss:", "memory:", "GiB", "wps:"],
+        &[("step:", Iteration, 1.0), ("memory:", Reserved, 1.0), ("wps:", TokensPerGpu, 1.0)],
+    ),
+    row(
+        Torchtitan,
+        &["step:", "loss:", "memory:", "GiB", "tgs:"],
+        &[("step:", Iteration, 1.0), ("memory:", Reserved, 1.0), ("tgs:", TokensPerGpu, 1.0)],
+    ),
     row(Torchtitan, &["CUDA capacity:", "GiB memory"], &[("with", DeviceMemory, 1.0)]),
-    row(Torchtitan, &["rainer is initialized with", "local batch size", "global batch size"], &[("local batch size", Setting(LOCAL_BATCH), 1.0), ("global batch size", Setting("global_batch"), 1.0), ("sequence length", Setting("seq_len"), 1.0)]),
-    row(Torchtitan, &["raining starts at step", "local batch size", "global batch size"], &[("local batch size", Setting(LOCAL_BATCH), 1.0), ("global batch size", Setting("global_batch"), 1.0), ("sequence length", Setting("seq_len"), 1.0)]),
-    row(Torchtitan, &["Building device mesh with parallelism:"], &[("pp=", Setting("pp"), 1.0), ("tp=", Setting("tp"), 1.0), ("cp=", Setting("cp"), 1.0), ("ep=", Setting("ep"), 1.0), ("dp_replicate=", Setting(REPLICAS), 1.0), ("dp_shard=", Setting(SHARDS), 1.0)]),
+    row(
+        Torchtitan,
+        &["rainer is initialized with", "local batch size", "global batch size"],
+        &[
+            ("local batch size", Setting(LOCAL_BATCH), 1.0),
+            ("global batch size", Setting("global_batch"), 1.0),
+            ("sequence length", Setting("seq_len"), 1.0),
+        ],
+    ),
+    row(
+        Torchtitan,
+        &["raining starts at step", "local batch size", "global batch size"],
+        &[
+            ("local batch size", Setting(LOCAL_BATCH), 1.0),
+            ("global batch size", Setting("global_batch"), 1.0),
+            ("sequence length", Setting("seq_len"), 1.0),
+        ],
+    ),
+    row(
+        Torchtitan,
+        &["Building device mesh with parallelism:"],
+        &[
+            ("pp=", Setting("pp"), 1.0),
+            ("tp=", Setting("tp"), 1.0),
+            ("cp=", Setting("cp"), 1.0),
+            ("ep=", Setting("ep"), 1.0),
+            ("dp_replicate=", Setting(REPLICAS), 1.0),
+            ("dp_shard=", Setting(SHARDS), 1.0),
+        ],
+    ),
     row(Torchtitan, &["Building", "-D device mesh with ["], &[]),
     // DeepSpeed timer.py: "GB" of 2^30 bytes.
-    row(DeepSpeed, &["RunningAvgSamplesPerSec=", "MaxMemAllocated="], &[("global_step=", Iteration, 1.0), ("CurrSamplesPerSec=", CurrentSamplesPerSecond, 1.0), ("MaxMemAllocated=", Allocated, 1.0)]),
-    row(DeepSpeed, &["SamplesPerSec=", "MaxMemAllocated="], &[("SamplesPerSec=", SamplesPerSecond, 1.0), ("MaxMemAllocated=", Allocated, 1.0)]),
-    row(DeepSpeed, &["time (ms) |", "forward:", "backward:"], &[("forward:", Timer("forward pass"), 1e-3), ("backward_inner:", Timer("backward pass"), 1e-3), ("backward_allreduce:", Timer("gradients between ranks"), 1e-3), ("| step:", Timer("optimizer"), 1e-3)]),
-    row(DeepSpeed, &["time (ms)", "| fwd:", "| bwd:"], &[("| fwd:", Timer("forward pass"), 1e-3), ("| bwd_inner:", Timer("backward pass"), 1e-3), ("| bwd_allreduce:", Timer("gradients between ranks"), 1e-3), ("| step:", Timer("optimizer"), 1e-3)]),
+    row(
+        DeepSpeed,
+        &["RunningAvgSamplesPerSec=", "MaxMemAllocated="],
+        &[
+            ("global_step=", Iteration, 1.0),
+            ("CurrSamplesPerSec=", CurrentSamplesPerSecond, 1.0),
+            ("MaxMemAllocated=", Allocated, 1.0),
+        ],
+    ),
+    row(
+        DeepSpeed,
+        &["SamplesPerSec=", "MaxMemAllocated="],
+        &[("SamplesPerSec=", SamplesPerSecond, 1.0), ("MaxMemAllocated=", Allocated, 1.0)],
+    ),
+    row(
+        DeepSpeed,
+        &["time (ms) |", "forward:", "backward:"],
+        &[
+            ("forward:", Timer("forward pass"), 1e-3),
+            ("backward_inner:", Timer("backward pass"), 1e-3),
+            ("backward_allreduce:", Timer("gradients between ranks"), 1e-3),
+            ("| step:", Timer("optimizer"), 1e-3),
+        ],
+    ),
+    row(
+        DeepSpeed,
+        &["time (ms)", "| fwd:", "| bwd:"],
+        &[
+            ("| fwd:", Timer("forward pass"), 1e-3),
+            ("| bwd_inner:", Timer("backward pass"), 1e-3),
+            ("| bwd_allreduce:", Timer("gradients between ranks"), 1e-3),
+            ("| step:", Timer("optimizer"), 1e-3),
+        ],
+    ),
     // DeepSpeed runtime/utils.py, see_memory_usage.
     row(DeepSpeed, &["MA ", "Max_MA ", "Max_CA "], &[("Max_MA", Allocated, 1.0), ("Max_CA", Reserved, 1.0)]),
     // Hugging Face Trainer: what covers evaluation, saving and the first steps.
-    row(HfTrainer, &["train_steps_per_second"], &[("train_steps_per_second", StepsPerSecond, 1.0), ("train_samples_per_second", SamplesPerSecond, 1.0)]),
+    row(
+        HfTrainer,
+        &["train_steps_per_second"],
+        &[("train_steps_per_second", StepsPerSecond, 1.0), ("train_samples_per_second", SamplesPerSecond, 1.0)],
+    ),
     row(HfTrainer, &["train_samples_per_second"], &[("train_samples_per_second", SamplesPerSecond, 1.0)]),
     row(HfTrainer, &["Instantaneous batch size per device ="], &[("per device =", Setting("micro_batch"), 1.0)]),
     row(HfTrainer, &["Total train batch size (w. parallel"], &[("accumulation) =", Setting("global_batch"), 1.0)]),
@@ -197,10 +361,27 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     row(Accelerate, &["CPU Total Peak Memory consumed"], &[]),
     row(Accelerate, &["Total Peak Memory consumed during the train (max)"], &[("(max)", Allocated, MIB)]),
     // nanotron trainer.py: three digits with a suffix.
-    row(Nanotron, &["iteration:", "time_per_iteration_ms:", "tokens_per_sec_per_gpu:"], &[("iteration:", Iteration, 1.0), ("time_per_iteration_ms:", Seconds, 1e-3), ("tokens_per_sec:", TokensPerSecond, 1.0), ("global_batch_size:", GlobalBatch, 1.0)]),
-    row(Nanotron, &["Memory usage:", "Peak allocated", "Peak reserved"], &[("Peak allocated", Allocated, MIB), ("Peak reserved", Reserved, MIB)]),
+    row(
+        Nanotron,
+        &["iteration:", "time_per_iteration_ms:", "tokens_per_sec_per_gpu:"],
+        &[
+            ("iteration:", Iteration, 1.0),
+            ("time_per_iteration_ms:", Seconds, 1e-3),
+            ("tokens_per_sec:", TokensPerSecond, 1.0),
+            ("global_batch_size:", GlobalBatch, 1.0),
+        ],
+    ),
+    row(
+        Nanotron,
+        &["Memory usage:", "Peak allocated", "Peak reserved"],
+        &[("Peak allocated", Allocated, MIB), ("Peak reserved", Reserved, MIB)],
+    ),
     // MaxText metric_logger.py and max_utils.py.
-    row(MaxText, &["completed step:", "seconds:"], &[("completed step:", Iteration, 1.0), ("seconds:", Seconds, 1.0), ("Tokens/s/device:", TokensPerGpu, 1.0)]),
+    row(
+        MaxText,
+        &["completed step:", "seconds:"],
+        &[("completed step:", Iteration, 1.0), ("seconds:", Seconds, 1.0), ("Tokens/s/device:", TokensPerGpu, 1.0)],
+    ),
     row(MaxText, &["Config param global_batch_size_to_train_on:"], &[("train_on:", Setting("global_batch"), 1.0)]),
     row(MaxText, &["Config param max_target_length:"], &[("length:", Setting("seq_len"), 1.0)]),
     row(MaxText, &["Num_devices:"], &[("Num_devices:", Setting("gpus"), 1.0)]),
@@ -216,7 +397,11 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     row(Composer, &["Train throughput/tokens_per_sec:"], &[("tokens_per_sec:", TokensPerSecond, 1.0)]),
     row(Composer, &["Train throughput/samples_per_sec:"], &[("samples_per_sec:", CurrentSamplesPerSecond, 1.0)]),
     row(Composer, &["Train throughput/batches_per_sec:"], &[("batches_per_sec:", StepsPerSecond, 1.0)]),
-    row(Composer, &["Train trainer/device_train_microbatch_size:"], &[("microbatch_size:", Setting("micro_batch"), 1.0)]),
+    row(
+        Composer,
+        &["Train trainer/device_train_microbatch_size:"],
+        &[("microbatch_size:", Setting("micro_batch"), 1.0)],
+    ),
     row(Composer, &["[batch="], &[("[batch=", Iteration, 1.0)]),
     // nvidia-smi: every process of the device.
     row(NvidiaSmi, &["MiB /", "MiB"], &[]),

@@ -78,8 +78,8 @@ impl Series {
         self.values.is_empty()
     }
 
-    /// True if the values are those of two runs that write in turn: most steps have two values, or every other value is of
-    /// another size.
+    /// True if the values are those of two runs that write in turn: most steps have two values, or every other value is
+    /// of another size.
     pub fn is_mixed(&self) -> bool {
         let (repeated, differing) = self.repeated;
         let twice = self.len() > 1 && repeated >= self.len() / 2 && differing > repeated / 2;

@@ -105,12 +105,12 @@ pub(super) fn part(bars: &[Bar], at: usize, part: usize) -> f64 {
 
 const ROW: f64 = 30.0;
 const AXIS: f64 = 20.0;
-/// Share of the width for names that are longer than the margin beside the picture; longer ones than these letters stand
-/// above their bars.
+/// Share of the width for names that are longer than the margin beside the picture; longer ones than these letters
+/// stand above their bars.
 const NAMES: f64 = 0.24;
 const LONG: usize = 20;
-/// Height of a name above its bar, and the share of it between the bar and the middle of the name: a low frame leaves three
-/// quarters of it, and the letters stay 11 pixels high.
+/// Height of a name above its bar, and the share of it between the bar and the middle of the name: a low frame leaves
+/// three quarters of it, and the letters stay 11 pixels high.
 const ABOVE: f64 = 14.0;
 const LIFT: f64 = 0.65;
 

@@ -8,16 +8,43 @@ const FULL: Slider = slider("x", "percent more in the fullest expert", &[0, 10, 
 const EP: Slider = slider("e", "expert-parallel ranks", &[2, 4, 8, 16, 32], 3);
 const SHARE: Slider = slider("φ", "percent of the compute that may hide", &[0, 25, 50, 75, 100], 1);
 
-#[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "experts",
     title: "Experts",
     about: "routing, capacity, all-to-all, overlap",
     steps: &[
-        Step { id: "routing", title: "Routing: few of many weights", sliders: &[K], live: routing, source: (&MIXTRAL, "section 2.1"), on_run: (Gauge::Active, &[]) },
-        Step { id: "capacity", title: "The fullest expert decides", sliders: &[FULL], live: capacity, source: (&DEEPSEEK_V3, "section 2.1.2"), on_run: (Gauge::Step, &[("moe_imbalance", "1.5")]) },
-        Step { id: "exchange", title: "All-to-all: tokens travel to experts", sliders: &[EP], live: exchange, source: (&DEEPSEEK_V3, "section 3.2.2"), on_run: (Gauge::Exposed(Traffic::Ep), &[]) },
-        Step { id: "overlap", title: "What overlap hides", sliders: &[EP, SHARE], live: overlap, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: (Gauge::Exposed(Traffic::Ep), &[("overlap.ep", "0.75")]) },
+        Step {
+            id: "routing",
+            title: "Routing: few of many weights",
+            sliders: &[K],
+            live: routing,
+            source: (&MIXTRAL, "section 2.1"),
+            on_run: (Gauge::Active, &[]),
+        },
+        Step {
+            id: "capacity",
+            title: "The fullest expert decides",
+            sliders: &[FULL],
+            live: capacity,
+            source: (&DEEPSEEK_V3, "section 2.1.2"),
+            on_run: (Gauge::Step, &[("moe_imbalance", "1.5")]),
+        },
+        Step {
+            id: "exchange",
+            title: "All-to-all: tokens travel to experts",
+            sliders: &[EP],
+            live: exchange,
+            source: (&DEEPSEEK_V3, "section 3.2.2"),
+            on_run: (Gauge::Exposed(Traffic::Ep), &[]),
+        },
+        Step {
+            id: "overlap",
+            title: "What overlap hides",
+            sliders: &[EP, SHARE],
+            live: overlap,
+            source: (&DEEPSEEK_V3, "section 3.2.1"),
+            on_run: (Gauge::Exposed(Traffic::Ep), &[("overlap.ep", "0.75")]),
+        },
     ],
 };
 
@@ -43,12 +70,14 @@ fn routing(dials: &Dials) -> Live {
     let bars = [Bar::new("in memory", [all]), Bar::new("used by a token", [active])];
     Live::of([
         t!(
-            "An FFN is replaced by {experts} experts, small FFNs of their own. A router, one matrix, scores them for every token, and the token goes to the best {k}.",
+            "An FFN is replaced by {experts} experts, small FFNs of their own. A router, one matrix, scores them for \
+                every token, and the token goes to the best {k}.",
             experts = 8_u8,
             k
         ),
         t!(
-            "Memory holds all {all} parameters, but a token uses {active}: {share}. So a model has more weights for the same compute. The cost: memory, and tokens that travel.",
+            "Memory holds all {all} parameters, but a token uses {active}: {share}. So a model has more weights for \
+                the same compute. The cost: memory, and tokens that travel.",
             all = show_count(all),
             active = show_count(active),
             share = show_percent(active / all)
@@ -70,13 +99,13 @@ fn capacity(dials: &Dials) -> Live {
     let more = step_at(x) / step_at(0) - 1.0;
     Live::of([
         t!(
-            "Routers do not spread tokens evenly. All ranks wait for the one with the fullest expert: with {x} % more tokens there than the mean, the step takes {more} longer.",
+            "Routers do not spread tokens evenly. All ranks wait for the one with the fullest expert: with {x} % more \
+                tokens there than the mean, the step takes {more} longer.",
             x,
             more = show_percent(more)
         ),
-        t!(
-            "A capacity limits the tokens of an expert; the others skip the layer. A balancing loss, or a bias on the scores, drops nothing."
-        ),
+        t!("A capacity limits the tokens of an expert; the others skip the layer. A balancing loss, or a bias on the \
+                scores, drops nothing."),
     ])
     .formula(
         "most tokens = (1 + x) K · tokens / E",
@@ -94,7 +123,8 @@ fn capacity(dials: &Dials) -> Live {
 /// DeepSeek-V3 with its experts over `ep` ranks.
 fn deepseek(ep: u64, more: &str) -> String {
     format!(
-        "model=deepseek-v3&gpus=256&tp=1&pp=8&ep={ep}&global_batch=2048&seq_len=4096&stack=megatron-2025&recompute=full{more}"
+        "model=deepseek-v3&gpus=256&tp=1&pp=8&ep={ep}&global_batch=2048&seq_len=4096&stack=megatron-2025&\
+            recompute=full{more}"
     )
 }
 
@@ -114,11 +144,11 @@ fn exchange(dials: &Dials) -> Live {
     let [bytes, wire, ..] = row_of(ep);
     let inside = row_of(8)[1];
     Live::of([
+        t!("Experts stand on different ranks. An all-to-all sends every token to the ranks of its experts, another \
+                brings the results back; the backward pass does both again."),
         t!(
-            "Experts stand on different ranks. An all-to-all sends every token to the ranks of its experts, another brings the results back; the backward pass does both again."
-        ),
-        t!(
-            "With {cut} a GPU of {model} sends {bytes} in a step, in {wire}. Beyond the node, limit a token to few nodes and send each one copy.",
+            "With {cut} a GPU of {model} sends {bytes} in a step, in {wire}. Beyond the node, limit a token to few \
+                nodes and send each one copy.",
             cut = verbatim(format!("EP {ep}")),
             model = verbatim("DeepSeek-V3"),
             bytes = show_bytes(shardscope_core::units::Bytes(bytes)),
@@ -151,11 +181,11 @@ fn overlap(dials: &Dials) -> Live {
         .collect();
     let [_, wire, _, exposed] = row_at(percent);
     Live::of([
+        t!("Within one micro-batch nothing can hide these messages: the experts need the tokens. Beside a pass of \
+                another micro-batch they can travel while it computes, as DualPipe does."),
         t!(
-            "Within one micro-batch nothing can hide these messages: the experts need the tokens. Beside a pass of another micro-batch they can travel while it computes, as DualPipe does."
-        ),
-        t!(
-            "If {share} of the compute may hide them, {exposed} of {wire} stay exposed. Kernels that send take multiprocessors, so hiding is not free.",
+            "If {share} of the compute may hide them, {exposed} of {wire} stay exposed. Kernels that send take \
+                multiprocessors, so hiding is not free.",
             share = verbatim(format!("{percent} %")),
             exposed = show_seconds(Seconds(exposed)),
             wire = show_seconds(Seconds(wire))

@@ -8,19 +8,49 @@ const K: Slider = slider("k", "format", &[1, 2, 3, 4, 5, 6, 7, 8], 3).called(|at
 const S: Slider = slider("S", "doublings of the loss scale", &[0, 4, 8, 12, 16, 24], 0);
 const G: Slider = slider("g", "halvings of the gradient from 1", &[8, 16, 24, 28], 2);
 
-#[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "formats",
     title: "Number formats",
     about: "bits, range, resolution and scales",
     steps: &[
-        Step { id: "bits", title: "Exponent for range, mantissa for resolution", sliders: &[K], live: bits, source: (&TRANSFORMER_ENGINE, "low-precision formats"), on_run: (Gauge::Step, &[("precision", "te-fp8")]) },
-        Step { id: "scaling", title: "Loss scaling: small gradients survive", sliders: &[G, S], live: scaling, source: (&PLAYBOOK, "mixed precision training"), on_run: (Gauge::Peak, &[("precision", "fp16")]) },
-        Step { id: "blocks", title: "Blocks that share a scale", sliders: &[slider("x", "doublings from the rest to the outlier", &[0, 1, 2, 3, 4, 6], 4), slider("n", "numbers that share a scale", &[16, 32, 128, 1024], 3)], live: blocks, source: (&TRANSFORMER_ENGINE, "MXFP8 and NVFP4 recipes"), on_run: (Gauge::Step, &[("precision", "deepseek-fp8")]) },
+        Step {
+            id: "bits",
+            title: "Exponent for range, mantissa for resolution",
+            sliders: &[K],
+            live: bits,
+            source: (&TRANSFORMER_ENGINE, "low-precision formats"),
+            on_run: (Gauge::Step, &[("precision", "te-fp8")]),
+        },
+        Step {
+            id: "scaling",
+            title: "Loss scaling: small gradients survive",
+            sliders: &[G, S],
+            live: scaling,
+            source: (&PLAYBOOK, "mixed precision training"),
+            on_run: (Gauge::Peak, &[("precision", "fp16")]),
+        },
+        Step {
+            id: "blocks",
+            title: "Blocks that share a scale",
+            sliders: &[
+                slider(
+                    "x",
+                    "doublings from the rest to \
+            the outlier",
+                    &[0, 1, 2, 3, 4, 6],
+                    4,
+                ),
+                slider("n", "numbers that share a scale", &[16, 32, 128, 1024], 3),
+            ],
+            live: blocks,
+            source: (&TRANSFORMER_ENGINE, "MXFP8 and NVFP4 recipes"),
+            on_run: (Gauge::Step, &[("precision", "deepseek-fp8")]),
+        },
     ],
 };
 
-/// A binary floating-point format; of a block format, its elements, and the bits of a scale with the numbers that share it.
+/// A binary floating-point format; of a block format, its elements, and the bits of a scale with the numbers that share
+/// it.
 struct Format {
     name: &'static str,
     exponent: i32,
@@ -34,8 +64,8 @@ const fn format(name: &'static str, exponent: i32, mantissa: i32) -> Format {
     Format { name, exponent, mantissa, most: None, scale: None }
 }
 
-/// Sources: IEEE 754 (fp32, fp16), NVIDIA's data sheets (TF32), OCP 8-bit floating point (E4M3, E5M2), OCP Microscaling Formats
-/// (MXFP8: E4M3 elements, a scale of eight bits for 32), NVIDIA (NVFP4: E2M1, a scale in E4M3 for 16).
+/// Sources: IEEE 754 (fp32, fp16), NVIDIA's data sheets (TF32), OCP 8-bit floating point (E4M3, E5M2), OCP Microscaling
+/// Formats (MXFP8: E4M3 elements, a scale of eight bits for 32), NVIDIA (NVFP4: E2M1, a scale in E4M3 for 16).
 const FORMATS: [Format; 8] = [
     format("fp32", 8, 23),
     format("tf32", 8, 10),
@@ -99,21 +129,22 @@ fn bits(dials: &Dials) -> Live {
         .collect();
     Live::of([
         t!(
-            "Bits of the exponent give range, bits of the mantissa give resolution. {name} reaches from {least} to {most}, and neighbours differ by {apart}.",
+            "Bits of the exponent give range, bits of the mantissa give resolution. {name} reaches from {least} to \
+                {most}, and neighbours differ by {apart}.",
             name = verbatim(one.name),
             least = scientific(one.least()),
             most = scientific(one.most()),
             apart = show_percent(one.resolution())
         ),
-        t!(
-            "Half the bits halve memory and messages, and double the speed of matrix products. The cost: what is too small is lost, and updates below the resolution vanish."
-        ),
+        t!("Half the bits halve memory and messages, and double the speed of matrix products. The cost: what is too \
+                small is lost, and updates below the resolution vanish."),
     ])
     .formula(
         "largest = (2 − 2⁻ᵐ) 2ᵇ,  b = 2ᵉ⁻¹ − 1",
         format!("(2 − 2^−{}) · 2^{} = {}", one.mantissa, one.bias(), scientific(one.most())),
     )
-    .note(t!("The formats of eight and four bits use the top exponent for numbers too, where it says so in their standard."))
+    .note(t!("The formats of eight and four bits use the top exponent for numbers too, where it says so in their \
+        standard."))
     .above("the largest number", one.most(), 1e5, scientific)
     .bars(&BITS, &bars, None)
 }
@@ -153,14 +184,16 @@ fn scaling(dials: &Dials) -> Live {
     let across = Axis { name: "halvings of the gradient", spacing: Spacing::Linear };
     Live::of([
         t!(
-            "Gradients are small. In {format} a number below {least} is lost: this gradient, {value}, is wrong by {error}.",
+            "Gradients are small. In {format} a number below {least} is lost: this gradient, {value}, is wrong by \
+                {error}.",
             format = "fp16",
             least = scientific(FORMATS[FP16].least()),
             value = scientific(gradient(g)),
             error = show_percent(error)
         ),
         t!(
-            "Multiply the loss by a scale, and all gradients grow; divide before the update. Too large a scale overflows: software raises it until then. {wide} has the exponent of {full} and needs none.",
+            "Multiply the loss by a scale, and all gradients grow; divide before the update. Too large a scale \
+                overflows: software raises it until then. {wide} has the exponent of {full} and needs none.",
             wide = "bf16",
             full = "fp32"
         ),
@@ -170,8 +203,8 @@ fn scaling(dials: &Dials) -> Live {
     .plots(across, &[plot], &["halvings of the gradient", "without a scale", "with this scale"], rows.collect())
 }
 
-/// Mean error of numbers from 1/2 to 1 in E2M1 whose shared scale brings an outlier of `doublings` to the largest number;
-/// in a block of `shared` of the 1,024 numbers only one block has the outlier.
+/// Mean error of numbers from 1/2 to 1 in E2M1 whose shared scale brings an outlier of `doublings` to the largest
+/// number; in a block of `shared` of the 1,024 numbers only one block has the outlier.
 fn block_error(doublings: f64, shared: f64) -> f64 {
     let fp4 = &FORMATS[7];
     let error = |outlier: f64| {
@@ -196,11 +229,13 @@ fn blocks(dials: &Dials) -> Live {
         .collect();
     Live::of([
         t!(
-            "Few bits have little range, so numbers share a scale that brings the largest to its end. One outlier then makes all others too small: their error is {error}.",
+            "Few bits have little range, so numbers share a scale that brings the largest to its end. One outlier \
+                then makes all others too small: their error is {error}.",
             error = show_percent(error)
         ),
         t!(
-            "In small blocks an outlier spoils few others: {mx} has a scale for {many} numbers, {nv} one for {few}. The cost: {bits} bits a number instead of four.",
+            "In small blocks an outlier spoils few others: {mx} has a scale for {many} numbers, {nv} one for {few}. \
+                The cost: {bits} bits a number instead of four.",
             mx = verbatim("MXFP8"),
             many = 32_u8,
             nv = verbatim("NVFP4"),

@@ -7,14 +7,27 @@ use shardscope_core::time::kernels;
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4, 8], 0);
 const TILE: Slider = slider("B", "queries of a tile", &[16, 32, 64, 128, 256], 3);
 
-#[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "gpu",
     title: "How a GPU is fed",
     about: "memory against arithmetic, and tiles",
     steps: &[
-        Step { id: "kernels", title: "The kernels of your run", sliders: &[B, slider("t", "tensor-parallel ranks", &[1, 2, 4, 8], 1)], live: of_run, source: (&STAS, "accelerators, maximum achievable FLOP/s"), on_run: (Gauge::Step, &[("tp", "4")]) },
-        Step { id: "tiles", title: "FlashAttention: tiles instead of scores", sliders: &[SEQUENCE, TILE], live: tiles, source: (&FLASH_2, "section 3"), on_run: (Gauge::Step, &[("flash_attention", "false")]) },
+        Step {
+            id: "kernels",
+            title: "The kernels of your run",
+            sliders: &[B, slider("t", "tensor-parallel ranks", &[1, 2, 4, 8], 1)],
+            live: of_run,
+            source: (&STAS, "accelerators, maximum achievable FLOP/s"),
+            on_run: (Gauge::Step, &[("tp", "4")]),
+        },
+        Step {
+            id: "tiles",
+            title: "FlashAttention: tiles instead of scores",
+            sliders: &[SEQUENCE, TILE],
+            live: tiles,
+            source: (&FLASH_2, "section 3"),
+            on_run: (Gauge::Step, &[("flash_attention", "false")]),
+        },
     ],
 };
 
@@ -45,11 +58,14 @@ fn of_run(dials: &Dials) -> Live {
     let reached = work / seconds / scenario.gpu.bf16.0;
     Live::of([
         t!(
-            "A GPU computes {ridge} operations in the time of reading one byte. A kernel with fewer operations per byte waits for memory: norms and activation functions always, matrix products where few tokens use each weight.",
+            "A GPU computes {ridge} operations in the time of reading one byte. A kernel with fewer operations per \
+                byte waits for memory: norms and activation functions always, matrix products where few tokens use \
+                each weight.",
             ridge = number(ridge, 3)
         ),
         t!(
-            "The kernels of a layer of your run reach {reached} of the peak. Larger micro-batches feed it better; tensor-parallel ranks make products smaller.",
+            "The kernels of a layer of your run reach {reached} of the peak. Larger micro-batches feed it better; \
+                tensor-parallel ranks make products smaller.",
             reached = show_percent(reached)
         ),
     ])
@@ -62,7 +78,8 @@ fn of_run(dials: &Dials) -> Live {
             number(ridge, 3)
         ),
     )
-    .note(t!("A dense layer with plain attention, in bf16, at the run's sizes; where these sliders do not work on your run, the default run is shown."))
+    .note(t!("A dense layer with plain attention, in bf16, at the run's sizes; where these sliders do not work on \
+        your run, the default run is shown."))
     .above("the share of the peak", reached, 0.51, show_percent)
     .bars(&BOUND, &bars, None)
 }
@@ -73,8 +90,9 @@ const BYTES: f64 = 2.0;
 
 /// Bytes that attention moves for `heads` of `d` over `s` tokens: with stored scores, and in tiles of `tile` queries.
 ///
-/// Stored: queries, keys, values and output once, scores written and read, and again after the softmax: `4 s d + 4 s²`. In
-/// tiles: queries and output once, keys and values once for each tile: `2 s d + 2 s d · s/B`.
+/// Stored: queries, keys, values and output once, scores written and read, and again after the softmax:
+/// `4 s d + 4 s²`.
+/// In tiles: queries and output once, keys and values once for each tile: `2 s d + 2 s d · s/B`.
 fn moved(s: f64, d: f64, heads: f64, tile: f64) -> [f64; 2] {
     [4.0 * s * d + 4.0 * s * s, 2.0 * s * d + 2.0 * s * d * s / tile].map(|numbers| BYTES * heads * numbers)
 }
@@ -90,11 +108,13 @@ fn tiles(dials: &Dials) -> Live {
     let bars = [Bar::new("scores stored", [stored]), Bar::new("FlashAttention", [tiled])];
     Live::of([
         t!(
-            "Attention that stores its scores writes and reads a number for every pair of tokens: {stored} GB in a layer. The arithmetic units wait for memory meanwhile.",
+            "Attention that stores its scores writes and reads a number for every pair of tokens: {stored} GB in a \
+                layer. The arithmetic units wait for memory meanwhile.",
             stored = number(stored / 1e9, 3)
         ),
         t!(
-            "FlashAttention keeps a tile of {tile} queries on the chip and lets keys and values pass by, with running sums instead of scores: {tiled} GB. Scores are never in memory.",
+            "FlashAttention keeps a tile of {tile} queries on the chip and lets keys and values pass by, with running \
+                sums instead of scores: {tiled} GB. Scores are never in memory.",
             tile,
             tiled = number(tiled / 1e9, 3)
         ),
@@ -103,7 +123,11 @@ fn tiles(dials: &Dials) -> Live {
         "stored / tiles ≈ 2 B / d",
         format!("2 · {tile} / {} = {}", model.head_dim, number(2.0 * tile as f64 / d, 3)),
     )
-    .note(t!("{model}, one sequence, forward, without a mask; keys and values of a head often stay in the cache between tiles, so memory is read less.", model = verbatim("Llama 3.1 8B")))
+    .note(t!(
+        "{model}, one sequence, forward, without a mask; keys and values of a head often stay in the cache \
+        between tiles, so memory is read less.",
+        model = verbatim("Llama 3.1 8B")
+    ))
     .below("the bytes of tiles as a share of those of stored scores", tiled / stored, 0.3, show_percent)
     .bars(&MOVED, &bars, None)
 }
@@ -112,8 +136,9 @@ fn tiles(dials: &Dials) -> Live {
 mod tests {
     use super::*;
 
-    /// Dao 2022, theorem 2: scores take `Θ(s d + s²)` accesses, tiles `Θ(s² d² / M)` for M numbers on the chip. A tile of B queries
-    /// takes M = B d, so for long sequences the ratio is `2 B / d`, and twice the tile halves what is moved.
+    /// Dao 2022, theorem 2: scores take `Θ(s d + s²)` accesses, tiles `Θ(s² d² / M)` for M numbers on the chip. A tile
+    /// of B queries takes M = B d, so for long sequences the ratio is `2 B / d`, and twice the tile halves what is
+    /// moved.
     #[test]
     fn tiles_move_less_in_proportion_to_their_size() {
         let traffic = |tile| moved(1e7, 128.0, 1.0, tile);

@@ -11,19 +11,67 @@ use shardscope_core::units::GIB;
 const N: Slider = slider("N", "billions of parameters", &[1, 3, 8, 70, 405], 2);
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 0);
 
-#[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "memory",
     title: "Memory of a GPU",
     about: "weights, gradients, optimizer states, activations",
     steps: &[
-        Step { id: "states", title: "States: bytes per parameter", sliders: &[N], live: states, source: (&FUJII_2024, "section 3"), on_run: (Gauge::Held(Component::Optimizer), &[]) },
-        Step { id: "precisions", title: "Precisions: which bytes can go", sliders: &[N], live: precisions, source: (&FP8_LM, "section 3"), on_run: (Gauge::Peak, &[("precision", "bf16")]) },
-        Step { id: "activations", title: "Activations: what a layer keeps", sliders: &[SEQUENCE, B.over(&[1, 2, 4], 2)], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: (Gauge::Held(Component::Activations), &[]) },
-        Step { id: "scores", title: "Attention scores: the square", sliders: &[SEQUENCE], live: scores, source: (&KORTHIKANTI_2022, "section 4.1"), on_run: (Gauge::Held(Component::Activations), &[("flash_attention", "false")]) },
-        Step { id: "recomputation", title: "Recomputation: time for memory", sliders: &[SEQUENCE], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: (Gauge::Held(Component::Activations), &[("recompute", "full")]) },
-        Step { id: "logits", title: "Logits: a number per word", sliders: &[SEQUENCE, TENSOR], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: (Gauge::Held(Component::Buffers), &[("cross_entropy", "megatron")]) },
-        Step { id: "fit", title: "Does it fit?", sliders: &[SEQUENCE.over(&[2048, 4096, 8192, 16_384, 32_768], 3), TENSOR], live: fits, source: (&PLAYBOOK, "memory"), on_run: (Gauge::Peak, &[]) },
+        Step {
+            id: "states",
+            title: "States: bytes per parameter",
+            sliders: &[N],
+            live: states,
+            source: (&FUJII_2024, "section 3"),
+            on_run: (Gauge::Held(Component::Optimizer), &[]),
+        },
+        Step {
+            id: "precisions",
+            title: "Precisions: which bytes can go",
+            sliders: &[N],
+            live: precisions,
+            source: (&FP8_LM, "section 3"),
+            on_run: (Gauge::Peak, &[("precision", "bf16")]),
+        },
+        Step {
+            id: "activations",
+            title: "Activations: what a layer keeps",
+            sliders: &[SEQUENCE, B.over(&[1, 2, 4], 2)],
+            live: activations,
+            source: (&KORTHIKANTI_2022, "section 4"),
+            on_run: (Gauge::Held(Component::Activations), &[]),
+        },
+        Step {
+            id: "scores",
+            title: "Attention scores: the square",
+            sliders: &[SEQUENCE],
+            live: scores,
+            source: (&KORTHIKANTI_2022, "section 4.1"),
+            on_run: (Gauge::Held(Component::Activations), &[("flash_attention", "false")]),
+        },
+        Step {
+            id: "recomputation",
+            title: "Recomputation: time for memory",
+            sliders: &[SEQUENCE],
+            live: recompute,
+            source: (&KORTHIKANTI_2022, "section 5"),
+            on_run: (Gauge::Held(Component::Activations), &[("recompute", "full")]),
+        },
+        Step {
+            id: "logits",
+            title: "Logits: a number per word",
+            sliders: &[SEQUENCE, TENSOR],
+            live: logits,
+            source: (&MEGATRON, "vocab-parallel cross entropy"),
+            on_run: (Gauge::Held(Component::Buffers), &[("cross_entropy", "megatron")]),
+        },
+        Step {
+            id: "fit",
+            title: "Does it fit?",
+            sliders: &[SEQUENCE.over(&[2048, 4096, 8192, 16_384, 32_768], 3), TENSOR],
+            live: fits,
+            source: (&PLAYBOOK, "memory"),
+            on_run: (Gauge::Peak, &[]),
+        },
     ],
 };
 
@@ -54,19 +102,22 @@ fn states(dials: &Dials) -> Live {
     // The master copy and two averages, each in four bytes.
     let optimizer = bars[0].values[2] / total * each;
     let note = t!(
-        "Of them {bytes} bytes are the optimizer's, {numbers} numbers per weight: {numbers} h² for a matrix of h × h. The playbook's appendix prints {printed} h².",
+        "Of them {bytes} bytes are the optimizer's, {numbers} numbers per weight: {numbers} h² for a matrix of h × h. \
+            The playbook's appendix prints {printed} h².",
         bytes = number(optimizer, 3),
         numbers = number(optimizer / 4.0, 3),
         printed = 6_u8
     );
     Live::of([
         t!(
-            "Training holds more than the weights. Adam keeps two averages per parameter, and mixed precision keeps the weights a second time in {high}, because small updates vanish in {low}.",
+            "Training holds more than the weights. Adam keeps two averages per parameter, and mixed precision keeps \
+                the weights a second time in {high}, because small updates vanish in {low}.",
             high = "fp32",
             low = "bf16"
         ),
         t!(
-            "With gradients in {high} that makes {each} bytes per parameter. Only {weights} of them are the weights that compute. None of it depends on the batch.",
+            "With gradients in {high} that makes {each} bytes per parameter. Only {weights} of them are the weights \
+                that compute. None of it depends on the batch.",
             high = "fp32",
             each = number(each, 3),
             weights = number(bars[0].values[0] / total * each, 3)
@@ -85,13 +136,13 @@ fn precisions(dials: &Dials) -> Live {
     let (most, least) = (totals[0] / parameters, totals[totals.len() - 1] / parameters);
     Live::of([
         t!(
-            "Each of these numbers can take fewer bytes: gradients in half precision, moments in half precision or eight bits. Recipes in use range from {most} to {least} bytes per parameter.",
+            "Each of these numbers can take fewer bytes: gradients in half precision, moments in half precision or \
+                eight bits. Recipes in use range from {most} to {least} bytes per parameter.",
             most = number(most, 3),
             least = number(least, 3)
         ),
-        t!(
-            "The cost is the accuracy of the update, so large runs keep master weights in full precision. Sharding, in a later lesson, saves more and changes no number."
-        ),
+        t!("The cost is the accuracy of the update, so large runs keep master weights in full precision. Sharding, \
+                in a later lesson, saves more and changes no number."),
     ])
     .below("the states of the first recipe", totals[0], usable(), gib)
     .formula("M = bytes · N", product(least, dials))
@@ -116,13 +167,13 @@ fn of(name: impl Into<Message>, s: u64, more: &str) -> Option<Bar> {
     Bar::memory(name, &settings(s, more))
 }
 
-/// Bytes of activations that a layer of Korthikanti's model keeps for a token, in units of `h`, without scores; and those
-/// of scores, in units of `a s`.
+/// Bytes of activations that a layer of Korthikanti's model keeps for a token, in units of `h`, without scores; and
+/// those of scores, in units of `a s`.
 const KORTHIKANTI: f64 = 34.0;
 const SCORES: f64 = 5.0;
 
-/// Activations of Llama 3 405B as Pengfei He's blog counts them, for 16 sequences of 131,072 tokens, in TB: without stored
-/// scores, with them, and as the blog prints it, with `s` where its formula has `s²`.
+/// Activations of Llama 3 405B as Pengfei He's blog counts them, for 16 sequences of 131,072 tokens, in TB: without
+/// stored scores, with them, and as the blog prints it, with `s` where its formula has `s²`.
 fn blog() -> [f64; 3] {
     let Some(model) = model("llama-3.1-405b") else {
         return [0.0; 3];
@@ -149,7 +200,9 @@ fn activations(dials: &Dials) -> Live {
     );
     Live::of([
         t!(
-            "The backward pass needs what the forward pass computed: the inputs of norms and matrices, queries, keys, values, both halves of the gated FFN. A layer of the original transformer keeps {bytes} bytes per token and hidden unit.",
+            "The backward pass needs what the forward pass computed: the inputs of norms and matrices, queries, keys, \
+                values, both halves of the gated FFN. A layer of the original transformer keeps {bytes} bytes per \
+                token and hidden unit.",
             bytes = number(KORTHIKANTI, 2)
         ),
         t!(
@@ -162,7 +215,10 @@ fn activations(dials: &Dials) -> Live {
     ])
     .below("the activations", kept, 20.0 * GIB, gib)
     .formula("A = 34 s b h", format!("34 · {s} · {b} · {hidden} = {}", gib(KORTHIKANTI * (s * b * hidden) as f64)))
-    .note(t!("Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the bars have."))
+    .note(t!(
+        "Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the \
+        bars have."
+    ))
     .compared(compared)
     .memory(&bars)
 }
@@ -176,19 +232,18 @@ fn scores(dials: &Dials) -> Live {
     let share = model(MODEL).map_or(0.0, |model| SCORES * model.heads as f64 * s as f64 / model.hidden as f64);
     let [flash, square, printed] = blog().map(|tb| significant(tb, 4));
     let note = t!(
-        "Pengfei He's blog prints {printed} TB for all activations of Llama 3 405B, sequences of {s} tokens: that has s where its formula has s², which gives {square} TB. Without stored scores it is {flash} TB.",
+        "Pengfei He's blog prints {printed} TB for all activations of Llama 3 405B, sequences of {s} tokens: that has \
+            s where its formula has s², which gives {square} TB. Without stored scores it is {flash} TB.",
         printed,
         s = 131_072_u32,
         square,
         flash
     );
     Live::of([
-        t!(
-            "Attention compares every token with every other: twice the tokens, four times the scores. Written to memory they soon are most of what a layer keeps."
-        ),
-        t!(
-            "FlashAttention never writes them. It computes them in tiles, and again in the backward pass: one more matrix product per tile, which takes less time than reading scores back."
-        ),
+        t!("Attention compares every token with every other: twice the tokens, four times the scores. Written to \
+                memory they soon are most of what a layer keeps."),
+        t!("FlashAttention never writes them. It computes them in tiles, and again in the backward pass: one more \
+                matrix product per tile, which takes less time than reading scores back."),
     ])
     .below("the ratio of scores to the rest", share / KORTHIKANTI, 3.0, three)
     .formula(
@@ -209,7 +264,8 @@ fn recompute(dials: &Dials) -> Live {
     let [none, selective, full] = ["", "&recompute=selective", "&recompute=full"].map(step);
     let input = 2.0;
     let note = t!(
-        "Pengfei He's blog divides activations by {factor}, keeping the input of the FFN's norm. A layer's own input alone is {input} of {kept} bytes per token and hidden unit: divided by {all}.",
+        "Pengfei He's blog divides activations by {factor}, keeping the input of the FFN's norm. A layer's own input \
+            alone is {input} of {kept} bytes per token and hidden unit: divided by {all}.",
         factor = number(CHECKPOINTED, 3),
         input = number(input, 3),
         kept = number(KORTHIKANTI, 3),
@@ -217,11 +273,13 @@ fn recompute(dials: &Dials) -> Live {
     );
     Live::of([
         t!(
-            "What is not kept can be computed again. Full recomputation keeps the input of each layer and repeats its forward pass right before its backward pass: here a step takes {more} longer.",
+            "What is not kept can be computed again. Full recomputation keeps the input of each layer and repeats its \
+                forward pass right before its backward pass: here a step takes {more} longer.",
             more = show_percent(full / none - 1.0)
         ),
         t!(
-            "Selective recomputation repeats only attention, whose stored scores are most of the bytes: {selective} longer. FlashAttention does the same inside its kernel.",
+            "Selective recomputation repeats only attention, whose stored scores are most of the bytes: {selective} \
+                longer. FlashAttention does the same inside its kernel.",
             selective = show_percent(selective / none - 1.0)
         ),
     ])
@@ -245,16 +303,19 @@ fn logits(dials: &Dials) -> Live {
     let vocabulary = model(MODEL).map_or(0, |model| model.vocab);
     let each = (s * vocabulary / t) as f64;
     let note = t!(
-        "The formula is the peak of the unfused loss. The bars show the fullest moment of the step, when a part of these bytes is freed."
+        "The formula is the peak of the unfused loss. The bars show the fullest moment of the step, when a part of \
+            these bytes is freed."
     );
     Live::of([
         t!(
-            "The last stage turns each token into one number per word of the vocabulary: {s} tokens times {vocabulary} words. The loss needs these logits in full precision, and its gradient has the same size.",
+            "The last stage turns each token into one number per word of the vocabulary: {s} tokens times \
+                {vocabulary} words. The loss needs these logits in full precision, and its gradient has the same size.",
             s,
             vocabulary
         ),
         t!(
-            "Fused kernels write the gradient over the logits and skip copies. Tensor parallelism divides the vocabulary, here by {t}.",
+            "Fused kernels write the gradient over the logits and skip copies. Tensor parallelism divides the \
+                vocabulary, here by {t}.",
             t
         ),
     ])
@@ -278,11 +339,11 @@ fn fits(dials: &Dials) -> Live {
     let (low, high) = memory.map_or((0.0, 0.0), |memory| (memory.need_low_bytes.0, memory.need_high_bytes.0));
     let memory_words = memory.map_or(0.0, |memory| memory.need_bytes.0);
     Live::of([
+        t!("Everything must fit at the worst moment of the step, together with the CUDA context, buffers of messages \
+                and fragments of freed memory. No formula knows that to the byte."),
         t!(
-            "Everything must fit at the worst moment of the step, together with the CUDA context, buffers of messages and fragments of freed memory. No formula knows that to the byte."
-        ),
-        t!(
-            "So the calculator gives a range that held for published runs: with TP {t} this run needs {low} to {high}. Leave a margin: a run may fail late.",
+            "So the calculator gives a range that held for published runs: with TP {t} this run needs {low} to \
+                {high}. Leave a margin: a run may fail late.",
             t,
             low = gib(low),
             high = gib(high)
@@ -306,8 +367,8 @@ mod tests {
         assert!((scores / (KORTHIKANTI + scores) - 0.70).abs() < 0.005);
     }
 
-    /// The blog: activations over a factor of about 9 with the pre-norm input of the FFN alone; Korthikanti 2022: 34 of which
-    /// full recomputation keeps 2.
+    /// The blog: activations over a factor of about 9 with the pre-norm input of the FFN alone; Korthikanti 2022: 34 of
+    /// which full recomputation keeps 2.
     #[test]
     fn the_blogs_factor_of_checkpoints_is_beside_full_recomputation() {
         let step = &LESSON.steps[4];
@@ -332,9 +393,9 @@ mod tests {
         assert!(note.contains("prints 147.4 TB") && note.contains("147.2 TB"), "{note}");
     }
 
-    /// Grouped queries, per layer: Q `k b s h`, K and V `k b s h kv/a` each; the blog's line has no k in its third term. With k
-    /// = 2, a = 32 and h = 4096 each key-value head and value head less saves 2 · 128 bytes a token of every layer that is
-    /// held, in the calculator too.
+    /// Grouped queries, per layer: Q `k b s h`, K and V `k b s h kv/a` each; the blog's line has no k in its third
+    /// term. With k = 2, a = 32 and h = 4096 each key-value head and value head less saves 2 · 128 bytes a token of
+    /// every layer that is held, in the calculator too.
     #[test]
     fn keys_and_values_keep_the_bytes_per_number_that_the_blog_lacks() {
         let s = 8192;

@@ -1,8 +1,9 @@
 //! Lessons: seven, each of some steps. A step is one idea: a text of at most 60 words, a live picture with sliders, a
 //! challenge, the formula with its values, its source, and the one number of the Run of the page that it is about.
 //!
-//! A step computes every figure that it shows with the calculator: templates hold no figures, arguments do. A lesson is a
-//! file here; a new step is a row of its `steps`, its id in `view/steps.rs`, and a function from slider values to [`Live`].
+//! A step computes every figure that it shows with the calculator: templates hold no figures, arguments do. A lesson is
+//! a file here; a new step is a row of its `steps`, its id in `view/steps.rs`, and a function from slider values to
+//! [`Live`].
 //!
 //! A [`Question`] names a step, its sliders and the Run; its [`Page`] holds the views.
 

@@ -1,4 +1,5 @@
-//! Names that the lessons share: a lesson's parts, its sliders and bars, what pictures are drawn with, and the view's own.
+//! Names that the lessons share: a lesson's parts, its sliders and bars, what pictures are drawn with, and the view's
+//! own.
 
 pub(super) use super::bars::{Bar, Scale, gib, model, run, total, usable};
 pub(super) use super::caption::{colours, data};

@@ -8,14 +8,27 @@ const G: Slider = slider("G", "GPUs", &[512, 2048, 8192, 16_384], 2);
 const MTTI: Slider = slider("M", "hours between interruptions", &[1, 3, 12, 48], 1);
 const SAVE: Slider = slider("δ", "seconds that a save blocks", &[1, 10, 60, 300], 2);
 
-#[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "whole",
     title: "The whole run",
     about: "failures, saves and days",
     steps: &[
-        Step { id: "failures", title: "Small failures cost days", sliders: &[G], live: failures, source: (&LLAMA_3, "section 3.3.4, table 5"), on_run: (Gauge::Calendar, &[("failures", "0")]) },
-        Step { id: "saves", title: "How often to save", sliders: &[MTTI, SAVE], live: saves, source: (&DALY_2006, "equations 6 and 37"), on_run: (Gauge::Interval, &[]) },
+        Step {
+            id: "failures",
+            title: "Small failures cost days",
+            sliders: &[G],
+            live: failures,
+            source: (&LLAMA_3, "section 3.3.4, table 5"),
+            on_run: (Gauge::Calendar, &[("failures", "0")]),
+        },
+        Step {
+            id: "saves",
+            title: "How often to save",
+            sliders: &[MTTI, SAVE],
+            live: saves,
+            source: (&DALY_2006, "equations 6 and 37"),
+            on_run: (Gauge::Interval, &[]),
+        },
     ],
 };
 
@@ -51,14 +64,16 @@ fn failures(dials: &Dials) -> Live {
     let lost = 1.0 - whole.training_s.0 / (86_400.0 * whole.days);
     Live::of([
         t!(
-            "One GPU fails seldom; of many, some fail often. With {gpus} GPUs something stops the job every {every} on average, {count} times in {days} days.",
+            "One GPU fails seldom; of many, some fail often. With {gpus} GPUs something stops the job every {every} \
+                on average, {count} times in {days} days.",
             gpus,
             every = show_seconds(setting.rhythm.mtti),
             count = number(whole.interruptions.round(), 4),
             days = number(whole.days, 3)
         ),
         t!(
-            "Each time the work since the last save is repeated, and the restart takes {restart}. In all {lost} of the time does not train. Twice the GPUs fail twice as often.",
+            "Each time the work since the last save is repeated, and the restart takes {restart}. In all {lost} of \
+                the time does not train. Twice the GPUs fail twice as often.",
             restart = show_seconds(setting.rhythm.restart),
             lost = show_percent(lost)
         ),
@@ -107,11 +122,13 @@ fn saves(dials: &Dials) -> Live {
     let across = Axis { name: "minutes between saves", spacing: Spacing::Doublings };
     Live::of([
         t!(
-            "A save costs {save}; an interruption costs what was computed since the last save, on average half an interval. Rare saves repeat much, frequent ones cost more.",
+            "A save costs {save}; an interruption costs what was computed since the last save, on average half an \
+                interval. Rare saves repeat much, frequent ones cost more.",
             save = show_seconds(save)
         ),
         t!(
-            "The best interval is {best}: {lost} of the calendar is lost, with a restart of {restart} each. Near it the curve is flat: small changes cost little.",
+            "The best interval is {best}: {lost} of the calendar is lost, with a restart of {restart} each. Near it \
+                the curve is flat: small changes cost little.",
             best = show_seconds(best),
             lost = show_percent(lost),
             restart = show_seconds(rhythm(1.0).restart)

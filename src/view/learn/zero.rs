@@ -10,19 +10,67 @@ const N: Slider = slider("n", "data-parallel ranks", &[2, 4, 8, 16, 64, 256], 2)
 const S: Slider = slider("S", "megabytes of a message", &[1, 16, 256, 4096], 2);
 const B: Slider = slider("B", "sequences of a batch", &[256, 1024, 4096], 1);
 
-#[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "zero",
     title: "Data parallelism and ZeRO",
     about: "what stages 0, 1, 2 and 3 shard",
     steps: &[
-        Step { id: "copies", title: "Copies that must agree", sliders: &[N], live: copies, source: (&PLAYBOOK, "data parallelism"), on_run: (Gauge::Sent(Traffic::Dp), &[("zero", "0")]) },
-        Step { id: "collectives", title: "How fast a collective is", sliders: &[S], live: collectives, source: (&NCCL, "PERFORMANCE.md"), on_run: (Gauge::Exposed(Traffic::Dp), &[]) },
-        Step { id: "overlap", title: "Hide it behind the backward pass", sliders: &[N], live: overlap, source: (&PLAYBOOK, "overlapping gradient synchronisation"), on_run: (Gauge::Exposed(Traffic::Dp), &[]) },
-        Step { id: "optimizer", title: "ZeRO-1: shard the optimizer", sliders: &[N], live: stage_one, source: (&ZERO, "section 5.1"), on_run: (Gauge::Held(Component::Optimizer), &[("zero", "0")]) },
-        Step { id: "shards", title: "ZeRO-2 and ZeRO-3: shard the rest", sliders: &[N], live: stages, source: (&ZERO, "sections 5.2 and 5.3"), on_run: (Gauge::Peak, &[("zero", "3"), ("pp", "1")]) },
-        Step { id: "traffic", title: "What each stage sends", sliders: &[N], live: traffic, source: (&ZERO, "section 7"), on_run: (Gauge::Sent(Traffic::Zero3), &[("zero", "3"), ("pp", "1")]) },
-        Step { id: "scaling", title: "How far data parallelism goes", sliders: &[B], live: scaling, source: (&PLAYBOOK, "data parallelism"), on_run: (Gauge::Step, &[]) },
+        Step {
+            id: "copies",
+            title: "Copies that must agree",
+            sliders: &[N],
+            live: copies,
+            source: (&PLAYBOOK, "data parallelism"),
+            on_run: (Gauge::Sent(Traffic::Dp), &[("zero", "0")]),
+        },
+        Step {
+            id: "collectives",
+            title: "How fast a collective is",
+            sliders: &[S],
+            live: collectives,
+            source: (&NCCL, "PERFORMANCE.md"),
+            on_run: (Gauge::Exposed(Traffic::Dp), &[]),
+        },
+        Step {
+            id: "overlap",
+            title: "Hide it behind the backward pass",
+            sliders: &[N],
+            live: overlap,
+            source: (&PLAYBOOK, "overlapping gradient synchronisation"),
+            on_run: (Gauge::Exposed(Traffic::Dp), &[]),
+        },
+        Step {
+            id: "optimizer",
+            title: "ZeRO-1: shard the optimizer",
+            sliders: &[N],
+            live: stage_one,
+            source: (&ZERO, "section 5.1"),
+            on_run: (Gauge::Held(Component::Optimizer), &[("zero", "0")]),
+        },
+        Step {
+            id: "shards",
+            title: "ZeRO-2 and ZeRO-3: shard the rest",
+            sliders: &[N],
+            live: stages,
+            source: (&ZERO, "sections 5.2 and 5.3"),
+            on_run: (Gauge::Peak, &[("zero", "3"), ("pp", "1")]),
+        },
+        Step {
+            id: "traffic",
+            title: "What each stage sends",
+            sliders: &[N],
+            live: traffic,
+            source: (&ZERO, "section 7"),
+            on_run: (Gauge::Sent(Traffic::Zero3), &[("zero", "3"), ("pp", "1")]),
+        },
+        Step {
+            id: "scaling",
+            title: "How far data parallelism goes",
+            sliders: &[B],
+            live: scaling,
+            source: (&PLAYBOOK, "data parallelism"),
+            on_run: (Gauge::Step, &[]),
+        },
     ],
 };
 
@@ -56,11 +104,13 @@ fn copies(dials: &Dials) -> Live {
         .collect();
     Live::of([
         t!(
-            "The simplest way to use {n} GPUs: each holds the whole model and takes other samples. A batch's gradient is a sum over samples, so an all-reduce adds up all copies' gradients before the update.",
+            "The simplest way to use {n} GPUs: each holds the whole model and takes other samples. A batch's gradient \
+                is a sum over samples, so an all-reduce adds up all copies' gradients before the update.",
             n
         ),
         t!(
-            "Around a ring every rank sends almost twice its gradients, whatever the number of ranks: here {bytes} per GPU and step.",
+            "Around a ring every rank sends almost twice its gradients, whatever the number of ranks: here {bytes} \
+                per GPU and step.",
             bytes = gb(bytes)
         ),
     ])
@@ -92,15 +142,15 @@ fn collectives(dials: &Dials) -> Live {
     let note = t!("H100 with a network of {rate} GB/s per GPU.", rate = 50_u8);
     Live::of([
         t!(
-            "Bus bandwidth, from the lesson before, says how fast an all-reduce runs. For a message of {size} MB it is {one} inside a node and {many} over {nodes} nodes: the slowest link of the group decides.",
+            "Bus bandwidth, from the lesson before, says how fast an all-reduce runs. For a message of {size} MB it \
+                is {one} inside a node and {many} over {nodes} nodes: the slowest link of the group decides.",
             size = dials.get("S"),
             one = show_bandwidth(one),
             many = show_bandwidth(many),
             nodes = 64_u8
         ),
-        t!(
-            "Small messages do not reach it, because every hop takes some microseconds. So frameworks collect gradients in buckets before they send them."
-        ),
+        t!("Small messages do not reach it, because every hop takes some microseconds. So frameworks collect \
+                gradients in buckets before they send them."),
     ])
     .above("the bus bandwidth over the most GPUs", many, 290e9, show_bandwidth)
     .formula("t = hops · latency + 2 S (n − 1) / (n · B)", format!("{} GB/s", number(many / 1e9, 3)))
@@ -116,11 +166,11 @@ fn overlap(dials: &Dials) -> Live {
         .filter_map(|(name, share)| Bar::time(name, &link(n, share), 1.0))
         .collect();
     Live::of([
+        t!("The gradient of the last layer is complete when the backward pass has only begun. Sent then, in buckets, \
+                it travels while earlier layers compute."),
         t!(
-            "The gradient of the last layer is complete when the backward pass has only begun. Sent then, in buckets, it travels while earlier layers compute."
-        ),
-        t!(
-            "What does not fit behind the backward pass is exposed and lengthens the step: {part} of {all} on the wire. More tokens on each rank hide more of it.",
+            "What does not fit behind the backward pass is exposed and lengthens the step: {part} of {all} on the \
+                wire. More tokens on each rank hide more of it.",
             part = show_seconds(Seconds(part(&bars, 1, 1))),
             all = show_seconds(Seconds(part(&bars, 0, 1)))
         ),
@@ -139,11 +189,13 @@ fn stage_one(dials: &Dials) -> Live {
     let bars: Vec<Bar> = [0, 1].into_iter().filter_map(|zero| memory(n, zero)).collect();
     Live::of([
         t!(
-            "All copies do the same update. It is enough that each of {n} ranks keeps the optimizer states of its part, updates that part and sends the new weights to the others.",
+            "All copies do the same update. It is enough that each of {n} ranks keeps the optimizer states of its \
+                part, updates that part and sends the new weights to the others.",
             n
         ),
         t!(
-            "An all-reduce is a reduce-scatter and an all-gather: with the update between them nothing more is sent. The states shrink from {before} to {after}.",
+            "An all-reduce is a reduce-scatter and an all-gather: with the update between them nothing more is sent. \
+                The states shrink from {before} to {after}.",
             before = gib(part(&bars, 0, 2)),
             after = gib(part(&bars, 1, 2))
         ),
@@ -157,11 +209,11 @@ fn stages(dials: &Dials) -> Live {
     let n = dials.get("n");
     let bars: Vec<Bar> = (0..4).filter_map(|zero| memory(n, zero)).collect();
     Live::of([
+        t!("Gradients are needed only by the rank that updates them: stage two shards them. A rank can also keep its \
+                part of the weights and gather each layer right before it runs: stage three, FSDP."),
         t!(
-            "Gradients are needed only by the rank that updates them: stage two shards them. A rank can also keep its part of the weights and gather each layer right before it runs: stage three, FSDP."
-        ),
-        t!(
-            "Memory falls from {before} to {after}. The cost: every micro-batch gathers all weights, in the forward and again in the backward pass.",
+            "Memory falls from {before} to {after}. The cost: every micro-batch gathers all weights, in the forward \
+                and again in the backward pass.",
             before = gib(total(&bars, 0)),
             after = gib(total(&bars, 3))
         ),
@@ -175,11 +227,11 @@ fn traffic(dials: &Dials) -> Live {
     let n = dials.get("n");
     let bars: Vec<Bar> = (0..4).map(|zero| Bar::new(verbatim(format!("ZeRO-{zero}")), sent(n, zero))).collect();
     Live::of([
+        t!("Stage one sends as much as plain data parallelism if gradients and weights have the same precision. Here \
+                gradients have more bytes, so it sends less."),
         t!(
-            "Stage one sends as much as plain data parallelism if gradients and weights have the same precision. Here gradients have more bytes, so it sends less."
-        ),
-        t!(
-            "Stage three gathers the weights once more, for the backward pass: with one micro-batch per step it sends {more} times as much as stage one. Further micro-batches repeat the gathers.",
+            "Stage three gathers the weights once more, for the backward pass: with one micro-batch per step it sends \
+                {more} times as much as stage one. Further micro-batches repeat the gathers.",
             more = number(total(&bars, 3) / total(&bars, 1), 3)
         ),
     ])
@@ -206,7 +258,8 @@ fn scaling(dials: &Dials) -> Live {
             batch
         ),
         t!(
-            "Before that, gradients stay as large while the compute that hides them shrinks: at {ranks} ranks a GPU reaches {share} of its speed at eight. Larger batches help until the loss no longer falls faster.",
+            "Before that, gradients stay as large while the compute that hides them shrinks: at {ranks} ranks a GPU \
+                reaches {share} of its speed at eight. Larger batches help until the loss no longer falls faster.",
             ranks = ranks.last().copied().unwrap_or(1),
             share = show_percent(last / first)
         ),

@@ -25,57 +25,250 @@ const fn word(names: &'static [&'static str], source: (&'static Source, &'static
 }
 
 /// All words, in the order of the panel; longer names before shorter ones that they contain.
-#[rustfmt::skip]
 pub static WORDS: &[Word] = &[
-    word(&["micro-batch", "micro-batches"], (&GPIPE, "section 2.2"), "The sequences that a rank works on at once; a batch is cut into several so that pipeline stages work at the same time."),
-    word(&["global batch"], (&MEGATRON, "arguments"), "All sequences between two updates of the weights, over all ranks."),
-    word(&["data parallel"], (&ZERO, "section 2"), "Ranks with a copy of the model each, or shards of one, that work on different sequences and add up their gradients."),
+    word(
+        &["micro-batch", "micro-batches"],
+        (&GPIPE, "section 2.2"),
+        "The sequences that a rank works on at once; a batch is cut into several so that pipeline stages work at the \
+            same time.",
+    ),
+    word(
+        &["global batch"],
+        (&MEGATRON, "arguments"),
+        "All sequences between two updates of the weights, over all ranks.",
+    ),
+    word(
+        &["data parallel"],
+        (&ZERO, "section 2"),
+        "Ranks with a copy of the model each, or shards of one, that work on different sequences and add up their \
+            gradients.",
+    ),
     word(&["expert tensor parallel"], (&MEGATRON, "arguments"), "Ranks that share the matrices of one expert."),
-    word(&["tensor parallel", "tensor parallelism"], (&NARAYANAN_2021, "section 2.3"), "Ranks that share every matrix of a layer; they exchange activations twice a layer and pass."),
-    word(&["sequence parallel", "sequence parallelism"], (&KORTHIKANTI_2022, "section 4.2.2"), "Norms and dropouts cut along the sequence over the tensor-parallel ranks; saves their activations at no traffic."),
-    word(&["context parallel", "context parallelism"], (&LLAMA_3, "section 3.3.2"), "Ranks that share a sequence in every layer; attention needs the keys and values of the others."),
-    word(&["CP all-to-all"], (&MEGATRON, "transformer_config.py, cp_comm_type"), "Near ranks that exchange heads for tokens where context parallelism has two levels; a ring joins their groups."),
-    word(&["hpZ group"], (&ZERO_PLUS_PLUS, "section 3.2"), "Ranks of a node that hold a second copy of the weights, from which ZeRO-3 gathers for the backward pass."),
-    word(&["8-bit weights (qwZ)"], (&ZERO_PLUS_PLUS, "section 3.1"), "Weights are quantised block by block before they are gathered: half of the bytes."),
-    word(&["4-bit gradients (qgZ)"], (&ZERO_PLUS_PLUS, "section 3.3"), "Gradients are quantised for two all-to-alls, in the node and between nodes: a quarter of the bytes."),
-    word(&["CP exchange"], (&LLAMA_3, "section 3.3.2"), "How context-parallel ranks meet all keys and values: round a ring, gathered at once, or heads for tokens (Ulysses)."),
-    word(&["rank order"], (&MEGATRON, "core/parallel_state.py"), "The order of the parallel sizes that ranks are numbered along, the fastest first: it decides which groups stay inside a node."),
-    word(&["expert parallel", "expert parallelism"], (&DEEPSEEK_V3, "section 3.2"), "Ranks that hold different experts; tokens travel to theirs and back, by all-to-all."),
-    word(&["pipeline parallel", "pipeline"], (&GPIPE, "section 2"), "Ranks that hold different layers; micro-batches pass from one to the next."),
-    word(&["ZeRO stage", "ZeRO-1", "ZeRO-2", "ZeRO-3", "ZeRO"], (&ZERO, "section 5"), "What data-parallel ranks shard instead of copying: 1 optimizer states, 2 also gradients, 3 also weights."),
-    word(&["HSDP shard group", "HSDP"], (&TORCHTITAN, "parallelism"), "Shards within a group of ranks, copies between the groups: less traffic between nodes for more memory."),
-    word(&["virtual stages", "virtual stage"], (&NARAYANAN_2021, "section 2.2"), "Chunks of layers that a rank holds apart from each other, so that the pipeline fills sooner."),
-    word(&["micro-batch group"], (&LLAMA_3, "section 3.3.2"), "Micro-batches of one chunk in a row before an interleaved schedule turns to the next chunk."),
-    word(&["layers by stage", "uneven pipeline"], (&UNEVEN_PP, "introduction"), "A number of layers for every stage, so that stages with embedding, head or vision tower hold fewer."),
-    word(&["activation limit"], (&ZERO_BUBBLE, "section 3"), "How many activations an automatic schedule may keep at once."),
-    word(&["sequence splits"], (&SEQ1F1B, "cutting sequences"), "Pieces of a sequence that pass the pipeline one after another."),
-    word(&["Chimera variant"], (&CHIMERA, "section 3.5"), "How Chimera goes on where a batch has more micro-batches than the pipeline has ranks."),
-    word(&["Hanayo waves"], (&HANAYO, "wave-like pipelines"), "How often the stages of Hanayo snake over the ranks, forth and back."),
-    word(&["own order", "schedule"], (&PLAYBOOK, "pipeline parallelism"), "The order in which a rank works through forwards and backwards of its micro-batches."),
-    word(&["bubble"], (&GPIPE, "section 2.3"), "Time in which a rank waits because the pipeline fills, drains or is uneven."),
-    word(&["in flight", "in-flight activations"], (&NARAYANAN_2021, "section 2.2"), "Activations of micro-batches whose backward pass has not freed them yet."),
-    word(&["recomputation", "recomputed layers", "recomputed modules", "recompute"], (&KORTHIKANTI_2022, "section 5"), "Activations dropped after the forward pass and computed again in the backward pass: time for memory."),
-    word(&["MFU", "model FLOPs utilisation"], (&KORTHIKANTI_2022, "section 6.3"), "FLOPs that the model needs, a second, over what the hardware could do."),
-    word(&["HFU", "hardware FLOPs utilisation"], (&KORTHIKANTI_2022, "section 6.3"), "The same with the FLOPs that recomputation adds."),
-    word(&["exposed communication"], (&PLAYBOOK, "overlapping"), "Time on the wire that no compute hides: it lengthens the step."),
-    word(&["grouped-query attention", "key-value heads"], (&LLAMA_3, "section 3.2"), "Several query heads share a key and a value head: fewer keys and values to keep and to send."),
-    word(&["latent attention", "query rank", "key-value rank"], (&DEEPSEEK_V3, "section 2.1.1"), "Keys and values squeezed into one narrow vector a token, from which every head unfolds its own."),
-    word(&["FlashAttention"], (&FLASH_3, "section 2.3"), "Attention computed tile by tile on the chip, so that its scores are never stored."),
-    word(&["gated FFN", "SwiGLU"], (&LLAMA_2, "section 2.2"), "An FFN with a third matrix, whose output scales the inner values one by one."),
-    word(&["tied embeddings"], (&MEGATRON, "arguments"), "One matrix for embedding and output head; first and last stage add up its gradients."),
-    word(&["MTP modules", "multi-token prediction", "stage of MTP"], (&DEEPSEEK_V3, "section 2.2"), "Layers behind the last that predict tokens further ahead, each with the head's logits once more."),
-    word(&["shared experts"], (&DEEPSEEK_V3, "section 2.1.2"), "FFNs that every token passes, beside those it is routed to."),
-    word(&["routed experts", "experts per token", "experts"], (&MIXTRAL, "section 2.1"), "FFNs side by side, of which a router sends every token to a few."),
-    word(&["capacity factor"], (&MEGATRON, "mixture of experts"), "How many tokens an expert takes, over the average; the rest is dropped."),
-    word(&["dummy weight gradients"], (&TRANSFORMER_ENGINE, "linear layers"), "Buffers that Transformer Engine hands to autograd in place of gradients it accumulates itself."),
+    word(
+        &["tensor parallel", "tensor parallelism"],
+        (&NARAYANAN_2021, "section 2.3"),
+        "Ranks that share every matrix of a layer; they exchange activations twice a layer and pass.",
+    ),
+    word(
+        &["sequence parallel", "sequence parallelism"],
+        (&KORTHIKANTI_2022, "section 4.2.2"),
+        "Norms and dropouts cut along the sequence over the tensor-parallel ranks; saves their activations at no \
+            traffic.",
+    ),
+    word(
+        &["context parallel", "context parallelism"],
+        (&LLAMA_3, "section 3.3.2"),
+        "Ranks that share a sequence in every layer; attention needs the keys and values of the others.",
+    ),
+    word(
+        &["CP all-to-all"],
+        (&MEGATRON, "transformer_config.py, cp_comm_type"),
+        "Near ranks that exchange heads for tokens where context parallelism has two levels; a ring joins their \
+            groups.",
+    ),
+    word(
+        &["hpZ group"],
+        (&ZERO_PLUS_PLUS, "section 3.2"),
+        "Ranks of a node that hold a second copy of the weights, from which ZeRO-3 gathers for the backward pass.",
+    ),
+    word(
+        &["8-bit weights (qwZ)"],
+        (&ZERO_PLUS_PLUS, "section 3.1"),
+        "Weights are quantised block by block before they are gathered: half of the bytes.",
+    ),
+    word(
+        &["4-bit gradients (qgZ)"],
+        (&ZERO_PLUS_PLUS, "section 3.3"),
+        "Gradients are quantised for two all-to-alls, in the node and between nodes: a quarter of the bytes.",
+    ),
+    word(
+        &["CP exchange"],
+        (&LLAMA_3, "section 3.3.2"),
+        "How context-parallel ranks meet all keys and values: round a ring, gathered at once, or heads for tokens \
+            (Ulysses).",
+    ),
+    word(
+        &["rank order"],
+        (&MEGATRON, "core/parallel_state.py"),
+        "The order of the parallel sizes that ranks are numbered along, the fastest first: it decides which groups \
+            stay inside a node.",
+    ),
+    word(
+        &["expert parallel", "expert parallelism"],
+        (&DEEPSEEK_V3, "section 3.2"),
+        "Ranks that hold different experts; tokens travel to theirs and back, by all-to-all.",
+    ),
+    word(
+        &["pipeline parallel", "pipeline"],
+        (&GPIPE, "section 2"),
+        "Ranks that hold different layers; micro-batches pass from one to the next.",
+    ),
+    word(
+        &["ZeRO stage", "ZeRO-1", "ZeRO-2", "ZeRO-3", "ZeRO"],
+        (&ZERO, "section 5"),
+        "What data-parallel ranks shard instead of copying: 1 optimizer states, 2 also gradients, 3 also weights.",
+    ),
+    word(
+        &["HSDP shard group", "HSDP"],
+        (&TORCHTITAN, "parallelism"),
+        "Shards within a group of ranks, copies between the groups: less traffic between nodes for more memory.",
+    ),
+    word(
+        &["virtual stages", "virtual stage"],
+        (&NARAYANAN_2021, "section 2.2"),
+        "Chunks of layers that a rank holds apart from each other, so that the pipeline fills sooner.",
+    ),
+    word(
+        &["micro-batch group"],
+        (&LLAMA_3, "section 3.3.2"),
+        "Micro-batches of one chunk in a row before an interleaved schedule turns to the next chunk.",
+    ),
+    word(
+        &["layers by stage", "uneven pipeline"],
+        (&UNEVEN_PP, "introduction"),
+        "A number of layers for every stage, so that stages with embedding, head or vision tower hold fewer.",
+    ),
+    word(
+        &["activation limit"],
+        (&ZERO_BUBBLE, "section 3"),
+        "How many activations an automatic schedule may keep at once.",
+    ),
+    word(
+        &["sequence splits"],
+        (&SEQ1F1B, "cutting sequences"),
+        "Pieces of a sequence that pass the pipeline one after another.",
+    ),
+    word(
+        &["Chimera variant"],
+        (&CHIMERA, "section 3.5"),
+        "How Chimera goes on where a batch has more micro-batches than the pipeline has ranks.",
+    ),
+    word(
+        &["Hanayo waves"],
+        (&HANAYO, "wave-like pipelines"),
+        "How often the stages of Hanayo snake over the ranks, forth and back.",
+    ),
+    word(
+        &["own order", "schedule"],
+        (&PLAYBOOK, "pipeline parallelism"),
+        "The order in which a rank works through forwards and backwards of its micro-batches.",
+    ),
+    word(
+        &["bubble"],
+        (&GPIPE, "section 2.3"),
+        "Time in which a rank waits because the pipeline fills, drains or is uneven.",
+    ),
+    word(
+        &["in flight", "in-flight activations"],
+        (&NARAYANAN_2021, "section 2.2"),
+        "Activations of micro-batches whose backward pass has not freed them yet.",
+    ),
+    word(
+        &["recomputation", "recomputed layers", "recomputed modules", "recompute"],
+        (&KORTHIKANTI_2022, "section 5"),
+        "Activations dropped after the forward pass and computed again in the backward pass: time for memory.",
+    ),
+    word(
+        &["MFU", "model FLOPs utilisation"],
+        (&KORTHIKANTI_2022, "section 6.3"),
+        "FLOPs that the model needs, a second, over what the hardware could do.",
+    ),
+    word(
+        &["HFU", "hardware FLOPs utilisation"],
+        (&KORTHIKANTI_2022, "section 6.3"),
+        "The same with the FLOPs that recomputation adds.",
+    ),
+    word(
+        &["exposed communication"],
+        (&PLAYBOOK, "overlapping"),
+        "Time on the wire that no compute hides: it lengthens the step.",
+    ),
+    word(
+        &["grouped-query attention", "key-value heads"],
+        (&LLAMA_3, "section 3.2"),
+        "Several query heads share a key and a value head: fewer keys and values to keep and to send.",
+    ),
+    word(
+        &["latent attention", "query rank", "key-value rank"],
+        (&DEEPSEEK_V3, "section 2.1.1"),
+        "Keys and values squeezed into one narrow vector a token, from which every head unfolds its own.",
+    ),
+    word(
+        &["FlashAttention"],
+        (&FLASH_3, "section 2.3"),
+        "Attention computed tile by tile on the chip, so that its scores are never stored.",
+    ),
+    word(
+        &["gated FFN", "SwiGLU"],
+        (&LLAMA_2, "section 2.2"),
+        "An FFN with a third matrix, whose output scales the inner values one by one.",
+    ),
+    word(
+        &["tied embeddings"],
+        (&MEGATRON, "arguments"),
+        "One matrix for embedding and output head; first and last stage add up its gradients.",
+    ),
+    word(
+        &["MTP modules", "multi-token prediction", "stage of MTP"],
+        (&DEEPSEEK_V3, "section 2.2"),
+        "Layers behind the last that predict tokens further ahead, each with the head's logits once more.",
+    ),
+    word(
+        &["shared experts"],
+        (&DEEPSEEK_V3, "section 2.1.2"),
+        "FFNs that every token passes, beside those it is routed to.",
+    ),
+    word(
+        &["routed experts", "experts per token", "experts"],
+        (&MIXTRAL, "section 2.1"),
+        "FFNs side by side, of which a router sends every token to a few.",
+    ),
+    word(
+        &["capacity factor"],
+        (&MEGATRON, "mixture of experts"),
+        "How many tokens an expert takes, over the average; the rest is dropped.",
+    ),
+    word(
+        &["dummy weight gradients"],
+        (&TRANSFORMER_ENGINE, "linear layers"),
+        "Buffers that Transformer Engine hands to autograd in place of gradients it accumulates itself.",
+    ),
     word(&["master weights"], (&FP8_LM, "section 2.2"), "The optimizer's own, more exact copy of the weights."),
-    word(&["optimizer states", "optimizer"], (&ZERO, "section 3.1"), "What is kept a parameter besides its weight and gradient: Adam's two moments, and a more exact weight."),
-    word(&["mixed precision", "precision"], (&ZERO, "section 3.1"), "Passes compute in 16 or 8 bits a number, the optimizer in 32."),
-    word(&["loss kernel", "cross-entropy"], (&MEGATRON, "arguments"), "How the loss is made of the logits; the less it fuses, the more copies of them it keeps."),
-    word(&["CUDA graphs"], (&MEGATRON, "arguments"), "Kernels recorded once and launched together, so that the host does not set the pace."),
-    word(&["DP overlap", "TP overlap", "CP overlap", "EP overlap", "overlap"], (&PLAYBOOK, "overlapping"), "Communication that runs beside compute and takes no time of its own, as far as the compute reaches."),
-    word(&["scale-up link"], (&STAS, "network"), "The wires between GPUs of one node or rack, such as NVLink: many times as fast as the network."),
-    word(&["gradient accumulation"], (&PLAYBOOK, "first steps"), "Gradients of several micro-batches added up before they are exchanged."),
+    word(
+        &["optimizer states", "optimizer"],
+        (&ZERO, "section 3.1"),
+        "What is kept a parameter besides its weight and gradient: Adam's two moments, and a more exact weight.",
+    ),
+    word(
+        &["mixed precision", "precision"],
+        (&ZERO, "section 3.1"),
+        "Passes compute in 16 or 8 bits a number, the optimizer in 32.",
+    ),
+    word(
+        &["loss kernel", "cross-entropy"],
+        (&MEGATRON, "arguments"),
+        "How the loss is made of the logits; the less it fuses, the more copies of them it keeps.",
+    ),
+    word(
+        &["CUDA graphs"],
+        (&MEGATRON, "arguments"),
+        "Kernels recorded once and launched together, so that the host does not set the pace.",
+    ),
+    word(
+        &["DP overlap", "TP overlap", "CP overlap", "EP overlap", "overlap"],
+        (&PLAYBOOK, "overlapping"),
+        "Communication that runs beside compute and takes no time of its own, as far as the compute reaches.",
+    ),
+    word(
+        &["scale-up link"],
+        (&STAS, "network"),
+        "The wires between GPUs of one node or rack, such as NVLink: many times as fast as the network.",
+    ),
+    word(
+        &["gradient accumulation"],
+        (&PLAYBOOK, "first steps"),
+        "Gradients of several micro-batches added up before they are exchanged.",
+    ),
 ];
 
 /// The word that stands at the start of `text`, and how long it is written there.

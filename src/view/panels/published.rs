@@ -8,7 +8,8 @@ use shardscope_core::run::presets::{MLPERF_RUNS, Measured, PUBLISHED, PublishedR
 use shardscope_core::units::{group, show_off};
 use shardscope_core::whole_run::time_to_train;
 
-/// A measured figure: its name, what was published, what is predicted, and the relative error; none where the run has no such figure.
+/// A measured figure: its name, what was published, what is predicted, and the relative error; none where the run has
+/// no such figure.
 fn figure(measured: Measured, evaluation: &Evaluation) -> Option<(&'static str, String, String, f64)> {
     let step = &evaluation.report.step;
     let whole = || Answer::new(evaluation).ok().map(|answer| answer.figures);
@@ -168,12 +169,14 @@ pub fn all(run: &Run) -> Node {
     Node::from_iter([
         leaf("h2", "", "Published runs"),
         muted(
-            "Each is loaded whole, with what its authors measured beside what is computed here. The accuracy panel has every measurement the calculator is tested against.",
+            "Each is loaded whole, with what its authors measured beside what is computed here. The accuracy panel \
+                has every measurement the calculator is tested against.",
         ),
         table("Published runs", &head, &lines(PUBLISHED, false)),
         leaf("h3", "", "Whole runs, from the first step to the last token"),
         muted(
-            "The step is predicted as everywhere; days and interruptions follow from it and from the class of nodes. What a source leaves open is said where the run is loaded.",
+            "The step is predicted as everywhere; days and interruptions follow from it and from the class of nodes. \
+                What a source leaves open is said where the run is loaded.",
         ),
         table("Whole runs", &head, &lines(WHOLE_RUNS, true)),
         leaf("h3", "", "MLPerf Training, from the first sample to the target"),

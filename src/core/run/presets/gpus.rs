@@ -33,8 +33,8 @@ impl GpuFamily {
     pub const fn is_amd(self) -> bool {
         matches!(self, Self::Mi300)
     }
-    /// Software of the year in which the first of them were trained on, where that is 2024 or later and NVIDIA's: preset of
-    /// the stack.
+    /// Software of the year in which the first of them were trained on, where that is 2024 or later and NVIDIA's:
+    /// preset of the stack.
     pub(crate) const fn stack_of_its_year(self) -> Option<&'static str> {
         match self {
             Self::H200 => Some("nemo-2024"),
@@ -154,68 +154,206 @@ const MI300X: Sheet =
     Sheet { gib: (192.0, 191.7), tflops: (1307.0, 2614.0, 2614.0), hbm_tb: 5.3, intra_gb: 448.0, tdp_w: 750.0, ..H100 };
 
 /// All GPU presets, in the order of the page.
-#[rustfmt::skip]
 pub static GPUS: &[GpuPreset] = &[
-    preset("h100-sxm-80gb", "H100 80 GB", GpuFamily::H100,
-        H100,
-        &STAS, "700 W, 989 TFLOP/s at 1830 MHz"),
-    preset("h100-sxm-94gb", "H100 94 GB", GpuFamily::H100,
+    preset("h100-sxm-80gb", "H100 80 GB", GpuFamily::H100, H100, &STAS, "700 W, 989 TFLOP/s at 1830 MHz"),
+    preset(
+        "h100-sxm-94gb",
+        "H100 94 GB",
+        GpuFamily::H100,
         Sheet { gib: (94.0, 93.1), hbm_tb: 2.4, nic_gbit: 200.0, per_node: 4, ..H100 },
-        &TSUBAME, "HBM2e; four a node in Fujii 2024, bandwidth and NIC inferred"),
-    preset("h100-sxm-96gb", "H100 96 GB (500 W)", GpuFamily::H100At500W,
+        &TSUBAME,
+        "HBM2e; four a node in Fujii 2024, bandwidth and NIC inferred",
+    ),
+    preset(
+        "h100-sxm-96gb",
+        "H100 96 GB (500 W)",
+        GpuFamily::H100At500W,
         Sheet { gib: (96.0, 95.0), hbm_tb: 2.4, tdp_w: 500.0, ..H100 },
-        &TORCHTITAN, "HBM2e at 500 W: the part behind the torchtitan and Llama 3 figures"),
-    preset("h800-sxm-80gb", "H800 80 GB", GpuFamily::H100,
+        &TORCHTITAN,
+        "HBM2e at 500 W: the part behind the torchtitan and Llama 3 figures",
+    ),
+    preset(
+        "h800-sxm-80gb",
+        "H800 80 GB",
+        GpuFamily::H100,
         Sheet { intra_gb: 200.0, ..H100 },
-        &DEEPEP, "NVLink cut to 200 GB/s a direction; 160 reached"),
-    preset("h200-sxm-141gb", "H200 141 GB", GpuFamily::H200,
+        &DEEPEP,
+        "NVLink cut to 200 GB/s a direction; 160 reached",
+    ),
+    preset(
+        "h200-sxm-141gb",
+        "H200 141 GB",
+        GpuFamily::H200,
         Sheet { gib: (141.0, 139.8), hbm_tb: 4.8, ..H100 },
-        &STAS, "the compute of an H100"),
-    preset("h20-sxm-96gb", "H20 96 GB", GpuFamily::H20,
+        &STAS,
+        "the compute of an H100",
+    ),
+    preset(
+        "h20-sxm-96gb",
+        "H20 96 GB",
+        GpuFamily::H20,
         Sheet { gib: (96.0, 95.0), tflops: (148.0, 296.0, 296.0), hbm_tb: 4.0, tdp_w: 400.0, ..H100 },
-        &H20_SHEET, "37 FLOP a byte: memory-bound operations are nearly free"),
-    preset("h100-pcie-80gb", "H100 80 GB PCIe", GpuFamily::H100,
+        &H20_SHEET,
+        "37 FLOP a byte: memory-bound operations are nearly free",
+    ),
+    preset(
+        "h100-pcie-80gb",
+        "H100 80 GB PCIe",
+        GpuFamily::H100,
         Sheet { tflops: (756.0, 1513.0, 1513.0), hbm_tb: 2.0, intra_gb: 63.0, nic_gbit: 200.0, tdp_w: 350.0, ..H100 },
-        &STAS, "PCIe 5, of which a bridge joins pairs only; 350 W"),
-    preset("a100-sxm-40gb", "A100 40 GB", GpuFamily::A100,
-        A100,
-        &FUJII_2024, "no fp8"),
-    preset("a100-sxm-80gb", "A100 80 GB", GpuFamily::A100,
+        &STAS,
+        "PCIe 5, of which a bridge joins pairs only; 350 W",
+    ),
+    preset("a100-sxm-40gb", "A100 40 GB", GpuFamily::A100, A100, &FUJII_2024, "no fp8"),
+    preset(
+        "a100-sxm-80gb",
+        "A100 80 GB",
+        GpuFamily::A100,
         Sheet { gib: (80.0, 79.25), hbm_tb: 2.04, ..A100 },
-        &STAS, "no fp8"),
-    preset("a100-pcie-80gb", "A100 80 GB PCIe", GpuFamily::A100,
+        &STAS,
+        "no fp8",
+    ),
+    preset(
+        "a100-pcie-80gb",
+        "A100 80 GB PCIe",
+        GpuFamily::A100,
         Sheet { gib: (80.0, 79.2), hbm_tb: 1.94, intra_gb: 31.0, tdp_w: 300.0, ..A100 },
-        &STAS, "no fp8; PCIe 4, of which a bridge joins pairs only; power-limited: the best GEMM reaches 81 % of the peak"),
-    preset("b200-sxm", "B200 180 GB", GpuFamily::B200,
-        B200,
-        &STAS, "some sheets print 192 GB"),
-    preset("gb200", "GB200 186 GB (NVL72)", GpuFamily::Gb200,
-        Sheet { gib: (186.0, 184.31), tflops: (2500.0, 5000.0, 10000.0), host_gb: 450.0, tdp_w: 1200.0, per_node: 72, ..B200 },
-        &STAS, "72 GPUs on one NVLink"),
-    preset("b300-sxm", "B300 288 GB", GpuFamily::B300,
-        Sheet { gib: (288.0, 262.5), tflops: (2250.0, 4500.0, 12600.0), nic_gbit: 800.0, tdp_w: 1100.0, usable: &LOCKWOOD, ..B200 },
-        &STAS, "fp4: 12.6 PFLOP/s there, 13.1 in Lockwood; usable: the 2.1 TB that a DGX prints, over 8"),
-    preset("gb300", "GB300 288 GB (NVL72)", GpuFamily::Gb300,
-        Sheet { gib: (288.0, 277.7), tflops: (2500.0, 5000.0, 15000.0), nic_gbit: 800.0, host_gb: 450.0, tdp_w: 1400.0, per_node: 72, usable: &LOCKWOOD, ..B200 },
-        &STAS, "72 GPUs on one NVLink; usable: the 20 TB that a rack prints, over 72"),
-    preset("mi300x", "MI300X 192 GB", GpuFamily::Mi300,
+        &STAS,
+        "no fp8; PCIe 4, of which a bridge joins pairs only; power-limited: the best GEMM reaches 81 % of the \
+            peak",
+    ),
+    preset("b200-sxm", "B200 180 GB", GpuFamily::B200, B200, &STAS, "some sheets print 192 GB"),
+    preset(
+        "gb200",
+        "GB200 186 GB (NVL72)",
+        GpuFamily::Gb200,
+        Sheet {
+            gib: (186.0, 184.31),
+            tflops: (2500.0, 5000.0, 10000.0),
+            host_gb: 450.0,
+            tdp_w: 1200.0,
+            per_node: 72,
+            ..B200
+        },
+        &STAS,
+        "72 GPUs on one NVLink",
+    ),
+    preset(
+        "b300-sxm",
+        "B300 288 GB",
+        GpuFamily::B300,
+        Sheet {
+            gib: (288.0, 262.5),
+            tflops: (2250.0, 4500.0, 12600.0),
+            nic_gbit: 800.0,
+            tdp_w: 1100.0,
+            usable: &LOCKWOOD,
+            ..B200
+        },
+        &STAS,
+        "fp4: 12.6 PFLOP/s there, 13.1 in Lockwood; usable: the 2.1 TB that a DGX prints, over 8",
+    ),
+    preset(
+        "gb300",
+        "GB300 288 GB (NVL72)",
+        GpuFamily::Gb300,
+        Sheet {
+            gib: (288.0, 277.7),
+            tflops: (2500.0, 5000.0, 15000.0),
+            nic_gbit: 800.0,
+            host_gb: 450.0,
+            tdp_w: 1400.0,
+            per_node: 72,
+            usable: &LOCKWOOD,
+            ..B200
+        },
+        &STAS,
+        "72 GPUs on one NVLink; usable: the 20 TB that a rack prints, over 72",
+    ),
+    preset(
+        "mi300x",
+        "MI300X 192 GB",
+        GpuFamily::Mi300,
         MI300X,
-        &STAS, "full mesh without a switch: a pair gets 64 GB/s of the 448"),
-    preset("mi325x", "MI325X 256 GB", GpuFamily::Mi300,
+        &STAS,
+        "full mesh without a switch: a pair gets 64 GB/s of the 448",
+    ),
+    preset(
+        "mi325x",
+        "MI325X 256 GB",
+        GpuFamily::Mi300,
         Sheet { gib: (256.0, 255.7), hbm_tb: 6.0, tdp_w: 1000.0, ..MI300X },
-        &STAS, "full mesh without a switch, as MI300X, from which the part that the driver keeps is taken"),
-    preset("mi355x", "MI355X 288 GB", GpuFamily::Mi300,
-        Sheet { gib: (288.0, 287.7), tflops: (2500.0, 5000.0, 10100.0), hbm_tb: 8.0, intra_gb: 535.5, tdp_w: 1400.0, ..MI300X },
-        &STAS, "full mesh of 7 x 76.5 GB/s without a switch; the part that the driver keeps is taken from MI300X"),
-    preset("rtx-4090", "RTX 4090 24 GB", GpuFamily::Ada,
-        Sheet { gib: (24.0, 23.65), tflops: (165.2, 330.3, 330.3), hbm_tb: 1.008, intra_gb: 31.0, nic_gbit: 10.0, host_gb: 32.0, tdp_w: 450.0, ..H100 },
-        &NANOCHAT, "accumulation in fp32, half of what fp16 accumulation reaches; PCIe 4 without peer-to-peer copies: what GPUs exchange passes through the host; a network of 10 Gb/s is assumed"),
-    preset("rtx-5090", "RTX 5090 32 GB", GpuFamily::Ada,
-        Sheet { gib: (32.0, 31.36), tflops: (209.5, 419.0, 1676.0), hbm_tb: 1.792, intra_gb: 63.0, nic_gbit: 10.0, tdp_w: 575.0, ..H100 },
-        &NANOCHAT, "accumulation in fp32; sheets that print 419 or 838 TFLOP/s count fp16 accumulation or sparsity; PCIe 5 without peer-to-peer copies: what GPUs exchange passes through the host; a network of 10 Gb/s is assumed"),
-    preset("l40s", "L40S 48 GB", GpuFamily::Ada,
-        Sheet { gib: (48.0, 44.4), tflops: (362.0, 733.0, 733.0), hbm_tb: 0.864, intra_gb: 31.0, nic_gbit: 100.0, host_gb: 32.0, tdp_w: 350.0, ..H100 },
-        &STAS, "PCIe 4, no NVLink"),
+        &STAS,
+        "full mesh without a switch, as MI300X, from which the part that the driver keeps is taken",
+    ),
+    preset(
+        "mi355x",
+        "MI355X 288 GB",
+        GpuFamily::Mi300,
+        Sheet {
+            gib: (288.0, 287.7),
+            tflops: (2500.0, 5000.0, 10100.0),
+            hbm_tb: 8.0,
+            intra_gb: 535.5,
+            tdp_w: 1400.0,
+            ..MI300X
+        },
+        &STAS,
+        "full mesh of 7 x 76.5 GB/s without a switch; the part that the driver keeps is taken from MI300X",
+    ),
+    preset(
+        "rtx-4090",
+        "RTX 4090 24 GB",
+        GpuFamily::Ada,
+        Sheet {
+            gib: (24.0, 23.65),
+            tflops: (165.2, 330.3, 330.3),
+            hbm_tb: 1.008,
+            intra_gb: 31.0,
+            nic_gbit: 10.0,
+            host_gb: 32.0,
+            tdp_w: 450.0,
+            ..H100
+        },
+        &NANOCHAT,
+        "accumulation in fp32, half of what fp16 accumulation reaches; PCIe 4 without peer-to-peer copies: \
+            what GPUs exchange passes through the host; a network of 10 Gb/s is assumed",
+    ),
+    preset(
+        "rtx-5090",
+        "RTX 5090 32 GB",
+        GpuFamily::Ada,
+        Sheet {
+            gib: (32.0, 31.36),
+            tflops: (209.5, 419.0, 1676.0),
+            hbm_tb: 1.792,
+            intra_gb: 63.0,
+            nic_gbit: 10.0,
+            tdp_w: 575.0,
+            ..H100
+        },
+        &NANOCHAT,
+        "accumulation in fp32; sheets that print 419 or 838 TFLOP/s count fp16 accumulation or sparsity; \
+            PCIe 5 without peer-to-peer copies: what GPUs exchange passes through the host; a network of 10 Gb/s is \
+            assumed",
+    ),
+    preset(
+        "l40s",
+        "L40S 48 GB",
+        GpuFamily::Ada,
+        Sheet {
+            gib: (48.0, 44.4),
+            tflops: (362.0, 733.0, 733.0),
+            hbm_tb: 0.864,
+            intra_gb: 31.0,
+            nic_gbit: 100.0,
+            host_gb: 32.0,
+            tdp_w: 350.0,
+            ..H100
+        },
+        &STAS,
+        "PCIe 4, no NVLink",
+    ),
 ];
 
 #[cfg(test)]

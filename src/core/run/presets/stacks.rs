@@ -127,7 +127,8 @@ pub const FSDP: Software = Software {
     ..MEGATRON_2024
 };
 
-/// FSDP2 with torchao's linears, which save their inputs in bf16 and quantise again (`float8_linear.py`, `mx_linear.py`).
+/// FSDP2 with torchao's linears, which save their inputs in bf16 and quantise again (`float8_linear.py`,
+/// `mx_linear.py`).
 const FSDP2: Software = Software { keeps_quantised: false, frees_gradients: true, ..FSDP };
 
 /// torchtitan, whose Llama repeats keys and values for every query head (`model.py`, `repeat_kv`).
@@ -146,59 +147,188 @@ pub(crate) const HF_TRAINER: Software = Software {
 };
 
 /// All stacks; the first is the default of the format.
-#[rustfmt::skip]
 pub static STACKS: &[Stack] = &[
-    stack("megatron-2024", "Megatron-LM 2024", Trainer::Megatron,
+    stack(
+        "megatron-2024",
+        "Megatron-LM 2024",
+        Trainer::Megatron,
         MEGATRON_2024,
-        &MEGATRON, "core 0.6 to 0.9: FlashAttention-2, unfused loss, eager launches"),
-    stack("megatron-2021", "Megatron-LM 2021", Trainer::Megatron,
-        Software { attention: AttentionKernel::Eager, overlap: OverlapShares { dp: 0.0, tp: 0.0, ..MEGATRON_2024.overlap }, peers: Some(Peers::Megatron2021), ..MEGATRON_2024 },
-        &NARAYANAN_2021, "scores in memory; neither gradients nor tensor-parallel messages overlap"),
-    stack("megatron-2025", "NeMo 2, Megatron-LM 2025", Trainer::Megatron,
+        &MEGATRON,
+        "core 0.6 to 0.9: FlashAttention-2, unfused loss, eager launches",
+    ),
+    stack(
+        "megatron-2021",
+        "Megatron-LM 2021",
+        Trainer::Megatron,
+        Software {
+            attention: AttentionKernel::Eager,
+            overlap: OverlapShares { dp: 0.0, tp: 0.0, ..MEGATRON_2024.overlap },
+            peers: Some(Peers::Megatron2021),
+            ..MEGATRON_2024
+        },
+        &NARAYANAN_2021,
+        "scores in memory; neither gradients nor tensor-parallel messages overlap",
+    ),
+    stack(
+        "megatron-2025",
+        "NeMo 2, Megatron-LM 2025",
+        Trainer::Megatron,
         MEGATRON_2025,
-        &NEMO, "core 0.10 to 0.15: Transformer Engine picks cuDNN's attention; tp_comm_overlap by userbuffers, cross_entropy_fusion_impl te and grad_reduce_in_fp32 false in the recipes"),
-    stack("megatron-2026", "Megatron-LM 2026", Trainer::Megatron,
-        Software { dummy_wgrad: true, graphs: PARTIAL, moe_fused: true, moe_dispatch: MoeDispatch::PerNode, peers: Some(Peers::Megatron2026), ..MEGATRON_2025 },
-        &MEGATRON_BRIDGE, "as 2025, with CUDA graphs and HybridEP or DeepEP in the recipes; on Blackwell the experts are one kernel with SwiGLU and quantisation (Megatron-Bridge issue 2885, containers from 26.06)"),
-    stack("composer-2023", "llm-foundry 2023", Trainer::Composer,
+        &NEMO,
+        "core 0.10 to 0.15: Transformer Engine picks cuDNN's attention; tp_comm_overlap by userbuffers, \
+            cross_entropy_fusion_impl te and grad_reduce_in_fp32 false in the recipes",
+    ),
+    stack(
+        "megatron-2026",
+        "Megatron-LM 2026",
+        Trainer::Megatron,
+        Software {
+            dummy_wgrad: true,
+            graphs: PARTIAL,
+            moe_fused: true,
+            moe_dispatch: MoeDispatch::PerNode,
+            peers: Some(Peers::Megatron2026),
+            ..MEGATRON_2025
+        },
+        &MEGATRON_BRIDGE,
+        "as 2025, with CUDA graphs and HybridEP or DeepEP in the recipes; on Blackwell the experts \
+            are one kernel with SwiGLU and quantisation (Megatron-Bridge issue 2885, containers from 26.06)",
+    ),
+    stack(
+        "composer-2023",
+        "llm-foundry 2023",
+        Trainer::Composer,
         Software { attention: AttentionKernel::Flash1, cross_entropy: CrossEntropy::Compiled, metrics: 2.0, ..FSDP },
-        &LLM_FOUNDRY, "FSDP 1 with FlashAttention-1 or its Triton form and its loss, which writes a bf16 gradient beside the logits (modeling_mpt.py, fused_crossentropy); recomputation by non-reentrant checkpoints"),
-    stack("fsdp2", "PyTorch FSDP2, eager", Trainer::PyTorch,
+        &LLM_FOUNDRY,
+        "FSDP 1 with FlashAttention-1 or its Triton form and its loss, which writes a bf16 gradient \
+            beside the logits (modeling_mpt.py, fused_crossentropy); recomputation by non-reentrant checkpoints",
+    ),
+    stack(
+        "fsdp2",
+        "PyTorch FSDP2, eager",
+        Trainer::PyTorch,
         FSDP2,
-        &TORCHTITAN, "Hugging Face Trainer and Automodel: scaled_dot_product_attention runs FlashAttention-2"),
-    stack("torchtitan", "torchtitan, compiled", Trainer::Torchtitan,
+        &TORCHTITAN,
+        "Hugging Face Trainer and Automodel: scaled_dot_product_attention runs FlashAttention-2",
+    ),
+    stack(
+        "torchtitan",
+        "torchtitan, compiled",
+        Trainer::Torchtitan,
         Software { compile: true, fused_swiglu: true, cross_entropy: CrossEntropy::Compiled, ..TITAN },
-        &TORCHTITAN, "FSDP2; the compiler fuses norms, rotary embedding, SwiGLU and since 2025 the loss"),
-    stack("torchtitan-eager", "torchtitan, eager", Trainer::Torchtitan,
+        &TORCHTITAN,
+        "FSDP2; the compiler fuses norms, rotary embedding, SwiGLU and since 2025 the loss",
+    ),
+    stack(
+        "torchtitan-eager",
+        "torchtitan, eager",
+        Trainer::Torchtitan,
         TITAN,
-        &TORCHTITAN, "FSDP2 without the compiler"),
-    stack("deepspeed", "DeepSpeed", Trainer::DeepSpeed,
+        &TORCHTITAN,
+        "FSDP2 without the compiler",
+    ),
+    stack(
+        "deepspeed",
+        "DeepSpeed",
+        Trainer::DeepSpeed,
         Software { fsdp: false, offload: Some(OffloadFramework::DeepSpeed), peers: None, ..FSDP },
-        &DEEPSPEED, "Hugging Face models: FlashAttention-2, kernels one by one"),
-    stack("deepseek-v3", "DeepSeek-V3's own", Trainer::DeepSeek,
+        &DEEPSPEED,
+        "Hugging Face models: FlashAttention-2, kernels one by one",
+    ),
+    stack(
+        "deepseek-v3",
+        "DeepSeek-V3's own",
+        Trainer::DeepSeek,
         Software { moe_dispatch: MoeDispatch::PerNode, fp8_dispatch: true, peers: None, ..MEGATRON_2024 },
-        &DEEPSEEK_V3, "sections 3.2 and 3.3: tokens cross nodes once and in fp8, behind computation; the attention kernel is not named"),
-    stack("maxtext", "MaxText (XLA on GPU)", Trainer::MaxText,
+        &DEEPSEEK_V3,
+        "sections 3.2 and 3.3: tokens cross nodes once and in fp8, behind computation; the attention \
+            kernel is not named",
+    ),
+    stack(
+        "maxtext",
+        "MaxText (XLA on GPU)",
+        Trainer::MaxText,
         Software { compile: true, attention: AttentionKernel::Cudnn, peers: None, ..MEGATRON_2024 },
-        &MAXTEXT, "attention cudnn_flash_te in the GPU configurations"),
-    stack("hf-trainer", "Hugging Face Trainer, PEFT", Trainer::HuggingFace,
+        &MAXTEXT,
+        "attention cudnn_flash_te in the GPU configurations",
+    ),
+    stack(
+        "hf-trainer",
+        "Hugging Face Trainer, PEFT",
+        Trainer::HuggingFace,
         HF_TRAINER,
-        &FMS_ACCELERATION, "TRL, axolotl and LLaMA-Factory: eager operators; gradients are freed after a step, logits cast to fp32 and copied"),
-    stack("hf-fused", "Hugging Face with fused kernels", Trainer::HuggingFace,
-        Software { fused_kernels: true, cross_entropy: CrossEntropy::TeFused, launches: Some(Launches { layer: 22.0, units: 0.0, asks_lengths: true }), ..HF_TRAINER },
-        &FMS_ACCELERATION, "the same with kernels for norms, rotary embedding and loss (fms-acceleration, Unsloth, Liger)"),
-    stack("nemo-2024", "NeMo 24.07", Trainer::Megatron,
+        &FMS_ACCELERATION,
+        "TRL, axolotl and LLaMA-Factory: eager operators; gradients are freed after a step, logits \
+            cast to fp32 and copied",
+    ),
+    stack(
+        "hf-fused",
+        "Hugging Face with fused kernels",
+        Trainer::HuggingFace,
+        Software {
+            fused_kernels: true,
+            cross_entropy: CrossEntropy::TeFused,
+            launches: Some(Launches { layer: 22.0, units: 0.0, asks_lengths: true }),
+            ..HF_TRAINER
+        },
+        &FMS_ACCELERATION,
+        "the same with kernels for norms, rotary embedding and loss (fms-acceleration, Unsloth, \
+            Liger)",
+    ),
+    stack(
+        "nemo-2024",
+        "NeMo 24.07",
+        Trainer::Megatron,
         Software { cross_entropy: CrossEntropy::Megatron, ..MEGATRON_2025 },
-        &NEMO, "Megatron core 0.8 and Transformer Engine 1.8 (software component versions of NeMo Framework 24.07): userbuffers and fused attention as in 2025, the loss unfused"),
-    stack("nanotron", "nanotron", Trainer::Nanotron,
-        Software { overlap: OverlapShares { dp: 0.0, tp: 0.0, ..MEGATRON_2024.overlap }, fsdp: false, peers: None, selective: Selective::CoreAttention, ..FSDP },
-        &NANOTRON, "operators one by one; all-reduce of TP waits, gradients are reduced at the end of a step (parallelism_config.py, gradient_accumulator.py)"),
-    stack("paxml", "PaxML (XLA, FSDP)", Trainer::PaxMl,
-        Software { compile: true, attention: AttentionKernel::Cudnn, fsdp: true, peers: None, selective: Selective::Layers, ..MEGATRON_2024 },
-        &NEMO, "XLA of 2024 with pipelined gathers and reductions (its flags in the recipes)"),
-    stack("torchtune", "torchtune", Trainer::Torchtune,
-        Software { trains_bf16: true, sums_whole: false, reentrant: false, ends_apart: true, launches: Some(Launches { layer: 40.0, units: 0.0, asks_lengths: false }), ..HF_TRAINER },
-        &TORCHTUNE, "pure bf16 with FSDP2; adapters in bf16"),
+        &NEMO,
+        "Megatron core 0.8 and Transformer Engine 1.8 (software component versions of NeMo Framework 24.07): \
+            userbuffers and fused attention as in 2025, the loss unfused",
+    ),
+    stack(
+        "nanotron",
+        "nanotron",
+        Trainer::Nanotron,
+        Software {
+            overlap: OverlapShares { dp: 0.0, tp: 0.0, ..MEGATRON_2024.overlap },
+            fsdp: false,
+            peers: None,
+            selective: Selective::CoreAttention,
+            ..FSDP
+        },
+        &NANOTRON,
+        "operators one by one; all-reduce of TP waits, gradients are reduced at the end of a step \
+            (parallelism_config.py, gradient_accumulator.py)",
+    ),
+    stack(
+        "paxml",
+        "PaxML (XLA, FSDP)",
+        Trainer::PaxMl,
+        Software {
+            compile: true,
+            attention: AttentionKernel::Cudnn,
+            fsdp: true,
+            peers: None,
+            selective: Selective::Layers,
+            ..MEGATRON_2024
+        },
+        &NEMO,
+        "XLA of 2024 with pipelined gathers and reductions (its flags in the recipes)",
+    ),
+    stack(
+        "torchtune",
+        "torchtune",
+        Trainer::Torchtune,
+        Software {
+            trains_bf16: true,
+            sums_whole: false,
+            reentrant: false,
+            ends_apart: true,
+            launches: Some(Launches { layer: 40.0, units: 0.0, asks_lengths: false }),
+            ..HF_TRAINER
+        },
+        &TORCHTUNE,
+        "pure bf16 with FSDP2; adapters in bf16",
+    ),
 ];
 
 /// Software whose published runs are of one class: the range of a predicted step is read from its peers.
@@ -219,8 +349,8 @@ pub enum Peers {
 pub struct Launches {
     /// Kernels of a dense layer's forward pass, counted.
     pub layer: f64,
-    /// Units of FSDP that an adapter is: PEFT's policy wraps each of its matrices (`fsdp_auto_wrap_policy`); fused kernels
-    /// keep adapters out of FSDP (fms-acceleration `lora_adapters_switch_ddp_from_fsdp`).
+    /// Units of FSDP that an adapter is: PEFT's policy wraps each of its matrices (`fsdp_auto_wrap_policy`); fused
+    /// kernels keep adapters out of FSDP (fms-acceleration `lora_adapters_switch_ddp_from_fsdp`).
     pub units: f64,
     /// Every attention reads from the device how long the sequences of a micro-batch are.
     pub asks_lengths: bool,
@@ -257,9 +387,9 @@ pub struct Software {
     pub flat_buffers: bool,
     /// Its own implementation of offloading; none: PyTorch's, which depends on the Run.
     pub offload: Option<OffloadFramework>,
-    /// Tokens first in the hidden state, sequences first in attention kernels of its own: the attention output of several
-    /// sequences is kept in both orders. Source: Transformer Engine `dot_product_attention/backends.py`; peaks of Megatron-LM's
-    /// tests on A100 and GB200 have the copy, the outcomes of 2024 do not tell.
+    /// Tokens first in the hidden state, sequences first in attention kernels of its own: the attention output of
+    /// several sequences is kept in both orders. Source: Transformer Engine `dot_product_attention/backends.py`; peaks
+    /// of Megatron-LM's tests on A100 and GB200 have the copy, the outcomes of 2024 do not tell.
     pub copies_context: bool,
     /// Inputs of linears wait in the copy that a precision recipe made of them.
     pub keeps_quantised: bool,

@@ -1,6 +1,7 @@
 //! The configurations that torchtitan ships, by the function that makes each, and the models that they are of.
 //!
-//! Source: pytorch/torchtitan at b5bcd76 (August 2026), `torchtitan/models/*/config_registry.py` and `config/configs.py`.
+//! Source: pytorch/torchtitan at b5bcd76 (August 2026), `torchtitan/models/*/config_registry.py` and
+//! `config/configs.py`.
 
 use crate::dialect::words::Script;
 use crate::dialect::{Entries, python};
@@ -47,26 +48,58 @@ const fn removed(module: &'static str, flavor: &'static str, preset: &'static st
 const SELECTIVE: &str = "SelectiveAC.Config";
 
 /// All of them that are presets.
-#[rustfmt::skip]
 pub(super) const SHIPPED: [Shipped; 17] = [
     shipped("llama3", "8B", "llama-3.1-8b", "llama3_8b", "--tokens 8192 --length 8192"),
     shipped("llama3", "70B", "llama-3.1-70b", "llama3_70b", "--tokens 65536 --length 8192 --tp 8 --full"),
-    shipped("llama3", "405B", "llama-3.1-405b", "llama3_405b",
-        "--tokens 16384 --length 8192 --tp 8 --full --compile --async --converter Float8LinearConverter.Config"),
-    shipped("deepseek_v3", "671B", "deepseek-v3", "deepseek_v3_671b",
-        "--tokens 16384 --length 4096 --ep 2 --schedule Interleaved1F1B"),
+    shipped(
+        "llama3",
+        "405B",
+        "llama-3.1-405b",
+        "llama3_405b",
+        "--tokens 16384 --length 8192 --tp 8 --full --compile --async --converter Float8LinearConverter.Config",
+    ),
+    shipped(
+        "deepseek_v3",
+        "671B",
+        "deepseek-v3",
+        "deepseek_v3_671b",
+        "--tokens 16384 --length 4096 --ep 2 --schedule Interleaved1F1B",
+    ),
     shipped("qwen3", "8B", "qwen-3-8b", "sft_qwen3_8b_math", "--tokens 2048 --length 2048 --compile"),
     shipped("qwen3", "32B", "qwen-3-32b", "qwen3_32b", "--tokens 8192 --length 4096 --full"),
     shipped("qwen3", "30B-A3B", "qwen-3-30b-a3b", "qwen3_30b_a3b", "--tokens 8192 --length 4096 --full"),
     shipped("qwen3", "235B-A22B", "qwen-3-235b-a22b", "qwen3_30b_a3b", "--tokens 8192 --length 4096 --full"),
     shipped("qwen3_5", "27B", "qwen-3.5-27b", "qwen35_27b", "--tokens 16384 --length 4096 --tp 4 --full"),
-    shipped("qwen3_5", "35B-A3B", "qwen-3.5-35b-a3b", "qwen35_35b_a3b", "--tokens 16384 --length 4096 --tp 2 --ep 8 --full"),
-    shipped("qwen3_5", "122B-A10B", "qwen-3.5-122b-a10b", "qwen35_122b_a10b", "--tokens 16384 --length 4096 --tp 4 --ep 8 --full"),
-    shipped("qwen3_5", "397B-A17B", "qwen-3.5-397b-a17b", "qwen35_397b_a17b", "--tokens 16384 --length 4096 --tp 8 --ep 16 --full"),
+    shipped(
+        "qwen3_5",
+        "35B-A3B",
+        "qwen-3.5-35b-a3b",
+        "qwen35_35b_a3b",
+        "--tokens 16384 --length 4096 --tp 2 --ep 8 --full",
+    ),
+    shipped(
+        "qwen3_5",
+        "122B-A10B",
+        "qwen-3.5-122b-a10b",
+        "qwen35_122b_a10b",
+        "--tokens 16384 --length 4096 --tp 4 --ep 8 --full",
+    ),
+    shipped(
+        "qwen3_5",
+        "397B-A17B",
+        "qwen-3.5-397b-a17b",
+        "qwen35_397b_a17b",
+        "--tokens 16384 --length 4096 --tp 8 --ep 16 --full",
+    ),
     shipped("gpt_oss", "20b", "gpt-oss-20b", "gpt_oss_20b", "--tokens 8192 --length 8192 --full"),
     shipped("gpt_oss", "120b", "gpt-oss-120b", "gpt_oss_120b", "--tokens 8192 --length 8192 --full"),
-    shipped("kimi_k2_7", "moonlight-16B-A3B", "moonlight-16b-a3b", "moonlight_16b_a3b",
-        "--tokens 16384 --length 4096 --ep 8 --full --optimizer dist_muon"),
+    shipped(
+        "kimi_k2_7",
+        "moonlight-16B-A3B",
+        "moonlight-16b-a3b",
+        "moonlight_16b_a3b",
+        "--tokens 16384 --length 4096 --ep 8 --full --optimizer dist_muon",
+    ),
     removed("llama4", "17bx16e", "llama-4-scout"),
     removed("llama4", "17bx128e", "llama-4-maverick"),
 ];

@@ -15,7 +15,8 @@ enum Block {
     Sum,
 }
 
-/// A collective: its name, its effect, the blocks of a rank before and after, and what the busiest rank sends of the tensor.
+/// A collective: its name, its effect, the blocks of a rank before and after, and what the busiest rank sends of the
+/// tensor.
 struct Collective {
     name: &'static str,
     effect: &'static str,
@@ -165,7 +166,8 @@ pub(super) fn kinds(dials: &Dials) -> Live {
             effect = one.effect
         ),
         t!(
-            "The busiest rank sends {share} of the tensor. A reduce-scatter and then an all-gather are an all-reduce; many methods put work between those two.",
+            "The busiest rank sends {share} of the tensor. A reduce-scatter and then an all-gather are an all-reduce; \
+                many methods put work between those two.",
             share = show_percent(one.sent)
         ),
     ])
@@ -198,10 +200,12 @@ pub(super) fn in_training(dials: &Dials) -> Live {
     let share = sent(Traffic::Tp) / total.max(1.0);
     Live::of([
         t!(
-            "Every way to share a model has its collective. Data parallelism adds up gradients once per step; tensor parallelism gathers and adds up tokens in every layer; pipelines and rings only send to the next rank."
+            "Every way to share a model has its collective. Data parallelism adds up gradients once per step; tensor \
+                parallelism gathers and adds up tokens in every layer; pipelines and rings only send to the next rank."
         ),
         t!(
-            "With {t} tensor-parallel ranks a GPU of this run sends {tensor} for its layers and {gradients} for gradients and weights.",
+            "With {t} tensor-parallel ranks a GPU of this run sends {tensor} for its layers and {gradients} for \
+                gradients and weights.",
             t,
             tensor = show_bytes(Bytes(sent(Traffic::Tp))),
             gradients = show_bytes(Bytes(sent(Traffic::Dp)))

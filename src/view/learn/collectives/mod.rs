@@ -1,4 +1,5 @@
-//! Collectives: what they are, how a ring and a tree carry them out step by step, and the bandwidth that they are measured by.
+//! Collectives: what they are, how a ring and a tree carry them out step by step, and the bandwidth that they are
+//! measured by.
 
 mod kinds;
 mod rates;
@@ -16,17 +17,57 @@ const STEP: Slider = slider("j", "steps done", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1
 const S: Slider = slider("S", "megabytes of a message", &[1, 16, 256, 4096], 1);
 const NODES: Slider = slider("N", "nodes of eight GPUs", &[1, 2, 8, 64], 1);
 
-#[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "collectives",
     title: "Collectives",
     about: "who sends what, on a ring and on a tree",
     steps: &[
-        Step { id: "kinds", title: "Eight exchanges of a group", sliders: &[K], live: kinds::kinds, source: (&PLAYBOOK, "appendix A0"), on_run: (Gauge::Sent(Traffic::Dp), &[]) },
-        Step { id: "ring", title: "An all-reduce around a ring", sliders: &[N, STEP], live: ring::ring, source: (&PLAYBOOK, "appendix A0, ring all-reduce"), on_run: (Gauge::Sent(Traffic::Dp), &[]) },
-        Step { id: "tree", title: "An all-reduce up and down a tree", sliders: &[N.over(&[4, 8, 16], 1), STEP.over(&[0, 1, 2, 3, 4, 5, 6, 7, 8], 1)], live: tree::tree, source: (&NCCL, "tuning.cc"), on_run: (Gauge::Exposed(Traffic::Dp), &[]) },
-        Step { id: "bandwidth", title: "Bus bandwidth", sliders: &[S, NODES], live: bandwidth, source: (&NCCL, "PERFORMANCE.md"), on_run: (Gauge::Exposed(Traffic::Dp), &[]) },
-        Step { id: "gradients", title: "Who exchanges what in training", sliders: &[slider("t", "tensor-parallel ranks", &[1, 2, 4, 8], 1)], live: kinds::in_training, source: (&LECTURE, "collective communication"), on_run: (Gauge::Sent(Traffic::Tp), &[("tp", "8")]) },
+        Step {
+            id: "kinds",
+            title: "Eight exchanges of a group",
+            sliders: &[K],
+            live: kinds::kinds,
+            source: (&PLAYBOOK, "appendix A0"),
+            on_run: (Gauge::Sent(Traffic::Dp), &[]),
+        },
+        Step {
+            id: "ring",
+            title: "An all-reduce around a ring",
+            sliders: &[N, STEP],
+            live: ring::ring,
+            source: (&PLAYBOOK, "appendix A0, ring all-reduce"),
+            on_run: (Gauge::Sent(Traffic::Dp), &[]),
+        },
+        Step {
+            id: "tree",
+            title: "An all-reduce up and down a tree",
+            sliders: &[N.over(&[4, 8, 16], 1), STEP.over(&[0, 1, 2, 3, 4, 5, 6, 7, 8], 1)],
+            live: tree::tree,
+            source: (&NCCL, "tuning.cc"),
+            on_run: (Gauge::Exposed(Traffic::Dp), &[]),
+        },
+        Step {
+            id: "bandwidth",
+            title: "Bus bandwidth",
+            sliders: &[S, NODES],
+            live: bandwidth,
+            source: (&NCCL, "PERFORMANCE.md"),
+            on_run: (Gauge::Exposed(Traffic::Dp), &[]),
+        },
+        Step {
+            id: "gradients",
+            title: "Who exchanges what in training",
+            sliders: &[slider(
+                "t",
+                "tensor-parallel \
+            ranks",
+                &[1, 2, 4, 8],
+                1,
+            )],
+            live: kinds::in_training,
+            source: (&LECTURE, "collective communication"),
+            on_run: (Gauge::Sent(Traffic::Tp), &[("tp", "8")]),
+        },
     ],
 };
 
@@ -48,11 +89,13 @@ fn bandwidth(dials: &Dials) -> Live {
     let n = 8 * nodes;
     Live::of([
         t!(
-            "An all-reduce moves almost twice the tensor, an all-gather once. So the tensor's size over the time, here {finished}, does not show the wire's speed.",
+            "An all-reduce moves almost twice the tensor, an all-gather once. So the tensor's size over the time, \
+                here {finished}, does not show the wire's speed.",
             finished = show_bandwidth(bytes / reducing)
         ),
         t!(
-            "Bus bandwidth is what each rank sends, over the time: {reduce} for the all-reduce, {gather} for the all-gather. It compares every collective with the data sheet, so later lessons use it.",
+            "Bus bandwidth is what each rank sends, over the time: {reduce} for the all-reduce, {gather} for the \
+                all-gather. It compares every collective with the data sheet, so later lessons use it.",
             reduce = show_bandwidth(reduce),
             gather = show_bandwidth(gather)
         ),
@@ -67,7 +110,11 @@ fn bandwidth(dials: &Dials) -> Live {
             show_bandwidth(reduce)
         ),
     )
-    .note(t!("Of the all-reduce; an all-gather or a reduce-scatter has no factor of two. H100 with a network card of {rate} GB/s for each GPU.", rate = 50_u8))
+    .note(t!(
+        "Of the all-reduce; an all-gather or a reduce-scatter has no factor of two. H100 with a network card of \
+        {rate} GB/s for each GPU.",
+        rate = 50_u8
+    ))
     .above("the bus bandwidth of the all-reduce", reduce, 300e9, show_bandwidth)
     .bars(&RATES, &bars, None)
 }
@@ -76,8 +123,8 @@ fn bandwidth(dials: &Dials) -> Live {
 mod tests {
     use super::*;
 
-    /// nccl-tests, PERFORMANCE.md: the factor of an all-reduce is `2 (n - 1)/n`, of an all-gather `(n - 1)/n`; large messages
-    /// reach the same bus bandwidth with either where both are rings.
+    /// nccl-tests, PERFORMANCE.md: the factor of an all-reduce is `2 (n - 1)/n`, of an all-gather `(n - 1)/n`; large
+    /// messages reach the same bus bandwidth with either where both are rings.
     #[test]
     fn the_bus_bandwidth_is_the_wires_whatever_the_collective() {
         let fabric = fabric().unwrap();

@@ -15,8 +15,8 @@ pub(super) fn times(fabric: &Fabric, nodes: u64, bytes: f64) -> [f64; 2] {
     [fabric.gather(group, Bytes(bytes)), fabric.all_reduce(group, Bytes(bytes))].map(|time| time.0)
 }
 
-/// Bus bandwidth of an all-gather and of an all-reduce of `bytes` over `nodes` nodes of eight: what each rank sends, over
-/// the time. Source: nccl-tests, PERFORMANCE.md.
+/// Bus bandwidth of an all-gather and of an all-reduce of `bytes` over `nodes` nodes of eight: what each rank sends,
+/// over the time. Source: nccl-tests, PERFORMANCE.md.
 pub(in crate::learn) fn bus(fabric: &Fabric, nodes: u64, bytes: f64) -> [f64; 2] {
     let n = (8 * nodes) as f64;
     let sent = (n - 1.0) / n * bytes;

@@ -75,12 +75,14 @@ pub(super) fn ring(dials: &Dials) -> Live {
     let done = pieces.sent;
     let live = Live::of([
         t!(
-            "The tensor is cut into {n} pieces. In every step each rank sends one piece to the next rank, which adds it to its own. After {half} steps each rank has one complete piece.",
+            "The tensor is cut into {n} pieces. In every step each rank sends one piece to the next rank, which adds \
+                it to its own. After {half} steps each rank has one complete piece.",
             n,
             half = n - 1
         ),
         t!(
-            "Then complete pieces travel on. After {steps} steps all ranks have all, and each has sent {share} of the tensor: with many ranks, almost twice.",
+            "Then complete pieces travel on. After {steps} steps all ranks have all, and each has sent {share} of the \
+                tensor: with many ranks, almost twice.",
             steps = 2 * (n - 1),
             share = show_percent(2.0 * (n - 1) as f64 / n as f64)
         ),
@@ -107,8 +109,8 @@ pub(super) fn ring(dials: &Dials) -> Live {
 mod tests {
     use super::*;
 
-    /// A ring of n ranks: after n - 1 steps each rank has exactly one sum over all, after 2 (n - 1) every one; each rank has
-    /// sent `2 (n - 1)` pieces of `S/n`.
+    /// A ring of n ranks: after n - 1 steps each rank has exactly one sum over all, after 2 (n - 1) every one; each
+    /// rank has sent `2 (n - 1)` pieces of `S/n`.
     #[test]
     fn an_all_reduce_is_complete_after_twice_n_minus_one_steps() {
         for n in [2, 4, 8] {

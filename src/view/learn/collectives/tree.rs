@@ -74,7 +74,9 @@ pub(super) fn tree(dials: &Dials) -> Live {
     let share = complete as f64 / f64::from(n);
     let live = Live::of([
         t!(
-            "A ring of {n} ranks takes {ring} steps, and each pays the latency of a message. Up a tree sums meet in pairs: after {half} steps rank {first} has the total, which then goes down the same way, {steps} steps in all.",
+            "A ring of {n} ranks takes {ring} steps, and each pays the latency of a message. Up a tree sums meet in \
+                pairs: after {half} steps rank {first} has the total, which then goes down the same way, {steps} \
+                steps in all.",
             n,
             ring = 2 * (n - 1),
             half = depth(n),
@@ -83,12 +85,10 @@ pub(super) fn tree(dials: &Dials) -> Live {
         ),
         t!("Over many nodes software uses a tree for small tensors; a large one goes through it in pieces."),
     ])
-    .formula(
-        "steps: 2 (n − 1) on a ring, 2 log₂ n on a tree",
-        format!("{}, {}", 2 * (n - 1), 2 * depth(n)),
-    )
+    .formula("steps: 2 (n − 1) on a ring, 2 log₂ n on a tree", format!("{}, {}", 2 * (n - 1), 2 * depth(n)))
     .note(t!(
-        "Over {nodes} nodes of eight GPUs the calculator counts {ring} of latency for two turns of a ring and {tree} for the all-reduce, which reaches {bus} with a message of a megabyte.",
+        "Over {nodes} nodes of eight GPUs the calculator counts {ring} of latency for two turns of a ring and {tree} \
+            for the all-reduce, which reaches {bus} with a message of a megabyte.",
         nodes,
         ring = show_seconds(Seconds(2.0 * gather)),
         tree = show_seconds(Seconds(reduce)),
@@ -110,8 +110,8 @@ pub(super) fn tree(dials: &Dials) -> Live {
 mod tests {
     use super::*;
 
-    /// A binary tree of n ranks: the root has the total after log₂ n steps, every rank after twice as many; n - 1 messages go
-    /// up and n - 1 down.
+    /// A binary tree of n ranks: the root has the total after log₂ n steps, every rank after twice as many; n - 1
+    /// messages go up and n - 1 down.
     #[test]
     fn every_rank_has_the_total_after_twice_the_depth() {
         for n in [4, 8, 16] {

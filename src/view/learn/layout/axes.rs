@@ -78,7 +78,8 @@ const SEQUENCES: u64 = 1024;
 
 fn copies(n: u64, b: u64) -> String {
     format!(
-        "model=llama-3.1-8b&tp=1&pp=1&zero=1&seq_len=4096&recompute=full&gpus={n}&micro_batch={b}&global_batch={SEQUENCES}"
+        "model=llama-3.1-8b&tp=1&pp=1&zero=1&seq_len=4096&recompute=full&gpus={n}&micro_batch={b}&\
+            global_batch={SEQUENCES}"
     )
 }
 
@@ -88,13 +89,15 @@ pub(super) fn batch(dials: &Dials) -> Live {
     let steps = run(&copies(n, b)).map_or(0, |evaluation| evaluation.report.layout.microbatches);
     Live::of([
         t!(
-            "The batch follows from the training itself, and the layout must reach it exactly: what one pass of {n} copies with micro-batches of {b} does not reach is accumulated over {steps} passes.",
+            "The batch follows from the training itself, and the layout must reach it exactly: what one pass of {n} \
+                copies with micro-batches of {b} does not reach is accumulated over {steps} passes.",
             n,
             b,
             steps
         ),
         t!(
-            "More copies take fewer passes each, but gradients are sent once per update: from {few} copies to {many} throughput per GPU falls by {lost}.",
+            "More copies take fewer passes each, but gradients are sent once per update: from {few} copies to {many} \
+                throughput per GPU falls by {lost}.",
             few = points.first().map_or(0, |point| point.size),
             many = points.last().map_or(0, |point| point.size),
             lost = lost(
@@ -138,12 +141,14 @@ pub(super) fn tensor(dials: &Dials) -> Live {
     });
     Live::of([
         t!(
-            "With memory and batch settled, throughput decides. Tensor parallelism divides weights and activations, here from {one} to {eight} with eight ranks.",
+            "With memory and batch settled, throughput decides. Tensor parallelism divides weights and activations, \
+                here from {one} to {eight} with eight ranks.",
             one = bytes(&points, 1),
             eight = bytes(&points, 8)
         ),
         t!(
-            "The cost: messages in every layer, and smaller products. Up to {node} ranks a GPU loses {inside}; twice as many leave the node and lose another {outside}. So the recipe goes up to the node.",
+            "The cost: messages in every layer, and smaller products. Up to {node} ranks a GPU loses {inside}; twice \
+                as many leave the node and lose another {outside}. So the recipe goes up to the node.",
             node = 8_u8,
             inside = lost(&points, 1, 8),
             outside = lost(&points, 8, 16)
@@ -170,23 +175,23 @@ pub(super) fn pipeline(dials: &Dials) -> Live {
     let bubble = |p: u64| at(&points, p, |point| point.bubble);
     Live::of([
         t!(
-            "A model too large for one node is cut by layers: stages send only the tokens between them, so they may stand on different nodes. Memory falls from {one} to {eight} with {ranks} stages.",
+            "A model too large for one node is cut by layers: stages send only the tokens between them, so they may \
+                stand on different nodes. Memory falls from {one} to {eight} with {ranks} stages.",
             one = bytes(&points, 1),
             eight = bytes(&points, 8),
             ranks = 8_u8
         ),
         t!(
-            "The cost is the bubble, {bubble} with {m} micro-batches. Activations hardly shrink: a rank holds fewer layers, but more micro-batches.",
+            "The cost is the bubble, {bubble} with {m} micro-batches. Activations hardly shrink: a rank holds fewer \
+                layers, but more micro-batches.",
             bubble = show_percent(bubble(8)),
             m
         ),
     ])
     .below("the bubble of eight stages", bubble(8), 0.2, show_percent)
-    .formula(
-        "bubble = (p − 1) / (m + p − 1)",
-        format!("7 / ({m} + 7) = {}", show_percent(7.0 / (m as f64 + 7.0))),
-    )
-    .note(t!("The simulated bubble is larger than the formula's, because the last stage has the output head besides its layers."))
+    .formula("bubble = (p − 1) / (m + p − 1)", format!("7 / ({m} + 7) = {}", show_percent(7.0 / (m as f64 + 7.0))))
+    .note(t!("The simulated bubble is larger than the formula's, because the last stage has the output head besides \
+        its layers."))
     .compared(Message::joined(" ", [measured(MEASURED[1]), message()]))
     .axis("pipeline ranks", &points)
 }
@@ -200,7 +205,9 @@ fn message() -> Message {
     });
     let [sent, printed] = ratio.map_or([0.0; 2], |it| [it.corrected, it.printed]);
     t!(
-        "A message takes {sent} of the next stage's forward pass; the playbook counts elements, not bytes, and would say {printed}. Pengfei He's blog divides activations by the ranks too: with 1F1B the first holds as many more micro-batches as it holds fewer layers.",
+        "A message takes {sent} of the next stage's forward pass; the playbook counts elements, not bytes, and would \
+            say {printed}. Pengfei He's blog divides activations by the ranks too: with 1F1B the first holds as many \
+            more micro-batches as it holds fewer layers.",
         sent = show_percent(sent),
         printed = show_percent(printed)
     )
@@ -215,7 +222,8 @@ pub(super) fn context(dials: &Dials) -> Live {
     let fits = points.iter().find(|point| point.bytes < usable());
     Live::of([
         t!(
-            "Of {s} tokens even one sequence may not fit: {one} on eight GPUs. No batch is smaller than that, so the sequence itself is cut.",
+            "Of {s} tokens even one sequence may not fit: {one} on eight GPUs. No batch is smaller than that, so the \
+                sequence itself is cut.",
             s,
             one = bytes(&points, 1)
         ),
@@ -258,8 +266,8 @@ mod tests {
         }
     }
 
-    /// Playbook: 4 M tokens of sequences of 4096 are 1024; micro-batches of 2 on 128 GPUs are accumulated over 4 passes,
-    /// on 512 over 1.
+    /// Playbook: 4 M tokens of sequences of 4096 are 1024; micro-batches of 2 on 128 GPUs are accumulated over 4
+    /// passes, on 512 over 1.
     #[test]
     fn the_playbooks_example_of_accumulation_comes_out() {
         assert_eq!(SEQUENCES * 4096, 4 << 20);

@@ -58,11 +58,11 @@ pub(super) fn flow(dials: &Dials) -> Live {
         drawing.words((0.0, 20.0), Anchor::Start, Ink::Text, &walked.end);
     }
     let text = vec![
+        t!("The recipe on your run: first a layout that fits, then the batch, then one size after the other, each \
+                kept only where the step gets shorter."),
         t!(
-            "The recipe on your run: first a layout that fits, then the batch, then one size after the other, each kept only where the step gets shorter."
-        ),
-        t!(
-            "With {gpus} GPUs it ends at {time} per step, {share} of the time of your run. Read each box as a question that the calculator answered.",
+            "With {gpus} GPUs it ends at {time} per step, {share} of the time of your run. Read each box as a \
+                question that the calculator answered.",
             gpus = run.gpus,
             time = show_seconds(Seconds(last)),
             share = show_percent(ratio)

@@ -18,23 +18,108 @@ const N: Slider = slider("n", "data-parallel ranks", &[32, 128, 512], 1);
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 1);
 const P: Slider = slider("N", "billions of parameters", &[8, 70, 405], 1);
 
-#[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "layout",
     title: "Choosing a layout",
     about: "a recipe with real numbers",
     steps: &[
-        Step { id: "fit", title: "First: it must fit", sliders: &[S, G], live: fit, source: (&PLAYBOOK, "finding the best training configuration, step 1"), on_run: (Gauge::Peak, &[("zero", "3"), ("pp", "1")]) },
-        Step { id: "recomputation", title: "Longer sequences, or less recomputation", sliders: &[TENSOR], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: (Gauge::Held(Component::Activations), &[("recompute", "full")]) },
-        Step { id: "batch", title: "Second: reach the batch", sliders: &[N, B], live: batch, source: (&PLAYBOOK, "finding the best training configuration, step 2"), on_run: (Gauge::Step, &[("micro_batch", "2")]) },
-        Step { id: "tensor", title: "Third: tensor parallelism up to the node", sliders: &[S], live: tensor, source: (&PLAYBOOK, "finding the best training configuration, step 3"), on_run: (Gauge::Step, &[("tp", "8")]) },
-        Step { id: "pipeline", title: "Pipelines beyond the node", sliders: &[slider("m", "micro-batches", &[8, 32, 128], 1)], live: pipeline, source: (&NARAYANAN_2021, "section 3"), on_run: (Gauge::Bubble, &[("pp", "8")]) },
-        Step { id: "context", title: "Context parallelism for long sequences", sliders: &[S.over(&[32_768, 131_072, 524_288], 1)], live: context, source: (&PLAYBOOK, "context parallelism"), on_run: (Gauge::Held(Component::Activations), &[("cp", "2")]) },
-        Step { id: "savings", title: "What each strategy divides", sliders: &[S.over(&[1024, 4096, 16_384], 1), slider("r", "full recomputation", &[0, 1], 0).called(|at| ["no", "yes"][at])], live: playbook::savings, source: (&PLAYBOOK, "5D parallelism in a nutshell"), on_run: (Gauge::Peak, &[]) },
-        Step { id: "restore", title: "Shrink everything, then restore", sliders: &[S.over(&[4096, 8192, 16_384], 1), G.over(&[64, 128, 256], 1)], live: restore::restore, source: (&HE_BLOG, "shrink everything, then restore one by one"), on_run: (Gauge::Step, &[]) },
-        Step { id: "nodes", title: "The best layouts of one to many nodes", sliders: &[slider("k", "parameters", &[1, 2, 3, 4], 0).called(|at| ["1.34 B", "3.57 B", "8.86 B", "80 B"][at])], live: playbook::nodes, source: (&PLAYBOOK, "benchmarking thousands of configurations"), on_run: (Gauge::Step, &[]) },
-        Step { id: "recipe", title: "The whole recipe", sliders: &[P, G.over(&[64, 512, 2048], 1)], live: recipe, source: (&PLAYBOOK, "finding the best training configuration"), on_run: (Gauge::Step, &[]) },
-        Step { id: "flow", title: "The recipe on your run", sliders: &[slider("x", "times the GPUs of your run", &[1, 2, 4], 0)], live: flow::flow, source: (&PLAYBOOK, "finding the best training configuration"), on_run: (Gauge::Step, &[]) },
+        Step {
+            id: "fit",
+            title: "First: it must fit",
+            sliders: &[S, G],
+            live: fit,
+            source: (
+                &PLAYBOOK,
+                "finding the \
+            best training configuration, step 1",
+            ),
+            on_run: (Gauge::Peak, &[("zero", "3"), ("pp", "1")]),
+        },
+        Step {
+            id: "recomputation",
+            title: "Longer sequences, or less recomputation",
+            sliders: &[TENSOR],
+            live: recompute,
+            source: (&KORTHIKANTI_2022, "section 5"),
+            on_run: (Gauge::Held(Component::Activations), &[("recompute", "full")]),
+        },
+        Step {
+            id: "batch",
+            title: "Second: reach the batch",
+            sliders: &[N, B],
+            live: batch,
+            source: (&PLAYBOOK, "finding the best training configuration, step 2"),
+            on_run: (Gauge::Step, &[("micro_batch", "2")]),
+        },
+        Step {
+            id: "tensor",
+            title: "Third: tensor parallelism up to the node",
+            sliders: &[S],
+            live: tensor,
+            source: (&PLAYBOOK, "finding the best training configuration, step 3"),
+            on_run: (Gauge::Step, &[("tp", "8")]),
+        },
+        Step {
+            id: "pipeline",
+            title: "Pipelines beyond the node",
+            sliders: &[slider("m", "micro-batches", &[8, 32, 128], 1)],
+            live: pipeline,
+            source: (&NARAYANAN_2021, "section 3"),
+            on_run: (Gauge::Bubble, &[("pp", "8")]),
+        },
+        Step {
+            id: "context",
+            title: "Context parallelism for long sequences",
+            sliders: &[S.over(&[32_768, 131_072, 524_288], 1)],
+            live: context,
+            source: (&PLAYBOOK, "context parallelism"),
+            on_run: (Gauge::Held(Component::Activations), &[("cp", "2")]),
+        },
+        Step {
+            id: "savings",
+            title: "What each strategy divides",
+            sliders: &[
+                S.over(&[1024, 4096, 16_384], 1),
+                slider("r", "full recomputation", &[0, 1], 0).called(|at| ["no", "yes"][at]),
+            ],
+            live: playbook::savings,
+            source: (&PLAYBOOK, "5D parallelism in a nutshell"),
+            on_run: (Gauge::Peak, &[]),
+        },
+        Step {
+            id: "restore",
+            title: "Shrink everything, then restore",
+            sliders: &[S.over(&[4096, 8192, 16_384], 1), G.over(&[64, 128, 256], 1)],
+            live: restore::restore,
+            source: (&HE_BLOG, "shrink everything, then restore one by one"),
+            on_run: (Gauge::Step, &[]),
+        },
+        Step {
+            id: "nodes",
+            title: "The best layouts of one to many nodes",
+            sliders: &[
+                slider("k", "parameters", &[1, 2, 3, 4], 0).called(|at| ["1.34 B", "3.57 B", "8.86 B", "80 B"][at])
+            ],
+            live: playbook::nodes,
+            source: (&PLAYBOOK, "benchmarking thousands of configurations"),
+            on_run: (Gauge::Step, &[]),
+        },
+        Step {
+            id: "recipe",
+            title: "The whole recipe",
+            sliders: &[P, G.over(&[64, 512, 2048], 1)],
+            live: recipe,
+            source: (&PLAYBOOK, "finding the best training configuration"),
+            on_run: (Gauge::Step, &[]),
+        },
+        Step {
+            id: "flow",
+            title: "The recipe on your run",
+            sliders: &[slider("x", "times the GPUs of your run", &[1, 2, 4], 0)],
+            live: flow::flow,
+            source: (&PLAYBOOK, "finding the best training configuration"),
+            on_run: (Gauge::Step, &[]),
+        },
     ],
 };
 
@@ -75,10 +160,12 @@ fn fit(dials: &Dials) -> Live {
     );
     Live::of([
         t!(
-            "A layout must fit into memory before its speed matters. Each strategy divides something else: ZeRO optimizer states, gradients and weights; tensor parallelism matrices and activations; pipelines layers."
+            "A layout must fit into memory before its speed matters. Each strategy divides something else: ZeRO \
+                optimizer states, gradients and weights; tensor parallelism matrices and activations; pipelines layers."
         ),
         t!(
-            "Of these {count} layouts, with {parameters} parameters on {gpus} GPUs, {fitting} need less than {size}. A strategy that divides only states leaves activations whole.",
+            "Of these {count} layouts, with {parameters} parameters on {gpus} GPUs, {fitting} need less than {size}. \
+                A strategy that divides only states leaves activations whole.",
             count = bars.len(),
             parameters = show_count(parameters),
             gpus,
@@ -88,7 +175,8 @@ fn fit(dials: &Dials) -> Live {
     ])
     .above("the number of layouts that fit", fitting as f64, 3.5, |count| number(count, 2))
     .formula("M ≥ 18 P / G", values)
-    .note(t!("Weights, gradients and optimizer states, if every byte were held once; the bars hold activations and buffers too."))
+    .note(t!("Weights, gradients and optimizer states, if every byte were held once; the bars hold activations and \
+        buffers too."))
     .memory(&bars)
 }
 
@@ -108,26 +196,28 @@ fn recompute(dials: &Dials) -> Live {
     let compute = |kind| run(&settings(16_384, kind)).map_or(0.0, |evaluation| evaluation.report.step.compute_s.0);
     let [none, full] = kinds.map(compute);
     Live::of([
+        t!("States stay the same however long the sequence is; activations grow with it, and soon they are most of \
+                the memory."),
         t!(
-            "States stay the same however long the sequence is; activations grow with it, and soon they are most of the memory."
-        ),
-        t!(
-            "Full recomputation keeps only the input of each layer, for {full} more compute at {s} tokens. FlashAttention keeps no scores, so recomputing attention alone saves nothing here. More tensor-parallel ranks divide activations too, but send more.",
+            "Full recomputation keeps only the input of each layer, for {full} more compute at {s} tokens. \
+                FlashAttention keeps no scores, so recomputing attention alone saves nothing here. More \
+                tensor-parallel ranks divide activations too, but send more.",
             full = show_percent(full / none - 1.0),
             s = 16_384_u64
         ),
     ])
-    .below("the memory of the longest sequence with recomputation", total(&bars, bars.len().saturating_sub(1)), 40.0 * GIB, gib)
+    .below(
+        "the memory of the longest sequence with recomputation",
+        total(&bars, bars.len().saturating_sub(1)),
+        40.0 * GIB,
+        gib,
+    )
     .formula(
         "full / none ≤ (2 + 4 + 2) / (2 + 4)",
-        format!(
-            "{} / {} = {}",
-            show_seconds(Seconds(full)),
-            show_seconds(Seconds(none)),
-            significant(full / none, 3)
-        ),
+        format!("{} / {} = {}", show_seconds(Seconds(full)), show_seconds(Seconds(none)), significant(full / none, 3)),
     )
-    .note(t!("A forward pass takes two operations per parameter and token, a backward pass four; the head is not run again."))
+    .note(t!("A forward pass takes two operations per parameter and token, a backward pass four; the head is not run \
+        again."))
     .memory(&bars)
 }
 
@@ -166,13 +256,11 @@ fn recipe(dials: &Dials) -> Live {
         )
     };
     let text = vec![
-        t!(
-            "Put together: find the simplest layout that fits, reach the batch, then change one size at a time and keep what is faster."
-        ),
+        t!("Put together: find the simplest layout that fits, reach the batch, then change one size at a time and \
+                keep what is faster."),
         outcome,
-        t!(
-            "It misses changes that only win together, so the page searches all combinations. But each of its steps says why."
-        ),
+        t!("It misses changes that only win together, so the page searches all combinations. But each of its steps \
+                says why."),
     ];
     let steps = walked.steps.iter().map(|step| bullet(&step.text));
     let steps = el("ol", &[], &[steps.collect()]);
@@ -196,7 +284,8 @@ fn recipe(dials: &Dials) -> Live {
 mod tests {
     use super::*;
 
-    /// `ZeRO`, section 5: what is sharded over all GPUs is divided by them, so no layout holds less than `18 P / G` bytes.
+    /// `ZeRO`, section 5: what is sharded over all GPUs is divided by them, so no layout holds less than `18 P / G`
+    /// bytes.
     #[test]
     fn no_strategy_holds_less_than_one_copy_of_every_byte() {
         for gpus in [64, 256, 1024] {

@@ -40,7 +40,8 @@ fn strategies() -> (Vec<Strategy>, f64) {
     (list, layers * h)
 }
 
-/// Bytes of activations at `s` tokens, with full recomputation or without; of the strategy as it is, and as it is drawn.
+/// Bytes of activations at `s` tokens, with full recomputation or without; of the strategy as it is, and as it is
+/// drawn.
 fn activations(one: &Strategy, each: f64, s: u64, full: bool) -> [f64; 2] {
     [one.divisor, one.drawn].map(|divisor| KEPT[usize::from(full)] * s as f64 * each / divisor)
 }
@@ -64,7 +65,9 @@ pub(super) fn savings(dials: &Dials) -> Live {
     };
     let ([ours, printed], [cut, drawn]) = (slip("TP + SP"), slip("CP"));
     let note = t!(
-        "States of {states} bytes per parameter, as in the playbook's figure. At {long} tokens it draws {printed} of activations for {tp}, its count without SP: with it they are {ours}. For CP it draws {drawn}, divided by the ranks twice: once is {cut}.",
+        "States of {states} bytes per parameter, as in the playbook's figure. At {long} tokens it draws {printed} of \
+            activations for {tp}, its count without SP: with it they are {ours}. For CP it draws {drawn}, divided by \
+            the ranks twice: once is {cut}.",
         states = number(STATES.iter().sum(), 3),
         long = LONG,
         printed,
@@ -77,7 +80,8 @@ pub(super) fn savings(dials: &Dials) -> Live {
     let values = format!("{kept} · {s} · {} = {}", number(each, 7), gib(kept * s as f64 * each));
     let live = Live::of([
         t!(
-            "One GPU would need {none} for a model of eight billion parameters at {s} tokens; of eight ranks each needs {zero} with {sharded}, and {tp} with {cut}.",
+            "One GPU would need {none} for a model of eight billion parameters at {s} tokens; of eight ranks each \
+                needs {zero} with {sharded}, and {tp} with {cut}.",
             none = total("none"),
             s,
             zero = total("ZeRO-3"),
@@ -85,9 +89,8 @@ pub(super) fn savings(dials: &Dials) -> Live {
             tp = total("TP + SP"),
             cut = verbatim("TP + SP")
         ),
-        t!(
-            "Shards, pipelines and experts divide states; context parallelism divides activations; tensor parallelism divides both and sends most. Shard states for short sequences; else cut tokens or recompute."
-        ),
+        t!("Shards, pipelines and experts divide states; context parallelism divides activations; tensor parallelism \
+                divides both and sends most. Shard states for short sequences; else cut tokens or recompute."),
     ])
     .below(
         "the memory of a rank with shards",
@@ -123,18 +126,59 @@ const ACTS: [[&str; 4]; 8] = [
     ["ZeRO-3", "optimizer states, gradients and weights", "data-parallel ranks", "messages for weights"],
 ];
 
-/// A best layout of the playbook: nodes of eight H100s, data, tensor, pipeline ranks, accumulation, micro-batch, ZeRO, MFU in
-/// percent.
+/// A best layout of the playbook: nodes of eight H100s, data, tensor, pipeline ranks, accumulation, micro-batch, ZeRO,
+/// MFU in percent.
 type Best = (u64, [u64; 6], f64);
 
-/// By billions of parameters, the fastest of all layouts that were measured, at sequences of 4096 tokens and a batch of a
-/// million. Source: Ultra-Scale Playbook, benchmarking thousands of configurations, second heat map.
-#[rustfmt::skip]
+/// By billions of parameters, the fastest of all layouts that were measured, at sequences of 4096 tokens and a batch of
+/// a million. Source: Ultra-Scale Playbook, benchmarking thousands of configurations, second heat map.
 const MEASURED: [(f64, &[Best]); 4] = [
-    (1.34, &[(1, [4, 1, 2, 16, 4, 1], 44.32), (2, [8, 1, 2, 32, 1, 1], 41.59), (4, [16, 1, 2, 16, 1, 1], 38.38), (8, [32, 1, 2, 8, 1, 1], 32.47), (16, [64, 2, 1, 1, 4, 0], 29.46), (32, [64, 4, 1, 1, 4, 0], 23.20), (64, [128, 2, 2, 1, 2, 1], 5.25)]),
-    (3.57, &[(1, [4, 1, 2, 32, 2, 1], 46.68), (2, [8, 1, 2, 16, 2, 1], 43.77), (4, [16, 1, 2, 8, 2, 1], 40.39), (8, [32, 1, 2, 8, 1, 1], 35.53), (16, [32, 4, 1, 1, 8, 0], 34.59), (32, [64, 4, 1, 1, 4, 0], 26.77), (64, [128, 4, 1, 1, 2, 1], 10.49)]),
-    (8.86, &[(1, [2, 1, 4, 128, 1, 1], 45.22), (2, [4, 4, 1, 16, 4, 1], 43.94), (4, [16, 1, 2, 16, 1, 1], 43.31), (8, [32, 1, 2, 8, 1, 1], 39.50), (16, [16, 8, 1, 2, 8, 0], 36.33), (32, [32, 8, 1, 1, 8, 0], 32.71), (64, [128, 4, 1, 1, 2, 0], 18.69)]),
-    (80.0, &[(4, [1, 8, 4, 256, 1, 0], 14.76), (8, [1, 4, 16, 256, 1, 0], 30.65), (16, [1, 4, 32, 256, 1, 0], 34.29), (32, [4, 4, 16, 64, 1, 1], 30.75), (64, [32, 16, 1, 4, 2, 1], 17.79)]),
+    (
+        1.34,
+        &[
+            (1, [4, 1, 2, 16, 4, 1], 44.32),
+            (2, [8, 1, 2, 32, 1, 1], 41.59),
+            (4, [16, 1, 2, 16, 1, 1], 38.38),
+            (8, [32, 1, 2, 8, 1, 1], 32.47),
+            (16, [64, 2, 1, 1, 4, 0], 29.46),
+            (32, [64, 4, 1, 1, 4, 0], 23.20),
+            (64, [128, 2, 2, 1, 2, 1], 5.25),
+        ],
+    ),
+    (
+        3.57,
+        &[
+            (1, [4, 1, 2, 32, 2, 1], 46.68),
+            (2, [8, 1, 2, 16, 2, 1], 43.77),
+            (4, [16, 1, 2, 8, 2, 1], 40.39),
+            (8, [32, 1, 2, 8, 1, 1], 35.53),
+            (16, [32, 4, 1, 1, 8, 0], 34.59),
+            (32, [64, 4, 1, 1, 4, 0], 26.77),
+            (64, [128, 4, 1, 1, 2, 1], 10.49),
+        ],
+    ),
+    (
+        8.86,
+        &[
+            (1, [2, 1, 4, 128, 1, 1], 45.22),
+            (2, [4, 4, 1, 16, 4, 1], 43.94),
+            (4, [16, 1, 2, 16, 1, 1], 43.31),
+            (8, [32, 1, 2, 8, 1, 1], 39.50),
+            (16, [16, 8, 1, 2, 8, 0], 36.33),
+            (32, [32, 8, 1, 1, 8, 0], 32.71),
+            (64, [128, 4, 1, 1, 2, 0], 18.69),
+        ],
+    ),
+    (
+        80.0,
+        &[
+            (4, [1, 8, 4, 256, 1, 0], 14.76),
+            (8, [1, 4, 16, 256, 1, 0], 30.65),
+            (16, [1, 4, 32, 256, 1, 0], 34.29),
+            (32, [4, 4, 16, 64, 1, 1], 30.75),
+            (64, [32, 16, 1, 4, 2, 1], 17.79),
+        ],
+    ),
 ];
 
 /// Colours of the four sizes.
@@ -162,16 +206,16 @@ pub(super) fn nodes(dials: &Dials) -> Live {
     let tokens = last.map_or(0, |(_, [dp, _, _, steps, b, _], _)| dp * steps * b * 4096);
     Live::of([
         t!(
-            "The playbook measured thousands of layouts and kept the fastest of each size. With {billions} B parameters they reach {few} % of the peak (MFU) on {least} nodes and {many} % on {most}.",
+            "The playbook measured thousands of layouts and kept the fastest of each size. With {billions} B \
+                parameters they reach {few} % of the peak (MFU) on {least} nodes and {many} % on {most}.",
             billions = number(billions, 3),
             few = number(mfu(first), 3),
             least = count(first),
             many = number(mfu(last), 3),
             most = count(last)
         ),
-        t!(
-            "The batch stays a million tokens, so more nodes have less work each to hide messages. Small models lose most; the largest hardly fits on few nodes."
-        ),
+        t!("The batch stays a million tokens, so more nodes have less work each to hide messages. Small models lose \
+                most; the largest hardly fits on few nodes."),
     ])
     .above("the MFU on the most nodes", mfu(last) / 100.0, 0.18, show_percent)
     .worded(

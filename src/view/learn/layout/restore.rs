@@ -1,4 +1,5 @@
-//! The procedure of Pengfei He's blog: everything that saves memory first, then one after the other taken back while it fits.
+//! The procedure of Pengfei He's blog: everything that saves memory first, then one after the other taken back while it
+//! fits.
 
 use crate::learn::prelude::*;
 
@@ -75,7 +76,8 @@ pub(super) fn restore(dials: &Dials) -> Live {
     let peak = |one: &Tried| gib(one.evaluation.report.memory.peak_bytes.0);
     let text: Vec<Message> = vec![
         t!(
-            "Pengfei He's blog first turns on all that saves memory: full recomputation, sharded weights, tensor parallelism over the node. Here a GPU holds {peak} and a step takes {time}.",
+            "Pengfei He's blog first turns on all that saves memory: full recomputation, sharded weights, tensor \
+                parallelism over the node. Here a GPU holds {peak} and a step takes {time}.",
             peak = peak(first),
             time = show_seconds(time(first))
         ),

@@ -40,11 +40,11 @@ pub(super) fn tensor(dials: &Dials) -> Live {
     let ratio = layer.ratio(Traffic::Tp, layer.wire(group));
     let h = layer.scenario.model.hidden;
     Live::of([
+        t!("Ranks that cut a layer's matrices exchange its tokens four times in a forward pass. The next product \
+                needs the message: nothing runs beside it."),
         t!(
-            "Ranks that cut a layer's matrices exchange its tokens four times in a forward pass. The next product needs the message: nothing runs beside it."
-        ),
-        t!(
-            "Cut both into chunks: a product works on one while the next arrives. Exposed are {after} of a layer instead of {before}. The cost: smaller products are slower.",
+            "Cut both into chunks: a product works on one while the next arrives. Exposed are {after} of a layer \
+                instead of {before}. The cost: smaller products are slower.",
             after = seconds(drawn[1].exposed()),
             before = seconds(drawn[0].exposed())
         ),
@@ -52,15 +52,11 @@ pub(super) fn tensor(dials: &Dials) -> Live {
     .below("the exposed time in chunks", drawn[1].exposed(), 1e-4, seconds)
     .formula(
         "wire / compute = e F (t − 1) / (2 h B)",
-        format!(
-            "2 · {} · {} / (2 · {h}) = {}",
-            three(layer.per_byte(group)),
-            t - 1,
-            three(ratio)
-        ),
+        format!("2 · {} · {} / (2 · {h}) = {}", three(layer.per_byte(group)), t - 1, three(ratio)),
     )
     .note(t!(
-        "Of one product as wide as the hidden size, with e bytes a number. Other products of a layer are wider, so the layer as a whole does better. The picture leaves out that products of chunks are slower."
+        "Of one product as wide as the hidden size, with e bytes a number. Other products of a layer are wider, so \
+            the layer as a whole does better. The picture leaves out that products of chunks are slower."
     ))
     .compared(t!("The playbook counts elements: its ratio has no e."))
     .lanes(&drawn)
@@ -104,11 +100,13 @@ pub(super) fn ring(dials: &Dials) -> Live {
     let ratio = |tokens| ring_block_ratio(share, tokens, true, per_byte);
     Live::of([
         t!(
-            "A sequence is cut over {c} ranks, and keys and values travel around a ring: each rank attends to the block that it has and sends it on meanwhile.",
+            "A sequence is cut over {c} ranks, and keys and values travel around a ring: each rank attends to the \
+                block that it has and sends it on meanwhile.",
             c
         ),
         t!(
-            "{part} stay exposed, and {before} if everything were gathered first. Attention grows with the square of the tokens: blocks hide from {needed} tokens per rank on.",
+            "{part} stay exposed, and {before} if everything were gathered first. Attention grows with the square of \
+                the tokens: blocks hide from {needed} tokens per rank on.",
             part = seconds(drawn[1].exposed()),
             before = seconds(drawn[0].exposed()),
             needed = number(ratio(1.0).round(), 4)
@@ -127,7 +125,8 @@ pub(super) fn ring(dials: &Dials) -> Live {
         ),
     )
     .note(t!(
-        "k of a heads have keys and values of their own; a causal mask halves the attention, hence the factor. Ranks exchange over the network: the tensor-parallel ranks fill the node."
+        "k of a heads have keys and values of their own; a causal mask halves the attention, hence the factor. Ranks \
+            exchange over the network: the tensor-parallel ranks fill the node."
     ))
     .lanes(&drawn)
 }

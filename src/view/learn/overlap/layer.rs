@@ -22,7 +22,8 @@ impl Layer {
         let waits = stage_waits(&scenario, 1, &windows(&time));
         Some(Self { scenario: *scenario, time, waits })
     }
-    /// Bandwidth of a ring over `group` by the data sheets: it leaves each node over the cards of all its members there.
+    /// Bandwidth of a ring over `group` by the data sheets: it leaves each node over the cards of all its members
+    /// there.
     pub fn wire(&self, group: Group) -> BytesPerSecond {
         let gpu = &self.scenario.gpu;
         let cards = BytesPerSecond(gpu.inter.0 * group.in_node as f64);

@@ -18,18 +18,66 @@ const C: Slider = slider("c", "context-parallel ranks", &[2, 4, 8, 16], 1);
 const M: Slider = slider("S", "megabytes of a message", &[1, 16, 256, 4096], 2);
 const SHARE: Slider = slider("φ", "percent of the compute that may hide", &[0, 20, 40, 80, 100], 3);
 
-#[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "overlap",
     title: "Overlap",
     about: "what can hide behind compute",
     steps: &[
-        Step { id: "kernels", title: "How long a kernel takes", sliders: &[S, TENSOR], live: roofline, source: (&STAS, "accelerators, maximum achievable FLOP/s"), on_run: (Gauge::Step, &[]) },
-        Step { id: "exchange", title: "How fast a group exchanges", sliders: &[M], live: exchange, source: (&NCCL, "PERFORMANCE.md"), on_run: (Gauge::Exposed(Traffic::Dp), &[]) },
-        Step { id: "gradients", title: "Gradients leave in buckets", sliders: &[S, N, K], live: gradients, source: (&PLAYBOOK, "appendix A3"), on_run: (Gauge::Exposed(Traffic::Dp), &[("overlap.dp", "0")]) },
-        Step { id: "gathers", title: "ZeRO-3: gather the next layer", sliders: &[S, N], live: gathers, source: (&PLAYBOOK, "appendix A3"), on_run: (Gauge::Exposed(Traffic::Zero3), &[("zero", "3"), ("pp", "1")]) },
-        Step { id: "tensor", title: "Tensor parallelism: nothing runs beside it", sliders: &[S, TENSOR.over(&[2, 4, 8, 16], 2)], live: tensor, source: (&PLAYBOOK, "appendix A3"), on_run: (Gauge::Exposed(Traffic::Tp), &[("stack.tp_overlap", "userbuffers")]) },
-        Step { id: "ring", title: "Ring attention: send while attending", sliders: &[S.over(&[8192, 16_384, 32_768, 131_072, 524_288], 2), C], live: ring, source: (&PLAYBOOK, "context parallelism"), on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2")]) },
-        Step { id: "cost", title: "Hiding is not free", sliders: &[SHARE, S.over(&[4096, 8192, 16_384, 32_768], 2)], live: cost, source: (&PLAYBOOK, "overlapping compute and communication"), on_run: (Gauge::Exposed(Traffic::Dp), &[("overlap.dp", "1")]) },
+        Step {
+            id: "kernels",
+            title: "How long a kernel takes",
+            sliders: &[S, TENSOR],
+            live: roofline,
+            source: (&STAS, "accelerators, maximum achievable FLOP/s"),
+            on_run: (Gauge::Step, &[]),
+        },
+        Step {
+            id: "exchange",
+            title: "How fast a group exchanges",
+            sliders: &[M],
+            live: exchange,
+            source: (&NCCL, "PERFORMANCE.md"),
+            on_run: (Gauge::Exposed(Traffic::Dp), &[]),
+        },
+        Step {
+            id: "gradients",
+            title: "Gradients leave in buckets",
+            sliders: &[S, N, K],
+            live: gradients,
+            source: (&PLAYBOOK, "appendix A3"),
+            on_run: (Gauge::Exposed(Traffic::Dp), &[("overlap.dp", "0")]),
+        },
+        Step {
+            id: "gathers",
+            title: "ZeRO-3: gather the next layer",
+            sliders: &[S, N],
+            live: gathers,
+            source: (&PLAYBOOK, "appendix A3"),
+            on_run: (Gauge::Exposed(Traffic::Zero3), &[("zero", "3"), ("pp", "1")]),
+        },
+        Step {
+            id: "tensor",
+            title: "Tensor parallelism: nothing runs beside it",
+            sliders: &[S, TENSOR.over(&[2, 4, 8, 16], 2)],
+            live: tensor,
+            source: (&PLAYBOOK, "appendix A3"),
+            on_run: (Gauge::Exposed(Traffic::Tp), &[("stack.tp_overlap", "userbuffers")]),
+        },
+        Step {
+            id: "ring",
+            title: "Ring attention: send while attending",
+            sliders: &[S.over(&[8192, 16_384, 32_768, 131_072, 524_288], 2), C],
+            live: ring,
+            source: (&PLAYBOOK, "context parallelism"),
+            on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2")]),
+        },
+        Step {
+            id: "cost",
+            title: "Hiding is not free",
+            sliders: &[SHARE, S.over(&[4096, 8192, 16_384, 32_768], 2)],
+            live: cost,
+            source: (&PLAYBOOK, "overlapping compute and communication"),
+            on_run: (Gauge::Exposed(Traffic::Dp), &[("overlap.dp", "1")]),
+        },
     ],
 };

@@ -37,7 +37,9 @@ pub(super) fn gradients(dials: &Dials) -> Live {
     let ratio = layer.ratio(Traffic::Dp, wire);
     Live::of([
         t!(
-            "Gradients of the last layer are complete when the backward pass has only begun: sent then, they travel while earlier layers compute. Many small messages waste the wire, so {k} layers leave together, in a bucket.",
+            "Gradients of the last layer are complete when the backward pass has only begun: sent then, they travel \
+                while earlier layers compute. Many small messages waste the wire, so {k} layers leave together, in a \
+                bucket.",
             k
         ),
         t!(
@@ -49,19 +51,15 @@ pub(super) fn gradients(dials: &Dials) -> Live {
     .below("the exposed time", drawn[1].exposed(), 0.01, seconds)
     .formula(
         "wire / compute = e F (n − 1) / (2 n T B)",
-        format!(
-            "{e} · {} · {} / (2 · {n} · {s}) = {}",
-            three(per_byte),
-            n - 1,
-            three(ratio)
-        ),
+        format!("{e} · {} · {} / (2 · {n} · {s}) = {}", three(per_byte), n - 1, three(ratio)),
     )
     .note(t!(
         "By the data sheets; a ring leaves a node over all its network cards, {wire}.",
         wire = show_bandwidth(wire.0)
     ))
     .compared(t!(
-        "The playbook prints this ratio times the number of parameters, which cancels, and counts elements where this counts bytes."
+        "The playbook prints this ratio times the number of parameters, which cancels, and counts elements where this \
+            counts bytes."
     ))
     .lanes(&drawn)
 }
@@ -94,11 +92,11 @@ pub(super) fn gathers(dials: &Dials) -> Live {
     let per_byte = layer.per_byte(layer.copies());
     let ratio = layer.ratio(Traffic::Zero3, wire);
     Live::of([
+        t!("With ZeRO-3 a rank gathers each layer before it runs. If the layer waits, the GPU is idle while the wire \
+                is busy."),
         t!(
-            "With ZeRO-3 a rank gathers each layer before it runs. If the layer waits, the GPU is idle while the wire is busy."
-        ),
-        t!(
-            "The order of layers is given, so the next is gathered while this one computes. By the data sheets that hides it from {tokens} tokens per GPU on. The cost: memory for a second layer.",
+            "The order of layers is given, so the next is gathered while this one computes. By the data sheets that \
+                hides it from {tokens} tokens per GPU on. The cost: memory for a second layer.",
             tokens = number((ratio * s as f64).ceil(), 4)
         ),
     ])
@@ -123,7 +121,8 @@ const PARTS: Scale = Scale {
 pub(super) fn cost(dials: &Dials) -> Live {
     let (percent, s) = (dials.get("φ"), dials.get("s"));
     let settings = format!(
-        "model=llama-3.1-70b&gpus=64&tp=2&cp=2&pp=1&zero=3&global_batch=16&seq_len={s}&stack=megatron-2025&overlap.dp={}",
+        "model=llama-3.1-70b&gpus=64&tp=2&cp=2&pp=1&zero=3&global_batch=16&seq_len={s}&stack=megatron-2025&\
+            overlap.dp={}",
         percent as f64 / 100.0
     );
     let Some(evaluation) = run(&settings) else {
@@ -153,11 +152,13 @@ pub(super) fn cost(dials: &Dials) -> Live {
     let hidden = wire.min(window * percent as f64 / 100.0);
     Live::of([
         t!(
-            "A hidden message is not free: it shares multiprocessors and memory with kernels and slows them, by {tax} of each hidden second of gradients and gathered weights.",
+            "A hidden message is not free: it shares multiprocessors and memory with kernels and slows them, by {tax} \
+                of each hidden second of gradients and gathered weights.",
             tax = show_percent(CONTENTION.value)
         ),
         t!(
-            "And only a share of the compute has a message to hide, here {share}. Of {all} on the wire {exposed} lengthen the step, {part} of it.",
+            "And only a share of the compute has a message to hide, here {share}. Of {all} on the wire {exposed} \
+                lengthen the step, {part} of it.",
             share = show_percent(percent as f64 / 100.0),
             all = seconds(sent),
             exposed = seconds(exposed),

@@ -46,11 +46,13 @@ pub(super) fn roofline(dials: &Dials) -> Live {
     let names = muted(Message::joined(" · ", names));
     let live = Live::of([
         t!(
-            "To know what hides behind compute, ask how long compute takes. A kernel reads, computes and writes; the slower of memory and arithmetic decides: above {ridge} operations per byte, arithmetic.",
+            "To know what hides behind compute, ask how long compute takes. A kernel reads, computes and writes; the \
+                slower of memory and arithmetic decides: above {ridge} operations per byte, arithmetic.",
             ridge = three(ridge)
         ),
         t!(
-            "Kernels below it, norms and activation functions, do {work} of this layer's work in {time} of its time. Cutting matrices over more ranks makes all products slower.",
+            "Kernels below it, norms and activation functions, do {work} of this layer's work in {time} of its time. \
+                Cutting matrices over more ranks makes all products slower.",
             work = format!("{} %", significant(100.0 * sum(|kernel| kernel.flops), 2)),
             time = show_percent(sum(|kernel| kernel.seconds))
         ),
@@ -108,13 +110,15 @@ pub(super) fn exchange(dials: &Dials) -> Live {
     let head = ["nodes", "all-gather, reduce-scatter, GB/s", "all-reduce, GB/s", "latency of an all-gather, ms"];
     Live::of([
         t!(
-            "Collectives again, now by the number of nodes: for a message of this size an all-gather reaches a bus bandwidth of {near} inside a node, {far} over {nodes} nodes.",
+            "Collectives again, now by the number of nodes: for a message of this size an all-gather reaches a bus \
+                bandwidth of {near} inside a node, {far} over {nodes} nodes.",
             near = show_bandwidth(one[0]),
             far = show_bandwidth(many[0]),
             nodes = 64_u8
         ),
         t!(
-            "Every hop adds its latency, and a ring over many nodes has many hops. An all-reduce may use a tree, which has fewer: it reaches {tree}.",
+            "Every hop adds its latency, and a ring over many nodes has many hops. An all-reduce may use a tree, \
+                which has fewer: it reaches {tree}.",
             tree = show_bandwidth(many[1])
         ),
     ])
@@ -129,7 +133,8 @@ pub(super) fn exchange(dials: &Dials) -> Live {
         ),
     )
     .note(t!(
-        "H100: {near} in the node, {far} per GPU between nodes by the data sheets. The formula is an all-gather's over {nodes} nodes.",
+        "H100: {near} in the node, {far} per GPU between nodes by the data sheets. The formula is an all-gather's \
+            over {nodes} nodes.",
         near = show_bandwidth(gpu.intra.0),
         far = show_bandwidth(gpu.inter.0),
         nodes = 64_u8
@@ -141,7 +146,8 @@ pub(super) fn exchange(dials: &Dials) -> Live {
 mod tests {
     use super::*;
 
-    /// The lecture: a ring of n ranks has n - 1 steps, each with its latency, so that twice the nodes wait twice as long.
+    /// The lecture: a ring of n ranks has n - 1 steps, each with its latency, so that twice the nodes wait twice as
+    /// long.
     #[test]
     fn the_latency_of_a_ring_grows_with_its_ranks() {
         let fabric = Fabric::of(&run("gpus=64").unwrap().scenario);

@@ -15,7 +15,8 @@ const SCHEDULES: [(Schedule, &str); 5] = [
     (Schedule::ZbV, "ZB-V"),
     (Schedule::Hanayo, "Hanayo"),
 ];
-/// Steps of a search for a shorter order, where ranks times micro-batches are at most so many: some hundredths of a second.
+/// Steps of a search for a shorter order, where ranks times micro-batches are at most so many: some hundredths of a
+/// second.
 const STEPS: usize = 200;
 const SMALL: u64 = 64;
 
@@ -75,12 +76,10 @@ pub(super) fn bound(dials: &Dials) -> Live {
     };
     let [wait, work, rest] = parts(one, certificate.lower_bound_s).unwrap_or_default();
     Live::of([
-        t!(
-            "No order avoids this: the last rank waits until the first micro-batch has come down, works for all, and its last gradient goes back up. The sum is a bound."
-        ),
-        t!(
-            "An order that takes as long (◆) is the shortest: only other stages help, smaller ones or split backward passes. Else (◇) the gap bounds what could be gained."
-        ),
+        t!("No order avoids this: the last rank waits until the first micro-batch has come down, works for all, and \
+                its last gradient goes back up. The sum is a bound."),
+        t!("An order that takes as long (◆) is the shortest: only other stages help, smaller ones or split backward \
+                passes. Else (◇) the gap bounds what could be gained."),
     ])
     .formula(
         "T ≥ (p − 1) F + m (F + BW) + (p − 1) BW",
@@ -93,7 +92,8 @@ pub(super) fn bound(dials: &Dials) -> Live {
         ),
     )
     .note(t!(
-        "Of 1F1B. A search raises the bound by the micro-batches that each rank can hold; {view} shows such certificates for your run.",
+        "Of 1F1B. A search raises the bound by the micro-batches that each rank can hold; {view} shows such \
+            certificates for your run.",
         view = "Schedules"
     ))
     .below("the ratio of 1F1B's bound to its work", certificate.lower_bound_s / work, 1.15, |ratio| number(ratio, 3))
@@ -106,8 +106,8 @@ mod tests {
     use super::*;
 
     /// Narayanan 2021, section 2.2, and Zero Bubble, sections 3 and 6, with F = B = W = 1: `3 m + 3 (p - 1)` for whole
-    /// stages, half the idle time for two, `3 m + p - 1` and half of that with a split backward pass. The bounds are these
-    /// times, so each order is the shortest of its stages.
+    /// stages, half the idle time for two, `3 m + p - 1` and half of that with a split backward pass. The bounds are
+    /// these times, so each order is the shortest of its stages.
     #[test]
     fn the_bounds_are_the_papers_times() {
         let step = LESSON.steps.iter().find(|step| step.id == "bound").unwrap();
@@ -126,8 +126,8 @@ mod tests {
         }
     }
 
-    /// Zero Bubble, section 6: ZB-V needs `m ≥ 2 p` micro-batches; with fewer a search finds a shorter order of the same stages
-    /// in the same memory.
+    /// Zero Bubble, section 6: ZB-V needs `m ≥ 2 p` micro-batches; with fewer a search finds a shorter order of the
+    /// same stages in the same memory.
     #[test]
     fn few_micro_batches_leave_zb_v_above_its_bound() {
         let step = LESSON.steps.iter().find(|step| step.id == "bound").unwrap();

@@ -63,7 +63,8 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
     let now = bubble(Schedule::Interleaved, p, v, m).unwrap_or(1.0);
     Live::of([
         t!(
-            "Filling and draining are paid once per step, so every bubble shrinks with the number of micro-batches. It is between {low_few} and {high_few} at {few}, between {low_many} and {high_many} at {many}.",
+            "Filling and draining are paid once per step, so every bubble shrinks with the number of micro-batches. \
+                It is between {low_few} and {high_few} at {few}, between {low_many} and {high_many} at {many}.",
             low_few,
             high_few,
             few = counts[1],
@@ -71,9 +72,8 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
             high_many,
             many = counts[TIMES.len() - 1]
         ),
-        t!(
-            "The schedule matters most where micro-batches are few. Large runs have few: the batch is limited, and every copy of the model takes its share."
-        ),
+        t!("The schedule matters most where micro-batches are few. Large runs have few: the batch is limited, and \
+                every copy of the model takes its share."),
     ])
     .below("the bubble of interleaved 1F1B", now, 0.04, show_percent)
     .formula("bubble = (p − 1) / (v m + p − 1)", share(idle, work + idle))
@@ -96,8 +96,8 @@ pub(super) fn share(idle: u64, all: u64) -> String {
 mod tests {
     use super::*;
 
-    /// GPipe, section 2.3; Narayanan 2021, section 2.2.2; Zero Bubble, sections 3.1 and 6: `(p - 1)` over what a rank works,
-    /// counted in the passes that one unit of the bubble lasts.
+    /// GPipe, section 2.3; Narayanan 2021, section 2.2.2; Zero Bubble, sections 3.1 and 6: `(p - 1)` over what a rank
+    /// works, counted in the passes that one unit of the bubble lasts.
     #[test]
     fn every_line_is_the_closed_form_of_its_paper() {
         for (p, m) in [(4_u32, 8_u32), (4, 64), (8, 16)] {

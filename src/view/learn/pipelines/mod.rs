@@ -20,25 +20,115 @@ const L: Slider = slider("l", "layers of the first rank", &[0, 2, 6, 8, 10, 12, 
 const TOWER: Slider = slider("v", "width of the vision tower", &[1280, 4096, 8000], 1);
 const W: Slider = slider("w", "waves", &[1, 2, 4], 1);
 
-#[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "pipelines",
     title: "How pipelines fill up",
     about: "from one micro-batch at a time to DualPipe",
     steps: &[
-        Step { id: "naive", title: "One micro-batch at a time", sliders: &[P, M], live: naive, source: (&LECTURE, "naive pipeline"), on_run: (Gauge::Bubble, &[]) },
-        Step { id: "gpipe", title: "GPipe: many micro-batches", sliders: &[P, M], live: gpipe, source: (&GPIPE, "section 2.3"), on_run: (Gauge::Bubble, &[("schedule", "gpipe")]) },
-        Step { id: "1f1b", title: "1F1B: start backward passes early", sliders: &[P, M], live: one_f_one_b, source: (&NARAYANAN_2021, "section 2.2.1"), on_run: (Gauge::Held(Component::Activations), &[("schedule", "gpipe")]) },
-        Step { id: "interleaving", title: "Interleaving: smaller stages", sliders: &[P, M, V], live: interleaved, source: (&NARAYANAN_2021, "section 2.2.2"), on_run: (Gauge::Bubble, &[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")]) },
-        Step { id: "zb-h1", title: "ZB-H1: split the backward pass", sliders: &[P, M], live: zb_h1, source: (&ZERO_BUBBLE, "section 3.1"), on_run: (Gauge::Bubble, &[("schedule", "zb-h1")]) },
-        Step { id: "zb-v", title: "ZB-V: a V of two stages", sliders: &[P, M], live: zb_v, source: (&ZERO_BUBBLE, "section 6"), on_run: (Gauge::Bubble, &[("schedule", "zb-v")]) },
-        Step { id: "chimera", title: "Chimera: two directions", sliders: &[P, M], live: chimera, source: (&CHIMERA, "section 3.1"), on_run: (Gauge::Bubble, &[("schedule", "chimera")]) },
-        Step { id: "hanayo", title: "Hanayo: waves instead of copies", sliders: &[P, M, W], live: hanayo, source: (&HANAYO, "section 3"), on_run: (Gauge::Bubble, &[("schedule", "hanayo")]) },
-        Step { id: "dualpipe", title: "DualPipe: overlap the directions", sliders: &[P, M], live: dualpipe, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: (Gauge::Bubble, &[("schedule", "dualpipe")]) },
-        Step { id: "pipedream", title: "PipeDream: never drain", sliders: &[P, M], live: pipedream, source: (&PIPEDREAM, "section 3.3"), on_run: (Gauge::Bubble, &[("schedule", "pipedream")]) },
-        Step { id: "bubble", title: "The bubble against micro-batches", sliders: &[P, M, V.over(&[2, 4, 8], 0)], live: bubbles::bubbles, source: (&NARAYANAN_2021, "section 2.2"), on_run: (Gauge::Bubble, &[("micro_batch", "1")]) },
-        Step { id: "bound", title: "Why no order is shorter", sliders: &[P, M], live: bound::bound, source: (&ZERO_BUBBLE, "section 3.2"), on_run: (Gauge::Certificate, &[("schedule", "zb-v")]) },
-        Step { id: "uneven", title: "Uneven stages: equal time, not equal layers", sliders: &[L, TOWER], live: uneven::uneven, source: (&UNEVEN_PP, "table of steps"), on_run: (Gauge::Bubble, &[]) },
+        Step {
+            id: "naive",
+            title: "One micro-batch at a time",
+            sliders: &[P, M],
+            live: naive,
+            source: (&LECTURE, "naive pipeline"),
+            on_run: (Gauge::Bubble, &[]),
+        },
+        Step {
+            id: "gpipe",
+            title: "GPipe: many micro-batches",
+            sliders: &[P, M],
+            live: gpipe,
+            source: (&GPIPE, "section 2.3"),
+            on_run: (Gauge::Bubble, &[("schedule", "gpipe")]),
+        },
+        Step {
+            id: "1f1b",
+            title: "1F1B: start backward passes early",
+            sliders: &[P, M],
+            live: one_f_one_b,
+            source: (&NARAYANAN_2021, "section 2.2.1"),
+            on_run: (Gauge::Held(Component::Activations), &[("schedule", "gpipe")]),
+        },
+        Step {
+            id: "interleaving",
+            title: "Interleaving: smaller stages",
+            sliders: &[P, M, V],
+            live: interleaved,
+            source: (&NARAYANAN_2021, "section 2.2.2"),
+            on_run: (Gauge::Bubble, &[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")]),
+        },
+        Step {
+            id: "zb-h1",
+            title: "ZB-H1: split the backward pass",
+            sliders: &[P, M],
+            live: zb_h1,
+            source: (&ZERO_BUBBLE, "section 3.1"),
+            on_run: (Gauge::Bubble, &[("schedule", "zb-h1")]),
+        },
+        Step {
+            id: "zb-v",
+            title: "ZB-V: a V of two stages",
+            sliders: &[P, M],
+            live: zb_v,
+            source: (&ZERO_BUBBLE, "section 6"),
+            on_run: (Gauge::Bubble, &[("schedule", "zb-v")]),
+        },
+        Step {
+            id: "chimera",
+            title: "Chimera: two directions",
+            sliders: &[P, M],
+            live: chimera,
+            source: (&CHIMERA, "section 3.1"),
+            on_run: (Gauge::Bubble, &[("schedule", "chimera")]),
+        },
+        Step {
+            id: "hanayo",
+            title: "Hanayo: waves instead of copies",
+            sliders: &[P, M, W],
+            live: hanayo,
+            source: (&HANAYO, "section 3"),
+            on_run: (Gauge::Bubble, &[("schedule", "hanayo")]),
+        },
+        Step {
+            id: "dualpipe",
+            title: "DualPipe: overlap the directions",
+            sliders: &[P, M],
+            live: dualpipe,
+            source: (&DEEPSEEK_V3, "section 3.2.1"),
+            on_run: (Gauge::Bubble, &[("schedule", "dualpipe")]),
+        },
+        Step {
+            id: "pipedream",
+            title: "PipeDream: never drain",
+            sliders: &[P, M],
+            live: pipedream,
+            source: (&PIPEDREAM, "section 3.3"),
+            on_run: (Gauge::Bubble, &[("schedule", "pipedream")]),
+        },
+        Step {
+            id: "bubble",
+            title: "The bubble against micro-batches",
+            sliders: &[P, M, V.over(&[2, 4, 8], 0)],
+            live: bubbles::bubbles,
+            source: (&NARAYANAN_2021, "section 2.2"),
+            on_run: (Gauge::Bubble, &[("micro_batch", "1")]),
+        },
+        Step {
+            id: "bound",
+            title: "Why no order is shorter",
+            sliders: &[P, M],
+            live: bound::bound,
+            source: (&ZERO_BUBBLE, "section 3.2"),
+            on_run: (Gauge::Certificate, &[("schedule", "zb-v")]),
+        },
+        Step {
+            id: "uneven",
+            title: "Uneven stages: equal time, not equal layers",
+            sliders: &[L, TOWER],
+            live: uneven::uneven,
+            source: (&UNEVEN_PP, "table of steps"),
+            on_run: (Gauge::Bubble, &[]),
+        },
     ],
 };
 
@@ -83,11 +173,13 @@ fn naive(dials: &Dials) -> Live {
     let one = Pipeline::naive(dials.small("p"), dials.small("m"));
     Live::of([
         t!(
-            "A model too large for one GPU can be cut by layers. Each of {p} GPUs, called ranks, holds the next layers. A micro-batch, a few sequences of the batch, goes through all of them and back.",
+            "A model too large for one GPU can be cut by layers. Each of {p} GPUs, called ranks, holds the next \
+                layers. A micro-batch, a few sequences of the batch, goes through all of them and back.",
             p
         ),
         t!(
-            "While one rank works, the others wait. The idle share is called the bubble: {bubble}, however many micro-batches follow.",
+            "While one rank works, the others wait. The idle share is called the bubble: {bubble}, however many \
+                micro-batches follow.",
             bubble = show_percent(1.0 - 1.0 / p as f64)
         ),
     ])
@@ -101,12 +193,14 @@ fn gpipe(dials: &Dials) -> Live {
     let now = of(Schedule::Gpipe, dials);
     Live::of([
         t!(
-            "A batch's gradient is a sum over samples, so the batch can be cut. When rank {first} has sent one micro-batch on, it starts the next: after {fill} forward passes all ranks work.",
+            "A batch's gradient is a sum over samples, so the batch can be cut. When rank {first} has sent one \
+                micro-batch on, it starts the next: after {fill} forward passes all ranks work.",
             first = 0_u8,
             fill = p - 1
         ),
         t!(
-            "More micro-batches make filling and draining a smaller share. The cost: all forward passes come first, so a rank holds the activations of {held} micro-batches.",
+            "More micro-batches make filling and draining a smaller share. The cost: all forward passes come first, \
+                so a rank holds the activations of {held} micro-batches.",
             held = held(now.as_ref())
         ),
     ])
@@ -120,11 +214,11 @@ fn one_f_one_b(dials: &Dials) -> Live {
     let [before, now] = [Schedule::Gpipe, Schedule::OneFOneB].map(|one| of(one, dials));
     let most = now.as_ref().map_or(f64::from(dials.small("m")), Pipeline::held);
     Live::of([
+        t!("The last rank can start a backward pass right after its first forward pass. If every rank then \
+                alternates one forward and one backward pass, activations are freed as fast as new ones arrive."),
         t!(
-            "The last rank can start a backward pass right after its first forward pass. If every rank then alternates one forward and one backward pass, activations are freed as fast as new ones arrive."
-        ),
-        t!(
-            "The bubble stays the same. Rank {first} holds {now} micro-batches instead of {before}, and no more in a larger batch.",
+            "The bubble stays the same. Rank {first} holds {now} micro-batches instead of {before}, and no more in a \
+                larger batch.",
             first = 0_u8,
             now = held(now.as_ref()),
             before = held(before.as_ref())
@@ -140,11 +234,13 @@ fn interleaved(dials: &Dials) -> Live {
     let [before, now] = [Schedule::OneFOneB, Schedule::Interleaved].map(|one| of(one, dials));
     Live::of([
         t!(
-            "Give each rank {v} small stages instead of one large one. A pass through a stage is {v} times shorter, so the pipeline fills and drains in a fraction of the time.",
+            "Give each rank {v} small stages instead of one large one. A pass through a stage is {v} times shorter, \
+                so the pipeline fills and drains in a fraction of the time.",
             v
         ),
         t!(
-            "The cost: a micro-batch crosses the ranks {v} times, with {v} times the messages, and rank {first} holds {now} micro-batches instead of {before}.",
+            "The cost: a micro-batch crosses the ranks {v} times, with {v} times the messages, and rank {first} holds \
+                {now} micro-batches instead of {before}.",
             v,
             first = 0_u8,
             now = held(now.as_ref()),
@@ -160,11 +256,11 @@ fn zb_h1(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
     let now = of(Schedule::ZbH1, dials);
     Live::of([
+        t!("A backward pass computes two gradients: of the input, which the rank before waits for, and of the \
+                weights, which nobody waits for until the optimizer runs."),
         t!(
-            "A backward pass computes two gradients: of the input, which the rank before waits for, and of the weights, which nobody waits for until the optimizer runs."
-        ),
-        t!(
-            "Split them: gradients of weights then fill the gaps while the pipeline drains. With one stage per rank again, a rank holds {held} micro-batches, as in 1F1B.",
+            "Split them: gradients of weights then fill the gaps while the pipeline drains. With one stage per rank \
+                again, a rank holds {held} micro-batches, as in 1F1B.",
             held = held(now.as_ref())
         ),
     ])
@@ -177,11 +273,11 @@ fn zb_v(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
     let now = of(Schedule::ZbV, dials);
     Live::of([
+        t!("Give each rank two stages that lie as a V: forward passes go down the ranks and come back up. The first \
+                rank computes the loss and starts backward at once; weight gradients fill gaps."),
         t!(
-            "Give each rank two stages that lie as a V: forward passes go down the ranks and come back up. The first rank computes the loss and starts backward at once; weight gradients fill gaps."
-        ),
-        t!(
-            "If the three passes take equal time, ranks idle only before their first micro-batch and after their last. A rank holds {held}, as in 1F1B.",
+            "If the three passes take equal time, ranks idle only before their first micro-batch and after their \
+                last. A rank holds {held}, as in 1F1B.",
             held = held(now.as_ref())
         ),
     ])
@@ -199,12 +295,15 @@ fn chimera(dials: &Dials) -> Live {
     let plain = of(Schedule::OneFOneB, dials);
     Live::of([
         t!(
-            "While one pipeline fills, its last ranks are idle. Those are the first ranks of a pipeline that runs the other way. Chimera runs both, without splitting backward passes: bubble {now}, where 1F1B has {before}.",
+            "While one pipeline fills, its last ranks are idle. Those are the first ranks of a pipeline that runs the \
+                other way. Chimera runs both, without splitting backward passes: bubble {now}, where 1F1B has \
+                {before}.",
             now = show_percent(idle(now.as_ref())),
             before = show_percent(idle(plain.as_ref()))
         ),
         t!(
-            "The cost: each rank holds the layers of two stages. Every weight exists in {copies} copies, whose gradients must be added up.",
+            "The cost: each rank holds the layers of two stages. Every weight exists in {copies} copies, whose \
+                gradients must be added up.",
             copies = copies(now.as_ref())
         ),
     ])
@@ -216,11 +315,13 @@ fn hanayo(dials: &Dials) -> Live {
     let now = of(Schedule::Hanayo, dials);
     Live::of([
         t!(
-            "Chimera's second direction needs no second copy if it runs other layers. Hanayo lets a micro-batch walk down the ranks and back up as a wave, {waves} times, each time through the next layers.",
+            "Chimera's second direction needs no second copy if it runs other layers. Hanayo lets a micro-batch walk \
+                down the ranks and back up as a wave, {waves} times, each time through the next layers.",
             waves = dials.get("w")
         ),
         t!(
-            "A rank holds {stages} small stages and {copies} copy of its weights. More waves fill the pipeline sooner and send more messages.",
+            "A rank holds {stages} small stages and {copies} copy of its weights. More waves fill the pipeline sooner \
+                and send more messages.",
             stages = 2 * dials.get("w"),
             copies = copies(now.as_ref())
         ),
@@ -233,20 +334,18 @@ fn dualpipe(dials: &Dials) -> Live {
     let (p, m) = (dials.get("p"), dials.get("m"));
     let now = of(Schedule::DualPipe, dials);
     Live::of([
-        t!(
-            "With experts on many nodes, a forward pass waits for messages as long as it computes. DualPipe feeds micro-batches from both ends. In the middle a rank runs a forward and a backward pass as a pair, one's messages behind the other's kernels."
-        ),
+        t!("With experts on many nodes, a forward pass waits for messages as long as it computes. DualPipe feeds \
+                micro-batches from both ends. In the middle a rank runs a forward and a backward pass as a pair, \
+                one's messages behind the other's kernels."),
         t!(
             "The cost: as with Chimera, every weight exists in {copies} copies, for both directions.",
             copies = copies(now.as_ref())
         ),
     ])
-    .formula(
-        "bubble = (p / 2 − 1)(FB + B − 2 W) / (3 m + (p / 2 − 1)(FB + B − 2 W))",
-        share(p - 2, 3 * m + p - 2),
-    )
+    .formula("bubble = (p / 2 − 1)(FB + B − 2 W) / (3 m + (p / 2 − 1)(FB + B − 2 W))", share(p - 2, 3 * m + p - 2))
     .note(t!(
-        "Passes of a pair are drawn one above the other; a pair FB takes the time of its parts. What it gains in a real run are the messages, which this picture leaves out."
+        "Passes of a pair are drawn one above the other; a pair FB takes the time of its parts. What it gains in a \
+            real run are the messages, which this picture leaves out."
     ))
     .below("the bubble", idle(now.as_ref()), 0.04, show_percent)
     .drawn(vec![("Hanayo", of(Schedule::Hanayo, dials)), ("DualPipe", now)])
@@ -259,12 +358,15 @@ fn pipedream(dials: &Dials) -> Live {
     let note = t!("The simulation drains after {m} micro-batches, to end; PipeDream goes on.", m = dials.get("m"));
     Live::of([
         t!(
-            "What if the pipeline never drained? PipeDream updates after every micro-batch and lets the next ones in: once full, no rank is idle. A backward pass must see the weights of its forward pass, so rank {first} keeps {copies} versions.",
+            "What if the pipeline never drained? PipeDream updates after every micro-batch and lets the next ones in: \
+                once full, no rank is idle. A backward pass must see the weights of its forward pass, so rank {first} \
+                keeps {copies} versions.",
             first = 0_u8,
             copies = copies(each.as_ref())
         ),
         t!(
-            "PipeDream-2BW updates less often and keeps {two}. Gradients of older weights change the result; large runs use neither.",
+            "PipeDream-2BW updates less often and keeps {two}. Gradients of older weights change the result; large \
+                runs use neither.",
             two = copies(double.as_ref())
         ),
     ])

@@ -22,8 +22,8 @@ fn published(id: &str) -> Option<(&'static PublishedRun, f64)> {
 /// Width of the vision tower of the run that was measured, the second of the note's three cases.
 const MEASURED_WIDTH: u64 = 4096;
 
-/// NVIDIA's run on `tp` ranks a stage, with a vision tower of this width and `first` layers of the language model on its
-/// first rank.
+/// NVIDIA's run on `tp` ranks a stage, with a vision tower of this width and `first` layers of the language model on
+/// its first rank.
 fn with(first: u64, tp: u64, width: u64) -> Option<Evaluation> {
     let run = published("qwen2-vl-even")?.0.run();
     let layers = run.stage_layers.as_ref()?.iter().sum::<u64>();
@@ -86,11 +86,13 @@ pub(super) fn uneven(dials: &Dials) -> Live {
     let head = ["split", "layers per stage", "step", "bubble", "fullest GPU"];
     let live = Live::of([
         t!(
-            "A pipeline is as fast as its slowest stage. Here the first rank also has a vision tower, so with equal layers the second waits for it: {bubble} of the time is bubble.",
+            "A pipeline is as fast as its slowest stage. Here the first rank also has a vision tower, so with equal \
+                layers the second waits for it: {bubble} of the time is bubble.",
             bubble = bubble(&even)
         ),
         t!(
-            "With {layers} layers both take about equal time, and a step takes {time} instead of {before}. But layers also hold memory.",
+            "With {layers} layers both take about equal time, and a step takes {time} instead of {before}. But layers \
+                also hold memory.",
             layers = layers(&rule),
             time = show_seconds(step(&by_rule)),
             before = show_seconds(step(&even))
@@ -99,24 +101,24 @@ pub(super) fn uneven(dials: &Dials) -> Live {
     .below("the bubble of this split", chosen.report.pipeline.bubble_fraction, 0.1, show_percent)
     .formula(
         "gain = T(even) / T(uneven)",
-        format!(
-            "{} / {} = {}",
-            show_seconds(step(&even)),
-            show_seconds(step(&chosen)),
-            significant(gain, 3)
-        ),
+        format!("{} / {} = {}", show_seconds(step(&even)), show_seconds(step(&chosen)), significant(gain, 3)),
     )
     .compared(t!(
-        "For a tower of {width} and without tensor parallelism NVIDIA's note prints {printed} GB for the first rank, which leaves out the projector of {projector} GB that its own formula has.",
+        "For a tower of {width} and without tensor parallelism NVIDIA's note prints {printed} GB for the first rank, \
+            which leaves out the projector of {projector} GB that its own formula has.",
         width = MEASURED_WIDTH,
         printed = significant(printed, 6),
         projector = significant(projector, 3)
     ))
-    .note(if width == MEASURED_WIDTH { t!(
-        "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs that was {gain} times as fast.",
-        rule = layers(&rule),
-        gain = significant(measured(), 4)
-    ) } else { t!("NVIDIA's rule counts FLOPs and gives {rule}; this width was not measured.", rule = layers(&rule)) });
+    .note(if width == MEASURED_WIDTH {
+        t!(
+            "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs that was {gain} times as fast.",
+            rule = layers(&rule),
+            gain = significant(measured(), 4)
+        )
+    } else {
+        t!("NVIDIA's rule counts FLOPs and gives {rule}; this width was not measured.", rule = layers(&rule))
+    });
     let open = load("", &chosen.scenario.run, "Opens this split on the page.", &[text_node("Open this run")]);
     Live {
         legend: key(&[("c-forward", "F forward"), ("c-backward", "BW backward"), ("hatch", "bubble")]),
@@ -131,8 +133,8 @@ mod tests {
     use super::super::LESSON;
     use super::*;
 
-    /// NVIDIA, uneven pipeline parallelism: 10 and 18 layers by the rule, 1.448 times as fast, and a printed total of 122.647
-    /// GB that lacks the projector's 0.237 GB.
+    /// NVIDIA, uneven pipeline parallelism: 10 and 18 layers by the rule, 1.448 times as fast, and a printed total of
+    /// 122.647 GB that lacks the projector's 0.237 GB.
     #[test]
     fn the_notes_numbers_are_beside_the_picture() {
         let step = LESSON.steps.iter().find(|step| step.id == "uneven").unwrap();
@@ -151,8 +153,8 @@ mod tests {
         assert!(step(2) > step(10));
     }
 
-    /// The note's three cases: towers of 1280, 4096 and 8000 give 13/15, 10/18 and 0/28 by its rule; each split runs, and is
-    /// faster than the even one where it is not nearly even.
+    /// The note's three cases: towers of 1280, 4096 and 8000 give 13/15, 10/18 and 0/28 by its rule; each split runs,
+    /// and is faster than the even one where it is not nearly even.
     #[test]
     fn the_three_cases_of_the_note_run() {
         let step = LESSON.steps.iter().find(|step| step.id == "uneven").unwrap();

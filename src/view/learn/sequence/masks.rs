@@ -18,7 +18,8 @@ pub(in crate::learn) fn plain(dials: &Dials) -> Live {
     let (steps, work) = times(c, false);
     let text = vec![
         t!(
-            "A token sees only earlier ones, so half of attention need not be computed, but not the same half on each rank. Rank {first} has the first tokens and little to do; rank {last} has work in every step.",
+            "A token sees only earlier ones, so half of attention need not be computed, but not the same half on each \
+                rank. Rank {first} has the first tokens and little to do; rank {last} has work in every step.",
             first = 0_u8,
             last = c - 1
         ),
@@ -42,12 +43,14 @@ pub(in crate::learn) fn zigzag(dials: &Dials) -> Live {
     let (before, (steps, work)) = (times(c, false).0, times(c, true));
     let text = vec![
         t!(
-            "Cut the sequence into {pieces} pieces. Give rank {first} the first and the last, the next rank the second and the last but one, and so on: every pair has the same work in every step.",
+            "Cut the sequence into {pieces} pieces. Give rank {first} the first and the last, the next rank the \
+                second and the last but one, and so on: every pair has the same work in every step.",
             pieces = 2 * c,
             first = 0_u8
         ),
         t!(
-            "The ring takes {steps} blocks of time instead of {before}: idle {idle}. Tokens are dealt out in that order, at almost no cost.",
+            "The ring takes {steps} blocks of time instead of {before}: idle {idle}. Tokens are dealt out in that \
+                order, at almost no cost.",
             steps = number(steps, 3),
             before = number(before, 3),
             idle = show_percent(1.0 - work / steps)

@@ -16,19 +16,67 @@ const STEP: Slider = slider("j", "step of the ring", &[1, 2, 3, 4, 5, 6, 7, 8], 
 const P: Slider = slider("P", "ranks of a sequence", &[4, 8, 16], 1);
 const LONG: Slider = SEQUENCE.over(&[8192, 32_768, 131_072, 1_048_576], 2);
 
-#[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "sequence",
     title: "Sequence and context parallelism",
     about: "ring attention, causal and zig-zag masks",
     steps: &[
-        Step { id: "outside", title: "What tensor parallelism leaves whole", sliders: &[T, SEQUENCE], live: outside, source: (&KORTHIKANTI_2022, "section 4.2.2"), on_run: (Gauge::Held(Component::Activations), &[("sequence_parallel", "false")]) },
-        Step { id: "tokens", title: "Longer sequences: cut the tokens", sliders: &[C.over(&[1, 2, 4, 8, 16], 0)], live: context, source: (&PLAYBOOK, "context parallelism"), on_run: (Gauge::Held(Component::Activations), &[("cp", "2")]) },
-        Step { id: "ulysses", title: "Ulysses: exchange tokens for heads", sliders: &[P, LONG], live: ulysses, source: (&DEEPSPEED, "Ulysses"), on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2"), ("cp_comm", "ulysses")]) },
-        Step { id: "ring", title: "Ring attention: pass keys and values on", sliders: &[C, STEP, LONG], live: ring::ring, source: (&PLAYBOOK, "ring attention"), on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2"), ("cp_comm", "ring")]) },
-        Step { id: "causal", title: "Causal masks: some ranks wait", sliders: &[C], live: masks::plain, source: (&PLAYBOOK, "ring attention; causal masks"), on_run: (Gauge::Step, &[("cp", "2")]) },
-        Step { id: "zig-zag", title: "Zig-zag: an early and a late piece", sliders: &[C], live: masks::zigzag, source: (&PLAYBOOK, "zig-zag ring attention"), on_run: (Gauge::Step, &[("cp", "2")]) },
-        Step { id: "compared", title: "Which cut sends how much", sliders: &[P.over(&[8, 32, 128], 0), LONG], live: compared, source: (&LECTURE, "sequence parallelism"), on_run: (Gauge::Sent(Traffic::Cp), &[("cp", "2")]) },
+        Step {
+            id: "outside",
+            title: "What tensor parallelism leaves whole",
+            sliders: &[T, SEQUENCE],
+            live: outside,
+            source: (&KORTHIKANTI_2022, "section 4.2.2"),
+            on_run: (Gauge::Held(Component::Activations), &[("sequence_parallel", "false")]),
+        },
+        Step {
+            id: "tokens",
+            title: "Longer sequences: cut the tokens",
+            sliders: &[C.over(&[1, 2, 4, 8, 16], 0)],
+            live: context,
+            source: (&PLAYBOOK, "context parallelism"),
+            on_run: (Gauge::Held(Component::Activations), &[("cp", "2")]),
+        },
+        Step {
+            id: "ulysses",
+            title: "Ulysses: exchange tokens for heads",
+            sliders: &[P, LONG],
+            live: ulysses,
+            source: (&DEEPSPEED, "Ulysses"),
+            on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2"), ("cp_comm", "ulysses")]),
+        },
+        Step {
+            id: "ring",
+            title: "Ring attention: pass keys and values on",
+            sliders: &[C, STEP, LONG],
+            live: ring::ring,
+            source: (&PLAYBOOK, "ring attention"),
+            on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2"), ("cp_comm", "ring")]),
+        },
+        Step {
+            id: "causal",
+            title: "Causal masks: some ranks wait",
+            sliders: &[C],
+            live: masks::plain,
+            source: (&PLAYBOOK, "ring attention; causal masks"),
+            on_run: (Gauge::Step, &[("cp", "2")]),
+        },
+        Step {
+            id: "zig-zag",
+            title: "Zig-zag: an early and a late piece",
+            sliders: &[C],
+            live: masks::zigzag,
+            source: (&PLAYBOOK, "zig-zag ring attention"),
+            on_run: (Gauge::Step, &[("cp", "2")]),
+        },
+        Step {
+            id: "compared",
+            title: "Which cut sends how much",
+            sliders: &[P.over(&[8, 32, 128], 0), LONG],
+            live: compared,
+            source: (&LECTURE, "sequence parallelism"),
+            on_run: (Gauge::Sent(Traffic::Cp), &[("cp", "2")]),
+        },
     ],
 };
 
@@ -36,8 +84,8 @@ fn gb(bytes: Bytes) -> String {
     format!("{} GB", significant(bytes.gb(), 3))
 }
 
-/// Bytes that a layer of the original transformer keeps outside its blocks for `tokens` of `width`: norms, dropout masks and
-/// the inputs of blocks, `10 s b h`. Source: Korthikanti 2022, equation 3.
+/// Bytes that a layer of the original transformer keeps outside its blocks for `tokens` of `width`: norms, dropout
+/// masks and the inputs of blocks, `10 s b h`. Source: Korthikanti 2022, equation 3.
 fn kept_outside(tokens: f64, width: f64) -> Bytes {
     Bytes(10.0 * tokens * width)
 }
@@ -66,11 +114,13 @@ fn outside(dials: &Dials) -> Live {
     let values = format!("10 · {s} · 1 · {h} / {t} = {}", gb(Bytes(whole.0 / t as f64)));
     Live::of([
         t!(
-            "Tensor parallelism divides weights and the inside of attention and FFN. Norms, dropout and the inputs of blocks stay whole: every rank keeps them for all {s} tokens.",
+            "Tensor parallelism divides weights and the inside of attention and FFN. Norms, dropout and the inputs of \
+                blocks stay whole: every rank keeps them for all {s} tokens.",
             s
         ),
         t!(
-            "Outside the blocks no token needs another, so each of {t} ranks keeps its part. Activations fall from {before} to {after}, and nothing more is sent.",
+            "Outside the blocks no token needs another, so each of {t} ranks keeps its part. Activations fall from \
+                {before} to {after}, and nothing more is sent.",
             t,
             before = gib(kept(0)),
             after = gib(kept(1))
@@ -92,11 +142,11 @@ fn context(dials: &Dials) -> Live {
     let longest = bars.last();
     let values = t!("{s} / {c} = {each} tokens per rank", s = 262_144_u32, c, each = 262_144 / c);
     Live::of([
+        t!("Activations grow with the sequence, and tensor parallelism ends at the node. Context parallelism cuts \
+                the tokens for the whole model: norms and matrix products see each token alone."),
         t!(
-            "Activations grow with the sequence, and tensor parallelism ends at the node. Context parallelism cuts the tokens for the whole model: norms and matrix products see each token alone."
-        ),
-        t!(
-            "With {cut}, {s} tokens need {need} per GPU. Only attention needs other tokens: their keys and values. The next steps bring them.",
+            "With {cut}, {s} tokens need {need} per GPU. Only attention needs other tokens: their keys and values. \
+                The next steps bring them.",
             cut = verbatim(format!("TP 8 · CP {c}")),
             s = 262_144_u32,
             need = gib(longest.map_or(0.0, Bar::total))
@@ -141,11 +191,11 @@ fn ulysses(dials: &Dials) -> Live {
     let [tp, ulysses, _] = cuts(&it, s, p);
     let (heads, groups) = (it.model.heads, it.model.kv_heads);
     let text = vec![
+        t!("A head needs all tokens. So before attention the ranks trade: each gives away its tokens of other heads \
+                and receives all tokens of its own heads. After attention they trade back."),
         t!(
-            "A head needs all tokens. So before attention the ranks trade: each gives away its tokens of other heads and receives all tokens of its own heads. After attention they trade back."
-        ),
-        t!(
-            "In this all-to-all a rank sends {bytes} per layer; TP + SP sends {whole}. There can be no more ranks than heads, {heads} here.",
+            "In this all-to-all a rank sends {bytes} per layer; TP + SP sends {whole}. There can be no more ranks \
+                than heads, {heads} here.",
             bytes = show_bytes(ulysses.sent),
             whole = show_bytes(tp.sent),
             heads
@@ -171,7 +221,9 @@ fn compared(dials: &Dials) -> Live {
     let [tp, ulysses, ring] = each.map(|cut| gb(cut.sent));
     let [lecture_tp, lecture_ulysses, lecture_ring] = sequence_cuts(1e6, 4096.0, 128, 2.0, 1.0, 32);
     let note = t!(
-        "The lecture, for a million tokens over {ranks} ranks, each head with its own keys: {tp} against {ulysses}. The ring it calls much higher, because it adds up all GPUs, {all}; one GPU sends {one}. And {ranks} ranks are more than the heads of such a model.",
+        "The lecture, for a million tokens over {ranks} ranks, each head with its own keys: {tp} against {ulysses}. \
+            The ring it calls much higher, because it adds up all GPUs, {all}; one GPU sends {one}. And {ranks} ranks \
+            are more than the heads of such a model.",
         ranks = 128_u8,
         tp = gb(lecture_tp.printed),
         ulysses = gb(lecture_ulysses.printed),
@@ -188,7 +240,8 @@ fn compared(dials: &Dials) -> Live {
     );
     Live::of([
         t!(
-            "For {s} tokens over {p} ranks a GPU sends {tp} per layer with TP + SP, {ulysses} with Ulysses, {ring} with a ring.",
+            "For {s} tokens over {p} ranks a GPU sends {tp} per layer with TP + SP, {ulysses} with Ulysses, {ring} \
+                with a ring.",
             s,
             p,
             tp,
@@ -196,7 +249,8 @@ fn compared(dials: &Dials) -> Live {
             ring
         ),
         t!(
-            "Bytes do not decide alone: Ulysses waits for its exchanges and ends at {heads} ranks, a ring sends while attention computes. So use TP + SP inside a node, then either.",
+            "Bytes do not decide alone: Ulysses waits for its exchanges and ends at {heads} ranks, a ring sends while \
+                attention computes. So use TP + SP inside a node, then either.",
             heads = it.model.heads
         ),
     ])
@@ -210,8 +264,8 @@ fn compared(dials: &Dials) -> Live {
 mod tests {
     use super::*;
 
-    /// Fudan lecture: 85.9 GB a block whole and 10.7 GB cut; 65.536 GB against 0.512 GB. Its ring, of all GPUs: 2097 GB; of
-    /// one GPU `12 N d (P - 1)/P`, 48.8 GB.
+    /// Fudan lecture: 85.9 GB a block whole and 10.7 GB cut; 65.536 GB against 0.512 GB. Its ring, of all GPUs: 2097
+    /// GB; of one GPU `12 N d (P - 1)/P`, 48.8 GB.
     #[test]
     fn the_lectures_numbers_are_in_the_notes() {
         let note = |step: &Step| (step.live)(&Dials::new(step.sliders, &[])).compared.to_string();

@@ -22,11 +22,13 @@ pub(in crate::learn) fn ring(dials: &Dials) -> Live {
     let each = it.tokens_per_rank();
     let text = vec![
         t!(
-            "Each of {c} ranks keeps the queries of its tokens. Keys and values travel: a rank attends to one block while it passes it on and receives the next.",
+            "Each of {c} ranks keeps the queries of its tokens. Keys and values travel: a rank attends to one block \
+                while it passes it on and receives the next.",
             c
         ),
         t!(
-            "After {c} steps every query has met every key. The cost: {moves} moves of {block} per layer, three times that with the backward pass. They hide where attention takes longer.",
+            "After {c} steps every query has met every key. The cost: {moves} moves of {block} per layer, three times \
+                that with the backward pass. They hide where attention takes longer.",
             c,
             moves = c - 1,
             block = show_bytes(Bytes(block))
@@ -48,13 +50,15 @@ pub(in crate::learn) fn ring(dials: &Dials) -> Live {
         number(ratio, 2)
     );
     let note = t!(
-        "A move over the attention of a block, at data-sheet rates: it hides while the ratio is below {one}. Over the network, {rate}, a rank needs {tokens} tokens for that, and twice as many under a causal mask.",
+        "A move over the attention of a block, at data-sheet rates: it hides while the ratio is below {one}. Over the \
+            network, {rate}, a rank needs {tokens} tokens for that, and twice as many under a causal mask.",
         one = 1_u8,
         rate = show_bandwidth(network.0),
         tokens = number(needed.round(), 6)
     );
     let loops = t!(
-        "As a double loop: {loops}. The inner loop runs on all ranks at once, and the sums are scaled to a common largest score. No rank holds more than two blocks: at least {buffer} with queries and output.",
+        "As a double loop: {loops}. The inner loop runs on all ranks at once, and the sums are scaled to a common \
+            largest score. No rank holds more than two blocks: at least {buffer} with queries and output.",
         buffer = show_bytes(ring_buffer(&it, each)),
         loops = t!("for j in 0 … c − 1, for i in 0 … c − 1: Oᵢ ← Oᵢ + exp(Qᵢ Kᵢ₋ⱼᵀ) Vᵢ₋ⱼ")
     );

@@ -65,13 +65,15 @@ pub(super) fn square(dials: &Dials) -> Live {
     let (line, (two, steps)) = (received(ranks, 1).0, received(ranks, 2));
     let values = format!("2 · {} / {q}² = {}", q - 1, number(two, 3));
     let note = t!(
-        "Input and weights are taken to be equally large; the method is called SUMMA. In one dimension an all-reduce: {formula}.",
+        "Input and weights are taken to be equally large; the method is called SUMMA. In one dimension an all-reduce: \
+            {formula}.",
         formula = "V = 2 (P − 1) / P"
     );
     let live = Live::of([
         t!("Cut in one dimension, a rank always has the whole input or adds up the whole output."),
         t!(
-            "In a square of {q} by {q} ranks each has one block of every matrix. It receives its row of the input and its column of the weights: {two} of an activation instead of {line}, in {steps} messages.",
+            "In a square of {q} by {q} ranks each has one block of every matrix. It receives its row of the input and \
+                its column of the weights: {two} of an activation instead of {line}, in {steps} messages.",
             q,
             two = number(two, 3),
             line = number(line, 3),
@@ -110,11 +112,13 @@ pub(super) fn cube(dials: &Dials) -> Live {
     let (line, (three, steps)) = (received(ranks, 1).0, received(ranks, 3));
     let text = vec![
         t!(
-            "A product has three indices: rows of the input, columns of the weights, and the one it sums over. A cube of ranks, {q} along each edge, cuts all three.",
+            "A product has three indices: rows of the input, columns of the weights, and the one it sums over. A cube \
+                of ranks, {q} along each edge, cuts all three.",
             q
         ),
         t!(
-            "A rank gathers its blocks and moves {three} of an activation instead of {line}, but in {steps} small messages. Large runs keep to one dimension inside a node.",
+            "A rank gathers its blocks and moves {three} of an activation instead of {line}, but in {steps} small \
+                messages. Large runs keep to one dimension inside a node.",
             three = number(three, 3),
             line = number(line, 3),
             steps = number(steps, 3)

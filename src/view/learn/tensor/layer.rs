@@ -33,9 +33,8 @@ pub(super) fn f_and_g(dials: &Dials) -> Live {
     let t = dials.get("t");
     let pieces = pieces(t, ["", "all-reduce"], ["all-reduce", ""], 1);
     let text = vec![
-        t!(
-            "Call the place before a block f and the place behind it g. Forward, every rank has the whole input at f and sends nothing; at g an all-reduce adds up partial sums."
-        ),
+        t!("Call the place before a block f and the place behind it g. Forward, every rank has the whole input at f \
+                and sends nothing; at g an all-reduce adds up partial sums."),
         t!(
             "Backward it is the other way round. So a layer has {count} all-reduces, and compute waits for each.",
             count = exchanges(&pieces)
@@ -47,7 +46,8 @@ pub(super) fn f_and_g(dials: &Dials) -> Live {
         format = "bf16"
     );
     let compared = t!(
-        "The lecture counts the same and calls Φ, of which a layer sends eight times as many numbers, the parameters: it is the activations between blocks, s b h numbers."
+        "The lecture counts the same and calls Φ, of which a layer sends eight times as many numbers, the parameters: \
+            it is the activations between blocks, s b h numbers."
     );
     sent(Live::of(text), dials, "&sequence_parallel=false").note(note).compared(compared).layer(&pieces)
 }
@@ -73,7 +73,9 @@ pub(super) fn between(dials: &Dials) -> Live {
     let bytes = |more| show_bytes(Bytes(scenario(t, s, more).map_or(0.0, |it| layer_bytes(&it))));
     let text = vec![
         t!(
-            "Norm and dropout are not cut: each of {t} ranks computes them for every token. But an all-reduce is a reduce-scatter and an all-gather. With norm and dropout between those two, a rank has only {share} of the tokens there.",
+            "Norm and dropout are not cut: each of {t} ranks computes them for every token. But an all-reduce is a \
+                reduce-scatter and an all-gather. With norm and dropout between those two, a rank has only {share} of \
+                the tokens there.",
             t,
             share = show_percent(1.0 / t as f64)
         ),
@@ -91,9 +93,9 @@ pub(super) fn between(dials: &Dials) -> Live {
         cut,
         formula = verbatim("5 b s h + 16 b s h / t → 21 b s h / t")
     );
-    let gathered = t!(
-        "Megatron-LM keeps only a rank's part of the blocks' inputs and gathers them again in the backward pass, behind compute; not counted here."
-    );
+    let gathered =
+        t!("Megatron-LM keeps only a rank's part of the blocks' inputs and gathers them again in the backward pass, \
+            behind compute; not counted here.");
     sent(Live::of(text), dials, "&sequence_parallel=true").note(gathered).compared(kept).layer(&pieces)
 }
 
@@ -115,8 +117,8 @@ pub(super) fn layer_bytes(scenario: &Scenario) -> f64 {
 mod tests {
     use super::*;
 
-    /// Korthikanti 2022, equations 2 and 4: with attention, `5 + 8/t` and `13/t`, a layer keeps `10 + 24/t` and `34/t`. At one
-    /// rank nothing is cut.
+    /// Korthikanti 2022, equations 2 and 4: with attention, `5 + 8/t` and `13/t`, a layer keeps `10 + 24/t` and `34/t`.
+    /// At one rank nothing is cut.
     #[test]
     fn an_ffn_and_attention_keep_the_papers_sum() {
         for t in [1.0, 2.0, 8.0] {
@@ -141,8 +143,8 @@ mod tests {
                 assert!((layer_bytes(&it) / (2.0 * elements) - 1.0).abs() < 1e-9);
             }
         }
-        // The lecture, N = 10⁶ tokens of d = 4096 in fp16: 8 Φ = 65.536 GB a layer and GPU, so Φ = N d numbers, activations,
-        // with no (t - 1)/t; Φ as the model's 70.6e9 parameters would be 17 times as much.
+        // The lecture, N = 10⁶ tokens of d = 4096 in fp16: 8 Φ = 65.536 GB a layer and GPU, so Φ = N d numbers,
+        // activations, with no (t - 1)/t; Φ as the model's 70.6e9 parameters would be 17 times as much.
         let (d, t) = (8192.0, 8);
         let sent = |s: u64| layer_bytes(&scenario(t, s, "").unwrap()) * 8.0 / 7.0;
         assert!((sent(4096) / 4096.0 * 1e6 * (4096.0 / d) / 65.536e9 - 1.0).abs() < 1e-9);

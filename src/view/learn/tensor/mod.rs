@@ -17,19 +17,71 @@ const T: Slider = TENSOR.over(&[2, 4, 8], 1);
 const WIDE: Slider = TENSOR.over(&[2, 4, 8, 16, 32], 2);
 const P: Slider = slider("P", "ranks of a grid", &[4, 16, 64], 1);
 
-#[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
     id: "tensor",
     title: "Tensor parallelism",
     about: "matrices cut in one, two and three dimensions",
     steps: &[
-        Step { id: "matrix", title: "Cut one matrix", sliders: &[T], live: cut, source: (&LECTURE, "tensor parallelism"), on_run: (Gauge::Peak, &[]) },
-        Step { id: "pair", title: "Columns first, then rows", sliders: &[T, SEQUENCE], live: pair, source: (&PLAYBOOK, "tensor parallelism"), on_run: (Gauge::Sent(Traffic::Tp), &[("tp", "8")]) },
-        Step { id: "f-and-g", title: "What is sent: f and g", sliders: &[T, SEQUENCE], live: layer::f_and_g, source: (&KORTHIKANTI_2022, "section 4.2.1"), on_run: (Gauge::Sent(Traffic::Tp), &[]) },
-        Step { id: "between", title: "Sequence parallelism between blocks", sliders: &[T, SEQUENCE], live: layer::between, source: (&KORTHIKANTI_2022, "section 4.2.2"), on_run: (Gauge::Peak, &[("sequence_parallel", "false")]) },
-        Step { id: "cost", title: "What it costs, and why it ends at the node", sliders: &[WIDE, SEQUENCE], live: cost, source: (&PLAYBOOK, "tensor parallelism; appendix A3"), on_run: (Gauge::Exposed(Traffic::Tp), &[("tp", "8")]) },
-        Step { id: "square", title: "Two dimensions: a square of ranks", sliders: &[P], live: grids::square, source: (&LECTURE, "two-dimensional tensor parallelism"), on_run: (Gauge::Sent(Traffic::Tp), &[]) },
-        Step { id: "cube", title: "Three dimensions: a cube of ranks", sliders: &[P.over(&[8, 27, 64], 1)], live: grids::cube, source: (&LECTURE, "three-dimensional tensor parallelism"), on_run: (Gauge::Sent(Traffic::Tp), &[]) },
+        Step {
+            id: "matrix",
+            title: "Cut one matrix",
+            sliders: &[T],
+            live: cut,
+            source: (
+                &LECTURE,
+                "tensor \
+            parallelism",
+            ),
+            on_run: (Gauge::Peak, &[]),
+        },
+        Step {
+            id: "pair",
+            title: "Columns first, then rows",
+            sliders: &[T, SEQUENCE],
+            live: pair,
+            source: (&PLAYBOOK, "tensor parallelism"),
+            on_run: (Gauge::Sent(Traffic::Tp), &[("tp", "8")]),
+        },
+        Step {
+            id: "f-and-g",
+            title: "What is sent: f and g",
+            sliders: &[T, SEQUENCE],
+            live: layer::f_and_g,
+            source: (&KORTHIKANTI_2022, "section 4.2.1"),
+            on_run: (Gauge::Sent(Traffic::Tp), &[]),
+        },
+        Step {
+            id: "between",
+            title: "Sequence parallelism between blocks",
+            sliders: &[T, SEQUENCE],
+            live: layer::between,
+            source: (&KORTHIKANTI_2022, "section 4.2.2"),
+            on_run: (Gauge::Peak, &[("sequence_parallel", "false")]),
+        },
+        Step {
+            id: "cost",
+            title: "What it costs, and why it ends at the node",
+            sliders: &[WIDE, SEQUENCE],
+            live: cost,
+            source: (&PLAYBOOK, "tensor parallelism; appendix A3"),
+            on_run: (Gauge::Exposed(Traffic::Tp), &[("tp", "8")]),
+        },
+        Step {
+            id: "square",
+            title: "Two dimensions: a square of ranks",
+            sliders: &[P],
+            live: grids::square,
+            source: (&LECTURE, "two-dimensional tensor parallelism"),
+            on_run: (Gauge::Sent(Traffic::Tp), &[]),
+        },
+        Step {
+            id: "cube",
+            title: "Three dimensions: a cube of ranks",
+            sliders: &[P.over(&[8, 27, 64], 1)],
+            live: grids::cube,
+            source: (&LECTURE, "three-dimensional tensor parallelism"),
+            on_run: (Gauge::Sent(Traffic::Tp), &[]),
+        },
     ],
 };
 
@@ -65,7 +117,9 @@ fn cut(dials: &Dials) -> Live {
     Live::of([
         t!("A model may not fit even layer by layer, so its matrices are cut."),
         t!(
-            "By columns, each of {t} ranks computes its columns of the result from the whole input. By rows, it needs only its columns of the input, but then has a partial sum: the ranks add theirs up. Either way a rank keeps {share}.",
+            "By columns, each of {t} ranks computes its columns of the result from the whole input. By rows, it needs \
+                only its columns of the input, but then has a partial sum: the ranks add theirs up. Either way a rank \
+                keeps {share}.",
             t,
             share
         ),
@@ -98,9 +152,8 @@ fn pair(dials: &Dials) -> Live {
     let heads = scenario.as_ref().map_or(0, |it| it.model.heads);
     let sent = scenario.as_ref().map_or(0.0, layer_bytes) / 4.0;
     Live::of([
-        t!(
-            "The two cuts fit together. The first matrix of an FFN is cut by columns, and each rank applies the activation function to its columns. The second is cut by rows, which need just these columns."
-        ),
+        t!("The two cuts fit together. The first matrix of an FFN is cut by columns, and each rank applies the \
+                activation function to its columns. The second is cut by rows, which need just these columns."),
         t!(
             "So partial sums are added up once per block. Attention is cut by heads: each rank has {each} of {heads}.",
             each = heads / t,
@@ -141,15 +194,16 @@ fn cost(dials: &Dials) -> Live {
     let share = here.map_or(0.0, |bar| bar.part(1) / bar.total());
     let live = Live::of([
         t!(
-            "A layer waits for its exchanges, which do not shrink with more ranks, while the compute of each does. With {t} ranks {share} of the step is exposed communication.",
+            "A layer waits for its exchanges, which do not shrink with more ranks, while the compute of each does. \
+                With {t} ranks {share} of the step is exposed communication.",
             t,
             share = show_percent(share)
         ),
-        t!(
-            "Beyond the node they cross the network. The bars show GPU time for the same work, equal for a perfect cut; narrow matrix products add to the cost."
-        ),
+        t!("Beyond the node they cross the network. The bars show GPU time for the same work, equal for a perfect \
+                cut; narrow matrix products add to the cost."),
     ])
-    .below("the exposed share", share, 0.1, show_percent).bars(&TIME, &bars, None);
+    .below("the exposed share", share, 0.1, show_percent)
+    .bars(&TIME, &bars, None);
     let Some(it) = scenario(t, s, "") else {
         return live;
     };
@@ -160,7 +214,8 @@ fn cost(dials: &Dials) -> Live {
     let h = it.model.hidden;
     let values = format!("2 · {per_byte} · {} / (2 · {h}) = {}", t - 1, number(corrected, 3));
     let note = t!(
-        "Time of one gather over the product of h × h that needs it, with B = {rate}: it can hide while the ratio is below {one}.",
+        "Time of one gather over the product of h × h that needs it, with B = {rate}: it can hide while the ratio is \
+            below {one}.",
         rate = show_bandwidth(wire.0),
         one = 1_u8
     );
@@ -185,7 +240,8 @@ mod tests {
         assert!(live.compared.to_string().contains("would say 0.939 "), "{}", live.compared);
     }
 
-    /// Playbook, tensor parallelism: from TP 8 to TP 16, over two nodes, throughput falls by 43 %; more than from 4 to 8.
+    /// Playbook, tensor parallelism: from TP 8 to TP 16, over two nodes, throughput falls by 43 %; more than from 4 to
+    /// 8.
     #[test]
     fn leaving_the_node_costs_most() {
         let time = |tp| gpu_time(tp, 4096).unwrap().total();

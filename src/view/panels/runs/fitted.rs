@@ -36,7 +36,8 @@ pub fn fitted(
     parts.extend(predicted(of, present));
     parts.push(constants(of));
     parts.push(muted(t!(
-        "Times of each kind of work over those of the built-in model, with one standard deviation. Besides these, four of five runs lie within {spread} of the model either way.",
+        "Times of each kind of work over those of the built-in model, with one standard deviation. Besides these, \
+            four of five runs lie within {spread} of the model either way.",
         spread = show_percent((FOUR_OF_FIVE * fit.spread).exp_m1())
     )));
     if fit.memory.runs > 0 {
@@ -78,7 +79,8 @@ fn predicted(of: &Calibrated, present: &Run) -> Option<Node> {
     let (with, before) = (report(&with).ok()?.step, report(&plain).ok()?.step);
     let [low, high, before] = [with.low_s, with.high_s, before.time_s].map(show_seconds);
     Some(paragraph(t!(
-        "This page's run: {low} to {high} a step in four of five runs with this profile; the built-in model says {before}.",
+        "This page's run: {low} to {high} a step in four of five runs with this profile; the built-in model says \
+            {before}.",
         low,
         high,
         before
