@@ -232,13 +232,14 @@ fn files_that_are_known_to_run_fit() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Every entry is used, ignored with its reason, or silent: null, "auto", a variable that is not set.
+/// Every entry is used, ignored with its reason, named as not read, or silent: null, "auto", a variable that is not set.
 #[test]
 fn every_entry_of_a_program_is_accounted_for() {
     for (name, gpus, _) in FILES {
         let text = text(name);
         let read = import(name, gpus);
-        let book: Vec<String> = read.ignored.iter().map(ToString::to_string).collect();
+        let mut book: Vec<String> = read.ignored.iter().map(ToString::to_string).collect();
+        book.extend(read.unread.iter().map(|one| format!("{}: {}", one.name, one.why)));
         for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
             let word = line.trim_start_matches("export ").split([' ', ':', '=']).next().unwrap_or_default();
             let word = word.trim_start_matches(['-', '+', '$']);
@@ -272,7 +273,8 @@ fn every_entry_of_yaml_is_accounted_for() {
     let mut wrong = Vec::new();
     for name in &names {
         let read = import(name, 64);
-        let ignored: Vec<String> = read.ignored.iter().map(ToString::to_string).collect();
+        let mut ignored: Vec<String> = read.ignored.iter().map(ToString::to_string).collect();
+        ignored.extend(read.unread.iter().map(|one| format!("{}: {}", one.name, one.why)));
         let assumed: Vec<String> = read.assumed.iter().map(ToString::to_string).collect();
         for (entry, value) in yaml::read(&text(name)).unwrap().flat(|_| true) {
             let used = read.used.iter().any(|(known, _)| *known == entry);

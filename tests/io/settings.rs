@@ -91,10 +91,10 @@ fn with(file: &str, text: &str, settings: &[(String, String)]) -> String {
                 }
             }
             "json" => {
-                let quoted = value.parse::<f64>().is_ok() || ["true", "false"].contains(&value.as_str());
-                let value = if quoted { value.clone() } else { format!("\"{value}\"") };
-                let body = format!("\"{}\": {value}{}", parts.join("\": {\""), "}".repeat(parts.len() - 1));
-                out = format!("{}, {body}}}", out.trim_end().trim_end_matches('}').trim_end_matches([',', '\n', ' ']));
+                let mut object: serde_json::Value = serde_json::from_str(&out).unwrap();
+                let place = parts.iter().fold(&mut object, |at, part| &mut at[*part]);
+                *place = serde_json::from_str(value).unwrap_or_else(|_| value.as_str().into());
+                out = serde_json::to_string_pretty(&object).unwrap();
             }
             "py" => panic!("settings are tried in a script or a file of YAML"),
             _ if name.starts_with('$') => out = format!("export {}={value}\n{out}", &name[1..]),
@@ -132,6 +132,11 @@ fn tries<'a>(sheet: &'a Sheet, entry: &'a Entry) -> impl Iterator<Item = (String
         let (before, after) = (with(file, &text, &others), with(file, &text, &pairs));
         Some((after.clone(), meaning(&before)?, meaning(&after)?))
     })
+}
+
+/// A name as every form of text has it.
+fn bare(name: &str) -> String {
+    name.trim_start_matches('-').replace('-', "_")
 }
 
 /// The keys of two Runs that differ.
@@ -185,10 +190,7 @@ fn a_setting_without_effect_changes_no_run_and_one_that_may_matter_is_named() {
         for entry in sheet.rows.iter().filter(|entry| entry.class != "read" && !entry.name.contains('*')) {
             for (text, before, after) in tries(&sheet, entry).take(2) {
                 let keys = differ(&before.run, &after.run);
-                let named = after
-                    .unread
-                    .iter()
-                    .find(|one| one.name.trim_start_matches('-') == entry.name.trim_start_matches('-'));
+                let named = after.unread.iter().find(|one| bare(&one.name) == bare(&entry.name));
                 let as_said = match (entry.class.as_str(), named) {
                     ("no-effect", named) => named.is_none(),
                     (_, Some(named)) => named.kind == UnreadKind::NotModelled && named.line.is_some(),

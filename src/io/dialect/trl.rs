@@ -3,7 +3,7 @@
 //! Source: huggingface/transformers `training_args.py`, huggingface/trl `trl/trainer/model_config.py` and `sft_config.py`:
 //! names and defaults.
 
-use super::tuning::{self, Batch, LowRank, Sharing};
+use super::tuning::{self, Batch, Fsdp, LowRank, Sharing};
 use super::words::Script;
 use super::{deepspeed, hub, yaml};
 use crate::dialect::prelude::*;
@@ -56,7 +56,7 @@ fn read(reader: &mut SettingsReader) {
     let silent = if of_trl { 1024 } else { 0 };
     tuning::sequence(reader, &["max_length", "max_seq_length"], "TRL", silent);
     reader.set("zero", 0);
-    let sharing = shards(reader);
+    let (sharing, wrapped) = shards(reader);
     adapter(reader, name.as_deref());
     BATCH.read(reader);
     let max = reader.number("max_steps", "steps").and_then(shardscope_core::units::whole);
@@ -69,8 +69,10 @@ fn read(reader: &mut SettingsReader) {
     let pure = dtype.is_some_and(|dtype| dtype == "bfloat16");
     tuning::precision(reader, bf16, fp16, pure, sharing);
     let again = tuning::switch(reader, "gradient_checkpointing", "full recomputation");
-    tuning::checkpoint(reader, again.unwrap_or(of_trl));
+    let by_fsdp = wrapped.as_ref().and_then(|fsdp| fsdp.checkpoints);
+    tuning::checkpoint(reader, again.unwrap_or(of_trl) || by_fsdp == Some(true));
     let leaves = reader.flag("activation_offloading", "activations on the host");
+    let leaves = leaves || wrapped.is_some_and(|fsdp| fsdp.activations);
     tuning::offload_activations(reader, leaves);
     let liger = reader.flag("use_liger_kernel", "fused kernels of Liger");
     let loss = reader.word("loss_type", "loss");
@@ -80,21 +82,22 @@ fn read(reader: &mut SettingsReader) {
     reader.flag("use_flash_attention_2", "attention without stored scores");
 }
 
-/// The library that shards: DeepSpeed by a file or settings inside, or FSDP.
-fn shards(reader: &mut SettingsReader) -> Sharing {
+/// The library that shards: DeepSpeed by a file or settings inside, or FSDP with its settings.
+fn shards(reader: &mut SettingsReader) -> (Sharing, Option<Fsdp>) {
     if tuning::deepspeed(reader, "deepspeed") || deepspeed::shards(reader, "deepspeed.") {
-        return Sharing::DeepSpeed;
+        return (Sharing::DeepSpeed, None);
     }
     // A launch by Accelerate's examples, `accelerate_configs/deepspeed_zero3.yaml`.
     match reader.value("config_file") {
         Some(Value::Text(file)) if file.contains("zero") => {
             tuning::deepspeed(reader, "config_file");
-            return Sharing::DeepSpeed;
+            return (Sharing::DeepSpeed, None);
         }
         Some(_) => reader.ignore(["config_file".to_owned()].into_iter()),
         None => {}
     }
-    Sharing::said(false, tuning::fsdp(reader).as_ref())
+    let fsdp = tuning::fsdp(reader);
+    (Sharing::said(false, fsdp.as_ref()), fsdp)
 }
 
 fn adapter(reader: &mut SettingsReader, name: Option<&str>) {

@@ -405,7 +405,7 @@ mod tests {
         assert!(super::read(&nested, &Run::default()).is_err());
     }
 
-    /// OpenRLHF 3c3be62 `openrlhf/cli/train_sft.py`: its arguments have sections that torchtitan's have too.
+    /// `OpenRLHF` 3c3be62 `openrlhf/cli/train_sft.py`: its arguments have sections that torchtitan's have too.
     #[test]
     fn a_program_whose_settings_are_not_read_is_refused_by_its_name() {
         let text =

@@ -24,7 +24,7 @@ pub enum Kind {
 }
 
 /// Programs that are known by what starts them, and whose settings are not read: some of the names are those of others.
-/// Source: OpenRLHF 3c3be62 `openrlhf/cli`.
+/// Source: `OpenRLHF` 3c3be62 `openrlhf/cli`.
 const NOT_READ: [(&str, &str); 2] = [("openrlhf.cli.", "OpenRLHF"), ("openrlhf/cli/", "OpenRLHF")];
 
 /// Names the formats that can be read, for a message.

@@ -241,9 +241,10 @@ pub(super) static VERL_TUNING: Program = Program {
     says: super::table::FULL_LENGTH,
 };
 
-/// The kernels' names, whatever they are.
+/// The kernels' names; Transformers' `eager` is LLaMA-Factory's `disabled`.
 fn attention(value: &Value) -> Entries {
-    vec![("flash_attn".to_owned(), value.clone())]
+    let stored = value.text() == Some("eager");
+    vec![("flash_attn".to_owned(), if stored { Value::from("disabled") } else { value.clone() })]
 }
 
 /// The settings of LLaMA-Factory's second edition.
@@ -285,7 +286,7 @@ pub(super) static SWIFT: Program = Program {
         row("--target-modules", "lora_target"),
         row("--quant-bits", "quantization_bit"),
         row("--max-length", "cutoff_len"),
-        row("--attn-impl", "flash_attn"),
+        by("--attn-impl", attention),
         by("--attention-implementation", attention),
         row("--use-liger-kernel", "enable_liger_kernel"),
         by("--torch-dtype", |value| match value.text() {

@@ -1,27 +1,35 @@
 //! Every setting of a program by its whole name: what reads it, or why nothing does.
 //!
-//! A program has a table, `PROGRAM.csv` in this folder: PROGRAM is the `id` of its [`Dialect`](super::Dialect), or the name
-//! of its [`Program`](super::programs::Program) in small letters with hyphens for blanks. The file is all that a program
-//! needs: `src/io/build.rs` finds it.
+//! A program has a table, `PROGRAM.csv` in this folder. PROGRAM is the `id` of its [`Dialect`](super::Dialect), or
+//! the name of its [`Program`](super::programs::Program) in small letters, with hyphens for blanks. The file is all
+//! that a program needs: `build.rs` finds it.
 //!
-//! To make one: take every name that the program declares (dataclasses, arguments, its files of defaults) at one commit, by a
-//! script, and say the commit in the first line, behind `#`. A line `# also: trainer deepspeed` names further tables whose
-//! names the program takes as well; that of its base is one of them without a word, and so are `launchers` and
-//! `environment`. Then a row a name, sorted:
+//! To make one, take every name that the program declares (dataclasses, arguments, its files of defaults) at one
+//! commit, by a script. The first lines begin with `#`:
 //!
-//! | column | holds |
-//! | --- | --- |
-//! | name | as the program's own text has it; nested ones dotted; a star stands for any text |
-//! | class | `read`, `no-effect`, `not-modelled` |
-//! | field | of `read`: the key of the Run that it sets, or a section of keys; of `not-modelled` what it could change: `memory`, `time` or `both`, or `memory-if-on` and so on for a switch that is counted as off; of `no-effect` why: a word of [`NoEffect`] |
-//! | note | file and line that declare it, `from` or `to` a release where it came or went; then a colon and more |
+//! - the first says which program at which commit;
+//! - `# also: trainer deepspeed` names further tables whose names the program takes as well; that of its base is one
+//!   of them without a word, and so are `launchers` and `environment`;
+//! - `# tried in: a.sh b.yaml` names files of the program in `tests/data/launch`, to which the test adds each
+//!   setting;
+//! - `# beside: --a=1 --b` has settings that the test adds as well in a further try, for those that count beside them
+//!   alone.
 //!
-//! `no-effect` is for what is sure to change neither memory nor time: names, paths, seeds, learning rates. In doubt a setting
-//! is `not-modelled`. Where the name holds a word such as offload, shard, dtype or cache, the note has to say behind its file
-//! and line why it changes nothing. A setting that is `read` is tried by a test: an import with it differs in that field from one without. Where
-//! the test finds no value that does, the note has one in backquotes, behind `=`, and what else it needs: `` `=te
-//! --cross-entropy-loss-fusion` ``. A line `# tried in:` names files of the program in `tests/data/launch`, to which the test
-//! adds the settings; `# beside:` settings that it adds as well, in a further try, for those that count beside them alone.
+//! Then `name,class,field,note` and a row a name, sorted:
+//!
+//! - **name**: as the program's own text has it; nested ones dotted, or the section alone where all in it is alike; a
+//!   star stands for any text.
+//! - **class**: `read`, `no-effect` or `not-modelled`.
+//! - **field**: of `read` the key of the Run that it sets, or a section of keys. Of `not-modelled` what it could
+//!   change: `memory`, `time` or `both`; `memory-if-on` and so on for a switch that is counted as off. Of `no-effect`
+//!   why: one of [`NoEffect`].
+//! - **note**: file and line that declare it, and a release where it came or went; then a colon and more.
+//!
+//! `no-effect` is for what is sure to change neither memory nor time: names, paths, seeds, learning rates. In doubt a
+//! setting is `not-modelled`. Where the name holds a word such as offload, shard, dtype or cache, the note has to say
+//! behind file and line why it changes nothing. A setting that is `read` is tried: an import with it differs in that
+//! field from one without. Where the test finds no value that does, the note has one in backquotes behind `=`, and
+//! what else it needs: `` `=te --cross-entropy-loss-fusion` ``.
 //!
 //! `docs/coverage.md` counts the rows; `cargo test --test io settings` writes it.
 
@@ -112,10 +120,14 @@ fn slug(name: &str) -> String {
     name.to_ascii_lowercase().replace(' ', "-")
 }
 
-/// The class of a setting in the first of `tables` that has it.
+/// The class of a setting in the first of `tables` that has it; of DeepSpeed's own in a section of another's; of the
+/// section that it stands in, where a row has that alone.
 pub(crate) fn class(tables: &[&SettingsTable], name: &str) -> Option<SettingClass> {
     let name = bare(name);
-    tables.iter().find_map(|table| table.class(&name))
+    let find = |name: &str| tables.iter().find_map(|table| table.class(name));
+    let mut sections = name.rmatch_indices('.').map(|(end, _)| &name[..end]);
+    let section = || sections.find_map(find).filter(|class| *class != SettingClass::Read);
+    find(&name).or_else(|| find(name.strip_prefix("deepspeed.")?)).or_else(section)
 }
 
 impl SettingsTable {

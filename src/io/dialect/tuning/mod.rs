@@ -8,8 +8,8 @@ pub(super) use adapters::{
     LowRank, all_linear, saved, saved_names, stored_as, target_names, targets, write_linears, write_saved,
 };
 pub(super) use sharing::{
-    Files, Sharing, deepspeed, fsdp, is_pure, offload, offload_activations, offloads_activations, precision, shared,
-    sharing, write_deepspeed, write_half,
+    Files, Fsdp, Sharing, deepspeed, fsdp, is_pure, offload, offload_activations, offloads_activations, precision,
+    shared, sharing, write_deepspeed, write_half,
 };
 
 use crate::dialect::prelude::*;
