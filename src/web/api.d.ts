@@ -117,12 +117,16 @@ export interface PlanRequest {
   pin?: string[];
   /** the only values that are tried, by the same names; split: even, spare-last, spare-ends */
   space?: { [field: string]: unknown[] | unknown };
-  /** units of work, about 1.5 microseconds each, after which the search stops; 1,200,000 by default */
+  /** units of work, the same on every machine, after which the search stops; 24,000,000 by default, some seconds of one core.
+   * Until it has found something it goes on to that default */
   work?: number;
 }
+/** `report` is what the function `report` answers for `run` */
 export interface PlanRow { run: Run; report: Report; tie_with_first: boolean; why: string }
 export interface Plan {
   errors: Issue[]; warnings: Issue[];
+  /** true where no other layout can be faster; false where the search stopped at its limit of work */
+  complete: boolean;
   /** layouts looked at, those that fit, those whose full report was asked */
   evaluated: number; feasible: number; reported: number;
   /** strictly by time_s */

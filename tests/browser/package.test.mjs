@@ -203,7 +203,7 @@ test('schedule has the contract\'s shape, and the textbook\'s makespan', async (
 test('plan has the contract\'s shape, strictly by time', async () => {
   const { call, problems } = await host();
   const plan = await call('plan', { run: { gpus: 8, global_batch: 64 }, top: 5 });
-  holds(plan, 'errors evaluated feasible best recommended');
+  holds(plan, 'errors complete evaluated feasible best recommended');
   assert.deepEqual(plan.errors, []);
   assert.equal(plan.best.length, 5);
   const times = plan.best.map((row) => row.report.step.time_s);

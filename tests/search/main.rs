@@ -6,8 +6,10 @@
 mod common;
 
 mod better;
+mod exhaustive;
 mod fixes;
 mod guide;
 mod ladder;
+mod limits;
 mod plans;
 mod warnings;

@@ -1,14 +1,11 @@
 //! The search: equal to reporting every layout, the same every time, and right about which published layouts ran.
 use crate::common::{Row, table};
+use crate::exhaustive::{exhaustive, value};
 use shardscope::core::memory::Verdict;
-use shardscope::core::report::report;
+use shardscope::core::report::{answer as whole_report, report};
 use shardscope::core::run::{Run, Value};
-use shardscope::core::search::{Plan, Request, Space, TIE, can_run, is_listed, plan};
+use shardscope::core::search::{Plan, Request, TIE, can_run, is_listed, plan};
 use std::collections::BTreeMap;
-
-fn value(json: &str) -> Value {
-    serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"))
-}
 
 fn request(json: &str) -> Request {
     Request::from_value(&value(json)).unwrap_or_else(|issues| panic!("{issues:?}: {json}"))
@@ -56,21 +53,6 @@ const ROUTED: &[&str] =
     &[r#"{"run":{"gpus":16,"global_batch":16,"model":"mixtral-8x7b"},"space":{"sequence_parallel":true,
         "recompute":["none","full"],"split":["even","spare-last"],"micro_batch":1}}"#];
 
-/// The strict order by step time, from the full report of every layout that fits.
-fn exhaustive(space: &Space) -> (u64, Vec<(f64, Run)>) {
-    let mut count = 0;
-    let mut found = Vec::new();
-    for run in space.runs() {
-        let Ok(report) = report(&run) else { continue };
-        count += 1;
-        if is_listed(&report.memory) {
-            found.push((report.step.time_s.0, run));
-        }
-    }
-    found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    (count, found)
-}
-
 /// Searches each space and holds the answer to the reports of all its layouts; returns how many there were.
 fn equal_to_exhaustive(spaces: &[&str]) -> u64 {
     let mut largest = 0;
@@ -88,7 +70,7 @@ fn equal_to_exhaustive(spaces: &[&str]) -> u64 {
         for (row, (time, run)) in plan.best.iter().zip(&all) {
             assert_eq!(row.report.step.time_s.0.to_bits(), time.to_bits(), "{json}");
             assert_eq!(&row.layout, run, "{json}");
-            assert_eq!(Some(&row.report), report(run).as_ref().ok());
+            assert_eq!(Some(&row.report), whole_report(run).as_ref().ok());
         }
         largest = largest.max(count);
     }
@@ -272,7 +254,7 @@ fn the_door_answers_by_the_contracts_names() {
     for row in json["best"].as_array().unwrap() {
         let run = Run::from_value(&value(&row["run"].to_string())).unwrap();
         assert_eq!(run.zero, 1);
-        let again = serde_json::to_value(report(&run).unwrap()).unwrap();
+        let again = serde_json::to_value(whole_report(&run).unwrap()).unwrap();
         assert_eq!(again, row["report"]);
     }
     for (bad, field) in [

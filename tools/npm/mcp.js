@@ -90,12 +90,13 @@ const TOOLS = {
   },
   plan: {
     says: 'The best layouts of a run by step time, found by a search with true bounds; takes seconds. Each row holds a whole report: ask '
-      + 'for few.',
+      + 'for few. Where complete is false, the search stopped at its limit of work and other layouts may be faster.',
     schema: () => object({
       run: RUN,
       top: { type: 'integer', minimum: 1, description: 'rows, 20 by default' },
       pin: { type: 'array', items: { type: 'string' }, description: 'fields that stay as the run has them' },
       space: { type: 'object', description: 'the only values that are tried: {"tp":[1,2,4]}' },
+      work: { type: 'integer', minimum: 1, description: 'units of work after which the search stops; 24,000,000 by default' },
     }),
     shows: (request, answer) => answer.best?.[answer.recommended ?? 0]?.run,
   },

@@ -8,7 +8,10 @@ use super::space::{Block, Member, Space};
 use super::stages::{Stages, Weights};
 use crate::memory::detailed::ChunkBytes;
 use crate::run::{Recompute, Scenario};
+use crate::sort::sort_by;
 
+/// Blocks in a row, which share much of their work.
+pub(crate) const ROW: usize = 32;
 /// Units of work of a block whose layouts are timed.
 const TIMED: u64 = 20;
 
@@ -57,6 +60,8 @@ pub(crate) struct Bounding {
     weighed: Last,
     timed: Last,
     next: usize,
+    /// First blocks of the rows after this one, the next last, in a round that takes up what the first passed over.
+    again: Option<Vec<usize>>,
     next_timed: usize,
     pub evaluated: u64,
     /// Layouts that memory does not rule out, in the order of the space.
@@ -80,14 +85,44 @@ impl Bounding {
         self.next >= space.blocks.len()
     }
 
-    pub fn pass_over(&mut self, blocks: usize) {
-        self.next += blocks;
+    /// Leaves out the row that begins with the next block.
+    pub fn pass_over(&mut self, space: &Space) {
+        self.next = match &mut self.again {
+            None => self.next + ROW,
+            Some(rows) => rows.pop().unwrap_or(space.blocks.len()),
+        };
+    }
+
+    /// Takes up the `rows` that begin with these blocks.
+    pub fn again(&mut self, mut rows: Vec<usize>, space: &Space) {
+        rows.reverse();
+        self.next = rows.pop().unwrap_or(space.blocks.len());
+        self.again = Some(rows);
+    }
+
+    /// True in the round over all rows.
+    pub fn is_first_round(&self) -> bool {
+        self.again.is_none()
+    }
+
+    /// Brings what later rounds found into the order of the space, once they are over.
+    pub fn settle(&mut self) {
+        if self.again.is_some() {
+            sort_by(&mut self.promises, |a, b| a.place.cmp(&b.place));
+            sort_by(&mut self.near, Place::cmp);
+            self.next_timed = 0;
+        }
     }
 
     /// Weighs the layouts of the next block; returns the units of work that this took.
     pub fn step(&mut self, space: &Space) -> u64 {
         let index = self.next;
         self.next += 1;
+        if let Some(rows) = &mut self.again
+            && self.next.is_multiple_of(ROW)
+        {
+            self.next = rows.pop().unwrap_or(space.blocks.len());
+        }
         let block = &space.blocks[index];
         let members = space.members(block);
         let Some(first) = members.first() else {

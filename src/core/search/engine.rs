@@ -3,6 +3,7 @@
 //! It stops wherever its budget ends and goes on from there; where it stopped changes nothing of the answer.
 
 use super::able::is_able;
+use super::allowance::Allowance;
 use super::bounding::Bounding;
 use super::promise::{Place, Promise};
 use super::proposal::{Proposal, Proposing};
@@ -17,6 +18,9 @@ use std::rc::Rc;
 const PREVIEWS: f64 = 16.0;
 /// Units of work after which there is another one, however large the space.
 const PREVIEW: u64 = 100_000;
+
+/// Reports that a row of an answer takes: its own while it is searched, then that with up to three other splits.
+const SPLITS: u64 = 5;
 
 /// Progress of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,50 +44,6 @@ impl Progress {
     }
 }
 
-/// The work that a search may do. Three quarters of it are for bounds: where the space needs more, blocks evenly spread over
-/// it are left out.
-#[derive(Clone, Debug)]
-struct Allowance {
-    left: u64,
-    /// Work that is kept for reports.
-    kept: u64,
-    /// Share of the blocks that bounds can be afforded for, and how much of it is due.
-    share: f64,
-    due: f64,
-    /// Blocks looked at.
-    looked: usize,
-    stopped: bool,
-}
-
-impl Allowance {
-    /// Blocks in a row that share much of their work.
-    const ROW: usize = 32;
-    /// Units, counted as those of a report, that a layout's bound takes at most.
-    const BOUND: u64 = 8;
-
-    fn new(work: u64, space: &Space) -> Self {
-        let blocks = space.blocks.iter();
-        let units: u64 = blocks.map(|block| Self::BOUND * (space.members(block).len() as u64 + 2)).sum();
-        let kept = work / 4;
-        let share = ((work - kept) as f64 / units.max(1) as f64).min(1.0);
-        Self { left: work, kept, share, due: 1.0, looked: 0, stopped: false }
-    }
-
-    /// True if the row that begins with block `next` is left out.
-    fn passes_over(&mut self, next: usize) -> bool {
-        if !next.is_multiple_of(Self::ROW) {
-            return false;
-        }
-        let passes = self.due < 1.0 || self.left <= self.kept;
-        self.due += self.share - if passes { 0.0 } else { 1.0 };
-        passes
-    }
-
-    fn spend(&mut self, work: u64) {
-        self.left = self.left.saturating_sub(work);
-    }
-}
-
 /// A search under way.
 #[derive(Clone, Debug, Default)]
 #[must_use]
@@ -104,6 +64,8 @@ pub struct Search {
     first_bound: f64,
     share: f64,
     done: bool,
+    /// It ended at its limit of work.
+    stopped: bool,
 }
 
 impl Search {
@@ -155,8 +117,9 @@ impl Search {
         self.space.also(others);
     }
 
-    /// Limits the search to about `work` units; before the first step.
-    pub(crate) fn allow(&mut self, work: u64) {
+    /// Limits the search to about `work` units; before the first step. One that has found nothing then goes on to the usual
+    /// [`WORK`](super::WORK).
+    pub fn allow(&mut self, work: u64) {
         self.allowance = Some(Allowance::new(work, &self.space));
     }
 
@@ -183,10 +146,7 @@ impl Search {
             evaluated: bounding.evaluated - ranking.void,
             feasible: bounding.promises.len() as u64 - ranking.void - ranking.ran_out,
             reported: ranking.reported,
-            stopped: self.allowance.as_ref().filter(|allowance| allowance.stopped).map(|allowance| {
-                let blocks = self.space.blocks.len().max(1);
-                allowance.looked as f64 / blocks as f64
-            }),
+            stopped: self.allowance.as_ref().filter(|_| self.stopped).map(|allowance| allowance.looked(&self.space)),
         }
     }
 
@@ -214,6 +174,11 @@ impl Search {
     /// The best bound of the layout at `place`, and the units of work that this took.
     pub(crate) fn time(&mut self, place: Place) -> (f64, u64) {
         self.bounding.time(&self.space, place)
+    }
+
+    /// Units of work that were spent of what the search may do; 0 without a limit.
+    pub fn spent(&self) -> u64 {
+        self.allowance.as_ref().map_or(0, Allowance::spent)
     }
 
     pub fn space(&self) -> &Space {
@@ -277,62 +242,74 @@ impl Search {
 
     fn bound(&mut self) -> u64 {
         let next = self.bounding.next();
-        if let Some(allowance) = &mut self.allowance {
-            if allowance.passes_over(next) {
-                self.bounding.pass_over(Allowance::ROW);
-                self.queue_last();
-                return 1;
-            }
-            allowance.looked += 1;
+        if let Some(allowance) = &mut self.allowance
+            && allowance.passes_over(next)
+        {
+            self.bounding.pass_over(&self.space);
+            self.queue_last();
+            return 1;
         }
         let work = self.bounding.step(&self.space);
         self.unseen += work;
         let mut preview = 0;
         let share = self.bounding.share(&self.space);
-        if share * PREVIEWS >= self.previews || self.unseen > PREVIEW {
+        if self.bounding.is_first_round() && (share * PREVIEWS >= self.previews || self.unseen > PREVIEW) {
             self.previews += f64::from(u8::from(share * PREVIEWS >= self.previews));
             self.unseen = 0;
             self.queue();
             if !self.is_bounded() {
-                let (bounding, reported) = (&mut self.bounding, &mut self.reported);
-                preview = self.ranking.step(&self.space, bounding, reported);
+                preview = self.rank_next();
             }
         }
         self.queue_last();
         if let Some(allowance) = &mut self.allowance {
-            allowance.spend(Allowance::BOUND * work + preview);
+            allowance.look(work);
         }
         work + preview
     }
 
     /// Ranks what is left when every block is done.
     fn queue_last(&mut self) {
-        if self.is_bounded() && self.queued < self.bounding.promises.len() {
-            self.queue();
+        if self.is_bounded() {
+            if self.queued < self.bounding.promises.len() {
+                self.queue();
+            }
+            self.bounding.settle();
         }
     }
 
     fn rank(&mut self) -> u64 {
         let over = self.ranking.is_over();
-        let ends = over || self.allowance.as_ref().is_some_and(|allowance| allowance.left == 0);
-        if let Some(proposing) = self.proposing.as_mut().filter(|_| ends)
-            && let Some(work) = proposing.step(self.ranking.best())
+        let found = !self.best().is_empty();
+        let spent = self.allowance.as_ref().is_some_and(|allowance| allowance.is_spent(found));
+        if over
+            && !spent
+            && let Some(rows) = self.allowance.as_mut().and_then(|allowance| allowance.another_round(&self.space))
         {
-            return work;
-        }
-        if let Some(allowance) = &mut self.allowance
-            && (allowance.left == 0 || over && allowance.looked < self.space.blocks.len())
-        {
-            allowance.stopped = true;
+            self.bounding.again(rows, &self.space);
             return 1;
         }
-        if over {
-            self.done = true;
+        if over || spent {
+            if let Some(proposing) = &mut self.proposing
+                && let Some(work) = proposing.step(self.ranking.best())
+            {
+                return work;
+            }
+            self.done = over && self.allowance.as_ref().is_none_or(Allowance::is_whole);
+            self.stopped = !self.done;
             return 1;
         }
+        self.rank_next()
+    }
+
+    /// Looks closer at the most promising layout.
+    fn rank_next(&mut self) -> u64 {
+        let rows = self.best().len();
         let work = self.ranking.step(&self.space, &mut self.bounding, &mut self.reported);
         if let Some(allowance) = &mut self.allowance {
-            allowance.spend(work);
+            // The report of a row of the answer has those of other splits of its layers.
+            let reports = if self.ranking.best().len() > rows { SPLITS } else { 1 };
+            allowance.spend(work.saturating_mul(reports));
         }
         work
     }

@@ -6,6 +6,7 @@
 //! It is resumable: [`Search::step`] works for a budget and returns the progress, so that a page stays responsive.
 
 mod able;
+mod allowance;
 pub mod answers;
 pub mod axes;
 pub mod better;
@@ -32,6 +33,7 @@ pub mod sweep;
 mod why;
 
 pub use able::{can_run, has_schedule};
+pub use allowance::WORK;
 pub use axes::{Axes, Split};
 pub use engine::{Progress, Search};
 pub use promise::{Place, Promise};

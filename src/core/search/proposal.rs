@@ -28,13 +28,20 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    /// In a sentence.
-    pub fn words(&self) -> Message {
+    /// In a sentence; `complete` where no layout can be faster than those that were found.
+    pub fn words(&self, complete: bool) -> Message {
         let share = show_percent(self.gain);
-        t!(
-            "An order found by search, which this software reads from a file: {share} less time than the fastest of the named schedules.",
-            share
-        )
+        if complete {
+            t!(
+                "An order found by search, which this software reads from a file: {share} less time than the fastest of the named schedules.",
+                share
+            )
+        } else {
+            t!(
+                "An order found by search, which this software reads from a file: {share} less time than the fastest layout found under a named schedule.",
+                share
+            )
+        }
     }
 }
 

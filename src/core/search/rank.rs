@@ -7,7 +7,7 @@ use super::why::why;
 use crate::issue::Issue;
 use crate::memory::Verdict;
 use crate::message::Message;
-use crate::report::{Report, report};
+use crate::report::{Report, answer};
 use crate::run::{Run, Value};
 use serde::Serialize;
 use std::rc::Rc;
@@ -21,6 +21,7 @@ pub const TIE: f64 = 0.035;
 pub struct Row {
     /// The layout, as an object of what differs from the default.
     pub run: Value,
+    /// The report of `run`, splits of the layers included.
     pub report: Report,
     /// Within 3.5 % of the first.
     pub tie_with_first: bool,
@@ -37,7 +38,10 @@ pub struct Plan {
     pub errors: Vec<Issue>,
     /// Parts of the request that were not followed.
     pub warnings: Vec<Issue>,
-    /// Layouts looked at: all of the space that divide and have an order.
+    /// True if no other layout can be faster than those of `best`; false where the search ended at its limit of work: then they
+    /// are the best that it saw.
+    pub complete: bool,
+    /// Layouts looked at: where it is complete, all of the space that divide and have an order.
     pub evaluated: u64,
     /// Of these, the ones that are listed: see [`super::is_listed`].
     pub feasible: u64,
@@ -58,7 +62,7 @@ impl Plan {
     pub fn new(found: &[Rc<Found>], proposal: Option<&Proposal>, progress: Progress, warnings: Vec<Issue>) -> Self {
         let tied = ties(found);
         let row = |one: &Found, tie_with_first, why| {
-            let report = report(&one.run).ok()?;
+            let report = answer(&one.run).ok()?;
             Some(Row { run: one.run.to_value(), report, tie_with_first, why, layout: one.run.clone() })
         };
         let ranked = found.iter().enumerate().filter_map(|(index, one)| {
@@ -68,11 +72,12 @@ impl Plan {
         Self {
             errors: Vec::new(),
             warnings,
+            complete: progress.done,
             evaluated: progress.evaluated,
             feasible: progress.feasible,
             reported: progress.reported,
             best: ranked.collect(),
-            optimal: proposal.and_then(|proposal| row(&proposal.found, false, proposal.words())),
+            optimal: proposal.and_then(|proposal| row(&proposal.found, false, proposal.words(progress.done))),
             recommended: recommended(found),
         }
     }

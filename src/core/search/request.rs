@@ -1,6 +1,7 @@
-//! A `plan` request: `{"run": {...}, "top": 20, "pin": ["tp"], "space": {"pp": [1, 2, 4]}, "also": true, "work": 1200000}`;
-//! `also` searches adapters, quantised bases and offloading too; `work` is the units after which an answer stops.
+//! A `plan` request: `{"run": {...}, "top": 20, "pin": ["tp"], "space": {"pp": [1, 2, 4]}, "also": true, "work": 24000000}`;
+//! `also` searches adapters, quantised bases and offloading too; `work` is the units of work after which a search stops.
 
+use super::allowance::WORK;
 use super::axes::Axes;
 use super::engine::{Progress, Search};
 use super::rank::{Plan, recommended};
@@ -20,8 +21,6 @@ use std::rc::Rc;
 pub const TOP: usize = 20;
 /// Rows of an answer at most.
 const MAX_ROWS: u64 = 1_000_000;
-/// Units of work of a request that names none: about 2 s of a processor.
-const WORK: u64 = 1_200_000;
 
 /// A request, understood.
 #[derive(Clone, Debug)]
@@ -195,22 +194,29 @@ impl Request {
         let mut warnings = self.warnings.clone();
         let progress = self.search.progress();
         warnings.extend(nothing_found(progress, self.search.best()));
-        warnings.extend(progress.stopped.map(stopped));
-        warnings.extend(only_tight(self.search.best()));
+        let best = self.search.best();
+        warnings.extend(progress.stopped.map(|share| stopped(share, best.is_empty())));
+        warnings.extend(only_tight(best, progress.done));
         Plan::new(self.search.best(), self.search.proposal(), progress, warnings)
     }
 }
 
-/// Says that the recommended layout is tight, because none that fits ties with the fastest.
-fn only_tight(best: &[Rc<Found>]) -> Option<Issue> {
+/// Says that the recommended layout is tight, because none that fits ties with the fastest: of all layouts where the search is
+/// `complete`, else of those found.
+fn only_tight(best: &[Rc<Found>], complete: bool) -> Option<Issue> {
     let fits = |found: &Rc<Found>| found.figures.peak.overall == Verdict::Fits;
     let recommended = recommended(best).and_then(|index| best.get(index));
     recommended.filter(|found| !fits(found))?;
-    let message = match best.iter().position(fits) {
-        Some(index) => {
-            t!("the recommended layout is tight; the fastest that fits is number {number}", number = index as u64 + 1)
+    let number = best.iter().position(fits).map(|index| index as u64 + 1);
+    let message = match (number, complete) {
+        (Some(number), true) => {
+            t!("the recommended layout is tight; the fastest that fits is number {number}", number)
         }
-        None => t!("the recommended layout is tight: none of the fastest fits"),
+        (Some(number), false) => {
+            t!("the recommended layout is tight; the fastest found that fits is number {number}", number)
+        }
+        (None, true) => t!("the recommended layout is tight: none of the fastest fits"),
+        (None, false) => t!("the recommended layout is tight: none of the fastest found fits"),
     };
     Some(Issue::warning("", message))
 }
@@ -264,17 +270,22 @@ fn count(
     found
 }
 
-/// Says what a search leaves out that stopped at its limit of work, having looked at `share` of the layouts.
-fn stopped(share: f64) -> Issue {
-    let message = if share < 1.0 {
-        t!(
+/// Says what a search leaves out that stopped at its limit of work, having looked at `share` of the layouts and found some, or
+/// `nothing`.
+fn stopped(share: f64, nothing: bool) -> Issue {
+    let percent = format!("{:.1}", 100.0 * share);
+    let message = match (nothing, share < 1.0) {
+        (true, _) => t!(
+            "the search stopped at its limit of work and found nothing in {percent} % of the layouts, evenly spread: pin fields, limit space or raise work",
+            percent
+        ),
+        (false, true) => t!(
             "the search looked at {percent} % of the layouts, evenly spread, and stopped at its limit of work: pin fields, limit space or raise work",
-            percent = format!("{:.1}", 100.0 * share)
-        )
-    } else {
-        t!(
+            percent
+        ),
+        (false, false) => t!(
             "the search stopped at its limit of work with layouts left that may be faster: pin fields, limit space or raise work"
-        )
+        ),
     };
     Issue::warning("work", message)
 }

@@ -19,6 +19,8 @@ pub struct Searched {
     pub done: bool,
     /// Layouts looked at.
     pub evaluated: u64,
+    /// True if its limit of work left layouts out.
+    pub partial: bool,
     /// True if some layout is within the memory of a GPU.
     pub any: bool,
     /// Layouts that do better than the page's own.
@@ -37,6 +39,7 @@ impl Searched {
         Self {
             done: progress.is_over() && betters.done,
             evaluated: progress.evaluated,
+            partial: progress.stopped.is_some_and(|share| share < 1.0),
             any: result.best.is_some(),
             betters,
         }
@@ -122,7 +125,7 @@ pub fn suggestion(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit
     let Betters { list, tight, .. } = &searched.betters;
     let cards: Vec<Node> = list.iter().map(|better| card(evaluation, better, unit).view()).collect();
     let none = list.iter().all(|better| better.gain != Gain::Time);
-    let tight = if none && !tight.is_empty() { only_tight(evaluation, tight, unit) } else { Node::none() };
+    let tight = if none && !tight.is_empty() { only_tight(evaluation, searched, unit) } else { Node::none() };
     if cards.is_empty() {
         let words = if tight == Node::none() { nothing(evaluation, searched) } else { tight };
         return el("div", &[("class", "suggestions none")], &[words]);
@@ -131,7 +134,8 @@ pub fn suggestion(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit
 }
 
 /// Tight layouts that take less time, on demand.
-fn only_tight(evaluation: &Evaluation, tight: &[Better], unit: MemoryUnit) -> Node {
+fn only_tight(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit) -> Node {
+    let tight = &searched.betters.tight;
     let step_s = evaluation.report.step.time_s;
     let saved = |better: &Better| 100.0 * (1.0 - better.figures.time_s / step_s);
     let least = tight.iter().map(saved).fold(f64::INFINITY, f64::min);
@@ -145,8 +149,13 @@ fn only_tight(evaluation: &Evaluation, tight: &[Better], unit: MemoryUnit) -> No
         usable
     );
     let cards: Node = tight.iter().take(MOST_TIGHT).map(|better| card(evaluation, better, unit).view()).collect();
+    let none = if searched.partial {
+        t!("▲ Of the layouts looked at none that fits takes less time; the search ended at its limit of work.")
+    } else {
+        t!("▲ No layout that fits takes less time.")
+    };
     let parts = [
-        leaf("p", "tight", t!("▲ No layout that fits takes less time.")),
+        leaf("p", "tight", none),
         leaf("p", "muted", words),
         fold("Show the tight ones", el("div", &[("class", "suggestions")], &[cards])),
     ];
@@ -297,17 +306,24 @@ fn nothing(evaluation: &Evaluation, searched: &Searched) -> Node {
     let words = if !searched.done {
         t!("Looking for better layouts…")
     } else if evaluation.report.memory.overall() == Verdict::Oom {
-        if searched.any {
+        if searched.partial {
+            t!("Out of memory: the search ended at its limit of work and found no layout that fits.")
+        } else if searched.any {
             t!("Out of memory: no layout on these GPUs fits, a few are tight.")
         } else {
             t!("Out of memory: no layout fits on these GPUs.")
         }
     } else {
-        t!(
-            "Within {tie} % of the fastest of {evaluated} layouts.",
-            tie = significant(TIE * 100.0, 2),
-            evaluated = searched.evaluated
-        )
+        let (tie, evaluated) = (significant(TIE * 100.0, 2), searched.evaluated);
+        if searched.partial {
+            t!(
+                "Within {tie} % of the fastest found in {evaluated} layouts; the search ended at its limit of work.",
+                tie,
+                evaluated
+            )
+        } else {
+            t!("Within {tie} % of the fastest of {evaluated} layouts.", tie, evaluated)
+        }
     };
     muted(words)
 }

@@ -42,6 +42,8 @@ enum Answering {
 #[derive(Clone, Debug, Default)]
 pub struct PlanSession {
     query: PlanQuery,
+    /// Units of work of its search.
+    work: u64,
     question: Run,
     /// Its space takes more time and memory than the rest of a session: made when the search starts.
     request: Option<Request>,
@@ -61,11 +63,19 @@ impl PlanSession {
     /// # Errors
     /// A run that has no model, GPU or precision.
     pub fn new(query: PlanQuery) -> Result<Self, Vec<Issue>> {
+        Self::with_work(query, WORK)
+    }
+
+    /// The same whose search stops after about `work` units.
+    ///
+    /// # Errors
+    /// A run that has no model, GPU or precision.
+    pub fn with_work(query: PlanQuery, work: u64) -> Result<Self, Vec<Issue>> {
         query.run.model.resolve()?;
         query.run.gpu.resolve()?;
         query.run.precision.resolve()?;
         let question = Request::question(&query.run);
-        Ok(Self { query, question, ..Self::default() })
+        Ok(Self { query, work, question, ..Self::default() })
     }
 
     /// True if its work answers queries about `run`.
@@ -113,10 +123,10 @@ impl PlanSession {
         if self.query.searches {
             if self.request.is_none() {
                 let request = Request::new(&self.question, &[], TOP).ok();
-                let also = self.query.also;
+                let (also, work) = (self.query.also, self.work);
                 self.request = request.map(|request| {
                     let mut request = if also { request.also(&self.question) } else { request };
-                    request.search.allow(WORK);
+                    request.search.allow(work);
                     request.search.propose();
                     request
                 });

@@ -47,7 +47,7 @@ fn progress(view: &View) -> Node {
         let stopped = view.query.stopped.then(|| t!("Stopped."));
         let limit = progress.stopped.map(|share| {
             t!(
-                "The search ended at its limit of work, with {share} of the layouts looked at, evenly spread.",
+                "The search ended at its limit of work, with {share} of the layouts looked at, evenly spread: others may be faster.",
                 share = show_percent(share)
             )
         });

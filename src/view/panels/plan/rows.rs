@@ -185,15 +185,17 @@ pub fn rows(view: &View, done: bool) -> Node {
         link_button(words).on(PanelAction::Fold(Fold::Rows))
     });
     let proposal = view.result.proposal.as_ref().filter(|_| order == Order::Fastest && view.query.filter.is_empty());
-    std::iter::once(rows).chain(more).chain(proposal.map(proposed)).chain(notes).collect()
+    let complete = view.result.progress.is_some_and(|progress| progress.done);
+    let proposal = proposal.map(|proposal| proposed(proposal, complete));
+    std::iter::once(rows).chain(more).chain(proposal).chain(notes).collect()
 }
 
 /// The layout with an order of its own, beside the ranked ones.
-fn proposed(proposal: &Proposal) -> Node {
+fn proposed(proposal: &Proposal, complete: bool) -> Node {
     let found = &proposal.found;
     let time = strong(verbatim(show_seconds(found.figures.time_s)));
     let line = [time, text(" · "), inline(layout(found)), text(" "), tools(found, false)];
-    el("div", &[("class", "proposed")], &[el("p", &[], &line), muted(proposal.words())])
+    el("div", &[("class", "proposed")], &[el("p", &[], &line), muted(proposal.words(complete))])
 }
 
 /// The order of the rows, and the rule that admits them.
