@@ -68,13 +68,35 @@ impl<'a> Row<'a> {
         self.ops.get(from..to.max(from)).unwrap_or_default()
     }
 
-    /// Work done before `time`.
-    pub(crate) fn work_before(self, time: f64) -> Work {
-        let started = self.ops.partition_point(|op| op.start < time);
+    /// Answers for ascending times.
+    pub(crate) fn walk(self) -> Walk<'a> {
+        Walk { row: self, started: 0 }
+    }
+}
+
+/// A walk along a row's ops: the work done before one time after the other, each at the cost of the way from the last.
+pub(crate) struct Walk<'a> {
+    row: Row<'a>,
+    /// Ops that start before the last time.
+    started: usize,
+}
+
+impl Walk<'_> {
+    /// Work done before `time`, which is not less than the time before.
+    pub(crate) fn work_before(&mut self, time: f64) -> Work {
+        let Row { ops, sums } = self.row;
+        // Steps that double until they are too far, then the place between the last two.
+        let mut step = 1;
+        while ops.get(self.started + step).is_some_and(|op| op.start < time) {
+            self.started += step;
+            step *= 2;
+        }
+        let ahead = &ops[self.started..ops.len().min(self.started + step)];
+        self.started += ahead.partition_point(|op| op.start < time);
         // The last two may still run: they are never taken from a sum.
-        let block = started.saturating_sub(2) / BLOCK;
-        let mut work = self.sums.get(block).copied().unwrap_or_default();
-        for op in &self.ops[(block * BLOCK).min(started)..started] {
+        let block = self.started.saturating_sub(2) / BLOCK;
+        let mut work = sums.get(block).copied().unwrap_or_default();
+        for op in &ops[(block * BLOCK).min(self.started)..self.started] {
             add(&mut work, op, time);
         }
         work
@@ -102,13 +124,15 @@ mod tests {
             let time = share * timeline.makespan();
             let sums = Sums::of(&timeline);
             let row = sums.rows(&timeline, 1)[rank];
+            let mut walk = row.walk();
+            walk.work_before(time * 0.37);
             let mut expected = [0.0; 3];
             for op in &timeline.ranks[rank] {
                 let part = (op.end.min(time) - op.start).max(0.0);
                 let part = if op.half == Half::Whole { part } else { part / 2.0 };
                 expected[match op.op.kind { Kind::F => 0, Kind::W => 2, _ => 1 }] += part;
             }
-            let found = row.work_before(time);
+            let found = walk.work_before(time);
             for (found, expected) in found.iter().zip(expected) {
                 prop_assert!((found - expected).abs() < 1e-9);
             }

@@ -1,10 +1,12 @@
 //! The pipeline timeline at the screen's level of detail: never truncated, never more than a few thousand cells.
 //!
-//! Where ops are wide enough each is a cell of its own. Where they are not, a row is cut into columns of equal time and
-//! each says how its time is shared out: forward, backward, weight gradient from the top down, idle as lightness. Equal
-//! neighbours are one cell; where the cells would still be too many, the columns widen until they are not.
+//! Where ops are wide enough each is a cell of its own. Where they are not, a row is cut into columns of about a pixel, and
+//! each says how its time is shared out: forward, backward, weight gradient from the top down, idle as lightness. The shares
+//! are sums over the ops behind a column, so they are exact. Neighbours with nearly the same shares are one cell; where the
+//! cells would still be too many, more of the work may differ, and at last the columns widen. A column without work is never
+//! joined with one that has some, so idle time stays open to within a column.
 
-use super::lod::Row;
+use super::lod::{Row, Work};
 use super::viewport::Viewport;
 use shardscope_core::pipeline::{Half, Kind, TimedOp};
 use std::collections::{HashMap, VecDeque};
@@ -13,8 +15,12 @@ use std::collections::{HashMap, VecDeque};
 pub(crate) const MAX_CELLS: usize = 4000;
 /// An op at least this wide on average is drawn by itself, pixels.
 const NARROWEST: f64 = 1.5;
-/// Parts into which a column is shared out.
-const SHARES: f64 = 8.0;
+/// Steps from a fine picture to a coarse one: columns that are joined to one, and by how much the share of a kind may differ
+/// between neighbours that are drawn as one cell.
+const LEVELS: [(usize, f64); 8] =
+    [(1, 0.06), (1, 0.12), (1, 0.25), (2, 0.25), (4, 0.25), (8, 0.25), (16, 0.25), (32, 0.25)];
+/// The same for the share of idle time, at most.
+const IDLE_DIFFERS: f64 = 0.12;
 
 /// A rectangle of the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,25 +45,35 @@ pub fn cells(rows: &[Row], view: Viewport, width: f64) -> Vec<Cell> {
     let seen: Vec<&[TimedOp]> = rows.iter().map(|row| row.visible(view.start, view.end)).collect();
     let few = seen.iter().map(|ops| ops.len()).sum::<usize>() <= MAX_CELLS;
     // Columns of a power of two of the axis: they stay where they are while the window moves.
-    let least = (rows.len() as f64 * width / (2.0 * MAX_CELLS as f64)).max(NARROWEST);
     let mut column = view.full;
-    while view.x(view.start + column / 2.0, width) >= least {
+    while view.x(view.start + column / 2.0, width) >= 1.0 {
         column /= 2.0;
     }
-    loop {
-        let mut out = Vec::new();
-        for (index, (row, ops)) in rows.iter().zip(&seen).enumerate() {
-            if few && ops.len() as f64 * NARROWEST <= width {
-                each_op(index, ops, view, width, &mut out);
-            } else {
-                columns(index, *row, ops, view, width, column, &mut out);
-            }
+    let mut by_op = Vec::new();
+    let mut by_column = Vec::new();
+    for (index, (row, ops)) in rows.iter().zip(&seen).enumerate() {
+        if few && ops.len() as f64 * NARROWEST <= width {
+            each_op(index, ops, view, width, &mut by_op);
+        } else {
+            by_column.push((index, columns(*row, ops, view, column)));
         }
-        if out.len() <= MAX_CELLS || column >= view.full {
-            return out;
-        }
-        column *= 2.0;
     }
+    let room = MAX_CELLS.saturating_sub(by_op.len());
+    let mut coarsest = Vec::new();
+    for (joined, differs) in LEVELS {
+        coarsest = by_column.iter().map(|(row, columns)| (*row, stretches(columns, joined, differs))).collect();
+        let count: usize = coarsest.iter().flat_map(|(_, row)| row).map(Stretch::kinds).sum();
+        if count <= room {
+            break;
+        }
+    }
+    let mut out = by_op;
+    for (row, stretches) in &coarsest {
+        for stretch in stretches {
+            write(*row, stretch, view, width, &mut out);
+        }
+    }
+    out
 }
 
 fn each_op(row: usize, ops: &[TimedOp], view: Viewport, width: f64, out: &mut Vec<Cell>) {
@@ -79,67 +95,108 @@ fn each_op(row: usize, ops: &[TimedOp], view: Viewport, width: f64, out: &mut Ve
     }));
 }
 
-/// Columns of equal shares, not yet written.
-#[derive(Clone, Copy)]
+/// A part of a row, and the seconds of each kind of work in it.
+#[derive(Clone, Copy, Debug)]
 struct Stretch {
+    /// Index of its first column on the axis.
+    column: u64,
     from: f64,
     to: f64,
-    eighths: [u8; 3],
+    work: Work,
 }
 
-fn columns(row: usize, of: Row, ops: &[TimedOp], view: Viewport, width: f64, column: f64, out: &mut Vec<Cell>) {
+impl Stretch {
+    /// Each kind's share of its time.
+    fn shares(&self) -> Work {
+        self.work.map(|seconds| seconds / (self.to - self.from).max(f64::MIN_POSITIVE))
+    }
+    fn is_idle(&self) -> bool {
+        self.work == [0.0; 3]
+    }
+    /// Kinds of work in it, which is the cells that it takes.
+    fn kinds(&self) -> usize {
+        self.work.iter().filter(|seconds| **seconds > 0.0).count()
+    }
+    /// True where `next` may be drawn as one with it: the share of no kind differs by more than `differs`.
+    fn is_like(&self, next: &Self, differs: f64) -> bool {
+        if self.is_idle() || next.is_idle() {
+            return self.is_idle() && next.is_idle();
+        }
+        let (ours, theirs) = (self.shares(), next.shares());
+        let idle = (ours.iter().sum::<f64>() - theirs.iter().sum::<f64>()).abs();
+        let kinds = ours.iter().zip(theirs).all(|(ours, theirs)| (ours - theirs).abs() <= differs);
+        kinds && idle <= differs.min(IDLE_DIFFERS)
+    }
+    fn join(&mut self, next: &Self) {
+        self.to = next.to;
+        for (ours, theirs) in self.work.iter_mut().zip(next.work) {
+            *ours += theirs;
+        }
+    }
+}
+
+/// The columns of a row that `view` shows, from its first op to its last.
+fn columns(row: Row, ops: &[TimedOp], view: Viewport, column: f64) -> Vec<Stretch> {
     let (Some(first), Some(last)) = (ops.first(), ops.last()) else {
-        return;
+        return Vec::new();
     };
-    let end = last.end.min(view.end);
-    let mut from = first.start.max(view.start);
-    let mut before = of.work_before(from);
+    let (start, end) = (first.start.max(view.start), last.end.min(view.end));
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an index of a column
+    let (first, count) = ((start / column).floor() as u64, ((end - start) / column).ceil() as usize + 2);
+    let mut out = Vec::with_capacity(count);
+    let mut walk = row.walk();
+    let (mut from, mut before) = (start, walk.work_before(start));
+    for column_index in first.. {
+        // Edges are multiples of the column, not sums of steps, which rounding would move.
+        let to = ((column_index + 1) as f64 * column).min(end);
+        if to > from {
+            let after = walk.work_before(to);
+            // What rounding leaves of a sum is no work.
+            let least = (to - from) * 1e-9;
+            let work = std::array::from_fn(|kind| {
+                let seconds = after[kind] - before[kind];
+                if seconds > least { seconds } else { 0.0 }
+            });
+            out.push(Stretch { column: column_index, from, to, work });
+            (from, before) = (to, after);
+        }
+        if to >= end || out.len() > count {
+            break;
+        }
+    }
+    out
+}
+
+/// `columns`, every `joined` of the axis as one, and neighbours that are alike as one.
+fn stretches(columns: &[Stretch], joined: usize, differs: f64) -> Vec<Stretch> {
+    let mut out: Vec<Stretch> = Vec::new();
     let mut open: Option<Stretch> = None;
-    while from < end {
-        let edge = ((from / column).floor() + 1.0) * column;
-        // Where a step is too small for the clock's precision, the column is the rest.
-        let to = if edge > from { edge.min(end) } else { end };
-        let after = of.work_before(to);
-        let eighths = shares(before, after, to - from);
+    let mut close = |group: Stretch| match out.last_mut() {
+        Some(last) if last.is_like(&group, differs) => last.join(&group),
+        _ => out.push(group),
+    };
+    for column in columns {
         match &mut open {
-            Some(run) if run.eighths == eighths => run.to = to,
+            Some(group) if group.column / joined as u64 == column.column / joined as u64 => group.join(column),
             _ => {
-                write(row, open, view, width, out);
-                open = Some(Stretch { from, to, eighths });
+                open.replace(*column).into_iter().for_each(&mut close);
             }
         }
-        (from, before) = (to, after);
     }
-    write(row, open, view, width, out);
-}
-
-/// Each kind's share of a column in eighths; they are rounded together, so that a busy column is full.
-fn shares(before: [f64; 3], after: [f64; 3], span: f64) -> [u8; 3] {
-    let mut sum = 0.0;
-    let mut taken = 0u8;
-    std::array::from_fn(|kind| {
-        let eighths = (after[kind] - before[kind]) / span * SHARES;
-        sum += eighths;
-        // A part of an eighth by itself is one, whatever the others leave.
-        let least = f64::from(taken) + eighths.round().min(1.0);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to 8
-        let upto = sum.round().max(least).min(SHARES) as u8;
-        let share = upto - taken;
-        taken = upto;
-        share
-    })
+    open.into_iter().for_each(&mut close);
+    out
 }
 
 /// A cell for each kind that has a share.
-fn write(row: usize, run: Option<Stretch>, view: Viewport, width: f64, out: &mut Vec<Cell>) {
-    let Some(run) = run else { return };
-    let x = view.x(run.from, width);
-    let busy = f64::from(run.eighths.iter().sum::<u8>()) / SHARES;
+fn write(row: usize, stretch: &Stretch, view: Viewport, width: f64, out: &mut Vec<Cell>) {
+    let x = view.x(stretch.from, width);
+    let shares = stretch.shares();
+    let busy = shares.iter().sum::<f64>().min(1.0);
     let mut top = 0.0;
-    for (kind, eighths) in [Kind::F, Kind::BW, Kind::W].into_iter().zip(run.eighths) {
-        let bottom = top + f64::from(eighths) / SHARES;
-        if eighths > 0 {
-            out.push(Cell { row, x, width: view.x(run.to, width) - x, band: (top, bottom), kind, busy, op: None });
+    for (kind, share) in [Kind::F, Kind::BW, Kind::W].into_iter().zip(shares) {
+        let bottom = (top + share).min(busy);
+        if share > 0.0 {
+            out.push(Cell { row, x, width: view.x(stretch.to, width) - x, band: (top, bottom), kind, busy, op: None });
         }
         top = bottom;
     }
@@ -245,6 +302,145 @@ mod tests {
             let (inked, busy) = (inked / (700.0 * 8.0), busy / (full * 8.0));
             assert!((inked - busy).abs() < 0.02, "{id} m={m}: {inked} drawn of {busy}");
         }
+    }
+
+    /// Seconds of work of a rank between two times, added up op by op.
+    fn added_up(ops: &[TimedOp], from: f64, to: f64) -> Work {
+        let mut work = [0.0; 3];
+        let first = ops.partition_point(|op| op.end <= from);
+        for op in ops[first..].iter().take_while(|op| op.start < to) {
+            let part = (op.end.min(to) - op.start.max(from)).max(0.0);
+            let kind = match op.op.kind {
+                Kind::F => 0,
+                Kind::B | Kind::BW => 1,
+                Kind::W => 2,
+            };
+            work[kind] += if op.half == Half::Whole { part } else { part / 2.0 };
+        }
+        work
+    }
+
+    /// Times between ops in which a rank does nothing for at least `least`.
+    fn gaps(ops: &[TimedOp], least: f64) -> Vec<(f64, f64)> {
+        let mut end = ops[0].start;
+        let mut gaps = Vec::new();
+        for op in ops {
+            if op.start - end >= least {
+                gaps.push((end, op.start));
+            }
+            end = end.max(op.end);
+        }
+        gaps
+    }
+
+    /// Every cell of a picture against its ops: the bands are the shares of its time, no idle time that is wider than two
+    /// columns is covered, and a rank's drawn idle time is its idle time. Returns the widest column, pixels.
+    fn hold_to_ops(timeline: &Timeline, width: f64, which: &str) -> f64 {
+        let full = timeline.makespan();
+        let view = Viewport::all(full);
+        let drawn = drawn(timeline, view, width);
+        assert!(drawn.len() <= MAX_CELLS, "{which}: {} cells", drawn.len());
+        let mut coarsest: f64 = 0.0;
+        for (rank, ops) in timeline.ranks.iter().enumerate() {
+            let mine: Vec<&Cell> = drawn.iter().filter(|cell| cell.row == rank).collect();
+            let (first, last) = (ops[0].start, ops.iter().map(|op| op.end).fold(0.0, f64::max));
+            let mut inked = 0.0;
+            for cell in &mine {
+                inked += cell.width / width * full * (cell.band.1 - cell.band.0);
+                if cell.op.is_some() {
+                    continue;
+                }
+                let (from, to) = (view.time(cell.x, width), view.time(cell.x + cell.width, width));
+                let work = added_up(ops, from, to);
+                let kind = [Kind::F, Kind::BW, Kind::W].iter().position(|kind| *kind == cell.kind).unwrap();
+                let share = work[kind] / (to - from);
+                let band = cell.band.1 - cell.band.0;
+                assert!((band - share).abs() < 1e-6, "{which}, rank {rank}: {band} drawn of {share}");
+            }
+            let busy: f64 = added_up(ops, first, last).iter().sum();
+            assert!((inked - busy).abs() < full / width, "{which}, rank {rank}: {inked} drawn of {busy} busy");
+            // The steps of LEVELS join at most 32 columns of less than two pixels.
+            for pixels in [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0] {
+                let edge = 2.0 * pixels / width * full;
+                let covered = gaps(ops, 2.0 * edge).iter().any(|(from, to)| {
+                    let (left, right) = (view.x(from + edge, width), view.x(to - edge, width));
+                    mine.iter().any(|cell| cell.x < right - 1e-6 && left + 1e-6 < cell.x + cell.width)
+                });
+                if !covered {
+                    coarsest = coarsest.max(pixels);
+                    break;
+                }
+                assert!(pixels < 64.0, "{which}, rank {rank}: idle time is covered");
+            }
+        }
+        coarsest
+    }
+
+    /// All schedules, from a few hundred ops on, with equal durations and with those that differ by stage.
+    #[test]
+    fn columns_hold_what_the_ops_behind_them_add_up_to() {
+        for schedule in shardscope_core::pipeline::SCHEDULES {
+            for (pp, m) in [(4, 16), (8, 128), (32, 64)] {
+                let spec = Spec::new(schedule, pp, m);
+                let unit = Durations::uniform(spec.stages(), 1.0, 1.0, 1.0);
+                let mut uneven = Durations::uniform(spec.stages(), 0.0182, 0.0209, 0.0163);
+                uneven.p2p = 0.000_37;
+                for durations in [unit, uneven] {
+                    // Some schedules need another shape; others have tests of their own for that.
+                    let Ok(built) = build(&spec, &durations) else { continue };
+                    let Ok((timeline, _)) = measure(&built.order, &durations) else { continue };
+                    let which = format!("{:?} p {pp} m {m}", schedule.id());
+                    for width in [311.0, 940.0] {
+                        hold_to_ops(&timeline, width, &which);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Hundreds of thousands of ops with pauses of every length between them, by a fixed row of pseudo-random numbers.
+    #[test]
+    fn a_million_ops_with_pauses_of_every_length_leave_them_open() {
+        let mut state = 7_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        for (ranks, count) in [(1, 100), (2, 50_000), (2, 500_000)] {
+            let rank = |_| {
+                let mut time = 0.0;
+                let op = |microbatch| {
+                    let pause = if random() < 0.001 { 40.0 * random() } else { 0.0 };
+                    let start = time + pause + 0.01 * random();
+                    time = start + 0.05 + random();
+                    let kind = match random() {
+                        share if share < 0.3 => Kind::F,
+                        share if share < 0.7 => Kind::BW,
+                        _ => Kind::W,
+                    };
+                    let op = shardscope_core::pipeline::Op { kind, stage: 0, microbatch };
+                    TimedOp { op, half: Half::Whole, start, end: time }
+                };
+                (0..count).map(op).collect()
+            };
+            let timeline = Timeline { ranks: (0..ranks).map(rank).collect() };
+            hold_to_ops(&timeline, 940.0, &format!("{count} ops"));
+        }
+    }
+
+    /// 405B on 2,048 GPUs with 32 ranks: rank 0 waits from the end of its forwards to the first backward, a fifth of the step.
+    #[test]
+    fn the_wait_of_the_first_rank_for_its_first_backward_is_open() {
+        let set = [("model", "llama-3.1-405b"), ("gpus", "2048"), ("tp", "8"), ("pp", "32"), ("cp", "2")];
+        let set: Vec<(&str, String)> = set.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
+        let run = shardscope_core::run::Run::default().with_texts(&set).unwrap();
+        let evaluation = shardscope_core::report::evaluate(&run).unwrap();
+        let timeline = evaluation.timeline();
+        let coarsest = hold_to_ops(timeline, 940.0, "405B");
+        assert!(coarsest <= 16.0, "{coarsest}");
+        let ops = &timeline.ranks[0];
+        let wait = gaps(ops, 0.1 * timeline.makespan());
+        assert_eq!(wait.len(), 1, "the ops themselves have the wait");
     }
 
     /// A move begins at the old places and ends at the new ones; every block of both timelines is on its way between them.
