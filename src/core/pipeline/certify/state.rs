@@ -271,9 +271,9 @@ impl Layout {
                 bound = bound.max(second + state[self.without + earliest]);
             }
         }
-        let mut list = Vec::new();
+        let mut ways = Vec::new();
         for room in &self.rooms {
-            bound = bound.max(room.bound(state, starts, &self.tails, &mut list));
+            bound = bound.max(room.bound(state, starts, &self.tails, &mut ways));
         }
         Merit { bound, score }
     }
