@@ -1,5 +1,5 @@
-//! Speed of the search, for reading: layouts a second, and the units of work that a core does in 2 s, of which `WORK` in
-//! `src/core/search/allowance.rs` is made. Timings decide no test.
+//! Speed of the search, for reading: layouts a second, and the units of work that a core does in 2 s, of which `WORK`
+//! in `src/core/search/allowance.rs` is made. Timings decide no test.
 
 use shardscope::core::run::{Based, Run};
 use shardscope::core::search::{Request, WORK};
@@ -90,10 +90,9 @@ fn main() {
         ("720 layers and heads on 720720 (aim 1 s)", many_divisors),
         ("512 unequal micro-batches on 1024 (aim 1 s)", unequal),
     ];
-    let (mut units, mut seconds) = (0, 0.0);
-    for (name, run) in &questions {
-        let (more, took) = searched(name, run).unwrap_or_default();
-        (units, seconds) = (units + more, seconds + took);
-    }
-    println!("{:.1} million units in 2 s; WORK is {:.1} million", units as f64 / seconds * 2e-6, WORK as f64 * 1e-6);
+    let rate = |(name, run): &(&str, Run)| searched(name, run).map(|(units, seconds)| units as f64 / seconds);
+    let mut rates: Vec<f64> = questions.iter().filter_map(rate).collect();
+    rates.sort_by(f64::total_cmp);
+    let [least, median, most] = [0, rates.len() / 2, rates.len() - 1].map(|at| rates[at] * 2e-6);
+    println!("million units in 2 s: {median:.1} ({least:.1} to {most:.1}); WORK is {:.1}", WORK as f64 * 1e-6);
 }

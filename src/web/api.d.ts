@@ -117,8 +117,8 @@ export interface PlanRequest {
   pin?: string[];
   /** the only values that are tried, by the same names; split: even, spare-last, spare-ends */
   space?: { [field: string]: unknown[] | unknown };
-  /** units of work, the same on every machine, after which the search stops; 24,000,000 by default, some seconds of one core.
-   * Until it has found something it goes on to that default */
+  /** units of work, the same on every machine, after which the search stops; 16,000,000 by default, about 2 s of one
+   * core. Until it has found something it goes on to that default */
   work?: number;
 }
 /** `report` is what the function `report` answers for `run` */

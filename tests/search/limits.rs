@@ -20,13 +20,13 @@ fn within(json: &str, work: u64) -> Plan {
 /// A space in which much fits, one in which little does, and one in which nothing does.
 const SPACES: [&str; 3] = [
     r#"{"run":{"gpus":16,"global_batch":32},"space":{"micro_batch":[1,2],"schedule":["1f1b","zb-v"]}}"#,
-    r#"{"run":{"gpus":64,"global_batch":64,"model":"llama-3.1-405b","gpu":"a100-sxm-80gb","precision":"bf16","seq_len":16384},
-        "space":{"schedule":["1f1b","interleaved-1f1b"],"sequence_parallel":true}}"#,
+    r#"{"run":{"gpus":64,"global_batch":64,"model":"llama-3.1-405b","gpu":"a100-sxm-80gb","precision":"bf16",
+        "seq_len":16384},"space":{"schedule":["1f1b","interleaved-1f1b"],"sequence_parallel":true}}"#,
     r#"{"run":{"gpus":16,"global_batch":32,"model":"llama-3.1-405b"},"space":{"schedule":"1f1b"}}"#,
 ];
 
-/// Whatever the work: an answer that calls itself complete is the one of reporting every layout; one that does not has rows of
-/// it, in its order, at least one where there is any, and says in a warning that it stopped.
+/// Whatever the work: an answer that calls itself complete is the one of reporting every layout; one that does not
+/// has rows of it, in its order, at least one where there is any, and says in a warning that it stopped.
 #[test]
 fn an_answer_within_any_work_has_rows_of_the_whole_one_or_is_it() {
     let (mut partial, mut complete) = (0, 0);
@@ -77,12 +77,14 @@ fn an_answer_that_is_not_complete_claims_nothing_of_all_layouts() {
     assert!(tight > 0);
 }
 
-/// Two questions whose answers were those of a tenth and a quarter of their layouts: by default every layout is looked at.
+/// Two questions whose answers were those of a tenth and a quarter of their layouts: by default every layout is
+/// looked at.
 #[test]
 fn the_usual_work_is_enough_for_experts_on_many_gpus() {
     for json in [
         r#"{"run":{"model":"llama-4-maverick","gpus":512},"top":1}"#,
-        r#"{"run":{"model":"deepseek-v3","gpu":"h800-sxm-80gb","gpus":2048,"global_batch":15360,"seq_len":4096},"top":1}"#,
+        r#"{"run":{"model":"deepseek-v3","gpu":"h800-sxm-80gb","gpus":2048,"global_batch":15360,"seq_len":4096},
+            "top":1}"#,
     ] {
         let plan = answer(json);
         assert!(plan.complete && plan.evaluated > 200_000, "{} {:?}", plan.evaluated, plan.warnings);

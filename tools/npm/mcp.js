@@ -96,7 +96,7 @@ const TOOLS = {
       top: { type: 'integer', minimum: 1, description: 'rows, 20 by default' },
       pin: { type: 'array', items: { type: 'string' }, description: 'fields that stay as the run has them' },
       space: { type: 'object', description: 'the only values that are tried: {"tp":[1,2,4]}' },
-      work: { type: 'integer', minimum: 1, description: 'units of work after which the search stops; 24,000,000 by default' },
+      work: { type: 'integer', minimum: 1, description: 'units of work after which the search stops; 16,000,000 by default' },
     }),
     shows: (request, answer) => answer.best?.[answer.recommended ?? 0]?.run,
   },

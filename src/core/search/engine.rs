@@ -117,8 +117,8 @@ impl Search {
         self.space.also(others);
     }
 
-    /// Limits the search to about `work` units; before the first step. One that has found nothing then goes on to the usual
-    /// [`WORK`](super::WORK).
+    /// Limits the search to about `work` units; before the first step. One that has found nothing then goes on to the
+    /// usual [`WORK`](super::WORK).
     pub fn allow(&mut self, work: u64) {
         self.allowance = Some(Allowance::new(work, &self.space));
     }

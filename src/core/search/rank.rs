@@ -38,8 +38,8 @@ pub struct Plan {
     pub errors: Vec<Issue>,
     /// Parts of the request that were not followed.
     pub warnings: Vec<Issue>,
-    /// True if no other layout can be faster than those of `best`; false where the search ended at its limit of work: then they
-    /// are the best that it saw.
+    /// True if no other layout can be faster than those of `best`; false where the search ended at its limit of work:
+    /// then they are the best that it saw.
     pub complete: bool,
     /// Layouts looked at: where it is complete, all of the space that divide and have an order.
     pub evaluated: u64,

@@ -1,5 +1,6 @@
-//! A `plan` request: `{"run": {...}, "top": 20, "pin": ["tp"], "space": {"pp": [1, 2, 4]}, "also": true, "work": 24000000}`;
-//! `also` searches adapters, quantised bases and offloading too; `work` is the units of work after which a search stops.
+//! A `plan` request: `{"run": {...}, "top": 20, "pin": ["tp"], "space": {"pp": [1, 2, 4]}, "also": true, "work":
+//! 16000000}`; `also` searches adapters, quantised bases and offloading too; `work` is the units of work after which
+//! a search stops.
 
 use super::allowance::WORK;
 use super::axes::Axes;
@@ -201,8 +202,8 @@ impl Request {
     }
 }
 
-/// Says that the recommended layout is tight, because none that fits ties with the fastest: of all layouts where the search is
-/// `complete`, else of those found.
+/// Says that the recommended layout is tight, because none that fits ties with the fastest: of all layouts where the
+/// search is `complete`, else of those found.
 fn only_tight(best: &[Rc<Found>], complete: bool) -> Option<Issue> {
     let fits = |found: &Rc<Found>| found.figures.peak.overall == Verdict::Fits;
     let recommended = recommended(best).and_then(|index| best.get(index));
@@ -270,8 +271,8 @@ fn count(
     found
 }
 
-/// Says what a search leaves out that stopped at its limit of work, having looked at `share` of the layouts and found some, or
-/// `nothing`.
+/// Says what a search leaves out that stopped at its limit of work, having looked at `share` of the layouts and found
+/// some, or `nothing`.
 fn stopped(share: f64, nothing: bool) -> Issue {
     let percent = format!("{:.1}", 100.0 * share);
     let message = match (nothing, share < 1.0) {

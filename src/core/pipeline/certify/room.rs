@@ -178,8 +178,9 @@ impl Room {
         sum
     }
 
-    /// The sum of the least tails, as many as there is room: of those after a round trip, and of what `ways` hold. A chain's later
-    /// micro-batches have the shorter tails, so that each way is walked from its end as long as it replaces a longer one.
+    /// The sum of the least tails, as many as there is room: of those after a round trip, and of what `ways` hold. A
+    /// chain's later micro-batches have the shorter tails, so that each way is walked from its end as long as it
+    /// replaces a longer one.
     fn last_tails(&self, counts: &[Ticks], tails: &Tails, ways: &mut [Way]) -> Ticks {
         let tail = |way: &Way| {
             let holder = &self.holders[way.holder];
@@ -235,7 +236,8 @@ mod tests {
         list.iter().take(usize::try_from(count).unwrap()).sum()
     }
 
-    /// Of two and four stages on a rank, at random counts and starts: the sums against those of sorted lists of every op.
+    /// Of two and four stages on a rank, at random counts and starts: the sums against those of sorted lists of every
+    /// op.
     #[test]
     fn the_least_starts_and_tails_are_those_of_sorted_lists() {
         let mut seed = 9u64;

@@ -22,8 +22,8 @@ use crate::issue::Issue;
 use crate::run::Run;
 use std::rc::Rc;
 
-/// Units of work of a search on the page, where it can be stopped and shows what it has: about half a minute.
-const WORK: u64 = 30_000_000;
+/// Units of work of a search on the page, where it can be stopped and shows what it has: twice those of a request.
+const WORK: u64 = 2 * super::WORK;
 /// Shortest sequence of a sweep.
 const MIN_TOKENS: u64 = 1024;
 /// Longest sequence of a sweep.
