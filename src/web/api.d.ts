@@ -11,7 +11,10 @@ export interface StageMemory {
 }
 export interface OverlapRow {
   name: "dp" | "zero3" | "tp" | "pp" | "cp" | "ep"; bytes_per_gpu: number; comm_s: number;
-  compute_s: number; ratio: number;
+  /** bytes_per_gpu over comm_s; null where nothing is on the wire */
+  reached_bytes_per_s: number | null;
+  /** `ratio` is null where no compute is beside the messages: all of them are exposed */
+  compute_s: number; ratio: number | null;
   /** not_hidden_s + slows_compute_s */
   exposed_s: number; not_hidden_s: number; slows_compute_s: number;
   /** rows over the same wire */

@@ -12,6 +12,7 @@ mod loading;
 mod outside;
 mod overlap;
 mod properties;
+mod ratios;
 mod throughput;
 mod utilisation;
 mod whole_bounds;

@@ -122,12 +122,12 @@ fn rows_on_one_wire_hide_no_more_than_the_compute_beside_them() {
     let wire = scatter.comm_s + gather.comm_s;
     let shown = scatter.not_hidden_s + gather.not_hidden_s;
     assert!(near(shown.0, wire.0 - share * gather.compute_s.0));
-    assert!(dp.ratio > 1.0 && dp.not_hidden_s.0 > 0.5 * dp.comm_s.0);
+    assert!(dp.ratio.unwrap() > 1.0 && dp.not_hidden_s.0 > 0.5 * dp.comm_s.0);
     // Alone on its wire the row hides whole: all that it costs is contention.
     let alone = request.replace("\"zero\":3", "\"zero\":1");
     let report = evaluate(&scenario(&alone).run).unwrap().report;
     let [dp] = &report.overlap[..] else { panic!() };
-    assert!(dp.ratio < share && dp.shares_wire_with.is_empty());
+    assert!(dp.ratio.unwrap() < share && dp.shares_wire_with.is_empty());
     assert_eq!(dp.not_hidden_s.0, 0.0);
     assert!(near(dp.slows_compute_s.0, tax * dp.comm_s.0));
 }

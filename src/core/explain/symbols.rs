@@ -129,7 +129,7 @@ table! {
         PAIRED_LAYERS = "n", "layers of the rank (one whose FFN is routed counts half)";
         RANK_LAYERS = "l", "layers of the rank";
         ROUTED_LAYERS = "e", "routed layers of the rank";
-        STATES_SENT = "v", "hidden states that the stages of the rank send";
+        STATES_SENT = "v", "hidden states and gradients that the stages of the rank send";
         SHARING = "N", "ranks that share them";
         COPIES = "y", "ranks that hold the same";
         REDUCTIONS = "R", "reductions of a stage's gradients";

@@ -3,7 +3,9 @@
 use crate::pipeline::{Durations, Spec};
 use crate::run::{Kinds, Scenario};
 use crate::time::{Clock, ComputeTime, routed_host};
-use crate::traffic::{RoutedWindows, StageWaits, StageWindows, Wait, layer_waits, microbatch_traffic, shards};
+use crate::traffic::{
+    RoutedWindows, StageWaits, StageWindows, Wait, handed_on, layer_waits, microbatch_traffic, shards,
+};
 use crate::units::{Bytes, Seconds};
 
 /// The compute of a stage that its messages may run beside.
@@ -86,6 +88,8 @@ pub(super) struct Pass {
     pub waits: StageWaits,
     /// Bytes sent to the neighbouring stages.
     pub sent: Bytes,
+    /// Hidden states to the next stage, and gradients to the one before, that these bytes are.
+    pub handed_on: [u64; 2],
     /// Change by passes of two micro-batches side by side.
     pub saved: Saved,
     /// Data that the stage loads before its forward pass.
@@ -102,7 +106,8 @@ impl Pass {
         let (zero3, gradients) = shards(scenario, stage, &windows);
         let sent = microbatch_traffic(scenario, stage).pp;
         let loading = Seconds(if stage == 0 { scenario.run.loader_stage_s } else { 0.0 });
-        Self { waits: StageWaits { zero3, gradients, ..waits }, compute, sent, saved, loading }
+        let handed_on = handed_on(scenario, stage);
+        Self { waits: StageWaits { zero3, gradients, ..waits }, compute, sent, handed_on, saved, loading }
     }
     pub fn forward(&self) -> Seconds {
         self.loading + self.compute.forward + self.waits.forward()

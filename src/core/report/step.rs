@@ -102,11 +102,13 @@ fn totals(draft: &Draft, load: &RankLoad, end: End, paired: f64) -> OverlapTotal
         totals.ep = totals.ep + (waits.ep * (1.0 - paired) + beside * paired) * repeats;
         totals.zero3 = totals.zero3 + waits.zero3 * repeats;
         totals.dp = totals.dp + waits.gradients * repeats;
-        let send = |window: Seconds| Beside { comm: waits.send, window, ..Beside::default() };
+        // The first stage sends no gradient, the last no output.
+        let sends = |states: u64| if states > 0 { waits.send } else { Seconds::ZERO };
+        let [forward, backward] = pass.handed_on.map(sends);
         let sends = Wait {
             bytes: pass.sent,
-            forward: send(pass.forward()),
-            backward: send(pass.backward()),
+            forward: Beside { comm: forward, window: pass.forward(), ..Beside::default() },
+            backward: Beside { comm: backward, window: pass.backward(), ..Beside::default() },
             ..Wait::default()
         };
         totals.pp = totals.pp + sends * repeats;

@@ -35,6 +35,6 @@ pub use ratios::{flops_per_byte, ring_block_ratio};
 pub use sequence::{SequenceCut, ring_buffer, ring_pieces, ring_steps, ring_work, sequence_cuts};
 pub(crate) use shards::{shards, with_microbatch};
 pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic};
-pub(crate) use volume::{boundary_bytes, context_bytes, expert_bytes, tensor_bytes, tensor_pairs};
+pub(crate) use volume::{boundary_bytes, context_bytes, expert_bytes, handed_on, tensor_bytes, tensor_pairs};
 pub(crate) use waits::layer_waits;
 pub use waits::{StageWaits, stage_waits};

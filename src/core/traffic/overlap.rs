@@ -19,16 +19,22 @@ pub struct OverlapRow {
     pub bytes_per_gpu: Bytes,
     /// Time on the wire.
     pub comm_s: Seconds,
+    /// `bytes_per_gpu` over `comm_s`, bytes a second: what the links reach together, latencies included; none where nothing is
+    /// on the wire.
+    pub reached_bytes_per_s: Option<f64>,
     /// Compute that it may hide behind.
     pub compute_s: Seconds,
-    /// `comm_s` over `compute_s`.
-    pub ratio: f64,
+    /// `comm_s` over `compute_s`; none where no compute is beside it: all of it is exposed.
+    pub ratio: Option<f64>,
     /// Time that lengthens the step, the next two together; pipeline sends wait inside the bubble.
     pub exposed_s: Seconds,
     /// Wire time that no compute hides: there is none beside it, or too little.
     pub not_hidden_s: Seconds,
     /// Time by which hidden traffic slows the compute beside it.
     pub slows_compute_s: Seconds,
+    /// GPUs of a group that share a node: that many cards carry what crosses nodes.
+    #[serde(skip)]
+    pub in_node: u64,
     /// Rows whose traffic goes over the same wire.
     pub shares_wire_with: Vec<Traffic>,
     /// The same by pass; each hides behind its own compute.
@@ -100,7 +106,13 @@ impl OverlapRow {
         for time in times.into_iter().chain(passes) {
             *time = *time * scale;
         }
+        self.reached_bytes_per_s = reached(self.bytes_per_gpu, self.comm_s);
     }
+}
+
+/// Bytes a second of `sent` in `time`.
+fn reached(sent: Bytes, time: Seconds) -> Option<f64> {
+    (time.0 > 0.0).then(|| sent.0 / time.0)
 }
 
 /// All kinds of communication of a step on the busiest rank.
@@ -129,9 +141,17 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
     let (layout, mesh) = (&scenario.layout, scenario.layout.mesh());
     let shards = layout.dp * layout.cp > 1;
     let zero3 = shards && scenario.zero.stage == 3;
+    // Without replicas of the dense part, routed experts that fewer GPUs hold than tensor parallelism has may have some, and
+    // tied embeddings stand on both ends of the pipeline.
+    let experts = mesh.expert_shard_group(layout.expert_dp).link();
+    let parameters = match (shards, layout.expert_dp > 1) {
+        (true, _) => mesh.link(Axis::Dp),
+        (false, true) => experts,
+        (false, false) => mesh.link(Axis::Pp),
+    };
     let rows = [
-        (Traffic::Dp, shards, totals.dp, mesh.link(Axis::Dp)),
-        (Traffic::Zero3, zero3, totals.zero3, mesh.link(Axis::Dp)),
+        (Traffic::Dp, shards || totals.dp.bytes.0 > 0.0, totals.dp, parameters),
+        (Traffic::Zero3, zero3 || totals.zero3.bytes.0 > 0.0, totals.zero3, parameters),
         (Traffic::Tp, layout.tp > 1, totals.tp, mesh.link(Axis::Tp)),
         (Traffic::Pp, layout.pp > 1, totals.pp, mesh.link(Axis::Pp)),
         (Traffic::Cp, layout.cp > 1, totals.cp, mesh.link(Axis::Cp)),
@@ -150,8 +170,9 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
             traffic,
             bytes_per_gpu: total.bytes,
             comm_s: both.comm,
+            reached_bytes_per_s: reached(total.bytes, both.comm),
             compute_s: both.window,
-            ratio: if both.window.0 > 0.0 { both.comm / both.window } else { 0.0 },
+            ratio: (both.window.0 > 0.0).then(|| both.comm / both.window),
             exposed_s: both.exposed(),
             not_hidden_s: both.not_hidden,
             slows_compute_s: both.slows,
@@ -164,6 +185,13 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
             printed_ratio: printed.as_ref().map(|ratio| ratio.printed),
             corrected_ratio: printed.as_ref().map(|ratio| ratio.corrected),
             link,
+            in_node: match traffic {
+                Traffic::Dp | Traffic::Zero3 => mesh.shard_group(layout.dp * layout.cp).in_node,
+                Traffic::Tp => mesh.group(Axis::Tp).in_node,
+                Traffic::Pp => 1,
+                Traffic::Cp => mesh.group(Axis::Cp).in_node,
+                Traffic::Ep => mesh.group(Axis::Ep).in_node,
+            },
             experts: total.experts,
         }
     };

@@ -31,8 +31,8 @@ pub struct MicrobatchTraffic {
     /// Expert parallel: dispatch and combine, forward and backward: `8 K T h/t (e-1)/e` times the imbalance; once a node
     /// `8 (X + I) T h/t` with X copies over the network and I inside nodes; an fp8 dispatch takes half of its half.
     pub ep: Bytes,
-    /// Pipeline: the output forward and the gradient backward, `4 T h`, over t with sequence parallelism; behind modules
-    /// of multi-token prediction that stand apart, once for each more.
+    /// Pipeline: the output to the next stage and the gradient to the one before, `2 T h` each, over t with sequence
+    /// parallelism; behind modules of multi-token prediction that stand apart, once for each more.
     pub pp: Bytes,
 }
 
@@ -41,12 +41,11 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
     let kinds = scenario.kinds_on(stage);
     let pairs: f64 = kinds.iter().map(|(kind, n)| *n as f64 * tensor_pairs(&scenario.model, *kind)).sum();
     let cp = kinds.iter().map(|(kind, n)| *n as f64 * context_bytes::<f64>(scenario, kind.mixer)).sum();
-    let states = if scenario.layout.pp > 1 { scenario.states_sent(stage) as f64 } else { 0.0 };
     MicrobatchTraffic {
         tp: Bytes(tensor_bytes(scenario, pairs / 2.0)),
         cp: Bytes(cp),
         ep: Bytes(expert_bytes(scenario, routed_layers(scenario, stage))),
-        pp: Bytes(boundary_bytes(scenario, states)),
+        pp: Bytes(boundary_bytes(scenario, handed_on(scenario, stage).iter().sum::<u64>() as f64)),
     }
 }
 
@@ -91,9 +90,20 @@ pub(crate) fn expert_bytes<Q: Quantity>(scenario: &Scenario, layers: Q) -> Q {
     bytes * layers * copies * rows / TENSOR.of::<Q>(layout.tp)
 }
 
-/// Bytes of `states` between two stages, output forward and gradient backward.
+/// Hidden states of a micro-batch that a stage sends to the next one, and gradients of them to the one before: the first
+/// stage sends no gradient, the last no state.
+pub(crate) fn handed_on(scenario: &Scenario, stage: usize) -> [u64; 2] {
+    if scenario.layout.pp <= 1 {
+        return [0; 2];
+    }
+    let forward = if stage < scenario.last_stage() { scenario.states_sent(stage) } else { 0 };
+    let backward = stage.checked_sub(1).map_or(0, |before| scenario.states_sent(before));
+    [forward, backward]
+}
+
+/// Bytes of `states` between two stages in one direction, outputs or gradients.
 pub(crate) fn boundary_bytes<Q: Quantity>(scenario: &Scenario, states: Q) -> Q {
-    let bytes = hidden::<Q>(scenario) * states * 2.0;
+    let bytes = hidden::<Q>(scenario) * states;
     if scenario.layout.sequence_parallel { bytes / TENSOR.of::<Q>(scenario.layout.tp) } else { bytes }
 }
 

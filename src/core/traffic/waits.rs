@@ -10,8 +10,8 @@ use super::collective::Fabric;
 use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
 use super::shards::{repeated, shards};
 use super::volume::{
-    MicrobatchTraffic, context_bytes, exchanged_bytes, layer_block, microbatch_traffic, routed_layers, stage_message,
-    tensor_pairs,
+    MicrobatchTraffic, boundary_bytes, context_bytes, exchanged_bytes, handed_on, layer_block, microbatch_traffic,
+    routed_layers, stage_message, tensor_pairs,
 };
 use crate::cluster::{Axis, Group};
 use crate::run::{CpComm, EpOverlap, Module, Recompute, Scenario, TpOverlap};
@@ -68,7 +68,12 @@ pub(crate) fn layer_waits(scenario: &Scenario, stage: usize, windows: &StageWind
     let layers = (range.end - range.start) as f64;
     let again = 1.0 + repeated(scenario.run.recomputed(), layers);
     let mesh = scenario.layout.mesh();
-    let hop = Bytes(traffic.pp.0 / 2.0);
+    let hop = Bytes(
+        handed_on(scenario, stage)
+            .map(|states| boundary_bytes(scenario, states as f64))
+            .into_iter()
+            .fold(0.0, f64::max),
+    );
     let modules = matches!(scenario.run.recomputed(), Recompute::Modules(list) if list.contains(&Module::Moe));
     let routed_again = if modules { 2.0 } else { again };
     let messages = Messages { scenario, stage, windows, fabric: &fabric, traffic };

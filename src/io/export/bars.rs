@@ -97,26 +97,27 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
 
 fn overlap(evaluation: &Evaluation) -> Drawing {
     let rows = &evaluation.report.overlap;
-    let most = rows.iter().map(|row| row.ratio).fold(1.0, f64::max) * 1.25;
+    let most = rows.iter().filter_map(|row| row.ratio).fold(1.0, f64::max) * 1.25;
     let foot = PITCH * rows.len() as f64;
     let mut drawing = Drawing::new(foot + 20.0);
     for (at, row) in rows.iter().enumerate() {
         let y = PITCH * at as f64;
         drawing.name(y + BAR / 2.0, verbatim(row.traffic.id().to_uppercase()));
         let part = |from: f64, to: f64| Box { x: from / most, width: (to - from) / most, y, height: BAR };
-        drawing.fill(part(0.0, row.ratio.min(1.0)), Ink::Exposed, 0.45, "");
-        if row.ratio > 1.0 {
-            drawing.fill(part(1.0, row.ratio), Ink::Exposed, 1.0, "");
+        let ratio = row.ratio.unwrap_or(0.0);
+        drawing.fill(part(0.0, ratio.min(1.0)), Ink::Exposed, 0.45, "");
+        if ratio > 1.0 {
+            drawing.fill(part(1.0, ratio), Ink::Exposed, 1.0, "");
         }
         let title = t!(
             "{ratio}: {wire} on the wire, {compute} of compute, {exposed} not hidden, {slows} slows compute",
-            ratio = significant(row.ratio, 3),
+            ratio = row.ratio.map_or_else(|| "–".to_owned(), |ratio| significant(ratio, 3)),
             wire = show_seconds(row.comm_s),
             compute = show_seconds(row.compute_s),
             exposed = show_seconds(row.not_hidden_s),
             slows = show_seconds(row.slows_compute_s)
         );
-        let beside = (row.ratio / most + 0.01, y + BAR / 2.0);
+        let beside = (ratio / most + 0.01, y + BAR / 2.0);
         if beside.0 < 0.5 {
             drawing.words(beside, Anchor::Start, Ink::Text, title);
         } else {

@@ -36,7 +36,7 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
             row.bytes_per_gpu.0,
             row.comm_s.0,
             row.compute_s.0,
-            row.ratio,
+            row.ratio.map_or_else(String::new, |ratio| ratio.to_string()),
             row.exposed_s.0,
             row.not_hidden_s.0,
             row.slows_compute_s.0,

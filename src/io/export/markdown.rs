@@ -180,7 +180,7 @@ fn communication(evaluation: &Evaluation) -> String {
             show_bytes(row.bytes_per_gpu),
             show_seconds(row.comm_s),
             show_seconds(row.compute_s),
-            significant(row.ratio, 3),
+            row.ratio.map_or_else(|| "–".to_owned(), |ratio| significant(ratio, 3)),
             show_seconds(row.not_hidden_s),
             show_seconds(row.slows_compute_s),
             shared.join(", ").to_ascii_uppercase(),

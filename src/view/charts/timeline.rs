@@ -11,8 +11,9 @@ use super::viewport::Viewport;
 use shardscope_core::pipeline::{Half, Kind, TimedOp};
 use std::collections::{HashMap, VecDeque};
 
-/// Most cells in one picture.
-pub(crate) const MAX_CELLS: usize = 4000;
+/// Most cells in a picture of few rows, and most of a row in one of many.
+const MAX_CELLS: usize = 4000;
+const MAX_OF_ROW: usize = 160;
 /// An op at least this wide on average is drawn by itself, pixels.
 const NARROWEST: f64 = 1.5;
 /// Steps from a fine picture to a coarse one: columns that are joined to one, and by how much the share of a kind may differ
@@ -40,10 +41,16 @@ pub struct Cell {
     pub op: Option<TimedOp>,
 }
 
+/// Most cells in a picture of `rows` rows.
+fn most_cells(rows: usize) -> usize {
+    MAX_CELLS.max(rows * MAX_OF_ROW)
+}
+
 /// The visible part of some rows of ops.
 pub fn cells(rows: &[Row], view: Viewport, width: f64) -> Vec<Cell> {
     let seen: Vec<&[TimedOp]> = rows.iter().map(|row| row.visible(view.start, view.end)).collect();
-    let few = seen.iter().map(|ops| ops.len()).sum::<usize>() <= MAX_CELLS;
+    let most = most_cells(rows.len());
+    let few = seen.iter().map(|ops| ops.len()).sum::<usize>() <= most;
     // Columns of a power of two of the axis: they stay where they are while the window moves.
     let mut column = view.full;
     while view.x(view.start + column / 2.0, width) >= 1.0 {
@@ -58,7 +65,7 @@ pub fn cells(rows: &[Row], view: Viewport, width: f64) -> Vec<Cell> {
             by_column.push((index, columns(*row, ops, view, column)));
         }
     }
-    let room = MAX_CELLS.saturating_sub(by_op.len());
+    let room = most.saturating_sub(by_op.len());
     let mut coarsest = Vec::new();
     for (joined, differs) in LEVELS {
         coarsest = by_column.iter().map(|(row, columns)| (*row, stretches(columns, joined, differs))).collect();
@@ -273,7 +280,7 @@ mod tests {
         for zoom in [1.0, 3.0, 17.0, 60.0, 400.0, 1e4] {
             let view = whole_axis.zoomed(zoom, whole_axis.full * 0.3);
             let drawn = drawn(&timeline, view, 760.0);
-            assert!(drawn.len() <= MAX_CELLS, "{} at {zoom}", drawn.len());
+            assert!(drawn.len() <= most_cells(64), "{} at {zoom}", drawn.len());
             for row in 0..64 {
                 let ops = &timeline.ranks[row];
                 let (first, last) = (ops[0].start, ops[ops.len() - 1].end);
@@ -339,7 +346,7 @@ mod tests {
         let full = timeline.makespan();
         let view = Viewport::all(full);
         let drawn = drawn(timeline, view, width);
-        assert!(drawn.len() <= MAX_CELLS, "{which}: {} cells", drawn.len());
+        assert!(drawn.len() <= most_cells(timeline.ranks.len()), "{which}: {} cells", drawn.len());
         let mut coarsest: f64 = 0.0;
         for (rank, ops) in timeline.ranks.iter().enumerate() {
             let mine: Vec<&Cell> = drawn.iter().filter(|cell| cell.row == rank).collect();

@@ -22,7 +22,12 @@ const HEADS: [(&str, &str, &str); 7] = [
     ("phone-hide", "sent per GPU", "By one GPU of the busiest rank, in a step"),
     ("phone-hide", "wire time", ""),
     ("phone-hide", "overlaps with", "Compute that runs beside it"),
-    ("grow", "ratio to available compute", "Below 1 it can be hidden; the line is 1, the bar ends at 2"),
+    (
+        "grow",
+        "ratio to available compute",
+        "Wire time over the compute beside it; messages that stand between two kernels that need them have none. \
+            The line is 1, the bar ends at 2",
+    ),
     ("", "", ""),
     ("", "exposed", "What the step is longer by"),
 ];
@@ -119,12 +124,18 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
 
 fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
     let (name, window) = names(row.traffic);
-    let (link, speed) = match row.link {
-        Link::Intra => ("node", gpu.intra),
-        Link::Inter => ("network", gpu.inter),
+    let per_second = |speed: f64| format!("{} GB/s", significant(speed / 1e9, 3));
+    let reached = row.reached_bytes_per_s.map_or_else(|| "–".to_owned(), per_second);
+    let speed = match row.link {
+        Link::Intra => t!("{reached} over the node's links of {sheet}", reached, sheet = per_second(gpu.intra.0)),
+        Link::Inter if row.in_node > 1 => t!(
+            "{reached} over {count} cards a node of {sheet} and the node's links",
+            reached,
+            count = row.in_node,
+            sheet = per_second(gpu.inter.0)
+        ),
+        Link::Inter => t!("{reached} over a card of {sheet}", reached, sheet = per_second(gpu.inter.0)),
     };
-    let speed = format!("{} GB/s", significant(speed.0 / 1e9, 3));
-    let speed = t!("{link}, {speed}", link, speed);
     let exposed = match row.traffic {
         Traffic::Pp => strong("in the bubble"),
         _ if row.exposed_s.0 <= 0.0 => strong("none"),
@@ -141,7 +152,7 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
         both(&unit.fitting(row.bytes_per_gpu), "", speed),
         text(verbatim(show_seconds(row.comm_s))),
         beside,
-        ratio_bar(row.ratio),
+        ratio_bar(row.ratio.unwrap_or(0.0)),
         ratio(row),
         exposed,
     ];
@@ -152,10 +163,18 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
 
 /// The ratio; under the pointer that of each pass where both have compute beside them.
 fn ratio(row: &OverlapRow) -> Node {
-    if row.compute_s.0 <= 0.0 {
-        return text("–");
-    }
-    let whole = inline(verbatim(significant(row.ratio, 3)));
+    let Some(ratio) = row.ratio else {
+        return leaf("small", "", "nothing beside it: all of it waits");
+    };
+    let figure = inline(verbatim(significant(ratio, 3)));
+    // Less than the compute beside it, and yet not hidden: the rest has no compute of its own.
+    let open = row.not_hidden_s.0 / row.comm_s.0;
+    let whole = if ratio < 1.0 && open > 0.01 && row.traffic != Traffic::Pp {
+        let words = t!("{open} of it has no compute beside it", open = show_percent(open));
+        Node::from_iter([figure, text(" "), leaf("small", "", words)])
+    } else {
+        figure
+    };
     match &row.passes[..] {
         [forward, backward] if forward.compute_s.0 > 0.0 && row.traffic != Traffic::Pp => {
             let [forward, backward] = [forward, backward].map(|pass| significant(pass.comm_s / pass.compute_s, 3));
@@ -205,6 +224,9 @@ mod tests {
                 Link::Intra => "450 GB/s",
                 Link::Inter => "50.0 GB/s",
             };
+            // The quotient of the two figures beside it.
+            let reached = row.bytes_per_gpu.0 / row.comm_s.0 / 1e9;
+            assert!(html.contains(&format!("{} GB/s over", significant(reached, 3))), "{:?}: {html}", row.traffic);
             assert!(html.contains(speed), "{:?}: {html}", row.traffic);
         }
         assert!(overlap.len() >= 3);

@@ -125,9 +125,18 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
     };
     term.parts.extend(ratio);
     let playbook = playbook_term(scenario, row.traffic, bandwidth(scenario, row.link));
-    if let (Some(playbook), Some(printed)) = (playbook, row.printed_ratio) {
+    if let (Some(mut playbook), Some(printed)) = (playbook, row.printed_ratio) {
         let printed = significant(printed, 4);
-        term.parts.push(playbook.note(t!("printed: {printed}", printed)));
+        playbook = playbook.note(t!("printed: {printed}", printed));
+        if let Some(reached) = row.reached_bytes_per_s {
+            let (sheet, reached) = (bandwidth(scenario, row.link).0, show_bandwidth(reached));
+            playbook = playbook.note(t!(
+                "Q counts one link at {sheet}; the messages of R reach {reached} over all links of the group, latencies included",
+                sheet = show_bandwidth(sheet),
+                reached
+            ));
+        }
+        term.parts.push(playbook);
     }
     Some(term.note("on the busiest rank, over a step"))
 }

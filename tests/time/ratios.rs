@@ -1,0 +1,107 @@
+//! The overlap table against formulas of its own: speeds reached, ratios, and the bytes of each kind of message.
+
+use crate::common::random::{Random, random_run};
+use shardscope::core::report::{Evaluation, evaluate};
+use shardscope::core::run::{Run, Schedule};
+use shardscope::core::traffic::Traffic;
+use shardscope::io::link::decode;
+
+fn at(link: &str) -> Evaluation {
+    evaluate(&decode(&format!("v=1&{link}")).run).unwrap()
+}
+
+fn bytes(evaluation: &Evaluation, traffic: Traffic) -> f64 {
+    let row = evaluation.report.overlap.iter().find(|row| row.traffic == traffic);
+    row.map_or(0.0, |row| row.bytes_per_gpu.0)
+}
+
+/// The valid ones among 3,000 random runs.
+fn evaluations() -> impl Iterator<Item = Evaluation> {
+    let mut random = Random::new(2_506);
+    (0..3000).filter_map(move |_| evaluate(&random_run(&mut random)).ok())
+}
+
+/// Every row: bytes over the speed reached are the wire time, a ratio is wire time over compute, and messages without compute
+/// beside them have no ratio and wait in full.
+#[test]
+fn speeds_and_ratios_are_quotients_of_what_stands_beside_them() {
+    let mut rows = 0;
+    for evaluation in evaluations() {
+        for row in &evaluation.report.overlap {
+            rows += 1;
+            match row.reached_bytes_per_s {
+                Some(reached) => assert!((row.bytes_per_gpu.0 / reached / row.comm_s.0 - 1.0).abs() < 1e-12),
+                None => assert_eq!(row.comm_s.0, 0.0),
+            }
+            match row.ratio {
+                Some(ratio) => assert!((ratio * row.compute_s.0 - row.comm_s.0).abs() <= 1e-12 * row.comm_s.0),
+                None => {
+                    assert_eq!(row.compute_s.0, 0.0);
+                    let waits = row.traffic == Traffic::Pp || (row.not_hidden_s.0 - row.comm_s.0).abs() < 1e-12;
+                    assert!(waits, "{:?}", row.traffic);
+                }
+            }
+        }
+    }
+    println!("{rows} rows");
+    assert!(rows > 1000);
+}
+
+/// Two bytes of `b s h` for each boundary that a stage has, over the tensor-parallel ranks with sequence parallelism: a stage
+/// sends its output forward unless it is the last, and a gradient backward unless it is the first.
+#[test]
+fn a_stage_sends_its_output_and_its_gradient_once() {
+    let mut seen = 0;
+    for evaluation in evaluations() {
+        let (scenario, run) = (&evaluation.scenario, &evaluation.scenario.run);
+        let one_way = [Schedule::Gpipe, Schedule::OneFOneB, Schedule::ZbH1].contains(&run.schedule);
+        let plain = scenario.precision.computes.activation() == 2.0 && run.mtp_stage.is_none();
+        if scenario.layout.pp < 2 || !one_way || !plain || scenario.chunks != 1 {
+            continue;
+        }
+        seen += 1;
+        let (layout, last) = (&scenario.layout, scenario.layout.pp as usize - 1);
+        let tokens = (run.micro_batch * run.seq_len) as f64 / layout.cp as f64;
+        let split = if layout.sequence_parallel { layout.tp as f64 } else { 1.0 };
+        let message = 2.0 * tokens * scenario.model.hidden as f64 / split;
+        let rank = evaluation.busiest;
+        let messages = f64::from(u8::from(rank < last) + u8::from(rank > 0));
+        let expected = messages * message * layout.microbatches as f64;
+        let sent = bytes(&evaluation, Traffic::Pp);
+        assert!((sent / expected - 1.0).abs() < 1e-9, "{sent} {expected}: {:?}", run.schedule);
+    }
+    println!("{seen} pipelines");
+    assert!(seen > 100);
+}
+
+/// Mixtral 8x7B on eight GPUs, TP 8 and EP 2: four GPUs hold the same experts, while the rest has no replica. ZeRO-1 scatters
+/// their fp32 gradients and gathers their bf16 weights: `(4 + 2) E 3/4` for 32 layers of 4 experts of three matrices.
+#[test]
+fn experts_have_replicas_where_the_rest_has_none() {
+    let evaluation = at("model=mixtral-8x7b&gpus=8&tp=8&pp=1&ep=2&etp=1&zero=1&global_batch=8&seq_len=4096");
+    let held = 32.0 * 4.0 * 3.0 * 4096.0 * 14336.0;
+    let sent = bytes(&evaluation, Traffic::Dp);
+    assert!((sent / (6.0 * held * 0.75) - 1.0).abs() < 1e-9, "{sent}");
+    assert!(evaluation.report.overlap.iter().any(|row| row.traffic == Traffic::Dp && row.exposed_s.0 > 0.0));
+}
+
+/// GPT-2 XL on eight GPUs: every parameter has a gradient, positions that are learned among them. 48 layers of width 1600,
+/// 50,257 words and 1,024 positions.
+#[test]
+fn gradients_are_those_of_every_parameter() {
+    let evaluation = at("model=gpt-2-xl&gpus=8&tp=1&pp=1&zero=0&global_batch=8&seq_len=1024");
+    let (layers, width, positions) = (48.0, 1600.0, 1024.0);
+    let layer = 12.0 * width * width + 13.0 * width;
+    let sent = bytes(&evaluation, Traffic::Dp);
+    let expected = layers * layer + (50_257.0 + positions) * width + 2.0 * width;
+    let elements = sent / (2.0 * 4.0 * 7.0 / 8.0);
+    assert!((elements / expected - 1.0).abs() < 1e-9, "{elements}");
+}
+
+/// Tied embeddings on both ends of a pipeline add up their gradients, however many replicas there are.
+#[test]
+fn tied_embeddings_send_without_replicas() {
+    let run = |gpus: u64| Run { gpus, ..decode("v=1&model=gpt-2-xl&tp=1&pp=2&zero=0&global_batch=8&seq_len=1024").run };
+    let alone = evaluate(&run(2)).unwrap();
+    assert!(bytes(&alone, Traffic::Dp) > 0.0);
+}
