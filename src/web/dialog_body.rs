@@ -20,16 +20,19 @@ pub(crate) fn body(state: State, typed: RwSignal<String>) -> AnyView {
     .into_any()
 }
 
-/// The open page about the Run, with the import that is `typed`; the page that was open last while the dialog is closed.
+/// The open page about the Run, with the import that is `typed`; nothing while the dialog is closed.
 fn content(state: State, typed: RwSignal<String>) -> Signal<Node> {
-    view_once(move || match state.panels.dialog.get()? {
-        Dialog::Import => Some(match typed.get() {
-            text if text.trim().is_empty() => Node::none(),
-            text => state.run.with(|run| summary(&text, run)),
-        }),
-        page => {
-            let stamp = Stamp { date: &browser::today(), address: &browser::address() };
-            Some(state.run.with(|run| dialog_page::content(page, run, &stamp)))
-        }
+    view_once(move || {
+        Some(match state.panels.dialog.get() {
+            None => Node::none(),
+            Some(Dialog::Import) => match typed.get() {
+                text if text.trim().is_empty() => Node::none(),
+                text => state.run.with(|run| summary(&text, run)),
+            },
+            Some(page) => {
+                let stamp = Stamp { date: &browser::today(), address: &browser::address() };
+                state.run.with(|run| dialog_page::content(page, run, &stamp))
+            }
+        })
     })
 }

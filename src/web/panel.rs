@@ -5,7 +5,7 @@ use crate::core::units::MemoryUnit;
 use crate::view::node::markup::Node;
 use crate::view::panel::Panel;
 use crate::web::fold::Fold;
-use crate::web::html::{flag, view_once};
+use crate::web::html::{flag, view_of, view_once};
 use crate::web::i18n::say;
 use crate::web::render::patched;
 use crate::web::state::State;
@@ -24,11 +24,13 @@ pub fn panel(
     })
 }
 
-/// The panel that `panel` returns; the last one while it returns none.
+/// The panel that `panel` returns; nothing while it returns none.
 pub fn shown(state: State, panel: impl Fn() -> Option<Panel> + Send + Sync + 'static) -> Signal<Node> {
     let kind = Signal::derive(panel);
     view_once(move || {
-        let kind = kind.get()?;
+        let Some(kind) = kind.get() else {
+            return Some(Node::none());
+        };
         let evaluation = if kind.draws_ops() { state.drawn.get() } else { state.painted.get() };
         Some(kind.view(&*evaluation?, state.view.unit.get()))
     })
@@ -40,8 +42,8 @@ pub fn fold(state: State, summary: &'static str, panel: impl Fn() -> Panel + Sen
     part(None, "fold", say(summary), flag(|| false), content)
 }
 
-/// A fold whose content is computed while it is open. It opens by itself where `opens` says so and the user has not
-/// chosen otherwise.
+/// A fold whose content is computed, and in the document, while it is open. It opens by itself where `opens` says so and
+/// the user has not chosen otherwise.
 pub fn part(
     id: Option<&'static str>,
     class: &'static str,
@@ -52,6 +54,7 @@ pub fn part(
     let chosen = RwSignal::new(None);
     let open = flag(move || chosen.get().unwrap_or_else(|| opens.get()));
     let content = content(open);
+    let content = view_of(move || if open.get() { content.get() } else { Node::none() });
     Fold {
         id,
         class,

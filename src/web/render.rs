@@ -3,11 +3,11 @@
 
 use crate::core::message::Catalogue;
 use crate::view::node::markup::{Action, Node, PanelAction, Press};
-use crate::view::node::patch::{Document, action_at, patch};
+use crate::view::node::patch::{Document, action_at, patch, toggle};
 use crate::web::html::view_of;
 use crate::web::i18n::{self, Language};
 use crate::web::state::State;
-use js_sys::Reflect;
+use js_sys::{Function, Reflect};
 use leptos::prelude::*;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -63,7 +63,8 @@ fn follow(root: &Element, view: Signal<Node>, handler: &(impl Fn(PanelAction) + 
         language
     });
     let (target, handler) = (root.clone(), handler.clone());
-    let pressed = Closure::<dyn FnMut(_)>::new(move |event: web_sys::MouseEvent| {
+    // Not `FnMut`: what a press does may press something else in this root.
+    let pressed = Closure::<dyn Fn(web_sys::MouseEvent)>::new(move |event: web_sys::MouseEvent| {
         let Some(inner) = event.target().and_then(|inner| inner.dyn_into().ok()) else {
             return;
         };
@@ -78,10 +79,49 @@ fn follow(root: &Element, view: Signal<Node>, handler: &(impl Fn(PanelAction) + 
             }
         }
     });
-    let listener = pressed.as_ref().unchecked_ref();
-    let _ = root.add_event_listener_with_callback("click", listener);
-    // As long as the element.
-    StoredValue::new_local(pressed);
+    let target = root.clone();
+    let toggled = Closure::<dyn Fn(web_sys::Event)>::new(move |event: web_sys::Event| {
+        if let Some(fold) = event.target().and_then(|fold| fold.dyn_into().ok()) {
+            let path = path(&target, fold);
+            let page = Page { document: document(), catalogue: untrack(i18n::shown).1 };
+            // As during a patch.
+            if let Some(mut shown) = mounted.try_update_value(std::mem::take) {
+                toggle(&page, &mut shown, &path);
+                mounted.set_value(shown);
+            }
+        }
+    });
+    listen(root, Listeners { pressed, toggled });
+}
+
+/// Listeners of a root.
+struct Listeners {
+    pressed: Closure<dyn Fn(web_sys::MouseEvent)>,
+    /// Events of folds do not bubble: they are heard on their way inwards.
+    toggled: Closure<dyn Fn(web_sys::Event)>,
+}
+
+/// Adds `listeners` to `root` for as long as its owner lives. Another view may be shown in the same element after that:
+/// listeners and content that stayed would be called, and seen, there.
+fn listen(root: &Element, listeners: Listeners) {
+    let functions = |of: &Listeners| -> (Function, Function) {
+        (
+            of.pressed.as_ref().unchecked_ref::<Function>().clone(),
+            of.toggled.as_ref().unchecked_ref::<Function>().clone(),
+        )
+    };
+    let (pressed, toggled) = functions(&listeners);
+    let _ = root.add_event_listener_with_callback("click", &pressed);
+    let _ = root.add_event_listener_with_callback_and_bool("toggle", &toggled, true);
+    let heard = StoredValue::new_local(Some((root.clone(), listeners)));
+    on_cleanup(move || {
+        if let Some((root, listeners)) = heard.try_update_value(Option::take).flatten() {
+            let (pressed, toggled) = functions(&listeners);
+            let _ = root.remove_event_listener_with_callback("click", &pressed);
+            let _ = root.remove_event_listener_with_callback_and_bool("toggle", &toggled, true);
+            root.set_text_content(None);
+        }
+    });
 }
 
 /// The nodes from the one below `root` to `inner`.
@@ -171,5 +211,10 @@ impl Document for Page {
     fn has_focus(&self, node: &web_sys::Node) -> bool {
         let focused = self.document.active_element();
         focused.is_some_and(|focused| node.contains(Some(&focused)))
+    }
+
+    fn is_closed(&self, details: &web_sys::Node) -> bool {
+        let details: &Element = details.unchecked_ref();
+        !details.has_attribute("open")
     }
 }

@@ -1,11 +1,13 @@
 // One tab, many random edits, links, plans and panels: no error, no leak, and figures that are the native engine's to
-// the last digit. `make test` makes a short round; `make soak` a thousand steps (SHARDSCOPE_SOAK, SHARDSCOPE_SEED).
+// the last digit; then presses anywhere, after which the tab holds as many nodes and listeners as before. `make test`
+// makes a short round; `make soak` a thousand steps (SHARDSCOPE_SOAK, SHARDSCOPE_SEED).
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { calculator, eventually, unfold } from './calculator.mjs';
+import { settled } from './tour.mjs';
 
 const STEPS = Number(process.env.SHARDSCOPE_SOAK ?? 40);
 const SEED = Number(process.env.SHARDSCOPE_SEED ?? 8);
@@ -185,4 +187,121 @@ test(`${STEPS} random steps in one tab: no error, no leak, and the native engine
   }
   assert.deepEqual(problems, []);
   assert.ok(equal >= STEPS / 4 && read >= STEPS / 8, `only ${equal} runs were compared, ${read} read off the page`);
+});
+
+/** What may be more at the end than before: results of a search differ by the time it had. */
+const MORE = 1.1;
+
+/** What a visitor does besides: presses of anything that is seen, and turns to other views and tabs. */
+const PRESSES = [
+  ...ACTS,
+  [60, 'press', (rolls) => {
+    const dialog = document.querySelector('dialog[open]');
+    const all = [...document.querySelectorAll('button, summary, [data-action]')];
+    const seen = all.filter((one) => one.checkVisibility());
+    const near = dialog && rolls[1] < 0.7 ? seen.filter((one) => dialog.contains(one)) : seen;
+    near[Math.floor(rolls[0] * near.length)]?.click();
+  }],
+  [20, 'turn', (rolls) => {
+    document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.close());
+    const ways = [...document.querySelectorAll('.views button, .results [role=tab]')];
+    ways[Math.floor(rolls[0] * ways.length)].click();
+  }],
+];
+
+/** The default run with everything closed, each tab at its first view. */
+async function home(page) {
+  await page.evaluate(async () => {
+    const turn = () => new Promise((done) => { setTimeout(done, 50); });
+    document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.close());
+    location.hash = 'v=1';
+    await turn();
+    document.querySelector('.views [data-view=run]').click();
+    await turn();
+    for (const tab of [...document.querySelectorAll('.results [role=tab]')].reverse()) {
+      tab.click();
+      await turn();
+      for (const fold of document.querySelectorAll('details[open] > summary')) fold.click();
+      await turn();
+      for (const views of document.querySelectorAll('.results .panel-head .seg')) {
+        if (views.checkVisibility()) views.querySelector('button').click();
+      }
+      await turn();
+    }
+    document.querySelector('.groups button.group[aria-expanded=true]')?.click();
+    document.querySelector('.detail.open .close-sheet')?.click();
+  });
+  await settled(page);
+}
+
+/** What the browser counts after a collection, of the document and of what is held apart from it. */
+async function counted(page, devtools) {
+  for (let again = 0; again < 3; again += 1) await devtools.send('HeapProfiler.collectGarbage');
+  const { nodes, jsEventListeners } = await devtools.send('Memory.getDOMCounters');
+  return { nodes, listeners: jsEventListeners, workers: page.workers().length };
+}
+
+test(`${STEPS} presses anywhere in one tab: no error, and no more nodes and listeners than before`, async () => {
+  const roll = dice(SEED + 1);
+  const { page, problems } = await site.open();
+  const devtools = await page.context().newCDPSession(page);
+  // What is opened once stays: every tab, every view of one, every view of the page.
+  for (const one of await page.locator('.results [role=tab]').all()) {
+    await one.click();
+    await settled(page);
+    await page.evaluate(() => {
+      const views = [...document.querySelectorAll('.results .panel-head .seg button')];
+      views.filter((view) => view.checkVisibility()).forEach((view) => view.click());
+    });
+    await settled(page);
+  }
+  for (const view of await page.locator('.views button').all()) {
+    await view.click();
+    await settled(page);
+  }
+  await home(page);
+  const before = await counted(page, devtools);
+  const shares = PRESSES.reduce((sum, [share]) => sum + share, 0);
+  let started = 0;
+  page.on('worker', () => { started += 1; });
+  for (let step = 0; step < STEPS; step += 1) {
+    let left = roll() * shares;
+    const [, name, run] = PRESSES.find(([share]) => (left -= share) < 0) ?? PRESSES[0];
+    await page.evaluate(`(${run})(${JSON.stringify([roll(), roll()])}, ${JSON.stringify(LINKS)})`);
+    await page.waitForTimeout(100);
+    assert.deepEqual(problems, [], `step ${step}, ${name}, of seed ${SEED}: ${page.url()}`);
+    if (roll() < 0.1) await page.evaluate(() => { location.hash = 'v=1'; });
+  }
+  await home(page);
+  const after = await counted(page, devtools);
+  const counts = `before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`;
+  console.log(`soak: ${STEPS} presses: ${counts}, ${started} workers started`);
+  for (const [what, count] of Object.entries(before)) {
+    assert.ok(after[what] <= Math.max(count * MORE, 2), `${what}: ${count} became ${after[what]}`);
+  }
+});
+
+test('sheets of settings that follow one another leave nothing of each other', async () => {
+  const { page, problems } = await site.open('#v=1&global_batch=100');
+  const devtools = await page.context().newCDPSession(page);
+  const sheets = page.locator('.groups button.group');
+  const turn = async (at) => {
+    await sheets.nth(at).click();
+    await eventually(() => sheets.nth(at).getAttribute('aria-expanded'), (open) => open === 'true');
+  };
+  for (let at = 0; at < await sheets.count(); at += 1) await turn(at);
+  await turn(3);
+  const before = await counted(page, devtools);
+  for (let round = 0; round < 5; round += 1) for (const at of [0, 1, 2, 4, 5, 3]) await turn(at);
+  const after = await counted(page, devtools);
+  for (const [what, count] of Object.entries(before)) {
+    assert.ok(after[what] <= count * MORE, `${what}: ${count} became ${after[what]}`);
+  }
+  // What is wrong with the batch is said at the batch alone, once, and what mends it is heard once.
+  const said = page.locator('.sheet .issue.error');
+  assert.equal(await said.count(), 1);
+  assert.equal(await page.locator('.sheet [data-field=global_batch] .issue.error').count(), 1);
+  await said.locator('.fix').first().click();
+  await eventually(() => said.count(), (count) => count === 0);
+  assert.deepEqual(problems, []);
 });

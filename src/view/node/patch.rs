@@ -4,6 +4,9 @@
 //! A child is reused by tag and key, else by its place among its like. When children change places, those stay that
 //! together weigh most; what holds the focus weighs more than everything else, for moving it would lose the focus.
 //!
+//! A closed fold shows its summary alone: what it holds is put into the document when it opens, and taken out when it
+//! closes.
+//!
 //! Half of the file are property tests.
 
 use super::action::Press;
@@ -33,6 +36,8 @@ pub trait Document {
     fn remove(&self, node: &Self::Node);
     /// True if a node holds the focus, itself or inside.
     fn has_focus(&self, node: &Self::Node) -> bool;
+    /// True if a `details` element is closed.
+    fn is_closed(&self, details: &Self::Node) -> bool;
 }
 
 /// A [`Node`] in the document: the document's node for it, and those of its children.
@@ -63,6 +68,37 @@ pub fn action_at<'a, N: PartialEq>(shown: &'a [Mounted<N>], path: &[N]) -> Optio
         Node::Element(element) => element.action.as_ref(),
         _ => None,
     })
+}
+
+/// Shows what the fold at the end of `path` holds now: all of it while it is open, its summary alone while it is
+/// closed.
+pub fn toggle<D: Document>(document: &D, shown: &mut [Mounted<D::Node>], path: &[D::Node]) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    let Some(mounted) = shown.iter_mut().find(|mounted| mounted.node == *first) else {
+        return;
+    };
+    if !rest.is_empty() {
+        return toggle(document, &mut mounted.children, rest);
+    }
+    if let Node::Element(element) = &mounted.view {
+        let inside = std::mem::take(&mut mounted.children);
+        // No fold stands within a drawing.
+        mounted.children = children(document, &mounted.node, inside, seen(document, &mounted.node, element), false);
+    }
+}
+
+/// The children of `element` that the document shows.
+fn seen<'a, D: Document>(document: &D, node: &D::Node, element: &'a Element) -> &'a [Node] {
+    match element.children.first() {
+        Some(Node::Element(summary))
+            if element.tag == "details" && summary.tag == "summary" && document.is_closed(node) =>
+        {
+            &element.children[..1]
+        }
+        _ => &element.children,
+    }
 }
 
 fn children<D: Document>(
@@ -163,7 +199,7 @@ fn create<D: Document>(document: &D, view: &Node, svg: bool) -> Mounted<D::Node>
             for (name, value) in &element.attributes {
                 document.set_attribute(&node, name, Some(&say(document, value)));
             }
-            let inside = children(document, &node, Vec::new(), &element.children, svg);
+            let inside = children(document, &node, Vec::new(), seen(document, &node, element), svg);
             (node, inside)
         }
         Node::Text(message) => (document.text(&say(document, message)), Vec::new()),
@@ -185,7 +221,7 @@ fn update<D: Document>(document: &D, mounted: Mounted<D::Node>, view: &Node, svg
         (Node::Element(old), Node::Element(new)) if !Arc::ptr_eq(old, new) => {
             attributes(document, &node, old, new);
             let svg = svg || new.tag == "svg";
-            children(document, &node, inside, &new.children, svg)
+            children(document, &node, inside, seen(document, &node, new), svg)
         }
         (Node::Text(old), Node::Text(new)) if old != new => {
             document.set_text(&node, &say(document, new));
@@ -315,6 +351,9 @@ mod tests {
             let focus = *self.focus.borrow();
             focus.is_some_and(|focus| self.holds(*node, focus))
         }
+        fn is_closed(&self, details: &usize) -> bool {
+            !self.nodes.borrow()[*details].attributes.iter().any(|(name, _)| name == "open")
+        }
     }
 
     /// Trees of a few tags, some with keys that are unique among their siblings.
@@ -412,6 +451,35 @@ mod tests {
         page.touched.borrow_mut().clear();
         patch(&page, &root, patched, &panel("2", "peak"));
         assert_eq!(*page.touched.borrow(), [cell]);
+    }
+
+    #[test]
+    fn a_fold_holds_its_contents_while_it_is_open() {
+        let view = |figure: &'static str| {
+            let inner = super::super::markup::fold("inner", text("deep"));
+            let fold = super::super::markup::fold("outer", Node::from_iter([text(figure), inner]));
+            el("section", &[], &[fold])
+        };
+        let page = Page::default();
+        let (root, mut shown) = mount(&page, &view("1"));
+        let outer = shown[0].children[0].node;
+        let path = [shown[0].node, outer];
+        let texts = |page: &Page| page.write(root).matches('#').count();
+        assert_eq!(texts(&page), 1, "the summary: {}", page.write(root));
+        page.set_attribute(&outer, "open", Some(""));
+        toggle(&page, &mut shown, &path);
+        assert_eq!(texts(&page), 3, "both summaries and the figure: {}", page.write(root));
+        // What changes behind it does not close it, and a closed one stays empty.
+        shown = patch(&page, &root, shown, &view("2"));
+        assert!(page.write(root).contains("#2") && !page.write(root).contains("deep"));
+        page.set_attribute(&outer, "open", None);
+        toggle(&page, &mut shown, &path);
+        shown = patch(&page, &root, shown, &view("3"));
+        assert_eq!((texts(&page), shown.len()), (1, 1), "{}", page.write(root));
+        // A path that leads nowhere changes nothing.
+        toggle(&page, &mut shown, &[outer]);
+        toggle(&page, &mut shown, &[]);
+        assert_eq!(texts(&page), 1);
     }
 
     #[test]

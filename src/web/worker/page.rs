@@ -37,10 +37,42 @@ type Handler = Rc<RefCell<dyn FnMut(Progress)>>;
 
 #[derive(Default)]
 struct Connection {
-    /// By lane. Resolves to the worker, or is rejected where there can be none.
-    workers: [Option<Promise>; 2],
-    waiting: BTreeMap<u32, (Lane, Handler)>,
+    /// By lane.
+    workers: [Option<Opening>; 2],
+    waiting: BTreeMap<u32, Waiting>,
     last: u32,
+}
+
+/// A job that is not over.
+#[derive(Clone)]
+struct Waiting {
+    lane: Lane,
+    handler: Handler,
+    /// A worker has it.
+    is_sent: bool,
+}
+
+/// A worker that was started.
+#[derive(Clone)]
+struct Opening {
+    /// Resolves to the worker, or is rejected where there can be none.
+    worker: Promise,
+    /// What it says is heard as long as this is held; none where it could not be started.
+    _heard: Rc<Option<Heard>>,
+}
+
+/// What listens to a worker; nothing of either is left when it is dropped.
+struct Heard {
+    worker: Worker,
+    _receive: Closure<dyn FnMut(MessageEvent)>,
+    _fail: Closure<dyn FnMut(Event)>,
+}
+
+impl Drop for Heard {
+    fn drop(&mut self) {
+        self.worker.set_onmessage(None);
+        self.worker.set_onerror(None);
+    }
 }
 
 /// Milliseconds of work between two turns of the page's event loop: a frame stays in time.
@@ -60,14 +92,14 @@ pub fn request(job: Job, handle: impl FnMut(Progress) + 'static) -> Request {
     let number = CONNECTION.with_borrow_mut(|connection| {
         connection.last += 1;
         let handler = Rc::new(RefCell::new(handle));
-        connection.waiting.insert(connection.last, (lane, handler));
+        connection.waiting.insert(connection.last, Waiting { lane, handler, is_sent: false });
         connection.last
     });
     spawn_local(async move {
         match worker(lane).await {
             Some(worker) => {
                 let bytes = Uint8Array::from(&to_bytes(&job)[..]);
-                if is_waiting(number) {
+                if is_sent(number) {
                     let _ = worker.post_message(&Array::of2(&number.into(), &bytes));
                 }
             }
@@ -78,12 +110,16 @@ pub fn request(job: Job, handle: impl FnMut(Progress) + 'static) -> Request {
 }
 
 impl Request {
-    /// Cancels the job: its handler is not called again. A search ends after its slice; a worker that simulates and has nothing
-    /// else to do is ended.
+    /// Cancels the job: its handler is not called again. A search ends after its slice; a worker that simulates it and
+    /// has nothing else to do is ended.
     pub(crate) fn cancel(self) {
         let cancelled = CONNECTION.with_borrow_mut(|connection| {
-            let (lane, _) = connection.waiting.remove(&self.0)?;
-            let is_used = connection.waiting.values().any(|(other, _)| *other == lane);
+            let Waiting { lane, is_sent, .. } = connection.waiting.remove(&self.0)?;
+            // A worker that does not have it yet never gets it.
+            if !is_sent {
+                return None;
+            }
+            let is_used = connection.waiting.values().any(|other| other.lane == lane);
             let ends = lane == Lane::Simulation && !is_used;
             let worker = &mut connection.workers[lane as usize];
             let opening = if ends { worker.take() } else { worker.clone() };
@@ -93,7 +129,7 @@ impl Request {
             return;
         };
         spawn_local(async move {
-            let Some(worker) = opened(opening).await else {
+            let Some(worker) = opened(&opening).await else {
                 return;
             };
             if ends {
@@ -109,28 +145,38 @@ fn is_waiting(number: u32) -> bool {
     CONNECTION.with_borrow(|connection| connection.waiting.contains_key(&number))
 }
 
+/// Notes that a worker gets the job; false where it was cancelled.
+fn is_sent(number: u32) -> bool {
+    CONNECTION.with_borrow_mut(|connection| {
+        let waiting = connection.waiting.get_mut(&number);
+        waiting.map(|waiting| waiting.is_sent = true).is_some()
+    })
+}
+
 /// Tells the handler of `number`, which may ask for more or cancel meanwhile.
 fn tell(number: u32, progress: Progress) {
     let handler = CONNECTION.with_borrow_mut(|connection| match progress {
         Progress::Reply(_) => connection.waiting.get(&number).cloned(),
         Progress::Done | Progress::Failed => connection.waiting.remove(&number),
     });
-    if let Some((_, handler)) = handler {
+    if let Some(Waiting { handler, .. }) = handler {
         handler.borrow_mut()(progress);
     }
 }
 
 /// The worker is gone, and with it all that was asked of it; the next job starts another.
 fn fail_all(lane: Lane) {
-    let failed = CONNECTION.with_borrow_mut(|connection| {
-        connection.workers[lane as usize] = None;
+    let (gone, failed) = CONNECTION.with_borrow_mut(|connection| {
+        let gone = connection.workers[lane as usize].take();
         let waiting = std::mem::take(&mut connection.waiting).into_iter();
-        let (failed, others) = waiting.partition(|(_, (of, _))| *of == lane);
+        let (failed, others) = waiting.partition(|(_, of)| of.lane == lane);
         connection.waiting = others;
-        failed
+        (gone, failed)
     });
-    let failed: BTreeMap<u32, (Lane, Handler)> = failed;
-    for (_, handler) in failed.into_values() {
+    // Its listeners are dropped once the one that called this has returned.
+    spawn_local(async move { drop(gone) });
+    let failed: BTreeMap<u32, Waiting> = failed;
+    for Waiting { handler, .. } in failed.into_values() {
         handler.borrow_mut()(Progress::Failed);
     }
 }
@@ -157,25 +203,26 @@ async fn work_here(number: u32, job: Job) {
 async fn worker(lane: Lane) -> Option<Worker> {
     let opening = CONNECTION.with_borrow(|connection| connection.workers[lane as usize].clone());
     let opening = opening.unwrap_or_else(|| {
-        let opening = Promise::new(&mut |resolve, reject| {
-            if start(lane, &resolve, &reject).is_err() {
-                let _ = reject.call0(&JsValue::UNDEFINED);
-            }
+        let mut heard = None;
+        let worker = Promise::new(&mut |resolve, reject| match start(lane, &resolve, &reject) {
+            Ok(started) => heard = Some(started),
+            Err(_) => drop(reject.call0(&JsValue::UNDEFINED)),
         });
+        let opening = Opening { worker, _heard: Rc::new(heard) };
         CONNECTION.with_borrow_mut(|connection| {
             connection.workers[lane as usize] = Some(opening.clone());
         });
         opening
     });
-    opened(opening).await
+    opened(&opening).await
 }
 
-async fn opened(opening: Promise) -> Option<Worker> {
-    JsFuture::from(opening).await.ok()?.dyn_into().ok()
+async fn opened(opening: &Opening) -> Option<Worker> {
+    JsFuture::from(opening.worker.clone()).await.ok()?.dyn_into().ok()
 }
 
 /// Starts the worker with this very module, already compiled.
-fn start(lane: Lane, resolve: &Function, reject: &Function) -> Result<(), JsValue> {
+fn start(lane: Lane, resolve: &Function, reject: &Function) -> Result<Heard, JsValue> {
     let module_url = MODULE_URL.with(String::clone);
     let address = Url::new_with_base("worker.js", &module_url)?.href();
     let options = WorkerOptions::new();
@@ -202,7 +249,6 @@ fn start(lane: Lane, resolve: &Function, reject: &Function) -> Result<(), JsValu
         }
     });
     worker.set_onmessage(Some(receive.as_ref().unchecked_ref()));
-    receive.forget();
 
     let (reject, failed) = (reject.clone(), worker.clone());
     let fail = Closure::<dyn FnMut(Event)>::new(move |event: Event| {
@@ -216,12 +262,12 @@ fn start(lane: Lane, resolve: &Function, reject: &Function) -> Result<(), JsValu
         }
     });
     worker.set_onerror(Some(fail.as_ref().unchecked_ref()));
-    fail.forget();
 
     let first = Object::new();
     Reflect::set(&first, &"url".into(), &module_url.into())?;
     Reflect::set(&first, &"module".into(), &wasm_bindgen::module())?;
-    worker.post_message(&first)
+    worker.post_message(&first)?;
+    Ok(Heard { worker, _receive: receive, _fail: fail })
 }
 
 /// The number of a message.
