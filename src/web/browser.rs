@@ -1,8 +1,9 @@
 //! Services of the browser, wrapped so that a refusal (sandbox, storage denied, no clipboard) is an absence.
 
 use crate::core::run::OneOf;
+use crate::core::units::whole;
 use crate::view::palette::Theme;
-use leptos::prelude::{request_animation_frame, set_timeout, window};
+use leptos::prelude::{StoredValue, UpdateValue, on_cleanup, request_animation_frame, set_timeout, window};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
 
@@ -47,19 +48,38 @@ pub(crate) fn link_text() -> String {
     }
 }
 
-/// Puts `fragment` into the address bar, without a new history entry.
-pub(crate) fn show_link(fragment: &str) {
+/// Puts `fragment` into the address bar and into entry number `at` of the browser's history, the one that is shown.
+pub(crate) fn show_link(fragment: &str, at: usize) {
     if let Ok(history) = window().history() {
-        let url = format!("#{fragment}");
-        let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&url));
+        let _ = history.replace_state_with_url(&(at as f64).into(), "", Some(&format!("#{fragment}")));
     }
 }
 
-/// Leaves the address as it is as an entry of the browser's history: "Back" goes to it.
-pub(crate) fn keep_entry() {
+/// Puts `fragment` into the address bar as entry number `at` of the browser's history; false where the browser refuses.
+pub(crate) fn new_entry(fragment: &str, at: usize) -> bool {
+    let history = window().history();
+    history.is_ok_and(|history| {
+        history.push_state_with_url(&(at as f64).into(), "", Some(&format!("#{fragment}"))).is_ok()
+    })
+}
+
+/// Gives the entry that is shown the number `at`.
+pub(crate) fn number_entry(at: usize) {
     if let Ok(history) = window().history() {
-        let state = wasm_bindgen::JsValue::NULL;
-        let _ = history.push_state_with_url(&state, "", None);
+        let _ = history.replace_state_with_url(&(at as f64).into(), "", None);
+    }
+}
+
+/// The number of the entry that is shown; none of one that the page did not make.
+pub(crate) fn entry() -> Option<usize> {
+    let number = window().history().ok()?.state().ok()?.as_f64().and_then(whole)?;
+    usize::try_from(number).ok()
+}
+
+/// Goes so many entries forth, or back.
+pub(crate) fn go(steps: i32) {
+    if let Ok(history) = window().history() {
+        let _ = history.go_with_delta(steps);
     }
 }
 
@@ -151,7 +171,7 @@ pub(crate) fn download_address(name: &str, address: &str) {
     }
 }
 
-/// Calls `changed` with the width of `element` now and whenever it changes.
+/// Calls `changed` with the width of `element` now and whenever it changes, for as long as the present owner lives.
 pub(crate) fn watch_width(element: &web_sys::Element, changed: impl Fn(f64) + 'static) {
     changed(element.get_bounding_client_rect().width());
     let watched = element.clone();
@@ -160,8 +180,12 @@ pub(crate) fn watch_width(element: &web_sys::Element, changed: impl Fn(f64) + 's
     });
     if let Ok(observer) = web_sys::ResizeObserver::new(callback.as_ref().unchecked_ref()) {
         observer.observe(element);
-        // Lives as long as the page: panels are built once.
-        callback.forget();
+        let watching = StoredValue::new_local(Some((observer, callback)));
+        on_cleanup(move || {
+            if let Some((observer, _callback)) = watching.try_update_value(Option::take).flatten() {
+                observer.disconnect();
+            }
+        });
     }
 }
 

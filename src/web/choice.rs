@@ -6,7 +6,6 @@ use crate::core::run::presets::by_maker;
 use crate::core::run::registry::{Field, Slot, clear_parts};
 use crate::core::run::{Choice, OneOf, Value};
 use crate::core::t;
-use crate::web::browser;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::state::{State, fixed_chunks};
@@ -40,16 +39,15 @@ pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static
         {
             return choose_schedule(state, id);
         }
-        let whole = ["model", "gpu", "stack"].contains(&field.key);
+        if ["model", "gpu", "stack"].contains(&field.key) {
+            state.history.get_value().begin();
+        }
         state.run.update(|run| {
             // A preset is chosen whole: what was changed of the one before goes with it.
             clear_parts(run, field.key);
             // Every id of the list is accepted.
             let _ = field.set(run, &value);
         });
-        if whole {
-            browser::keep_entry();
-        }
     };
     let option = move |Choice { id, label }: Choice| {
         view! { <option value=id prop:selected=flag(move || current.with(|now| *now == id))>{say(label)}</option> }

@@ -1,6 +1,7 @@
 //! Undo and redo of the Run, and what was changed of the default.
 //!
-//! A step is from one settled Run to the next, so that what is typed in one go is one step. Runs are kept as links.
+//! A step is from one settled Run to the next, so that what is typed in one go is one step. Each is an entry of the
+//! browser's history: undo and redo walk over the entries that "Back" and "Forward" walk over.
 
 use crate::core::run::Run;
 use crate::core::t;
@@ -12,19 +13,15 @@ use crate::web::html::text as text_of;
 use crate::web::i18n::{say, translated};
 use crate::web::menu::menu;
 use crate::web::render::nodes;
-use crate::web::state::{History, State};
+use crate::web::state::State;
 use leptos::prelude::*;
 
-/// Steps that can be undone; earlier ones are forgotten.
-const MOST: usize = 100;
 /// Longest pause between two edits that undo takes as one step, milliseconds.
 const APART: f64 = 500.0;
 
-/// Shows `run` in place of the page's own, as an entry of the browser's history.
+/// Shows `run` in place of the page's own, as a step of its own.
 pub(crate) fn load(state: State, run: Run) {
-    if state.view.embed.is_none() {
-        browser::keep_entry();
-    }
+    state.history.get_value().begin();
     state.view.change(|view| view.chosen = false);
     state.take(run);
 }
@@ -40,46 +37,83 @@ pub(crate) fn import(state: State, run: Run) {
     }
 }
 
-/// Takes the Run as it is for a step, if it is another.
-pub(crate) fn settle(state: State) {
+/// True if the Run as it is begins a step.
+pub(crate) fn begins(state: State) -> bool {
     let history = state.history.get_value();
+    history.time.get_value() == 0.0 && !history.travels() && !is_entry(state)
+}
+
+/// True if the entry that is shown is of the Run as it is.
+fn is_entry(state: State) -> bool {
     let link = state.run.with_untracked(link::encode);
-    let before = history.now.get_value();
-    if link == before {
+    state.history.get_value().entries.with_untracked(|entries| entries.run() == link)
+}
+
+/// Puts the Run and the view, whose link is `fragment`, into the entry that is shown; into a new one where another view
+/// is opened, or another step begins.
+pub(crate) fn settle(state: State, fragment: &str, turns: bool) {
+    let history = state.history.get_value();
+    // The address follows once the browser is there.
+    if history.travels() {
         return;
     }
-    let time = js_sys::Date::now();
-    if time - history.at.get_value() > APART {
-        history.past.update(|past| {
-            past.push(before);
-            if past.len() > MOST {
-                past.remove(0);
-            }
-        });
-        history.future.set(Vec::new());
+    let (time, is_same) = (js_sys::Date::now(), is_entry(state));
+    let link = state.run.with_untracked(link::encode);
+    let begins = turns || (!is_same && time - history.time.get_value() > APART);
+    if begins && browser::new_entry(fragment, history.at() + 1) {
+        history.entries.update(|entries| entries.push(link));
+    } else {
+        browser::show_link(fragment, history.at());
+        if !is_same {
+            history.entries.update(|entries| entries.replace(link));
+        }
     }
-    history.now.set_value(link);
-    history.at.set_value(time);
+    if !is_same {
+        history.time.set_value(time);
+    }
     history.keep();
 }
 
-/// Goes one step back or forth.
-pub fn step(state: State, back: bool) {
-    settle(state);
+/// Puts the Run and the view as they are into the entry that is shown.
+pub(crate) fn show(state: State) {
+    let fragment = state.run.with_untracked(|run| link::encode_with(run, &state.view.now()));
+    settle(state, &fragment, false);
+}
+
+/// Takes over the entry that the browser came to, which shows `run`: one of the page's own, or one of another link.
+pub(crate) fn turn(state: State, run: &Run) {
     let history = state.history.get_value();
-    let (from, to) = if back { (history.past, history.future) } else { (history.future, history.past) };
-    let mut link = None;
-    from.update(|links| link = links.pop());
-    let Some(link) = link else {
+    let (link, number) = (link::encode(run), browser::entry());
+    history.entries.update(|entries| match number {
+        Some(at) => {
+            entries.turn(at);
+            entries.replace(link);
+        }
+        None => entries.push(link),
+    });
+    if number.is_none() {
+        browser::number_entry(history.at());
+    }
+    history.begin();
+    history.keep();
+}
+
+/// Goes one step back or forth, to the nearest entry with another Run; the view stays.
+pub fn step(state: State, back: bool) {
+    let history = state.history.get_value();
+    if !is_entry(state) {
+        show(state);
+    }
+    let Some(to) = history.entries.with_untracked(|entries| entries.other(back)) else {
         return;
     };
-    let now = history.now.get_value();
-    to.update(|links| links.push(now));
+    history.entries.update(|entries| entries.turn(to));
     state.unread.set(None);
+    let link = history.entries.with_untracked(|entries| entries.run().to_owned());
     state.take(link::decode(&link).run);
-    history.now.set_value(link);
-    history.at.set_value(0.0);
+    history.begin();
     history.keep();
+    history.travel();
 }
 
 /// Ctrl or Cmd with Z and Y, outside of fields.
@@ -98,16 +132,16 @@ pub fn key(state: State, event: &web_sys::KeyboardEvent) {
 
 /// The buttons, and the fold with what was changed.
 pub fn history(state: State) -> AnyView {
-    let button = |steps: RwSignal<Vec<String>>, action: Action, label: &'static str, title: &'static str| {
-        let off = if steps.with(Vec::is_empty) { "disabled" } else { "" };
+    let button = move |back: bool, action: Action, label: &'static str, title: &'static str| {
+        let steps = state.history.get_value().entries;
+        let off = if steps.with(|entries| entries.other(back).is_none()) { "disabled" } else { "" };
         let attributes = [("class", "quiet"), ("disabled", off)];
         el("button", &attributes, &[text(label)]).title(title).on(action)
     };
     let buttons = move || {
-        let History { past, future, .. } = state.history.get_value();
         Node::from_iter([
-            button(past, Action::Undo, "↶ undo", "Undo (Ctrl+Z)"),
-            button(future, Action::Redo, "↷ redo", "Redo (Shift+Ctrl+Z)"),
+            button(true, Action::Undo, "↶ undo", "Undo (Ctrl+Z)"),
+            button(false, Action::Redo, "↷ redo", "Redo (Shift+Ctrl+Z)"),
         ])
     };
     let count = move || match state.run.with(|run| changed(run).len()) {

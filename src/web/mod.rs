@@ -31,6 +31,8 @@ mod dialog;
 mod dialog_body;
 #[cfg(feature = "ui")]
 mod embed;
+#[cfg(any(feature = "ui", test))]
+mod entries;
 #[cfg(feature = "ui")]
 mod evaluated;
 #[cfg(feature = "ui")]

@@ -110,6 +110,54 @@ test('undo and redo, by button and key; what is typed in one go is one step', as
   assert.deepEqual(problems, []);
 });
 
+test('undo, redo and Back walk over one history, a step each', async () => {
+  const { page, problems } = await site.open();
+  const [undo, redo] = ['undo', 'redo'].map((name) => page.getByRole('button', { name }));
+  const back = () => page.evaluate(() => history.back());
+  const edit = async (key, text, address) => {
+    await page.evaluate(() => document.activeElement.blur());
+    await page.waitForTimeout(600);
+    await input(page, key).fill(text);
+    await addressIs(page, address);
+  };
+  await edit('pp', '2', '#v=1&pp=2');
+  await edit('tp', '4', '#v=1&tp=4&pp=2');
+  await edit('global_batch', '512', '#v=1&tp=4&pp=2&global_batch=512');
+  // Back is undo, and both can be taken back by redo.
+  await back();
+  await addressIs(page, '#v=1&tp=4&pp=2');
+  await eventually(() => redo.isEnabled(), Boolean);
+  await undo.click();
+  await addressIs(page, '#v=1&pp=2');
+  await redo.click();
+  await redo.click();
+  await addressIs(page, '#v=1&tp=4&pp=2&global_batch=512');
+  assert.ok(await redo.isDisabled());
+  // Two presses at once are two steps, and Back goes on from there.
+  await page.evaluate(() => {
+    const press = () => [...document.querySelectorAll('.history button')][0].click();
+    press();
+    press();
+  });
+  await addressIs(page, '#v=1&pp=2');
+  await back();
+  await addressIs(page, '#v=1');
+  assert.ok(await undo.isDisabled());
+  await page.evaluate(() => history.forward());
+  await addressIs(page, '#v=1&pp=2');
+  // A view is a step for Back; undo leads over it to the Run before, and stays in the view.
+  await page.locator('.views [data-view=schedules]').click();
+  await addressIs(page, '#v=1&pp=2&view.open=schedules');
+  await page.keyboard.press('Control+z');
+  await addressIs(page, '#v=1&view.open=schedules');
+  await page.reload();
+  const redoIsOff = () => page.evaluate(() => document.querySelector('.history button:last-child')?.disabled);
+  await eventually(redoIsOff, (isOff) => isOff === false);
+  await page.keyboard.press('Control+y');
+  await addressIs(page, '#v=1&pp=2&view.open=schedules');
+  assert.deepEqual(problems, []);
+});
+
 test('what is changed is listed, each with a way back', async () => {
   const { page, problems } = await site.open('#v=1&model.base=llama-3.1-70b&model.layers=40&gpus=128&tp=8');
   const open = () => page.locator('.menu.changes > summary').click();

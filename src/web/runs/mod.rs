@@ -157,11 +157,9 @@ fn profile_of(text: &str) -> Option<Profile> {
     Some(run.profile).filter(|profile| profile.means.is_some())
 }
 
-/// Makes `profile` the Run's, as an entry of the browser's history.
+/// Makes `profile` the Run's, as a step of its own.
 fn use_profile(state: State, profile: Profile) {
-    if state.view.embed.is_none() {
-        browser::keep_entry();
-    }
+    state.history.get_value().begin();
     state.run.update(|run| {
         run.profile = profile;
         run.measured_step_s = None;

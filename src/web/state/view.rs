@@ -135,14 +135,13 @@ impl Viewed {
         self.change(|state| state.second = run);
     }
 
-    /// Opens a view; "Back" goes to the one before.
+    /// Opens a view, as an entry of the browser's history.
     pub fn show(self, view: View) {
         let before = self.open.get_untracked();
         if before == view {
             return;
         }
         if !before.is_like(view) && self.embed.is_none() {
-            browser::keep_entry();
             browser::to_top();
         }
         self.change(|state| state.show(view));
