@@ -27,13 +27,20 @@ if (root.lang === 'en' && !location.hash && !location.search) {
   addEventListener('DOMContentLoaded', () => find('first')?.remove());
 }
 
+/** What the page's own policy allows scripts: a policy of its host has to allow as much. */
+const policy = () => document.querySelector('meta[http-equiv=Content-Security-Policy]')?.content
+  .split('; ').find((rule) => rule.startsWith('script-src '))
+  ?? "script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'";
+
 function stop(when, what) {
   const { dataset, children } = document.body;
-  if (dataset.stopped) return;
+  // A file that a policy forbids is missing as well.
+  if (dataset.stopped && !(when === 'policy' && dataset.stopped === 'missing')) return;
   dataset.stopped = when;
   for (const child of children) child.hidden = child.id !== 'crash';
   for (const words of find('crash').querySelectorAll('[data-when]')) words.hidden = words.dataset.when !== when;
   for (const words of find('crash').querySelectorAll('[lang]')) words.hidden = words.lang !== document.documentElement.lang;
+  find('crash-policy').textContent = policy();
   find('crash-link').href = find('crash-link').textContent = location.href;
   find('crash-report').value = [what, build, location.href, navigator.userAgent].join('\n');
 }
@@ -49,11 +56,24 @@ function failed({ target, message, error, reason }) {
   if (/panicked at|RuntimeError/.test(what)) stop('fault', what);
   else if (!find('skeleton')) return;
   else if (isOld()) stop('old', what);
+  else if (/Content Security Policy|by CSP/.test(what)) stop('policy', what);
   // The origin of a frame in a sandbox is no one's.
   else if (origin === 'null') stop('sandbox', what);
   else stop('missing', what);
 }
 
+// A policy that the host sends may forbid what the page's own allows. What an extension puts into the page is not
+// the page's.
+document.addEventListener('securitypolicyviolation', (violation) => {
+  const { target, disposition, effectiveDirective, blockedURI } = violation;
+  if (disposition !== 'enforce' || !/^(script|connect)-src/.test(effectiveDirective) || !find('skeleton')) return;
+  const isLoader = blockedURI === 'inline' && target.matches?.('script[type=module]:not([src])');
+  if (isLoader || blockedURI === 'wasm-eval' || /\.(js|wasm)$/.test(blockedURI)) {
+    const say = () => stop('policy', `${effectiveDirective} forbids ${blockedURI}`);
+    if (document.readyState === 'loading') addEventListener('DOMContentLoaded', say);
+    else say();
+  }
+});
 addEventListener('error', failed, true);
 addEventListener('unhandledrejection', failed);
 addEventListener('load', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { calculator, eventually, input, more, tab } from './calculator.mjs';
-import { DIST } from './server.mjs';
+import { DIST, serve } from './server.mjs';
 import { settled, TABS } from './tour.mjs';
 
 const site = calculator({ offline: true, pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
@@ -131,4 +131,36 @@ test('a session over every field, panel, dialog and export breaks no rule and as
   const foreign = asked.filter((url) => !/^(data|blob):/.test(url) && !url.startsWith(site.url));
   assert.deepEqual(foreign, []);
   assert.ok(asked.length > 5);
+});
+
+for (const [what, rules] of [
+  ['without the hash of the loader', "script-src 'self' 'wasm-unsafe-eval'"],
+  ['without WebAssembly', "script-src 'self' 'unsafe-inline'"],
+]) {
+  test(`a policy of the host ${what} is said to be what is missing`, async () => {
+    const host = await serve({ headers: { 'Content-Security-Policy': rules } });
+    const { page } = await site.open('blank.html', { started: false });
+    await page.goto(host.url);
+    await page.locator('#crash').waitFor();
+    const said = await page.locator('#crash').innerText();
+    assert.match(said, /Content-Security-Policy/);
+    // What has to be allowed is what the page's own policy allows.
+    const needed = /script-src [^;"]*/.exec(readFileSync(`${DIST}index.html`, 'utf8'))[0];
+    assert.ok(said.includes(needed), said);
+    assert.equal(await page.locator('#skeleton:visible').count(), 0);
+    await host.close();
+  });
+}
+
+test('a policy that forbids what an extension puts into the page stops nothing', async () => {
+  const { page } = await site.open('blank.html', { started: false });
+  await page.addInitScript(() => addEventListener('DOMContentLoaded', () => {
+    const foreign = document.createElement('script');
+    foreign.textContent = 'globalThis.foreign = true';
+    document.body.append(foreign);
+  }));
+  await page.goto(site.url);
+  await page.locator('#skeleton').waitFor({ state: 'detached' });
+  assert.equal(await page.evaluate(() => globalThis.foreign), undefined);
+  assert.equal(await page.locator('#crash').isVisible(), false);
 });
