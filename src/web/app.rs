@@ -73,7 +73,7 @@ fn App() -> impl IntoView {
     });
     effect(move || {
         let verdict = match state.evaluation() {
-            _ if state.fault().is_some() => t!("✕ cannot run"),
+            _ if state.is_halted() => t!("✕ cannot run"),
             Some(evaluation) if !state.is_stale() => words::peak(&evaluation.report, state.view.unit.get()),
             _ => Message::default(),
         };

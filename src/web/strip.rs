@@ -106,14 +106,16 @@ pub(crate) fn Advice() -> impl IntoView {
     let searched = move |evaluation: &Evaluation| state.planner.searched(evaluation);
     let cards = panel(state, || true, move |evaluation, unit| suggestion(evaluation, &searched(evaluation), unit));
     let unfit = move || failed(state.layout.get_value().outcome().as_ref(), state.view.unit.get());
-    let list = move || Node::from_iter([unfit(), cards.get()]);
+    // The layouts of the default Run are none of this one's.
+    let own = move |node: Node| if state.stands_in() { Node::none() } else { node };
+    let list = move || own(Node::from_iter([unfit(), cards.get()]));
     let words = panel(state, || true, move |evaluation, _| leaf("small", "", lead(evaluation, &searched(evaluation))));
-    let note = move || note(state.fault().as_ref(), &state.noted(), state.shown.with(|list| list.stands_in));
+    let note = move || note(state.fault().as_ref(), &state.noted(), state.stands_in());
     view! {
         <section class="better" aria-labelledby="better-title">
             <div class="panel-head">
                 <h2 id="better-title">{say("Layouts that do better")}</h2>
-                {nodes("muted caption", move || words.get())}
+                {nodes("muted caption", move || own(words.get()))}
                 <span class="spring"></span>
                 {nodes("note-line", note)}
             </div>

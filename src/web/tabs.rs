@@ -43,7 +43,9 @@ pub(crate) fn Tabs() -> impl IntoView {
     let body = move |(part, _): (Part, &'static str)| {
         let opened = Memo::new(move |before: Option<&bool>| before == Some(&true) || open.get() == part);
         let content = move || opened.get().then(|| panel(state, part));
-        view! { <div hidden=flag(move || open.get() != part)>{content}</div> }
+        // The layouts of the default Run are none of this one's.
+        let is_foreign = flag(move || part == Part::Layouts && state.stands_in());
+        view! { <div hidden=flag(move || open.get() != part) inert=is_foreign>{content}</div> }
     };
     view! {
         <nav class="tabs" role="tablist" aria-label=say("Panels")>{TABS.map(tab).collect_view()}</nav>

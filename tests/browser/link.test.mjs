@@ -99,11 +99,16 @@ test('a first link that cannot work shows the default run\'s panels greyed, and 
   for (const link of ['#v=1&tp=7', '#v=1&schedule=zb-v&stage_layers=1,2', '#v=1&schedule=custom']) {
     const { page, problems } = await site.open(link);
     assert.equal(await figures(page), usual, link);
-    await eventually(() => page.locator('.stale-note').innerText(), (text) => /Invalid layout. Showing the default run./.test(text));
+    const note = () => page.locator('.stale-note').innerText();
+    await eventually(note, (text) => /This cannot run. Showing the default run./.test(text));
     assert.deepEqual(await eventually(() => bars(page), (rows) => rows.length > 0), wanted, link);
     await tab(page, 'Overlap');
     await page.locator('[aria-labelledby="overlap-title"] table, [aria-labelledby="overlap-title"] .row, [aria-labelledby="overlap-title"] svg').first().waitFor();
     assert.equal(await page.locator('section.stale').count(), await page.locator('section.stale-able').count(), link);
+    // The layouts of the default run are none of this one's: no card stands there, no row can be pressed.
+    assert.equal(await page.locator('.better :is(.suggestion, .main, [data-action=load])').count(), 0, link);
+    await tab(page, 'Layouts');
+    assert.equal(await page.locator('.plan').evaluate((plan) => plan.closest('[inert]') !== null), true, link);
     // What is saved is what is seen.
     await tab(page, 'Memory');
     const download = page.waitForEvent('download');

@@ -39,12 +39,20 @@ pub fn list(issues: &[Issue]) -> Node {
         .collect()
 }
 
-/// Notice that the figures are of another Run: the default one where none made sense yet.
-const fn instead(stands_in: bool) -> &'static str {
-    if stands_in {
-        "Invalid layout. Showing the default run."
-    } else {
-        "Invalid layout. Showing the last valid result."
+/// Fields that a step does not depend on: only what it costs does.
+const BUDGET: [&str; 3] = ["tokens_total", "price_per_gpu_hour", "currency"];
+
+/// True if only the cost depends on the field called `key`.
+pub fn is_of_budget(key: &str) -> bool {
+    BUDGET.contains(&key)
+}
+
+/// Notice that the figures, or the cost alone, are of another Run: the default one where none made sense yet.
+fn instead(fault: Option<&Issue>, stands_in: bool) -> &'static str {
+    match fault {
+        Some(fault) if is_of_budget(&fault.field) => "The cost is of the last valid value.",
+        _ if stands_in => "This cannot run. Showing the default run.",
+        _ => "This cannot run. Showing the last valid result.",
     }
 }
 
@@ -58,7 +66,14 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool) -> Node 
         None => inline(&issue.message),
     };
     if let Some(fault) = fault {
-        let parts = [go(fault), text(": "), text(fault.words()), fixes(fault), text(" "), faint(instead(stands_in))];
+        let parts = [
+            go(fault),
+            text(": "),
+            text(fault.words()),
+            fixes(fault),
+            text(" "),
+            faint(instead(Some(fault), stands_in)),
+        ];
         let line = Node::from_iter([leaf("span", "mark", "✕ "), Node::from_iter(parts)]);
         return el("p", &[("class", "stale-note"), ("role", "status")], &[line]).keyed(&fault.message.to_string());
     }
@@ -116,7 +131,7 @@ pub fn framed(errors: &[Issue], notices: &[Issue], stands_in: bool) -> Node {
     if errors.is_empty() && notices.is_empty() {
         return Node::none();
     }
-    let words = if errors.is_empty() { Node::none() } else { paragraph(instead(stands_in)) };
+    let words = if errors.is_empty() { Node::none() } else { paragraph(instead(None, stands_in)) };
     let errors = entered(errors, notices);
     let others = notices.iter().filter(|notice| errors.iter().all(|error| error.field != notice.field));
     let lines: Node = errors.iter().chain(others).map(line).collect();
@@ -140,6 +155,17 @@ mod tests {
         assert_eq!(note(None, &[], false), Node::none());
     }
 
+    /// A price that is not understood says nothing of the layout.
+    #[test]
+    fn a_faulty_price_leaves_everything_but_the_cost() {
+        let line = |key| note(Some(&Issue::error(key, "not understood")), &[], false).to_html();
+        assert!(line("price_per_gpu_hour").contains("The cost is of the last valid value."));
+        assert!(line("tp").contains("This cannot run. Showing the last valid result."));
+        for key in BUDGET {
+            assert!(field(key).is_some(), "{key}");
+        }
+    }
+
     #[test]
     fn a_key_that_is_no_field_is_named() {
         let html = list(&[Issue::notice("nonsense", "left out")]).to_html();
@@ -150,9 +176,9 @@ mod tests {
     fn a_frame_says_only_what_keeps_it_from_showing_its_link() {
         assert_eq!(framed(&[], &[], false), Node::none());
         let notice = framed(&[], &[Issue::notice("wings", "left out")], false).to_html();
-        assert!(notice.contains("left out") && !notice.contains("Invalid layout"));
+        assert!(notice.contains("left out") && !notice.contains("cannot run"));
         let error = framed(&[Issue::error("tp", "tp does not divide")], &[], true).to_html();
-        assert!(error.contains("Invalid layout") && error.contains("tp does not divide"));
+        assert!(error.contains("This cannot run") && error.contains("tp does not divide"));
     }
 
     /// 10^15 GPUs were entered and not 64: what is wrong is that there are too many.

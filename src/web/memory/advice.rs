@@ -8,6 +8,7 @@ use crate::view::node::markup::{Node, muted};
 use crate::view::panel::Panel;
 use crate::view::panels::memory::suggestions;
 use crate::web::choice::choice_select;
+use crate::web::html::flag;
 use crate::web::i18n::say;
 use crate::web::panel::shown;
 use crate::web::render::patched;
@@ -36,7 +37,7 @@ pub(crate) fn narrowing(state: State, open: Signal<bool>) -> AnyView {
 /// Changes that would make it fit, or take less where it does.
 pub fn fit(state: State, open: Signal<bool>) -> AnyView {
     let content = found(state, open);
-    view! { <div id="fit" use:patched=content></div> }.into_any()
+    view! { <div id="fit" inert=flag(move || state.stands_in()) use:patched=content></div> }.into_any()
 }
 
 /// The suggestions: searched by a worker, and dropped as soon as the Run is another.

@@ -14,7 +14,7 @@ use crate::core::report::{Evaluation, Figure};
 use crate::core::run::Run;
 use crate::core::run::registry::{Field, field};
 use crate::io::link::{self, Decoded};
-use crate::view::panels::issues::entered;
+use crate::view::panels::issues::{entered, is_of_budget};
 use crate::web::browser;
 use crate::web::evaluated::{Shown, drawn, evaluated, painted};
 pub(crate) use history::History;
@@ -114,7 +114,18 @@ impl State {
 
     /// True if the picture is not of the Run as typed last.
     pub(crate) fn is_stale(&self) -> bool {
-        self.layout.get_value().waits.get() || self.shown.with(|shown| shown.waits) || self.fault().is_some()
+        self.layout.get_value().waits.get() || self.shown.with(|shown| shown.waits) || self.is_halted()
+    }
+
+    /// True if a fault keeps figures of the Run from being shown: a price or a budget that was not understood keeps none
+    /// but the cost.
+    pub(crate) fn is_halted(&self) -> bool {
+        self.fault().is_some_and(|fault| !is_of_budget(&fault.field))
+    }
+
+    /// True if the default Run is shown, for no Run was valid yet.
+    pub(crate) fn stands_in(&self) -> bool {
+        self.shown.with(|shown| shown.stands_in)
     }
 
     /// The first error that keeps the Run as typed last from being shown.
