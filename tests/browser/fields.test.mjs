@@ -205,7 +205,7 @@ for (const [what, link, text] of [['a link', '#v=1&tp=7', /do not divide by TP 7
     const { page, problems } = await site.open(link);
     if (!link) await input(page, 'tp').fill('');
     const note = page.locator('.stale-note');
-    await eventually(() => note.innerText(), (seen) => /Tensor parallel.*Invalid layout/s.test(seen));
+    await eventually(() => note.innerText(), (seen) => /Tensor parallel.*This cannot run/s.test(seen));
     await eventually(() => said(page, 'tp').first().innerText(), (seen) => text.test(seen));
     await eventually(() => page.title(), (title) => /^✕ cannot run · Llama 3.1 8B on 64 GPUs/.test(title));
     for (const place of ['.strip-frame', '.detail', '[aria-labelledby=memory-title]']) {
@@ -218,6 +218,41 @@ for (const [what, link, text] of [['a link', '#v=1&tp=7', /do not divide by TP 7
     assert.deepEqual(problems, []);
   });
 }
+
+test('the hint of a field covers no result and not the field', async () => {
+  for (const viewport of [{ width: 1440, height: 900 }, { width: 1180, height: 800 }]) {
+    const { page } = await site.open('#v=1', { viewport });
+    await page.locator('.suggestion').first().waitFor();
+    const places = () => page.evaluate(() => {
+      const of = (one) => one.getBoundingClientRect();
+      const hint = of([...document.querySelectorAll('.hint')].find((one) => one.checkVisibility()));
+      const over = (one) => {
+        const { left, right, top, bottom } = of(one);
+        return left < hint.right && right > hint.left && top < hint.bottom && bottom > hint.top;
+      };
+      const covered = document.querySelectorAll('.suggestion, .results section, .field:focus-within .field-row');
+      return [...covered].filter(over).length;
+    });
+    for (const key of ['tp', 'pp', 'cp', 'zero', 'micro_batch']) {
+      await input(page, key).focus();
+      assert.equal(await places(), 0, `${key} at ${viewport.width}`);
+    }
+    await page.context().close();
+  }
+});
+
+test('a price that is not understood leaves everything but the cost as it is', async () => {
+  const { page, problems } = await site.open();
+  const price = page.locator('.strip [data-field="price_per_gpu_hour"] input');
+  await price.fill('cheap');
+  const note = page.locator('.stale-note');
+  await eventually(() => note.innerText(), (seen) => /The cost is of the last valid value/.test(seen));
+  assert.equal(await page.locator('.stale').count(), 0);
+  assert.match(await page.title(), /^Fits/);
+  await price.fill('3');
+  await eventually(() => note.count(), (count) => count === 0);
+  assert.deepEqual(problems, []);
+});
 
 test('what a link did not get stands before the verdict, with its digits in groups', async () => {
   const { page, problems } = await site.open('#v=1&gpus=1000000000000000');

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { calculator, unfold } from './calculator.mjs';
+import { settled } from './tour.mjs';
 
 const WIDTHS = [320, 390, 768, 1080, 1440];
 const LONG = 'x'.repeat(500);
@@ -62,6 +63,72 @@ for (const [what, link] of Object.entries(LINKS)) {
     await page.context().close();
   });
 }
+
+const LARGE = 'model=llama-3.1-405b&gpus=2048&tp=8&pp=16&global_batch=2048';
+const VIEWS = {
+  'a comparison': 'b.pp=2&b.global_batch=512',
+  'a comparison of large runs': `${LARGE}&b.model=deepseek-v3&b.gpus=2048&b.pp=16&b.ep=64`,
+  'the schedules': 'view.open=schedules',
+  'the scoreboard': 'view.open=scoreboard',
+  'the whole run': 'view.open=whole',
+  'the cluster': `${LARGE}&view.open=cluster`,
+};
+for (const [what, link] of Object.entries(VIEWS)) {
+  test(`${what} is as wide as its window`, async () => {
+    const { page } = await site.open(`#v=1&${link}`);
+    await settled(page);
+    assert.deepEqual(await tooWide(page), []);
+  });
+}
+
+test('no figure of the answer is cut, nor its range', async () => {
+  for (const link of ['', `${LARGE}&stack=megatron-2025`, 'tokens_total=15e12&price_per_gpu_hour=12.34']) {
+    const { page } = await site.open(`#v=1&${link}`);
+    for (const width of [...WIDTHS, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      const cut = await page.evaluate(() => [...document.querySelectorAll('.strip :is(.name, .range, .value)')]
+        .filter((one) => one.checkVisibility({ visibilityProperty: true }) && one.scrollWidth > one.clientWidth + 1)
+        .map((one) => one.textContent));
+      assert.deepEqual(cut, [], `${link} at ${width}`);
+      // The range of the cost is seen at every width.
+      assert.match(await page.locator('.cost .range > span').first().innerText(), / to /);
+      const below = await page.locator('.cost .range > span').first().evaluate((one) => {
+        const [range, row] = [one, one.parentElement].map((of) => of.getBoundingClientRect().bottom);
+        return range - row;
+      });
+      assert.ok(below < 2, `${below} at ${width}`);
+    }
+    await page.context().close();
+  }
+});
+
+test('a wide table of the scoreboard scrolls at no width from a tablet on', async () => {
+  const { page } = await site.open('#v=1&view.open=scoreboard');
+  await page.locator('.board-table tbody tr').first().waitFor();
+  for (const width of [768, 900, 1080, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    const region = page.locator('.board .scroll-x').first();
+    const [inner, outer] = await region.evaluate((one) => [one.scrollWidth, one.clientWidth]);
+    assert.ok(inner <= outer, `${inner} of ${outer} at ${width}`);
+  }
+});
+
+test('no words of a lesson are smaller than eleven pixels on a phone', async () => {
+  const { page } = await site.open('#v=1&view.lesson=pipelines.1f1b', { viewport: { width: 390, height: 800 } });
+  for (const lesson of ['pipelines.1f1b', 'pipelines.zb-v', 'overlap.gradients', 'overlap.ring', 'layout.nodes']) {
+    await page.evaluate((hash) => { location.hash = hash; }, `v=1&view.lesson=${lesson}`);
+    await settled(page);
+    for (const width of [320, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      const small = await page.evaluate(() => [...document.querySelectorAll('#learn svg text')].filter((one) => {
+        const { a, b } = one.getScreenCTM();
+        const size = parseFloat(getComputedStyle(one).fontSize) * Math.hypot(a, b);
+        return one.checkVisibility() && one.textContent.trim() && size < 10.9;
+      }).map((one) => one.textContent));
+      assert.deepEqual(small, [], `${lesson} at ${width}`);
+    }
+  }
+});
 
 test('no embed is widened', async () => {
   for (const link of Object.values(LINKS)) {

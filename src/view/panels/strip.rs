@@ -167,8 +167,10 @@ pub fn budget(run: &Run, step: &Step) -> Node {
     let (track, caption) = range(step, &cost, false);
     let (less, hours) = tight(hours);
     let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));
-    let caption = Message::joined(" · ", [caption, hours]);
-    Node::from_iter([value(&cost(step.time_s), after), track, leaf("span", "range", caption)])
+    // The second part is left out where both have no room: neither is cut.
+    let hours = el("span", &[], &[text(verbatim("· ")), text(hours)]);
+    let caption = el("span", &[("class", "range parts")], &[inline(caption), hours]);
+    Node::from_iter([value(&cost(step.time_s), after), track, caption])
 }
 
 /// Days, hours where they are few, years where they are many.
