@@ -71,6 +71,8 @@ const CHOICES: [Choice; 5] = [
 const PANEL: &str = "view.embed";
 const LESSON: &str = "view.lesson";
 const SLIDERS: &str = "view.sliders";
+/// What the gallery of schedules shows.
+const GALLERY: [&str; 4] = ["view.ticked", "view.sort", "view.axis", "view.limit"];
 
 fn ids<T: OneOf>() -> String {
     T::ALL.iter().map(|(_, choice)| choice.id).collect::<Vec<_>>().join(", ")
@@ -125,6 +127,10 @@ fn set(message: &Value, address: &str) -> Result<(String, bool), Vec<Issue>> {
         (None, None) => {}
         (None, Some(Value::Text(link))) => {
             run = pairs(link).filter(|(key, _)| !is_view(key)).collect();
+            // Which schedules are shown is a part of what is linked.
+            let gallery: Vec<_> = pairs(link).filter(|(key, _)| GALLERY.contains(key)).collect();
+            view.retain(|(key, _)| !gallery.iter().any(|(known, _)| known == key));
+            view.extend(gallery);
         }
         (None, Some(_)) => return Err(vec![Issue::error("", t!("link is a text"))]),
         (Some(given), _) => {
@@ -218,6 +224,11 @@ mod tests {
             (r#""run":{"tp":1,"gpus":32}"#, "v=1&gpus=32&tp=1&view.embed=strip&view.sliders=p.8", false),
             (r#""run":"{\"tp\":1}""#, "v=1&tp=1&view.embed=strip&view.sliders=p.8", false),
             (r#""link":"v=1&pp=2&view.embed=all""#, "v=1&pp=2&view.embed=strip&view.sliders=p.8", false),
+            (
+                r#""link":"v=1&pp=4&view.ticked=1f1b,zb-h1&view.open=schedules""#,
+                "v=1&pp=4&view.embed=strip&view.sliders=p.8&view.ticked=1f1b,zb-h1",
+                false,
+            ),
             (r#""theme":"dark""#, "v=1&tp=4&view.embed=strip&view.sliders=p.8&view.theme=dark", false),
             (r#""lesson":"zero.2""#, "v=1&tp=4&view.embed=strip&view.lesson=zero.2", false),
             (r#""panel":"memory""#, "v=1&tp=4&view.sliders=p.8&view.embed=memory", true),

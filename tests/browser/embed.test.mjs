@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { EMBED } from './browser.mjs';
 import { calculator, eventually, figures, surface } from './calculator.mjs';
 import { serve } from './server.mjs';
+import { settled } from './tour.mjs';
 
 const HEAR = `<!DOCTYPE html><link rel="icon" href="data:,">
   <script>addEventListener('message', (event) => { (globalThis.heard ??= []).push(event.data); });</script>`;
@@ -22,6 +23,8 @@ const site = calculator({
       <shardscope-embed run="tp=4&amp;gpus=128" panel="strip" theme="dark"></shardscope-embed>`],
     ['/step.html', `${HEAR}<script type="module" src="/embed.js"></script>
       <shardscope-embed panel="lesson" lesson="pipelines.4"></shardscope-embed>`],
+    ['/ticked.html', `${HEAR}<script type="module" src="/embed.js"></script>
+      <shardscope-embed run="v=1&amp;pp=4&amp;view.ticked=1f1b,zb-h1" panel="schedules"></shardscope-embed>`],
     ['/chinese.html', `${HEAR}<script type="module" src="/embed.js"></script>
       <shardscope-embed run="tp=4" panel="strip" lang="zh"></shardscope-embed>`],
     ['/object.html', `${HEAR}<script type="module" src="/embed.js"></script>
@@ -229,7 +232,7 @@ test('view.theme wins over what the browser prefers, and lets the host\'s paper 
 test('a run that cannot work says why, over the default greyed', async () => {
   for (const panel of PANELS) {
     const { page, problems } = await site.open(`#v=1&tp=7&view.embed=${panel}`, EMBED);
-    assert.match(await page.locator('.said').innerText(), /Invalid layout.*(tp|TP|divi)/s);
+    assert.match(await page.locator('.said').innerText(), /This cannot run.*(tp|TP|divi)/s);
     await page.locator('.stale').first().waitFor();
     // The picture is there, not a hole.
     if (panel === 'timeline') await eventually(() => isDrawn(page), Boolean);
@@ -279,7 +282,7 @@ test('what is not understood is said and changes nothing', async () => {
   // A Run that is understood but cannot work is set, and says why.
   const bad = await ask({ type: 'shardscope:set', run: { tp: 7 } });
   assert.deepEqual([bad.run, bad.errors.length > 0], [{ tp: 7 }, true]);
-  await frame.locator('.said').getByText('Invalid layout').waitFor();
+  await frame.locator('.said').getByText('This cannot run').waitFor();
   await ask({ type: 'shardscope:set', run: { tp: 4 } });
   assert.equal(await frame.locator('.embed-foot').innerText(), foot);
   // Neither noise nor strangers are answered.
@@ -380,3 +383,29 @@ test('a sandboxed frame computes in the page', async () => {
   await frame.locator('.bar-row').first().waitFor();
   assert.deepEqual(problems, []);
 });
+
+test('the element shows the schedules that are ticked, with the key of their colours', async () => {
+  const { page, problems } = await site.open('ticked.html', { started: false, ...EMBED });
+  const frame = await framed(page);
+  await eventually(() => frame.locator('.compared .lane:visible').count(), (lanes) => lanes === 2);
+  await frame.locator('.compared .legend', { hasText: 'weight gradient' }).waitFor();
+  const height = () => page.evaluate(() => {
+    const element = document.querySelector('shardscope-embed');
+    return element.shadowRoot.querySelector('iframe').height;
+  });
+  await eventually(height, (px) => px < 500);
+  assert.deepEqual(problems, []);
+});
+
+for (const panel of ['whole', 'cluster', 'schedules&view.ticked=1f1b,zb-h1,dualpipe,zb-v']) {
+  test(`a frame of 600 x 400 holds ${panel.split('&')[0]}`, async () => {
+    const { page } = await site.open(`#v=1&view.embed=${panel}`, EMBED);
+    await page.locator('.embed-foot').waitFor();
+    await settled(page);
+    const [wide, high] = await page.evaluate(() => {
+      const { scrollWidth, scrollHeight } = document.documentElement;
+      return [scrollWidth, scrollHeight];
+    });
+    assert.ok(wide <= 600 && high <= 400, `${wide} x ${high}`);
+  });
+}

@@ -201,6 +201,23 @@ pub fn kinds(evaluation: &Evaluation) -> Node {
     ])
 }
 
+/// The colours of several pictures on one axis.
+pub fn colours(drawn: &[&Evaluation]) -> Node {
+    let any = |is: &dyn Fn(&Evaluation) -> bool| drawn.iter().any(|one| is(one));
+    let splits = |one: &Evaluation| {
+        let mut rows = one.order.ranks.iter();
+        rows.any(|row| row.written().iter().any(|item| item.ops().any(|op| op.kind == Kind::W)))
+    };
+    let later = |one: &Evaluation| one.loads.iter().any(|load| load.stages.len() > 1);
+    Node::from_iter([
+        swatch(&("c-forward", "forward")),
+        swatch(&("c-backward", "backward")),
+        if any(&splits) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
+        if any(&later) { swatch(&("c-forward later", "later stages of the rank")) } else { Node::none() },
+        swatch(&("hatch", "idle")),
+    ])
+}
+
 /// The idle share, whose other definitions are its title.
 fn bubble(pipeline: &Pipeline) -> Node {
     let share = t!("bubble {share}", share = show_percent(pipeline.bubble_fraction));

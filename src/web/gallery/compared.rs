@@ -1,6 +1,6 @@
 //! The timelines of the schedules that are ticked, one below the other on one axis.
 
-use crate::core::report::Variant;
+use crate::core::report::{Evaluation, Variant};
 use crate::core::run::Run;
 use crate::core::t;
 use crate::io::export::{Picture, stacked};
@@ -8,6 +8,7 @@ use crate::view::gallery::MOST;
 use crate::view::gallery::stack::{axis, below, beside, chips, title};
 use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Node, PanelAction, el, text};
+use crate::view::panels::pipeline::colours;
 use crate::view::views::View;
 use crate::web::actions::offer_picture;
 use crate::web::browser;
@@ -85,6 +86,11 @@ pub fn compared(state: State) -> AnyView {
             </div>
         }
     };
+    let key = move || {
+        let drawn: Vec<_> = lanes.iter().filter_map(|lane| lane.prepared.get()).collect();
+        let drawn: Vec<&Evaluation> = drawn.iter().map(|one| &*one.evaluation).collect();
+        colours(&drawn)
+    };
     let foot = move || axis(look.view(), look.clock.get());
     let words = move || {
         let drawn: Vec<_> = (0..MOST).filter_map(|at| variant(at).zip(lanes[at].prepared.get())).collect();
@@ -98,6 +104,7 @@ pub fn compared(state: State) -> AnyView {
                 <h2 id="compared-title">{say("Compared on one axis")}</h2>
                 <small>{say("memory of each schedule's fullest rank below its timeline; the line is what the GPU has")}</small>
                 <span class="spring"></span>
+                {framed.then(|| nodes("legend", key))}
                 <span class="tools"><span class="buttons" use:handled=(tools, handler)></span></span>
             </div>
             {std::array::from_fn::<_, MOST, _>(each)}
