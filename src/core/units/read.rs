@@ -16,7 +16,9 @@ pub fn parse_count(text: &str) -> Option<u64> {
         };
         let value = match digits.parse::<u64>() {
             Ok(value) => value.checked_mul(unit)?,
-            Err(_) => whole(parse_number(digits)? * unit as f64)?,
+            // One unit is enough: 8kk is no number.
+            Err(_) if unit > 1 => whole(digits.parse::<f64>().ok()? * unit as f64)?,
+            Err(_) => whole(parse_number(digits)?)?,
         };
         product = product.checked_mul(value)?;
     }
@@ -81,6 +83,8 @@ mod tests {
         assert_eq!(parse_count("\u{200e}8\u{202c}"), Some(8));
         assert_eq!(parse_count("1e6"), Some(1_000_000));
         assert_eq!(parse_count("1000000000000000"), Some(1_000_000_000_000_000));
+        assert_eq!(parse_count("1.5k"), Some(1536));
+        assert_eq!(["8kk", "8Mk", "2 %m", "80GiBk", "infk"].map(parse_count), [None; 5]);
         assert_eq!(parse_count("2.5"), None);
         assert_eq!(parse_count("-1"), None);
         assert_eq!(parse_count(""), None);

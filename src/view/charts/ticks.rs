@@ -1,6 +1,6 @@
 //! Round numbers along an axis.
 
-use shardscope_core::units::{Seconds, show_seconds};
+use shardscope_core::units::{Seconds, number, show_seconds};
 
 /// At most `most` round values (1, 2 or 5 times a power of ten apart) within `[start, end]`.
 pub fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
@@ -32,9 +32,30 @@ pub fn tick_label(time: f64) -> String {
     }
 }
 
+/// A share of [`ticks`] as it stands at an axis: `0.05 %`, `20 %`; neighbours never read alike.
+pub fn tick_percent(share: f64) -> String {
+    // A tick is a round number, and so is its hundredfold, but for the last bits.
+    let percent = share * 100.0;
+    let rounded = (percent * 1e6).round() / 1e6;
+    let label = number(if rounded == 0.0 { percent } else { rounded }, 3);
+    let label = if label.contains('.') { label.trim_end_matches('0').trim_end_matches('.') } else { &label };
+    format!("{label} %")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_along_an_axis_read_differently() {
+        for end in [0.0013, 0.0021, 0.004, 0.03, 0.25, 1.0] {
+            let mut labels: Vec<String> = ticks(0.0, end, 5).into_iter().map(tick_percent).collect();
+            let count = labels.len();
+            labels.dedup();
+            assert!(count > 2 && labels.len() == count, "{labels:?}");
+        }
+        assert_eq!([0.0, 0.0005, 0.001, 0.3].map(tick_percent), ["0 %", "0.05 %", "0.1 %", "30 %"]);
+    }
 
     #[test]
     fn labels_have_no_zeros_that_say_nothing() {

@@ -5,6 +5,7 @@ use crate::charts::drawing::Form;
 use crate::charts::figure::key;
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::charts::ticks::tick_percent;
 use crate::prelude::*;
 use shardscope_core::units::group;
 use shardscope_core::whole_run::{Calendar, Figure, Rhythm, Setting};
@@ -79,7 +80,7 @@ pub(super) fn interval(answer: &Answer) -> Node {
         is_there.then(|| dot(young, Form::Hollow, Ink::Muted, t!("Young 1974: {time}", time = duration(young)))),
     );
     let scale = Scale::even(0.0, most);
-    let up = Axis::new(scale, scale.round(), |share| verbatim(show_percent(share)));
+    let up = Axis::new(scale, scale.round(), |share| verbatim(tick_percent(share)));
     let across = Scale::log([first, last].into_iter(), 1.0);
     let named = ROUND.into_iter().filter(|time| (first..=last).contains(time)).collect();
     let across = Axis::new(across, named, |time| verbatim(duration(Seconds(time))));
