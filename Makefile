@@ -16,7 +16,7 @@ SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/b
 .DEFAULT_GOAL := help
 # cargo and trunk wait for each other anyway, and the lines read in order.
 .NOTPARALLEL:
-.PHONY: help serve build single wheel test check python browser shots bench fuzz soak deny release clean
+.PHONY: help serve build single wheel test check python browser shots bench fuzz trees soak scoreboard deny release clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
@@ -85,6 +85,10 @@ fuzz: ## hostile input at every entry, fixes of random runs, orders against whol
 	@tools/setup rust
 	@SHARDSCOPE_CASES=$(CASES) nice cargo test --locked --quiet --profile fuzz --test io --test search --test schedules -- --nocapture hostile fixes periodic exhaustive slow
 
+TREES ?= 200
+trees: build ## `shardscope check` on hostile trees of files (TREES=200), some minutes
+	@SHARDSCOPE_TREES=$(TREES) node --test tests/browser/hostile-trees.test.mjs
+
 STEPS ?= 1000
 soak: build ## random edits, links, plans in one tab (STEPS=1000), some minutes
 	@tools/setup node chromium
@@ -96,8 +100,15 @@ deny: ## dependencies with cargo-deny: bans, licences, sources, and advisories w
 	@if cargo deny --log-level off fetch db 2>/dev/null; then cargo deny --locked --offline check advisories; \
 	else echo "deny: the database of advisories cannot be reached: they were not checked"; fi
 
-release: build ## the site as release/VERSION with checksums; older versions stay
-	@tools/release
+# Dry, everything is made below target/release-dry and nothing is kept; DRY=0 adds the site to release/, where it stays.
+DRY ?= 1
+RELEASE := $(if $(filter 0,$(DRY)),release,target/release-dry)
+release: build single wheel ## site, packages and checksums of this version; into target/release-dry, with DRY=0 into release/
+	@$(if $(filter 0,$(DRY)),,rm -rf target/release-dry)
+	@tools/native
+	@RELEASES=$(RELEASE) tools/release
+	@tools/packages $(RELEASE) $(RELEASE)/$$(tools/version)
+	@echo "release: to publish, commit and push the tag v$$(tools/version); the workflow release.yml makes the packages again from it"
 
 clean: ## remove what was built (installed tools stay)
 	@rm -rf dist target tests/browser/shots

@@ -1,7 +1,8 @@
 // `shardscope check` and the action around it, in a git repository of their own.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { LONG, ROOT, command, home, packed } from './packed.mjs';
@@ -108,20 +109,58 @@ test('a wrong call is told from a file that fails', () => {
   assert.match(missing.stdout, /no-such-file\.sh: cannot be read: ENOENT/);
 });
 
-test('the action installs the package and annotates the files', () => {
-  const action = readFileSync(join(ROOT, 'tools/action/action.yml'), 'utf8');
-  const [, script] = /^ {6}run: \|\n((?: {8}.*\n|\n)+)/m.exec(action);
-  const runner = join(home, 'runner');
-  mkdirSync(runner, { recursive: true });
+const action = readFileSync(join(ROOT, 'tools/action/action.yml'), 'utf8');
+const [, script] = /^ {6}run: \|\n((?: {8}.*\n|\n)+)/m.exec(action);
+const SHA256 = createHash('sha256').update(readFileSync(join(home, packed.filename))).digest('hex');
+
+/** What the action's own script does in `cwd`, with these inputs in place of the usual ones. */
+function act(cwd, inputs = {}) {
+  const runner = mkdtempSync(join(home, 'runner-'));
   const env = {
-    ...process.env, RUNNER_TEMP: runner, PACKAGE: join(home, packed.filename), FILES: 'small.sh runs/*.sh', BASE: 'main', FAIL_ON: 'oom,slower=5%',
-    RUN, PAGE: '', npm_config_offline: 'true', npm_config_cache: join(home, 'cache'),
+    ...process.env, RUNNER_TEMP: runner, GITHUB_WORKSPACE: cwd, PACKAGE: join(home, packed.filename), SHA256, FILES: 'small.sh runs/*.sh',
+    BASE: 'main', FAIL_ON: 'oom,slower=5%', RUN, PAGE: '', npm_config_offline: 'true', npm_config_cache: join(home, 'cache'), ...inputs,
   };
-  for (const name of ['package', 'files', 'base', 'fail-on', 'run', 'page']) {
+  return spawnSync('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script], { ...LONG, cwd, env });
+}
+
+test('the action installs the package and annotates the files', () => {
+  for (const name of ['package', 'sha256', 'files', 'base', 'fail-on', 'run', 'page']) {
     assert.ok(action.includes(`${name.toUpperCase().replace('-', '_')}: \${{ inputs.${name} }}`), name);
   }
-  const { status, stdout, stderr } = spawnSync('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script], { ...LONG, cwd: repository, env });
+  const { status, stdout, stderr } = act(repository);
   assert.equal(status, 1, stderr);
   const levels = stdout.trimEnd().split('\n').map((line) => line.split(',')[0]);
   assert.deepEqual(levels, ['::notice file=small.sh', '::error file=runs/slower.sh'], stderr);
+});
+
+test('the action takes no package from the checkout, and none with another checksum', () => {
+  copyFileSync(join(home, packed.filename), join(repository, 'mine.tgz'));
+  symlinkSync(join(home, packed.filename), join(repository, 'linked.tgz'));
+  const calls = [['mine.tgz', SHA256], ['linked.tgz', SHA256], [join(home, packed.filename), '0'.repeat(64)], [join(home, packed.filename), ''],
+    ['http://127.0.0.1/package.tgz', SHA256]];
+  for (const [PACKAGE, sum] of calls) {
+    const { status, stdout, stderr } = act(repository, { PACKAGE, SHA256: sum });
+    assert.deepEqual([status, stdout], [2, ''], PACKAGE);
+    assert.match(stderr, /^shardscope: (?:the package|sha256)/);
+  }
+});
+
+test('the action fetches a base that is missing, and names it as the user wrote it', () => {
+  git('checkout', '--quiet', '-b', 'change');
+  git('add', 'runs');
+  git('commit', '--quiet', '--message', 'slower');
+  const clone = join(home, 'clone');
+  execFileSync('git', ['clone', '--quiet', '--depth=1', '--branch=change', `file://${repository}`, clone], { stdio: 'pipe' });
+  const { status, stdout, stderr } = act(clone, { FILES: 'runs/slower.sh' });
+  assert.equal(status, 1, stderr);
+  assert.match(stdout, /%0Ain main: fits: /);
+  assert.doesNotMatch(stdout, /FETCH_HEAD/);
+});
+
+test('every step that the guide and the workflows name is pinned by its commit', () => {
+  const workflows = join(ROOT, '.github/workflows');
+  const texts = [join(ROOT, 'tools/npm/GUIDE.md'), ...readdirSync(workflows).map((name) => join(workflows, name))].map((file) => readFileSync(file, 'utf8'));
+  const used = texts.flatMap((text) => [...text.matchAll(/uses: (\S+)/g)].map(([, step]) => step)).filter((step) => !step.startsWith('./'));
+  assert.ok(used.length > 5);
+  assert.deepEqual(used.filter((step) => !/^[\w.-]+\/[\w./-]+@(?:[0-9a-f]{40}|COMMIT)$/.test(step)), []);
 });

@@ -120,6 +120,8 @@ test('the codes are JSON-RPC\'s, notifications get no answer, and no line ends t
     ['{', -32700], ['7', -32600], ['[]', -32600], ['{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600], [ask(null, 'ping'), -32600],
     [ask(1, 'nope'), -32601], [ask(1, 'constructor'), -32601], [ask(1, 'ping', [1]), -32602],
     [ask(1, 'tools/call', { name: 'report', arguments: [1] }), -32602], [ask(1, 'tools/call', { name: 7 }), -32602],
+    [ask(1, 'tools/call', { name: ['report'] }), -32602], [ask(1, 'tools/call', { name: { toString: null } }), -32602],
+    [ask(1, 'resources/read', { uri: { toString: null } }), -32602],
     ['['.repeat(1e5), -32700], [`"${'\\ud800'}"`, -32600],
     ['{"jsonrpc":"2.0","method":"notifications/initialized"}'], ['{"jsonrpc":"2.0","id":1,"result":{}}'], [''],
     [ask('last', 'ping'), undefined, 'last'],
@@ -136,4 +138,40 @@ test('an older version is spoken where it is asked for, of an unknown one the ne
   const ask = (protocolVersion) => JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion, capabilities: {} } });
   const { answers } = await raw(['2024-11-05', '2025-06-18', '1999-01-01'].map(ask).join('\n'));
   assert.deepEqual(answers.map(({ result }) => result.protocolVersion), ['2024-11-05', '2025-06-18', '2025-06-18']);
+});
+
+const request = (id, method, params) => ({ jsonrpc: '2.0', id, method, params });
+const begins = (protocolVersion) => JSON.stringify(request('begin', 'initialize', { protocolVersion, capabilities: {} }));
+
+test('a line of more than 16 MB is refused, and the next one is answered', async () => {
+  const { status, answers } = await raw(`${'x'.repeat(2 ** 24 + 1)}\n${JSON.stringify(request(2, 'ping'))}\n`);
+  assert.deepEqual([status, answers.map(({ id, error }) => [id, error?.code])], [0, [[null, -32600], [2, undefined]]]);
+});
+
+test('2025-06-18 has no batches; those of 2025-03-26 are bounded', async () => {
+  const batch = (length) => JSON.stringify(Array.from({ length }, (_, id) => request(id, 'resources/read', { uri: 'shardscope://guide' })));
+  const now = await raw([begins('2025-06-18'), batch(2)].join('\n'));
+  assert.equal(now.answers.at(-1).error.code, -32600);
+  const before = await raw([begins('2025-03-26'), batch(2), batch(10_000)].join('\n'));
+  const [, two, many] = before.answers;
+  assert.deepEqual(two.map(({ id, result }) => [id, result.contents.length]), [[0, 1], [1, 1]]);
+  assert.equal(many.error.code, -32600);
+});
+
+test('a cancelled call ends, gets no answer, and the ones behind it are answered', async () => {
+  // Some seconds of work, if nobody stopped it; a queue of two behind it, one of which is cancelled too.
+  const long = request('long', 'tools/call', { name: 'plan', arguments: { run: { model: 'deepseek-v3', gpus: 2048 }, work: 1_000_000_000 } });
+  const cancel = (requestId) => ({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
+  const report = (id) => request(id, 'tools/call', { name: 'report', arguments: { gpus: 64, tp: 2, pp: 4 } });
+  const lines = [long, report('next'), report('never'), request('alive', 'ping'), cancel('never'), cancel('long'), cancel('unknown'), cancel({})];
+  const { status, answers } = await raw(lines.map((line) => JSON.stringify(line)).join('\n'));
+  assert.equal(status, 0);
+  assert.deepEqual(answers.map(({ id }) => id), ['alive', 'next']);
+  assert.equal(answers[1].result.structuredContent.layout.dp, 64 / 2 / 4);
+});
+
+test('a name that nobody knows comes back quoted and cut', async () => {
+  const name = `no\nsuch${'x'.repeat(1e6)}`;
+  const { answers } = await raw([request(1, name), request(2, 'tools/call', { name })].map((line) => JSON.stringify(line)).join('\n'));
+  for (const { error } of answers) assert.match(error.message, /^no such (?:method|tool): "no\\nsuchx{72}…"$/);
 });

@@ -4,18 +4,21 @@
 // their own.
 import { readFileSync } from 'node:fs';
 import { argv, exit, stdin, stdout } from 'node:process';
-import { answerLine, version } from './index.js';
 import { lines, print } from './lines.js';
+import { inert } from './shown.js';
 
 /** The exit status where input or output fails, and where the command is called wrongly. */
 const FAILED = 1;
 const WRONG_CALL = 2;
 
 stdout.on('error', () => exit(FAILED));
+/** The calculator, loaded where a verb needs it. */
+const calculator = () => import('./index.js');
 const [verb = '', ...more] = argv.slice(2);
 if (verb === '--help' || verb === '-h') {
   await print(readFileSync(new URL('../GUIDE.md', import.meta.url), 'utf8').trimEnd());
 } else if (verb === '--version') {
+  const { version } = await calculator();
   await print(version());
 } else if (verb === 'check') {
   const { check } = await import('./check.js');
@@ -26,15 +29,17 @@ if (verb === '--help' || verb === '-h') {
 } else if (verb === 'scoreboard' && more.length > 0) {
   const { scoreboard } = await import('./scoreboard.js');
   process.exitCode = await scoreboard(more);
-} else if (more.length > 0 || answerLine(verb, '{') === undefined) {
-  console.error('usage: shardscope report|schedule|plan|certify|import|export|calibrate|log|whole-run, one request a line on standard input; '
-    + 'shardscope check FILE...; shardscope scoreboard questions|predictions|score FILE; shardscope mcp; shardscope --help');
-  exit(WRONG_CALL);
 } else {
+  const { answerLine } = await calculator();
+  if (more.length > 0 || answerLine(verb, '{') === undefined) {
+    console.error('usage: shardscope report|schedule|plan|certify|import|export|calibrate|log|whole-run, one request a line on standard input; '
+      + 'shardscope check FILE...; shardscope scoreboard questions|predictions|score FILE; shardscope mcp; shardscope --help');
+    exit(WRONG_CALL);
+  }
   try {
     for await (const line of lines(stdin)) if (line.trim()) await print(JSON.stringify(answerLine(verb, line)));
   } catch (error) {
-    console.error(`shardscope: ${error.message}`);
+    console.error(`shardscope: ${inert(error.message)}`);
     exit(FAILED);
   }
 }

@@ -1,14 +1,23 @@
 // `shardscope mcp`: a server of the Model Context Protocol (JSON-RPC 2.0, a message a line) over standard input and output.
-// Its tools are the verbs of the command: same requests, same answers. Their schemas come from fields.json, which
-// examples/pages.rs writes from the registry of settings.
+// Its tools are the verbs of the command (tools.js): same requests, same answers. They are called in a worker (call.js), so that a
+// call can be cancelled while it computes.
 import { readFileSync } from 'node:fs';
 import { stdin } from 'node:process';
 import { parseArgs } from 'node:util';
-import { answerLine, decodeLink, encodeLink, version } from './index.js';
+import { Worker } from 'node:worker_threads';
 import { lines, print } from './lines.js';
+import { inert } from './shown.js';
+import { TOOLS } from './tools.js';
 
 /** Versions of the protocol that are spoken, the newest first. */
 const PROTOCOLS = ['2025-06-18', '2025-03-26', '2024-11-05'];
+
+/** Versions whose messages may come in lists: JSON-RPC's batches, which the newest one took away. */
+const BATCHED = PROTOCOLS.slice(1);
+/** Bytes of a line, messages of a batch, and calls that wait, at most. */
+const MAX_LINE = 1 << 24;
+const MAX_BATCH = 32;
+const MAX_WAITING = 256;
 
 /** Codes of JSON-RPC's errors, and the protocol's own of a resource that there is not. */
 const CODE = { parse: -32700, request: -32600, method: -32601, params: -32602, internal: -32603, resource: -32002 };
@@ -21,150 +30,7 @@ class Fault extends Error {
 }
 
 const file = (name) => readFileSync(new URL(name, import.meta.url), 'utf8');
-const { fields, formats } = JSON.parse(file('fields.json'));
-
-/** The JSON schema of a setting's value. */
-const TYPES = {
-  count: ({ range: [minimum, maximum] }) => ({ type: 'integer', minimum, maximum }),
-  number: ({ range: [minimum, maximum] }) => ({ type: 'number', minimum, maximum }),
-  toggle: () => ({ type: 'boolean' }),
-  choice: ({ choices }) => ({ type: 'string', enum: choices }),
-  counts: () => ({ type: 'array', items: { type: 'integer', minimum: 0 } }),
-  numbers: ({ length, range: [minimum, maximum] }) => (
-    { type: 'array', items: { type: 'number', minimum, maximum }, minItems: length, maxItems: length }),
-  set: ({ choices }) => ({ type: 'array', items: { type: 'string', enum: choices } }),
-  text: () => ({ type: 'string' }),
-};
-
-/** What a person reads of a setting, beside its type. */
-const about = (field) => ({
-  description: `${field.label}: ${field.hint}${field.unit && ` (${field.unit})`}`,
-  ...(field.default === null ? {} : { default: field.default }),
-});
-const value = (field) => ({ ...TYPES[field.kind](field), ...about(field) });
-
-/** The JSON schema of the settings `within`, whose dotted keys are objects from `depth` on; some have a value and parts. */
-function schemaOf(within, depth = 0) {
-  const groups = new Map();
-  for (const field of within) {
-    const name = field.key.split('.')[depth];
-    groups.set(name, [...(groups.get(name) ?? []), field]);
-  }
-  const properties = {};
-  for (const [name, group] of groups) {
-    const isWhole = (field) => field.key.split('.').length === depth + 1;
-    const whole = group.find(isWhole);
-    const parts = group.filter((field) => !isWhole(field));
-    const held = schemaOf(parts, depth + 1);
-    if (whole?.based) held.properties = { base: TYPES[whole.kind](whole), ...held.properties };
-    if (parts.length === 0) properties[name] = value(whole);
-    else properties[name] = whole ? { anyOf: [TYPES[whole.kind](whole), held], ...about(whole) } : held;
-  }
-  return { type: 'object', properties };
-}
-
-const RUN = { type: 'object', description: 'a Run: the fields that the tool `report` takes; every one has a default' };
-const TEXT = { type: 'string', description: 'the text itself, not a path' };
-const object = (properties, required = []) => ({ type: 'object', properties, required });
-const seconds = (of) => ({
-  anyOf: [{ type: 'number', minimum: 0 }, { type: 'array', items: { type: 'number', minimum: 0 } }],
-  description: `seconds of ${of} of a chunk, one number or a list by stage`,
-});
-const limit = { anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] };
-const fieldOf = (key) => fields.find((field) => field.key === key);
-
-/** Arguments of `report`: the Run itself, or a link in its place. */
-function reportArguments() {
-  const run = schemaOf(fields);
-  const link = { type: 'string', description: 'a link of the page, or its fragment, in place of all other fields: v=1&tp=4' };
-  return { ...run, properties: { link, ...run.properties } };
-}
-
-/** Tools: the verb of each, its description, the schema of its arguments, and the Run that the link of its answer shows. */
-const TOOLS = {
-  report: {
-    says: 'Memory by pipeline rank with its verdict (fits, tight, oom), pipeline, communication and step time with their ranges of a '
-      + 'training run. Read memory.verdict, memory.need_bytes against capacity_bytes, step.time_s, step.mfu first.',
-    schema: reportArguments,
-    shows: (request) => (typeof request.link === 'string' ? decodeLink(request.link).run : request),
-  },
-  plan: {
-    says: 'The best layouts of a run by step time, found by a search with true bounds; takes seconds. Each row holds a whole report: ask '
-      + 'for few. Where complete is false, the search stopped at its limit of work and other layouts may be faster.',
-    schema: () => object({
-      run: RUN,
-      top: { type: 'integer', minimum: 1, description: 'rows, 20 by default' },
-      pin: { type: 'array', items: { type: 'string' }, description: 'fields that stay as the run has them' },
-      space: { type: 'object', description: 'the only values that are tried: {"tp":[1,2,4]}' },
-      work: { type: 'integer', minimum: 1, description: 'units of work after which the search stops; 16,000,000 by default' },
-    }),
-    shows: (request, answer) => answer.best?.[answer.recommended ?? 0]?.run,
-  },
-  schedule: {
-    says: 'Order and times of one pipeline schedule under given durations, without a model. "ops": false leaves the list of operations out.',
-    schema: () => object({
-      schedule: TYPES.choice(fieldOf('schedule')),
-      pp: TYPES.count(fieldOf('pp')),
-      microbatches: { type: 'integer', minimum: 1 },
-      virtual_stages: TYPES.count(fieldOf('virtual_stages')),
-      forward_s: seconds('the forward'),
-      backward_input_s: seconds('the backward of the inputs'),
-      backward_weight_s: seconds('the backward of the weights'),
-      memory_limit: { ...limit, description: 'stage-micro-batches that a rank holds at most, a number or a list by rank' },
-      ops: { type: 'boolean' },
-      certificate: { type: 'boolean', description: 'adds the distance from the best order under the same memory' },
-    }, ['schedule']),
-  },
-  certify: {
-    says: 'Distance of the pipeline order of a run from the best order of the same stages under the same memory.',
-    schema: () => RUN,
-    shows: (request) => request,
-  },
-  import: {
-    says: 'Run that settings of another program mean (Megatron-LM, Megatron-Bridge, NeMo Automodel, NeMo-RL, verl, slime, Primus, ms-swift, '
-      + 'MLPerf, torchtitan, DeepSpeed, axolotl, LLaMA-Factory, Trainer, Accelerate, torchtune, llm-foundry, Nanotron, a config.json, a link), '
-      + 'with every entry accounted for. A file over another one, or over a config.json: both in one text, the other first, with a line of '
-      + 'three dashes between.',
-    schema: () => object({ text: TEXT, run: { ...RUN, description: `what the text leaves out; ${RUN.description}` } }, ['text']),
-    shows: (request, answer) => answer.run,
-  },
-  export: {
-    says: 'A run as settings of another program, or as a report for people.',
-    schema: () => object({ run: RUN, format: { type: 'string', enum: formats } }, ['format']),
-    shows: (request) => request.run ?? {},
-  },
-  log: {
-    says: 'Measurements in a training log, a benchmark\'s output, a trace or a memory snapshot, as an observation for `calibrate`.',
-    schema: () => object({ text: TEXT, run: { ...RUN, description: `what the log leaves out; ${RUN.description}` } }, ['text']),
-    shows: (request, answer) => answer.observation?.run,
-  },
-  calibrate: {
-    says: 'Lessons of measured runs about a cluster and its software, as a profile that `report` and `plan` take, and the run to measure next.',
-    schema: () => object({
-      runs: {
-        type: 'array',
-        items: object({
-          name: { type: 'string' }, run: RUN, step_s: { type: 'number', description: 'seconds, the median of the steady steps' },
-          sigma: { type: 'number' }, allocated_gib: { type: 'number' }, reserved_gib: { type: 'number' }, device_gib: { type: 'number' },
-        }),
-      },
-      name: { type: 'string' },
-      question: { ...RUN, description: 'the run to be predicted' },
-      gpus: { type: 'integer', description: 'GPUs that the next measured run may take' },
-    }, ['runs']),
-    shows: (request, { profile }) => ({ ...request.question, profile }),
-  },
-  whole_run: {
-    verb: 'whole-run',
-    says: 'Calendar, losses, GPU-hours, cost and energy of a run with `tokens_total` (its fields are the arguments); of {run, days} the tokens '
-      + 'that train in that time; of {run, tokens, by_days} the smallest number of GPUs.',
-    schema: () => ({
-      ...object({ run: RUN, days: { type: 'number' }, tokens: { type: 'number' }, by_days: { type: 'number' }, tokens_total: value(fieldOf('tokens_total')) }),
-      description: 'a Run, or {run, days}, or {run, tokens, by_days}',
-    }),
-    shows: (request) => request.run ?? request,
-  },
-};
+const { version } = JSON.parse(file('../package.json'));
 
 /** Resources: the address of each, its name, its type, its text. */
 const RESOURCES = [
@@ -174,28 +40,85 @@ const RESOURCES = [
   ['shardscope://guide', 'Guide of the command, its requests and answers', 'text/markdown', '../GUIDE.md'],
 ];
 
+/** A name that came from outside, quoted, of 80 characters at most. */
+const short = (name) => JSON.stringify(name.length > 80 ? `${[...name.slice(0, 160)].slice(0, 79).join('')}…` : name);
+
 const isObject = (given) => typeof given === 'object' && given !== null && !Array.isArray(given);
 
-function call({ name, arguments: request = {} }, page) {
-  if (!Object.hasOwn(TOOLS, name)) throw new Fault(CODE.params, `no such tool: ${name}`);
+/** Calls of tools, one at a time and in their order, in a worker that a cancelled call ends. */
+class Calls {
+  /** Where the links of the answers lead. */
+  constructor(page) {
+    this.page = page;
+    this.waiting = [];
+  }
+
+  /** The answer to a call; undefined where it is cancelled. */
+  ask(id, name, request) {
+    if (this.waiting.length >= MAX_WAITING) throw new Fault(CODE.request, `more than ${MAX_WAITING} calls wait`);
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ id, name, request, resolve, reject });
+      if (this.waiting.length === 1) this.next();
+    });
+  }
+
+  /** Asks the worker for the first call that waits. */
+  next() {
+    const [first] = this.waiting;
+    if (!first) return;
+    this.worker ??= this.begun();
+    this.worker.postMessage({ name: first.name, request: first.request, page: this.page });
+  }
+
+  begun() {
+    const worker = new Worker(new URL('call.js', import.meta.url));
+    const end = (settle) => {
+      if (this.worker !== worker) return;
+      settle(this.waiting.shift());
+      this.next();
+    };
+    worker.on('message', ({ result, fault }) => end((call) => (fault ? call?.reject(new Fault(CODE.internal, fault)) : call?.resolve(result))));
+    worker.on('error', ({ message }) => {
+      const { worker: ours } = this;
+      if (ours === worker) this.worker = undefined;
+      const call = ours === worker ? this.waiting.shift() : undefined;
+      call?.reject(new Fault(CODE.internal, message));
+      this.next();
+    });
+    return worker;
+  }
+
+  /** Ends the call of this id, which gets no answer; an id that does not wait is nothing. */
+  cancel(id) {
+    const at = this.waiting.findIndex((call) => call.id === id);
+    if (at < 0) return;
+    const [call] = this.waiting.splice(at, 1);
+    call.resolve(undefined);
+    if (at > 0) return;
+    this.close();
+    this.next();
+  }
+
+  close() {
+    const { worker } = this;
+    this.worker = undefined;
+    worker?.terminate();
+  }
+}
+
+function call({ name, arguments: request = {} }, { calls }, id) {
+  if (typeof name !== 'string') throw new Fault(CODE.params, '`name` takes a text');
+  if (!Object.hasOwn(TOOLS, name)) throw new Fault(CODE.params, `no such tool: ${short(name)}`);
   if (!isObject(request)) throw new Fault(CODE.params, '`arguments` takes an object');
-  const { verb = name, shows } = TOOLS[name];
-  const link = name === 'report' && typeof request.link === 'string' && Object.keys(request).length === 1;
-  const answer = answerLine(verb, link ? request.link : JSON.stringify(request));
-  const failed = answer.errors.length > 0;
-  const content = [{ type: 'text', text: JSON.stringify(answer) }];
-  const run = failed ? undefined : shows?.(request, answer);
-  const fragment = run && encodeLink(run).fragment;
-  if (fragment) content.push({ type: 'text', text: `The page with this run: ${page}#${fragment}` });
-  return { content, structuredContent: answer, isError: failed };
+  return calls.ask(id, name, request);
 }
 
 /** Answers of the server by method. */
 const METHODS = {
-  initialize: ({ protocolVersion }) => ({
-    protocolVersion: PROTOCOLS.includes(protocolVersion) ? protocolVersion : PROTOCOLS[0],
+  initialize: ({ protocolVersion }, session) => ({
+    protocolVersion: session.protocol = PROTOCOLS.includes(protocolVersion) ? protocolVersion : PROTOCOLS[0],
     capabilities: { tools: {}, resources: {} },
-    serverInfo: { name: 'shardscope', title: 'Shardscope', version: version() },
+    serverInfo: { name: 'shardscope', title: 'Shardscope', version },
     instructions: 'Calculates memory, pipeline schedule, communication and step time of large-model training layouts on this machine. '
       + 'Quantities are bytes and seconds, by the names of their fields.',
   }),
@@ -208,6 +131,7 @@ const METHODS = {
   'resources/list': () => ({ resources: RESOURCES.map(([uri, name, mimeType]) => ({ uri, name, mimeType })) }),
   'resources/templates/list': () => ({ resourceTemplates: [] }),
   'resources/read': ({ uri }) => {
+    if (typeof uri !== 'string') throw new Fault(CODE.params, '`uri` takes a text');
     const found = RESOURCES.find(([known]) => known === uri);
     if (!found) throw new Fault(CODE.resource, 'no such resource', { uri });
     const [, , mimeType, name] = found;
@@ -216,49 +140,66 @@ const METHODS = {
 };
 
 /** The answer to one message; undefined where it wants none. */
-function answered(message, page) {
+async function answered(message, session) {
   const id = isObject(message) && ['string', 'number'].includes(typeof message.id) ? message.id : null;
   const refuse = ({ code = CODE.internal, message: text, data }) => ({ jsonrpc: '2.0', id, error: { code, message: text, data } });
   if (!isObject(message) || message.jsonrpc !== '2.0') return refuse(new Fault(CODE.request, 'no message of JSON-RPC 2.0'));
   const { method, params = {} } = message;
   // An answer to a request that was never made, or a notification.
   if (method === undefined && ('result' in message || 'error' in message)) return undefined;
-  if (typeof method === 'string' && !('id' in message)) return undefined;
+  if (typeof method === 'string' && !('id' in message)) {
+    if (method === 'notifications/cancelled' && isObject(params)) session.calls.cancel(params.requestId);
+    return undefined;
+  }
   if (typeof method !== 'string' || id === null) return refuse(new Fault(CODE.request, 'a request has a method and an id'));
-  if (!Object.hasOwn(METHODS, method)) return refuse(new Fault(CODE.method, `no such method: ${method}`));
+  if (!Object.hasOwn(METHODS, method)) return refuse(new Fault(CODE.method, `no such method: ${short(method)}`));
   if (!isObject(params)) return refuse(new Fault(CODE.params, '`params` takes an object'));
   try {
-    return { jsonrpc: '2.0', id, result: METHODS[method](params, page) };
+    const result = await METHODS[method](params, session, id);
+    return result && { jsonrpc: '2.0', id, result };
   } catch (error) {
     return refuse(error);
   }
 }
 
-/** The answer to a line; of a batch (protocol 2025-03-26) the list of them. */
-function reply(line, page) {
+const refused = (code, message) => ({ jsonrpc: '2.0', id: null, error: { code, message } });
+
+/** The answer to a line; of a batch the list of them, where the protocol that was agreed on has batches. */
+async function reply(line, session) {
+  if (line === undefined) return refused(CODE.request, `a line is longer than ${MAX_LINE} bytes`);
   let message;
   try {
     message = JSON.parse(line);
   } catch {
-    return { jsonrpc: '2.0', id: null, error: { code: CODE.parse, message: 'not JSON' } };
+    return refused(CODE.parse, 'not JSON');
   }
-  if (!Array.isArray(message) || message.length === 0) return answered(message, page);
-  const answers = message.map((one) => answered(one, page)).filter(Boolean);
+  if (!Array.isArray(message)) return answered(message, session);
+  if (!BATCHED.includes(session.protocol)) return refused(CODE.request, `protocol ${session.protocol} has no batches`);
+  if (message.length === 0 || message.length > MAX_BATCH) return refused(CODE.request, `a batch has 1 to ${MAX_BATCH} messages`);
+  const answers = (await Promise.all(message.map((one) => answered(one, session)))).filter(Boolean);
   return answers.length > 0 ? answers : undefined;
 }
 
-/** Serves until the input ends: the exit status. `--page ADDRESS` is where the links of the answers lead. */
+/** Serves until the input ends and all calls are answered: the exit status. `--page ADDRESS` is where the links of the answers lead. */
 export async function serve(args) {
   let page;
   try {
     ({ values: { page = '' } } = parseArgs({ args, options: { page: { type: 'string' } } }));
   } catch (error) {
-    console.error(`shardscope mcp: ${error.message}`);
+    console.error(`shardscope mcp: ${inert(error.message)}`);
     return 2;
   }
-  for await (const line of lines(stdin, { fatal: false })) {
-    const answer = line.trim() ? reply(line, page) : undefined;
-    if (answer) await print(JSON.stringify(answer));
+  const session = { protocol: PROTOCOLS[0], calls: new Calls(page) };
+  const open = new Set();
+  for await (const line of lines(stdin, { fatal: false, most: MAX_LINE })) {
+    if (line?.trim() === '') continue;
+    const answer = reply(line, session).then((said) => said && print(JSON.stringify(said)));
+    open.add(answer);
+    answer.finally(() => open.delete(answer));
+    // A reader that is slow slows the input too; calls that wait do not, so that they can be cancelled.
+    if (open.size > 2 * MAX_WAITING) await Promise.race(open);
   }
+  await Promise.all(open);
+  session.calls.close();
   return 0;
 }

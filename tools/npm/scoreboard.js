@@ -3,6 +3,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { answerLine } from './index.js';
 import { print } from './lines.js';
+import { inert } from './shown.js';
 
 /** The exit status where a file cannot be read, and where the command is called wrongly. */
 const FAILED = 1;
@@ -24,7 +25,7 @@ export async function scoreboard([ask, file, ...more]) {
     await print(answer.text?.trimEnd() ?? JSON.stringify(answer));
     return answer.errors.length > 0 ? FAILED : 0;
   } catch (error) {
-    console.error(`shardscope: ${error.message}`);
+    console.error(`shardscope: ${inert(error.message)}`);
     return FAILED;
   }
 }

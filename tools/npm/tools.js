@@ -1,0 +1,151 @@
+// The tools of `shardscope mcp`: the verbs of the command, with schemas from fields.json, which examples/pages.rs writes from the
+// registry of settings.
+import { readFileSync } from 'node:fs';
+
+const { fields, formats } = JSON.parse(readFileSync(new URL('fields.json', import.meta.url), 'utf8'));
+
+/** The JSON schema of a setting's value. */
+const TYPES = {
+  count: ({ range: [minimum, maximum] }) => ({ type: 'integer', minimum, maximum }),
+  number: ({ range: [minimum, maximum] }) => ({ type: 'number', minimum, maximum }),
+  toggle: () => ({ type: 'boolean' }),
+  choice: ({ choices }) => ({ type: 'string', enum: choices }),
+  counts: () => ({ type: 'array', items: { type: 'integer', minimum: 0 } }),
+  numbers: ({ length, range: [minimum, maximum] }) => (
+    { type: 'array', items: { type: 'number', minimum, maximum }, minItems: length, maxItems: length }),
+  set: ({ choices }) => ({ type: 'array', items: { type: 'string', enum: choices } }),
+  text: () => ({ type: 'string' }),
+};
+
+/** What a person reads of a setting, beside its type. */
+const about = (field) => ({
+  description: `${field.label}: ${field.hint}${field.unit && ` (${field.unit})`}`,
+  ...(field.default === null ? {} : { default: field.default }),
+});
+const value = (field) => ({ ...TYPES[field.kind](field), ...about(field) });
+
+/** The JSON schema of the settings `within`, whose dotted keys are objects from `depth` on; some have a value and parts. */
+function schemaOf(within, depth = 0) {
+  const groups = new Map();
+  for (const field of within) {
+    const name = field.key.split('.')[depth];
+    groups.set(name, [...(groups.get(name) ?? []), field]);
+  }
+  const properties = {};
+  for (const [name, group] of groups) {
+    const isWhole = (field) => field.key.split('.').length === depth + 1;
+    const whole = group.find(isWhole);
+    const parts = group.filter((field) => !isWhole(field));
+    const held = schemaOf(parts, depth + 1);
+    if (whole?.based) held.properties = { base: TYPES[whole.kind](whole), ...held.properties };
+    if (parts.length === 0) properties[name] = value(whole);
+    else properties[name] = whole ? { anyOf: [TYPES[whole.kind](whole), held], ...about(whole) } : held;
+  }
+  return { type: 'object', properties };
+}
+
+const RUN = { type: 'object', description: 'a Run: the fields that the tool `report` takes; every one has a default' };
+const TEXT = { type: 'string', description: 'the text itself, not a path' };
+const object = (properties, required = []) => ({ type: 'object', properties, required });
+const seconds = (of) => ({
+  anyOf: [{ type: 'number', minimum: 0 }, { type: 'array', items: { type: 'number', minimum: 0 } }],
+  description: `seconds of ${of} of a chunk, one number or a list by stage`,
+});
+const limit = { anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] };
+const fieldOf = (key) => fields.find((field) => field.key === key);
+
+/** Arguments of `report`: the Run itself, or a link in its place. */
+function reportArguments() {
+  const run = schemaOf(fields);
+  const link = { type: 'string', description: 'a link of the page, or its fragment, in place of all other fields: v=1&tp=4' };
+  return { ...run, properties: { link, ...run.properties } };
+}
+
+/**
+ * Tools: the verb of each, its description, the schema of its arguments, and the Run that the link of its answer shows; `runOf`
+ * reads a link.
+ */
+export const TOOLS = {
+  report: {
+    says: 'Memory by pipeline rank with its verdict (fits, tight, oom), pipeline, communication and step time with their ranges of a '
+      + 'training run. Read memory.verdict, memory.need_bytes against capacity_bytes, step.time_s, step.mfu first.',
+    schema: reportArguments,
+    shows: (request, answer, runOf) => (typeof request.link === 'string' ? runOf(request.link) : request),
+  },
+  plan: {
+    says: 'The best layouts of a run by step time, found by a search with true bounds; takes seconds. Each row holds a whole report: ask '
+      + 'for few. Where complete is false, the search stopped at its limit of work and other layouts may be faster.',
+    schema: () => object({
+      run: RUN,
+      top: { type: 'integer', minimum: 1, description: 'rows, 20 by default' },
+      pin: { type: 'array', items: { type: 'string' }, description: 'fields that stay as the run has them' },
+      space: { type: 'object', description: 'the only values that are tried: {"tp":[1,2,4]}' },
+      work: { type: 'integer', minimum: 1, description: 'units of work after which the search stops; 16,000,000 by default' },
+    }),
+    shows: (request, answer) => answer.best?.[answer.recommended ?? 0]?.run,
+  },
+  schedule: {
+    says: 'Order and times of one pipeline schedule under given durations, without a model. "ops": false leaves the list of operations out.',
+    schema: () => object({
+      schedule: TYPES.choice(fieldOf('schedule')),
+      pp: TYPES.count(fieldOf('pp')),
+      microbatches: { type: 'integer', minimum: 1 },
+      virtual_stages: TYPES.count(fieldOf('virtual_stages')),
+      forward_s: seconds('the forward'),
+      backward_input_s: seconds('the backward of the inputs'),
+      backward_weight_s: seconds('the backward of the weights'),
+      memory_limit: { ...limit, description: 'stage-micro-batches that a rank holds at most, a number or a list by rank' },
+      ops: { type: 'boolean' },
+      certificate: { type: 'boolean', description: 'adds the distance from the best order under the same memory' },
+    }, ['schedule']),
+  },
+  certify: {
+    says: 'Distance of the pipeline order of a run from the best order of the same stages under the same memory.',
+    schema: () => RUN,
+    shows: (request) => request,
+  },
+  import: {
+    says: 'Run that settings of another program mean (Megatron-LM, Megatron-Bridge, NeMo Automodel, NeMo-RL, verl, slime, Primus, ms-swift, '
+      + 'MLPerf, torchtitan, DeepSpeed, axolotl, LLaMA-Factory, Trainer, Accelerate, torchtune, llm-foundry, Nanotron, a config.json, a link), '
+      + 'with every entry accounted for. A file over another one, or over a config.json: both in one text, the other first, with a line of '
+      + 'three dashes between.',
+    schema: () => object({ text: TEXT, run: { ...RUN, description: `what the text leaves out; ${RUN.description}` } }, ['text']),
+    shows: (request, answer) => answer.run,
+  },
+  export: {
+    says: 'A run as settings of another program, or as a report for people.',
+    schema: () => object({ run: RUN, format: { type: 'string', enum: formats } }, ['format']),
+    shows: (request) => request.run ?? {},
+  },
+  log: {
+    says: 'Measurements in a training log, a benchmark\'s output, a trace or a memory snapshot, as an observation for `calibrate`.',
+    schema: () => object({ text: TEXT, run: { ...RUN, description: `what the log leaves out; ${RUN.description}` } }, ['text']),
+    shows: (request, answer) => answer.observation?.run,
+  },
+  calibrate: {
+    says: 'Lessons of measured runs about a cluster and its software, as a profile that `report` and `plan` take, and the run to measure next.',
+    schema: () => object({
+      runs: {
+        type: 'array',
+        items: object({
+          name: { type: 'string' }, run: RUN, step_s: { type: 'number', description: 'seconds, the median of the steady steps' },
+          sigma: { type: 'number' }, allocated_gib: { type: 'number' }, reserved_gib: { type: 'number' }, device_gib: { type: 'number' },
+        }),
+      },
+      name: { type: 'string' },
+      question: { ...RUN, description: 'the run to be predicted' },
+      gpus: { type: 'integer', description: 'GPUs that the next measured run may take' },
+    }, ['runs']),
+    shows: (request, { profile }) => ({ ...request.question, profile }),
+  },
+  whole_run: {
+    verb: 'whole-run',
+    says: 'Calendar, losses, GPU-hours, cost and energy of a run with `tokens_total` (its fields are the arguments); of {run, days} the tokens '
+      + 'that train in that time; of {run, tokens, by_days} the smallest number of GPUs.',
+    schema: () => ({
+      ...object({ run: RUN, days: { type: 'number' }, tokens: { type: 'number' }, by_days: { type: 'number' }, tokens_total: value(fieldOf('tokens_total')) }),
+      description: 'a Run, or {run, days}, or {run, tokens, by_days}',
+    }),
+    shows: (request) => request.run ?? request,
+  },
+};
