@@ -50,6 +50,22 @@ impl Fix {
     }
 }
 
+/// Characters of a name that a request brings and an answer repeats.
+const MAX_NAME: usize = 80;
+
+/// `name`, quoted and cut where it is none that a field can have: a request may bring any text as a key.
+fn repeated(name: String) -> String {
+    if name.len() <= MAX_NAME && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"') {
+        return name;
+    }
+    let mut short: String = name.chars().take(MAX_NAME).collect();
+    if short.len() < name.len() {
+        short.pop();
+        short.push('…');
+    }
+    format!("{short:?}")
+}
+
 /// One thing to say about one field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[must_use]
@@ -86,7 +102,7 @@ impl Issue {
         Self::new(Severity::Notice, field, message)
     }
     fn new(severity: Severity, field: impl Into<String>, message: impl Into<Message>) -> Self {
-        Self { severity, field: field.into(), message: message.into(), problem: None, fix: None, or: None }
+        Self { severity, field: repeated(field.into()), message: message.into(), problem: None, fix: None, or: None }
     }
     /// Adds the button that sets one field.
     pub(crate) fn with_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {

@@ -7,7 +7,7 @@ use shardscope_core::issue::Issue;
 use shardscope_core::memory::Verdict;
 use shardscope_core::message::Message;
 use shardscope_core::run::Value;
-use shardscope_core::scoreboard::{self, About, ColumnScore, Outcomes, Predicted, Question, Score, VERSION};
+use shardscope_core::scoreboard::{self, About, ColumnScore, MOST, Outcomes, Predicted, Question, Score, VERSION};
 use shardscope_core::t;
 use std::collections::BTreeSet;
 
@@ -45,7 +45,12 @@ pub fn read(text: &str) -> Predictions {
         let note = match serde_json::from_str::<Predicted>(line) {
             Err(error) => t!("line {number}: {error}", number, error = error.to_string()),
             Ok(predicted) => match predicted.fault() {
-                Some(field) => t!("line {number}: {field} is not a number above 0", number, field = field.to_owned()),
+                Some(field) => t!(
+                    "line {number}: {field} is not a number above 0 and at most {most}",
+                    number,
+                    field = field.to_owned(),
+                    most = format!("{MOST:e}"),
+                ),
                 None if !ids.insert(predicted.id.clone()) => {
                     t!("line {number}: {id} again; the first line counts", number, id = predicted.id)
                 }

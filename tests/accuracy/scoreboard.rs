@@ -127,13 +127,13 @@ fn what_a_tool_was_fitted_to_counts_neither_way() {
 fn bad_lines_are_named_and_the_rest_is_scored() {
     let id = &asked()[0].id;
     let text = format!(
-        "{{\"scoreboard\":1,\"name\":\"Tool\"}}\n\n{{\"id\":\"{id}\",\"step_s\":2.0,\"verdict\":\"fits\"}}\n{{\"id\":\"x\",\"step_s\":-1}}\nnonsense\n{{\"id\":\"{id}\"}}\n{{\"id\":\"y\",\"step_s\":1e999}}\n"
+        "{{\"scoreboard\":1,\"name\":\"Tool\"}}\n\n{{\"id\":\"{id}\",\"step_s\":2.0,\"verdict\":\"fits\"}}\n{{\"id\":\"x\",\"step_s\":-1}}\nnonsense\n{{\"id\":\"{id}\"}}\n{{\"id\":\"y\",\"step_s\":1e999}}\n{{\"id\":\"z\",\"step_s\":1e308}}\n"
     );
     let file = read(&text);
     assert_eq!((file.about.name.as_str(), file.lines.len()), ("Tool", 1));
     let notes: Vec<String> = file.notes.iter().map(ToString::to_string).collect();
-    assert_eq!(notes.len(), 4, "{notes:?}");
-    for (note, line) in notes.iter().zip([4, 5, 6, 7]) {
+    assert_eq!(notes.len(), 5, "{notes:?}");
+    for (note, line) in notes.iter().zip([4, 5, 6, 7, 8]) {
         assert!(note.starts_with(&format!("line {line}: ")), "{note}");
     }
     for text in ["", "{", "[]", "\u{feff}\n\n", &"x\n".repeat(100_000)] {

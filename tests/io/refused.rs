@@ -27,3 +27,25 @@ fn a_part_that_layers_and_a_module_need_is_asked_for_once_a_kind() {
     errors.dedup();
     assert_eq!(errors.len(), all, "{errors:?}");
 }
+
+#[test]
+fn a_key_that_is_none_comes_back_quoted_and_cut_at_80_characters() {
+    for name in ["x".repeat(1_000_000), "a\n::error::b".to_owned(), "\u{202e}\u{1b}[31m".to_owned(), "z".repeat(81)] {
+        let lines = [
+            (Verb::Report, json!({ &name: 1 })),
+            (Verb::Export, json!({ &name: 1, "format": "csv" })),
+            (Verb::Plan, json!({ &name: 1 })),
+            (Verb::Schedule, json!({ &name: 1 })),
+            (Verb::Calibrate, json!({ &name: 1 })),
+        ];
+        for (verb, line) in lines {
+            let Err(errors) = answer(verb, &line.to_string()) else { panic!("{} takes {name:.20}", verb.name()) };
+            let field = &errors[0].field;
+            assert!(field.starts_with('"') && field.ends_with('"'), "{} {field:.100}", verb.name());
+            assert!(!field.chars().any(char::is_control), "{} {field:?}", verb.name());
+            assert!(name.len() <= 80 || field.chars().count() == 82 && field.ends_with("…\""), "{field}");
+        }
+    }
+    let Err(errors) = answer(Verb::Report, "{\"nonsense\":1}") else { panic!("there is such a field") };
+    assert_eq!(errors[0].field, "nonsense");
+}

@@ -36,12 +36,16 @@ pub struct Predicted {
     pub fitted: Vec<Asked>,
 }
 
+/// The largest figure that a prediction may have, in seconds or GiB: 30 years, and more memory than a GPU has by a factor of a
+/// million. Errors of larger figures would no longer be numbers when they are added up.
+pub const MOST: f64 = 1e9;
+
 impl Predicted {
-    /// The first of its figures that is none: not finite, or not above 0.
+    /// The first of its figures that is none: not above 0, or above [`MOST`].
     pub fn fault(&self) -> Option<&'static str> {
         let figures =
             [("step_s", self.step_s), ("low_s", self.low_s), ("high_s", self.high_s), ("peak_gib", self.peak_gib)];
-        let is_wrong = |figure: Option<f64>| figure.is_some_and(|figure| !(figure.is_finite() && figure > 0.0));
+        let is_wrong = |figure: Option<f64>| figure.is_some_and(|figure| !(figure > 0.0 && figure <= MOST));
         figures.into_iter().find(|(_, figure)| is_wrong(*figure)).map(|(name, _)| name)
     }
 
