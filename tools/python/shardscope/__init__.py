@@ -8,14 +8,16 @@ A Run is a dict of the fields of the page's links, or such a link. Quantities ar
 fields. Notebooks show a report as the page's pictures. What cannot work raises `Refused`.
 """
 import json
+import re
 from typing import Any, Dict, List, Optional, Union
 
 from . import types
 from ._answer import read
-from ._program import answers, written
+from ._program import answers, set_timeout, written
 from .types import Calibration, Certified, Imported, Issue, Measured, Plan, Report, ScheduleReply, WholeRunReply
 
-__all__ = ["Refused", "calibrate", "certify", "export", "import_text", "plan", "read_log", "report", "schedule", "types", "whole_run"]
+__all__ = ["Refused", "calibrate", "certify", "export", "import_text", "plan", "read_log", "report", "schedule", "set_timeout", "types",
+           "whole_run"]
 
 Run = Union[Dict[str, Any], str]
 
@@ -29,7 +31,9 @@ class Refused(ValueError):
 
 
 def _ask(verb, request, kind=None):
-    (line,) = answers(verb, ["".join(request.split()) or "{}" if isinstance(request, str) else written(request)])
+    # A request is one line; a link may hold blanks, and line breaks only where somebody's mail broke it.
+    text = re.sub(r"[\r\n]+", "", request).strip() or "{}" if isinstance(request, str) else written(request)
+    (line,) = answers(verb, [text])
     answer = json.loads(line)
     if answer["errors"]:
         raise Refused([read(Issue, error) for error in answer["errors"]])

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as xml
 from dataclasses import fields
 from pathlib import Path
 
-from shardscope import Refused, calibrate, certify, export, import_text, plan, read_log, report, schedule, whole_run
+from shardscope import Refused, calibrate, certify, export, import_text, plan, read_log, report, schedule, set_timeout, whole_run
 from shardscope._answer import Answer
 from shardscope._program import answers
 
@@ -56,6 +56,25 @@ class Answers(unittest.TestCase):
         run = {"gpus": 256, "tp": 8, "tokens_total": 1e12}
         tokens = report(run).layout.tokens_per_step
         self.assertEqual(whole_run(run).whole_run.steps, 1e12 / tokens)
+
+    def test_a_link_keeps_its_blanks_and_loses_the_breaks_of_a_mail(self):
+        # Two links that differ by a blank within a name are two runs; a broken line is the link that it was.
+        whole = report("v=1&gpus=128&tp=2&pp=8")
+        self.assertEqual(report(" v=1&gpus=128&\r\ntp=2&pp=8\n").data, whole.data)
+        with self.assertRaises(Refused):
+            report("v=1&gpus=1 2&tp=x y")
+
+    def test_a_call_ends_at_its_time_out_and_the_next_one_is_answered(self):
+        report({"gpus": 8})
+        set_timeout(0.2)
+        try:
+            with self.assertRaises(TimeoutError):
+                plan(run={"model": "deepseek-v3", "gpus": 2048}, work=10**9)
+        finally:
+            set_timeout(600)
+        self.assertEqual(report({"gpus": 64, "tp": 2, "pp": 4}).layout.dp, 8)
+        with self.assertRaises(ValueError):
+            set_timeout(0)
 
     def test_no_order_ends_before_its_bound(self):
         answer = certify(gpus=32, tp=1, pp=4)
