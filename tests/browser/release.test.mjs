@@ -1,7 +1,7 @@
 // What is given away beside the page: a release that keeps its numbers, and the licences of all that is linked.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { test } from 'node:test';
@@ -53,4 +53,14 @@ test('the licences name every crate that is linked', () => {
   assert.ok(linked.size > 50, `${linked.size} crates`);
   const named = readFileSync(join(ROOT, 'dist/licences.txt'), 'utf8');
   assert.deepEqual([...linked].filter((crate) => !named.includes(`${crate} `)), []);
+});
+
+test('the licences hold the notices of Rust\'s standard library and of the allocator within it', () => {
+  const named = readFileSync(join(ROOT, 'dist/licences.txt'), 'utf8');
+  const [, release] = execFileSync('rustc', ['--version'], { encoding: 'utf8' }).split(' ');
+  assert.ok(named.includes(`Rust's standard library ${release} `));
+  assert.match(named, /The Rust Project Developers/);
+  const files = join(execFileSync('rustc', ['--print', 'sysroot'], { encoding: 'utf8' }).trim(), 'share/doc/rust/COPYRIGHT-library.html');
+  // Memory of a module is handed out by dlmalloc, a crate of the standard library's own.
+  if (existsSync(files)) assert.match(named, /^dlmalloc \d/m);
 });
