@@ -12,3 +12,4 @@ pub mod link;
 pub mod logs;
 pub mod request;
 pub mod scoreboard;
+pub mod wrong;

@@ -130,7 +130,7 @@ pub(crate) fn fragment(text: &str) -> &str {
 }
 
 /// Percent-encodes all that chat programs and wikis are known to mangle.
-fn escape(value: &str, out: &mut String) {
+pub(crate) fn escape(value: &str, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b',') {

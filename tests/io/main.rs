@@ -19,3 +19,4 @@ mod round_trip;
 mod settings;
 mod slow;
 mod tuning;
+mod wrong;
