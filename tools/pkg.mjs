@@ -5,6 +5,7 @@
 // package.json, the guide, and in node/ the command, a copy of the module, which no page loads, and the tables of published runs. tools/build adds what
 // `shardscope mcp` hands out: fields.json, sources.html, limits.html.
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { KEYWORDS, places } from './metadata.mjs';
 
 const dist = process.env.TRUNK_STAGING_DIR;
 const pkg = `${dist}/pkg`;
@@ -35,6 +36,7 @@ for (const file of readdirSync(source('tools/npm')).filter((name) => name.endsWi
 mkdirSync(`${pkg}/node/data`, { recursive: true });
 for (const file of readdirSync(source('public/data')).filter((name) => name.endsWith('.csv'))) copyFileSync(source(`public/data/${file}`), `${pkg}/node/data/${file}`);
 copyFileSync(source('tools/npm/GUIDE.md'), `${pkg}/GUIDE.md`);
+copyFileSync(source('tools/npm/README.md'), `${pkg}/README.md`);
 copyFileSync(source('LICENSE'), `${pkg}/LICENSE`);
 const said = (key) => new RegExp(`^${key} = "(.*)"$`, 'm').exec(readFileSync(source('Cargo.toml'), 'utf8'))[1];
 writeFileSync(`${pkg}/package.json`, `${JSON.stringify({
@@ -42,10 +44,12 @@ writeFileSync(`${pkg}/package.json`, `${JSON.stringify({
   version: said('version'),
   description: said('description'),
   license: said('license'),
+  ...places(),
+  keywords: KEYWORDS,
   type: 'module',
   engines: { node: '>=20' },
   bin: { shardscope: 'node/command.js' },
   exports: { types: './shardscope.d.ts', default: './node/index.js' },
   types: './shardscope.d.ts',
-  files: ['node', 'shardscope.d.ts', 'GUIDE.md', 'licences.txt'],
+  files: ['node', 'shardscope.d.ts', 'README.md', 'GUIDE.md', 'licences.txt'],
 }, null, 2)}\n`);

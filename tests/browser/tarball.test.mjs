@@ -134,10 +134,10 @@ test('a program imports the package by its name, without an init', () => {
 
 test('the tarball holds what works alone, and the licences', () => {
   const names = packed.files.map(({ path }) => path).sort();
-  const node = ['calculator.js', 'calculator.wasm', 'check.js', 'command.js', 'fields.json', 'index.js', 'limits.html', 'lines.js', 'mcp.js',
-    'scoreboard.js', 'sources.html'].map((name) => `node/${name}`);
+  const node = ['bases.js', 'calculator.js', 'calculator.wasm', 'call.js', 'check.js', 'command.js', 'fields.json', 'index.js', 'limits.html',
+    'lines.js', 'mcp.js', 'scoreboard.js', 'shown.js', 'sources.html', 'tools.js'].map((name) => `node/${name}`);
   const tables = readdirSync(join(ROOT, 'public/data')).filter((name) => name.endsWith('.csv')).map((name) => `node/data/${name}`);
-  assert.deepEqual(names, ['GUIDE.md', 'LICENSE', 'licences.txt', ...[...node, ...tables].sort(), 'package.json', 'shardscope.d.ts']);
+  assert.deepEqual(names, ['GUIDE.md', 'LICENSE', 'README.md', 'licences.txt', ...[...node, ...tables].sort(), 'package.json', 'shardscope.d.ts']);
   assert.deepEqual([about.dependencies, about.scripts], [undefined, undefined]);
   const module = join(folder, 'node/calculator.wasm');
   assert.ok(statSync(module).size > 1e5);

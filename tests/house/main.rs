@@ -11,4 +11,5 @@ mod dependencies;
 mod fields;
 mod keys;
 mod panels;
+mod project;
 mod provenance;

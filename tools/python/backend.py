@@ -3,6 +3,7 @@ from the JavaScript package's types (src/web/api.d.ts). `pip wheel tools/python`
 """
 import base64
 import hashlib
+import json
 import keyword
 import os
 import re
@@ -103,7 +104,8 @@ class Types:
 
     def __str__(self):
         head = '"""Answers of the calculator, made from src/web/api.d.ts."""\n'
-        head += "from dataclasses import dataclass\nfrom typing import Any, Dict, List, Literal, Optional, Tuple, Union\n\n"
+        # Names that are declared further below are looked up when they are needed.
+        head += "from __future__ import annotations\n\nfrom dataclasses import dataclass\nfrom typing import Any, Dict, List, Literal, Optional, Tuple, Union\n\n"
         return head + "from ._answer import Answer\n\n\n" + "\n\n".join(self.written)
 
 
@@ -114,8 +116,12 @@ def build_wheel(folder, _settings=None, _metadata=None):
     about = {
         "Metadata-Version": "2.4", "Name": name, "Version": version, "Summary": said(project, "description"),
         "License-Expression": said(project, "license"), "License-File": "LICENSE\nLicense-File: licences.txt",
-        "Requires-Python": said(project, "requires-python"), "Requires-Dist": said(project, "dependencies"),
+        "Keywords": "llm-training,gpu-memory,pipeline-parallelism,megatron,fsdp", "Requires-Python": said(project, "requires-python"), "Requires-Dist": said(project, "dependencies"),
     }
+    # Addresses that the owner has given; none while owner.json is empty.
+    places = json.loads((ROOT / "owner.json").read_text(encoding="utf-8"))
+    urls = "".join(f"Project-URL: {label}, {places[key]}\n" for label, key in [("Repository", "repository"), ("Homepage", "homepage")] if places[key])
+    head = "".join(f"{key}: {value}\n" for key, value in about.items()) + urls + "Description-Content-Type: text/markdown\n\n"
     info = f"{name}-{version}.dist-info"
     files = {f"{name}/{file.name}": file.read_bytes() for file in sorted((HERE / name).glob("*.py"))}
     types = str(Types((ROOT / "src/web/api.d.ts").read_text(encoding="utf-8")))
@@ -125,7 +131,7 @@ def build_wheel(folder, _settings=None, _metadata=None):
         f"{name}/calculator.wasm": module(),
         f"{info}/licenses/LICENSE": (ROOT / "LICENSE").read_bytes(),
         f"{info}/licenses/licences.txt": subprocess.run(["node", "tools/licences.mjs"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout,
-        f"{info}/METADATA": "".join(f"{key}: {value}\n" for key, value in about.items()).encode(),
+        f"{info}/METADATA": (head + (HERE / "README.md").read_text(encoding="utf-8")).encode(),
         f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: shardscope\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     })
     digest = {file: base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode() for file, data in files.items()}

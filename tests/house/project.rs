@@ -1,0 +1,170 @@
+//! What strangers find: workflows of the forge, forms, metadata. Each file is read, and what it names is there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn text(file: &str) -> String {
+    fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+/// The lines of the workflows, each with its file.
+fn workflows() -> Vec<(String, String)> {
+    let lines = |file: &PathBuf| {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(file).unwrap();
+        text.lines().map(|line| (name.clone(), line.trim().to_owned())).collect::<Vec<_>>()
+    };
+    files(".github/workflows").iter().flat_map(lines).collect()
+}
+
+/// Words of a text that begin with `start`, without the marks of sentences around them.
+fn words<'a>(text: &'a str, start: &str) -> BTreeSet<&'a str> {
+    let marks = |c: char| c.is_whitespace() || "`'\"(),;|$".contains(c);
+    text.split(marks).map(|word| word.trim_end_matches(['.', ':'])).filter(|word| word.starts_with(start)).collect()
+}
+
+fn targets() -> BTreeSet<String> {
+    let makefile = text("Makefile");
+    makefile.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.to_owned()).collect()
+}
+
+#[test]
+fn every_target_that_a_workflow_or_a_document_makes_is_one_of_the_makefile() {
+    let targets = targets();
+    let mut used = 0;
+    let documents = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/hosting.md", ".github/pull_request_template.md"];
+    let documents = documents.map(|file| (file.to_owned(), text(file)));
+    for (file, line) in workflows().into_iter().chain(documents) {
+        let ran = line.strip_prefix("- run: ").map(|line| format!("`{line}`")).unwrap_or(line);
+        for called in ran.split("`make ").skip(1) {
+            let called = called.split('`').next().unwrap();
+            // Names of variables, as in PORT=8080, and text within angle brackets are none.
+            for target in called.split_whitespace().filter(|word| !word.contains('=')) {
+                assert!(targets.contains(target), "{file}: make {target}");
+                used += 1;
+            }
+        }
+    }
+    assert!(used >= 8, "{used}");
+}
+
+#[test]
+fn every_tool_that_a_workflow_the_makefile_or_another_tool_runs_is_there_and_may_run() {
+    let mut named = 0;
+    let scripts = ["Makefile", "tools/native", "tools/packages", "tools/release", "tools/build", "tools/site"];
+    let scripts = scripts.map(|file| (file.to_owned(), text(file)));
+    for (file, line) in workflows().into_iter().chain(scripts) {
+        let is_run = |word: &&str| !word.contains(['*', '{', '}', '[', '<']);
+        for tool in words(&line, "tools/").into_iter().filter(is_run) {
+            let path = root().join(tool);
+            assert!(path.exists(), "{file}: {tool}");
+            named += 1;
+            if path.is_file() && path.extension().is_none() {
+                let mode = fs::metadata(&path).unwrap().permissions().mode();
+                assert!(mode & 0o111 != 0, "{file}: {tool} is no program");
+            }
+        }
+    }
+    assert!(named >= 20, "{named}");
+}
+
+/// A fork has none, and a text of a pull request within a script would be run.
+#[test]
+fn workflows_need_no_secret_pin_every_step_and_run_no_text_of_a_pull_request() {
+    let lines = workflows();
+    let (mut steps, mut permissions) = (0, BTreeSet::new());
+    for (file, line) in &lines {
+        assert!(!line.contains("secrets."), "{file}: {line}");
+        assert!(!line.contains("pull_request_target"), "{file}: {line}");
+        if line == "permissions:" {
+            permissions.insert(file);
+        }
+        if line.contains("${{ github.") {
+            let is_known = ["github.ref }}", "github.token }}"].iter().any(|known| line.contains(known));
+            assert!(is_known && !line.contains("run:"), "{file}: {line}");
+        }
+        let Some(step) = line.split_once("uses: ").map(|(_, step)| step) else { continue };
+        let (_, commit) = step.split_once('@').unwrap_or_else(|| panic!("{file}: {step} has no commit"));
+        let digits = commit.split(' ').next().unwrap();
+        assert!(digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()), "{file}: {step}");
+        // The release that the commit is of, for who raises it.
+        assert!(commit.contains(" # v"), "{file}: {step}");
+        steps += 1;
+    }
+    let all: BTreeSet<&String> = lines.iter().map(|(file, _)| file).collect();
+    assert_eq!((permissions, all.len()), (all, 3));
+    assert!(steps >= 9, "{steps}");
+}
+
+/// A form without a title, or with two fields of one id, is not shown.
+#[test]
+fn every_form_has_a_name_a_description_and_fields_of_different_ids() {
+    let forms: Vec<PathBuf> = files(".github/ISSUE_TEMPLATE").into_iter().filter(|file| !file.ends_with("config.yml")).collect();
+    assert_eq!(forms.len(), 3);
+    for form in forms {
+        let text = fs::read_to_string(&form).unwrap();
+        for key in ["name: ", "description: ", "title: ", "body:"] {
+            assert!(text.lines().any(|line| line.starts_with(key)), "{}: {key}", form.display());
+        }
+        let ids: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("id: ")).collect();
+        let different: BTreeSet<&&str> = ids.iter().collect();
+        assert!(ids.len() >= 4 && ids.len() == different.len(), "{}: {ids:?}", form.display());
+        assert_eq!(ids.len(), text.matches("    attributes:").count(), "{}", form.display());
+    }
+}
+
+#[test]
+fn the_pairs_that_move_together_are_known_to_the_bot_that_raises_versions() {
+    let (rules, trunk, packages) = (text(".github/dependabot.yml"), text("Trunk.toml"), text("package.json"));
+    // The crate and the command of wasm-bindgen, and binaryen and wasm-opt, each have their version in two files.
+    assert!(trunk.contains("wasm_bindgen = ") && packages.contains("\"binaryen\""));
+    for name in ["wasm-bindgen", "binaryen"] {
+        assert!(rules.contains(&format!("- dependency-name: {name}\n")), "{name}");
+    }
+}
+
+#[test]
+fn every_file_that_a_document_of_the_front_links_to_is_there() {
+    for file in ["README.md", "llms.txt", "SKILL.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md"] {
+        let text = text(file);
+        for link in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+            let path = link.split('#').next().unwrap();
+            assert!(link.contains("://") || path.is_empty() || root().join(path).exists(), "{file}: {link}");
+        }
+    }
+    assert!(text("README.md").lines().count() <= 120);
+}
+
+#[test]
+fn the_citation_names_the_version_of_the_package() {
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(text("CITATION.cff").lines().any(|line| line == format!("version: {version}")));
+}
+
+/// Three requests of the skill are answered without an error, as a person would send them.
+#[test]
+fn the_worked_requests_of_the_skill_are_answered() {
+    use shardscope::io::request::{Verb, answer};
+    let skill = text("SKILL.md");
+    let mut asked = 0;
+    for line in skill.lines().filter_map(|line| line.trim().strip_prefix("echo '")) {
+        let (request, verb) = line.split_once("' | shardscope ").unwrap();
+        let verb = Verb::ALL.into_iter().find(|known| known.name() == verb).unwrap();
+        assert!(answer(verb, request).is_ok(), "{line}");
+        asked += 1;
+    }
+    assert_eq!(asked, 3);
+}
