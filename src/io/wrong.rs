@@ -89,7 +89,9 @@ impl WrongFigure {
             ("Software and release", software),
             ("Source", ""),
         ]
-        .map(|(label, value)| format!("### {label}\n\n{}\n", if value.is_empty() { "_to be filled in_" } else { value }))
+        .map(|(label, value)| {
+            format!("### {label}\n\n{}\n", if value.is_empty() { "_to be filled in_" } else { value })
+        })
         .join("\n")
     }
 

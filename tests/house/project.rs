@@ -45,10 +45,11 @@ fn targets() -> BTreeSet<String> {
 fn every_target_that_a_workflow_or_a_document_makes_is_one_of_the_makefile() {
     let targets = targets();
     let mut used = 0;
-    let documents = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/hosting.md", ".github/pull_request_template.md"];
+    let documents =
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/hosting.md", ".github/pull_request_template.md"];
     let documents = documents.map(|file| (file.to_owned(), text(file)));
     for (file, line) in workflows().into_iter().chain(documents) {
-        let ran = line.strip_prefix("- run: ").map(|line| format!("`{line}`")).unwrap_or(line);
+        let ran = line.strip_prefix("- run: ").map_or_else(|| line.clone(), |command| format!("`{command}`"));
         for called in ran.split("`make ").skip(1) {
             let called = called.split('`').next().unwrap();
             // Names of variables, as in PORT=8080, and text within angle brackets are none.
@@ -112,7 +113,8 @@ fn workflows_need_no_secret_pin_every_step_and_run_no_text_of_a_pull_request() {
 /// A form without a title, or with two fields of one id, is not shown.
 #[test]
 fn every_form_has_a_name_a_description_and_fields_of_different_ids() {
-    let forms: Vec<PathBuf> = files(".github/ISSUE_TEMPLATE").into_iter().filter(|file| !file.ends_with("config.yml")).collect();
+    let forms: Vec<PathBuf> =
+        files(".github/ISSUE_TEMPLATE").into_iter().filter(|file| !file.ends_with("config.yml")).collect();
     assert_eq!(forms.len(), 3);
     for form in forms {
         let text = fs::read_to_string(&form).unwrap();

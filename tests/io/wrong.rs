@@ -33,7 +33,7 @@ fn its_link_opens_the_run_and_what_was_measured_is_left_open() {
 #[test]
 fn every_field_and_choice_that_it_fills_is_one_of_the_form() {
     let form = form();
-    let [_, choices] = form.split("options: [").collect::<Vec<_>>().try_into().unwrap();
+    let (_, choices) = form.split_once("options: [").unwrap();
     let choices: Vec<&str> = choices.split(']').next().unwrap().split(", ").collect();
     for figure in Hero::ALL {
         assert!(choices.contains(&figure.choice()), "{figure:?}");
