@@ -1,7 +1,8 @@
-//! "This was wrong": what a person sends who measured another value, as a text to copy and as the address of a filled form.
+//! "This was wrong": what a person sends who measured another value, as a text to copy and as the address of a filled
+//! form.
 //!
-//! Nothing is sent from here. The fields and their words are those of `.github/ISSUE_TEMPLATE/wrong-figure.yml`, in English: an issue
-//! is read by whoever maintains the repository.
+//! Nothing is sent from here. The fields and their words are those of `.github/ISSUE_TEMPLATE/wrong-figure.yml`, in
+//! English: an issue is read by whoever maintains the repository.
 
 use crate::export::Stamp;
 use crate::link::escape;

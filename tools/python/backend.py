@@ -120,7 +120,8 @@ def build_wheel(folder, _settings=None, _metadata=None):
     }
     # Addresses that the owner has given; none while owner.json is empty.
     places = json.loads((ROOT / "owner.json").read_text(encoding="utf-8"))
-    urls = "".join(f"Project-URL: {label}, {places[key]}\n" for label, key in [("Repository", "repository"), ("Homepage", "homepage")] if places[key])
+    labels = {"Repository": places["repository"], "Homepage": places["homepage"]}
+    urls = "".join(f"Project-URL: {label}, {address}\n" for label, address in labels.items() if address)
     head = "".join(f"{key}: {value}\n" for key, value in about.items()) + urls + "Description-Content-Type: text/markdown\n\n"
     info = f"{name}-{version}.dist-info"
     files = {f"{name}/{file.name}": file.read_bytes() for file in sorted((HERE / name).glob("*.py"))}
