@@ -232,6 +232,27 @@ fn files_that_are_known_to_run_fit() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// slime 624b824 `slime/utils/dp_schedule.py:120`: a micro-batch has the tokens of every rank of context parallelism.
+#[test]
+fn tokens_of_slime_are_those_of_each_rank_of_context_parallelism() {
+    for cp in [1, 2, 4] {
+        let text =
+            format!("{} --use-dynamic-batch-size --context-parallel-size {cp}", text("slime_plain.sh").trim_end());
+        assert_eq!(read(&text, &Run::default()).unwrap().run.micro_batch, 2 * cp, "{cp}");
+    }
+}
+
+/// verl b178a3c `verl/workers/fsdp_workers.py:99`: a mesh of `world / fsdp_size` copies and `fsdp_size` shards; one mesh of all
+/// ranks where that is negative or not less than they are.
+#[test]
+fn shards_of_verl_are_held_by_as_many_ranks_as_it_says() {
+    for (size, shard) in [("-1", None), ("8", Some(8)), ("32", None), ("64", None)] {
+        let size = format!("actor_rollout_ref.actor.fsdp_config.fsdp_size={size}");
+        let text = format!("{} {size}", text("verl_plain.sh").trim_end());
+        assert_eq!(read(&text, &Run::default()).unwrap().run.hsdp_shard, shard);
+    }
+}
+
 /// Every entry is used, ignored with its reason, named as not read, or silent: null, "auto", a variable that is not set.
 #[test]
 fn every_entry_of_a_program_is_accounted_for() {

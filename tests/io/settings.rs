@@ -107,30 +107,42 @@ fn with(file: &str, text: &str, settings: &[(String, String)]) -> String {
 }
 
 /// Values that most settings take one of.
-const VALUES: [&str; 11] = ["true", "2", "3", "4", "8", "0.5", "0", "1", "none", "false", "bf16"];
+const VALUES: [&str; 14] =
+    ["true", "2", "3", "4", "8", "0.5", "0", "1", "none", "false", "bf16", "full", "fused", "flash"];
 
-/// What a setting changes in the published files of its table: both imports, for each file and value that is read.
-fn tries<'a>(sheet: &'a Sheet, entry: &'a Entry) -> impl Iterator<Item = (String, Meaning, Meaning)> + 'a {
-    let meaning = |text: &str| read(text, &Run::default()).ok();
+/// A text that settings are added to, with what it means without.
+struct Base {
+    file: String,
+    text: String,
+    before: Option<Meaning>,
+}
+
+/// The published files of a table, alone and beside each of its further settings.
+fn bases(sheet: &Sheet) -> Vec<Base> {
+    let alone = std::iter::once(Vec::new());
+    let contexts: Vec<Vec<(String, String)>> = alone.chain(sheet.beside.iter().cloned()).collect();
+    let of = |file: &String, beside: &[(String, String)]| {
+        let text = fs::read_to_string(folder("tests/data/launch").join(file)).unwrap();
+        let text = with(file, &text, beside);
+        Base { file: file.clone(), before: read(&text, &Run::default()).ok(), text }
+    };
+    contexts.iter().flat_map(|beside| sheet.tried_in.iter().map(|file| of(file, beside))).collect()
+}
+
+/// What a setting changes in the texts of its table: both imports, for each text and value that is read.
+fn tries<'a>(bases: &'a [Base], entry: &'a Entry) -> impl Iterator<Item = (String, Meaning, Meaning)> + 'a {
     let name = &entry.name;
     let values: Vec<Vec<(String, String)>> = match entry.example() {
         Some(pairs) => vec![pairs],
         None => VALUES.iter().map(|value| vec![(name.clone(), (*value).to_owned())]).collect(),
     };
-    let alone: Vec<Vec<(String, String)>> = vec![Vec::new()];
-    let contexts = alone.into_iter().chain(sheet.beside.iter().cloned());
-    let tried = contexts.flat_map(move |beside| {
-        let files = sheet.tried_in.iter().map(move |file| (file, beside.clone()));
-        files.flat_map({
-            let values = values.clone();
-            move |(file, beside)| values.clone().into_iter().map(move |pairs| (file, beside.clone(), pairs))
+    bases.iter().flat_map(move |base| {
+        values.clone().into_iter().filter_map(move |pairs| {
+            let meaning = |pairs: &[(String, String)]| read(&with(&base.file, &base.text, pairs), &Run::default()).ok();
+            let others: Vec<_> = pairs.iter().filter(|(other, _)| other != name).cloned().collect();
+            let before = if others.is_empty() { base.before.clone() } else { meaning(&others) };
+            Some((with(&base.file, &base.text, &pairs), before?, meaning(&pairs)?))
         })
-    });
-    tried.filter_map(move |(file, beside, pairs)| {
-        let text = with(file, &fs::read_to_string(folder("tests/data/launch").join(file)).unwrap(), &beside);
-        let others: Vec<_> = pairs.iter().filter(|(other, _)| other != name).cloned().collect();
-        let (before, after) = (with(file, &text, &others), with(file, &text, &pairs));
-        Some((after.clone(), meaning(&before)?, meaning(&after)?))
     })
 }
 
@@ -153,6 +165,7 @@ fn each_setting_that_is_read_changes_the_field_that_its_row_names() {
     let mut wrong = Vec::new();
     for sheet in sheets() {
         assert!(!sheet.tried_in.is_empty() || sheet.rows.iter().all(|row| row.class != "read"), "{}", sheet.program);
+        let bases = bases(&sheet);
         for entry in sheet.rows.iter().filter(|entry| entry.class == "read") {
             assert!(
                 FIELDS.iter().any(|field| is_of(field.key, &entry.field)),
@@ -161,7 +174,7 @@ fn each_setting_that_is_read_changes_the_field_that_its_row_names() {
                 entry.field
             );
             let mut seen = Vec::new();
-            let found = tries(&sheet, entry).any(|(_, before, after)| {
+            let found = tries(&bases, entry).any(|(_, before, after)| {
                 let keys = differ(&before.run, &after.run);
                 let sets = keys.iter().any(|key| is_of(key, &entry.field));
                 seen.extend(keys);
@@ -187,8 +200,9 @@ fn each_setting_that_is_read_changes_the_field_that_its_row_names() {
 fn a_setting_without_effect_changes_no_run_and_one_that_may_matter_is_named() {
     let mut wrong = Vec::new();
     for sheet in sheets() {
+        let bases = bases(&sheet);
         for entry in sheet.rows.iter().filter(|entry| entry.class != "read" && !entry.name.contains('*')) {
-            for (text, before, after) in tries(&sheet, entry).take(2) {
+            for (text, before, after) in tries(&bases, entry).take(2) {
                 let keys = differ(&before.run, &after.run);
                 let named = after.unread.iter().find(|one| bare(&one.name) == bare(&entry.name));
                 let as_said = match (entry.class.as_str(), named) {

@@ -94,6 +94,9 @@ impl Direct {
                 }
             }
         }
+        // As many ranks as there are, or more, are all of them.
+        let ranks = run.gpus / run.tp.saturating_mul(run.pp).max(1);
+        run.hsdp_shard = run.hsdp_shard.filter(|shard| *shard < ranks);
         Ok(())
     }
 }

@@ -226,9 +226,12 @@ pub(super) static SLIME: Program = Program {
                 ("--use-dynamic-batch-size", None),
                 ("--max-tokens-per-gpu", None),
                 ("--rollout-max-response-len", None),
+                ("--context-parallel-size", Some(1.0)),
             ],
             to: "--micro-batch-size",
-            of: |n| Some((n[1] / n[2].max(1.0)).floor().max(1.0)),
+            // The tokens are those of a rank: a micro-batch has as many for each rank of context parallelism. Source: slime
+            // 624b824 `slime/utils/dp_schedule.py:120`.
+            of: |n| Some((n[1] * n[3].max(1.0) / n[2].max(1.0)).floor().max(1.0)),
         },
     ],
     silent: "--bf16 --use-distributed-optimizer --nnodes 1 --nproc-per-node 8",

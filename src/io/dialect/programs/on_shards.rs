@@ -46,6 +46,14 @@ fn length(value: &Value) -> Entries {
     }
 }
 
+/// Ranks that share shards, where they are not all: -1 is all of them.
+fn shard(value: &Value) -> Entries {
+    match value {
+        Value::Number(ranks) if *ranks > 0.0 => vec![("@hsdp_shard".to_owned(), value.clone())],
+        _ => Vec::new(),
+    }
+}
+
 /// The name of an optimizer's class.
 fn optimizer(value: &Value) -> Entries {
     let class = value.text().and_then(|path| path.rsplit('.').next()).unwrap_or_default();
@@ -204,6 +212,7 @@ pub(super) static VERL: Program = Program {
         by("actor_rollout_ref.actor.fsdp_config.param_offload", leaves),
         by("actor_rollout_ref.actor.fsdp_config.optimizer_offload", leaves),
         by("actor_rollout_ref.actor.fsdp_config.model_dtype", dtype),
+        by("actor_rollout_ref.actor.fsdp_config.fsdp_size", shard),
         by("actor_rollout_ref.actor.use_kl_loss", reference),
         by("actor_rollout_ref.model.lora_rank", rank),
         row("actor_rollout_ref.model.target_modules", "peft.targets"),

@@ -9,6 +9,7 @@ mod shipped;
 mod training;
 
 use super::launcher::Launcher;
+use super::settings::{class, tables};
 use super::words::Script;
 use super::{python, toml};
 use crate::dialect::prelude::*;
@@ -42,9 +43,12 @@ const LAUNCHER: Launcher =
 const SECTIONS: [&str; 7] =
     ["training", "parallelism", "model", "activation_checkpoint", "optimizer", "compile", "job"];
 
-/// True if a name is one of a section of torchtitan's settings.
+/// True if a name is one of torchtitan's settings, or one of its sections with nothing behind its dot: other programs have
+/// sections of the same names.
 pub fn knows(name: &str) -> bool {
-    bare(name).split_once('.').is_some_and(|(section, _)| SECTIONS.contains(&section))
+    let name = bare(name);
+    let Some((section, rest)) = name.split_once('.') else { return false };
+    SECTIONS.contains(&section) && (rest.is_empty() || class(&tables(&[DIALECT.id]), &name).is_some())
 }
 
 /// True if a text is a file of its settings, whichever form of TOML names them.
