@@ -35,6 +35,21 @@ pub(crate) enum Origin {
     Default(&'static str),
 }
 
+/// A setting that nothing took.
+pub(crate) struct Left {
+    /// Its name in the text.
+    pub text: String,
+    /// Its name to the reader, where a program's table gives it one.
+    pub inner: Option<String>,
+    pub value: Option<Value>,
+}
+
+impl From<String> for Left {
+    fn from(text: String) -> Self {
+        Self { text, inner: None, value: None }
+    }
+}
+
 /// A setting, and whether it was taken.
 struct Entry {
     name: String,
@@ -94,16 +109,15 @@ impl SettingsReader {
         names.chain(self.ignored.iter().cloned()).collect()
     }
 
-    /// The same with their values; none for a name that was only noted.
-    pub(crate) fn left_values(&self) -> Vec<(String, Option<Value>)> {
-        let last = |name: &String| {
-            let named = self.entries.iter().rev().find(|entry| entry.text() == Some(name));
-            named.map(|entry| entry.value.clone())
+    /// The same with the name by which a reader would have asked and the value; neither for a name that was only noted.
+    pub(crate) fn left_values(&self) -> Vec<Left> {
+        let last = |text: String| {
+            let named = self.entries.iter().rev().find(|entry| entry.text() == Some(&text));
+            let (inner, value) = named.map(|entry| (entry.name.clone(), entry.value.clone())).unzip();
+            Left { text, inner, value }
         };
-        let mut names = self.left();
         let mut known = BTreeSet::new();
-        names.retain(|name| known.insert(name.clone()));
-        names.into_iter().map(|name| (last(&name), name)).map(|(value, name)| (name, value)).collect()
+        self.left().into_iter().filter(|name| known.insert(name.clone())).map(last).collect()
     }
 
     /// All that the settings say.

@@ -14,7 +14,7 @@ mod unread;
 use super::config;
 use super::dialect::programs::merge;
 use super::dialect::settings::tables;
-use super::dialect::settings_reader::{ModelBy, SettingsReader};
+use super::dialect::settings_reader::{Left, ModelBy, SettingsReader};
 use super::dialect::{Dialect, Entries, entries, words::Script};
 use super::{json, link};
 use serde::Serialize;
@@ -214,7 +214,7 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
     }
     let mut assumed = read.assumed;
     assumed.extend(read.notes.iter().map(Message::from));
-    let left = read.ignored.into_iter().map(|name| (name, None)).collect();
+    let left = read.ignored.into_iter().map(Left::from).collect();
     let Account { ignored, unread } = accounted(&["config"], left);
     Ok(Meaning {
         format: t!("a model's config.json: {kind}", kind = read.kind),
@@ -228,10 +228,10 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
 }
 
 /// Accounts for settings that nothing took by the tables of their program, the first of `programs`, and of those after it.
-fn accounted(programs: &[&str], left: Vec<(String, Option<Value>)>) -> Account {
+fn accounted(programs: &[&str], left: Vec<Left>) -> Account {
     let tables = tables(programs);
     if tables.is_empty() {
-        let ignored = left.iter().map(|(name, _)| reasons::ignored(name)).collect();
+        let ignored = left.iter().map(|left| reasons::ignored(&left.text)).collect();
         return Account { ignored, unread: Vec::new() };
     }
     account(&tables, left)

@@ -2,6 +2,7 @@
 
 use crate::dialect::bare;
 use crate::dialect::settings::{CouldChange, NoEffect, SettingClass, SettingsTable, class};
+use crate::dialect::settings_reader::Left;
 use serde::Serialize;
 use shardscope_core::message::{Message, verbatim};
 use shardscope_core::run::Value;
@@ -67,10 +68,12 @@ pub(super) struct Account {
 }
 
 /// Accounts for settings that nothing took, by the `tables` of their program.
-pub(super) fn account(tables: &[&SettingsTable], left: Vec<(String, Option<Value>)>) -> Account {
+pub(super) fn account(tables: &[&SettingsTable], left: Vec<Left>) -> Account {
     let mut account = Account::default();
-    for (name, value) in left {
-        match class(tables, &name) {
+    for Left { text: name, inner, value } in left {
+        // What the program has no row for may be a setting of its base, as whose it was given on.
+        let of_base = || class(tables, &inner.filter(|inner| !inner.starts_with('?'))?);
+        match class(tables, &name).or_else(of_base) {
             Some(SettingClass::NoEffect(reason)) => account.ignored.push(ignored(&name, why(reason))),
             Some(SettingClass::Read | SettingClass::NotModelledIfOn(_)) if value.as_ref().is_some_and(is_off) => {
                 account.ignored.push(ignored(&name, "switched off, as where it is not said"));

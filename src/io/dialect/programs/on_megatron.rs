@@ -104,6 +104,7 @@ pub(super) static NEMO_RL: Program = Program {
         by("policy.megatron_cfg.activation_checkpointing", full),
         // Layers that are computed again where that is switched on.
         row("policy.megatron_cfg.recompute_granularity", "?"),
+        row("policy.megatron_cfg.recompute_modules", "?recompute_modules"),
         row("policy.megatron_cfg.distributed_data_parallel_config.*", "--*"),
         row("policy.megatron_cfg.optimizer.*", "--*"),
         row("policy.megatron_cfg.peft.dim", "peft.rank"),

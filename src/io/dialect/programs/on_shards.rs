@@ -113,6 +113,8 @@ pub(super) static AUTOMODEL: Program = Program {
         row("distributed.dp_replicate_size", "parallelism.data_parallel_replicate_degree"),
         row("distributed.sequence_parallel", "parallelism.enable_sequence_parallel"),
         by("distributed.activation_checkpointing", checkpoint),
+        by("parallelizer.activation_checkpointing", checkpoint),
+        by("parallelizer.reshard_after_forward", reshard),
         by("distributed.pipeline.pp_schedule", schedule),
         row("distributed.pipeline.pp_microbatch_size", "parallelism.pipeline_parallel_microbatch_size"),
         row("distributed.pipeline.layers_per_stage", "parallelism.pipeline_parallel_layers_per_stage"),

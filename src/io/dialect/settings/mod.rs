@@ -8,6 +8,8 @@
 //! commit, by a script. The first lines begin with `#`:
 //!
 //! - the first says which program at which commit;
+//! - a setting that the program's rows in `dialect/programs` hand on under its base's name, and that has no row, is the
+//!   base's;
 //! - `# also: trainer deepspeed` names further tables whose names the program takes as well; that of its base is one
 //!   of them without a word, and so are `launchers` and `environment`;
 //! - `# tried in: a.sh b.yaml` names files of the program in `tests/data/launch`, to which the test adds each

@@ -1,0 +1,3 @@
+# Source: names of NVIDIA-NeMo/Megatron-Bridge at 067f987, src/megatron/bridge/training/config.py.
+torchrun --nproc_per_node=8 scripts/training/run_recipe.py --recipe llama31_8b_pretrain_config \
+    model.tensor_model_parallel_size=2 train.global_batch_size=8 train.micro_batch_size=1 dataset.sequence_length=8192
