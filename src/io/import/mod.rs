@@ -6,7 +6,6 @@
 //! comes back whole even from a program that cannot say everything.
 
 mod program;
-mod reasons;
 mod sniff;
 pub mod summary;
 mod unread;
@@ -215,7 +214,7 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let mut assumed = read.assumed;
     assumed.extend(read.notes.iter().map(Message::from));
     let left = read.ignored.into_iter().map(Left::from).collect();
-    let Account { ignored, unread } = accounted(&["config"], left);
+    let Account { ignored, unread } = account(&tables(&["config"]), left);
     Ok(Meaning {
         format: t!("a model's config.json: {kind}", kind = read.kind),
         model: ModelRead::of(&reader.run, (ModelBy::Shape, true)),
@@ -225,16 +224,6 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
         ignored,
         unread,
     })
-}
-
-/// Accounts for settings that nothing took by the tables of their program, the first of `programs`, and of those after it.
-fn accounted(programs: &[&str], left: Vec<Left>) -> Account {
-    let tables = tables(programs);
-    if tables.is_empty() {
-        let ignored = left.iter().map(|left| reasons::ignored(&left.text)).collect();
-        return Account { ignored, unread: Vec::new() };
-    }
-    account(&tables, left)
 }
 
 fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
@@ -323,7 +312,7 @@ fn finish(
         return Err(reader.errors);
     }
     host(&mut reader);
-    let Account { ignored, unread } = accounted(programs, reader.left_values());
+    let Account { ignored, unread } = account(&tables(programs), reader.left_values());
     Ok(Meaning {
         format,
         model: ModelRead::of(&reader.run, reader.model_by),

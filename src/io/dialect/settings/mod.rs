@@ -96,13 +96,10 @@ const SHARED: [&str; 2] = ["launchers", "environment"];
 /// Tables that name others that name others.
 const MAX_TABLES: usize = 16;
 
-/// The tables of programs: those of `names` that exist, and what they name; empty where the first has none.
+/// The tables of programs: those of `names` that exist, what they name, and those for every program.
 pub(crate) fn tables(names: &[&str]) -> Vec<&'static SettingsTable> {
     let find = |id: &str| TABLES.iter().find(|table| table.id == id);
     let mut found: Vec<&'static SettingsTable> = names.iter().filter_map(|name| find(&slug(name))).collect();
-    if found.first().is_none_or(|first| names.first().is_none_or(|name| first.id != slug(name))) {
-        return Vec::new();
-    }
     let mut at = 0;
     while at < found.len().min(MAX_TABLES) {
         let further: Vec<_> = found[at].also.iter().filter_map(|id| find(id)).collect();
@@ -119,7 +116,7 @@ pub(crate) fn tables(names: &[&str]) -> Vec<&'static SettingsTable> {
 
 /// The name of a table: "NeMo Automodel" is `nemo-automodel`.
 fn slug(name: &str) -> String {
-    name.to_ascii_lowercase().replace(' ', "-")
+    name.to_ascii_lowercase().replace("'s", "").replace(' ', "-")
 }
 
 /// The class of a setting in the first of `tables` that has it; of DeepSpeed's own in a section of another's; of the
