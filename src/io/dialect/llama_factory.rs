@@ -70,6 +70,9 @@ fn read(reader: &mut SettingsReader) {
     tuning::attention(reader, "flash_attn", &["disabled", "off"]);
 }
 
+/// Adapters whose numbers are not counted. Source: ms-swift 3602360 `swift/arguments/base_args/base_args.py:29`.
+const ADAPTERS: [&str; 9] = ["longlora", "adalora", "llamapro", "adapter", "vera", "boft", "fourierft", "reft", "bone"];
+
 fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
     let kind = reader.word("finetuning_type", "fine-tuning").unwrap_or("lora".to_owned());
     let bits = reader.count("quantization_bit", "bits of the base");
@@ -84,6 +87,10 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
         "lora" => {}
         "oft" => rank = Some(rotations(reader)),
         "full" => return,
+        other if ADAPTERS.contains(&other) => {
+            let message = t!("adapters of {kind} are not read: LoRA, DoRA, QLoRA and OFT are", kind = other.to_owned());
+            return reader.errors.push(Issue::error("adapter.method", message));
+        }
         other => {
             reader.assume(t!("everything is trained: {other} is not known", other = other.to_owned()));
             return;

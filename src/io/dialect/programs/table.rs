@@ -71,7 +71,8 @@ impl Program {
                 (Origin::Default(self.name), if plain { bare } else { name }, value)
             })
             .collect();
-        for (name, value) in &settings.entries {
+        // The command that was called is no setting.
+        for (name, value) in settings.entries.iter().filter(|(name, _)| name != "program") {
             let origin = Origin::Text(name.clone());
             match self.rows.iter().find_map(|row| Some((row, row.target(name)?))) {
                 None => out.push((origin, format!("?{name}"), value.clone())),
