@@ -9,6 +9,7 @@ mod classes;
 mod expressible;
 mod left_out;
 mod loading;
+mod more_is_less;
 mod outside;
 mod overlap;
 mod properties;

@@ -103,7 +103,7 @@ impl Scenario {
         }
     }
 
-    /// True if a rank keeps its shard of the gradients from one micro-batch to the next, and no more.
+    /// True if gradients are reduced to shards before the end of the step.
     pub(crate) fn shards_gradients(&self) -> bool {
         self.zero.stage >= 2 && self.reduction() != Reduction::Step
     }
@@ -196,12 +196,29 @@ impl Scenario {
         self.run.cp_a2a.or_else(|| divisors.into_iter().find(whole)).unwrap_or(1).clamp(1, cp.max(1))
     }
 
+    /// True where ZeRO-2 and 3 wait for the last micro-batch of a step: under a pipeline PyTorch's FSDP adds up whole gradients
+    /// until then, and ZeRO-3 keeps its gathered weights. Megatron-FSDP frees a layer's weights and reduces its gradients in
+    /// every micro-batch, with a pipeline and without.
+    ///
+    /// Source: PyTorch `torch/distributed/pipelining/stage.py`, `backward_maybe_with_nosync` (`set_reshard_after_backward(False)`,
+    /// `set_requires_gradient_sync(False)`); torchtitan b5bcd76, `torchtitan/distributed/fsdp.py:132` (no `reshard_after_forward`
+    /// with a pipeline); Megatron-LM d98e8a6, `megatron_fsdp.py:761` (`grad_reduce_every_bprop`) and `:998` (release after the
+    /// forward pass).
+    pub(crate) fn waits_for_last_microbatch(&self) -> bool {
+        self.software.fsdp && self.layout.pp > 1 && self.reduction() != Reduction::Step
+    }
+
     /// True if the peak is that of a moment (loss, a layer's backward pass, the optimizer's step) rather than of
-    /// buffers that stay: in a pipeline FSDP keeps gathered weights and gradients until the last micro-batch.
+    /// buffers that stay: in a pipeline several micro-batches are under way, and gradients stay until the last of them.
     pub(crate) fn peaks_by_moment(&self) -> bool {
         let software = self.software;
-        let waits = self.zero.stage == 3 && self.layout.pp > 1;
-        software.frees_gradients && !waits || self.adapter.is_some() && !software.flat_buffers
+        software.frees_gradients && self.layout.pp == 1 || self.adapter.is_some() && !software.flat_buffers
+    }
+
+    /// True where tensor parallelism and an unfused loss are PyTorch's own: in every program but those with Megatron's buffers
+    /// and XLA's.
+    pub(crate) fn runs_pytorch_layers(&self) -> bool {
+        !self.software.flat_buffers
     }
 
     /// True of adapters and of full fine-tuning by PyTorch's operators, launched one by one.

@@ -28,7 +28,7 @@ pub(crate) fn with_microbatch(scenario: &Scenario) -> [f64; 2] {
     let m = scenario.layout.microbatches as f64;
     if scenario.reduction() == Reduction::Step {
         [0.0; 2]
-    } else if scenario.software.fsdp && scenario.layout.pp > 1 {
+    } else if scenario.waits_for_last_microbatch() {
         [1.0 / m; 2]
     } else {
         // Reentrant checkpoints run the whole unit again, which gathers before it and after it (transformers issue 30404).

@@ -71,10 +71,11 @@ pub fn tokens(scenario: &Scenario) -> f64 {
     longest.map_or_else(|| scenario.tokens_per_rank(), |tokens| *tokens as f64 / scenario.layout.cp as f64)
 }
 
-/// True where the gathered inputs of column-parallel linears are kept: PyTorch's tensor parallelism, which comes with
-/// FSDP, keeps them; Megatron gathers them again in the backward pass.
+/// True where the gathered inputs of column-parallel linears are kept: PyTorch's tensor parallelism keeps them, whatever ZeRO
+/// shards; Megatron gathers them again in the backward pass (`tensor_parallel/layers.py`,
+/// `LinearWithGradAccumulationAndAsyncCommunication`).
 pub(crate) fn keeps_gathered_inputs(scenario: &Scenario) -> bool {
-    scenario.zero.stage == 3 && scenario.layout.sequence_parallel
+    scenario.runs_pytorch_layers() && scenario.layout.sequence_parallel
 }
 
 /// A layer of this scenario as one rank sees it.

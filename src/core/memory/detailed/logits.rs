@@ -62,7 +62,7 @@ pub const LOSS_KERNELS: [(&str, Cited<LossKernel>); 5] = [
     ("PyTorch's, compiled", COMPILED),
 ];
 
-/// The loss kernel of a scenario and where its bytes stand. FSDP comes with PyTorch's own cross-entropy.
+/// The loss kernel of a scenario and where its bytes stand.
 pub(crate) fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
     let over = |kernel: Cited<LossKernel>, parts: f64| {
         Cited::new(
@@ -74,7 +74,7 @@ pub(crate) fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
     if scenario.precision.computes == Format::Fp32 {
         return full_precision(scenario);
     }
-    let unfused = if scenario.zero.stage == 3 { PYTORCH } else { MEGATRON_UNFUSED };
+    let unfused = if scenario.runs_pytorch_layers() { PYTORCH } else { MEGATRON_UNFUSED };
     match scenario.software.cross_entropy {
         CrossEntropy::Megatron => unfused,
         CrossEntropy::MegatronFused => MEGATRON_FUSED,
@@ -88,7 +88,7 @@ pub(crate) fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
 /// The same where the logits are fp32 already and no kernel copies them: Megatron's softmax stands in their place and
 /// gets a gradient beside it, Transformer Engine's gradient stands in theirs, PyTorch keeps the log-probabilities too.
 fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
-    let pytorch = scenario.zero.stage == 3;
+    let pytorch = scenario.runs_pytorch_layers();
     let (logits, held, peak) = match scenario.software.cross_entropy {
         CrossEntropy::FusedLinear => (FUSED_LINEAR, 0.0, 0.0),
         CrossEntropy::TeFused => (TE_FUSED, 4.0, 4.0),
