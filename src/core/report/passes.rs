@@ -4,7 +4,7 @@ use crate::pipeline::{Durations, Spec};
 use crate::run::{Kinds, Scenario};
 use crate::time::{Clock, ComputeTime, routed_host};
 use crate::traffic::{
-    RoutedWindows, StageWaits, StageWindows, Wait, handed_on, layer_waits, microbatch_traffic, shards,
+    Beside, RoutedWindows, StageWaits, StageWindows, Wait, handed_on, layer_waits, microbatch_traffic, shards,
 };
 use crate::units::{Bytes, Seconds};
 
@@ -24,6 +24,21 @@ pub fn windows(compute: &ComputeTime) -> StageWindows {
             shared: compute.routed.shared,
         },
     }
+}
+
+/// The same where the schedule cuts the backward pass: weight gradients run some time later, so that nothing waits beside them.
+/// Source: Transformer Engine and the examples of `DualPipe`, whose `WeightGradStore` puts them off.
+fn windows_of(scenario: &Scenario, compute: &ComputeTime) -> StageWindows {
+    let whole = windows(compute);
+    if !cuts_backward(scenario) {
+        return whole;
+    }
+    StageWindows { column_weight: Seconds::ZERO, backward: compute.backward_input, ..whole }
+}
+
+/// True where gradients of inputs and of weights are ops of their own.
+fn cuts_backward(scenario: &Scenario) -> bool {
+    scenario.layout.pp > 1 && scenario.run.schedule.row().splits_backward
 }
 
 /// The layers of a stage with what they wait for and with their host, without what `ZeRO` moves.
@@ -57,27 +72,34 @@ impl Saved {
 impl LayerPass {
     pub fn of(scenario: &Scenario, clock: &Clock, stage: usize) -> Self {
         let kernels = clock.stage(scenario, stage);
-        let mut waits = layer_waits(scenario, stage, &windows(&kernels));
+        let cut = cuts_backward(scenario);
+        let mut waits = layer_waits(scenario, stage, &windows_of(scenario, &kernels));
         let wait = |ep: &Wait, overlapped| kernels.behind_host(ep.exposed(), routed_host(scenario, overlapped));
         let mut host = wait(&waits.ep, false);
-        let mut saved = Saved::default();
-        if let Some(paired) = waits.ep_paired {
-            let beside = wait(&paired, true);
-            if scenario.layout.pp > 1 {
-                saved = Saved { messages: waits.ep.exposed() - paired.exposed(), host: beside - host };
+        if let Some(paired) = waits.ep_paired.filter(|_| scenario.layout.pp == 1) {
+            // The first forward and the last backward pass are alone.
+            let m = scenario.layout.microbatches.max(1) as f64;
+            let share = (m - 1.0) / m;
+            waits.ep = waits.ep * (1.0 - share) + paired * share;
+            host = host * (1.0 - share) + wait(&paired, true) * share;
+        }
+        // Kernels with their host, where messages of experts take `waits` and routed layers `host` in all.
+        let launched = |waits: &StageWaits, host: Seconds, overlapped: bool| {
+            let compute = if cut {
+                let exposed = [waits.ep.forward, waits.ep.backward].map(Beside::exposed);
+                kernels.waiting_by_pass(exposed, routed_host(scenario, overlapped))
             } else {
-                // The first forward and the last backward pass are alone.
-                let m = scenario.layout.microbatches.max(1) as f64;
-                let share = (m - 1.0) / m;
-                waits.ep = waits.ep * (1.0 - share) + paired * share;
-                host = host * (1.0 - share) + beside * share;
-            }
-        }
-        if scenario.layout.pp > 1 && scenario.run.schedule.overlaps_experts().is_none() {
-            saved = Saved::default();
-        }
-        let compute = kernels.waiting(host).launched(scenario, stage, [waits.forward(), waits.backward()]);
-        Self { compute, waits, windows: windows(&compute), saved }
+                kernels.waiting(host)
+            };
+            compute.launched(scenario, stage, [waits.forward(), waits.backward()], cut)
+        };
+        let compute = launched(&waits, host, false);
+        let pairs = scenario.layout.pp > 1 && scenario.run.schedule.overlaps_experts().is_some();
+        let saved = waits.ep_paired.filter(|_| pairs).map_or_else(Saved::default, |paired| {
+            let beside = launched(&StageWaits { ep: paired, ..waits }, wait(&paired, true), true);
+            Saved { messages: waits.ep.exposed() - paired.exposed(), host: beside.total() - compute.total() }
+        });
+        Self { compute, waits, windows: windows_of(scenario, &compute), saved }
     }
 }
 

@@ -208,6 +208,12 @@ impl Scenario {
         self.software.fsdp && self.layout.pp > 1 && self.reduction() != Reduction::Step
     }
 
+    /// True where the messages of ZeRO-2 and 3 go once a step, at its update: FSDP under a pipeline. Adapters gather their frozen
+    /// base with the first micro-batches.
+    pub(crate) fn shards_once_a_step(&self) -> bool {
+        self.waits_for_last_microbatch() && self.adapter.is_none()
+    }
+
     /// True if the peak is that of a moment (loss, a layer's backward pass, the optimizer's step) rather than of
     /// buffers that stay: in a pipeline several micro-batches are under way, and gradients stay until the last of them.
     pub(crate) fn peaks_by_moment(&self) -> bool {

@@ -29,9 +29,9 @@ impl StageTime {
     }
 }
 
-/// Key of a stage's time besides its kernels, without what ZeRO moves: recomputation, pairs of the schedule,
+/// Key of a stage's time besides its kernels, without what ZeRO moves: recomputation, pairs and cut passes of the schedule,
 /// the wire to the next stage, the kind.
-type PlainKey = (usize, bool, Option<bool>, Alike);
+type PlainKey = (usize, [bool; 2], Option<bool>, Alike);
 /// Key of the rest of it: the stage of ZeRO with its ranks and reductions.
 type TimeKey = (PlainKey, [u64; 3]);
 /// Key of a chunk's bytes besides its kernels: recomputation, ZeRO-3, neighbours, the kind.
@@ -167,9 +167,10 @@ fn owned(scenario: &Scenario, sort: &Sort) -> Owned {
 }
 
 fn plain_key(block: &Block, scenario: &Scenario, kind: Alike) -> PlainKey {
-    let pairs = scenario.run.schedule.overlaps_experts().is_some();
+    let schedule = scenario.run.schedule;
+    let order = [schedule.overlaps_experts().is_some(), block.pp > 1 && schedule.row().splits_backward];
     let wire = (block.pp > 1).then(|| scenario.layout.mesh().link(Axis::Pp) == Link::Intra);
-    (block.recompute, pairs, wire, kind)
+    (block.recompute, order, wire, kind)
 }
 
 fn plain_time(scenario: &Scenario, clock: &Clock, stage: usize) -> (StageTime, StageWindows) {

@@ -198,6 +198,26 @@ impl ComputeTime {
         self
     }
 
+    /// The same where forward pass and both parts of the backward pass are ops of their own: each as slow as the slower of its
+    /// kernels, with messages of `exposed` seconds in the first two, and a third of the host.
+    pub fn waiting_by_pass(mut self, exposed: [Seconds; 2], host: f64) -> Self {
+        let routed = self.routed;
+        if routed.layers <= 0.0 {
+            return self;
+        }
+        let third = host / 3.0;
+        let late = |gpu: f64| Seconds(routed.layers * (paced_by(gpu / routed.layers, third) - gpu / routed.layers));
+        let [forward, input, weight] = routed.experts;
+        let first = late(routed.attention[0] + forward + exposed[0].0);
+        let second = late(routed.attention[1] + input + routed.again + exposed[1].0);
+        let third = late(weight);
+        self.forward += first;
+        self.backward_input += second;
+        self.backward_weight += third;
+        self.host += first + second + third;
+        self
+    }
+
     fn add(&mut self, layer: &LayerTime, count: f64) {
         self.forward += Seconds(count * layer.forward());
         self.backward_input += Seconds(count * layer.backward_input());

@@ -66,8 +66,9 @@ fn in_turns(scenario: &Scenario, launches: Launches) -> bool {
 impl ComputeTime {
     /// Never faster than the host of an eager program launches the kernels of a pass of `stage`, whose messages take
     /// `waits`; where both work in turns, as long as both. The backward pass has twice the kernels of the forward pass, in
-    /// half the time each (autograd's engine is no Python), and those of the layers that run again.
-    pub fn launched(mut self, scenario: &Scenario, stage: usize, waits: [Seconds; 2]) -> Self {
+    /// half the time each (autograd's engine is no Python), and those of the layers that run again; where it is `cut`, all but
+    /// the products of the weights stand in its first part.
+    pub fn launched(mut self, scenario: &Scenario, stage: usize, waits: [Seconds; 2], cut: bool) -> Self {
         let Some(launches) = scenario.software.launches else {
             return self;
         };
@@ -82,7 +83,8 @@ impl ComputeTime {
         let turns = in_turns(scenario, launches);
         let late = |host: Seconds, device: Seconds| if turns { host } else { (host - device).max(Seconds::ZERO) };
         let first = late(host, self.forward + waits[0]);
-        let second = late(host * (1.0 + again), self.backward_input + self.backward_weight + waits[1]);
+        let weights = if cut { Seconds::ZERO } else { self.backward_weight };
+        let second = late(host * (1.0 + again), self.backward_input + weights + waits[1]);
         self.forward += first;
         self.backward_input += second;
         self.host += first + second;

@@ -1,7 +1,7 @@
 //! Messages of a step for its parameters: gradients behind the last backward pass, updated weights behind the next
 //! first forward pass, and what the two ends of a pipeline share.
 //!
-//! ZeRO-0 all-reduces, ZeRO-1 and 2 reduce-scatter (ZeRO-2 here only once a step) and gather, HSDP adds an all-reduce of the shards over its replicas;
+//! ZeRO-0 all-reduces, ZeRO-1 and 2 reduce-scatter (ZeRO-2 here only once a step) and gather, FSDP under a pipeline does both too, HSDP adds an all-reduce of the shards over its replicas;
 //! routed experts do the same over their own, smaller group. Buckets and layers let all but the last piece run beside
 //! the pass.
 
@@ -35,7 +35,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.trained_bytes());
     let (mesh, fabric) = (layout.mesh(), Fabric::of(scenario));
     let grads = scenario.reduced_gradient();
-    let weights = precision.gathered_weight();
+    let weights = if zero.stage == 3 { scenario.sent_weight() } else { precision.gathered_weight() };
     let [reductions, gatherings] = at_update(scenario);
     let (mut reduce, mut gather, mut bytes) = (Seconds::ZERO, Seconds::ZERO, 0.0);
     let mut dense = Sent::default();
@@ -96,6 +96,7 @@ pub(crate) fn at_update(scenario: &Scenario) -> [f64; 2] {
     let flag = |set: bool| f64::from(u8::from(set));
     match scenario.zero.stage {
         0 => [2.0, 0.0],
+        _ if scenario.shards_once_a_step() => [1.0, 1.0],
         stage => [flag(scenario.reduction() == Reduction::Step), flag(stage <= 2)],
     }
 }

@@ -140,7 +140,7 @@ pub(crate) struct OverlapTotals {
 pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<OverlapRow> {
     let (layout, mesh) = (&scenario.layout, scenario.layout.mesh());
     let shards = layout.dp * layout.cp > 1;
-    let zero3 = shards && scenario.zero.stage == 3;
+    let zero3 = shards && scenario.zero.stage == 3 && !scenario.shards_once_a_step();
     // Without replicas of the dense part, routed experts that fewer GPUs hold than tensor parallelism has may have some, and
     // tied embeddings stand on both ends of the pipeline.
     let experts = mesh.expert_shard_group(layout.expert_dp).link();

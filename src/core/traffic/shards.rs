@@ -23,10 +23,10 @@ pub(super) fn repeated(recompute: &Recompute, layers: f64) -> f64 {
 }
 
 /// Reductions of gradients and gatherings of weights with a micro-batch, by ZeRO-2 and 3: FSDP under a pipeline keeps what
-/// it gathered, and reduces once a step.
+/// it gathered, and reduces once a step ([`at_update`](super::gradients::at_update)).
 pub(crate) fn with_microbatch(scenario: &Scenario) -> [f64; 2] {
     let m = scenario.layout.microbatches as f64;
-    if scenario.reduction() == Reduction::Step {
+    if scenario.reduction() == Reduction::Step || scenario.shards_once_a_step() {
         [0.0; 2]
     } else if scenario.waits_for_last_microbatch() {
         [1.0 / m; 2]
@@ -42,7 +42,7 @@ pub(crate) fn with_microbatch(scenario: &Scenario) -> [f64; 2] {
 /// layer ahead of the compute.
 pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) -> (Wait, Wait) {
     let (layout, zero) = (&scenario.layout, scenario.zero);
-    if scenario.reduction() == Reduction::Step {
+    if scenario.reduction() == Reduction::Step || scenario.shards_once_a_step() {
         return (Wait::default(), Wait::default());
     }
     let fabric = Fabric::of(scenario);

@@ -22,6 +22,8 @@ const SHORT: u64 = 200;
 const LONG: u64 = 20_000;
 /// Runs of more ops are left out.
 const MAX_OPS: u64 = 6_000;
+/// The largest share of a step that an unexplained violation may lose.
+const WORST: f64 = 0.06;
 /// Rounding of sums that run in another order.
 const ROUNDING: f64 = 1e-9;
 
@@ -43,16 +45,20 @@ enum Figure {
 struct Property {
     name: &'static str,
     figure: Figure,
+    /// Share of pairs that may be less without an explanation.
+    left: f64,
     /// The Run of less and the Run of more, where the property says something of this one.
     pair: fn(&Scenario) -> Option<(Run, Run)>,
 }
 
-const fn step(name: &'static str, pair: fn(&Scenario) -> Option<(Run, Run)>) -> Property {
-    Property { name, figure: Figure::Step, pair }
+/// Steps are not yet free of violations: several kinds of messages hide behind the same kernels, each as if it were alone
+/// there, so that shorter kernels may show more than they save. What is left of 8,000 Runs stands as twice its share.
+const fn step(name: &'static str, left: f64, pair: fn(&Scenario) -> Option<(Run, Run)>) -> Property {
+    Property { name, figure: Figure::Step, left, pair }
 }
 
 const fn memory(name: &'static str, pair: fn(&Scenario) -> Option<(Run, Run)>) -> Property {
-    Property { name, figure: Figure::Memory, pair }
+    Property { name, figure: Figure::Memory, left: 0.0, pair }
 }
 
 /// `run` and the same after `change`.
@@ -99,39 +105,39 @@ fn recomputed(scenario: &Scenario) -> (Run, Run) {
 const GB: f64 = 1e9;
 
 const PROPERTIES: &[Property] = &[
-    step("doubled batch", |s| Some(with(s, |run| run.global_batch *= 2))),
-    step("HBM of half the speed", |s| faster(s, |run| run.gpu.parts.hbm = Some(2.0 * s.gpu.hbm.0 / GB))),
-    step("products of half the speed", |s| {
+    step("doubled batch", 0.002, |s| Some(with(s, |run| run.global_batch *= 2))),
+    step("HBM of half the speed", 0.007, |s| faster(s, |run| run.gpu.parts.hbm = Some(2.0 * s.gpu.hbm.0 / GB))),
+    step("products of half the speed", 0.033, |s| {
         faster(s, |run| {
             run.gpu.parts.bf16 = Some(2.0 * s.gpu.bf16.0 / 1e12);
             run.gpu.parts.fp8 = Some(2.0 * s.gpu.fp8.0 / 1e12);
             run.gpu.parts.fp4 = Some(2.0 * s.gpu.fp4.0 / 1e12);
         })
     }),
-    step("links in the node of half the speed", |s| {
+    step("links in the node of half the speed", 0.0003, |s| {
         faster(s, |run| {
             run.gpu.parts.intra = Some(2.0 * s.gpu.intra.0 / GB);
             run.gpu.parts.nvls = Some(2.0 * s.gpu.nvls.0 / GB);
         })
     }),
-    step("network of half the speed", |s| faster(s, |run| run.gpu.parts.inter = Some(2.0 * s.gpu.inter.0 / GB))),
-    step("link to the host of half the speed", |s| {
+    step("network of half the speed", 0.0, |s| faster(s, |run| run.gpu.parts.inter = Some(2.0 * s.gpu.inter.0 / GB))),
+    step("link to the host of half the speed", 0.0, |s| {
         s.offload?;
         faster(s, |run| run.gpu.parts.host = Some(2.0 * s.gpu.host.0 / GB))
     }),
-    step("nothing hides gradients", |s| Some(with(s, |run| run.overlap.dp = Some(0.0)))),
-    step("nothing hides tensor-parallel messages", |s| Some(with(s, |run| run.overlap.tp = Some(0.0)))),
-    step("nothing hides context-parallel messages", |s| Some(with(s, |run| run.overlap.cp = Some(0.0)))),
-    step("experts filled 2 to 1", |s| {
+    step("nothing hides gradients", 0.0, |s| Some(with(s, |run| run.overlap.dp = Some(0.0)))),
+    step("nothing hides tensor-parallel messages", 0.0, |s| Some(with(s, |run| run.overlap.tp = Some(0.0)))),
+    step("nothing hides context-parallel messages", 0.0, |s| Some(with(s, |run| run.overlap.cp = Some(0.0)))),
+    step("experts filled 2 to 1", 0.005, |s| {
         s.model.moe?;
         let run = |imbalance| Run { moe_imbalance: Some(imbalance), ..s.run.clone() };
         Some((run(1.0), run(2.0)))
     }),
-    step("full recomputation", |s| Some(recomputed(s))),
-    step("doubled sequence", |s| Some(with(s, |run| run.seq_len *= 2))),
-    step("doubled micro-batch and batch", larger_micro_batch),
-    step("a layer more a stage", more_layers),
-    step("vocabulary 1.5 times", |s| Some(with(s, |run| run.model.parts.vocab = Some(s.model.vocab / 2 * 3)))),
+    step("full recomputation", 0.0015, |s| Some(recomputed(s))),
+    step("doubled sequence", 0.001, |s| Some(with(s, |run| run.seq_len *= 2))),
+    step("doubled micro-batch and batch", 0.001, larger_micro_batch),
+    step("a layer more a stage", 0.0, more_layers),
+    step("vocabulary 1.5 times", 0.006, |s| Some(with(s, |run| run.model.parts.vocab = Some(s.model.vocab / 2 * 3)))),
     memory("stored scores", |s| Some(flash(s))),
     memory("ZeRO-0 for 1", |s| stages(s, 1)),
     memory("ZeRO-1 for 2", |s| stages(s, 2)),
@@ -293,7 +299,7 @@ fn more_work_is_never_less_and_faster_hardware_never_slower() {
         }
     });
     let tallies = all.into_inner().unwrap();
-    let mut unexplained = 0;
+    let mut wrong = Vec::new();
     for (property, tally) in PROPERTIES.iter().zip(&tallies) {
         let figure = if property.figure == Figure::Step { "step" } else { "memory" };
         let Tally { pairs, violations, explained, worst, .. } = tally;
@@ -305,8 +311,10 @@ fn more_work_is_never_less_and_faster_hardware_never_slower() {
             property.name,
             100.0 * worst
         );
-        if property.figure == Figure::Memory {
-            unexplained += left;
+        // A few Runs are no share.
+        let few = if property.left > 0.0 { 3.0 } else { 0.0 };
+        if left as f64 > property.left * *pairs as f64 + few || *worst > WORST {
+            wrong.push(property.name);
         }
     }
     for (property, tally) in PROPERTIES.iter().zip(&tallies) {
@@ -316,5 +324,5 @@ fn more_work_is_never_less_and_faster_hardware_never_slower() {
             println!("{}: {:.2} % {link}", property.name, 100.0 * lost);
         }
     }
-    assert_eq!(unexplained, 0);
+    assert!(wrong.is_empty(), "{wrong:?}");
 }

@@ -105,7 +105,8 @@ fn gathered(scenario: &Scenario, held: Held, m: f64) -> Written {
 fn parameters(scenario: &Scenario, held: Held, m: f64) -> Written {
     let updates = UPDATES.of::<Written>(scenario.updates());
     let gradient = REDUCED.of::<Written>(scenario.reduced_gradient());
-    let weight = GATHERED.of::<Written>(scenario.trained_bytes().gathered_weight());
+    let updated = scenario.trained_bytes().gathered_weight();
+    let weight = GATHERED.of::<Written>(if scenario.zero.stage == 3 { scenario.sent_weight() } else { updated });
     let [reductions, gatherings] = at_update(scenario);
     let reduced = updates * reductions + REDUCTIONS.summand(with_microbatch(scenario)[0] * m);
     let each = [gradient * reduced, weight * updates * gatherings];

@@ -179,7 +179,7 @@ fn hiding(scenario: &Scenario, traffic: Traffic) -> &'static str {
 /// The conditions of hiding behind compute.
 fn hiding_note(scenario: &Scenario, traffic: Traffic) -> Message {
     match traffic {
-        Traffic::Dp if scenario.zero.stage == 3 => t!(
+        Traffic::Dp if scenario.zero.stage == 3 && !scenario.shards_once_a_step() => t!(
             "on the wire of the ZeRO-3 weights, which go first: w is what they leave of the backward passes; x fitted with the throughput rows"
         ),
         Traffic::Dp | Traffic::Zero3 => t!("each direction and pass by itself; x fitted with the throughput rows"),
