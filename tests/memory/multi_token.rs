@@ -39,9 +39,9 @@ fn modules_on_a_stage_of_their_own_take_their_layer_along_and_leave_the_loss() {
     };
     let (both, loss, modules) = (seconds(&with_loss, 31), seconds(&apart, 31), seconds(&apart, 30));
     assert!(modules > 0.0 && loss > 0.0 && (both / (modules + loss) - 1.0).abs() < 1e-12);
-    // Two hidden states go on from there, one everywhere else.
+    // Two hidden states go on from there, one everywhere else; gradients of what arrived go back, but for the first stage.
     let sent = |stage| microbatch_traffic(&apart, stage).pp.0;
-    assert_eq!((sent(30), sent(29)), (2.0 * sent(0), sent(0)));
+    assert_eq!((sent(30), sent(29), sent(31)), (3.0 * sent(0), 2.0 * sent(0), 2.0 * sent(0)));
     let report = evaluate(&deepseek(Some(30))).unwrap().report;
     assert_ne!(report.memory.verdict, Verdict::Fits);
 }

@@ -191,7 +191,7 @@ impl Room {
             way.next = tail(way);
         }
         let mut sum = self.tail;
-        let mut free = self.size - self.tails.len() as Ticks;
+        let mut free = self.size - Ticks::try_from(self.tails.len()).unwrap_or(Ticks::MAX);
         let mut longest = self.tails.iter().rev();
         let most = self.tails.last().copied().unwrap_or(0);
         while let Some(way) = ways.iter_mut().filter(|way| way.left > 0).min_by_key(|way| way.next) {
