@@ -366,14 +366,11 @@ fn slices_end_at_the_limit_of_work_too() {
 /// Schedules whose order is searched for take no more work than others to be bounded, and their reports count as what they are.
 #[test]
 fn a_plan_over_searched_orders_ends_within_its_work() {
-    let plan = |schedule: &str| {
-        answer(&format!(
-            r#"{{"run":{{"gpus":512,"model":"llama-3.1-70b","global_batch":1024}},"space":{{"schedule":["{schedule}"]}},"work":60000}}"#
-        ))
-    };
-    let (searched, written) = (plan("optimal"), plan("1f1b"));
-    assert!(searched.warnings.iter().any(|issue| issue.field == "work"), "{:?}", searched.warnings);
-    assert!(searched.reported < written.reported, "{} {}", searched.reported, written.reported);
+    let text = r#"{"run":{"gpus":512,"model":"llama-3.1-70b","global_batch":1024},"space":{"schedule":["optimal"]},"work":60000}"#;
+    let plan = answer(text);
+    assert!(plan.warnings.iter().any(|issue| issue.field == "work"), "{:?}", plan.warnings);
+    // A report with its order is the work of hundreds of bounds.
+    assert!(plan.reported < 60_000 / 300, "{}", plan.reported);
 }
 
 /// Sixty runs of `16 * 64 * 3` ops each are more than an answer takes up; the last ones are left out, and that is said.

@@ -178,7 +178,7 @@ fn ratio(row: &OverlapRow) -> Node {
     match &row.passes[..] {
         [forward, backward] if forward.compute_s.0 > 0.0 && row.traffic != Traffic::Pp => {
             let [forward, backward] = [forward, backward].map(|pass| significant(pass.comm_s / pass.compute_s, 3));
-            whole.title(t!("forward {forward}, backward {backward}", forward, backward))
+            el("span", &[], &[whole]).title(t!("forward {forward}, backward {backward}", forward, backward))
         }
         _ => whole,
     }
