@@ -23,7 +23,8 @@ pub struct Fix {
     pub label: Option<Message>,
     /// Dotted key and value of each field to set.
     pub set: Vec<(&'static str, String)>,
-    /// Other values of the first field to try where this one does not work, the nearest first; empty once one was found.
+    /// Other values of the first field to try where this one does not work, the nearest first; empty once one was
+    /// found.
     pub instead: Vec<u64>,
 }
 

@@ -1,7 +1,8 @@
 //! The calculator of Shardscope: what a layout of large-model training costs, before the launch.
 //!
 //! A [`run::Run`] comes in (what a link holds), becomes a [`run::Scenario`] or a list of [`issue::Issue`]s, becomes one
-//! report. Dependencies run one way, in the order of the modules below; `tests/house/boundaries.rs` holds the crate to it.
+//! report. Dependencies run one way, in the order of the modules below; `tests/house/boundaries.rs` holds the crate to
+//! it.
 #![warn(clippy::disallowed_methods)]
 
 pub mod explain;

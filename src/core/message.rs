@@ -1,4 +1,5 @@
-//! A text of the page: an English template and its typed arguments, formatted where it is shown, in the reader's language.
+//! A text of the page: an English template and its typed arguments, formatted where it is shown, in the reader's
+//! language.
 //!
 //! `t!("{n} layers on rank {rank}", n, rank)` makes one. A catalogue of another language is keyed by the template; a
 //! template without a row is shown in English. What is the same in every language (names, formulas, quantities with
@@ -235,7 +236,8 @@ from! {
     /// A name or a quantity with its unit, the same in every language.
     String => Argument: text => Self::Text(verbatim(text));
     &String => Argument: text => Self::Text(verbatim(text));
-    /// A template without holes: words with a row in the catalogue are translated, names without one are shown as they are.
+    /// A template without holes: words with a row in the catalogue are translated, names without one are shown as they
+    /// are.
     &'static str => Argument: text => Self::Text(text.into());
     /// A constant as it is written; a measured or computed figure is formatted by `units` first.
     f64 => Argument: number => Self::Text(verbatim(crate::units::shortest(number)));

@@ -1,7 +1,8 @@
 //! The standard library's sort, compiled once.
 //!
-//! `slice::sort_by` is compiled anew for every type and comparison, about 3 kB of WebAssembly each: the forty of them were
-//! 6 % of the module. Here indices are sorted, by a comparison that is given at run time; only the swaps depend on the type.
+//! `slice::sort_by` is compiled anew for every type and comparison, about 3 kB of WebAssembly each: the forty of them
+//! were 6 % of the module. Here indices are sorted, by a comparison that is given at run time; only the swaps depend on
+//! the type.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,5 @@
-//! Makes the tables of settings short: of `src/io/dialect/settings/*.csv` the program keeps each name with one letter. What
+//! Makes the tables of settings short: of `src/io/dialect/settings/*.csv` the program keeps each name with one letter.
+//! What
 //! `src/io/dialect/settings/mod.rs` says of a table is checked here, so that a wrong row is an error of the build.
 
 use std::error::Error;

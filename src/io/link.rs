@@ -59,7 +59,8 @@ pub fn encode_with(run: &Run, view: &ViewState) -> String {
 
 /// The Run that the page opens with at `text`: without an address that of the software that most people train with now,
 /// which its link
-/// then says, and the first edit chooses its layout. A link that says no software means the default of the format, for ever.
+/// then says, and the first edit chooses its layout. A link that says no software means the default of the format, for
+/// ever.
 pub fn opened(text: &str) -> Decoded {
     let mut read = decode(text);
     if fragment(text).is_empty() {

@@ -36,7 +36,8 @@ named! {
         Log = "log",
         /// A Run with a token budget, or with days or a date: its calendar, losses, energy and cost.
         WholeRun = "whole-run",
-        /// Tables of published runs, and what of the scoreboard is asked for: questions, predictions, or the row of a tool.
+        /// Tables of published runs, and what of the scoreboard is asked for: questions, predictions, or the row of a
+        /// tool.
         Scoreboard = "scoreboard",
     }
 }

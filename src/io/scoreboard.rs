@@ -136,7 +136,8 @@ fn evidence(request: &Value) -> Result<Vec<Evidence>, Vec<Issue>> {
     Ok(rows)
 }
 
-/// `{"tables": {...}, "ask": "questions"}` is answered by `runs.jsonl`, `"ask": "predictions"` by this calculator's, and
+/// `{"tables": {...}, "ask": "questions"}` is answered by `runs.jsonl`, `"ask": "predictions"` by this calculator's,
+/// and
 /// `{"tables": {...}, "predictions": ...}` by the row of a tool.
 ///
 /// # Errors

@@ -34,8 +34,8 @@ pub enum Tab {
     Pipeline,
 }
 
-/// Declares the panels: the selection that each shows, the tab that offers it by a name (others stand where the page calls
-/// them), an example that tests show, and its view of an evaluation in a unit.
+/// Declares the panels: the selection that each shows, the tab that offers it by a name (others stand where the page
+/// calls them), an example that tests show, and its view of an evaluation in a unit.
 macro_rules! panels {
     (($evaluation:ident, $unit:ident)
      $($(#[$doc:meta])+ $name:ident $(($held:ident: $of:ty))? $({ $($(#[$about:meta])+ $field:ident: $type:ty,)+ })?

@@ -43,8 +43,8 @@ pub struct ViewState {
     pub made: Option<String>,
 }
 
-/// A key of the view: its name behind `view.`, its text in a state (none where it has its default), and its reader. A text
-/// that is not understood leaves the default.
+/// A key of the view: its name behind `view.`, its text in a state (none where it has its default), and its reader. A
+/// text that is not understood leaves the default.
 struct Key {
     name: &'static str,
     text: fn(&ViewState) -> Option<String>,

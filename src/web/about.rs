@@ -1,4 +1,5 @@
-//! The drawer that explains a figure: closed until one is asked, gone with Escape or a press elsewhere unless it is pinned.
+//! The drawer that explains a figure: closed until one is asked, gone with Escape or a press elsewhere unless it is
+//! pinned.
 
 use crate::core::report::Figure;
 use crate::core::t;

@@ -20,7 +20,8 @@ pub(crate) fn AccuracyPanel() -> impl IntoView {
             </div>
             <div hidden=flag(move || begun.get())>
                 <p class="muted">
-                    {say("Published step times, memory peaks and out-of-memory outcomes, each as a run of its own, against what this calculator says of it: hits and misses.")}
+                    {say("Published step times, memory peaks and out-of-memory outcomes, each as a run of its own, \
+                        against what this calculator says of it: hits and misses.")}
                 </p>
                 <button on:click=move |_| begun.set(true)>{say("Compute them all")}</button>
             </div>

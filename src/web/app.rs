@@ -109,7 +109,8 @@ fn footer() -> Node {
         link("licences.txt", "Licences"),
     ];
     let words = t!(
-        "Shardscope {version} estimates training (not inference). Everything is computed in this browser; nothing leaves it. ",
+        "Shardscope {version} estimates training (not inference). Everything is computed in this browser; nothing \
+            leaves it. ",
         version = verbatim(env!("CARGO_PKG_VERSION"))
     );
     let mut pieces = vec![markup::text(words)];

@@ -25,8 +25,8 @@ pub struct Frame<'a> {
     pub theme: Theme,
 }
 
-/// Paints one frame; its cells are `share` of the way from those of another frame, where that is given. Returns the cells that
-/// it painted.
+/// Paints one frame; its cells are `share` of the way from those of another frame, where that is given. Returns the
+/// cells that it painted.
 pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame, from: Option<(&[Cell], f64)>) -> Vec<Cell> {
     let shape = frame.shape;
     let scale = window().device_pixel_ratio().max(1.0);

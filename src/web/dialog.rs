@@ -36,7 +36,10 @@ pub fn dialog(state: State) -> AnyView {
         <dialog id="dialog" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.panels.dialog.set(None)>
             <div hidden=flag(move || state.panels.dialog.get() != Some(Dialog::Import))>
                 <h2>{say("Import a run or a model")}</h2>
-                <p class="muted">{say("A link, a config.json, arguments, Python, TOML, YAML, JSON or an environment file of a training program, an adapter_config.json, or an export: paste it, drop it here, or choose the file. Settings that extend another file: paste that file first, then a line of three dashes, then the settings. It is read in this browser and goes nowhere.")}</p>
+                <p class="muted">{say("A link, a config.json, arguments, Python, TOML, YAML, JSON or an environment \
+                    file of a training program, an adapter_config.json, or an export: paste it, drop it here, or \
+                    choose the file. Settings that extend another file: paste that file first, then a line of three \
+                    dashes, then the settings. It is read in this browser and goes nowhere.")}</p>
                 <textarea
                     rows="6"
                     aria-label=say("What to bring in")

@@ -1,5 +1,5 @@
-//! One panel, or one step of a lesson, embedded in another page: no inputs, what is wrong in words, the way to the whole
-//! calculator.
+//! One panel, or one step of a lesson, embedded in another page: no inputs, what is wrong in words, the way to the
+//! whole calculator.
 //!
 //! Replies to the page around a frame ([`frame`]); `public/lazy/embed_protocol.js` carries the messages, sets the
 //! address, which the Run follows, and reports the height of the page.

@@ -1,5 +1,5 @@
-//! The inputs: the eight settings of how it is trained, a search over all settings, and the others in six groups that open
-//! beside the column.
+//! The inputs: the eight settings of how it is trained, a search over all settings, and the others in six groups that
+//! open beside the column.
 
 use crate::core::run::registry::{FIELDS, Field, Group, Slot, field};
 use crate::core::t;

@@ -26,8 +26,8 @@ pub(crate) fn load(state: State, run: Run) {
     state.take(run);
 }
 
-/// Shows a Run that was read in place of the page's own. Where it is another model and nothing else, a layout is chosen for it, as
-/// for a model that is chosen in the form.
+/// Shows a Run that was read in place of the page's own. Where it is another model and nothing else, a layout is chosen
+/// for it, as for a model that is chosen in the form.
 pub(crate) fn import(state: State, run: Run) {
     let is_model = state.run.with_untracked(|now| Run { model: now.model.clone(), ..run.clone() } == *now);
     if is_model && state.view.follows.get_untracked() {

@@ -1,5 +1,5 @@
-//! The language of the page: English, which stands in the code, or Simplified Chinese, whose catalogue is fetched when it
-//! is needed. `public/guard.js` decides before the page starts which one it is, and names it in `<html lang>`.
+//! The language of the page: English, which stands in the code, or Simplified Chinese, whose catalogue is fetched when
+//! it is needed. `public/guard.js` decides before the page starts which one it is, and names it in `<html lang>`.
 
 use crate::core::message::{Catalogue, Message};
 use crate::web::browser;

@@ -1,4 +1,5 @@
-//! The inverse questions of the whole run: each is asked by a button, answered by the worker row by row, and can be stopped.
+//! The inverse questions of the whole run: each is asked by a button, answered by the worker row by row, and can be
+//! stopped.
 
 use crate::core::message::Message;
 use crate::core::run::Run;

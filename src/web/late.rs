@@ -1,5 +1,5 @@
-//! Parts of the program that are not seen first. With the feature `split` each is a file of its own, loaded into the same
-//! memory with its first call (`tools/split.mjs`); without it the same functions are in the one file.
+//! Parts of the program that are not seen first. With the feature `split` each is a file of its own, loaded into the
+//! same memory with its first call (`tools/split.mjs`); without it the same functions are in the one file.
 
 use crate::core::message::Message;
 use crate::view::node::markup::leaf;
@@ -57,7 +57,8 @@ parts! {
     second: functions() -> Functions = settings::functions();
 }
 
-/// The view of a late part; while it is awaited and where it does not arrive that is said, with a button that asks again.
+/// The view of a late part; while it is awaited and where it does not arrive that is said, with a button that asks
+/// again.
 pub(crate) fn arriving<Loaded>(load: impl Fn() -> Loaded + Send + Sync + 'static) -> AnyView
 where
     Loaded: Future<Output = Result<AnyView, Missing>> + Send + 'static,

@@ -42,8 +42,8 @@ pub fn fold(state: State, summary: &'static str, panel: impl Fn() -> Panel + Sen
     part(None, "fold", say(summary), flag(|| false), content)
 }
 
-/// A fold whose content is computed, and in the document, while it is open. It opens by itself where `opens` says so and
-/// the user has not chosen otherwise.
+/// A fold whose content is computed, and in the document, while it is open. It opens by itself where `opens` says so
+/// and the user has not chosen otherwise.
 pub fn part(
     id: Option<&'static str>,
     class: &'static str,

@@ -1,5 +1,6 @@
-//! Plain objects of JavaScript: what it passes as a [`Value`], and what is returned. Requests are read step by step and within bounds, so that whatever it is (nested without
-//! end, throwing when it is read, larger than any request) ends as an issue and never as an exception.
+//! Plain objects of JavaScript: what it passes as a [`Value`], and what is returned. Requests are read step by step and
+//! within bounds, so that whatever it is (nested without end, throwing when it is read, larger than any request) ends
+//! as an issue and never as an exception.
 
 use crate::core::issue::Issue;
 use crate::core::report::Refusal;

@@ -75,7 +75,8 @@ pub(crate) fn layouts(state: State) -> AnyView {
         <section aria-labelledby="plan-title">
             <div class="panel-head">
                 <h2 id="plan-title">{say("Layouts")}</h2>
-                <small class="caption">{say("every TP, PP, CP, EP, ZeRO, micro-batch, schedule and recomputation that divides this cluster")}</small>
+                <small class="caption">{say("every TP, PP, CP, EP, ZeRO, micro-batch, schedule and recomputation that \
+                    divides this cluster")}</small>
                 <span class="spring"></span>
                 <button on:click=press>{label}</button>
             </div>

@@ -1,4 +1,5 @@
-//! The scoreboard: tables and rows are fetched when it is opened; a file that is dropped is scored here and sent nowhere.
+//! The scoreboard: tables and rows are fetched when it is opened; a file that is dropped is scored here and sent
+//! nowhere.
 
 use crate::core::accuracy::{Evidence, FILES, read as rows_of};
 use crate::core::message::{Message, verbatim};
@@ -230,7 +231,8 @@ pub(crate) async fn board(tables: &[(Vec<Evidence>, usize)], files: &[&str]) -> 
 /// Why there is no table.
 pub(crate) fn unread(file: String) -> Message {
     t!(
-        "data/{file} could not be read: the page is offline, a single file, or in a frame that may not fetch. The same rows are in its source, in public/data.",
+        "data/{file} could not be read: the page is offline, a single file, or in a frame that may not fetch. The \
+            same rows are in its source, in public/data.",
         file
     )
 }

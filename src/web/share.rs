@@ -170,7 +170,8 @@ fn written(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Stri
             let step = step.concat();
             let panel = panel.id();
             format!(
-                "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{step}{lang}></shardscope-embed>"
+                "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" \
+                    panel=\"{panel}\"{step}{lang}></shardscope-embed>"
             )
         }
         Form::Markdown => format!("[{}]({})", document().title(), whole(language())),
@@ -187,7 +188,8 @@ fn written(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Stri
             };
             let source = address(view).replace('&', "&amp;");
             format!(
-                "<iframe src=\"{source}\" width=\"600\" height=\"400\" style=\"border:0\" loading=\"lazy\" title=\"Shardscope\"></iframe>"
+                "<iframe src=\"{source}\" width=\"600\" height=\"400\" style=\"border:0\" loading=\"lazy\" \
+                    title=\"Shardscope\"></iframe>"
             )
         }
     }
@@ -288,7 +290,8 @@ pub(crate) fn ShareDialog() -> impl IntoView {
                 <CopyButton what=text(code)/>
             </div>
             <div hidden=is_text>{nodes("row", files)}</div>
-            <p class="issue warning" hidden=flag(move || !long())>{say("Over 1000 characters: some chat programs cut it.")}</p>
+            <p class="issue warning" hidden=flag(move || !long())>{say("Over 1000 characters: some chat programs cut \
+                it.")}</p>
             <div class="end">
                 <button on:click=move |_| if let Some(dialog) = dialog() { dialog.close() }>{say("Close")}</button>
             </div>

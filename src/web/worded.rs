@@ -54,8 +54,8 @@ fn thousands(text: String) -> String {
     }
 }
 
-/// The input of a number within a sentence, written by `written` until it is edited; `read` makes the field's text of what
-/// is typed.
+/// The input of a number within a sentence, written by `written` until it is edited; `read` makes the field's text of
+/// what is typed.
 pub(crate) fn worded_input(
     state: State,
     field: &'static Field,

@@ -105,7 +105,8 @@ pub fn constants() -> Vec<Constant> {
         value: t!("{low} to {high} times", low = row.low, high = row.high),
         source: &PUBLISHED_RUNS,
         how: t!(
-            "measured over predicted, four of five of {runs} runs; mean error {fitted} % as fitted, {left_out} % with each {apart} left out of the fit",
+            "measured over predicted, four of five of {runs} runs; mean error {fitted} % as fitted, {left_out} % with \
+                each {apart} left out of the fit",
             runs = row.runs,
             fitted = format!("{:.1}", row.fitted * 100.0),
             left_out = format!("{:.1}", row.left_out * 100.0),
@@ -155,8 +156,8 @@ fn kernels() -> impl Iterator<Item = Constant> {
 mod tests {
     use super::*;
 
-    /// Nine constants of time, three of memory and those of routed layers were fitted to training runs; nothing is fitted to
-    /// one row.
+    /// Nine constants of time, three of memory and those of routed layers were fitted to training runs; nothing is
+    /// fitted to one row.
     #[test]
     fn few_constants_are_fitted_and_every_gpu_family_is_listed() {
         let list = constants();

@@ -57,8 +57,8 @@ pub fn read(file: &str, csv: &str) -> (Vec<Evidence>, usize) {
 /// Columns that are ours, not the source's: they may be mended.
 const MENDED: [&str; 6] = ["run", "matched", "notes", "left_out", "flags", "held"];
 
-/// Ids of the lines of `file`: their own, or its letters and a hash of what the source printed, so that an id stays where
-/// lines are added or settings mended. Lines that print the same are counted.
+/// Ids of the lines of `file`: their own, or its letters and a hash of what the source printed, so that an id stays
+/// where lines are added or settings mended. Lines that print the same are counted.
 fn ids(file: &str, table: &Table) -> Vec<String> {
     let letters = FILES.iter().find(|(name, _)| *name == file).map_or("", |(_, letters)| letters);
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -146,7 +146,8 @@ fn evidence(id: &str, index: usize, source: &Source, line: Line) -> Option<Evide
     })
 }
 
-/// FLOPs of a step of tables 3 and 4 as Megatron core 0.8 counts them: `12 B s L h² ((1 + k/a + s/h) + 1.5 f/h + V/(2 L h))`.
+/// FLOPs of a step of tables 3 and 4 as Megatron core 0.8 counts them: `12 B s L h² ((1 + k/a + s/h) + 1.5 f/h + V/(2 L
+/// h))`.
 fn fujii_flops() -> f64 {
     let (l, h, f, k_a, v, s, b) = (32.0, 4096.0, 14336.0, 0.25, 128_256.0, 8192.0, 1024.0);
     12.0 * b * s * l * h * h * ((1.0 + k_a + s / h) + 1.5 * f / h + v / (2.0 * l * h))

@@ -18,8 +18,8 @@ const SCALE: f64 = 0.10;
 const BEND: f64 = 1.5;
 /// Factor by which a constant is moved to see its slope.
 const NUDGE: f64 = 1.05;
-/// Share reached by products in training over alone, before any published run was seen, with the width of its logarithm:
-/// SimuMax's shapes against its steps.
+/// Share reached by products in training over alone, before any published run was seen, with the width of its
+/// logarithm: SimuMax's shapes against its steps.
 const REACHED: (f64, f64) = (0.92, 0.05);
 
 /// A published step time.
@@ -240,8 +240,8 @@ impl Table {
         moves
     }
 
-    /// Moves of the logarithm of each row's step, with the rows of one kind left out that `parts` names with it: for each
-    /// row, those that agree with it in any of its names.
+    /// Moves of the logarithm of each row's step, with the rows of one kind left out that `parts` names with it: for
+    /// each row, those that agree with it in any of its names.
     pub fn left_out(&self, parts: &[Key]) -> Vec<f64> {
         let names = |row: &Row| parts.iter().map(|part| part(row)).collect::<Vec<String>>();
         let mut moved = vec![0.0; self.rows.len()];

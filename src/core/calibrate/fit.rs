@@ -1,5 +1,5 @@
-//! The fit of all observations, on the exact model: components are taken where the multipliers stand, and again where the
-//! fit arrives, until both agree.
+//! The fit of all observations, on the exact model: components are taken where the multipliers stand, and again where
+//! the fit arrives, until both agree.
 
 use super::components::Components;
 use super::learned::{Lesson, Standing, lessons, standings};

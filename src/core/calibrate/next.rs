@@ -65,8 +65,8 @@ fn probes(run: &Run) -> Vec<Run> {
     runs
 }
 
-/// Runs that could be made on `gpus` GPUs to learn about `question`: itself, `plan`, and small changes of it. Those that
-/// cannot run or do not fit are left out.
+/// Runs that could be made on `gpus` GPUs to learn about `question`: itself, `plan`, and small changes of it. Those
+/// that cannot run or do not fit are left out.
 pub fn candidates(question: &Run, plan: &[Run], gpus: u64) -> Vec<Run> {
     let mut distinct: Vec<Run> = Vec::new();
     let listed = plan.iter().cloned().chain(probes(question));

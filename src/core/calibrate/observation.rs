@@ -52,7 +52,8 @@ impl Observation {
         Self { name: name.to_owned(), run, step_s: Some(step_s), sigma: NOISE, peaks: Vec::new(), ratios: Vec::new() }
     }
 
-    /// As an object: `{"name", "run", "step_s", "sigma", "allocated_gib", "reserved_gib", "device_gib"}`, and `gemm_ratio`,
+    /// As an object: `{"name", "run", "step_s", "sigma", "allocated_gib", "reserved_gib", "device_gib"}`, and
+    /// `gemm_ratio`,
     /// `node_links_ratio`... of what was measured by itself.
     pub fn to_value(&self) -> Value {
         let mut entries =
@@ -108,7 +109,8 @@ impl Observation {
                 }),
                 _ => Err(vec![Issue::error(
                     key,
-                    "no such field; an observation has name, run, step_s, sigma, allocated_gib, reserved_gib, device_gib, gemm_ratio and the like",
+                    "no such field; an observation has name, run, step_s, sigma, allocated_gib, reserved_gib, \
+                        device_gib, gemm_ratio and the like",
                 )]),
             };
             issues.extend(result.err().into_iter().flatten());

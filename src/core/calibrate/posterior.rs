@@ -11,9 +11,9 @@ use crate::maths::{exp, ln};
 use crate::run::{MULTIPLIERS, Matrix, Vector};
 use serde::{Deserialize, Serialize};
 
-/// Widths of the logarithms for a cluster and software like the published ones: half of the reference's, which were measured
-/// before the constants were fitted again. Of the halves and doubles of them these make the fitted sources other than tables 3
-/// and 4 of Fujii 2024 the most probable (`tests/accuracy/calibration.rs`).
+/// Widths of the logarithms for a cluster and software like the published ones: half of the reference's, which were
+/// measured before the constants were fitted again. Of the halves and doubles of them these make the fitted sources
+/// other than tables 3 and 4 of Fujii 2024 the most probable (`tests/accuracy/calibration.rs`).
 pub const TIGHT: Vector = [0.025, 0.025, 0.05, 0.075, 0.1, 0.075, 0.015];
 /// The same for others.
 pub const WIDE: Vector = [0.20, 0.15, 0.4, 0.5, 0.6, 0.4, 0.12];
@@ -165,7 +165,8 @@ mod tests {
     use super::*;
     use crate::run::Run;
 
-    /// Reference, section 2.2: one run's ratio is split over the multipliers in proportion to share times squared width,
+    /// Reference, section 2.2: one run's ratio is split over the multipliers in proportion to share times squared
+    /// width,
     /// `δ = τ² Jᵀ z/(J τ² Jᵀ + σ²)`, where the model is linear: for a small z.
     #[test]
     fn one_run_is_split_by_share_and_squared_width() {

@@ -1,4 +1,5 @@
-//! A `calibrate` request: `{"runs": [{"run": {...}, "step_s": 12.3}], "name": "our H100", "question": {...}, "gpus": 64}`.
+//! A `calibrate` request: `{"runs": [{"run": {...}, "step_s": 12.3}], "name": "our H100", "question": {...}, "gpus":
+//! 64}`.
 
 use super::fit::{Fit, fit};
 use super::next::{candidates, informed_by, next_runs};
@@ -141,7 +142,8 @@ impl Calibrated {
     pub fn left_out(&self) -> Vec<Message> {
         let runs = (self.left_out > 0).then(|| {
             t!(
-                "the last {count} runs are not fitted: the schedules before them take all the work that an answer may take",
+                "the last {count} runs are not fitted: the schedules before them take all the work that an answer may \
+                    take",
                 count = self.left_out
             )
         });
@@ -243,12 +245,14 @@ pub fn warning(standing: &super::learned::Standing) -> Option<Message> {
     let percent = format!("{:.0}", (other - 1.0).abs() * 100.0);
     let found = if slower {
         t!(
-            "your run is {percent} % slower than the model expects: check the batch, recomputation, the first steps, a slow node",
+            "your run is {percent} % slower than the model expects: check the batch, recomputation, the first steps, \
+                a slow node",
             percent
         )
     } else {
         t!(
-            "your run is {percent} % faster than the model expects: check the batch, the sequence length, recomputation, the precision",
+            "your run is {percent} % faster than the model expects: check the batch, the sequence length, \
+                recomputation, the precision",
             percent
         )
     };
@@ -271,7 +275,9 @@ pub fn disagreement(standings: &[super::learned::Standing], name: impl Fn(usize)
         .collect();
     (!named.is_empty()).then(|| {
         t!(
-            "these runs disagree, each far from what the others teach, and the model cannot tell which is wrong: {runs}. What usually explains it: another batch, sequence or recomputation than stated, the first steps in an average, a slow node, other software. Remove the one that you trust least.",
+            "these runs disagree, each far from what the others teach, and the model cannot tell which is wrong: \
+                {runs}. What usually explains it: another batch, sequence or recomputation than stated, the first \
+                steps in an average, a slow node, other software. Remove the one that you trust least.",
             runs = Message::joined(", ", named)
         )
     })

@@ -1,4 +1,5 @@
-//! Single settings that would explain a run that stands out: a wrong layout is more often the reason than a wrong constant.
+//! Single settings that would explain a run that stands out: a wrong layout is more often the reason than a wrong
+//! constant.
 
 use super::posterior::Posterior;
 use crate::maths::exp;

@@ -30,7 +30,8 @@ shape! {
             => cluster("Scale-up link").unit("GB/s").number(0.1, 1e6, 50.0).advanced(),
         /// one direction, per GPU (400 Gb/s is 50)
         inter as inter_gb_per_s: BytesPerSecond => cluster("Network").unit("GB/s").number(0.01, 1e6, 12.5).advanced(),
-        /// bus bandwidth of an all-reduce that the switches of a node compute (NVLS; nccl-tests on 8 H200: 482); 0: rings
+        /// bus bandwidth of an all-reduce that the switches of a node compute (NVLS; nccl-tests on 8 H200: 482); 0:
+        /// rings
         nvls as nvls_gb_per_s: BytesPerSecond = BytesPerSecond(0.0)
             => cluster("All-reduce in the switch").unit("GB/s").number(0.0, 1e6, 50.0).advanced(),
         /// PCIe or NVLink-C2C, one direction, per GPU

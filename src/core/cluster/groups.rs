@@ -50,8 +50,8 @@ impl Members {
         let last = self.rank(self.size().saturating_sub(1));
         self.first / per_node == last / per_node
     }
-    /// Of each rail whether its GPUs are on it. A rail joins the GPUs of one place in all nodes, by a switch of their own: a
-    /// group on one rail sends over no other.
+    /// Of each rail whether its GPUs are on it. A rail joins the GPUs of one place in all nodes, by a switch of their
+    /// own: a group on one rail sends over no other.
     pub fn rails(self, per_node: u64) -> Vec<bool> {
         self.span.places(self.first % per_node, per_node)
     }
@@ -107,8 +107,8 @@ mod tests {
     use super::super::mesh::RankOrder;
     use super::*;
 
-    /// TP 2, DP 8, PP 4 on nodes of eight: a pipeline's ranks are two nodes apart, so at one place; data-parallel ranks are
-    /// at every second place. Numbering by hand: rank = tp + 2 dp + 16 pp.
+    /// TP 2, DP 8, PP 4 on nodes of eight: a pipeline's ranks are two nodes apart, so at one place; data-parallel ranks
+    /// are at every second place. Numbering by hand: rank = tp + 2 dp + 16 pp.
     #[test]
     fn a_group_is_on_the_rails_of_its_places() {
         let mesh = Mesh { tp: 2, cp: 1, dp: 8, pp: 4, ep: 1, etp: 1, per_node: 8, order: RankOrder::PpLast };

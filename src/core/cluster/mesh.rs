@@ -1,9 +1,10 @@
 //! Ranks of each group, groups that leave their node, and the place of each rank.
 //!
-//! Ranks are numbered along the axes of a [`RankOrder`], by default tensor parallel first, then context and data, pipeline
-//! last (Megatron's and torchtitan's order), so that the groups that send most sit closest together. Routed experts have a
-//! mesh of their own over the same ranks: expert tensor parallel in the place of tensor parallel, then experts, expert data
-//! parallel in the place of data parallel (Megatron-LM, `core/parallel_state.py`, `RankGenerator`).
+//! Ranks are numbered along the axes of a [`RankOrder`], by default tensor parallel first, then context and data,
+//! pipeline last (Megatron's and torchtitan's order), so that the groups that send most sit closest together. Routed
+//! experts have a mesh of their own over the same ranks: expert tensor parallel in the place of tensor parallel, then
+//! experts, expert data parallel in the place of data parallel (Megatron-LM, `core/parallel_state.py`,
+//! `RankGenerator`).
 
 use super::span::{Group, Link, Row, Span};
 use crate::field::one_of;

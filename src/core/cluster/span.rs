@@ -62,8 +62,8 @@ impl Span {
         let near = |(size, stride): Row| (per_node / stride.max(1)).clamp(1, size.max(1));
         Group { size: self.size(), in_node: near(self.inner) * near(self.outer) }
     }
-    /// Places that its members have in a node of `per_node` GPUs, on any node, where the first is at `first`; of long rows
-    /// the first members are looked at.
+    /// Places that its members have in a node of `per_node` GPUs, on any node, where the first is at `first`; of long
+    /// rows the first members are looked at.
     pub(super) fn places(self, first: u64, per_node: u64) -> Vec<bool> {
         const MAX_PLACES: u64 = 256;
         let members = |row: Row| 0..row.0.min(per_node).min(MAX_PLACES);
@@ -79,7 +79,8 @@ impl Span {
         }
         places
     }
-    /// The first `size` members, and the group of those that stand where its first does in the other parts of that size.
+    /// The first `size` members, and the group of those that stand where its first does in the other parts of that
+    /// size.
     pub(super) fn split(self, size: u64) -> (Self, Self) {
         let (inner, outer) = (self.inner, self.outer);
         let near = if outer.0 == 1 { size } else { gcd(size, inner.0) };

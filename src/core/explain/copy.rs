@@ -7,7 +7,8 @@ use super::reader::is_word;
 use crate::units::MemoryUnit;
 
 impl Term {
-    /// The figure, its formula, the same with its values, what the symbols are, and the source; then what it is made of.
+    /// The figure, its formula, the same with its values, what the symbols are, and the source; then what it is made
+    /// of.
     pub fn text(&self, unit: MemoryUnit) -> String {
         let mut lines = vec![self.name.to_string()];
         self.text_lines(unit, &mut lines);

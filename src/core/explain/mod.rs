@@ -1,8 +1,8 @@
 //! Derivation of a figure as a tree: the formula, the same with this run's values, and the source.
 //!
 //! A result's explanation is built by the same parts as the result; every node carries its value and, as a structure,
-//! the formula over its parts: `tests/page_free/explained.rs` computes every one and holds it to the value. What no formula gives
-//! says so ([`Provenance`]). The page shows a [`Term`] in the drawer "about this number".
+//! the formula over its parts: `tests/page_free/explained.rs` computes every one and holds it to the value. What no
+//! formula gives says so ([`Provenance`]). The page shows a [`Term`] in the drawer "about this number".
 
 mod copy;
 mod expr;

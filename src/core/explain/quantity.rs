@@ -1,5 +1,5 @@
-//! A quantity that is described once: over `f64` the description is plain arithmetic, which reports run; over [`Written`] it
-//! is the formula with its symbols, which the drawer shows. A figure and its explanation cannot differ.
+//! A quantity that is described once: over `f64` the description is plain arithmetic, which reports run; over
+//! [`Written`] it is the formula with its symbols, which the drawer shows. A figure and its explanation cannot differ.
 
 use super::expr::{Expr, Pick};
 use super::formula::{Formula, ceil};

@@ -46,8 +46,8 @@ macro_rules! fields {
 }
 
 /// Shapes that a preset has, the parts of them that a person may set, and how the two are resolved. A row without `=`
-/// has to be given; its default may name rows before it. A row without `=>` is a shape of its own. `as` is the key where
-/// it differs from the name. Fields in the first braces cannot be set.
+/// has to be given; its default may name rows before it. A row without `=>` is a shape of its own. `as` is the key
+/// where it differs from the name. Fields in the first braces cannot be set.
 macro_rules! shape {
     (
         $(#[$meta:meta])*

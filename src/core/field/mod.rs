@@ -1,8 +1,8 @@
 //! Settings as data: the declaration of one is its whole story.
 //!
-//! `fields!` declares a struct that a person fills, `shape!` something that a preset has and a person changes part by part
-//! (a model, a GPU). Each row is a doc line, which the form shows as the hint, and `name: type = default => row`, the row
-//! built from its section (`model`, `cluster`, `parallelism`, `training`, `method`). From it come the part, its
+//! `fields!` declares a struct that a person fills, `shape!` something that a preset has and a person changes part by
+//! part (a model, a GPU). Each row is a doc line, which the form shows as the hint, and `name: type = default => row`,
+//! the row built from its section (`model`, `cluster`, `parallelism`, `training`, `method`). From it come the part, its
 //! resolution, key, type, range, name, unit and place in the form; links, JSON, the form and the tests walk the rows.
 //!
 //! To add a setting: a row, and the line that reads it. A new type of value implements [`Held`].

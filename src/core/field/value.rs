@@ -44,8 +44,8 @@ impl Value {
             _ => None,
         }
     }
-    /// Nested objects as dotted keys: `{"model": {"layers": 8}}` is `model.layers` = 8. An object below a key that `opens`
-    /// does not know stays one value.
+    /// Nested objects as dotted keys: `{"model": {"layers": 8}}` is `model.layers` = 8. An object below a key that
+    /// `opens` does not know stays one value.
     pub fn flat(&self, opens: fn(&str) -> bool) -> Vec<(String, Value)> {
         let mut out = Vec::new();
         self.flatten("", opens, &mut out);

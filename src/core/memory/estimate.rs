@@ -169,7 +169,8 @@ impl StageMemory {
     pub fn allocated(&self) -> Bytes {
         self.total - self.overhead
     }
-    /// Bytes that PyTorch's allocator holds at the peak (`max_memory_reserved`): all but what the process takes beside it.
+    /// Bytes that PyTorch's allocator holds at the peak (`max_memory_reserved`): all but what the process takes beside
+    /// it.
     pub fn reserved(&self) -> Bytes {
         let process = self.items.iter().filter(|item| item.nature == Nature::Process);
         self.total - process.map(|item| item.bytes).sum()

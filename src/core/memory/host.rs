@@ -1,10 +1,10 @@
 //! Memory that a node's host holds for its GPUs, and its verdict.
 //!
-//! Bytes a parameter that a rank updates `P_r`: DeepSpeed 16 with the optimizer (fp32 gradients, masters, two moments), 2
-//! more with the parameters, and half as much again for pinned buffers; Megatron-LM 8 of moments, and 8 for pinned copies
-//! of masters and gradients; FSDP2 16; torchao two copies in the parameters' type, and the states. Activations in pinned
-//! blocks. Source: DeepSpeed `stage_1_and_2.py`, `stage3.py` (`estimate_zero...`), Megatron-LM `optimizer/cpu_offloading`,
-//! PyTorch PR 120256, torchao `optim/cpu_offload.py`.
+//! Bytes a parameter that a rank updates `P_r`: DeepSpeed 16 with the optimizer (fp32 gradients, masters, two moments),
+//! 2 more with the parameters, and half as much again for pinned buffers; Megatron-LM 8 of moments, and 8 for pinned
+//! copies of masters and gradients; FSDP2 16; torchao two copies in the parameters' type, and the states. Activations
+//! in pinned blocks. Source: DeepSpeed `stage_1_and_2.py`, `stage3.py` (`estimate_zero...`), Megatron-LM
+//! `optimizer/cpu_offloading`, PyTorch PR 120256, torchao `optim/cpu_offload.py`.
 
 use super::detailed::{Holding, base_weights, holdings, offloaded_activation_bytes, shards, weights};
 use super::estimate::RankLoad;

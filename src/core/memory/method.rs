@@ -12,8 +12,8 @@ pub trait MemoryMethod: Sync {
     /// Memory of pipeline rank `rank`.
     fn rank(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory;
 
-    /// Range of what the fullest rank needs, of which the method counts `peak`. A method that counts tensors only gets what
-    /// the detailed one adds for the process and fragmentation.
+    /// Range of what the fullest rank needs, of which the method counts `peak`. A method that counts tensors only gets
+    /// what the detailed one adds for the process and fragmentation.
     fn need(&self, scenario: &Scenario, peak: Bytes) -> Need {
         Need::of_tensors(scenario, peak)
     }

@@ -15,7 +15,8 @@ pub enum Policy {
     /// Every second matrix product is dropped (torchtitan's selective activation checkpointing, "op").
     EverySecondProduct,
     /// This share is kept of all but the layer's input. Source: PyTorch `torch/_functorch/config.py`,
-    /// `activation_memory_budget`: 0 keeps what checkpoints of the region keep, 0.4 saves 40 % of the activations between.
+    /// `activation_memory_budget`: 0 keeps what checkpoints of the region keep, 0.4 saves 40 % of the activations
+    /// between.
     Budget(f64),
 }
 
@@ -60,7 +61,8 @@ fn drops(module: Module, role: Role) -> bool {
     }
 }
 
-/// The inputs that a module saves for its backward pass. Source: Megatron-LM `transformer_config.py`, `offload_modules`.
+/// The inputs that a module saves for its backward pass. Source: Megatron-LM `transformer_config.py`,
+/// `offload_modules`.
 pub fn leaves(leaving: Activations, role: Role) -> bool {
     let module = match role {
         Role::LayerInput => Leaving::AttnNorm,
@@ -128,9 +130,9 @@ mod tests {
         assert!((selective / (s * h * (34.0 + 5.0 * a * s / h) * l / t) - 0.70).abs() < 0.005);
     }
 
-    /// Megatron-Bridge, `nemo-mbridge-perf-activation-recompute`: selective recomputation of `core_attn` takes Moonlight
-    /// (27 layers, 16 heads, 4096 tokens, tp 2) from 36.618 to 36.614 GB: the statistics of FlashAttention, `4 a T/t` a
-    /// layer. Megatron-LM: `--recompute-granularity selective` means that module where none is named.
+    /// Megatron-Bridge, `nemo-mbridge-perf-activation-recompute`: selective recomputation of `core_attn` takes
+    /// Moonlight (27 layers, 16 heads, 4096 tokens, tp 2) from 36.618 to 36.614 GB: the statistics of FlashAttention,
+    /// `4 a T/t` a layer. Megatron-LM: `--recompute-granularity selective` means that module where none is named.
     #[test]
     fn selective_recomputation_is_the_module_core_attn_and_drops_the_statistics() {
         let mut run = Run { gpus: 8, tp: 2, pp: 1, seq_len: 4096, ..Run::default() };

@@ -109,11 +109,14 @@ named! {
     /// Memory that an estimate leaves out, or has as a mean only.
     pub enum Gap: words {
         /// Buffers of process groups.
-        Communicators = "communicators: every process group that talks keeps buffers of its own, more with more network adapters",
+        Communicators = "communicators: every process group that talks keeps buffers of its own, more with more \
+            network adapters",
         /// Memory that the allocator reserves beyond what is allocated.
-        Fragmentation = "fragmentation: reserved memory is 1.03 to 1.14 times what is allocated, and ranks of equal load differ by GiB",
+        Fragmentation = "fragmentation: reserved memory is 1.03 to 1.14 times what is allocated, and ranks of equal \
+            load differ by GiB",
         /// Optimizer states that are not there at first.
-        LateStates = "the first optimizer step allocates its states after the first backward pass: a run may fail in iteration 1 or 2",
+        LateStates = "the first optimizer step allocates its states after the first backward pass: a run may fail in \
+            iteration 1 or 2",
         /// Experts that get more than the mean.
         UnevenExperts = "uneven experts: early in training the busiest rank gets many more tokens than the mean",
         /// Memory that no tensor of the model accounts for.

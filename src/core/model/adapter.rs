@@ -1,7 +1,7 @@
 //! The linears of a layer that adapters may stand beside, and what such an adapter has.
 //!
-//! LoRA adds `B A x` to `W x`, A of r x in and B of out x r: `r (in + out)` parameters a linear. DoRA scales every row of
-//! the sum by a magnitude of its own: `out` more. Source: PEFT `tuners/lora/layer.py` and `dora.py`.
+//! LoRA adds `B A x` to `W x`, A of r x in and B of out x r: `r (in + out)` parameters a linear. DoRA scales every row
+//! of the sum by a magnitude of its own: `out` more. Source: PEFT `tuners/lora/layer.py` and `dora.py`.
 
 use super::architecture::Architecture;
 use super::pattern::{LayerKind, Mixer};
@@ -145,8 +145,8 @@ fn ffn(model: &Architecture, input: u64, width: u64) -> Vec<Linear> {
 mod tests {
     use super::*;
 
-    /// PEFT's MetaMathQA comparison prints the trained parameters of Llama-3.2-3B (28 layers, h 3072, f 8192, 24 heads and
-    /// 8 key-value heads of 128): rank 64 beside q and v 18,350,080; rank 10 beside the FFN 9,461,760.
+    /// PEFT's MetaMathQA comparison prints the trained parameters of Llama-3.2-3B (28 layers, h 3072, f 8192, 24 heads
+    /// and 8 key-value heads of 128): rank 64 beside q and v 18,350,080; rank 10 beside the FFN 9,461,760.
     #[test]
     fn adapters_of_llama_3_2_3b_are_as_many_as_peft_prints() {
         let model = Architecture::llama(28, 3072, 8192, 24, 8, 128_256);

@@ -1,7 +1,7 @@
 //! Published ways to count the FLOPs of a token: what "MFU" and "TFLOP/s" mean in each program's log.
 //!
-//! All leave out recomputation and the input embedding's look-up. They differ in how they count a causal mask, whether the
-//! embedding's parameters count, and in what they know of experts.
+//! All leave out recomputation and the input embedding's look-up. They differ in how they count a causal mask, whether
+//! the embedding's parameters count, and in what they know of experts.
 
 use super::architecture::Architecture;
 use super::flops::{AttentionCount, layer_forward_flops, pair_flops, whole};
@@ -61,7 +61,8 @@ pub(crate) fn as_nanotron(model: &Architecture) -> Architecture {
 pub static CONVENTIONS: [Convention; 4] = [
     Convention {
         by: CountedBy::Megatron,
-        remark: "half of causal attention, no router; it prints TFLOP/s and leaves the peak to the reader; its vocabulary is the padded one",
+        remark: "half of causal attention, no router; it prints TFLOP/s and leaves the peak to the reader; its \
+            vocabulary is the padded one",
         source: &MEGATRON,
         place: "training.py, num_floating_point_operations",
         knows: |_| true,
@@ -69,7 +70,8 @@ pub static CONVENTIONS: [Convention; 4] = [
     },
     Convention {
         by: CountedBy::Torchtitan,
-        remark: "causal attention counted whole, parameters without the input embedding; it divides by the bf16 peak and prints no MFU for quantised training",
+        remark: "causal attention counted whole, parameters without the input embedding; it divides by the bf16 peak \
+            and prints no MFU for quantised training",
         source: &TORCHTITAN,
         place: "models/utils.py, get_nparams_and_flops",
         knows: |_| true,
@@ -77,7 +79,8 @@ pub static CONVENTIONS: [Convention; 4] = [
     },
     Convention {
         by: CountedBy::Nanotron,
-        remark: "causal attention counted whole, every FFN as a gated one, no embedding; the playbook divides by the bf16 peak",
+        remark: "causal attention counted whole, every FFN as a gated one, no embedding; the playbook divides by the \
+            bf16 peak",
         source: &NANOTRON,
         place: "models/llama.py, get_flops",
         knows: |model| model.moe.is_none() && model.mla.is_none() && model.pattern.is_uniform(),
@@ -85,7 +88,8 @@ pub static CONVENTIONS: [Convention; 4] = [
     },
     Convention {
         by: CountedBy::Palm,
-        remark: "causal attention counted whole, all parameters, the input embedding among them (PaLM's is its head; nanoGPT and llm-foundry count likewise)",
+        remark: "causal attention counted whole, all parameters, the input embedding among them (PaLM's is its head; \
+            nanoGPT and llm-foundry count likewise)",
         source: &PALM,
         place: "appendix B",
         knows: |_| true,
@@ -113,7 +117,8 @@ fn torchtitan(model: &Architecture, seq: u64) -> f64 {
     6.0 * (all - embedding) as f64 + whole_attention(model, seq)
 }
 
-/// `3 (L (2 h d (a + 2 k) + 2 a d h + 4 a d s + 6 h f) + 2 h v)` with d = h/a; it knows neither experts nor latent attention.
+/// `3 (L (2 h d (a + 2 k) + 2 a d h + 4 a d s + 6 h f) + 2 h v)` with d = h/a; it knows neither experts nor latent
+/// attention.
 fn nanotron(model: &Architecture, seq: u64) -> f64 {
     let gated = as_nanotron(model);
     whole(&gated, |kind| layer_forward_flops(&gated, kind, seq, AttentionCount::Full, true))

@@ -49,8 +49,8 @@ fn mixer(model: &Architecture, mixer: Mixer) -> LayerElements {
     .unwrap_or_default()
 }
 
-/// Elements of a mixer without heads of keys and values, and how many of them stand in no matrix and no convolution: norms,
-/// biases, decays, positions.
+/// Elements of a mixer without heads of keys and values, and how many of them stand in no matrix and no convolution:
+/// norms, biases, decays, positions.
 pub(super) fn headless(model: &Architecture, mixer: Mixer) -> Option<(LayerElements, u64)> {
     match mixer {
         Mixer::DeltaNet => model.delta_net.map(|part| delta_net(model, part)),
@@ -115,8 +115,8 @@ pub(super) fn indexer(model: &Architecture, part: Indexer, q_lora_rank: u64) -> 
     LayerElements { replicated: q_lora_rank * n * d + h * d + 2 * d + h * n, ..LayerElements::default() }
 }
 
-/// `h (2 d + 2 g N + n) + (d + 2 g N)(4 + 1) + 3 n + d + d h`: input projection, convolution with bias, A, D and the bias
-/// of dt, norm, output projection; all cut by heads. Source: Megatron-LM `mamba_mixer.py`.
+/// `h (2 d + 2 g N + n) + (d + 2 g N)(4 + 1) + 3 n + d + d h`: input projection, convolution with bias, A, D and the
+/// bias of dt, norm, output projection; all cut by heads. Source: Megatron-LM `mamba_mixer.py`.
 fn mamba(model: &Architecture, part: Mamba) -> (LayerElements, u64) {
     let (h, d) = (model.hidden, part.inner());
     let convolution = part.convolved() * (CONVOLUTION + 1);
@@ -155,8 +155,8 @@ fn kda(model: &Architecture, part: Kda) -> (LayerElements, u64) {
     (elements, n + inner + d)
 }
 
-/// Queries of rank `q_r`, one key-value head, the output in groups, sinks; the compressor with positions and norm, twice
-/// as wide where windows overlap, and there the indexer with a compressor of its own. Source: Automodel
+/// Queries of rank `q_r`, one key-value head, the output in groups, sinks; the compressor with positions and norm,
+/// twice as wide where windows overlap, and there the indexer with a compressor of its own. Source: Automodel
 /// `deepseek_v4/layers.py`.
 fn compressed(model: &Architecture, part: Compressed, ratio: u8) -> (LayerElements, u64) {
     let (h, a, e) = (model.hidden, model.heads, model.head_dim);
@@ -200,8 +200,8 @@ fn dense(model: &Architecture) -> LayerElements {
     LayerElements { sharded: matrices * h * model.ffn + column_bias, replicated: row_bias, ..LayerElements::default() }
 }
 
-/// Router `h E`, experts of `3 l f_e` behind `2 h l` of latent projections (l = h without), shared experts of `3 h f_e`;
-/// 2 for 3 without a gate. Latent projections are whole on every tensor-parallel rank. Source: Megatron-LM
+/// Router `h E`, experts of `3 l f_e` behind `2 h l` of latent projections (l = h without), shared experts of `3 h
+/// f_e`; 2 for 3 without a gate. Latent projections are whole on every tensor-parallel rank. Source: Megatron-LM
 /// `moe_layer.py`.
 fn experts(model: &Architecture) -> LayerElements {
     let Some(moe) = model.moe else {
@@ -271,7 +271,8 @@ impl LayerElements {
             experts_active: count * self.experts_active,
         }
     }
-    /// Elements outside the experts on one rank of `tp`: `sharded/t + key_value/min(t, k) + replicated`, k of each shape.
+    /// Elements outside the experts on one rank of `tp`: `sharded/t + key_value/min(t, k) + replicated`, k of each
+    /// shape.
     pub(crate) fn dense_per_rank(self, model: &Architecture, tp: u64) -> f64 {
         let each = self.key_value.iter().zip(model.key_value_ranks(tp));
         let key_value: f64 = each.map(|(held, ranks)| *held as f64 / ranks as f64).sum();

@@ -1,7 +1,7 @@
 //! FLOPs of a model, a multiply-add counted as two.
 //!
-//! Per token and layer, forward (Source: Narayanan 2021, section 5.1, and Megatron-LM's `num_floating_point_operations`,
-//! which agree on the terms): projections `2 h d (a + 2 k) + 2 a d h`, attention core
+//! Per token and layer, forward (Source: Narayanan 2021, section 5.1, and Megatron-LM's
+//! `num_floating_point_operations`, which agree on the terms): projections `2 h d (a + 2 k) + 2 a d h`, attention core
 //! `4 a d s_eff`, FFN `6 h f` gated or `4 h f`, once the head `2 h v`. Backward is twice forward.
 
 use super::architecture::Architecture;

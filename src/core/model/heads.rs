@@ -30,7 +30,8 @@ impl Heads {
 }
 
 impl Architecture {
-    /// The heads of `mixer`; none where it is no attention. Latent attention unfolds as many keys and values as queries.
+    /// The heads of `mixer`; none where it is no attention. Latent attention unfolds as many keys and values as
+    /// queries.
     pub(crate) fn attention_heads(&self, mixer: Mixer) -> Option<Heads> {
         let value = match self.value_head_dim {
             0 => self.head_dim,

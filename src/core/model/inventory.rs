@@ -1,8 +1,9 @@
 //! Tensors that one layer keeps of one micro-batch for its backward pass.
 //!
 //! Bytes on one rank, written at two bytes an activation and scaled to what the precision has; masks take one byte an
-//! element, the softmax statistics of FlashAttention and the router four whatever it is. Source: Korthikanti 2022 section 4 for the GPT block; Megatron Core and
-//! Transformer Engine for the Llama, MoE and MLA blocks, held against the peaks that SimuMax published.
+//! element, the softmax statistics of FlashAttention and the router four whatever it is. Source: Korthikanti 2022
+//! section 4 for the GPT block; Megatron Core and Transformer Engine for the Llama, MoE and MLA blocks, held against
+//! the peaks that SimuMax published.
 
 use super::architecture::Architecture;
 use super::kept::{Cut, Kept, Role, down_bytes, up_bytes};
@@ -123,8 +124,8 @@ mod tests {
         assert!((total(&routed, &fused) - total(&routed, &low) - 2.0 * tokens * 3.0 * 1024.0).abs() < 1.0);
     }
 
-    /// DeepSeek-V3, section 3.3.3, at 4096 tokens of a layer with experts: the context in twelve bits, the tokens of the
-    /// experts and what their SwiGLU reads in eight, each with a scale of four bytes for 128 elements; the residual
+    /// DeepSeek-V3, section 3.3.3, at 4096 tokens of a layer with experts: the context in twelve bits, the tokens of
+    /// the experts and what their SwiGLU reads in eight, each with a scale of four bytes for 128 elements; the residual
     /// stream, attention's operands and the router's input in sixteen.
     #[test]
     fn low_precision_is_for_what_deepseek_v3_says() {
@@ -158,8 +159,9 @@ mod tests {
         }
     }
 
-    /// `T h (4 + 2 + 4 k/a + 2 + 2 β + (4 + β) f/h)` with β bytes an element of the copy of a linear's input: 34 `T h` of
-    /// a Llama-8B layer in bf16, 28.7 in MXFP8, 26.1 in NVFP4. Source: Transformer Engine, from what its linears save.
+    /// `T h (4 + 2 + 4 k/a + 2 + 2 β + (4 + β) f/h)` with β bytes an element of the copy of a linear's input: 34 `T h`
+    /// of a Llama-8B layer in bf16, 28.7 in MXFP8, 26.1 in NVFP4. Source: Transformer Engine, from what its linears
+    /// save.
     #[test]
     fn quantised_inputs_save_a_sixth_in_mxfp8_and_a_quarter_in_nvfp4() {
         let model = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);

@@ -176,9 +176,9 @@ impl Role {
 
     /// Bytes of a tensor kept in low precision over those in bf16; none where it stays.
     ///
-    /// `DeepSeek-V3`, section 3.3.3: activations are cached in fp8 for the backward pass of the linears; the input of the
-    /// linear after attention in E5M6, because the backward pass of attention reads it too; the input of the experts'
-    /// SwiGLU in fp8. Section 3.3.1: norms, attention and the router stay in bf16, so do what they read.
+    /// `DeepSeek-V3`, section 3.3.3: activations are cached in fp8 for the backward pass of the linears; the input of
+    /// the linear after attention in E5M6, because the backward pass of attention reads it too; the input of the
+    /// experts' SwiGLU in fp8. Section 3.3.1: norms, attention and the router stay in bf16, so do what they read.
     fn low_precision(self, routed: bool) -> Option<f64> {
         Some(match self {
             Self::AttentionNorm | Self::DenseDown | Self::Routed | Self::RoutedUp | Self::RoutedDown | Self::Shared => {

@@ -159,23 +159,23 @@ fn indexed<Q: Quantity>(indexer: Indexer, cut: &Cut<Q>) -> Kept<Q> {
     Kept::new("indexer", Role::State, cut.tokens * SAVED.of::<Q>(2.0 * widths + 8.0 * selected))
 }
 
-/// `2 (2 d + 2 g N + n) + 6 d` a token over t: the projection's output and the inputs of the scan, the gated norm and the
-/// output projection; the rest is computed again in the kernel. Source: mamba `ssd_combined.py`.
+/// `2 (2 d + 2 g N + n) + 6 d` a token over t: the projection's output and the inputs of the scan, the gated norm and
+/// the output projection; the rest is computed again in the kernel. Source: mamba `ssd_combined.py`.
 fn mamba<Q: Quantity>(sizes: Mamba, cut: &Cut<Q>) -> Kept<Q> {
     state("state-space model", 2 * sizes.projected() + 6 * sizes.inner(), cut)
 }
 
 /// `2 (2 K + V) + 4 K + 8 V + 2 C n + 6 n` a token over t, and keys and queries repeated to n value heads where those
-/// are more: inputs of the convolution, normed queries and keys, values, scores of a chunk C, decay and beta, output, gate
-/// and gated output. Source: fla `gated_delta_rule`, Megatron-LM `gdn.py`.
+/// are more: inputs of the convolution, normed queries and keys, values, scores of a chunk C, decay and beta, output,
+/// gate and gated output. Source: fla `gated_delta_rule`, Megatron-LM `gdn.py`.
 fn delta_net<Q: Quantity>(sizes: DeltaNet, cut: &Cut<Q>) -> Kept<Q> {
     let (k, v, n) = (sizes.keys(), sizes.values(), sizes.value_heads);
     let repeated = if n > sizes.key_heads { 4 * v } else { 0 };
     state("linear attention", 2 * (2 * k + v) + 4 * k + 8 * v + repeated + 2 * CHUNK * n + 6 * n, cut)
 }
 
-/// `20 D + 4 C n + 2 n` a token over t, and the latents of decay and gate: as a delta net with a decay a channel and two
-/// matrices of scores. Source: fla `kda/chunk.py`.
+/// `20 D + 4 C n + 2 n` a token over t, and the latents of decay and gate: as a delta net with a decay a channel and
+/// two matrices of scores. Source: fla `kda/chunk.py`.
 fn kda<Q: Quantity>(sizes: Kda, cut: &Cut<Q>) -> Kept<Q> {
     let width = SAVED.of::<Q>(20 * sizes.inner() + (4 * CHUNK + 2) * sizes.heads);
     let latents = SAVED_WHOLE.of::<Q>(2 * (sizes.head_dim + sizes.gate_rank));

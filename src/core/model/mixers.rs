@@ -104,8 +104,8 @@ impl Kda {
 
 shape! {
     /// DeepSeek-V4's attention: one key-value head that is key and value, a window of keys besides those that a
-    /// compressor pools, an output projection of low rank in groups, hyper-connections for a residual stream of several. Source:
-    /// Automodel `deepseek_v4/layers.py`.
+    /// compressor pools, an output projection of low rank in groups, hyper-connections for a residual stream of
+    /// several. Source: Automodel `deepseek_v4/layers.py`.
     pub struct Compressed, CompressedParts in "model.csa." {
         /// rank of the query's down-projection of DeepSeek-V4's attention
         q_lora_rank: u64 => model("CSA query rank").count(1, 1 << 20, By(64.0)).advanced(),

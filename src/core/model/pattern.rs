@@ -292,7 +292,8 @@ impl PatternError {
         let at = |at: usize| text.chars().nth(at).map_or_else(String::new, String::from);
         match self {
             Self::Letter(place) => t!(
-                "\"{letter}\" at {place} is no layer: write a mixer (A W B C L S G K M X<ratio>) and an FFN (d e x), as in (Wd*5,Ad)*10, or Megatron's letters (M * E -)",
+                "\"{letter}\" at {place} is no layer: write a mixer (A W B C L S G K M X<ratio>) and an FFN (d e x), \
+                    as in (Wd*5,Ad)*10, or Megatron's letters (M * E -)",
                 letter = at(place),
                 place = place as u64 + 1
             ),

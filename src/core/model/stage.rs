@@ -11,9 +11,9 @@ pub fn stage_range(stage_layers: &[u64], stage: usize) -> Range<u64> {
     first..first + count
 }
 
-/// Elements of global stage `stage`: its layers; the embedding and the vision tower on the first; final norm and head on
-/// the last; multi-token prediction where it `predicts`. Tied embeddings stand on both ends of a pipeline, once where there is one
-/// stage; multi-token prediction embeds again where neither end stands.
+/// Elements of global stage `stage`: its layers; the embedding and the vision tower on the first; final norm and head
+/// on the last; multi-token prediction where it `predicts`. Tied embeddings stand on both ends of a pipeline, once
+/// where there is one stage; multi-token prediction embeds again where neither end stands.
 pub(crate) fn stage_elements(
     model: &Architecture,
     stage_layers: &[u64],
@@ -55,8 +55,8 @@ mod tests {
         }
     }
 
-    /// Llama-3.1-70B at tp 16: queries, output and FFN over 16 ranks, 8 key-value heads over 8, norms whole, embedding and
-    /// head over 16: 4.495e9 parameters a tensor rank over the stages.
+    /// Llama-3.1-70B at tp 16: queries, output and FFN over 16 ranks, 8 key-value heads over 8, norms whole, embedding
+    /// and head over 16: 4.495e9 parameters a tensor rank over the stages.
     #[test]
     fn more_ranks_than_key_value_heads_hold_copies_of_them() {
         let (h, f, kv, v, t) = (8192.0, 28672.0, 8.0 * 128.0, 128_256.0, 16.0);
@@ -69,8 +69,8 @@ mod tests {
         assert!((ours / by_hand - 1.0).abs() < 1e-12, "{ours} {by_hand}");
     }
 
-    /// Gemma 4 31B at tp 8: 16 key-value heads of 256 in windows, 4 of 512 that are keys and values in full attention, which
-    /// two ranks each hold: a rank has `h (2 2 256)` of the former and `h 512` of the latter, as at tp 4.
+    /// Gemma 4 31B at tp 8: 16 key-value heads of 256 in windows, 4 of 512 that are keys and values in full attention,
+    /// which two ranks each hold: a rank has `h (2 2 256)` of the former and `h 512` of the latter, as at tp 4.
     #[test]
     fn heads_of_a_second_shape_are_copied_where_ranks_are_more() {
         use crate::model::{Ffn, LayerKind, Mixer, SecondHeads};

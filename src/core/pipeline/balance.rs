@@ -106,8 +106,8 @@ impl<'a> Stage<'a> {
 }
 
 /// Seconds of the longest stage of the split where that is shortest:
-/// `best(s, j) = min over i of max(best(s−1, i), time(s, i..j))`. The first grows with `i` and the second falls, so that the
-/// least stands where they meet, which moves on with `j`.
+/// `best(s, j) = min over i of max(best(s−1, i), time(s, i..j))`. The first grows with `i` and the second falls, so
+/// that the least stands where they meet, which moves on with `j`.
 fn shortest(stages: &[Stage], count: usize) -> Option<f64> {
     let mut best = vec![f64::INFINITY; count + 1];
     best[0] = 0.0;
@@ -185,8 +185,8 @@ mod tests {
         8.0 * n * h * h + 4.0 * h * n * n + 4.0 * n * h * f
     }
 
-    /// The note's cases: image 224 x 224 x 3, patch 14, vision tower of 28 layers with f = 4h; LLM of 28 layers, h 3584,
-    /// f 18944, s 1024; 2 ranks.
+    /// The note's cases: image 224 x 224 x 3, patch 14, vision tower of 28 layers with f = 4h; LLM of 28 layers, h
+    /// 3584, f 18944, s 1024; 2 ranks.
     fn note(h_vit: f64) -> (f64, f64) {
         let n = 256.0;
         let layer = 3.0 * flops(1024.0, 3584.0, 18944.0);

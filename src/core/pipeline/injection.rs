@@ -25,8 +25,8 @@ struct Rank {
     items: Vec<Item>,
 }
 
-/// An order of `weights.len()` micro-batches over as many ranks as `durations` has stages. A rank holds at most `room` of
-/// their weights at once, and always one of them.
+/// An order of `weights.len()` micro-batches over as many ranks as `durations` has stages. A rank holds at most `room`
+/// of their weights at once, and always one of them.
 ///
 /// Event by event: the rank that can start first does; a backward pass that has arrived goes before a forward one. No
 /// order dead-locks: the last rank turns each micro-batch round, and a rank that holds none takes any.

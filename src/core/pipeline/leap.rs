@@ -2,20 +2,21 @@
 //!
 //! Where all ranks are in loops of their rows, they are run turn by turn. The state after a turn is where each rank is
 //! in its loop, when it is free, and when the results that wait for a reader were made; nothing else decides what
-//! follows. The next turns are a function of the state that is made of sums and maxima only: a state whose times are all
-//! d later is followed by the same, d later. So when the state after turn k is that after turn k − c, every time d later,
-//! c turns take d for as long as no rank leaves its loop, and all but the last of them are left out.
+//! follows. The next turns are a function of the state that is made of sums and maxima only: a state whose times are
+//! all d later is followed by the same, d later. So when the state after turn k is that after turn k − c, every time d
+//! later, c turns take d for as long as no rank leaves its loop, and all but the last of them are left out.
 //!
 //! In an order of several phases (`GPipe`: forwards, then backwards) nothing comes back to the ranks in front within a
-//! phase, and each may keep a pace of its own. Then the times of the state differ each by its own `d_i`, twice in a row,
-//! and once more behind what was left out. By how much the i-th time of the next state is above `d_i` later is a convex
-//! function of the turns left out, since maxima of sums are; it is 0 at three points, hence at all between them.
+//! phase, and each may keep a pace of its own. Then the times of the state differ each by its own `d_i`, twice in a
+//! row, and once more behind what was left out. By how much the i-th time of the next state is above `d_i` later is a
+//! convex function of the turns left out, since maxima of sums are; it is 0 at three points, hence at all between them.
 
 use super::machine::{Lane, Machine, Made, Part, Place};
 
 /// Times that differ by no more of what has passed are equal: what rounding leaves.
 const ROUNDING: f64 = 1e-13;
-/// Longest period looked for, in turns. Those of max-plus systems are the lengths of their slowest cycles, here of ranks.
+/// Longest period looked for, in turns. Those of max-plus systems are the lengths of their slowest cycles, here of
+/// ranks.
 const LONGEST: usize = 256;
 /// Loops that repeat less often are run through.
 const FEWEST: u32 = 4;
@@ -135,8 +136,8 @@ fn seek(machine: &mut Machine, phase: &Phase, end: usize, open: bool, lead: usiz
     None
 }
 
-/// Runs up to `phase` and through what does not repeat, and leaves out what does; none where nothing does. False where it
-/// does not go on.
+/// Runs up to `phase` and through what does not repeat, and leaves out what does; none where nothing does. False where
+/// it does not go on.
 fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option<bool> {
     let turns = |(lane, part): (&Lane, &usize)| lane.parts[*part].source.times as usize;
     let fewest = machine.lanes.iter().zip(phase).map(turns).min()?;

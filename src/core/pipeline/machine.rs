@@ -1,6 +1,6 @@
-//! The rules of the simulator, compiled for one order: every rank runs its row in order, each item as soon as the rank is
-//! free and what it waits for has arrived. A result that crosses ranks arrives one latency later; links never contend
-//! and the sender stays free.
+//! The rules of the simulator, compiled for one order: every rank runs its row in order, each item as soon as the rank
+//! is free and what it waits for has arrived. A result that crosses ranks arrives one latency later; links never
+//! contend and the sender stays free.
 //!
 //! A rank runs until it is blocked, then sleeps on the one result that it lacks. In which turn ranks are run does not
 //! change when their items start; [`super::leap`] makes use of it.
@@ -57,8 +57,8 @@ impl Board {
         *cell = Made { end, maker };
         (before & ASLEEP != 0).then(|| (before ^ ASLEEP) as usize - 1)
     }
-    /// Has `rank` sleep until a result is made. Two ranks lack the same result only where one waits for itself, and that
-    /// one never wakes.
+    /// Has `rank` sleep until a result is made. Two ranks lack the same result only where one waits for itself, and
+    /// that one never wakes.
     fn wait(&mut self, cell: isize, rank: u32) {
         if let Some(cell) = self.cell(cell).filter(|cell| cell.maker == 0) {
             cell.maker = rank | ASLEEP;
@@ -69,8 +69,8 @@ impl Board {
 /// No cell.
 const NONE: isize = isize::MIN;
 
-/// An item of a loop: how long it takes, and which cells it reads and writes in the loop's first turn, those of a pair's
-/// second op behind those of its first.
+/// An item of a loop: how long it takes, and which cells it reads and writes in the loop's first turn, those of a
+/// pair's second op behind those of its first.
 struct Step {
     seconds: f64,
     needs: [isize; 5],
@@ -143,8 +143,8 @@ pub(super) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// `in_order`: rows are known to run no op before the others of its own stage and unit that it needs. `records`: the
-    /// ops are kept.
+    /// `in_order`: rows are known to run no op before the others of its own stage and unit that it needs. `records`:
+    /// the ops are kept.
     pub fn new(order: &'a Order, durations: &'a Durations, in_order: bool, records: bool) -> Self {
         let width = 2 * order.stages as usize;
         let cells = width * order.units() as usize;

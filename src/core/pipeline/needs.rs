@@ -3,8 +3,8 @@
 //! * F(s, i) after F(s−1, i);
 //! * B(s, i), whole or input only, after F(s, i) and after the gradient of stage s+1;
 //! * W(s, i) after B(s, i);
-//! * with sequences cut into pieces also F(s, q) after F(s, q−1) and B(s, q) after B(s, q+1) within a micro-batch, because
-//!   attention is causal.
+//! * with sequences cut into pieces also F(s, q) after F(s, q−1) and B(s, q) after B(s, q+1) within a micro-batch,
+//!   because attention is causal.
 
 use super::op::{Kind, Op};
 use super::order::Order;

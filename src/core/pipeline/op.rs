@@ -150,7 +150,8 @@ impl BadToken {
     /// The token, with examples of ops.
     pub fn message(&self) -> Message {
         t!(
-            "`{token}` is no op: write 0F3, 0B3, 0W3, 0BW3 or (0F7;7BW3), stage before and micro-batch after the letter",
+            "`{token}` is no op: write 0F3, 0B3, 0W3, 0BW3 or (0F7;7BW3), stage before and micro-batch after the \
+                letter",
             token = self.0.clone()
         )
     }

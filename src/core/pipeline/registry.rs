@@ -1,5 +1,5 @@
-//! The properties of a schedule (its names, its requirements, the function that makes its order) and what is asked of it.
-//! Menus, help and validation read this; the rows themselves are in `rows.rs`.
+//! The properties of a schedule (its names, its requirements, the function that makes its order) and what is asked of
+//! it. Menus, help and validation read this; the rows themselves are in `rows.rs`.
 //!
 //! Fields of a [`Spec`] are named as the contract names them; those of `schedule_options` without that prefix.
 

@@ -107,8 +107,8 @@ impl Row {
         }
     }
 
-    /// The row of these items, with what repeats `step` op indices on, or back, written once: loops of at most `longest`
-    /// items.
+    /// The row of these items, with what repeats `step` op indices on, or back, written once: loops of at most
+    /// `longest` items.
     pub fn folded(items: &[Item], step: i32, longest: usize) -> Self {
         let mut row = Self::default();
         let mut from = 0;

@@ -115,7 +115,8 @@ pub static SCHEDULES: &[Schedule] = &[
         kind: Kind::Pipedream,
         idea: "1F1B that never flushes: the next step's micro-batches follow at once.",
         cost: "No bubble in the steady state; p − r versions of the weights on rank r, stale gradients.",
-        needs: "Asynchronous training. The timeline draws one step, filled and drained; the figures are the steady state's.",
+        needs: "Asynchronous training. The timeline draws one step, filled and drained; the figures are the steady \
+            state's.",
         source: &source::PIPEDREAM,
         endless: true,
         copies: flush::stashed,
@@ -149,9 +150,12 @@ pub static SCHEDULES: &[Schedule] = &[
     },
     Schedule {
         kind: Kind::Hanayo,
-        idea: "The model folded into waves over the ranks: one wave is Chimera of twice the ranks folded onto them, with one copy of the weights.",
-        cost: "Total bubble of P micro-batches (P − 1)/(2WP + P − 1) for equal forward and backward: with one wave more than Chimera's, with two less from P = 4 on; 4W(P − 1) transfers.",
-        needs: "Layers for 2 W P stages; micro-batches in units of P, which overlap; up to P micro-batches held on every rank.",
+        idea: "The model folded into waves over the ranks: one wave is Chimera of twice the ranks folded onto them, \
+            with one copy of the weights.",
+        cost: "Total bubble of P micro-batches (P − 1)/(2WP + P − 1) for equal forward and backward: with one wave \
+            more than Chimera's, with two less from P = 4 on; 4W(P − 1) transfers.",
+        needs: "Layers for 2 W P stages; micro-batches in units of P, which overlap; up to P micro-batches held on \
+            every rank.",
         source: &source::HANAYO,
         options: &["waves"],
         virtual_stages: None, // 2 · waves

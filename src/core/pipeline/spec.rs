@@ -118,7 +118,8 @@ fn guard_size(spec: &Spec) -> Result<(), Issue> {
         let used = factors.into_iter().filter(|(_, _, used)| *used);
         let (field, value, _) = used.max_by_key(|(_, value, _)| *value).unwrap_or(factors[3]);
         let message = t!(
-            "{field}={value} makes more than the {MAX_OPS} ops that are simulated here, whatever the micro-batches: a smaller one works",
+            "{field}={value} makes more than the {MAX_OPS} ops that are simulated here, whatever the micro-batches: a \
+                smaller one works",
             field,
             value,
             MAX_OPS

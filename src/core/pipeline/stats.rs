@@ -4,9 +4,9 @@
 //! * `bubble_fraction` = 1 − ideal / makespan: share of the ranks' time that is idle (GPipe, Chimera, Hanayo);
 //! * `bubble_over_ideal` = makespan / ideal − 1: idle over ideal time (Megatron, playbook); may exceed 1;
 //! * `bubble_span` = max over r of (last end − first start − busy(r)) / busy(r): what the zero-bubble papers count, the
-//!   skew of the start left out. Where every rank works equally long, dividing by the ideal time is the same: 533 of the
-//!   555 rows that an independent simulator printed. In the other 22 a pair takes less than its parts and ranks fuse
-//!   unequally many; they divide by the rank's own work, and so does this (`tests/schedules/peers.rs` holds both).
+//!   skew of the start left out. Where every rank works equally long, dividing by the ideal time is the same: 533 of
+//!   the 555 rows that an independent simulator printed. In the other 22 a pair takes less than its parts and ranks
+//!   fuse unequally many; they divide by the rank's own work, and so does this (`tests/schedules/peers.rs` holds both).
 
 use super::fault::Fault;
 use super::op::{Half, TimedOp};
@@ -96,8 +96,8 @@ pub(crate) fn fill_and_drain(spans: &Spans) -> (f64, f64) {
 }
 
 /// The weights that each micro-batch meets on a rank that updates them after every backward, as the number of updates
-/// behind them: those there when its forward begins, which its backward takes again from the stash (`PipeDream`, section
-/// 3.3).
+/// behind them: those there when its forward begins, which its backward takes again from the stash (`PipeDream`,
+/// section 3.3).
 pub fn weight_versions(ops: &[TimedOp]) -> Vec<i32> {
     let mut versions = Vec::new();
     let mut updates = 0;
@@ -111,8 +111,9 @@ pub fn weight_versions(ops: &[TimedOp]) -> Vec<i32> {
     versions
 }
 
-/// The same where the weights are updated once in `every` micro-batches and a rank keeps two versions: micro-batch k of the
-/// training, from 0, meets max(⌊k/every⌋ − 1, 0), that of one update ago on every rank (`PipeDream-2BW`, section 3.1).
+/// The same where the weights are updated once in `every` micro-batches and a rank keeps two versions: micro-batch k of
+/// the training, from 0, meets max(⌊k/every⌋ − 1, 0), that of one update ago on every rank (`PipeDream-2BW`, section
+/// 3.1).
 pub fn buffered_version(k: u32, every: u32) -> i32 {
     let updates = i32::try_from(k / every.max(1)).unwrap_or(i32::MAX);
     (updates - 1).max(0)
@@ -277,8 +278,8 @@ mod tests {
         assert_eq!(curve.last().map(|point| point.1), Some(0));
     }
 
-    /// PipeDream on four stages: micro-batch 5, counted from 1, meets on stage 1 the weights behind micro-batch 1's update,
-    /// its backward comes after those of 2, 3 and 4; rank r has p - r versions at once.
+    /// PipeDream on four stages: micro-batch 5, counted from 1, meets on stage 1 the weights behind micro-batch 1's
+    /// update, its backward comes after those of 2, 3 and 4; rank r has p - r versions at once.
     #[test]
     fn weight_versions_are_those_of_pipedream_s_figure() {
         use crate::pipeline::{Spec, build, schedule};
@@ -298,8 +299,8 @@ mod tests {
         }
     }
 
-    /// `PipeDream-2BW`, figure 2 (d = m = 4): inputs 1 to 8 meet version 0, 9 to 12 version 1. What is in flight at once, at
-    /// most one input a stage, meets two versions at most.
+    /// `PipeDream-2BW`, figure 2 (d = m = 4): inputs 1 to 8 meet version 0, 9 to 12 version 1. What is in flight at
+    /// once, at most one input a stage, meets two versions at most.
     #[test]
     fn double_buffered_weights_are_those_of_the_2bw_paper() {
         let versions: Vec<i32> = (0..16).map(|k| buffered_version(k, 4)).collect();

@@ -1,10 +1,10 @@
 //! The steady state of a pipeline that never drains: `PipeDream` and `PipeDream-2BW` run one step's micro-batches right
 //! behind the last step's, so that fill and drain happen once in a training and not in every step.
 //!
-//! Forward i + w of rank r follows backward i of it (1F1B with w = p − 1 − r forwards ahead). Dependencies therefore run
-//! in cycles: over the ranks r to s forward, back over the same ranks, and n = s − r + 1 micro-batches later again. The
-//! slowest cycle sets the pace, `max over r <= s of (Σ T_j + 2 (n − 1) l)/n`. For equal ranks that is T without latency
-//! and T + 2 l (p − 1)/p with it.
+//! Forward i + w of rank r follows backward i of it (1F1B with w = p − 1 − r forwards ahead). Dependencies therefore
+//! run in cycles: over the ranks r to s forward, back over the same ranks, and n = s − r + 1 micro-batches later again.
+//! The slowest cycle sets the pace, `max over r <= s of (Σ T_j + 2 (n − 1) l)/n`. For equal ranks that is T without
+//! latency and T + 2 l (p − 1)/p with it.
 
 use super::Durations;
 use std::ops::Range;
@@ -23,8 +23,8 @@ pub(crate) struct Cycle {
 
 /// The slowest cycle over ranks that work `totals` seconds on a micro-batch, with `p2p` seconds between neighbours.
 ///
-/// Starting from the longest rank, a better cycle is one whose work and messages exceed the pace so far; each round finds
-/// the one that exceeds it most, and ends when none does.
+/// Starting from the longest rank, a better cycle is one whose work and messages exceed the pace so far; each round
+/// finds the one that exceeds it most, and ends when none does.
 pub(crate) fn slowest_cycle(totals: &[f64], p2p: f64) -> Cycle {
     let mut slowest = Cycle { ranks: 0..0, seconds: 0.0 };
     for (rank, seconds) in totals.iter().copied().enumerate() {
@@ -71,8 +71,8 @@ pub fn step_seconds(durations: &Durations, microbatches: u32) -> f64 {
     }
 }
 
-/// Runs the rounds of endless 1F1B: in each a rank works forward on a micro-batch, then backward on the one that entered
-/// w earlier.
+/// Runs the rounds of endless 1F1B: in each a rank works forward on a micro-batch, then backward on the one that
+/// entered w earlier.
 fn followed(durations: &Durations, scale: &[f64]) -> f64 {
     let (p, m, l) = (durations.forward.len(), scale.len(), durations.p2p);
     let (mut forward, mut backward) = (vec![0.0f64; p], vec![0.0f64; p]);

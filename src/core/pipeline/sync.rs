@@ -2,9 +2,9 @@
 //! rank is done, or once all ranks are.
 //!
 //! A rank has one wire, on which its stages' gradients follow each other as they become complete: when the last
-//! backward op of the stage has ended on every rank that holds it (both, where a stage is held twice). Layers finish one
-//! after the other, so a share of that last op can already hide its stage's traffic. Source: PyTorch DDP and Megatron-LM
-//! (buckets behind the backward pass), Chimera (eager synchronisation in bubbles).
+//! backward op of the stage has ended on every rank that holds it (both, where a stage is held twice). Layers finish
+//! one after the other, so a share of that last op can already hide its stage's traffic. Source: PyTorch DDP and
+//! Megatron-LM (buckets behind the backward pass), Chimera (eager synchronisation in bubbles).
 
 use super::op::Kind;
 use super::op::{Half, TimedOp};
@@ -205,7 +205,8 @@ mod tests {
         ranks.iter().map(|rank| rank.exposed).collect()
     }
 
-    /// The drain of 1F1B: the last backward of stage r ends `r tBW` before the step does, so g seconds of gradients show
+    /// The drain of 1F1B: the last backward of stage r ends `r tBW` before the step does, so g seconds of gradients
+    /// show
     /// `max(0, g − r tBW)`; stage 0's are complete last and hide nowhere.
     #[test]
     fn a_stage_of_1f1b_hides_what_its_drain_has_room_for() {
@@ -223,7 +224,8 @@ mod tests {
         }
     }
 
-    /// A share of the last backward pass hides its own stage's traffic, and is slowed by it: `g − (1 − tax) min(g, share tBW)`.
+    /// A share of the last backward pass hides its own stage's traffic, and is slowed by it: `g − (1 − tax) min(g,
+    /// share tBW)`.
     #[test]
     fn the_last_backward_pass_hides_its_share_and_pays_for_it() {
         let timeline = timeline("1f1b", 4, 8, 1, [1.0, 1.0, 1.0]);
@@ -251,8 +253,8 @@ mod tests {
         assert!(waits[0] > exposed(&timeline, 1.0, Policy::Eager, ALONE)[0]);
     }
 
-    /// Chimera, section 3.2: workers whose stages are complete early have bubbles left for them; the stages that end the
-    /// step (0 of either direction) have none, on the first and the last worker alike.
+    /// Chimera, section 3.2: workers whose stages are complete early have bubbles left for them; the stages that end
+    /// the step (0 of either direction) have none, on the first and the last worker alike.
     #[test]
     fn chimera_synchronises_its_middle_stages_in_bubbles() {
         let timeline = timeline("chimera", 4, 4, 1, [1.0, 1.0, 0.0]);

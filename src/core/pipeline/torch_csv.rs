@@ -1,9 +1,10 @@
 //! PyTorch's pipeline CSV (`_dump_csv`, `_load_csv` of `torch.distributed.pipelining`) as tokens of the contract.
 //!
-//! One line a rank, one action a cell, an empty cell where the rank idles. PyTorch wrote two dialects: the newer has `I`
-//! for the gradient of the input and `B` for the whole backward, the older `B` for the gradient of the input and `BW`
-//! for the whole. They are distinguished op by op: a `B` whose weight gradient stands by itself is of the input only.
-//! Actions that move data (`SEND_F`, `RECV_B`, `UNSHARD`, `REDUCE_GRAD`, ...) follow from the order and are left out.
+//! One line a rank, one action a cell, an empty cell where the rank idles. PyTorch wrote two dialects: the newer has
+//! `I` for the gradient of the input and `B` for the whole backward, the older `B` for the gradient of the input and
+//! `BW` for the whole. They are distinguished op by op: a `B` whose weight gradient stands by itself is of the input
+//! only. Actions that move data (`SEND_F`, `RECV_B`, `UNSHARD`, `REDUCE_GRAD`, ...) follow from the order and are left
+//! out.
 
 use super::op::{BadToken, Item, Kind, Op};
 use super::order::{Order, parse_ranks};
@@ -48,8 +49,8 @@ pub fn to_tokens(text: &str) -> Result<String, BadToken> {
     Ok(lines.join("\n"))
 }
 
-/// The CSV that PyTorch loads (`_load_csv` of a runtime schedule, torchtitan's `pipeline_parallel_schedule_csv`), in its newer
-/// dialect: `I` for the gradient of the input, `B` for the whole backward.
+/// The CSV that PyTorch loads (`_load_csv` of a runtime schedule, torchtitan's `pipeline_parallel_schedule_csv`), in
+/// its newer dialect: `I` for the gradient of the input, `B` for the whole backward.
 pub fn to_csv(order: &Order) -> String {
     let cell = |op: Op| {
         let letters = match op.kind {
@@ -108,7 +109,8 @@ mod tests {
     use super::*;
     use crate::pipeline::{Durations, Spec, build, schedule};
 
-    /// The older dialect with communication, shortened from the shape of PyTorch's own test artifact (2 ranks, 2 stages).
+    /// The older dialect with communication, shortened from the shape of PyTorch's own test artifact (2 ranks, 2
+    /// stages).
     #[test]
     fn an_older_csv_with_sends_is_the_order_behind_it() {
         let csv = "0F0,0SEND_F0,0F1,0SEND_F1,,0RECV_B0,0BW0,0RECV_B1,0BW1\n\

@@ -1,4 +1,5 @@
-//! The certificate of a Run's pipeline: how far its order is from the best one of the same stages under the same memory.
+//! The certificate of a Run's pipeline: how far its order is from the best one of the same stages under the same
+//! memory.
 
 use super::evaluate::evaluate;
 use super::evaluation::Evaluation;
@@ -45,7 +46,8 @@ pub struct BestSplit {
     pub stage_layers: Vec<u64>,
     /// Makespan of its pipeline, seconds.
     pub makespan_s: f64,
-    /// No split in any order takes less, seconds: one stage a rank, each with as many micro-batches in memory, the times exact.
+    /// No split in any order takes less, seconds: one stage a rank, each with as many micro-batches in memory, the
+    /// times exact.
     pub lower_bound_s: f64,
     /// Nothing is faster by one in 10,000.
     pub proven: bool,
@@ -61,7 +63,8 @@ pub struct SplitSearch {
 const WORK: u64 = 600_000;
 
 impl SplitSearch {
-    /// Ranks hold as many micro-batches as the Run's fullest does. None where a rank has several stages or there is but one.
+    /// Ranks hold as many micro-batches as the Run's fullest does. None where a rank has several stages or there is but
+    /// one.
     pub fn new(evaluation: &Evaluation) -> Option<Self> {
         let scenario = &evaluation.scenario;
         if scenario.chunks != 1 || scenario.layout.pp == 1 || evaluation.durations.microbatch_scale.is_some() {
@@ -132,8 +135,8 @@ pub fn proof(evaluation: &Evaluation) -> Result<Proof, Message> {
     Ok(proof)
 }
 
-/// Orders of the schedules with two stages a rank, where the Run has as many and its order is searched: within short memory they
-/// are hard to find.
+/// Orders of the schedules with two stages a rank, where the Run has as many and its order is searched: within short
+/// memory they are hard to find.
 fn other_orders(evaluation: &Evaluation) -> Vec<Order> {
     let is_searched = evaluation.scenario.chunks == 2 && evaluation.order.items() <= MOST_OPS;
     let Some(spec) = spec(&evaluation.scenario).ok().filter(|_| is_searched) else {
@@ -167,7 +170,8 @@ mod tests {
         assert!(SplitSearch::new(&evaluate(&Run { pp: 1, ..Run::default() }).unwrap()).is_none());
     }
 
-    /// An order of the same stages in the same memory is known: the certificate's own best is no slower, before any search.
+    /// An order of the same stages in the same memory is known: the certificate's own best is no slower, before any
+    /// search.
     #[test]
     fn a_certificate_knows_the_other_schedules_of_two_stages_a_rank() {
         let run = |schedule| Run { schedule, pp: 8, gpus: 64, global_batch: 128, ..Run::default() };

@@ -1,11 +1,11 @@
 //! Certainty of a step under a profile: `σ² = J V Jᵀ + s²`, J the slopes of its logarithm by those of the multipliers.
 //!
-//! The slopes come from durations alone: passes, waits and the end of the step are computed again with each multiplier a
-//! little larger, and the makespan follows the busy time. A range may be that coarse; `calibrate` fits on whole
+//! The slopes come from durations alone: passes, waits and the end of the step are computed again with each multiplier
+//! a little larger, and the makespan follows the busy time. A range may be that coarse; `calibrate` fits on whole
 //! evaluations.
 //!
-//! A profile of runs that are like the published ones makes no range wider than that of their class: it is wider only where
-//! the runs themselves lie further apart, or where the profile moves the step further than the class reaches.
+//! A profile of runs that are like the published ones makes no range wider than that of their class: it is wider only
+//! where the runs themselves lie further apart, or where the profile moves the step further than the class reaches.
 
 use super::draft::Draft;
 use super::step::{ends, step};

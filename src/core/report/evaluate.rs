@@ -178,8 +178,8 @@ fn memory_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> (Memor
     (memory, estimate.warnings)
 }
 
-/// The order of an endless schedule whose steps are shorter than its pipeline: with micro-batches of further steps in it,
-/// as many as there are ranks, whose activations are what its ranks hold.
+/// The order of an endless schedule whose steps are shorter than its pipeline: with micro-batches of further steps in
+/// it, as many as there are ranks, whose activations are what its ranks hold.
 fn filled(spec: &Spec, durations: &Durations, stats: &mut Stats) -> Option<Order> {
     if spec.microbatches >= spec.pp {
         return None;

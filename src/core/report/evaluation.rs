@@ -31,7 +31,8 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// The warnings of the report with the fixes that work: tried when they are first asked for, since no figure needs it.
+    /// The warnings of the report with the fixes that work: tried when they are first asked for, since no figure needs
+    /// it.
     pub fn warnings(&self) -> &[Issue] {
         let mended = || {
             let built = spec(&self.scenario).ok();

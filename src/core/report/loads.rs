@@ -92,8 +92,9 @@ mod tests {
         }
     }
 
-    /// A rank of both directions holds its stage and the one that mirrors it, each once (DualPipe: "2x parameters"; Chimera,
-    /// section 3.1: "two model replicas"); stashed versions are copies of the stage itself (PipeDream-2BW: two).
+    /// A rank of both directions holds its stage and the one that mirrors it, each once (DualPipe: "2x parameters";
+    /// Chimera, section 3.1: "two model replicas"); stashed versions are copies of the stage itself (PipeDream-2BW:
+    /// two).
     #[test]
     fn weights_of_both_directions_are_held_once_each() {
         let weights = |schedule| -> Vec<f64> {

@@ -1,7 +1,7 @@
 //! Fixes that work: whatever an issue proposes is tried on the Run before it is shown.
 //!
-//! A check that finds a fault sees one field of the Run and proposes values that may mend it; whether a value divides the GPUs,
-//! suits the schedule and keeps the batch whole is known only here, where the whole Run is.
+//! A check that finds a fault sees one field of the Run and proposes values that may mend it; whether a value divides
+//! the GPUs, suits the schedule and keeps the batch whole is known only here, where the whole Run is.
 
 use super::draft::Draft;
 use super::schedule::{in_run, spec};
@@ -10,7 +10,8 @@ use crate::pipeline::spec::op_count;
 use crate::pipeline::{Spec, preview, warnings};
 use crate::run::{Run, Scenario};
 
-/// Ops of the orders that are built to try the fixes of one Run, in all: some orders are known to exist only once built.
+/// Ops of the orders that are built to try the fixes of one Run, in all: some orders are known to exist only once
+/// built.
 const MAX_OPS: u64 = 2_000_000;
 /// Fixes that need a second field to follow, tried for one proposal.
 const MAX_FOLLOWED: usize = 8;
@@ -18,8 +19,8 @@ const MAX_FOLLOWED: usize = 8;
 /// Fields and values, as a link writes them.
 type Set = Vec<(&'static str, String)>;
 
-/// The issues of `run` with the fixes that work, each error naming the first. `built`: the schedule of the Run, where it
-/// is known to have an order.
+/// The issues of `run` with the fixes that work, each error naming the first. `built`: the schedule of the Run, where
+/// it is known to have an order.
 pub(super) fn mend(run: &Run, built: Option<&Spec>, issues: Vec<Issue>) -> Vec<Issue> {
     let errors = issues.iter().filter(|issue| issue.severity == Severity::Error);
     let mut trial = Trial { run, built, errors: errors.map(|issue| issue.field.clone()).collect(), ops: MAX_OPS };
@@ -65,8 +66,8 @@ impl Trial<'_> {
         if issue.severity == Severity::Error { issue.naming_its_fix() } else { issue }
     }
 
-    /// `later` with the fix of a warning of the same field that sets the same, or that warning with the fix of `later`: one
-    /// press does for both.
+    /// `later` with the fix of a warning of the same field that sets the same, or that warning with the fix of `later`:
+    /// one press does for both.
     fn agreeing(&mut self, mut later: Issue, mended: &mut [Issue]) -> Issue {
         fn keys(issue: &Issue) -> Option<Vec<&'static str>> {
             let fix = issue.fix.as_ref().filter(|_| issue.severity == Severity::Warning);

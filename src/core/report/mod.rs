@@ -247,8 +247,8 @@ pub fn report_value(run: &Value) -> Answer {
     answer(&run)
 }
 
-/// The report of a Run with its splits of the layers, each an evaluation of its own; without them where a report lays out
-/// more than [`MAX_OPS_AT_ONCE`] ops.
+/// The report of a Run with its splits of the layers, each an evaluation of its own; without them where a report lays
+/// out more than [`MAX_OPS_AT_ONCE`] ops.
 ///
 /// # Errors
 /// The settings that cannot work, with what would.

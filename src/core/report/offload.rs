@@ -1,9 +1,9 @@
 //! Traffic of offloading between a GPU and its host in a step, the part of it that hides behind compute, and the time
 //! of the host's optimizer.
 //!
-//! With `P_r` parameters that a rank updates and m micro-batches: gradients leave in every backward pass and hide behind it,
-//! the optimizer runs on the host over the parameters of all GPUs of the node, updated weights come back. Parameters come
-//! before each pass, activations leave behind the forward pass and come before the backward one.
+//! With `P_r` parameters that a rank updates and m micro-batches: gradients leave in every backward pass and hide
+//! behind it, the optimizer runs on the host over the parameters of all GPUs of the node, updated weights come back.
+//! Parameters come before each pass, activations leave behind the forward pass and come before the backward one.
 
 use super::passes::Pass;
 use crate::memory::RankLoad;
@@ -20,8 +20,8 @@ const LINK: f64 = 0.76;
 /// Bytes a second of a node's NVMe disks where nothing is said: two of the fourth generation.
 const DISKS: f64 = 12e9;
 
-/// Seconds that the host's optimizer takes a parameter of the node. Published runs go from 0.1 ns (tuned, overlapped) to
-/// 1.5 ns: measure one step.
+/// Seconds that the host's optimizer takes a parameter of the node. Published runs go from 0.1 ns (tuned, overlapped)
+/// to 1.5 ns: measure one step.
 fn host_step(framework: OffloadFramework) -> Cited<f64> {
     match framework {
         OffloadFramework::DeepSpeed => {

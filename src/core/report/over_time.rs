@@ -1,9 +1,9 @@
 //! The memory of one rank over one step: what the simulated schedule keeps alive at every instant, and why the fullest
 //! instant is the fullest.
 //!
-//! By the detailed method, whose peak is this curve's peak; the published methods have no time axis. The memory module lists
-//! what is allocated from one change to the next ([`memory::curve`](crate::memory::curve)); the timeline gives the times, which op
-//! runs, and that transients stand on top only while a backward op does.
+//! By the detailed method, whose peak is this curve's peak; the published methods have no time axis. The memory module
+//! lists what is allocated from one change to the next ([`memory::curve`](crate::memory::curve)); the timeline gives
+//! the times, which op runs, and that transients stand on top only while a backward op does.
 
 use super::Evaluation;
 use crate::memory::MemoryMethod;

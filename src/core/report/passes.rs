@@ -26,8 +26,8 @@ pub fn windows(compute: &ComputeTime) -> StageWindows {
     }
 }
 
-/// The same where the schedule cuts the backward pass: weight gradients run some time later, so that nothing waits beside them.
-/// Source: Transformer Engine and the examples of `DualPipe`, whose `WeightGradStore` puts them off.
+/// The same where the schedule cuts the backward pass: weight gradients run some time later, so that nothing waits
+/// beside them. Source: Transformer Engine and the examples of `DualPipe`, whose `WeightGradStore` puts them off.
 fn windows_of(scenario: &Scenario, compute: &ComputeTime) -> StageWindows {
     let whole = windows(compute);
     if !cuts_backward(scenario) {
@@ -145,8 +145,8 @@ impl Pass {
     }
 }
 
-/// Seconds of one micro-batch, forward and backward: of what the first stage does beside its layers, of every layer, and
-/// of what the last stage does beside its own.
+/// Seconds of one micro-batch, forward and backward: of what the first stage does beside its layers, of every layer,
+/// and of what the last stage does beside its own.
 pub(super) fn layer_seconds(scenario: &Scenario) -> Vec<f64> {
     of_layers(scenario, |pass| pass.total().0)
 }

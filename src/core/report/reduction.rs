@@ -41,7 +41,8 @@ pub(crate) fn often_reduced(
     let (often, need) = (scenario.reductions(), gib(estimate.peak().1));
     let message = if fitting.is_some() {
         t!(
-            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM refuses it); reduced {reduction}, it is {times} times and needs {need}",
+            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM \
+                refuses it); reduced {reduction}, it is {times} times and needs {need}",
             often,
             reduction = reduction.choice().label,
             times = *times,
@@ -49,7 +50,8 @@ pub(crate) fn often_reduced(
         )
     } else {
         t!(
-            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM refuses it); reduced {reduction}, it is {times} times and needs {need}, more than {capacity} allow",
+            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times per step (Megatron-LM \
+                refuses it); reduced {reduction}, it is {times} times and needs {need}, more than {capacity} allow",
             often,
             reduction = reduction.choice().label,
             times = *times,
@@ -150,7 +152,8 @@ mod tests {
         assert!(loops >= 6);
     }
 
-    /// Reduced once, ZeRO-2 is ZeRO-1; Llama 3.1 405B on 1024 GPUs takes 41.9 s when every micro-batch reduces (issue 13).
+    /// Reduced once, ZeRO-2 is ZeRO-1; Llama 3.1 405B on 1024 GPUs takes 41.9 s when every micro-batch reduces (issue
+    /// 13).
     #[test]
     fn reduced_once_zero_2_takes_the_time_and_the_memory_of_zero_1() {
         let figures = |zero, zero2_reduce| {

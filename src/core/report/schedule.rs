@@ -25,7 +25,8 @@ pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
     Ok(spec)
 }
 
-/// An issue of the pipeline module in the Run's own fields: micro-batches are the global batch's, options have a prefix.
+/// An issue of the pipeline module in the Run's own fields: micro-batches are the global batch's, options have a
+/// prefix.
 pub(crate) fn in_run(issue: Issue, scenario: &Scenario) -> Issue {
     let each = scenario.layout.dp * scenario.run.micro_batch;
     let key = |name: &str| match name {

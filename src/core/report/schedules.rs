@@ -109,8 +109,8 @@ pub fn needs_worker(run: &Run) -> bool {
     effort(run) > MAX_OPS_AT_ONCE
 }
 
-/// Ops that are laid out or simulated one by one for the Run's report; 0 where the Run is invalid: its errors are found at
-/// once.
+/// Ops that are laid out or simulated one by one for the Run's report; 0 where the Run is invalid: its errors are found
+/// at once.
 pub(crate) fn effort(run: &Run) -> u64 {
     Scenario::new(run).map_or(0, |scenario| effort_of(&scenario))
 }
@@ -248,7 +248,8 @@ mod tests {
         assert!(row(&run, "zb-v").figures.is_ok());
     }
 
-    /// Zero Bubble, section 4: the less memory, the more bubble; the limit counts stage-micro-batches for both families.
+    /// Zero Bubble, section 4: the less memory, the more bubble; the limit counts stage-micro-batches for both
+    /// families.
     #[test]
     fn a_memory_limit_trades_memory_for_bubble() {
         let run = Run::default();

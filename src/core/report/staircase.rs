@@ -66,7 +66,8 @@ const CHANGES: [Change; 10] = [
     |now, run| now.offload = run.offload.clone(),
 ];
 
-/// The staircase down to `run`; none of a run that is no fine-tuning, that takes long to simulate, or that changes nothing.
+/// The staircase down to `run`; none of a run that is no fine-tuning, that takes long to simulate, or that changes
+/// nothing.
 pub fn staircase(run: &Run) -> Vec<Stair> {
     if !run.is_tuned() || needs_worker(run) {
         return Vec::new();
@@ -99,8 +100,8 @@ pub fn staircase(run: &Run) -> Vec<Stair> {
     if stairs.len() < 2 { Vec::new() } else { stairs }
 }
 
-/// Full fine-tuning of the same model on the same GPUs: all weights in bf16 with fp32 states of Adam, or whatever the run
-/// takes more for, nothing recomputed or moved to the host, states sharded as ZeRO-1 does at most.
+/// Full fine-tuning of the same model on the same GPUs: all weights in bf16 with fp32 states of Adam, or whatever the
+/// run takes more for, nothing recomputed or moved to the host, states sharded as ZeRO-1 does at most.
 fn full(run: &Run) -> Run {
     let usual = Run::default();
     let mut full = Run {

@@ -1,9 +1,9 @@
 //! The gradients of a step on its timeline: which of them hide behind backward passes and in bubbles, and how that
 //! relates to what the step counts as exposed.
 //!
-//! The step (as calibrated) lets each rank hide gradients behind one backward pass and charges the rank that is left with
-//! most, as if no rank had a bubble after its last op. The picture includes those bubbles. Where the charged rank is one
-//! that ends the step, both say the same.
+//! The step (as calibrated) lets each rank hide gradients behind one backward pass and charges the rank that is left
+//! with most, as if no rank had a bubble after its last op. The picture includes those bubbles. Where the charged rank
+//! is one that ends the step, both say the same.
 
 use super::evaluation::Evaluation;
 use crate::pipeline::sync::{Bucket, Overlap, Policy, RankSync, ranks, synchronise};
@@ -40,8 +40,8 @@ pub struct Charged {
     pub inside: Seconds,
 }
 
-/// The gradients of `evaluation` on its timeline; none where a step sends none at its end, as with an update after every
-/// micro-batch.
+/// The gradients of `evaluation` on its timeline; none where a step sends none at its end, as with an update after
+/// every micro-batch.
 pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<GradientSync> {
     let scenario = &evaluation.scenario;
     if scenario.updates() > 1.0 {

@@ -1,8 +1,8 @@
-//! Micro-batches of unequal length: samples drawn from a distribution, packed, ordered and let in, each way with the time
-//! that the lecture's formula gives it and the time that the simulator does.
+//! Micro-batches of unequal length: samples drawn from a distribution, packed, ordered and let in, each way with the
+//! time that the lecture's formula gives it and the time that the simulator does.
 //!
-//! A micro-batch of n samples padded to L tokens takes `a + b n L + c n L²` on the longest rank: a parabola through what
-//! this run's stages take at three lengths. The formula is `(c − 1) max t + sum t` over c ranks.
+//! A micro-batch of n samples padded to L tokens takes `a + b n L + c n L²` on the longest rank: a parabola through
+//! what this run's stages take at three lengths. The formula is `(c − 1) max t + sum t` over c ranks.
 
 use super::evaluate::evaluate;
 use super::evaluation::Evaluation;
@@ -272,7 +272,8 @@ mod tests {
         }
     }
 
-    /// The formula is exact for `GPipe` with equal stages; here the longest stage's time stands for all, so it is above.
+    /// The formula is exact for `GPipe` with equal stages; here the longest stage's time stands for all, so it is
+    /// above.
     #[test]
     fn gpipe_is_never_longer_than_the_formula() {
         let gpipe = Run { schedule: Schedule::Gpipe, ..run() };

@@ -1,5 +1,5 @@
-//! Layers split so that no stage works longer than it must: the even split, that of NVIDIA's note, the Run's own and the
-//! best there is, side by side.
+//! Layers split so that no stage works longer than it must: the even split, that of NVIDIA's note, the Run's own and
+//! the best there is, side by side.
 
 use super::evaluate::evaluate;
 use super::evaluation::Evaluation;
@@ -76,7 +76,9 @@ impl Balance {
         let short = 1.0 - computed.0 / even;
         (short > FAR_OFF).then(|| {
             t!(
-                "Its steps of {even} and {uneven} are several times what this run computes, which is {percent} % short of them: the note describes neither its software nor its data loading, which it counts to the first stage (loader_stage_s); only their ratio is compared.",
+                "Its steps of {even} and {uneven} are several times what this run computes, which is {percent} % \
+                    short of them: the note describes neither its software nor its data loading, which it counts to \
+                    the first stage (loader_stage_s); only their ratio is compared.",
                 even = show_seconds(Seconds(even)),
                 uneven = show_seconds(Seconds(uneven)),
                 percent = significant(short * 100.0, 2)
@@ -228,7 +230,8 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
     Some(balance)
 }
 
-/// `run` with its layers a stage, measured step and loading taken away, so that runs that differ in them alone are equal.
+/// `run` with its layers a stage, measured step and loading taken away, so that runs that differ in them alone are
+/// equal.
 fn beside_its_split(run: &Run) -> Run {
     Run { stage_layers: None, measured_step_s: None, loader_stage_s: 0.0, ..run.resolved() }
 }

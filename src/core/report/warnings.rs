@@ -31,8 +31,8 @@ pub(super) fn host_memory(host: &HostMemory) -> Option<Issue> {
     Some(Issue::warning("host_memory_gib", message).with_fix("host_memory_gib", enough))
 }
 
-/// Share of the GPU's memory from which the allocator waits for memory to be freed. Source: Megatron-LM pull request 6429,
-/// where overlap without recomputation ran at a sixth of the speed with 79.7 of 80 GB in use.
+/// Share of the GPU's memory from which the allocator waits for memory to be freed. Source: Megatron-LM pull request
+/// 6429, where overlap without recomputation ran at a sixth of the speed with 79.7 of 80 GB in use.
 const CROWDED: f64 = 0.95;
 
 /// Says that overlapping the messages of experts leaves the allocator no room.
@@ -42,7 +42,9 @@ pub(super) fn crowded(scenario: &Scenario, peak: Bytes, capacity: Bytes) -> Opti
     (overlaps && share > CROWDED && share <= 1.0).then(|| {
         let percent = format!("{:.0}", share * 100.0);
         let message = t!(
-            "the experts' messages run beside another micro-batch and memory is at {percent} % of the GPU: PyTorch's allocator then waits for memory to be freed, and the step is far longer (Megatron-LM pull request 6429)",
+            "the experts' messages run beside another micro-batch and memory is at {percent} % of the GPU: PyTorch's \
+                allocator then waits for memory to be freed, and the step is far longer (Megatron-LM pull request \
+                6429)",
             percent
         );
         Issue::warning("ep_overlap", message)
@@ -65,14 +67,16 @@ pub(super) fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> 
         let longer = format!("{:.0}", uneven * 100.0);
         let message = if spare {
             t!(
-                "{percent} % of the pipeline is bubble: rank {rank} works {longer} % longer than the average and the others wait; give it fewer layers",
+                "{percent} % of the pipeline is bubble: rank {rank} works {longer} % longer than the average and the \
+                    others wait; give it fewer layers",
                 percent,
                 rank,
                 longer
             )
         } else {
             t!(
-                "{percent} % of the pipeline is bubble: rank {rank} works {longer} % longer than the average and the others wait",
+                "{percent} % of the pipeline is bubble: rank {rank} works {longer} % longer than the average and the \
+                    others wait",
                 percent,
                 rank,
                 longer
@@ -98,7 +102,8 @@ pub(super) fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> 
     if scenario.run.microbatch_lengths.as_ref().is_some_and(|lengths| lengths.windows(2).any(|pair| pair[0] != pair[1]))
     {
         let message = t!(
-            "{percent} % of the pipeline is bubble: micro-batches of unequal lengths wait for each other on {pp} pipeline ranks",
+            "{percent} % of the pipeline is bubble: micro-batches of unequal lengths wait for each other on {pp} \
+                pipeline ranks",
             percent,
             pp = layout.pp
         );

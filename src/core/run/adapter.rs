@@ -44,7 +44,8 @@ one_of! {
         Gptq4Torch = "gptq4-torch" "GPTQ, 4 bits, no kernel",
         /// e2m1 in blocks of 16 with a scale of one byte, as NVFP4 products read it.
         Nvfp4 = "nvfp4" "NVFP4",
-        /// fp8 with a scale a tensor and no copy in 16 bits, as fp8 products read it (Transformer Engine's `fp8_model_init`).
+        /// fp8 with a scale a tensor and no copy in 16 bits, as fp8 products read it (Transformer Engine's
+        /// `fp8_model_init`).
         Fp8 = "fp8" "fp8",
     }
 }
@@ -60,10 +61,10 @@ one_of! {
 impl BaseFormat {
     /// Bytes a weight of a linear whose rows have `input` elements: the element and its part of the scales.
     ///
-    /// Source: bitsandbytes `functional.py` (`quantize_4bit`: blocks of 64, fp32 scales; `compress_statistics`: scales in
-    /// 8 bit, blocks of 256 of them with an fp32 scale); axolotl pull request 3721 (NVFP4, `base_mode: storage`); GPTQ: fp16 scale and 4-bit zero for 128
-    /// elements, an int32 group number a row; fp8: MLPerf Training v4.0, NVIDIA, `megatron_gpt_peft_tuning_config.yaml`
-    /// (`fp8_params`, `disable_parameter_transpose_cache`).
+    /// Source: bitsandbytes `functional.py` (`quantize_4bit`: blocks of 64, fp32 scales; `compress_statistics`: scales
+    /// in 8 bit, blocks of 256 of them with an fp32 scale); axolotl pull request 3721 (NVFP4, `base_mode: storage`);
+    /// GPTQ: fp16 scale and 4-bit zero for 128 elements, an int32 group number a row; fp8: MLPerf Training v4.0,
+    /// NVIDIA, `megatron_gpt_peft_tuning_config.yaml` (`fp8_params`, `disable_parameter_transpose_cache`).
     pub fn bytes(self, input: f64) -> f64 {
         match self {
             Self::Nf4 | Self::Nvfp4 => 0.5 + 4.0 / 64.0,
@@ -169,8 +170,8 @@ fn adapter_bytes(dtype: Option<AdapterType>, software: &Software, precision: Pre
 }
 
 impl Adapter {
-    /// True if the products of a layer of `precision` read the frozen linears as they are stored: no kernel unpacks them, no pass
-    /// quantises them again.
+    /// True if the products of a layer of `precision` read the frozen linears as they are stored: no kernel unpacks
+    /// them, no pass quantises them again.
     pub(crate) fn is_read_by(&self, precision: Precision) -> bool {
         self.base.map_or(precision.param_gather, |base| base.is_read_by(precision.computes))
     }

@@ -52,8 +52,8 @@ pub struct Zero {
     pub shard: u64,
     /// The same for routed experts: their own data-parallel group.
     pub expert_shard: u64,
-    /// HSDP groups over which optimizer states are cut as well. What then travels between groups, gradients scattered and
-    /// weights gathered, is what all-reduced gradients are where both have as many bytes. Source: Megatron-FSDP,
+    /// HSDP groups over which optimizer states are cut as well. What then travels between groups, gradients scattered
+    /// and weights gathered, is what all-reduced gradients are where both have as many bytes. Source: Megatron-FSDP,
     /// `outer_dp_sharding_strategy`.
     pub outer: u64,
     /// The same for routed experts.
@@ -164,7 +164,8 @@ mod tests {
         assert_eq!(even_split(126, 16)[0], 7);
         assert_eq!(even_split(126, 16)[15], 7);
         assert_eq!(even_split(5, 4), [1, 2, 1, 1]);
-        // Megatron's account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split, 126 + 2 over 16 x 8.
+        // Megatron's account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split, 126 + 2 over 16 x
+        // 8.
         let alone = even_split(126, 128);
         assert_eq!((alone[0], alone[127], alone.iter().sum::<u64>()), (0, 0, 126));
     }

@@ -144,7 +144,8 @@ fields! {
         grid_kg_per_kwh: Option<f64> => training("Grid factor").unit("kg/kWh").number(0.0, 1e3, 0.1).advanced(),
         /// the batch at the start, its increment, the samples over which it grows, with commas
         batch_ramp: Option<Vec<u64>> => training("Batch ramp").advanced(),
-        /// last phases with other sequences, as sequence:tokens or sequence:tokens:CP with commas, 131072:800e9:16; as many tokens a step as before
+        /// last phases with other sequences, as sequence:tokens or sequence:tokens:CP with commas, 131072:800e9:16; as
+        /// many tokens a step as before
         context_phases: Option<ContextPhases> => training("Context phases").advanced(),
         /// loss spikes after which the run goes back; unset: none
         rollbacks: Option<u64> => training("Rollbacks").count(0, 1 << 20, By(1.0)).advanced(),

@@ -1,8 +1,8 @@
 //! A Run: everything a person sets, raw and serialisable, and its meaning once validated.
 //!
-//! [`Run`] is what a link holds: one row a field, here and in the structs it names, in the order of a link. [`registry`]
-//! lists them; links, JSON, the form and the tests are driven by it. [`Scenario`] is the Run understood: shapes resolved,
-//! derived sizes computed, impossible settings refused.
+//! [`Run`] is what a link holds: one row a field, here and in the structs it names, in the order of a link.
+//! [`registry`] lists them; links, JSON, the form and the tests are driven by it. [`Scenario`] is the Run understood:
+//! shapes resolved, derived sizes computed, impossible settings refused.
 
 mod adapter;
 mod based;
@@ -107,8 +107,8 @@ fields! {
         hsdp_optimizer: bool = false => parallelism("Optimizer over HSDP groups").advanced(),
         /// when gradients are reduced to their shards: later sends less and holds more
         zero2_reduce: Reduction = Reduction::MicroBatch => parallelism("ZeRO-2 reduces").advanced(),
-        /// ranks, of a node as a rule, that hold a second copy of the weights, which ZeRO-3 gathers for the backward pass
-        /// (ZeRO++ hpZ)
+        /// ranks, of a node as a rule, that hold a second copy of the weights, which ZeRO-3 gathers for the backward
+        /// pass (ZeRO++ hpZ)
         zero_hpz: Option<u64>
             => parallelism("hpZ group").unit("ranks").count(1, 1 << 20, Double).advanced(),
         /// ZeRO-3 gathers weights in eight bits (ZeRO++ qwZ)
@@ -170,11 +170,11 @@ fields! {
         fp8_swiglu: bool = false => training("fp8 SwiGLU input").advanced(),
         /// Transformer Engine's buffers, one a weight shape
         dummy_wgrad: Option<bool> => training("Dummy weight gradients").advanced(),
-        /// how evenly the router fills the experts: forced in benchmarks, natural else; sets the imbalance where that is
-        /// unset
+        /// how evenly the router fills the experts: forced in benchmarks, natural else; sets the imbalance where that
+        /// is unset
         moe_balance: Option<Balance> => training("Expert balance").advanced(),
-        /// tokens of the busiest expert rank over the average: about 1.35 where routing is natural, 1 in benchmarks that
-        /// force balance
+        /// tokens of the busiest expert rank over the average: about 1.35 where routing is natural, 1 in benchmarks
+        /// that force balance
         moe_imbalance: Option<f64> => training("Expert imbalance").unit("x").number(1.0, 64.0, 0.1).advanced(),
         /// padded expert capacity; unset: dropless
         capacity_factor: Option<f64> => training("Capacity factor").unit("x").number(0.1, 64.0, 0.25).advanced(),

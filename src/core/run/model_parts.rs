@@ -98,8 +98,8 @@ impl Based<ModelParts> {
         self.base.filter(|_| !self.is_changed() || shapes(self).is_some_and(|own| shapes(&self.bare()) == Some(own)))
     }
 
-    /// The pattern that was said, else the preset's, and the layers: as said, else those that the pattern writes, else the
-    /// preset's; whole repeats of the pattern.
+    /// The pattern that was said, else the preset's, and the layers: as said, else those that the pattern writes, else
+    /// the preset's; whole repeats of the pattern.
     fn layers(&self, base: Option<Architecture>, missing: &mut Missing) -> (Pattern, u64) {
         let parts = &self.parts;
         let kept = base.map_or(Pattern::UNIFORM, |m| m.pattern);

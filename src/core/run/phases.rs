@@ -1,5 +1,5 @@
-//! Reinforcement learning after pre-training: which models there are beside the trained policy, where they stand, and what
-//! of them stays on a GPU while another works.
+//! Reinforcement learning after pre-training: which models there are beside the trained policy, where they stand, and
+//! what of them stays on a GPU while another works.
 
 use super::Run;
 use super::choices::CrossEntropy;
@@ -177,7 +177,8 @@ impl PhasesParts {
 }
 
 impl Run {
-    /// The Run that trains the `second` model in this one's layout: its head gives one number, so that it has no logits.
+    /// The Run that trains the `second` model in this one's layout: its head gives one number, so that it has no
+    /// logits.
     pub(crate) fn of_second(&self, second: SecondModel) -> Self {
         let mut run = Self {
             phases: PhasesParts::default(),

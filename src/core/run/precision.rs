@@ -107,8 +107,9 @@ impl Precision {
         Self { computes, weights, grads, grad_accumulation, master, moment1, moment2, ..Self::BARE }
     }
 
-    /// The same in FSDP's shards: torchao quantises the gathered fp32 shards, which are the master weights too. `keeps` is
-    /// true of software whose linears keep bf16 weights and quantised copies. Source: torchao `float8/fsdp_utils.py`.
+    /// The same in FSDP's shards: torchao quantises the gathered fp32 shards, which are the master weights too. `keeps`
+    /// is true of software whose linears keep bf16 weights and quantised copies. Source: torchao
+    /// `float8/fsdp_utils.py`.
     pub(crate) fn in_shards(self, keeps: bool) -> Self {
         let beside = (self.weights, self.master) == (2.0, 4.0);
         if self.recipe.is_some() && !keeps && beside { Self { weights: 4.0, master: 0.0, ..self } } else { self }
@@ -151,8 +152,8 @@ impl Precision {
         if self.grad_accumulation > 0.0 { self.grad_accumulation } else { self.grads }
     }
 
-    /// Bytes of a gradient between ranks: one of the two travels. Source: nanotron `gradient_accumulator.py`, which reduces
-    /// its fp32 sums; DeepSeek-V3, section 3.3.3.
+    /// Bytes of a gradient between ranks: one of the two travels. Source: nanotron `gradient_accumulator.py`, which
+    /// reduces its fp32 sums; DeepSeek-V3, section 3.3.3.
     pub fn reduced(self) -> f64 {
         if self.reduces_first { self.grads } else { self.accumulated() }
     }
@@ -163,8 +164,8 @@ impl Precision {
     /// Bytes that the optimizer keeps: master weights and those moments it has.
     ///
     /// 8-bit Adam keeps its moments in one byte each with a scale for 256 (bitsandbytes `optim/optimizer.py`), paged
-    /// where the GPU's allocator does not count them; Adafactor's factored second moment and Adam-mini's, one a block, are
-    /// negligible. `GaLore` of a square matrix at a quarter of its width; see `memory::detailed` for others.
+    /// where the GPU's allocator does not count them; Adafactor's factored second moment and Adam-mini's, one a block,
+    /// are negligible. `GaLore` of a square matrix at a quarter of its width; see `memory::detailed` for others.
     pub fn optimizer(self, optimizer: Optimizer) -> f64 {
         self.master
             + match optimizer {

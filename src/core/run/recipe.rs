@@ -1,7 +1,7 @@
 //! The recipes by which Transformer Engine computes the linears of the layers in low precision.
 //!
-//! All three products of a linear run in it; embedding, head, router, norms, convolutions and the attention core stay in
-//! bf16. A linear's input and the gradient of its output are quantised when they arrive, weights once a step.
+//! All three products of a linear run in it; embedding, head, router, norms, convolutions and the attention core stay
+//! in bf16. A linear's input and the gradient of its output are quantised when they arrive, weights once a step.
 
 use crate::cluster::Gpu;
 
@@ -24,8 +24,8 @@ pub struct Recipe {
     pub keeps_context: bool,
     /// True if attention may run in fp8 too.
     pub attention: bool,
-    /// Bytes of an element that context-parallel ranks then send, on average: queries, keys, values and the output's gradient
-    /// in fp8 where the scale is one a tensor, the output and the other gradients where it is known before.
+    /// Bytes of an element that context-parallel ranks then send, on average: queries, keys, values and the output's
+    /// gradient in fp8 where the scale is one a tensor, the output and the other gradients where it is known before.
     /// Source: Transformer Engine `attention/dot_product_attention/context_parallel.py`, `AttnFuncWithCPAndQKVOA2A`.
     pub attended: f64,
 }
@@ -58,8 +58,8 @@ pub(crate) static BLOCKWISE: Recipe = Recipe {
     ..DELAYED
 };
 
-/// e4m3 with a scale for every row of an operand (torchao's `rowwise`): the largest values of the rows of an operand and of
-/// its transpose are looked for first, and neither pass is part of another kernel.
+/// e4m3 with a scale for every row of an operand (torchao's `rowwise`): the largest values of the rows of an operand
+/// and of its transpose are looked for first, and neither pass is part of another kernel.
 pub(crate) static ROWWISE: Recipe = Recipe { element: 1.0, weight: 1.0, read: 8.0, ..BLOCKWISE };
 
 /// e4m3 in blocks of 32, a scale of one byte each.
@@ -72,8 +72,8 @@ pub static MXFP8: Recipe = Recipe {
     ..BLOCKWISE
 };
 
-/// e2m1 in blocks of 16, a scale of one byte each; the largest value of the tensor is looked for first. Attention may run in
-/// fp8 with one scale a tensor (Transformer Engine 2.8, `NVTE_DPA_FP8_RECIPE`).
+/// e2m1 in blocks of 16, a scale of one byte each; the largest value of the tensor is looked for first. Attention may
+/// run in fp8 with one scale a tensor (Transformer Engine 2.8, `NVTE_DPA_FP8_RECIPE`).
 pub static NVFP4: Recipe = Recipe {
     element: 0.5 + 1.0 / 16.0,
     weight: 0.5 + 1.0 / 16.0,
@@ -110,8 +110,8 @@ mod tests {
     use crate::run::precision::POLICIES;
     use crate::run::presets;
 
-    /// Transformer Engine, `docs/features/low_precision_training`: bytes a parameter of a quantised linear with its bf16
-    /// weight, and with parameters gathered in low precision, on Hopper and on Blackwell.
+    /// Transformer Engine, `docs/features/low_precision_training`: bytes a parameter of a quantised linear with its
+    /// bf16 weight, and with parameters gathered in low precision, on Hopper and on Blackwell.
     #[test]
     fn weights_and_copies_take_what_transformer_engine_says() {
         let gpu = |id| presets::gpu(id).unwrap().gpu;

@@ -92,8 +92,8 @@ impl Scenario {
         })
     }
 
-    /// When gradients are reduced: at the end of the step up to ZeRO-1, as the Run says with ZeRO-2, in every micro-batch
-    /// with ZeRO-3. A group of all micro-batches on ranks of one stage ends with the step.
+    /// When gradients are reduced: at the end of the step up to ZeRO-1, as the Run says with ZeRO-2, in every
+    /// micro-batch with ZeRO-3. A group of all micro-batches on ranks of one stage ends with the step.
     pub fn reduction(&self) -> Reduction {
         match (self.zero.stage, self.run.zero2_reduce) {
             (0 | 1, _) => Reduction::Step,
@@ -173,8 +173,8 @@ impl Scenario {
         self.run.seq_len as f64 * self.run.micro_batch as f64 / self.layout.cp as f64
     }
 
-    /// Tokens that attention sees as one sequence: of packed documents `Σ l²/Σ l`, the mean length of the document that a
-    /// token stands in, so that the pairs of the mask are `Σ l²/2`. Source: Llama 3, section 3.2 (document mask);
+    /// Tokens that attention sees as one sequence: of packed documents `Σ l²/Σ l`, the mean length of the document that
+    /// a token stands in, so that the pairs of the mask are `Σ l²/2`. Source: Llama 3, section 3.2 (document mask);
     /// FlashAttention's and Transformer Engine's kernels of variable length (`cu_seqlens`, thd).
     pub fn attended_tokens(&self) -> u64 {
         let Some(documents) = &self.run.documents else {
@@ -185,9 +185,10 @@ impl Scenario {
         mean.clamp(1, self.run.seq_len)
     }
 
-    /// Ranks of the all-to-all where context parallelism is hierarchical: as set, else those of a node. Source: Megatron-LM
-    /// `transformer_config.py`, `cp_comm_type`: "A2A communications in low-level CP groups (e.g., via `NVLink`), and P2P
-    /// communications in high-level CP groups (e.g., via `IBLink`)".
+    /// Ranks of the all-to-all where context parallelism is hierarchical: as set, else those of a node. Source:
+    /// Megatron-LM
+    /// `transformer_config.py`, `cp_comm_type`: "A2A communications in low-level CP groups (e.g., via `NVLink`), and
+    /// P2P communications in high-level CP groups (e.g., via `IBLink`)".
     pub fn exchange_ranks(&self) -> u64 {
         let (layout, cp) = (&self.layout, self.layout.cp);
         let near = (layout.per_node / layout.tp.max(1)).max(1);
@@ -196,20 +197,21 @@ impl Scenario {
         self.run.cp_a2a.or_else(|| divisors.into_iter().find(whole)).unwrap_or(1).clamp(1, cp.max(1))
     }
 
-    /// True where ZeRO-2 and 3 wait for the last micro-batch of a step: under a pipeline PyTorch's FSDP adds up whole gradients
-    /// until then, and ZeRO-3 keeps its gathered weights. Megatron-FSDP frees a layer's weights and reduces its gradients in
-    /// every micro-batch, with a pipeline and without.
+    /// True where ZeRO-2 and 3 wait for the last micro-batch of a step: under a pipeline PyTorch's FSDP adds up whole
+    /// gradients until then, and ZeRO-3 keeps its gathered weights. Megatron-FSDP frees a layer's weights and reduces
+    /// its gradients in every micro-batch, with a pipeline and without.
     ///
-    /// Source: PyTorch `torch/distributed/pipelining/stage.py`, `backward_maybe_with_nosync` (`set_reshard_after_backward(False)`,
-    /// `set_requires_gradient_sync(False)`); torchtitan b5bcd76, `torchtitan/distributed/fsdp.py:132` (no `reshard_after_forward`
-    /// with a pipeline); Megatron-LM d98e8a6, `megatron_fsdp.py:761` (`grad_reduce_every_bprop`) and `:998` (release after the
-    /// forward pass).
+    /// Source: PyTorch `torch/distributed/pipelining/stage.py`, `backward_maybe_with_nosync`
+    /// (`set_reshard_after_backward(False)`,
+    /// `set_requires_gradient_sync(False)`); torchtitan b5bcd76, `torchtitan/distributed/fsdp.py:132` (no
+    /// `reshard_after_forward` with a pipeline); Megatron-LM d98e8a6, `megatron_fsdp.py:761`
+    /// (`grad_reduce_every_bprop`) and `:998` (release after the forward pass).
     pub(crate) fn waits_for_last_microbatch(&self) -> bool {
         self.software.fsdp && self.layout.pp > 1 && self.reduction() != Reduction::Step
     }
 
-    /// True where the messages of ZeRO-2 and 3 go once a step, at its update: FSDP under a pipeline. Adapters gather their frozen
-    /// base with the first micro-batches.
+    /// True where the messages of ZeRO-2 and 3 go once a step, at its update: FSDP under a pipeline. Adapters gather
+    /// their frozen base with the first micro-batches.
     pub(crate) fn shards_once_a_step(&self) -> bool {
         self.waits_for_last_microbatch() && self.adapter.is_none()
     }
@@ -221,8 +223,8 @@ impl Scenario {
         software.frees_gradients && self.layout.pp == 1 || self.adapter.is_some() && !software.flat_buffers
     }
 
-    /// True where tensor parallelism and an unfused loss are PyTorch's own: in every program but those with Megatron's buffers
-    /// and XLA's.
+    /// True where tensor parallelism and an unfused loss are PyTorch's own: in every program but those with Megatron's
+    /// buffers and XLA's.
     pub(crate) fn runs_pytorch_layers(&self) -> bool {
         !self.software.flat_buffers
     }

@@ -52,8 +52,8 @@ impl Scenario {
         1 + u64::from(self.model.tied_embeddings) + u64::from(self.embeds_again())
     }
 
-    /// Hidden states of a micro-batch that `stage` hands on: its own, and from modules on a stage before the loss one of
-    /// each, `1 + D`. Source: Megatron-LM `p2p_communication.py`, `mtp_standalone`.
+    /// Hidden states of a micro-batch that `stage` hands on: its own, and from modules on a stage before the loss one
+    /// of each, `1 + D`. Source: Megatron-LM `p2p_communication.py`, `mtp_standalone`.
     pub(crate) fn states_sent(&self, stage: usize) -> u64 {
         let carries = (self.mtp_stage..self.last_stage()).contains(&stage);
         1 + u64::from(carries) * self.model.mtp_modules
@@ -71,7 +71,8 @@ impl Scenario {
         [within(first) - layers.start, layers.end - within(behind)]
     }
 
-    /// `layers` in up to three parts: in bf16, as the policy computes, in bf16 again; each with whether it stays in bf16.
+    /// `layers` in up to three parts: in bf16, as the policy computes, in bf16 again; each with whether it stays in
+    /// bf16.
     pub(crate) fn by_precision(&self, layers: Range<u64>) -> impl Iterator<Item = (Range<u64>, bool)> {
         let [first, last] = self.bf16_ends(&layers);
         let (start, end) = (layers.start + first, layers.end - last);

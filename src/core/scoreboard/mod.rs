@@ -1,7 +1,7 @@
 //! Calculators held to published runs: questions without answers, predictions of any tool, scores.
 //!
-//! A question is a line of the tables of [`crate::accuracy`]; `docs/scoreboard.md` has the format. What a tool leaves out
-//! counts as not covered; what it was fitted to is left out of its row.
+//! A question is a line of the tables of [`crate::accuracy`]; `docs/scoreboard.md` has the format. What a tool leaves
+//! out counts as not covered; what it was fitted to is left out of its row.
 
 mod ours;
 mod prediction;
@@ -13,7 +13,8 @@ pub use prediction::{About, Asked, MOST, Predicted};
 pub use question::{Column, Question, VERSION, questions};
 pub use score::{ColumnScore, Judged, Miss, Outcomes, Score};
 
-/// Rows of the table, in its order: files of predictions in `data/scoreboard/` beside the page, this calculator's first.
+/// Rows of the table, in its order: files of predictions in `data/scoreboard/` beside the page, this calculator's
+/// first.
 pub const ROWS: [&str; 7] = [
     "shardscope.jsonl",
     "llm-cluster-simulator.jsonl",

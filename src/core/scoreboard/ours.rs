@@ -1,8 +1,8 @@
 //! Predictions of this calculator, each by constants that never saw the run.
 //!
 //! Steps: all runs of the same source or of the same model are left out of the fit. Outcomes of Fujii
-//! 2024: the rule of the verdict is fitted to the other table. Peaks and outcomes of sources that a constant was read off
-//! are marked, and count nowhere. No constant was fitted to the others.
+//! 2024: the rule of the verdict is fitted to the other table. Peaks and outcomes of sources that a constant was read
+//! off are marked, and count nowhere. No constant was fitted to the others.
 
 use super::prediction::{Asked, Predicted};
 use crate::accuracy::left_out::{GROUPINGS, Key, Row, Table, assembled, is_tuned};
@@ -63,8 +63,8 @@ fn shipped(row: &Evidence, seconds: f64) -> (Option<f64>, Option<f64>, Option<f6
     (Some(digits(seconds)), Some(digits(seconds * low)), Some(digits(seconds * high)))
 }
 
-/// Steps by constants fitted without the runs of their source and of their model, with the range that the other groups of
-/// their class cut.
+/// Steps by constants fitted without the runs of their source and of their model, with the range that the other groups
+/// of their class cut.
 fn steps<'a>(rows: impl Iterator<Item = &'a Evidence>, set: &mut Set) {
     let of_steps: Vec<&Evidence> = rows.collect();
     let table = assembled(of_steps.iter().copied(), |_| {}, &|_| {});
@@ -125,8 +125,8 @@ fn outcomes(rows: &[Evidence], set: &mut Set) {
     }
 }
 
-/// Verdicts by the rule fitted to the other sources, in a band that is as much wider than the narrowest one there as the
-/// code's is over all.
+/// Verdicts by the rule fitted to the other sources, in a band that is as much wider than the narrowest one there as
+/// the code's is over all.
 fn judged_by_others<'a>(measured: &[(&'a Evidence, Outcome)]) -> Vec<(&'a Evidence, Verdict)> {
     let outcomes: Vec<&Outcome> = measured.iter().map(|(_, outcome)| outcome).collect();
     let margin = HALF_BAND.value / Rule::shipped().half_band(&outcomes);

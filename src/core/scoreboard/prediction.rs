@@ -36,8 +36,8 @@ pub struct Predicted {
     pub fitted: Vec<Asked>,
 }
 
-/// The largest figure that a prediction may have, in seconds or GiB: 30 years, and more memory than a GPU has by a factor of a
-/// million. Errors of larger figures would no longer be numbers when they are added up.
+/// The largest figure that a prediction may have, in seconds or GiB: 30 years, and more memory than a GPU has by a
+/// factor of a million. Errors of larger figures would no longer be numbers when they are added up.
 pub const MOST: f64 = 1e9;
 
 impl Predicted {

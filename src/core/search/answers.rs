@@ -1,5 +1,5 @@
-//! Questions with one answer: how few GPUs can train this, how long may a sequence be, how large a micro-batch. And what
-//! is cheapest for a token budget: a row for each number of GPUs.
+//! Questions with one answer: how few GPUs can train this, how long may a sequence be, how large a micro-batch. And
+//! what is cheapest for a token budget: a row for each number of GPUs.
 
 use super::sweep::{Grown, Points, Sweep, Until, doublings};
 use crate::memory::Verdict;

@@ -1,5 +1,5 @@
-//! Values that each searched field may take: divisors of model and cluster, the values that the request allows, and those it
-//! pins.
+//! Values that each searched field may take: divisors of model and cluster, the values that the request allows, and
+//! those it pins.
 
 use crate::field::Held;
 use crate::issue::Issue;
@@ -8,7 +8,8 @@ use crate::run::{Recompute, Run, Schedule, Value, divisors};
 use crate::statics::named;
 use crate::t;
 
-/// Fewest tokens of a sequence on a context-parallel rank that are tried unasked: below, ring blocks outweigh attention.
+/// Fewest tokens of a sequence on a context-parallel rank that are tried unasked: below, ring blocks outweigh
+/// attention.
 const TOKENS_PER_RANK: u64 = 1024;
 /// Micro-batches that are tried unasked.
 const MICRO_BATCHES: [u64; 4] = [1, 2, 4, 8];
@@ -99,7 +100,8 @@ impl Axes {
                 let Some(field) = field(other) else {
                     return Err(Issue::error("pin", t!("{other} is no field of a run", other = other.to_owned())));
                 };
-                // Names that are not searched and an `etp` that the run leaves open are refused: both stay as the run has them.
+                // Names that are not searched and an `etp` that the run leaves open are refused: both stay as the run
+                // has them.
                 let _ = self.limit(other, &field.get(run));
             }
         }

@@ -1,4 +1,5 @@
-//! Models that train on a cluster within some days: every model of the catalogue, each in the layout that the search finds.
+//! Models that train on a cluster within some days: every model of the catalogue, each in the layout that the search
+//! finds.
 
 use super::request::Request;
 use super::{Found, Search, TOP};

@@ -49,8 +49,8 @@ impl Facts {
         Some(longer)
     }
 
-    /// Facts of an order of `spec` that depends on durations: those that no duration changes, and that need no order. None
-    /// where ranks may hold other stages than their placement says.
+    /// Facts of an order of `spec` that depends on durations: those that no duration changes, and that need no order.
+    /// None where ranks may hold other stages than their placement says.
     pub fn timed(spec: &Spec) -> Option<Self> {
         let (row, p, chunks) = (spec.schedule, spec.pp, spec.chunks());
         if !row.uses_durations || !matches!(row.placement, Placement::Loop | Placement::Snake) {

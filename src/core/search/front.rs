@@ -1,8 +1,8 @@
 //! Memory against step time over all layouts of a search: the Pareto front, exact, and where the others are.
 //!
 //! A layout is on the front where no other needs at most its memory and at most its time. Layouts are looked at in the
-//! order of their least memory, and reported only where the least time is below that of every reported layout that needs
-//! no more memory. The others stay at their bounds: the least memory and the least step time that they can have.
+//! order of their least memory, and reported only where the least time is below that of every reported layout that
+//! needs no more memory. The others stay at their bounds: the least memory and the least step time that they can have.
 
 use super::engine::Search;
 use super::promise::Promise;
@@ -157,8 +157,8 @@ mod tests {
     use crate::report::report;
     use crate::run::Run;
 
-    /// By reporting every layout: the front has exactly those points that no other layout has beaten, and no layout that
-    /// is left at its bounds is beyond it.
+    /// By reporting every layout: the front has exactly those points that no other layout has beaten, and no layout
+    /// that is left at its bounds is beyond it.
     #[test]
     fn the_front_is_that_of_reporting_every_layout() {
         let run = Run { gpus: 8, global_batch: 8, ..Run::default() };

@@ -2,8 +2,8 @@
 //! a step shortest on a given cluster.
 //!
 //! A [`Space`] lists the layouts that divide the model and the GPUs; [`bound`] computes what each takes at least; a
-//! [`Search`] computes the full report of those that may still win, so that its answer is the one of reporting them all.
-//! It is resumable: [`Search::step`] works for a budget and returns the progress, so that a page stays responsive.
+//! [`Search`] computes the full report of those that may still win, so that its answer is the one of reporting them
+//! all. It is resumable: [`Search::step`] works for a budget and returns the progress, so that a page stays responsive.
 
 mod able;
 mod allowance;

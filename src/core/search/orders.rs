@@ -1,5 +1,5 @@
-//! The schedules of a block as a bound needs them: made once for every (schedule, chunks, ranks, micro-batches) and shared
-//! by all layouts.
+//! The schedules of a block as a bound needs them: made once for every (schedule, chunks, ranks, micro-batches) and
+//! shared by all layouts.
 
 use super::axes::{Chunks, Split};
 use super::facts::{Facts, enter};
@@ -209,8 +209,8 @@ impl Orders {
     }
 }
 
-/// Stages of each rank and versions of their weights, where the schedule tells without its order: two directions share few
-/// micro-batches as it happens.
+/// Stages of each rank and versions of their weights, where the schedule tells without its order: two directions share
+/// few micro-batches as it happens.
 fn held(spec: &Spec) -> Option<impl Iterator<Item = (Vec<usize>, u64)>> {
     let (row, p, chunks) = (spec.schedule, spec.pp, spec.chunks());
     matches!(row.placement, Placement::Loop | Placement::Snake).then(|| {

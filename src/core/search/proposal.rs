@@ -1,5 +1,5 @@
-//! An order found by search for the best layouts of a plan, where the software takes an order: `optimal` is no schedule of the
-//! space, since every layout under it takes a search of its own.
+//! An order found by search for the best layouts of a plan, where the software takes an order: `optimal` is no schedule
+//! of the space, since every layout under it takes a search of its own.
 
 use super::able::can_run;
 use super::ranking::{Figures, Found, cost, is_listed};
@@ -33,12 +33,14 @@ impl Proposal {
         let share = show_percent(self.gain);
         if complete {
             t!(
-                "An order found by search, which this software reads from a file: {share} less time than the fastest of the named schedules.",
+                "An order found by search, which this software reads from a file: {share} less time than the fastest \
+                    of the named schedules.",
                 share
             )
         } else {
             t!(
-                "An order found by search, which this software reads from a file: {share} less time than the fastest layout found under a named schedule.",
+                "An order found by search, which this software reads from a file: {share} less time than the fastest \
+                    layout found under a named schedule.",
                 share
             )
         }
@@ -74,8 +76,8 @@ impl Proposing {
     }
 }
 
-/// The first of `ranked` that may gain by an order of their own, with as many micro-batches in memory as there are ranks and with
-/// twice as many; the figures are those of the layouts as they are. The first comes last.
+/// The first of `ranked` that may gain by an order of their own, with as many micro-batches in memory as there are
+/// ranks and with twice as many; the figures are those of the layouts as they are. The first comes last.
 fn candidates(ranked: &[Rc<Found>], named: f64) -> Vec<Found> {
     let optimal = Variant { schedule: Schedule::Optimal, chunks: None };
     let may_gain = |found: &&Rc<Found>| {

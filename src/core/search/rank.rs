@@ -49,8 +49,8 @@ pub struct Plan {
     pub reported: u64,
     /// The fastest, strictly by step time.
     pub best: Vec<Row>,
-    /// The fastest layout with an order found by search, where it beats every named schedule of the software and the software
-    /// takes an order; not among `best`.
+    /// The fastest layout with an order found by search, where it beats every named schedule of the software and the
+    /// software takes an order; not among `best`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optimal: Option<Row>,
     /// The simplest of those that tie with the first; none where nothing fits.
@@ -91,8 +91,8 @@ pub fn ties(found: &[Rc<Found>]) -> usize {
     found.partition_point(|one| time(one) <= limit)
 }
 
-/// The simplest of those that tie with the first, of those that fit where some do: smallest tp cp pp, then most memory left,
-/// then fastest.
+/// The simplest of those that tie with the first, of those that fit where some do: smallest tp cp pp, then most memory
+/// left, then fastest.
 pub fn recommended(found: &[Rc<Found>]) -> Option<usize> {
     let key = |index: &usize| {
         let one = &found[*index];

@@ -24,7 +24,8 @@ const OPS: u64 = 20;
 const PHASES: u64 = 8;
 const ADAPTER: u64 = 2;
 
-/// Units of work of the memory of a report's ranks, where there is more than that of one model whose weights are trained.
+/// Units of work of the memory of a report's ranks, where there is more than that of one model whose weights are
+/// trained.
 fn memories(run: &Run) -> u64 {
     let adapter = run.adapter.method.map_or(0, |_| ADAPTER);
     run.pp.saturating_mul(run.phases.framework.map_or(adapter, |_| PHASES))
@@ -150,15 +151,15 @@ impl Known {
     }
 }
 
-/// True if a plan lists a layout: one that fits or is tight, of the tight ones those whose estimate itself is no more than
-/// what the driver shows. Each row carries its verdict; what is proposed by itself fits ([`Memory::overall`]).
+/// True if a plan lists a layout: one that fits or is tight, of the tight ones those whose estimate itself is no more
+/// than what the driver shows. Each row carries its verdict; what is proposed by itself fits ([`Memory::overall`]).
 ///
-/// To list only what fits would never meet a run that ran out, but leaves out 11 of the 12 tight runs below the middle that
-/// did run: on the groups of Fujii's tables its first measured layout is 3.1 % slower than the fastest that ran, at worst
-/// 11.8 %, instead of 1.1 % and 3.5 %. Of the 144 published runs that are listed one ran out (0.95 of the memory by the
-/// estimate); it is neither first nor a tie in its group. `tests/search/plans.rs` holds all of that. The rule was chosen with
-/// these outcomes in view, and the estimate's constants are fitted on them: this says how well it follows them, not how
-/// often it will be right elsewhere.
+/// To list only what fits would never meet a run that ran out, but leaves out 11 of the 12 tight runs below the middle
+/// that did run: on the groups of Fujii's tables its first measured layout is 3.1 % slower than the fastest that ran,
+/// at worst 11.8 %, instead of 1.1 % and 3.5 %. Of the 144 published runs that are listed one ran out (0.95 of the
+/// memory by the estimate); it is neither first nor a tie in its group. `tests/search/plans.rs` holds all of that. The
+/// rule was chosen with these outcomes in view, and the estimate's constants are fitted on them: this says how well it
+/// follows them, not how often it will be right elsewhere.
 pub fn is_listed(memory: &Memory) -> bool {
     memory.overall() != Verdict::Oom && memory.peak_bytes <= memory.capacity_bytes
 }

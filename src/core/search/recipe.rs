@@ -176,7 +176,8 @@ fn batch_step((run, report): &Tried) -> Step {
     Step {
         title: "Reach the batch",
         text: t!(
-            "dp {dp} x micro-batch {micro_batch} x {steps} accumulation steps = {sequences} sequences, {tokens} M tokens per step.",
+            "dp {dp} x micro-batch {micro_batch} x {steps} accumulation steps = {sequences} sequences, {tokens} M \
+                tokens per step.",
             dp = layout.dp,
             micro_batch = run.micro_batch,
             steps = layout.microbatches,
@@ -246,7 +247,8 @@ fn ending((run, report): &Tried, best: Option<&Found>) -> Message {
         return t!("The walk ends at a layout as fast as the search's first, which has {differs}.", differs);
     }
     t!(
-        "The search is {behind} % faster with {differs}: the walk moves along one axis at a time and keeps to 1F1B, so it does not meet combinations that only win together.",
+        "The search is {behind} % faster with {differs}: the walk moves along one axis at a time and keeps to 1F1B, \
+            so it does not meet combinations that only win together.",
         behind = format!("{behind:.1}"),
         differs
     )

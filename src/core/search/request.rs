@@ -73,7 +73,8 @@ impl Request {
         Ok(Self { search: Search::new(space, top), warnings })
     }
 
-    /// The same that tries adapters, a quantised base and, where the run says how much memory a host has, offloading too.
+    /// The same that tries adapters, a quantised base and, where the run says how much memory a host has, offloading
+    /// too.
     pub(crate) fn also(mut self, run: &Run) -> Self {
         let mut others = Vec::new();
         let mut other = |key: &'static str, value: &str| {
@@ -243,7 +244,8 @@ fn measured(run: &Run) -> Option<Issue> {
 /// The same of a run that takes `factor` times its own estimate.
 pub fn measured_step(factor: Option<f64>) -> Issue {
     let mut clauses = vec![t!(
-        "a measured step belongs to one layout: the plan takes yours as one observation of your cluster, unless the run has a profile"
+        "a measured step belongs to one layout: the plan takes yours as one observation of your cluster, unless the \
+            run has a profile"
     )];
     if let Some(factor) = factor {
         let factor = format!("{factor:.2}");
@@ -277,15 +279,18 @@ fn stopped(share: f64, nothing: bool) -> Issue {
     let percent = format!("{:.1}", 100.0 * share);
     let message = match (nothing, share < 1.0) {
         (true, _) => t!(
-            "the search stopped at its limit of work and found nothing in {percent} % of the layouts, evenly spread: pin fields, limit space or raise work",
+            "the search stopped at its limit of work and found nothing in {percent} % of the layouts, evenly spread: \
+                pin fields, limit space or raise work",
             percent
         ),
         (false, true) => t!(
-            "the search looked at {percent} % of the layouts, evenly spread, and stopped at its limit of work: pin fields, limit space or raise work",
+            "the search looked at {percent} % of the layouts, evenly spread, and stopped at its limit of work: pin \
+                fields, limit space or raise work",
             percent
         ),
         (false, false) => t!(
-            "the search stopped at its limit of work with layouts left that may be faster: pin fields, limit space or raise work"
+            "the search stopped at its limit of work with layouts left that may be faster: pin fields, limit space or \
+                raise work"
         ),
     };
     Issue::warning("work", message)

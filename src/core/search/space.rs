@@ -1,7 +1,7 @@
 //! The layouts of a space, in blocks that share their stage times: everything but the schedule and the ZeRO stage.
 //!
-//! Two layouts that mean the same are one: sequence parallelism without tensor parallelism, ZeRO where there is one replica,
-//! selective recomputation of what is not kept, any schedule of one stage.
+//! Two layouts that mean the same are one: sequence parallelism without tensor parallelism, ZeRO where there is one
+//! replica, selective recomputation of what is not kept, any schedule of one stage.
 
 use super::axes::{Axes, Chunks, Split};
 use super::promise::Place;

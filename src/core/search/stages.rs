@@ -29,8 +29,8 @@ impl StageTime {
     }
 }
 
-/// Key of a stage's time besides its kernels, without what ZeRO moves: recomputation, pairs and cut passes of the schedule,
-/// the wire to the next stage, the kind.
+/// Key of a stage's time besides its kernels, without what ZeRO moves: recomputation, pairs and cut passes of the
+/// schedule, the wire to the next stage, the kind.
 type PlainKey = (usize, [bool; 2], Option<bool>, Alike);
 /// Key of the rest of it: the stage of ZeRO with its ranks and reductions.
 type TimeKey = (PlainKey, [u64; 3]);

@@ -8,8 +8,8 @@ use crate::run::{Adapter, AdapterMethod, Scenario};
 
 /// Bytes a weight that a kernel unpacks is written in.
 const UNPACKED: f64 = 2.0;
-/// The same of PyTorch's operators: shifted into 32 bits (0.5 + 4), cast to 8 (5), masked (2), less the zero (2), scaled (3).
-/// Source: `AutoGPTQ` `qlinear_cuda_old.py`.
+/// The same of PyTorch's operators: shifted into 32 bits (0.5 + 4), cast to 8 (5), masked (2), less the zero (2),
+/// scaled (3). Source: `AutoGPTQ` `qlinear_cuda_old.py`.
 const UNPACKED_BY_OPERATORS: f64 = 16.5;
 /// Factor of operators on single bytes, spread over groups, over the time of their bytes: 2 by Qwen-7B's Q-LoRA runs,
 /// which meets those of Qwen-14B.
@@ -17,16 +17,16 @@ const NARROW: f64 = 2.0;
 /// Bytes a weight moves where DoRA forms `W + B A` and the norms of its rows, every forward pass.
 const MAGNITUDES: f64 = 3.0 * 2.0;
 
-/// Elements a row that adapters read and write, (of the input, of the output), forward and backward. Operators: A x reads
-/// the input, B writes, the scaling reads and writes, the sum reads two and writes one; backward the scaling again, A and
-/// B each read for both of their gradients, the input's is written and added. One kernel adds to what is there.
-/// Source: PEFT `lora/layer.py`, Unsloth `fast_lora.py`.
+/// Elements a row that adapters read and write, (of the input, of the output), forward and backward. Operators: A x
+/// reads the input, B writes, the scaling reads and writes, the sum reads two and writes one; backward the scaling
+/// again, A and B each read for both of their gradients, the input's is written and added. One kernel adds to what is
+/// there. Source: PEFT `lora/layer.py`, Unsloth `fast_lora.py`.
 const fn passes(fused: bool) -> [(f64, f64); 2] {
     if fused { [(1.0, 2.0), (3.0, 2.0)] } else { [(1.0, 6.0), (5.0, 4.0)] }
 }
 
-/// Takes the gradients of frozen weights out of `time` and adds adapters: `2 r (in + out)` a row and pass on tensor cores,
-/// and the [`passes`] over inputs and outputs, which at small ranks are what takes time.
+/// Takes the gradients of frozen weights out of `time` and adds adapters: `2 r (in + out)` a row and pass on tensor
+/// cores, and the [`passes`] over inputs and outputs, which at small ranks are what takes time.
 pub(crate) fn beside_frozen(
     scenario: &Scenario,
     adapter: &Adapter,

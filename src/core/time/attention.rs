@@ -1,8 +1,8 @@
 //! Time of the attention core: a fused kernel, or scores written out.
 //!
-//! Causal attention computes half of the square. A fused kernel reaches `R / ((1 + 400/s) (1 + x S/n))` (`kernels.rs`) where
-//! s is the length it sees at once (in a zig-zag ring of r ranks a chunk of `s / (2 r)`), n the tiles of all heads and S
-//! the multiprocessors; its backward pass computes 2.5 times the forward FLOPs (scores are recomputed).
+//! Causal attention computes half of the square. A fused kernel reaches `R / ((1 + 400/s) (1 + x S/n))` (`kernels.rs`)
+//! where s is the length it sees at once (in a zig-zag ring of r ranks a chunk of `s / (2 r)`), n the tiles of all
+//! heads and S the multiprocessors; its backward pass computes 2.5 times the forward FLOPs (scores are recomputed).
 
 use super::kernels::LAST_WAVE;
 use super::rates::{ATTENTION_HALF, Rates};
@@ -39,8 +39,8 @@ pub struct Core {
     pub dropout: bool,
 }
 
-/// Ranks among which blocks of keys and values go round: groups of a hierarchy, one where heads are exchanged or keys are
-/// gathered before attention.
+/// Ranks among which blocks of keys and values go round: groups of a hierarchy, one where heads are exchanged or keys
+/// are gathered before attention.
 pub(crate) fn ring_ranks(scenario: &Scenario) -> f64 {
     match scenario.run.cp_comm {
         CpComm::Ring => scenario.layout.cp as f64,
@@ -164,8 +164,8 @@ mod tests {
         ("b200-sxm", Cudnn, 8.0, Some(1.0), (0.1, 0.25), &[(4096.0, 357.0, 712.0)]),
     ];
 
-    /// The benchmarks behind `KERNELS`, as printed: TFLOP/s forward and backward by length; 0 where none was printed for
-    /// the causal mask.
+    /// The benchmarks behind `KERNELS`, as printed: TFLOP/s forward and backward by length; 0 where none was printed
+    /// for the causal mask.
     #[test]
     fn every_kernel_runs_as_its_benchmark_printed() {
         for (gpu, kernel, heads, batch, within, rows) in BENCHES {

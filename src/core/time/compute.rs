@@ -180,8 +180,8 @@ impl Clock {
 }
 
 impl ComputeTime {
-    /// Seconds that the host adds to the routed layers of a stage whose messages take `exposed` seconds: a layer is as slow
-    /// as the slower of GPU and host, `(g⁶ + H⁶)^(1/6)`.
+    /// Seconds that the host adds to the routed layers of a stage whose messages take `exposed` seconds: a layer is as
+    /// slow as the slower of GPU and host, `(g⁶ + H⁶)^(1/6)`.
     pub fn behind_host(&self, exposed: Seconds, host: f64) -> Seconds {
         if self.routed.layers <= 0.0 {
             return Seconds::ZERO;
@@ -198,8 +198,8 @@ impl ComputeTime {
         self
     }
 
-    /// The same where forward pass and both parts of the backward pass are ops of their own: each as slow as the slower of its
-    /// kernels, with messages of `exposed` seconds in the first two, and a third of the host.
+    /// The same where forward pass and both parts of the backward pass are ops of their own: each as slow as the slower
+    /// of its kernels, with messages of `exposed` seconds in the first two, and a third of the host.
     pub fn waiting_by_pass(mut self, exposed: [Seconds; 2], host: f64) -> Self {
         let routed = self.routed;
         if routed.layers <= 0.0 {
@@ -278,8 +278,8 @@ fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
     }
 }
 
-/// Seconds of the updates of a step on one GPU: the optimizer (with Muon's products) over its `sharded` elements and the
-/// gradients of all it `held`, as often as the weights are updated, and the host once.
+/// Seconds of the updates of a step on one GPU: the optimizer (with Muon's products) over its `sharded` elements and
+/// the gradients of all it `held`, as often as the weights are updated, and the host once.
 pub fn step_end<Q: Quantity>(scenario: &Scenario, rates: &Rates, [sharded, held]: [Q; 2]) -> Q {
     let moved = optimizer(rates, scenario.trained_bytes(), scenario.run.optimizer, sharded, held);
     let products = Q::number(seconds_a_parameter(scenario, rates));
@@ -333,8 +333,8 @@ mod tests {
         assert!((full.repeated - 1.0).abs() < 1e-9);
     }
 
-    /// Megatron-LM, `attention.py`: `checkpoint_core_attention` runs the core again whichever kernel computes it, and is
-    /// on for the granularity "selective" with the module `core_attn`, its default.
+    /// Megatron-LM, `attention.py`: `checkpoint_core_attention` runs the core again whichever kernel computes it, and
+    /// is on for the granularity "selective" with the module `core_attn`, its default.
     #[test]
     fn selective_recomputation_and_the_module_core_attn_repeat_the_core() {
         for flash_attention in [true, false] {

@@ -1,7 +1,7 @@
 //! Kernels that are bound by memory: norms, residuals, activations, the loss, the embedding, the optimizer.
 //!
-//! Bytes of tensors read and written by each kernel, e an element, counted as Megatron fuses them (bias, dropout and add in one;
-//! SwiGLU or GELU in one; norms in one), over the bandwidth that such kernels reach.
+//! Bytes of tensors read and written by each kernel, e an element, counted as Megatron fuses them (bias, dropout and
+//! add in one; SwiGLU or GELU in one; norms in one), over the bandwidth that such kernels reach.
 //! Source: counted from the kernels: norms and residuals move 40 to 60 h bytes a token and layer.
 
 use super::rates::Rates;
@@ -10,10 +10,11 @@ use crate::explain::symbols::{GRADIENT, MEMORY_RATE, STATES_MOVED, WEIGHT};
 use crate::model::{Architecture, Norm, QkNorm};
 use crate::run::{CrossEntropy, Optimizer, Precision, Software};
 
-/// Bytes an element that `RMSNorm` moves as operators in fp32 beyond one kernel, forward and backward: cast 6, square 8,
-/// mean 4, scale 8, cast 6, weight 4; backward weight 8, cast 6, scale 20, square 12, sum 12, cast 6.
+/// Bytes an element that `RMSNorm` moves as operators in fp32 beyond one kernel, forward and backward: cast 6, square
+/// 8, mean 4, scale 8, cast 6, weight 4; backward weight 8, cast 6, scale 20, square 12, sum 12, cast 6.
 const EAGER_NORM: (f64, f64) = (32.0, 58.0);
-/// Elements that rotary embedding reads and writes as operators: two products, a rotation by halves and its copy, a sum.
+/// Elements that rotary embedding reads and writes as operators: two products, a rotation by halves and its copy, a
+/// sum.
 const EAGER_ROTARY: f64 = 11.0;
 
 /// Bytes a token that one layer's elementwise kernels move on a rank, forward and backward.
@@ -64,7 +65,8 @@ impl LayerBytes {
 }
 
 /// Forward and backward bytes of the activation function over `ffn` channels: `SwiGLU` reads 2 f and writes f, its
-/// backward pass reads 3 f and writes 2 f (two operators: reads 3 f and writes 2 f, then reads 6 f and writes 3 f); GELU reads f and writes f, then reads 2 f and writes f.
+/// backward pass reads 3 f and writes 2 f (two operators: reads 3 f and writes 2 f, then reads 6 f and writes 3 f);
+/// GELU reads f and writes f, then reads 2 f and writes f.
 pub fn activation(gated: bool, ffn: f64, e: f64, fused: bool) -> (f64, f64) {
     match (gated, fused) {
         (true, true) => (3.0 * e * ffn, 5.0 * e * ffn),
@@ -74,8 +76,8 @@ pub fn activation(gated: bool, ffn: f64, e: f64, fused: bool) -> (f64, f64) {
 }
 
 /// Bytes a logit that the loss moves, forward and backward together: fp32 passes for the maximum, the exponential, the
-/// sum and the gradient where each is a kernel; fused kernels keep to one or two passes. A metric reads 2, writes 4, reads 4 and
-/// writes the log-softmax of 4 (Composer, `trainer.py`, `_eval_train_metrics`).
+/// sum and the gradient where each is a kernel; fused kernels keep to one or two passes. A metric reads 2, writes 4,
+/// reads 4 and writes the log-softmax of 4 (Composer, `trainer.py`, `_eval_train_metrics`).
 pub(crate) fn loss_bytes(software: &Software) -> f64 {
     let kernel = match software.cross_entropy {
         CrossEntropy::Megatron => 30.0,

@@ -16,8 +16,8 @@ pub struct Family {
     pub gemm_fp8: f64,
     /// Large fp4 GEMMs, of the fp4 peak.
     pub gemm_fp4: f64,
-    /// The attention kernel of Megatron-LM of 2024, forward and backward, causal count, long sequences, head width 128, all
-    /// multiprocessors busy. Others are in `KERNELS`.
+    /// The attention kernel of Megatron-LM of 2024, forward and backward, causal count, long sequences, head width 128,
+    /// all multiprocessors busy. Others are in `KERNELS`.
     pub attention: (f64, f64),
     /// Multiprocessors: tiles come in waves of so many.
     pub multiprocessors: u64,
@@ -40,7 +40,9 @@ pub static FAMILIES: &[Family] = &[
         multiprocessors: 108,
         attention_tile: 128,
         source: &SIMUMAX,
-        remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; FlashAttention-2 185 forward and 157 backward on the PCIe card at 4096 with 64 heads; PCIe cards are taken for SXM ones of their own peak",
+        remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; FlashAttention-2 185 \
+            forward and 157 backward on the PCIe card at 4096 with 64 heads; PCIe cards are taken for SXM ones of \
+            their own peak",
     },
     Family {
         gpus: &[GpuFamily::H100, GpuFamily::H200],
@@ -51,7 +53,9 @@ pub static FAMILIES: &[Family] = &[
         multiprocessors: 132,
         attention_tile: 128,
         source: &STAS,
-        remark: "bf16: 0.92 of MAMF (794.5), between what table 4 and NVIDIA's own runs need; fp8: near 1.92 times bf16 before quantisation (Transformer Engine, GEMM speedups); FlashAttention-2 335 forward with 16k tokens of 16 heads; PCIe cards are taken for SXM ones of their own peak",
+        remark: "bf16: 0.92 of MAMF (794.5), between what table 4 and NVIDIA's own runs need; fp8: near 1.92 times \
+            bf16 before quantisation (Transformer Engine, GEMM speedups); FlashAttention-2 335 forward with 16k \
+            tokens of 16 heads; PCIe cards are taken for SXM ones of their own peak",
     },
     Family {
         gpus: &[GpuFamily::H100At500W],
@@ -62,7 +66,8 @@ pub static FAMILIES: &[Family] = &[
         multiprocessors: 132,
         attention_tile: 128,
         source: &TORCHTITAN,
-        remark: "500 W instead of 700: H100 times the root of 5/7, as parts that power limits; attention leaves power to spare",
+        remark: "500 W instead of 700: H100 times the root of 5/7, as parts that power limits; attention leaves power \
+            to spare",
     },
     Family {
         gpus: &[GpuFamily::Ada],
@@ -73,7 +78,9 @@ pub static FAMILIES: &[Family] = &[
         multiprocessors: 128,
         attention_tile: 128,
         source: &CUDA_NOTES,
-        remark: "cuBLAS reaches 158 to 165 of 165.2 on an RTX 4090 (zzc0721/torch-performance-test-data issue 78), 105 to 115 of 119.5 on the L20, which is Ada too: the peak with accumulation in fp32 is half of what the tensor cores could feed; FlashAttention-2 as on the A100 that it was written for",
+        remark: "cuBLAS reaches 158 to 165 of 165.2 on an RTX 4090 (zzc0721/torch-performance-test-data issue 78), \
+            105 to 115 of 119.5 on the L20, which is Ada too: the peak with accumulation in fp32 is half of what the \
+            tensor cores could feed; FlashAttention-2 as on the A100 that it was written for",
     },
     Family {
         gpus: &[GpuFamily::H20],
@@ -95,7 +102,9 @@ pub static FAMILIES: &[Family] = &[
         multiprocessors: 148,
         attention_tile: 256,
         source: &SIMUMAX,
-        remark: "bf16: 514 shapes, 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096 with 64 heads; fp8: 0.8 of MAMF (3432), in view of Megatron-Bridge's Llama runs; NVFP4: 0.77 of 6745, which operands as here leave of cuBLAS 13.3's 5239 at 8192³ (DeepGEMM pull request 348)",
+        remark: "bf16: 514 shapes, 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096 with 64 heads; \
+            fp8: 0.8 of MAMF (3432), in view of Megatron-Bridge's Llama runs; NVFP4: 0.77 of 6745, which operands as \
+            here leave of cuBLAS 13.3's 5239 at 8192³ (DeepGEMM pull request 348)",
     },
     Family {
         gpus: &[GpuFamily::B300],
@@ -106,7 +115,8 @@ pub static FAMILIES: &[Family] = &[
         multiprocessors: 148,
         attention_tile: 256,
         source: &STAS,
-        remark: "bf16: 0.76 of MAMF (1769); fp8 as B200; NVFP4 3.55 times bf16 (Transformer Engine, GEMM speedups); attention as B200",
+        remark: "bf16: 0.76 of MAMF (1769); fp8 as B200; NVFP4 3.55 times bf16 (Transformer Engine, GEMM speedups); \
+            attention as B200",
     },
     Family {
         gpus: &[GpuFamily::Gb200],
@@ -117,7 +127,8 @@ pub static FAMILIES: &[Family] = &[
         multiprocessors: 148,
         attention_tile: 256,
         source: &STAS,
-        remark: "bf16: 0.93 of MAMF (1822), 1200 W; fp8: 0.79 of MAMF (3616), in view of Megatron-Bridge's Llama runs, which hold it longer than a benchmark; NVFP4 as B200, in view of 9 runs of Llama; attention as B200",
+        remark: "bf16: 0.93 of MAMF (1822), 1200 W; fp8: 0.79 of MAMF (3616), in view of Megatron-Bridge's Llama \
+            runs, which hold it longer than a benchmark; NVFP4 as B200, in view of 9 runs of Llama; attention as B200",
     },
     Family {
         gpus: &[GpuFamily::Gb300],

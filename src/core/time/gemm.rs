@@ -159,8 +159,8 @@ mod tests {
         assert!(quantisation(8192.0, 8192.0, 108.0) >= 1.0);
     }
 
-    /// `DeepGEMM`'s README of April 2025, products in fp8 on H800 grouped over experts, TFLOP/s: a short K costs what tiles
-    /// begin and end with. As time over that of the first row, quantisation left out.
+    /// `DeepGEMM`'s README of April 2025, products in fp8 on H800 grouped over experts, TFLOP/s: a short K costs what
+    /// tiles begin and end with. As time over that of the first row, quantisation left out.
     #[test]
     fn grouped_products_slow_down_over_a_short_k_as_deepgemm_measured() {
         let run =
@@ -191,7 +191,8 @@ mod tests {
         assert!(rate(32.0 * 16.0) < 0.3 * rate(32.0 * 1024.0));
     }
 
-    /// Transformer Engine, GEMM speedups: hidden size 4096, FFN 16384, 31 x 512 tokens, quantisation included, over bf16.
+    /// Transformer Engine, GEMM speedups: hidden size 4096, FFN 16384, 31 x 512 tokens, quantisation included, over
+    /// bf16.
     #[test]
     fn a_layers_linears_gain_what_transformer_engine_measured() {
         let set = |gpu, policy| {

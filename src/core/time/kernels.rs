@@ -1,8 +1,8 @@
 //! Rate of each attention kernel on each family of GPUs, from published kernel benchmarks.
 //!
 //! A kernel works through tiles of query rows, a head at a time: with n tiles over S multiprocessors it reaches
-//! `R / ((1 + 400/s) (1 + x S/n))`. The first factor is the pipeline of one tile, over the keys that it sees; the second
-//! the last wave, which waits for its longest tile.
+//! `R / ((1 + 400/s) (1 + x S/n))`. The first factor is the pipeline of one tile, over the keys that it sees; the
+//! second the last wave, which waits for its longest tile.
 
 use super::families::Family;
 use crate::run::AttentionKernel;

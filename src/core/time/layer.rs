@@ -93,8 +93,9 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
     time
 }
 
-/// Host seconds of a layer of `kind` that no kernel hides: half of a layer's for the mixer, half for a dense FFN, a tenth
-/// of either in a graph. Of a routed layer the host is the floor of [`ComputeTime::paced`](super::ComputeTime::paced).
+/// Host seconds of a layer of `kind` that no kernel hides: half of a layer's for the mixer, half for a dense FFN, a
+/// tenth of either in a graph. Of a routed layer the host is the floor of
+/// [`ComputeTime::paced`](super::ComputeTime::paced).
 fn launches(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> f64 {
     if kind.ffn.is_routed() {
         return 0.0;
@@ -305,8 +306,9 @@ fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
     time.elementwise.1 += permute + channels * backward + biased[1];
 }
 
-/// Bytes of a row of experts with biases, by its width and by their FFN width, forward and backward: the second product's
-/// bias added expert by expert in fp32 with the probabilities, joined and cast back (Megatron core 0.16, `experts.py`
+/// Bytes of a row of experts with biases, by its width and by their FFN width, forward and backward: the second
+/// product's bias added expert by expert in fp32 with the probabilities, joined and cast back (Megatron core 0.16,
+/// `experts.py`
 /// `_apply_bias`); gate and up clamped and joined (`fused_bias_geglu.py`).
 const BIASED: [(f64, f64); 2] = [(28.0, 16.0), (40.0, 20.0)];
 
@@ -350,7 +352,8 @@ mod tests {
         assert!(two > one / 2.0 && two < one);
     }
 
-    /// DeepSpeed-Ulysses, section 3: a rank has the heads that tensor parallelism over as many ranks leaves, of the whole sequence.
+    /// DeepSpeed-Ulysses, section 3: a rank has the heads that tensor parallelism over as many ranks leaves, of the
+    /// whole sequence.
     #[test]
     fn exchanged_heads_meet_the_whole_sequence_and_a_ring_its_blocks() {
         let core = |tp, cp, cp_comm| layer(&Run { tp, cp, cp_comm, ..Run::default() }).core;

@@ -1,8 +1,9 @@
 //! Muon's addition to an update: five Newton-Schulz steps for every hidden matrix, and the shards it needs whole.
 //!
-//! A step of an m x n momentum, m at most n, multiplies `X Xᵀ`, its square, and the polynomial with `X`: `4 m² n + 2 m³`
-//! FLOPs. Whole matrices are spread over the ranks that share states; tensor-parallel ranks gather the momentum in fp32
-//! and repeat the steps. Source: Megatron-LM `optimizer/muon.py` (`--muon-tp-mode duplicated`), Moonlight section 2.
+//! A step of an m x n momentum, m at most n, multiplies `X Xᵀ`, its square, and the polynomial with `X`: `4 m² n + 2
+//! m³` FLOPs. Whole matrices are spread over the ranks that share states; tensor-parallel ranks gather the momentum in
+//! fp32 and repeat the steps. Source: Megatron-LM `optimizer/muon.py` (`--muon-tp-mode duplicated`), Moonlight section
+//! 2.
 
 use super::rates::Rates;
 use crate::model::{Architecture, Ffn, Mixer, Mla};
@@ -73,8 +74,8 @@ fn ffn(model: &Architecture, ffn: Ffn, layers: f64, [t, etp]: [f64; 2], list: &m
     }
 }
 
-/// Projections of `layers` layers with `mixer`, queries, keys and values apart; returns the elements of one layer that Adam
-/// steps, the input projection of Mamba-2. Source: Megatron-LM `mamba_mixer.py`, `use_muon`.
+/// Projections of `layers` layers with `mixer`, queries, keys and values apart; returns the elements of one layer that
+/// Adam steps, the input projection of Mamba-2. Source: Megatron-LM `mamba_mixer.py`, `use_muon`.
 fn mixer(model: &Architecture, mixer: Mixer, layers: f64, t: f64, list: &mut Vec<Matrix>) -> f64 {
     let h = model.hidden as f64;
     if let (Mixer::Latent | Mixer::Sparse, Some(mla)) = (mixer, model.mla) {
@@ -133,8 +134,8 @@ mod tests {
         assert!((work / (4096.0 * 14336.0) / 9.4e4 - 1.0).abs() < 0.01);
     }
 
-    /// Nemotron 3 Nano: 23 of 52 layers are Mamba-2, whose input projection Adam steps, and 6 attention: the steps are those
-    /// of its matrices layer by layer, `20 m² n + 10 m³` each.
+    /// Nemotron 3 Nano: 23 of 52 layers are Mamba-2, whose input projection Adam steps, and 6 attention: the steps are
+    /// those of its matrices layer by layer, `20 m² n + 10 m³` each.
     #[test]
     fn a_hybrid_model_steps_the_matrices_of_each_kind_of_layer() {
         let run =

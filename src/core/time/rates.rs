@@ -2,7 +2,8 @@
 //! few
 //! constants for all of them.
 //!
-//! [`IN_TRAINING`] and the host constants are fitted to training runs, and are the same for every GPU, model and layout.
+//! [`IN_TRAINING`] and the host constants are fitted to training runs, and are the same for every GPU, model and
+//! layout.
 
 use super::families::family;
 use super::kernels::kernel_shares;
@@ -25,7 +26,8 @@ pub(crate) const TUNED: Cited<f64> =
 /// The same under PyTorch's FSDP. Fitted to the runs of llm-foundry.
 pub(crate) const UNDER_FSDP: Cited<f64> = Cited::fitted(FSDP.gemm, &LLM_FOUNDRY, "fitted to its MPT runs");
 /// Spread of GPUs of a kind, standard deviation over mean: a step waits for the slowest of N, which is about
-/// `σ √(2 ln N)` slower than the mean. Fitted to how NVIDIA's runs slow down from 8 to 2304 GPUs with the same work each.
+/// `σ √(2 ln N)` slower than the mean. Fitted to how NVIDIA's runs slow down from 8 to 2304 GPUs with the same work
+/// each.
 pub(crate) const SPREAD: Cited<f64> =
     Cited::fitted(0.0125, &NEMO, "fitted to the dgxc runs on 8 to 2304 GPUs; products of 128 GPUs are the reference");
 /// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches of Megatron-LM of
@@ -50,9 +52,9 @@ pub(crate) const QUANTISE: Cited<BytesPerSecond> = Cited::new(
 pub(crate) const ELEMENTWISE: Cited<f64> = Cited::new(0.85, &SIMUMAX, "0.8 to 0.91 by kernel");
 /// Operands of a GEMM arrive at this multiple of the memory bandwidth: most of the loads hide behind tiles.
 pub(crate) const OPERANDS: Cited<f64> = Cited::new(1.4, &SIMUMAX, "fit to 183 GEMM shapes on A100, 2.83 TB/s");
-/// Scattered reads and writes of the expert permutation, as a share of the memory bandwidth: by PyTorch's operators, and by
-/// fused kernels (Transformer Engine pull requests 1373 and 1927). The fused kernel of experts has no permutation
-/// (Megatron-Bridge issue 2885: products, SwiGLU, quantisation and the order of scales).
+/// Scattered reads and writes of the expert permutation, as a share of the memory bandwidth: by PyTorch's operators,
+/// and by fused kernels (Transformer Engine pull requests 1373 and 1927). The fused kernel of experts has no
+/// permutation (Megatron-Bridge issue 2885: products, SwiGLU, quantisation and the order of scales).
 pub(crate) const PERMUTE: Cited<(f64, f64)> = Cited::new(
     (0.25, 0.5),
     &SIMUMAX,

@@ -6,7 +6,8 @@ use crate::model::{Architecture, Mixer};
 
 /// Forward rates in FLOP/s as executed, on H800. Gated delta net and Kimi delta attention: fla's Triton kernels, 8192
 /// tokens, 96 heads of 128 (PaddlePaddle/flash-attention, pull request 133). Mamba-2: its scan of chunks, 80 heads of
-/// 64, state 128 (`TileLang`, `benchmark/mamba2`), is the fastest of five kernels: all of them take three times as long.
+/// 64, state 128 (`TileLang`, `benchmark/mamba2`), is the fastest of five kernels: all of them take three times as
+/// long.
 const DELTA_NET: f64 = 70.8e12;
 const KDA: f64 = 44e12;
 /// Mamba-2's kernels together, forward, on H800, in FLOP/s as executed: a third of the rate of its scan.

@@ -25,7 +25,8 @@ impl RoutedTime {
     }
 }
 
-/// Exponent by which the slower of GPU and host sets the pace of a routed layer: they meet at its wait for the token counts.
+/// Exponent by which the slower of GPU and host sets the pace of a routed layer: they meet at its wait for the token
+/// counts.
 const PACE: f64 = 6.0;
 
 /// Seconds of work for `gpu` seconds whose host needs `host`.
@@ -40,8 +41,9 @@ pub fn paced_by(gpu: f64, host: f64) -> f64 {
 /// Host seconds of a routed layer that a graph launches whole.
 const CAPTURED: f64 = 0.2e-3;
 
-/// Host seconds of a routed layer and micro-batch, forward and backward: the device's counts of tokens reach it in every
-/// layer, so that its lead never grows beyond one. Graphs of a part of the layer leave what comes after that wait.
+/// Host seconds of a routed layer and micro-batch, forward and backward: the device's counts of tokens reach it in
+/// every layer, so that its lead never grows beyond one. Graphs of a part of the layer leave what comes after that
+/// wait.
 pub fn routed_host(scenario: &Scenario, overlapped: bool) -> f64 {
     // Eager programs count their launches (`launches.rs`).
     let Some(moe) = scenario.model.moe.filter(|_| scenario.software.launches.is_none()) else {

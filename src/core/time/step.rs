@@ -50,8 +50,8 @@ pub(crate) fn loading<Q: Quantity>(scenario: &Scenario) -> Q {
     LOADING.of::<Q>(scenario.software.loader_ns * 1e-9) * square * SAMPLES.of::<Q>(samples)
 }
 
-/// Time that loading takes of the first stage, of the average of p ranks: `l m/p`. Source: the note on uneven pipelines,
-/// which counts it to that stage.
+/// Time that loading takes of the first stage, of the average of p ranks: `l m/p`. Source: the note on uneven
+/// pipelines, which counts it to that stage.
 pub(crate) fn stage_loading<Q: Quantity>(scenario: &Scenario) -> Q {
     let each = STAGE_LOADING.of::<Q>(scenario.run.loader_stage_s);
     each * MICROBATCHES.of::<Q>(scenario.usual_microbatches()) / PIPELINE.of::<Q>(scenario.layout.pp)
@@ -123,8 +123,8 @@ pub fn executed_flops(scenario: &Scenario) -> f64 {
     (token + image / seq as f64) * scenario.tokens_per_step()
 }
 
-/// The path from ideal to actual: the causal FLOPs of a GPU at the peak of the precision; what its kernels take longer, and
-/// a measured step besides; then every other part as it was computed. They sum to the step.
+/// The path from ideal to actual: the causal FLOPs of a GPU at the peak of the precision; what its kernels take longer,
+/// and a measured step besides; then every other part as it was computed. They sum to the step.
 fn parts_of(scenario: &Scenario, parts: &StepParts, loader: Seconds, scale: f64) -> Vec<Part> {
     let kernels = (parts.compute - parts.recompute - parts.launches) * scale;
     let flops = executed_flops(scenario) / scenario.layout.gpus as f64;

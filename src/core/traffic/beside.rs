@@ -1,8 +1,8 @@
 //! Communication beside compute: what hides, what does not, and what hidden traffic slows the compute by.
 //!
 //! One rule for the overlap table, the gradients on the timeline and the step: of `comm` seconds on the wire beside a
-//! `window` of compute, `H = min(comm, φ window)` hide; `comm - H` do not, and `x H` of the compute are lost to traffic that
-//! runs on the same multiprocessors and memory.
+//! `window` of compute, `H = min(comm, φ window)` hide; `comm - H` do not, and `x H` of the compute are lost to traffic
+//! that runs on the same multiprocessors and memory.
 
 use crate::source::{Cited, FUJII_2024};
 use crate::units::{Bytes, Seconds, by_field};
@@ -41,8 +41,8 @@ impl Beside {
 
 by_field!(Beside { comm, window, not_hidden, slows });
 
-/// Share of hidden gradient and `ZeRO` traffic that its compute is slowed by. Fitted with the other constants, mostly by
-/// the ZeRO-3 rows of llm-foundry and `InternEvo`; published slow-downs run from 2 % to 50 %.
+/// Share of hidden gradient and `ZeRO` traffic that its compute is slowed by. Fitted with the other constants, mostly
+/// by the ZeRO-3 rows of llm-foundry and `InternEvo`; published slow-downs run from 2 % to 50 %.
 pub const CONTENTION: Cited<f64> = Cited::fitted(0.4, &FUJII_2024, "fitted with the throughput rows");
 
 /// The compute of one micro-batch on a stage that communication may run beside, and its passes.

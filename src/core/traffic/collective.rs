@@ -1,8 +1,8 @@
 //! Time of a message: rings, trees, all-to-all and single sends, inside a node and between nodes.
 //!
 //! `t = α + f S / β`: S is the whole tensor, f what each rank sends of it (all-gather and reduce-scatter `(n-1)/n`,
-//! all-reduce twice that), β the bus bandwidth. A ring leaves each node once for every member's network card, so between
-//! nodes β is `members in a node x card`, at most the scale-up link.
+//! all-reduce twice that), β the bus bandwidth. A ring leaves each node once for every member's network card, so
+//! between nodes β is `members in a node x card`, at most the scale-up link.
 //! Source: NCCL's tuning model and nccl-tests' PERFORMANCE.md; efficiencies from curves in ML Engineering.
 
 use crate::cluster::{Group, Link};
@@ -189,8 +189,8 @@ mod tests {
         }
     }
 
-    /// ML Engineering, network benchmarks: on eight H200 an all-reduce of 16 GiB reaches 482 GB/s with NVLS and 367 on rings;
-    /// gathers and what leaves the node stay rings.
+    /// ML Engineering, network benchmarks: on eight H200 an all-reduce of 16 GiB reaches 482 GB/s with NVLS and 367 on
+    /// rings; gathers and what leaves the node stay rings.
     #[test]
     fn switches_reduce_inside_a_node() {
         let bytes = Bytes(16.0 * crate::units::GIB);

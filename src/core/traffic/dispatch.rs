@@ -1,9 +1,9 @@
 //! The path of a token to its experts and back: which copies cross the network, which stay on the scale-up link.
 //!
 //! All-to-all sends a copy for every expert. Once a node: one copy for every node that has some of the token's experts,
-//! passed on to those ranks that have them while the next is on the network (`DeepSeek-V3`, section 3.2.2). A router that is limited to
-//! groups of experts keeps these nodes few (section 2.1.2, "node-limited routing"); the copies of an all-to-all it only
-//! moves elsewhere.
+//! passed on to those ranks that have them while the next is on the network (`DeepSeek-V3`, section 3.2.2). A router
+//! that is limited to groups of experts keeps these nodes few (section 2.1.2, "node-limited routing"); the copies of an
+//! all-to-all it only moves elsewhere.
 
 use crate::cluster::Group;
 use crate::maths::pow;
@@ -36,9 +36,9 @@ impl Copies {
 
 /// Copies of a token of `moe` that go once to each node of the ranks that share the experts.
 ///
-/// Some of K experts stand on `v(m) = m (1 - (1 - 1/m)^K)` of m places (survey of memory, section 2.7). Over n nodes of g
-/// ranks, where a token may go to m of the nodes: `v(m) (n - 1)/n` copies to other nodes, and inside them one for every
-/// rank that has some of its experts but the one where it arrived, `v(m g) (g - 1)/g`.
+/// Some of K experts stand on `v(m) = m (1 - (1 - 1/m)^K)` of m places (survey of memory, section 2.7). Over n nodes of
+/// g ranks, where a token may go to m of the nodes: `v(m) (n - 1)/n` copies to other nodes, and inside them one for
+/// every rank that has some of its experts but the one where it arrived, `v(m g) (g - 1)/g`.
 pub(crate) fn once_a_node(moe: Moe, group: Group) -> Copies {
     let (nodes, near) = (group.nodes() as f64, group.in_node as f64);
     let allowed = allowed_nodes(moe, nodes);
@@ -46,8 +46,8 @@ pub(crate) fn once_a_node(moe: Moe, group: Group) -> Copies {
     Copies { crossing: visited(allowed) * (nodes - 1.0) / nodes, inside: visited(allowed * near) * (near - 1.0) / near }
 }
 
-/// Nodes of `nodes` that the chosen groups of a token's experts stand on, on average: `t n/G` where a group spans a node
-/// or more, else those that some of t groups out of G, drawn without putting back, stand on.
+/// Nodes of `nodes` that the chosen groups of a token's experts stand on, on average: `t n/G` where a group spans a
+/// node or more, else those that some of t groups out of G, drawn without putting back, stand on.
 fn allowed_nodes(moe: Moe, nodes: f64) -> f64 {
     let (groups, chosen) = (moe.groups.max(1) as f64, moe.top_groups.max(1) as f64);
     if groups <= nodes {

@@ -1,9 +1,9 @@
 //! Messages of a step for its parameters: gradients behind the last backward pass, updated weights behind the next
 //! first forward pass, and what the two ends of a pipeline share.
 //!
-//! ZeRO-0 all-reduces, ZeRO-1 and 2 reduce-scatter (ZeRO-2 here only once a step) and gather, FSDP under a pipeline does both too, HSDP adds an all-reduce of the shards over its replicas;
-//! routed experts do the same over their own, smaller group. Buckets and layers let all but the last piece run beside
-//! the pass.
+//! ZeRO-0 all-reduces, ZeRO-1 and 2 reduce-scatter (ZeRO-2 here only once a step) and gather, FSDP under a pipeline
+//! does both too, HSDP adds an all-reduce of the shards over its replicas; routed experts do the same over their own,
+//! smaller group. Buckets and layers let all but the last piece run beside the pass.
 
 use super::beside::{Beside, CONTENTION, Sent, Wait};
 use super::collective::Fabric;
@@ -123,7 +123,8 @@ pub(crate) fn embedding_bytes<Q: Quantity>(scenario: &Scenario, gradient: Q) -> 
     gradient * elements * 2.0 * ring(EMBEDDINGS.of::<Q>(scenario.embedding_copies()))
 }
 
-/// Synchronises the parameters that a GPU has `held`, beside its last `backward` and first `forward` pass, at every update.
+/// Synchronises the parameters that a GPU has `held`, beside its last `backward` and first `forward` pass, at every
+/// update.
 pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Seconds) -> Wait {
     let sent = step_messages(scenario, held);
     let beside = |comm, window| Beside::new(comm, window, scenario.software.overlap.dp, CONTENTION.value);
@@ -136,8 +137,9 @@ pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Se
     once * scenario.updates()
 }
 
-/// Embeddings that stand on several ranks of a pipeline, tied on both ends and with multi-token prediction: their gradients
-/// are added up after the last backward pass, `2 g v h/t (n - 1)/n`. Source: Megatron-LM `language_module.py`.
+/// Embeddings that stand on several ranks of a pipeline, tied on both ends and with multi-token prediction: their
+/// gradients are added up after the last backward pass, `2 g v h/t (n - 1)/n`. Source: Megatron-LM
+/// `language_module.py`.
 fn embeddings(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let size = scenario.embedding_copies();
@@ -150,7 +152,8 @@ fn embeddings(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
     (embedding_bytes(scenario, scenario.reduced_gradient()), fabric.all_reduce(Group { size, in_node }, Bytes(bytes)))
 }
 
-/// Tensor-parallel ranks that hold the same key-value head, `t/k` side by side, add up the gradients of its projections:
+/// Tensor-parallel ranks that hold the same key-value head, `t/k` side by side, add up the gradients of its
+/// projections:
 /// `2 g P (y - 1)/y`, of the shards where gradients are sharded.
 fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: Held) -> (f64, Seconds) {
     let (layout, zero) = (&scenario.layout, scenario.zero);
@@ -189,8 +192,8 @@ mod tests {
         assert!((sync(&run, 1.0).bytes.0 - 6e9 * (dp - 1.0) / dp).abs() < 1.0);
     }
 
-    /// nanotron reduces its fp32 sums (`gradient_accumulator.py`), DeepSeek-V3 its fp32 gradients (section 3.3.3), FP8-LM fp8
-    /// gradients (section 2.1): ZeRO-0 sends `2 g P (D-1)/D` of one of the two.
+    /// nanotron reduces its fp32 sums (`gradient_accumulator.py`), DeepSeek-V3 its fp32 gradients (section 3.3.3),
+    /// FP8-LM fp8 gradients (section 2.1): ZeRO-0 sends `2 g P (D-1)/D` of one of the two.
     #[test]
     fn an_accumulated_gradient_travels_once() {
         for (precision, g) in [("playbook-20", 4.0), ("deepseek-fp8", 4.0), ("nanotron-fp8", 4.0), ("fp8-lm", 1.0)] {

@@ -27,8 +27,8 @@ pub struct GridCut {
 
 /// The cuts that `ranks` allow: 1D always, 2D where it is a square, 3D where it is a cube.
 ///
-/// 1D: an all-reduce, `2 (P-1)/P` of the output in `2 (P-1)` steps. 2D: every rank gathers its row of X and its column of
-/// A, `1/q` of each. 3D: A and X blocks along one axis each, the result along the third, `1/q²` of each.
+/// 1D: an all-reduce, `2 (P-1)/P` of the output in `2 (P-1)` steps. 2D: every rank gathers its row of X and its column
+/// of A, `1/q` of each. 3D: A and X blocks along one axis each, the result along the third, `1/q²` of each.
 pub fn grid_cuts(ranks: u64) -> Vec<GridCut> {
     let p = ranks as f64;
     let whole = |root: f64| {

@@ -12,8 +12,8 @@ pub struct Held {
     pub dense: f64,
     /// Routed experts.
     pub experts: f64,
-    /// Of those outside the experts, projections of keys and values whose heads other tensor-parallel ranks hold too, by
-    /// the shape of the heads.
+    /// Of those outside the experts, projections of keys and values whose heads other tensor-parallel ranks hold too,
+    /// by the shape of the heads.
     pub copied: [f64; 2],
 }
 

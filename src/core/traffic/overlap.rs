@@ -19,8 +19,8 @@ pub struct OverlapRow {
     pub bytes_per_gpu: Bytes,
     /// Time on the wire.
     pub comm_s: Seconds,
-    /// `bytes_per_gpu` over `comm_s`, bytes a second: what the links reach together, latencies included; none where nothing is
-    /// on the wire.
+    /// `bytes_per_gpu` over `comm_s`, bytes a second: what the links reach together, latencies included; none where
+    /// nothing is on the wire.
     pub reached_bytes_per_s: Option<f64>,
     /// Compute that it may hide behind.
     pub compute_s: Seconds,
@@ -141,8 +141,8 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
     let (layout, mesh) = (&scenario.layout, scenario.layout.mesh());
     let shards = layout.dp * layout.cp > 1;
     let zero3 = shards && scenario.zero.stage == 3 && !scenario.shards_once_a_step();
-    // Without replicas of the dense part, routed experts that fewer GPUs hold than tensor parallelism has may have some, and
-    // tied embeddings stand on both ends of the pipeline.
+    // Without replicas of the dense part, routed experts that fewer GPUs hold than tensor parallelism has may have
+    // some, and tied embeddings stand on both ends of the pipeline.
     let experts = mesh.expert_shard_group(layout.expert_dp).link();
     let parameters = match (shards, layout.expert_dp > 1) {
         (true, _) => mesh.link(Axis::Dp),

@@ -1,9 +1,9 @@
 //! The Ultra-Scale Playbook's four overlap ratios: communication over the compute it hides behind, as printed and in
 //! bytes.
 //!
-//! The playbook counts elements, not bytes, so each ratio is multiplied by the bytes of an element; in the data-parallel
-//! ratio it keeps a `num_params` that cancels. F is the peak in FLOP/s, B the bandwidth in bytes a second.
-//! Source: Ultra-Scale Playbook, appendix A3.
+//! The playbook counts elements, not bytes, so each ratio is multiplied by the bytes of an element; in the
+//! data-parallel ratio it keeps a `num_params` that cancels. F is the peak in FLOP/s, B the bandwidth in bytes a
+//! second. Source: Ultra-Scale Playbook, appendix A3.
 
 use super::kind::Traffic;
 use crate::explain::symbols::{
@@ -28,8 +28,8 @@ fn element(scenario: &Scenario, traffic: Traffic) -> f64 {
     if traffic == Traffic::Dp { scenario.reduced_gradient() } else { scenario.precision.computes.activation() }
 }
 
-/// The ratio of `traffic` with `element` bytes an element over a wire of bandwidth `b`; `next_layers` are those of the next
-/// pipeline stage. None for rows that the playbook has no formula for.
+/// The ratio of `traffic` with `element` bytes an element over a wire of bandwidth `b`; `next_layers` are those of the
+/// next pipeline stage. None for rows that the playbook has no formula for.
 fn ratio<Q: Quantity>(
     scenario: &Scenario,
     traffic: Traffic,
@@ -72,7 +72,10 @@ pub(crate) fn playbook_term(scenario: &Scenario, traffic: Traffic, b: BytesPerSe
     let element = element(scenario, traffic);
     let term = written(|| Some(ratio::<Written>(scenario, traffic, element, b, layers)?.term("Q", name, Unit::Ratio)))?
         .from(&PLAYBOOK, "appendix A3")
-        .note("at the data-sheet peaks of compute and of one link, for all of the compute; whether the messages hide is R's to say")
+        .note(
+            "at the data-sheet peaks of compute and of one link, for all of the compute; whether the messages hide \
+            is R's to say",
+        )
         .note("the playbook counts elements: its printed form has no e");
     Some(if traffic == Traffic::Dp {
         term.note("the printed form keeps num_params in the numerator, which cancels")

@@ -1,5 +1,5 @@
-//! Overlap ratios that the playbook does not print, in its manner: communication over the compute it may hide behind, at
-//! the data-sheet peak F (FLOP/s) and bandwidth B (bytes/s, one direction); at most 1 means that it can hide.
+//! Overlap ratios that the playbook does not print, in its manner: communication over the compute it may hide behind,
+//! at the data-sheet peak F (FLOP/s) and bandwidth B (bytes/s, one direction); at most 1 means that it can hide.
 //!
 //! Source: the playbook's appendix A3, whose way of counting is carried on here; two-byte activations.
 
@@ -27,8 +27,8 @@ mod tests {
         flops_per_byte(H100, BytesPerSecond(gb * 1e9))
     }
 
-    /// FLOPs a byte of the data sheets, peak over one direction of the wire: H100 2198 on NVLink, 19 780 at 400 Gbit/s; A100 1040 and 12 480 at 200;
-    /// GB200 2778; H20 329 and 2960.
+    /// FLOPs a byte of the data sheets, peak over one direction of the wire: H100 2198 on NVLink, 19 780 at 400 Gbit/s;
+    /// A100 1040 and 12 480 at 200; GB200 2778; H20 329 and 2960.
     #[test]
     fn flops_a_byte_are_those_of_the_data_sheets() {
         for (peak, gb, printed) in [

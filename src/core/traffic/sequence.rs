@@ -1,9 +1,9 @@
 //! Three ways to cut a sequence, side by side: tensor and sequence parallelism, Ulysses, and ring attention.
 //!
-//! Bytes that one of P ranks sends for a layer, forward and backward together, for a sequence of N tokens and width d; beside
-//! it what the Fudan lecture counts (section on sequence parallelism), which differs in kind: TP + SP and Ulysses a GPU,
-//! forward and backward; ring attention all GPUs together, forward only. What a GPU sends follows from ring collectives,
-//! all-to-alls and the number of key-value heads.
+//! Bytes that one of P ranks sends for a layer, forward and backward together, for a sequence of N tokens and width d;
+//! beside it what the Fudan lecture counts (section on sequence parallelism), which differs in kind: TP + SP and
+//! Ulysses a GPU, forward and backward; ring attention all GPUs together, forward only. What a GPU sends follows from
+//! ring collectives, all-to-alls and the number of key-value heads.
 
 use super::volume::rank_key_width;
 use crate::model::Architecture;
@@ -27,9 +27,10 @@ pub struct SequenceCut {
 
 /// The three for `tokens` of width `width` over `ranks`, `bytes` an element, `kv_share` = k/a, `heads` query heads.
 ///
-/// Megatron SP: 4 N d reduce-scattered and 4 N d gathered; Ulysses: 8 N d / P in eight all-to-alls, of which queries and
-/// outputs are a half and keys and values k/a of the other; ring: `P - 1` blocks of K and V forward, twice backward. The
-/// lecture counts P rounds in which all GPUs together send 2 N d elements of K and V: `O(N d P)`, above the other two.
+/// Megatron SP: 4 N d reduce-scattered and 4 N d gathered; Ulysses: 8 N d / P in eight all-to-alls, of which queries
+/// and outputs are a half and keys and values k/a of the other; ring: `P - 1` blocks of K and V forward, twice
+/// backward. The lecture counts P rounds in which all GPUs together send 2 N d elements of K and V: `O(N d P)`, above
+/// the other two.
 pub fn sequence_cuts(tokens: f64, width: f64, ranks: u64, bytes: f64, kv_share: f64, heads: u64) -> [SequenceCut; 3] {
     let p = ranks as f64;
     let volume = 8.0 * tokens * width * bytes;
@@ -59,9 +60,10 @@ pub fn sequence_cuts(tokens: f64, width: f64, ranks: u64, bytes: f64, kv_share: 
     ]
 }
 
-/// The least that ring attention keeps on a rank for `chunk` tokens of one sequence: the block of K and V in use and the
-/// one on its way, Q and the output: `b (2 (k + v) + q + o) c` over TP, b bytes an element. With as many key-value heads as
-/// heads that is `6 b d c`, in bf16 the lecture's `12 d c`; grouped queries share keys and values: `(2 + 4 k/a) b d c`.
+/// The least that ring attention keeps on a rank for `chunk` tokens of one sequence: the block of K and V in use and
+/// the one on its way, Q and the output: `b (2 (k + v) + q + o) c` over TP, b bytes an element. With as many key-value
+/// heads as heads that is `6 b d c`, in bf16 the lecture's `12 d c`; grouped queries share keys and values: `(2 + 4
+/// k/a) b d c`.
 pub fn ring_buffer(scenario: &Scenario, chunk: f64) -> Bytes {
     let [query, output] = query_and_output(&scenario.model);
     let widths = 4.0 * rank_key_width(scenario) + (query + output) / scenario.layout.tp as f64;
@@ -76,14 +78,14 @@ fn query_and_output(model: &Architecture) -> [f64; 2] {
     widths.fold([0.0; 2], |most, one| if one[0] + one[1] > most[0] + most[1] { one } else { most })
 }
 
-/// The two pieces of a sequence of `2 ranks` pieces that `rank` holds: neighbours with the plain split; with the zig-zag
-/// split one from either end.
+/// The two pieces of a sequence of `2 ranks` pieces that `rank` holds: neighbours with the plain split; with the
+/// zig-zag split one from either end.
 pub fn ring_pieces(rank: u64, ranks: u64, zigzag: bool) -> [u64; 2] {
     if zigzag { [rank, 2 * ranks - 1 - rank] } else { [2 * rank, 2 * rank + 1] }
 }
 
-/// Work of `rank` under a causal mask in `step` of ring attention, where it meets the keys of the rank so many before it;
-/// a full block is 1: pairs of pieces before the diagonal count a quarter, those on it half of that.
+/// Work of `rank` under a causal mask in `step` of ring attention, where it meets the keys of the rank so many before
+/// it; a full block is 1: pairs of pieces before the diagonal count a quarter, those on it half of that.
 pub fn ring_work(rank: u64, step: u64, ranks: u64, zigzag: bool) -> f64 {
     let keys = ring_pieces((rank + ranks - step % ranks) % ranks, ranks, zigzag);
     let pair = |query: u64, key: u64| match key.cmp(&query) {
@@ -95,8 +97,8 @@ pub fn ring_work(rank: u64, step: u64, ranks: u64, zigzag: bool) -> f64 {
     ring_pieces(rank, ranks, zigzag).map(work).iter().sum()
 }
 
-/// Work of the last rank under a causal mask in every one of `ranks` steps of ring attention, and none has more: with the
-/// plain split early ranks wait for late ones; the zig-zag split gives all the same.
+/// Work of the last rank under a causal mask in every one of `ranks` steps of ring attention, and none has more: with
+/// the plain split early ranks wait for late ones; the zig-zag split gives all the same.
 pub fn ring_steps(ranks: u64, zigzag: bool) -> Vec<f64> {
     (0..ranks).map(|step| ring_work(ranks - 1, step, ranks, zigzag)).collect()
 }
@@ -117,8 +119,8 @@ mod tests {
         assert!(ulysses.most_ranks < Some(128));
     }
 
-    /// Fudan lecture: P rounds of 4 s d bytes, "much higher" than Megatron's and Ulysses'. What one GPU sends is less than
-    /// Megatron's: 12 N d (P - 1)/P bytes of 16 N d, each with as many key-value heads as heads.
+    /// Fudan lecture: P rounds of 4 s d bytes, "much higher" than Megatron's and Ulysses'. What one GPU sends is less
+    /// than Megatron's: 12 N d (P - 1)/P bytes of 16 N d, each with as many key-value heads as heads.
     #[test]
     fn the_lectures_ring_is_the_sum_over_all_gpus_and_above_the_others() {
         let [tp, ulysses, ring] = sequence_cuts(1e6, 4096.0, 128, 2.0, 1.0, 32);
@@ -153,8 +155,8 @@ mod tests {
         assert_eq!(sum(false), 7.5);
     }
 
-    /// A causal mask leaves `c²/2` of `c²` blocks to compute, on any rank: with the plain split rank r does r and a half,
-    /// with the zig-zag split each rank does `c/2`, half a block in every step.
+    /// A causal mask leaves `c²/2` of `c²` blocks to compute, on any rank: with the plain split rank r does r and a
+    /// half, with the zig-zag split each rank does `c/2`, half a block in every step.
     #[test]
     fn both_splits_do_the_same_work_and_only_zigzag_divides_it_evenly() {
         for ranks in [2, 4, 8] {

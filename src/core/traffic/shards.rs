@@ -1,9 +1,9 @@
-//! Messages of ZeRO-2 and 3 within a micro-batch: weights gathered before each pass, gradients scattered after the backward
-//! one, a layer ahead of the compute that hides them.
+//! Messages of ZeRO-2 and 3 within a micro-batch: weights gathered before each pass, gradients scattered after the
+//! backward one, a layer ahead of the compute that hides them.
 //!
-//! Volumes: `w P (n-1)/n` a gathering (two a micro-batch, a third before reentrant checkpoints run again), `g P (n-1)/n` a
-//! scattering (one a micro-batch; ZeRO-2 may reduce once for several), over the shard group of the dense weights and over that
-//! of the routed experts. Source: `ZeRO`, section 7.
+//! Volumes: `w P (n-1)/n` a gathering (two a micro-batch, a third before reentrant checkpoints run again), `g P
+//! (n-1)/n` a scattering (one a micro-batch; ZeRO-2 may reduce once for several), over the shard group of the dense
+//! weights and over that of the routed experts. Source: `ZeRO`, section 7.
 
 use super::beside::{Beside, CONTENTION, Sent, StageWindows, Wait};
 use super::collective::Fabric;
@@ -13,7 +13,8 @@ use crate::cluster::Group;
 use crate::run::{Recompute, Reduction, Scenario};
 use crate::units::{Bytes, Seconds};
 
-/// Layers of a stage of `layers` whose forward pass, messages included, runs again in the backward pass: a share of them.
+/// Layers of a stage of `layers` whose forward pass, messages included, runs again in the backward pass: a share of
+/// them.
 pub(super) fn repeated(recompute: &Recompute, layers: f64) -> f64 {
     match recompute {
         Recompute::Full => 1.0,
@@ -22,8 +23,8 @@ pub(super) fn repeated(recompute: &Recompute, layers: f64) -> f64 {
     }
 }
 
-/// Reductions of gradients and gatherings of weights with a micro-batch, by ZeRO-2 and 3: FSDP under a pipeline keeps what
-/// it gathered, and reduces once a step ([`at_update`](super::gradients::at_update)).
+/// Reductions of gradients and gatherings of weights with a micro-batch, by ZeRO-2 and 3: FSDP under a pipeline keeps
+/// what it gathered, and reduces once a step ([`at_update`](super::gradients::at_update)).
 pub(crate) fn with_microbatch(scenario: &Scenario) -> [f64; 2] {
     let m = scenario.layout.microbatches as f64;
     if scenario.reduction() == Reduction::Step || scenario.shards_once_a_step() {
@@ -31,7 +32,8 @@ pub(crate) fn with_microbatch(scenario: &Scenario) -> [f64; 2] {
     } else if scenario.waits_for_last_microbatch() {
         [1.0 / m; 2]
     } else {
-        // Reentrant checkpoints run the whole unit again, which gathers before it and after it (transformers issue 30404).
+        // Reentrant checkpoints run the whole unit again, which gathers before it and after it (transformers issue
+        // 30404).
         let layers = scenario.model.layers as f64;
         let again = if scenario.software.reentrant { repeated(scenario.run.recomputed(), layers) } else { 0.0 };
         [scenario.reductions() as f64 / m, if scenario.zero.stage == 3 { 2.0 + again } else { 1.0 }]
@@ -73,7 +75,8 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
         messages([(held.dense, groups[0]), (held.experts, groups[1])], scenario.sent_weight())
     });
     let beside = |comm, window, share| Beside::new(comm, window, share, tax);
-    // Weights and gradients share a wire: behind the backward pass the weights go first, gradients have what they leave.
+    // Weights and gradients share a wire: behind the backward pass the weights go first, gradients have what they
+    // leave.
     let taken = if share > 0.0 { 1.0 / share } else { 0.0 };
     // Gathered before the forward pass, and again before the backward pass.
     let passes = gatherings.max(1.0);
@@ -118,7 +121,8 @@ mod tests {
         assert!((weights.exposed().0 / weights.both().comm.0 - 1.0).abs() < 1e-9);
     }
 
-    /// m reductions of a stage in a step, one for each group of g micro-batches, or one at its end: the last is ZeRO-1's.
+    /// m reductions of a stage in a step, one for each group of g micro-batches, or one at its end: the last is
+    /// ZeRO-1's.
     #[test]
     fn zero_2_reduces_as_often_as_it_is_told() {
         let sent = |zero2_reduce, group| {
@@ -151,9 +155,9 @@ mod tests {
         assert_eq!(sent(Reduction::Step, None), (0.0, 0.0));
     }
 
-    /// ZeRO++ (Wang et al. 2023), table 1: of the 3 M that ZeRO-3 sends between nodes with bf16 gradients, qwZ takes half of
-    /// both gatherings, hpZ the second of them, qgZ three quarters of the scattering: 0.75 M with all three. Inside nodes it
-    /// costs time that a slow enough network leaves out.
+    /// ZeRO++ (Wang et al. 2023), table 1: of the 3 M that ZeRO-3 sends between nodes with bf16 gradients, qwZ takes
+    /// half of both gatherings, hpZ the second of them, qgZ three quarters of the scattering: 0.75 M with all three.
+    /// Inside nodes it costs time that a slow enough network leaves out.
     #[test]
     fn zero_plus_plus_sends_a_quarter_between_nodes() {
         let seconds = |hpz, qwz, qgz| {

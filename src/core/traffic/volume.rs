@@ -28,7 +28,8 @@ pub struct MicrobatchTraffic {
     /// Context parallel: keys and values around the ring forward, again with their gradients backward:
     /// `12 T w (c-1)` with w the width of the keys on a rank, `max(k/t, 1) d`; Ulysses `8 T (a d/t + w) (c-1)/c`.
     pub cp: Bytes,
-    /// Expert parallel: dispatch and combine, forward and backward: `8 K T h/t (e-1)/e` times the imbalance; once a node
+    /// Expert parallel: dispatch and combine, forward and backward: `8 K T h/t (e-1)/e` times the imbalance; once a
+    /// node
     /// `8 (X + I) T h/t` with X copies over the network and I inside nodes; an fp8 dispatch takes half of its half.
     pub ep: Bytes,
     /// Pipeline: the output to the next stage and the gradient to the one before, `2 T h` each, over t with sequence
@@ -59,7 +60,8 @@ fn moved<Q: Quantity>(scenario: &Scenario) -> Q {
     ELEMENT.of::<Q>(scenario.precision.computes.activation()) * TOKENS.of::<Q>(scenario.tokens_per_rank())
 }
 
-/// The same as context-parallel ranks send it for attention: what a kernel in fp8 reads and writes travels as its recipe says.
+/// The same as context-parallel ranks send it for attention: what a kernel in fp8 reads and writes travels as its
+/// recipe says.
 fn attended<Q: Quantity>(scenario: &Scenario) -> Q {
     let recipe = scenario.precision.recipe.filter(|_| scenario.software.attention == AttentionKernel::Fp8);
     let bytes = recipe.map_or(scenario.precision.computes.activation(), |recipe| recipe.attended);
@@ -90,8 +92,8 @@ pub(crate) fn expert_bytes<Q: Quantity>(scenario: &Scenario, layers: Q) -> Q {
     bytes * layers * copies * rows / TENSOR.of::<Q>(layout.tp)
 }
 
-/// Hidden states of a micro-batch that a stage sends to the next one, and gradients of them to the one before: the first
-/// stage sends no gradient, the last no state.
+/// Hidden states of a micro-batch that a stage sends to the next one, and gradients of them to the one before: the
+/// first stage sends no gradient, the last no state.
 pub(crate) fn handed_on(scenario: &Scenario, stage: usize) -> [u64; 2] {
     if scenario.layout.pp <= 1 {
         return [0; 2];
@@ -139,8 +141,8 @@ pub(crate) fn context_bytes<Q: Quantity>(scenario: &Scenario, mixer: Mixer) -> Q
     match scenario.run.cp_comm {
         CpComm::Ring | CpComm::AllGather => moved * kv * (c - Q::number(1.0)) * 6.0,
         CpComm::Ulysses => moved * (QUERY_WIDTH.of::<Q>(query_width(heads)) / t + kv) * 4.0 * ring(c),
-        // Both levels: what `u` ranks exchange, and the blocks of `c/u` groups, as long as before: u times the tokens of a
-        // u-th of the heads. Source: Fang and Zhao 2024 (USP), section 3.
+        // Both levels: what `u` ranks exchange, and the blocks of `c/u` groups, as long as before: u times the tokens
+        // of a u-th of the heads. Source: Fang and Zhao 2024 (USP), section 3.
         CpComm::Hierarchical => {
             let near = EXCHANGE_RANKS.of::<Q>(scenario.exchange_ranks());
             let exchanged = (QUERY_WIDTH.of::<Q>(query_width(heads)) / t + kv) * 4.0 * ring(near);
@@ -246,8 +248,9 @@ mod tests {
         assert_eq!((block(8), block(16)), (4.0 * 4096.0 * 128.0, 4.0 * 4096.0 * 128.0));
     }
 
-    /// Transformer Engine, `AttnFuncWithCPAndQKVOA2A`: with delayed scaling every tensor travels as `torch.uint8`; with current scaling
-    /// the output and the gradients of queries, keys and values in 16 bits, which are as wide as the rest.
+    /// Transformer Engine, `AttnFuncWithCPAndQKVOA2A`: with delayed scaling every tensor travels as `torch.uint8`; with
+    /// current scaling the output and the gradients of queries, keys and values in 16 bits, which are as wide as the
+    /// rest.
     #[test]
     fn attention_in_fp8_is_exchanged_in_fp8_where_its_scale_is_known() {
         use crate::run::Based;

@@ -1,9 +1,9 @@
 //! Waits of one micro-batch on a stage: tensor-, context- and expert-parallel messages and the pieces of `ZeRO`,
 //! against the compute of that stage that runs meanwhile.
 //!
-//! Hidden is at most the share that the Run gives of the window ([`Beside`]). Gradients and `ZeRO` weights run on the same
-//! multiprocessors and memory as the compute they hide behind, which slows it by [`CONTENTION`](super::CONTENTION) of
-//! every hidden second.
+//! Hidden is at most the share that the Run gives of the window ([`Beside`]). Gradients and `ZeRO` weights run on the
+//! same multiprocessors and memory as the compute they hide behind, which slows it by [`CONTENTION`](super::CONTENTION)
+//! of every hidden second.
 
 use super::beside::{Beside, CONTENTION, RoutedWindows, StageWindows, Wait};
 use super::collective::Fabric;
@@ -120,7 +120,8 @@ fn tensor(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, ag
     let share = software.overlap.tp;
     let reductions = Beside::new(half, windows.column_weight, share, 0.0);
     // In as many chunks as ranks, each behind the product of the chunk before: the first is alone.
-    // PyTorch's copies take memory bandwidth and multiprocessors from the products, userbuffers' kernels are tuned not to.
+    // PyTorch's copies take memory bandwidth and multiprocessors from the products, userbuffers' kernels are tuned not
+    // to.
     let tax = match software.tp_overlap {
         TpOverlap::AsyncTp => CONTENTION.value,
         TpOverlap::None | TpOverlap::Userbuffers => 0.0,
@@ -232,7 +233,8 @@ fn experts(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, a
         return (wait(both * forward, both * (1.0 - forward)), None);
     }
     let alone = if scenario.run.shared_expert_overlap {
-        // Their first product beside the dispatch, their second beside the combine. Source: Megatron-LM `shared_experts.py`.
+        // Their first product beside the dispatch, their second beside the combine. Source: Megatron-LM
+        // `shared_experts.py`.
         let [forward, backward] = windows.routed.shared.map(Seconds);
         let behind = |window: Seconds| Beside::new(pass, window, 1.0, DISPATCHERS.value);
         wait(behind(forward), behind(backward) + behind(forward) * (again - 1.0))
@@ -246,10 +248,10 @@ fn experts(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, a
     (alone, Some(wait(forward, backward + Beside::alone(pass * (again - 1.0)))))
 }
 
-/// Messages of a routed layer's forward pass (dispatch and combine) and of the backward pass of another micro-batch beside
-/// it, each behind what runs meanwhile: combine backward behind attention forward, dispatch forward behind the experts'
-/// backward pass, dispatch backward behind their forward pass (and their weight gradients, where those wait), combine
-/// forward behind attention backward. A hidden second takes multiprocessors from the kernels beside it.
+/// Messages of a routed layer's forward pass (dispatch and combine) and of the backward pass of another micro-batch
+/// beside it, each behind what runs meanwhile: combine backward behind attention forward, dispatch forward behind the
+/// experts' backward pass, dispatch backward behind their forward pass (and their weight gradients, where those wait),
+/// combine forward behind attention backward. A hidden second takes multiprocessors from the kernels beside it.
 /// Source: Megatron-LM `model_chunk_schedule_plan.py` `run`, `combined_1f1b.py`.
 fn pair(scenario: &Scenario, routed: &RoutedWindows, dispatch: Seconds, combine: Seconds) -> [Beside; 2] {
     let each = |seconds: f64| Seconds(seconds / routed.layers.max(1.0));

@@ -182,8 +182,8 @@ fn first_digit(value: f64) -> i32 {
     power
 }
 
-/// Thin spaces between groups of three digits before the decimal point; four digits stay together. A power of ten stays as
-/// it is.
+/// Thin spaces between groups of three digits before the decimal point; four digits stay together. A power of ten stays
+/// as it is.
 pub fn group(number: &str) -> String {
     if number.contains('e') {
         return number.replace('-', "−");

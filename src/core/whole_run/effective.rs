@@ -6,11 +6,12 @@
 //!
 //! `ETTR = (τ/M) / [(1 + (R+L)/M) (e^((τ+δ)/M) - 1)]`.
 //!
-//! Interruptions that are counted by the calendar, not by the time that the job runs, strike a restart as well and begin it anew: in
-//! place of `R` then stands `M (e^(R/M) - 1)` (Daly 2006, the complete model), and `1/M` is their rate over all of the calendar.
+//! Interruptions that are counted by the calendar, not by the time that the job runs, strike a restart as well and
+//! begin it anew: in place of `R` then stands `M (e^(R/M) - 1)` (Daly 2006, the complete model), and `1/M` is their
+//! rate over all of the calendar.
 //!
-//! Its maximum over `τ` solves `(1 - τ/M) e^((τ+δ)/M) = 1`, so `τ* = M (1 + W₀(-e^(-1-δ/M)))`: it depends neither on `R` nor on `L`.
-//! Young (1974) and Daly (2006) are its first and third order.
+//! Its maximum over `τ` solves `(1 - τ/M) e^((τ+δ)/M) = 1`, so `τ* = M (1 + W₀(-e^(-1-δ/M)))`: it depends neither on
+//! `R` nor on `L`. Young (1974) and Daly (2006) are its first and third order.
 
 use crate::maths::{exp, exp_m1};
 use crate::units::Seconds;
@@ -134,8 +135,8 @@ pub fn in_steps(rhythm: Rhythm, step: Seconds) -> Rhythm {
     if low.every >= rhythm.lag && low.share() >= high.share() { low } else { high }
 }
 
-/// Intervals on both sides of the best one that take less than half a percent more calendar; none is shorter than the time until a save
-/// is durable.
+/// Intervals on both sides of the best one that take less than half a percent more calendar; none is shorter than the
+/// time until a save is durable.
 pub fn flat_range(rhythm: Rhythm, best: Seconds) -> Option<[Seconds; 2]> {
     const MORE: f64 = 1.005;
     if best.0.is_infinite() {
@@ -200,8 +201,8 @@ mod tests {
 
     #[test]
     fn the_share_at_the_best_interval_is_the_worked_one() {
-        // whole-run.md 2.4: M 3.093 h, δ 20 s, R 0.25 h, at τ*, 2 τ* and τ*/2; section 7: 128 and 2,048 nodes of an unknown class, δ 30 s, and the
-        // billions of tokens that 1,000 a second and GPU make in 30 days.
+        // whole-run.md 2.4: M 3.093 h, δ 20 s, R 0.25 h, at τ*, 2 τ* and τ*/2; section 7: 128 and 2,048 nodes of an
+        // unknown class, δ 30 s, and the billions of tokens that 1,000 a second and GPU make in 30 days.
         let effective = |mtti: f64, save: f64, factor: f64| {
             let best = best_interval(Seconds(mtti * HOUR), Seconds(save)).0 / HOUR;
             rhythm([mtti, save / HOUR, best * factor, 0.25]).share()

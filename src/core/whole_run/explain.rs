@@ -54,7 +54,8 @@ impl Figure {
     }
 }
 
-/// The formulas of the figures: cost and emissions where price and grid are given, the interval where something is saved.
+/// The formulas of the figures: cost and emissions where price and grid are given, the interval where something is
+/// saved.
 pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> Vec<(Figure, Term)> {
     let calendar = Calendar::new(setting);
     let book = book(evaluation, setting, &calendar);

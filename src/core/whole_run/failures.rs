@@ -1,8 +1,9 @@
 //! Rate and length of a run's interruptions: classes with their uncertainty.
 //!
-//! Rates are interruptions of a job per node of eight GPUs and day. The pool: Llama 3.1 405B (419 in 54 days on 2,048 nodes, table
-//! 5 of the report), Meta's RSC-2 and RSC-1 (HPCA 2025), SKT's B200 nodes, and for shared clusters RSC-1's jobs of 1,024 GPUs and OPT-175B
-//! (`tests/data/whole_run.csv`). The class, not the size, carries the difference: one rate a node fits all sizes within a class.
+//! Rates are interruptions of a job per node of eight GPUs and day. The pool: Llama 3.1 405B (419 in 54 days on 2,048
+//! nodes, table 5 of the report), Meta's RSC-2 and RSC-1 (HPCA 2025), SKT's B200 nodes, and for shared clusters RSC-1's
+//! jobs of 1,024 GPUs and OPT-175B (`tests/data/whole_run.csv`). The class, not the size, carries the difference: one
+//! rate a node fits all sizes within a class.
 
 use crate::run::{FailureClass, Failures, Operation};
 use crate::units::Seconds;
@@ -23,8 +24,8 @@ pub struct Uncertain {
     pub sigma: f64,
 }
 
-/// Interruptions per 1,000 node-days. Vetted: geometric mean and spread of the four rows of vetted fleets; shared: of the two others; unknown:
-/// geometric mean of both.
+/// Interruptions per 1,000 node-days. Vetted: geometric mean and spread of the four rows of vetted fleets; shared: of
+/// the two others; unknown: geometric mean of both.
 pub fn rate(failures: Failures) -> Uncertain {
     let (value, sigma) = match failures {
         Failures::Class(FailureClass::Vetted) => (3.57, 0.43),
@@ -35,8 +36,8 @@ pub fn rate(failures: Failures) -> Uncertain {
     Uncertain { value, sigma }
 }
 
-/// Mean time between interruptions of a job on `gpus` GPUs, by the calendar as rates are counted: `1000 days / (nodes × rate)`, at least
-/// one node.
+/// Mean time between interruptions of a job on `gpus` GPUs, by the calendar as rates are counted: `1000 days / (nodes ×
+/// rate)`, at least one node.
 pub fn time_to_interrupt(rate: f64, gpus: u64) -> Seconds {
     Seconds(1000.0 * DAY / (nodes(gpus) * rate))
 }
@@ -49,8 +50,8 @@ pub fn nodes(gpus: u64) -> f64 {
 /// Uncertainty of a mean time to interrupt that the user gives.
 pub const GIVEN_TIME: f64 = GIVEN;
 
-/// Mean downtime of an interruption. Automatic: MegaScale (detection below 10 minutes, back at the lost step within 15); warm: standby nodes and
-/// saves in memory (ByteRobust); manual: a person is called, the weakest number here.
+/// Mean downtime of an interruption. Automatic: MegaScale (detection below 10 minutes, back at the lost step within
+/// 15); warm: standby nodes and saves in memory (ByteRobust); manual: a person is called, the weakest number here.
 pub fn downtime(operation: Operation) -> Uncertain {
     let hours = match operation {
         Operation::Warm => 0.10,
@@ -76,7 +77,8 @@ mod tests {
 
     #[test]
     fn the_pool_without_llama_3_predicts_its_interruptions() {
-        // The other three rows of vetted fleets, per 1,000 node-days: RSC-2, RSC-1, SKT. The reference says 387 of 419 measured.
+        // The other three rows of vetted fleets, per 1,000 node-days: RSC-2, RSC-1, SKT. The reference says 387 of 419
+        // measured.
         let pool: f64 =
             [2.34, 24.0 / (0.23 * 16_384.0) * 1000.0, 10.0 / (63.0 * 55.0) * 1000.0].iter().map(|rate| ln(*rate)).sum();
         let rate = exp(pool / 3.0);

@@ -21,7 +21,8 @@ pub struct Event {
     pub down: Seconds,
 }
 
-/// The seed of a Run's own future: FNV-1a over the settings that differ from the default, so that a link shows the same future everywhere.
+/// The seed of a Run's own future: FNV-1a over the settings that differ from the default, so that a link shows the same
+/// future everywhere.
 pub fn seed(run: &Run) -> u64 {
     let texts = run.changed_texts();
     let bytes = texts.iter().flat_map(|(key, text)| key.bytes().chain([b'=']).chain(text.bytes()).chain([b'&']));

@@ -38,8 +38,8 @@ pub fn tokens_in(evaluation: &Evaluation, days: f64) -> Result<f64, Vec<Issue>> 
     let fastest = first.rhythm.calendar(first.step * first.straggler);
     let mut high = least + one * (given / fastest);
     let mut above = over(&Setting::new(evaluation, high).map_err(|issue| vec![issue])?);
-    // False position, where an end that stays twice counts half (Dowell and Jarratt 1971): time is linear in tokens but for ramp and
-    // evaluations.
+    // False position, where an end that stays twice counts half (Dowell and Jarratt 1971): time is linear in tokens but
+    // for ramp and evaluations.
     let mut last = None;
     for _ in 0..60 {
         if above <= 0.0 {
@@ -79,9 +79,10 @@ pub struct Deadline {
     pub counts: Vec<(u64, f64, f64)>,
 }
 
-/// The smallest number of GPUs with which nine of ten runs of `tokens` end within `days`: counts that the layout admits, each evaluated, since
-/// steps jump with divisibility and `n × share(n)` turns down at last. A time between interruptions that was observed goes with the number
-/// of nodes, and the factor by which a measured step is longer than its estimate holds for every count. Resumable: a step tries one count.
+/// The smallest number of GPUs with which nine of ten runs of `tokens` end within `days`: counts that the layout
+/// admits, each evaluated, since steps jump with divisibility and `n × share(n)` turns down at last. A time between
+/// interruptions that was observed goes with the number of nodes, and the factor by which a measured step is longer
+/// than its estimate holds for every count. Resumable: a step tries one count.
 pub struct Dates {
     run: Run,
     /// Node-hours between interruptions, where the Run says how often its job is interrupted.

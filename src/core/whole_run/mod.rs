@@ -1,7 +1,7 @@
 //! The whole run: from the first step to the last token.
 //!
-//! Calendar = start-up + steps by phases + evaluations + saves + repeated work + downtime. The step comes from the report; nothing here
-//! changes it, and a plain report computes nothing of it.
+//! Calendar = start-up + steps by phases + evaluations + saves + repeated work + downtime. The step comes from the
+//! report; nothing here changes it, and a plain report computes nothing of it.
 
 mod calendar;
 mod effective;

@@ -1,8 +1,9 @@
 //! Power of a node as a function of what its GPUs do.
 //!
-//! `P = S (1.24 u + 0.68 c + 0.38 (1 - u - c))` on the AC side, with `S` the rated power of the node's GPUs, `u` the share of
-//! time in kernels, `c` the share that waits in collectives or bubbles, the rest idle. Fitted to 15 MLPerf Power runs
-//! (`tests/data/node_power.csv`) of H100 and B200 nodes; B200's waiting and idle power are carried over from H100.
+//! `P = S (1.24 u + 0.68 c + 0.38 (1 - u - c))` on the AC side, with `S` the rated power of the node's GPUs, `u` the
+//! share of time in kernels, `c` the share that waits in collectives or bubbles, the rest idle. Fitted to 15 MLPerf
+//! Power runs (`tests/data/node_power.csv`) of H100 and B200 nodes; B200's waiting and idle power are carried over from
+//! H100.
 
 /// Power over the rated power of the GPUs while kernels run.
 const BUSY: f64 = 1.24;

@@ -47,7 +47,8 @@ impl Ramp {
             _ => Err(Issue::error(
                 "batch_ramp",
                 t!(
-                    "three numbers: the batch at the start, an increment that leads from it to {full} in at most {MOST_INCREMENTS} steps, and the samples over which it grows",
+                    "three numbers: the batch at the start, an increment that leads from it to {full} in at most \
+                        {MOST_INCREMENTS} steps, and the samples over which it grows",
                     full,
                     MOST_INCREMENTS
                 ),
@@ -55,10 +56,11 @@ impl Ramp {
         }
     }
 
-    /// Steps of the first `samples` of the ramp: of a step with `b` sequences, micro-batches and the pipeline's fill and
-    /// drain take `t (b/(mbs dp) + (p-1)/v) / (B/(mbs dp) + (p-1)/v)`.
+    /// Steps of the first `samples` of the ramp: of a step with `b` sequences, micro-batches and the pipeline's fill
+    /// and drain take `t (b/(mbs dp) + (p-1)/v) / (B/(mbs dp) + (p-1)/v)`.
     ///
-    /// `full` is the batch after the ramp, `step` its step, `microbatches` its micro-batches a pipeline, `fill` is `(p-1)/v`.
+    /// `full` is the batch after the ramp, `step` its step, `microbatches` its micro-batches a pipeline, `fill` is
+    /// `(p-1)/v`.
     pub fn steps(&self, total: f64, full: f64, step: Seconds, microbatches: f64, fill: f64) -> Steps {
         let stages = ((full - self.start) / self.increment).max(0.0);
         let each = if stages > 0.0 { self.samples / stages } else { 0.0 };

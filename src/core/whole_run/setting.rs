@@ -170,7 +170,8 @@ fn interruptions(run: &Run, gpus: u64) -> (Option<Uncertain>, Seconds, f64) {
     (Some(rate), failures::time_to_interrupt(rate.value, gpus), rate.sigma)
 }
 
-/// Steps of the tokens: full ones, or those of the batch ramp and what follows it, then the context phases; at least one.
+/// Steps of the tokens: full ones, or those of the batch ramp and what follows it, then the context phases; at least
+/// one.
 fn steps(scenario: &Scenario, tokens: f64, step: Seconds) -> Result<Steps, Issue> {
     let run = &scenario.run;
     let phases = run.length.context_phases.as_ref().map_or(&[][..], |phases| &phases.0);
@@ -221,15 +222,16 @@ pub fn evaluation_time(share: f64, samples: f64, step: Seconds, batch: f64) -> S
     step * (share * samples / batch)
 }
 
-/// Time of an evaluated Run until `samples` sequences and `evaluations` evaluations of `set` sequences are done: MLPerf's time to train, whose
-/// clock starts at the first sample.
+/// Time of an evaluated Run until `samples` sequences and `evaluations` evaluations of `set` sequences are done:
+/// MLPerf's time to train, whose clock starts at the first sample.
 pub fn time_to_train(evaluation: &Evaluation, samples: f64, evaluations: f64, set: f64) -> Seconds {
     let (run, step) = (&evaluation.scenario.run, evaluation.report.step.time_s);
     let batch = run.global_batch as f64;
     step * (samples / batch) + evaluation_time(eval_share(run), evaluations * set, step, batch)
 }
 
-/// Time of a forward pass over the time of a step: a third, a quarter with full recomputation, 0.45 measured with adapters.
+/// Time of a forward pass over the time of a step: a third, a quarter with full recomputation, 0.45 measured with
+/// adapters.
 fn eval_share(run: &Run) -> f64 {
     if run.adapter.method.is_some() {
         0.45

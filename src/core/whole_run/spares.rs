@@ -1,5 +1,5 @@
-//! Spare nodes: nodes under repair are a Poisson count with mean `nodes × rate × repair time` (M/G/∞: the distribution of
-//! repair times does not matter).
+//! Spare nodes: nodes under repair are a Poisson count with mean `nodes × rate × repair time` (M/G/∞: the distribution
+//! of repair times does not matter).
 
 use crate::maths::exp;
 
@@ -30,8 +30,9 @@ pub fn spares(mean: f64, share: f64) -> u64 {
 /// Means above which no distribution is listed.
 const MOST: f64 = 1e4;
 
-/// Counts of nodes under repair with their probabilities, as far as they are at least a 500th of the largest; none where nothing is
-/// under repair or the mean is above 10,000. Terms go from the mode outwards, so that none is too small.
+/// Counts of nodes under repair with their probabilities, as far as they are at least a 500th of the largest; none
+/// where nothing is under repair or the mean is above 10,000. Terms go from the mode outwards, so that none is too
+/// small.
 pub fn under_repair(mean: f64) -> Vec<(u64, f64)> {
     const LEAST: f64 = 2e-3;
     if !(mean > 0.0 && mean <= MOST) {

@@ -1,7 +1,8 @@
 //! The range of a run's calendar: 4,000 draws over what is not known, each by the exact formula of the mean.
 //!
-//! A draw takes a rate of interruptions and a downtime, both log-normal, then the scatter of the interruptions themselves (a
-//! normal approximation of a renewal process), and the step's own uncertainty as a factor on the productive time.
+//! A draw takes a rate of interruptions and a downtime, both log-normal, then the scatter of the interruptions
+//! themselves (a normal approximation of a renewal process), and the step's own uncertainty as a factor on the
+//! productive time.
 
 use super::effective::Rhythm;
 use super::random::{Random, quantile};
@@ -80,8 +81,8 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_of_the_reference_and_of_simulated_events() {
-        // whole-run.md 2.5 and section 8: W, M, σ_r, R, σ_R, δ, τ in hours; ETTR at 10, 50, 90 %; the last column is the tolerance:
-        // 1e-4 where the same draws were made elsewhere, 1.2 points against 1,500 simulated runs.
+        // whole-run.md 2.5 and section 8: W, M, σ_r, R, σ_R, δ, τ in hours; ETTR at 10, 50, 90 %; the last column is
+        // the tolerance: 1e-4 where the same draws were made elsewhere, 1.2 points against 1,500 simulated runs.
         let rows: [([f64; 7], [f64; 3], f64); 6] = [
             ([1000.0, 54.0 * 24.0 / 419.0, 0.1, 0.25, 0.4, 1.0 / 180.0, 0.168], [0.8358, 0.8765, 0.9029], 1e-4),
             ([2000.0, 20.096_463, 0.75, 0.25, 0.4, 1.0 / 120.0, 0.5], [0.9223, 0.9604, 0.9748], 1e-4),

@@ -189,7 +189,8 @@ fn widest(range: Spread, without: [(RangeFrom, Spread); 3]) -> Option<RangeFrom>
     narrowest.filter(|_| width(range) > 0.0).map(|(name, _)| name)
 }
 
-/// Field at which to say that failures keep a run from its end: the time between them or their rate where given, else the first of
+/// Field at which to say that failures keep a run from its end: the time between them or their rate where given, else
+/// the first of
 /// `others` that is.
 fn failure_field(evaluation: &Evaluation, others: &[(bool, &'static str)]) -> &'static str {
     let length = &evaluation.scenario.run.length;
@@ -231,7 +232,8 @@ fn refusals(evaluation: &Evaluation, setting: &Setting) -> Vec<Issue> {
 fn unfinished(rhythm: Rhythm) -> Message {
     let (segment, mtti) = (show_seconds(rhythm.every + rhythm.save), show_seconds(rhythm.mtti));
     t!(
-        "this run does not finish: {segment} pass from one durable save to the next, and the mean time to the next failure is {mtti}",
+        "this run does not finish: {segment} pass from one durable save to the next, and the mean time to the next \
+            failure is {mtti}",
         segment,
         mtti
     )

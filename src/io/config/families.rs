@@ -88,7 +88,8 @@ const GPT: Family = Family { norm: Norm::Layer, gated: false, biases: Biases::Al
 const GEMMA: Family =
     Family { tied: true, post_norms: true, qk_norm: QkNorm::Head, mixers: Mixers::Windows(6), ..LLAMA };
 
-const UNKNOWN: &str = "this kind of model is not known: it is read as a Llama with the experts and the latent attention that its entries name; whatever else it has is not counted";
+const UNKNOWN: &str = "this kind of model is not known: it is read as a Llama with the experts and the latent \
+    attention that its entries name; whatever else it has is not counted";
 const GATE: &str = "the gate of the shared experts (a hidden size a layer) is not counted";
 const SCALES: &str = "the scales of layers and of the router are not counted";
 const ROUTER: &str = "the load-balancing bias of the router (a number an expert) is not counted";

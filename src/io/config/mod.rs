@@ -285,7 +285,8 @@ impl Reader<'_> {
     fn experts(&mut self, family: &Family, parts: &mut ModelParts) {
         parts.moe.experts = self.need(&EXPERTS, "routed experts");
         parts.moe.top_k = self.need(&TOP_K, "experts per token");
-        // Mixtral's experts are as wide as a dense FFN would be; where that has a width of its own, they have the other.
+        // Mixtral's experts are as wide as a dense FFN would be; where that has a width of its own, they have the
+        // other.
         let width_key = if self.has("intermediate_size_mlp") { "intermediate_size" } else { "moe_intermediate_size" };
         parts.moe.expert_ffn = self.count(&[width_key], "expert FFN size").or(parts.ffn);
         parts.moe.latent = self.count(&["moe_latent_size"], "latent width");

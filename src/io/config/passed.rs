@@ -1,5 +1,5 @@
-//! Arguments of Megatron-LM that change no figure but that a launch needs: what a model's config.json says of positions,
-//! norms and the router.
+//! Arguments of Megatron-LM that change no figure but that a launch needs: what a model's config.json says of
+//! positions, norms and the router.
 //!
 //! Source: NVIDIA/Megatron-LM, `megatron/training/arguments.py`, `transformer_config.py`; huggingface/transformers,
 //! `configuration_<kind>.py`.

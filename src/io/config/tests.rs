@@ -3,8 +3,8 @@
 use super::*;
 use shardscope_core::run::{Run, Scenario};
 
-/// A line a checkpoint: name, parameters as its model page gives them, the file. Of Gemma 3 the parameters are those of the
-/// language model (report, table 1), of GLM-4.7-Flash those of its name at the hub, 30B-A3B.
+/// A line a checkpoint: name, parameters as its model page gives them, the file. Of Gemma 3 the parameters are those of
+/// the language model (report, table 1), of GLM-4.7-Flash those of its name at the hub, 30B-A3B.
 const RELEASED: &str = include_str!("../../../tests/data/released_configs.jsonl");
 
 /// The text of a checkpoint's file.
@@ -120,8 +120,8 @@ fn what_cannot_be_read_says_why() {
     assert!(message(&odd).contains("hidden_size takes a whole number"));
 }
 
-/// transformers: Gemma 2 slides in every other layer from the first on; Qwen's experts stand in every `decoder_sparse_step`th
-/// layer; a list wins over a rule, also in a kind that is not known.
+/// transformers: Gemma 2 slides in every other layer from the first on; Qwen's experts stand in every
+/// `decoder_sparse_step`th layer; a list wins over a rule, also in a kind that is not known.
 #[test]
 fn layers_that_differ_are_a_pattern() {
     let pattern = |json: &str| read(&parse(json)).unwrap().parts.pattern;

@@ -37,8 +37,8 @@ impl Branches {
         }
     }
 
-    /// True if a word belongs to a `case` itself or to a branch that does not run. The first branch runs whose pattern is the
-    /// word behind `case`; the first of all where that is not known, which is noted.
+    /// True if a word belongs to a `case` itself or to a branch that does not run. The first branch runs whose pattern
+    /// is the word behind `case`; the first of all where that is not known, which is noted.
     pub fn take(&mut self, word: &str, begins: bool, undecided: &mut Vec<String>) -> bool {
         if begins && word == "case" && self.0.len() < MAX_CASES {
             self.0.push(Case { of: None, patterns: true, done: false, taken: false });

@@ -1,7 +1,7 @@
 //! DeepSpeed's JSON.
 //!
-//! Source: deepspeed.ai/docs/config-json, and `deepspeed/runtime/config.py` and `zero/config.py` for names and defaults.
-//! The file knows nothing of the model; ranks follow from its three batch sizes.
+//! Source: deepspeed.ai/docs/config-json, and `deepspeed/runtime/config.py` and `zero/config.py` for names and
+//! defaults. The file knows nothing of the model; ranks follow from its three batch sizes.
 
 use crate::dialect::prelude::*;
 use crate::json::pretty;
@@ -107,8 +107,8 @@ fn read(reader: &mut SettingsReader) {
     }
 }
 
-/// Takes the ZeRO stage and what goes to the host from the settings whose names begin with `prefix`; false where they say
-/// nothing of shards.
+/// Takes the ZeRO stage and what goes to the host from the settings whose names begin with `prefix`; false where they
+/// say nothing of shards.
 pub(super) fn shards(reader: &mut SettingsReader, prefix: &str) -> bool {
     let name = |key: &str| format!("{prefix}{key}");
     let stage = reader.count(&name("zero_optimization.stage"), "ZeRO stage");
@@ -158,10 +158,12 @@ fn batch(reader: &mut SettingsReader) {
                 reader.set("gpus", gpus);
                 told = true;
             } else if let Some(steps) = steps {
-                // "Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step
+                // "Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu *
+                // gradient_acc_step
                 // * world_size", whatever the world: DeepSpeed `runtime/config.py`.
                 reader.assume(t!(
-                    "the three batch sizes contradict each other, and DeepSpeed refuses them: {global} is no multiple of {micro} sequences times {steps} micro-batches",
+                    "the three batch sizes contradict each other, and DeepSpeed refuses them: {global} is no multiple \
+                        of {micro} sequences times {steps} micro-batches",
                     global,
                     micro,
                     steps

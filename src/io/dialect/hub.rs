@@ -53,8 +53,8 @@ const REPOSITORIES: &[(&str, &str)] = &[
     ("gpt-2-xl", "openai-community/gpt2-xl"),
 ];
 
-/// Other releases of the same shapes, by preset, and releases of others whose names hold that of a preset: those have none.
-/// All are whole names, without the words of [`ENDS`].
+/// Other releases of the same shapes, by preset, and releases of others whose names hold that of a preset: those have
+/// none. All are whole names, without the words of [`ENDS`].
 const OTHERS: &[(Option<&str>, &str)] = &[
     (Some("llama-3.1-8b"), "llama-3-8b llama3-8b llama3.1-8b llama31-8b deepseek-r1-distill-llama-8b"),
     (
@@ -132,7 +132,8 @@ const SIZES: &[(&str, &str, &str)] = &[
     (
         "deepseek-v2 deepseek-v3-236b",
         "deepseek-v3",
-        "layers=60 hidden=5120 ffn=12288 vocab=102400 moe.experts=160 moe.top_k=6 moe.expert_ffn=1536 moe.shared_experts=2 \
+        "layers=60 hidden=5120 ffn=12288 vocab=102400 moe.experts=160 moe.top_k=6 moe.expert_ffn=1536 \
+            moe.shared_experts=2 \
          moe.dense_layers=1 moe.top_groups=3",
     ),
 ];
@@ -256,7 +257,8 @@ fn sized(id: &'static str) -> Option<Based<ModelParts>> {
 /// Words within a name that leave the language model as it is, or about so.
 const VARIANTS: &[&str] = &["vl", "embedding", "reranker", "guard", "math", "coder", "omni", "audio"];
 
-/// The known model whose name stands in `name`, which itself is not known; none where it counts other parameters or layers.
+/// The known model whose name stands in `name`, which itself is not known; none where it counts other parameters or
+/// layers.
 fn closest(name: &str) -> Option<Based<ModelParts>> {
     let plain: Vec<&str> = name.split('-').filter(|part| !VARIANTS.contains(part)).collect();
     let plain = plain.join("-");

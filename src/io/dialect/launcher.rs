@@ -59,7 +59,8 @@ impl Launcher {
                 let gpus = if each < ranks { common_multiple(each, ranks) } else { each };
                 if gpus > each {
                     reader.assume(t!(
-                        "{gpus} GPUs: the {ranks} ranks of tensor, pipeline, context and expert parallelism need several nodes of {each}",
+                        "{gpus} GPUs: the {ranks} ranks of tensor, pipeline, context and expert parallelism need \
+                            several nodes of {each}",
                         gpus,
                         ranks,
                         each
@@ -67,7 +68,8 @@ impl Launcher {
                 }
                 if reader.is_default(self.each.0) {
                     reader.assume(t!(
-                        "{gpus} GPUs: the text does not say how many there are; with more of them each may need less memory",
+                        "{gpus} GPUs: the text does not say how many there are; with more of them each may need less \
+                            memory",
                         gpus
                     ));
                 }

@@ -1,7 +1,7 @@
 //! LLaMA-Factory's YAML: arguments of Hugging Face's Trainer and its own.
 //!
-//! Source: hiyouga/LLaMA-Factory, `src/llamafactory/hparams/*.py` and `model/adapter.py`: names, defaults, and what is cast
-//! to fp32.
+//! Source: hiyouga/LLaMA-Factory, `src/llamafactory/hparams/*.py` and `model/adapter.py`: names, defaults, and what is
+//! cast to fp32.
 
 use super::trl::{self, BATCH};
 use super::tuning::{self, Files, LowRank, Sharing};
@@ -109,9 +109,10 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
     LowRank { rank, dora, base, targets, saved }.take(reader);
 }
 
-/// The rank of LoRA with as many numbers as OFT has: a block of `b` inputs is turned by `b(b - 1) / 2` angles, so an input has
-/// `(b - 1) / 2`, where LoRA has its rank of every input and every output. Source: PEFT `tuners/oft/layer.py`; blocks of 32
-/// where `finetuning_args.py` is not told.
+/// The rank of LoRA with as many numbers as OFT has: a block of `b` inputs is turned by `b(b - 1) / 2` angles, so an
+/// input has
+/// `(b - 1) / 2`, where LoRA has its rank of every input and every output. Source: PEFT `tuners/oft/layer.py`; blocks
+/// of 32 where `finetuning_args.py` is not told.
 fn rotations(reader: &mut SettingsReader) -> u64 {
     let block = reader.count("oft_block_size", "inputs of a block").filter(|block| *block > 0).unwrap_or(32);
     let rank = (block.saturating_sub(1)).div_ceil(4).max(1);

@@ -1,8 +1,8 @@
 //! The programs that train: what each calls the settings of a Run, read and written by one file a program.
 //!
 //! A program's settings are `Entries`: names with values, in the order they stand in. `write` says a Run in them,
-//! `read` takes them into a Run, `print` writes the text of a launch script or a file of settings, [`entries`] reads it. What a
-//! program cannot say is found by saying it and reading it back: see [`not_said`].
+//! `read` takes them into a Run, `print` writes the text of a launch script or a file of settings, [`entries`] reads
+//! it. What a program cannot say is found by saying it and reading it back: see [`not_said`].
 
 pub(crate) mod accelerate;
 mod arithmetic;
@@ -67,8 +67,8 @@ pub fn entries(dialect: &Dialect, text: &str) -> Result<Entries, Issue> {
     if text.trim_start().starts_with('{') { deepspeed::entries(text) } else { (dialect.entries)(text) }
 }
 
-/// The fields that `dialect` does not say, with the value that is lost: those which come back otherwise when its settings
-/// are read into the default Run.
+/// The fields that `dialect` does not say, with the value that is lost: those which come back otherwise when its
+/// settings are read into the default Run.
 pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, String)> {
     let run = &scenario.run;
     let mut reader = SettingsReader::new(dialect.written(scenario), Run::default());

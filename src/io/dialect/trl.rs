@@ -1,7 +1,7 @@
 //! Hugging Face's Trainer: `TrainingArguments` as YAML, JSON or arguments, with those of TRL.
 //!
-//! Source: huggingface/transformers `training_args.py`, huggingface/trl `trl/trainer/model_config.py` and `sft_config.py`:
-//! names and defaults.
+//! Source: huggingface/transformers `training_args.py`, huggingface/trl `trl/trainer/model_config.py` and
+//! `sft_config.py`: names and defaults.
 
 use super::tuning::{self, Batch, Fsdp, LowRank, Sharing};
 use super::words::Script;

@@ -61,8 +61,8 @@ impl Script {
         Some(value)
     }
 
-    /// The arguments: `--name`, `--name value`, `--name=value`, `--name several values`; names as they are, a value that
-    /// is a number as one.
+    /// The arguments: `--name`, `--name value`, `--name=value`, `--name several values`; names as they are, a value
+    /// that is a number as one.
     pub fn arguments(&self) -> Entries {
         let mut entries: Entries = Vec::new();
         // Words behind the end of a statement belong to no argument before it.
@@ -162,7 +162,8 @@ impl Reader {
         self.end(word, depth);
     }
 
-    /// The size of a job in a comment `SBATCH --nodes=32 --gpus-per-node=h100:8`, in the variables that Slurm sets of it.
+    /// The size of a job in a comment `SBATCH --nodes=32 --gpus-per-node=h100:8`, in the variables that Slurm sets of
+    /// it.
     fn batch_options(&mut self, comment: &str) {
         let mut options = comment
             .strip_prefix("SBATCH")
@@ -364,13 +365,15 @@ mod tests {
     #[test]
     fn variables_with_several_values_are_named() {
         let script = Script::read(
-            "if [ $SIZE = 7B ]; then\nLAYERS=28\nTP=2\nelse\nLAYERS=80\nTP=2\nfi\nx --num-layers $LAYERS --tp $TP $LAYERS\n",
+            "if [ $SIZE = 7B ]; then\nLAYERS=28\nTP=2\nelse\nLAYERS=80\nTP=2\nfi\nx --num-layers $LAYERS --tp $TP \
+                $LAYERS\n",
         );
         assert_eq!(script.ambiguous, ["LAYERS"]);
         assert_eq!(script.number(&["LAYERS"]), Some(80));
     }
 
-    /// `sbatch --help`: `-N, --nodes=N`, `--gpus-per-node=[type:]n`, `--gres=gpu[:type]:n`; the job gets them as variables.
+    /// `sbatch --help`: `-N, --nodes=N`, `--gpus-per-node=[type:]n`, `--gres=gpu[:type]:n`; the job gets them as
+    /// variables.
     #[test]
     fn the_size_of_a_batch_job_is_in_its_comments() {
         for (options, nodes, each) in [

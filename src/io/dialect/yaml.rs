@@ -1,7 +1,7 @@
 //! A YAML file as a value, from the events of `saphyr-parser`.
 //!
-//! Plain words mean what `PyYAML` makes of them, the reader of the programs: `yes` and `on` are true, `8_192` is a number,
-//! and `<<` merges another map. Tags are ignored but for `!!str`.
+//! Plain words mean what `PyYAML` makes of them, the reader of the programs: `yes` and `on` are true, `8_192` is a
+//! number, and `<<` merges another map. Tags are ignored but for `!!str`.
 
 use super::Entries;
 use super::words::scalar;
@@ -250,7 +250,8 @@ mod tests {
         );
         // 2.17 and 2.18: quoted text and text over several lines.
         means(
-            "unicode: \"Sosa did fine.\\u263A\"\nsingle: '\"Howdy!\" he cried.'\ntie: '|\\-*-/|'\nplain:\n  This\n  continues",
+            "unicode: \"Sosa did fine.\\u263A\"\nsingle: '\"Howdy!\" he cried.'\ntie: '|\\-*-/|'\nplain:\n  This\n  \
+                continues",
             r#"{"unicode": "Sosa did fine.☺", "single": "\"Howdy!\" he cried.", "tie": "|\\-*-/|", "plain": "This continues"}"#,
         );
         // 2.21, 2.23: null, booleans, a tag; 2.7: only the first document.

@@ -1,4 +1,5 @@
-//! Pictures of a Run by name: the page's bars of HTML (memory by stage, the overlap rows, the step), its timeline, its card.
+//! Pictures of a Run by name: the page's bars of HTML (memory by stage, the overlap rows, the step), its timeline, its
+//! card.
 
 use super::card::card;
 use super::picture::{Picture, svg};

@@ -59,7 +59,8 @@ pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit, cata
     let head = [bold(MARGIN + 52.0, 66.0, 26.0, &verbatim("Shardscope")), bold(MARGIN, 126.0, size, &title)];
     let (forward, backward) = (rgb(palette.forward), rgb(palette.backward));
     let logo = format!(
-        "<g transform=\"translate({MARGIN},40) scale(2.4)\"><path fill=\"{forward}\" d=\"M0 1h6v3H0zM3 5h6v3H3zM6 9h4v3H6z\"/><path fill=\"{backward}\" d=\"M10 9h6v3H10zM9 5h7v3H9z\"/></g>"
+        "<g transform=\"translate({MARGIN},40) scale(2.4)\"><path fill=\"{forward}\" d=\"M0 1h6v3H0zM3 5h6v3H3zM6 \
+            9h4v3H6z\"/><path fill=\"{backward}\" d=\"M10 9h6v3H10zM9 5h7v3H9z\"/></g>"
     );
     let sums = Sums::of(evaluation.timeline());
     let view = Viewport::all(evaluation.spans.makespan());
@@ -71,7 +72,10 @@ pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit, cata
     let paper = rgb(palette.paper);
     let (head, columns) = (head.concat(), columns.collect::<String>());
     format!(
-        "<svg width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"system-ui, sans-serif\" xmlns=\"http://www.w3.org/2000/svg\"><rect width=\"100%\" height=\"100%\" fill=\"{paper}\"/>{logo}{head}{columns}<g transform=\"translate({MARGIN},{top}) scale({scale:.4})\">{pipeline}</g></svg>"
+        "<svg width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"system-ui, \
+            sans-serif\" xmlns=\"http://www.w3.org/2000/svg\"><rect width=\"100%\" height=\"100%\" \
+            fill=\"{paper}\"/>{logo}{head}{columns}<g transform=\"translate({MARGIN},{top}) \
+            scale({scale:.4})\">{pipeline}</g></svg>"
     )
 }
 

@@ -106,8 +106,8 @@ impl Picture<'_> {
     }
 }
 
-/// Several timelines one below the other as one SVG: one time axis below them, one scale of memory. They share window and
-/// width.
+/// Several timelines one below the other as one SVG: one time axis below them, one scale of memory. They share window
+/// and width.
 pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
     let Some(first) = pictures.first() else {
         return String::new();
@@ -162,7 +162,9 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
     let axis = Node::from_iter(axis).to_html();
     let (width, height) = ((across + RIGHT).ceil(), top + TITLE);
     format!(
-        "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" font-family=\"system-ui, sans-serif\" xmlns=\"http://www.w3.org/2000/svg\"><rect width=\"100%\" height=\"100%\" fill=\"{}\"/>{inside}{axis}</svg>",
+        "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" font-family=\"system-ui, \
+            sans-serif\" xmlns=\"http://www.w3.org/2000/svg\"><rect width=\"100%\" height=\"100%\" \
+            fill=\"{}\"/>{inside}{axis}</svg>",
         rgb(palette.paper)
     )
 }

@@ -1,5 +1,5 @@
-//! The timeline as a Chrome trace, which Perfetto and Chrome's own viewer open: a thread a rank, an arrow for each result
-//! that crosses ranks, a counter of the activations that a rank holds.
+//! The timeline as a Chrome trace, which Perfetto and Chrome's own viewer open: a thread a rank, an arrow for each
+//! result that crosses ranks, a counter of the activations that a rank holds.
 //!
 //! Written by hand: times are microseconds to the nanosecond, names hold nothing that needs escaping.
 

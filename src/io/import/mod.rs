@@ -117,7 +117,8 @@ fn files(text: &str) -> Vec<&str> {
     files
 }
 
-/// Reads several files as one: each model's config.json, then the settings, where each file stands over those before it.
+/// Reads several files as one: each model's config.json, then the settings, where each file stands over those before
+/// it.
 fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
     let mut meaning: Option<Meaning> = None;
     let mut rest = Vec::new();
@@ -292,8 +293,8 @@ fn host(reader: &mut SettingsReader) {
     }
 }
 
-/// `stack` is the software that the settings are assumed to be for; none: that of the Run which was there. `programs` have
-/// the tables of the settings.
+/// `stack` is the software that the settings are assumed to be for; none: that of the Run which was there. `programs`
+/// have the tables of the settings.
 fn finish(
     dialect: &Dialect,
     programs: &[&str],
@@ -379,7 +380,8 @@ mod tests {
             let text = (dialect.print)(&dialect.written(&scenario), &[comment]);
             assert_eq!(read(&text, &present).unwrap().run, made, "{text}");
         }
-        let script = "# https://example.org/#v=1&gpus=128&overlap.tp=0.5\ntorchrun --nnodes 16 --nproc-per-node 8 x.py --tensor-model-parallel-size 8 --seq-length 4096";
+        let script = "# https://example.org/#v=1&gpus=128&overlap.tp=0.5\ntorchrun --nnodes 16 --nproc-per-node 8 \
+            x.py --tensor-model-parallel-size 8 --seq-length 4096";
         let read = run(script).run;
         assert_eq!((read.tp, read.seq_len, read.software().overlap.tp, read.gpus), (8, 4096, 0.5, 128));
     }
@@ -412,8 +414,8 @@ mod tests {
         assert!(swift("adalora").unwrap_err()[0].message.to_string().contains("adalora"));
     }
 
-    /// A release is known by its whole name; a name that holds one is asked about; else the model is the page's, which no
-    /// entry is said to be used for.
+    /// A release is known by its whole name; a name that holds one is asked about; else the model is the page's, which
+    /// no entry is said to be used for.
     #[test]
     fn the_model_is_the_one_that_the_text_names_or_a_question() {
         let swift = |model: &str| run(&format!("swift sft --model {model} --train_type lora --max_length 2048"));

@@ -48,7 +48,8 @@ pub(super) fn begin(program: &Program, settings: &Settings, present: &Run) -> (S
     let missing = settings.missing();
     if !missing.is_empty() {
         reader.assume(t!(
-            "the settings extend {files}, which is not here: what it sets is as on this page. Give that file first, then a line of three dashes, then the settings",
+            "the settings extend {files}, which is not here: what it sets is as on this page. Give that file first, \
+                then a line of three dashes, then the settings",
             files = missing.join(", ")
         ));
     }
@@ -118,8 +119,8 @@ fn whole_share(run: &mut Run, assumed: &mut Vec<Message>) {
     }
 }
 
-/// Takes the GPU: as the settings say, else the first that the text names, else the program's, where it runs on GPUs of one
-/// maker and the page's is another's, else the page's.
+/// Takes the GPU: as the settings say, else the first that the text names, else the program's, where it runs on GPUs of
+/// one maker and the page's is another's, else the page's.
 fn gpu(run: &mut Run, fields: &mut Vec<(Origin, String, Value)>, settings: &Settings) -> Option<Message> {
     let id = |(origin, name, value): &(Origin, String, Value)| {
         let id = GPUS.iter().find(|(_, id)| value.text() == Some(*id) && name == "@gpu")?.1;

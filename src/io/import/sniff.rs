@@ -29,9 +29,10 @@ const NOT_READ: [(&str, &str); 2] = [("openrlhf.cli.", "OpenRLHF"), ("openrlhf/c
 
 /// Names the formats that can be read, for a message.
 fn readable() -> Message {
-    t!(
-        "what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM, torchtitan, slime, verl, ms-swift or Megatron-Bridge, Python of torchtitan or Megatron-Bridge, DeepSpeed's JSON, an adapter_config.json, YAML of NeMo Automodel, NeMo-RL, Primus, axolotl, LLaMA-Factory, Hugging Face's Trainer, Accelerate, torchtune, llm-foundry or Nanotron, MLPerf's environment files"
-    )
+    t!("what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM, torchtitan, slime, \
+            verl, ms-swift or Megatron-Bridge, Python of torchtitan or Megatron-Bridge, DeepSpeed's JSON, an \
+            adapter_config.json, YAML of NeMo Automodel, NeMo-RL, Primus, axolotl, LLaMA-Factory, Hugging Face's \
+            Trainer, Accelerate, torchtune, llm-foundry or Nanotron, MLPerf's environment files")
 }
 
 /// Recognises `text`.

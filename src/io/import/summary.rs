@@ -1,5 +1,5 @@
-//! Preview of an import before it is applied: its format, what may matter and is not read, its changes, and the entries used,
-//! assumed, without effect.
+//! Preview of an import before it is applied: its format, what may matter and is not read, its changes, and the entries
+//! used, assumed, without effect.
 
 use super::{Meaning, Unread, read};
 use crate::dialect::settings_reader::ModelBy;

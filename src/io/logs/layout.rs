@@ -1,5 +1,5 @@
-//! The run that a text log states: by its program's own arguments, by lines that name a setting, by what it counts; the rest is
-//! the page's.
+//! The run that a text log states: by its program's own arguments, by lines that name a setting, by what it counts; the
+//! rest is the page's.
 
 use super::collect::Heard;
 use super::patterns::{ACCUMULATION, LOCAL_BATCH, NODES, Program, Quantity, REPLICAS, SHARDS};

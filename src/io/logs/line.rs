@@ -37,7 +37,8 @@ impl Lines {
     }
 }
 
-/// `line` without the sequences that colour it: escape, bracket, up to a letter; and without those that name the window.
+/// `line` without the sequences that colour it: escape, bracket, up to a letter; and without those that name the
+/// window.
 fn plain(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut chars = line.chars();

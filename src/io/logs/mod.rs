@@ -1,7 +1,7 @@
 //! Logs of training programs and of benchmarks, traces and memory snapshots: what was measured, and of which run.
 //!
-//! A [`LogReader`] takes the bytes in pieces, keeps a few numbers, and returns at the end what it understood. It knows no page
-//! and holds no text, so that a file of gigabytes needs no more memory than a short one.
+//! A [`LogReader`] takes the bytes in pieces, keeps a few numbers, and returns at the end what it understood. It knows
+//! no page and holds no text, so that a file of gigabytes needs no more memory than a short one.
 
 mod collect;
 mod dump;
@@ -174,7 +174,8 @@ fn holds(bytes: &[u8], word: &[u8]) -> bool {
 }
 
 /// Command that turns a snapshot into JSON.
-const PICKLE: &str = "python -c \"import pickle,json,sys;json.dump(pickle.load(open(sys.argv[1],'rb')),sys.stdout,default=str)\" snap.pickle > snap.json";
+const PICKLE: &str = "python -c \"import \
+    pickle,json,sys;json.dump(pickle.load(open(sys.argv[1],'rb')),sys.stdout,default=str)\" snap.pickle > snap.json";
 
 /// Reads a whole text at once.
 ///

@@ -87,8 +87,8 @@ impl Nccl {
         self.hosts.len().max(1) as u64
     }
 
-    /// Latency and bus bandwidth of `t = α + S f/B`, by least squares of the relative error; the median bandwidth of large
-    /// messages where there is too little to fit.
+    /// Latency and bus bandwidth of `t = α + S f/B`, by least squares of the relative error; the median bandwidth of
+    /// large messages where there is too little to fit.
     pub fn line(&self) -> Option<(f64, f64)> {
         let large: Vec<&(f64, f64, f64)> = self.rows.iter().filter(|row| row.0 >= LARGE).collect();
         let rows: Vec<&(f64, f64, f64)> =

@@ -109,7 +109,8 @@ impl Reading {
         }
         if heard.is_mixed() {
             reading.notes.push(t!(
-                "the lines of two runs stand in it in turn: no step and no peak is read; give each run a file of its own"
+                "the lines of two runs stand in it in turn: no step and no peak is read; give each run a file of its \
+                    own"
             ));
         } else {
             reading.peaks(heard);
@@ -120,8 +121,8 @@ impl Reading {
         Ok(reading)
     }
 
-    /// Leaves out numbers that nothing can have measured, which are of a broken line, and says so; `others` were left out
-    /// before.
+    /// Leaves out numbers that nothing can have measured, which are of a broken line, and says so; `others` were left
+    /// out before.
     fn leave_out(&mut self, others: u64) {
         let plausible = |value: f64, most: f64| (1e-6..=most).contains(&value);
         let found = |reading: &Self| u64::from(reading.step.is_some()) + reading.peaks.len() as u64;
@@ -139,7 +140,8 @@ impl Reading {
         }
     }
 
-    /// The calculator's figures for the same run beside the measured step and peaks; nothing where the run does not work.
+    /// The calculator's figures for the same run beside the measured step and peaks; nothing where the run does not
+    /// work.
     pub fn compared(&self) -> Vec<Message> {
         let Ok(report) = report(&self.run) else {
             return Vec::new();
@@ -288,7 +290,12 @@ impl Reading {
             let logged = rate.median * step.seconds;
             if (logged / tokens - 1.0).abs() > SAME_COUNT {
                 let whole = |count: f64| fixed(count, 0);
-                self.notes.push(t!("by its own tokens per second a step has {own} tokens per GPU, the run {tokens}: check batch, sequence and GPUs", own = whole(logged), tokens = whole(tokens)));
+                self.notes.push(t!(
+                    "by its own tokens per second a step has {own} tokens per GPU, the run {tokens}: \
+                    check batch, sequence and GPUs",
+                    own = whole(logged),
+                    tokens = whole(tokens)
+                ));
             }
         }
     }
@@ -323,7 +330,8 @@ impl Reading {
             }
             let reduced = heard.nccl.collective.as_deref().is_some_and(|name| name.contains("all_reduce"));
             if nodes == 1 && bandwidth > gpu.intra.0 || reduced && bandwidth > expected * 1.15 {
-                self.notes.push(t!("the switch reduces on the way (NVLS): this says nothing of rings; measure all_gather or reduce_scatter"));
+                self.notes.push(t!("the switch reduces on the way (NVLS): this says nothing of rings; measure \
+                    all_gather or reduce_scatter"));
             } else {
                 self.ratios.push((kind, expected / bandwidth));
             }
@@ -349,7 +357,7 @@ impl Reading {
 
 /// The issue of a file of which nothing is known.
 pub(super) fn nothing() -> Message {
-    t!(
-        "nothing in it is known: what is read are logs of Megatron-LM, NeMo, Megatron-Bridge, AutoModel, torchtitan, DeepSpeed, Hugging Face Trainer, Accelerate, nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a memory snapshot as JSON"
-    )
+    t!("nothing in it is known: what is read are logs of Megatron-LM, NeMo, Megatron-Bridge, AutoModel, torchtitan, \
+            DeepSpeed, Hugging Face Trainer, Accelerate, nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, \
+            torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a memory snapshot as JSON")
 }

@@ -1,7 +1,7 @@
 //! A memory snapshot of PyTorch (`torch.cuda.memory._snapshot()`) as JSON: peaks of what was allocated and reserved.
 //!
-//! The trace is a ring, so its curve begins where the segments at the end say: `start = end - Σ changes`; the peak is the
-//! curve's maximum. Source: Megatron-Bridge's memory snapshot analysis; names of actions as in PyTorch.
+//! The trace is a ring, so its curve begins where the segments at the end say: `start = end - Σ changes`; the peak is
+//! the curve's maximum. Source: Megatron-Bridge's memory snapshot analysis; names of actions as in PyTorch.
 
 use super::json_scan::{Event, Scanner};
 use super::reading::Reading;

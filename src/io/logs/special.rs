@@ -1,5 +1,5 @@
-//! Lines that a table of words and numbers does not describe: nvidia-smi, PyTorch's memory table and refusal, progress bars, the
-//! mesh of torchtitan as a list.
+//! Lines that a table of words and numbers does not describe: nvidia-smi, PyTorch's memory table and refusal, progress
+//! bars, the mesh of torchtitan as a list.
 
 use super::collect::Heard;
 use super::line::number;
@@ -42,7 +42,8 @@ impl Heard {
             Some(value * scale)
         };
         if let Some((_, behind)) = line.split_once("Tried to allocate") {
-            // "a total capacity of 79.10 GiB of which 15.40 GiB is free"; until 2.0 "39.59 GiB total capacity; … 1.05 GiB free".
+            // "a total capacity of 79.10 GiB of which 15.40 GiB is free"; until 2.0 "39.59 GiB total capacity; … 1.05
+            // GiB free".
             let part = |word: &str| gib(behind.split_once(word)?.1);
             let old = |word: &str| {
                 let before = behind.split_once(word)?.0;
@@ -99,7 +100,8 @@ impl Heard {
         true
     }
 
-    /// torchtitan before 2025: `Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]`; degrees that it leaves out are 1.
+    /// torchtitan before 2025: `Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]`; degrees that it leaves out
+    /// are 1.
     pub(super) fn mesh(&mut self, line: &str) -> bool {
         let Some((names, degrees)) =
             line.split_once("device mesh with [").and_then(|(_, behind)| behind.split_once("], ["))

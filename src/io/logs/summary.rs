@@ -1,4 +1,5 @@
-//! The contents of a file, before it is kept as a run: what it was read as, what was measured, what is taken from the page.
+//! The contents of a file, before it is kept as a run: what it was read as, what was measured, what is taken from the
+//! page.
 
 use super::Reading;
 use crate::import::summary::changes;
@@ -21,8 +22,12 @@ pub fn summary(of: &Reading, present: &Run) -> Node {
             t!("A step took {seconds}, by one value.", seconds)
         } else {
             t!(
-                "A step took {seconds}: the median of {used} steps, which lie within {spread}; first and odd ones left out: {left_out}.",
-                seconds, used, spread = show_percent(step.spread), left_out
+                "A step took {seconds}: the median of {used} steps, which lie within {spread}; first and odd ones \
+                    left out: {left_out}.",
+                seconds,
+                used,
+                spread = show_percent(step.spread),
+                left_out
             )
         }));
     }
@@ -82,7 +87,8 @@ mod tests {
 
     #[test]
     fn every_guess_is_shown_before_a_run_is_kept() {
-        let log = " iteration 3/ 50 | consumed samples: 384 | elapsed time per iteration (ms): 6000.0 | global batch size: 128 |\n";
+        let log = " iteration 3/ 50 | consumed samples: 384 | elapsed time per iteration (ms): 6000.0 | global batch \
+            size: 128 |\n";
         let summary = read(log);
         assert!(summary.actions().contains(&&Action::Measured(Measured::Keep)));
         let html = summary.to_html();

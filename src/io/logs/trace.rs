@@ -1,8 +1,8 @@
 //! A Kineto trace (Chrome's JSON): where the GPU's time of a step goes.
 //!
 //! In one `ProfilerStep#N`: compute is the union of kernels that do not communicate, exposed communication the union of
-//! those that do without that of compute, idle what is left. Source: PyTorch's profiler; classes of kernels by their names
-//! as `HolisticTraceAnalysis` and `TraceLens` sort them.
+//! those that do without that of compute, idle what is left. Source: PyTorch's profiler; classes of kernels by their
+//! names as `HolisticTraceAnalysis` and `TraceLens` sort them.
 
 use super::json_scan::{Event, Scanner};
 use super::reading::{Reading, Steps};

@@ -28,8 +28,8 @@ impl Prepared {
         let ops = self.evaluation.timeline().ranks.get(place.rank)?;
         ops.get(place.at).copied()
     }
-    /// The version of the weights that a micro-batch meets on `rank`, where a rank keeps several: the updates behind them
-    /// since the step began.
+    /// The version of the weights that a micro-batch meets on `rank`, where a rank keeps several: the updates behind
+    /// them since the step began.
     pub fn version(&self, rank: usize, microbatch: u32) -> Option<i32> {
         version(&self.versions, rank, microbatch)
     }
@@ -59,8 +59,8 @@ impl Prepared {
     }
 }
 
-/// The versions of the weights that micro-batches meet on each rank, as updates since the step began; empty where a rank
-/// keeps one. A step of `PipeDream-2BW` meets the weights of one update before it.
+/// The versions of the weights that micro-batches meet on each rank, as updates since the step began; empty where a
+/// rank keeps one. A step of `PipeDream-2BW` meets the weights of one update before it.
 pub fn versions(evaluation: &Evaluation) -> Vec<Vec<i32>> {
     let versions: fn(&[TimedOp]) -> Vec<i32> = match evaluation.scenario.run.schedule {
         _ if evaluation.scenario.layout.pp == 1 => return Vec::new(),

@@ -1,10 +1,10 @@
 //! The pipeline timeline at the screen's level of detail: never truncated, never more than a few thousand cells.
 //!
-//! Where ops are wide enough each is a cell of its own. Where they are not, a row is cut into columns of about a pixel, and
-//! each says how its time is shared out: forward, backward, weight gradient from the top down, idle as lightness. The shares
-//! are sums over the ops behind a column, so they are exact. Neighbours with nearly the same shares are one cell; where the
-//! cells would still be too many, more of the work may differ, and at last the columns widen. A column without work is never
-//! joined with one that has some, so idle time stays open to within a column.
+//! Where ops are wide enough each is a cell of its own. Where they are not, a row is cut into columns of about a pixel,
+//! and each says how its time is shared out: forward, backward, weight gradient from the top down, idle as lightness.
+//! The shares are sums over the ops behind a column, so they are exact. Neighbours with nearly the same shares are one
+//! cell; where the cells would still be too many, more of the work may differ, and at last the columns widen. A column
+//! without work is never joined with one that has some, so idle time stays open to within a column.
 
 use super::lod::{Row, Work};
 use super::viewport::Viewport;
@@ -16,8 +16,8 @@ const MAX_CELLS: usize = 4000;
 const MAX_OF_ROW: usize = 160;
 /// An op at least this wide on average is drawn by itself, pixels.
 const NARROWEST: f64 = 1.5;
-/// Steps from a fine picture to a coarse one: columns that are joined to one, and by how much the share of a kind may differ
-/// between neighbours that are drawn as one cell.
+/// Steps from a fine picture to a coarse one: columns that are joined to one, and by how much the share of a kind may
+/// differ between neighbours that are drawn as one cell.
 const LEVELS: [(usize, f64); 8] =
     [(1, 0.06), (1, 0.12), (1, 0.25), (2, 0.25), (4, 0.25), (8, 0.25), (16, 0.25), (32, 0.25)];
 /// The same for the share of idle time, at most.
@@ -216,8 +216,8 @@ fn block(cell: &Cell) -> Option<(usize, Kind, u32)> {
     Some((cell.row, kind, op.microbatch))
 }
 
-/// The cells `to`, `share` of the way (0 to 1) from their places among the cells `from`: a block that was not there opens from
-/// its middle, columns of many ops stand where they will.
+/// The cells `to`, `share` of the way (0 to 1) from their places among the cells `from`: a block that was not there
+/// opens from its middle, columns of many ops stand where they will.
 pub fn moved(from: &[Cell], to: &[Cell], share: f64) -> Vec<Cell> {
     let mut places: HashMap<_, VecDeque<(f64, f64)>> = HashMap::new();
     for cell in from {
@@ -340,8 +340,8 @@ mod tests {
         gaps
     }
 
-    /// Every cell of a picture against its ops: the bands are the shares of its time, no idle time that is wider than two
-    /// columns is covered, and a rank's drawn idle time is its idle time. Returns the widest column, pixels.
+    /// Every cell of a picture against its ops: the bands are the shares of its time, no idle time that is wider than
+    /// two columns is covered, and a rank's drawn idle time is its idle time. Returns the widest column, pixels.
     fn hold_to_ops(timeline: &Timeline, width: f64, which: &str) -> f64 {
         let full = timeline.makespan();
         let view = Viewport::all(full);
@@ -435,7 +435,8 @@ mod tests {
         }
     }
 
-    /// 405B on 2,048 GPUs with 32 ranks: rank 0 waits from the end of its forwards to the first backward, a fifth of the step.
+    /// 405B on 2,048 GPUs with 32 ranks: rank 0 waits from the end of its forwards to the first backward, a fifth of
+    /// the step.
     #[test]
     fn the_wait_of_the_first_rank_for_its_first_backward_is_open() {
         let set = [("model", "llama-3.1-405b"), ("gpus", "2048"), ("tp", "8"), ("pp", "32"), ("cp", "2")];
@@ -450,7 +451,8 @@ mod tests {
         assert_eq!(wait.len(), 1, "the ops themselves have the wait");
     }
 
-    /// A move begins at the old places and ends at the new ones; every block of both timelines is on its way between them.
+    /// A move begins at the old places and ends at the new ones; every block of both timelines is on its way between
+    /// them.
     #[test]
     fn blocks_move_from_where_they_were_to_where_they_will_be() {
         for (before, after) in [(("1f1b", 4, 8), ("gpipe", 4, 8)), (("1f1b", 4, 8), ("zb-h1", 8, 16))] {

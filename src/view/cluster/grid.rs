@@ -1,5 +1,5 @@
-//! Places of blocks of consecutive ranks: a row for each pipeline stage, a column for each replica of it, in every order
-//! of the axes.
+//! Places of blocks of consecutive ranks: a row for each pipeline stage, a column for each replica of it, in every
+//! order of the axes.
 
 use shardscope_core::cluster::Mesh;
 
@@ -40,8 +40,8 @@ impl Grid {
     }
 }
 
-/// The largest block that holds ranks of one stage and of one node, cut further where a node has more GPUs than any that
-/// is built.
+/// The largest block that holds ranks of one stage and of one node, cut further where a node has more GPUs than any
+/// that is built.
 pub(crate) fn largest_block(mesh: Mesh) -> u64 {
     const MAX_BLOCK: u64 = 144;
     const PART: u64 = 64;

@@ -65,8 +65,8 @@ fn node_of(scene: &Scene, cell: usize) -> Option<Rect> {
     scene.nodes.get(usize::try_from(node).ok()?).copied()
 }
 
-/// Lines below the nodes that join the members: a bus for each line of nodes, the buses joined on the left; a pipeline is
-/// a chain from stage to stage.
+/// Lines below the nodes that join the members: a bus for each line of nodes, the buses joined on the left; a pipeline
+/// is a chain from stage to stage.
 fn links(scene: &Scene, kind: GroupKind, cells: &[usize], lane: usize, marks: &mut Vec<Mark>) {
     let below = |node: Rect| node.bottom() + 5.0 + (lane as f64 * LANE).min(LINKS - 9.0);
     let ends: Vec<(Rect, Rect)> =
@@ -170,8 +170,8 @@ mod tests {
         }
     }
 
-    /// The mock's GPU 83 of 256: its tensor-parallel group is node 10, its data-parallel ranks are in nodes 8 to 15, its
-    /// pipeline in nodes 2, 10, 18 and 26.
+    /// The mock's GPU 83 of 256: its tensor-parallel group is node 10, its data-parallel ranks are in nodes 8 to 15,
+    /// its pipeline in nodes 2, 10, 18 and 26.
     #[test]
     fn gpu_83_has_the_links_of_the_drawing() {
         let scene = Scene::of(mesh([8, 1, 8, 4], 8), 1064.0);

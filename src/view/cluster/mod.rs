@@ -1,9 +1,9 @@
-//! The cluster: every node and GPU coloured by pipeline stage, the groups of one GPU, the links between them by how busy
-//! they are over the step.
+//! The cluster: every node and GPU coloured by pipeline stage, the groups of one GPU, the links between them by how
+//! busy they are over the step.
 //!
 //! `scene` decides what is drawn for a mesh and a width, `marks` what is drawn over it for one GPU, [`picture`] makes
-//! SVG of both. [`wires`] are the report's traffic by group, [`crossing`] says which of it must leave the node, [`moment`]
-//! what happens at an instant of the step.
+//! SVG of both. [`wires`] are the report's traffic by group, [`crossing`] says which of it must leave the node,
+//! [`moment`] what happens at an instant of the step.
 
 pub mod base;
 pub mod crossing;

@@ -1,5 +1,5 @@
-//! The rails of the network: GPUs of one place in all nodes share a switch. Which rails the groups of a GPU use, as words
-//! and as a line of marks below the picture.
+//! The rails of the network: GPUs of one place in all nodes share a switch. Which rails the groups of a GPU use, as
+//! words and as a line of marks below the picture.
 
 use super::base::words;
 use super::legend::class;
@@ -41,8 +41,8 @@ fn lines(starts: &mut dyn Iterator<Item = (f64, f64)>, length: f64, class: &str)
     el("path", &[("d", &*path), ("class", class)], &[])
 }
 
-/// The rails below `top` of the picture, marked where the groups of `gpu` use them, and how high that is; nothing where no
-/// group leaves its node.
+/// The rails below `top` of the picture, marked where the groups of `gpu` use them, and how high that is; nothing where
+/// no group leaves its node.
 pub(super) fn strip(scene: &Scene, gpu: u64, kinds: &[GroupKind], top: f64) -> (Node, f64) {
     let mesh = scene.mesh;
     let groups = leaving(mesh, gpu, kinds);
@@ -93,8 +93,8 @@ mod tests {
 
     const KINDS: [GroupKind; 3] = [GroupKind::Tp, GroupKind::Dp, GroupKind::Pp];
 
-    /// 256 GPUs, TP 8, DP 8, PP 4 on nodes of eight: every exchange between nodes is between GPUs of one place. With TP 2
-    /// data-parallel ranks are two places apart.
+    /// 256 GPUs, TP 8, DP 8, PP 4 on nodes of eight: every exchange between nodes is between GPUs of one place. With TP
+    /// 2 data-parallel ranks are two places apart.
     #[test]
     fn groups_say_whether_they_stay_on_a_rail() {
         let text = |sizes| sentence(mesh(sizes, 8), 83, &KINDS).to_string();

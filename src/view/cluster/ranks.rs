@@ -43,7 +43,8 @@ mod tests {
     use super::super::scene::tests::mesh;
     use super::*;
 
-    /// A line for each rank with the indices that say where it stands; Megatron's own are held to in `tests/page_free/ranks.rs`.
+    /// A line for each rank with the indices that say where it stands; Megatron's own are held to in
+    /// `tests/page_free/ranks.rs`.
     #[test]
     fn the_copied_table_has_every_rank() {
         let mesh = mesh([2, 1, 2, 2], 8);

@@ -94,7 +94,8 @@ impl Scene {
         };
         usize::try_from(cell).unwrap_or(usize::MAX).min(self.cells.len().saturating_sub(1))
     }
-    /// The GPU at a point; of a cell that stands for several the one that is placed in its block as `selected` in its own.
+    /// The GPU at a point; of a cell that stands for several the one that is placed in its block as `selected` in its
+    /// own.
     pub fn hit(&self, x: f64, y: f64, selected: u64) -> Option<u64> {
         let cell = self.cells.iter().find(|cell| cell.at.holds(x, y))?;
         Some(match self.level {
@@ -106,8 +107,8 @@ impl Scene {
     pub fn block(&self) -> u64 {
         self.grid.block
     }
-    /// The GPU that a key of the keyboard goes to from `gpu`: left and right to the next cell, up and down to the stages
-    /// beside, Home and End to the first and last GPU.
+    /// The GPU that a key of the keyboard goes to from `gpu`: left and right to the next cell, up and down to the
+    /// stages beside, Home and End to the first and last GPU.
     pub fn walked(&self, gpu: u64, key: &str) -> Option<u64> {
         let last = self.mesh.ranks() - 1;
         let stage = self.mesh.place(gpu).pp;

@@ -125,8 +125,8 @@ mod tests {
     use super::super::wires::wires;
     use super::*;
 
-    /// 1F1B: a rank takes activations from the one before and gradients from the one after (Narayanan et al. 2021, figure 3);
-    /// interleaving makes the pipeline a ring, and a V turns at the last rank.
+    /// 1F1B: a rank takes activations from the one before and gradients from the one after (Narayanan et al. 2021,
+    /// figure 3); interleaving makes the pipeline a ring, and a V turns at the last rank.
     #[test]
     fn a_rank_waits_for_its_neighbours() {
         let neighbouring = |schedule, chunks, rank| {

@@ -165,9 +165,9 @@ mod tests {
         assert_ne!(rows[1], rows[evaluation.busiest]);
     }
 
-    /// Mixtral 8x7B, EP 8 on 64 GPUs: of 32 layers a GPU holds one expert of three 4096 x 14336 matrices, and 8 GPUs hold
-    /// the same. ZeRO-1 sends `(g + w) P (n-1)/n` of them over that group, with fp32 gradients and bf16 weights; ZeRO-3
-    /// gathers the weights of each micro-batch twice and scatters its gradients.
+    /// Mixtral 8x7B, EP 8 on 64 GPUs: of 32 layers a GPU holds one expert of three 4096 x 14336 matrices, and 8 GPUs
+    /// hold the same. ZeRO-1 sends `(g + w) P (n-1)/n` of them over that group, with fp32 gradients and bf16 weights;
+    /// ZeRO-3 gathers the weights of each micro-batch twice and scatters its gradients.
     #[test]
     fn gradients_of_experts_are_sent_over_their_own_group() {
         let expert = 32.0 * 3.0 * 4096.0 * 14336.0 * 7.0 / 8.0;

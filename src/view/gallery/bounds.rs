@@ -15,7 +15,8 @@ use shardscope_core::units::GIB;
 /// Pipelines that take longer than the shortest by this factor are not drawn.
 const SLOWEST: f64 = 1.6;
 
-/// Schedules of ops that a certificate can speak of, with their figures: none that never drains or exchanges ops between ranks.
+/// Schedules of ops that a certificate can speak of, with their figures: none that never drains or exchanges ops
+/// between ranks.
 fn known<'a>(gallery: &'a Gallery) -> Vec<(&'a ScheduleRow, &'a ScheduleFigures)> {
     let drain = gallery.rows.iter().filter(|row| !row.variant.schedule.row().endless);
     let certified = drain.filter(|row| !matches!((gallery.certificate)(row.variant), Some(None)));
@@ -103,7 +104,8 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
     let ticks = across.per(GIB).round().into_iter().map(|gib| gib * GIB).collect();
     let across = Axis::new(across, ticks, |bytes| verbatim(gallery.unit.show(Bytes(bytes))));
     let up = Axis::new(up, up.round(), |time| verbatim(show_seconds(Seconds(time)))).named(t!("step of the pipeline"));
-    let words = "Filled: the shortest known pipeline with so much memory. Rings: other schedules; those that exchange ops between ranks have no certificate and are left out.";
+    let words = "Filled: the shortest known pipeline with so much memory. Rings: other schedules; those that exchange \
+        ops between ranks have no certificate and are left out.";
     let picture = draw(&across, 220.0, &[Plot { up, marks }]).inline(words);
     Node::from_iter([picture, caption(words)])
 }
@@ -119,8 +121,8 @@ fn fits(row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
     el("p", &[("class", "fits")], &[text(words), text(" "), use_it(row, name)])
 }
 
-/// Bytes of one stage-micro-batch of activations on the rank that holds most, under automatic zero bubble; none before it is
-/// simulated.
+/// Bytes of one stage-micro-batch of activations on the rank that holds most, under automatic zero bubble; none before
+/// it is simulated.
 pub fn activation_bytes(rows: &[ScheduleRow]) -> Option<Bytes> {
     let row = rows.iter().find(|row| row.variant.schedule == Schedule::ZbAuto)?;
     let figures = row.figures.as_ref().ok().filter(|figures| figures.in_flight > 0.0)?;

@@ -44,7 +44,8 @@ pub fn cards(gallery: &Gallery) -> Node {
         cards => Node::from_iter([
             heading("Stale weights"),
             muted(
-                "They never drain: gradients are of weights of an earlier step, so they train another way. The figures are of the steady state.",
+                "They never drain: gradients are of weights of an earlier step, so they train another way. The \
+                    figures are of the steady state.",
             ),
             cards,
         ]),
@@ -63,7 +64,8 @@ pub fn cards(gallery: &Gallery) -> Node {
     Node::from_iter([list(false), stale, without, fold("Show as a table", table)])
 }
 
-/// Share of an order's makespan above what is proven of any order, nothing where it is optimal; infinite where there is no certificate.
+/// Share of an order's makespan above what is proven of any order, nothing where it is optimal; infinite where there is
+/// no certificate.
 fn distance(gallery: &Gallery, variant: Variant) -> f64 {
     let found = (gallery.certificate)(variant).and_then(Option::as_ref);
     found.map_or(f64::INFINITY, |found| if found.proven { 0.0 } else { found.gap })
@@ -160,7 +162,8 @@ mod tests {
         }
     }
 
-    /// GPipe holds every micro-batch: with long sequences it is the first that does not fit, and its card names the reason.
+    /// GPipe holds every micro-batch: with long sequences it is the first that does not fit, and its card names the
+    /// reason.
     #[test]
     fn what_does_not_fit_says_how_much_is_too_much() {
         let run = Run { seq_len: 16384, ..Run::default() };

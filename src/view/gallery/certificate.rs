@@ -47,7 +47,8 @@ pub(super) fn covered(certificate: &Certificate) -> Message {
     };
     let ops = if certificate.whole_backward { t!("in one op") } else { t!("in two ops") };
     t!(
-        "No order of the same stages, the backward {ops}, on ranks that hold as many activations each, ends before {bound}: {why} sets it. With one activation more on every rank the bound is {more}.",
+        "No order of the same stages, the backward {ops}, on ranks that hold as many activations each, ends before \
+            {bound}: {why} sets it. With one activation more on every rank the bound is {more}.",
         ops,
         bound = seconds(certificate.lower_bound_s),
         why,

@@ -32,7 +32,8 @@ pub struct Look {
     pub sort: Sort,
     /// Whole steps; else without the part where the pattern repeats.
     pub whole: bool,
-    /// Activations a rank may hold of schedules that are laid out within a limit, in stage-micro-batches; none: the Run's.
+    /// Activations a rank may hold of schedules that are laid out within a limit, in stage-micro-batches; none: the
+    /// Run's.
     pub limit: Option<u64>,
 }
 

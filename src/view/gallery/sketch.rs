@@ -1,7 +1,7 @@
 //! A schedule as a small picture, on the one axis that all of them share.
 //!
-//! In the steady state every schedule repeats itself, which a small picture would show as an even grey: there the axis is
-//! cut, so that the pipeline's fill and drain stay legible.
+//! In the steady state every schedule repeats itself, which a small picture would show as an even grey: there the axis
+//! is cut, so that the pipeline's fill and drain stay legible.
 
 use crate::charts::lod::Sums;
 use crate::charts::timeline::cells;

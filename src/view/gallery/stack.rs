@@ -83,8 +83,14 @@ pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
     });
     let versions = lanes.iter().filter_map(|(_, prepared)| {
         let note = match prepared.version(0, 0)? {
-            ..0 => "5·v−1: micro-batch 5 with the weights of one update before this step, as all of a PipeDream-2BW step; a rank keeps two versions, these and the next.",
-            _ => "5·v2: micro-batch 5 with the weights behind 2 updates; its backward takes the same version from the stash. Neighbouring versions differ in shade.",
+            ..0 => {
+                "5·v−1: micro-batch 5 with the weights of one update before this step, as all of a PipeDream-2BW \
+                step; a rank keeps two versions, these and the next."
+            }
+            _ => {
+                "5·v2: micro-batch 5 with the weights behind 2 updates; its backward takes the same version from the \
+                stash. Neighbouring versions differ in shade."
+            }
         };
         Some(muted(note))
     });

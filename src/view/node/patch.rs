@@ -1,5 +1,5 @@
-//! Turns a document that shows one view tree into one that shows another, and touches only what differs: the focus, open
-//! folds, selected text and scroll positions of everything else survive.
+//! Turns a document that shows one view tree into one that shows another, and touches only what differs: the focus,
+//! open folds, selected text and scroll positions of everything else survive.
 //!
 //! A child is reused by tag and key, else by its place among its like. When children change places, those stay that
 //! together weigh most; what holds the focus weighs more than everything else, for moving it would lose the focus.

@@ -12,7 +12,8 @@ pub enum Node {
     Element(Arc<Element>),
     /// Text for people, in the language of the page where it is shown.
     Text(Arc<Message>),
-    /// A sentence whose words of the field say what they mean, as [`glossary::marked`](super::glossary::marked) marks them.
+    /// A sentence whose words of the field say what they mean, as [`glossary::marked`](super::glossary::marked) marks
+    /// them.
     Prose(Arc<Message>),
     /// A picture of another writer, as well-formed SVG text.
     Picture(Arc<str>),

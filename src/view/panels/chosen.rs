@@ -1,10 +1,11 @@
-//! Origin of the layout: chosen for the visitor, with the rung that it needed, or set by hand; and changes that would do where
-//! nothing fits.
+//! Origin of the layout: chosen for the visitor, with the rung that it needed, or set by hand; and changes that would
+//! do where nothing fits.
 
 use crate::prelude::*;
 use shardscope_core::search::ladder::{Choice, Failure, Outcome};
 
-/// The words of the sentence: "Layout: chosen for you", with undo and the rung on hover, or "Layout: yours · choose for me".
+/// The words of the sentence: "Layout: chosen for you", with undo and the rung on hover, or "Layout: yours · choose for
+/// me".
 pub fn chip(chosen: bool, outcome: Option<&Outcome>) -> Node {
     if !chosen {
         let choose = link_button("choose for me").on(Action::ChooseLayout(true));
@@ -137,7 +138,8 @@ mod tests {
         assert_eq!(yours.actions(), [&Action::ChooseLayout(true)]);
     }
 
-    /// `QLoRA` of 65 B on one 48 GB GPU ran at 512 tokens (`QLoRA` paper, section 5): of 70 B on such a GPU a shorter sequence with
+    /// `QLoRA` of 65 B on one 48 GB GPU ran at 512 tokens (`QLoRA` paper, section 5): of 70 B on such a GPU a shorter
+    /// sequence with
     /// `QLoRA` is offered, with the verdict of its own report.
     #[test]
     fn one_gpu_of_48_gb_is_offered_qlora_with_a_shorter_sequence() {

@@ -33,7 +33,9 @@ pub fn sequences(scenario: &Scenario) -> Node {
         .figures("lecture's example", |(_, lecture)| gb(lecture.printed))
         .table("Ways to cut a sequence");
     let what = t!(
-        "Bytes of one layer on a GPU, forward and backward, for one sequence of N = {seq_len} tokens, d = {hidden}, over P = {ranks} ranks; beside it the example of the Fudan lecture: N = 1 000 000, d = 4096, P = 128, where it prints 65.536 and 0.512 GB.",
+        "Bytes of one layer on a GPU, forward and backward, for one sequence of N = {seq_len} tokens, d = {hidden}, \
+            over P = {ranks} ranks; beside it the example of the Fudan lecture: N = 1 000 000, d = 4096, P = 128, \
+            where it prints 65.536 and 0.512 GB.",
         seq_len = scenario.run.seq_len,
         hidden = model.hidden,
         ranks
@@ -44,10 +46,13 @@ pub fn sequences(scenario: &Scenario) -> Node {
         muted(Message::joined(" ", [what, example])),
         cuts,
         muted(
-            "The lecture counts TP + SP and Ulysses on one GPU, forward and backward, but ring attention over all GPUs, forward only: P rounds of 4 N d bytes, which it calls much higher than the others. One GPU sends 12 N d (P - 1)/P with as many key-value heads as heads: less than TP + SP.",
+            "The lecture counts TP + SP and Ulysses on one GPU, forward and backward, but ring attention over all \
+                GPUs, forward only: P rounds of 4 N d bytes, which it calls much higher than the others. One GPU \
+                sends 12 N d (P - 1)/P with as many key-value heads as heads: less than TP + SP.",
         ),
         muted(
-            "Really sent: (P - 1)/P of it, and keys and values only as wide as their heads. Ulysses cannot use more ranks than there are heads, nor TP; ring attention can, and hides behind attention.",
+            "Really sent: (P - 1)/P of it, and keys and values only as wide as their heads. Ulysses cannot use more \
+                ranks than there are heads, nor TP; ring attention can, and hides behind attention.",
         ),
     ])
 }
@@ -72,11 +77,14 @@ pub(crate) fn grids(scenario: &Scenario) -> Node {
         .table("Tensor parallelism in one, two and three dimensions");
     Node::from_iter([
         muted(
-            "One product Y = X A on a rank, over one GPU alone; received elements over those of an activation, messages one after the other. 64 ranks beside this run's TP: a square and a cube at once.",
+            "One product Y = X A on a rank, over one GPU alone; received elements over those of an activation, \
+                messages one after the other. 64 ranks beside this run's TP: a square and a cube at once.",
         ),
         table,
         muted(
-            "1D keeps activations whole on every rank; 2D (SUMMA) and 3D cut them too and send less, in more and smaller messages between more partners, which is why they pay off only over many ranks. This calculator's TP is 1D.",
+            "1D keeps activations whole on every rank; 2D (SUMMA) and 3D cut them too and send less, in more and \
+                smaller messages between more partners, which is why they pay off only over many ranks. This \
+                calculator's TP is 1D.",
         ),
     ])
 }
@@ -122,7 +130,8 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
     let wire = bandwidth(scenario, layout.mesh().link(Axis::Cp));
     let ratio = ring_block_ratio(share, chunk, true, flops_per_byte(scenario.gpu.bf16, wire));
     let what = t!(
-        "What the slowest of {ranks} ranks computes in each step; a full block of attention is 1. Plain: whole blocks except its own; zig-zag: each rank holds a piece from either end, so all compute the same.",
+        "What the slowest of {ranks} ranks computes in each step; a full block of attention is 1. Plain: whole blocks \
+            except its own; zig-zag: each rank holds a piece from either end, so all compute the same.",
         ranks
     );
     let example = if layout.cp > 1 {
@@ -131,7 +140,11 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
         t!("The number of ranks is an example: this run has no context parallelism.")
     };
     let facts = t!(
-        "At data-sheet peaks a block of keys and values takes {ratio} of the attention it hides behind: at most 1, it hides. A rank keeps at least {chunk} per sequence for the ring: the block of keys and values in use, the next one, queries and output (6 b d c bytes with as many key-value heads as heads, (2 + 4 k/a) b d c with fewer, b = {bytes} bytes per element). Plain takes {balanced} times as long as zig-zag; the time model takes zig-zag.",
+        "At data-sheet peaks a block of keys and values takes {ratio} of the attention it hides behind: at most 1, it \
+            hides. A rank keeps at least {chunk} per sequence for the ring: the block of keys and values in use, the \
+            next one, queries and output (6 b d c bytes with as many key-value heads as heads, (2 + 4 k/a) b d c with \
+            fewer, b = {bytes} bytes per element). Plain takes {balanced} times as long as zig-zag; the time model \
+            takes zig-zag.",
         ratio = significant(ratio, 3),
         chunk = unit.fitting(ring_buffer(scenario, chunk)),
         bytes = scenario.precision.computes.activation(),

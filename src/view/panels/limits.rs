@@ -9,14 +9,24 @@ use shardscope_core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES};
 /// Subjects that no method and no formula here counts, besides [`NOT_MODELLED`].
 const SCOPE: &[&str] = &[
     "It estimates training, fine-tuning with adapters included. Inference and serving are other calculations.",
-    "Every GPU, link and node is the same; ranks are placed in the order that the run sets, by default Megatron's (tp fastest, then cp, dp, pp).",
-    "TPUs and other machines without NVIDIA's or AMD's GPUs are not covered: they are a torus under a compiler (XLA) that decides what overlaps, and neither has a model here.",
+    "Every GPU, link and node is the same; ranks are placed in the order that the run sets, by default Megatron's (tp \
+        fastest, then cp, dp, pp).",
+    "TPUs and other machines without NVIDIA's or AMD's GPUs are not covered: they are a torus under a compiler (XLA) \
+        that decides what overlaps, and neither has a model here.",
     "Rubin and Ascend 910B have no preset: their published peaks contradict each other.",
     "The step is one in steady state: no warm-up, no first allocation, no compilation.",
-    "Communication has a time by latency and bandwidth. Weights and gradients of ZeRO-3 take turns on their wire; other rows of the overlap table are counted as if each had its wire alone, also where the table names rows that share it.",
-    "The shares of waiting that NVIDIA's note on uneven pipelines measured are not among the data here. Its two measured steps are, and the bubble of each split is simulated.",
-    "Energy is that of nodes: storage and switches add 5 to 10 %. Only GPU-hours are priced; host memory and disks are counted for what is offloaded only.",
-    "The whole run: rates of failures of B200, GB200 and MI300X fleets are not published (one floor), nor of jobs between 1,024 and 8,192 GPUs; downtime where a person is called (with an interruption every few hours it alone leaves 15 to 20 points of the productive time open), the clustering of failures, the power of B200 nodes that wait and of other makers' nodes are weakly known. The number of tokens that a goal needs is not predicted.",
+    "Communication has a time by latency and bandwidth. Weights and gradients of ZeRO-3 take turns on their wire; \
+        other rows of the overlap table are counted as if each had its wire alone, also where the table names rows \
+        that share it.",
+    "The shares of waiting that NVIDIA's note on uneven pipelines measured are not among the data here. Its two \
+        measured steps are, and the bubble of each split is simulated.",
+    "Energy is that of nodes: storage and switches add 5 to 10 %. Only GPU-hours are priced; host memory and disks \
+        are counted for what is offloaded only.",
+    "The whole run: rates of failures of B200, GB200 and MI300X fleets are not published (one floor), nor of jobs \
+        between 1,024 and 8,192 GPUs; downtime where a person is called (with an interruption every few hours it \
+        alone leaves 15 to 20 points of the productive time open), the clustering of failures, the power of B200 \
+        nodes that wait and of other makers' nodes are weakly known. The number of tokens that a goal needs is not \
+        predicted.",
 ];
 
 /// Effects that the model of time leaves out.
@@ -29,9 +39,14 @@ pub(super) const NOT_MODELLED: &[&str] = &[
     "the host's data loader, unless its floor is given",
     "experts that are not evenly loaded, unless the imbalance is given",
     "in-network reduction between nodes (SHARP); inside a node a rate of the GPU has it",
-    "vocabulary-parallel pipelines: their passes of embedding and head over all ranks (sail-sg, arXiv 2411.05288) are ops of their own between those of the layers, which no schedule here has; fewer layers on the last stage balance the head instead",
-    "Muon with tensor parallelism by blocks or by products of the parts (muon-tp-mode blockwise, distributed): every rank repeats the steps of whole matrices, as duplicated, Megatron-LM's default; whole matrices lie on the ranks that share states (layer-wise)",
-    "the time of the quantisation of ZeRO++; a budget of activations counts all operators alike, where torch.compile runs the cheapest again first",
+    "vocabulary-parallel pipelines: their passes of embedding and head over all ranks (sail-sg, arXiv 2411.05288) are \
+        ops of their own between those of the layers, which no schedule here has; fewer layers on the last stage \
+        balance the head instead",
+    "Muon with tensor parallelism by blocks or by products of the parts (muon-tp-mode blockwise, distributed): every \
+        rank repeats the steps of whole matrices, as duplicated, Megatron-LM's default; whole matrices lie on the \
+        ranks that share states (layer-wise)",
+    "the time of the quantisation of ZeRO++; a budget of activations counts all operators alike, where torch.compile \
+        runs the cheapest again first",
 ];
 
 pub fn limits() -> Node {
@@ -51,12 +66,14 @@ pub fn limits() -> Node {
     let power = |value: f64| format!("10^{:.0}", value.log10());
     let sizes = [
         t!(
-            "At most {ops} ops of a schedule are simulated: pipeline ranks times chunks times micro-batches times two or three.",
+            "At most {ops} ops of a schedule are simulated: pipeline ranks times chunks times micro-batches times two \
+                or three.",
             ops = MAX_OPS
         ),
         t!("An order of your own may have {letters} letters: as many as a link holds.", letters = LONGEST_TEXT),
         t!(
-            "Models of more than {parameters} parameters, clusters of more than {gpus} GPUs and pipelines of more than {stages} stages are refused.",
+            "Models of more than {parameters} parameters, clusters of more than {gpus} GPUs and pipelines of more \
+                than {stages} stages are refused.",
             parameters = power(MAX_PARAMETERS),
             gpus = power(MAX_COUNT as f64),
             stages = MAX_STAGES
@@ -65,7 +82,8 @@ pub fn limits() -> Node {
     Node::from_iter([
         leaf("h1", "", "What Shardscope does not model"),
         paragraph(
-            "A figure here is an estimate from published constants. The accuracy panel shows how far it was off where runs were published; this page says what it knows nothing of.",
+            "A figure here is an estimate from published constants. The accuracy panel shows how far it was off where \
+                runs were published; this page says what it knows nothing of.",
         ),
         title("Scope"),
         plain(SCOPE),

@@ -30,7 +30,8 @@ pub fn panel(evaluation: &Evaluation) -> Node {
     let mut pieces = vec![
         leaf("h2", "", "Methods"),
         muted(
-            "The formulas behind the figures of this page, for the model and layout that it shows. A figure's own drawer has its values.",
+            "The formulas behind the figures of this page, for the model and layout that it shows. A figure's own \
+                drawer has its values.",
         ),
     ];
     for (title, figures) in chapters(evaluation) {

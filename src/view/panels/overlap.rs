@@ -32,7 +32,8 @@ const HEADS: [(&str, &str, &str); 7] = [
     ("", "exposed", "What the step is longer by"),
 ];
 
-/// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio among them.
+/// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio
+/// among them.
 pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let overlap = &evaluation.report.overlap;
     if overlap.is_empty() {

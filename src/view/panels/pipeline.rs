@@ -11,7 +11,8 @@ use shardscope_core::report::Pipeline;
 use shardscope_core::units::GIB;
 
 /// Definition of "in span", wherever the two bubbles stand side by side.
-pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: waiting before its start and after its end is left out";
+pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: \
+    waiting before its start and after its end is left out";
 
 /// Ranks of the table: of more, the first.
 const MAX_ROWS: usize = 256;
@@ -112,7 +113,8 @@ pub fn critical(path: &[(Place, TimedOp)]) -> Message {
     }
     let most = on.iter().fold((0, 0.0), |most, next| if next.1 > most.1 { *next } else { most });
     t!(
-        "Critical path: {ops} ops, {crossings} transfers between ranks, {share} of {time} on rank {rank}; only what is on it makes the step longer.",
+        "Critical path: {ops} ops, {crossings} transfers between ranks, {share} of {time} on rank {rank}; only what \
+            is on it makes the step longer.",
         ops = path.len(),
         crossings,
         share = show_percent(most.1 / last.end),
@@ -121,7 +123,8 @@ pub fn critical(path: &[(Place, TimedOp)]) -> Message {
     )
 }
 
-/// Rank names beside the rows, as many as fit, each a button where `are_pressed`, and what the chosen rank holds at most.
+/// Rank names beside the rows, as many as fit, each a button where `are_pressed`, and what the chosen rank holds at
+/// most.
 pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize, are_pressed: bool) -> Node {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
     let every = (14.0 / shape.rows.pitch).ceil().max(1.0) as usize;

@@ -13,7 +13,8 @@ use shardscope_core::source::{ALL, Source};
 
 /// The source of every constant.
 pub fn sources() -> Node {
-    let words = "Every constant that the calculator uses, from its own tables. Formulas are cited where they stand: ask \
+    let words = "Every constant that the calculator uses, from its own tables. Formulas are cited where they stand: \
+        ask \
         any figure of the page.";
     Node::from_iter([
         leaf("h1", "", "Sources of Shardscope"),
@@ -114,7 +115,8 @@ fn of_measurements_and_documents() -> Node {
     Node::from_iter([section("Published measurements", measured), section("Documents", documents)])
 }
 
-/// A whole document around `content`, to stand beside the page: in English, or in the language of a catalogue with its tag.
+/// A whole document around `content`, to stand beside the page: in English, or in the language of a catalogue with its
+/// tag.
 pub fn document(title: &'static str, content: Node, language: (&str, &Catalogue)) -> String {
     let (tag, catalogue) = language;
     let meta = |name: &str, content: &str| el("meta", &[("name", name), ("content", content)], &[]);
@@ -149,10 +151,12 @@ pub fn document(title: &'static str, content: Node, language: (&str, &Catalogue)
 const STYLE: &str = "\
 :root{--bg:#fff;--line:#d5dae0;--text:#14181d;--muted:#59616b;--accent:#1a5fb0}\
 @media(prefers-color-scheme:dark){:root{--bg:#0f1317;--line:#2b323a;--text:#e8ecf0;--muted:#9aa4af;--accent:#67b6fe}}\
-body{margin:0 auto;padding:24px;max-width:1180px;background:var(--bg);color:var(--text);font:14px/1.5 system-ui,sans-serif}\
+body{margin:0 auto;padding:24px;max-width:1180px;background:var(--bg);color:var(--text);font:14px/1.5 \
+system-ui,sans-serif}\
 h1{font-size:20px}h2{font-size:16px;margin:32px 0 8px}a{color:var(--accent)}li{margin:4px 0;max-width:800px}\
 .scroll-x{overflow-x:auto}table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums}\
-td,th{padding:4px 16px 4px 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}th{color:var(--muted);font-weight:400}";
+td,th{padding:4px 16px 4px 0;border-bottom:1px solid \
+var(--line);text-align:left;vertical-align:top}th{color:var(--muted);font-weight:400}";
 
 fn cite(source: &Source) -> Node {
     cited(source, source.short)

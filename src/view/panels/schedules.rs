@@ -130,7 +130,9 @@ pub fn table(rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> Node {
     let body = sorted(rows, sort).into_iter().map(|row| line(row, unit)).collect();
     let table = grid("schedules", head, body);
     let note = t!(
-        "Press a name to choose it. Each is simulated with this run's stage times. Bubble: idle share of the ranks' time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op over its work. Of schedules that never drain, the steady state."
+        "Press a name to choose it. Each is simulated with this run's stage times. Bubble: idle share of the ranks' \
+            time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op \
+            over its work. Of schedules that never drain, the steady state."
     );
     let note = muted(note);
     Node::from_iter([scrolled("Schedules for this run", table), note])
@@ -231,7 +233,8 @@ pub fn against(
         t!("{bytes} less activations", bytes)
     };
     t!(
-        "{time} per step ({own_time} against {other_time}), has a bubble of {own_bubble} instead of {other_bubble}, and holds {memory} on its fullest rank ({own_held} instead of {other_held} stage-micro-batches).",
+        "{time} per step ({own_time} against {other_time}), has a bubble of {own_bubble} instead of {other_bubble}, \
+            and holds {memory} on its fullest rank ({own_held} instead of {other_held} stage-micro-batches).",
         time,
         own_time = show_seconds(b.step_s),
         other_time = show_seconds(a.step_s),
@@ -309,7 +312,8 @@ mod tests {
         assert!(heads[0] < heads[1]);
     }
 
-    /// PipeDream's pipeline never drains, but it runs the optimizer after every micro-batch: what is compared is the step.
+    /// PipeDream's pipeline never drains, but it runs the optimizer after every micro-batch: what is compared is the
+    /// step.
     #[test]
     fn a_comparison_is_of_steps() {
         let figures_of = |id| row(id).figures.unwrap();

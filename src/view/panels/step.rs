@@ -40,7 +40,8 @@ pub fn by_profile(evaluation: &Evaluation) -> Option<Message> {
     let sd = step.log_sd.filter(|_| step.rescaled_by.is_none())?;
     let name = profile.name.as_deref().filter(|name| !name.is_empty());
     Some(t!(
-        "By the profile {name}, fitted to measured runs ({runs}): {low_s} to {high_s} holds four of five runs, {percent} % either way.",
+        "By the profile {name}, fitted to measured runs ({runs}): {low_s} to {high_s} holds four of five runs, \
+            {percent} % either way.",
         name = name.map_or_else(|| t!("without a name"), |name| verbatim(format!("“{name}”"))),
         runs = profile.runs.unwrap_or(0),
         low_s = show_seconds(step.low_s),
@@ -59,7 +60,9 @@ fn certainty(evaluation: &Evaluation) -> Message {
     let Some(scale) = step.rescaled_by else {
         if !step.range.of_its_class {
             return t!(
-                "Shape-based kernel times and measured link efficiencies. Nobody published ten runs of this software, precision and kind of layers: range {low_s} to {high_s}, {low} to {high} times the figure, is that of all {runs} {of}.",
+                "Shape-based kernel times and measured link efficiencies. Nobody published ten runs of this software, \
+                    precision and kind of layers: range {low_s} to {high_s}, {low} to {high} times the figure, is \
+                    that of all {runs} {of}.",
                 low_s = show_seconds(step.low_s),
                 high_s = show_seconds(step.high_s),
                 low = range.low,
@@ -69,7 +72,8 @@ fn certainty(evaluation: &Evaluation) -> Message {
             );
         }
         return t!(
-            "Shape-based kernel times and measured link efficiencies. Range {low_s} to {high_s}: {low} to {high} times the figure, which holds four of five of {runs} {of}.",
+            "Shape-based kernel times and measured link efficiencies. Range {low_s} to {high_s}: {low} to {high} \
+                times the figure, which holds four of five of {runs} {of}.",
             low_s = show_seconds(step.low_s),
             high_s = show_seconds(step.high_s),
             low = range.low,
@@ -84,7 +88,8 @@ fn certainty(evaluation: &Evaluation) -> Message {
     let (low, high) = (range.low, range.high);
     if (low..=high).contains(&scale) {
         t!(
-            "Scaled to your measured step: the model alone says {alone}; every part is multiplied by {factor}, within the {low} to {high} of published runs. No range is shown.",
+            "Scaled to your measured step: the model alone says {alone}; every part is multiplied by {factor}, within \
+                the {low} to {high} of published runs. No range is shown.",
             alone,
             factor,
             low,
@@ -92,7 +97,8 @@ fn certainty(evaluation: &Evaluation) -> Message {
         )
     } else {
         t!(
-            "Scaled to your measured step: the model alone says {alone}; every part is multiplied by {factor}, outside the {low} to {high} of published runs. No range is shown.",
+            "Scaled to your measured step: the model alone says {alone}; every part is multiplied by {factor}, \
+                outside the {low} to {high} of published runs. No range is shown.",
             alone,
             factor,
             low,

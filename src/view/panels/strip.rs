@@ -1,5 +1,5 @@
-//! The answer: does it fit, how long is a step, what does it yield and cost, each with its range. Every figure has four rows
-//! of fixed height: name, figure, range, caption.
+//! The answer: does it fit, how long is a step, what does it yield and cost, each with its range. Every figure has four
+//! rows of fixed height: name, figure, range, caption.
 
 use super::words;
 use crate::prelude::*;
@@ -153,8 +153,8 @@ fn tight(amount: f64) -> (&'static str, String) {
     }
 }
 
-/// Cost and days of the token budget, with what the Run leaves open at a trillion tokens and a round price; the rows below the
-/// name, in which both are edited.
+/// Cost and days of the token budget, with what the Run leaves open at a trillion tokens and a round price; the rows
+/// below the name, in which both are edited.
 pub fn budget(run: &Run, step: &Step) -> Node {
     let currency = sign(run);
     let tokens = run.tokens_total.unwrap_or(TOKENS);

@@ -1,4 +1,5 @@
-//! Layouts that a search in the background found to do better, a card each, and the largest loss that a layout can change.
+//! Layouts that a search in the background found to do better, a card each, and the largest loss that a layout can
+//! change.
 
 use super::waterfall::{main_loss, part_words};
 use super::words;
@@ -87,8 +88,8 @@ const fn kind(gain: Gain) -> (&'static str, &'static str) {
     }
 }
 
-/// A card of a suggested layout: what it gains, what it is, the figure with the gain, the cause, the verdict, and what can be
-/// done about it.
+/// A card of a suggested layout: what it gains, what it is, the figure with the gain, the cause, the verdict, and what
+/// can be done about it.
 struct Card {
     gain: Gain,
     /// The layout.
@@ -348,8 +349,8 @@ pub fn lead(evaluation: &Evaluation, searched: &Searched) -> Message {
 mod tests {
     use super::*;
 
-    /// Korthikanti 2022, equation 2: activations are `s b h (34 + 5 a s / h) / t` of a layer. They grow with the micro-batch b
-    /// and shrink with the ranks t.
+    /// Korthikanti 2022, equation 2: activations are `s b h (34 + 5 a s / h) / t` of a layer. They grow with the
+    /// micro-batch b and shrink with the ranks t.
     #[test]
     fn a_cause_moves_the_quantity_the_way_it_went() {
         let run = Run { tp: 1, micro_batch: 1, ..Run::default() };

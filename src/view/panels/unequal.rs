@@ -1,4 +1,5 @@
-//! Micro-batches of unequal length: how samples are packed, and what each way of running them takes, drawn and in a table.
+//! Micro-batches of unequal length: how samples are packed, and what each way of running them takes, drawn and in a
+//! table.
 
 use crate::charts::drawing::{Anchor, Box, DETAIL, Drawing};
 use crate::charts::figure::figure;
@@ -23,7 +24,10 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
         return Node::from_iter([present, muted(why)]);
     };
     let message = t!(
-        "{samples} samples of up to {longest} tokens, drawn with a fixed seed, for one pipeline of {ranks} ranks; a micro-batch has at most the {most_tokens} tokens of this run's. The formula is (c − 1) max t + Σ t, with t what the longest rank takes: exact for GPipe with equal stages, an objective for the others. It does not see the order; the simulation does.",
+        "{samples} samples of up to {longest} tokens, drawn with a fixed seed, for one pipeline of {ranks} ranks; a \
+            micro-batch has at most the {most_tokens} tokens of this run's. The formula is (c − 1) max t + Σ t, with \
+            t what the longest rank takes: exact for GPipe with equal stages, an objective for the others. It does \
+            not see the order; the simulation does.",
         samples = found.samples,
         longest = found.longest,
         ranks = found.ranks,
@@ -53,7 +57,10 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
         ),
         figures(&found),
         muted(
-            "Let in as memory allows: a rank takes the next micro-batch whenever what it holds stays within the tokens of as many full ones as there are ranks, and a backward pass as soon as it can. A run that uses a row takes time in proportion to its tokens, padding included; here short sequences pay for what each micro-batch costs at least.",
+            "Let in as memory allows: a rank takes the next micro-batch whenever what it holds stays within the \
+                tokens of as many full ones as there are ranks, and a backward pass as soon as it can. A run that \
+                uses a row takes time in proportion to its tokens, padding included; here short sequences pay for \
+                what each micro-batch costs at least.",
         ),
     ])
 }
@@ -66,7 +73,8 @@ fn own(evaluation: &Evaluation) -> Node {
     }
     let pipeline = &evaluation.report.pipeline;
     let message = t!(
-        "This run has {microbatches} micro-batches of its own lengths: {makespan_s} simulated, {bubble_fraction} of it bubble. ",
+        "This run has {microbatches} micro-batches of its own lengths: {makespan_s} simulated, {bubble_fraction} of \
+            it bubble. ",
         microbatches = scenario.layout.microbatches,
         makespan_s = show_seconds(pipeline.makespan_s),
         bubble_fraction = show_percent(pipeline.bubble_fraction)

@@ -40,7 +40,8 @@ fn held_against(balance: &Balance, measured: &Pair, gpu: &Message) -> Message {
     });
     match bound {
         Some((most, bound)) if most < measured.gain => t!(
-            "{measured} Layers of equal cost cannot give more than {bound}: the rest of the measured gain is not in its layers.",
+            "{measured} Layers of equal cost cannot give more than {bound}: the rest of the measured gain is not in \
+                its layers.",
             measured = notes,
             bound
         ),
@@ -137,9 +138,8 @@ fn outcome(balance: &Balance, gpu: &Message) -> Message {
     } else if balance.of(Origin::Rule).is_none() || has(Origin::Rule, Origin::Even) {
         t!("The even split is the best there is: no stage works longer than it must.")
     } else {
-        t!(
-            "No split is faster than the even one. The rule counts FLOPs of the vision tower and the layers; the steps here also have embedding, head and loss, and kernels at the rates they reach."
-        )
+        t!("No split is faster than the even one. The rule counts FLOPs of the vision tower and the layers; the \
+                steps here also have embedding, head and loss, and kernels at the rates they reach.")
     }
 }
 
@@ -251,8 +251,8 @@ mod tests {
         assert!(picture(&evaluate(&qwen2_vl(&[14, 14])).unwrap(), MemoryUnit::Gib).to_html().contains("1.448×"));
     }
 
-    /// Uneven-PP note, case 1: a tower of width 1280 gives 13/15. No move is worth it by this page's times, and the rule's
-    /// split stands beside the even and the best one all the same.
+    /// Uneven-PP note, case 1: a tower of width 1280 gives 13/15. No move is worth it by this page's times, and the
+    /// rule's split stands beside the even and the best one all the same.
     #[test]
     fn the_rules_split_is_shown_whatever_the_outcome() {
         for (width, printed) in [(1280, "13/15"), (4096, "10/18"), (8000, "0/28")] {

@@ -13,7 +13,8 @@ use shardscope_core::units::show_flops;
 /// A row: name, class, figure, and the parts that it adds up.
 pub type Row = (&'static str, &'static str, Figure, &'static [PartKind]);
 
-/// All rows, in the order of a step. Those of one kind in use share a row, and one that is rarely used is there only then.
+/// All rows, in the order of a step. Those of one kind in use share a row, and one that is rarely used is there only
+/// then.
 static ROWS: [Row; 10] = [
     ("Ideal compute", "c-compute", Figure::Compute, &[PartKind::Ideal]),
     ("Kernels below peak", "c-kernels", Figure::Compute, &[PartKind::Kernels]),

@@ -92,8 +92,8 @@ pub fn known(memory: &Memory) -> Message {
     Message::joined(" ", [uses, outcome])
 }
 
-/// The fullest rank; where it may not fit, with what is known of that: "Rank 3: 103 % of usable; of 31 measured runs like
-/// this, 18 ran out".
+/// The fullest rank; where it may not fit, with what is known of that: "Rank 3: 103 % of usable; of 31 measured runs
+/// like this, 18 ran out".
 pub fn fullest(peak: &Peak) -> Message {
     let rank = peak.rank;
     let Chance { like, ran_out } = peak.chance;
@@ -115,7 +115,8 @@ pub fn fullest(peak: &Peak) -> Message {
 /// zero-bubble papers count."
 pub fn pipeline(pipeline: &Pipeline, microbatches: u64) -> Message {
     let step = t!(
-        "{ranks} {microbatches} micro-batches in {makespan}; {bubble} of it is idle, {over_ideal} of the ideal time; {in_span} in span, as the zero-bubble papers count.",
+        "{ranks} {microbatches} micro-batches in {makespan}; {bubble} of it is idle, {over_ideal} of the ideal time; \
+            {in_span} in span, as the zero-bubble papers count.",
         ranks = ranks(pipeline.peak_in_flight.len()),
         microbatches,
         makespan = show_seconds(pipeline.makespan_s),
@@ -138,7 +139,8 @@ fn ranks(count: usize) -> Message {
 pub fn once(pipeline: &Pipeline) -> Option<Message> {
     let (fill, drain) = pipeline.fill_s.zip(pipeline.drain_s)?;
     Some(t!(
-        "Steady state: this schedule never drains between steps. Fill ({fill}) and drain ({drain}) happen once in a training; the timeline draws one step with both.",
+        "Steady state: this schedule never drains between steps. Fill ({fill}) and drain ({drain}) happen once in a \
+            training; the timeline draws one step with both.",
         fill = show_seconds(fill),
         drain = show_seconds(drain)
     ))

@@ -7,13 +7,15 @@ use crate::prelude::*;
 use shardscope_core::accuracy::BandCount;
 use shardscope_core::units::thousands;
 
-const BIBTEX: &str = "@misc{shardscope-scoreboard,\n  title = {Scoreboard of training calculators},\n  author = {{Shardscope contributors}},\n  \
+const BIBTEX: &str = "@misc{shardscope-scoreboard,\n  title = {Scoreboard of training calculators},\n  author = \
+    {{Shardscope contributors}},\n  \
      year = {2026},\n  note = {Shardscope VERSION, docs/scoreboard.md}\n}\n";
 
 /// The head of the view, with what can be saved.
 pub fn head(board: &Board) -> Node {
     let words = t!(
-        "{runs} published runs. Smaller is better. What a tool cannot read counts as not covered; runs that a tool was fitted to are left out of its row.",
+        "{runs} published runs. Smaller is better. What a tool cannot read counts as not covered; runs that a tool \
+            was fitted to are left out of its row.",
         runs = thousands(board.questions.len() as u64)
     );
     let save = |label: &'static str, name: &str, content: String| {

@@ -68,7 +68,8 @@ pub fn alike(board: &Board, tool: &Tool, near: &[&Miss]) -> Node {
     let rows: Vec<_> = rows.collect();
     let inside = near.iter().filter(|miss| miss.inside == Some(true)).count();
     let words = t!(
-        "Same GPU, software, precision, kind and size first. Each is predicted by constants that no run of its source or of its model was fitted to; {inside} of {count} were measured inside the predicted range.",
+        "Same GPU, software, precision, kind and size first. Each is predicted by constants that no run of its source \
+            or of its model was fitted to; {inside} of {count} were measured inside the predicted range.",
         inside,
         count = near.len()
     );

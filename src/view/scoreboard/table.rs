@@ -78,7 +78,8 @@ const LISTED: [&str; 14] = [
     "no step time; no context parallelism",
     "no step time; bf16 with fp32 gradients",
     "states alone, without activations; ZeRO-2 and ZeRO-3; no step time",
-    "models by their shapes, clusters by its presets of a GPU; some of these runs may be among those that its authors calibrated it to",
+    "models by their shapes, clusters by its presets of a GPU; some of these runs may be among those that its authors \
+        calibrated it to",
     "16 bytes a parameter over TP, PP and EP, with ZeRO-3 over all GPUs; no activations",
     "steps on B200 alone, the one machine with NVLink that it ships, measured at the shapes of its own runs",
 ];

@@ -102,7 +102,8 @@ pub(super) fn joint(state: State) -> AnyView {
     view! {
         <div class="joint">
             <h3>{say("Joint search")}</h3>
-            <p class="muted">{say("Split of layers and order together, each rank with as many micro-batches as the fullest rank of this run holds.")}</p>
+            <p class="muted">{say("Split of layers and order together, each rank with as many micro-batches as the \
+                fullest rank of this run holds.")}</p>
             <button on:click=press>
                 <span hidden=flag(running)>{say("Search splits and orders")}</span>
                 <span hidden=flag(move || !running())>{say("Stop")}</span>

@@ -149,7 +149,8 @@ fn bar(state: State, ticked: Memo<Option<(Run, u64, Vec<Variant>)>>) -> AnyView 
             <span class="spring"></span>
             <button class="quiet clear" on:click=clear>{say("Clear")}</button>
             <button on:click=move |_| open_share(state, true)>{say("Embed")}</button>
-            <button class="main" on:click=see hidden=flag(move || list().len() < 2 || in_sight.get())>{say("See the stack")}</button>
+            <button class="main" on:click=see hidden=flag(move || list().len() < 2 || in_sight.get())>{say("See the \
+                stack")}</button>
         </div>
     }
     .into_any()

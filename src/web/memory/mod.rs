@@ -1,5 +1,5 @@
-//! Memory per GPU: bars a pipeline rank or one rank over the step, the verdict against what was measured, and the advice
-//! built on it.
+//! Memory per GPU: bars a pipeline rank or one rank over the step, the verdict against what was measured, and the
+//! advice built on it.
 
 mod advice;
 mod over_time;

@@ -1,4 +1,5 @@
-//! The layout that follows the model: chosen again at every edit of what it depends on, as long as it was chosen before.
+//! The layout that follows the model: chosen again at every edit of what it depends on, as long as it was chosen
+//! before.
 
 use super::view::Viewed;
 use crate::core::run::Run;

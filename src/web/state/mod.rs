@@ -1,4 +1,5 @@
-//! The page's state: the Run with what follows from it, the view, and what is open. What is shown is derived from these.
+//! The page's state: the Run with what follows from it, the view, and what is open. What is shown is derived from
+//! these.
 
 mod history;
 mod layout;
@@ -39,7 +40,8 @@ pub(crate) struct State {
     pub issues: Memo<Vec<Issue>>,
     /// Its evaluation.
     pub shown: Memo<Shown>,
-    /// The last good evaluation whose key figures have been painted: the panels below them follow in a frame of their own.
+    /// The last good evaluation whose key figures have been painted: the panels below them follow in a frame of their
+    /// own.
     pub painted: RwSignal<Option<Arc<Evaluation>>>,
     /// The last good evaluation whose ops are simulated.
     pub drawn: Memo<Option<Arc<Evaluation>>>,
@@ -47,7 +49,8 @@ pub(crate) struct State {
     pub undrawable: Signal<bool>,
     /// Parts of the link that were not understood.
     pub notices: RwSignal<Vec<Issue>>,
-    /// The last text typed into a field that was not understood: the field, what the Run said when it was typed, and why.
+    /// The last text typed into a field that was not understood: the field, what the Run said when it was typed, and
+    /// why.
     pub unread: RwSignal<Option<(&'static Field, String, Message)>>,
     /// Earlier and later Runs.
     pub history: StoredValue<History>,
@@ -117,8 +120,8 @@ impl State {
         self.layout.get_value().waits.get() || self.shown.with(|shown| shown.waits) || self.is_halted()
     }
 
-    /// True if a fault keeps figures of the Run from being shown: a price or a budget that was not understood keeps none
-    /// but the cost.
+    /// True if a fault keeps figures of the Run from being shown: a price or a budget that was not understood keeps
+    /// none but the cost.
     pub(crate) fn is_halted(&self) -> bool {
         self.fault().is_some_and(|fault| !is_of_budget(&fault.field))
     }
@@ -136,7 +139,8 @@ impl State {
         }
     }
 
-    /// The value in the Run, or what an unset field means; millions and more without their zeros, as 1e12: a field is short.
+    /// The value in the Run, or what an unset field means; millions and more without their zeros, as 1e12: a field is
+    /// short.
     pub(crate) fn text_of(&self, field: &Field) -> String {
         let fixed = self.fixed(field).map(|(count, _)| count.to_string());
         let set = || self.run.with(|run| field.text(run));

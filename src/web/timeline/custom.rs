@@ -64,7 +64,8 @@ pub fn custom(state: State) -> AnyView {
     });
     let notes = Signal::derive(notes);
     let label = t!(
-        "Your order, one line per rank, {letters} letters at most: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV",
+        "Your order, one line per rank, {letters} letters at most: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or \
+            PyTorch's CSV",
         letters = LONGEST_TEXT
     );
     view! {

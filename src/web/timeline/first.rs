@@ -1,5 +1,5 @@
-//! One step of the pipeline on the first screen: the playhead crosses it, a lens shows what is under the pointer twice as
-//! large.
+//! One step of the pipeline on the first screen: the playhead crosses it, a lens shows what is under the pointer twice
+//! as large.
 
 use super::look::{Lane, Look};
 use super::overlay::hovered;

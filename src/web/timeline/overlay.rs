@@ -74,7 +74,8 @@ fn mark(look: Look, lane: Lane) -> Option<Node> {
         (right - left).max(3.0),
         shape.rows.height
     );
-    // Below all rows: it hides none of them, nor the legend above; within the surface, which is as wide as the page allows.
+    // Below all rows: it hides none of them, nor the legend above; within the surface, which is as wide as the page
+    // allows.
     let (side, at) = if left < width / 2.0 { ("left", left) } else { ("right", (width - right).max(0.0)) };
     let tip = format!("top:{:.1}px;{side}:{at:.1}px;max-width:min(420px,100% - {at:.1}px)", shape.rows_height());
     let mark = el("div", &[("class", "mark-op"), ("style", &frame)], &[]);

@@ -116,8 +116,8 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane, over: AnyView) -> An
     .into_any()
 }
 
-/// Zooms by the wheel, unless the page scrolls; only with Ctrl where `guarded`: among several pictures, and in a frame, whose
-/// host scrolls.
+/// Zooms by the wheel, unless the page scrolls; only with Ctrl where `guarded`: among several pictures, and in a frame,
+/// whose host scrolls.
 fn wheel(look: Look, guarded: bool) -> impl Fn(web_sys::WheelEvent) + 'static {
     let scrolled = StoredValue::new(f64::NEG_INFINITY);
     let handle = window_event_listener_untyped("scroll", move |event| scrolled.set_value(event.time_stamp()));

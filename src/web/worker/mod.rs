@@ -1,6 +1,6 @@
-//! Long work beside the page: a [`Job`] is sent to a worker, which replies with [`Reply`]s. Simulations and searches have
-//! a worker each, so that neither waits for the other. Where the browser refuses workers (a sandboxed frame), the same
-//! jobs run in the page, slice by slice.
+//! Long work beside the page: a [`Job`] is sent to a worker, which replies with [`Reply`]s. Simulations and searches
+//! have a worker each, so that neither waits for the other. Where the browser refuses workers (a sandboxed frame), the
+//! same jobs run in the page, slice by slice.
 
 pub mod job;
 

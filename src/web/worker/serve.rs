@@ -17,8 +17,8 @@ thread_local! {
     static ACTIVE: RefCell<BTreeSet<u32>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// Takes jobs from now on, and posts "open": `[number, job]` starts one, `[number]` cancels it; `[number, reply, ...]` are
-/// parts of its result, `[number]` its end.
+/// Takes jobs from now on, and posts "open": `[number, job]` starts one, `[number]` cancels it; `[number, reply, ...]`
+/// are parts of its result, `[number]` its end.
 #[wasm_bindgen(js_name = serveJobs)]
 pub fn serve_jobs() {
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();

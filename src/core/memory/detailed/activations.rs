@@ -71,8 +71,8 @@ pub fn tokens(scenario: &Scenario) -> f64 {
     longest.map_or_else(|| scenario.tokens_per_rank(), |tokens| *tokens as f64 / scenario.layout.cp as f64)
 }
 
-/// True where the gathered inputs of column-parallel linears are kept: PyTorch's tensor parallelism keeps them, whatever ZeRO
-/// shards; Megatron gathers them again in the backward pass (`tensor_parallel/layers.py`,
+/// True where the gathered inputs of column-parallel linears are kept: PyTorch's tensor parallelism keeps them,
+/// whatever ZeRO shards; Megatron gathers them again in the backward pass (`tensor_parallel/layers.py`,
 /// `LinearWithGradAccumulationAndAsyncCommunication`).
 pub(crate) fn keeps_gathered_inputs(scenario: &Scenario) -> bool {
     scenario.runs_pytorch_layers() && scenario.layout.sequence_parallel
@@ -133,8 +133,8 @@ pub(crate) fn kept_copy(scenario: &Scenario) -> Option<&'static Recipe> {
     scenario.precision.recipe.filter(|_| scenario.software.keeps_quantised)
 }
 
-/// Keys and values that attention keeps over those that were projected: recomputation that keeps every second product keeps
-/// those, and repeats them again.
+/// Keys and values that attention keeps over those that were projected: recomputation that keeps every second product
+/// keeps those, and repeats them again.
 fn repeated_keys(scenario: &Scenario, mixer: Mixer, tp: f64) -> f64 {
     let again = *scenario.run.recomputed() == Recompute::OpSelective;
     let (Some(heads), Some(read)) =

@@ -28,7 +28,10 @@ pub fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
     let components = components.map(|(component, sum)| sourced(scenario, load, component, sum));
     let term = total(t!("memory of pipeline rank {rank}", rank), components.into());
     if scenario.peaks_by_moment() {
-        term.note("where gradients are freed after a step, at the fullest of three moments: the loss, a layer's backward pass or the optimizer's step")
+        term.note(
+            "where gradients are freed after a step, at the fullest of three moments: the loss, a layer's \
+            backward pass or the optimizer's step",
+        )
     } else {
         term.note("leaves out CUDA graphs, user buffers of overlapped communication and the data loader")
     }
@@ -54,8 +57,8 @@ fn sourced(scenario: &Scenario, load: &RankLoad, component: Component, sum: Term
     }
 }
 
-/// Activations of a rank's layers as Korthikanti 2022 writes them, `34 s b h / t` a layer and micro-batch for GPT, with this
-/// model's own factor; none where stages or micro-batches of a rank differ.
+/// Activations of a rank's layers as Korthikanti 2022 writes them, `34 s b h / t` a layer and micro-batch for GPT, with
+/// this model's own factor; none where stages or micro-batches of a rank differ.
 fn closed_form(scenario: &Scenario, load: &RankLoad) -> Option<Term> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let layers = *scenario.stage_layers.get(*load.stages.first()?)?;
@@ -107,7 +110,8 @@ mod tests {
         }
     }
 
-    /// Korthikanti 2022, equation 2 without the scores: a layer of GPT keeps 34 s b h/t bytes under sequence parallelism.
+    /// Korthikanti 2022, equation 2 without the scores: a layer of GPT keeps 34 s b h/t bytes under sequence
+    /// parallelism.
     #[test]
     fn gpt_keeps_34_s_b_h_a_layer() {
         let run = Run { model: Based::preset("gpt-3-175b"), gpus: 64, tp: 8, pp: 8, seq_len: 2048, ..Run::default() };

@@ -1,7 +1,7 @@
 //! Tensors of a layer that a frozen linear still keeps for the backward pass.
 //!
-//! `y = x W` needs x for the gradient of W and W for that of x: a frozen linear keeps no input, one with an adapter keeps
-//! it for the gradient of A. Norms, attention and the product of a gated FFN read the same whatever is trained.
+//! `y = x W` needs x for the gradient of W and W for that of x: a frozen linear keeps no input, one with an adapter
+//! keeps it for the gradient of A. Norms, attention and the product of a gated FFN read the same whatever is trained.
 //! Source: bitsandbytes `autograd/_functions.py` (`MatMul4Bit` saves no input), PEFT `lora/layer.py`.
 
 use crate::model::{Role, Target};
@@ -33,7 +33,8 @@ mod tests {
     use crate::run::{AdapterMethod, Run, Scenario};
 
     /// A dense layer with nothing adapted but one linear keeps `T (4 h + 4 a e + 4 k e + 4 f) + 4 a T`; all seven add
-    /// `T (4 h + 2 f)`, and keep exactly what full fine-tuning keeps. PEFT issue 1514: LoRA saves states, not activations.
+    /// `T (4 h + 2 f)`, and keep exactly what full fine-tuning keeps. PEFT issue 1514: LoRA saves states, not
+    /// activations.
     #[test]
     fn adapting_all_linears_keeps_what_full_fine_tuning_keeps() {
         let (h, f, kv, a, t, layers) = (4096.0, 14336.0, 1024.0, 32.0, 8192.0, 32.0);

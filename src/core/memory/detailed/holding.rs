@@ -224,8 +224,8 @@ impl Holdings<'_> {
         self.prediction(scenario.modules_on(stage), load);
     }
 
-    /// Multi-token prediction: a layer and its projection each, and the embedding of the tokens it reads ahead where its
-    /// rank has none. Source: Megatron-LM `multi_token_prediction.py`.
+    /// Multi-token prediction: a layer and its projection each, and the embedding of the tokens it reads ahead where
+    /// its rank has none. Source: Megatron-LM `multi_token_prediction.py`.
     fn prediction(&mut self, modules: u64, load: &RankLoad) {
         if modules == 0 {
             return;

@@ -49,8 +49,8 @@ pub(super) fn activation_items<Q: Quantity>(
     })
 }
 
-/// Bytes that the activations of a rank take on its host: of whole layers, or the inputs of modules of every layer but the
-/// last of a stage.
+/// Bytes that the activations of a rank take on its host: of whole layers, or the inputs of modules of every layer but
+/// the last of a stage.
 pub(crate) fn offloaded_activation_bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
     let each = load.stages.iter().zip(&load.in_flight);
     each.map(|(stage, in_flight)| {
@@ -60,9 +60,10 @@ pub(crate) fn offloaded_activation_bytes(scenario: &Scenario, load: &RankLoad) -
     .sum()
 }
 
-/// Share of the layers of `stage` whose activations are on the GPU: all but those that leave, at least the last two where
-/// the number is unset. Copies of `n` of `l` layers take the forward pass of `l / n` layers each, and the first are back
-/// before the backward pass needs them. Source: Transformer Engine `pytorch/cpu_offload.py`, `layer_window_map`.
+/// Share of the layers of `stage` whose activations are on the GPU: all but those that leave, at least the last two
+/// where the number is unset. Copies of `n` of `l` layers take the forward pass of `l / n` layers each, and the first
+/// are back before the backward pass needs them. Source: Transformer Engine `pytorch/cpu_offload.py`,
+/// `layer_window_map`.
 pub(super) fn resident(scenario: &Scenario, stage: usize) -> f64 {
     let whole = |offload: &crate::run::Offload| offload.activations.is_some_and(crate::run::Activations::are_all);
     let Some(offload) = scenario.offload.filter(whole) else {
@@ -115,9 +116,9 @@ pub(super) fn buffers<Q: Quantity>(
     parts
 }
 
-/// Bytes that cuBLAS and Transformer Engine take of PyTorch's allocator for their products: 32 MiB each from Hopper on, 8 and
-/// 4 before. A part of what every process needs. Source: PyTorch `CUDABlas.cpp` (`CUBLAS_WORKSPACE_CONFIG`), Transformer
-/// Engine `module/base.py` (`get_cublas_workspace_size_bytes`).
+/// Bytes that cuBLAS and Transformer Engine take of PyTorch's allocator for their products: 32 MiB each from Hopper on,
+/// 8 and 4 before. A part of what every process needs. Source: PyTorch `CUDABlas.cpp` (`CUBLAS_WORKSPACE_CONFIG`),
+/// Transformer Engine `module/base.py` (`get_cublas_workspace_size_bytes`).
 fn workspaces(scenario: &Scenario) -> f64 {
     let mib = if scenario.gpu.computes_in_fp8() { 64.0 } else { 12.0 };
     mib * GIB / 1024.0

@@ -22,7 +22,8 @@ pub(super) const CHUNKS: f64 = 8.0;
 const MEGATRON_UNFUSED: Cited<LossKernel> = Cited::new(
     LossKernel { held: 6.0, peak: 10.0 },
     &MEGATRON,
-    "cross_entropy.py: bf16 logits and their fp32 copy; 8 by counting tensors, 10 meets the outcomes of Fujii 2024 better",
+    "cross_entropy.py: bf16 logits and their fp32 copy; 8 by counting tensors, 10 meets the outcomes of Fujii 2024 \
+        better",
 );
 const MEGATRON_FUSED: Cited<LossKernel> =
     Cited::new(LossKernel { held: 4.0, peak: 6.0 }, &MEGATRON, "--cross-entropy-loss-fusion");
@@ -31,8 +32,8 @@ const TE_FUSED: Cited<LossKernel> = Cited::new(
     &TRANSFORMER_ENGINE,
     "cross_entropy.py: gradient written over the logits",
 );
-/// The backward pass writes two gradients in fp32 beside the log-probabilities: one into the fp32 copy's block, one into a new
-/// one, because that of the bf16 logits is too small.
+/// The backward pass writes two gradients in fp32 beside the log-probabilities: one into the fp32 copy's block, one
+/// into a new one, because that of the bf16 logits is too small.
 const PYTORCH: Cited<LossKernel> = Cited::new(
     LossKernel { held: 10.0, peak: 14.0 },
     &TORCHTITAN,
@@ -103,8 +104,8 @@ fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
 }
 
 /// Bytes a logit at the peak of eager operators, whose loss is fp32. Unfused: bf16 logits, their fp32 copy, the shifted
-/// copy of it and the log-probabilities; one kernel over the shifted copy writes its gradient there; in place, without the
-/// shifted copy in fp32. Read off the slopes of peaks over tokens.
+/// copy of it and the log-probabilities; one kernel over the shifted copy writes its gradient there; in place, without
+/// the shifted copy in fp32. Read off the slopes of peaks over tokens.
 pub(crate) fn eager_kernel(scenario: &Scenario) -> Cited<f64> {
     let cited = |bytes, place| Cited::fitted(bytes, &FMS_ACCELERATION, place);
     match scenario.software.cross_entropy {
@@ -139,8 +140,8 @@ pub fn momentary<Q: Quantity>(scenario: &Scenario, alive: Q) -> Q {
     more * alive.min(Q::number(1.0)) * logits::<Q>(scenario)
 }
 
-/// Inputs of the final norm and of the head of `alive` micro-batches: in bf16 `4 T h` each, over t with sequence parallelism;
-/// and the gathered input where it is kept.
+/// Inputs of the final norm and of the head of `alive` micro-batches: in bf16 `4 T h` each, over t with sequence
+/// parallelism; and the gathered input where it is kept.
 pub fn inputs<Q: Quantity>(scenario: &Scenario, alive: Q) -> Q {
     let cut = cut::<Q>(scenario);
     let width = ELEMENT.of::<Q>(cut.element) * cut.tokens * HIDDEN.of::<Q>(scenario.model.hidden);

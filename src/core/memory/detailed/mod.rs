@@ -2,8 +2,8 @@
 //!
 //! For each rank: the states of the parameters it holds, the activations of the chunks and micro-batches that the
 //! schedule keeps alive, what exists for a moment on top (logits, the backward of a layer, what is being gathered),
-//! and what no tensor accounts for. Source: Megatron Core, and Korthikanti 2022 where it is printed; held against measured
-//! peaks in `tests/memory/measured.rs`.
+//! and what no tensor accounts for. Source: Megatron Core, and Korthikanti 2022 where it is printed; held against
+//! measured peaks in `tests/memory/measured.rs`.
 
 mod activations;
 mod dummies;

@@ -3,10 +3,11 @@
 //! peak = weights + states + max(loss, a layer's backward pass, the optimizer's step)
 //!
 //! Loss: activations, logits, gradients of earlier micro-batches. Backward pass: activations, everything that one layer
-//! computes again with its gradients, gathered and unpacked weights. Step: gradients and one temporary of the size of the
-//! trained weights. Source: the slopes and intercepts of fms-acceleration's measured peaks (`public/data/finetune.csv`,
-//! `tests/accuracy/finetune.rs`): pure bf16 with Adam takes 6 bytes a parameter between steps and 10 at the optimizer's, whatever
-//! the batch.
+//! computes again with its gradients, gathered and unpacked weights. Step: gradients and one temporary of the size of
+//! the trained weights. Source: the slopes and intercepts of fms-acceleration's measured peaks
+//! (`public/data/finetune.csv`,
+//! `tests/accuracy/finetune.rs`): pure bf16 with Adam takes 6 bytes a parameter between steps and 10 at the
+//! optimizer's, whatever the batch.
 
 use super::activations::{Chunks, cut};
 use super::holding::{Holding, Kind, embedding_elements, holdings, kinds_of};
@@ -135,7 +136,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         items
     }
 
-    /// The unit of FSDP that holds embedding and head; where they are units of their own the head, which is whole for the
+    /// The unit of FSDP that holds embedding and head; where they are units of their own the head, which is whole for
+    /// the
     /// `loss` alone (torchtune `custom_sharded_layers`).
     fn root(&self, loss: bool) -> Option<Placed<Q>> {
         let elements = if self.scenario.software.ends_apart {
@@ -171,7 +173,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         let scenario = self.scenario;
         let mut items = self.activations();
         let heads = heads_in_flight(scenario, self.load);
-        // Nothing of the loss is left but the gradient of its input, and what the first layer's pass leaves of the head's.
+        // Nothing of the loss is left but the gradient of its input, and what the first layer's pass leaves of the
+        // head's.
         let first = scenario.layout.microbatches <= 1;
         let width = match () {
             () if heads <= 0.0 || !self.trains_head() => 0.0,
@@ -209,8 +212,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         self.scenario.adapter.is_none()
     }
 
-    /// With FSDP the gradients of the layers' outputs stay until the backward pass of the model ends, in place of that of
-    /// one layer: peaks over tokens rise by `4 h L`, not `2 h L`, and by 4 h less a layer.
+    /// With FSDP the gradients of the layers' outputs stay until the backward pass of the model ends, in place of that
+    /// of one layer: peaks over tokens rise by `4 h L`, not `2 h L`, and by 4 h less a layer.
     fn boundaries(&self) -> Option<Placed<Q>> {
         // Seen under Hugging Face's trainer alone.
         let full = self.scenario.run.recompute == Recompute::Full && self.scenario.software.sums_whole;
@@ -228,8 +231,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         stages.flat_map(|stage| kinds_of(self.scenario, *stage).to_vec()).map(|(kind, _)| kind)
     }
 
-    /// The gradient of a layer's output and, where the activated gate meets the up projection, those of both and of their
-    /// product: `T (2 h + 6 f)`; of Hugging Face's experts one after the other.
+    /// The gradient of a layer's output and, where the activated gate meets the up projection, those of both and of
+    /// their product: `T (2 h + 6 f)`; of Hugging Face's experts one after the other.
     fn inside(&self) -> f64 {
         let (scenario, model, cut) = (self.scenario, &self.scenario.model, cut::<f64>(self.scenario));
         let tensors = if model.gated_ffn { 3.0 } else { 2.0 };
@@ -278,7 +281,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         layers.fold([0.0; 2], |[matrix, layer]: [f64; 2], one| [matrix.max(one[0]), layer.max(one[1])])
     }
 
-    /// The largest matrix of a quantised base in 16 bits, all of a layer where they stay; DoRA forms `W + B A` and keeps both while it norms the rows.
+    /// The largest matrix of a quantised base in 16 bits, all of a layer where they stay; DoRA forms `W + B A` and
+    /// keeps both while it norms the rows.
     fn unpacked(&self) -> f64 {
         let Some(adapter) = &self.scenario.adapter else {
             return 0.0;
@@ -293,8 +297,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         base + sums
     }
 
-    /// Gradients, and a temporary as large as the trained weights: PyTorch's multi-tensor Adam. torchtune's recipes fuse it
-    /// (`fused: True`).
+    /// Gradients, and a temporary as large as the trained weights: PyTorch's multi-tensor Adam. torchtune's recipes
+    /// fuse it (`fused: True`).
     fn step(&self) -> Vec<Placed<Q>> {
         if self.scenario.offload.is_some_and(|offload| offload.states() > 0.0) {
             return Vec::new();

@@ -51,8 +51,8 @@ pub(crate) fn accumulating(scenario: &Scenario, load: &RankLoad) -> f64 {
     most + next
 }
 
-/// Bytes a weight that gathered linears take beside themselves: their quantised copies, unless those are what is kept or
-/// each product makes its own (torchao).
+/// Bytes a weight that gathered linears take beside themselves: their quantised copies, unless those are what is kept
+/// or each product makes its own (torchao).
 pub(crate) fn gathered_copies(scenario: &Scenario) -> f64 {
     let apart = scenario.software.keeps_quantised && !scenario.precision.param_gather;
     if apart { scenario.precision.copies(&scenario.gpu) } else { 0.0 }
@@ -60,14 +60,15 @@ pub(crate) fn gathered_copies(scenario: &Scenario) -> f64 {
 
 /// The momentary part of sharding on one rank.
 ///
-/// ZeRO-2: gradients of one layer while those of the layer before are reduced, `2 g U`, and the head's, `w R_head`; reduced by
-/// groups of micro-batches, those of the chunk that accumulates and of the one before it, `g A`; none once a step. ZeRO-3: two
-/// gathered layers (one where a rank has no more) with the quantised copies of one, and the root unit (embedding and head, whole
-/// for the step), `(2 w + q) U + w R`, the gradients of a layer in compute precision with the one before in the reduce-scatter, `(w + g) U`,
-/// and the head's, `w R_head`: with a pipeline as without where every micro-batch gathers and reduces. FSDP under a pipeline
-/// adds up whole gradients until the last micro-batch, `g P` in the format of the reduction, and ZeRO-3 keeps its weights
-/// gathered, `w P + q L` ([`Scenario::waits_for_last_microbatch`]); with their shards beside them torchtitan's peaks of 405B are
-/// met to 3 % on average, without to 7. Source: PyTorch FSDP2 `_fsdp_param_group.py` (`to_accumulated_grad_if_needed`).
+/// ZeRO-2: gradients of one layer while those of the layer before are reduced, `2 g U`, and the head's, `w R_head`;
+/// reduced by groups of micro-batches, those of the chunk that accumulates and of the one before it, `g A`; none once a
+/// step. ZeRO-3: two gathered layers (one where a rank has no more) with the quantised copies of one, and the root unit
+/// (embedding and head, whole for the step), `(2 w + q) U + w R`, the gradients of a layer in compute precision with
+/// the one before in the reduce-scatter, `(w + g) U`, and the head's, `w R_head`: with a pipeline as without where
+/// every micro-batch gathers and reduces. FSDP under a pipeline adds up whole gradients until the last micro-batch, `g
+/// P` in the format of the reduction, and ZeRO-3 keeps its weights gathered, `w P + q L`
+/// ([`Scenario::waits_for_last_microbatch`]); with their shards beside them torchtitan's peaks of 405B are met to 3 %
+/// on average, without to 7. Source: PyTorch FSDP2 `_fsdp_param_group.py` (`to_accumulated_grad_if_needed`).
 pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Vec<Item<Q>> {
     let bucket = host_bucket(scenario, holdings);
     let fetched = scenario.fetches_parameters();

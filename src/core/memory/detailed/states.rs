@@ -81,9 +81,10 @@ pub(crate) fn weights(scenario: &Scenario, load: &RankLoad) -> f64 {
     parts.iter().map(|part| split_weights::<f64>(scenario, part)).sum()
 }
 
-/// Bytes of weights and states of a fine-tuned model on a rank: they stand where they were put before or in the first step, so
-/// their blocks do not fragment. On one A100 Mixtral shows 17.2 GiB more than Mistral at the driver, for 18.3 GiB of weights
-/// (fms-acceleration, `a100_80gb.csv`, GPTQ); without logits, what shows beyond PyTorch's peak is 9 to 11 % of what comes and goes.
+/// Bytes of weights and states of a fine-tuned model on a rank: they stand where they were put before or in the first
+/// step, so their blocks do not fragment. On one A100 Mixtral shows 17.2 GiB more than Mistral at the driver, for 18.3
+/// GiB of weights (fms-acceleration, `a100_80gb.csv`, GPTQ); without logits, what shows beyond PyTorch's peak is 9 to
+/// 11 % of what comes and goes.
 pub(crate) fn standing(scenario: &Scenario, load: &RankLoad) -> f64 {
     if !scenario.tunes_eagerly() {
         return 0.0;
@@ -104,9 +105,9 @@ pub(crate) fn split_weights<Q: Quantity>(scenario: &Scenario, part: &Holding) ->
     whole / over(scenario, part.kind, scenario.zero.stage >= 3)
 }
 
-/// `P (w/n3 + g/n2 + o/n1) + L q` where n1, n2, n3 is N from ZeRO-1, 2, 3 on and 1 below; n2 is 1 as well where ZeRO-2 reduces
-/// once a step; L linears of layers have q bytes of quantised copies, which live from the first micro-batch of a step to
-/// the next step, with ZeRO-3 as long as their layer is gathered. Stashed weights count again.
+/// `P (w/n3 + g/n2 + o/n1) + L q` where n1, n2, n3 is N from ZeRO-1, 2, 3 on and 1 below; n2 is 1 as well where ZeRO-2
+/// reduces once a step; L linears of layers have q bytes of quantised copies, which live from the first micro-batch of
+/// a step to the next step, with ZeRO-3 as long as their layer is gathered. Stashed weights count again.
 ///
 /// Source: Rajbhandari 2020 section 5; Megatron-LM `docs/dist_optimizer.md` (6 + 12/N for bf16 with fp32 gradients).
 pub fn states<Q: Quantity>(scenario: &Scenario, holding: &Holding, versions: u64) -> States<Q> {
@@ -184,8 +185,8 @@ fn optimizer<Q: Quantity>(scenario: &Scenario, holding: &Holding, n: Q) -> Q {
 }
 
 /// Bytes a parameter that `GaLore` keeps of the linears of a layer: of an m x n matrix with m <= n two moments of r x n
-/// and a projector of m x r, `(2 n r β + m r w)/(m n)`; r is a quarter of the hidden size. Source: `GaLore`, table 1 and
-/// section 5 (ranks of 1B and 7B), `galore_projector.py`.
+/// and a projector of m x r, `(2 n r β + m r w)/(m n)`; r is a quarter of the hidden size. Source: `GaLore`, table 1
+/// and section 5 (ranks of 1B and 7B), `galore_projector.py`.
 fn projected(scenario: &Scenario, bytes: Precision) -> f64 {
     let model = &scenario.model;
     let rank = model.hidden as f64 / 4.0;
@@ -232,7 +233,8 @@ mod tests {
         let n = 8.0;
         near(bytes_a_parameter(&run(0, "bf16")), [2.0, 2.0, 12.0]);
         near(bytes_a_parameter(&run(1, "bf16")), [2.0, 2.0, 12.0 / n]);
-        // Megatron-FSDP, `outer_dp_sharding_strategy optim`: within groups of two all is cut, optimizer states over all ranks.
+        // Megatron-FSDP, `outer_dp_sharding_strategy optim`: within groups of two all is cut, optimizer states over all
+        // ranks.
         let groups = Run { hsdp_shard: Some(2), hsdp_optimizer: true, ..run(3, "bf16") };
         near(bytes_a_parameter(&groups), [2.0 / 2.0, 2.0 / 2.0, 12.0 / n]);
         near(bytes_a_parameter(&run(2, "bf16")), [2.0, 2.0 / n, 12.0 / n]);

@@ -13,8 +13,8 @@ use crate::run::{CpComm, Scenario, Schedule};
 /// A momentary tensor with its name.
 pub type Named<Q> = (&'static str, Q);
 
-/// Everything momentary on the rank of `load`, largest last-layer backward or exchange first; the tensors of a recomputed
-/// layer stand beside it because they are alive during that backward.
+/// Everything momentary on the rank of `load`, largest last-layer backward or exchange first; the tensors of a
+/// recomputed layer stand beside it because they are alive during that backward.
 pub(crate) fn transients<Q: Quantity>(
     scenario: &Scenario,
     chunks: &Chunks<Q>,
@@ -41,8 +41,8 @@ pub(super) fn both_ways<Q: Quantity>(scenario: &Scenario, stages: &[usize]) -> Q
     if scenario.layout.pp > 1 { boundary::<Q>(scenario, stages) * 2.0 } else { Q::number(0.0) }
 }
 
-/// Bytes that one of `stages` receives of one micro-batch: in bf16 `2 T h`, over t with sequence parallelism, once more for
-/// each module of multi-token prediction that stands before it.
+/// Bytes that one of `stages` receives of one micro-batch: in bf16 `2 T h`, over t with sequence parallelism, once more
+/// for each module of multi-token prediction that stands before it.
 fn boundary<Q: Quantity>(scenario: &Scenario, stages: &[usize]) -> Q {
     let cut = cut::<Q>(scenario);
     let before = stages.iter().filter_map(|stage| stage.checked_sub(1));

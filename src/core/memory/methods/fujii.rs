@@ -44,7 +44,8 @@ fn items<Q: Quantity>(scenario: &Scenario, rank: usize, load: &RankLoad) -> Vec<
     let parameters = n * h.power(Q::number(2.0)) * layer * 2.0 + only(first, embedding) + only(last, embedding + h);
     let parameters = parameters.called(RANK_PARAMETERS).cited(&FUJII_2024, "equations 6 to 10");
 
-    // Equations 11 and 12, bytes of a layer over `s b h`: attention `6 + 4 k/a`, FFN `2 + 8 f/h`, the inputs of two norms 4.
+    // Equations 11 and 12, bytes of a layer over `s b h`: attention `6 + 4 k/a`, FFN `2 + 8 f/h`, the inputs of two
+    // norms 4.
     let kept = (Q::number(12.0) + k * 4.0 / a + f * 8.0 / h) * n * IN_FLIGHT.of::<Q>(in_flight(scenario, rank));
     let ends = only(first, PIPELINE.of::<Q>(layout.pp) * 8.0) + only(last, (one + v / h) * 4.0);
     let (s, b) = (SEQUENCE.of::<Q>(scenario.run.seq_len), SEQUENCES.of::<Q>(scenario.run.micro_batch));

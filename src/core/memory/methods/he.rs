@@ -100,8 +100,8 @@ impl<Q: Quantity> Symbols<Q> {
     }
 }
 
-/// The same on every rank: states `k θ` and `k θ` (4 θ where gradients accumulate in fp32), `2 k θ`, or 3 · 4 θ with a master
-/// copy; k as the Run's precision has it.
+/// The same on every rank: states `k θ` and `k θ` (4 θ where gradients accumulate in fp32), `2 k θ`, or 3 · 4 θ with a
+/// master copy; k as the Run's precision has it.
 fn items<Q: Quantity>(scenario: &Scenario) -> Vec<Item<Q>> {
     let (x, bytes) = (Symbols::<Q>::of(scenario), scenario.precision);
     let state = |each: Q, from| x.states_per_gpu(each * x.theta, from);
@@ -130,7 +130,10 @@ impl MemoryMethod for He {
         published("memory of any rank by He's blog".into(), || items(scenario))
             .from(&HE_BLOG, "parallel variants")
             .note(t!("activations of the whole model: {bytes} B", bytes = format!("{whole:.3e}")))
-            .note("for Llama 3 405B at 131072 tokens the blog prints 147 366 233 505 792 B: that has s where its own formula has s²")
+            .note(
+                "for Llama 3 405B at 131072 tokens the blog prints 147 366 233 505 792 B: that has s where its own \
+                formula has s²",
+            )
             .note("leaves out stages, micro-batches in flight, logits, buffers, context, fragmentation")
     }
 }

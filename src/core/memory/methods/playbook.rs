@@ -127,7 +127,10 @@ impl MemoryMethod for Playbook {
     fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
         published(t!("memory of rank {rank} by the playbook", rank), || items(scenario, load))
             .from(&PLAYBOOK, "memory usage in transformers; ZeRO; tensor parallelism")
-            .note("leaves out grouped-query attention and gated FFNs in activations, logits, buffers, context, fragmentation; shards over dp alone")
+            .note(
+                "leaves out grouped-query attention and gated FFNs in activations, logits, buffers, context, \
+                fragmentation; shards over dp alone",
+            )
     }
 }
 

@@ -205,7 +205,10 @@ impl MemoryMethod for Uneven {
         published(t!("memory of rank {rank} by the uneven PP note", rank), || items(scenario, load))
             .from(&UNEVEN_PP, "memory")
             .note("the note prints its totals without the projector, which its formula has")
-            .note("leaves out micro-batches in flight, grouped-query attention, gated FFNs, the input embedding, sharding, buffers, context, fragmentation")
+            .note(
+                "leaves out micro-batches in flight, grouped-query attention, gated FFNs, the input embedding, \
+                sharding, buffers, context, fragmentation",
+            )
     }
 }
 

@@ -9,7 +9,8 @@ use crate::message::Message;
 use crate::pipeline::{Durations, Order, simulate, time};
 use serde::{Deserialize, Serialize};
 
-/// A lower bound this close to a makespan, as a share of it, proves the order optimal: rounding to ticks is ten times finer.
+/// A lower bound this close to a makespan, as a share of it, proves the order optimal: rounding to ticks is ten times
+/// finer.
 pub const OPTIMAL: f64 = 1e-4;
 
 /// States after which a certificate begins nothing new.
@@ -45,8 +46,8 @@ pub struct Binding {
     pub round_trip_s: Option<f64>,
 }
 
-/// Proof about an order: no order of the same stage times whose ranks hold at most as much ends earlier than `lower_bound_s`.
-/// Transfers are a latency without contention; the times are taken as exact.
+/// Proof about an order: no order of the same stage times whose ranks hold at most as much ends earlier than
+/// `lower_bound_s`. Transfers are a latency without contention; the times are taken as exact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// No order takes less, seconds.

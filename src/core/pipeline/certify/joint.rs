@@ -1,7 +1,7 @@
 //! Split, choices and order together: which layers each stage has, what it recomputes, and the order of its ops.
 //!
-//! Candidates come out of [`splits`](super::splits) by rising bound; their own root bound and then a search for their order decide.
-//! An order that was not tried takes at least the bound of the last candidate.
+//! Candidates come out of [`splits`](super::splits) by rising bound; their own root bound and then a search for their
+//! order decide. An order that was not tried takes at least the bound of the last candidate.
 
 use super::problem::{Problem, Ticks};
 use super::root::bound;
@@ -101,8 +101,8 @@ impl Joint {
         self.best.as_ref().map_or(f64::INFINITY, |best| best.makespan_s / (1.0 + super::certificate::OPTIMAL / 2.0))
     }
 
-    /// Works on: one more bound, or one more layer of an order's search. True once nothing better can be found or the work is
-    /// spent.
+    /// Works on: one more bound, or one more layer of an order's search. True once nothing better can be found or the
+    /// work is spent.
     pub fn step(&mut self) -> bool {
         if let Some((at, mut search)) = self.current.take() {
             let before = search.children;

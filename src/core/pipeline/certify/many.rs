@@ -1,9 +1,10 @@
 //! Many micro-batches: fill, a period as often as it is needed, drain.
 //!
-//! In an order of few micro-batches, two cuts at which every chain has advanced by the same number of micro-batches bound a period.
-//! To repeat what lies between is a legal order of more micro-batches: counts relative to each other are the same, so
-//! precedence, room and freedom of dead-lock carry over. A period solved by itself ([`modulo`](super::modulo)) has such cuts at
-//! once. The best is the one of the least makespan at the full number of micro-batches.
+//! In an order of few micro-batches, two cuts at which every chain has advanced by the same number of micro-batches
+//! bound a period. To repeat what lies between is a legal order of more micro-batches: counts relative to each other
+//! are the same, so precedence, room and freedom of dead-lock carry over. A period solved by itself
+//! ([`modulo`](super::modulo)) has such cuts at once. The best is the one of the least makespan at the full number of
+//! micro-batches.
 
 use super::modulo::periodic;
 use super::problem::{Problem, Ticks};
@@ -89,8 +90,8 @@ pub fn folded(stages: &Stages, budget: u64) -> Option<Folded> {
     timed.min_by_key(|(ticks, _)| *ticks).map(|(_, fold)| fold)
 }
 
-/// Ways to repeat a part of `chains`, an order of `few` micro-batches, with what each takes at the full number, about: the
-/// added time of two periods carried on.
+/// Ways to repeat a part of `chains`, an order of `few` micro-batches, with what each takes at the full number, about:
+/// the added time of two periods carried on.
 fn folds(problem: &Problem, chains: &[u16], few: u32) -> Vec<(Ticks, Folded)> {
     let count = problem.chains.len();
     let mut counts = vec![0u32; count];

@@ -1,10 +1,11 @@
 //! A period solved by itself: every micro-batch does the same, one period after the one before.
 //!
-//! With period P an op of stage s and kind x of micro-batch k starts at k P + offset(s, x); a rank runs F, B and W of its stage
-//! once a period, so their places modulo P must not overlap. Let x(s) be the time from the start of F(s) to the start of B(s).
-//! From the last stage inwards x(s) is at least x(s + 1) and what lies between; F and B fit where x(s) modulo P leaves room
-//! for both, and W in the gap before or behind B. The least such x(s) grows with x(s + 1), so going from stage to stage with the
-//! least x is exact: memory holds where W ends within c periods after its F began. The least P is found by raising it.
+//! With period P an op of stage s and kind x of micro-batch k starts at k P + offset(s, x); a rank runs F, B and W of
+//! its stage once a period, so their places modulo P must not overlap. Let x(s) be the time from the start of F(s) to
+//! the start of B(s). From the last stage inwards x(s) is at least x(s + 1) and what lies between; F and B fit where
+//! x(s) modulo P leaves room for both, and W in the gap before or behind B. The least such x(s) grows with x(s + 1), so
+//! going from stage to stage with the least x is exact: memory holds where W ends within c periods after its F began.
+//! The least P is found by raising it.
 
 use super::stages::Stages;
 
@@ -18,8 +19,8 @@ const SLACK: f64 = 1e-9;
 /// Offsets of forward, backward and weight gradient of a stage.
 type Offsets = [f64; 3];
 
-/// The chains of `microbatches` in the order in which a solved period starts them; none where stages share ranks or no period
-/// was found.
+/// The chains of `microbatches` in the order in which a solved period starts them; none where stages share ranks or no
+/// period was found.
 pub fn periodic(stages: &Stages) -> Option<Vec<u16>> {
     if stages.home.iter().enumerate().any(|(stage, rank)| stage != *rank) {
         return None;

@@ -114,7 +114,8 @@ impl Stages {
         rows
     }
 
-    /// The ops of a timeline as chains in the order of their starts; micro-batches are counted anew within a chain (Fact 1).
+    /// The ops of a timeline as chains in the order of their starts; micro-batches are counted anew within a chain
+    /// (Fact 1).
     pub fn chains_of(&self, timeline: &Timeline) -> Vec<u16> {
         let kinds = self.kinds();
         let mut starts: Vec<(f64, f64, u16)> = Vec::new();

@@ -1,14 +1,14 @@
 //! A pipeline step as a job shop: chains of equal ops on ranks, arcs between them, room that chains share.
 //!
-//! Fact 1 (micro-batches in order): some optimal schedule runs every (stage, kind) in the order 0..m−1. Sort the starts of each
-//! (stage, kind) and give the k-th to micro-batch k: the k-th smallest start of a successor is never before the k-th smallest
-//! end of its predecessor, and memory counts only. So a schedule is a merging of chains on each rank.
+//! Fact 1 (micro-batches in order): some optimal schedule runs every (stage, kind) in the order 0..m−1. Sort the starts
+//! of each (stage, kind) and give the k-th to micro-batch k: the k-th smallest start of a successor is never before the
+//! k-th smallest end of its predecessor, and memory counts only. So a schedule is a merging of chains on each rank.
 //!
-//! Fact 2 (a cap is an arc): where a rank has one stage and holds at most c of its activations, F(s, k) starts no earlier than
-//! the end of W(s, k − c), since activations are freed in order. Memory disappears into the arcs.
+//! Fact 2 (a cap is an arc): where a rank has one stage and holds at most c of its activations, F(s, k) starts no
+//! earlier than the end of W(s, k − c), since activations are freed in order. Memory disappears into the arcs.
 //!
-//! Fact 3 (backwards): with all arcs turned round and micro-batches counted from the end it is the same kind of problem with
-//! the same optimum.
+//! Fact 3 (backwards): with all arcs turned round and micro-batches counted from the end it is the same kind of problem
+//! with the same optimum.
 //!
 //! Two or more stages on a rank share its room: each keeps its own arc (valid, weaker), and the room is a [`Pool`].
 
@@ -60,7 +60,8 @@ pub struct Problem {
     pub pools: Vec<Pool>,
 }
 
-/// Least offset and, at it, longest distance from the start of op k of a chain to the start of op k + offset of another.
+/// Least offset and, at it, longest distance from the start of op k of a chain to the start of op k + offset of
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// Micro-batches.
@@ -117,8 +118,9 @@ impl Problem {
         lists
     }
 
-    /// Between every pair of chains, along arcs and along the chains themselves; none where nothing forces an order. From each
-    /// chain the arcs are followed until nothing gets better: arcs within a micro-batch are settled in one round.
+    /// Between every pair of chains, along arcs and along the chains themselves; none where nothing forces an order.
+    /// From each chain the arcs are followed until nothing gets better: arcs within a micro-batch are settled in one
+    /// round.
     pub fn reach(&self) -> Vec<Vec<Option<Reach>>> {
         let count = self.chains.len();
         let mut arcs = vec![Vec::new(); count];

@@ -1,8 +1,8 @@
 //! Bounds by some of the chains: the others run any number of ops at once.
 //!
-//! Where memory is short, ranks whose ops get into each other's way cost more than any of them alone. A problem of few chains is
-//! soon solved: the others become lags of the arcs through them. Its least makespan bounds that of all. The two chains of a rank
-//! whose ops overlap most in the order that was found are kept next.
+//! Where memory is short, ranks whose ops get into each other's way cost more than any of them alone. A problem of few
+//! chains is soon solved: the others become lags of the arcs through them. Its least makespan bounds that of all. The
+//! two chains of a rank whose ops overlap most in the order that was found are kept next.
 
 use super::problem::{Arc, Chain, Pool, Problem, Ticks};
 
@@ -23,8 +23,8 @@ impl Few {
         Self { kept, places, problem }
     }
 
-    /// One or two chains more: those of a rank whose ops overlap most where the kept chains start at `starts`. None where none
-    /// overlap, or with them all are kept.
+    /// One or two chains more: those of a rank whose ops overlap most where the kept chains start at `starts`. None
+    /// where none overlap, or with them all are kept.
     pub fn with_next(&self, whole: &Problem, starts: &[Vec<Ticks>]) -> Option<Self> {
         let starts = self.every_start(whole, starts);
         let ops = |chain: usize| (&starts[chain][..], whole.chains[chain].ticks);
@@ -71,8 +71,8 @@ impl Few {
     }
 }
 
-/// `whole` without the chains that are not `kept`, but for the first and the longest way's last: each on a rank of its own. What
-/// waited for a chain that is left out waits for what that waited for.
+/// `whole` without the chains that are not `kept`, but for the first and the longest way's last: each on a rank of its
+/// own. What waited for a chain that is left out waits for what that waited for.
 fn reduced(whole: &Problem, kept: &[bool]) -> (Problem, Vec<Option<usize>>) {
     let reach = whole.reach();
     let first = whole.topological().first().copied().unwrap_or(0);
@@ -155,8 +155,8 @@ fn reduce(whole: &Problem, arcs: &mut Vec<Arc>) {
     }
 }
 
-/// Ticks in which ops of two chains run at once; of a chain with itself, in which an op runs when the next has begun. Ops are
-/// starts, ascending, and a duration.
+/// Ticks in which ops of two chains run at once; of a chain with itself, in which an op runs when the next has begun.
+/// Ops are starts, ascending, and a duration.
 fn overlap((one, ticks): (&[Ticks], Ticks), (other, others): (&[Ticks], Ticks)) -> Ticks {
     let same = std::ptr::eq(one, other);
     let (mut sum, mut from) = (0, 0);

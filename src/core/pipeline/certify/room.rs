@@ -1,9 +1,9 @@
 //! Room that several stages of a rank share, as the search reads it.
 //!
-//! The ops of a rank run one after another, so its room is full or not by its own order alone. Two things follow that arcs do
-//! not tell. A micro-batch that has been through one stage and not yet through another on the same rank needs room there
-//! before it can leave; where too many wait so, none leaves ([`Room::takes`]). And room times time is enough for all: each
-//! place is held by one micro-batch after another, each for its round trip at least ([`Room::bound`]).
+//! The ops of a rank run one after another, so its room is full or not by its own order alone. Two things follow that
+//! arcs do not tell. A micro-batch that has been through one stage and not yet through another on the same rank needs
+//! room there before it can leave; where too many wait so, none leaves ([`Room::takes`]). And room times time is enough
+//! for all: each place is held by one micro-batch after another, each for its round trip at least ([`Room::bound`]).
 
 use super::problem::{Pool, Problem, Reach, Ticks};
 use super::tails::Tails;
@@ -13,7 +13,8 @@ use super::tails::Tails;
 pub struct Room {
     size: Ticks,
     holders: Vec<Holder>,
-    /// The least tails after a round trip of all that is ever held, ascending, one for each unit of room; and their sum.
+    /// The least tails after a round trip of all that is ever held, ascending, one for each unit of room; and their
+    /// sum.
     tails: Vec<Ticks>,
     tail: Ticks,
     microbatches: Ticks,
@@ -29,7 +30,8 @@ struct Holder {
     ticks: [Ticks; 2],
     /// Least time from the start of the op that takes to the end of the one that frees.
     life: Ticks,
-    /// For every other holder: its micro-batches that may come before one of this stage are those that came through this stage.
+    /// For every other holder: its micro-batches that may come before one of this stage are those that came through
+    /// this stage.
     leads: Vec<bool>,
     /// For every other holder: what this stage holds leaves only after the same micro-batch found room there.
     needs: Vec<bool>,
@@ -114,7 +116,8 @@ impl Room {
         })
     }
 
-    /// An order may be better in which the rank waits and lays out others before `chain`: only where those may fill the room.
+    /// An order may be better in which the rank waits and lays out others before `chain`: only where those may fill the
+    /// room.
     pub fn may_wait(&self, counts: &[Ticks], chain: usize) -> bool {
         let Some(at) = self.place(chain) else { return false };
         let mine = &self.holders[at];
@@ -131,9 +134,10 @@ impl Room {
         self.holders.iter().map(|holder| starts[holder.frees] + holder.ticks[1]).min().unwrap_or(0)
     }
 
-    /// Room times time, where the next op of each chain begins at `starts` at the earliest. Every unit of room is a place that
-    /// holds one micro-batch after another: it is free at some time, holds each for its round trip at least, and what follows
-    /// the last is left. Places are as many as there is room, their first and last micro-batches all different.
+    /// Room times time, where the next op of each chain begins at `starts` at the earliest. Every unit of room is a
+    /// place that holds one micro-batch after another: it is free at some time, holds each for its round trip at least,
+    /// and what follows the last is left. Places are as many as there is room, their first and last micro-batches all
+    /// different.
     pub fn bound(&self, counts: &[Ticks], starts: &[Ticks], tails: &Tails, ways: &mut Vec<Way>) -> Ticks {
         let held = self.held(counts);
         let left = self.holders.iter().map(|holder| (self.microbatches - counts[holder.takes]) * holder.amount);

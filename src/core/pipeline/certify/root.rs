@@ -11,8 +11,8 @@ pub fn bound(problem: &Problem) -> Ticks {
     both_sides(problem).1
 }
 
-/// The layouts of a problem and of its mirror image, and their bound: of no op laid out from either end, and of every rank with
-/// the heads and tails of its ops. Shared room adds what its activations need of memory times time.
+/// The layouts of a problem and of its mirror image, and their bound: of no op laid out from either end, and of every
+/// rank with the heads and tails of its ops. Shared room adds what its activations need of memory times time.
 pub fn both_sides(problem: &Problem) -> ([Layout; 2], Ticks) {
     let layouts = [Layout::new(problem), Layout::new(&problem.reversed())];
     let mut bound = 0;
@@ -48,8 +48,9 @@ struct Job {
     tail: Ticks,
 }
 
-/// Least end of everything where one rank may interrupt its ops: always the longest tail of those that may run (Jackson's preemptive
-/// schedule, optimal for one machine with heads and tails; Carlier and Pinson 1989). No schedule ends earlier.
+/// Least end of everything where one rank may interrupt its ops: always the longest tail of those that may run
+/// (Jackson's preemptive schedule, optimal for one machine with heads and tails; Carlier and Pinson 1989). No schedule
+/// ends earlier.
 fn preemptive(mut ops: Vec<Job>) -> Ticks {
     crate::sort::sort_by(&mut ops, |one, other| one.head.cmp(&other.head));
     let (mut waiting, mut now, mut longest) = (BinaryHeap::new(), 0, 0);

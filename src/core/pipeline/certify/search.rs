@@ -7,8 +7,8 @@ use super::relaxed::Few;
 use super::root::both_sides;
 use super::state::Layout;
 
-/// Runs of the beam: states kept in a layer, the limit, and which are kept first. Each is from both sides; the last, from the first
-/// side alone, is repeated while it proves more.
+/// Runs of the beam: states kept in a layer, the limit, and which are kept first. Each is from both sides; the last,
+/// from the first side alone, is repeated while it proves more.
 const ROUNDS: [(usize, Limit, First); 8] = [
     (1, Limit::Bound, First::Bound),
     (1, Limit::Best, First::Bound),
@@ -23,8 +23,8 @@ const ROUNDS: [(usize, Limit, First); 8] = [
 /// A makespan and a lower bound this close (one in 20,000) are the same: rounding to ticks moves them no further apart.
 const CLOSE: Ticks = 20_000;
 
-/// The run of the beam before which bounds by some of the chains are looked for; earlier where half of the work is done. Of
-/// some of the chains these are the runs that find an order.
+/// The run of the beam before which bounds by some of the chains are looked for; earlier where half of the work is
+/// done. Of some of the chains these are the runs that find an order.
 const FEW_AT: usize = 10;
 
 /// States of some of the chains that are kept in a layer, and of the same counts; more of these are merged.
@@ -173,8 +173,8 @@ impl Search {
         self.over || self.is_closed()
     }
 
-    /// Works on the bound by some of the chains. Chains are added until three quarters of the limit of work are done once more;
-    /// the last problem ends at five quarters.
+    /// Works on the bound by some of the chains. Chains are added until three quarters of the limit of work are done
+    /// once more; the last problem ends at five quarters.
     fn search_few(&mut self) {
         let whole = self.sides[0].layout.problem();
         let most = self.best.as_ref().map_or(Ticks::MAX - 1, |(makespan, _)| *makespan);
@@ -210,7 +210,8 @@ impl Search {
         }
     }
 
-    /// Works on as a search of some of the chains of a problem of which an order of `most` is known; true once it is over.
+    /// Works on as a search of some of the chains of a problem of which an order of `most` is known; true once it is
+    /// over.
     fn step_few(&mut self, most: Ticks) -> bool {
         if self.stage < FEW_AT {
             return self.step();
@@ -247,8 +248,8 @@ impl Search {
     }
 }
 
-/// The makespan of `order`, each op as early as arcs and its rank allow; none where an op comes before what it waits for or
-/// finds no room.
+/// The makespan of `order`, each op as early as arcs and its rank allow; none where an op comes before what it waits
+/// for or finds no room.
 pub fn replay(problem: &Problem, order: &[u16]) -> Option<Ticks> {
     let starts = starts(problem, order)?;
     let ends = starts.iter().zip(&problem.chains).filter_map(|(starts, chain)| Some(starts.last()? + chain.ticks));

@@ -1,16 +1,17 @@
 //! Splits of a model's units into stages with a choice each, listed by rising bound.
 //!
-//! Units are embedding, vision tower, layers, head: a stage is a range of them with one choice (keep, recompute). The bound of a
-//! stage alone needs sums over the units in front and behind. After `head`, the forwards in front, the stage has m micro-batches to
-//! work on; after its last B follows `drain`, the gradients in front. Its first B comes `fill` after its first F, and before it
-//! at most c forwards run, since it has room for c; in the same way at most c W are left after its last B. With `short = m − c`:
+//! Units are embedding, vision tower, layers, head: a stage is a range of them with one choice (keep, recompute). The
+//! bound of a stage alone needs sums over the units in front and behind. After `head`, the forwards in front, the stage
+//! has m micro-batches to work on; after its last B follows `drain`, the gradients in front. Its first B comes `fill`
+//! after its first F, and before it at most c forwards run, since it has room for c; in the same way at most c W are
+//! left after its last B. With `short = m − c`:
 //!
 //! `beta = head + max(m (f + b + w), fill + m (b + w) + short f, m (f + b) + short w + drain,
 //! fill + m b + short (f + w) + drain, ⌈m / c⌉ loop − w + drain)`.
 //!
-//! So the least over all splits of the largest beta is a dynamic program over (stage, units placed), a lower bound for every split
-//! and choice. Each cell keeps its k best, ties by the sum of squared work. Choices of stages in front and behind count with their
-//! least times, which keeps the bound true.
+//! So the least over all splits of the largest beta is a dynamic program over (stage, units placed), a lower bound for
+//! every split and choice. Each cell keeps its k best, ties by the sum of squared work. Choices of stages in front and
+//! behind count with their least times, which keeps the bound true.
 
 use super::stages::Stages;
 use crate::sort::sort_by;
@@ -137,7 +138,8 @@ impl Model {
         Some(stages)
     }
 
-    /// Splits of bounds up to `limit` by rising bound, at most `most` of them, and the least bound of all that are left out.
+    /// Splits of bounds up to `limit` by rising bound, at most `most` of them, and the least bound of all that are left
+    /// out.
     ///
     /// Every partial split that a cell drops has `most` others in its cell whose bound is no larger, and so have their
     /// completions: what is dropped anywhere takes at least the bound of the last of the list.

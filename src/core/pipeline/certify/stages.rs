@@ -21,12 +21,13 @@ pub struct Stages {
     pub lag: f64,
     /// Stage-micro-batches that each rank holds at most, from the start of a forward to the end of what frees it.
     pub room: Vec<u32>,
-    /// Stages whose B waits for W of the micro-batch before: what they compute again has room for one; empty: none does.
+    /// Stages whose B waits for W of the micro-batch before: what they compute again has room for one; empty: none
+    /// does.
     pub apart: Vec<bool>,
 }
 
-/// Seconds of a tick: all times are rounded down to whole ticks, so that a bound in ticks is a bound of the true times (the
-/// optimum is monotone in the times: it is for a fixed order, so for the least over orders).
+/// Seconds of a tick: all times are rounded down to whole ticks, so that a bound in ticks is a bound of the true times
+/// (the optimum is monotone in the times: it is for a fixed order, so for the least over orders).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale(pub f64);
 

@@ -1,9 +1,9 @@
 //! Partly laid out orders as flat words, the earliest starts they leave, and a lower bound on every way to finish them.
 //!
-//! A state is what the future can see of the past: ops laid out of each chain, the clock of each rank, and for every arc that
-//! crosses ranks the arrivals that its waiting chain has not used yet. One-machine bounds of each rank's remaining ops depend
-//! on counts alone; they are kept with the state and renewed for the rank that moves. So is the earliest start of every chain's
-//! next op, raised where the move raises it.
+//! A state is what the future can see of the past: ops laid out of each chain, the clock of each rank, and for every
+//! arc that crosses ranks the arrivals that its waiting chain has not used yet. One-machine bounds of each rank's
+//! remaining ops depend on counts alone; they are kept with the state and renewed for the rank that moves. So is the
+//! earliest start of every chain's next op, raised where the move raises it.
 
 use super::memo::Memo;
 use super::problem::{Chain, Problem, Ticks};
@@ -285,8 +285,8 @@ impl Layout {
             && self.waits[chain].iter().all(|wait| k - wait.offset < state[wait.from])
     }
 
-    /// The ops of which one starts next in some active schedule (Giffler and Thompson): those on the rank where an op could end
-    /// first that could start before that end. Returns the chain of that op.
+    /// The ops of which one starts next in some active schedule (Giffler and Thompson): those on the rank where an op
+    /// could end first that could start before that end. Returns the chain of that op.
     pub fn choices(&self, state: &[Ticks], found: &mut Vec<Choice>) -> Option<usize> {
         let starts = self.starts(state);
         found.clear();
@@ -318,8 +318,9 @@ impl Layout {
         })
     }
 
-    /// Makes the next op of `chain` wait until another one of its rank is laid out, if that may be better: moved to the front
-    /// it ends before the other begins, but takes room that is needed. False where it frees room or takes none that is short.
+    /// Makes the next op of `chain` wait until another one of its rank is laid out, if that may be better: moved to the
+    /// front it ends before the other begins, but takes room that is needed. False where it frees room or takes none
+    /// that is short.
     pub fn put_off(&self, state: &mut [Ticks], chain: usize, open: &mut Vec<usize>) -> bool {
         let Some(at) = self.room_of[chain].filter(|at| self.rooms[*at].may_wait(state, chain)) else { return false };
         let Chain { rank, ticks } = self.problem.chains[chain];
@@ -331,9 +332,9 @@ impl Layout {
         true
     }
 
-    /// `state` is no worse than `other`, which has the same counts and the bound `bound`: what follows `other` may follow `state`
-    /// at the same times. No clock and no arrival is later, but for what no op of `other` can use so early: its rank or its chain
-    /// waits for something else till then.
+    /// `state` is no worse than `other`, which has the same counts and the bound `bound`: what follows `other` may
+    /// follow `state` at the same times. No clock and no arrival is later, but for what no op of `other` can use so
+    /// early: its rank or its chain waits for something else till then.
     pub fn dominates(&self, state: &[Ticks], other: &[Ticks], bound: Ticks) -> bool {
         if state[..self.clocks] != other[..self.clocks] {
             return false;

@@ -1,9 +1,9 @@
 //! Proven least times from an op to the end of everything, by backward induction with the one-machine bound.
 //!
-//! tau(x) is at least: the op's duration and tau of whatever must follow it; and for every rank j, the distance d to the ops D
-//! on j that must follow x, and what j needs for them. That is J(D): all of D free at once, each y delivered q(y) = tau(y) − its
-//! duration after its end. Run by longest q first, J = max over the sequence of (durations so far + q): optimal for this
-//! relaxation by exchange, so a valid bound. Sorted by tau instead it would be no bound at all.
+//! tau(x) is at least: the op's duration and tau of whatever must follow it; and for every rank j, the distance d to
+//! the ops D on j that must follow x, and what j needs for them. That is J(D): all of D free at once, each y delivered
+//! q(y) = tau(y) − its duration after its end. Run by longest q first, J = max over the sequence of (durations so far +
+//! q): optimal for this relaxation by exchange, so a valid bound. Sorted by tau instead it would be no bound at all.
 
 use super::problem::{Problem, Reach, Ticks};
 use crate::sort::{sort, sort_by};
@@ -32,9 +32,9 @@ struct Op {
 impl Tails {
     /// The tails of `problem`; pools are left out, which keeps them true.
     ///
-    /// J is computed for the last micro-batches only, as many as a limit of work allows. One micro-batch more in front puts one
-    /// op more of every chain into a rank's sequence; where the prefix that gave J held an op of a chain, the new op has a
-    /// longer tail and lies in the prefix too: J grows by its duration at least.
+    /// J is computed for the last micro-batches only, as many as a limit of work allows. One micro-batch more in front
+    /// puts one op more of every chain into a rank's sequence; where the prefix that gave J held an op of a chain, the
+    /// new op has a longer tail and lies in the prefix too: J grows by its duration at least.
     pub fn new(problem: &Problem) -> Self {
         Self::with_depth(problem, depth(problem))
     }
@@ -144,8 +144,8 @@ impl Tails {
         }
     }
 
-    /// J of the ops of chains, each from so many micro-batches after `k` on, and the durations of the chains of which the
-    /// sequence that gave it holds an op.
+    /// J of the ops of chains, each from so many micro-batches after `k` on, and the durations of the chains of which
+    /// the sequence that gave it holds an op.
     fn jackson_prefix(&self, chains: &[(usize, u32)], k: usize) -> (Ticks, Ticks) {
         let mut ops: Vec<(Ticks, usize)> = Vec::new();
         for (chain, offset) in chains {
@@ -197,8 +197,8 @@ struct Set {
     extended: (Ticks, Ticks),
 }
 
-/// The sets of the followers of every chain, each once, and for every chain the distances to its sets. On each rank a chain has all
-/// that follow it, then those without the nearest: fewer ops, but later.
+/// The sets of the followers of every chain, each once, and for every chain the distances to its sets. On each rank a
+/// chain has all that follow it, then those without the nearest: fewer ops, but later.
 fn sets(by_rank: &[Vec<usize>], reach: &[Vec<Option<Reach>>]) -> (Vec<Set>, Vec<Vec<(Ticks, usize)>>) {
     let mut places: HashMap<Vec<(usize, u32)>, usize> = HashMap::new();
     let mut sets = Vec::new();

@@ -44,7 +44,8 @@ pub(crate) fn warn(spec: &Spec) -> Vec<Issue> {
         return notice_units(spec);
     }
     let message = t!(
-        "Chimera splits its micro-batches evenly over two directions: the paper's code wants an even number, not {microbatches}",
+        "Chimera splits its micro-batches evenly over two directions: the paper's code wants an even number, not \
+            {microbatches}",
         microbatches = spec.microbatches
     );
     vec![Issue::warning("microbatches", message).with_fix("microbatches", spec.microbatches + 1)]

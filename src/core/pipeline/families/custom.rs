@@ -26,7 +26,8 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, Issue> {
     // Every stage runs every micro-batch: numbers that promise more cells than there are ops leave some out.
     if stages.saturating_mul(microbatches) > ops().count() as u64 {
         let message = t!(
-            "the order names {stages} stages and {microbatches} micro-batches but runs only {count} ops: each stage runs every micro-batch forward and backward",
+            "the order names {stages} stages and {microbatches} micro-batches but runs only {count} ops: each stage \
+                runs every micro-batch forward and backward",
             stages,
             microbatches,
             count = ops().count()

@@ -88,7 +88,8 @@ pub(crate) fn warn_2bw(spec: &Spec) -> Vec<Issue> {
         return Vec::new();
     }
     let message = t!(
-        "PipeDream-2BW accumulates over m ≥ p micro-batches: with {microbatches} on {pp} ranks two versions of the weights do not suffice",
+        "PipeDream-2BW accumulates over m ≥ p micro-batches: with {microbatches} on {pp} ranks two versions of the \
+            weights do not suffice",
         microbatches = spec.microbatches,
         pp = spec.pp
     );

@@ -134,7 +134,8 @@ pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
             t!("group {g} is above the {m} micro-batches: Megatron-LM raises", g, m)
         } else {
             t!(
-                "the last group holds {g} of {m} micro-batches, fewer than the {p} ranks: Megatron-LM raises, and the short group stalls",
+                "the last group holds {g} of {m} micro-batches, fewer than the {p} ranks: Megatron-LM raises, and the \
+                    short group stalls",
                 g = m % g,
                 m,
                 p

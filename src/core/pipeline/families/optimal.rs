@@ -1,6 +1,7 @@
 //! The best order there is for given durations and memory, as far as a search of limited work finds it.
 //!
-//! A search over active schedules that ends where a lower bound proves the order optimal; see [`certify`](super::super::certify).
+//! A search over active schedules that ends where a lower bound proves the order optimal; see
+//! [`certify`](super::super::certify).
 
 use super::super::certify::certificate::MOST_OPS;
 use super::super::certify::many::{DIRECT, Folded, folded};
@@ -19,7 +20,8 @@ const SEARCHED: u64 = 4;
 /// States that the search generates at most.
 const WORK: u64 = 40_000;
 
-/// Micro-batches for each rank beyond which a repeated period is taken as it is: the fill and the drain are a small part.
+/// Micro-batches for each rank beyond which a repeated period is taken as it is: the fill and the drain are a small
+/// part.
 const ROUNDS: u64 = 16;
 
 /// States of one pass of the search, from the first op to the last, at most: about a second.

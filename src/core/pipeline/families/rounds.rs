@@ -3,10 +3,10 @@
 //!
 //! The ops of a round follow from how far apart the ranks' clocks are, from what each rank has run and what is under
 //! way,
-//! and from comparisons of a gap with the slack of a rank: the idle time that it may lose until it has lost as much as the
-//! rank that lost most. Where all but the last are what they were some rounds ago, the rounds since then are repeated for
-//! as long as each such comparison comes out as it did. Times are on a grid on which their sums are exact, so the order is
-//! that of all rounds, op for op.
+//! and from comparisons of a gap with the slack of a rank: the idle time that it may lose until it has lost as much as
+//! the rank that lost most. Where all but the last are what they were some rounds ago, the rounds since then are
+//! repeated for as long as each such comparison comes out as it did. Times are on a grid on which their sums are exact,
+//! so the order is that of all rounds, op for op.
 
 use crate::pipeline::{Durations, Item, Row};
 use std::collections::VecDeque;
@@ -120,8 +120,8 @@ impl Rounds {
     pub const fn new(longest: usize) -> Self {
         Self { marks: VecDeque::new(), longest }
     }
-    /// The period that ends with the round behind which `mark` stands, repeated until the last of `microbatches` is to be
-    /// begun at most.
+    /// The period that ends with the round behind which `mark` stands, repeated until the last of `microbatches` is to
+    /// be begun at most.
     pub fn period(&mut self, mark: Mark, microbatches: u32) -> Option<Period> {
         let marks = &mut self.marks;
         let mut earlier = marks.iter().rev().zip(1u32..);

@@ -28,8 +28,8 @@ impl Pattern {
     }
 }
 
-/// In each turn one op of each strand that has begun and not ended; with `pairs` a forward and a backward of the same turn
-/// run as one block.
+/// In each turn one op of each strand that has begun and not ended; with `pairs` a forward and a backward of the same
+/// turn run as one block.
 ///
 /// 1F1B is a strand of forwards and one of backwards, as many turns later as its warm-up is long; a gradient of the
 /// weight is a third strand.

@@ -1,7 +1,7 @@
 //! Rules that lay out ops within a memory limit, made no slower by more memory.
 //!
-//! A heuristic may do worse with room than without. An order of a lower limit is one of the higher limit too, so the fastest of
-//! them is taken, as far as a limit of work allows; at equal times the order of the limit itself stays.
+//! A heuristic may do worse with room than without. An order of a lower limit is one of the higher limit too, so the
+//! fastest of them is taken, as far as a limit of work allows; at equal times the order of the limit itself stays.
 
 use super::super::durations::Durations;
 use super::super::order::Order;

@@ -142,7 +142,12 @@ fn capacity(evaluation: &Evaluation) -> Term {
             ran_out
         ))
     });
-    let term = term.note(t!("needed: {need_low_bytes} to {need_high_bytes}, in view of measured runs; it fits if all of that range is within the capacity, and is tight if some of it is", need_low_bytes = MemoryUnit::Gib.show(memory.need_low_bytes), need_high_bytes = MemoryUnit::Gib.show(memory.need_high_bytes)));
+    let term = term.note(t!(
+        "needed: {need_low_bytes} to {need_high_bytes}, in view of measured runs; it fits if all \
+        of that range is within the capacity, and is tight if some of it is",
+        need_low_bytes = MemoryUnit::Gib.show(memory.need_low_bytes),
+        need_high_bytes = MemoryUnit::Gib.show(memory.need_high_bytes)
+    ));
     match preset {
         Some(preset) => term.from(preset.usable_source, "memory that a process sees"),
         None => term,
@@ -166,11 +171,13 @@ fn bubble(evaluation: &Evaluation) -> Term {
         share = show_percent(pipeline.bubble_over_ideal)
     ))
     .note(t!(
-        "bubble in span: idle between a rank's first and last op over its work, on the worst rank, as the zero-bubble papers count: {share}",
+        "bubble in span: idle between a rank's first and last op over its work, on the worst rank, as the zero-bubble \
+            papers count: {share}",
         share = show_percent(pipeline.bubble_span)
     ))
     .note(t!(
-        "the step of {time} also has what follows the pipeline: optimizer and last messages; of it the bubble is {share}",
+        "the step of {time} also has what follows the pipeline: optimizer and last messages; of it the bubble is \
+            {share}",
         time = show_seconds(step.time_s),
         share = show_percent(step.bubble_s / step.time_s)
     ));
@@ -183,7 +190,12 @@ fn bubble(evaluation: &Evaluation) -> Term {
         _ => term,
     };
     match pipeline.fill_s.zip(pipeline.drain_s) {
-        Some((fill, drain)) => term.note(t!("never drained between steps: the fill of {fill} and the drain of {drain} happen once in a training and are not in it", fill = show_seconds(fill), drain = show_seconds(drain))),
+        Some((fill, drain)) => term.note(t!(
+            "never drained between steps: the fill of {fill} and the drain of {drain} \
+            happen once in a training and are not in it",
+            fill = show_seconds(fill),
+            drain = show_seconds(drain)
+        )),
         None => term,
     }
 }

@@ -33,7 +33,12 @@ pub fn step(evaluation: &Evaluation) -> Term {
     }
     let term = seconds("T", "step time", step.time_s.0).sum(parts);
     match step.rescaled_by {
-        Some(scale) => term.note(t!("scaled by {scale} to the step you measured: the model alone says {scale_2}; the parts keep their proportions", scale = significant(scale, 3), scale_2 = show_seconds(step.time_s * (1.0 / scale)))),
+        Some(scale) => term.note(t!(
+            "scaled by {scale} to the step you measured: the model alone says {scale_2}; the \
+            parts keep their proportions",
+            scale = significant(scale, 3),
+            scale_2 = show_seconds(step.time_s * (1.0 / scale))
+        )),
         None => spread(term, evaluation),
     }
     .note("leaves out stragglers, contention between jobs, checkpoints and evaluation")
@@ -186,7 +191,10 @@ fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
             Term::given("b", "operands and results through memory", rates.operands.0, Unit::Bandwidth),
             seconds("l", "gap of a launch", rates.launch.0),
         ])
-        .note("q: what tiles of 256 x 128 and smaller waste at the edges and in the last wave; B: bytes of the operands and the result")
+        .note(
+            "q: what tiles of 256 x 128 and smaller waste at the edges and in the last wave; B: bytes of the \
+            operands and the result",
+        )
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Bytes that a GPU of the busiest rank sends in a step, by kind: the volumes of `traffic` over its layers, written instead
-//! of computed.
+//! Bytes that a GPU of the busiest rank sends in a step, by kind: the volumes of `traffic` over its layers, written
+//! instead of computed.
 
 use super::super::Evaluation;
 use crate::explain::symbols::{

@@ -131,7 +131,8 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         if let Some(reached) = row.reached_bytes_per_s {
             let (sheet, reached) = (bandwidth(scenario, row.link).0, show_bandwidth(reached));
             playbook = playbook.note(t!(
-                "Q counts one link at {sheet}; the messages of R reach {reached} over all links of the group, latencies included",
+                "Q counts one link at {sheet}; the messages of R reach {reached} over all links of the group, \
+                    latencies included",
                 sheet = show_bandwidth(sheet),
                 reached
             ));
@@ -180,7 +181,8 @@ fn hiding(scenario: &Scenario, traffic: Traffic) -> &'static str {
 fn hiding_note(scenario: &Scenario, traffic: Traffic) -> Message {
     match traffic {
         Traffic::Dp if scenario.zero.stage == 3 && !scenario.shards_once_a_step() => t!(
-            "on the wire of the ZeRO-3 weights, which go first: w is what they leave of the backward passes; x fitted with the throughput rows"
+            "on the wire of the ZeRO-3 weights, which go first: w is what they leave of the backward passes; x fitted \
+                with the throughput rows"
         ),
         Traffic::Dp | Traffic::Zero3 => t!("each direction and pass by itself; x fitted with the throughput rows"),
         Traffic::Cp if scenario.run.cp_comm == CpComm::Hierarchical => {
@@ -195,11 +197,14 @@ fn hiding_note(scenario: &Scenario, traffic: Traffic) -> Message {
         Traffic::Ep if scenario.software.overlap.ep.is_none() && scenario.software.ep_overlap == EpOverlap::None => {
             t!("nothing runs beside them: the schedule pairs no passes")
         }
-        Traffic::Ep if scenario.software.overlap.ep.is_none() => t!(
-            "of two micro-batches side by side, layer by layer: combine backward behind attention, dispatch behind the other's experts, combine forward behind the attention of the backward pass; x: multiprocessors that send, fitted"
-        ),
+        Traffic::Ep if scenario.software.overlap.ep.is_none() => {
+            t!("of two micro-batches side by side, layer by layer: combine backward behind attention, dispatch behind \
+                the other's experts, combine forward behind the attention of the backward pass; x: multiprocessors \
+                that send, fitted")
+        }
         Traffic::Tp if scenario.software.tp_overlap != TpOverlap::None => t!(
-            "in as many chunks as ranks, each but the first behind a linear; reductions of the backward pass behind weight gradients"
+            "in as many chunks as ranks, each but the first behind a linear; reductions of the backward pass behind \
+                weight gradients"
         ),
         Traffic::Tp => {
             t!("reductions of the backward pass only: the other messages stand between two kernels that need them")
@@ -240,7 +245,8 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     let reach = if row.traffic == Traffic::Ep && is_once_a_node(&evaluation.scenario) {
         let (link, card) = DISPATCH.value;
         t!(
-            "data sheet: {sheet} a GPU ({place}); what crosses the network reaches {card} of the card while what is passed on reaches {link} of the link: the longer counts",
+            "data sheet: {sheet} a GPU ({place}); what crosses the network reaches {card} of the card while what is \
+                passed on reaches {link} of the link: the longer counts",
             sheet,
             place,
             card,
@@ -248,7 +254,8 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
         )
     } else {
         t!(
-            "data sheet: {sheet} a GPU ({place}); collectives reach {near} of it in a node, between nodes {far} of the cards that the group has in a node; all-to-all {all_to_all} in a node",
+            "data sheet: {sheet} a GPU ({place}); collectives reach {near} of it in a node, between nodes {far} of \
+                the cards that the group has in a node; all-to-all {all_to_all} in a node",
             sheet,
             place,
             near = INTRA.value,

@@ -1,9 +1,9 @@
 //! Changes that make a Run fit: the smallest, each with its price in time.
 //!
 //! Every setting that can help is a `Ladder`: its values from the smallest change to the largest. A [`Fit`] climbs
-//! each ladder to the first value that fits; where few single changes do, pairs are tried, then triples, more GPUs last.
-//! It works in slices of a budget, counted by the work of its candidates, and can be dropped between two. Its [`Base`]
-//! and its [`Suggestions`] can be sent to another thread.
+//! each ladder to the first value that fits; where few single changes do, pairs are tried, then triples, more GPUs
+//! last. It works in slices of a budget, counted by the work of its candidates, and can be dropped between two. Its
+//! [`Base`] and its [`Suggestions`] can be sent to another thread.
 
 mod ladders;
 mod search;
@@ -145,8 +145,8 @@ fn work(spec: &Spec) -> u64 {
     REPORT + op_count(spec).saturating_mul(factor)
 }
 
-/// The least memory of `scenario`, whatever its order: each stage by itself with the micro-batches that 1F1B and `GPipe`
-/// have alive on it, one in other schedules. None where the method does not add up stage by stage.
+/// The least memory of `scenario`, whatever its order: each stage by itself with the micro-batches that 1F1B and
+/// `GPipe` have alive on it, one in other schedules. None where the method does not add up stage by stage.
 fn least_memory(scenario: &Scenario, spec: &Spec) -> Option<memory::Estimate> {
     if scenario.run.memory_method != Method::Detailed {
         return None;

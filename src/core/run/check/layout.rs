@@ -48,13 +48,14 @@ impl Check<'_> {
             self.warnings.push(
                 Issue::warning(
                     "tp",
-                    t!("tensor parallelism over {tp} ranks leaves the node of {per_node} GPUs: every layer waits for the network", tp = run.tp, per_node),
+                    t!(
+                        "tensor parallelism over {tp} ranks leaves the node of {per_node} GPUs: every layer waits for \
+                        the network",
+                        tp = run.tp,
+                        per_node
+                    ),
                 )
-                .with_near(
-                    "tp",
-                    per_node,
-                    divisors(run.gpus).filter(|tp| *tp <= per_node),
-                ),
+                .with_near("tp", per_node, divisors(run.gpus).filter(|tp| *tp <= per_node)),
             );
         }
         let layout = Layout {
@@ -73,7 +74,8 @@ impl Check<'_> {
         };
         if self.model.moe.is_some() && !layout.mesh().pipelines_agree() {
             let message = t!(
-                "in the rank order {order} dense layers and experts need the same pipeline groups: {inner} ranks of tp cp are not those of the experts",
+                "in the rank order {order} dense layers and experts need the same pipeline groups: {inner} ranks of \
+                    tp cp are not those of the experts",
                 order = run.rank_order.id(),
                 inner = run.tp.saturating_mul(run.cp)
             );
@@ -177,7 +179,12 @@ impl Check<'_> {
             );
         }
         if self.run.zero == 3 && self.run.pp > 1 && !self.run.software().fsdp {
-            self.doubt("zero", t!("ZeRO-3 with a pipeline communicates once a micro-batch; Megatron-LM refuses it, most runs use ZeRO-1"), 1);
+            self.doubt(
+                "zero",
+                t!("ZeRO-3 with a pipeline communicates once a micro-batch; Megatron-LM refuses it, \
+                most runs use ZeRO-1"),
+                1,
+            );
         }
         let chosen = self.run.zero2_reduce;
         if self.run.zero != 2 && chosen != Reduction::MicroBatch {

@@ -89,14 +89,16 @@ impl Check<'_> {
         self.warnings.push(Issue::warning(field, message).with_fix(field, value));
     }
 
-    /// The default of the format is software of before the GPU: 46 MLPerf runs on H200 and Blackwell are predicted 27 % slow
-    /// with it, 9 % with the stack of their year.
+    /// The default of the format is software of before the GPU: 46 MLPerf runs on H200 and Blackwell are predicted 27 %
+    /// slow with it, 9 % with the stack of their year.
     fn stack_of_its_year(&mut self) {
         let (stack, gpu) = (&self.run.stack, &self.run.gpu);
         let newer = gpu.family().and_then(GpuFamily::stack_of_its_year);
         if let Some(newer) = newer.filter(|_| *stack == Based::preset(STACKS[0].choice.id)) {
             let message = t!(
-                "the training software is the default, {default}, which is older than {gpu}: published runs on such GPUs are predicted 27 % slow with it, 9 % off with the software of their year; set {newer}, or what you use",
+                "the training software is the default, {default}, which is older than {gpu}: published runs on such \
+                    GPUs are predicted 27 % slow with it, 9 % off with the software of their year; set {newer}, or \
+                    what you use",
                 default = verbatim(STACKS[0].choice.label),
                 gpu = gpu.title(),
                 newer = verbatim(newer)
@@ -139,7 +141,8 @@ mod tests {
     use super::*;
     use crate::run::{AttentionKernel, Scenario};
 
-    /// Transformer Engine's context parallelism, cuts that Megatron-LM refuses, kernels written for one generation of GPUs.
+    /// Transformer Engine's context parallelism, cuts that Megatron-LM refuses, kernels written for one generation of
+    /// GPUs.
     #[test]
     fn what_implementations_refuse_is_an_error_whose_fix_works() {
         type Case = (&'static str, &'static str, &'static str, fn(&mut Run));

@@ -22,8 +22,8 @@ pub(crate) fn divides_by(model: &Architecture, tp: u64) -> bool {
     whole && uncut_heads(model, tp).is_none()
 }
 
-/// Key-value heads of the first or the second shape that neither divide over `tp` ranks nor are repeated on whole groups
-/// of them.
+/// Key-value heads of the first or the second shape that neither divide over `tp` ranks nor are repeated on whole
+/// groups of them.
 fn uncut_heads(model: &Architecture, tp: u64) -> Option<u64> {
     let first = (model.mla.is_none()).then_some(model.kv_heads);
     let second = model.second.filter(|_| has_second(model));
@@ -194,7 +194,8 @@ impl Check<'_> {
         }
     }
 
-    /// A fused kernel of experts that is asked for where no stack has one; Triton's (`ScatterMoE`) run under eager programs.
+    /// A fused kernel of experts that is asked for where no stack has one; Triton's (`ScatterMoE`) run under eager
+    /// programs.
     fn fused_experts(&mut self, gpu: &Gpu) {
         let (stack, preset) = (&self.run.stack, self.run.stack.preset_row().software);
         let asked = stack.parts.moe_fused == Some(true) && !preset.moe_fused && preset.launches.is_none();

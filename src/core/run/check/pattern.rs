@@ -20,13 +20,14 @@ impl Check<'_> {
         if m.any_layer(|kind| matches!(kind.mixer, Mixer::Compressed(_))) {
             self.warnings.push(Issue::warning(
                 "model.pattern",
-                t!("the time of DeepSeek-V4's attention is not modelled: its matrix products and a dense kernel over its keys are counted, its compressor, gathers and hyper-connections are not"),
+                t!("the time of DeepSeek-V4's attention is not modelled: its matrix products and a dense kernel over \
+                    its keys are counted, its compressor, gathers and hyper-connections are not"),
             ));
         }
     }
 
-    /// Sizes that tensor parallelism cuts in the recurrent mixers; with context parallelism their heads are cut over both.
-    /// Source: Megatron-LM `mamba_mixer.py`, `mamba_context_parallel.py`.
+    /// Sizes that tensor parallelism cuts in the recurrent mixers; with context parallelism their heads are cut over
+    /// both. Source: Megatron-LM `mamba_mixer.py`, `mamba_context_parallel.py`.
     pub(crate) fn recurrent(&mut self) {
         let (m, tp) = (*self.model, self.run.tp);
         let ranks = tp.saturating_mul(self.run.cp);
@@ -137,7 +138,8 @@ mod tests {
         }
     }
 
-    /// Nemotron 3 Nano's 52 layers on four stages: an even split would begin the second with the experts of an attention.
+    /// Nemotron 3 Nano's 52 layers on four stages: an even split would begin the second with the experts of an
+    /// attention.
     #[test]
     fn an_even_split_keeps_blocks_whole() {
         let run = Run { model: Based::preset("nemotron-3-nano"), ..Run::default() };

@@ -6,7 +6,8 @@ use crate::run::layout::even_split;
 use crate::run::{AttentionKernel, CpComm, Format, Module, Recompute, Schedule};
 use crate::t;
 
-/// More pipeline stages than this are refused before anything is allocated for them; no published run has a tenth of it.
+/// More pipeline stages than this are refused before anything is allocated for them; no published run has a tenth of
+/// it.
 pub const MAX_STAGES: u64 = 4096;
 
 impl Check<'_> {
@@ -71,10 +72,15 @@ impl Check<'_> {
             }
         }
         if run.recompute == Recompute::Selective && run.recomputed() != &run.recompute {
-            self.warnings.push(Issue::notice("recompute", match run.recomputed() {
-                Recompute::Full => t!("this software recomputes whole layers; recompute.modules=core_attn is Megatron-LM's"),
-                _ => t!("selective recomputation is torchtitan's here: every second matrix product runs again; recompute.modules=core_attn is Megatron-LM's"),
-            }));
+            self.warnings.push(Issue::notice(
+                "recompute",
+                match run.recomputed() {
+                    Recompute::Full => t!("this software recomputes whole layers; recompute.modules=core_attn is \
+                    Megatron-LM's"),
+                    _ => t!("selective recomputation is torchtitan's here: every second matrix product runs again; \
+                    recompute.modules=core_attn is Megatron-LM's"),
+                },
+            ));
         }
         let core = match run.recomputed() {
             Recompute::Selective => true,
@@ -89,7 +95,10 @@ impl Check<'_> {
         if core && run.runs_flash_attention() {
             self.warnings.push(Issue::warning(
                 "recompute",
-                t!("recomputing the core of attention saves its scores, which FlashAttention never keeps: it runs the kernel again and saves its statistics alone"),
+                t!(
+                    "recomputing the core of attention saves its scores, which FlashAttention never keeps: it runs the \
+                    kernel again and saves its statistics alone"
+                ),
             ));
         }
     }
@@ -139,7 +148,8 @@ impl Check<'_> {
         let fitting = stages.saturating_sub(run.pp) + 1..stages;
         if stage != last && !fitting.contains(&stage) {
             let message = t!(
-                "multi-token prediction stands on the last virtual stage of any rank but the first: a stage from {first} to {last}",
+                "multi-token prediction stands on the last virtual stage of any rank but the first: a stage from \
+                    {first} to {last}",
                 first = fitting.start.min(last),
                 last
             );
@@ -172,7 +182,12 @@ impl Check<'_> {
             if !layers.is_multiple_of(stages) {
                 self.warnings.push(Issue::warning(
                     "pp",
-                    t!("{layers} layers do not divide over {stages} stages: the inner ones hold one more (Megatron-LM: set the layers per stage explicitly)", layers, stages),
+                    t!(
+                        "{layers} layers do not divide over {stages} stages: the inner ones hold one more \
+                        (Megatron-LM: set the layers per stage explicitly)",
+                        layers,
+                        stages
+                    ),
                 ));
             }
             let even = even_split(layers, stages);

@@ -23,19 +23,21 @@ impl Trainer {
     /// Ways to cut a model that its main branch offers for language models, read in August and November 2026:
     ///
     /// - Megatron-LM d98e8a6: `megatron/training/arguments.py`; ZeRO-2 and 3 are Megatron-FSDP's
-    ///   `data_parallel_sharding_strategy` (`distributed_data_parallel_config.py`). `NeMo` and Megatron-Bridge train with it.
+    ///   `data_parallel_sharding_strategy` (`distributed_data_parallel_config.py`). `NeMo` and Megatron-Bridge train
+    ///   with it.
     /// - torchtitan b5bcd76: `torchtitan/config/configs.py`, class `ParallelismConfig`.
     /// - nanotron 19f88fb: `src/nanotron/config/parallelism_config.py`.
     /// - `DeepSpeed` edaa722: `docs/_pages/config-json.md`, "tensor parallelism" (`AutoTP` with ZeRO 0 to 3);
-    ///   `docs/_tutorials/ulysses-alst-sequence-parallelism.md` for models of Hugging Face; `mixture-of-experts.md`. Its
-    ///   pipelines need a model written as `PipelineModule`, which models of Hugging Face are not, and at most ZeRO-1
-    ///   (`deepspeed/runtime/pipe/engine.py`).
-    /// - `NeMo` Automodel 36044ad: `docs/guides/distributed-setup.mdx` and `docs/guides/pipelining.mdx`; the schedules are those of
+    ///   `docs/_tutorials/ulysses-alst-sequence-parallelism.md` for models of Hugging Face; `mixture-of-experts.md`.
+    ///   Its pipelines need a model written as `PipelineModule`, which models of Hugging Face are not, and at most
+    ///   ZeRO-1 (`deepspeed/runtime/pipe/engine.py`).
+    /// - `NeMo` Automodel 36044ad: `docs/guides/distributed-setup.mdx` and `docs/guides/pipelining.mdx`; the schedules
+    ///   are those of
     ///   `torch.distributed.pipelining`, which a training loop of one's own has too.
-    /// - accelerate: its guide "ND-Parallel" (August 2025) has FSDP2 with tensor and context parallelism (`ParallelismConfig`),
-    ///   which the Trainer and axolotl take.
-    /// - `MaxText`: `PipelineParallelism` of `configs/types.py` and `layers/pipeline.py`, a pipeline differentiated as a whole: all
-    ///   forward passes, then all backward passes, and with `num_pipeline_repeats` in breadth-first order.
+    /// - accelerate: its guide "ND-Parallel" (August 2025) has FSDP2 with tensor and context parallelism
+    ///   (`ParallelismConfig`), which the Trainer and axolotl take.
+    /// - `MaxText`: `PipelineParallelism` of `configs/types.py` and `layers/pipeline.py`, a pipeline differentiated as
+    ///   a whole: all forward passes, then all backward passes, and with `num_pipeline_repeats` in breadth-first order.
     /// - llm-foundry: Composer's guide to distributed training, data parallelism alone.
     pub const fn abilities(self) -> Abilities {
         match self {

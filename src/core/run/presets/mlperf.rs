@@ -1,12 +1,14 @@
-//! Runs of MLPerf Training whose configuration is published (`public/data/mlperf.csv`): their time to train, and their step where
-//! the log has it.
+//! Runs of MLPerf Training whose configuration is published (`public/data/mlperf.csv`): their time to train, and their
+//! step where the log has it.
 
 use super::published::{Measured, PublishedRun};
 use crate::source::MLPERF;
 use crate::table::{Line, Table};
 use std::sync::LazyLock;
 
-const OPEN: &str = "micro-batches of one sequence where none is named, nothing recomputed, CUDA graphs where the configuration is named after them; fp8 by the tensor, delayed scaling in rounds of 2024; attention in bf16, which some submissions ran in fp8";
+const OPEN: &str = "micro-batches of one sequence where none is named, nothing recomputed, CUDA graphs where the \
+    configuration is named after them; fp8 by the tensor, delayed scaling in rounds of 2024; attention in bf16, which \
+    some submissions ran in fp8";
 
 pub static MLPERF_RUNS: LazyLock<Vec<PublishedRun>> = LazyLock::new(|| {
     let csv = include_str!("../../../../public/data/mlperf.csv");

@@ -1,5 +1,5 @@
-//! Layouts that do better than a Run's own: one that takes less time, one that needs less memory, one on fewer GPUs. Only
-//! what fits and what the named software can run; a kind without a gain is left out.
+//! Layouts that do better than a Run's own: one that takes less time, one that needs less memory, one on fewer GPUs.
+//! Only what fits and what the named software can run; a kind without a gain is left out.
 
 mod cause;
 
@@ -233,7 +233,8 @@ impl Improving {
     }
 }
 
-/// True if the software can run the layout at `place`, which trains what the Run does: adapters and offloading change that.
+/// True if the software can run the layout at `place`, which trains what the Run does: adapters and offloading change
+/// that.
 fn suits(space: &Space, place: Place) -> bool {
     space.at(place).is_some_and(|(block, member)| block.variant == 0 && is_able(space, block, member))
 }

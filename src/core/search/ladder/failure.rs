@@ -28,8 +28,8 @@ pub struct Failure {
     pub peak: Option<Peak>,
     /// The fewest GPUs, of 2ⁿ and 3·2ⁿ, on which a layout fits.
     pub gpus: Option<Choice>,
-    /// The longest sequence of half the tokens or less with which a layout on the same GPUs fits, of a node or less: as the Run
-    /// trains, else with `QLoRA`; where none fits, one that is tight.
+    /// The longest sequence of half the tokens or less with which a layout on the same GPUs fits, of a node or less: as
+    /// the Run trains, else with `QLoRA`; where none fits, one that is tight.
     pub shorter: Option<Choice>,
     /// Adapters with which a layout on the same GPUs fits: LoRA, then QLoRA; of a node or less.
     pub adapters: Vec<Choice>,
@@ -155,7 +155,8 @@ fn node(run: &Run) -> u64 {
     run.gpu.resolve().map_or(1, |gpu| run.gpus_per_node.unwrap_or(gpu.per_node)).max(1)
 }
 
-/// Shorter sequences, first as the Run trains, then with `QLoRA`, and both again for tight layouts; the first is the last.
+/// Shorter sequences, first as the Run trains, then with `QLoRA`, and both again for tight layouts; the first is the
+/// last.
 fn shorter(run: &Run) -> Vec<(Run, bool)> {
     if run.gpus > node(run) {
         return Vec::new();
@@ -172,8 +173,8 @@ fn shorter(run: &Run) -> Vec<(Run, bool)> {
     runs
 }
 
-/// LoRA and QLoRA, on a node or less, by the Run's software, then by Hugging Face's where the Run's is one of pretraining;
-/// the last is tried first.
+/// LoRA and QLoRA, on a node or less, by the Run's software, then by Hugging Face's where the Run's is one of
+/// pretraining; the last is tried first.
 fn adapters(run: &Run) -> Vec<Run> {
     let per_node = node(run);
     if run.adapter.method.is_some() || run.gpus > per_node || run.phases.framework.is_some() {

@@ -1,9 +1,10 @@
 //! The layout that follows the model: chosen for a model, its GPUs, sequence, batch and software.
 //!
 //! A ladder of rungs, each a small space of layouts. It stops at its first rung with a layout that fits, and takes the
-//! fastest of that rung: tensor parallelism of at most a node, pipelines with the schedule as set and expert parallelism;
-//! the smallest context parallelism added; selective, then full recomputation; ZeRO-2, ZeRO-3. Software without pipelines
-//! begins with ZeRO-3. What is trained never changes. Where the last rung fails, [`Failure`] says what would do.
+//! fastest of that rung: tensor parallelism of at most a node, pipelines with the schedule as set and expert
+//! parallelism; the smallest context parallelism added; selective, then full recomputation; ZeRO-2, ZeRO-3. Software
+//! without pipelines begins with ZeRO-3. What is trained never changes. Where the last rung fails, [`Failure`] says
+//! what would do.
 
 mod climb;
 mod failure;
@@ -19,7 +20,8 @@ use climb::Climb;
 use failure::Fallback;
 use serde::{Deserialize, Serialize};
 
-/// Slices of [`Ladder::at_once`] and the units of each: some milliseconds in a browser, about a quarter of that natively.
+/// Slices of [`Ladder::at_once`] and the units of each: some milliseconds in a browser, about a quarter of that
+/// natively.
 const AT_ONCE: (usize, u64) = (12, 400);
 
 /// End of a ladder.
@@ -50,8 +52,8 @@ impl Ladder {
         Ok(Self { climb: Climb::new(run)?, fallback: None, outcome: None })
     }
 
-    /// End of the ladder of `run` where that is near, as it is for most models and counts of GPUs; none where it is not, or
-    /// where the Run has no model, GPU or precision.
+    /// End of the ladder of `run` where that is near, as it is for most models and counts of GPUs; none where it is
+    /// not, or where the Run has no model, GPU or precision.
     pub fn at_once(run: &Run) -> Option<Outcome> {
         let mut ladder = Self::new(run).ok()?;
         let (slices, units) = AT_ONCE;

@@ -40,7 +40,8 @@ pub(super) struct Stage {
     pub axes: Axes,
 }
 
-/// The sizes that the software of `run` can cut, without context parallelism, recomputation or sharding of more than states.
+/// The sizes that the software of `run` can cut, without context parallelism, recomputation or sharding of more than
+/// states.
 pub(super) fn sizes(run: &Run) -> Result<Axes, Vec<Issue>> {
     let abilities = run.stack.preset_row().trainer.abilities();
     let every = Axes::of(run)?;

@@ -251,7 +251,8 @@ impl Map {
     }
 }
 
-/// The layouts of `sizes`, all where there are none: the promises, those that are tight at best, and whether the space has any.
+/// The layouts of `sizes`, all where there are none: the promises, those that are tight at best, and whether the space
+/// has any.
 fn of_layout(search: &Search, sizes: Option<[u64; 3]>) -> (Vec<Promise>, Vec<Place>, bool) {
     let blocks = &search.space().blocks;
     let same = |index: usize| {
@@ -340,7 +341,8 @@ mod tests {
         assert!(map.found.cells.iter().all(|cell| !matches!(cell, Cell::Open)));
     }
 
-    /// A cell without a listed layout says tight where the report of one of its layouts does, out of memory where none does.
+    /// A cell without a listed layout says tight where the report of one of its layouts does, out of memory where none
+    /// does.
     #[test]
     fn a_cell_without_a_best_layout_has_the_best_verdict_of_its_layouts() {
         let job = Job {

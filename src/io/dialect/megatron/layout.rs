@@ -83,8 +83,8 @@ fn lightened(layers: u64, stages: u64, embedding: u64, loss: u64) -> Option<Vec<
     Some(list)
 }
 
-/// Layers of the stages of a layout such as `Et*3|(t|)*3,m|L`, and the stage of multi-token prediction where it is not the
-/// last.
+/// Layers of the stages of a layout such as `Et*3|(t|)*3,m|L`, and the stage of multi-token prediction where it is not
+/// the last.
 fn stages(layout: &str) -> Option<(Vec<u64>, Option<u64>)> {
     let layout: Vec<char> = layout.chars().filter(|c| !c.is_whitespace() && !matches!(c, ',' | '"' | '\'')).collect();
     let flat = expand(&layout, 0)?;
@@ -165,7 +165,8 @@ fn group(run: &Run) -> Option<u64> {
     run.schedule_options.group.filter(|group| *group != run.pp)
 }
 
-/// Stages as a layout: `Et*7|t*9|t*9|t*7L`, multi-token-prediction modules as `m` behind the layers of stage `predicts`.
+/// Stages as a layout: `Et*7|t*9|t*9|t*7L`, multi-token-prediction modules as `m` behind the layers of stage
+/// `predicts`.
 fn written(stages: &[u64], modules: u64, predicts: usize) -> String {
     let many = |letter: &str, count: u64| match count {
         0 => String::new(),

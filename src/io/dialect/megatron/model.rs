@@ -41,8 +41,8 @@ const SIZES: [(&str, &str, &str); 10] = [
     ("--mtp-num-layers", "multi-token-prediction modules", "model.mtp_modules"),
 ];
 
-/// Takes the model that other programs' settings name, with the sizes that they change; false where none is known by the
-/// name and the sizes say one.
+/// Takes the model that other programs' settings name, with the sizes that they change; false where none is known by
+/// the name and the sizes say one.
 fn by_name(reader: &mut SettingsReader) -> bool {
     if !reader.has(NAME) {
         return false;

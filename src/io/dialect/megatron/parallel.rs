@@ -85,7 +85,8 @@ pub fn read(reader: &mut SettingsReader) {
     let whole = reader.flag("--torch-fsdp2-no-reshard-after-forward", "weights stay whole after the forward pass");
     if torch {
         reader.assume(
-            "gradients are counted over the whole step: FSDP2 makes their shards in the backward pass, so steps of one micro-batch may need less memory",
+            "gradients are counted over the whole step: FSDP2 makes their shards in the backward pass, so steps of \
+                one micro-batch may need less memory",
         );
     }
     let strategy = reader.word("--data-parallel-sharding-strategy", "sharded:");

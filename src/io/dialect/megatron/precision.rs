@@ -19,8 +19,8 @@ pub fn read(reader: &mut SettingsReader) {
     let brain = reader.flag("--bf16", "bf16");
     let low = low_precision(reader);
     let accumulate = reader.flag("--accumulate-allreduce-grads-in-fp32", "fp32 gradients");
-    // `fully_shard` gets a mesh and `reshard_after_forward` alone, no mixed-precision policy: gradients have the type of the
-    // weights, and `grad_reduce_in_fp32` is not asked. Source: Megatron-LM d98e8a6
+    // `fully_shard` gets a mesh and `reshard_after_forward` alone, no mixed-precision policy: gradients have the type
+    // of the weights, and `grad_reduce_in_fp32` is not asked. Source: Megatron-LM d98e8a6
     // `core/distributed/torch_fully_sharded_data_parallel.py`.
     let reduce = reader.flag("--grad-reduce-in-bf16", "bf16 gradients") || reader.has("--use-torch-fsdp2");
     let recipe = reader.run.software().grad_reduce_bytes;

@@ -1,6 +1,6 @@
-//! Programs that say the settings of another one under names of their own: a table each, of what every setting is called by
-//! the program whose reader takes it. YAML, command lines with Hydra's overrides, variables of a shell and Python files are
-//! read alike.
+//! Programs that say the settings of another one under names of their own: a table each, of what every setting is
+//! called by the program whose reader takes it. YAML, command lines with Hydra's overrides, variables of a shell and
+//! Python files are read alike.
 //!
 //! Names that begin with `@` are fields of the Run; `peft.` are adapters; every other is one of the base's.
 

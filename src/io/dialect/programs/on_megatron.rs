@@ -1,9 +1,11 @@
-//! Programs that launch Megatron-LM's core: Megatron-Bridge, Primus, NeMo-RL, verl, slime, ms-swift, LLaMA-Factory and the
-//! environment files of MLPerf.
+//! Programs that launch Megatron-LM's core: Megatron-Bridge, Primus, NeMo-RL, verl, slime, ms-swift, LLaMA-Factory and
+//! the environment files of MLPerf.
 //!
-//! Sources, each at a commit of August 2026 unless it is said: NVIDIA-NeMo/Megatron-Bridge 067f987 `training/config.py`,
+//! Sources, each at a commit of August 2026 unless it is said: NVIDIA-NeMo/Megatron-Bridge 067f987
+//! `training/config.py`,
 //! `training/mixed_precision.py`, `scripts/performance/argument_parser.py`; AMD-AGI/Primus fd1eeab `primus/configs`;
-//! NVIDIA-NeMo/RL 7ea279a `examples/configs`; verl-project/verl b178a3c (January 2026) `trainer/config`; THUDM/slime 624b824
+//! NVIDIA-NeMo/RL 7ea279a `examples/configs`; verl-project/verl b178a3c (January 2026) `trainer/config`; THUDM/slime
+//! 624b824
 //! `slime/utils/arguments.py`; modelscope/ms-swift 3602360 `swift/megatron/arguments`; hiyouga/LLaMA-Factory ff6d4d1
 //! `examples/megatron`; `mlcommons/training_results_v5.1` 4da2d1c `config_*.sh`.
 //!
@@ -120,7 +122,8 @@ pub(super) static NEMO_RL: Program = Program {
     ],
     together: &[],
     silent: "--bf16 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --grad-reduce-in-bf16 \
-        --use-precision-aware-optimizer --no-gradient-accumulation-fusion --nnodes 1 --nproc-per-node 8 --@phases.framework nemo-rl",
+        --use-precision-aware-optimizer --no-gradient-accumulation-fusion --nnodes 1 --nproc-per-node 8 \
+        --@phases.framework nemo-rl",
     says: super::table::FULL_LENGTH,
 };
 
@@ -173,7 +176,8 @@ pub(super) static VERL: Program = Program {
         row("trainer.n_gpus_per_node", "--nproc-per-node"),
     ],
     together: &verl_together("--seq-length", "--global-batch-size", "--micro-batch-size"),
-    silent: "--bf16 --use-distributed-optimizer --sequence-parallel --micro-batch-size 1 --nnodes 1 --nproc-per-node 8 --@phases.framework verl",
+    silent: "--bf16 --use-distributed-optimizer --sequence-parallel --micro-batch-size 1 --nnodes 1 --nproc-per-node \
+        8 --@phases.framework verl",
     says: super::table::FULL_LENGTH,
 };
 
@@ -205,7 +209,8 @@ pub(super) static VERL_TUNING: Program = Program {
         row("--*", "--*"),
     ],
     together: &tuning_together("--micro-batch-size"),
-    silent: "--bf16 --use-distributed-optimizer --sequence-parallel --micro-batch-size 8 --global-batch-size 256 --seq-length 1024 --@dynamic",
+    silent: "--bf16 --use-distributed-optimizer --sequence-parallel --micro-batch-size 8 --global-batch-size 256 \
+        --seq-length 1024 --@dynamic",
     says: super::table::FULL_LENGTH,
 };
 
@@ -230,8 +235,8 @@ pub(super) static SLIME: Program = Program {
                 ("--context-parallel-size", Some(1.0)),
             ],
             to: "--micro-batch-size",
-            // The tokens are those of a rank: a micro-batch has as many for each rank of context parallelism. Source: slime
-            // 624b824 `slime/utils/dp_schedule.py:120`.
+            // The tokens are those of a rank: a micro-batch has as many for each rank of context parallelism. Source:
+            // slime 624b824 `slime/utils/dp_schedule.py:120`.
             of: |n| Some((n[1] * n[3].max(1.0) / n[2].max(1.0)).floor().max(1.0)),
         },
     ],
@@ -306,8 +311,9 @@ pub(super) static MLPERF: Program = Program {
     rows: &[
         by("source", of_size),
         by("$MODEL_SIZE", of_size),
-        // Only the benchmark of adapters has it: Llama 2 70B with rank 16 beside attention, sequences of 8192, a base in fp8
-        // (`conf/megatron_gpt_peft_tuning_config.yaml`, `fp8_params`; since v5.1 `custom_llama.py`, `fp8_model_init`).
+        // Only the benchmark of adapters has it: Llama 2 70B with rank 16 beside attention, sequences of 8192, a base
+        // in fp8 (`conf/megatron_gpt_peft_tuning_config.yaml`, `fp8_params`; since v5.1 `custom_llama.py`,
+        // `fp8_model_init`).
         by("$LORA_A2A", |_| {
             let of_all = [("model", "Llama-2-70b-hf"), ("peft.kind", "lora"), ("peft.rank", "16")];
             [entries(&of_all), entries(&[("peft.base", "fp8"), ("peft.targets", "linear_qkv,linear_proj")])].concat()
@@ -367,7 +373,8 @@ pub(super) static MLPERF: Program = Program {
         to: "--global-batch-size",
         of: |n| Some((n[0] * n[1] * n[2] / n[3..].iter().product::<f64>().max(1.0)).floor().max(1.0)),
     }],
-    silent: "--bf16 --seq-length 8192 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --micro-batch-size 1 \
+    silent: "--bf16 --seq-length 8192 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather \
+        --micro-batch-size 1 \
         --nproc-per-node 8 --cross-entropy-loss-fusion --cross-entropy-fusion-impl te",
     says: None,
 };

@@ -1,9 +1,9 @@
-//! Programs whose ranks share shards of PyTorch's FSDP or run Hugging Face's Trainer: NeMo Automodel, Primus with torchtitan,
-//! NeMo-RL's and verl's other backend, LLaMA-Factory's second edition, ms-swift. Their base is torchtitan, or LLaMA-Factory
-//! where Trainer runs them.
+//! Programs whose ranks share shards of PyTorch's FSDP or run Hugging Face's Trainer: NeMo Automodel, Primus with
+//! torchtitan, NeMo-RL's and verl's other backend, LLaMA-Factory's second edition, ms-swift. Their base is torchtitan,
+//! or LLaMA-Factory where Trainer runs them.
 //!
-//! Sources: NVIDIA-NeMo/Automodel 36044ad `examples`, modelscope/ms-swift 3602360 `swift/arguments`, hiyouga/LLaMA-Factory
-//! ff6d4d1 `examples/v1`, and as in `on_megatron`.
+//! Sources: NVIDIA-NeMo/Automodel 36044ad `examples`, modelscope/ms-swift 3602360 `swift/arguments`,
+//! hiyouga/LLaMA-Factory ff6d4d1 `examples/v1`, and as in `on_megatron`.
 
 use super::on_megatron::{tuning_together, verl_together};
 use super::source::Settings;
@@ -149,7 +149,8 @@ pub(super) static AUTOMODEL: Program = Program {
         to: "nproc_per_node",
         of: |n| Some(n.iter().product()),
     }],
-    silent: "--nproc_per_node 8 --training.dtype bfloat16 --activation_checkpoint.mode none --parallelism.enable_sequence_parallel=false",
+    silent: "--nproc_per_node 8 --training.dtype bfloat16 --activation_checkpoint.mode none \
+        --parallelism.enable_sequence_parallel=false",
     says: None,
 };
 
@@ -196,7 +197,8 @@ pub(super) static NEMO_RL: Program = Program {
         row("cluster.gpus_per_node", "nproc_per_node"),
     ],
     together: &[],
-    silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode none --parallelism.enable_sequence_parallel=false --@phases.framework nemo-rl",
+    silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode none \
+        --parallelism.enable_sequence_parallel=false --@phases.framework nemo-rl",
     says: super::table::FULL_LENGTH,
 };
 
@@ -225,7 +227,8 @@ pub(super) static VERL: Program = Program {
         row("trainer.n_gpus_per_node", "nproc_per_node"),
     ],
     together: &verl_together(LENGTH, GLOBAL, LOCAL),
-    silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode full --training.local_batch_size 1 --@cp_comm ulysses --@phases.framework verl",
+    silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode full --training.local_batch_size 1 --@cp_comm \
+        ulysses --@phases.framework verl",
     says: super::table::FULL_LENGTH,
 };
 
@@ -247,7 +250,8 @@ pub(super) static VERL_TUNING: Program = Program {
         row("--nproc-per-node", "nproc_per_node"),
     ],
     together: &tuning_together(LOCAL),
-    silent: "--activation_checkpoint.mode full --training.local_batch_size 8 --training.global_batch_size 256 --training.seq_len 1024 \
+    silent: "--activation_checkpoint.mode full --training.local_batch_size 8 --training.global_batch_size 256 \
+        --training.seq_len 1024 \
         --@cp_comm ulysses --@dynamic",
     says: super::table::FULL_LENGTH,
 };
@@ -281,7 +285,8 @@ pub(super) static LLAMA_FACTORY: Program = Program {
     base: &torchtitan::DIALECT,
     rows: &V1,
     together: &[],
-    silent: "--activation_checkpoint.mode full --training.local_batch_size 1 --training.seq_len 2048 --@cp_comm ulysses",
+    silent: "--activation_checkpoint.mode full --training.local_batch_size 1 --training.seq_len 2048 --@cp_comm \
+        ulysses",
     says: None,
 };
 

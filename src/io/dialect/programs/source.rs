@@ -99,8 +99,8 @@ pub(super) fn merged(files: &[&str]) -> Option<Settings> {
     Some(Settings { entries, text: files.join("\n"), doubts: Vec::new(), files: files.len() })
 }
 
-/// `${NAME:-value}` and `${NAME:value}` within a text of a file are the value where the environment is not told otherwise;
-/// "none" is null, as the programs read it.
+/// `${NAME:-value}` and `${NAME:value}` within a text of a file are the value where the environment is not told
+/// otherwise; "none" is null, as the programs read it.
 fn of_environment(value: Value) -> Value {
     let Some(text) = value.text() else { return value };
     let (mut out, mut rest) = (String::new(), text);

@@ -37,7 +37,8 @@ pub(super) enum As {
     On(&'static [(&'static str, &'static str)]),
 }
 
-/// A setting of the base that several numbers make, with what each is where it is not said; none where they do not say it.
+/// A setting of the base that several numbers make, with what each is where it is not said; none where they do not say
+/// it.
 pub(crate) struct Together {
     pub from: &'static [(&'static str, Option<f64>)],
     pub to: &'static str,
@@ -56,7 +57,8 @@ pub(super) const fn when(from: &'static str, set: &'static [(&'static str, &'sta
 
 /// Note beside a file of Primus, which names further files.
 pub(super) const FILES_OF_PRIMUS: Option<&'static str> = Some(
-    "settings in Primus's own model and trainer files count where they stand before this one; kernels of Primus-Turbo are not modelled",
+    "settings in Primus's own model and trainer files count where they stand before this one; kernels of Primus-Turbo \
+        are not modelled",
 );
 
 impl Program {
@@ -112,7 +114,8 @@ impl Program {
 /// The argument of virtual stages.
 pub(super) const STAGES: &str = "--num-virtual-stages-per-pipeline-rank";
 
-/// Settings of Megatron-LM's core that its arguments call otherwise: the argument, and true where it is the opposite switch.
+/// Settings of Megatron-LM's core that its arguments call otherwise: the argument, and true where it is the opposite
+/// switch.
 const OF_CORE: [(&str, &str, bool); 10] = [
     ("--virtual-pipeline-model-parallel-size", STAGES, false),
     ("--num-layers-in-first-pipeline-stage", "--decoder-first-pipeline-num-layers", false),

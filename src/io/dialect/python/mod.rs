@@ -1,8 +1,9 @@
 //! A Python file of configuration as a program's settings: assignments and calls with keywords. Nothing is run.
 //!
 //! `cfg.model.seq_length = 2 * 4096` is `model.seq_length` 8192, `return Config(training=Training(steps=10))` is
-//! `training.steps` 10 beside `training` "Training"; an item of a list or an argument without a name is numbered. A name is
-//! the value that was assigned to it before, or what it was imported as. What is written otherwise is a text as it stands.
+//! `training.steps` 10 beside `training` "Training"; an item of a list or an argument without a name is numbered. A
+//! name is the value that was assigned to it before, or what it was imported as. What is written otherwise is a text as
+//! it stands.
 
 mod reading;
 mod writing;

@@ -14,8 +14,8 @@ pub(in crate::dialect) struct End {
     pub rest: &'static str,
 }
 
-/// A function that says `entries`: what it imports, begins with and sets. Texts that begin with "torchtitan." are classes and
-/// functions, called with what is below them and with their `ends`; `whole` is the class that it returns.
+/// A function that says `entries`: what it imports, begins with and sets. Texts that begin with "torchtitan." are
+/// classes and functions, called with what is below them and with their `ends`; `whole` is the class that it returns.
 #[must_use]
 pub(in crate::dialect) fn print(
     entries: &[(String, Value)],

@@ -1,8 +1,8 @@
-//! torchtitan's settings: the Python function that makes a configuration, and the command line's overrides of one; of before
-//! February 2026, when torchtitan removed it, TOML with the names of that time.
+//! torchtitan's settings: the Python function that makes a configuration, and the command line's overrides of one; of
+//! before February 2026, when torchtitan removed it, TOML with the names of that time.
 //!
-//! Source: pytorch/torchtitan, `torchtitan/config/configs.py` and `README.md`, `torchtitan/models/*/__init__.py` (flavors);
-//! before, `torchtitan/config/job_config.py`.
+//! Source: pytorch/torchtitan, `torchtitan/config/configs.py` and `README.md`, `torchtitan/models/*/__init__.py`
+//! (flavors); before, `torchtitan/config/job_config.py`.
 
 mod parallel;
 mod shipped;
@@ -43,8 +43,8 @@ const LAUNCHER: Launcher =
 const SECTIONS: [&str; 7] =
     ["training", "parallelism", "model", "activation_checkpoint", "optimizer", "compile", "job"];
 
-/// True if a name is one of torchtitan's settings, or one of its sections with nothing behind its dot: other programs have
-/// sections of the same names.
+/// True if a name is one of torchtitan's settings, or one of its sections with nothing behind its dot: other programs
+/// have sections of the same names.
 pub fn knows(name: &str) -> bool {
     let name = bare(name);
     let Some((section, rest)) = name.split_once('.') else { return false };
@@ -185,7 +185,8 @@ fn print(entries: &Entries, comments: &[String]) -> String {
     let flag = |(name, value): &(String, Value)| format!("--{name} {}", plain(value).unwrap_or_default());
     let launcher: Vec<String> = launcher.iter().map(flag).collect();
     let launch = format!(
-        "# In a file shardscope.py where Python finds it.\n{LAUNCH}torchrun {} -m torchtitan.train --module shardscope --config {FUNCTION}\"\n",
+        "# In a file shardscope.py where Python finds it.\n{LAUNCH}torchrun {} -m torchtitan.train --module \
+            shardscope --config {FUNCTION}\"\n",
         launcher.join(" ")
     );
     python::print(settings, comments, &launch, training::WHOLE, training::ENDS)
@@ -234,7 +235,8 @@ mod tests {
     #[test]
     fn a_file_and_its_overrides_say_the_same() {
         let file = "[model]\nname = \"llama3\"\nflavor = \"70B\"\n[training]\nlocal_batch_size = 8\nseq_len = 8192\n\
-            [parallelism]\ntensor_parallel_degree = 8\npipeline_parallel_degree = 1\n[activation_checkpoint]\nmode = \"full\"\n";
+            [parallelism]\ntensor_parallel_degree = 8\npipeline_parallel_degree = 1\n[activation_checkpoint]\nmode = \
+            \"full\"\n";
         let flags = "NGPU=8 ./run_train.sh --model.name llama3 --model.flavor=70B --training.local-batch-size 8 \
             --training.seq_len 8192 --parallelism.tensor_parallel_degree 8 --activation_checkpoint.mode full";
         let run = |text: &str, gpus: u64| {

@@ -79,7 +79,8 @@ fn experts(reader: &mut SettingsReader) {
     }
 }
 
-/// The class of an order of a file with several stages a rank; the row of [`Schedule::Optimal`] has the one for one stage.
+/// The class of an order of a file with several stages a rank; the row of [`Schedule::Optimal`] has the one for one
+/// stage.
 const MULTI: &str = "PipelineScheduleMulti";
 /// The file that the export "order" is for.
 const ORDER_FILE: &str = "shardscope.order.csv";

@@ -195,8 +195,8 @@ fn training(reader: &mut SettingsReader) {
     let recompute = match (mode.as_deref().unwrap_or("selective"), option.as_deref().unwrap_or(silent)) {
         ("none", _) => Recompute::None,
         ("memory_budget", _) => {
-            // "When mode is set to "memory_budget", this value determines how much partitioner in the compiler should trade
-            // off compute for memory": 0.5 where it is silent.
+            // "When mode is set to "memory_budget", this value determines how much partitioner in the compiler should
+            // trade off compute for memory": 0.5 where it is silent.
             let share = reader.number("activation_checkpoint.memory_budget", "share of activations kept");
             Recompute::Budget(share.unwrap_or(0.5).clamp(0.0, 1.0))
         }

@@ -1,5 +1,5 @@
-//! Settings that programs of fine-tuning share: the Run they begin with, degrees, batch, optimizer, loss; adapters; shards
-//! by FSDP or DeepSpeed, and what goes to the host.
+//! Settings that programs of fine-tuning share: the Run they begin with, degrees, batch, optimizer, loss; adapters;
+//! shards by FSDP or DeepSpeed, and what goes to the host.
 
 mod adapters;
 mod sharing;
@@ -148,7 +148,8 @@ pub(super) fn list(words: &[&str]) -> Value {
     Value::List(words.iter().map(|word| Value::Text((*word).to_owned())).collect())
 }
 
-/// Takes the optimizer that `name` says, by what its name holds: `paged_adamw_8bit`, `bitsandbytes.optim.PagedAdamW8bit`.
+/// Takes the optimizer that `name` says, by what its name holds: `paged_adamw_8bit`,
+/// `bitsandbytes.optim.PagedAdamW8bit`.
 pub(super) fn optimizer(reader: &mut SettingsReader, name: &str) {
     let word = reader.word(name, "optimizer").unwrap_or_default();
     let lower = word.to_ascii_lowercase();

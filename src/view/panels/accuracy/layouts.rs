@@ -1,5 +1,5 @@
-//! The layouts of the 4D paper as one picture: those that ran, those that ran out of memory, and the fastest of each number of
-//! GPUs, by how many GPUs hold one copy of the model.
+//! The layouts of the 4D paper as one picture: those that ran, those that ran out of memory, and the fastest of each
+//! number of GPUs, by how many GPUs hold one copy of the model.
 
 use crate::charts::drawing::Form;
 use crate::charts::figure::save;
@@ -57,7 +57,9 @@ pub(super) fn layouts(bench: &Bench) -> Node {
     });
     let [count, least, twice] = finding(bench);
     let words = t!(
-        "Across: GPUs; upwards: TP × CP × PP, the GPUs of one copy of the model. Hollow: ran out of memory; faint: ran; large: the fastest. In {least} of {count} groups the fastest is one of the least TP × CP × PP that ran, in {twice} of at most twice as much: cut a model no further than memory asks.",
+        "Across: GPUs; upwards: TP × CP × PP, the GPUs of one copy of the model. Hollow: ran out of memory; faint: \
+            ran; large: the fastest. In {least} of {count} groups the fastest is one of the least TP × CP × PP that \
+            ran, in {twice} of at most twice as much: cut a model no further than memory asks.",
         least,
         count,
         twice
@@ -100,7 +102,8 @@ mod tests {
     use super::*;
     use shardscope_core::accuracy::read;
 
-    /// Fujii 2024, conclusion: the fastest layout is among those of the least TP x CP x PP that fit. By its tables 3 and 4.
+    /// Fujii 2024, conclusion: the fastest layout is among those of the least TP x CP x PP that fit. By its tables 3
+    /// and 4.
     #[test]
     fn the_papers_finding_holds_for_its_tables() {
         let csv = include_str!("../../../../public/data/fujii_measured.csv");

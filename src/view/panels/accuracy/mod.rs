@@ -24,7 +24,8 @@ pub struct Yours<'a> {
     pub standings: &'a [Standing],
 }
 
-/// The slice of the scoreboard that is about `run`: this calculator's row, the published runs most like it, and `yours`.
+/// The slice of the scoreboard that is about `run`: this calculator's row, the published runs most like it, and
+/// `yours`.
 pub fn near(board: &Board, run: &Run, yours: Yours) -> Node {
     let Some(tool) = board.tools.first() else {
         return Node::none();
@@ -66,7 +67,8 @@ fn summary(bench: &Bench) -> Node {
         "p",
         &[],
         &[text(t!(
-            "{rows} published runs, computed just now in this page as it computes yours. {rows_2} further lines of the same tables are other hardware or frameworks, or leave out what a run needs.",
+            "{rows} published runs, computed just now in this page as it computes yours. {rows_2} further lines of \
+                the same tables are other hardware or frameworks, or leave out what a run needs.",
             rows = bench.rows.len(),
             rows_2 = bench.lines.saturating_sub(bench.rows.len())
         ))],
@@ -75,17 +77,27 @@ fn summary(bench: &Bench) -> Node {
         pieces.push(el(
             "p",
             &[],
-            &[text(t!("Choosing: in {groups} groups of layouts on the same GPUs (tables 3 and 4) the one predicted fastest was {mean} slower than the fastest measured on average, {worst} at worst.", groups, mean = show_percent(mean), worst = show_percent(worst)))],
+            &[text(t!(
+                "Choosing: in {groups} groups of layouts on the same GPUs (tables 3 and 4) the one predicted \
+                fastest was {mean} slower than the fastest measured on average, {worst} at worst.",
+                groups,
+                mean = show_percent(mean),
+                worst = show_percent(worst)
+            ))],
         ));
     }
     pieces.push(heading("Error by source"));
     pieces.push(by_source(bench));
-    pieces.push(muted("Mean and worst of |predicted/measured - 1|; bias over 0: predicted too slow or too large. Bold: a mean over 15 %.",
+    pieces.push(muted(
+        "Mean and worst of |predicted/measured - 1|; bias over 0: predicted too slow or too large. \
+        Bold: a mean over 15 %.",
     ));
     pieces.push(heading("Error of steps by class"));
     pieces.push(by_class());
     pieces.push(muted(
-        "Fitted: as the constants stand. Left out: all constants that a group could have moved are fitted again without it, then it is predicted. Range: measured over predicted, four of five; inside: of runs whose group did not cut it.",
+        "Fitted: as the constants stand. Left out: all constants that a group could have moved are fitted again \
+            without it, then it is predicted. Range: measured over predicted, four of five; inside: of runs whose \
+            group did not cut it.",
     ));
     let outcomes = t!("Verdicts against {verdicts} outcomes", verdicts = bench.verdicts.len());
     pieces.push(heading(&outcomes));

@@ -105,7 +105,11 @@ pub fn uneven(bench: &Bench) -> Node {
     };
     let peak = uneven.measured * run.gpus as f64 * scenario.gpu.bf16.0;
     let message = t!(
-        "Moving {after} of {before} layers off the rank that holds the vision tower is predicted to be {predicted} times as fast; measured was {gain}. With layers of equal cost the slowest rank goes from the tower and {before} layers to {longest}, and no tower makes that more than {most}/{longest} = {longest_2}; the faster step was measured at {peak} of peak, so most of its time is not in the layers at all. No constant was bent to meet it.",
+        "Moving {after} of {before} layers off the rank that holds the vision tower is predicted to be {predicted} \
+            times as fast; measured was {gain}. With layers of equal cost the slowest rank goes from the tower and \
+            {before} layers to {longest}, and no tower makes that more than {most}/{longest} = {longest_2}; the \
+            faster step was measured at {peak} of peak, so most of its time is not in the layers at all. No constant \
+            was bent to meet it.",
         after = before.saturating_sub(*after),
         before,
         predicted = significant(even.predicted / uneven.predicted, 3),
@@ -128,6 +132,7 @@ pub(crate) fn constants_table() -> Node {
         })
         .marked(|constant| constant.fitted)
         .table("Constants");
-    let words = "Bold: fitted to training runs. The others were measured on kernels and wires by themselves, or are judgement where the text says so.";
+    let words = "Bold: fitted to training runs. The others were measured on kernels and wires by themselves, or are \
+        judgement where the text says so.";
     Node::from_iter([muted(words), table])
 }

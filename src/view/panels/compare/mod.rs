@@ -1,4 +1,5 @@
-//! Two Runs beside each other: what is set otherwise, every headline figure, memory on one scale, timelines on one axis.
+//! Two Runs beside each other: what is set otherwise, every headline figure, memory on one scale, timelines on one
+//! axis.
 
 mod bars;
 mod falls;

@@ -16,7 +16,8 @@ pub fn suggestions(memory: &Memory, found: &Suggestions, unit: MemoryUnit) -> No
         (true, true) => "No single setting takes less and still fits.",
         (true, false) if found.is_cut => "No change that was tried makes it fit.",
         (true, false) => {
-            "No change of up to three settings makes it fit, nor up to 64 times as many GPUs. A smaller model or shorter sequences would."
+            "No change of up to three settings makes it fit, nor up to 64 times as many GPUs. A smaller model or \
+                shorter sequences would."
         }
         (false, true) => "The smallest change of each setting that takes less, the cheapest in GPU time first.",
         (false, false) => "The smallest changes that fit, the cheapest in GPU time first.",
@@ -65,7 +66,8 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
         .figures("stage", |(_, step)| step.stage.to_string())
         .table("Narrowing it down");
     let intro = t!(
-        "Start with everything small, then put the settings back one by one: the step at which it fails again names the cause ({short}). What each step should take:",
+        "Start with everything small, then put the settings back one by one: the step at which it fails again names \
+            the cause ({short}). What each step should take:",
         short = HE_BLOG.short
     );
     let list: Node = gaps

@@ -50,7 +50,8 @@ fn phases(memory: &Memory, unit: MemoryUnit) -> Node {
     section(
         "Phases of reinforcement learning",
         table,
-        "The largest decides the verdict. Memory only: step time is the policy's update alone. The engine's reservation is given, its CUDA graphs stay beside it.",
+        "The largest decides the verdict. Memory only: step time is the policy's update alone. The engine's \
+            reservation is given, its CUDA graphs stay beside it.",
     )
 }
 
@@ -85,7 +86,8 @@ fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: Memory
         Some(step) => (
             "states on the host, with pinned buffers",
             if step.host_step_s.0 > 0.0 {
-                "Published steps of an optimizer on the host take 0.1 to 1.5 ns a parameter of the node: measure one step."
+                "Published steps of an optimizer on the host take 0.1 to 1.5 ns a parameter of the node: measure one \
+                    step."
             } else {
                 "Copies hide behind compute where the link is fast enough."
             },

@@ -61,11 +61,13 @@ fn drawn(view: &View, map: &Cells, axes: &Axes) -> Node {
         ),
         Picture::Sizes => (
             t!("model by nodes"),
-            "MFU of the best layout of each model on each number of nodes, with this run's GPUs, sequence and batch; 1F1B, even splits, with and without recomputation, as the playbook searched.",
+            "MFU of the best layout of each model on each number of nodes, with this run's GPUs, sequence and batch; \
+                1F1B, even splits, with and without recomputation, as the playbook searched.",
         ),
         Picture::Layouts => (
             t!("TP, PP, CP by GPUs"),
-            "MFU of the best layout of each (TP, PP, CP) on each number of GPUs, this batch; rows are the most promising here.",
+            "MFU of the best layout of each (TP, PP, CP) on each number of GPUs, this batch; rows are the most \
+                promising here.",
         ),
     };
     let head: Node = std::iter::once(leaf("th", "", &corner))

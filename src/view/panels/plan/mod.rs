@@ -31,7 +31,8 @@ pub fn scaling(view: &View) -> Node {
 }
 
 fn intro() -> Node {
-    let words = "Searches every layout that divides these GPUs, this batch and this model: TP, PP, CP, EP, ZeRO, micro-batch, schedule, split and recomputation. It runs beside the page and can be stopped.";
+    let words = "Searches every layout that divides these GPUs, this batch and this model: TP, PP, CP, EP, ZeRO, \
+        micro-batch, schedule, split and recomputation. It runs beside the page and can be stopped.";
     muted(words)
 }
 
@@ -47,7 +48,8 @@ fn progress(view: &View) -> Node {
         let stopped = view.query.stopped.then(|| t!("Stopped."));
         let limit = progress.stopped.map(|share| {
             t!(
-                "The search ended at its limit of work, with {share} of the layouts looked at, evenly spread: others may be faster.",
+                "The search ended at its limit of work, with {share} of the layouts looked at, evenly spread: others \
+                    may be faster.",
                 share = show_percent(share)
             )
         });

@@ -53,7 +53,8 @@ fn dots(view: &View) -> Node {
     }));
     marks.extend(present.map(|present| Mark::Dot(present, Form::Ring, Ink::Text, t!("this run"))));
     let up = Axis::new(y, y.round(), |tick| verbatim(group(&format!("{tick:.0}")))).named(t!("tokens/s/GPU"));
-    let words = "Filled: Pareto-optimal. Grey: the other layouts that fit; the most that one can reach where it was not reported in full. The ring is your run.";
+    let words = "Filled: Pareto-optimal. Grey: the other layouts that fit; the most that one can reach where it was \
+        not reported in full. The ring is your run.";
     let across = across.named(t!("peak memory per GPU"));
     let picture = draw(&across, 240.0, &[Plot { up, marks }]).inline(words);
     let figure = [picture, save("layouts"), caption(words)];

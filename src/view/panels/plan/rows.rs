@@ -172,9 +172,9 @@ pub fn rows(view: &View, done: bool) -> Node {
         head(order).iter().map(|(name, class)| leaf(if name.is_empty() { "td" } else { "th" }, class, *name)).collect();
     let table = grid("layouts", head, lines.into_iter().collect());
     let rows = el("div", &[("class", "rows")], &[scrolled("Ranked layouts", table)]);
-    let legend = t!(
-        "Changes are against your run. b: micro-batch · × n: chunks per rank · uneven: fewer layers beside the embedding or the head"
-    );
+    let legend =
+        t!("Changes are against your run. b: micro-batch · × n: chunks per rank · uneven: fewer layers beside the \
+            embedding or the head");
     let notes = [legend, rule(view)].map(|note: Message| footnote(note));
     let more = (found.len() > FIRST).then(|| {
         let words = if is_open {
@@ -212,7 +212,9 @@ fn rule(view: &View) -> Message {
         ),
     };
     let feasible = t!(
-        "A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within {band} % of it.",
+        "A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: \
+            of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in \
+            view); tight is within {band} % of it.",
         band = significant(HALF_BAND.value * 100.0, 1)
     );
     Message::joined(" ", [order, feasible])

@@ -21,7 +21,8 @@ fn button(class: &str, label: &'static str, action: Action) -> Node {
 pub fn kept(observations: &[Observation]) -> Node {
     if observations.is_empty() {
         return muted(
-            "No run is kept yet. One run of yours takes away most of what this calculator cannot know of a cluster and its software.",
+            "No run is kept yet. One run of yours takes away most of what this calculator cannot know of a cluster \
+                and its software.",
         );
     }
     let faults = observations.iter().filter_map(|one| {
@@ -69,8 +70,8 @@ pub fn bare(run: &Run) -> Run {
     Run { profile: Profile::default(), measured_step_s: None, ..run.clone() }
 }
 
-/// The profile that `run` uses, with the way out of it, beside `read`, one that was brought in, and `fitted`, that of the
-/// runs that are kept; nothing where there is neither of the first two. `link` writes the link of a Run.
+/// The profile that `run` uses, with the way out of it, beside `read`, one that was brought in, and `fitted`, that of
+/// the runs that are kept; nothing where there is neither of the first two. `link` writes the link of a Run.
 pub fn profiles(run: &Run, read: Option<&Profile>, fitted: Option<&Profile>, link: impl Fn(&Run) -> String) -> Node {
     let present = Some(&run.profile).filter(|profile| profile.means.is_some());
     let is_new = |other: &&Profile| {
@@ -88,7 +89,8 @@ pub fn profiles(run: &Run, read: Option<&Profile>, fitted: Option<&Profile>, lin
     let mut parts = vec![
         leaf("h3", "", heading),
         paragraph(
-            "Every step and range of the page, its plan and its exports follow the profile in use, and the link holds it.",
+            "Every step and range of the page, its plan and its exports follow the profile in use, and the link holds \
+                it.",
         ),
         compared(&columns),
     ];
@@ -152,7 +154,8 @@ fn deviation(width: f64) -> Message {
 pub fn offer(of: &Observation) -> Node {
     let step = show_seconds(Seconds(of.step_s.unwrap_or_default()));
     let words = t!(
-        "The measured {step} are of the run before this edit. Kept as a run of yours they teach the constants of every layout.",
+        "The measured {step} are of the run before this edit. Kept as a run of yours they teach the constants of \
+            every layout.",
         step
     );
     let keep = Action::Measured(Measured::KeepStep);

@@ -47,9 +47,11 @@ fn nothing(evaluation: &Evaluation) -> &'static str {
     if layout.dp * layout.cp <= 1 {
         "There is one copy of the model: no gradients are sent."
     } else if evaluation.scenario.updates() > 1.0 {
-        "PipeDream updates the weights after every micro-batch: gradients are sent then, and nothing is left for the end of the step."
+        "PipeDream updates the weights after every micro-batch: gradients are sent then, and nothing is left for the \
+            end of the step."
     } else {
-        "ZeRO-2 and 3 scatter gradients in every micro-batch or group of them: that is inside the backward passes above, and nothing is left for the end of the step."
+        "ZeRO-2 and 3 scatter gradients in every micro-batch or group of them: that is inside the backward passes \
+            above, and nothing is left for the end of the step."
     }
 }
 
@@ -72,7 +74,9 @@ fn said(found: &GradientSync) -> Message {
     let rank_of = found.ranks.get(found.charged.rank);
     let slowed = rank_of.map_or(0.0, |rank| rank.slowed);
     t!(
-        "The step waits {eager} for its gradients when they leave eagerly, {rank} when a rank first ends its own work, {end} when all wait for the last op. As drawn, {share} of the traffic is hidden; it slows the ops beside it by {contention} of the time they share, {slowed} on rank {busiest}.",
+        "The step waits {eager} for its gradients when they leave eagerly, {rank} when a rank first ends its own \
+            work, {end} when all wait for the last op. As drawn, {share} of the traffic is hidden; it slows the ops \
+            beside it by {contention} of the time they share, {slowed} on rank {busiest}.",
         eager,
         rank,
         end,
@@ -107,15 +111,18 @@ fn relation(found: &GradientSync) -> Node {
     let tie = if differs.abs() <= 1e-3 * gradients.0 {
         "The eager picture leaves the same: no bubble follows its last op."
     } else if differs > 0.0 {
-        "The eager picture leaves less: the step, as calibrated, lets gradients hide behind one backward pass and no bubble; the bubble after a rank's last op hides more of them."
+        "The eager picture leaves less: the step, as calibrated, lets gradients hide behind one backward pass and no \
+            bubble; the bubble after a rank's last op hides more of them."
     } else {
-        "The eager picture leaves more: the step, as calibrated, lets gradients hide behind a backward pass of all of a rank's chunks; in this order its last op is a smaller one."
+        "The eager picture leaves more: the step, as calibrated, lets gradients hide behind a backward pass of all of \
+            a rank's chunks; in this order its last op is a smaller one."
     };
     Node::from_iter([
         ask("link", Figure::Exposed, &[text("Exposed communication of the step")]),
         text(" "),
         text(t!(
-            "for rank {rank}, which is left with most: {parts}. {split} {tie} A stage's traffic may begin within its last op, for the share of the DP overlap.",
+            "for rank {rank}, which is left with most: {parts}. {split} {tie} A stage's traffic may begin within its \
+                last op, for the share of the DP overlap.",
             rank,
             parts,
             split,

@@ -76,7 +76,8 @@ pub(super) fn bar(answer: &Answer, range: Option<&Range>) -> Node {
     ])
 }
 
-/// The waterfall of losses, the largest first, each beginning where the one above ends, and which input widens the range most.
+/// The waterfall of losses, the largest first, each beginning where the one above ends, and which input widens the
+/// range most.
 pub(super) fn losses(answer: &Answer, range: Option<&Range>) -> Node {
     let figures = &answer.figures;
     let calendar = Seconds(figures.days * DAY);
@@ -133,9 +134,8 @@ pub(super) fn losses(answer: &Answer, range: Option<&Range>) -> Node {
 fn widest(range: &Range) -> Message {
     match range.range_from {
         Some(RangeFrom::Failures) => {
-            t!(
-                "The rate of failures widens the range most: give hours between interruptions, or the class of your nodes."
-            )
+            t!("The rate of failures widens the range most: give hours between interruptions, or the class of your \
+                    nodes.")
         }
         Some(RangeFrom::Operation) => t!("The time of a restart widens the range most: give your own."),
         Some(RangeFrom::Step) => t!("The step's own range widens this one most: a measured step narrows it."),

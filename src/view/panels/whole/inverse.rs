@@ -16,8 +16,8 @@ fn layout(trained: &Trained) -> String {
     parts.join(" · ")
 }
 
-/// Models with the tokens that they train on within `days`, as far as they are known; `own` is the page's Run. With `optimal` each
-/// bar marks the tokens for which the model would be compute-optimal.
+/// Models with the tokens that they train on within `days`, as far as they are known; `own` is the page's Run. With
+/// `optimal` each bar marks the tokens for which the model would be compute-optimal.
 pub fn trains(own: &Run, days: f64, rows: &[Row], optimal: bool) -> Node {
     if rows.is_empty() {
         return muted(
@@ -73,7 +73,13 @@ pub fn trains(own: &Run, days: f64, rows: &[Row], optimal: bool) -> Node {
     let head = ["model", "layout", "tokens, by powers of ten", "tokens", "per active parameter", "your budget takes"];
     let title = t!("Tokens within {days} days", days = number(days, 3));
     let mut parts = vec![if known.is_empty() { Node::none() } else { table(title, &head, &known) }];
-    parts.extend(optimal.then(|| muted("The grey mark: tokens for which the model is compute-optimal, by the refit of Besiroglu et al. 2024 (18 a parameter at 1e24 FLOP). It is disputed: the third fit that Hoffmann et al. 2022 print says 98, their first two about 20. It is no advice: models that are served are trained far beyond it.")));
+    parts.extend(optimal.then(|| {
+        muted(
+            "The grey mark: tokens for which the model is compute-optimal, by the refit of \
+        Besiroglu et al. 2024 (18 a parameter at 1e24 FLOP). It is disputed: the third fit that Hoffmann et al. 2022 \
+        print says 98, their first two about 20. It is no advice: models that are served are trained far beyond it.",
+        )
+    }));
     if !without.is_empty() {
         let names = without.join(", ");
         parts.push(muted(t!("No layout of these fits or divides here: {names}.", names)));
@@ -94,7 +100,8 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
         }
         None if done => (
             t!(
-                "No number of GPUs ends within {limit} days nine times in ten. The earliest is {gpus}: {mean} days in the mean, nine of ten within {high}",
+                "No number of GPUs ends within {limit} days nine times in ten. The earliest is {gpus}: {mean} days in \
+                    the mean, nine of ten within {high}",
                 limit,
                 gpus = found.fastest_gpus,
                 mean,

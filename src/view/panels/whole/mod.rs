@@ -1,5 +1,5 @@
-//! The whole run: from the first step to the last token, in figures, a calendar bar, a waterfall of losses, one simulated future, the
-//! curve of the save interval, and spare nodes.
+//! The whole run: from the first step to the last token, in figures, a calendar bar, a waterfall of losses, one
+//! simulated future, the curve of the save interval, and spare nodes.
 
 mod answer;
 mod calendar;

@@ -56,7 +56,8 @@ pub(super) fn spares(answer: &Answer) -> Node {
         )
     };
     let words = t!(
-        "Nodes under repair at once, {mean} in the mean: {nodes} nodes, {days} days of repair. The spares are {share} of the nodes, and paid.",
+        "Nodes under repair at once, {mean} in the mean: {nodes} nodes, {days} days of repair. The spares are {share} \
+            of the nodes, and paid.",
         mean = significant(mean, 3),
         nodes = number(setting.nodes, 4),
         days = number(setting.repair_days, 3),

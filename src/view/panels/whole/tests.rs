@@ -115,7 +115,8 @@ fn nothing_fails_nothing_is_drawn() {
 #[test]
 fn cells_hold_all_of_what_is_lost() {
     let event = |at: f64, lost: f64, down: f64| Event { at: Seconds(at), lost: Seconds(lost), down: Seconds(down) };
-    // Two hours down over the end of the first day, then six hours again; the third interruption cuts a repetition short.
+    // Two hours down over the end of the first day, then six hours again; the third interruption cuts a repetition
+    // short.
     let day = 86_400.0;
     let events = [
         event(23.0 * 3600.0, 6.0 * 3600.0, 7200.0),

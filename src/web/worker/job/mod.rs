@@ -35,8 +35,8 @@ pub enum Job {
         /// Their places in [`Variant::all`].
         which: Vec<usize>,
     },
-    /// Searches layouts: what is known as soon as there are rows, every 100 ms, and at the end. A later query of the same
-    /// question goes on where this one was cancelled. No reply where the run has no model, GPU or precision.
+    /// Searches layouts: what is known as soon as there are rows, every 100 ms, and at the end. A later query of the
+    /// same question goes on where this one was cancelled. No reply where the run has no model, GPU or precision.
     Plan(PlanQuery),
     /// Chooses the layout of a Run: one reply, where it has a model, a GPU and a precision.
     Layout(Run),
@@ -54,8 +54,8 @@ pub enum Job {
     Split(Run),
     /// Certifies the order of a Run's pipeline: what is proven every 100 ms, and at the end.
     Certify(Run),
-    /// Certifies schedules of a Run, by their place in [`Variant::all`], with a memory limit: the bound of each, then what
-    /// a search proves of each.
+    /// Certifies schedules of a Run, by their place in [`Variant::all`], with a memory limit: the bound of each, then
+    /// what a search proves of each.
     Certificates {
         run: Run,
         /// The memory limit, in stage-micro-batches.
@@ -65,8 +65,8 @@ pub enum Job {
     },
 }
 
-/// A part of a job's result. Replies are numbers; the messages of a Run that cannot be evaluated are computed where they
-/// are shown.
+/// A part of a job's result. Replies are numbers; the messages of a Run that cannot be evaluated are computed where
+/// they are shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     /// Order and spans; none where the Run cannot be simulated.
@@ -288,8 +288,8 @@ fn plan(query: PlanQuery, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
     })
 }
 
-/// Gives `work` the session of the query's question: the one of an earlier job, if it is still there. None where the run
-/// cannot be planned for.
+/// Gives `work` the session of the query's question: the one of an earlier job, if it is still there. None where the
+/// run cannot be planned for.
 fn with_session<T>(query: &PlanQuery, work: impl FnOnce(&mut PlanSession) -> T) -> Option<T> {
     thread_local! {
         /// The one used last stands first.
@@ -369,8 +369,9 @@ fn streamed<T>(
 }
 
 /// A job or a reply as bytes. Both ends are the same build, so the form has no version; it is never stored.
-/// Bytes of postcard, not values of serde-wasm-bindgen: a module with this alone grows by 15 kB compressed and not 38, and to
-/// write, clone and read the largest reply of a plan takes 1.9 ms and not 3.4, a timeline of 8,192 times 0.1 and not 0.9 (Node).
+/// Bytes of postcard, not values of serde-wasm-bindgen: a module with this alone grows by 15 kB compressed and not 38,
+/// and to write, clone and read the largest reply of a plan takes 1.9 ms and not 3.4, a timeline of 8,192 times 0.1 and
+/// not 0.9 (Node).
 pub fn to_bytes(message: &impl Serialize) -> Vec<u8> {
     // Nothing in a job or reply fails to serialise; an empty message is one that `from_bytes` refuses.
     postcard::to_allocvec(message).unwrap_or_default()
