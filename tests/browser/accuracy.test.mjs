@@ -55,6 +55,9 @@ test('the published runs are computed when they are seen, those most alike first
 test('a published run opens as the run of the page', async () => {
   const { page } = await site.open();
   await seen(page);
+  // What a closed fold holds is made when it is opened.
+  await all(page);
+  await page.locator('#accuracy summary', { hasText: /^The other/ }).first().click();
   const row = page.locator('#accuracy button', { hasText: /^tp \d+ cp/ }).first();
   await row.waitFor({ state: 'attached' });
   const tp = /tp (\d+)/.exec(await row.textContent())[1];

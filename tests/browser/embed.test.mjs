@@ -143,7 +143,7 @@ test('no step of a lesson scrolls in a low frame, and its words are one press aw
   const { page, problems } = await site.open('#v=1&view.embed=lesson&view.lesson=layout.recipe', EMBED);
   // Every lesson with its steps, as the calculator lists them.
   const ids = readFileSync(new URL('../../src/view/steps.rs', import.meta.url), 'utf8');
-  const steps = [...ids.matchAll(/^ {4}\("([a-z]+)", &\[(.*)\]\),$/gm)]
+  const steps = [...ids.matchAll(/^ {4}\(\s*"([a-z]+)",\s*&\[([^\]]*)\],?\s*\),$/gm)]
     .flatMap(([, lesson, list]) => [...list.matchAll(/\("([a-z0-9-]+)", \d+\)/g)].map(([, step]) => `${lesson}.${step}`));
   assert.ok(steps.length >= 60, `${steps.length}`);
   const seen = [];
