@@ -162,8 +162,8 @@ fn written(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Stri
             // What the gallery shows goes with the Run.
             let shown = |name: &str| panel == Embed::Schedules && ["ticked", "sort", "axis", "limit"].contains(&name);
             let gallery = now.pairs().filter(|(name, _)| shown(name));
-            let gallery: String = gallery.map(|(name, value)| format!("&view.{name}={value}")).collect();
-            let run = format!("{}{gallery}", state.run.with(encode)).replace('&', "&amp;");
+            let gallery: Vec<String> = gallery.map(|(name, value)| format!("&view.{name}={value}")).collect();
+            let run = format!("{}{}", state.run.with(encode), gallery.concat()).replace('&', "&amp;");
             let lang = language().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
             let pairs = now.pairs().filter(|(name, _)| ["lesson", "sliders"].contains(name));
             let step: Vec<String> = pairs.map(|(name, value)| format!(" {name}=\"{value}\"")).collect();

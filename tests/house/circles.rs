@@ -147,7 +147,7 @@ impl Program {
         let mut base = module.clone();
         match path[0].as_str() {
             "crate" => {
-                base.truncate(usize::from(module.first().is_some_and(|first| PACKAGES.contains(&first.as_str()))))
+                base.truncate(usize::from(module.first().is_some_and(|first| PACKAGES.contains(&first.as_str()))));
             }
             "self" => {}
             "super" => {

@@ -33,13 +33,12 @@ fn speeds_and_ratios_are_quotients_of_what_stands_beside_them() {
                 Some(reached) => assert!((row.bytes_per_gpu.0 / reached / row.comm_s.0 - 1.0).abs() < 1e-12),
                 None => assert_eq!(row.comm_s.0, 0.0),
             }
-            match row.ratio {
-                Some(ratio) => assert!((ratio * row.compute_s.0 - row.comm_s.0).abs() <= 1e-12 * row.comm_s.0),
-                None => {
-                    assert_eq!(row.compute_s.0, 0.0);
-                    let waits = row.traffic == Traffic::Pp || (row.not_hidden_s.0 - row.comm_s.0).abs() < 1e-12;
-                    assert!(waits, "{:?}", row.traffic);
-                }
+            if let Some(ratio) = row.ratio {
+                assert!((ratio * row.compute_s.0 - row.comm_s.0).abs() <= 1e-12 * row.comm_s.0);
+            } else {
+                assert_eq!(row.compute_s.0, 0.0);
+                let waits = row.traffic == Traffic::Pp || (row.not_hidden_s.0 - row.comm_s.0).abs() < 1e-12;
+                assert!(waits, "{:?}", row.traffic);
             }
         }
     }
@@ -60,7 +59,7 @@ fn a_stage_sends_its_output_and_its_gradient_once() {
             continue;
         }
         seen += 1;
-        let (layout, last) = (&scenario.layout, scenario.layout.pp as usize - 1);
+        let (layout, last) = (&scenario.layout, evaluation.loads.len() - 1);
         let tokens = (run.micro_batch * run.seq_len) as f64 / layout.cp as f64;
         let split = if layout.sequence_parallel { layout.tp as f64 } else { 1.0 };
         let message = 2.0 * tokens * scenario.model.hidden as f64 / split;

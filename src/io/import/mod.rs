@@ -405,7 +405,7 @@ mod tests {
         assert!(issues[0].message.to_string().contains("OpenRLHF"), "{issues:?}");
     }
 
-    /// AdaLoRA trains adapters alone: as if everything were trained, a model of 7 B would need 150 GiB.
+    /// `AdaLoRA` trains adapters alone: as if everything were trained, a model of 7 B would need 150 GiB.
     #[test]
     fn adapters_that_are_not_counted_are_refused_and_not_taken_for_full_training() {
         let swift =

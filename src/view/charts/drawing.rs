@@ -72,7 +72,7 @@ pub(crate) const DETAIL: f64 = 800.0;
 /// Ops from this width on are kept apart, pixels, by so much paper.
 const APART: f64 = 3.0;
 const PAPER: f64 = 0.7;
-/// Width of a digit at 11 px, pixels: 0.64 em in the widest of the usual fonts, DejaVu Sans.
+/// Width of a digit at 11 px, pixels: 0.64 em in the widest of the usual fonts, `DejaVu Sans`.
 const DIGIT: f64 = 7.0;
 /// Widths of a picture with its names from which on the words of a class are shown; the style sheet has them too.
 const FITTED: [(f64, &str); 8] = [

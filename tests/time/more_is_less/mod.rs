@@ -69,6 +69,7 @@ fn with(scenario: &Scenario, change: impl Fn(&mut Run)) -> (Run, Run) {
 }
 
 /// Of hardware twice as fast the faster is the Run of less.
+#[allow(clippy::unnecessary_wraps)] // as the other pairs of the table
 fn faster(scenario: &Scenario, change: impl Fn(&mut Run)) -> Option<(Run, Run)> {
     let (slow, fast) = with(scenario, change);
     Some((fast, slow))
@@ -90,6 +91,7 @@ fn more_layers(scenario: &Scenario) -> Option<(Run, Run)> {
     scenario.run.stage_layers.is_none().then(|| with(scenario, |run| run.model.parts.layers = Some(layers)))
 }
 
+#[allow(clippy::unnecessary_wraps)] // as the other pairs of the table
 fn larger_micro_batch(scenario: &Scenario) -> Option<(Run, Run)> {
     Some(with(scenario, |run| {
         run.micro_batch *= 2;
@@ -222,7 +224,8 @@ fn shorter(less: &Evaluation, more: &Evaluation) -> String {
         ("rest", rest(less), rest(more)),
     ];
     let shorter = parts.iter().filter(|(_, low, high)| *high < low * (1.0 - ROUNDING));
-    shorter.map(|(name, low, high)| format!("{name} {low:.6} {high:.6}, ")).collect()
+    let shorter: Vec<String> = shorter.map(|(name, low, high)| format!("{name} {low:.6} {high:.6}")).collect();
+    shorter.join(", ")
 }
 
 /// What came of one property.
