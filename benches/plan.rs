@@ -78,7 +78,7 @@ fn main() {
     let lengths = (0..512u64).map(|i| 1024 + 512 * (i % 32)).collect();
     let unequal = Run { pp: 8, microbatch_lengths: Some(lengths), ..of("llama-3.1-8b", 1024, 4096) };
     let h800 = Run { gpu: Based::preset("h800-sxm-80gb"), seq_len: 4096, ..of("deepseek-v3", 2048, 15360) };
-    let questions = [
+    let questions = vec![
         ("Llama 3.1 8B on 64 H100", of("llama-3.1-8b", 64, 256)),
         ("Llama 3.1 70B on 1024 H100", of("llama-3.1-70b", 1024, 1024)),
         ("Llama 3.1 405B on 1024 H100", of("llama-3.1-405b", 1024, 2048)),
