@@ -13,10 +13,10 @@ const edit = (page, key, value) => page.evaluate(([name, text]) => {
 }, [key, value]);
 
 test('an edit keeps the open fold, the selected text, the scrolled table and the focus', async () => {
-  const { page, problems } = await site.open('#v=1&model=llama-3.1-70b&tp=8&pp=8', { viewport: { width: 1200, height: 900 } });
-  await page.locator('.waterfall [data-action="explain bubble"]').click();
+  const { page, problems } = await site.open('#v=1&model=llama-3.1-70b&gpus=128&tp=8&pp=8', { viewport: { width: 1200, height: 900 } });
+  await page.locator('.waterfall [data-action="explain compute"]').first().click();
   const drawer = page.locator('aside.detail');
-  await drawer.locator('h2', { hasText: /bubble/i }).waitFor();
+  await drawer.locator('h2', { hasText: /compute/i }).waitFor();
   await drawer.locator('summary', { hasText: 'With its values, notes, and to copy' }).click();
   await drawer.locator('summary', { hasText: 'As text' }).click();
   // A press elsewhere closes the drawer unless it is pinned.
@@ -45,11 +45,11 @@ test('an edit keeps the open fold, the selected text, the scrolled table and the
   assert.equal(before.open, true);
   assert.equal(before.selected[0].length, 10);
   assert.equal(before.scrolled[1], 40);
-  // ZeRO changes the memory of every rank, and nothing of the bubble.
+  // Without ZeRO every rank holds all of its optimizer states; the compute stays.
   const label = await page.evaluate(() => globalThis.kept.bar.getAttribute('aria-label'));
   const total = () => page.locator('.bars .total').first().innerText();
   const shown = await total();
-  await edit(page, 'zero', '3');
+  await edit(page, 'zero', '0');
   await eventually(total, (now) => now !== shown);
   assert.notEqual(label, '');
   assert.deepEqual(await state(), before);

@@ -17,10 +17,12 @@ async function open(words, link = '', options = {}) {
   return { page, problems, fold };
 }
 
-async function file(page, button) {
+/** What the button of `action` in the menu "Save" of `place` writes. A closed menu holds no buttons. */
+async function file(page, place, action) {
+  const menu = place.locator('details.menu.save').first();
+  if (!await menu.evaluate((it) => it.open)) await menu.locator('summary').first().click();
   const waits = page.waitForEvent('download');
-  // It stands in a menu.
-  await button.evaluate((one) => one.click());
+  await menu.locator(`[data-action="${action}"]`).click();
   const download = await waits;
   return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
 }
@@ -82,22 +84,22 @@ test('the warning about a long stage mends it', async () => {
 
 test('every picture leaves as SVG and as PNG, as it looks', async () => {
   const { page, problems, fold } = await open('gradients', '#v=1&view.theme=dark', { colorScheme: 'dark' });
-  const drawn = (await file(page, fold.locator('[data-action="save gradients.svg"]')));
+  const drawn = await file(page, fold, 'save gradients.svg');
   assert.equal(drawn.name, 'shardscope-gradients.svg');
   const svg = drawn.bytes.toString();
   assert.match(svg, /^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
   // The dark theme's colours stand in the file, which has no style sheet.
   assert.match(svg, /fill: ?rgb\(238, 147, 16\)/);
   assert.doesNotMatch(svg, /var\(/);
-  const png = await file(page, fold.locator('[data-action="save gradients.png"]'));
+  const png = await file(page, fold, 'save gradients.png');
   assert.deepEqual([...png.bytes.subarray(1, 4)], [...Buffer.from('PNG')]);
   const [width, height] = size(png.bytes);
   assert.ok(width > 1000 && height > 200, `${width} x ${height}`);
   // Bars of HTML are drawn for the purpose.
   for (const name of ['memory', 'overlap', 'step']) {
-    const bars = await file(page, page.locator(`header [data-action="save ${name}.svg"]`));
+    const bars = await file(page, page.locator('header.bar'), `save ${name}.svg`);
     assert.match(bars.bytes.toString(), /^<svg [^]*Llama 3.1 8B on 64 GPUs/, name);
-    const [across] = size((await file(page, page.locator(`header [data-action="save ${name}.png"]`))).bytes);
+    const [across] = size((await file(page, page.locator('header.bar'), `save ${name}.png`)).bytes);
     assert.ok(across > 1000, `${name}: ${across}`);
   }
   assert.deepEqual(problems, []);
