@@ -3,8 +3,10 @@
 use shardscope::core::accuracy::{Evidence, FILES, Kind, Measured, Quantity, nearest_of};
 use shardscope::core::memory::Verdict;
 use shardscope::core::message::verbatim;
-use shardscope::core::run::{Run, Value};
-use shardscope::core::scoreboard::{Asked, Column, Predicted, Question, ROWS, Score, predictions, questions};
+use shardscope::core::report::{Report, evaluate};
+use shardscope::core::run::registry::FIELDS;
+use shardscope::core::run::{Run, RunLength, Value};
+use shardscope::core::scoreboard::{Asked, Column, Predicted, Question, ROWS, Score, is_ours, predictions, questions};
 use shardscope::io::scoreboard::{questions_text, read, unknown};
 use shardscope::view::scoreboard::listed;
 use std::collections::BTreeSet;
@@ -161,6 +163,49 @@ fn questions_hold_the_run_and_not_the_answer() {
         runs += 1;
     }
     assert_eq!(runs, asked().len());
+}
+
+/// A question that is read again is the row's own run: the same report to the digit, but for what is this calculator's
+/// alone and in no question.
+#[test]
+fn a_question_read_again_has_the_report_of_its_row() {
+    let mut alike = 0;
+    for question in asked() {
+        let value = question.to_value();
+        let read = Run::from_value(value.get("run").unwrap()).unwrap();
+        let mut own = Run { length: RunLength::default(), ..question.run.resolved() };
+        for field in FIELDS.iter().filter(|field| is_ours(field.key)) {
+            field.unset(&mut own);
+        }
+        let (Ok(read), Ok(own)) = (evaluate(&read), evaluate(&own)) else {
+            panic!("{}: one of the two does not evaluate", question.id);
+        };
+        let figures =
+            |report: &Report| serde_json::to_value((&report.step, &report.memory, &report.parameters)).unwrap();
+        assert_eq!(figures(&read.report), figures(&own.report), "{}", question.id);
+        alike += 1;
+    }
+    assert!(alike > 1000);
+}
+
+/// A tool that knows no presets builds the network from its parts alone: what it lacks is said.
+#[test]
+fn a_question_says_what_its_network_lacks() {
+    let mut lacking = [0; 3];
+    for question in asked() {
+        let Ok(model) = question.run.model.resolve() else { continue };
+        let value = question.to_value();
+        let said = value.get("run").and_then(|run| run.get("model")).unwrap();
+        for (at, (key, has)) in
+            [("gated_ffn", model.gated_ffn), ("dropout", model.dropout), ("tied_embeddings", model.tied_embeddings)]
+                .into_iter()
+                .enumerate()
+        {
+            assert_eq!(said.get(key), Some(&Value::Bool(has)), "{} {key}", question.id);
+            lacking[at] += usize::from(!has);
+        }
+    }
+    assert!(lacking.iter().all(|count| *count > 100), "{lacking:?}");
 }
 
 /// The files of the other rows answer the questions as they are, from the commit in their first line.

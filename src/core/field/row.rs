@@ -191,7 +191,7 @@ impl<T: 'static> Field<T> {
     }
 
     /// Unsets an optional value, whatever the default.
-    pub(crate) fn unset(&self, run: &mut T) {
+    pub fn unset(&self, run: &mut T) {
         self.put(run, &Value::Null);
     }
 }

@@ -34,7 +34,7 @@ pub fn field(key: &str) -> Option<&'static Field> {
 }
 
 /// Fields that name a preset, whose parts can be set besides.
-pub(super) const BASED: [&str; 4] = ["model", "gpu", "precision", "stack"];
+pub(crate) const BASED: [&str; 4] = ["model", "gpu", "precision", "stack"];
 
 /// The fields of the parts of `whole`.
 pub(super) fn parts(whole: &str) -> impl Iterator<Item = &'static Field> {

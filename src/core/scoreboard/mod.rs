@@ -10,7 +10,7 @@ mod score;
 
 pub use ours::predictions;
 pub use prediction::{About, Asked, MOST, Predicted};
-pub use question::{Column, Question, VERSION, questions};
+pub use question::{Column, Question, VERSION, is_ours, questions};
 pub use score::{ColumnScore, Judged, Miss, Outcomes, Score};
 
 /// Rows of the table, in its order: files of predictions in `data/scoreboard/` beside the page, this calculator's

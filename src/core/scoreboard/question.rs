@@ -2,7 +2,7 @@
 
 use crate::accuracy::{Evidence, Measured, Quantity, Source, TUNED};
 use crate::field::Value;
-use crate::run::registry::{FIELDS, Field};
+use crate::run::registry::{BASED, FIELDS, Field};
 use crate::run::{Run, RunLength, Scenario};
 use crate::statics::named;
 use crate::time::Products;
@@ -161,22 +161,40 @@ impl Question {
             ];
             pairs.extend(derived.map(|(key, count)| (key.to_owned(), Value::Number(count as f64))));
         }
-        let run = Run { length: RunLength::default(), ..self.run.resolved() };
-        let is_said = |field: &&Field| {
-            let value = field.get(&run);
-            let is_part = field.key.contains('.');
-            let is_nothing = matches!(value, Value::Null | Value::Bool(false)) || value == Value::Number(0.0);
-            let is_ours = OURS.iter().any(|key| field.key.starts_with(key));
-            !is_ours
-                && value != Value::Null
-                && (field.is_changed(&run) || !is_part && !field.advanced)
-                && !(is_part && is_nothing)
-        };
-        pairs.extend(FIELDS.iter().filter(is_said).map(|field| {
-            let based = ["model", "gpu", "precision", "stack"].contains(&field.key);
-            let key = if based { format!("run.{}.base", field.key) } else { format!("run.{}", field.key) };
-            (key, field.get(&run))
-        }));
+        pairs.push(("run".to_owned(), stated(&self.run)));
         Value::nested(pairs)
     }
+}
+
+/// Where the questions name a field: presets as `base`, with their parts beside it.
+fn place(field: &Field) -> String {
+    if BASED.contains(&field.key) { format!("{}.base", field.key) } else { field.key.to_owned() }
+}
+
+/// True for a setting that is this calculator's alone.
+pub fn is_ours(key: &str) -> bool {
+    OURS.iter().any(|ours| key.starts_with(ours))
+}
+
+/// The run as an object: what a person would state, with the parts of its presets (`gated_ffn: false` among them), and
+/// everything else without which the object would be read as another run.
+fn stated(run: &Run) -> Value {
+    let run = Run { length: RunLength::default(), ..run.resolved() };
+    let is_said = |field: &Field| {
+        let value = field.get(&run);
+        let is_part = field.key.contains('.');
+        // A tool that knows no presets cannot tell what a network lacks unless it is said.
+        let is_nothing = value == Value::Number(0.0) || value == Value::Bool(false) && !field.key.starts_with("model.");
+        value != Value::Null && (field.is_changed(&run) || !is_part && !field.advanced) && !(is_part && is_nothing)
+    };
+    let asked = || FIELDS.iter().filter(|field| !is_ours(field.key));
+    let object = |said: &[&Field]| Value::nested(said.iter().map(|field| (place(field), field.get(&run))).collect());
+    let mut said: Vec<&Field> = asked().filter(|field| is_said(field)).collect();
+    if let Ok(read) = Run::from_value(&object(&said)) {
+        let read = read.resolved();
+        said = asked()
+            .filter(|field| said.iter().any(|other| other.key == field.key) || field.get(&read) != field.get(&run))
+            .collect();
+    }
+    object(&said)
 }
