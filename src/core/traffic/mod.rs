@@ -34,7 +34,9 @@ pub use playbook::{PlaybookRatio, playbook_ratio};
 pub use ratios::{flops_per_byte, ring_block_ratio};
 pub use sequence::{SequenceCut, ring_buffer, ring_pieces, ring_steps, ring_work, sequence_cuts};
 pub(crate) use shards::{shards, with_microbatch};
-pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic};
-pub(crate) use volume::{boundary_bytes, context_bytes, expert_bytes, handed_on, tensor_bytes, tensor_pairs};
+pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic, ring_bandwidth};
+pub(crate) use volume::{
+    boundary_bytes, context_bytes, expert_bytes, handed_on, sheet_bandwidth, tensor_bytes, tensor_pairs,
+};
 pub(crate) use waits::layer_waits;
 pub use waits::{StageWaits, stage_waits};

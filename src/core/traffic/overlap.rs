@@ -3,7 +3,7 @@
 use super::beside::{Beside, Sent, Wait};
 use super::kind::Traffic;
 use super::playbook::playbook_ratio;
-use super::volume::bandwidth;
+use super::volume::sheet_bandwidth;
 use crate::cluster::{Axis, Link};
 use crate::run::Scenario;
 use crate::units::{Bytes, Seconds};
@@ -160,7 +160,7 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
     let rows = rows.into_iter().filter(|(_, present, ..)| *present);
     let rows: Vec<_> = rows.map(|(traffic, _, total, link)| (traffic, total, link)).collect();
     let row = |&(traffic, total, link): &(Traffic, Wait, Link)| {
-        let b = bandwidth(scenario, link);
+        let b = sheet_bandwidth(scenario, traffic);
         let printed = playbook_ratio(scenario, traffic, b, totals.elements, totals.next_layers);
         let both = total.both();
         let others =

@@ -73,8 +73,8 @@ pub(crate) fn playbook_term(scenario: &Scenario, traffic: Traffic, b: BytesPerSe
     let term = written(|| Some(ratio::<Written>(scenario, traffic, element, b, layers)?.term("Q", name, Unit::Ratio)))?
         .from(&PLAYBOOK, "appendix A3")
         .note(
-            "at the data-sheet peaks of compute and of one link, for all of the compute; whether the messages hide \
-            is R's to say",
+            "at the data-sheet peaks of compute and of the group's links, for all of the compute; whether the \
+            messages hide is R's to say",
         )
         .note("the playbook counts elements: its printed form has no e");
     Some(if traffic == Traffic::Dp {

@@ -5,7 +5,8 @@
 //! beside the figures are in bf16.
 
 use super::dispatch::{Copies, element_bytes, is_once_a_node, once_a_node};
-use crate::cluster::{Axis, Link};
+use super::kind::Traffic;
+use crate::cluster::{Axis, Group, Link};
 use crate::explain::symbols::{
     CONTEXT, CROSSING, ELEMENT, ELEMENT_BACK, ELEMENT_THERE, EXCHANGE_RANKS, EXPERT_RANKS, HIDDEN, INSIDE, KEY_WIDTH,
     LATENT_WIDTH, MIXER_WIDTH, QUERY_WIDTH, SENT_IMBALANCE, TENSOR, TOKENS, TOP_K,
@@ -221,6 +222,26 @@ pub fn bandwidth(scenario: &Scenario, link: Link) -> BytesPerSecond {
     match link {
         Link::Intra => scenario.gpu.intra,
         Link::Inter => scenario.gpu.inter,
+    }
+}
+
+/// Bandwidth of a ring over `group` by the data sheets: it leaves each node over the cards of all its members there,
+/// and is no faster than the scale-up link.
+pub fn ring_bandwidth(scenario: &Scenario, group: Group) -> BytesPerSecond {
+    let gpu = &scenario.gpu;
+    let cards = BytesPerSecond(gpu.inter.0 * group.in_node as f64);
+    if group.nodes() == 1 || cards.0 > gpu.intra.0 { gpu.intra } else { cards }
+}
+
+/// The bandwidth by the data sheets that the playbook's ratio of `traffic` is taken at: of the ring, or of one send.
+pub(crate) fn sheet_bandwidth(scenario: &Scenario, traffic: Traffic) -> BytesPerSecond {
+    let mesh = scenario.layout.mesh();
+    match traffic {
+        Traffic::Dp | Traffic::Zero3 => ring_bandwidth(scenario, mesh.shard_group(scenario.zero.shard)),
+        Traffic::Tp => ring_bandwidth(scenario, mesh.group(Axis::Tp)),
+        Traffic::Pp => bandwidth(scenario, mesh.link(Axis::Pp)),
+        Traffic::Cp => bandwidth(scenario, mesh.link(Axis::Cp)),
+        Traffic::Ep => bandwidth(scenario, mesh.link(Axis::Ep)),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::t;
 use crate::time::{Clock, Part, PartKind};
 use crate::traffic::{
     ALL_TO_ALL, DISPATCH, Direction, Held, INTER, INTRA, LATENCY, OverlapRow, StageWaits, Traffic, Wait, bandwidth,
-    is_once_a_node, playbook_term, step_sync,
+    is_once_a_node, playbook_term, sheet_bandwidth, step_sync,
 };
 use crate::units::{Seconds, show_bandwidth, show_seconds, significant};
 
@@ -124,15 +124,15 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         )
     };
     term.parts.extend(ratio);
-    let playbook = playbook_term(scenario, row.traffic, bandwidth(scenario, row.link));
+    let playbook = playbook_term(scenario, row.traffic, sheet_bandwidth(scenario, row.traffic));
     if let (Some(mut playbook), Some(printed)) = (playbook, row.printed_ratio) {
         let printed = significant(printed, 4);
         playbook = playbook.note(t!("printed: {printed}", printed));
         if let Some(reached) = row.reached_bytes_per_s {
-            let (sheet, reached) = (bandwidth(scenario, row.link).0, show_bandwidth(reached));
+            let (sheet, reached) = (sheet_bandwidth(scenario, row.traffic).0, show_bandwidth(reached));
             playbook = playbook.note(t!(
-                "Q counts one link at {sheet}; the messages of R reach {reached} over all links of the group, \
-                    latencies included",
+                "Q counts {sheet}, the data sheet's bandwidth of the group's links; the messages of R reach \
+                    {reached}, latencies included",
                 sheet = show_bandwidth(sheet),
                 reached
             ));

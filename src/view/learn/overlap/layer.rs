@@ -4,7 +4,7 @@ use crate::learn::prelude::*;
 use shardscope_core::cluster::Group;
 use shardscope_core::report::windows;
 use shardscope_core::time::{Clock, ComputeTime};
-use shardscope_core::traffic::{StageWaits, flops_per_byte, playbook_ratio, stage_waits};
+use shardscope_core::traffic::{StageWaits, flops_per_byte, playbook_ratio, ring_bandwidth, stage_waits};
 use shardscope_core::units::BytesPerSecond;
 
 /// One layer on a rank, without what the first and the last stage do besides.
@@ -22,12 +22,9 @@ impl Layer {
         let waits = stage_waits(&scenario, 1, &windows(&time));
         Some(Self { scenario: *scenario, time, waits })
     }
-    /// Bandwidth of a ring over `group` by the data sheets: it leaves each node over the cards of all its members
-    /// there.
+    /// Bandwidth of a ring over `group` by the data sheets.
     pub fn wire(&self, group: Group) -> BytesPerSecond {
-        let gpu = &self.scenario.gpu;
-        let cards = BytesPerSecond(gpu.inter.0 * group.in_node as f64);
-        if group.nodes() == 1 || cards.0 > gpu.intra.0 { gpu.intra } else { cards }
+        ring_bandwidth(&self.scenario, group)
     }
     /// FLOPs that the GPU computes while a byte travels: F / B of the formulas.
     pub fn per_byte(&self, group: Group) -> f64 {

@@ -8,9 +8,9 @@ use super::bars::TIME;
 use super::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
 use crate::learn::prelude::*;
 use layer::{layer_bytes, scenario, settings};
-use shardscope_core::cluster::{Axis, Link};
+use shardscope_core::cluster::Axis;
 use shardscope_core::source::{KORTHIKANTI_2022, LECTURE, PLAYBOOK};
-use shardscope_core::traffic::{bandwidth, flops_per_byte, playbook_ratio};
+use shardscope_core::traffic::{flops_per_byte, playbook_ratio, ring_bandwidth};
 use shardscope_core::units::BytesPerSecond;
 
 const T: Slider = TENSOR.over(&[2, 4, 8], 1);
@@ -181,10 +181,7 @@ fn gpu_time(tp: u64, s: u64) -> Option<Bar> {
 
 /// Rate of a rank of the group, by the data sheet: between nodes a ring uses the cards of all its members.
 fn wire(scenario: &Scenario) -> BytesPerSecond {
-    let group = scenario.layout.mesh().group(Axis::Tp);
-    let near = bandwidth(scenario, Link::Intra).0;
-    let far = bandwidth(scenario, Link::Inter).0 * group.in_node as f64;
-    BytesPerSecond(if group.nodes() == 1 { near } else { near.min(far) })
+    ring_bandwidth(scenario, scenario.layout.mesh().group(Axis::Tp))
 }
 
 fn cost(dials: &Dials) -> Live {
