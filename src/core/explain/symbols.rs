@@ -140,6 +140,8 @@ table! {
         SAMPLES = "n", "samples of a rank";
         EXPERT_GROUP = "N_e", "ranks that share the experts' states";
         VISION_HIDDEN = "h_v", "hidden size of the vision tower";
+        PROJECTED = "T_p", "tokens of the images, patches merged";
+        PROJECTOR = "w_p", "inner width of the projector";
         STEP_SEQUENCES = "b", "sequences of a data-parallel rank";
         SEQUENCES = "b", "sequences per micro-batch";
         DATA = "d", "data parallel";

@@ -114,6 +114,16 @@ shape! {
         layers: u64 => model("ViT layers").count(1, 10_000, By(1.0)).advanced(),
         /// the tower keeps its weights only; its projector is trained
         frozen: bool = false => model("ViT frozen").advanced(),
+        /// patches along a side that become one token of the language model (Qwen-VL 2); 1: each
+        merge: u64 = 1 => model("Patches merged").count(1, 16, By(1.0)).advanced(),
+        /// frames that a patch spans; an image fills them with copies (Qwen-VL 2)
+        temporal: u64 = 1 => model("Frames of a patch").count(1, 64, By(1.0)).advanced(),
+        /// FFN of three matrices instead of two (Qwen2.5-VL, GLM-4.5V)
+        gated: bool = false => model("ViT FFN gated").advanced(),
+        /// side of the windows that attention sees; 0: the whole image (Qwen2.5-VL 112)
+        window: u64 = 0 => model("ViT window").unit("px").count(0, 1 << 16, By(14.0)).advanced(),
+        /// layers that see the whole image where the others see windows (Qwen2.5-VL 4)
+        full_layers: u64 = 0 => model("ViT full-attention layers").count(0, 10_000, By(1.0)).advanced(),
     }
 }
 
@@ -130,13 +140,49 @@ impl Vision {
             hidden,
             ffn: 4 * hidden,
             layers: 28,
-            frozen: false,
+            ..Self::BARE
         }
+    }
+    /// Patches across and down, in whole groups that are merged.
+    fn grid(&self) -> [u64; 2] {
+        let (side, merge) = (self.patch.max(1), self.merge.max(1));
+        [self.image_width, self.image_height].map(|pixels| pixels.div_ceil(side).next_multiple_of(merge))
     }
     /// Patches of one image, the tower's tokens: `ceil(W/p) ceil(H/p)`.
     pub fn patches(&self) -> u64 {
-        let side = self.patch.max(1);
-        self.image_width.div_ceil(side) * self.image_height.div_ceil(side)
+        self.grid().iter().product()
+    }
+    /// Tokens that the language model gets of one image: `1/merge²` of the patches.
+    pub fn tokens(&self) -> u64 {
+        let merge = self.merge.max(1);
+        self.patches() / (merge * merge)
+    }
+    /// Elements of a patch: `C P²` of every frame that it spans.
+    pub fn patch_elements(&self) -> u64 {
+        self.channels * self.patch * self.patch * self.temporal.max(1)
+    }
+    /// Inner width of the projector in front of a language model of width `hidden`: that of the merged patches,
+    /// `merge² h_v` (Qwen2-VL, `PatchMerger`; Llama 4 after its pixel shuffle), or `hidden` where none are merged.
+    pub fn projector_width(&self, hidden: u64) -> u64 {
+        if self.merge > 1 { self.projector_input() } else { hidden }
+    }
+    /// Width of a token at the projector's input, `merge² h_v`.
+    pub fn projector_input(&self) -> u64 {
+        self.hidden * self.merge * self.merge
+    }
+    /// Matrices of an FFN.
+    pub fn ffn_matrices(&self) -> u64 {
+        if self.gated { 3 } else { 2 }
+    }
+    /// Layers by the patches that a patch attends to: all of the image, or those of its window.
+    pub fn attention(&self) -> [(u64, u64); 2] {
+        let patches = self.patches();
+        if self.window == 0 {
+            return [(self.layers, patches), (0, patches)];
+        }
+        let side = (self.window / self.patch.max(1)).max(1);
+        let full = self.full_layers.min(self.layers);
+        [(full, patches), (self.layers - full, (side * side).min(patches))]
     }
 }
 

@@ -43,4 +43,4 @@ pub(crate) use pattern::MAX_KINDS;
 pub use pattern::{Ffn, LayerKind, Mixer, Pattern, PatternError};
 pub(crate) use stage::stage_elements;
 pub use stage::stage_range;
-pub(crate) use vision::vision_inventory;
+pub(crate) use vision::{vision_flops, vision_inventory};

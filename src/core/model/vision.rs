@@ -1,10 +1,10 @@
 //! Tensors that a vision tower and its projector keep for the backward pass.
 
-use super::architecture::Architecture;
+use super::architecture::{Architecture, Vision};
 use super::inventory::layer_inventory;
 use super::kept::{Cut, Kept, Role};
 use super::pattern::LayerKind;
-use crate::explain::symbols::{HIDDEN, PATCHES, VISION_HIDDEN};
+use crate::explain::symbols::{HIDDEN, PATCHES, PROJECTED, PROJECTOR, VISION_HIDDEN};
 use crate::explain::{Provenance, Quantity};
 
 /// Width of an attention head in the towers that are published (`ViT` and its kin).
@@ -13,14 +13,19 @@ const HEAD: u64 = 64;
 /// Pixels, the tower's layers and the projector's inputs for `images` images on one rank.
 ///
 /// The tower is a GPT block without dropout over the image's patches; context parallelism does not cut it. A frozen one
-/// runs without a graph: only what the trained projector needs stays, `2 T h_v + 4 T h`.
+/// runs without a graph: only what the trained projector needs stays, its input and twice its inner width a token.
 pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, cut: &Cut<Q>) -> Vec<Kept<Q>> {
     let Some(vision) = model.vision else {
         return Vec::new();
     };
     let tokens = PATCHES.of::<Q>(images * vision.patches() as f64);
+    let inner = if vision.merge > 1 {
+        PROJECTED.of::<Q>(images * vision.tokens() as f64) * PROJECTOR.of::<Q>(vision.projector_width(model.hidden))
+    } else {
+        tokens * HIDDEN.of::<Q>(model.hidden)
+    };
     let projector = tokens * VISION_HIDDEN.of::<Q>(vision.hidden) * cut.element / cut.residual
-        + tokens * HIDDEN.of::<Q>(model.hidden) * (2.0 * cut.element) / cut.tp;
+        + inner * (2.0 * cut.element) / cut.tp;
     let mut kept = vec![Kept::new("projector", Role::LayerInput, projector)];
     if vision.frozen {
         return kept;
@@ -28,6 +33,7 @@ pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, c
     let heads = (vision.hidden / HEAD).max(1);
     let block = Architecture {
         ffn: vision.ffn,
+        gated_ffn: vision.gated,
         head_dim: vision.hidden / heads,
         dropout: false,
         ..Architecture::gpt(vision.layers, vision.hidden, heads, 1, 0)
@@ -35,11 +41,26 @@ pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, c
     let (keys, outputs) = (Q::number(vision.patches() as f64), Q::number(1.0));
     let tower = Cut { tokens, keys, outputs, fp8: false, quantised: None, ..*cut };
     let layer: f64 = layer_inventory(&block, LayerKind::DENSE, &tower).iter().map(|tensor| tensor.bytes.value()).sum();
-    let pixels = vision.image_width * vision.image_height * vision.channels;
+    let pixels = vision.patches() * vision.patch_elements();
     let added_up = |bytes| Q::marked(bytes, Provenance::AddedUp, "");
     kept.push(Kept::new("pixels", Role::LayerInput, added_up(cut.element * images * pixels as f64)));
     kept.push(Kept::new("vision tower", Role::LayerInput, added_up(vision.layers as f64 * layer)));
     kept
+}
+
+/// FLOPs of an image, forward and backward, without recomputation: of N patches with width h and FFN f that attend
+/// to N' each, `L (N (8 h² + 4 h f) + 4 N N' h)` (6 h f where gated), the patches' embedding and a projector of two
+/// products over the merged patches; backward is twice forward, and none of a frozen tower.
+pub(crate) fn vision_flops(vision: &Vision, wide: u64) -> f64 {
+    let (n, h, f) = (vision.patches() as f64, vision.hidden as f64, vision.ffn as f64);
+    let products = vision.layers as f64 * n * (8.0 * h * h + 2.0 * vision.ffn_matrices() as f64 * h * f);
+    let attention: f64 =
+        vision.attention().map(|(layers, keys)| layers as f64 * 4.0 * n * keys as f64 * h).iter().sum();
+    let tower = products + attention + 2.0 * n * vision.patch_elements() as f64 * h;
+    let inner = vision.projector_width(wide);
+    let projector = 2.0 * vision.tokens() as f64 * (vision.projector_input() * inner + inner * wide) as f64;
+    let passes = if vision.frozen { 1.0 } else { 3.0 };
+    passes * tower + 3.0 * projector
 }
 
 #[cfg(test)]
@@ -65,5 +86,55 @@ mod tests {
         let projector = 256.0 * (2.0 * 4096.0 + 4.0 * 3584.0);
         assert!((bytes(false) - tower - pixels - projector).abs() < 1.0);
         assert!((bytes(true) - projector).abs() < 1.0);
+    }
+
+    /// Parameters of published towers with their projectors: 675 M of Qwen2-VL (its report, section 2.1; the projector
+    /// leads to the 7B model here), 5.5 B of InternViT-6B, 304 M of InternViT-300M, 872 M of Llama 4.
+    #[test]
+    fn towers_have_the_parameters_that_are_published() {
+        let shape = |(layers, hidden, ffn), patch, merge| Vision {
+            layers,
+            hidden,
+            ffn,
+            patch,
+            merge,
+            ..Vision::of_the_uneven_note(hidden)
+        };
+        let qwen = Vision { temporal: 2, ..shape((32, 1280, 5120), 14, 2) };
+        for (vision, wide, with_projector, published) in [
+            (qwen, 3584, true, 675e6),
+            (shape((45, 3200, 12_800), 14, 2), 8192, false, 5.5e9),
+            (shape((24, 1024, 4096), 14, 2), 3584, false, 304e6),
+            (shape((34, 1408, 5632), 14, 2), 5120, true, 872e6),
+        ] {
+            let model = Architecture { vision: Some(vision), ..Architecture::llama(28, wide, 18944, 28, 4, 152_064) };
+            let projector = if with_projector { 0 } else { model.projector().total() };
+            let ours = (model.vision_tower().total() - projector) as f64;
+            assert!((ours / published - 1.0).abs() < 0.015, "{ours} of {published}");
+        }
+    }
+
+    /// A window of 112 px holds 8 x 8 patches of 14; 1024 px are 74 x 74 patches after rounding to pairs, 1,369 tokens.
+    /// Qwen2.5-VL's 32 layers, four of them over all patches: 7.8 TFLOP forward, a tenth in attention.
+    #[test]
+    fn windows_leave_little_of_attention() {
+        let vision = Vision {
+            image_width: 1024,
+            image_height: 1024,
+            merge: 2,
+            temporal: 2,
+            gated: true,
+            window: 112,
+            full_layers: 4,
+            layers: 32,
+            ffn: 3420,
+            ..Vision::of_the_uneven_note(1280)
+        };
+        assert_eq!((vision.patches(), vision.tokens()), (5476, 1369));
+        assert_eq!(vision.attention(), [(4, 5476), (28, 64)]);
+        let forward = vision_flops(&vision, 8192) / 3.0;
+        assert!((forward / 7.767e12 - 1.0).abs() < 0.015, "{forward}");
+        let whole = vision_flops(&Vision { window: 0, ..vision }, 8192) / 3.0;
+        assert!(whole > 1.4 * forward);
     }
 }

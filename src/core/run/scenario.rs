@@ -13,7 +13,7 @@ use super::presets::Software;
 use super::profile::Factors;
 use crate::cluster::Gpu;
 use crate::issue::Issue;
-use crate::model::{Architecture, AttentionCount, model_flops_per_token, weight_gradient_flops};
+use crate::model::{Architecture, AttentionCount, model_flops_per_token, vision_flops, weight_gradient_flops};
 
 /// A Run that makes sense.
 #[derive(Clone, Debug, PartialEq)]
@@ -274,9 +274,15 @@ impl Scenario {
         if self.run.zero_qgz && self.zero.stage == 3 { sent.min(0.5) } else { sent }
     }
 
-    /// Model FLOPs a step, by the Run's convention.
+    /// Model FLOPs a step, by the Run's convention, images besides.
     pub fn model_flops(&self) -> f64 {
-        self.flops_per_token(self.run.attention_flops) * self.tokens_per_step()
+        self.flops_per_token(self.run.attention_flops) * self.tokens_per_step() + self.image_flops()
+    }
+
+    /// FLOPs of a step in the vision tower and its projector: an image a sequence, forward and backward.
+    pub(crate) fn image_flops(&self) -> f64 {
+        let image = self.model.vision.map_or(0.0, |vision| vision_flops(&vision, self.model.hidden));
+        image / self.run.seq_len as f64 * self.tokens_per_step()
     }
 
     /// Model FLOPs of a token: of a frozen base without the gradients of its weights, with 6 an adapter's parameter.

@@ -2,7 +2,6 @@
 
 use super::range::{RangeOf, range};
 use super::rates::Peak;
-use super::vision::tower_flops;
 use crate::explain::Quantity;
 use crate::explain::symbols::{LOADING, MICROBATCHES, PACE, PIPELINE, SAMPLES, SEQUENCE, STAGE_LOADING};
 use crate::message::Message;
@@ -117,10 +116,7 @@ pub struct Part {
 
 /// FLOPs of a step without what is repeated, over all GPUs: half of the square of attention, images besides.
 pub fn executed_flops(scenario: &Scenario) -> f64 {
-    let (model, seq) = (&scenario.model, scenario.run.seq_len);
-    let token = scenario.flops_per_token(AttentionCount::Causal);
-    let image = model.vision.map_or(0.0, |vision| tower_flops(vision, model.hidden));
-    (token + image / seq as f64) * scenario.tokens_per_step()
+    scenario.flops_per_token(AttentionCount::Causal) * scenario.tokens_per_step() + scenario.image_flops()
 }
 
 /// The path from ideal to actual: the causal FLOPs of a GPU at the peak of the precision; what its kernels take longer,

@@ -27,65 +27,57 @@ pub(crate) fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, wei
         }
     };
     let layers = vision.layers as f64;
-    for (k, out) in [(h, 3.0 * h / t), (h / t, h), (h, f / t), (f / t, h)] {
+    let up = if vision.gated { 2.0 * f } else { f };
+    for (k, out) in [(h, 3.0 * h / t), (h / t, h), (h, up / t), (f / t, h)] {
         add(linear(rates, n, k, out, weight), layers);
     }
     let heads = (h / HEAD / t).max(1.0);
-    let (forward, backward) = core(
-        rates,
-        Core {
-            heads,
-            head_width: h / t / heads,
-            tokens: n,
-            keys: patches,
-            ring: 1.0,
-            causal: false,
-            fused: scenario.run.runs_flash_attention(),
-            dropout: false,
-        },
-    );
+    for (layers, keys) in vision.attention() {
+        let (forward, backward) = core(
+            rates,
+            Core {
+                heads,
+                head_width: h / t / heads,
+                tokens: n,
+                keys: keys as f64,
+                ring: 1.0,
+                causal: false,
+                fused: scenario.run.runs_flash_attention(),
+                dropout: false,
+            },
+        );
+        add([forward, backward, 0.0], layers as f64);
+    }
     let e = rates.element;
-    let gelu = activation(false, f / t, e, true);
+    let gelu = activation(vision.gated, f / t, e, true);
     let per_token = n / rates.elementwise.0;
     add(
         [
-            forward + (10.0 * e * h + gelu.0) * per_token + rates.host.0 / 3.0,
-            backward + (12.0 * e * h + gelu.1) * per_token + rates.host.0 * (2.0 / 3.0),
+            (10.0 * e * h + gelu.0) * per_token + rates.host.0 / 3.0,
+            (12.0 * e * h + gelu.1) * per_token + rates.host.0 * (2.0 / 3.0),
             0.0,
         ],
         layers,
     );
-    let patch = (vision.channels * vision.patch * vision.patch) as f64;
-    let wide = scenario.model.hidden as f64;
-    add(linear(rates, n, patch, h, weight), 1.0);
+    add(linear(rates, n, vision.patch_elements() as f64, h, weight), 1.0);
     if vision.frozen {
         sum = [sum[0], 0.0, 0.0];
     }
-    for (k, out) in [(h, wide), (wide, wide)] {
-        for (sum, time) in sum.iter_mut().zip(linear(rates, n, k, out, weight)) {
+    let merged = vision.tokens() as f64 * images;
+    let wide = scenario.model.hidden;
+    let [input, inner] = [vision.projector_input(), vision.projector_width(wide)].map(|width| width as f64);
+    for (k, out) in [(input, inner), (inner, wide as f64)] {
+        for (sum, time) in sum.iter_mut().zip(linear(rates, merged, k, out, weight)) {
             *sum += time;
         }
     }
     sum
 }
 
-/// FLOPs of an image, forward and backward, as [`tower_time`] runs it: of N tokens with width h and FFN f,
-/// `L (N (8 h² + 4 h f) + 4 N² h)`, the patches' embedding and a projector of two products; backward is twice forward,
-/// and none of a frozen tower.
-pub(crate) fn tower_flops(vision: Vision, wide: u64) -> f64 {
-    let n = vision.patches() as f64;
-    let (h, f, wide) = (vision.hidden as f64, vision.ffn as f64, wide as f64);
-    let layer = n * (8.0 * h * h + 4.0 * h * f) + 4.0 * n * n * h;
-    let patch = (vision.channels * vision.patch * vision.patch) as f64;
-    let tower = vision.layers as f64 * layer + 2.0 * n * patch * h;
-    let projector = 2.0 * n * (h * wide + wide * wide);
-    let passes = if vision.frozen { 1.0 } else { 3.0 };
-    passes * tower + 3.0 * projector
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::vision_flops;
     use crate::run::Run;
 
     /// Uneven-pipeline note, case 2: image 224, patch 14, 28 layers of width 4096. The tower's FLOPs are those of 7.3
@@ -97,7 +89,7 @@ mod tests {
         let vision = Vision::of_the_uneven_note(4096);
         let time: f64 = tower_time(&scenario, &rates, vision, Output::Added(4.0)).iter().sum();
         let flops = 8.75e12 / 2.0;
-        assert!((tower_flops(vision, 4096) / 8.75e12 - 1.0).abs() < 0.02);
+        assert!((vision_flops(&vision, 4096) / 8.75e12 - 1.0).abs() < 0.02);
         assert!(time > flops / rates.gemm.0 && time < 6.0 * flops / rates.gemm.0);
     }
 }

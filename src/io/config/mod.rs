@@ -6,6 +6,7 @@
 mod families;
 mod layers;
 pub(crate) mod passed;
+mod vision;
 
 use families::{Family, family, unknown};
 pub(crate) use layers::attention;
@@ -92,8 +93,16 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
     if !reader.errors.is_empty() {
         return Err(reader.errors);
     }
-    let Reader { used, mut assumed, .. } = reader;
-    if inner.is_some() {
+    let Reader { mut used, mut assumed, .. } = reader;
+    let outer = match config.get("model_type") {
+        Some(Value::Text(kind)) => kind,
+        _ => kind,
+    };
+    if let Some(tower) = vision::tower(config, outer) {
+        parts.vision = tower.parts;
+        used.extend(tower.used);
+        assumed.push(tower.assumed);
+    } else if inner.is_some() {
         assumed.push(t!("only the language model is read; set the vision tower by hand"));
     }
     let model = Based { base: None, parts: parts.clone() };

@@ -1,6 +1,7 @@
 //! Facts of published `config.json` files against the parameter counts of the released checkpoints.
 
 use super::*;
+use shardscope_core::model::Architecture;
 use shardscope_core::run::{Run, Scenario};
 
 /// A line a checkpoint: name, parameters as its model page gives them, the file. Of Gemma 3 the parameters are those of
@@ -135,4 +136,38 @@ fn layers_that_differ_are_a_pattern() {
     assert_eq!(pattern(&strange).unwrap(), "Wd*31,Ad");
     let short = strange.replace("\"full_attention\"]", "\"full_attention\",\"full_attention\"]");
     assert_eq!(read(&parse(&short)).unwrap_err()[0].field, "model.pattern");
+}
+
+/// `config.json` of Qwen2-VL-7B-Instruct: its tower and merger have 675 M parameters (report, section 2.1), and an image
+/// of 1,024 x 1,024 pixels is 74 x 74 patches, a quarter as many tokens.
+#[test]
+fn a_tower_is_read_with_its_merger() {
+    let file = parse(
+        r#"{"model_type": "qwen2_vl", "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28,
+            "num_attention_heads": 28, "num_key_value_heads": 4, "vocab_size": 152064, "tie_word_embeddings": false,
+            "vision_config": {"depth": 32, "embed_dim": 1280, "mlp_ratio": 4, "num_heads": 16, "in_chans": 3,
+            "hidden_size": 3584, "patch_size": 14, "spatial_merge_size": 2, "spatial_patch_size": 14,
+            "temporal_patch_size": 2}}"#,
+    );
+    let config = read(&file).unwrap();
+    let model = config.model().resolve().unwrap();
+    let vision = model.vision.unwrap();
+    assert_eq!((vision.patches(), vision.tokens()), (74 * 74, 37 * 37));
+    let language = Architecture { vision: None, ..model };
+    let tower = (model.elements().total() - language.elements().total()) as f64;
+    assert!((tower / 675e6 - 1.0).abs() < 0.015, "{tower}");
+    assert!(
+        config
+            .assumed
+            .iter()
+            .any(|said| said.to_string().contains("1,024 x 1,024") || said.to_string().contains("1024 x 1024"))
+    );
+}
+
+/// The defaults of a tower's class are not the shapes that were released: a file that is silent has no tower.
+#[test]
+fn a_tower_that_leaves_a_shape_out_is_not_guessed() {
+    let imported = read(&parse(released("qwen-3-vl-30b"))).unwrap();
+    assert!(imported.model().resolve().unwrap().vision.is_none());
+    assert!(imported.assumed.iter().any(|said| said.to_string().contains("only the language model is read")));
 }

@@ -232,7 +232,7 @@ mod tests {
                 hidden: vit_hidden,
                 ffn: 4 * vit_hidden,
                 layers: 28,
-                frozen: false,
+                ..Vision::BARE
             }),
             ..Architecture::llama(28, 3584, 18944, 28, 4, 152_064)
         };

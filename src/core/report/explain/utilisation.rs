@@ -119,7 +119,16 @@ fn model_flops(evaluation: &Evaluation) -> Term {
     }
     .note(t!("attention counted {attention_flops_note}", attention_flops_note = scenario.run.attention_flops_note()));
     let tokens = Term::given("D", "tokens per step", tokens, Unit::Tokens);
-    Term::made("M", "model FLOPs of a step", Unit::Flops, [token, tokens], |[token, tokens]| token * tokens)
+    if scenario.model.vision.is_none() {
+        return Term::made("M", "model FLOPs of a step", Unit::Flops, [token, tokens], |[token, tokens]| {
+            token * tokens
+        });
+    }
+    let name = "FLOPs of a step in the vision tower and projector";
+    let images = Term::given("V", name, scenario.image_flops(), Unit::Flops).marked(Provenance::AddedUp, "");
+    Term::made("M", "model FLOPs of a step", Unit::Flops, [token, tokens, images], |[token, tokens, images]| {
+        token * tokens + images
+    })
 }
 
 /// Step time, GPUs and the peak: what FLOPs are divided by.

@@ -95,6 +95,8 @@ pub(super) const fn llama_4(pattern: &str, ffn: u64, experts: u64) -> Architectu
             ffn: 5632,
             layers: 34,
             frozen: true,
+            merge: 2,
+            ..Vision::BARE
         }),
         ..Architecture::llama(48, 5120, ffn, 40, 8, 202_048)
     }
