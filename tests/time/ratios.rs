@@ -2,7 +2,7 @@
 
 use crate::common::random::{Random, random_run};
 use shardscope::core::cluster::Axis;
-use shardscope::core::report::{Evaluation, evaluate};
+use shardscope::core::report::{Evaluation, evaluate, rank_overlaps};
 use shardscope::core::run::{Run, Schedule};
 use shardscope::core::traffic::Traffic;
 use shardscope::io::link::decode;
@@ -72,6 +72,23 @@ fn a_stage_sends_its_output_and_its_gradient_once() {
     }
     println!("{seen} pipelines");
     assert!(seen > 100);
+}
+
+/// At the turn of a V two stages stand on one rank: of four ranks with two chunks each the last hands its first chunk's
+/// output to itself. It sends and gets one state forward and one gradient backward: two messages a micro-batch where
+/// the ranks in front send four, and the first, whose second chunk is the last stage, two.
+#[test]
+fn the_turn_of_a_v_sends_nothing() {
+    let link = "model=llama-3.1-8b&gpus=4&tp=1&pp=4&schedule=zb-v&global_batch=32&zero=0&seq_len=4096&micro_batch=1";
+    let evaluation = at(link);
+    let scenario = &evaluation.scenario;
+    let message = 2.0 * 4096.0 * scenario.model.hidden as f64;
+    let sent: Vec<f64> = rank_overlaps(&evaluation)
+        .iter()
+        .map(|rows| rows.iter().find(|row| row.traffic == Traffic::Pp).map_or(0.0, |row| row.bytes_per_gpu.0))
+        .map(|bytes| bytes / message / scenario.layout.microbatches as f64)
+        .collect();
+    assert_eq!(sent, [2.0, 4.0, 4.0, 2.0]);
 }
 
 /// Mixtral 8x7B on eight GPUs, TP 8 and EP 2: four GPUs hold the same experts, while the rest has no replica. ZeRO-1 scatters

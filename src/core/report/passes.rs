@@ -3,10 +3,8 @@
 use crate::pipeline::{Durations, Spec};
 use crate::run::{Kinds, Scenario};
 use crate::time::{Clock, ComputeTime, routed_host};
-use crate::traffic::{
-    Beside, RoutedWindows, StageWaits, StageWindows, Wait, handed_on, layer_waits, microbatch_traffic, shards,
-};
-use crate::units::{Bytes, Seconds};
+use crate::traffic::{Beside, RoutedWindows, StageWaits, StageWindows, Wait, layer_waits, shards};
+use crate::units::Seconds;
 
 /// The compute of a stage that its messages may run beside.
 pub fn windows(compute: &ComputeTime) -> StageWindows {
@@ -108,10 +106,6 @@ impl LayerPass {
 pub(super) struct Pass {
     pub compute: ComputeTime,
     pub waits: StageWaits,
-    /// Bytes sent to the neighbouring stages.
-    pub sent: Bytes,
-    /// Hidden states to the next stage, and gradients to the one before, that these bytes are.
-    pub handed_on: [u64; 2],
     /// Change by passes of two micro-batches side by side.
     pub saved: Saved,
     /// Data that the stage loads before its forward pass.
@@ -126,10 +120,8 @@ impl Pass {
     pub fn of(scenario: &Scenario, clock: &Clock, stage: usize) -> Self {
         let LayerPass { compute, waits, windows, saved } = LayerPass::of(scenario, clock, stage);
         let (zero3, gradients) = shards(scenario, stage, &windows);
-        let sent = microbatch_traffic(scenario, stage).pp;
         let loading = Seconds(if stage == 0 { scenario.run.loader_stage_s } else { 0.0 });
-        let handed_on = handed_on(scenario, stage);
-        Self { waits: StageWaits { zero3, gradients, ..waits }, compute, sent, handed_on, saved, loading }
+        Self { waits: StageWaits { zero3, gradients, ..waits }, compute, saved, loading }
     }
     pub fn forward(&self) -> Seconds {
         self.loading + self.compute.forward + self.waits.forward()

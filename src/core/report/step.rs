@@ -8,8 +8,10 @@ use crate::memory::{RankLoad, detailed};
 use crate::pipeline::Stats;
 use crate::run::Scenario;
 use crate::time::{Step, StepParts, stage_loading, step_end};
-use crate::traffic::{Beside, Held, OverlapRow, OverlapTotals, Wait, overlap_rows, step_sync};
-use crate::units::Seconds;
+use crate::traffic::{
+    Beside, Held, OverlapRow, OverlapTotals, Wait, boundary_bytes, overlap_rows, sent_states, step_sync,
+};
+use crate::units::{Bytes, Seconds};
 
 /// Time of a rank's parameters at the end of a step.
 #[derive(Clone, Copy)]
@@ -94,7 +96,7 @@ fn totals(draft: &Draft, load: &RankLoad, end: End, paired: f64) -> OverlapTotal
     let Draft { scenario, passes, .. } = draft;
     let mut totals = OverlapTotals::default();
     let repeats = scenario.usual_microbatches() / copies(scenario, load);
-    for pass in load.stages.iter().filter_map(|stage| passes.get(*stage)) {
+    for (stage, pass) in load.stages.iter().filter_map(|stage| Some((*stage, passes.get(*stage)?))) {
         let waits = &pass.waits;
         totals.tp = totals.tp + waits.tp * repeats;
         totals.cp = totals.cp + waits.cp * repeats;
@@ -104,9 +106,10 @@ fn totals(draft: &Draft, load: &RankLoad, end: End, paired: f64) -> OverlapTotal
         totals.dp = totals.dp + waits.gradients * repeats;
         // The first stage sends no gradient, the last no output.
         let sends = |states: u64| if states > 0 { waits.send } else { Seconds::ZERO };
-        let [forward, backward] = pass.handed_on.map(sends);
+        let handed = sent_states(scenario, &load.stages, stage);
+        let [forward, backward] = handed.map(sends);
         let sends = Wait {
-            bytes: pass.sent,
+            bytes: Bytes(boundary_bytes(scenario, handed.iter().sum::<u64>() as f64)),
             forward: Beside { comm: forward, window: pass.forward(), ..Beside::default() },
             backward: Beside { comm: backward, window: pass.backward(), ..Beside::default() },
             ..Wait::default()

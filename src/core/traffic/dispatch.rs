@@ -36,7 +36,7 @@ impl Copies {
 
 /// Copies of a token of `moe` that go once to each node of the ranks that share the experts.
 ///
-/// Some of K experts stand on `v(m) = m (1 - (1 - 1/m)^K)` of m places (survey of memory, section 2.7). Over n nodes of
+/// Some of K experts stand on `v(m) = m (1 - (1 - 1/m)^K)` of m places, each expert on any of them alike. Over n nodes of
 /// g ranks, where a token may go to m of the nodes: `v(m) (n - 1)/n` copies to other nodes, and inside them one for
 /// every rank that has some of its experts but the one where it arrived, `v(m g) (g - 1)/g`.
 pub(crate) fn once_a_node(moe: Moe, group: Group) -> Copies {
@@ -85,7 +85,7 @@ mod tests {
         model.moe.unwrap()
     }
 
-    /// DeepSeek-V3, section 3.2.2: at most four nodes; survey, section 2.7: halves what eight experts send. Without the
+    /// DeepSeek-V3, section 3.2.2: at most four nodes, which halves what eight experts send. Without the
     /// limit eight experts meet `8 (1 - (7/8)^8)` of eight nodes.
     #[test]
     fn a_limit_of_four_nodes_halves_what_crosses_the_network() {

@@ -181,9 +181,9 @@ mod tests {
         step_sync(&scenario, HELD, Seconds(window), Seconds(window))
     }
 
-    /// Survey, section 2.6: ZeRO-0 sends `2 g P (D-1)/D`, ZeRO-1 `(g + 2) P (D-1)/D`.
+    /// ZeRO (1910.02054), section 7, in bytes: ZeRO-0 sends `2 g P (D-1)/D`, ZeRO-1 `(g + 2) P (D-1)/D`.
     #[test]
-    fn each_zero_stage_sends_what_the_survey_counts() {
+    fn each_zero_stage_sends_what_the_paper_counts() {
         let mut run = Run::default();
         let dp = 8.0;
         run.zero = 0;

@@ -90,7 +90,7 @@ mod tests {
     use crate::run::Run;
     use crate::units::BytesPerSecond;
 
-    /// Survey of the playbook's appendix A3: on H100 over NVLink (2198 FLOP a byte) TP 8 at h 8192 gives 1.88 in bytes;
+    /// The playbook's appendix A3 in bytes: on H100 over NVLink (2198 FLOP a byte) TP 8 at h 8192 gives 1.88 in bytes;
     /// bf16 gradients hide from 2198 tokens a rank on, times (n - 1)/n.
     #[test]
     fn worked_numbers_of_the_ratios_are_met() {

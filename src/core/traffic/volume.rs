@@ -104,6 +104,15 @@ pub(crate) fn handed_on(scenario: &Scenario, stage: usize) -> [u64; 2] {
     [forward, backward]
 }
 
+/// The same as a rank with `stages` sends it to other ranks: at the turn of a V two stages stand on one rank. A rank of
+/// two directions has its stages in different pipelines.
+pub(crate) fn sent_states(scenario: &Scenario, stages: &[usize], stage: usize) -> [u64; 2] {
+    let one_direction = stages.len() as u64 <= scenario.chunks;
+    let here = |other: Option<usize>| one_direction && other.is_some_and(|other| stages.contains(&other));
+    let [forward, backward] = handed_on(scenario, stage);
+    [if here(stage.checked_add(1)) { 0 } else { forward }, if here(stage.checked_sub(1)) { 0 } else { backward }]
+}
+
 /// Bytes of `states` between two stages in one direction, outputs or gradients.
 pub(crate) fn boundary_bytes<Q: Quantity>(scenario: &Scenario, states: Q) -> Q {
     let bytes = hidden::<Q>(scenario) * states;

@@ -14,7 +14,7 @@ use crate::source::{MEGATRON, PLAYBOOK, ZERO};
 use crate::t;
 use crate::traffic::{
     Held, OverlapRow, Sharing, Traffic, at_update, boundary_bytes, context_bytes, embedding_bytes, expert_bytes,
-    handed_on, replica_bytes, shared_bytes, sharing, tensor_bytes, tensor_pairs, with_microbatch,
+    replica_bytes, sent_states, shared_bytes, sharing, tensor_bytes, tensor_pairs, with_microbatch,
 };
 
 /// The volume of a row, with its formula.
@@ -68,7 +68,7 @@ fn sent(scenario: &Scenario, stages: &[usize], traffic: Traffic) -> Written {
             expert_bytes(scenario, ROUTED_LAYERS.of::<Written>(layers) * every)
         }
         Traffic::Pp => {
-            let states: u64 = stages.iter().flat_map(|stage| handed_on(scenario, *stage)).sum();
+            let states: u64 = stages.iter().flat_map(|stage| sent_states(scenario, stages, *stage)).sum();
             boundary_bytes(scenario, STATES_SENT.of::<Written>(states) * every)
         }
         Traffic::Dp => parameters(scenario, Held::trained(scenario, stages), m),
