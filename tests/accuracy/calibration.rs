@@ -182,8 +182,7 @@ fn line(method: Method, unknown: bool, draws: usize) -> Vec<[(f64, f64); KS.len(
 /// The aims of the whole protocol, printed beside the baseline. From a start that nobody fitted they are 8.1 % for table 3 and
 /// 4.8 % for table 4 after five runs. Table 3 meets its aim; table 4 comes to 5.4 %, and to 5.3 % with the wide prior alone,
 /// for three reasons that no prior changes:
-/// - the reference's start is further from the truth here: 20.3 % before any run against its 15.2 %. Its figure is that of
-///   constant shares; the model's loader couples by a sixth power, so that a slow draw of it takes over the step. With
+/// - the start is further from the truth here than with constant shares: 20.3 % before any run against 15.2 %; the model's loader couples by a sixth power, so that a slow draw of it takes over the step. With
 ///   shares held constant table 4 begins at 16.9 % and comes to 5.1 % after five runs;
 /// - the constants were fitted again since: all 60 rows fitted leave 3.95 % (3.8 % there), none 4.4 % (4.0 % there);
 /// - σ from 0.05 to 0.10 and other draws change it by 0.1 % at most. The median over draws is 4.9 %.

@@ -363,7 +363,7 @@ fn a_base_in_fp8_is_a_byte_a_weight_that_fp8_products_read_as_it_is() {
     }
 }
 
-/// The reference's closed form of QLoRA with double quantisation, held against fms-acceleration's 4.01, 34.63 and 22.97 GiB
+/// The closed form of QLoRA with double quantisation, held against fms-acceleration's 4.01, 34.63 and 22.97 GiB
 /// between steps: `0.515869 P_lin + 2 P_emb + 12 A`.
 #[test]
 fn qlora_between_steps_is_what_was_measured() {

@@ -13,3 +13,4 @@ mod keys;
 mod panels;
 mod project;
 mod provenance;
+mod sources;

@@ -32,7 +32,7 @@ fn llama() -> Run {
     }
 }
 
-/// Survey of memory, section 2.3: `T h (12 + 4 k/a + 6 f/h)/t` a layer in bf16, and `4 a T/t` of statistics. In fp32 the
+/// `docs/methods/memory.md`: `T h (12 + 4 k/a + 6 f/h)/t` a layer in bf16, and `4 a T/t` of statistics. In fp32 the
 /// first doubles, and scores of four bytes stand where the statistics were: `4 a s T/t`.
 #[test]
 fn activations_of_a_llama_double_in_fp32_and_scores_are_stored() {

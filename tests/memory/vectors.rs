@@ -1,13 +1,13 @@
-//! The detailed method against worked numbers: the survey's test vectors, component by component, and Korthikanti's
-//! figures.
+//! The detailed method against worked numbers: those of `docs/methods/memory.md`, component by component, and
+//! Korthikanti's figures.
 
 use super::estimates::{estimate, items, scenario, states};
 use serde_json::{Value as Json, json};
 
-/// Half a unit of the last printed digit, and what the survey's own rounding of intermediate figures adds.
+/// Half a unit of the last printed digit, and what the rounding of intermediate figures adds.
 const HUNDREDTH: f64 = 0.01;
 
-/// One row of the survey's table (section 2.12): GiB as printed.
+/// One row of the worked numbers: GiB as printed.
 struct Vector {
     name: &'static str,
     rank: usize,
@@ -46,7 +46,7 @@ fn llama_70b_of_12_layers(gpus: u64, tp: u64, pp: u64) -> Json {
 }
 
 #[test]
-fn survey_vectors_of_llama_70b_with_12_layers_are_met_to_a_hundredth_gib() {
+fn worked_numbers_of_llama_70b_with_12_layers_are_met_to_a_hundredth_gib() {
     let layers = 12.0;
     for (gpus, tp, pp, rank, states, layer, head, dummies, transient, total) in [
         (8, 1, 2, 0, 51.84, 1.0479, 0.0, 1.59, 0.44, 66.44),
@@ -69,7 +69,7 @@ fn gpt_7b() -> Json {
 }
 
 #[test]
-fn survey_vectors_of_gpt_7b_are_met_to_a_hundredth_gib() {
+fn worked_numbers_of_gpt_7b_are_met_to_a_hundredth_gib() {
     check(
         &json!({
             "model": gpt_7b(), "gpu": "h100-sxm-80gb", "gpus": 8, "tp": 4, "pp": 1, "seq_len": 8192,
@@ -119,7 +119,7 @@ fn deepseek_v2(ep: u64, pp: u64) -> Json {
 }
 
 #[test]
-fn survey_vectors_of_deepseek_v2_with_4_layers_are_met_to_a_hundredth_gib() {
+fn worked_numbers_of_deepseek_v2_with_4_layers_are_met_to_a_hundredth_gib() {
     for (name, ep, pp, rank, states, activations, dummies, head, total) in [
         ("ep8", 8, 1, 0, 37.56, 5.09, 1.74, 0.86, 45.75),
         ("ep4 pp2 first", 4, 2, 0, 24.71, 2.43 * 2.0, 0.76, 0.0, 30.82),

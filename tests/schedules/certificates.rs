@@ -8,7 +8,7 @@ fn numbers(cell: &str) -> Vec<f64> {
     cell.split_whitespace().map(|number| number.parse().unwrap()).collect()
 }
 
-/// Source of `tests/data/schedule_optima.csv`: the reference data of this project; each row names its own. The optima come from
+/// Source of `tests/data/schedule_optima.csv`: each row names its own. The optima come from
 /// an exhaustive search, their orders were replayed in a second simulator.
 #[test]
 fn all_known_optima_are_met_and_proven() {

@@ -1,4 +1,4 @@
-//! Split, choices and order together against all splits one by one, and the realistic pipelines of the reference.
+//! Split, choices and order together against all splits one by one, and realistic pipelines (`docs/methods/certificates.md`).
 
 use crate::common::random::Random;
 use shardscope::core::pipeline::certify::joint::Joint;
@@ -90,7 +90,8 @@ fn realistic(first: f64, layers: usize, last: f64, (ranks, microbatches, room): 
     Model { units, ranks, microbatches, lag: 0.02, whole: false, limit: Limit::Microbatches(room) }
 }
 
-/// InternVL3-78B and DeepSeek-V3: the reference's own search left gaps of 1.6 and 7.6 %.
+/// InternVL3-78B and DeepSeek-V3: a prototype of the search left gaps of 1.6 and 7.6 %
+/// (`docs/methods/certificates.md`).
 #[test]
 fn large_models_are_split_with_a_proof() {
     let internvl = realistic(14.0, 80, 0.0, (8, 32, 12));
@@ -112,7 +113,8 @@ fn ordered(model: &Model, ends: Vec<usize>) -> f64 {
     scale.seconds(search.best.unwrap().0)
 }
 
-/// The reference proves these two with gains of 13.5 and 37.7 % over the even split (its stage times are not all printed).
+/// `docs/methods/certificates.md`: these two are proven with gains of 13.5 and 37.7 % over the even split (not all
+/// stage times are printed there).
 #[test]
 fn heavy_heads_get_fewer_layers_and_the_split_is_proven() {
     for (head, layers, gain) in [(2.4, 32, 0.135), (9.1, 24, 0.377)] {

@@ -95,7 +95,7 @@ fn random_pipelines_are_ordered_close_to_their_bound() {
         for seed in SEEDS {
             let count = cases(if seed == SEEDS[0] { few } else { 0 });
             let optimal = tried(ranks, microbatches, count, false, seed);
-            // Every case of four ranks was proven in the reference's own search.
+            // Every case of four ranks was proven (`docs/methods/certificates.md`).
             assert!(ranks > 4 || optimal == count, "p {ranks}, m {microbatches}: {optimal} of {count}");
         }
     }
@@ -107,7 +107,7 @@ fn random_pipelines_of_two_stages_a_rank_have_an_order() {
         for seed in SEEDS {
             let count = cases(if seed == SEEDS[0] { few } else { 0 }).min(12);
             let optimal = tried(ranks, microbatches, count, true, seed);
-            // The reference's own search proved those of two ranks.
+            // Those of two ranks are small enough to be proven.
             assert!(ranks > 2 || optimal == count, "p {ranks}, m {microbatches}: {optimal} of {count}");
         }
     }

@@ -9,7 +9,7 @@ use shardscope::core::time::STEP_END;
 use shardscope::core::traffic::Traffic;
 use std::collections::BTreeMap;
 
-/// The case of the issue: eight ranks, 24 micro-batches.
+/// Eight ranks, 24 micro-batches.
 const LLAMA_70B: &str = r#"{"model":"llama-2-70b","gpus":64,"tp":8,"pp":8,"global_batch":24,"zero":0,"seq_len":4096}"#;
 
 const ENDLESS: [Schedule; 2] = [Schedule::Pipedream, Schedule::Pipedream2bw];

@@ -147,7 +147,7 @@ fn no_schedule_is_suggested_that_the_software_has_not() {
     }
 }
 
-/// Jobs of the issue: what is proposed for 70B on 64 H100 at 32k fits; the best layout of 405B on 2,048, and why, is printed.
+/// Jobs of a new user: what is proposed for 70B on 64 H100 at 32k fits; the best layout of 405B on 2,048, and why, is printed.
 #[test]
 #[ignore = "minutes without optimisation: run with --ignored to read the answers"]
 fn the_jobs_of_the_issue() {

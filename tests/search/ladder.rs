@@ -254,9 +254,9 @@ fn every_model_gets_a_layout_that_fits_on_gpus_enough() {
     assert!(misses.is_empty(), "{misses:?}");
 }
 
-/// Jobs of the issue: 70B on 64 H100 at 32k, 405B on 2,048. What is proposed fits; layout and time are printed.
+/// Jobs of a new user: 70B on 64 H100 at 32k, 405B on 2,048. What is proposed fits; layout and time are printed.
 #[test]
-fn the_jobs_of_the_issue_get_a_layout_that_fits() {
+fn the_jobs_of_a_new_user_get_a_layout_that_fits() {
     for set in [
         [("model", "llama-3.1-70b"), ("gpus", "64"), ("seq_len", "32768"), ("stack", "megatron-2025")],
         [("model", "llama-3.1-405b"), ("gpus", "2048"), ("seq_len", "8192"), ("stack", "megatron-2025")],

@@ -130,8 +130,8 @@ const FMS: &str = "fms-acceleration";
 pub static SOURCES: &[Source] = &[
     // Fujii 2024: four 200 Gbit/s cards a node, 12.5 GB/s a GPU with eight GPUs a node and 25 with four. Nanoseconds of
     // the data loader: the largest that no step of table 3 contradicts for the A100 host. No step of table 4 is bound
-    // by its loader, but the coupling feels it: the H100 host's is chosen for the smallest error (1.9, which another
-    // survey inferred, gives 4.6 % on table 4 instead of 4.0).
+    // by its loader, but the coupling feels it: the H100 host's is chosen for the smallest error (1.9
+    // gives 4.6 % on table 4 instead of 4.0).
     source(
         "Fujii 2024, table 3 (A100 40 GB)",
         Kind::Fitted,

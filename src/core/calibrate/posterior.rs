@@ -2,8 +2,7 @@
 //! observations.
 //!
 //! `V = (diag τ⁻² + Σ w JᵀJ/σ²)⁻¹`, Student-t weights `w = 5/(4 + (r/σ)²)` by iteration; the mixture of two priors is
-//! weighted by the marginal likelihood of the observations. Source: reference of the issue;
-//! the widths were chosen on 12 public sources.
+//! weighted by the marginal likelihood of the observations. The widths were chosen on 12 public sources.
 
 use super::components::{Components, variance};
 use super::linear::{Cholesky, add_outer};
@@ -11,8 +10,8 @@ use crate::maths::{exp, ln};
 use crate::run::{MULTIPLIERS, Matrix, Vector};
 use serde::{Deserialize, Serialize};
 
-/// Widths of the logarithms for a cluster and software like the published ones: half of the reference's, which were
-/// measured before the constants were fitted again. Of the halves and doubles of them these make the fitted sources
+/// Widths of the logarithms for a cluster and software like the published ones: half of what the sources scattered by
+/// before the constants were fitted to them. Of the halves and doubles of them these make the fitted sources
 /// other than tables 3 and 4 of Fujii 2024 the most probable (`tests/accuracy/calibration.rs`).
 pub const TIGHT: Vector = [0.025, 0.025, 0.05, 0.075, 0.1, 0.075, 0.015];
 /// The same for others.

@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// Survey of published estimators, section 2.3: Llama-3.1-8B, 8192 tokens.
+    /// `docs/methods/memory.md`, worked numbers: Llama-3.1-8B, 8192 tokens.
     #[test]
     fn a_llama_8b_layer_keeps_1_06_gib_fused_and_1_28_unfused() {
         let model = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);

@@ -47,7 +47,7 @@ mod tests {
     use crate::model::{Mla, Moe, layer_inventory};
 
     /// DeepSeek-V2, one dense and three MoE layers at 4096 tokens keep 5.09 GiB. Source: SimuMax case
-    /// `deepseekv2_tp1_ep8_pp1_dp8_l4_mbc4_cef`, survey section 2.12.
+    /// `deepseekv2_tp1_ep8_pp1_dp8_l4_mbc4_cef`, worked numbers of `docs/methods/memory.md`.
     #[test]
     fn four_layers_of_deepseek_v2_keep_5_09_gib() {
         let model = Architecture {

@@ -2,8 +2,6 @@
 //! loss and multi-token prediction on the last, and recomputation.
 //!
 //! Times are per micro-batch and GPU, without communication: that waits elsewhere, behind the windows given here.
-//!
-//! With its tests the file has over 400 lines.
 
 use super::elementwise::{embedding, loss_bytes, optimizer};
 use super::gemm::{Output, linear, plain_gemm};

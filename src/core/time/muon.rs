@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::run::{Based, Run};
 
-    /// `20 m² n + 10 m³` of a 4096 x 14336 matrix: 5.5 TFLOP, 9.4e4 a parameter (survey, section 6).
+    /// `20 m² n + 10 m³` of a 4096 x 14336 matrix: 5.5 TFLOP, 9.4e4 a parameter: the closed form.
     #[test]
     fn a_matrix_of_llama_8b_takes_5_5_teraflops() {
         let work = flops(4096.0, 14336.0);
@@ -153,7 +153,8 @@ mod tests {
         assert!((ours / by_hand - 1.0).abs() < 2e-3, "{ours} {by_hand}");
     }
 
-    /// Survey, section 6: 6 % of DeepSeek-V3's training FLOPs at 4 M tokens, 0.4 % at 63 M.
+    /// The closed form over 6 FLOPs a parameter and token: 6 % of DeepSeek-V3's training FLOPs at 4 M tokens, 0.4 % at
+    /// 63 M.
     #[test]
     fn muon_takes_6_percent_of_deepseek_v3_at_4_m_tokens_and_0_4_at_63_m() {
         let run = Run {

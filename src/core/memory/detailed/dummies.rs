@@ -140,7 +140,7 @@ mod tests {
     use crate::run::{Based, Run};
     use crate::units::Bytes;
 
-    /// Survey section 2.2, Llama-70B at t = 1: 1.59 GiB without the head and 3.55 with it.
+    /// `docs/methods/memory.md`, worked numbers: Llama-70B at t = 1: 1.59 GiB without the head and 3.55 with it.
     #[test]
     fn dummies_of_llama_70b_take_1_59_gib_and_3_55_with_the_head() {
         let run = Run { model: Based::preset("llama-3.1-70b"), tp: 1, pp: 2, ..Run::default() };

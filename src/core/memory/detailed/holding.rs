@@ -262,7 +262,7 @@ mod tests {
         list.iter().filter(|part| part.kind == kind).map(|part| part.elements).sum()
     }
 
-    /// Survey section 2.2, DeepSeek-V3 with one dense and three MoE layers on 8 GPUs: 4.228 B expert parameters a GPU
+    /// `docs/methods/memory.md`, worked numbers: DeepSeek-V3 with one dense and three MoE layers on 8 GPUs: 4.228 B expert parameters a GPU
     /// with ep 8.
     #[test]
     fn deepseek_v3_with_4_layers_holds_4_228_b_expert_parameters_a_gpu() {
@@ -274,7 +274,7 @@ mod tests {
         assert!((sum(&list, Kind::Expert) / 1e9 - 4.228).abs() < 0.001);
     }
 
-    /// Survey, trap 13: tied embeddings are two copies on two ends of a pipeline, one where one rank has both ends.
+    /// Megatron-LM: tied embeddings are two copies on two ends of a pipeline, one where one rank has both ends.
     #[test]
     fn tied_embeddings_stand_twice_on_two_ranks_and_once_on_one() {
         let run = |pp| Run { model: Based::preset("gpt-2-xl"), tp: 1, pp, ..Run::default() };

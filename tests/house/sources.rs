@@ -1,0 +1,88 @@
+//! Sources that a visitor can open: no text cites a document that is not published, and every method that a text
+//! names is described.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders whose texts are read.
+const FOLDERS: [&str; 6] = ["src", "tests", "tools", "docs", "benches", "examples"];
+/// Endings of the files that people write.
+const ENDINGS: [&str; 6] = ["rs", "md", "mjs", "js", "py", "ts"];
+/// Words for documents that only the authors have.
+const UNPUBLISHED: [&str; 6] =
+    ["survey, section", "survey section", "survey of memory", "the survey", "of the issue", "the reference's"];
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|end| ENDINGS.iter().any(|known| end == *known)) {
+            found.push(path);
+        }
+    }
+}
+
+fn texts() -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    FOLDERS.iter().for_each(|folder| files(&root.join(folder), &mut found));
+    let own = root.join(file!());
+    found
+        .into_iter()
+        .filter(|path| *path != own)
+        .map(|path| (path.clone(), fs::read_to_string(path).unwrap()))
+        .collect()
+}
+
+#[test]
+fn no_text_cites_what_is_not_published() {
+    let mut cited = Vec::new();
+    for (path, text) in texts() {
+        for (number, line) in text.lines().enumerate() {
+            let small = line.to_lowercase();
+            if UNPUBLISHED.iter().any(|words| small.contains(words)) {
+                cited.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(cited.is_empty(), "{cited:#?}");
+}
+
+/// A file of `docs/methods` that a comment or a text names is there, and a link from one document to another leads to one.
+/// Other paths below `docs` are those of other projects.
+#[test]
+fn documents_that_are_named_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut named = 0;
+    for (path, text) in texts() {
+        let word = |c: char| !(c.is_ascii_alphanumeric() || "/._-".contains(c));
+        for name in text.split(word).filter(|word| word.starts_with("docs/methods/") && word.ends_with(".md")) {
+            assert!(root.join(name).is_file(), "{} names {name}", path.display());
+            named += 1;
+        }
+        if path.extension().is_some_and(|end| end == "md") && path.starts_with(root.join("docs")) {
+            for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+                let file = link.split('#').next().unwrap_or_default();
+                if !file.is_empty() && !file.contains("://") {
+                    assert!(path.parent().unwrap().join(file).exists(), "{} links to {link}", path.display());
+                }
+            }
+        }
+    }
+    assert!(named > 10, "{named}");
+}
+
+#[test]
+fn the_list_of_methods_is_complete() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/methods");
+    let list = fs::read_to_string(folder.join("README.md")).unwrap();
+    let names: BTreeSet<String> =
+        fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    for name in names.iter().filter(|name| *name != "README.md") {
+        assert!(list.contains(&format!("({name})")), "docs/methods/README.md does not list {name}");
+    }
+    assert!(names.len() > 5);
+}
