@@ -54,6 +54,7 @@ const NOBODYS: &[&str] = &[
     "memory_method",
     "attention_flops",
     "moe_imbalance",
+    "moe_sigma",
     "moe_balance",
     "fp8_activations",
     "fp8_dispatch",

@@ -23,6 +23,7 @@ mod profile;
 pub mod recipe;
 pub mod registry;
 mod resolved;
+mod router;
 mod scenario;
 mod stack;
 mod stages;
@@ -176,6 +177,9 @@ fields! {
         /// tokens of the busiest expert rank over the average: about 1.35 where routing is natural, 1 in benchmarks
         /// that force balance
         moe_imbalance: Option<f64> => training("Expert imbalance").unit("x").number(1.0, 64.0, 0.1).advanced(),
+        /// spread of the router: standard deviation of the logarithm of the experts' popularity, from which the busiest
+        /// rank follows for every expert-parallel size; a given imbalance wins
+        moe_sigma: Option<f64> => training("Router spread").number(0.0, 3.0, 0.05).advanced(),
         /// padded expert capacity; unset: dropless
         capacity_factor: Option<f64> => training("Capacity factor").unit("x").number(0.1, 64.0, 0.25).advanced(),
         /// a copy of a token for every expert, or one a node that is passed on inside
@@ -250,10 +254,11 @@ impl Run {
         self.gpus <= 8 || self.adapter.method.is_some() || self.offload.leaves()
     }
 
-    /// Tokens of the busiest expert rank over the average.
-    pub fn imbalance(&self) -> f64 {
+    /// Tokens of the busiest of `ranks` expert ranks over the average, where a rank holds `held` experts.
+    pub fn imbalance(&self, held: f64, ranks: f64) -> f64 {
+        let spread = || self.moe_sigma.map(|sigma| router::busiest_rank(sigma, held, ranks));
         let balanced = || self.moe_balance.map(Balance::imbalance);
-        self.moe_imbalance.or_else(balanced).unwrap_or(1.0)
+        self.moe_imbalance.or_else(spread).or_else(balanced).unwrap_or(1.0)
     }
 
     /// True if attention stores no scores: FlashAttention has no fp32 kernel.

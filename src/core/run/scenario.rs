@@ -274,6 +274,12 @@ impl Scenario {
         if self.run.zero_qgz && self.zero.stage == 3 { sent.min(0.5) } else { sent }
     }
 
+    /// Tokens of the busiest expert rank over the average.
+    pub(crate) fn imbalance(&self) -> f64 {
+        let (experts, ranks) = (self.model.moe.map_or(1, |moe| moe.experts), self.layout.ep as f64);
+        self.run.imbalance(experts as f64 / ranks, ranks)
+    }
+
     /// Model FLOPs a step, by the Run's convention, images besides.
     pub fn model_flops(&self) -> f64 {
         self.flops_per_token(self.run.attention_flops) * self.tokens_per_step() + self.image_flops()

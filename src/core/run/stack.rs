@@ -127,7 +127,10 @@ impl Run {
         self.cuda_graphs = self.cuda_graphs.or(Some(software.graphs.any()));
         self.graph_scope = Some(software.graphs.parts());
         self.ep_overlap = Some(software.ep_overlap);
-        self.moe_imbalance = Some(self.imbalance());
+        // A spread gives another imbalance to every expert-parallel size.
+        if self.moe_sigma.is_none() {
+            self.moe_imbalance = Some(self.imbalance(1.0, 1.0));
+        }
         self.overlap = software.overlap.into();
         self.stack.parts.grad_reduce_bytes = software.grad_reduce_bytes;
         // 500, not 499.99999999999994.

@@ -37,7 +37,7 @@ pub(crate) fn beside_frozen(
     time.linear[2] = 0.0;
     time.column_weight = 0.0;
     let (model, layout) = (&scenario.model, &scenario.layout);
-    let visited = model.moe.map_or(0, |moe| moe.top_k) as f64 * scenario.run.imbalance();
+    let visited = model.moe.map_or(0, |moe| moe.top_k) as f64 * scenario.imbalance();
     let tokens = scenario.tokens_per_rank();
     // A rank holds its part of the experts and of every matrix.
     let share = |linear: &Linear| match linear.experts {

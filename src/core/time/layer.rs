@@ -262,7 +262,7 @@ fn dense(s: &Setting, ffn: f64, time: &mut LayerTime) {
 fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
     let h = s.model.hidden as f64;
     let tokens = s.n / s.cut;
-    let padded = s.run.capacity_factor.unwrap_or(1.0).max(s.run.imbalance());
+    let padded = s.run.capacity_factor.unwrap_or(1.0).max(s.run.imbalance(moe.experts as f64 / s.ep, s.ep));
     let rows = tokens * moe.top_k as f64 * s.etp * padded;
     let f = moe.expert_ffn as f64 / s.etp;
     let up = if s.model.gated_ffn { 2.0 } else { 1.0 };

@@ -36,8 +36,8 @@ impl Copies {
 
 /// Copies of a token of `moe` that go once to each node of the ranks that share the experts.
 ///
-/// Some of K experts stand on `v(m) = m (1 - (1 - 1/m)^K)` of m places, each expert on any of them alike. Over n nodes of
-/// g ranks, where a token may go to m of the nodes: `v(m) (n - 1)/n` copies to other nodes, and inside them one for
+/// Some of K experts stand on `v(m) = m (1 - (1 - 1/m)^K)` of m places, each expert on any of them alike. Over n nodes
+/// of g ranks, where a token may go to m of the nodes: `v(m) (n - 1)/n` copies to other nodes, and inside them one for
 /// every rank that has some of its experts but the one where it arrived, `v(m g) (g - 1)/g`.
 pub(crate) fn once_a_node(moe: Moe, group: Group) -> Copies {
     let (nodes, near) = (group.nodes() as f64, group.in_node as f64);

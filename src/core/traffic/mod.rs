@@ -36,7 +36,7 @@ pub use sequence::{SequenceCut, ring_buffer, ring_pieces, ring_steps, ring_work,
 pub(crate) use shards::{shards, with_microbatch};
 pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic, ring_bandwidth};
 pub(crate) use volume::{
-    boundary_bytes, context_bytes, expert_bytes, handed_on, sent_states, sheet_bandwidth, tensor_bytes, tensor_pairs,
+    boundary_bytes, context_bytes, expert_bytes, sent_states, sheet_bandwidth, tensor_bytes, tensor_pairs,
 };
 pub(crate) use waits::layer_waits;
 pub use waits::{StageWaits, stage_waits};

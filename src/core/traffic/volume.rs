@@ -89,7 +89,7 @@ pub(crate) fn expert_bytes<Q: Quantity>(scenario: &Scenario, layers: Q) -> Q {
     };
     let bytes = (ELEMENT_THERE.of::<Q>(there) + ELEMENT_BACK.of::<Q>(back)) * 2.0;
     let width = LATENT_WIDTH.of::<Q>(moe.input(scenario.model.hidden));
-    let rows = TOKENS.of::<Q>(scenario.tokens_per_rank()) * width * SENT_IMBALANCE.of::<Q>(scenario.run.imbalance());
+    let rows = TOKENS.of::<Q>(scenario.tokens_per_rank()) * width * SENT_IMBALANCE.of::<Q>(scenario.imbalance());
     bytes * layers * copies * rows / TENSOR.of::<Q>(layout.tp)
 }
 

@@ -138,8 +138,8 @@ fn layers_that_differ_are_a_pattern() {
     assert_eq!(read(&parse(&short)).unwrap_err()[0].field, "model.pattern");
 }
 
-/// `config.json` of Qwen2-VL-7B-Instruct: its tower and merger have 675 M parameters (report, section 2.1), and an image
-/// of 1,024 x 1,024 pixels is 74 x 74 patches, a quarter as many tokens.
+/// `config.json` of Qwen2-VL-7B-Instruct: its tower and merger have 675 M parameters (report, section 2.1), and an
+/// image of 1,024 x 1,024 pixels is 74 x 74 patches, a quarter as many tokens.
 #[test]
 fn a_tower_is_read_with_its_merger() {
     let file = parse(

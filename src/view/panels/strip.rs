@@ -268,8 +268,8 @@ mod tests {
         assert!(html.contains("bf16 peak"));
     }
 
-    /// Llama 3.1 8B on one GPU a replica: at 10 bytes a logit and 128,256 words (docs/methods/memory.md) the loss of long
-    /// sequences is what runs out. It is said exactly where a fused kernel makes the whole report fit.
+    /// Llama 3.1 8B on one GPU a replica: at 10 bytes a logit and 128,256 words (docs/methods/memory.md) the loss of
+    /// long sequences is what runs out. It is said exactly where a fused kernel makes the whole report fit.
     #[test]
     fn the_page_says_where_the_logits_are_what_does_not_fit() {
         let mut counted = 0;

@@ -10,7 +10,7 @@ use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::RankLoad;
 use crate::memory::recompute::{Policy, leaves};
 use crate::model::{Cut, Kept as Tensor, LayerKind, Mixer, Quantised, Role, Swiglu, layer_inventory, vision_inventory};
-use crate::run::{AttentionKernel, CpComm, Kinds, Recipe, Recompute, Run, Scenario};
+use crate::run::{AttentionKernel, CpComm, Kinds, Recipe, Recompute, Scenario};
 
 /// Pieces that a chunk of one kind of layers has at most, about.
 const PIECES: usize = 16;
@@ -92,7 +92,7 @@ pub fn cut<Q: Quantity>(scenario: &Scenario) -> Cut<Q> {
         linear_input: LINEAR_INPUT.of(if keeps_gathered_inputs(scenario) { 1.0 } else { residual }),
         etp: EXPERT_TENSOR.of(layout.etp),
         // A padded capacity is what every expert computes; without one the busiest rank decides.
-        routed: IMBALANCE.of(room_of_experts(run) * expert_padding(scenario)),
+        routed: IMBALANCE.of(room_of_experts(scenario) * expert_padding(scenario)),
         outputs: OUTPUTS.of(if ulysses || copies_context(scenario) { 2.0 } else { 1.0 }),
         flash: run.runs_flash_attention(),
         swiglu: match scenario.software.fused_swiglu {
@@ -110,13 +110,14 @@ pub fn cut<Q: Quantity>(scenario: &Scenario) -> Cut<Q> {
 /// Tokens that an expert rank keeps room for, over the average: a padded capacity, or a rank's, which pages cut down to
 /// what came and a tenth. Source: Megatron-LM `transformer_config.py`, `moe_expert_rank_capacity_factor`,
 /// `moe_paged_stash_buffer_size_factor_cuda` (1.10).
-fn room_of_experts(run: &Run) -> f64 {
+fn room_of_experts(scenario: &Scenario) -> f64 {
+    let run = &scenario.run;
     const STASH: f64 = 1.1;
     match (run.capacity_factor, run.moe_rank_capacity) {
         (Some(padded), _) => padded,
-        (None, Some(room)) if run.moe_paged_stash => room.min(STASH * run.imbalance()),
+        (None, Some(room)) if run.moe_paged_stash => room.min(STASH * scenario.imbalance()),
         (None, Some(room)) => room,
-        (None, None) => run.imbalance(),
+        (None, None) => scenario.imbalance(),
     }
 }
 

@@ -262,8 +262,8 @@ mod tests {
         list.iter().filter(|part| part.kind == kind).map(|part| part.elements).sum()
     }
 
-    /// `docs/methods/memory.md`, worked numbers: DeepSeek-V3 with one dense and three MoE layers on 8 GPUs: 4.228 B expert parameters a GPU
-    /// with ep 8.
+    /// `docs/methods/memory.md`, worked numbers: DeepSeek-V3 with one dense and three MoE layers on 8 GPUs: 4.228 B
+    /// expert parameters a GPU with ep 8.
     #[test]
     fn deepseek_v3_with_4_layers_holds_4_228_b_expert_parameters_a_gpu() {
         let mut model: Based<ModelParts> = Based::preset("deepseek-v3");

@@ -160,7 +160,8 @@ mod tests {
         Bytes(bytes).gib()
     }
 
-    /// `docs/methods/memory.md`, worked numbers: Llama-8B at 8192 tokens, t = 1: 1.96, 5.87 and 9.79 GiB at 2, 6 and 10 bytes a logit.
+    /// `docs/methods/memory.md`, worked numbers: Llama-8B at 8192 tokens, t = 1: 1.96, 5.87 and 9.79 GiB at 2, 6 and 10
+    /// bytes a logit.
     #[test]
     fn logits_of_llama_8b_at_2_6_and_10_bytes() {
         let run = |cross_entropy| Run { tp: 1, cross_entropy: Some(cross_entropy), ..Run::default() };

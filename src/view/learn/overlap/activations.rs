@@ -137,8 +137,8 @@ mod tests {
     use super::*;
     use shardscope_core::units::BytesPerSecond;
 
-    /// The playbook's appendix A3 in bytes: TP 8 at hidden size 8192 on H100 gives 1.88 for one product; ring attention of
-    /// Llama 3.1 70B hides from 4.9 k tokens a rank on over 400 Gbit/s; bf16 weights from 19.8 k tokens.
+    /// The playbook's appendix A3 in bytes: TP 8 at hidden size 8192 on H100 gives 1.88 for one product; ring attention
+    /// of Llama 3.1 70B hides from 4.9 k tokens a rank on over 400 Gbit/s; bf16 weights from 19.8 k tokens.
     #[test]
     fn the_ratios_are_those_of_the_playbook_in_bytes() {
         let layer = Layer::of(&cut(8192, 8, 2, "")).unwrap();
