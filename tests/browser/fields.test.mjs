@@ -58,7 +58,7 @@ test('an empty field asks for a value', async () => {
 test('a cluster beyond counting is refused', async () => {
   const { page, problems } = await site.open();
   await isRefused(page, 'gpus', '1000000000000000', /too large \(at most/, saidElsewhere);
-  await isRefused(page, 'gpus', '9'.repeat(400), /is not a whole number from 1 to|too large/, saidElsewhere);
+  await isRefused(page, 'gpus', '9'.repeat(400), /Enter a whole number of at least 1|too large/, saidElsewhere);
   assert.deepEqual(problems, []);
 });
 

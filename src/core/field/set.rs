@@ -135,9 +135,7 @@ fn in_range(number: f64, (low, high): (u64, u64)) -> Result<u64, Message> {
     match crate::units::whole(number) {
         Some(count) if (low..=high).contains(&count) => Ok(count),
         _ if number > high as f64 => Err(t!("too large (at most {high})", high)),
-        _ => {
-            Err(t!("{number} is not a whole number from {low} to {high}", number = group(&shortest(number)), low, high))
-        }
+        _ => Err(t!("Enter a whole number of at least {low}.", low)),
     }
 }
 

@@ -21,14 +21,9 @@ impl<T: Default + 'static> Field<T> {
             };
         }
         match &self.slot {
-            Slot::Count { range, .. } => parse_count(text).map(Value::from).ok_or_else(|| {
-                t!(
-                    "\"{text}\" is not a whole number from {low} to {high}",
-                    text = shorten(text),
-                    low = range.0,
-                    high = range.1
-                )
-            }),
+            Slot::Count { range, .. } => parse_count(text)
+                .map(Value::from)
+                .ok_or_else(|| t!("Enter a whole number of at least {low}.", low = range.0)),
             Slot::Number { range, .. } => parse_number(text).map(Value::Number).ok_or_else(|| {
                 t!(
                     "\"{text}\" is not a number from {low} to {high}",

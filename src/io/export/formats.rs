@@ -225,7 +225,7 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Opti
     if lost.is_empty() {
         comments.push(format!("All settings map to {}.", dialect.name));
     } else {
-        comments.push(format!("{} cannot say, and the link does:", dialect.name));
+        comments.push(format!("Not expressible in {}:", dialect.name));
         comments.extend(lost.iter().map(|(key, value)| {
             let name = field(key).map_or(*key, |field| field.label);
             format!("  {name}: {value}")

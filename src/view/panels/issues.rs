@@ -94,10 +94,11 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool) -> Node 
         parts.push(go(issue));
     }
     let count = warnings.len();
-    let words = match count {
-        1 => t!(" has a warning."),
-        _ => t!(" and others: {count} warnings.", count),
-    };
+    if let [only] = warnings {
+        parts.extend([text(verbatim(": ")), text(&only.message)]);
+        return el("p", &[("class", "warned")], &parts).keyed("warnings");
+    }
+    let words = t!(" and others: {count} warnings.", count);
     let words = if count > 1 && keys.len() <= NAMED { t!(": {count} warnings.", count) } else { words };
     parts.push(text(words));
     el("p", &[("class", "warned")], &parts).keyed("warnings")

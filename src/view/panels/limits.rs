@@ -37,7 +37,7 @@ pub(super) const NOT_MODELLED: &[&str] = &[
     "old kernels: the Triton attention of llm-foundry from 16 k tokens on is 35 % slower than predicted",
     "DeepSpeed of 2021 and 2022, whose ZeRO-1 sent more than it had to (BLOOM)",
     "the host's data loader, unless its floor is given",
-    "experts that are not evenly loaded, unless the imbalance is given",
+    "experts that are not evenly loaded, unless the imbalance or the spread of the router is given",
     "in-network reduction between nodes (SHARP); inside a node a rate of the GPU has it",
     "vocabulary-parallel pipelines: their passes of embedding and head over all ranks (sail-sg, arXiv 2411.05288) are \
         ops of their own between those of the layers, which no schedule here has; fewer layers on the last stage \
@@ -47,6 +47,24 @@ pub(super) const NOT_MODELLED: &[&str] = &[
         ranks that share states (layer-wise)",
     "the time of the quantisation of ZeRO++; a budget of activations counts all operators alike, where torch.compile \
         runs the cheapest again first",
+];
+
+/// Layouts of large runs that are not planned, each with its reason.
+const LAYOUTS: &[&str] = &[
+    "A vision tower on a grid of its own (MIMO), on ranks of its own or beside the language model's: towers \
+        stand on the first stage, with its tensor parallelism.",
+    "Encoders in the bubbles of a pipeline (Optimus, BigMac): their kernels are cut to fit the idle time, by \
+        no rule that is published.",
+    "Attention and experts on different GPUs (DisagMoE, AF-Pipe): there is no public code to read the \
+        messages from.",
+    "Attention-parallel pipelines (HelixPipe) and pipelines that move weights instead of activations \
+        (WeiPipe): their orders are not among the schedules.",
+    "The solvers of FlexSP and ByteScale: samples of unequal length are dealt by their own programs, and the \
+        outcome is no layout that can be stated here.",
+    "Diffusion heads with a pipeline of their own: neither shapes nor measurements of one were found.",
+    "Different kinds of GPUs in one job, and training over slow links (DiLoCo).",
+    "Weights sharded above tensor parallelism (Megatron's generalized tensor parallelism): its settings are \
+        named where a script has them, and not counted.",
 ];
 
 pub fn limits() -> Node {
@@ -89,6 +107,8 @@ pub fn limits() -> Node {
         plain(SCOPE),
         title("Step time"),
         plain(NOT_MODELLED),
+        title("Layouts"),
+        plain(LAYOUTS),
         title("Memory, by method"),
         list(methods.collect()),
         title("Sizes"),

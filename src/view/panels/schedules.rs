@@ -225,13 +225,19 @@ pub fn against(
     };
     let more = b.activations_bytes.0 - a.activations_bytes.0;
     let bytes = unit.show(shardscope_core::units::Bytes(more.abs()));
-    let memory = if more.abs() < 5e-4 * a.activations_bytes.0 {
-        t!("the same activations")
-    } else if more > 0.0 {
-        t!("{bytes} more activations", bytes)
-    } else {
-        t!("{bytes} less activations", bytes)
-    };
+    if more.abs() < 5e-4 * a.activations_bytes.0 {
+        return t!(
+            "{time} per step ({own_time} against {other_time}) and has a bubble of {own_bubble} instead of \
+                {other_bubble}. Both hold {held} micro-batches.",
+            time,
+            own_time = show_seconds(b.step_s),
+            other_time = show_seconds(a.step_s),
+            own_bubble = show_percent(b.bubble_fraction),
+            other_bubble = show_percent(a.bubble_fraction),
+            held = number(b.in_flight, 3)
+        );
+    }
+    let memory = if more > 0.0 { t!("{bytes} more activations", bytes) } else { t!("{bytes} less activations", bytes) };
     t!(
         "{time} per step ({own_time} against {other_time}), has a bubble of {own_bubble} instead of {other_bubble}, \
             and holds {memory} on its fullest rank ({own_held} instead of {other_held} stage-micro-batches).",
@@ -335,6 +341,6 @@ mod tests {
         assert!(message.starts_with("GPipe ") && message.contains("instead of 4"), "{message}");
         assert!(message.contains("more activations") && message.contains("32"), "{message}");
         let same = against((&one, &figures("1f1b")), (&one, &figures("1f1b")), MemoryUnit::Gib).to_string();
-        assert!(same.contains("takes as long as") && same.contains("the same activations"), "{same}");
+        assert!(same.contains("takes as long as") && same.contains("Both hold "), "{same}");
     }
 }

@@ -143,7 +143,7 @@ fn only_tight(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit) ->
     let most = tight.iter().map(saved).fold(0.0, f64::max);
     let usable = unit.show(evaluation.report.memory.capacity_bytes);
     let words = t!(
-        "{count} that take {least} to {most} % less are tight: the range of their need passes {usable}.",
+        "{count} are {least} to {most} % faster but may run out: their need may pass {usable}.",
         count = tight.len(),
         least = format!("{least:.0}"),
         most = format!("{most:.0}"),

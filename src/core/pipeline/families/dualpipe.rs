@@ -139,7 +139,7 @@ fn rank(half: u32, i: u32, n: u32, flows: [Flow; 2]) -> Row {
 pub(crate) fn dualpipe(spec: &Spec) -> Result<Order, Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
     if !p.is_multiple_of(2) {
-        let message = t!("DualPipe pairs rank r with rank {p} − 1 − r: an odd number of ranks has no order", p);
+        let message = t!("DualPipe needs an even PP; this is {p}", p);
         return Err(Issue::error("pp", message).with_near("pp", u64::from(p), spec.even_sizes()));
     }
     if !m.is_multiple_of(2) {

@@ -147,7 +147,11 @@ impl Check<'_> {
         } else if !ranks.is_multiple_of(experts) {
             self.error_near(
                 "ep",
-                t!("dp cp tp = {ranks} ranks do not divide by ep etp = {experts}", ranks, experts),
+                if run.etp == 1 {
+                    t!("EP {ep} needs a multiple of {ep} ranks; there are {ranks}", ep = run.ep, ranks)
+                } else {
+                    t!("EP times ETP needs a multiple of {experts} ranks; there are {ranks}", experts, ranks)
+                },
                 run.ep,
                 divisors(moe.experts),
             );

@@ -90,9 +90,9 @@ fn predicted(of: &Calibrated, present: &Run) -> Option<Node> {
 fn constants(of: &Calibrated) -> Node {
     let name = |lesson: &Lesson| {
         let words = if lesson.informed {
-            t!("informed by your runs")
+            t!("fitted")
         } else {
-            t!("not informed by your runs; what would: {what}", what = informed_by(lesson.multiplier))
+            t!("Not measured: try {what}.", what = informed_by(lesson.multiplier))
         };
         el("span", &[("class", "wrap")], &[inline(lesson.multiplier.name()), aside(words)])
     };
@@ -174,7 +174,7 @@ mod tests {
         let html = view(vec![measured("mine", 8, 1.6)]);
         for words in [
             "GEMM and attention",
-            "not informed by your runs",
+            "Not measured: try",
             "60 % slower",
             "mine",
             "The next run to try",

@@ -20,10 +20,7 @@ fn button(class: &str, label: &'static str, action: Action) -> Node {
 /// The runs that are kept, each to be opened or removed.
 pub fn kept(observations: &[Observation]) -> Node {
     if observations.is_empty() {
-        return muted(
-            "No run is kept yet. One run of yours takes away most of what this calculator cannot know of a cluster \
-                and its software.",
-        );
+        return muted("No run is kept yet. One measured run narrows the range most.");
     }
     let faults = observations.iter().filter_map(|one| {
         let issues = Scenario::new(&one.run).err()?;
