@@ -14,7 +14,9 @@ pub(crate) fn name<S: Serializer>(text: &&'static str, serializer: S) -> Result<
 /// Declares an enum with the list of its values, and a method with the word of each.
 #[macro_export]
 macro_rules! named {
-    ($(#[$meta:meta])* $vis:vis enum $name:ident: $word:ident { $($(#[$about:meta])* $variant:ident = $text:literal,)* }) => {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident: $word:ident {
+        $($(#[$about:meta])* $variant:ident = $text:literal,)*
+    }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         $vis enum $name { $($(#[$about])* $variant,)* }

@@ -113,7 +113,8 @@ panels! { (evaluation, unit)
     /// Moments at which gradients leave.
     Gradients(policy: Policy) [Pipeline "gradients"] = Self::Gradients(Policy::StepEnd) => sync(evaluation, policy);
     /// Unequal micro-batches.
-    Unequal(spread: Spread) [Pipeline "unequal micro-batches"] = Self::Unequal(Spread::LogNormal) => unequal(evaluation, spread);
+    Unequal(spread: Spread) [Pipeline "unequal micro-batches"]
+        = Self::Unequal(Spread::LogNormal) => unequal(evaluation, spread);
     /// Principle of the schedule.
     Idea [Pipeline "the schedule"] = Self::Idea => about_schedule(evaluation.report.pipeline.schedule.row());
 }

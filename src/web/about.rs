@@ -41,7 +41,13 @@ pub(crate) fn About() -> impl IntoView {
     view! {
         <span class="tools">
             {move || rank().map(select)}
-            <button class="link" aria-pressed=text(move || pinned.get().to_string()) on:click=move |_| pinned.update(|on| *on = !*on)>{pin}</button>
+            <button
+                class="link"
+                aria-pressed=text(move || pinned.get().to_string())
+                on:click=move |_| pinned.update(|on| *on = !*on)
+            >
+                {pin}
+            </button>
             <button class="link close-sheet" on:click=close>{say("close")}</button>
         </span>
         <div use:patched=content></div>

@@ -11,7 +11,13 @@ pub(crate) fn views(names: impl IntoIterator<Item = &'static str>, chosen: RwSig
         view! { <button aria-pressed=pressed on:click=move |_| chosen.set(at)>{say(name)}</button> }
     };
     view! {
-        <span class="seg" role="group" aria-label=say("View")>{names.into_iter().enumerate().map(button).collect_view()}</span>
+        <span
+            class="seg"
+            role="group"
+            aria-label=say("View")
+        >
+            {names.into_iter().enumerate().map(button).collect_view()}
+        </span>
     }
     .into_any()
 }

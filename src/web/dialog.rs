@@ -33,7 +33,13 @@ pub fn dialog(state: State) -> AnyView {
         }
     });
     view! {
-        <dialog id="dialog" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.panels.dialog.set(None)>
+        <dialog
+            id="dialog"
+            aria-label="Shardscope"
+            on:dragover=|event| event.prevent_default()
+            on:drop=dropped
+            on:close=move |_| state.panels.dialog.set(None)
+        >
             <div hidden=flag(move || state.panels.dialog.get() != Some(Dialog::Import))>
                 <h2>{say("Import a run or a model")}</h2>
                 <p class="muted">{say("A link, a config.json, arguments, Python, TOML, YAML, JSON or an environment \
@@ -48,7 +54,11 @@ pub fn dialog(state: State) -> AnyView {
                     prop:value=typed
                     on:input=move |event| typed.set(event_target_value(&event))
                 ></textarea>
-                <input type="file" aria-label=say("Choose the file") on:change=move |event| if let Some(file) = chosen(&event) { load(&file, typed); }/>
+                <input
+                    type="file"
+                    aria-label=say("Choose the file")
+                    on:change=move |event| if let Some(file) = chosen(&event) { load(&file, typed); }
+                />
             </div>
             {move || opened.get().then(|| arriving(move || dialog_page(state, typed)))}
             <div class="end">

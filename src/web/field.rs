@@ -155,7 +155,13 @@ pub(crate) fn named_row(state: State, field: &'static Field, name: &'static str,
         }
     };
     view! {
-        <div class="field" class:found=flag(move || !state.panels.search.get().is_empty()) data-field=field.key on:focusin=move |_| looked.set(true) on:pointerover=move |_| looked.set(true)>
+        <div
+            class="field"
+            class:found=flag(move || !state.panels.search.get().is_empty())
+            data-field=field.key
+            on:focusin=move |_| looked.set(true)
+            on:pointerover=move |_| looked.set(true)
+        >
             <div class="field-row">
                 <label for=input_id(field) title=word.map(|word| say(word.meaning))>
                     {say(name)}
@@ -170,7 +176,12 @@ pub(crate) fn named_row(state: State, field: &'static Field, name: &'static str,
                 </label>
                 {control}
             </div>
-            <p class="hint" id=format!("{}-hint", input_id(field))>{say(field.hint)} <span class="means" use:patched=means></span></p>
+            <p
+                class="hint"
+                id=format!("{}-hint", input_id(field))
+            >
+                {say(field.hint)} <span class="means" use:patched=means></span>
+            </p>
             <div
                 id=format!("{}-issues", input_id(field))
                 aria-live="polite"
@@ -215,8 +226,20 @@ fn stepper(state: State, field: &'static Field, draft: RwSignal<Option<Draft>>) 
     let stepper = (!is_wide(field)).then(|| {
         view! {
             <span class="stepper">
-                <button tabindex="-1" aria-label=say(t!("Less {setting}", setting = field.label)) on:click=move |_| step(state, field, draft, false)>"‹"</button>
-                <button tabindex="-1" aria-label=say(t!("More {setting}", setting = field.label)) on:click=move |_| step(state, field, draft, true)>"›"</button>
+                <button
+                    tabindex="-1"
+                    aria-label=say(t!("Less {setting}", setting = field.label))
+                    on:click=move |_| step(state, field, draft, false)
+                >
+                    "‹"
+                </button>
+                <button
+                    tabindex="-1"
+                    aria-label=say(t!("More {setting}", setting = field.label))
+                    on:click=move |_| step(state, field, draft, true)
+                >
+                    "›"
+                </button>
             </span>
         }
     });
@@ -278,7 +301,11 @@ pub(super) fn text_input(
             autocomplete="off"
             spellcheck="false"
             aria-invalid=text(move || invalid.get().to_string())
-            title=say(if field.unit.is_empty() { field.hint.into() } else { t!("{hint} ({unit})", hint = field.hint, unit = field.unit) })
+            title=say(if field.unit.is_empty() {
+                field.hint.into()
+            } else {
+                t!("{hint} ({unit})", hint = field.hint, unit = field.unit)
+            })
             prop:value=text(value)
             on:input=typed
             on:blur=left
@@ -315,7 +342,14 @@ fn toggle(state: State, field: &'static Field) -> impl IntoView {
     };
     view! {
         <span class="toggle">
-            <input type="checkbox" id=input_id(field) aria-describedby=described_by(field) title=say(field.hint) prop:checked=flag(on) on:change=flip/>
+            <input
+                type="checkbox"
+                id=input_id(field)
+                aria-describedby=described_by(field)
+                title=say(field.hint)
+                prop:checked=flag(on)
+                on:change=flip
+            />
         </span>
     }
 }

@@ -136,7 +136,12 @@ fn sheet(state: State, at: usize) -> AnyView {
     let is_layout = fields(at).any(|(_, field)| field.group == Group::Parallelism);
     let sizes = is_layout.then(|| nodes("derived", move || state.run.with(derived)));
     view! {
-        <div class="sheet" role="region" aria-label=say(title) on:keydown=move |event| if event.key() == "Escape" { close() }>
+        <div
+            class="sheet"
+            role="region"
+            aria-label=say(title)
+            on:keydown=move |event| if event.key() == "Escape" { close() }
+        >
             <div class="panel-head">
                 <h2>{say(title)}</h2>
                 <span class="spring"></span>

@@ -143,7 +143,11 @@ pub(crate) fn inverse(state: State) -> AnyView {
                 {days_input(state)}
                 <button on:click=press_models>{text(move || label(models.works, t!("Search all models")))}</button>
                 <label class="check">
-                    <input type="checkbox" prop:checked=flag(move || optimal.get()) on:change=move |event| optimal.set(event_target_checked(&event))/>
+                    <input
+                        type="checkbox"
+                        prop:checked=flag(move || optimal.get())
+                        on:change=move |event| optimal.set(event_target_checked(&event))
+                    />
                     {say("compute-optimal tokens")}
                 </label>
             </div>
@@ -152,7 +156,11 @@ pub(crate) fn inverse(state: State) -> AnyView {
             <div class="panel-head">
                 <h3>{text(move || {
                     let tokens = show_tokens(state.run.with(|run| run.tokens_total.unwrap_or(TOKENS)));
-                    translated(t!("How many GPUs train on {tokens} tokens within {days} days", tokens, days = number(days(), 3)))
+                    translated(t!(
+                        "How many GPUs train on {tokens} tokens within {days} days",
+                        tokens,
+                        days = number(days(), 3)
+                    ))
                 })}</h3>
                 <span class="spring"></span>
                 <button on:click=press_counts>{text(move || label(counts.works, t!("Find the fewest GPUs")))}</button>
@@ -176,9 +184,22 @@ fn days_input(state: State) -> AnyView {
     };
     view! {
         <label class="days">
-            <input type="text" inputmode="decimal" autocomplete="off" size="5" prop:value=text(now) aria-invalid=text(move || wrong.get().to_string()) on:input=typed/>
+            <input
+                type="text"
+                inputmode="decimal"
+                autocomplete="off"
+                size="5"
+                prop:value=text(now)
+                aria-invalid=text(move || wrong.get().to_string())
+                on:input=typed
+            />
             " " {say("days")}
-            <small class="issue error" role="alert">{text(move || if wrong.get() { translated("from 0.01 to 36,500") } else { String::new() })}</small>
+            <small
+                class="issue error"
+                role="alert"
+            >
+                {text(move || if wrong.get() { translated("from 0.01 to 36,500") } else { String::new() })}
+            </small>
         </label>
     }
     .into_any()

@@ -20,7 +20,11 @@ pub(crate) fn OverlapPanel() -> impl IntoView {
         <section aria-labelledby="overlap-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
                 <h2 id="overlap-title">{say("Overlap")}</h2>
-                <small class="caption">{say("communication against the compute that runs beside it, busiest rank")}</small>
+                <small
+                    class="caption"
+                >
+                    {say("communication against the compute that runs beside it, busiest rank")}
+                </small>
                 <span class="spring"></span>
                 {state.view.embed.is_none().then(|| views(names, chosen))}
             </div>

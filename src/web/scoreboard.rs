@@ -157,7 +157,12 @@ impl Page {
         view! {
             <label class="board-drop" on:dragover=|event| event.prevent_default() on:drop=dropped>
                 {say("Drop predictions.jsonl here, or choose the file")}
-                <input type="file" id="predictions" accept=".jsonl,.json,.txt" on:change=move |event| if let Some(file) = browser::chosen(&event) { self.take(&file); }/>
+                <input
+                    type="file"
+                    id="predictions"
+                    accept=".jsonl,.json,.txt"
+                    on:change=move |event| if let Some(file) = browser::chosen(&event) { self.take(&file); }
+                />
             </label>
             <div aria-live="polite" use:patched=notes></div>
         }

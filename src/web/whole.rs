@@ -81,7 +81,9 @@ pub(crate) fn framed(state: State) -> AnyView {
         <div class="whole">
             {nodes("said", move || page.shown.with(|shown| shown.errors.iter().map(line).collect()))}
             {figures(page)}
-            {nodes("whole-assumed", move || page.view(|(evaluation, answer)| whole::assumed(&evaluation.scenario.run, answer)))}
+            {nodes("whole-assumed", move || {
+                page.view(|(evaluation, answer)| whole::assumed(&evaluation.scenario.run, answer))
+            })}
             <section>{calendar(page)}</section>
         </div>
     }
@@ -95,7 +97,13 @@ fn figures(page: Page) -> AnyView {
         })
     });
     view! {
-        <div class="whole-strip" role="region" aria-label=say("Key figures of the whole run") aria-busy=text(move || page.waits().to_string()) use:patched=answer></div>
+        <div
+            class="whole-strip"
+            role="region"
+            aria-label=say("Key figures of the whole run")
+            aria-busy=text(move || page.waits().to_string())
+            use:patched=answer
+        ></div>
     }
     .into_any()
 }

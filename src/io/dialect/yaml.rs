@@ -252,7 +252,8 @@ mod tests {
         means(
             "unicode: \"Sosa did fine.\\u263A\"\nsingle: '\"Howdy!\" he cried.'\ntie: '|\\-*-/|'\nplain:\n  This\n  \
                 continues",
-            r#"{"unicode": "Sosa did fine.☺", "single": "\"Howdy!\" he cried.", "tie": "|\\-*-/|", "plain": "This continues"}"#,
+            r#"{"unicode": "Sosa did fine.☺", "single": "\"Howdy!\" he cried.", "tie": "|\\-*-/|",
+                "plain": "This continues"}"#,
         );
         // 2.21, 2.23: null, booleans, a tag; 2.7: only the first document.
         means(

@@ -11,7 +11,9 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let mut lines = vec![
         format!("# {}", stamp.made()),
         format!("# {}", stamp.link(&evaluation.scenario.run)),
-        "stage,weights_bytes,gradients_bytes,optimizer_bytes,activations_bytes,buffers_bytes,overhead_bytes,total_bytes,capacity_bytes,in_flight".to_owned(),
+        "stage,weights_bytes,gradients_bytes,optimizer_bytes,activations_bytes,buffers_bytes,overhead_bytes,\
+            total_bytes,capacity_bytes,in_flight"
+            .to_owned(),
     ];
     for stage in &report.memory.per_stage {
         let parts = stage.components().map(|(_, bytes)| bytes.0.to_string());

@@ -67,7 +67,8 @@ impl Events {
         let (op, overlapped) = (timed.op, timed.half != Half::Whole);
         let (start, length) = (microseconds(timed.start), microseconds(timed.end - timed.start));
         self.add(format_args!(
-            "\"ph\":\"X\",\"tid\":{rank},\"ts\":{start},\"dur\":{length},\"name\":\"{op}\",\"cat\":\"{}\",\"args\":{{\"stage\":{},\"microbatch\":{},\"overlapped\":{overlapped}}}",
+            "\"ph\":\"X\",\"tid\":{rank},\"ts\":{start},\"dur\":{length},\"name\":\"{op}\",\"cat\":\"{}\",\
+                \"args\":{{\"stage\":{},\"microbatch\":{},\"overlapped\":{overlapped}}}",
             op.kind.letters(),
             op.stage,
             op.microbatch

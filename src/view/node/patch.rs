@@ -387,7 +387,10 @@ mod tests {
     proptest! {
         /// Whatever was shown before, a patched document is the same as one that was built for the view.
         #[test]
-        fn a_patched_document_is_the_fresh_one(views in prop::collection::vec(tree(), 2..6), focus: prop::sample::Index) {
+        fn a_patched_document_is_the_fresh_one(
+            views in prop::collection::vec(tree(), 2..6),
+            focus: prop::sample::Index
+        ) {
             let page = Page::default();
             let (root, mut shown) = mount(&page, &views[0]);
             for view in &views[1..] {
@@ -412,7 +415,9 @@ mod tests {
             focus in 0..9usize,
         ) {
             let rows = |order: &[usize]| -> Node {
-                let row = |key: &usize| el("tr", &[], &[el("td", &[], &[text(verbatim(key.to_string()))])]).keyed(&key.to_string());
+                let row = |key: &usize| {
+                    el("tr", &[], &[el("td", &[], &[text(verbatim(key.to_string()))])]).keyed(&key.to_string())
+                };
                 order.iter().map(row).collect()
             };
             let page = Page::default();

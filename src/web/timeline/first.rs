@@ -44,7 +44,12 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
             window().map_or(part == Part::Step && view.is_all(), |window| window == view)
         };
         view! {
-            <button aria-pressed=text(move || is_on().to_string()) on:click=move |_| look.window.set(untrack(window))>{say(name)}</button>
+            <button
+                aria-pressed=text(move || is_on().to_string())
+                on:click=move |_| look.window.set(untrack(window))
+            >
+                {say(name)}
+            </button>
         }
     };
     let label = text(move || translated(if look.plays.get() { "Stop the playhead" } else { "Play the step" }));
@@ -56,8 +61,19 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
                 <span class="spring"></span>
                 {nodes("legend", move || drawn(kinds))}
                 <span class="pipe-parts">
-                <span class="seg" role="group" aria-label=say("Part of the step")>{Part::ALL.map(part).collect_view()}</span>
-                <button class="quiet play-button" aria-label=label title=label on:click=move |_| look.plays.update(|plays| *plays = !*plays)>
+                <span
+                    class="seg"
+                    role="group"
+                    aria-label=say("Part of the step")
+                >
+                    {Part::ALL.map(part).collect_view()}
+                </span>
+                <button
+                    class="quiet play-button"
+                    aria-label=label
+                    title=label
+                    on:click=move |_| look.plays.update(|plays| *plays = !*plays)
+                >
                     {text(move || if look.plays.get() { "❚❚" } else { "▶" }.to_owned())}
                 </button>
                 </span>
@@ -127,12 +143,21 @@ fn over(state: State, look: Look, lane: Lane) -> AnyView {
     let lens_height = move || format!("{:.0}px", lane.shape().doubled().height());
     view! {
         <div class="play" class:paused=flag(move || !look.plays.get()) style:height=rows aria-hidden="true">
-            <div class="axis" style:left=move || place(|view| -view.start / view.span()) style:width=move || place(|view| view.full / view.span())>
+            <div
+                class="axis"
+                style:left=move || place(|view| -view.start / view.span())
+                style:width=move || place(|view| view.full / view.span())
+            >
                 <div class="head" node_ref=head style:--length=length><b node_ref=number>"0 s"</b></div>
             </div>
         </div>
         <div class="window" hidden=is_off style=text(frame)></div>
-        <div class="lens" hidden=is_off style:left=lens_left style:top=move || format!("{:.0}px", lane.shape().rows_height() + 8.0)>
+        <div
+            class="lens"
+            hidden=is_off
+            style:left=lens_left
+            style:top=move || format!("{:.0}px", lane.shape().rows_height() + 8.0)
+        >
             <div class="hatch">
                 <canvas node_ref=canvas aria-hidden="true" style:height=lens_height></canvas>
             </div>

@@ -23,7 +23,14 @@ pub(crate) fn minimap(look: Look) -> AnyView {
     let wide = move || percent(look.view().span() / look.view().full);
     view! {
         <div class="timeline">
-            <div class="minimap" node_ref=track aria-hidden="true" hidden=move || look.view().is_all() on:pointerdown=go on:pointermove=go>
+            <div
+                class="minimap"
+                node_ref=track
+                aria-hidden="true"
+                hidden=move || look.view().is_all()
+                on:pointerdown=go
+                on:pointermove=go
+            >
                 <i style:left=from style:width=wide></i>
             </div>
         </div>

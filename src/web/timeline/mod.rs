@@ -74,7 +74,12 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
             <div hidden=flag(move || chosen.get() == 0) use:patched=content></div>
             <div hidden=flag(move || chosen.get() != 0)>
                 <p class="tools">
-                    <select id="compare" aria-label=say("Compare with another schedule") on:change=compare use:patched=options></select>
+                    <select
+                        id="compare"
+                        aria-label=say("Compare with another schedule")
+                        on:change=compare
+                        use:patched=options
+                    ></select>
                     <button
                         id="critical"
                         title=say("Draw the chain of ops that fixes the time")

@@ -106,7 +106,11 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane, over: AnyView) -> An
                 on:dblclick=move |_| look.window.set(None)
                 on:keydown=move |event| key(look, lane, &event)
             >
-                <div class="paper hatch" style:width=move || hatched(look, lane) style:height=move || format!("{:.0}px", lane.shape().rows_height())></div>
+                <div
+                    class="paper hatch"
+                    style:width=move || hatched(look, lane)
+                    style:height=move || format!("{:.0}px", lane.shape().rows_height())
+                ></div>
                 <canvas node_ref=canvas aria-hidden="true" style:height=height></canvas>
                 {nodes("over", move || overlay(look, lane))}
                 {over}

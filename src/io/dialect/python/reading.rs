@@ -329,8 +329,10 @@ mod tests {
         let text = "from a.models import registry as model\n\nTOKENS = 8192  # a sequence\n\ndef first():\n    \
             return Config(x=1)\n\ndef run() -> Config:\n    \"\"\"Text\n    of lines = 3.\"\"\"\n    spec = \
             model(\"8B\", \
-            converters=[Float.Config(recipe=\"rowwise\")])\n    return Trainer.Config(\n        model_spec=spec,\n        \
-            training=Training(tokens=2 * TOKENS, steps=10 // 4, rate=1e-4),\n        names=[\"a\", 'b'], off=None,\n    )\n";
+            converters=[Float.Config(recipe=\"rowwise\")])\n    return Trainer.Config(\n        \
+            model_spec=spec,\n        \
+            training=Training(tokens=2 * TOKENS, steps=10 // 4, rate=1e-4),\n        \
+            names=[\"a\", 'b'], off=None,\n    )\n";
         assert_eq!(
             said(text),
             [
