@@ -29,6 +29,12 @@ pub(crate) struct Heard {
     pub mamf: Mamf,
     /// Least memory that an out-of-memory message asked for, GiB.
     pub ran_out: Option<f64>,
+    /// Step and seconds since the start, by the last line of a program that prints means since its start.
+    pub clock: Option<(f64, f64)>,
+    /// True if its steps generate samples, as those of reinforcement learning do.
+    pub generates: bool,
+    /// Steps of the optimizer since the last round of slime.
+    pub(super) updates: u64,
     /// The progress bar that takes longest: its steps, and the seconds of all.
     pub(super) bar: (u64, f64),
     /// The step of the last line that printed one.
@@ -84,8 +90,14 @@ impl Heard {
         let programs = self.programs.iter();
         // A progress bar is that of a program that says more of itself.
         let is_own = |of: Program| of != Program::ProgressBar;
-        let most = programs.max_by_key(|(of, lines)| (steps(**of), is_own(**of), **lines));
+        let most = programs
+            .max_by_key(|(of, lines)| (is_own(**of) && steps(**of), of.trains(), steps(**of), is_own(**of), **lines));
         most.map(|(program, _)| *program)
+    }
+
+    /// True if it tells of rounds of reinforcement learning, which are no steps.
+    pub(crate) fn has_rounds(&self) -> bool {
+        self.generates || self.series_of(Quantity::Round).is_some()
     }
 
     /// True if the lines of two runs stand in turn.
@@ -137,7 +149,7 @@ impl Heard {
     }
 
     /// Starts another run: the steps so far are put aside, settings stay until the log gives them again.
-    fn begin_again(&mut self) {
+    pub(super) fn begin_again(&mut self) {
         let next = Self {
             begun: self.begun + 1,
             dump: self.dump.clone(),
@@ -177,14 +189,20 @@ impl Heard {
             Program::PyTorch => self.pytorch(line),
             Program::ProgressBar => self.progress_bar(line),
             Program::Torchtitan if pattern.numbers.is_empty() => self.mesh(line),
+            Program::HfTrainer if pattern.numbers.is_empty() => {
+                self.generates = true;
+                true
+            }
+            Program::MsSwift | Program::MegatronSwift => self.swift(pattern, line),
+            Program::Slime => self.slime(pattern, line),
             _ => self.numbers(pattern, line),
         }
     }
 
-    fn numbers(&mut self, pattern: &Pattern, line: &str) -> bool {
+    pub(super) fn numbers(&mut self, pattern: &Pattern, line: &str) -> bool {
         let mut any = false;
-        // Composer tells the step in a line of its own; elsewhere a line without one belongs to the next step.
-        if pattern.program != Program::Composer {
+        // Elsewhere a line without a step belongs to the next one.
+        if !pattern.program.numbers_above() {
             self.step = None;
         }
         for (word, quantity, scale) in pattern.numbers {

@@ -2,7 +2,7 @@
 //! rest is the page's.
 
 use super::collect::Heard;
-use super::patterns::{ACCUMULATION, LOCAL_BATCH, NODES, Program, Quantity, REPLICAS, SHARDS};
+use super::patterns::{ACCUMULATION, LOCAL_BATCH, NODES, Program, Quantity, REPLICAS, SHARDS, TOKENS};
 use super::reading::Reading;
 use shardscope_core::message::{Message, verbatim};
 use shardscope_core::run::presets::Trainer;
@@ -62,11 +62,17 @@ impl Reading {
     /// The software of a program whose logs do not state it, unless the page's Run has one of that program.
     fn software(&mut self, heard: &Heard) {
         let (id, trainers): (_, &[Trainer]) = match heard.program() {
-            Some(Program::MegatronLm | Program::MegatronBridge) => ("megatron-2025", &[Trainer::Megatron]),
+            Some(Program::MegatronLm | Program::MegatronBridge | Program::MegatronSwift | Program::Slime) => {
+                ("megatron-2025", &[Trainer::Megatron])
+            }
             Some(Program::Torchtitan) => ("torchtitan", &[Trainer::Torchtitan]),
-            Some(Program::AutoModel) => ("fsdp2", &[Trainer::PyTorch]),
+            Some(Program::AutoModel | Program::OlmoCore) => ("fsdp2", &[Trainer::PyTorch]),
+            Some(Program::Torchtune) => ("torchtune", &[Trainer::Torchtune]),
+            Some(Program::Nanotron) => ("nanotron", &[Trainer::Nanotron]),
             Some(Program::DeepSpeed) => ("deepspeed", &[Trainer::DeepSpeed]),
-            Some(Program::HfTrainer) => ("hf-trainer", &[Trainer::HuggingFace, Trainer::PyTorch, Trainer::DeepSpeed]),
+            Some(Program::HfTrainer | Program::MsSwift | Program::Axolotl) => {
+                ("hf-trainer", &[Trainer::HuggingFace, Trainer::PyTorch, Trainer::DeepSpeed])
+            }
             Some(Program::MaxText) => ("maxtext", &[Trainer::MaxText]),
             Some(Program::Composer) => ("composer-2023", &[Trainer::Composer]),
             _ => return,
@@ -106,6 +112,15 @@ impl Reading {
             };
             self.assumed.push(t!("ZeRO {zero}: what torchtitan does unless it is told otherwise", zero));
             settings.push(("zero", zero as f64));
+        }
+        if let (Some(one), Some(all)) = (setting(TOKENS[0]), setting(TOKENS[1])) {
+            settings.extend(["tp", "pp", "cp", "ep"].map(|key| (key, 1.0)));
+            settings.push(("gpus", all / one));
+            self.assumed
+                .push(t!("data parallel alone: {program} has nothing else", program = Program::Nanochat.name()));
+        }
+        if let (Some(step), Some(length)) = (setting(TOKENS[2]), setting("seq_len")) {
+            settings.push(("global_batch", step / length));
         }
         // A pipeline divides the batch of a rank further.
         if let (Some(batch), true) = (setting(LOCAL_BATCH), pp < 2.0) {

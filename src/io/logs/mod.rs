@@ -3,6 +3,7 @@
 //! A [`LogReader`] takes the bytes in pieces, keeps a few numbers, and returns at the end what it understood. It knows
 //! no page and holds no text, so that a file of gigabytes needs no more memory than a short one.
 
+mod clock;
 mod collect;
 mod dump;
 mod json_scan;

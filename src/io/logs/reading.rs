@@ -15,6 +15,9 @@ use shardscope_core::units::{MemoryUnit, fixed, show_bandwidth, show_off, show_s
 
 /// Counts that differ more are not the same.
 const SAME_COUNT: f64 = 0.03;
+/// Steps between lines of a program that prints means since its start, at least, that tell a step: of fewer none can
+/// be told from one with an evaluation or a checkpoint in it.
+const CLOCKED: usize = 3;
 /// Rate of a large product inside kernels of all shapes, over that of the best shape: as the rates' table takes MAMF.
 const OF_BEST_SHAPE: f64 = 0.92;
 
@@ -181,7 +184,8 @@ impl Reading {
             let found = heard.series_of(quantity);
             if let Some((program, gib)) = found.and_then(|(program, series)| Some((program, series.largest()?))) {
                 let unit = match program {
-                    Program::MegatronLm | Program::Nanotron | Program::NvidiaSmi | Program::Accelerate => "MiB",
+                    Program::MegatronLm | Program::NvidiaSmi | Program::Accelerate | Program::Nanochat => "MiB",
+                    Program::Nanotron => "MiB, bytes",
                     Program::DeepSpeed => "\"GB\" = GiB",
                     Program::MegatronBridge | Program::Composer => "GB = 10⁹",
                     _ => "GiB",
@@ -199,13 +203,35 @@ impl Reading {
         {
             self.notes.push(t!("{gib} GiB is the program's own estimate, no measurement", gib = significant(gib, 4)));
         }
+        let found = |quantity| heard.series_of(quantity).and_then(|(_, series)| series.largest());
+        for (is_reserved, words) in [
+            (false, t!("peak of allocated memory, of all phases")),
+            (true, t!("peak of reserved memory, of all phases")),
+        ] {
+            if let Some(gib) = found(Quantity::OfAllPhases(is_reserved)) {
+                let (gib, unit) = (significant(gib, 4), verbatim("\"gb\" = GiB"));
+                self.measured.push((words, t!("{gib} GiB, printed as {unit}", gib, unit)));
+            }
+        }
+        if found(Quantity::OfAllPhases(false)).or(found(Quantity::OfAllPhases(true))).is_some() {
+            self.notes.push(t!(
+                "its peaks are those of a process since it began, with all that it does besides updates: they are \
+                no peak of a step and are not taken"
+            ));
+        }
+        if heard.program() == Some(Program::OlmoCore) && found(Quantity::Allocated).is_some() {
+            self.notes.push(t!(
+                "its active memory holds freed blocks that a stream still waits for: it is at least what is allocated"
+            ));
+        }
         self.shares(heard);
         if heard.series_of(Quantity::InUse).is_some() {
             self.notes.push(t!("memory in use after a phase is no peak: it is not taken"));
         }
     }
 
-    /// Reads DeepSpeed's timers: they synchronise the GPU, so that overlap is lost and only shares mean something.
+    /// Reads timers. Those of DeepSpeed synchronise the GPU, so that overlap is lost and only shares mean something;
+    /// those of reinforcement learning are of phases that follow each other.
     fn shares(&mut self, heard: &Heard) {
         let timers: Vec<(&'static str, f64)> = heard
             .series
@@ -221,36 +247,92 @@ impl Reading {
                 (show_seconds(shardscope_core::units::Seconds(seconds)), format!("{:.0}", seconds / sum * 100.0));
             self.measured.push((Message::plain(name), t!("{shown}, {percent} % of what is timed", shown, percent)));
         }
-        if sum > 0.0 {
+        if sum > 0.0 && !heard.has_rounds() {
             self.notes.push(t!("its timers wait for the GPU, so that nothing overlaps: they give shares, not a step"));
         }
     }
 
+    /// A round of reinforcement learning, which is no step: it generates, scores and takes several steps of the
+    /// optimizer.
+    fn round(&mut self, heard: &Heard) {
+        let duration = |quantity| heard.series_of(quantity).and_then(|(_, series)| series.durations());
+        let shown = |found: Summary| show_seconds(shardscope_core::units::Seconds(found.median));
+        if let Some(found) = duration(Quantity::Round) {
+            let (seconds, used, left_out) = (shown(found), found.used, found.left_out);
+            self.measured.push((
+                t!("seconds of a round: samples, scores, updates"),
+                t!(
+                    "{seconds} a round: the median of {used}; first and odd ones left out: {left_out}",
+                    seconds,
+                    used,
+                    left_out
+                ),
+            ));
+        }
+        let (Some(update), Some(counted)) = (duration(Quantity::Update), self.counted(heard)) else {
+            self.notes.push(t!(
+                "its rounds generate samples, score them and train on them: it does not say how long one step of the \
+                training takes, and no step is read"
+            ));
+            return;
+        };
+        self.measured
+            .push((t!("seconds of a step of the optimizer, of the training of a round"), verbatim(shown(update))));
+        let tokens = self.run.global_batch as f64 * self.run.seq_len as f64;
+        if (counted / tokens - 1.0).abs() > SAME_COUNT {
+            let whole = |count: f64| fixed(count, 0);
+            self.notes.push(t!(
+                "a step of its training has {own} tokens, the run {tokens}: it is no step of this run and is not taken",
+                own = whole(counted),
+                tokens = whole(tokens)
+            ));
+            return;
+        }
+        let Summary { median, spread, used, left_out } = update;
+        self.sigma = NOISE.max(spread);
+        self.step = Some(Steps { seconds: median, spread, used, left_out });
+    }
+
+    /// Tokens of a step over all GPUs, as the log counts them.
+    fn counted(&self, heard: &Heard) -> Option<f64> {
+        heard.series_of(Quantity::StepTokens).and_then(|(_, series)| Some(series.durations()?.median))
+    }
+
     /// The step by the surest of the quantities.
     fn step(&mut self, heard: &Heard) {
+        if heard.has_rounds() {
+            return self.round(heard);
+        }
         let tokens = self.run.global_batch as f64 * self.run.seq_len as f64;
         let (gpus, batch) = (self.run.gpus as f64, self.run.global_batch as f64);
-        let rows: [(Quantity, f64, Message); 7] = [
+        let rows: [(Quantity, f64, Message); 8] = [
             (Quantity::Seconds, 0.0, t!("seconds of a step")),
+            (Quantity::StepsPerSecond, 1.0, t!("steps per second")),
             (Quantity::TokensPerSecond, tokens, t!("tokens per second over all GPUs")),
             (Quantity::TokensPerGpu, tokens / gpus, t!("tokens per second and GPU")),
             (Quantity::CurrentSamplesPerSecond, batch, t!("sequences per second over all GPUs")),
             (Quantity::Iterations, 0.0, t!("seconds of a step, by the progress bar")),
-            (Quantity::StepsPerSecond, 1.0, t!("steps per second")),
+            (Quantity::MeanStepsPerSecond, 1.0, t!("steps per second, mean since the start")),
             (Quantity::SamplesPerSecond, batch, t!("sequences per second over all GPUs, mean since the start")),
         ];
         for (quantity, work, words) in rows {
             let Some((program, series)) = heard.series_of(quantity) else {
                 continue;
             };
-            let found = if work > 0.0 {
+            if quantity == Quantity::Seconds && heard.clock.is_some() && series.len() < CLOCKED {
+                continue;
+            }
+            let found = if quantity == Quantity::MeanStepsPerSecond {
+                // The last one is the mean of most steps.
+                series.last().map(|rate| Summary { median: 1.0 / rate, spread: 0.0, used: 1, left_out: 0 })
+            } else if work > 0.0 {
                 series.rates().map(|rates| Summary { median: work / rates.median, ..rates })
             } else {
                 series.durations()
             };
             let Some(found) = found else { continue };
-            // The sum that a trainer prints at its end has all of the run in it.
-            let coarse = program == Program::HfTrainer;
+            // A mean since the start has all of the run in it, as the sum that a trainer prints at its end.
+            let coarse = quantity == Quantity::MeanStepsPerSecond || program == Program::HfTrainer;
             self.sigma = if coarse { COARSE_NOISE } else { NOISE.max(found.spread) };
             let (used, left_out) = (found.used, found.left_out);
             let seconds = show_seconds(shardscope_core::units::Seconds(found.median));
@@ -273,30 +355,52 @@ impl Reading {
                     gpus = self.run.gpus
                 ));
             }
-            if coarse {
+            if program == Program::HfTrainer {
                 self.notes
                     .push(t!("a trainer's summary covers evaluation, saving and the first steps: it weighs little"));
+            } else if coarse {
+                self.notes.push(t!(
+                    "its mean since the start covers evaluation, saving and the first steps: it weighs little"
+                ));
             }
             self.step = Some(Steps { seconds: found.median, spread: found.spread, used, left_out });
             break;
         }
+        self.labelled(heard);
         self.agree(heard, tokens / gpus);
+    }
+
+    /// A rate of the tokens that have a label: prompts and padding have none, and the log does not say how many a step
+    /// has.
+    fn labelled(&mut self, heard: &Heard) {
+        let rate = heard.series_of(Quantity::LabelledPerGpu).and_then(|(_, series)| series.rates());
+        if let Some(rate) = rate {
+            let tokens = fixed(rate.median, 0);
+            self.measured.push((t!("tokens per second and GPU, of those with a label"), verbatim(tokens)));
+            self.notes.push(t!(
+                "its tokens per second leave out prompts and padding, and it does not say how many tokens of a step are \
+                left: no step follows from them"
+            ));
+        }
     }
 
     /// Says so where the log's tokens a second and its seconds are of another batch than the Run's.
     fn agree(&mut self, heard: &Heard, tokens: f64) {
         let rate = heard.series_of(Quantity::TokensPerGpu).and_then(|(_, series)| series.rates());
-        if let (Some(step), Some(rate), true) = (self.step, rate, heard.series_of(Quantity::Seconds).is_some()) {
-            let logged = rate.median * step.seconds;
-            if (logged / tokens - 1.0).abs() > SAME_COUNT {
-                let whole = |count: f64| fixed(count, 0);
-                self.notes.push(t!(
-                    "by its own tokens per second a step has {own} tokens per GPU, the run {tokens}: \
-                    check batch, sequence and GPUs",
-                    own = whole(logged),
-                    tokens = whole(tokens)
-                ));
-            }
+        let is_timed =
+            [Quantity::Seconds, Quantity::StepsPerSecond].into_iter().any(|of| heard.series_of(of).is_some());
+        let by_rate = self.step.zip(rate).filter(|_| is_timed).map(|(step, rate)| rate.median * step.seconds);
+        let counted = self.counted(heard).map(|counted| counted / self.run.gpus as f64);
+        if let Some(logged) = counted.or(by_rate)
+            && (logged / tokens - 1.0).abs() > SAME_COUNT
+        {
+            let whole = |count: f64| fixed(count, 0);
+            self.notes.push(t!(
+                "by its own tokens per second a step has {own} tokens per GPU, the run {tokens}: \
+                check batch, sequence and GPUs",
+                own = whole(logged),
+                tokens = whole(tokens)
+            ));
         }
     }
 
@@ -358,6 +462,7 @@ impl Reading {
 /// The issue of a file of which nothing is known.
 pub(super) fn nothing() -> Message {
     t!("nothing in it is known: what is read are logs of Megatron-LM, NeMo, Megatron-Bridge, AutoModel, torchtitan, \
-            DeepSpeed, Hugging Face Trainer, Accelerate, nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, \
-            torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a memory snapshot as JSON")
+            DeepSpeed, Hugging Face Trainer, Accelerate, torchtune, ms-swift, axolotl, OLMo-core, nanochat, verl, slime, \
+            nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a \
+            Kineto trace, a memory snapshot as JSON")
 }

@@ -5,6 +5,7 @@
 mod around;
 mod formats;
 mod odd;
+mod trainers;
 
 use shardscope::core::calibrate::MemoryKind;
 use shardscope::core::run::{Multiplier, Run, Value};
