@@ -1,4 +1,5 @@
-//! Steps of programs whose lines do not time one: ms-swift prints a mean since its start, slime the training of a round.
+//! Steps of programs whose lines do not time one: ms-swift prints a mean since its start, slime the training of a
+//! round.
 
 use super::collect::Heard;
 use super::line::number;
@@ -44,8 +45,8 @@ impl Heard {
         true
     }
 
-    /// `perf 3: {'perf/actor_train_time': 12.5, 'perf/actor_train_tok_per_s': 41000.0, ...}` behind a line for each step
-    /// of the optimizer: the steps of a round took that together.
+    /// `perf 3: {'perf/actor_train_time': 12.5, 'perf/actor_train_tok_per_s': 41000.0, ...}` behind a line for each
+    /// step of the optimizer: the steps of a round took that together.
     pub(super) fn slime(&mut self, pattern: &Pattern, line: &str) -> bool {
         if pattern.numbers.is_empty() {
             self.updates += u64::from(!line.contains("critic-"));

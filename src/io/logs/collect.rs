@@ -95,6 +95,11 @@ impl Heard {
         most.map(|(program, _)| *program)
     }
 
+    /// Tokens of a step over all GPUs, as the log counts them.
+    pub(crate) fn step_tokens(&self) -> Option<f64> {
+        self.series_of(Quantity::StepTokens).and_then(|(_, series)| Some(series.durations()?.median))
+    }
+
     /// True if it tells of rounds of reinforcement learning, which are no steps.
     pub(crate) fn has_rounds(&self) -> bool {
         self.generates || self.series_of(Quantity::Round).is_some()

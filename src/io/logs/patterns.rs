@@ -431,8 +431,8 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     row(HfTrainer, &["Instantaneous batch size per device ="], &[("per device =", Setting("micro_batch"), 1.0)]),
     row(HfTrainer, &["Total train batch size (w. parallel"], &[("accumulation) =", Setting("global_batch"), 1.0)]),
     row(HfTrainer, &["Gradient Accumulation steps ="], &[("steps =", Setting(ACCUMULATION), 1.0)]),
-    // axolotl core/trainers/base.py:742 (067b021c): PyTorch's peaks since the line before, "gib" until 0.12; those of an
-    // evaluation are not of a step. Tokens whose label is not -100, base.py:768, as 0.13 names them in the second row.
+    // axolotl core/trainers/base.py:742 (067b021c): PyTorch's peaks since the line before, "gib" until 0.12; those of
+    // an evaluation are not of a step. Tokens whose label is not -100, base.py:768, as 0.13 names them in the second row.
     row(Axolotl, &["eval_loss", "memory/max_"], &[]),
     row(
         Axolotl,
@@ -452,8 +452,8 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     // axolotl utils/bench.py of 0.9: memory_allocated() after step 2.
     row(Axolotl, &["memory usage while training:", "GB ("], &[("while training:", InUse, 1.0)]),
     // torchtune training/metric_logging.py:206 and recipes/full_finetune_distributed.py:1090 (bd2a0fc7): tokens with a
-    // label over all ranks, divided by GPUs and by ranks that share tokens; peaks since the line before. On disk as text
-    // or as JSON. What a model holds before the first step, training/memory.py:361, is no peak of one.
+    // label over all ranks, divided by GPUs and by ranks that share tokens; peaks since the line before. On disk as
+    // text or as JSON. What a model holds before the first step, training/memory.py:361, is no peak of one.
     row(
         Torchtune,
         &["Step ", " | ", "tokens_per_second_per_gpu:"],
@@ -476,8 +476,8 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     ),
     row(Torchtune, &["peak memory alloc:", "GiB"], &[("alloc:", InUse, 1.0)]),
     row(Torchtune, &["peak memory reserved:", "GiB"], &[("reserved:", InUse, 1.0)]),
-    // OLMo-core train/callbacks/console_logger.py:76 (fa6c5014): the step, below it a figure a line. speed_monitor.py:167:
-    // tokens of a GPU a second, whatever they are, and steps a second, of this step; gpu_memory_monitor.py:53: peaks of
+    // OLMo-core train/callbacks/console_logger.py:76 (fa6c5014): the step, below it a figure a line.
+    // speed_monitor.py:167: tokens of a GPU a second, whatever they are, and steps a second, of this step; gpu_memory_monitor.py:53: peaks of
     // this step, "system/" before them until 2.2.
     row(OlmoCore, &["[step=", ",epoch="], &[("[step=", Iteration, 1.0)]),
     row(OlmoCore, &["throughput/device/TPS="], &[("TPS=", TokensPerGpu, 1.0)]),
@@ -500,7 +500,8 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     row(Nanochat, &["Tokens / micro-batch:"], &[("micro-batch:", Setting(TOKENS[1]), 1.0)]),
     row(Nanochat, &["Total batch size", "=> gradient accumulation steps:"], &[("batch size", Setting(TOKENS[2]), 1.0)]),
     row(Nanochat, &["Peak memory usage:", "MiB"], &[("usage:", Allocated, MIB)]),
-    // verl trainer/fsdp_sft_trainer.py (b178a3cd): a step of rank 0 without loading its data; sft_trainer.py: its tokens.
+    // verl trainer/fsdp_sft_trainer.py (b178a3cd): a step of rank 0 without loading its data; sft_trainer.py: its
+    // tokens.
     row(
         Verl,
         &["step:", "train/time(s):"],
@@ -549,7 +550,7 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     // Accelerate's and PEFT's examples of peak memory, b2mb: 2^20 bytes; PEFT's name the host's as well.
     row(Accelerate, &["CPU Total Peak Memory consumed"], &[]),
     row(Accelerate, &["Total Peak Memory consumed during the train (max)"], &[("(max)", Allocated, MIB)]),
-    // nanotron trainer.py: three digits with a suffix; the peak of reserved memory in bytes until 2024, its pull request 23.
+    // nanotron trainer.py: three digits with a suffix; the peak of reserved memory in bytes in 2024, pull request 23.
     row(
         Nanotron,
         &["iteration:", "time_per_iteration_ms:", "tokens_per_sec_per_gpu:"],

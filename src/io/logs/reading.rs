@@ -269,7 +269,7 @@ impl Reading {
                 ),
             ));
         }
-        let (Some(update), Some(counted)) = (duration(Quantity::Update), self.counted(heard)) else {
+        let (Some(update), Some(counted)) = (duration(Quantity::Update), heard.step_tokens()) else {
             self.notes.push(t!(
                 "its rounds generate samples, score them and train on them: it does not say how long one step of the \
                 training takes, and no step is read"
@@ -291,11 +291,6 @@ impl Reading {
         let Summary { median, spread, used, left_out } = update;
         self.sigma = NOISE.max(spread);
         self.step = Some(Steps { seconds: median, spread, used, left_out });
-    }
-
-    /// Tokens of a step over all GPUs, as the log counts them.
-    fn counted(&self, heard: &Heard) -> Option<f64> {
-        heard.series_of(Quantity::StepTokens).and_then(|(_, series)| Some(series.durations()?.median))
     }
 
     /// The step by the surest of the quantities.
@@ -378,8 +373,8 @@ impl Reading {
             let tokens = fixed(rate.median, 0);
             self.measured.push((t!("tokens per second and GPU, of those with a label"), verbatim(tokens)));
             self.notes.push(t!(
-                "its tokens per second leave out prompts and padding, and it does not say how many tokens of a step are \
-                left: no step follows from them"
+                "its tokens per second leave out prompts and padding, and it does not say how many tokens of a step \
+                are left: no step follows from them"
             ));
         }
     }
@@ -390,7 +385,7 @@ impl Reading {
         let is_timed =
             [Quantity::Seconds, Quantity::StepsPerSecond].into_iter().any(|of| heard.series_of(of).is_some());
         let by_rate = self.step.zip(rate).filter(|_| is_timed).map(|(step, rate)| rate.median * step.seconds);
-        let counted = self.counted(heard).map(|counted| counted / self.run.gpus as f64);
+        let counted = heard.step_tokens().map(|counted| counted / self.run.gpus as f64);
         if let Some(logged) = counted.or(by_rate)
             && (logged / tokens - 1.0).abs() > SAME_COUNT
         {
@@ -462,7 +457,7 @@ impl Reading {
 /// The issue of a file of which nothing is known.
 pub(super) fn nothing() -> Message {
     t!("nothing in it is known: what is read are logs of Megatron-LM, NeMo, Megatron-Bridge, AutoModel, torchtitan, \
-            DeepSpeed, Hugging Face Trainer, Accelerate, torchtune, ms-swift, axolotl, OLMo-core, nanochat, verl, slime, \
-            nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a \
+            DeepSpeed, Hugging Face Trainer, Accelerate, torchtune, ms-swift, axolotl, OLMo-core, nanochat, verl, \
+            slime, nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a \
             Kineto trace, a memory snapshot as JSON")
 }

@@ -12,6 +12,11 @@ fn says(reading: &Reading, words: &str) -> bool {
     measured.chain(others).any(|text| text.replace('\u{202f}', ",").contains(words))
 }
 
+/// A line for each of `items`.
+fn lines<T>(items: impl IntoIterator<Item = T>, line: impl Fn(T) -> String) -> String {
+    items.into_iter().map(line).collect()
+}
+
 fn on(text: &str, gpus: u64) -> Reading {
     read(text, &Run { gpus, tp: 1, ..Run::default() }).unwrap()
 }
@@ -20,7 +25,7 @@ fn on(text: &str, gpus: u64) -> Reading {
 /// 172 s at step 90. The first step took 2.9 s, and the whole run 183 s for 94 steps with what was saved.
 #[test]
 fn ms_swift_tells_steps_by_what_lies_between_its_lines() {
-    let lines = [
+    let printed = [
         (1, "2s", 4.87, 0.345_807),
         (5, "10s", 5.64, 0.461_462),
         (10, "20s", 5.64, 0.485_796),
@@ -35,16 +40,13 @@ fn ms_swift_tells_steps_by_what_lies_between_its_lines() {
         (85, "2m 43s", 6.5, 0.520_331),
         (90, "2m 52s", 6.5, 0.520_707),
     ];
-    let mut log: String = lines
-        .iter()
-        .map(|(step, elapsed, gib, speed)| {
-            format!(
-                "{{'loss': 1.47, 'grad_norm': 10.5625, 'learning_rate': 2e-06, 'token_acc': 0.65, 'epoch': 0.01, \
+    let mut log = lines(printed, |(step, elapsed, gib, speed): (u32, &str, f64, f64)| {
+        format!(
+            "{{'loss': 1.47, 'grad_norm': 10.5625, 'learning_rate': 2e-06, 'token_acc': 0.65, 'epoch': 0.01, \
                 'global_step/max_steps': '{step}/94', 'percentage': '1.06%', 'elapsed_time': '{elapsed}', \
                 'remaining_time': '4m 28s', 'memory(GiB)': {gib}, 'train_speed(iter/s)': {speed}}}\n"
-            )
-        })
-        .collect();
+        )
+    });
     log += "{'train_runtime': 183.4332, 'train_samples_per_second': 8.177, 'train_steps_per_second': 0.512, \
         'train_loss': 1.50650934, 'token_acc': 0.6194337, 'epoch': 1.0, 'global_step/max_steps': '94/94', \
         'percentage': '100.00%', 'elapsed_time': '3m 3s', 'remaining_time': '0s', 'memory(GiB)': 6.5, \
@@ -61,11 +63,11 @@ fn ms_swift_tells_steps_by_what_lies_between_its_lines() {
 /// beside it does not depend on that. An evaluation has a line of its own at the same step.
 #[test]
 fn ms_swift_of_2026_leaves_out_an_evaluation_and_steps_before_a_checkpoint() {
-    let start = 500;
+    let start = 500_u32;
     let mut seconds = 0.0;
     let mut log = String::new();
-    let line = |step: u64, seconds: f64, what: &str| {
-        let each = seconds / (step - start) as f64;
+    let line = |step: u32, seconds: f64, what: &str| {
+        let each = seconds / f64::from(step - start);
         let (minutes, rest) = ((seconds / 60.0).floor(), seconds.rem_euclid(60.0).round());
         format!(
             "{{\"{what}\": 1.0, \"epoch\": 0.2, \"global_step/max_steps\": \"{step}/900\", \"percentage\": \"60%\", \
@@ -107,16 +109,14 @@ fn ms_swift_on_megatron_has_reserved_memory() {
     let read = reading(old);
     assert_eq!(read.program.to_string(), "a log of ms-swift on Megatron-LM");
     assert_eq!((figures(&read), read.run.global_batch), ((Some(8.1234), [None, Some(60.17), None]), 16));
-    let new: String = (1..9)
-        .map(|step| {
-            let seconds = 40.0 + 9.0 * f64::from(step);
-            format!(
-                "{{'loss': 1.2, 'grad_norm': 0.9, 'learning_rate': 1e-05, 'iteration': '{step}/50', 'elapsed_time': \
-                '{seconds:.0}s', 'remaining_time': '5m 1s', 'memory(GiB)': 55.5, 'train_speed(s/it)': {:.6}}}\n",
-                seconds / f64::from(step)
-            )
-        })
-        .collect();
+    let new = lines(1..9, |step: u32| {
+        let seconds = 40.0 + 9.0 * f64::from(step);
+        format!(
+            "{{'loss': 1.2, 'grad_norm': 0.9, 'learning_rate': 1e-05, 'iteration': '{step}/50', 'elapsed_time': \
+            '{seconds:.0}s', 'remaining_time': '5m 1s', 'memory(GiB)': 55.5, 'train_speed(s/it)': {:.6}}}\n",
+            seconds / f64::from(step)
+        )
+    });
     let (step, peaks) = figures(&reading(&new));
     assert!(near(step.unwrap(), 9.0) && peaks[1] == Some(55.5), "{step:?}");
 }
@@ -139,24 +139,23 @@ fn axolotl_has_peaks_and_tokens_with_a_label_from_which_no_step_follows() {
     assert_eq!(figures(&read), (Some(2.46), [Some(14.56), Some(14.6), None]));
 }
 
-/// torchtune, training/metric_logging.py:206, recipes/full_finetune_distributed.py:1083 and training/memory.py:361 at
+/// torchtune, `training/metric_logging.py:206`, `recipes/full_finetune_distributed.py:1083` and training/memory.py:361 at
 /// bd2a0fc7, on the screen and in its file.
 #[test]
 fn torchtune_has_peaks_of_each_step_and_a_step_by_its_bar() {
     let built = "INFO:torchtune.utils._logging:Memory stats after model init:\n\tCUDA peak memory active: 70.10 GiB\n\tCUDA peak memory alloc: 70.10 GiB\n\tCUDA peak memory reserved: 71.20 GiB\n";
     let read = reading(built);
     assert!(read.observation("").is_none() && says(&read, "no peak"), "{:?}", read.peaks);
-    let step = |step: u64, gib: f64| {
+    let step = |step: u32, gib: f64| {
         format!(
             "Step {step} | loss:1.53 lr:2e-05 tokens_per_second_per_gpu:1523.7 peak_memory_active:{gib} peak_memory_alloc:{gib} peak_memory_reserved:48.25 grad_norm:2.1 \n"
         )
     };
-    let bar =
-        |step: u64, seconds: f64| format!("\r1|{step}|Loss: 1.53:   1%|  | {step}/808 [00:30<1:00:00, {seconds}s/it]");
-    let log = built.to_owned()
-        + &(1..6)
-            .map(|at| bar(at, if at == 1 { 19.0 } else { 4.5 }) + "\n" + &step(at, 40.0 + at as f64))
-            .collect::<String>();
+    let bar = |step: u32, seconds: f64| {
+        format!("\r1|{step}|Loss: 1.53:   1%|  | {step}/808 [00:30<1:00:00, {seconds}s/it]\n")
+    };
+    let steps = lines(1..6, |at| bar(at, if at == 1 { 19.0 } else { 4.5 }) + &step(at, 40.0 + f64::from(at)));
+    let log = built.to_owned() + &steps;
     let read = reading(&log);
     assert_eq!(read.program.to_string(), "a log of torchtune");
     assert_eq!(figures(&read), (Some(4.5), [Some(45.0), Some(48.25), None]));
@@ -165,7 +164,7 @@ fn torchtune_has_peaks_of_each_step_and_a_step_by_its_bar() {
     assert_eq!(figures(&reading(disk)), (None, [Some(33.0), Some(35.5), None]));
 }
 
-/// OLMo-core, console_logger.py:76, speed_monitor.py:167 and gpu_memory_monitor.py:38 at fa6c5014; "system/" is of releases
+/// `OLMo-core`, `console_logger.py:76`, `speed_monitor.py:167` and `gpu_memory_monitor.py:38` at fa6c5014; "system/" is of releases
 /// before 2.3. A step is 1 / BPS, whatever batch the page has.
 #[test]
 fn olmo_core_tells_the_step_and_its_tokens_of_a_gpu() {
@@ -180,7 +179,7 @@ fn olmo_core_tells_the_step_and_its_tokens_of_a_gpu() {
     assert!(says(&read, "active memory"));
 }
 
-/// nanochat, scripts/base_train.py:411, 427, 567 and 597 at 92d63d4e; times of a published run of 32,768 tokens a step
+/// nanochat, `scripts/base_train.py:411`, 427, 567 and 597 at 92d63d4e; times of a published run of 32,768 tokens a step
 /// (d12, 8 x 1024 tokens a micro-batch). Its evaluation has lines of its own and is not in `dt`.
 #[test]
 fn nanochat_states_its_batch_in_tokens() {
@@ -212,7 +211,7 @@ fn nanochat_states_its_batch_in_tokens() {
     assert!(!says(&read, "check batch"), "{:?}", read.notes);
 }
 
-/// verl's fsdp_sft_trainer.py at b178a3cd; lines as a published guide shows them (Qwen2.5-32B on 8 H200).
+/// verl's `fsdp_sft_trainer.py` at b178a3cd; lines as a published guide shows them (Qwen2.5-32B on 8 H200).
 #[test]
 fn a_step_of_verl_in_supervised_tuning_is_its_time() {
     let log = "step:1 - train/loss:0.8078852891921997 - train/lr(1e-3):0.0002702702702702703 - train/time(s):14.796027898788452\n\
@@ -248,28 +247,22 @@ fn a_round_of_verl_is_no_step() {
     assert!(read.observation("").is_none() && says(&read, "27.63 GiB"), "{:?}", read.measured);
 }
 
-/// slime, backends/megatron_utils/model.py:918 and observability/train_metric_utils.py:401 at 624b824a: two steps of the
+/// slime, backends/megatron_utils/model.py:918 and `observability/train_metric_utils.py:401` at 624b824a: two steps of the
 /// optimizer a round, whose tokens are or are not those of the run.
 #[test]
 fn a_step_of_slime_is_taken_where_its_tokens_are_those_of_the_run() {
-    let log = |tokens: f64| -> String {
-        (0..4)
-            .map(|round| {
-                let steps: String = (0..2)
-                    .map(|at| {
-                        format!(
-                            "(MegatronTrainRayActor pid=1) [2026-01-05 12:20:29] model.py:918 - step {}: {{'train/loss': 0.1, 'train/grad_norm': 0.62, 'train/lr-pg_0': 1e-06, 'train/global_batch_size': 256, 'train/step': 3}}\n",
-                            2 * round + at
-                        )
-                    })
-                    .collect();
-                format!(
-                    "{steps}(MegatronTrainRayActor pid=1) [2026-01-05 12:20:30] train_metric_utils.py:401 - perf {round}: {{'perf/sleep_time': 4.0, 'perf/update_weights_time': 0.3, 'perf/train_wait_time': 101.2, 'perf/ref_log_probs_time': 11.5, 'perf/log_probs_time': 10.5, 'perf/actor_train_time': 41.0, 'perf/train_time': 64.0, 'perf/actor_train_tok_per_s': {}, 'perf/step_time': 165.2, 'perf/wait_time_ratio': 0.6}}\n",
-                    2.0 * tokens / 41.0
-                )
-            })
-            .collect()
+    let step = |step: u32| {
+        format!(
+            "(MegatronTrainRayActor pid=1) [2026-01-05 12:20:29] model.py:918 - step {step}: {{'train/loss': 0.1, 'train/grad_norm': 0.62, 'train/lr-pg_0': 1e-06, 'train/global_batch_size': 256, 'train/step': {step}}}\n"
+        )
     };
+    let round = |round: u32, tokens: f64| {
+        format!(
+            "(MegatronTrainRayActor pid=1) [2026-01-05 12:20:30] train_metric_utils.py:401 - perf {round}: {{'perf/sleep_time': 4.0, 'perf/update_weights_time': 0.3, 'perf/train_wait_time': 101.2, 'perf/ref_log_probs_time': 11.5, 'perf/log_probs_time': 10.5, 'perf/actor_train_time': 41.0, 'perf/train_time': 64.0, 'perf/actor_train_tok_per_s': {}, 'perf/step_time': 165.2, 'perf/wait_time_ratio': 0.6}}\n",
+            2.0 * tokens / 41.0
+        )
+    };
+    let log = |tokens: f64| lines(0..4, |at| step(2 * at) + &step(2 * at + 1) + &round(at, tokens));
     let read = reading(&log(TOKENS));
     assert_eq!(read.program.to_string(), "a log of slime");
     assert_eq!(figures(&read), (Some(20.5), [None; 3]));
