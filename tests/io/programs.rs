@@ -253,6 +253,60 @@ fn shards_of_verl_are_held_by_as_many_ranks_as_it_says() {
     }
 }
 
+/// verl b178a3c `verl/workers/actor/dp_actor.py:552`, `megatron_actor.py:806`, `verl/workers/engine/utils.py:76`: a
+/// micro-batch has the tokens of every rank that shares its sequences; `actor.yaml:33`: 16384 unless it is told.
+#[test]
+fn tokens_of_verl_are_those_of_each_rank_that_shares_a_sequence() {
+    let micro = |file: &str, more: &str| {
+        let text = format!("{} {more}", text(file).trim_end());
+        read(&text, &Run::default()).unwrap().run.micro_batch
+    };
+    let actor = |name: &str| format!("actor_rollout_ref.actor.{name}");
+    let dynamic = actor("use_dynamic_bsz=True");
+    let length = "data.max_prompt_length=1024 data.max_response_length=3072";
+    for (file, degree) in [
+        ("verl_plain.sh", "ulysses_sequence_parallel_size"),
+        ("verl_plain.sh", "fsdp_config.ulysses_sequence_parallel_size"),
+        ("verl_mcore.sh", "megatron.context_parallel_size"),
+    ] {
+        for ranks in [1, 2, 4] {
+            let of_ranks = format!("{dynamic} {length} {}={ranks}", actor(degree));
+            assert_eq!(micro(file, &of_ranks), 4 * ranks, "{file} {degree}");
+            let told = format!("{of_ranks} {}", actor("ppo_max_token_len_per_gpu=8192"));
+            assert_eq!(micro(file, &told), 2 * ranks, "{file} {degree}");
+        }
+    }
+    for (file, degree) in [
+        ("verl_tuning_fsdp.sh", "engine.ulysses_sequence_parallel_size"),
+        ("verl_tuning_mcore.sh", "engine.context_parallel_size"),
+    ] {
+        for ranks in [1, 2] {
+            // 8192 tokens of a rank, sequences of 4096; without a budget 4 sequences, as `sft_trainer_engine.yaml:18` says.
+            assert_eq!(micro(file, &format!("{degree}={ranks}")), 2 * ranks, "{file}");
+            assert_eq!(micro(file, &format!("{degree}={ranks} data.use_dynamic_bsz=False")), 4, "{file}");
+        }
+    }
+}
+
+/// verl b178a3c `verl/workers/engine/fsdp/utils.py:31`: as with reinforcement learning. Its engine is the one that the
+/// command is told to take, whatever other engine the text has settings for; Ray's command says its GPUs itself.
+#[test]
+fn fine_tuning_of_verl_has_its_engine_its_shards_and_its_gpus() {
+    let run = |text: &str| read(text, &Run::default()).unwrap().run;
+    let fsdp = text("verl_tuning_fsdp.sh");
+    for (size, shard) in [("-1", None), ("4", Some(4)), ("8", None)] {
+        assert_eq!(run(&format!("{} engine.fsdp_size={size}", fsdp.trim_end())).hsdp_shard, shard, "{size}");
+    }
+    let both = format!("OTHER=\"engine=megatron engine.tensor_model_parallel_size=4\"\n{fsdp}");
+    let chosen = run(&both);
+    assert_eq!((chosen.zero, chosen.tp), (3, 1));
+    let ray = "python3 -m verl.trainer.sft_trainer_ray model.path=Qwen/Qwen2.5-7B data.train_batch_size=64 \
+        data.max_length=4096 trainer.nnodes=2 trainer.n_gpus_per_node=8";
+    assert_eq!((run(ray).gpus, run(ray).zero), (16, 3));
+    let megatron = run(&format!("{ray} engine=megatron engine.tensor_model_parallel_size=4"));
+    assert_eq!((megatron.gpus, megatron.tp, megatron.zero), (16, 4, 1));
+}
+
 /// Every entry is used, ignored with its reason, named as not read, or silent: null, "auto", a variable that is not set.
 #[test]
 fn every_entry_of_a_program_is_accounted_for() {

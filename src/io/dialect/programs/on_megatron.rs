@@ -131,8 +131,24 @@ pub(super) static NEMO_RL: Program = Program {
 const VERL_SEQUENCE: [(&str, Option<f64>); 2] =
     [("data.max_prompt_length", Some(512.0)), ("data.max_response_length", Some(512.0))];
 
+/// The tokens of a micro-batch of verl, with its default, the sequence, and what the tokens are multiplied by: those of
+/// a rank are a part of them. Source: verl b178a3c `verl/workers/actor/megatron_actor.py:806`, `dp_actor.py:552`,
+/// `verl/trainer/config/actor/actor.yaml:33`.
+pub(super) const VERL_BUDGET: [(&str, Option<f64>); 5] = [
+    ("actor_rollout_ref.actor.use_dynamic_bsz", None),
+    ("actor_rollout_ref.actor.ppo_max_token_len_per_gpu", Some(16384.0)),
+    VERL_SEQUENCE[0],
+    VERL_SEQUENCE[1],
+    ("actor_rollout_ref.actor.megatron.context_parallel_size", Some(1.0)),
+];
+
 /// Settings that follow from several of verl together; the names of the base are those of Megatron-LM or of torchtitan.
-pub(super) const fn verl_together(length: &'static str, global: &'static str, micro: &'static str) -> [Together; 3] {
+pub(super) const fn verl_together(
+    length: &'static str,
+    global: &'static str,
+    micro: &'static str,
+    budget: &'static [(&'static str, Option<f64>)],
+) -> [Together; 3] {
     [
         Together { from: &VERL_SEQUENCE, to: length, of: |n| Some(n.iter().sum()) },
         Together {
@@ -142,14 +158,12 @@ pub(super) const fn verl_together(length: &'static str, global: &'static str, mi
         },
         // With batches of tokens a micro-batch is as many whole sequences as they hold.
         Together {
-            from: &[
-                ("actor_rollout_ref.actor.use_dynamic_bsz", None),
-                ("actor_rollout_ref.actor.ppo_max_token_len_per_gpu", None),
-                VERL_SEQUENCE[0],
-                VERL_SEQUENCE[1],
-            ],
+            from: budget,
             to: micro,
-            of: |n| (n[0] > 0.0).then(|| (n[1] / (n[2] + n[3]).max(1.0)).floor().max(1.0)),
+            of: |n| {
+                let ranks = n[4..].iter().copied().fold(1.0, f64::max);
+                (n[0] > 0.0).then(|| (n[1] * ranks / (n[2] + n[3]).max(1.0)).floor().max(1.0))
+            },
         },
     ]
 }
@@ -175,28 +189,39 @@ pub(super) static VERL: Program = Program {
         row("trainer.nnodes", "--nnodes"),
         row("trainer.n_gpus_per_node", "--nproc-per-node"),
     ],
-    together: &verl_together("--seq-length", "--global-batch-size", "--micro-batch-size"),
+    together: &verl_together("--seq-length", "--global-batch-size", "--micro-batch-size", &VERL_BUDGET),
     silent: "--bf16 --use-distributed-optimizer --sequence-parallel --micro-batch-size 1 --nnodes 1 --nproc-per-node \
         8 --@phases.framework verl",
     says: super::table::FULL_LENGTH,
 };
 
-/// The micro-batch of `sft_trainer_engine.yaml`: as many whole sequences as 8192 tokens hold.
-pub(super) const fn tuning_together(micro: &'static str) -> [Together; 1] {
+/// The micro-batch of `sft_trainer_engine.yaml`: as many whole sequences as 8192 tokens of each rank of context or
+/// sequence parallelism hold, or a number of them. Source: verl b178a3c `verl/workers/engine/utils.py:76`.
+pub(super) const fn tuning_together(
+    micro: &'static str,
+    budget: &'static [(&'static str, Option<f64>)],
+) -> [Together; 1] {
     [Together {
-        from: &[
-            ("data.use_dynamic_bsz", Some(1.0)),
-            ("data.max_token_len_per_gpu", Some(8192.0)),
-            ("data.max_length", Some(1024.0)),
-        ],
+        from: budget,
         to: micro,
-        of: |n| (n[0] > 0.0).then(|| (n[1] / n[2].max(1.0)).floor().max(1.0)),
+        of: |n| Some(if n[0] > 0.0 { (n[1] * n[4].max(1.0) / n[2].max(1.0)).floor().max(1.0) } else { n[3] }),
     }]
+}
+
+/// Settings that make it, with their defaults; the last is the degree that its tokens are multiplied by.
+pub(super) const fn tuning_budget(degree: &'static str) -> [(&'static str, Option<f64>); 5] {
+    [
+        ("data.use_dynamic_bsz", Some(1.0)),
+        ("data.max_token_len_per_gpu", Some(8192.0)),
+        ("data.max_length", Some(1024.0)),
+        ("data.micro_batch_size_per_gpu", Some(4.0)),
+        (degree, Some(1.0)),
+    ]
 }
 
 pub(super) static VERL_TUNING: Program = Program {
     name: "verl",
-    is: |s| s.is_tuning_of_verl() && s.text.contains("engine=megatron"),
+    is: |s| s.is_tuning_of_verl() && s.engine_of_verl() == Some("megatron"),
     base: &megatron::DIALECT,
     rows: &[
         row("model.path", "model"),
@@ -206,9 +231,12 @@ pub(super) static VERL_TUNING: Program = Program {
         row("engine.override_transformer_config.*", "--*"),
         row("engine.*", "--*"),
         by("model.lora.rank", rank),
+        // Ray starts the workers where torchrun does not.
+        row("trainer.nnodes", "--nnodes"),
+        row("trainer.n_gpus_per_node", "--nproc-per-node"),
         row("--*", "--*"),
     ],
-    together: &tuning_together("--micro-batch-size"),
+    together: &tuning_together("--micro-batch-size", &tuning_budget("engine.context_parallel_size")),
     silent: "--bf16 --use-distributed-optimizer --sequence-parallel --micro-batch-size 8 --global-batch-size 256 \
         --seq-length 1024 --@dynamic",
     says: super::table::FULL_LENGTH,

@@ -5,7 +5,7 @@
 //! Sources: NVIDIA-NeMo/Automodel 36044ad `examples`, modelscope/ms-swift 3602360 `swift/arguments`,
 //! hiyouga/LLaMA-Factory ff6d4d1 `examples/v1`, and as in `on_megatron`.
 
-use super::on_megatron::{tuning_together, verl_together};
+use super::on_megatron::{VERL_BUDGET, tuning_budget, tuning_together, verl_together};
 use super::source::Settings;
 use super::table::{Program, Row, Together, by, row, when};
 use super::values::{ADAPTED, DYNAMIC, leaves, on, rank, reference};
@@ -202,6 +202,16 @@ pub(super) static NEMO_RL: Program = Program {
     says: super::table::FULL_LENGTH,
 };
 
+/// As with Megatron-LM, by the ranks that share a sequence; the second name is that of an engine's own.
+static BUDGET: [(&str, Option<f64>); 6] = [
+    VERL_BUDGET[0],
+    VERL_BUDGET[1],
+    VERL_BUDGET[2],
+    VERL_BUDGET[3],
+    ("actor_rollout_ref.actor.ulysses_sequence_parallel_size", Some(1.0)),
+    ("actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size", Some(1.0)),
+];
+
 pub(super) static VERL: Program = Program {
     name: "verl",
     is: |s| s.begins(&["actor_rollout_ref."]),
@@ -226,7 +236,7 @@ pub(super) static VERL: Program = Program {
         row("trainer.nnodes", "nnodes"),
         row("trainer.n_gpus_per_node", "nproc_per_node"),
     ],
-    together: &verl_together(LENGTH, GLOBAL, LOCAL),
+    together: &verl_together(LENGTH, GLOBAL, LOCAL, &BUDGET),
     silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode full --training.local_batch_size 1 --@cp_comm \
         ulysses --@phases.framework verl",
     says: super::table::FULL_LENGTH,
@@ -243,13 +253,17 @@ pub(super) static VERL_TUNING: Program = Program {
         row("data.max_length", LENGTH),
         row("engine.ulysses_sequence_parallel_size", CP),
         by("engine.model_dtype", dtype),
+        by("engine.fsdp_size", shard),
         by("model.enable_gradient_checkpointing", checkpoint),
         by("model.lora_rank", rank),
         row("model.target_modules", "peft.targets"),
+        // Ray starts the workers where torchrun does not.
+        row("trainer.nnodes", "nnodes"),
+        row("trainer.n_gpus_per_node", "nproc_per_node"),
         row("--nnodes", "nnodes"),
         row("--nproc-per-node", "nproc_per_node"),
     ],
-    together: &tuning_together(LOCAL),
+    together: &tuning_together(LOCAL, &tuning_budget("engine.ulysses_sequence_parallel_size")),
     silent: "--activation_checkpoint.mode full --training.local_batch_size 8 --training.global_batch_size 256 \
         --training.seq_len 1024 \
         --@cp_comm ulysses --@dynamic",

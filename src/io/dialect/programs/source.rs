@@ -54,6 +54,14 @@ impl Settings {
         self.text.contains("verl.trainer.sft_trainer") && self.begins(&["engine.", "data."])
     }
 
+    /// The engine that verl's trainer for fine-tuning is told to take: a word of its command, which a shell's reader
+    /// may have for a variable.
+    pub fn engine_of_verl(&self) -> Option<&str> {
+        let word = || self.text.lines().find_map(|line| line.trim().strip_prefix("engine="));
+        let chosen = self.get("$engine").and_then(Value::text).or_else(word)?;
+        chosen.split_whitespace().next()
+    }
+
     /// True if a setting is this word.
     pub fn is(&self, name: &str, word: &str) -> bool {
         self.get(name).and_then(Value::text).is_some_and(|text| text.eq_ignore_ascii_case(word))
