@@ -279,6 +279,61 @@ sources! {
     H20_SHEET = "H20 data",
         "H20 96 GB figures as vendors print them (148 TFLOP/s bf16, 4.0 TB/s)",
         "H20 96GB specification";
+    V100_SHEET = "V100",
+        "NVIDIA, Programming Tensor Cores in CUDA 9 (125 TFLOP/s), and Tesla V100 data sheet (900 GB/s, 300 W)",
+        "https://developer.nvidia.com/blog/programming-tensor-cores-cuda-9/";
+    T4_SHEET = "T4",
+        "NVIDIA, T4 tensor core GPU data sheet: 65 TFLOP/s fp16, 16 GB, 320 GB/s, 70 W",
+        "NVIDIA T4 datasheet";
+    A10_SHEET = "A10",
+        "NVIDIA, A10 tensor core GPU data sheet: 125 TFLOP/s bf16, 24 GB, 600 GB/s, 150 W",
+        "NVIDIA A10 datasheet";
+    A40_SHEET = "A40",
+        "NVIDIA, A40 data sheet: 149.7 TFLOP/s bf16, 48 GB, 696 GB/s, 300 W",
+        "NVIDIA A40 datasheet";
+    A6000_SHEET = "RTX A6000",
+        "NVIDIA, RTX A6000 data sheet: 309.7 TFLOP/s with sparsity (154.8 dense, also in nanochat issue 60), 48 GB, \
+            768 GB/s, 300 W",
+        "NVIDIA RTX A6000 datasheet";
+    A800_REPORTS = "A800",
+        "Articles on the export variant: an A100 with NVLink cut from 600 to 400 GB/s both ways",
+        "A800 SXM4 80GB specification";
+    GA102 = "GA102",
+        "NVIDIA, Ampere GA102 GPU Architecture whitepaper, appendix: GeForce RTX 3090 and 3080",
+        "NVIDIA Ampere GA102 GPU Architecture whitepaper";
+    GH200_SHEET = "GH200",
+        "NVIDIA, GH200 Grace Hopper Superchip data sheet: 96 GB HBM3 at 4 TB/s, NVLink-C2C 900 GB/s both ways",
+        "NVIDIA GH200 Grace Hopper Superchip datasheet";
+    L40_SHEET = "L40",
+        "NVIDIA, L40 data sheet: 181.05 TFLOP/s bf16, 362 fp8, 48 GB, 864 GB/s, 300 W",
+        "NVIDIA L40 datasheet";
+    RTX_6000_ADA = "RTX 6000 Ada",
+        "NVIDIA, Ada GPU Architecture whitepaper, appendix, and RTX 6000 Ada data sheet (1457 TFLOP/s fp8 with \
+            sparsity, 960 GB/s, 300 W)",
+        "NVIDIA RTX 6000 Ada Generation datasheet";
+    RTX_PRO_6000 = "RTX PRO 6000",
+        "NVIDIA, RTX Blackwell PRO GPU Architecture whitepaper, appendix: RTX PRO 6000 workstation edition",
+        "NVIDIA RTX Blackwell PRO GPU Architecture whitepaper";
+    RUBIN_ANNOUNCED = "Rubin, announced",
+        "NVIDIA, Vera Rubin NVL72 as announced in 2026, preliminary: 35 PFLOP/s NVFP4 for training, 17.5 fp8, 4 bf16, \
+            288 GB, 22 TB/s, NVLink 6 at 3.6 TB/s both ways",
+        "NVIDIA Vera Rubin NVL72 preliminary specifications";
+    MI455X_ANNOUNCED = "MI455X, announced",
+        "AMD, Instinct MI455X and Helios as announced in 2026: 40 PFLOP/s fp4, 20 fp8, 432 GB, 19.6 TB/s, 3.6 TB/s \
+            both ways in the rack, 300 GB/s out of it",
+        "AMD Instinct MI455X Helios";
+    ZERO_OFFLOAD = "ZeRO-Offload",
+        "Ren et al., ZeRO-Offload: Democratizing Billion-Scale Model Training, 2021",
+        "https://arxiv.org/abs/2101.06840";
+    SLIME = "slime",
+        "THUDM, slime: issue 1139, GLM-4.5-Air on 32 H100 with Adam on the host",
+        "https://github.com/THUDM/slime/issues/1139";
+    MARKIDIS_2018 = "Markidis 2018",
+        "Markidis et al., NVIDIA Tensor Core Programmability, Performance and Precision, 2018",
+        "https://arxiv.org/abs/1803.04014";
+    GPU_FLOPS_BENCH = "gpu-flops-bench",
+        "xzwgit, gpu-flops-bench: best cuBLASLt products of RTX 5090 and RTX PRO 6000",
+        "https://github.com/xzwgit/gpu-flops-bench";
 }
 
 #[cfg(test)]

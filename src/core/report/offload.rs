@@ -9,8 +9,9 @@ use super::passes::Pass;
 use crate::memory::RankLoad;
 use crate::memory::detailed::offloaded_activation_bytes;
 use crate::memory::host::updated;
+use crate::run::presets::{self, GpuPreset};
 use crate::run::{Offload, OffloadFramework, OffloadTo, Scenario};
-use crate::source::{Cited, DEEPSPEED, MEGATRON, TORCHAO};
+use crate::source::{Cited, DEEPSPEED, MEGATRON, SLIME, TORCHAO, ZERO_OFFLOAD};
 use crate::traffic::Held;
 use crate::units::{Bytes, Seconds};
 use serde::Serialize;
@@ -20,20 +21,74 @@ const LINK: f64 = 0.76;
 /// Bytes a second of a node's NVMe disks where nothing is said: two of the fourth generation.
 const DISKS: f64 = 12e9;
 
-/// Seconds that the host's optimizer takes a parameter of the node. Published runs go from 0.1 ns (tuned, overlapped)
-/// to 1.5 ns: measure one step.
-fn host_step(framework: OffloadFramework) -> Cited<f64> {
+/// Share of the peak of a host's memory channels that fused Adam reaches with all cores: torchao's takes 0.57 s longer
+/// for 1.1 billion bf16 parameters whose copies do not hide, 0.18 s of it on the link, the rest 14 bytes a parameter on
+/// two channels of DDR4-3200 (optim README, compiled, Ryzen 5600).
+const CHANNELS: f64 = 0.78;
+/// Host memory below which a node is a desktop, bytes a second: two channels.
+const DESKTOP: f64 = 100e9;
+/// Host memory of a GPU that is no preset: 16 channels of DDR5-4800, as of a DGX H100.
+const DRAM: f64 = 614.4e9;
+
+/// Speed of Adam on the host.
+enum HostRate {
+    /// Seconds a parameter of a process, which steps its own with one thread.
+    Process(Cited<f64>),
+    /// Seconds a parameter of the node, whose processes share its cores.
+    Node(Cited<f64>),
+    /// All channels of the host's memory at [`CHANNELS`] of their peak.
+    Channels,
+}
+
+/// Speed of the framework's optimizer where `processes` step beside each other, on a desktop or in a server. Published
+/// runs go from 0.1 ns a parameter of the node (tuned, overlapped) to 1.7 ns: measure one step.
+fn host_rate(framework: OffloadFramework, processes: f64, desktop: bool) -> HostRate {
     match framework {
-        OffloadFramework::DeepSpeed => {
-            Cited::new(0.6e-9, &DEEPSPEED, "ZenFlow blog: ZeRO-Offload, Llama-2-7B on 4 A100, over 4 s")
+        OffloadFramework::DeepSpeed if desktop => HostRate::Node(Cited::new(
+            1.7e-9,
+            &TORCHAO,
+            "optim README: DeepSpeed on a Ryzen 5600 with DDR4, 1.27 to 3.13 s of 1.1 B",
+        )),
+        OffloadFramework::DeepSpeed => HostRate::Node(Cited::new(
+            0.6e-9,
+            &DEEPSPEED,
+            "ZenFlow blog: ZeRO-Offload, Llama-2-7B on 4 A100, over 4 s; pull request 735: 11.6 B in 8.2 s; \
+                issue 6834: a quarter of 72 B a node in 10 s",
+        )),
+        // torchrun and Ray give a process one thread where OMP_NUM_THREADS is not set (torch/distributed/run.py).
+        OffloadFramework::Megatron if processes > 1.0 => HostRate::Process(Cited::new(
+            2.6e-9,
+            &SLIME,
+            "3.3 B a process in 9.6 s under a profiler; ms-swift's Megatron examples on A800, whole steps of 80, \
+                28 and 13 s",
+        )),
+        OffloadFramework::Megatron => HostRate::Process(Cited::new(
+            1.4e-9,
+            &MEGATRON,
+            "HybridDeviceOptimizer, Qwen3-0.6B on one H100: 0.752 to 1.678 s (NeMo-RL PR 3628), less its copies",
+        )),
+        OffloadFramework::Fsdp2 => {
+            HostRate::Node(Cited::new(1.4e-9, &ZERO_OFFLOAD, "table 4, PT-CPU: PyTorch's unfused Adam, 1 to 10 B"))
         }
-        OffloadFramework::Megatron => {
-            Cited::new(1.55e-9, &MEGATRON, "HybridDeviceOptimizer, Qwen3-0.6B: 0.752 to 1.678 s (NeMo-RL PR 3628)")
-        }
-        OffloadFramework::Fsdp2 | OffloadFramework::Torchao => {
-            Cited::new(1.7e-9, &TORCHAO, "optim README: PyTorch's AdamW on the host, 1.1 B")
-        }
+        OffloadFramework::Torchao => HostRate::Channels,
     }
+}
+
+/// Seconds of Adam over `parameters` of each of `processes` on a node: never faster than its memory channels.
+fn host_adam(scenario: &Scenario, framework: OffloadFramework, parameters: f64, processes: f64) -> f64 {
+    let preset = scenario.run.gpu.base.and_then(presets::gpu);
+    let own = |preset: &GpuPreset| if scenario.gpu.host.0 > 100e9 { processes } else { 1.0 } * preset.host_dram.0;
+    let dram = preset.map_or(DRAM, own);
+    let bytes = scenario.trained_bytes();
+    let states = bytes.optimizer(scenario.run.optimizer) + if bytes.master > 0.0 { 0.0 } else { bytes.weights };
+    let gradient = bytes.grads.max(bytes.grad_accumulation);
+    let channels = (gradient + 2.0 * states) * parameters * processes / (CHANNELS * dram);
+    let cores = match host_rate(framework, processes, dram < DESKTOP) {
+        HostRate::Process(rate) => rate.value * parameters,
+        HostRate::Node(rate) => rate.value * parameters * processes,
+        HostRate::Channels => 0.0,
+    };
+    cores.max(channels)
 }
 
 /// Traffic over the link of a GPU to its host in a step.
@@ -95,7 +150,7 @@ pub(crate) fn offload_step(scenario: &Scenario, load: &RankLoad, passes: &[&Pass
         } else {
             0.0
         };
-        step.host_step_s = Seconds(host_step(offload.framework).value * p * node + disks);
+        step.host_step_s = Seconds(host_adam(scenario, offload.framework, p, node) + disks);
         exposed += seconds + step.host_step_s.0;
     }
     step.exposed_s = Seconds(exposed);

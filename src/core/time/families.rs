@@ -3,7 +3,10 @@
 
 use crate::run::Scenario;
 use crate::run::presets::GpuFamily;
-use crate::source::{CUDA_NOTES, MEGATRON_BRIDGE, SIMUMAX, STAS, Source, TORCHTITAN};
+use crate::source::{
+    CUDA_NOTES, GPU_FLOPS_BENCH, MARKIDIS_2018, MEGATRON_BRIDGE, MI455X_ANNOUNCED, RTX_6000_ADA, RUBIN_ANNOUNCED,
+    SIMUMAX, STAS, Source, T4_SHEET, TORCHTITAN,
+};
 
 /// Sustained rates of one family of GPUs, as shares of its data-sheet bf16 (or fp8) peak.
 #[derive(Clone, Copy, Debug)]
@@ -151,6 +154,99 @@ pub static FAMILIES: &[Family] = &[
         attention_tile: 128,
         source: &STAS,
         remark: "0.92 of MAMF (668.4); attention not seen in a table; MI325X and MI355X by analogy",
+    },
+    Family {
+        gpus: &[GpuFamily::Volta],
+        gemm: 0.66,
+        gemm_fp8: 0.66,
+        gemm_fp4: 0.66,
+        attention: (0.5, 0.4),
+        multiprocessors: 80,
+        attention_tile: 128,
+        source: &MARKIDIS_2018,
+        remark: "cuBLAS reaches 83 of 125 TFLOP/s in mixed precision; a fused attention kernel is taken for one of the \
+            A100's count at a lower share: FlashAttention-2 does not run before Ampere",
+    },
+    Family {
+        gpus: &[GpuFamily::Turing],
+        gemm: 0.4,
+        gemm_fp8: 0.4,
+        gemm_fp4: 0.4,
+        attention: (0.3, 0.24),
+        multiprocessors: 40,
+        attention_tile: 128,
+        source: &T4_SHEET,
+        remark: "assumed: 70 W hold its clock far below the one of the peak; no benchmark seen",
+    },
+    Family {
+        gpus: &[GpuFamily::GeForceAmpere],
+        gemm: 0.96,
+        gemm_fp8: 0.96,
+        gemm_fp4: 0.96,
+        attention: (0.72, 0.57),
+        multiprocessors: 82,
+        attention_tile: 128,
+        source: &CUDA_NOTES,
+        remark: "as an RTX 4090, whose peak with accumulation in fp32 is half of what its tensor cores could feed too; \
+            no benchmark of its own seen",
+    },
+    Family {
+        gpus: &[GpuFamily::AmpereCard],
+        gemm: 0.78,
+        gemm_fp8: 0.78,
+        gemm_fp4: 0.78,
+        attention: (0.72, 0.57),
+        multiprocessors: 84,
+        attention_tile: 128,
+        source: &SIMUMAX,
+        remark: "as the A100 PCIe, whose 300 W they share or undercut; the A10 has 72 multiprocessors at 150 W: less \
+            than this is likely; no benchmark of their own seen",
+    },
+    Family {
+        gpus: &[GpuFamily::AdaAt300W],
+        gemm: 0.6,
+        gemm_fp8: 0.55,
+        gemm_fp4: 0.55,
+        attention: (0.4, 0.32),
+        multiprocessors: 142,
+        attention_tile: 128,
+        source: &RTX_6000_ADA,
+        remark: "assumed: 300 W for twice the rate of an L40; no benchmark seen",
+    },
+    Family {
+        gpus: &[GpuFamily::RtxBlackwell],
+        gemm: 0.86,
+        gemm_fp8: 0.83,
+        gemm_fp4: 0.83,
+        attention: (0.6, 0.48),
+        multiprocessors: 188,
+        attention_tile: 128,
+        source: &GPU_FLOPS_BENCH,
+        remark: "cuBLASLt reaches 457.6 of 503.8 TFLOP/s in bf16 at its best shape, of which 0.95; attention by \
+            analogy with Ada",
+    },
+    Family {
+        gpus: &[GpuFamily::Rubin],
+        gemm: 0.68,
+        gemm_fp8: 0.6,
+        gemm_fp4: 0.55,
+        attention: (0.515, 0.44),
+        multiprocessors: 224,
+        attention_tile: 256,
+        source: &RUBIN_ANNOUNCED,
+        remark: "announced: shares of GB200 and GB300, nothing is measured; the range of a step is wider",
+    },
+    Family {
+        gpus: &[GpuFamily::Mi400],
+        gemm: 0.47,
+        gemm_fp8: 0.47,
+        gemm_fp4: 0.47,
+        attention: (0.3, 0.22),
+        multiprocessors: 304,
+        attention_tile: 128,
+        source: &MI455X_ANNOUNCED,
+        remark: "announced: shares and multiprocessors of the MI300X, nothing is measured; the range of a step is \
+            wider",
     },
     Family {
         gpus: &[],

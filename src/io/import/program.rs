@@ -1,11 +1,11 @@
 //! Settings of programs that another one's reader takes, by their tables.
 
 use crate::dialect::bare;
-use crate::dialect::programs::{GPUS, Program, Settings, take_adapter};
+use crate::dialect::programs::{Program, Settings, first_gpu, take_adapter};
 use crate::dialect::settings_reader::{Origin, SettingsReader};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
-use shardscope_core::run::presets::GpuFamily;
+use shardscope_core::run::presets::{self, GpuFamily};
 use shardscope_core::run::registry::field;
 use shardscope_core::run::{AdapterParts, Based, GpuParts, PhasesParts, Run, Value};
 use shardscope_core::t;
@@ -22,7 +22,7 @@ pub(super) struct Direct {
     adapter: AdapterParts,
 }
 
-/// GPUs a node of a launcher: a tray of GB200 or GB300, of which a rack has 18.
+/// GPUs a node of a launcher: a tray of GB200, GB300, Rubin or MI455X, of which a rack has 18.
 const TRAY: u64 = 4;
 
 /// Begins to read the settings of a program: its base reads on, for the software that is named.
@@ -33,7 +33,7 @@ pub(super) fn begin(program: &Program, settings: &Settings, present: &Run) -> (S
     let mut run = present.clone();
     run.phases = PhasesParts::default();
     let named = gpu(&mut run, &mut fields, settings);
-    if matches!(run.gpu.family(), Some(GpuFamily::Gb200 | GpuFamily::Gb300)) {
+    if matches!(run.gpu.family(), Some(GpuFamily::Gb200 | GpuFamily::Gb300 | GpuFamily::Rubin | GpuFamily::Mi400)) {
         for (origin, name, value) in &mut base {
             if matches!(origin, Origin::Default(_)) && bare(name) == "nproc_per_node" {
                 *value = Value::from(TRAY);
@@ -123,8 +123,8 @@ fn whole_share(run: &mut Run, assumed: &mut Vec<Message>) {
 /// one maker and the page's is another's, else the page's.
 fn gpu(run: &mut Run, fields: &mut Vec<(Origin, String, Value)>, settings: &Settings) -> Option<Message> {
     let id = |(origin, name, value): &(Origin, String, Value)| {
-        let id = GPUS.iter().find(|(_, id)| value.text() == Some(*id) && name == "@gpu")?.1;
-        Some((matches!(origin, Origin::Text(_)), id))
+        let preset = value.text().and_then(presets::gpu).filter(|_| name == "@gpu")?;
+        Some((matches!(origin, Origin::Text(_)), preset.choice.id))
     };
     let stated = fields.iter().filter_map(id).next_back();
     if let Some((true, id)) = stated {
@@ -132,17 +132,10 @@ fn gpu(run: &mut Run, fields: &mut Vec<(Origin, String, Value)>, settings: &Sett
         return None;
     }
     fields.retain(|(_, name, _)| name != "@gpu");
-    let text = settings.text.to_ascii_lowercase();
-    let named = |word: &str| {
-        text.match_indices(word).map(|(at, _)| at).find(|at| {
-            let after = text[at + word.len()..].chars().next();
-            after.is_none_or(|c| !c.is_ascii_alphanumeric())
-        })
-    };
-    let first = GPUS.iter().filter_map(|(word, id)| Some((named(word)?, *id))).min();
+    let first = first_gpu(&settings.text);
     let is_amd = |gpu: &Based<GpuParts>| gpu.family().is_some_and(GpuFamily::is_amd);
     Some(match (first, stated) {
-        (Some((_, id)), _) => {
+        (Some(id), _) => {
             run.gpu = Based::preset(id);
             t!("the GPU is {gpu}, which the text names", gpu = run.gpu.title())
         }

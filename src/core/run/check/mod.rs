@@ -13,7 +13,7 @@ pub(crate) use model::divides_by;
 pub use schedule::MAX_STAGES;
 
 use super::layout::{Layout, Zero, divisors};
-use super::precision::Precision;
+use super::precision::{Format, Precision};
 use super::presets::{GpuFamily, STACKS};
 use super::{Based, Run};
 use crate::cluster::Gpu;
@@ -52,6 +52,7 @@ pub fn check(
     check.gpu(gpu);
     check.profile();
     check.stack_of_its_year();
+    check.gpu_figures();
     check.tensor();
     check.recurrent();
     let layout = check.layout(gpu);
@@ -104,6 +105,29 @@ impl Check<'_> {
                 newer = verbatim(newer)
             );
             self.doubt("stack", message, newer);
+        }
+    }
+
+    /// Figures of a GPU that is not out, and formats that its tensor cores lack.
+    fn gpu_figures(&mut self) {
+        let gpu = &self.run.gpu;
+        let Some(family) = gpu.family() else { return };
+        if family.is_announced() {
+            let message = t!(
+                "the figures of {gpu} are announced: no data sheet is out and nothing was measured; the range of a \
+                    step reaches 1.5 times as far on either side",
+                gpu = gpu.title()
+            );
+            self.warnings.push(Issue::warning("gpu", message));
+        }
+        let computes = self.run.precision.computes();
+        if !family.computes_in_bf16() && computes == Format::Bf16 {
+            let message = t!(
+                "tensor cores of {gpu} do not multiply bf16: the time is that of fp16, without them it is several \
+                    times as long",
+                gpu = gpu.title()
+            );
+            self.doubt("precision", message, "fp16");
         }
     }
 

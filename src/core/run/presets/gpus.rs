@@ -3,12 +3,24 @@
 
 use crate::cluster::Gpu;
 use crate::field::Choice;
-use crate::source::{DEEPEP, FUJII_2024, H20_SHEET, LOCKWOOD, NANOCHAT, STAS, Source, TORCH_OOM, TORCHTITAN, TSUBAME};
+use crate::source::{
+    A10_SHEET, A40_SHEET, A800_REPORTS, A6000_SHEET, DEEPEP, FUJII_2024, GA102, GH200_SHEET, H20_SHEET, L40_SHEET,
+    LOCKWOOD, MI455X_ANNOUNCED, NANOCHAT, RTX_6000_ADA, RTX_PRO_6000, RUBIN_ANNOUNCED, STAS, Source, T4_SHEET,
+    TORCH_OOM, TORCHTITAN, TSUBAME, V100_SHEET,
+};
 use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, GIB};
 
 /// GPUs that sustain the same shares of their peaks and run the same kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GpuFamily {
+    /// Before Ampere: tensor cores for fp16 alone.
+    Volta,
+    /// Turing of inference servers, 70 W.
+    Turing,
+    /// Ampere of games: half rate where products are summed in fp32.
+    GeForceAmpere,
+    /// Ampere of workstations and PCIe servers, GA102 at its full rate.
+    AmpereCard,
     A100,
     H100,
     /// H100 whose power is limited to 500 W.
@@ -19,26 +31,42 @@ pub enum GpuFamily {
     H20,
     /// Cards of workstations and PCIe servers.
     Ada,
+    /// Ada of workstations, the full rate at 300 W.
+    AdaAt300W,
+    /// Blackwell of workstations.
+    RtxBlackwell,
     B200,
     B300,
     /// Blackwell with Grace.
     Gb200,
     /// Blackwell Ultra with Grace.
     Gb300,
+    /// NVIDIA's announced Rubin with Vera.
+    Rubin,
     /// AMD's MI300 and after.
     Mi300,
+    /// AMD's announced MI400, 72 on one link.
+    Mi400,
 }
 
 impl GpuFamily {
     pub const fn is_amd(self) -> bool {
-        matches!(self, Self::Mi300)
+        matches!(self, Self::Mi300 | Self::Mi400)
+    }
+    /// Its maker has named figures and no data sheet: peaks, and what is reached of them, may still move.
+    pub const fn is_announced(self) -> bool {
+        matches!(self, Self::Rubin | Self::Mi400)
+    }
+    /// Tensor cores multiply bf16: NVIDIA's do since Ampere.
+    pub(crate) const fn computes_in_bf16(self) -> bool {
+        !matches!(self, Self::Volta | Self::Turing)
     }
     /// Software of the year in which the first of them were trained on, where that is 2024 or later and NVIDIA's:
     /// preset of the stack.
     pub(crate) const fn stack_of_its_year(self) -> Option<&'static str> {
         match self {
             Self::H200 => Some("nemo-2024"),
-            Self::B200 | Self::B300 | Self::Gb200 | Self::Gb300 => Some("megatron-2025"),
+            Self::B200 | Self::B300 | Self::Gb200 | Self::Gb300 | Self::Rubin => Some("megatron-2025"),
             _ => None,
         }
     }
@@ -55,6 +83,10 @@ pub struct GpuPreset {
     /// GPUs with the same kernels.
     pub family: GpuFamily,
     pub gpu: Gpu,
+    /// Memory of the host that such a GPU usually has, over all channels, by its makers' sheets: DGX-1 (8 of
+    /// DDR4-2400), DGX A100 (16 of DDR4-3200), DGX H100 (16 of DDR5-4800), DGX B200 (16 of DDR5-5600), two EPYC 9004
+    /// of MI300X (24 of DDR5-4800), Grace 512 GB/s, a desktop (2 of DDR4-3200 or DDR5-5600). Of a superchip, a GPU's share.
+    pub host_dram: BytesPerSecond,
     /// Place of peaks, memory and links in it.
     pub source: &'static Source,
     /// A note on the figures.
@@ -88,6 +120,8 @@ struct Sheet {
     nic_gbit: f64,
     /// Link to the host's memory, GB/s one direction: PCIe x16 of its generation, or NVLink-C2C.
     host_gb: f64,
+    /// Host memory, GB/s over all channels of a node: of a superchip, a GPU's share of its own CPU.
+    dram_gb: f64,
     /// Rated power, W.
     tdp_w: f64,
     per_node: u64,
@@ -117,7 +151,9 @@ const fn preset(
         tdp_w: sheet.tdp_w,
         per_node: sheet.per_node,
     };
-    GpuPreset { choice: Choice { id, label }, family, gpu, source, remark, usable_source: sheet.usable }
+    let choice = Choice { id, label };
+    let host_dram = BytesPerSecond(sheet.dram_gb * 1e9);
+    GpuPreset { choice, family, gpu, host_dram, source, remark, usable_source: sheet.usable }
 }
 
 // The sheets that others say their differences from.
@@ -128,6 +164,7 @@ const H100: Sheet = Sheet {
     intra_gb: 450.0,
     nic_gbit: 400.0,
     host_gb: 64.0,
+    dram_gb: 614.4,
     tdp_w: 700.0,
     per_node: 8,
     usable: &TORCH_OOM,
@@ -139,7 +176,19 @@ const A100: Sheet = Sheet {
     intra_gb: 300.0,
     nic_gbit: 200.0,
     host_gb: 32.0,
+    dram_gb: 409.6,
     tdp_w: 400.0,
+    ..H100
+};
+const V100: Sheet = Sheet {
+    gib: (16.0, 15.78),
+    tflops: (125.0, 125.0, 125.0),
+    hbm_tb: 0.9,
+    intra_gb: 150.0,
+    nic_gbit: 50.0,
+    host_gb: 16.0,
+    dram_gb: 153.6,
+    tdp_w: 300.0,
     ..H100
 };
 const B200: Sheet = Sheet {
@@ -147,11 +196,22 @@ const B200: Sheet = Sheet {
     tflops: (2250.0, 4500.0, 9000.0),
     hbm_tb: 8.0,
     intra_gb: 900.0,
+    dram_gb: 716.8,
     tdp_w: 1000.0,
     ..H100
 };
-const MI300X: Sheet =
-    Sheet { gib: (192.0, 191.7), tflops: (1307.0, 2614.0, 2614.0), hbm_tb: 5.3, intra_gb: 448.0, tdp_w: 750.0, ..H100 };
+const MI300X: Sheet = Sheet {
+    gib: (192.0, 191.7),
+    tflops: (1307.0, 2614.0, 2614.0),
+    hbm_tb: 5.3,
+    intra_gb: 448.0,
+    dram_gb: 921.6,
+    tdp_w: 750.0,
+    ..H100
+};
+
+/// Cards on PCIe 4 whose servers have a network of 10 Gbit/s: an assumption, no sheet says.
+const PCIE_CARD: Sheet = Sheet { intra_gb: 31.0, nic_gbit: 10.0, host_gb: 32.0, dram_gb: 409.6, tdp_w: 300.0, ..H100 };
 
 /// All GPU presets, in the order of the page.
 pub static GPUS: &[GpuPreset] = &[
@@ -231,6 +291,7 @@ pub static GPUS: &[GpuPreset] = &[
             gib: (186.0, 184.31),
             tflops: (2500.0, 5000.0, 10000.0),
             host_gb: 450.0,
+            dram_gb: 256.0,
             tdp_w: 1200.0,
             per_node: 72,
             ..B200
@@ -262,6 +323,7 @@ pub static GPUS: &[GpuPreset] = &[
             tflops: (2500.0, 5000.0, 15000.0),
             nic_gbit: 800.0,
             host_gb: 450.0,
+            dram_gb: 256.0,
             tdp_w: 1400.0,
             per_node: 72,
             usable: &LOCKWOOD,
@@ -312,6 +374,7 @@ pub static GPUS: &[GpuPreset] = &[
             intra_gb: 31.0,
             nic_gbit: 10.0,
             host_gb: 32.0,
+            dram_gb: 89.6,
             tdp_w: 450.0,
             ..H100
         },
@@ -329,6 +392,7 @@ pub static GPUS: &[GpuPreset] = &[
             hbm_tb: 1.792,
             intra_gb: 63.0,
             nic_gbit: 10.0,
+            dram_gb: 89.6,
             tdp_w: 575.0,
             ..H100
         },
@@ -353,6 +417,187 @@ pub static GPUS: &[GpuPreset] = &[
         },
         &STAS,
         "PCIe 4, no NVLink",
+    ),
+    preset(
+        "gh200",
+        "GH200 96 GB",
+        GpuFamily::H200,
+        Sheet {
+            gib: (96.0, 95.0),
+            hbm_tb: 4.0,
+            nic_gbit: 200.0,
+            host_gb: 450.0,
+            dram_gb: 512.0,
+            tdp_w: 700.0,
+            per_node: 4,
+            ..H100
+        },
+        &GH200_SHEET,
+        "four a node on NVLink, 450 GB/s to Grace; servers of one superchip have gpus_per_node 1; the sheet's 450 to \
+            1000 W are of GPU and CPU together; 144 GB with HBM3e has 4.9 TB/s",
+    ),
+    preset(
+        "a800-sxm-80gb",
+        "A800 80 GB",
+        GpuFamily::A100,
+        Sheet { gib: (80.0, 79.25), hbm_tb: 2.04, intra_gb: 200.0, ..A100 },
+        &A800_REPORTS,
+        "an A100 with NVLink cut to 200 GB/s a direction; no sheet of NVIDIA's own was seen",
+    ),
+    preset(
+        "rubin",
+        "Rubin 288 GB (announced)",
+        GpuFamily::Rubin,
+        Sheet {
+            gib: (288.0, 277.7),
+            tflops: (4000.0, 17500.0, 35000.0),
+            hbm_tb: 22.0,
+            intra_gb: 1800.0,
+            nic_gbit: 1600.0,
+            host_gb: 900.0,
+            dram_gb: 600.0,
+            tdp_w: 1800.0,
+            per_node: 72,
+            ..B200
+        },
+        &RUBIN_ANNOUNCED,
+        "announced, no data sheet: bf16 is the least certain (others print 12.5 PFLOP/s), fp4 is NVFP4 for training; \
+            usable memory as a GB300 of the same size; 1.8 TB/s to Vera shared by two GPUs; watts as others print them",
+    ),
+    preset(
+        "mi455x",
+        "MI455X 432 GB (announced)",
+        GpuFamily::Mi400,
+        Sheet {
+            gib: (432.0, 431.7),
+            tflops: (10000.0, 20000.0, 40000.0),
+            hbm_tb: 19.6,
+            intra_gb: 1800.0,
+            nic_gbit: 2400.0,
+            host_gb: 64.0,
+            tdp_w: 1800.0,
+            per_node: 72,
+            ..H100
+        },
+        &MI455X_ANNOUNCED,
+        "announced, no data sheet: bf16 is taken for half of fp8, as on the MI355X; 3.6 TB/s both ways between 72, \
+            300 GB/s to others; link to the host and watts are assumed; the part that the driver keeps is that of \
+            the MI300X",
+    ),
+    preset(
+        "v100-sxm2-16gb",
+        "V100 16 GB",
+        GpuFamily::Volta,
+        V100,
+        &V100_SHEET,
+        "the peak is of fp16: tensor cores do not multiply bf16; no fp8; PCIe 3 to the host",
+    ),
+    preset(
+        "v100-sxm2-32gb",
+        "V100 32 GB",
+        GpuFamily::Volta,
+        Sheet { gib: (32.0, 31.74), ..V100 },
+        &V100_SHEET,
+        "the peak is of fp16: tensor cores do not multiply bf16; no fp8; PCIe 3 to the host",
+    ),
+    preset(
+        "t4",
+        "T4 16 GB",
+        GpuFamily::Turing,
+        Sheet {
+            gib: (16.0, 14.56),
+            tflops: (65.0, 65.0, 65.0),
+            hbm_tb: 0.32,
+            intra_gb: 15.75,
+            host_gb: 16.0,
+            tdp_w: 70.0,
+            ..PCIE_CARD
+        },
+        &T4_SHEET,
+        "the peak is of fp16: tensor cores do not multiply bf16; PCIe 3, no NVLink; a network of 10 Gb/s is assumed",
+    ),
+    preset(
+        "a10",
+        "A10 24 GB",
+        GpuFamily::AmpereCard,
+        Sheet { gib: (24.0, 22.06), tflops: (125.0, 125.0, 125.0), hbm_tb: 0.6, tdp_w: 150.0, ..PCIE_CARD },
+        &A10_SHEET,
+        "memory as an A10G shows it, the same board in Amazon's servers, whose peak is 70 TFLOP/s; PCIe 4, no \
+            NVLink; a network of 10 Gb/s is assumed",
+    ),
+    preset(
+        "a40",
+        "A40 48 GB",
+        GpuFamily::AmpereCard,
+        Sheet { gib: (48.0, 44.4), tflops: (149.7, 149.7, 149.7), hbm_tb: 0.696, nic_gbit: 100.0, ..PCIE_CARD },
+        &A40_SHEET,
+        "memory as an L40 of the same size with ECC shows it; PCIe 4, of which a bridge joins pairs only",
+    ),
+    preset(
+        "rtx-a6000",
+        "RTX A6000 48 GB",
+        GpuFamily::AmpereCard,
+        Sheet { gib: (48.0, 47.54), tflops: (154.8, 154.8, 154.8), hbm_tb: 0.768, ..PCIE_CARD },
+        &A6000_SHEET,
+        "memory without ECC; PCIe 4, of which a bridge joins pairs only; a network of 10 Gb/s is assumed",
+    ),
+    preset(
+        "l40",
+        "L40 48 GB",
+        GpuFamily::Ada,
+        Sheet { gib: (48.0, 44.4), tflops: (181.05, 362.0, 362.0), hbm_tb: 0.864, nic_gbit: 100.0, ..PCIE_CARD },
+        &L40_SHEET,
+        "half the rate of an L40S; PCIe 4, no NVLink",
+    ),
+    preset(
+        "rtx-6000-ada",
+        "RTX 6000 Ada 48 GB",
+        GpuFamily::AdaAt300W,
+        Sheet { gib: (48.0, 44.43), tflops: (364.2, 728.5, 728.5), hbm_tb: 0.96, ..PCIE_CARD },
+        &RTX_6000_ADA,
+        "memory with ECC, 47.5 GiB without; PCIe 4, no NVLink; a network of 10 Gb/s is assumed",
+    ),
+    preset(
+        "rtx-pro-6000",
+        "RTX PRO 6000 96 GB",
+        GpuFamily::RtxBlackwell,
+        Sheet {
+            gib: (96.0, 94.97),
+            tflops: (503.8, 1007.6, 2015.2),
+            hbm_tb: 1.792,
+            intra_gb: 63.0,
+            host_gb: 64.0,
+            dram_gb: 89.6,
+            tdp_w: 600.0,
+            ..PCIE_CARD
+        },
+        &RTX_PRO_6000,
+        "the workstation edition; PCIe 5, no NVLink; a network of 10 Gb/s is assumed",
+    ),
+    preset(
+        "rtx-3090",
+        "RTX 3090 24 GB",
+        GpuFamily::GeForceAmpere,
+        Sheet {
+            gib: (24.0, 23.7),
+            tflops: (71.0, 71.0, 71.0),
+            hbm_tb: 0.936,
+            dram_gb: 51.2,
+            tdp_w: 350.0,
+            ..PCIE_CARD
+        },
+        &GA102,
+        "accumulation in fp32, half of what fp16 accumulation reaches; PCIe 4, of which a bridge joins pairs only; a \
+            network of 10 Gb/s is assumed",
+    ),
+    preset(
+        "rtx-3080-10gb",
+        "RTX 3080 10 GB",
+        GpuFamily::GeForceAmpere,
+        Sheet { gib: (10.0, 9.78), tflops: (59.5, 59.5, 59.5), hbm_tb: 0.76, dram_gb: 51.2, tdp_w: 320.0, ..PCIE_CARD },
+        &GA102,
+        "accumulation in fp32, half of what fp16 accumulation reaches; PCIe 4 without NVLink; a network of 10 Gb/s is \
+            assumed",
     ),
 ];
 

@@ -4,15 +4,16 @@
 //!
 //! Names that begin with `@` are fields of the Run; `peft.` are adapters; every other is one of the base's.
 
+mod gpu_names;
 mod on_megatron;
 mod on_shards;
 mod source;
 mod table;
 mod values;
 
+pub(crate) use gpu_names::first_gpu;
 pub(crate) use source::Settings;
 pub(crate) use table::Program;
-pub(crate) use values::GPUS;
 
 use super::prelude::*;
 use super::tuning::{self, LowRank};

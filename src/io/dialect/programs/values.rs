@@ -1,5 +1,6 @@
 //! Values that programs write otherwise than their base does.
 
+use super::gpu_names::first_gpu;
 use crate::dialect::Entries;
 use crate::dialect::words::entries;
 use shardscope_core::run::Value;
@@ -44,26 +45,10 @@ pub(super) fn measured(value: &Value) -> Entries {
     out
 }
 
-/// The preset of a GPU by the word that a program has for it.
-pub(crate) const GPUS: [(&str, &str); 12] = [
-    ("gb300", "gb300"),
-    ("gb200", "gb200"),
-    ("b300", "b300-sxm"),
-    ("b200", "b200-sxm"),
-    ("h200", "h200-sxm-141gb"),
-    ("h100", "h100-sxm-80gb"),
-    ("h800", "h800-sxm-80gb"),
-    ("a100", "a100-sxm-80gb"),
-    ("mi300x", "mi300x"),
-    ("mi325x", "mi325x"),
-    ("mi355x", "mi355x"),
-    ("h20", "h20-sxm-96gb"),
-];
-
+/// The GPU that a setting names.
 pub(super) fn gpu(value: &Value) -> Entries {
-    let name = value.text().unwrap_or_default().to_ascii_lowercase();
-    let found = GPUS.iter().find(|(word, _)| *word == name);
-    found.map(|(_, id)| vec![("@gpu".to_owned(), Value::Text((*id).to_owned()))]).unwrap_or_default()
+    let found = value.text().and_then(first_gpu);
+    found.map(|id| vec![("@gpu".to_owned(), Value::Text(id.to_owned()))]).unwrap_or_default()
 }
 
 /// Settings in the name of a recipe of Megatron-Bridge: `llama3_70b_pretrain_64gpu_h100_bf16_config`.
