@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod accumulation;
 mod configs;
 mod exchange;
 mod headless;
@@ -18,5 +19,6 @@ mod refused;
 mod round_trip;
 mod settings;
 mod slow;
+mod swift_stated;
 mod tuning;
 mod wrong;

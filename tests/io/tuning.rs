@@ -54,7 +54,7 @@ const MEANT: &[(&str, &str, &str)] = &[
         "axolotl_hsdp_tp.yaml",
         "hf-trainer",
         "model=llama-3.1-8b gpus=16 tp=2 cp=1 pp=1 zero=3 hsdp_shard=4 seq_len=2048 micro_batch=1 global_batch=8 \
-         precision=fsdp-mixed recompute=none cross_entropy=fused-linear adapter.method= sequence_parallel=false",
+         precision=bf16-pure recompute=none cross_entropy=fused-linear adapter.method= sequence_parallel=false",
     ),
     // Liger's kernels, SwiGLU's among them; the host is as large as it has to be.
     (
@@ -265,11 +265,11 @@ fn every_entry_is_used_or_listed_as_ignored() {
 const LOSES: &[(&str, &str)] = &[
     (
         "axolotl",
-        "adapter.dtype adapter.sharded adapter.upcast offload.optimizer offload.gradients offload.fraction offload.framework optimizer precision cross_entropy",
+        "zero2_reduce adapter.dtype adapter.sharded adapter.upcast offload.optimizer offload.gradients offload.fraction offload.framework optimizer precision cross_entropy",
     ),
     (
         "llama-factory",
-        "offload.optimizer cp tp hsdp_shard adapter.dtype adapter.sharded adapter.upcast offload.gradients offload.fraction offload.framework zero cross_entropy precision",
+        "zero2_reduce offload.optimizer cp tp hsdp_shard adapter.dtype adapter.sharded adapter.upcast offload.gradients offload.fraction offload.framework zero cross_entropy precision",
     ),
     (
         "trl",

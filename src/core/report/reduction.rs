@@ -28,7 +28,7 @@ pub(crate) fn often_reduced(
     }
     let later = LATER.map(|reduction| {
         let mut other = scenario.clone();
-        other.run.zero2_reduce = reduction;
+        other.run.zero2_reduce = Some(reduction);
         let estimate = memory::estimate_of(&other, chunks, loads);
         (reduction, other.reductions(), estimate)
     });
@@ -94,7 +94,7 @@ mod tests {
     fn the_offer_is_the_quickest_reduction_that_fits() {
         let on = |zero2_reduce, usable: Bytes| {
             let run = llama_70b(|run| {
-                run.zero2_reduce = zero2_reduce;
+                run.zero2_reduce = Some(zero2_reduce);
                 run.gpu.parts.memory = Some(usable.gib() * 1.01);
                 run.gpu.parts.usable = Some(usable.gib());
             });
@@ -125,7 +125,8 @@ mod tests {
         let mut loops = 0;
         for id in schedule_ids() {
             for group in [4, 5] {
-                let mut run = Run { zero: 2, zero2_reduce: Reduction::Group, global_batch: 128, ..Run::default() };
+                let mut run =
+                    Run { zero: 2, zero2_reduce: Some(Reduction::Group), global_batch: 128, ..Run::default() };
                 run = run.with_texts(&with_schedule(&run, id)).unwrap();
                 run.schedule_options.group = Some(group);
                 let Ok(evaluation) = evaluate(&run) else {
@@ -164,7 +165,7 @@ mod tests {
                 pp: 16,
                 global_batch: 512,
                 zero,
-                zero2_reduce,
+                zero2_reduce: Some(zero2_reduce),
                 ..Run::default()
             };
             let mut report = evaluate(&run).unwrap().report;
@@ -181,7 +182,7 @@ mod tests {
     #[test]
     fn nothing_is_said_of_a_reduction_that_cannot_be_later() {
         for run in [
-            llama_70b(|run| run.zero2_reduce = Reduction::Group),
+            llama_70b(|run| run.zero2_reduce = Some(Reduction::Group)),
             llama_70b(|run| run.global_batch = 4),
             llama_70b(|run| run.zero = 1),
         ] {

@@ -106,8 +106,9 @@ fields! {
         hsdp_shard: Option<u64> => parallelism("HSDP shard group").unit("ranks").count(1, 1 << 20, Double).advanced(),
         /// optimizer states are cut over the HSDP groups too (Megatron-FSDP, outer sharding `optim`)
         hsdp_optimizer: bool = false => parallelism("Optimizer over HSDP groups").advanced(),
-        /// when gradients are reduced to their shards: later sends less and holds more
-        zero2_reduce: Reduction = Reduction::MicroBatch => parallelism("ZeRO-2 reduces").advanced(),
+        /// when ZeRO-2 reduces gradients to their shards, and whether Hugging Face's Trainer waits with FSDP too: later
+        /// sends less and holds more; unset: every micro-batch, or as Trainer does it with FSDP
+        zero2_reduce: Option<Reduction> => parallelism("Gradients are reduced").advanced(),
         /// ranks, of a node as a rule, that hold a second copy of the weights, which ZeRO-3 gathers for the backward
         /// pass (ZeRO++ hpZ)
         zero_hpz: Option<u64>

@@ -124,8 +124,11 @@ impl Offload {
         self.optimizer.map_or(0.0, |_| self.fraction)
     }
 
-    /// The master weights stay: Megatron moves the moments alone. Source: Megatron-LM `optimizer/cpu_offloading`.
-    pub(crate) fn keeps_masters(&self) -> bool {
-        self.framework == OffloadFramework::Megatron
+    /// Masters of `bytes` stay on the GPU: Megatron moves the moments alone, unless its precision-aware optimizer keeps
+    /// the rest of a bf16 weight, for which the host's optimizer makes fp32 copies of its own. Source: Megatron-LM
+    /// d98e8a6 `optimizer/distrib_optimizer.py:422` (no main parameter), `optimizer/cpu_offloading/hybrid_optimizer.py`
+    /// (`_get_sub_optimizer_param_groups`, `param_update_in_fp32`).
+    pub(crate) fn keeps_masters(&self, bytes: f64) -> bool {
+        self.framework == OffloadFramework::Megatron && bytes >= 4.0
     }
 }

@@ -95,12 +95,23 @@ impl Scenario {
     /// When gradients are reduced: at the end of the step up to ZeRO-1, as the Run says with ZeRO-2, in every
     /// micro-batch with ZeRO-3. A group of all micro-batches on ranks of one stage ends with the step.
     pub fn reduction(&self) -> Reduction {
-        match (self.zero.stage, self.run.zero2_reduce) {
+        match (self.zero.stage, self.run.zero2_reduce.unwrap_or(Reduction::MicroBatch)) {
             (0 | 1, _) => Reduction::Step,
             (2, Reduction::Group) if self.has_one_stage_a_rank() => Reduction::Step,
             (2, said) => said,
             _ => Reduction::MicroBatch,
         }
+    }
+
+    /// True where a rank adds up whole gradients over the micro-batches of a step, though its states are sharded:
+    /// Hugging Face's Trainer under FSDP, whose `no_sync` reduces with the last micro-batch alone.
+    ///
+    /// Of FSDP 1 every release does, of FSDP2 Accelerate from 1.11.0 on (commit ec92b1af, `accelerator.py`, `no_sync`:
+    /// `set_requires_gradient_sync(False)`; before, a module of FSDP2 had no `no_sync` and reduced every micro-batch).
+    /// `sync_each_batch` reduces every micro-batch (transformers 5.2.0 `trainer.py`). Under DeepSpeed Trainer enters no
+    /// such context (the same), and stages 2 and 3 refuse it (DeepSpeed edaa722 `engine.py`, `no_sync`).
+    pub(crate) fn sums_whole(&self) -> bool {
+        self.software.sums_whole && self.run.zero2_reduce != Some(Reduction::MicroBatch)
     }
 
     /// True if gradients are reduced to shards before the end of the step.

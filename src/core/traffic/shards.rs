@@ -128,7 +128,7 @@ mod tests {
         let sent = |zero2_reduce, group| {
             let run = Run {
                 zero: 2,
-                zero2_reduce,
+                zero2_reduce: Some(zero2_reduce),
                 schedule: crate::run::Schedule::Interleaved,
                 virtual_stages: 2,
                 schedule_options: crate::run::ScheduleOptions { group, ..crate::run::ScheduleOptions::default() },

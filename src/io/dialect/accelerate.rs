@@ -100,6 +100,7 @@ fn deepspeed(reader: &mut SettingsReader) -> Sharing {
         reader.run.offload.framework = Some(OffloadFramework::DeepSpeed);
     }
     (reader.run.offload.optimizer, reader.run.offload.parameters) = (optimizer, parameters);
+    tuning::reduces_each(reader);
     Sharing::DeepSpeed
 }
 

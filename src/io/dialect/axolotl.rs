@@ -58,8 +58,11 @@ fn read(reader: &mut SettingsReader) {
     tuning::optimizer(reader, "optimizer");
     let bf16 = reader.flag("bf16", "bf16") | reader.flag("bfloat16", "bf16");
     let fp16 = reader.flag("fp16", "fp16") | reader.flag("float16", "fp16");
-    // It loads the weights in what it computes in.
-    tuning::precision(reader, bf16, fp16, true, sharing);
+    // It loads the weights in what it computes in. Its own `fsdp2_prepare_model` casts no shard to fp32, which that of
+    // Accelerate does. Source: axolotl 067b021 `monkeypatch/accelerate/fsdp2.py:539`; Accelerate 16cb6eb
+    // `utils/fsdp_utils.py:808`.
+    let kept = if fsdp.as_ref().is_some_and(|fsdp| fsdp.second) { Sharing::Nobody } else { sharing };
+    tuning::precision(reader, bf16, fp16, true, kept);
     let wrapped = fsdp.as_ref().and_then(|fsdp| fsdp.checkpoints);
     let kept = reader.word("gradient_checkpointing", "full recomputation");
     let leaves = matches!(kept.as_deref(), Some("offload" | "unsloth" | "offload_disk"));

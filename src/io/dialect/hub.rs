@@ -191,6 +191,7 @@ const ENDS: &[&str] = &[
     "8bit",
     "bnb",
     "unsloth",
+    "mcore",
     "dynamic",
     "2407",
     "2501",

@@ -36,8 +36,8 @@ fn read(reader: &mut SettingsReader) {
     tuning::begin(reader);
     let name = hub::read(reader, "model_name_or_path");
     reader.set("tp", 1);
-    reader.set("cp", 1);
-    tuning::gpus_of_page(reader);
+    sequence_parallel(reader);
+    tuning::gpus_seen(reader);
     tuning::sequence(reader, &["cutoff_len"], DIALECT.name, 2048);
     let (sharing, _) = tuning::shared(reader);
     adapter(reader, name.as_deref());
@@ -70,8 +70,19 @@ fn read(reader: &mut SettingsReader) {
     tuning::attention(reader, "flash_attn", &["disabled", "off"]);
 }
 
-/// Adapters whose numbers are not counted. Source: ms-swift 3602360 `swift/arguments/base_args/base_args.py:29`.
-const ADAPTERS: [&str; 9] = ["longlora", "adalora", "llamapro", "adapter", "vera", "boft", "fourierft", "reft", "bone"];
+/// Ranks that share a sequence, as ms-swift says them: by heads as far as they divide, by a ring beyond. Source:
+/// ms-swift 3602360 `swift/sequence_parallel/sequence_parallel.py:653`.
+fn sequence_parallel(reader: &mut SettingsReader) {
+    let ranks = reader.count("cp", "CP").unwrap_or(1).max(1);
+    reader.set("cp", ranks);
+    if ranks == 1 {
+        return;
+    }
+    let heads = reader.run.model.resolve().map_or(ranks, |model| model.heads.max(1));
+    let by_heads = (1..=ranks).rev().find(|part| ranks.is_multiple_of(*part) && heads.is_multiple_of(*part));
+    reader.run.cp_a2a = by_heads.filter(|part| *part < ranks);
+    reader.run.cp_comm = if reader.run.cp_a2a.is_some() { CpComm::Hierarchical } else { CpComm::Ulysses };
+}
 
 fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
     let kind = reader.word("finetuning_type", "fine-tuning").unwrap_or("lora".to_owned());
@@ -83,17 +94,25 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
     let saved = tuning::saved(reader, "additional_target");
     let dora = reader.flag("use_dora", "DoRA");
     let mut rank = rank;
+    let mut saved = saved;
+    let mut bf16 = false;
+    let active = reader.count("lisa_activated_layers", "layers that LISA trains at a time").filter(|n| *n > 0);
     match kind.as_str() {
-        "lora" => {}
+        "lora" | "longlora" => {}
         "oft" => rank = Some(rotations(reader)),
-        "full" => return,
-        other if ADAPTERS.contains(&other) => {
-            let message = t!("adapters of {kind} are not read: LoRA, DoRA, QLoRA and OFT are", kind = other.to_owned());
-            return reader.errors.push(Issue::error("adapter.method", message));
-        }
+        "full" => match active.and_then(|active| tuning::lisa(reader, active)) {
+            Some(counted) => {
+                (rank, bf16) = (Some(counted.rank), counted.bf16);
+                saved = Some(vec![Saved::Embedding, Saved::Head]);
+            }
+            None => return,
+        },
         other => {
-            reader.assume(t!("everything is trained: {other} is not known", other = other.to_owned()));
-            return;
+            let Some(counted) = tuning::counted(reader, other) else {
+                reader.assume(t!("everything is trained: {other} is not known", other = other.to_owned()));
+                return;
+            };
+            (rank, bf16) = (Some(counted.rank), counted.bf16);
         }
     }
     let base = match bits {
@@ -107,6 +126,9 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
         None => name.and_then(tuning::stored_as),
     };
     LowRank { rank, dora, base, targets, saved }.take(reader);
+    if bf16 {
+        reader.run.adapter.dtype = Some(AdapterType::Bf16);
+    }
 }
 
 /// The rank of LoRA with as many numbers as OFT has: a block of `b` inputs is turned by `b(b - 1) / 2` angles, so an

@@ -89,6 +89,8 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
                 let offload = |parts: &OffloadParts| parts.resolve(run, &scenario.software);
                 offload(&run.offload) == offload(&reader.run.offload)
             }
+            // Left to the program.
+            "zero2_reduce" => run.zero2_reduce.is_none(),
             // Left to the program by both.
             "stage_layers" => run.stage_layers.is_none() && reader.run.stage_layers.is_none(),
             // Said in whole steps.

@@ -85,6 +85,7 @@ fn read(reader: &mut SettingsReader) {
 /// The library that shards: DeepSpeed by a file or settings inside, or FSDP with its settings.
 fn shards(reader: &mut SettingsReader) -> (Sharing, Option<Fsdp>) {
     if tuning::deepspeed(reader, "deepspeed") || deepspeed::shards(reader, "deepspeed.") {
+        tuning::reduces_each(reader);
         return (Sharing::DeepSpeed, None);
     }
     // A launch by Accelerate's examples, `accelerate_configs/deepspeed_zero3.yaml`.
@@ -97,6 +98,9 @@ fn shards(reader: &mut SettingsReader) -> (Sharing, Option<Fsdp>) {
         None => {}
     }
     let fsdp = tuning::fsdp(reader);
+    if reader.flag("accelerator_config.sync_each_batch", "gradients reduced in every micro-batch") {
+        tuning::reduces_each(reader);
+    }
     (Sharing::said(false, fsdp.as_ref()), fsdp)
 }
 

@@ -77,7 +77,7 @@ fn faster(scenario: &Scenario, change: impl Fn(&mut Run)) -> Option<(Run, Run)> 
 
 /// Stage `to` of ZeRO and the one below, where every micro-batch reduces its gradients.
 fn stages(scenario: &Scenario, to: u64) -> Option<(Run, Run)> {
-    let with_stage = |zero| Run { zero, zero2_reduce: Reduction::MicroBatch, ..scenario.run.clone() };
+    let with_stage = |zero| Run { zero, zero2_reduce: Some(Reduction::MicroBatch), ..scenario.run.clone() };
     (scenario.run.zero == to).then(|| (with_stage(to), with_stage(to - 1)))
 }
 

@@ -19,8 +19,8 @@ use super::transient::largest;
 use crate::explain::symbols::{GATHERED, LARGEST_LAYER, LOGIT_PEAK, ROOT};
 use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::{Component, Item, RankLoad};
-use crate::model::{LayerKind, linears};
-use crate::run::{AdapterMethod, BaseFormat, Recompute, Scenario};
+use crate::model::{Biases, LayerKind, layer_elements, linears};
+use crate::run::{AdapterMethod, BaseFormat, Optimizer, Recompute, Scenario};
 
 /// Everything that is there at the fullest moment.
 pub fn items<Q: Quantity>(scenario: &Scenario, chunks: &Chunks<Q>, load: &RankLoad) -> Vec<Placed<Q>> {
@@ -97,7 +97,9 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
             if cut && self.scenario.offload.is_some_and(leaves) {
                 return 0.0;
             }
-            let over = if cut && self.sharded { shards(self.scenario, part.kind) } else { 1.0 };
+            // ZeRO-2 cuts gradients, not weights.
+            let cuts = self.sharded || self.scenario.shards_gradients();
+            let over = if cut && cuts { shards(self.scenario, part.kind) } else { 1.0 };
             bytes / over
         };
         self.holdings.iter().filter(|part| part.trained).map(gradient_bytes).sum()
@@ -108,7 +110,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         if self.scenario.layout.microbatches <= 1 {
             return 0.0;
         }
-        self.gradients(!self.scenario.software.sums_whole)
+        self.gradients(!self.scenario.sums_whole())
     }
 
     /// Width h of every token of a micro-batch, in bytes.
@@ -179,7 +181,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         let width = match () {
             () if heads <= 0.0 || !self.trains_head() => 0.0,
             // FSDP2 reduces it with the root, at the end of each backward pass.
-            () if self.sharded && !scenario.software.sums_whole => scenario.precision.gathered_weight(),
+            () if self.sharded && !scenario.sums_whole() => scenario.precision.gathered_weight(),
             () if first => trained_bytes(scenario, Kind::Dense).gradients(),
             () => 0.0,
         };
@@ -192,7 +194,11 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         let outputs =
             if recomputed > 0.0 { self.kinds().map(|kind| self.scaled_outputs(kind)).fold(0.0, f64::max) } else { 0.0 };
         items.push(momentary("recomputed layer", recomputed + norms + outputs));
-        let exchange = if scenario.software.sums_whole { 0.0 } else { largest::<f64>(scenario, &self.load.stages).1 };
+        if recomputed > 0.0 {
+            let [copies, largest] = self.copied_experts();
+            items.push(momentary("copies of indexed experts", copies + largest));
+        }
+        let exchange = if scenario.software.of_hub { 0.0 } else { largest::<f64>(scenario, &self.load.stages).1 };
         items.push(momentary("gradients inside a layer", self.inside().max(exchange)));
         items.push(momentary("unpacked weights", self.unpacked()));
         if self.sharded {
@@ -202,10 +208,43 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
             if scenario.adapter.is_none() {
                 let gradient = GATHERED.of::<Q>(scenario.precision.gathered_weight()) * unit;
                 items.push(apart(Item::momentary("gradients being reduced", gradient)));
+                items.extend(self.other_streams(unit));
             }
             items.extend(self.boundaries());
         }
         items
+    }
+
+    /// What FSDP2 holds of a layer beside itself, `2 w U`: the input of the reduce-scatter of the layer before until
+    /// the next one begins, and the flat result of an all-gather, whose blocks belong to a stream of its own, so that
+    /// nothing else takes them (in the forward pass two are there at once). Where parameters come from the host, `2 w
+    /// U/N` more: the shard on its way in and that of the gradient on its way out. DeepSpeed, which keeps master
+    /// weights beside its shards, has buckets instead. Source: PyTorch 002a76f `_fully_shard/_fsdp_param_group.py`
+    /// (`reduce_scatter_state`, `wait_for_unshard`), `_fsdp_param.py` (`all_gather_inputs`), `_fsdp_collectives.py`
+    /// (`foreach_reduce`).
+    fn other_streams(&self, unit: Q) -> Option<Placed<Q>> {
+        let scenario = self.scenario;
+        let second = scenario.software.of_hub && !scenario.sums_whole() && scenario.precision.master == 0.0;
+        let shards = if scenario.fetches_parameters() { 1.0 / shards(scenario, Kind::Dense) } else { 0.0 };
+        let bytes = GATHERED.of::<Q>(scenario.precision.gathered_weight()) * unit * (2.0 + 2.0 * shards);
+        second.then(|| apart(Item::momentary("buffers of FSDP2's streams", bytes)))
+    }
+
+    /// Experts that stand in one parameter and are taken by an index, in the backward pass of a layer: a copy of each
+    /// that a token visits, `w E`, and, where they are trained, a gradient as large as the larger of the two
+    /// parameters, which the passes of single experts add to another. Models whose experts are modules of their own
+    /// have none. Source: transformers 4.55.2 `modeling_gpt_oss.py` (`self.gate_up_proj[expert_idx]`).
+    fn copied_experts(&self) -> [f64; 2] {
+        let (scenario, model, layout) = (self.scenario, &self.scenario.model, &self.scenario.layout);
+        // gpt-oss is the model with sinks and biases everywhere.
+        if !scenario.software.of_hub || !model.sinks || model.biases != Biases::All {
+            return [0.0; 2];
+        }
+        let experts = |kind| layer_elements(model, kind).experts_per_rank(layout.ep, layout.etp);
+        let copies = scenario.precision.gathered_weight() * self.kinds().map(experts).fold(0.0, f64::max);
+        let trained = if scenario.adapter.is_none() { 1.0 } else { 0.0 };
+        let up = if model.gated_ffn { 2.0 } else { 1.0 };
+        [copies, trained * copies * up / (up + 1.0)]
     }
 
     fn trains_head(&self) -> bool {
@@ -215,8 +254,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
     /// With FSDP the gradients of the layers' outputs stay until the backward pass of the model ends, in place of that
     /// of one layer: peaks over tokens rise by `4 h L`, not `2 h L`, and by 4 h less a layer.
     fn boundaries(&self) -> Option<Placed<Q>> {
-        // Seen under Hugging Face's trainer alone.
-        let full = self.scenario.run.recompute == Recompute::Full && self.scenario.software.sums_whole;
+        // Measured under Hugging Face's Trainer with FSDP 1 alone.
+        let full = self.scenario.run.recompute == Recompute::Full && self.scenario.sums_whole();
         let layers: u64 = self.load.stages.iter().map(|stage| self.layers(*stage)).sum();
         let bytes = (layers.saturating_sub(2)) as f64 * self.stream();
         full.then(|| momentary("gradients between layers", bytes))
@@ -239,7 +278,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         let width = self.kinds().map(|kind| {
             let dense = if kind.ffn.is_dense() { model.ffn as f64 / cut.tp } else { 0.0 };
             let routed = model.moe.filter(|_| kind.ffn.is_routed()).map_or(0.0, |moe| {
-                let apart = scenario.software.sums_whole;
+                let apart = scenario.software.of_hub;
                 let experts = if apart { moe.experts as f64 / scenario.layout.ep as f64 } else { 1.0 };
                 (moe.top_k * moe.expert_ffn) as f64 * cut.routed / experts / cut.etp
             });
@@ -297,19 +336,21 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         base + sums
     }
 
-    /// Gradients, and a temporary as large as the trained weights: PyTorch's multi-tensor Adam. torchtune's recipes
-    /// fuse it (`fused: True`).
+    /// Gradients, and a temporary as large as the trained weights that the rank updates: PyTorch's multi-tensor Adam.
+    /// torchtune's recipes fuse it (`fused: True`), `GaLore`'s own Adam takes one parameter after the other (its
+    /// `adamw.py`).
     fn step(&self) -> Vec<Placed<Q>> {
         if self.scenario.offload.is_some_and(|offload| offload.states() > 0.0) {
             return Vec::new();
         }
         let weight_bytes = |part: &Holding| {
             let bytes = trained_bytes(self.scenario, part.kind).weights * part.elements;
-            let over = if self.sharded { shards(self.scenario, part.kind) } else { 1.0 };
+            let over = if self.scenario.zero.stage >= 1 { shards(self.scenario, part.kind) } else { 1.0 };
             bytes / over
         };
         let trained = self.holdings.iter().filter(|part| part.trained);
-        let temporary = if self.scenario.software.trains_bf16 { 0.0 } else { trained.map(weight_bytes).sum() };
+        let singly = self.scenario.software.trains_bf16 || self.scenario.run.optimizer == Optimizer::GaLore;
+        let temporary = if singly { 0.0 } else { trained.map(weight_bytes).sum() };
         vec![apart(gradient_items(self.gradients(true))), momentary("temporaries of the optimizer", temporary)]
     }
 }

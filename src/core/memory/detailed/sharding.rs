@@ -197,7 +197,7 @@ mod tests {
         let run = |zero, zero2_reduce| Run {
             model: model.clone(),
             zero,
-            zero2_reduce,
+            zero2_reduce: Some(zero2_reduce),
             schedule: crate::run::Schedule::Interleaved,
             virtual_stages: 4,
             ..Run::default()

@@ -133,16 +133,17 @@ pub fn states<Q: Quantity>(scenario: &Scenario, holding: &Holding, versions: u64
     match &scenario.offload {
         Some(offload) => {
             let master = if holding.trained { bytes.master } else { 0.0 };
-            left(&whole, offload, p * MASTER.summand::<Q>(master) / over_outer(scenario, holding.kind, zero >= 1))
+            let masters = p * MASTER.summand::<Q>(master) / over_outer(scenario, holding.kind, zero >= 1);
+            let kept = if offload.keeps_masters(bytes.master) { masters } else { none };
+            left(&whole, offload, kept)
         }
         None => whole,
     }
 }
 
-/// The part of `whole` states that stays on the GPU; `masters` bytes of them are master weights.
-fn left<Q: Quantity>(whole: &States<Q>, offload: &Offload, masters: Q) -> States<Q> {
+/// The part of `whole` states that stays on the GPU; `kept` bytes of them are master weights that stay.
+fn left<Q: Quantity>(whole: &States<Q>, offload: &Offload, kept: Q) -> States<Q> {
     let gone = |to: Option<OffloadTo>| if to.is_some() { 0.0 } else { 1.0 };
-    let kept = if offload.keeps_masters() { masters } else { Q::number(0.0) };
     let share = 1.0 - offload.states();
     let share = if share > 0.0 { STATES_LEFT.factor(share) } else { Q::number(0.0) };
     States {
@@ -171,9 +172,7 @@ fn optimizer<Q: Quantity>(scenario: &Scenario, holding: &Holding, n: Q) -> Q {
     let each = match scenario.run.optimizer {
         Optimizer::GaLore if holding.largest_matrix > 0.0 => bytes.master + projected(scenario, bytes),
         // Hugging Face's Trainer keeps the states of embeddings in fp32 (`register_module_override`, bitsandbytes).
-        Optimizer::Adam8Bit if scenario.software.sums_whole && holding.end == Some(End::Embedding) => {
-            bytes.master + 8.0
-        }
+        Optimizer::Adam8Bit if scenario.software.of_hub && holding.end == Some(End::Embedding) => bytes.master + 8.0,
         Optimizer::Muon if holding.largest_matrix > 0.0 => bytes.optimizer(Optimizer::Muon),
         Optimizer::Muon | Optimizer::GaLore => bytes.optimizer(Optimizer::Adam),
         other => bytes.optimizer(other),

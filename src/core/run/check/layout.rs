@@ -190,8 +190,10 @@ impl Check<'_> {
                 1,
             );
         }
-        let chosen = self.run.zero2_reduce;
-        if self.run.zero != 2 && chosen != Reduction::MicroBatch {
+        let chosen = self.run.zero2_reduce.unwrap_or(Reduction::MicroBatch);
+        // Trainer reads it with FSDP's full shards too.
+        let trainer = self.run.zero == 3 && self.run.software().sums_whole;
+        if self.run.zero != 2 && !trainer && chosen != Reduction::MicroBatch {
             let message = t!(
                 "zero2_reduce={reduction} is for ZeRO-2; ZeRO-{zero} does not read it",
                 reduction = chosen.id(),

@@ -79,6 +79,7 @@ pub const MEGATRON_2024: Software = Software {
     peers: Some(Peers::Megatron2024),
     frees_gradients: false,
     sums_whole: false,
+    of_hub: false,
     metrics: 0.0,
     launches: None,
     trains_bf16: false,
@@ -134,12 +135,13 @@ const FSDP2: Software = Software { keeps_quantised: false, frees_gradients: true
 /// torchtitan, whose Llama repeats keys and values for every query head (`model.py`, `repeat_kv`).
 const TITAN: Software = Software { repeats_kv: true, selective: Selective::Operators, ..FSDP2 };
 
-/// Hugging Face Trainer with PEFT: PyTorch's operators and FSDP, gradients summed whole over micro-batches, reentrant
-/// checkpoints (transformers `gradient_checkpointing_enable`, LLaMA-Factory `use_reentrant_gc`).
+/// Hugging Face Trainer with PEFT: PyTorch's operators and FSDP, whose gradients are summed whole over micro-batches
+/// ([`Scenario::sums_whole`](crate::run::Scenario)), reentrant checkpoints (transformers `gradient_checkpointing_enable`, LLaMA-Factory `use_reentrant_gc`).
 pub(crate) const HF_TRAINER: Software = Software {
     reentrant: true,
     frees_gradients: true,
     sums_whole: true,
+    of_hub: true,
     peers: Some(Peers::Tuners),
     host: Seconds::ZERO,
     launches: Some(Launches { layer: 40.0, units: 2.0, asks_lengths: true }),
@@ -321,6 +323,7 @@ pub static STACKS: &[Stack] = &[
         Software {
             trains_bf16: true,
             sums_whole: false,
+            of_hub: false,
             reentrant: false,
             ends_apart: true,
             launches: Some(Launches { layer: 40.0, units: 0.0, asks_lengths: false }),
@@ -398,8 +401,12 @@ pub struct Software {
     /// Gradients are freed after every step and the peak is that of a moment: loss, a layer's backward pass or
     /// the optimizer's step.
     pub frees_gradients: bool,
-    /// Gradients of several micro-batches are summed whole before they are sharded (accelerate's `no_sync`).
+    /// Under FSDP gradients of several micro-batches are summed whole before they are sharded (accelerate's `no_sync`),
+    /// unless the Run says otherwise.
     pub sums_whole: bool,
+    /// Models of Hugging Face's library under its Trainer: experts run one after the other, the 8-bit states of
+    /// embeddings are fp32.
+    pub of_hub: bool,
     /// Cross-entropies that are computed again of every batch to be logged.
     pub metrics: f64,
     /// Launches of a layer's forward pass, each by the host alone; none: `host` a layer.

@@ -112,6 +112,7 @@ fn shapes(reader: &mut SettingsReader) -> Option<ModelParts> {
         Some(vocab)
     });
     let multiple = reader.count("--make-vocab-size-divisible-by", "vocabulary in parts of");
+    let padded = reader.count("--padded-vocab-size", "padded vocabulary");
     // Padded to a multiple for every tensor-parallel rank; by 128 it is anyway.
     let vocab = match (vocab, multiple) {
         (Some(vocab), Some(multiple)) if multiple > 0 && multiple != 128 => {
@@ -120,6 +121,8 @@ fn shapes(reader: &mut SettingsReader) -> Option<ModelParts> {
         }
         _ => vocab,
     };
+    // Said, it takes the place of what is padded. Source: Megatron-LM d98e8a6 `training_config.py:682`.
+    let vocab = padded.or(vocab);
     let positions = reader.count("--max-position-embeddings", "positions");
     let kind = reader.word("--position-embedding-type", "positions");
     let rotary = reader.flag("--use-rotary-position-embeddings", "rotary positions");

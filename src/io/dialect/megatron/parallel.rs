@@ -41,10 +41,12 @@ pub fn batch(reader: &mut SettingsReader) {
     reader.set(global.field, all);
 }
 
+const ETP: &str = "--expert-tensor-parallel-size";
+
 /// Takes what stands beside the sizes that both count alike.
 pub fn read(reader: &mut SettingsReader) {
     let experts = reader.run.model.resolve().is_ok_and(|model| model.moe.is_some());
-    let etp = reader.count("--expert-tensor-parallel-size", "ETP");
+    let etp = if experts || !reader.is_default(ETP) { reader.count(ETP, "ETP") } else { None };
     if experts {
         // `args.expert_tensor_parallel_size = args.tensor_model_parallel_size` where it is not given.
         let etp = etp.unwrap_or_else(|| {
@@ -137,7 +139,7 @@ fn tensor_overlap(reader: &mut SettingsReader) {
 
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    writer.when(s.model.moe.is_some(), "--expert-tensor-parallel-size", run.etp);
+    writer.when(s.model.moe.is_some(), ETP, run.etp);
     if s.layout.sequence_parallel {
         writer.say("--sequence-parallel", true);
         // `validate_args` refuses it without sequence parallelism.

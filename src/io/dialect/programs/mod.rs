@@ -62,6 +62,7 @@ pub(crate) fn take_adapter(reader: &mut SettingsReader) {
     let bits = reader.count("peft.bits", "bits of the base");
     let base = reader.word("peft.base", "format of the base").and_then(|id| BaseFormat::from_id(&id));
     let targets = tuning::targets(reader, "peft.targets");
+    let saved = tuning::saved(reader, "peft.saved");
     let dora = kind.contains("dora");
     if kind.contains("lora") || dora {
         let base = match bits {
@@ -69,6 +70,6 @@ pub(crate) fn take_adapter(reader: &mut SettingsReader) {
             Some(8) => Some(BaseFormat::Int8),
             _ => base,
         };
-        LowRank { rank, dora, base, targets, saved: None }.take(reader);
+        LowRank { rank, dora, base, targets, saved }.take(reader);
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! One table, over 400 lines.
 
-use super::table::{Program, Row, STAGES, Together, by, row, when};
+use super::table::{Program, Row, STAGES, Together, by, otherwise, row, when};
 use super::values::{ADAPTED, DYNAMIC, full, gpu, gpus, leaves, measured, modules, precision, rank, recipe, reference};
 use crate::dialect::words::entries;
 use crate::dialect::{Entries, megatron};
@@ -278,6 +278,11 @@ pub(super) static SWIFT: Program = Program {
     base: &megatron::DIALECT,
     rows: &[
         row("--model", "model"),
+        // A checkpoint of Megatron-LM names the model as well: megatron/arguments/megatron_args.py:566; `--load` of
+        // releases before 4.
+        otherwise("--mcore-model", "model", "--model"),
+        otherwise("--load", "model", "--model"),
+        row("--modules-to-save", "peft.saved"),
         row("--max-length", "--seq-length"),
         row("--tuner-type", "peft.kind"),
         row("--train-type", "peft.kind"),
@@ -289,7 +294,7 @@ pub(super) static SWIFT: Program = Program {
     ],
     together: &[],
     silent: "--bf16 --use-distributed-optimizer --recompute-granularity selective --attention-backend flash \
-        --cross-entropy-loss-fusion --micro-batch-size 1 --global-batch-size 16",
+        --cross-entropy-loss-fusion --micro-batch-size 1 --global-batch-size 16 --expert-tensor-parallel-size 1",
     says: None,
 };
 

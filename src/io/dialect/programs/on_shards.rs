@@ -304,6 +304,26 @@ pub(super) static LLAMA_FACTORY: Program = Program {
     says: None,
 };
 
+/// FSDP by the name of a file that ms-swift brings. Source: ms-swift 3602360 `swift/config/fsdp2.json`.
+fn sharded(value: &Value) -> Entries {
+    if value.text() == Some("fsdp2") {
+        let file = [("fsdp", "full_shard auto_wrap"), ("fsdp_config.fsdp_version", "2")];
+        return entries(&[&file[..], &[("fsdp_config.activation_checkpointing", "")]].concat());
+    }
+    vec![("fsdp".to_owned(), value.clone())]
+}
+
+/// The GPUs of a list of their numbers: `0,1,2,3`.
+fn devices(value: &Value) -> Entries {
+    let count = match value {
+        Value::Text(text) => text.split(',').filter(|part| part.trim().parse::<u64>().is_ok()).count(),
+        Value::Number(_) => 1,
+        Value::List(items) => items.len(),
+        _ => 0,
+    };
+    if count == 0 { Vec::new() } else { vec![("devices".to_owned(), Value::from(count as u64))] }
+}
+
 pub(super) static SWIFT: Program = Program {
     name: "ms-swift",
     is: |s| s.entries.iter().any(|(name, value)| name == "program" && value.text() == Some("swift")),
@@ -314,6 +334,18 @@ pub(super) static SWIFT: Program = Program {
         row("--train-type", "finetuning_type"),
         row("--lora-rank", "lora_rank"),
         row("--target-modules", "lora_target"),
+        row("--modules-to-save", "additional_target"),
+        row("--use-dora", "use_dora"),
+        row("--adalora-init-r", "adalora_init_r"),
+        row("--adapter-length", "adapter_length"),
+        row("--boft-block-size", "boft_block_size"),
+        row("--reft-rank", "reft_rank"),
+        row("--vera-rank", "vera_rank"),
+        row("--fourier-n-frequency", "fourier_n_frequency"),
+        row("--llamapro-num-new-blocks", "llamapro_num_new_blocks"),
+        row("--lisa-activated-layers", "lisa_activated_layers"),
+        row("--use-galore", "use_galore"),
+        row("--sequence-parallel-size", "cp"),
         row("--quant-bits", "quantization_bit"),
         row("--max-length", "cutoff_len"),
         by("--attn-impl", attention),
@@ -322,6 +354,8 @@ pub(super) static SWIFT: Program = Program {
         by("--torch-dtype", |value| match value.text() {
             Some("bfloat16") => entries(&[("bf16", "")]),
             Some("float16") => entries(&[("fp16", "")]),
+            // Passes in fp16 around fp32 weights: swift/arguments/base_args/model_args.py:130.
+            Some("float32") => entries(&[("fp16", ""), ("bf16", "false"), ("pure_bf16", "false")]),
             _ => Vec::new(),
         }),
         by("--gradient-checkpointing", |value| {
@@ -330,15 +364,23 @@ pub(super) static SWIFT: Program = Program {
         row("--per-device-train-batch-size", "per_device_train_batch_size"),
         row("--gradient-accumulation-steps", "gradient_accumulation_steps"),
         row("--deepspeed", "deepspeed"),
+        by("--fsdp", sharded),
+        by("$CUDA_VISIBLE_DEVICES", devices),
         row("--optim", "optim"),
         row("--max-steps", "max_steps"),
         row("--packing", "packing"),
+        // The loss of a shared sequence in slices of so many tokens: swift/trainers/utils.py:153.
+        by("$CELOSS_PARALLEL_SIZE", |value| match value {
+            Value::Number(tokens) if *tokens > 0.0 => vec![("@cross_entropy".to_owned(), Value::from("chunked"))],
+            _ => Vec::new(),
+        }),
     ],
     together: &[Together {
         from: &[("$NPROC_PER_NODE", None), ("$NNODES", Some(1.0))],
         to: "gpus",
         of: |n| Some(n.iter().product()),
     }],
-    silent: "--bf16 --lora_rank 8 --per_device_train_batch_size 1 --cutoff_len 2048",
+    // Weights are loaded in bf16 and trained so: without DeepSpeed and FSDP nothing keeps a copy in fp32.
+    silent: "--bf16 --pure_bf16 --lora_rank 8 --per_device_train_batch_size 1 --cutoff_len 2048",
     says: None,
 };

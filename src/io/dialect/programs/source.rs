@@ -159,7 +159,10 @@ fn script(text: &str) -> Settings {
             _ => {}
         }
     }
-    // ms-swift's two commands.
+    // ms-swift's two commands, and the file behind the first.
+    if script.words.iter().any(|word| word.ends_with("swift/cli/sft.py")) {
+        out.push(("program".to_owned(), Value::Text("swift".to_owned())));
+    }
     for pair in script.words.windows(2) {
         if ["swift", "megatron"].contains(&pair[0].as_str()) && ["pt", "sft", "rlhf"].contains(&pair[1].as_str()) {
             out.push(("program".to_owned(), Value::Text(pair[0].clone())));

@@ -35,6 +35,8 @@ pub(super) enum As {
     By(fn(&Value) -> Entries),
     /// These settings of the base, where a switch is on.
     On(&'static [(&'static str, &'static str)]),
+    /// The same, where the text has no setting of this name.
+    Without(&'static str),
 }
 
 /// A setting of the base that several numbers make, with what each is where it is not said; none where they do not say
@@ -47,6 +49,10 @@ pub(crate) struct Together {
 
 pub(super) const fn row(from: &'static str, to: &'static str) -> Row {
     Row(from, to, As::Same)
+}
+/// A setting that counts where the text has no `other`.
+pub(super) const fn otherwise(from: &'static str, to: &'static str, other: &'static str) -> Row {
+    Row(from, to, As::Without(other))
 }
 pub(super) const fn by(from: &'static str, make: fn(&Value) -> Entries) -> Row {
     Row(from, "", As::By(make))
@@ -78,6 +84,9 @@ impl Program {
             let origin = Origin::Text(name.clone());
             match self.rows.iter().find_map(|row| Some((row, row.target(name)?))) {
                 None => out.push((origin, format!("?{name}"), value.clone())),
+                Some((Row(_, _, As::Without(other)), _)) if settings.get(other).is_some() => {
+                    out.push((origin, format!("?{name}"), value.clone()));
+                }
                 Some((Row(_, _, how @ (As::By(_) | As::On(_))), _)) => {
                     let made = match how {
                         As::By(make) => make(value),

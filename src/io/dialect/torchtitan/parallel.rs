@@ -172,7 +172,7 @@ fn shards(reader: &mut SettingsReader) {
     reader.run.zero = zero;
     if pipeline && zero == 2 {
         // PyTorch's pipeline stages reduce with the last micro-batch (`stage.py`, `backward_maybe_with_nosync`).
-        reader.run.zero2_reduce = Reduction::Step;
+        reader.run.zero2_reduce = Some(Reduction::Step);
     }
     let run = &mut reader.run;
     if zero > 0 && run.hsdp_shard.unwrap_or(group) != shard {

@@ -77,7 +77,15 @@ pub(in crate::dialect) fn targets(reader: &mut SettingsReader, name: &str) -> Op
 pub(in crate::dialect) fn saved(reader: &mut SettingsReader, name: &str) -> Option<Vec<Saved>> {
     let words = words_of(&reader.value(name)?);
     reader.note(name, t!("{what} {value}", what = "trained whole", value = words.join(" ")));
-    let found: Vec<Saved> = words.iter().filter_map(|word| Saved::from_id(word)).collect();
+    // The last two are Megatron-LM's names.
+    let found: Vec<Saved> = words
+        .iter()
+        .filter_map(|word| match word.as_str() {
+            "word_embeddings" => Some(Saved::Embedding),
+            "output_layer" => Some(Saved::Head),
+            word => Saved::from_id(word),
+        })
+        .collect();
     (!found.is_empty()).then_some(found)
 }
 

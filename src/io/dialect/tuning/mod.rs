@@ -2,14 +2,16 @@
 //! shards by FSDP or DeepSpeed, and what goes to the host.
 
 mod adapters;
+mod counted;
 mod sharing;
 
 pub(super) use adapters::{
     LowRank, all_linear, saved, saved_names, stored_as, target_names, targets, write_linears, write_saved,
 };
+pub(super) use counted::{counted, lisa};
 pub(super) use sharing::{
     Files, Fsdp, Sharing, deepspeed, fsdp, is_pure, offload, offload_activations, offloads_activations, precision,
-    shared, sharing, write_deepspeed, write_half,
+    reduces_each, shared, sharing, write_deepspeed, write_half,
 };
 
 use crate::dialect::prelude::*;
@@ -29,6 +31,7 @@ pub(super) fn begin(reader: &mut SettingsReader) {
     (run.schedule, run.schedule_options) = (Schedule::OneFOneB, ScheduleOptions::default());
     (run.stage_layers, run.microbatch_lengths, run.hsdp_shard) = (None, None, None);
     (run.adapter, run.offload) = (AdapterParts::default(), OffloadParts::default());
+    run.zero2_reduce = None;
 }
 
 /// The degrees that a program says: tensor, context, sharded and replicated data parallelism.
@@ -88,6 +91,26 @@ impl Mesh {
     }
 }
 
+/// Takes the GPUs of a launcher and those that its processes see: one that sees several spreads the layers over them
+/// (`device_map`), as a pipeline does. Source: ms-swift 3602360 `swift/utils/env.py:64` (`is_mp`).
+pub(super) fn gpus_seen(reader: &mut SettingsReader) {
+    let seen = reader.count("devices", "GPUs that the processes see");
+    let (Some(seen), shares) = (seen, reader.has("deepspeed") || reader.has("fsdp")) else {
+        return gpus_of_page(reader);
+    };
+    let processes = reader.count("gpus", "processes").unwrap_or(1).max(1);
+    let each = if shares { 1 } else { (seen / processes).max(1) };
+    reader.set("gpus", processes.saturating_mul(each));
+    if each > 1 {
+        reader.set("pp", each);
+        reader.assume(t!(
+            "one process spreads the layers over {each} GPUs: counted as a pipeline of {each} stages, which keeps \
+                more micro-batches and is faster",
+            each
+        ));
+    }
+}
+
 /// Takes the GPUs that a launcher says, or notes that they are those of the page.
 pub(super) fn gpus_of_page(reader: &mut SettingsReader) {
     if let Some(gpus) = reader.count("gpus", "GPUs") {
@@ -109,7 +132,7 @@ impl Batch {
     /// Takes the micro-batch, and the batch that all ranks make of it.
     pub fn read(&self, reader: &mut SettingsReader) {
         let run = &reader.run;
-        let page = (run.micro_batch, run.global_batch, run.gpus / (run.tp * run.cp).max(1));
+        let page = (run.micro_batch, run.global_batch, run.gpus / (run.tp * run.pp * run.cp).max(1));
         let silent = if reader.has(self.micro) { page.0 } else { self.silent };
         let micro = reader.count(self.micro, "micro-batch").unwrap_or(silent).max(1);
         let each = reader.count(self.accumulation, "micro-batches a step and rank");

@@ -31,7 +31,17 @@ pub(in crate::dialect) fn shared(reader: &mut SettingsReader) -> (Sharing, Optio
     reader.set("zero", 0);
     let deepspeed = deepspeed(reader, "deepspeed");
     let fsdp = fsdp(reader);
+    if reader.flag("accelerator_config.sync_each_batch", "gradients reduced in every micro-batch") {
+        reduces_each(reader);
+    }
     (Sharing::said(deepspeed, fsdp.as_ref()), fsdp)
+}
+
+/// Gradients are reduced to their shards in every micro-batch, where there are shards.
+pub(in crate::dialect) fn reduces_each(reader: &mut SettingsReader) {
+    if reader.run.zero >= 2 {
+        reader.run.zero2_reduce = Some(Reduction::MicroBatch);
+    }
 }
 
 /// Format of the passes and the states: `bf16` or `fp16` around fp32 weights, or `pure`: weights and states in bf16.
@@ -131,6 +141,8 @@ pub(in crate::dialect) fn deepspeed(reader: &mut SettingsReader, name: &str) -> 
         }
         None => reader.assume(t!("the ZeRO stage, as on this page: {file} has it; import that file too", file)),
     }
+    // `no_sync` is not for stages that partition gradients: DeepSpeed edaa722 `runtime/engine.py`.
+    reduces_each(reader);
     true
 }
 
@@ -148,6 +160,8 @@ pub(in crate::dialect) fn write_deepspeed(s: &Scenario, writer: &mut SettingsWri
 
 /// Settings of FSDP: by accelerate's names with `fsdp_`, by axolotl's without, or by Trainer's words.
 pub(in crate::dialect) struct Fsdp {
+    /// True of FSDP2.
+    pub second: bool,
     /// A checkpoint wrapper, and true if its inputs go to the host.
     pub checkpoints: Option<bool>,
     pub activations: bool,
@@ -191,7 +205,15 @@ pub(in crate::dialect) fn fsdp(reader: &mut SettingsReader) -> Option<Fsdp> {
     reader.set("zero", stage);
     let parameters = offloads == Some(true) || words.contains("offload");
     offload(reader, false, parameters, OffloadFramework::Fsdp2);
-    Some(Fsdp { checkpoints, activations: activations == Some(true) })
+    let second = version.as_deref() == Some("2");
+    if second && stage >= 2 {
+        reduces_each(reader);
+        reader.assume(
+            "gradients reduced in every micro-batch, as FSDP2 does under Accelerate before 1.11: later releases add \
+                them up whole on every GPU (zero2_reduce=step) unless accelerator_config has sync_each_batch",
+        );
+    }
+    Some(Fsdp { second, checkpoints, activations: activations == Some(true) })
 }
 
 #[cfg(test)]

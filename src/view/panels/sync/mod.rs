@@ -190,7 +190,7 @@ mod tests {
         let sharded = Run { zero: 3, ..Run::default() };
         assert!(panel(&sharded, Policy::Eager).to_html().contains("in every micro-batch"));
         // ZeRO-2 that reduces once a step has ZeRO-1's gradients to draw.
-        let once = |zero| Run { zero, zero2_reduce: Reduction::Step, ..Run::default() };
+        let once = |zero| Run { zero, zero2_reduce: Some(Reduction::Step), ..Run::default() };
         assert_eq!(panel(&once(2), Policy::Eager), panel(&once(1), Policy::Eager));
     }
 }
