@@ -32,6 +32,8 @@ pub mod whole_run;
 
 pub mod calibrate;
 
+pub mod rl;
+
 pub mod accuracy;
 pub mod scoreboard;
 pub mod search;

@@ -2,7 +2,9 @@
 //! the last digit: Rust's own (`f64::exp`) are those of the system natively, others in a browser, others again under
 //! WASI. `clippy.toml` refuses them.
 
-pub use libm::{cbrt, cos, exp, exp2, expm1 as exp_m1, log as ln, log1p as ln_1p, log2, log10, pow, sincos as sin_cos};
+pub use libm::{
+    cbrt, cos, erfc, exp, exp2, expm1 as exp_m1, log as ln, log1p as ln_1p, log2, log10, pow, sincos as sin_cos,
+};
 
 #[cfg(test)]
 mod tests {

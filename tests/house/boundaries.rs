@@ -19,6 +19,7 @@ const CORE: &[Row] = &[
     Row::separate(&["memory", "pipeline", "traffic", "time"]),
     Row::related(&["report"]),
     Row::separate(&["calibrate", "whole_run"]),
+    Row::related(&["rl"]),
     Row::related(&["search", "accuracy", "scoreboard"]),
 ];
 

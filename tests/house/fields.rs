@@ -3,6 +3,7 @@
 use crate::common::random::{Random, random_run};
 use serde_json::Value as Json;
 use shardscope::core::report::{evaluate, report};
+use shardscope::core::rl::predict;
 use shardscope::core::run::registry::{FIELDS, Field, Slot};
 use shardscope::core::run::{Run, Value};
 use shardscope::core::whole_run::whole_run;
@@ -57,6 +58,14 @@ const SPECIAL: &[&str] = &[
     "offload.optimizer=cpu&gpus=1&tp=1&pp=1&global_batch=1&stack=hf-trainer&host_memory_gib=512",
     "phases.framework=verl&pp=1&gpus=16&zero=3",
     "phases.framework=openrlhf&pp=1&gpus=16&zero=3&phases.critic=policy&phases.reward=policy",
+    "phases.framework=nemo-rl&model=qwen-3-32b&gpus=64&tp=8&pp=1&global_batch=64&seq_len=4096&rl.algorithm=grpo\
+        &rl.prompts=512&rl.samples=16&rl.prompt_tokens=100&rl.response_tokens.mean=1500&rl.response_limit=8192\
+        &rl.rollout_tp=4&rl.turns=2&rl.tool_s=1&rl.steps=100",
+    "phases.framework=nemo-rl&model=qwen-3-32b&gpus=64&tp=8&pp=1&global_batch=64&seq_len=4096&rl.algorithm=grpo\
+        &rl.prompts=512&rl.samples=16&rl.prompt_tokens=100&rl.response_tokens.median=1500&rl.response_limit=8192\
+        &rl.rollout_tp=4&rl.rollout_gpus=32&rl.staleness=1",
+    "model=qwen-3-32b&gpus=64&tp=8&pp=1&global_batch=64&seq_len=4096&rl.algorithm=grpo&rl.prompts=512&rl.samples=16\
+        &rl.prompt_tokens=100&rl.response_tokens.mean=1500&rl.response_limit=8192&rl.rollout_tp=4&rl.rollout_gpus=32",
     "schedule=interleaved-1f1b&virtual_stages=2&zero=2&zero2_reduce=group",
     "schedule=chimera",
     "schedule=hanayo",
@@ -129,6 +138,11 @@ fn figures(run: &Run) -> Option<Vec<f64>> {
     take(&serde_json::to_value(&evaluation.report).ok()?, &mut figures);
     if let Ok((whole, _)) = whole_run(&evaluation) {
         take(&serde_json::to_value(whole).ok()?, &mut figures);
+    }
+    if run.rl.algorithm.is_some()
+        && let Ok(step) = predict(run)
+    {
+        take(&serde_json::to_value(step).ok()?, &mut figures);
     }
     Some(figures)
 }

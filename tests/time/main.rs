@@ -14,6 +14,7 @@ mod outside;
 mod overlap;
 mod properties;
 mod ratios;
+mod rl;
 mod throughput;
 mod utilisation;
 mod whole_bounds;

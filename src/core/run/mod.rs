@@ -23,6 +23,7 @@ mod profile;
 pub mod recipe;
 pub mod registry;
 mod resolved;
+mod rl;
 mod router;
 mod scenario;
 mod stack;
@@ -30,8 +31,8 @@ mod stages;
 
 pub use adapter::{Adapter, AdapterMethod, AdapterParts, AdapterType, BaseFormat, Saved};
 pub use based::Based;
-pub(crate) use check::divides_by;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
+pub(crate) use check::{contradictions, divides_by};
 pub use choices::{
     AttentionKernel, Balance, CpComm, CrossEntropy, EpOverlap, GraphPart, Graphs, Leaving, Method, Module, MoeDispatch,
     OffloadFramework, OffloadTo, Optimizer, Recompute, Reduction, Schedule, Selective, TpOverlap, Variant,
@@ -42,12 +43,16 @@ pub(crate) use layout::divisors;
 pub use layout::{Layout, Zero, even_split};
 pub use length::{ContextPhase, ContextPhases, FailureClass, Failures, Operation, RunLength};
 pub use offload::{Activations, Offload, OffloadParts};
-pub use phases::{Phases, PhasesParts};
+pub use phases::{Phases, PhasesBy, PhasesParts};
 pub(crate) use phases::{Placement, SecondModel, Sleep};
 pub use precision::{Format, Precision, PrecisionParts};
 pub use presets::Software;
 pub use profile::{Factors, LONGEST_NAME, MULTIPLIERS, Matrix, Multiplier, Profile, Vector};
 pub use recipe::Recipe;
+pub use rl::{
+    Algorithm, BatchOrder, CacheFormat, ResponseParts, ResponseShape, RlParts, RolloutEngine, RolloutFormat,
+    RolloutPlacement,
+};
 pub use scenario::Scenario;
 pub use stack::StackParts;
 
@@ -156,6 +161,8 @@ fields! {
         offload: OffloadParts,
         /// phases of reinforcement learning; no framework: there are none
         phases: PhasesParts,
+        /// a step of reinforcement learning; no algorithm: there is none
+        rl: RlParts,
         /// recomputation
         recompute: Recompute = Recompute::None,
         /// attention without stored scores

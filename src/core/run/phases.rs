@@ -4,6 +4,7 @@
 use super::Run;
 use super::choices::CrossEntropy;
 use super::presets::MODELS;
+use super::rl::RlParts;
 use crate::cluster::Gpu;
 use crate::field::Steps::Double;
 use crate::field::{Choice, Held, Row, Slot, Value, fields, one_of, training};
@@ -20,6 +21,8 @@ one_of! {
         Trl = "trl" "TRL",
         /// NeMo-RL: the engine beside the trainer, which leaves the GPU while it generates.
         NemoRl = "nemo-rl" "NeMo-RL",
+        /// slime: Megatron-LM and `SGLang`, on GPUs of their own unless they are colocated.
+        Slime = "slime" "slime",
     }
 }
 
@@ -53,6 +56,8 @@ pub struct SecondModel(&'static str);
 impl SecondModel {
     /// The model that the policy is.
     const OWN: Choice = Choice { id: "policy", label: "as the policy" };
+    /// The policy's own shapes.
+    pub(super) const OWN_SHAPES: Self = Self(Self::OWN.id);
 
     /// The policy's shapes and the presets.
     fn options() -> Vec<Choice> {
@@ -132,17 +137,27 @@ struct Usual {
     reference: bool,
 }
 
+impl Phases {
+    /// True if each model has GPUs of its own.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.placement == Placement::Apart
+    }
+}
+
 impl PhasesBy {
     /// Source: verl `rollout.yaml` (`gpu_memory_utilization` 0.5, `free_cache_engine`) and `fsdp_config.param_offload`;
     /// `OpenRLHF` `cli/train_ppo_ray.py` (0.95, its colocated example 0.5); TRL `grpo_config.py`
     /// (`vllm_gpu_memory_utilization` 0.3, `vllm_enable_sleep_mode` off, `beta` 0: no reference); NeMo-RL
-    /// `grpo_math_1B.yaml` (0.6, `colocated.enabled`) and `grpo.py` (`offload_before_refit`).
+    /// `grpo_math_1B.yaml` (0.6, `colocated.enabled`) and `grpo.py` (`offload_before_refit`); slime
+    /// `slime/utils/arguments.py` (`--colocate` off, and `--offload` with it, `--use-kl-loss` off), its scripts
+    /// (`--sglang-mem-fraction-static` 0.7).
     fn usual(self) -> Usual {
         let (placement, share, sleep, offload, reference) = match self {
             Self::Verl => (Placement::Colocated, 0.5, Sleep::Host, false, true),
             Self::OpenRlhf => (Placement::Apart, 0.95, Sleep::Off, false, true),
             Self::Trl => (Placement::Colocated, 0.3, Sleep::Off, false, false),
             Self::NemoRl => (Placement::Colocated, 0.6, Sleep::Host, true, true),
+            Self::Slime => (Placement::EngineApart, 0.7, Sleep::Host, true, false),
         };
         Usual { placement, share, sleep, offload, reference }
     }
@@ -182,6 +197,7 @@ impl Run {
     pub(crate) fn of_second(&self, second: SecondModel) -> Self {
         let mut run = Self {
             phases: PhasesParts::default(),
+            rl: RlParts::default(),
             stage_layers: None,
             cross_entropy: Some(CrossEntropy::FusedLinear),
             ..self.clone()

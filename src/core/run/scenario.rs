@@ -72,7 +72,7 @@ impl Scenario {
         Ok(Self {
             run: run.clone(),
             model,
-            phases: run.phases.resolve(&gpu),
+            phases: run.filled_phases(&gpu).resolve(&gpu),
             gpu: factors.gpu(gpu),
             layout,
             zero,

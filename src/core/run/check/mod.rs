@@ -6,6 +6,7 @@ mod model;
 mod offload;
 mod pattern;
 mod phases;
+mod rl;
 mod schedule;
 
 pub use model::MAX_PARAMETERS;
@@ -62,11 +63,19 @@ pub fn check(
     check.full_precision();
     check.adapter(precision);
     check.offload(gpu, &layout);
+    check.rl();
     check.phases(gpu, errors);
     check.schedule();
     check.mtp_stage();
     let stage_layers = check.stage_layers();
     Checked { layout, zero, stage_layers, issues: check.issues, warnings: check.warnings }
+}
+
+/// Contradictions of the settings of reinforcement learning alone.
+pub(crate) fn contradictions(run: &Run, model: &Architecture) -> Vec<Issue> {
+    let mut check = Check { run, model, issues: Vec::new(), warnings: Vec::new() };
+    check.rl();
+    check.issues
 }
 
 /// One pass over a Run that collects what is wrong with it.

@@ -12,7 +12,7 @@ use crate::units::MemoryUnit;
 impl Check<'_> {
     /// Checks the phases; `errors` understands the Run of a second model.
     pub fn phases(&mut self, gpu: &Gpu, errors: fn(&Run) -> Vec<Issue>) {
-        let (run, parts) = (self.run, &self.run.phases);
+        let (run, parts) = (self.run, &self.run.filled_phases(gpu));
         let Some(phases) = parts.resolve(gpu) else {
             if *parts != PhasesParts::default()
                 && let Some(field) = first_set(run, "phases")

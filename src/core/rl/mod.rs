@@ -1,0 +1,30 @@
+//! A step of reinforcement learning: what it generates, what it trains, how long each takes on which GPUs, and how the
+//! GPUs are split.
+//!
+//! Generation is counted by classes of lengths and the engine's memory for keys and values; training is our own training
+//! step on the packed responses. Together, in turn, or as a stream with a limit of staleness. A prediction is a range
+//! and a diagnosis: two splits within 40 % of each other are not told apart.
+//!
+//! Measured against 24 steps that NeMo-RL publishes and three constants fitted to them: `tests/time/rl.rs` has the
+//! errors.
+
+mod engine;
+mod lengths;
+mod queue;
+mod range;
+mod request;
+mod rollout;
+mod setting;
+mod split;
+mod step;
+mod sync;
+mod training;
+
+pub use engine::EngineModel;
+pub use lengths::Lengths;
+pub use queue::Queue;
+pub use range::{Cause, NOT_SAID, range_of_framework};
+pub use request::{RlReply, answer, of_run};
+pub use rollout::{Batch, Rollout};
+pub use split::SplitPoint;
+pub use step::{Bound, Group, Idle, PhaseMemory, PhaseName, RlPhase, RlStep, predict, step};

@@ -1,0 +1,92 @@
+//! Other splits of the same GPUs: how long a step takes as more of them generate.
+
+use super::range::TOLD_APART;
+use super::setting::RlSetting;
+use super::step::sides;
+use super::training::{Trained, trained};
+use crate::run::{RlParts, RolloutPlacement, Run};
+use crate::units::Seconds;
+use serde::Serialize;
+
+/// A step with so many GPUs that generate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SplitPoint {
+    pub rollout_gpus: u64,
+    pub step_s: Seconds,
+    pub generation_s: Seconds,
+    pub training_s: Seconds,
+}
+
+/// Splits that are evaluated, at most: each is a report of its own.
+const MOST_SPLITS: usize = 24;
+/// Steps over the shortest one that count as equal.
+const FLAT: f64 = 1.10;
+
+/// Steps of the splits of the GPUs, in whole engines, whole nodes and whole data-parallel groups. A colocated run is
+/// split with responses that are one step old, as no split overlaps anything without.
+pub(super) fn split(setting: &RlSetting<'_>) -> Vec<SplitPoint> {
+    let run = setting.run;
+    let staleness = run.rl.staleness.filter(|steps| *steps > 0.0 || run.rl.is_split()).unwrap_or(1.0);
+    let apart = RlParts { placement: Some(RolloutPlacement::Split), staleness: Some(staleness), ..run.rl.clone() };
+    let split_run = Run { rl: apart, ..run.clone() };
+    let setting = &RlSetting { run: &split_run, ..setting.clone() };
+    let ranks = run.tp.saturating_mul(run.pp).saturating_mul(run.cp).max(1);
+    let tp = run.rl.rollout_tp.unwrap_or(1);
+    let unit = tp.max(setting.per_node.min(run.gpus / 4)).max(1);
+    let all = (1..run.gpus.div_ceil(unit)).map(|units| units * unit);
+    let whole =
+        |engines: &u64| engines.is_multiple_of(tp) && *engines < run.gpus && (run.gpus - engines).is_multiple_of(ranks);
+    let candidates: Vec<u64> = all.take(MOST_UNITS).filter(whole).collect();
+    let every = candidates.len().div_ceil(MOST_SPLITS).max(1);
+    let present = run.rl.apart();
+    let taken = |at: usize, engines: u64| at.is_multiple_of(every) || present == Some(engines);
+    let mut list = Vec::new();
+    for (at, engines) in candidates.iter().enumerate() {
+        if taken(at, *engines)
+            && let Ok(trained) = trained(run, &setting.phases, run.gpus - engines, &setting.load())
+        {
+            list.push(point(setting, *engines, &trained));
+        }
+    }
+    list
+}
+
+/// Units of GPUs that are looked at.
+const MOST_UNITS: usize = 1 << 12;
+
+fn point(setting: &RlSetting<'_>, engines: u64, trained: &Trained) -> SplitPoint {
+    // What a log measured is of the present split alone.
+    let rl = RlParts {
+        measured_generation_s: None,
+        measured_update_s: None,
+        measured_sync_s: None,
+        ..setting.run.rl.clone()
+    };
+    let run = &Run { rl, ..setting.run.clone() };
+    let setting = &RlSetting { run, ..setting.clone() };
+    let sides = sides(setting, engines, true, trained);
+    SplitPoint {
+        rollout_gpus: engines,
+        step_s: sides.step([1.0; 3]),
+        generation_s: sides.generation(),
+        training_s: sides.training.total(),
+    }
+}
+
+/// The shortest of the splits.
+fn shortest(list: &[SplitPoint]) -> Option<&SplitPoint> {
+    list.iter().min_by(|a, b| a.step_s.0.total_cmp(&b.step_s.0))
+}
+
+/// Least and most GPUs that generate in steps within 10 % of the shortest.
+pub(super) fn flat(list: &[SplitPoint]) -> Option<[u64; 2]> {
+    let most = shortest(list)?.step_s * FLAT;
+    let mut near = list.iter().filter(|point| point.step_s <= most).map(|point| point.rollout_gpus);
+    let first = near.next()?;
+    Some([first, near.next_back().unwrap_or(first)])
+}
+
+/// GPUs that generate in the shortest step, where it is shorter than `present` beyond the error of two predictions.
+pub(super) fn best(list: &[SplitPoint], present: Seconds) -> Option<u64> {
+    shortest(list).filter(|point| point.step_s * TOLD_APART < present).map(|point| point.rollout_gpus)
+}

@@ -1,0 +1,356 @@
+//! The step: its phases on each group of GPUs, who waits, which side binds, and the range.
+
+use super::range::{Cause, MEASURED, TOLD_APART, range_of_framework};
+use super::rollout::Rollout;
+use super::setting::RlSetting;
+use super::split::{SplitPoint, best, flat, split};
+use super::sync::{BESIDE_PHASES, offload, sync};
+use super::training::{Trained, Training, trained};
+use crate::issue::Issue;
+use crate::run::{PhasesBy, RlParts, RolloutPlacement, Run};
+use crate::statics::named;
+use crate::units::{Bytes, Seconds};
+use serde::{Serialize, Serializer};
+
+named! {
+    /// Work of a step.
+    pub enum PhaseName: id {
+        Prefill = "prefill",
+        /// Decoding while more than a tenth of the responses is left.
+        Decode = "decode",
+        /// Decoding of the last tenth.
+        Tail = "tail",
+        Tools = "tools",
+        Verifier = "verifier",
+        Reward = "reward",
+        Old = "old-log-probabilities",
+        Reference = "reference",
+        Values = "values",
+        Critic = "critic-update",
+        Update = "update",
+        Sync = "sync",
+        Offload = "offload",
+        /// Buffers, preparation of the batch, data.
+        Other = "other",
+    }
+}
+
+named! {
+    /// GPUs that work alike.
+    pub enum Group: id {
+        All = "all",
+        Engines = "engines",
+        Trainer = "trainer",
+    }
+}
+
+named! {
+    /// What a split step waits for.
+    pub enum Bound: id {
+        Engines = "engines",
+        Trainer = "trainer",
+        /// Neither, within the error of the prediction.
+        Balanced = "balanced",
+        /// Both in turn: nothing overlaps.
+        InTurn = "in-turn",
+    }
+}
+
+macro_rules! as_text {
+    ($($name:ident),*) => { $(
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.id())
+            }
+        }
+    )* };
+}
+as_text!(PhaseName, Group, Bound);
+
+/// Time of one kind of work on one group of GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RlPhase {
+    pub name: PhaseName,
+    pub group: Group,
+    pub seconds: Seconds,
+}
+
+/// Share of a step in which a group waits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Idle {
+    pub group: Group,
+    pub share: f64,
+}
+
+/// Memory of the fullest GPU in a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PhaseMemory {
+    pub phase: &'static str,
+    pub bytes: Bytes,
+}
+
+/// A step of reinforcement learning.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RlStep {
+    pub step_s: Seconds,
+    /// The fast end of the range.
+    pub low_s: Seconds,
+    /// The slow end of the range.
+    pub high_s: Seconds,
+    /// Work of each group in its order.
+    pub phases: Vec<RlPhase>,
+    pub idle: Vec<Idle>,
+    /// Generation, training, and weights on their way with what stands beside.
+    pub generation_s: Seconds,
+    pub training_s: Seconds,
+    pub sync_s: Seconds,
+    pub bound: Bound,
+    /// GPUs of the engines; of colocated ones all.
+    pub rollout_gpus: u64,
+    /// Responses that an engine decodes at once.
+    pub at_once: f64,
+    /// Responses that fit at once.
+    pub capacity: f64,
+    /// Share of the engines' slots that is busy while they generate: mean over longest response, of responses that
+    /// start together.
+    pub busy: f64,
+    /// Tokens of responses a second and GPU.
+    pub tokens_per_s_per_gpu: f64,
+    pub memory: Vec<PhaseMemory>,
+    pub capacity_bytes: Bytes,
+    /// Steps by the GPUs that generate.
+    pub split: Vec<SplitPoint>,
+    /// Least and most GPUs that generate within 10 % of the shortest split step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flat: Option<[u64; 2]>,
+    /// GPUs that generate in the shortest step, where it is shorter than this one beyond the error; else none.
+    pub best: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub days: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu_hours: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    #[serde(skip)]
+    pub causes: Vec<Cause>,
+}
+
+/// The three sides of a step, before they meet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sides {
+    pub rollout: Rollout,
+    pub training: Training,
+    pub verifier: Seconds,
+    pub sync: Seconds,
+    pub offload: Seconds,
+    /// Generation of the next batch runs beside training.
+    pub overlaps: bool,
+}
+
+impl Sides {
+    /// Generation with what is scored before training.
+    pub fn generation(&self) -> Seconds {
+        self.rollout.total() + if self.overlaps { Seconds::ZERO } else { self.verifier }
+    }
+
+    /// What comes after both.
+    pub fn end(&self) -> Seconds {
+        self.sync + self.offload + Seconds(BESIDE_PHASES)
+    }
+
+    /// The step, with factors of generation, training and sync.
+    pub fn step(&self, [generation, training, sync]: [f64; 3]) -> Seconds {
+        let (generate, train) = (self.generation() * generation, self.training.total() * training);
+        let both = if self.overlaps { generate.max(train) } else { generate + train };
+        both + self.end() * sync
+    }
+}
+
+/// The sides of `setting` with `engines` GPUs that generate beside a trainer, or with all of them in turn.
+pub(super) fn sides(setting: &RlSetting<'_>, engines: u64, apart: bool, trained: &Trained) -> Sides {
+    let rl = &setting.run.rl;
+    let framework = setting.run.phases.framework;
+    let batch = setting.batch(engines);
+    let in_flight = setting.in_flight();
+    let streams = in_flight > 1.0;
+    let rollout = if streams {
+        batch.stream(&setting.engine, in_flight, setting.is_by_start())
+    } else {
+        batch.together(&setting.engine)
+    };
+    let place = if apart { RolloutPlacement::Split } else { RolloutPlacement::Colocated };
+    let placed = RlParts { placement: Some(place), ..rl.clone() };
+    let moved = !apart && setting.offloads;
+    let mut sides = Sides {
+        rollout,
+        training: trained.training,
+        verifier: Seconds(rl.verifier_s.unwrap_or(0.0)),
+        sync: sync(trained.parameters, &placed, framework),
+        offload: if moved { offload(trained.parameters, setting.run.gpus as f64, &setting.gpu) } else { Seconds::ZERO },
+        overlaps: apart && streams,
+    };
+    let over = |measured: Option<f64>, predicted: Seconds| measured.map_or(1.0, |seconds| seconds / predicted.0);
+    sides.rollout = sides.rollout.scaled(over(rl.measured_generation_s, sides.rollout.total()));
+    sides.training = sides.training.scaled(over(rl.measured_update_s, sides.training.update));
+    sides.sync = sides.sync * over(rl.measured_sync_s, sides.sync);
+    sides
+}
+
+/// The step of a Run alone: without other splits.
+///
+/// # Errors
+/// What is missing or cannot work, by field.
+pub fn predict(run: &Run) -> Result<RlStep, Vec<Issue>> {
+    one(&RlSetting::new(run)?)
+}
+
+/// The step of a Run with the steps of other splits.
+///
+/// # Errors
+/// As [`predict`].
+pub fn step(run: &Run) -> Result<RlStep, Vec<Issue>> {
+    let setting = RlSetting::new(run)?;
+    let mut step = one(&setting)?;
+    step.split = split(&setting);
+    step.flat = flat(&step.split);
+    step.best = best(&step.split, step.step_s);
+    Ok(step)
+}
+
+fn one(setting: &RlSetting<'_>) -> Result<RlStep, Vec<Issue>> {
+    let run = setting.run;
+    let rl = &run.rl;
+    let framework = run.phases.framework;
+    let trained = trained(run, &setting.phases, setting.trainer(), &setting.load())
+        .map_err(|issues| at_split(issues, setting))?;
+    let apart = rl.apart().is_some();
+    let engines = rl.apart().unwrap_or(run.gpus);
+    let sides = sides(setting, engines, apart, &trained);
+    let time = sides.step([1.0; 3]);
+    let usual = range_of_framework(framework);
+    let measured = [rl.measured_generation_s, rl.measured_update_s, rl.measured_sync_s];
+    let end = |at: usize| measured.map(|seconds| if seconds.is_some() { MEASURED[at] } else { usual[at] });
+    let gpus = run.gpus as f64;
+    let days = rl.steps.map(|steps| time.0 * steps as f64 / 86_400.0);
+    let gpu_hours = days.map(|days| days * 24.0 * gpus);
+    let mut causes = setting.causes.clone();
+    causes.extend(trained.causes.iter().copied());
+    if !matches!(framework, Some(PhasesBy::NemoRl | PhasesBy::Verl)) {
+        causes.push(Cause::Framework);
+    }
+    if framework == Some(PhasesBy::Verl) && setting.in_flight() > 1.0 {
+        causes.push(Cause::VerlStream);
+    }
+    Ok(RlStep {
+        step_s: time,
+        low_s: sides.step(end(0)),
+        high_s: sides.step(end(1)),
+        phases: phases(&sides, apart),
+        idle: idle(&sides, apart, time),
+        generation_s: sides.generation(),
+        training_s: sides.training.total(),
+        sync_s: sides.end(),
+        bound: bound(&sides),
+        rollout_gpus: engines,
+        at_once: sides.rollout.at_once,
+        capacity: setting.engine.capacity(setting.prompt, setting.lengths.mean),
+        busy: if setting.in_flight() > 1.0 {
+            1.0
+        } else {
+            setting.lengths.mean / setting.lengths.longest(setting.generated)
+        },
+        tokens_per_s_per_gpu: setting.used * setting.lengths.mean / (time.0 * gpus),
+        memory: trained
+            .phases
+            .iter()
+            .map(|phase| PhaseMemory { phase: phase.name, bytes: phase.memory.total })
+            .collect(),
+        capacity_bytes: trained.capacity,
+        split: Vec::new(),
+        flat: None,
+        best: None,
+        days,
+        gpu_hours,
+        cost: gpu_hours.zip(run.price_per_gpu_hour).map(|(hours, price)| hours * price),
+        causes,
+    })
+}
+
+/// Faults of the trainer's layout that its number of GPUs makes, at the split.
+fn at_split(issues: Vec<Issue>, setting: &RlSetting<'_>) -> Vec<Issue> {
+    let is_split = setting.run.rl.apart().is_some();
+    let moved = |issue: Issue| {
+        let of_size = matches!(issue.field.as_str(), "gpus" | "ep" | "global_batch" | "zero" | "hsdp_shard");
+        if is_split && of_size {
+            let trainer = setting.trainer();
+            let message = crate::t!("the {trainer} GPUs that train: {message}", trainer, message = issue.message);
+            Issue::error("rl.rollout_gpus", message)
+        } else {
+            issue
+        }
+    };
+    issues.into_iter().map(moved).collect()
+}
+
+/// The side that a split step waits for, where the two differ beyond the error.
+fn bound(sides: &Sides) -> Bound {
+    if !sides.overlaps {
+        return Bound::InTurn;
+    }
+    let (generation, training) = (sides.generation(), sides.training.total());
+    if generation > training * TOLD_APART {
+        Bound::Engines
+    } else if training > generation * TOLD_APART {
+        Bound::Trainer
+    } else {
+        Bound::Balanced
+    }
+}
+
+/// Work of each group, in order; what takes no time is left out.
+fn phases(sides: &Sides, apart: bool) -> Vec<RlPhase> {
+    let Rollout { prefill, full, tail, tools, .. } = sides.rollout;
+    let training = sides.training;
+    let [engines, trainer] = if apart { [Group::Engines, Group::Trainer] } else { [Group::All; 2] };
+    let generation = [
+        (PhaseName::Prefill, prefill),
+        (PhaseName::Decode, full),
+        (PhaseName::Tail, tail),
+        (PhaseName::Tools, tools),
+        (PhaseName::Verifier, sides.generation() - sides.rollout.total()),
+    ];
+    let update = [
+        (PhaseName::Reward, training.reward),
+        (PhaseName::Old, training.old),
+        (PhaseName::Reference, training.reference),
+        (PhaseName::Values, training.values),
+        (PhaseName::Critic, training.critic),
+        (PhaseName::Update, training.update),
+    ];
+    let end = [
+        (PhaseName::Sync, sides.sync),
+        (PhaseName::Offload, sides.offload),
+        (PhaseName::Other, Seconds(BESIDE_PHASES)),
+    ];
+    let of = |group: Group, list: &[(PhaseName, Seconds)]| -> Vec<RlPhase> {
+        let list = list.iter().filter(|(_, seconds)| seconds.0 > 0.0);
+        list.map(|(name, seconds)| RlPhase { name: *name, group, seconds: *seconds }).collect()
+    };
+    let mut phases = of(engines, &generation);
+    if apart {
+        phases.extend(of(engines, &end));
+    }
+    phases.extend(of(trainer, &update));
+    phases.extend(of(trainer, &end));
+    phases
+}
+
+/// Shares of the step in which a group waits; the sync is work of both.
+fn idle(sides: &Sides, apart: bool, time: Seconds) -> Vec<Idle> {
+    if !apart {
+        return vec![Idle { group: Group::All, share: 0.0 }];
+    }
+    let share = |work: Seconds| (1.0 - (work + sides.end()) / time).max(0.0);
+    let (engines, trainer) = (sides.rollout.total(), sides.training.total());
+    vec![Idle { group: Group::Engines, share: share(engines) }, Idle { group: Group::Trainer, share: share(trainer) }]
+}
