@@ -9,6 +9,7 @@ use shardscope_core::message::Message;
 use shardscope_core::pipeline::{self, request::Reply};
 use shardscope_core::report::certify::Certified;
 use shardscope_core::report::{self, Report};
+use shardscope_core::rl;
 use shardscope_core::run::{Run, Value};
 use shardscope_core::search::{self, Plan};
 use shardscope_core::statics::named;
@@ -36,6 +37,9 @@ named! {
         Log = "log",
         /// A Run with a token budget, or with days or a date: its calendar, losses, energy and cost.
         WholeRun = "whole-run",
+        /// A Run with `rl.*`: its step of reinforcement learning, by phase and group of GPUs, and the steps of other
+        /// splits.
+        Rl = "rl",
         /// Tables of published runs, and what of the scoreboard is asked for: questions, predictions, or the row of a
         /// tool.
         Scoreboard = "scoreboard",
@@ -60,6 +64,7 @@ pub enum Answer {
     Exported(json::Text),
     Measured(Box<Measured>),
     WholeRun(Box<whole_run::Reply>),
+    Rl(Box<rl::RlReply>),
     Calibrated(Box<Calibration>),
     Scoreboard(Box<scoreboard::Answer>),
 }
@@ -149,6 +154,7 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
             Answer::Measured(Box::new(logs::read(text, &run)?.into()))
         }
         Verb::WholeRun => Answer::WholeRun(Box::new(whole_run::answer(&request)?)),
+        Verb::Rl => Answer::Rl(Box::new(rl::answer(&request)?)),
         Verb::Calibrate => Answer::Calibrated(Box::new(calibrate::calibrate(&request)?)),
         Verb::Scoreboard => Answer::Scoreboard(Box::new(scoreboard::answer(&request)?)),
     })

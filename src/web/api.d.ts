@@ -205,6 +205,37 @@ export interface WholeRunReply {
 /** The whole run of a Run with `tokens_total`, or the answer to an inverse question. */
 export function wholeRun(request: Run | { run: Run; days: number } | { run: Run; tokens: number; by_days: number }):
   WholeRunReply | Refusal;
+export interface RlStep {
+  /** seconds of a step; `low_s` and `high_s` as steps of the framework were measured, or stated where none were */
+  step_s: number; low_s: number; high_s: number;
+  phases: {
+    name: "prefill" | "decode" | "tail" | "tools" | "verifier" | "reward" | "old-log-probabilities" | "reference" | "values"
+      | "critic-update" | "update" | "sync" | "offload" | "other";
+    group: "all" | "engines" | "trainer"; seconds: number;
+  }[];
+  /** share of the step in which a group waits */
+  idle: { group: "all" | "engines" | "trainer"; share: number }[];
+  generation_s: number; training_s: number; sync_s: number;
+  /** what a split step waits for; "balanced" within the error, "in-turn" where nothing overlaps */
+  bound: "engines" | "trainer" | "balanced" | "in-turn";
+  rollout_gpus: number;
+  /** responses that an engine decodes at once, and that fit */
+  at_once: number; capacity: number;
+  /** mean over longest response, of responses that start together */
+  busy: number;
+  tokens_per_s_per_gpu: number;
+  memory: { phase: string; bytes: number }[]; capacity_bytes: number;
+  split: { rollout_gpus: number; step_s: number; generation_s: number; training_s: number }[];
+  /** least and most GPUs that generate within 10 % of the shortest split step */
+  flat?: [number, number];
+  /** null where no split is shorter beyond the error */
+  best: number | null;
+  /** of `rl.steps` steps */
+  days?: number; gpu_hours?: number; cost?: number;
+}
+export interface RlReply { errors: Issue[]; warnings: Issue[]; rl: RlStep }
+/** The step of reinforcement learning of a Run with `rl.*`. What no setting tells is refused with a sentence. */
+export function rl(request: Run | { run: Run }): RlReply | Refusal;
 export function encodeLink(run: Run): { errors: Issue[]; fragment: string } | Refusal;
 export function decodeLink(text: string): { errors: Issue[]; run: Run; notices: Issue[] } | Refusal;
 export interface Imported {
@@ -249,8 +280,8 @@ export function importText(text: string, run?: Run): Imported | Refusal;
 export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):
   { errors: Issue[]; text: string } | Refusal;
 /** What the package's command answers to a line of standard input; undefined where `verb` is not one of these. */
-export function answerLine(verb: "report" | "schedule" | "plan" | "certify" | "import" | "export" | "calibrate" | "log" | "whole-run", line: string):
-  Report | ScheduleReply | Plan | Certified | Imported | Calibration | Measured | WholeRunReply | { errors: Issue[]; text: string } | Refusal | undefined;
+export function answerLine(verb: "report" | "schedule" | "plan" | "certify" | "import" | "export" | "calibrate" | "log" | "whole-run" | "rl", line: string):
+  Report | ScheduleReply | Plan | Certified | Imported | Calibration | Measured | WholeRunReply | RlReply | { errors: Issue[]; text: string } | Refusal | undefined;
 export function version(): string;
 /** Loads the calculator; nothing is mounted. Without an argument the WebAssembly is fetched from beside the module. */
 export default function init(options?: { module_or_path: RequestInfo | URL | Response | BufferSource | WebAssembly.Module }):

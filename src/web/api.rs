@@ -5,6 +5,7 @@ use crate::core::calibrate::calibrate;
 use crate::core::issue::{Issue, Severity};
 use crate::core::pipeline;
 use crate::core::report;
+use crate::core::rl;
 use crate::core::run::{Run, Value};
 use crate::core::search::Request;
 use crate::core::sort::sort_by;
@@ -150,6 +151,12 @@ pub fn calibrate_runs(request: JsValue) -> JsValue {
 #[wasm_bindgen(js_name = wholeRun)]
 pub fn whole_run(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| whole_run::answer(&request)))
+}
+
+/// The step of reinforcement learning of a Run with `rl.*`, and the steps of other splits.
+#[wasm_bindgen(js_name = rl)]
+pub fn rl_step(request: JsValue) -> JsValue {
+    reply(value(request).and_then(|request| rl::answer(&request)))
 }
 
 /// One line of the `shardscope` command (tools/npm) as the object to be printed; undefined where `verb` is none.

@@ -31,6 +31,7 @@ const CALLS = [
   ['log', { text: 'nothing that is a log', run: { gpus: 8 } }],
   ['calibrate', { runs: [{ run: { gpus: 8, global_batch: 32 }, step_s: 4.9 }], name: 'our H100' }],
   ['whole_run', { model: 'llama-3.1-70b', gpus: 256, tp: 8, tokens_total: 1e12, failures: 'vetted' }],
+  ['rl', { rl: { algorithm: 'grpo', prompts: 64, samples: 8, prompt_tokens: 99, response_tokens: { mean: 900 }, response_limit: 4096 } }],
 ];
 
 test('the client and the server agree on a version, and every tool has a schema of the registry', async () => {

@@ -28,6 +28,8 @@ const LINES = {
   export: [...['megatron', 'torchtitan', 'deepspeed', 'nanotron', 'markdown', 'json', 'csv', 'nonsense']
     .map((format) => JSON.stringify({ run: { gpus: 64, tp: 4 }, format })), '{"run":{"tp":7},"format":"csv"}', '{"format":5}',
     '{"rum":{"tp":2},"format":"csv"}'],
+  rl: ['{"rl":{"algorithm":"grpo","prompts":64,"samples":8,"prompt_tokens":99,"response_tokens":{"mean":900},"response_limit":4096}}',
+    '{"rl":{"algorithm":"grpo"}}', '{"run":{},"convergence":true}'],
   calibrate: ['{"runs":[{"run":{"gpus":8,"global_batch":32},"step_s":4.9}],"name":"our H100"}', '{"runs":7}'],
 };
 

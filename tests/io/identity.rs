@@ -45,7 +45,7 @@ fn schedule(random: &mut Random) -> Value {
 /// Number of each verb, and the next one.
 type Requests = (&'static str, usize, fn(&mut Random) -> String);
 
-static REQUESTS: [Requests; 7] = [
+static REQUESTS: [Requests; 8] = [
     ("report", 240, |random| {
         let works = !random.once_in(8);
         let run = run(random, works);
@@ -67,6 +67,20 @@ static REQUESTS: [Requests; 7] = [
     ("calibrate", 12, |random| {
         let mut one = || json!({ "run": { "gpus": 8, "pp": 1, "tp": random.one(&[1, 2, 4]) }, "step_s": random.one(&[4.9, 7.7, 11.3]) });
         json!({ "runs": [one(), one()], "name": "ours" }).to_string()
+    }),
+    ("rl", 24, |random| {
+        let mut request = json!({
+            "model": random.one(&["qwen-3-32b", "qwen-3-30b-a3b", "llama-3.1-8b"]), "gpus": 64, "tp": random.one(&[4, 8]), "pp": 1,
+            "seq_len": 4096, "phases": { "framework": random.one(&["verl", "nemo-rl", "slime", "trl"]) },
+            "rl": {
+                "algorithm": random.one(&["grpo", "ppo"]), "prompts": 128, "samples": 8, "prompt_tokens": 120, "rollout_tp": 4,
+                "response_tokens": { "mean": random.one(&[700, 2900]) }, "response_limit": 4096
+            }
+        });
+        if random.once_in(2) {
+            request["rl"]["rollout_gpus"] = json!(random.one(&[16, 32]));
+        }
+        request.to_string()
     }),
     ("whole-run", 24, |random| json!(Run { tokens_total: Some(1e12), ..run(random, true) }.to_value()).to_string()),
 ];

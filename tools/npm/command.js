@@ -32,7 +32,7 @@ if (verb === '--help' || verb === '-h') {
 } else {
   const { answerLine } = await calculator();
   if (more.length > 0 || answerLine(verb, '{') === undefined) {
-    console.error('usage: shardscope report|schedule|plan|certify|import|export|calibrate|log|whole-run, one request a line on standard input; '
+    console.error('usage: shardscope report|schedule|plan|certify|import|export|calibrate|log|whole-run|rl, one request a line on standard input; '
       + 'shardscope check FILE...; shardscope scoreboard questions|predictions|score FILE; shardscope mcp; shardscope --help');
     exit(WRONG_CALL);
   }

@@ -148,4 +148,10 @@ export const TOOLS = {
     }),
     shows: (request) => request.run ?? request,
   },
+  rl: {
+    says: 'Step of reinforcement learning of a run with `rl.*` and `phases.framework`: seconds with their range, phases by group of GPUs, who '
+      + 'waits, memory by phase, other splits of the GPUs. Not said: steps to a reward, sample efficiency, the time of tools.',
+    schema: () => RUN,
+    shows: (request) => request.run ?? request,
+  },
 };

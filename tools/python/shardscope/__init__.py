@@ -14,10 +14,10 @@ from typing import Any, Dict, List, Optional, Union
 from . import types
 from ._answer import read
 from ._program import answers, set_timeout, written
-from .types import Calibration, Certified, Imported, Issue, Measured, Plan, Report, ScheduleReply, WholeRunReply
+from .types import Calibration, Certified, Imported, Issue, Measured, Plan, Report, RlReply, ScheduleReply, WholeRunReply
 
-__all__ = ["Refused", "calibrate", "certify", "export", "import_text", "plan", "read_log", "report", "schedule", "set_timeout", "types",
-           "whole_run"]
+__all__ = ["Refused", "calibrate", "certify", "export", "import_text", "plan", "read_log", "report", "rl", "schedule", "set_timeout",
+           "types", "whole_run"]
 
 Run = Union[Dict[str, Any], str]
 
@@ -97,6 +97,11 @@ def calibrate(request=None, **fields) -> Calibration:
 def whole_run(request=None, **fields) -> WholeRunReply:
     """From the first step to the last token of a Run with `tokens_total`: days, losses, energy, cost."""
     return _ask("whole-run", _merged(request, fields), WholeRunReply)
+
+
+def rl(request=None, **fields) -> RlReply:
+    """The step of reinforcement learning of a Run with `rl.*`: its phases, who waits, other splits of the GPUs."""
+    return _ask("rl", _merged(request, fields), RlReply)
 
 
 PICTURES = ("svg-memory", "svg-step", "svg-timeline")

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as xml
 from dataclasses import fields
 from pathlib import Path
 
-from shardscope import Refused, calibrate, certify, export, import_text, plan, read_log, report, schedule, set_timeout, whole_run
+from shardscope import Refused, calibrate, certify, export, import_text, plan, read_log, report, rl, schedule, set_timeout, whole_run
 from shardscope._answer import Answer
 from shardscope._program import answers
 
@@ -51,6 +51,13 @@ class Answers(unittest.TestCase):
         measured = read_log("".join(lines), {"gpus": 8})
         self.assertEqual(measured.observation.step_s, 1.25)
         self.assertEqual(calibrate(runs=[measured.observation]).runs[0].measured_s, 1.25)
+
+    RL = {"algorithm": "grpo", "prompts": 64, "samples": 8, "prompt_tokens": 99, "response_tokens": {"mean": 900}, "response_limit": 4096,
+          "steps": 10}
+
+    def test_phases_in_turn_add_up_to_the_step(self):
+        step = rl(rl=self.RL).rl
+        self.assertAlmostEqual(sum(phase.seconds for phase in step.phases), step.step_s)
 
     def test_a_whole_run_takes_its_tokens(self):
         run = {"gpus": 256, "tp": 8, "tokens_total": 1e12}
@@ -151,6 +158,7 @@ class Types(unittest.TestCase):
             "import_text": import_text("--tensor-model-parallel-size 4"),
             "calibrate": calibrate(runs=[{"run": {"gpus": 8, "pp": 1}, "step_s": 4.9}]),
             "whole_run": whole_run(gpus=256, tokens_total=1e12),
+            "rl": rl(rl=Answers.RL),
         }
         self.assertEqual(set(), set().union(*(self.undeclared(answer, name) for name, answer in every.items())))
 
