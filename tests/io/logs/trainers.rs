@@ -139,8 +139,8 @@ fn axolotl_has_peaks_and_tokens_with_a_label_from_which_no_step_follows() {
     assert_eq!(figures(&read), (Some(2.46), [Some(14.56), Some(14.6), None]));
 }
 
-/// torchtune, `training/metric_logging.py:206`, `recipes/full_finetune_distributed.py:1083` and training/memory.py:361 at
-/// bd2a0fc7, on the screen and in its file.
+/// torchtune, `training/metric_logging.py:206`, `recipes/full_finetune_distributed.py:1083` and `training/memory.py:361`
+/// at bd2a0fc7, on the screen and in its file.
 #[test]
 fn torchtune_has_peaks_of_each_step_and_a_step_by_its_bar() {
     let built = "INFO:torchtune.utils._logging:Memory stats after model init:\n\tCUDA peak memory active: 70.10 GiB\n\tCUDA peak memory alloc: 70.10 GiB\n\tCUDA peak memory reserved: 71.20 GiB\n";
@@ -164,8 +164,8 @@ fn torchtune_has_peaks_of_each_step_and_a_step_by_its_bar() {
     assert_eq!(figures(&reading(disk)), (None, [Some(33.0), Some(35.5), None]));
 }
 
-/// `OLMo-core`, `console_logger.py:76`, `speed_monitor.py:167` and `gpu_memory_monitor.py:38` at fa6c5014; "system/" is of releases
-/// before 2.3. A step is 1 / BPS, whatever batch the page has.
+/// `OLMo-core`, `console_logger.py:76`, `speed_monitor.py:167` and `gpu_memory_monitor.py:38` at fa6c5014; "system/" is
+/// of releases before 2.3. A step is 1 / BPS, whatever batch the page has.
 #[test]
 fn olmo_core_tells_the_step_and_its_tokens_of_a_gpu() {
     let log = "2025-06-10 10:00:00 host:0 olmo_core.train.callbacks.gpu_memory_monitor:38 INFO GPU capacity: NVIDIA H100 80GB HBM3 with 79.10GiB memory of which 4.00GiB is currently allocated and 5.00GiB is currently reserved.\n\
@@ -247,8 +247,8 @@ fn a_round_of_verl_is_no_step() {
     assert!(read.observation("").is_none() && says(&read, "27.63 GiB"), "{:?}", read.measured);
 }
 
-/// slime, backends/megatron_utils/model.py:918 and `observability/train_metric_utils.py:401` at 624b824a: two steps of the
-/// optimizer a round, whose tokens are or are not those of the run.
+/// slime, `backends/megatron_utils/model.py:918` and `observability/train_metric_utils.py:401` at 624b824a: two steps of
+/// the optimizer a round, whose tokens are or are not those of the run.
 #[test]
 fn a_step_of_slime_is_taken_where_its_tokens_are_those_of_the_run() {
     let step = |step: u32| {
