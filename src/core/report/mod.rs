@@ -3,6 +3,7 @@
 //! The only place where memory, pipeline, traffic and time meet: `evaluate.rs` hands each what it needs of the others,
 //! as numbers.
 
+mod by_rank;
 pub mod certify;
 mod confidence;
 mod draft;
@@ -29,6 +30,7 @@ mod variant;
 mod warnings;
 
 pub use crate::time::FOUR_OF_FIVE;
+pub use by_rank::{StepByRank, by_rank};
 pub(crate) use confidence::nudged;
 pub use draft::Timed;
 pub use evaluate::{evaluate, evaluate_scenario, evaluate_timed, time};
@@ -247,8 +249,8 @@ pub fn report_value(run: &Value) -> Answer {
     answer(&run)
 }
 
-/// The report of a Run with its splits of the layers, each an evaluation of its own; without them where a report lays
-/// out more than [`MAX_OPS_AT_ONCE`] ops.
+/// The report of a Run with its splits of the layers, each an evaluation of its own, and the parts of single ranks;
+/// without them where a report lays out more than [`MAX_OPS_AT_ONCE`] ops.
 ///
 /// # Errors
 /// The settings that cannot work, with what would.
@@ -256,5 +258,12 @@ pub fn answer(run: &Run) -> Answer {
     let evaluation = evaluate(run).map_err(|errors| Refusal { errors })?;
     let is_short = effort_of(&evaluation.scenario) <= MAX_OPS_AT_ONCE;
     let balance = if is_short { balance(&evaluation) } else { None };
-    Ok(Report { uneven: balance.as_ref().map(Uneven::from), ..evaluation.report })
+    let ranks = if is_short { by_rank(&evaluation) } else { None };
+    let mut report = Report { uneven: balance.as_ref().map(Uneven::from), ..evaluation.report };
+    if let Some(ranks) = ranks {
+        report.step.by_rank = Some(ranks.parts);
+        report.step.kernels = Some(ranks.kernels);
+        report.step.bubble = Some(ranks.bubble);
+    }
+    Ok(report)
 }

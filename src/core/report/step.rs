@@ -68,12 +68,12 @@ pub(super) fn of_rank(draft: &Draft, load: &RankLoad) -> Option<OffloadStep> {
 }
 
 /// A bidirectional rank works on half the micro-batches in each of its stages.
-fn copies(scenario: &Scenario, load: &RankLoad) -> f64 {
+pub(super) fn copies(scenario: &Scenario, load: &RankLoad) -> f64 {
     load.stages.len() as f64 / scenario.chunks as f64
 }
 
 /// Share of the micro-batches' passes that ran beside one another, where that saves time.
-fn paired(draft: &Draft, loads: &[RankLoad], stats: &Stats) -> f64 {
+pub(super) fn paired(draft: &Draft, loads: &[RankLoad], stats: &Stats) -> f64 {
     let mean = |part: fn(&Pass) -> f64| mean_of(&draft.scenario, loads, &draft.passes, part);
     let most = mean(|pass| pass.saved.total().0);
     if most == 0.0 {

@@ -54,6 +54,17 @@ impl ComputeTime {
     }
 }
 
+/// Seconds of one output projection and its loss.
+#[derive(Clone, Copy)]
+pub(super) struct Head {
+    /// How many there are: one, and one for each module of multi-token prediction.
+    pub count: f64,
+    /// Forward, gradient of the input, gradient of the weight.
+    pub products: [f64; 3],
+    /// The loss in either pass.
+    pub loss: f64,
+}
+
 /// The times of a scenario's kernels, computed once and asked for stage by stage.
 #[derive(Clone, Debug)]
 pub struct Clock {
@@ -84,12 +95,17 @@ impl Clock {
     }
 
     /// The time of a layer of each of `kinds`, and how many there are.
-    fn of<'a>(&'a self, kinds: &'a Kinds, bf16: bool) -> impl Iterator<Item = (&'a LayerTime, f64)> {
+    pub(super) fn timed<'a>(&'a self, kinds: &'a Kinds, bf16: bool) -> impl Iterator<Item = (&'a LayerTime, f64)> {
         kinds.iter().filter_map(move |(kind, count)| {
             let mut layers = self.layers.iter();
             let (_, time) = layers.find(|(timed, _)| *timed == (*kind, bf16))?;
             Some((time, *count as f64))
         })
+    }
+
+    /// How weight gradients are written.
+    pub(super) fn weight(&self) -> Output {
+        self.weight
     }
 
     /// The rates behind the times.
@@ -104,7 +120,7 @@ impl Clock {
         let mut time = ComputeTime::default();
         let mut again = 0.0;
         for (part, bf16) in scenario.by_precision(range) {
-            for (layer, count) in self.of(&scenario.model.kinds(part), bf16) {
+            for (layer, count) in self.timed(&scenario.model.kinds(part), bf16) {
                 time.add(layer, count);
                 let seconds = repeated(scenario, layer, layers) * count;
                 again += seconds;
@@ -144,9 +160,16 @@ impl Clock {
 
     /// Head and loss, once more for each module of multi-token prediction.
     fn last(&self, scenario: &Scenario, time: &mut ComputeTime) {
+        let Head { count, products: [forward, input, weight], loss } = self.head(scenario);
+        time.forward += Seconds(count * (forward + loss));
+        time.backward_input += Seconds(count * (input + loss));
+        time.backward_weight += Seconds(count * weight);
+    }
+
+    /// One head with its loss.
+    pub(super) fn head(&self, scenario: &Scenario) -> Head {
         let (model, t) = (&scenario.model, scenario.layout.tp as f64);
         let (n, h, v) = (scenario.tokens_per_rank(), model.hidden as f64, model.vocab as f64 / t);
-        let heads = 1.0 + model.mtp_modules as f64;
         let loss = loss_bytes(&scenario.software) / 2.0 * n * v / self.rates.elementwise.0;
         let head = |m, n, k, output| plain_gemm(&self.rates, m, n, k, output);
         let trains = |end| {
@@ -154,9 +177,17 @@ impl Clock {
             adapter.is_none_or(|adapter| adapter.saved.contains(&end))
         };
         let weight = if trains(Saved::Head) { head(v, h, n, self.weight) } else { 0.0 };
-        time.forward += Seconds(heads * (head(n, v, h, Output::Plain) + loss));
-        time.backward_input += Seconds(heads * (head(n, h, v, Output::Plain) + loss));
-        time.backward_weight += Seconds(heads * weight);
+        let products = [head(n, v, h, Output::Plain), head(n, h, v, Output::Plain), weight];
+        Head { count: 1.0 + model.mtp_modules as f64, products, loss }
+    }
+
+    /// Kernels of `modules` of multi-token prediction by pass.
+    pub(super) fn modules(&self, scenario: &Scenario, modules: u64) -> [f64; 3] {
+        let mut time = ComputeTime::default();
+        self.prediction(scenario, modules, &mut time);
+        let host = time.host.0;
+        let [forward, backward] = [host * FORWARD_HOST, host * (1.0 - FORWARD_HOST)];
+        [time.forward.0 - forward, time.backward_input.0 - backward, time.backward_weight.0]
     }
 
     /// Modules of multi-token prediction: their layers and a `2 h x h` projection each.
@@ -166,7 +197,7 @@ impl Clock {
         }
         let (h, t) = (scenario.model.hidden as f64, scenario.layout.tp as f64);
         let modules = modules as f64;
-        for (layer, count) in self.of(&scenario.model.module_kinds(), false) {
+        for (layer, count) in self.timed(&scenario.model.module_kinds(), false) {
             time.add(layer, modules * count);
         }
         let n = scenario.tokens_per_rank();

@@ -8,6 +8,8 @@ mod compute;
 mod elementwise;
 mod families;
 mod gemm;
+mod kernel_class;
+mod kernel_times;
 mod kernels;
 mod launches;
 mod layer;
@@ -23,6 +25,8 @@ mod vision;
 
 pub use compute::{Clock, ComputeTime, step_end};
 pub use families::{FAMILIES, Family, family};
+pub use kernel_class::{KernelClass, NamedKernel};
+pub use kernel_times::{KernelPass, KernelTimes};
 pub(crate) use kernels::{FLASH_1, KERNELS, LAST_WAVE};
 pub use range::{Apart, FOUR_OF_FIVE, Products, RANGES, Range, RangeOf, range};
 pub(crate) use rates::{
@@ -32,5 +36,7 @@ pub(crate) use rates::{
 pub use rates::{IN_TRAINING, Peak, Rates, STEP_END};
 pub use roofline::{Kernel, kernels, roof};
 pub use routed::{RoutedTime, paced_by, routed_host};
+pub use step::{
+    BubbleShares, MfuBy, Part, PartKind, RankKernels, RankParts, Step, StepParts, executed_flops, with_loader,
+};
 pub(crate) use step::{COUPLING, loader_floor, loading, stage_loading, together, token_rate, utilisation};
-pub use step::{MfuBy, Part, PartKind, Step, StepParts, executed_flops, with_loader};

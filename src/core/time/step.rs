@@ -1,5 +1,7 @@
 //! Parts of a training step, and the figures quoted about it.
 
+use super::kernel_class::KernelClass;
+use super::kernel_times::KernelPass;
 use super::range::{RangeOf, range};
 use super::rates::Peak;
 use crate::explain::Quantity;
@@ -114,6 +116,32 @@ pub struct Part {
     pub seconds: Seconds,
 }
 
+/// The step of one pipeline rank by parts; they sum to `time_s`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RankParts {
+    pub rank: usize,
+    pub parts: Vec<Part>,
+}
+
+/// Kernels of a pipeline rank in a step, of one class and pass.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RankKernels {
+    pub rank: usize,
+    pub class: KernelClass,
+    pub pass: KernelPass,
+    pub seconds: Seconds,
+}
+
+/// What the bubble comes from; the shares sum to it. Each is what the idle time loses where it is taken away, in the
+/// order messages, unequal micro-batches, unequal stages; the rest is fill and drain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct BubbleShares {
+    pub fill_drain_s: Seconds,
+    pub unequal_stages_s: Seconds,
+    pub unequal_microbatches_s: Seconds,
+    pub messages_s: Seconds,
+}
+
 /// FLOPs of a step without what is repeated, over all GPUs: half of the square of attention, images besides.
 pub fn executed_flops(scenario: &Scenario) -> f64 {
     scenario.flops_per_token(AttentionCount::Causal) * scenario.tokens_per_step() + scenario.image_flops()
@@ -212,6 +240,15 @@ pub struct Step {
     pub optimizer_s: Seconds,
     /// The path from ideal to actual; the parts sum to `time_s`.
     pub parts: Vec<Part>,
+    /// The same of each pipeline rank: of a report that is asked for, where the pipeline drains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_rank: Option<Vec<RankParts>>,
+    /// Kernels of each pipeline rank by class and pass, with `by_rank`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<Vec<RankKernels>>,
+    /// What `bubble_s` comes from, with `by_rank`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bubble: Option<BubbleShares>,
     /// Model FLOPs of the step over all GPUs.
     pub model_flops: f64,
     /// Model TFLOP/s a GPU.
@@ -284,6 +321,9 @@ impl Step {
             slows_compute_s: at(parts.slows),
             optimizer_s: at(parts.optimizer),
             parts: parts_of(scenario, &parts, host, scale.unwrap_or(1.0)),
+            by_rank: None,
+            kernels: None,
+            bubble: None,
             model_flops,
             tflops_per_gpu,
             mfu,

@@ -234,6 +234,12 @@ fn json_run(text: &str) -> Result<bool, String> {
             let mut entry = report_value(&value).map_err(|_| "the entry refuses what is sound")?;
             // Made for an answer only.
             finite(text, &entry.uneven.take().map_or_else(Vec::new, |uneven| uneven.splits))?;
+            let step = &mut entry.step;
+            if let (Some(ranks), Some(kernels), Some(bubble)) =
+                (step.by_rank.take(), step.kernels.take(), step.bubble.take())
+            {
+                finite(text, &(ranks, kernels, bubble))?;
+            }
             same(&entry, &evaluation.report, "report")?;
             Ok(true)
         }
