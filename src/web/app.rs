@@ -104,6 +104,7 @@ fn footer() -> Node {
         open(Dialog::Runs, "Calibrate"),
         open(Dialog::Import, "Import"),
         open(Dialog::Export("markdown"), "Save"),
+        link("docs/index.html", "Docs"),
         link("limits.html", "What it does not model"),
         link("sources.html", "Sources"),
         link("licences.txt", "Licences"),

@@ -11,8 +11,8 @@ const worker = readFileSync(new URL('worker.js', import.meta.url), 'utf8');
 const { version } = /^version = "(?<version>[^"]+)"/m.exec(readFileSync(new URL('../../Cargo.toml', import.meta.url), 'utf8')).groups;
 
 const sha = (bytes) => createHash('sha256').update(bytes).digest('hex');
-/** The worker itself, and what only programs outside of the browser read. */
-const LEFT_OUT = /^(offline\.js$|social\.png$|single\/|pkg\/(node\/|package\.json$|licences\.txt$))/;
+/** The worker itself, the documents, and what only programs outside of the browser read. */
+const LEFT_OUT = /^(offline\.js$|social\.png$|single\/|docs\/|pkg\/(node\/|package\.json$|licences\.txt$))/;
 const names = readdirSync(dist, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
   .map((entry) => relative(dist, `${entry.parentPath}${sep}${entry.name}`).split(sep).join('/'))
