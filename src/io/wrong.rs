@@ -58,6 +58,12 @@ impl Hero {
     }
 }
 
+/// The address of the repository, as owner.json has it; empty where nobody set one.
+pub fn repository() -> String {
+    let owner = serde_json::from_str::<serde_json::Value>(include_str!("../../owner.json"));
+    owner.ok().and_then(|owner| Some(owner.get("repository")?.as_str()?.to_owned())).unwrap_or_default()
+}
+
 /// The form with all that the page knows; what was measured is for the person to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongFigure {

@@ -3,10 +3,14 @@
 
 use crate::core::report::Figure;
 use crate::core::t;
+use crate::io::export::Stamp;
+use crate::io::wrong::{Hero, WrongFigure, repository};
+use crate::view::node::markup::{Node, copied, el, leaf, paragraph, text as words};
 use crate::view::panel::Panel;
-use crate::web::html::text;
+use crate::web::browser;
+use crate::web::html::{flag, text, view_once};
 use crate::web::i18n::{say, translated};
-use crate::web::panel::shown;
+use crate::web::panel::{part, shown};
 use crate::web::render::patched;
 use crate::web::shortcuts::{drawer_closes, keeps_drawer};
 use crate::web::state::{Panels, State};
@@ -51,5 +55,39 @@ pub(crate) fn About() -> impl IntoView {
             <button class="link close-sheet" on:click=close>{say("close")}</button>
         </span>
         <div use:patched=content></div>
+        {move || {
+            let figure = panels.figure.get().filter(|_| panels.drawer.get() && panels.whole.get().is_none());
+            figure.and_then(measured).map(|hero| wrong(state, hero))
+        }}
     }
+}
+
+/// The figure that a person may have measured, of those that the drawer explains.
+fn measured(figure: Figure) -> Option<Hero> {
+    Some(match figure {
+        Figure::Memory(_) => Hero::Memory,
+        Figure::Capacity => Hero::Fits,
+        Figure::Step => Hero::Step,
+        Figure::Tokens | Figure::Mfu => Hero::Tokens,
+        Figure::Bubble => Hero::Bubble,
+        _ => return None,
+    })
+}
+
+/// "This was wrong": the text of an issue about the figure, to copy, and the form where the repository has an address.
+fn wrong(state: State, hero: Hero) -> AnyView {
+    part(None, "fold wrong", say("This was wrong"), flag(|| false), move |open| {
+        view_once(move || {
+            let evaluation = open.get().then(|| state.evaluation()).flatten()?;
+            let (date, address) = (browser::today(), browser::address());
+            let form = WrongFigure::new(hero, &evaluation, &Stamp { date: &date, address: &address });
+            let link = form.address(&repository()).map_or_else(Node::none, |address| {
+                let to = [("href", &*address), ("target", "_blank"), ("rel", "noopener")];
+                el("a", &to, &[words("Open the form")])
+            });
+            let how = "Copy this, write what you measured into it, and send it to the maintainers. Nothing is sent \
+                from here.";
+            Some(Node::from_iter([paragraph(how), copied("", &form.text(), link)]))
+        })
+    })
 }

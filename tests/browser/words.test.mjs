@@ -75,3 +75,18 @@ test('in Chinese a setting says it in Chinese, and words keep their meaning with
   assert.equal(await page.locator('.detail .term').innerHTML(), await plain.locator('.detail .term').innerHTML());
   assert.deepEqual(problems, []);
 });
+
+test('a figure that was wrong becomes the text of an issue with its link; nothing is sent', async () => {
+  const { page, problems } = await site.open('#v=1&model=llama-3.1-70b&gpus=128&tp=8&pp=8', { viewport: { width: 1200, height: 900 } });
+  const requests = [];
+  page.on('request', (request) => requests.push(request.url()));
+  await page.locator('.waterfall [data-action="explain step"]').first().click();
+  const drawer = page.locator('aside.detail');
+  await drawer.locator('summary', { hasText: 'This was wrong' }).click();
+  const form = drawer.locator('.wrong pre');
+  await form.waitFor();
+  const text = await form.innerText();
+  for (const part of ['### Link', 'model=llama-3.1-70b', '### Measured value', 'step time']) assert.ok(text.includes(part), `${part}: ${text}`);
+  assert.deepEqual(requests.filter((url) => !url.startsWith(new URL('/', page.url()).href)), []);
+  assert.deepEqual(problems, []);
+});
