@@ -57,6 +57,8 @@ const SPECIAL: &[&str] = &[
     "offload.activations=cpu&stack=megatron-2025&pp=1&gpus=16&tp=1&host_memory_gib=2048",
     "offload.optimizer=cpu&gpus=1&tp=1&pp=1&global_batch=1&stack=hf-trainer&host_memory_gib=512",
     "phases.framework=verl&pp=1&gpus=16&zero=3",
+    "objective=dpo&pp=1&tp=1&gpus=16&zero=3&stack=hf-trainer&host_memory_gib=2048",
+    "objective.base=distillation&objective.teacher=policy&pp=1&tp=1&gpus=16&zero=3&stack=hf-trainer",
     "phases.framework=openrlhf&pp=1&gpus=16&zero=3&phases.critic=policy&phases.reward=policy",
     "phases.framework=nemo-rl&model=qwen-3-32b&gpus=64&tp=8&pp=1&global_batch=64&seq_len=4096&rl.algorithm=grpo\
         &rl.prompts=512&rl.samples=16&rl.prompt_tokens=100&rl.response_tokens.mean=1500&rl.response_limit=8192\

@@ -9,6 +9,7 @@ mod estimates;
 mod golden;
 mod measured;
 mod multi_token;
+mod objective;
 mod offload;
 mod papers;
 mod parameters;

@@ -29,8 +29,8 @@ use shardscope::web::dialog_page::{content, named};
 use std::collections::BTreeSet;
 
 /// Texts that are the same in every language: words of a training log as the log has them, ids of programs, minutes, code.
-const SAME: [&str; 9] =
-    ["global batch size", " min", "cpu", "mlp", "megatron", "userbuffers", "false", "torchtitan", "round("];
+const SAME: [&str; 10] =
+    ["global batch size", " min", "cpu", "mlp", "megatron", "userbuffers", "false", "torchtitan", "round(", "rubin"];
 
 const UNIT: MemoryUnit = MemoryUnit::Gib;
 

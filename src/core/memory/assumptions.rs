@@ -3,7 +3,7 @@
 use crate::issue::Issue;
 use crate::model::{Biases, Norm};
 use crate::run::registry::field;
-use crate::run::{CrossEntropy, Recompute, Scenario, Schedule};
+use crate::run::{CrossEntropy, Objective, Recompute, Scenario, Schedule};
 use crate::t;
 
 /// Something a method assumes about a Run.
@@ -25,6 +25,8 @@ fn default(scenario: &Scenario, key: &str) -> bool {
     field(key).is_none_or(|field| !field.is_changed(&scenario.run))
 }
 
+const NEXT_TOKEN: Assumption =
+    assume("objective", "the next token of every sequence", |s| s.learnt.objective == Objective::NextToken);
 const DENSE: Assumption = assume("model.moe.experts", "a dense FFN", |s| s.model.moe.is_none());
 const MULTI_HEAD: Assumption = assume("model.mla.kv_lora_rank", "multi-head attention", |s| s.model.mla.is_none());
 const NO_TOWER: Assumption = assume("model.vision.layers", "no vision tower", |s| s.model.vision.is_none());
@@ -66,6 +68,7 @@ pub const MEGATRON: &[Assumption] = &[
     assume("fused_swiglu", "an unfused SwiGLU, 8 bytes per token and FFN channel", |s| s.software.fused_swiglu),
     assume("dummy_wgrad", "no dummy weight gradients", |s| !s.software.dummy_wgrad),
     BF16,
+    NEXT_TOKEN,
 ];
 
 /// A dense GPT with multi-head attention and an FFN of two matrices; no vision tower.
@@ -99,6 +102,7 @@ pub(crate) const TENSORS_ONLY: &[Assumption] = &[
     assume("dummy_wgrad", "no dummy weight gradients", |s| !s.software.dummy_wgrad),
     assume("hsdp_shard", "shards over all ranks", |s| s.run.hsdp_shard.is_none()),
     BF16,
+    NEXT_TOKEN,
 ];
 
 /// He's blog: any ZeRO stage over dp, equal stages, all or nothing recomputed.

@@ -189,7 +189,10 @@ impl Vision {
 shape! {
     /// A decoder-only transformer.
     #[allow(clippy::struct_excessive_bools)] // independent facts of a model
-    pub struct Architecture, ArchitectureParts in "model." {
+    pub struct Architecture {
+        /// The head gives a score or a vector of a sequence, not logits over the vocabulary.
+        headless: bool = false,
+    }, ArchitectureParts in "model." {
         /// transformer layers
         layers: u64 = 1 => model("Layers").symbol("L").count(1, 100_000, Valid),
         /// width of the residual stream

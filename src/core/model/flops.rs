@@ -204,8 +204,11 @@ pub(super) fn router_flops<Q: Quantity>(model: &Architecture, ffn: Ffn) -> Q {
     routed.map_or_else(|| Q::number(0.0), |moe| flops(moe.experts))
 }
 
-/// Forward FLOPs of the language-model head for one token: `2 h v`.
+/// Forward FLOPs of the language-model head for one token: `2 h v`, of a score's `2 h`.
 pub(crate) fn head_forward_flops<Q: Quantity>(model: &Architecture) -> Q {
+    if model.headless {
+        return HIDDEN.of::<Q>(model.hidden) * 2.0;
+    }
     HIDDEN.of::<Q>(model.hidden) * VOCABULARY.of::<Q>(model.vocab) * 2.0
 }
 

@@ -17,9 +17,17 @@ impl Architecture {
         }
     }
 
-    /// Elements of the language-model head, whether or not it shares the embedding's.
+    /// Elements of the language-model head, whether or not it shares the embedding's; of a score's head its one row.
     pub fn head(&self) -> LayerElements {
+        if self.headless {
+            return LayerElements { replicated: self.hidden, ..LayerElements::default() };
+        }
         LayerElements { sharded: self.vocab * self.hidden, ..LayerElements::default() }
+    }
+
+    /// The head is the embedding once more.
+    pub(crate) fn shares_embedding(&self) -> bool {
+        self.tied_embeddings && !self.headless
     }
 
     /// Elements of the final norm; before it, r streams of the residual are weighed by `r (r h + 1) + 1`.
@@ -102,7 +110,7 @@ impl Architecture {
     /// The whole model; a tied head counts once, multi-token prediction not at all.
     pub fn elements(&self) -> LayerElements {
         let ends = self.embedding().plus(self.final_norm()).plus(self.vision_tower());
-        let head = if self.tied_embeddings { LayerElements::default() } else { self.head() };
+        let head = if self.shares_embedding() { LayerElements::default() } else { self.head() };
         ends.plus(head).plus(self.layers_elements(0..self.layers))
     }
 }

@@ -27,13 +27,13 @@ pub(crate) fn stage_elements(
     }
     if last {
         elements = elements.plus(model.final_norm());
-        if !(model.tied_embeddings && stage == 0) {
+        if !(model.shares_embedding() && stage == 0) {
             elements = elements.plus(model.head());
         }
     }
     if predicts && model.mtp_modules > 0 {
         elements = elements.plus(model.modules_elements());
-        if stage != 0 && !(last && model.tied_embeddings) {
+        if stage != 0 && !(last && model.shares_embedding()) {
             elements = elements.plus(model.embedding());
         }
     }

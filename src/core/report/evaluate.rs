@@ -8,7 +8,7 @@ use super::mend::mend;
 use super::reduction::often_reduced;
 use super::schedule::in_run;
 use super::step::{ends, of_rank, step};
-use super::warnings::{crowded, host_memory, much_bubble};
+use super::warnings::{crowded, host_memory, much_bubble, reference_too_large};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
 use crate::memory::verdict::{Need, chance};
@@ -95,6 +95,7 @@ impl Draft {
         all_warnings.extend(often_reduced(scenario, held_by, verdict));
         all_warnings.extend(much_bubble(scenario, &stats, spec.schedule.endless));
         all_warnings.extend(memory.host.as_ref().and_then(host_memory));
+        all_warnings.extend(reference_too_large(&memory));
         all_warnings.extend(crowded(scenario, memory.peak_bytes, memory.capacity_bytes));
         let report = Report {
             errors: Vec::new(),
@@ -155,6 +156,7 @@ fn memory_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> (Memor
         }
     }
     let away = memory::phases::away(scenario, loads, &estimate.per_stage);
+    let away = away + memory::offloaded_reference(scenario, loads);
     let verdict = need.verdict(estimate.capacity);
     let mut outcomes = chance(method, verdict);
     if !phases.is_empty() {

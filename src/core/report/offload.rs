@@ -9,6 +9,7 @@ use super::passes::Pass;
 use crate::memory::RankLoad;
 use crate::memory::detailed::offloaded_activation_bytes;
 use crate::memory::host::updated;
+use crate::memory::reference_on_host;
 use crate::run::presets::{self, GpuPreset};
 use crate::run::{Offload, OffloadFramework, OffloadTo, Scenario};
 use crate::source::{Cited, DEEPSPEED, MEGATRON, SLIME, TORCHAO, ZERO_OFFLOAD};
@@ -117,14 +118,17 @@ struct Copy {
 
 /// The offloading of the rank of `load`, whose passes of a micro-batch are `passes`.
 pub(crate) fn offload_step(scenario: &Scenario, load: &RankLoad, passes: &[&Pass]) -> Option<OffloadStep> {
-    let offload = scenario.offload?;
+    let reference = reference_on_host(scenario, load);
+    let offload = scenario.offload.or((reference > 0.0).then_some(Offload::NOTHING))?;
     let rate = scenario.gpu.host.0 * LINK;
     let m = scenario.usual_microbatches();
     let sum = |of: fn(&Pass) -> Seconds| passes.iter().map(|pass| of(pass).0).sum::<f64>();
     let (forward, backward) = (sum(Pass::forward), sum(Pass::backward));
     let mut step = OffloadStep::default();
     let mut exposed = 0.0;
-    for copy in copies(scenario, load, &offload, forward, backward) {
+    // A reference comes before its pass, which nothing hides.
+    let reference = (reference > 0.0).then_some(Copy { to_host: 0.0, to_gpu: reference, window: 0.0 });
+    for copy in copies(scenario, load, &offload, forward, backward).into_iter().chain(reference) {
         let seconds = copy.to_host.max(copy.to_gpu) / rate;
         step.to_host_bytes += Bytes(m * copy.to_host);
         step.to_gpu_bytes += Bytes(m * copy.to_gpu);

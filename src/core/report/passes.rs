@@ -72,6 +72,12 @@ impl LayerPass {
         let kernels = clock.stage(scenario, stage);
         let cut = cuts_backward(scenario);
         let mut waits = layer_waits(scenario, stage, &windows_of(scenario, &kernels));
+        let passes = 1.0 + scenario.forwards_beside();
+        if passes > 1.0 {
+            for wait in [&mut waits.tp, &mut waits.cp, &mut waits.ep] {
+                wait.forward = wait.forward * passes;
+            }
+        }
         let wait = |ep: &Wait, overlapped| kernels.behind_host(ep.exposed(), routed_host(scenario, overlapped));
         let mut host = wait(&waits.ep, false);
         if let Some(paired) = waits.ep_paired.filter(|_| scenario.layout.pp == 1) {
@@ -119,7 +125,8 @@ impl Pass {
     }
     pub fn of(scenario: &Scenario, clock: &Clock, stage: usize) -> Self {
         let LayerPass { compute, waits, windows, saved } = LayerPass::of(scenario, clock, stage);
-        let (zero3, gradients) = shards(scenario, stage, &windows);
+        let (mut zero3, gradients) = shards(scenario, stage, &windows);
+        zero3.forward = zero3.forward * (1.0 + scenario.forwards_beside());
         let loading = Seconds(if stage == 0 { scenario.run.loader_stage_s } else { 0.0 });
         Self { waits: StageWaits { zero3, gradients, ..waits }, compute, saved, loading }
     }

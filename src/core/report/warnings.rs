@@ -1,8 +1,9 @@
 //! Warnings of a report: idle ranks, and a host that is too small.
 
+use super::Memory;
 use crate::issue::Issue;
-use crate::memory::Verdict;
 use crate::memory::host::HostMemory;
+use crate::memory::{REFERENCE_MODEL, Verdict};
 use crate::pipeline::Stats;
 use crate::pipeline::balance::level;
 use crate::run::{EpOverlap, Scenario};
@@ -48,6 +49,22 @@ pub(super) fn crowded(scenario: &Scenario, peak: Bytes, capacity: Bytes) -> Opti
             percent
         );
         Issue::warning("ep_overlap", message)
+    })
+}
+
+/// Says that the run would fit but for its reference model.
+pub(super) fn reference_too_large(memory: &Memory) -> Option<Issue> {
+    let fullest = memory.per_stage.get(memory.peak_stage)?;
+    let copy = fullest.items.iter().filter(|item| item.name == REFERENCE_MODEL).map(|item| item.bytes.0);
+    let copy = Bytes(copy.sum());
+    let fits = memory.need_bytes.0 - copy.0 <= memory.capacity_bytes.0;
+    (copy.0 > 0.0 && fits && memory.verdict == Verdict::Oom).then(|| {
+        let message = t!(
+            "the run would fit without its reference model, a copy of {bytes}: keep it on the host, or train adapters, \
+                whose base is the reference",
+            bytes = MemoryUnit::Gib.show(copy)
+        );
+        Issue::warning("objective.reference", message).with_fix("objective.reference", "offloaded")
     })
 }
 

@@ -1,7 +1,7 @@
 //! A Run as an object: `{"tp": 4, "model": {"base": "llama-3.1-8b", "layers": 40}}` and back, through the registry.
 
 use super::Run;
-use super::registry::{BASED, FIELDS, Field, clear_parts, field, parts, plain};
+use super::registry::{BASED, FIELDS, Field, KEEP_THEIR_BASE, clear_parts, field, parts, plain};
 use crate::field::Value;
 use crate::issue::Issue;
 use crate::message::Message;
@@ -47,7 +47,7 @@ impl Run {
         }
     }
 
-    /// A model, GPU or precision said in parts, with no base named, has none; a stack keeps its own.
+    /// A model, GPU or precision said in parts, with no base named, has none; a stack and an objective keep their own.
     fn forget_base<V>(&mut self, key: &str, pairs: &[(String, V)]) {
         let Some((whole, _)) = key.split_once('.') else {
             return;
@@ -56,7 +56,7 @@ impl Run {
         if pairs.iter().any(named) {
             return;
         }
-        if let Some(base) = field(whole).filter(|_| whole != "stack" && BASED.contains(&whole)) {
+        if let Some(base) = field(whole).filter(|_| !KEEP_THEIR_BASE.contains(&whole) && BASED.contains(&whole)) {
             base.unset(self);
         }
     }
@@ -64,7 +64,8 @@ impl Run {
     /// Takes the base of `usual`, or the default, where nothing is said at all: no link could say that.
     fn or_base(&mut self, usual: &Self) {
         for base in BASED.iter().filter_map(|whole| field(whole)) {
-            let keeps_parts = base.key != "stack" && parts(base.key).any(|part| part.get(self) != Value::Null);
+            let keeps_parts =
+                !KEEP_THEIR_BASE.contains(&base.key) && parts(base.key).any(|part| part.get(self) != Value::Null);
             if base.get(self) == Value::Null && !keeps_parts {
                 // An id that was there before.
                 let _ = base.set(self, &base.get(usual));

@@ -15,6 +15,7 @@ mod kinds;
 mod layout;
 pub mod length;
 mod model_parts;
+mod objective;
 mod offload;
 mod phases;
 pub mod precision;
@@ -42,6 +43,7 @@ pub use kinds::{Alike, Kinds};
 pub(crate) use layout::divisors;
 pub use layout::{Layout, Zero, even_split};
 pub use length::{ContextPhase, ContextPhases, FailureClass, Failures, Operation, RunLength};
+pub use objective::{Learnt, Objective, ObjectiveParts, ReferencePlace};
 pub use offload::{Activations, Offload, OffloadParts};
 pub use phases::{Phases, PhasesBy, PhasesParts};
 pub(crate) use phases::{Placement, SecondModel, Sleep};
@@ -163,6 +165,8 @@ fields! {
         phases: PhasesParts,
         /// a step of reinforcement learning; no algorithm: there is none
         rl: RlParts,
+        /// what is learnt from; a sample of pairs is two sequences
+        objective: Based<ObjectiveParts> = Based::preset("next-token") => training("Objective").advanced(),
         /// recomputation
         recompute: Recompute = Recompute::None,
         /// attention without stored scores

@@ -119,6 +119,17 @@ fn usual(run: &Run, software: &Software) -> OffloadFramework {
 }
 
 impl Offload {
+    /// Nothing leaves.
+    pub(crate) const NOTHING: Self = Self {
+        optimizer: None,
+        gradients: None,
+        parameters: None,
+        activations: None,
+        layers: None,
+        framework: OffloadFramework::DeepSpeed,
+        fraction: 1.0,
+    };
+
     /// Share of the optimizer's states that leave the GPU.
     pub fn states(&self) -> f64 {
         self.optimizer.map_or(0.0, |_| self.fraction)

@@ -8,6 +8,7 @@ use super::rl::RlParts;
 use crate::cluster::Gpu;
 use crate::field::Steps::Double;
 use crate::field::{Choice, Held, Row, Slot, Value, fields, one_of, training};
+use crate::model::Architecture;
 use crate::units::Bytes;
 
 one_of! {
@@ -67,6 +68,12 @@ impl SecondModel {
 
     pub fn id(self) -> &'static str {
         self.0
+    }
+
+    /// Its shapes; none where they are the policy's.
+    pub(crate) fn architecture(self) -> Option<Architecture> {
+        let preset = MODELS.iter().find(|preset| preset.choice.id == self.0)?;
+        Some(preset.architecture)
     }
 }
 
@@ -198,6 +205,7 @@ impl Run {
         let mut run = Self {
             phases: PhasesParts::default(),
             rl: RlParts::default(),
+            objective: super::Based::preset("next-token"),
             stage_layers: None,
             cross_entropy: Some(CrossEntropy::FusedLinear),
             ..self.clone()

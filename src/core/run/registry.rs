@@ -27,14 +27,17 @@ pub fn out_of_range(run: &Run) -> Vec<Issue> {
         .collect()
 }
 
-/// The field with this dotted key; `model`, `gpu`, `precision` and `stack` also answer to `.base`.
+/// The field with this dotted key; `model`, `gpu`, `precision`, `stack` and `objective` also answer to `.base`.
 pub fn field(key: &str) -> Option<&'static Field> {
     let key = key.strip_suffix(".base").filter(|whole| BASED.contains(whole)).unwrap_or(key);
     FIELDS.iter().find(|field| field.key == key)
 }
 
 /// Fields that name a preset, whose parts can be set besides.
-pub(crate) const BASED: [&str; 4] = ["model", "gpu", "precision", "stack"];
+pub(crate) const BASED: [&str; 5] = ["model", "gpu", "precision", "stack", "objective"];
+
+/// Those whose preset stays where parts are set and none is named.
+pub(super) const KEEP_THEIR_BASE: [&str; 2] = ["stack", "objective"];
 
 /// The fields of the parts of `whole`.
 pub(super) fn parts(whole: &str) -> impl Iterator<Item = &'static Field> {

@@ -6,6 +6,7 @@ use super::check::{Checked, check};
 use super::choices::{Reduction, Schedule};
 use super::fitted::Fitted;
 use super::layout::{Layout, Zero};
+use super::objective::Learnt;
 use super::offload::Offload;
 use super::phases::Phases;
 use super::precision::Precision;
@@ -33,6 +34,8 @@ pub struct Scenario {
     /// Tensors that leave the GPU for its host.
     pub offload: Option<Offload>,
     pub phases: Option<Phases>,
+    /// What is learnt from, and the models beside the trained one.
+    pub learnt: Learnt,
     /// Factors of each kind of work over the shipped constants; `gpu` and `software` hold their part of it.
     pub factors: Factors,
     /// Constants of routed layers: those of the code, unless a fit tries others.
@@ -53,7 +56,7 @@ impl Scenario {
     /// # Errors
     /// Every setting that cannot work, with what would.
     pub fn new(run: &Run) -> Result<Self, Vec<Issue>> {
-        let (model, gpu, precision) = match (run.model.resolve(), run.gpu.resolve(), run.precision.resolve()) {
+        let (mut model, gpu, precision) = match (run.model.resolve(), run.gpu.resolve(), run.precision.resolve()) {
             (Ok(model), Ok(gpu), Ok(precision)) => (model, gpu, precision),
             (model, gpu, precision) => {
                 let issues = [model.err(), gpu.err(), precision.err()];
@@ -65,6 +68,8 @@ impl Scenario {
         if !issues.is_empty() {
             return Err(issues);
         }
+        let learnt = run.objective.resolve(run.adapter.method.is_some());
+        model.headless = learnt.objective.is_headless();
         let factors = run.profile.factors();
         let software = run.software();
         let precision =
@@ -73,6 +78,7 @@ impl Scenario {
             run: run.clone(),
             model,
             phases: run.filled_phases(&gpu).resolve(&gpu),
+            learnt,
             gpu: factors.gpu(gpu),
             layout,
             zero,
@@ -160,9 +166,28 @@ impl Scenario {
     /// Tokens a step over all ranks: `B s`, or `d Σ L` over micro-batches of lengths of their own.
     pub fn tokens_per_step(&self) -> f64 {
         match self.lengths() {
-            Some(tokens) => self.layout.dp as f64 * tokens,
-            None => self.run.global_batch as f64 * self.run.seq_len as f64,
+            Some(tokens) => self.layout.dp as f64 * tokens * self.sequences_per_sample(),
+            None => self.run.global_batch as f64 * self.run.seq_len as f64 * self.sequences_per_sample(),
         }
+    }
+
+    /// Sequences of a sample: two of a pair.
+    fn sequences_per_sample(&self) -> f64 {
+        self.learnt.objective.sequences() as f64
+    }
+
+    /// Sequences of a micro-batch: chosen and rejected stand in one batch.
+    pub(crate) fn sequences(&self) -> u64 {
+        self.run.micro_batch.saturating_mul(self.learnt.objective.sequences())
+    }
+
+    /// Forward passes beside the trained model's own, in its passes: a reference's, and a teacher's by its FLOPs.
+    pub(crate) fn forwards_beside(&self) -> f64 {
+        let whole = |model: &Architecture| model_flops_per_token(model, self.attended_tokens(), AttentionCount::Causal);
+        let teacher = self.learnt.teacher.map_or(0.0, |teacher| {
+            teacher.architecture().map_or(1.0, |teacher| whole(&teacher) / whole(&self.model).max(1.0))
+        });
+        self.learnt.forwards() + teacher
     }
 
     /// Work of a data-parallel rank in a step, in micro-batches of the usual `s b` tokens: their number m, or `Σ L / (s
@@ -179,9 +204,9 @@ impl Scenario {
         Some(lengths.iter().map(|length| *length as f64).sum())
     }
 
-    /// Tokens of one micro-batch on one context-parallel rank: T = s b / c.
+    /// Tokens of one micro-batch on one context-parallel rank: T = s b / c, twice that where samples are pairs.
     pub fn tokens_per_rank(&self) -> f64 {
-        self.run.seq_len as f64 * self.run.micro_batch as f64 / self.layout.cp as f64
+        self.run.seq_len as f64 * self.sequences() as f64 / self.layout.cp as f64
     }
 
     /// Tokens that attention sees as one sequence: of packed documents `Σ l²/Σ l`, the mean length of the document that

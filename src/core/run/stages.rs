@@ -40,7 +40,7 @@ impl Scenario {
     /// True if its modules need an embedding of their own, beside none that stands on their stage.
     pub(crate) fn embeds_again(&self) -> bool {
         let (model, at) = (&self.model, self.mtp_stage);
-        let has_head = model.tied_embeddings && at == self.last_stage();
+        let has_head = model.shares_embedding() && at == self.last_stage();
         model.mtp_modules > 0 && at > 0 && !has_head
     }
 
@@ -49,7 +49,7 @@ impl Scenario {
         if self.layout.pp <= 1 {
             return 1;
         }
-        1 + u64::from(self.model.tied_embeddings) + u64::from(self.embeds_again())
+        1 + u64::from(self.model.shares_embedding()) + u64::from(self.embeds_again())
     }
 
     /// Hidden states of a micro-batch that `stage` hands on: its own, and from modules on a stage before the loss one

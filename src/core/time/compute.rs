@@ -37,6 +37,8 @@ pub struct ComputeTime {
     pub attention: Seconds,
     /// Weight gradients of column-cut linears, behind which tensor-parallel reductions of the backward pass may hide.
     pub column_weight: Seconds,
+    /// Forward passes of a reference or a teacher, a part of the forward pass.
+    pub beside: Seconds,
     /// Recomputation's part.
     pub recompute: Seconds,
     /// Share of the forward pass that recomputation repeats, its communication included.
@@ -55,7 +57,7 @@ impl ComputeTime {
 }
 
 /// Seconds of one output projection and its loss.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Head {
     /// How many there are: one, and one for each module of multi-token prediction.
     pub count: f64,
@@ -141,6 +143,9 @@ impl Clock {
         if stage == scenario.last_stage() {
             self.last(scenario, &mut time);
         }
+        // A reference or a teacher computes in the forward pass of the same micro-batch.
+        time.beside = time.forward * scenario.forwards_beside();
+        time.forward += time.beside;
         time
     }
 
@@ -169,6 +174,9 @@ impl Clock {
     /// One head with its loss.
     pub(super) fn head(&self, scenario: &Scenario) -> Head {
         let (model, t) = (&scenario.model, scenario.layout.tp as f64);
+        if model.headless {
+            return Head::default();
+        }
         let (n, h, v) = (scenario.tokens_per_rank(), model.hidden as f64, model.vocab as f64 / t);
         let loss = loss_bytes(&scenario.software) / 2.0 * n * v / self.rates.elementwise.0;
         let head = |m, n, k, output| plain_gemm(&self.rates, m, n, k, output);

@@ -59,7 +59,7 @@ fn host(scenario: &Scenario, launches: Launches, stage: usize) -> Seconds {
 /// 39213.
 fn in_turns(scenario: &Scenario, launches: Launches) -> bool {
     let run = &scenario.run;
-    let samples = run.micro_batch > 1 && run.seq_len < PACKED;
+    let samples = scenario.sequences() > 1 && run.seq_len < PACKED;
     launches.asks_lengths && (samples || run.documents.is_some()) && run.runs_flash_attention()
 }
 
@@ -82,7 +82,8 @@ impl ComputeTime {
         let host = host(scenario, launches, stage);
         let turns = in_turns(scenario, launches);
         let late = |host: Seconds, device: Seconds| if turns { host } else { (host - device).max(Seconds::ZERO) };
-        let first = late(host, self.forward + waits[0]);
+        let passes = 1.0 + scenario.forwards_beside();
+        let first = late(host * passes, self.forward + waits[0]);
         let weights = if cut { Seconds::ZERO } else { self.backward_weight };
         let second = late(host * (1.0 + again), self.backward_input + weights + waits[1]);
         self.forward += first;

@@ -44,7 +44,7 @@ pub(crate) fn flops_a_parameter(scenario: &Scenario) -> f64 {
         ffn(model, kind.ffn, layers, [t, etp], &mut matrices);
     }
     let ends = model.embedding().total() + model.head().total();
-    let ends = if model.tied_embeddings { ends / 2 } else { ends };
+    let ends = if model.shares_embedding() { ends / 2 } else { ends };
     let (mut work, mut elements) = (0.0, ends as f64 + adam);
     for (rows, columns, count, ranks) in matrices {
         work += count * flops(rows, columns) * ranks;

@@ -7,7 +7,7 @@ use super::rates::Peak;
 use crate::explain::Quantity;
 use crate::explain::symbols::{LOADING, MICROBATCHES, PACE, PIPELINE, SAMPLES, SEQUENCE, STAGE_LOADING};
 use crate::message::Message;
-use crate::model::{AttentionCount, CONVENTIONS, Convention, CountedBy};
+use crate::model::{AttentionCount, CONVENTIONS, Convention, CountedBy, model_flops_per_token};
 use crate::run::Scenario;
 use crate::source::{Cited, FUJII_2024};
 use crate::t;
@@ -142,9 +142,15 @@ pub struct BubbleShares {
     pub messages_s: Seconds,
 }
 
-/// FLOPs of a step without what is repeated, over all GPUs: half of the square of attention, images besides.
+/// FLOPs of a step without what is repeated, over all GPUs: half of the square of attention, images and the forward
+/// passes of a reference or a teacher besides.
 pub fn executed_flops(scenario: &Scenario) -> f64 {
-    scenario.flops_per_token(AttentionCount::Causal) * scenario.tokens_per_step() + scenario.image_flops()
+    let token = scenario.flops_per_token(AttentionCount::Causal);
+    // Passes without gradients take a third of what training all weights takes.
+    let beside = scenario.forwards_beside() / 3.0;
+    let beside =
+        beside * model_flops_per_token(&scenario.model, scenario.attended_tokens(), AttentionCount::Causal);
+    (token + beside) * scenario.tokens_per_step() + scenario.image_flops()
 }
 
 /// The path from ideal to actual: the causal FLOPs of a GPU at the peak of the precision; what its kernels take longer,

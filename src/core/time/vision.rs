@@ -16,7 +16,7 @@ const HEAD: f64 = 128.0;
 /// Forward, input-gradient and weight-gradient seconds of the tower for one micro-batch on one rank.
 pub(crate) fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Output) -> [f64; 3] {
     let t = scenario.layout.tp as f64;
-    let images = scenario.run.micro_batch as f64;
+    let images = scenario.sequences() as f64;
     let patches = vision.patches() as f64;
     let n = patches * images;
     let (h, f) = (vision.hidden as f64, vision.ffn as f64);

@@ -68,7 +68,10 @@ impl<Q: Quantity> Kept<Q> {
 /// Tokens of the largest micro-batch on one context-parallel rank, T = s b / c.
 pub fn tokens(scenario: &Scenario) -> f64 {
     let longest = scenario.run.microbatch_lengths.as_ref().and_then(|lengths| lengths.iter().max());
-    longest.map_or_else(|| scenario.tokens_per_rank(), |tokens| *tokens as f64 / scenario.layout.cp as f64)
+    longest.map_or_else(
+        || scenario.tokens_per_rank(),
+        |tokens| (tokens.saturating_mul(scenario.learnt.objective.sequences())) as f64 / scenario.layout.cp as f64,
+    )
 }
 
 /// True where the gathered inputs of column-parallel linears are kept: PyTorch's tensor parallelism keeps them,
@@ -126,7 +129,7 @@ fn room_of_experts(scenario: &Scenario) -> f64 {
 fn copies_context(scenario: &Scenario) -> bool {
     let software = &scenario.software;
     let sequences_first = matches!(software.attention, AttentionKernel::Flash2 | AttentionKernel::Flash3);
-    software.copies_context && sequences_first && scenario.run.micro_batch > 1
+    software.copies_context && sequences_first && scenario.sequences() > 1
 }
 
 /// The recipe in whose copies the inputs of linears wait.
@@ -251,7 +254,7 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
             }
         }
         if stage == 0 {
-            let images = scenario.run.micro_batch as f64;
+            let images = scenario.sequences() as f64;
             for tensor in vision_inventory(&scenario.model, images, &self.cut) {
                 sum.add(tensor.name, tensor.bytes, 1.0, 1.0);
             }

@@ -25,7 +25,7 @@ pub fn bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
                 experts(scenario, &mut shapes);
             }
         }
-        if is_last(scenario, *stage) {
+        if is_last(scenario, *stage) && !scenario.model.headless {
             let rows = padded_vocabulary(scenario) / scenario.layout.tp;
             shapes.insert((rows, scenario.model.hidden));
         }

@@ -78,7 +78,7 @@ fn closed_form(scenario: &Scenario, load: &RankLoad) -> Option<Term> {
         Term::count("L", "layers of a stage", layers),
         Term::given("κ", "bytes of a layer over s b h/(c t)", factor, Unit::Ratio),
         Term::count("s", "sequence length", run.seq_len),
-        Term::count("b", "micro-batch", run.micro_batch),
+        Term::count("b", "sequences of a micro-batch", scenario.sequences()),
         Term::count("h", "hidden size", hidden),
         Term::count("c", "context-parallel size", layout.cp),
         Term::count("t", "tensor-parallel size", tp),

@@ -63,6 +63,11 @@ pub(crate) fn embedding_elements(scenario: &Scenario) -> f64 {
     padded_vocabulary(scenario) as f64 * scenario.model.hidden as f64 / scenario.layout.tp as f64
 }
 
+/// Elements of the head on one rank: as the embedding's, of a score's its one row.
+pub(crate) fn head_elements(scenario: &Scenario) -> f64 {
+    if scenario.model.headless { scenario.model.hidden as f64 } else { embedding_elements(scenario) }
+}
+
 /// The transformer layers of global stage `stage`.
 pub(crate) fn layers_of(scenario: &Scenario, stage: usize) -> Range<u64> {
     stage_range(&scenario.stage_layers, stage)
@@ -217,8 +222,8 @@ impl Holdings<'_> {
             let norm = model.final_norm().dense_per_rank(model, scenario.layout.tp);
             self.add_end(End::FinalNorm, "final norm", Kind::Dense, norm);
             // Tied weights live once on a rank that has both ends, and on both ends where two ranks do.
-            if !(model.tied_embeddings && load.stages.contains(&0)) {
-                self.add_end(End::Head, "head", Kind::Dense, embedding_elements(scenario));
+            if !(model.shares_embedding() && load.stages.contains(&0)) {
+                self.add_end(End::Head, "head", Kind::Dense, head_elements(scenario));
             }
         }
         self.prediction(scenario.modules_on(stage), load);

@@ -2,7 +2,7 @@
 
 use super::activations::{self, Chunks};
 use super::holding::{self, Holding};
-use super::{dummies, logits, sharding, states, transient};
+use super::{beside, dummies, logits, sharding, states, transient};
 use crate::explain::symbols::{
     ALLOCATED, HEADS_IN_FLIGHT, IN_FLIGHT, RESERVED, RESIDENT, STANDING, UNBROKEN, WORKSPACES,
 };
@@ -20,14 +20,16 @@ pub(super) fn state_items<Q: Quantity>(
     load: &RankLoad,
     parts: &[Holding],
 ) -> impl Iterator<Item = Item<Q>> {
-    parts.iter().flat_map(|part| {
+    let beside = beside::weights(scenario, parts);
+    let own = parts.iter().flat_map(|part| {
         let states = states::states(scenario, part, load.weight_versions);
         [
             Item::held(Component::Weights, part.name, states.weights),
             Item::held(Component::Gradients, part.name, states.gradients),
             Item::held(Component::Optimizer, part.name, states.optimizer),
         ]
-    })
+    });
+    own.chain(beside)
 }
 
 /// Activations of all micro-batches in flight; an fp32 residual stream doubles the inputs of mixers.

@@ -122,8 +122,21 @@ pub(crate) fn eager_kernel(scenario: &Scenario) -> Cited<f64> {
     }
 }
 
-/// Logits of one micro-batch on one rank, all heads: `T V / t`, once more for every prediction module.
+/// Bytes a logit while another model's log-probabilities are computed beside those of the trained one, whose logits
+/// wait for the backward pass: what the loss holds, twice. Source: LLaMA-Factory ff6d4d1 `train/dpo/trainer.py`
+/// (`concatenated_forward`: bf16 logits, `to(torch.float32)`, `log_softmax`; `compute_reference_log_probs` behind it);
+/// TRL f2cd577 `dpo_trainer.py:1373` in the same order.
+pub(crate) fn compared(scenario: &Scenario) -> Cited<f64> {
+    let held = loss_kernel(scenario);
+    Cited::new(2.0 * held.value.held, held.source, "held by the loss, and as much of the other model")
+}
+
+/// Logits of one micro-batch on one rank, all heads: `T V / t`, once more for every prediction module; none where the
+/// head gives scores.
 pub fn logits<Q: Quantity>(scenario: &Scenario) -> Q {
+    if scenario.model.headless {
+        return Q::number(0.0);
+    }
     let (cut, heads) = (cut::<Q>(scenario), MODEL_HEADS.of::<Q>(1 + scenario.model.mtp_modules));
     heads * cut.tokens * PADDED.of::<Q>(padded_vocabulary(scenario)) / cut.tp
 }

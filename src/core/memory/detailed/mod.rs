@@ -6,6 +6,7 @@
 //! measured peaks in `tests/memory/measured.rs`.
 
 mod activations;
+mod beside;
 mod dummies;
 mod explain;
 mod forward;
@@ -20,6 +21,7 @@ mod states;
 mod transient;
 
 pub(crate) use activations::Chunks;
+pub(crate) use beside::{REFERENCE_MODEL, offloaded_reference, reference_on_host};
 pub(crate) use forward::items as forward_items;
 pub use holding::Kind;
 pub(crate) use holding::{Holding, holdings, parameters};

@@ -10,7 +10,7 @@
 //! optimizer's, whatever the batch.
 
 use super::activations::{Chunks, cut};
-use super::holding::{Holding, Kind, embedding_elements, holdings, kinds_of};
+use super::holding::{Holding, Kind, head_elements, holdings, kinds_of};
 use super::items::{Placed, activation_items, heads_in_flight, library_workspaces, state_items};
 use super::logits::{self, eager_kernel};
 use super::sharding::{largest_layer, root_elements};
@@ -143,7 +143,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
     /// `loss` alone (torchtune `custom_sharded_layers`).
     fn root(&self, loss: bool) -> Option<Placed<Q>> {
         let elements = if self.scenario.software.ends_apart {
-            f64::from(u8::from(loss)) * embedding_elements(self.scenario)
+            f64::from(u8::from(loss)) * head_elements(self.scenario)
         } else {
             root_elements(&self.holdings)
         };
@@ -161,14 +161,25 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         let mut items = self.activations();
         let heads = heads_in_flight(self.scenario, self.load);
         if heads > 0.0 {
-            let kernel = eager_kernel(self.scenario).value;
+            let kernel = self.loss_bytes();
             let inputs = logits::inputs(self.scenario, heads) + heads * self.eager_norm() / 2.0;
             let logits = LOGIT_PEAK.of::<Q>(kernel) * logits::logits::<Q>(self.scenario);
             items.extend([apart(Item::buffer("logits", logits)), buffer("inputs of the head", inputs)]);
         }
         items.push(apart(gradient_items(self.earlier())));
         items.extend(self.root(true));
+        if self.sharded && self.scenario.learnt.compares() {
+            let unit = LARGEST_LAYER.of::<Q>(largest_layer(self.scenario, self.load));
+            let gathered = GATHERED.of::<Q>(self.scenario.gathered_weight()) * unit * 2.0;
+            items.push(apart(Item::momentary("gathered layers", gathered)));
+        }
         items
+    }
+
+    /// Bytes a logit at the fullest moment of the loss: its backward pass, or the pass of another model before it.
+    fn loss_bytes(&self) -> f64 {
+        let own = eager_kernel(self.scenario).value;
+        if self.scenario.learnt.compares() { own.max(logits::compared(self.scenario).value) } else { own }
     }
 
     fn backward(&self) -> Vec<Placed<Q>> {
@@ -185,7 +196,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
             () if first => trained_bytes(scenario, Kind::Dense).gradients(),
             () => 0.0,
         };
-        let head = width * embedding_elements(scenario);
+        let head = width * head_elements(scenario);
         items.push(apart(gradient_items(self.earlier() + head)));
         items.extend(self.root(false));
         let recomputed = self.load.stages.iter().map(|stage| self.chunks.kept(*stage).recomputed);

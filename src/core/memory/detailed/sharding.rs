@@ -1,6 +1,6 @@
 //! Tensors that ZeRO-2, ZeRO-3 and FSDP gather and scatter beside the shards that stay.
 
-use super::holding::{Holding, Kind, embedding_elements, holdings, is_last, kinds_of};
+use super::holding::{Holding, Kind, head_elements, holdings, is_last, kinds_of};
 use super::states::shards;
 use crate::explain::symbols::{
     BUCKET, ELEMENTS, GATHERED, GRADIENT, HEAD, LARGEST_LAYER, QUANTISED, ROOT, SECOND_SHARDS, STORED_LINEARS,
@@ -98,7 +98,7 @@ pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Ho
         Item::buffer("gradients waiting for the last micro-batch", bytes * elements())
     };
     let last = load.stages.iter().any(|stage| is_last(scenario, *stage));
-    let head = if last { embedding_elements(scenario) } else { 0.0 };
+    let head = if last { head_elements(scenario) } else { 0.0 };
     // ZeRO++, section 3.2: a copy of the weights over fewer ranks.
     let second = scenario.second_copy().map(|ranks| {
         let within = scenario.zero.experts_within(ranks);

@@ -8,7 +8,7 @@ use super::inputs::{count, makespan, ratio, seconds, simulated};
 use super::wires;
 use crate::explain::symbols::{BUSY, HOST_ADDED, LOADED, LOADER, MEASURED, OFFLOADED};
 use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
-use crate::run::Multiplier;
+use crate::run::{Multiplier, ReferencePlace};
 use crate::t;
 use crate::time::{
     ATTENTION_HALF, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Peak, Rates, family, loading, range,
@@ -81,10 +81,11 @@ fn optimizer(evaluation: &Evaluation) -> Term {
     let slowest = held.max_by(|a, b| end(a).total_cmp(&end(b))).unwrap_or_default();
     let term = written(|| {
         let mut time = step_end::<Written>(scenario, clock.rates(), slowest.updated(scenario));
-        if let Some(offload) = scenario.offload {
+        let states = scenario.offload.map_or(0.0, |offload| offload.states());
+        if scenario.offload.is_some() || scenario.learnt.reference == ReferencePlace::Offloaded {
             let added = Draft::of(&scenario.run).map_or(0.0, |draft| offloading(&draft, &evaluation.loads).0);
             let added = Written::marked(added, Provenance::AddedUp, "").called(HOST_ADDED);
-            time = (Written::number(1.0) - OFFLOADED.of::<Written>(offload.states())) * time + added;
+            time = (Written::number(1.0) - OFFLOADED.of::<Written>(states)) * time + added;
         }
         measured(evaluation, time).term("O", "optimizer on the slowest rank", Unit::Seconds)
     });
@@ -119,7 +120,8 @@ pub fn compute(evaluation: &Evaluation) -> Term {
     };
     let (linear, attention) = (mean(|time| time.linear), mean(|time| time.attention));
     let (again, host) = (mean(|time| time.recompute), mean(|time| time.host));
-    let rest = mean(|time| time.total()) - linear - attention - again - host;
+    let beside = mean(|time| time.beside);
+    let rest = mean(|time| time.total()) - linear - attention - again - host - beside;
     let rates = clock.rates();
     let mut parts = vec![
         linears(evaluation, rates, linear),
@@ -150,8 +152,12 @@ pub fn compute(evaluation: &Evaluation) -> Term {
     if again > 0.0 {
         parts.push(seconds("R", "the forward pass computed again", again).marked(Provenance::AddedUp, ""));
     }
+    if beside > 0.0 {
+        let name = "forward passes of the reference or the teacher";
+        parts.push(seconds("F", name, beside).marked(Provenance::AddedUp, ""));
+    }
     // Overlapped pairs take less than their parts; micro-batches of unequal length more or less than equal ones.
-    let other = step.compute_s.0 - linear - attention - again - host - rest;
+    let other = step.compute_s.0 - linear - attention - again - host - beside - rest;
     if other.abs() > step.compute_s.0 * 1e-9 {
         let name = "what overlapped pairs and unequal micro-batches change";
         parts.push(simulated("D", name, other));

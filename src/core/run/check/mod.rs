@@ -3,6 +3,7 @@
 mod adapter;
 mod layout;
 mod model;
+mod objective;
 mod offload;
 mod pattern;
 mod phases;
@@ -65,6 +66,7 @@ pub fn check(
     check.offload(gpu, &layout);
     check.rl();
     check.phases(gpu, errors);
+    check.objective();
     check.schedule();
     check.mtp_stage();
     let stage_layers = check.stage_layers();

@@ -1,6 +1,7 @@
 //! Ways to cut a model that training programs offer beside data parallelism.
 
 use super::Trainer;
+use crate::run::Objective;
 
 /// Ways to cut a model.
 #[allow(clippy::struct_excessive_bools)] // they are what a program offers
@@ -20,6 +21,27 @@ const EVERY: Abilities = Abilities { tensor: true, pipeline: true, context: true
 const SHARDS: Abilities = Abilities { tensor: false, pipeline: false, context: false, experts: false, zero: 3 };
 
 impl Trainer {
+    /// True if its main branch, or a program built on it, trains `objective`, read in November 2026:
+    ///
+    /// - Hugging Face: TRL f2cd577 `trl/trainer`, `trl/experimental`; LLaMA-Factory ff6d4d1 `train/`; ms-swift 3602360
+    ///   `rlhf_trainers`, `trainers`. `DeepSpeed` beneath the same, and `OpenRLHF`.
+    /// - Megatron-LM beneath ms-swift 3602360, `megatron/trainers`: no ORPO, no `SimPO`.
+    /// - torchtune bd2a0fc `recipes`: `full_dpo_distributed.py`, `knowledge_distillation_distributed.py`.
+    /// - `MaxText` `configs/base.yml`: `use_dpo`, and its distillation trainer.
+    /// - A loop of one's own: all.
+    pub const fn has_objective(self, objective: Objective) -> bool {
+        match self {
+            Self::HuggingFace | Self::DeepSpeed | Self::PyTorch => true,
+            Self::Megatron => !matches!(objective, Objective::Orpo | Objective::Simpo),
+            Self::Torchtune | Self::MaxText => {
+                matches!(objective, Objective::NextToken | Objective::Dpo | Objective::Distillation)
+            }
+            Self::Composer | Self::Torchtitan | Self::DeepSeek | Self::Nanotron | Self::PaxMl => {
+                matches!(objective, Objective::NextToken)
+            }
+        }
+    }
+
     /// Ways to cut a model that its main branch offers for language models, read in August and November 2026:
     ///
     /// - Megatron-LM d98e8a6: `megatron/training/arguments.py`; ZeRO-2 and 3 are Megatron-FSDP's

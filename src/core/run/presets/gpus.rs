@@ -433,7 +433,7 @@ pub static GPUS: &[GpuPreset] = &[
             ..H100
         },
         &GH200_SHEET,
-        "four a node on NVLink, 450 GB/s to Grace; servers of one superchip have gpus_per_node 1; the sheet's 450 to \
+        "four a node on NVLink, 450 GB/s to Grace; servers of one superchip have one a node; the sheet's 450 to \
             1000 W are of GPU and CPU together; 144 GB with HBM3e has 4.9 TB/s",
     ),
     preset(
