@@ -42,6 +42,13 @@ const MEANT: &[(&str, &str, &str)] = &[
          recompute=full adapter.method=qlora adapter.rank=8 adapter.targets= adapter.base= offload.parameters=cpu \
          offload.framework=fsdp2 offload.optimizer=",
     ),
+    // Pairs; logits whole, whatever Liger fuses (`model/loader.py:142`).
+    (
+        "llama-factory_dpo.yaml",
+        "hf-fused",
+        "model=qwen-2.5-7b zero=3 seq_len=32768 micro_batch=1 objective=dpo objective.reference= cross_entropy= \
+         adapter.method=lora adapter.rank=32 offload.parameters=cpu",
+    ),
     // LoRA beside int8, with embedding and head trained whole.
     (
         "axolotl_lora_8b.yaml",
@@ -354,4 +361,43 @@ fn what_a_program_can_say_of_fine_tuning_comes_back() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// LLaMA-Factory issue 7938 as it was filed, on its 64 A100; the same stage of another loss has no reference.
+#[test]
+fn a_preference_run_that_ran_out_is_read_as_one() {
+    let page = with(&page(), "gpus=64 gpu=a100-sxm-80gb");
+    let text = data("llama-factory_dpo.yaml");
+    let run = read(&text, &page).unwrap().run;
+    let report = shardscope::core::report::report(&run).unwrap();
+    assert_eq!(serde_json::to_value(report.memory.verdict).unwrap(), "oom");
+    for (loss, id) in [("orpo", "orpo"), ("simpo", "simpo"), ("ipo", "dpo")] {
+        let run = read(&text.replace("sigmoid", loss), &page).unwrap().run;
+        assert_eq!(run.objective.base, Some(id));
+    }
+}
+
+/// ms-swift's and TRL's names of objectives (`rlhf_args.py:232`, `model_args.py:72`, `trl dpo`).
+#[test]
+fn objectives_are_read_by_their_names() {
+    let swift = data("swift_dpo.sh");
+    let hub = data("swift_plain.sh");
+    let id = |text: &str| read(text, &page()).unwrap_or_else(|issues| panic!("{issues:?}")).run.objective.base.unwrap();
+    assert_eq!(id(&swift), "dpo");
+    assert_eq!(id(&swift.replace("rlhf_type dpo", "rlhf_type rm")), "reward");
+    assert_eq!(id(&hub), "next-token");
+    for (option, named) in [
+        ("--rlhf_type kto", "kto"),
+        ("--rlhf_type orpo", "orpo"),
+        ("--rlhf_type gkd --teacher_model Qwen/Qwen3-32B", "distillation"),
+        ("--task_type seq_cls --num_labels 1", "classification"),
+        ("--task_type embedding", "embedding"),
+        ("--task_type causal_lm", "next-token"),
+    ] {
+        assert_eq!(id(&format!("{} {option}\n", hub.trim_end())), named, "{option}");
+    }
+    let trl = |script: &str| format!("{script} --model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 2");
+    assert_eq!(id(&trl("trl dpo")), "dpo");
+    assert_eq!(id(&trl("python trl/scripts/kto.py")), "kto");
+    assert_eq!(id(&trl("trl sft")), "next-token");
 }

@@ -7,6 +7,7 @@ use super::trl::{self, BATCH};
 use super::tuning::{self, Files, LowRank, Sharing};
 use super::{hub, yaml};
 use crate::dialect::prelude::*;
+use shardscope_core::run::Objective;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "llama-factory",
@@ -41,6 +42,7 @@ fn read(reader: &mut SettingsReader) {
     tuning::sequence(reader, &["cutoff_len"], DIALECT.name, 2048);
     let (sharing, _) = tuning::shared(reader);
     adapter(reader, name.as_deref());
+    let objective = tuning::objective::of_stage(reader);
     BATCH.read(reader);
     let max = reader.number("max_steps", "steps").and_then(shardscope_core::units::whole);
     reader.steps(max);
@@ -65,7 +67,8 @@ fn read(reader: &mut SettingsReader) {
     tuning::offload_activations(reader, leaves);
     let liger = reader.flag("enable_liger_kernel", "fused kernels of Liger");
     reader.flag("use_unsloth", "fused kernels of Unsloth");
-    tuning::loss(reader, liger, false);
+    // Logits are whole in every stage but these: `model/loader.py:142`, `require_logits`.
+    tuning::loss(reader, liger && objective == Objective::NextToken, false);
     tuning::compile(reader, "torch_compile");
     tuning::attention(reader, "flash_attn", &["disabled", "off"]);
 }
@@ -168,6 +171,10 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
             writer.when(!adapter.saved.is_empty(), "additional_target", tuning::saved_names(adapter).join(","));
             writer.when(adapter.method == AdapterMethod::Dora, "use_dora", true);
         }
+    }
+    if let Some((stage, loss)) = tuning::objective::stage_of(s.learnt.objective) {
+        writer.say("stage", stage);
+        writer.maybe("pref_loss", loss);
     }
     writer.say("cutoff_len", run.seq_len);
     BATCH.write(s, writer);

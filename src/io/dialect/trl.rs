@@ -34,7 +34,8 @@ pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
         return yaml::entries(text);
     }
     let named = arguments.into_iter().map(|(name, value)| (bare(&name), value));
-    Ok(named.collect())
+    let trainer = tuning::objective::trainer(text).map(|name| ("trainer".to_owned(), Value::Text(name.to_owned())));
+    Ok(trainer.into_iter().chain(named).collect())
 }
 
 fn stack(entries: &Entries) -> &'static str {
@@ -76,6 +77,7 @@ fn read(reader: &mut SettingsReader) {
     tuning::offload_activations(reader, leaves);
     let liger = reader.flag("use_liger_kernel", "fused kernels of Liger");
     let loss = reader.word("loss_type", "loss");
+    tuning::objective::of_trl(reader, loss.as_deref());
     tuning::loss(reader, liger, loss.as_deref() == Some("chunked_nll"));
     tuning::compile(reader, "torch_compile");
     tuning::attention(reader, "attn_implementation", &["eager"]);

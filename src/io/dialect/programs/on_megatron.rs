@@ -12,7 +12,10 @@
 //! One table, over 400 lines.
 
 use super::table::{Program, Row, STAGES, Together, by, otherwise, row, when};
-use super::values::{ADAPTED, DYNAMIC, full, gpu, gpus, leaves, measured, modules, precision, rank, recipe, reference};
+use super::values::{
+    ADAPTED, DYNAMIC, full, gpu, gpus, leaves, measured, modules, objective, precision, rank, recipe, reference,
+    teacher,
+};
 use crate::dialect::words::entries;
 use crate::dialect::{Entries, megatron};
 use shardscope_core::run::Value;
@@ -284,6 +287,9 @@ pub(super) static SWIFT: Program = Program {
         otherwise("--load", "model", "--model"),
         row("--modules-to-save", "peft.saved"),
         row("--max-length", "--seq-length"),
+        by("--rlhf-type", objective),
+        by("--task-type", objective),
+        by("--teacher-model", teacher),
         row("--tuner-type", "peft.kind"),
         row("--train-type", "peft.kind"),
         row("--lora-rank", "peft.rank"),

@@ -8,7 +8,7 @@
 use super::on_megatron::{VERL_BUDGET, tuning_budget, tuning_together, verl_together};
 use super::source::Settings;
 use super::table::{Program, Row, Together, by, row, when};
-use super::values::{ADAPTED, DYNAMIC, leaves, on, rank, reference};
+use super::values::{ADAPTED, DYNAMIC, leaves, on, rank, reference, stage};
 use crate::dialect::words::entries;
 use crate::dialect::{Entries, llama_factory, torchtitan};
 use shardscope_core::run::Value;
@@ -348,6 +348,10 @@ pub(super) static SWIFT: Program = Program {
         row("--sequence-parallel-size", "cp"),
         row("--quant-bits", "quantization_bit"),
         row("--max-length", "cutoff_len"),
+        by("--rlhf-type", stage),
+        by("--task-type", stage),
+        row("--ref-model", "ref_model"),
+        row("--teacher-model", "teacher_model"),
         by("--attn-impl", attention),
         by("--attention-implementation", attention),
         row("--use-liger-kernel", "enable_liger_kernel"),

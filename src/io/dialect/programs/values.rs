@@ -1,9 +1,9 @@
 //! Values that programs write otherwise than their base does.
 
 use super::gpu_names::first_gpu;
-use crate::dialect::Entries;
 use crate::dialect::words::entries;
-use shardscope_core::run::Value;
+use crate::dialect::{Entries, tuning};
+use shardscope_core::run::{OneOf, Value};
 
 /// True where a switch is on.
 pub(super) fn on(value: &Value) -> bool {
@@ -113,6 +113,28 @@ pub(super) fn reference(value: &Value) -> Entries {
 /// Micro-batches of as many sequences as a number of tokens holds.
 pub(super) const DYNAMIC: &[(&str, &str)] = &[("@dynamic", "")];
 pub(super) const ADAPTED: &[(&str, &str)] = &[("peft.kind", "lora")];
+
+/// The objective of ms-swift's `--rlhf_type` and `--task_type`, as a stage of LLaMA-Factory.
+pub(super) fn stage(value: &Value) -> Entries {
+    match value.text() {
+        None | Some("causal_lm") => Vec::new(),
+        Some(orpo @ ("orpo" | "simpo")) => entries(&[("stage", "dpo"), ("pref_loss", orpo)]),
+        Some("cpo") => entries(&[("stage", "dpo"), ("pref_loss", "simpo")]),
+        Some(_) => vec![("stage".to_owned(), value.clone())],
+    }
+}
+
+/// The same as a field of the Run.
+pub(super) fn objective(value: &Value) -> Entries {
+    let named = value.text().and_then(tuning::objective::named);
+    named.map(|named| vec![("@objective".to_owned(), Value::Text(named.id().to_owned()))]).unwrap_or_default()
+}
+
+/// The teacher of a distillation.
+pub(super) fn teacher(value: &Value) -> Entries {
+    let id = value.text().map(tuning::objective::teacher);
+    id.map(|id| vec![("@objective.teacher".to_owned(), Value::Text(id.to_owned()))]).unwrap_or_default()
+}
 
 /// A rank of adapters, where it is more than 0.
 pub(super) fn rank(value: &Value) -> Entries {

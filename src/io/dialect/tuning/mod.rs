@@ -3,6 +3,7 @@
 
 mod adapters;
 mod counted;
+pub(super) mod objective;
 mod sharing;
 
 pub(super) use adapters::{

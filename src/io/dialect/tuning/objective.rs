@@ -1,0 +1,140 @@
+//! Objectives as programs that tune name them: stages of LLaMA-Factory, and of ms-swift, whose settings become them;
+//! trainers of TRL.
+//!
+//! Source: hiyouga/LLaMA-Factory ff6d4d1 `hparams/finetuning_args.py:460` (`stage`), `:183` (`pref_loss`), `:223`
+//! (`ref_model`); modelscope/ms-swift 3602360 `arguments/rlhf_args.py:232` (`rlhf_type`), `arguments/model_args.py:72`
+//! (`task_type`); huggingface/trl f2cd577 `trl/cli`, `trl/scripts`, `trainer/dpo_config.py` (`loss_type`).
+
+use crate::dialect::hub;
+use crate::dialect::prelude::*;
+use shardscope_core::run::{Objective, ObjectiveParts, ReferencePlace};
+
+/// Words of ms-swift and TRL for an objective.
+const NAMES: [(&str, Objective); 12] = [
+    ("dpo", Objective::Dpo),
+    ("kto", Objective::Kto),
+    ("orpo", Objective::Orpo),
+    ("simpo", Objective::Simpo),
+    // Contrastive preference optimisation has pairs and no reference too.
+    ("cpo", Objective::Simpo),
+    ("rm", Objective::Reward),
+    ("reward", Objective::Reward),
+    ("reward_modeling", Objective::Reward),
+    ("gkd", Objective::Distillation),
+    ("seq_cls", Objective::Classification),
+    ("embedding", Objective::Embedding),
+    ("reranker", Objective::Reranking),
+];
+
+/// Losses of TRL's `DPOTrainer` that no other trainer of it has.
+const DPO_LOSSES: [&str; 11] = [
+    "sigmoid",
+    "hinge",
+    "ipo",
+    "exo_pair",
+    "nca_pair",
+    "robust",
+    "bco_pair",
+    "sppo_hard",
+    "discopop",
+    "apo_down",
+    "sigmoid_norm",
+];
+
+/// The objective that ms-swift or TRL calls `name`.
+pub(in crate::dialect) fn named(name: &str) -> Option<Objective> {
+    NAMES.iter().find(|(word, _)| *word == name).map(|(_, objective)| *objective)
+}
+
+/// The preset of a teacher by its name; one that is none is taken for a model of the student's size.
+pub(in crate::dialect) fn teacher(name: &str) -> &'static str {
+    hub::preset(name).unwrap_or("policy")
+}
+
+fn take(reader: &mut SettingsReader, objective: Objective) {
+    reader.run.objective = Based { base: Some(objective.id()), parts: ObjectiveParts::default() };
+}
+
+/// Takes the objective of `stage` and `pref_loss`; returns it.
+pub(in crate::dialect) fn of_stage(reader: &mut SettingsReader) -> Objective {
+    take(reader, Objective::NextToken);
+    let stage = reader.word("stage", "stage").unwrap_or_else(|| "sft".to_owned());
+    let loss = reader.word("pref_loss", "loss of preferences");
+    let objective = match (stage.as_str(), loss.as_deref()) {
+        ("pt" | "sft", _) => return Objective::NextToken,
+        ("dpo", Some("orpo")) => Objective::Orpo,
+        ("dpo", Some("simpo")) => Objective::Simpo,
+        (stage, _) => match named(stage) {
+            Some(objective) => objective,
+            None => {
+                let stage = stage.to_owned();
+                reader.assume(t!("training alone is counted, of the next token: {stage} has more models", stage));
+                return Objective::NextToken;
+            }
+        },
+    };
+    take(reader, objective);
+    if matches!(objective, Objective::Embedding | Objective::Reranking) {
+        reader.assume("two sequences a sample: a query with one document; further ones take more memory and time");
+    }
+    // A model of its own where one is named, beside adapters too.
+    let reference = reader.word("ref_model", "reference model");
+    if reference.is_some() && objective.has_reference() {
+        reader.run.objective.parts.reference = Some(ReferencePlace::Resident);
+    }
+    of_teacher(reader, "teacher_model", objective);
+    objective
+}
+
+/// Takes the teacher of a distillation.
+fn of_teacher(reader: &mut SettingsReader, key: &str, objective: Objective) {
+    let Some(name) = reader.word(key, "teacher") else { return };
+    if objective == Objective::Distillation {
+        let id = teacher(&name);
+        if id == "policy" {
+            reader.assume(t!("a teacher of the student's size: {name} is no preset", name));
+        }
+        reader.set("objective.teacher", id);
+    }
+}
+
+/// The trainer of TRL that a command runs: `trl dpo`, `trl/scripts/dpo.py`.
+pub(in crate::dialect) fn trainer(text: &str) -> Option<&'static str> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let command = words.windows(2).filter(|pair| pair[0].rsplit('/').next() == Some("trl")).map(|pair| pair[1]);
+    let scripts = words.iter().filter_map(|word| word.rsplit('/').next()?.strip_suffix(".py"));
+    let of = |word: &str| NAMES.iter().find(|(name, _)| *name == word).map(|(name, _)| *name);
+    command.chain(scripts).find_map(of)
+}
+
+/// Takes the objective of TRL: by its trainer, else by a loss or a setting that one trainer alone has.
+pub(in crate::dialect) fn of_trl(reader: &mut SettingsReader, loss: Option<&str>) -> Objective {
+    let said = reader.word("trainer", "trainer").and_then(|name| named(&name));
+    let by_loss = loss.and_then(|loss| match loss {
+        "kto" | "apo_zero_unpaired" => Some(Objective::Kto),
+        "simpo" => Some(Objective::Simpo),
+        other => DPO_LOSSES.contains(&other).then_some(Objective::Dpo),
+    });
+    let ready = reader.has("precompute_ref_log_probs") && reader.flag("precompute_ref_log_probs", "reference before");
+    let by_teacher = reader.has("teacher_model_name_or_path").then_some(Objective::Distillation);
+    let objective = said.or(by_loss).or(by_teacher).or(ready.then_some(Objective::Dpo));
+    let objective = objective.unwrap_or(Objective::NextToken);
+    take(reader, objective);
+    of_teacher(reader, "teacher_model_name_or_path", objective);
+    if ready && objective.has_reference() {
+        reader.run.objective.parts.reference = Some(ReferencePlace::Nowhere);
+    }
+    objective
+}
+
+/// Stage and loss that LLaMA-Factory has for an objective; none where it has none.
+pub(in crate::dialect) fn stage_of(objective: Objective) -> Option<(&'static str, Option<&'static str>)> {
+    Some(match objective {
+        Objective::Dpo => ("dpo", None),
+        Objective::Orpo => ("dpo", Some("orpo")),
+        Objective::Simpo => ("dpo", Some("simpo")),
+        Objective::Kto => ("kto", None),
+        Objective::Reward => ("rm", None),
+        _ => return None,
+    })
+}
