@@ -6,7 +6,7 @@ use shardscope::core::accuracy::{Measured, Outcome, Rule};
 use shardscope::core::memory::Verdict;
 use shardscope::core::memory::verdict::{Chance, FRAGMENTATION, OUTCOMES, PROCESS};
 use shardscope::core::report::evaluate;
-use shardscope::core::run::{Method, OneOf, Run};
+use shardscope::core::run::{Allocator, Method, OneOf, Run};
 
 struct Judged {
     table: u64,
@@ -122,4 +122,23 @@ fn the_range_of_the_need_holds_what_became_of_every_measured_run() {
         };
         assert_eq!(verdict, estimate.verdict());
     }
+}
+
+/// PyTorch's notes on CUDA semantics: expandable segments give back pages without a tensor, so that the range begins at
+/// what tensors and the process take; without them, and above it, nothing changes.
+#[test]
+fn with_expandable_segments_the_range_begins_at_the_tensors() {
+    let mut below = 0;
+    for row in evidence("fujii_measured.csv") {
+        let blocks = estimate_of(&row.run).need;
+        let expandable = estimate_of(&Run { allocator: Allocator::Expandable, ..row.run.clone() }).need;
+        assert_eq!((expandable.likely, expandable.high), (blocks.likely, blocks.high));
+        assert!(expandable.low <= blocks.low);
+        let tensors = (blocks.likely - PROCESS.value) / FRAGMENTATION.value + PROCESS.value;
+        if row.run.cp == 1 && row.run.ep == 1 && expandable.low < blocks.low {
+            assert!((expandable.low / tensors - 1.0).abs() < 1e-9);
+            below += 1;
+        }
+    }
+    assert!(below > 80, "{below}");
 }

@@ -103,14 +103,14 @@ fn experts_have_replicas_where_the_rest_has_none() {
 }
 
 /// GPT-2 XL on eight GPUs: every parameter has a gradient, positions that are learned among them. 48 layers of width 1600,
-/// 50,257 words and 1,024 positions.
+/// 50,257 words, which Megatron-LM pads to 50,304, and 1,024 positions.
 #[test]
 fn gradients_are_those_of_every_parameter() {
     let evaluation = at("model=gpt-2-xl&gpus=8&tp=1&pp=1&zero=0&global_batch=8&seq_len=1024");
     let (layers, width, positions) = (48.0, 1600.0, 1024.0);
     let layer = 12.0 * width * width + 13.0 * width;
     let sent = bytes(&evaluation, Traffic::Dp);
-    let expected = layers * layer + (50_257.0 + positions) * width + 2.0 * width;
+    let expected = layers * layer + (50_304.0 + positions) * width + 2.0 * width;
     let elements = sent / (2.0 * 4.0 * 7.0 / 8.0);
     assert!((elements / expected - 1.0).abs() < 1e-9, "{elements}");
 }

@@ -6,7 +6,7 @@
 //! on the 232 outcomes of Fujii 2024, tables 3 and 4 (Megatron Core 0.8, A100 40 GB and H100 94 GB);
 //! `tests/memory/verdicts.rs` fits them again on either table and tries them on the other.
 
-use crate::run::{Method, Scenario};
+use crate::run::{Allocator, Method, Scenario};
 use crate::source::{Cited, FUJII_2024};
 use crate::units::{Bytes, GIB};
 use serde::{Deserialize, Serialize};
@@ -51,9 +51,23 @@ impl Need {
         Self { low: likely / (1.0 + HALF_BAND.value), likely, high: likely / (1.0 - HALF_BAND.value) }
     }
 
+    /// The same for `scenario`, whose range begins at the tensors and the process with expandable segments: where the
+    /// driver has no more, their pages without a tensor are given back and taken again. Without them blocks that fit
+    /// nothing stay. Source: PyTorch 002a76f `c10/cuda/CUDACachingAllocator.cpp` (`ExpandableSegment`,
+    /// `release_cached_blocks`).
+    pub(crate) fn of(scenario: &Scenario, likely: Bytes) -> Self {
+        let need = Self::calibrated(likely);
+        if scenario.run.allocator == Allocator::Native {
+            return need;
+        }
+        let process = process(scenario);
+        let tensors = (likely - process) / fragmentation(scenario) + process;
+        Self { low: if tensors < need.low { tensors } else { need.low }, ..need }
+    }
+
     /// The same around `allocated` bytes of tensors.
     pub(crate) fn of_tensors(scenario: &Scenario, allocated: Bytes) -> Self {
-        Self::calibrated(allocated * fragmentation(scenario) + process(scenario))
+        Self::of(scenario, allocated * fragmentation(scenario) + process(scenario))
     }
 
     /// Fits if all of the range is within `capacity`, tight if some of it is, out of memory if none is.

@@ -152,7 +152,7 @@ fn memory_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> (Memor
     for phase in &phases {
         if phase.memory.total > peak_bytes {
             peak_bytes = phase.memory.total;
-            need = Need::calibrated(peak_bytes);
+            need = Need::of(scenario, peak_bytes);
         }
     }
     let away = memory::phases::away(scenario, loads, &estimate.per_stage);

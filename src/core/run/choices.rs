@@ -33,6 +33,16 @@ one_of! {
 }
 
 one_of! {
+    /// PyTorch's ways to take memory from the driver.
+    Allocator {
+        /// Blocks of the size that was asked for, or larger, kept as they are.
+        Native = "native" "blocks",
+        /// One range of addresses a stream, whose pages are given back where no tensor stands.
+        Expandable = "expandable-segments" "expandable segments",
+    }
+}
+
+one_of! {
     /// Ways of tokens to the experts of other nodes.
     MoeDispatch {
         /// A copy for every expert.

@@ -35,8 +35,8 @@ pub use based::Based;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub(crate) use check::{contradictions, divides_by};
 pub use choices::{
-    AttentionKernel, Balance, CpComm, CrossEntropy, EpOverlap, GraphPart, Graphs, Leaving, Method, Module, MoeDispatch,
-    OffloadFramework, OffloadTo, Optimizer, Recompute, Reduction, Schedule, Selective, TpOverlap, Variant,
+    Allocator, AttentionKernel, Balance, CpComm, CrossEntropy, EpOverlap, GraphPart, Graphs, Leaving, Method, Module,
+    MoeDispatch, OffloadFramework, OffloadTo, Optimizer, Recompute, Reduction, Schedule, Selective, TpOverlap, Variant,
 };
 pub use fitted::{CONSTANTS, Constant, Fitted, PRIORS, Prior};
 pub use kinds::{Alike, Kinds};
@@ -198,6 +198,8 @@ fields! {
         moe_dispatch: Option<MoeDispatch> => training("Expert dispatch").advanced(),
         /// tokens go to experts, and their gradients back, in fp8
         fp8_dispatch: Option<bool> => training("fp8 dispatch").advanced(),
+        /// expandable segments give back what no tensor fills before a run fails: more fits than blocks show
+        allocator: Allocator = Allocator::Native => training("Allocator").advanced(),
         /// removes most of the host's launch overhead
         cuda_graphs: Option<bool> => training("CUDA graphs").advanced(),
         /// what CUDA graphs launch: none, whole layers, the whole iteration, or parts of a layer; wins over CUDA graphs

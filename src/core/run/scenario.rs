@@ -109,15 +109,28 @@ impl Scenario {
         }
     }
 
-    /// True where a rank adds up whole gradients over the micro-batches of a step, though its states are sharded:
-    /// Hugging Face's Trainer under FSDP, whose `no_sync` reduces with the last micro-batch alone.
+    /// True where a rank adds up whole gradients over the micro-batches of a step, though its states are sharded: under
+    /// FSDP where the Run says so, and with Hugging Face's Trainer, whose `no_sync` reduces with the last micro-batch
+    /// alone.
     ///
     /// Of FSDP 1 every release does, of FSDP2 Accelerate from 1.11.0 on (commit ec92b1af, `accelerator.py`, `no_sync`:
     /// `set_requires_gradient_sync(False)`; before, a module of FSDP2 had no `no_sync` and reduced every micro-batch).
     /// `sync_each_batch` reduces every micro-batch (transformers 5.2.0 `trainer.py`). Under DeepSpeed Trainer enters no
     /// such context (the same), and stages 2 and 3 refuse it (DeepSpeed edaa722 `engine.py`, `no_sync`).
     pub(crate) fn sums_whole(&self) -> bool {
-        self.software.sums_whole && self.run.zero2_reduce != Some(Reduction::MicroBatch)
+        match self.run.zero2_reduce {
+            None => self.software.sums_whole,
+            Some(Reduction::Step) => self.software.fsdp && self.zero.stage == 3,
+            Some(Reduction::MicroBatch | Reduction::Group) => false,
+        }
+    }
+
+    /// The vocabulary as every tensor-parallel rank gets an equal, aligned part of it: `ceil(v / (128 t)) 128 t`. Source:
+    /// Megatron-LM `--make-vocab-size-divisible-by`.
+    pub(crate) fn padded_vocabulary(&self) -> u64 {
+        const MULTIPLE: u64 = 128;
+        let multiple = MULTIPLE * self.layout.tp;
+        self.model.vocab.div_ceil(multiple) * multiple
     }
 
     /// True if gradients are reduced to shards before the end of the step.

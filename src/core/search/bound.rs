@@ -146,7 +146,7 @@ pub(crate) fn states_run_out(scenario: &Scenario, owned: &[Owned]) -> bool {
     scenario.run.memory_method == Method::Detailed
         && owned.iter().any(|owned| {
             let needed = detailed::needed(scenario, owned.bytes, std::iter::empty());
-            Need::calibrated(needed * (1.0 - ROUNDING)).verdict(scenario.gpu.usable) == Verdict::Oom
+            Need::of(scenario, needed * (1.0 - ROUNDING)).verdict(scenario.gpu.usable) == Verdict::Oom
         })
 }
 
@@ -235,7 +235,7 @@ impl Layout<'_> {
         });
         let peak = needed.fold(0.0, f64::max) * (1.0 - ROUNDING);
         let usable = self.scenario.gpu.usable;
-        Peak::of(peak, usable.0, Need::calibrated(Bytes(peak)).verdict(usable))
+        Peak::of(peak, usable.0, Need::of(self.scenario, Bytes(peak)).verdict(usable))
     }
 
     /// The same by a method that is not made of these parts.

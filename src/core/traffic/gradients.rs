@@ -11,7 +11,7 @@ use super::held::Held;
 use super::volume::ring;
 use crate::cluster::{Axis, Group};
 use crate::explain::Quantity;
-use crate::explain::symbols::{COPIES, EMBEDDINGS, HIDDEN, SHARED, SHARING, TENSOR, VOCABULARY};
+use crate::explain::symbols::{COPIES, EMBEDDINGS, HIDDEN, PADDED, SHARED, SHARING, TENSOR};
 use crate::run::{Reduction, Scenario};
 use crate::units::{Bytes, Seconds};
 
@@ -113,13 +113,14 @@ pub(crate) fn replica_bytes<Q: Quantity>(gradient: Q, elements: f64, shard: u64,
     shares * ring(COPIES.of::<Q>(copies)) * 2.0
 }
 
-/// Bytes of the gradients of embeddings that stand on several ranks of a pipeline, `2 g v h/t (n - 1)/n`.
+/// Bytes of the gradients of embeddings that stand on several ranks of a pipeline, `2 g V h/t (n - 1)/n`.
 pub(crate) fn embedding_bytes<Q: Quantity>(scenario: &Scenario, gradient: Q) -> Q {
     let model = &scenario.model;
     if scenario.embedding_copies() <= 1 {
         return Q::number(0.0);
     }
-    let elements = VOCABULARY.of::<Q>(model.vocab) * HIDDEN.of::<Q>(model.hidden) / TENSOR.of(scenario.layout.tp);
+    let elements =
+        PADDED.of::<Q>(scenario.padded_vocabulary()) * HIDDEN.of::<Q>(model.hidden) / TENSOR.of(scenario.layout.tp);
     gradient * elements * 2.0 * ring(EMBEDDINGS.of::<Q>(scenario.embedding_copies()))
 }
 

@@ -5,6 +5,21 @@ use crate::explain::symbols::{DENSE, EXPERT_GROUP, ROUTED, SHARDS, SWEPT, UPDATE
 use crate::model::{stage_elements, stage_range};
 use crate::run::{Saved, Scenario};
 
+/// Rows that pad an embedding or a head, elements on one rank.
+fn padding(scenario: &Scenario) -> f64 {
+    let rows = scenario.padded_vocabulary() - scenario.model.vocab;
+    (rows * scenario.model.hidden) as f64 / scenario.layout.tp as f64
+}
+
+/// Embeddings and heads of global stage `stage`, which has those of multi-token prediction where it `predicts`: as
+/// [`stage_elements`] counts them.
+fn ends(scenario: &Scenario, stage: usize, predicts: bool) -> f64 {
+    let (first, last) = (stage == 0, stage + 1 == scenario.stage_layers.len());
+    let tied = scenario.model.tied_embeddings;
+    let again = predicts && scenario.model.mtp_modules > 0 && !first && !(last && tied);
+    [first, last && !(tied && first), again].into_iter().filter(|there| *there).count() as f64
+}
+
 /// Parameters of one GPU, elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Held {
@@ -29,8 +44,9 @@ impl Held {
                 let ranks = ranks[shape];
                 if layout.tp > ranks { elements.key_value[shape] as f64 / ranks as f64 } else { 0.0 }
             };
+            let padding = ends(scenario, *stage, predicts) * padding(scenario);
             Self {
-                dense: sum.dense + elements.dense_per_rank(model, layout.tp),
+                dense: sum.dense + elements.dense_per_rank(model, layout.tp) + padding,
                 experts: sum.experts + elements.experts_per_rank(layout.ep, layout.etp),
                 copied: [0, 1].map(|shape| sum.copied[shape] + copied(shape)),
             }
@@ -42,7 +58,7 @@ impl Held {
             return Self::of(scenario, stages);
         };
         let (model, layout) = (&scenario.model, &scenario.layout);
-        let end = (model.vocab * model.hidden) as f64 / layout.tp as f64;
+        let end = (model.vocab * model.hidden) as f64 / layout.tp as f64 + padding(scenario);
         let mut held = Self::default();
         for &stage in stages {
             let kinds = model.kinds(stage_range(&scenario.stage_layers, stage));
@@ -76,5 +92,26 @@ impl Held {
         };
         let updated = updated.called(UPDATED);
         [updated, SWEPT.of(if zero.stage == 3 { updated.value() } else { self.total() })]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, ModelParts, Run};
+
+    /// Megatron's golden GPT-7B pads 131073 entries to 131584 at t = 4 (`gpt3_7b_tp4_pp1_memory_speed`): embedding and
+    /// head are messages of `131584 h / 4` elements each, as they are in memory; tied ones are one.
+    #[test]
+    fn padded_rows_travel_as_they_stand_in_memory() {
+        let dense = |vocab, tied| {
+            let mut model: Based<ModelParts> = Based::preset("llama-3.1-8b");
+            (model.parts.vocab, model.parts.tied_embeddings) = (Some(vocab), Some(tied));
+            let run = Run { model, tp: 4, pp: 1, gpus: 8, ..Run::default() };
+            Held::of(&Scenario::new(&run).unwrap(), &[0]).dense
+        };
+        assert_eq!(dense(131_073, false), dense(131_584, false));
+        assert_eq!(dense(131_584, false) - dense(131_584, true), 131_584.0 * 4096.0 / 4.0);
+        assert_eq!(dense(131_073, true), dense(131_584, true));
     }
 }

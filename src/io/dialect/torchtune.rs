@@ -75,14 +75,19 @@ fn read(reader: &mut SettingsReader) {
     if leaves {
         tuning::offload(reader, false, true, OffloadFramework::Fsdp2);
     }
-    if reader.flag("optimizer_in_bwd", "the optimizer runs in the backward pass") {
-        reader.assume("gradients are kept to the end of the step: the optimizer in the backward pass is not counted");
-    }
+    let early = reader.flag("optimizer_in_bwd", "the optimizer runs in the backward pass");
     let dtype = reader.word("dtype", "computes in");
     reader.precision(match dtype.as_deref() {
         Some("fp32") => "fp32",
         _ => "bf16-pure",
     });
+    // Each gradient is gone as soon as it is there; between ranks it travels as it was. Source: torchtune bd2a0fc
+    // `recipes/full_finetune_distributed.py`, `torchtune/training/memory.py` (`register_optim_in_bwd_hooks`).
+    if early && reader.run.adapter.method.is_none() {
+        let bytes = if dtype.as_deref() == Some("fp32") { 4.0 } else { 2.0 };
+        reader.run.precision.parts.grads = Some(0.0);
+        reader.run.stack.parts.grad_reduce_bytes = Some(bytes);
+    }
     let again = reader.flag("enable_activation_checkpointing", "full recomputation");
     tuning::checkpoint(reader, again);
     let leaves = reader.flag("enable_activation_offloading", "activations on the host");

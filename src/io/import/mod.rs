@@ -20,7 +20,7 @@ use serde::Serialize;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::{Message, verbatim};
 use shardscope_core::run::registry::out_of_range;
-use shardscope_core::run::{Run, Scenario, Value};
+use shardscope_core::run::{Allocator, OneOf, Run, Scenario, Value};
 use shardscope_core::t;
 use shardscope_core::units::show_count;
 use sniff::{Kind, sniff};
@@ -152,7 +152,7 @@ fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
 }
 
 fn of_kind(kind: Kind, text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
-    let read = match kind {
+    let mut read = match kind {
         Kind::Link(address) => Ok(from_link(&address)),
         Kind::Run(object) => from_object(&object, t!("a run as JSON")),
         Kind::Export(object) => from_object(object.get("run").unwrap_or(&Value::Null), t!("an export as JSON")),
@@ -165,8 +165,24 @@ fn of_kind(kind: Kind, text: &str, present: &Run) -> Result<Meaning, Vec<Issue>>
         }
         Kind::Dialect(dialect) => from_dialect(dialect, text, present),
     }?;
+    allocator(&mut read, text);
     let beyond = out_of_range(&read.run);
     if beyond.is_empty() { Ok(read) } else { Err(beyond) }
+}
+
+/// Takes PyTorch's allocator where a line of `text` that is no comment sets expandable segments.
+fn allocator(read: &mut Meaning, text: &str) {
+    const VARIABLES: [&str; 2] = ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"];
+    let sets = |line: &&str| {
+        let line = line.trim();
+        !line.starts_with('#') && line.to_ascii_lowercase().contains("expandable_segments:true")
+    };
+    let Some(line) = text.lines().find(sets) else { return };
+    read.run.allocator = Allocator::Expandable;
+    let name = VARIABLES.into_iter().find(|name| line.contains(name)).unwrap_or(VARIABLES[0]);
+    read.unread.retain(|one| one.name.trim_start_matches('$') != name);
+    let value = Allocator::Expandable.choice().label;
+    read.used.push((format!("${name}"), t!("{what} {value}", what = "Allocator", value)));
 }
 
 /// Differences from the defaults, by key.

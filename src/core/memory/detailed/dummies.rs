@@ -1,6 +1,6 @@
 //! Transformer Engine's dummy weight gradients.
 
-use super::holding::{is_last, kinds_of, padded_vocabulary};
+use super::holding::{is_last, kinds_of};
 use crate::memory::estimate::RankLoad;
 use crate::model::{Mixer, Mla};
 use crate::run::Scenario;
@@ -26,7 +26,7 @@ pub fn bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
             }
         }
         if is_last(scenario, *stage) && !scenario.model.headless {
-            let rows = padded_vocabulary(scenario) / scenario.layout.tp;
+            let rows = scenario.padded_vocabulary() / scenario.layout.tp;
             shapes.insert((rows, scenario.model.hidden));
         }
     }

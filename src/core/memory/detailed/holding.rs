@@ -5,9 +5,6 @@ use crate::model::{Kinds, LayerElements, Mixer, layer_elements, stage_range};
 use crate::run::{Adapter, Saved, Scenario};
 use std::ops::Range;
 
-/// Megatron pads the vocabulary to a multiple of this times t. Source: Megatron-LM `--make-vocab-size-divisible-by`.
-const VOCABULARY_MULTIPLE: u64 = 128;
-
 /// Group that shards a parameter's states, if it is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -52,15 +49,9 @@ pub(crate) struct Holding {
     pub largest_matrix: f64,
 }
 
-/// The vocabulary as every tensor-parallel rank gets an equal, aligned part of it: `ceil(v / (128 t)) 128 t`.
-pub(crate) fn padded_vocabulary(scenario: &Scenario) -> u64 {
-    let multiple = VOCABULARY_MULTIPLE * scenario.layout.tp;
-    scenario.model.vocab.div_ceil(multiple) * multiple
-}
-
 /// Elements of the embedding or head on one rank: `V h / t`.
 pub(crate) fn embedding_elements(scenario: &Scenario) -> f64 {
-    padded_vocabulary(scenario) as f64 * scenario.model.hidden as f64 / scenario.layout.tp as f64
+    scenario.padded_vocabulary() as f64 * scenario.model.hidden as f64 / scenario.layout.tp as f64
 }
 
 /// Elements of the head on one rank: as the embedding's, of a score's its one row.
@@ -303,6 +294,6 @@ mod tests {
         let mut model: Based<ModelParts> = Based::preset("llama-3.1-8b");
         model.parts.vocab = Some(131_073);
         let run = Run { model, tp: 4, ..Run::default() };
-        assert_eq!(padded_vocabulary(&Scenario::new(&run).unwrap()), 131_584);
+        assert_eq!(Scenario::new(&run).unwrap().padded_vocabulary(), 131_584);
     }
 }

@@ -1,7 +1,6 @@
 //! The language-model head: logits and loss, where the largest single tensors of a run are.
 
 use super::activations::{cut, keeps_gathered_inputs};
-use super::holding::padded_vocabulary;
 use crate::explain::Quantity;
 use crate::explain::symbols::{ELEMENT, HIDDEN, LOGIT_HELD, LOGIT_PEAK, MODEL_HEADS, PADDED};
 use crate::run::{CrossEntropy, Format, Scenario};
@@ -138,7 +137,7 @@ pub fn logits<Q: Quantity>(scenario: &Scenario) -> Q {
         return Q::number(0.0);
     }
     let (cut, heads) = (cut::<Q>(scenario), MODEL_HEADS.of::<Q>(1 + scenario.model.mtp_modules));
-    heads * cut.tokens * PADDED.of::<Q>(padded_vocabulary(scenario)) / cut.tp
+    heads * cut.tokens * PADDED.of::<Q>(scenario.padded_vocabulary()) / cut.tp
 }
 
 /// Bytes that the loss holds of `alive` micro-batches.

@@ -52,8 +52,8 @@ impl MemoryMethod for Detailed {
         ranks(scenario, &Chunks::of(scenario), loads)
     }
 
-    fn need(&self, _: &Scenario, peak: Bytes) -> Need {
-        Need::calibrated(peak)
+    fn need(&self, scenario: &Scenario, peak: Bytes) -> Need {
+        Need::of(scenario, peak)
     }
 
     fn ignored(&self, _: &Scenario) -> Vec<Issue> {

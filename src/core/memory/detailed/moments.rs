@@ -266,7 +266,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
     /// of one layer: peaks over tokens rise by `4 h L`, not `2 h L`, and by 4 h less a layer.
     fn boundaries(&self) -> Option<Placed<Q>> {
         // Measured under Hugging Face's Trainer with FSDP 1 alone.
-        let full = self.scenario.run.recompute == Recompute::Full && self.scenario.sums_whole();
+        let trainer = self.scenario.software.of_hub && self.scenario.sums_whole();
+        let full = self.scenario.run.recompute == Recompute::Full && trainer;
         let layers: u64 = self.load.stages.iter().map(|stage| self.layers(*stage)).sum();
         let bytes = (layers.saturating_sub(2)) as f64 * self.stream();
         full.then(|| momentary("gradients between layers", bytes))

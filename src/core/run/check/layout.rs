@@ -4,7 +4,8 @@ use super::{Check, divisors};
 use crate::cluster::{Gpu, RankOrder};
 use crate::issue::{Fix, Issue};
 use crate::run::layout::{Layout, Zero};
-use crate::run::{OneOf, Reduction, Run};
+use crate::run::presets::Trainer;
+use crate::run::{Allocator, OneOf, Reduction, Run};
 use crate::t;
 
 impl Check<'_> {
@@ -190,10 +191,16 @@ impl Check<'_> {
                 1,
             );
         }
+        let trainer = self.run.stack.preset_row().trainer;
+        if self.run.allocator == Allocator::Expandable && matches!(trainer, Trainer::MaxText | Trainer::PaxMl) {
+            let label = self.run.stack.preset_row().choice.label;
+            let message = t!("{label} runs on XLA, whose allocator has no expandable segments", label);
+            self.doubt("allocator", message, Allocator::Native.id());
+        }
         let chosen = self.run.zero2_reduce.unwrap_or(Reduction::MicroBatch);
-        // Trainer reads it with FSDP's full shards too.
-        let trainer = self.run.zero == 3 && self.run.software().sums_whole;
-        if self.run.zero != 2 && !trainer && chosen != Reduction::MicroBatch {
+        // FSDP's full shards may wait for the last micro-batch too.
+        let waits = self.run.zero == 3 && self.run.software().fsdp && chosen == Reduction::Step;
+        if self.run.zero != 2 && !waits && chosen != Reduction::MicroBatch {
             let message = t!(
                 "zero2_reduce={reduction} is for ZeRO-2; ZeRO-{zero} does not read it",
                 reduction = chosen.id(),

@@ -36,6 +36,11 @@ pub fn read(reader: &mut SettingsReader) {
         (_, _, true) => "fp16",
         _ => "fp32",
     };
+    if low.is_some() && !brain && !half {
+        // `args.params_dtype = torch.float` unless one of the two is said: Megatron-LM d98e8a6 `arguments.py:1194`.
+        reader
+            .assume("bf16 beside the quantised linears: without --bf16 Megatron-LM keeps them in fp32, which is more");
+    }
     let gathered =
         reader.any(["--fp8-param-gather", "--fp4-param-gather"], "weights of linears in low precision alone");
     let [first, last] = ends_in_bf16(reader);

@@ -121,6 +121,9 @@ pub(super) static AUTOMODEL: Program = Program {
         row("distributed.enable_async_tensor_parallel", "parallelism.enable_async_tensor_parallel"),
         row("distributed.enable_compile", "compile.enable"),
         row("compile.enabled", "compile.enable"),
+        by("distributed.defer_fsdp_grad_sync", |value| {
+            entries(&[("@zero2_reduce", if on(value) { "step" } else { "micro-batch" })])
+        }),
         by("distributed.reshard_after_forward", reshard),
         by("distributed.moe.reshard_after_forward", reshard),
         row("dataset.seq_len", LENGTH),
@@ -149,8 +152,9 @@ pub(super) static AUTOMODEL: Program = Program {
         to: "nproc_per_node",
         of: |n| Some(n.iter().product()),
     }],
+    // Gradients stay whole until the last micro-batch: components/distributed/config.py:318, utils.py:236.
     silent: "--nproc_per_node 8 --training.dtype bfloat16 --activation_checkpoint.mode none \
-        --parallelism.enable_sequence_parallel=false",
+        --parallelism.enable_sequence_parallel=false --@zero2_reduce step",
     says: None,
 };
 
