@@ -10,7 +10,7 @@ use std::fs;
 
 /// A file, the GPUs of the page that it is read on, and what it means: `key=value` with blanks between. The sizes are the
 /// file's own; a batch of reinforcement learning is prompts times answers, one of MLPerf sequences a rank times ranks.
-const FILES: [(&str, u64, &str); 26] = [
+const FILES: [(&str, u64, &str); 27] = [
     (
         "primus_llama3_70b.yaml",
         8,
@@ -58,6 +58,13 @@ const FILES: [(&str, u64, &str); 26] = [
          phases.rollout_tp=8",
     ),
     (
+        "nemo_rl_async.yaml",
+        8,
+        "model=qwen-3-30b-a3b gpus=32 pp=2 ep=8 seq_len=4096 phases.framework=nemo-rl phases.rollout_tp=2 rl.algorithm=grpo \
+         rl.prompts=64 rl.samples=32 rl.response_limit=4096 rl.rollout_gpus=16 rl.staleness=1 rl.updates=1 rl.eager=false \
+         rl.old_log_probs=false",
+    ),
+    (
         "nemo_rl_dtensor.yaml",
         64,
         "model=llama-3.1-8b gpus=8 tp=2 micro_batch=1 global_batch=512 seq_len=4096 zero=3 recompute=full phases.framework=nemo-rl",
@@ -66,7 +73,7 @@ const FILES: [(&str, u64, &str); 26] = [
         "verl_fsdp.sh",
         64,
         "model=qwen-2.5-7b gpus=8 micro_batch=40 global_batch=1280 seq_len=1536 zero=3 recompute=full phases.framework=verl \
-         phases.rollout_tp=2 phases.reference=true phases.offload=false",
+         phases.rollout_tp=2 phases.reference=true phases.offload=false rl.algorithm=grpo rl.samples=5 rl.response_limit=1024",
     ),
     (
         "verl_megatron.sh",

@@ -1,8 +1,8 @@
 //! Steps of reinforcement learning: published ones, the closed forms against a simulated queue, and what is refused.
 //!
 //! `tests/data/rl_steps.csv`: steps that NeMo-RL (`docs/about/performance-summary.md` at three commits) and verl
-//! (`docs/advance/v1_async_trainer.md`) print, with the settings of the recipe of the same commit. Prompts of 100 tokens
-//! follow from NeMo-RL's printed tokens a second; verl prints no share of the memory, no prompt and no limit of
+//! (`docs/advance/v1_async_trainer.md`) print, with the settings of the recipe of the same commit. Prompts of 100
+//! tokens follow from NeMo-RL's printed tokens a second; verl prints no share of the memory, no prompt and no limit of
 //! staleness: 0.7, 200 and 1 are assumed.
 
 use shardscope::core::rl::{Batch, Bound, EngineModel, Group, Lengths, Queue, RlStep, answer, predict, step};

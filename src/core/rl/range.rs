@@ -102,9 +102,8 @@ pub const NOT_SAID: &[NotSaid] = &[
 ];
 
 fn no_learning() -> Message {
-    t!(
-        "what a model learns in a step follows from no layout: the time of a step is predicted, not the steps to a reward"
-    )
+    t!("what a model learns in a step follows from no layout: the time of a step is predicted, not the steps to a \
+            reward")
 }
 
 fn no_growth() -> Message {

@@ -70,11 +70,9 @@ impl<'a> RlSetting<'a> {
         let phases = run.filled_phases(gpu);
         let resolved = phases.resolve(gpu);
         let most = rl.max_sequences.map_or_else(|| usual_sequences(framework), |most| most as f64);
-        let engine_of = match (rl.engine, framework) {
-            (None, Some(PhasesBy::Slime)) => &RlParts { engine: Some(RolloutEngine::Sglang), ..rl.clone() },
-            _ => rl,
-        };
-        let engine = EngineModel::new(model, gpu, per_node, engine_of, run.engine_share(), most);
+        let usual = (framework == Some(PhasesBy::Slime)).then_some(RolloutEngine::Sglang);
+        let engine_of = RlParts { engine: rl.engine.or(usual), rollout_tp: Some(run.engine_tp()), ..rl.clone() };
+        let engine = EngineModel::new(model, gpu, per_node, &engine_of, run.engine_share(gpu), most);
         let prompt = rl.prompt_tokens.unwrap_or(0.0);
         if let Some(issue) = too_small(run, model, gpu, &engine, prompt + limit) {
             issues.push(issue);
@@ -112,8 +110,8 @@ impl<'a> RlSetting<'a> {
         1.0 + self.run.rl.staleness.unwrap_or(0.0)
     }
 
-    /// True if a batch is made of the responses that started first. Source: NeMo-RL (each trajectory has a target step),
-    /// slime `train_async.py` and `OpenRLHF` (whole batches); verl takes what has finished.
+    /// True if a batch is made of the responses that started first. Source: NeMo-RL (each trajectory has a target
+    /// step), slime `train_async.py` and `OpenRLHF` (whole batches); verl takes what has finished.
     pub fn is_by_start(&self) -> bool {
         match self.run.rl.order {
             Some(order) => order == BatchOrder::Start,
@@ -207,8 +205,8 @@ fn too_small(run: &Run, model: &Architecture, gpu: &Gpu, engine: &EngineModel, l
     if missing <= 0.0 {
         return None;
     }
-    let tp = run.rl.rollout_tp.unwrap_or(1);
-    let taken = gpu.usable * run.engine_share();
+    let tp = run.engine_tp();
+    let taken = gpu.usable * run.engine_share(gpu);
     let message = t!(
         "an engine on {tp} GPUs takes {taken} of each; its weights are {weights}, and with what an engine needs beside \
             them no response of {longest} tokens fits",
@@ -220,7 +218,7 @@ fn too_small(run: &Run, model: &Architecture, gpu: &Gpu, engine: &EngineModel, l
     let works = |tp: u64| {
         let rl = RlParts { rollout_tp: Some(tp), ..run.rl.clone() };
         let other =
-            EngineModel::new(model, gpu, run.gpus_per_node.unwrap_or(gpu.per_node), &rl, run.engine_share(), 1.0);
+            EngineModel::new(model, gpu, run.gpus_per_node.unwrap_or(gpu.per_node), &rl, run.engine_share(gpu), 1.0);
         other.room.0 >= other.held(longest)
     };
     let gpus = run.rl.apart().unwrap_or(run.gpus);

@@ -4,7 +4,7 @@ use super::range::TOLD_APART;
 use super::setting::RlSetting;
 use super::step::sides;
 use super::training::{Trained, trained};
-use crate::run::{RlParts, RolloutPlacement, Run};
+use crate::run::{PhasesBy, RlParts, RolloutPlacement, Run};
 use crate::units::Seconds;
 use serde::Serialize;
 
@@ -22,16 +22,23 @@ const MOST_SPLITS: usize = 24;
 /// Steps over the shortest one that count as equal.
 const FLAT: f64 = 1.10;
 
-/// Steps of the splits of the GPUs, in whole engines, whole nodes and whole data-parallel groups. A colocated run is
-/// split with responses that are one step old, as no split overlaps anything without.
+/// Steps by which the responses of other splits are older than the weights: the Run's own. A colocated run is split
+/// with responses that are one step old, as no split overlaps anything without; TRL's pools never do.
+pub(super) fn staleness(run: &Run) -> f64 {
+    let own = run.rl.staleness.unwrap_or(0.0);
+    let waits = run.rl.is_split() || run.phases.framework == Some(PhasesBy::Trl);
+    if waits { own } else { own.max(1.0) }
+}
+
+/// Steps of the splits of the GPUs, in whole engines, whole nodes and whole data-parallel groups.
 pub(super) fn split(setting: &RlSetting<'_>) -> Vec<SplitPoint> {
     let run = setting.run;
-    let staleness = run.rl.staleness.filter(|steps| *steps > 0.0 || run.rl.is_split()).unwrap_or(1.0);
-    let apart = RlParts { placement: Some(RolloutPlacement::Split), staleness: Some(staleness), ..run.rl.clone() };
+    let place = Some(RolloutPlacement::Split);
+    let apart = RlParts { placement: place, staleness: Some(staleness(run)), ..run.rl.clone() };
     let split_run = Run { rl: apart, ..run.clone() };
     let setting = &RlSetting { run: &split_run, ..setting.clone() };
     let ranks = run.tp.saturating_mul(run.pp).saturating_mul(run.cp).max(1);
-    let tp = run.rl.rollout_tp.unwrap_or(1);
+    let tp = run.engine_tp();
     let unit = tp.max(setting.per_node.min(run.gpus / 4)).max(1);
     let all = (1..run.gpus.div_ceil(unit)).map(|units| units * unit);
     let whole =

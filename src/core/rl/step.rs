@@ -3,7 +3,7 @@
 use super::range::{Cause, MEASURED, TOLD_APART, range_of_framework};
 use super::rollout::Rollout;
 use super::setting::RlSetting;
-use super::split::{SplitPoint, best, flat, split};
+use super::split::{SplitPoint, best, flat, split, staleness};
 use super::sync::{BESIDE_PHASES, offload, sync};
 use super::training::{Trained, Training, trained};
 use crate::issue::Issue;
@@ -120,6 +120,8 @@ pub struct RlStep {
     pub capacity_bytes: Bytes,
     /// Steps by the GPUs that generate.
     pub split: Vec<SplitPoint>,
+    /// Steps by which responses of those are older than the weights: of a colocated run 1, since a split without waits.
+    pub split_staleness: f64,
     /// Least and most GPUs that generate within 10 % of the shortest split step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flat: Option<[u64; 2]>,
@@ -267,6 +269,7 @@ fn one(setting: &RlSetting<'_>) -> Result<RlStep, Vec<Issue>> {
             .collect(),
         capacity_bytes: trained.capacity,
         split: Vec::new(),
+        split_staleness: staleness(run),
         flat: None,
         best: None,
         days,

@@ -203,9 +203,15 @@ impl PhasesBy {
 
 impl Run {
     /// The share of a GPU's memory that the engines take.
-    pub(crate) fn engine_share(&self) -> f64 {
-        let usual = self.phases.framework.unwrap_or(PhasesBy::Verl).memory_share(self.rl.is_split());
-        self.rl.memory_share.unwrap_or(usual)
+    pub(crate) fn engine_share(&self, gpu: &Gpu) -> f64 {
+        let reserved = self.phases.rollout_gib.map(|gib| (gib / gpu.usable.gib()).min(1.0));
+        let usual = || self.phases.framework.unwrap_or(PhasesBy::Verl).memory_share(self.rl.is_split());
+        self.rl.memory_share.or(reserved).unwrap_or_else(usual)
+    }
+
+    /// GPUs that share the weights of an engine.
+    pub(crate) fn engine_tp(&self) -> u64 {
+        self.rl.rollout_tp.or(self.phases.rollout_tp).unwrap_or(1)
     }
 
     /// The phases with what reinforcement learning says of them; those of the Run where it is off.
@@ -218,7 +224,7 @@ impl Run {
         phases.framework.get_or_insert(PhasesBy::Verl);
         let place = if rl.is_split() { Placement::EngineApart } else { Placement::Colocated };
         phases.placement.get_or_insert(place);
-        phases.rollout_gib.get_or_insert(gpu.usable.gib() * self.engine_share());
+        phases.rollout_gib.get_or_insert(gpu.usable.gib() * self.engine_share(gpu));
         if let Some(tp) = rl.rollout_tp {
             phases.rollout_tp.get_or_insert(tp);
         }

@@ -29,7 +29,7 @@ impl Check<'_> {
     /// GPUs of the engines.
     fn engines(&mut self) {
         let (run, rl) = (self.run, &self.run.rl);
-        let tp = rl.rollout_tp.unwrap_or(1);
+        let tp = run.engine_tp();
         match (rl.is_split(), rl.rollout_gpus) {
             (true, None) => {
                 let message = t!("engines on GPUs of their own: how many of the {gpus} GPUs?", gpus = run.gpus);
@@ -50,8 +50,8 @@ impl Check<'_> {
             (true, Some(engines)) => {
                 let trainer = run.gpus - engines;
                 let message = t!(
-                    "this report trains on all {gpus} GPUs; the step of reinforcement learning, which has a view of its \
-                        own, trains on {trainer} of them",
+                    "this report trains on all {gpus} GPUs; the step of reinforcement learning, which has a view of \
+                        its own, trains on {trainer} of them",
                     gpus = run.gpus,
                     trainer
                 );
@@ -67,7 +67,7 @@ impl Check<'_> {
     /// Numbers of GPUs that engines may have beside a trainer.
     fn splits(&self) -> impl Iterator<Item = u64> + use<> {
         let run = self.run;
-        let tp = run.rl.rollout_tp.unwrap_or(1);
+        let tp = run.engine_tp();
         let (gpus, ranks) = (run.gpus, run.tp.saturating_mul(run.pp).saturating_mul(run.cp).max(1));
         let engines = (1..=MOST_ENGINES).map(move |engines| engines * tp).take_while(move |taken| *taken < gpus);
         engines.filter(move |taken| (gpus - taken).is_multiple_of(ranks))

@@ -13,8 +13,8 @@
 
 use super::table::{Program, Row, STAGES, Together, by, otherwise, row, when};
 use super::values::{
-    ADAPTED, DYNAMIC, full, gpu, gpus, leaves, measured, modules, objective, precision, rank, recipe, reference,
-    teacher,
+    ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, full, gpu, gpus, leaves, measured,
+    modules, objective, precision, prompts, rank, recipe, reference, teacher,
 };
 use crate::dialect::words::entries;
 use crate::dialect::{Entries, megatron};
@@ -120,10 +120,18 @@ pub(super) static NEMO_RL: Program = Program {
         row("policy.megatron_cfg.*", "--*"),
         row("policy.generation.vllm_cfg.tensor_parallel_size", "@phases.rollout_tp"),
         row("policy.generation.vllm_cfg.gpu_memory_utilization", "@share"),
+        by("grpo.num_prompts_per_step", prompts),
+        row("grpo.num_generations_per_prompt", "@rl.samples"),
+        by("loss_fn.force_on_policy_ratio", forced),
+        by("loss_fn.reference_policy_kl_penalty", reference),
+        row("policy.generation.vllm_cfg.enforce_eager", "@rl.eager"),
+        by("policy.generation.vllm_cfg.precision", engine_precision),
+        by("policy.generation.vllm_cfg.kv_cache_dtype", cache_precision),
+        row("policy.generation.vllm_kwargs.max_num_seqs", "@rl.max_sequences"),
         row("cluster.num_nodes", "--nnodes"),
         row("cluster.gpus_per_node", "--nproc-per-node"),
     ],
-    together: &[],
+    together: &NEMO_RL_TOGETHER,
     silent: "--bf16 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --grad-reduce-in-bf16 \
         --use-precision-aware-optimizer --no-gradient-accumulation-fusion --nnodes 1 --nproc-per-node 8 \
         --@phases.framework nemo-rl",
@@ -133,6 +141,44 @@ pub(super) static NEMO_RL: Program = Program {
 /// The sequence of reinforcement learning: the prompt and the answer.
 const VERL_SEQUENCE: [(&str, Option<f64>); 2] =
     [("data.max_prompt_length", Some(512.0)), ("data.max_response_length", Some(512.0))];
+
+/// Settings of a step that follow from several of NeMo-RL together. The engine's sequences are as long as the training's,
+/// so that a response is at most that long.
+pub(super) const NEMO_RL_TOGETHER: [Together; 4] = [
+    Together {
+        from: &[("grpo.num_prompts_per_step", None), ("policy.max_total_sequence_length", None)],
+        to: "@rl.response_limit",
+        of: |n| n.get(1).copied(),
+    },
+    Together {
+        from: &[
+            ("grpo.num_prompts_per_step", None),
+            ("grpo.num_generations_per_prompt", None),
+            ("policy.train_global_batch_size", None),
+        ],
+        to: "@rl.updates",
+        of: |n| (n[2] > 0.0).then(|| (n[0] * n[1] / n[2]).floor().max(1.0)),
+    },
+    Together {
+        from: &[
+            ("grpo.num_prompts_per_step", None),
+            ("policy.generation.colocated.enabled", None),
+            ("policy.generation.colocated.resources.num_nodes", Some(1.0)),
+            ("policy.generation.colocated.resources.gpus_per_node", None),
+        ],
+        to: "@rl.rollout_gpus",
+        of: |n| (n[1] == 0.0).then(|| n[2] * n[3]),
+    },
+    Together {
+        from: &[
+            ("grpo.num_prompts_per_step", None),
+            ("grpo.async_grpo.enabled", None),
+            ("grpo.async_grpo.max_trajectory_age_steps", Some(1.0)),
+        ],
+        to: "@rl.staleness",
+        of: |n| (n[1] > 0.0).then(|| n[2]),
+    },
+];
 
 /// The tokens of a micro-batch of verl, with its default, the sequence, and what the tokens are multiplied by: those of
 /// a rank are a part of them. Source: verl b178a3c `verl/workers/actor/megatron_actor.py:806`, `dp_actor.py:552`,
@@ -151,13 +197,23 @@ pub(super) const fn verl_together(
     global: &'static str,
     micro: &'static str,
     budget: &'static [(&'static str, Option<f64>)],
-) -> [Together; 3] {
+) -> [Together; 6] {
     [
         Together { from: &VERL_SEQUENCE, to: length, of: |n| Some(n.iter().sum()) },
         Together {
             from: &[("actor_rollout_ref.actor.ppo_mini_batch_size", None), ("actor_rollout_ref.rollout.n", Some(1.0))],
             to: global,
             of: |n| Some(n.iter().product()),
+        },
+        Together { from: &[("actor_rollout_ref.rollout.n", Some(1.0))], to: "@rl.samples", of: |n| n.first().copied() },
+        Together { from: &[VERL_SEQUENCE[1]], to: "@rl.response_limit", of: |n| n.first().copied() },
+        Together {
+            from: &[
+                ("data.train_batch_size", Some(1024.0)),
+                ("actor_rollout_ref.actor.ppo_mini_batch_size", Some(256.0)),
+            ],
+            to: "@rl.updates",
+            of: |n| (n[1] > 0.0).then(|| (n[0] / n[1]).floor().max(1.0)),
         },
         // With batches of tokens a micro-batch is as many whole sequences as they hold.
         Together {
@@ -189,12 +245,18 @@ pub(super) static VERL: Program = Program {
         by("actor_rollout_ref.model.lora.rank", rank),
         row("actor_rollout_ref.rollout.tensor_model_parallel_size", "@phases.rollout_tp"),
         row("actor_rollout_ref.rollout.gpu_memory_utilization", "@share"),
+        by("algorithm.adv_estimator", estimator),
+        row("data.train_batch_size", "@rl.prompts"),
+        row("actor_rollout_ref.actor.ppo_epochs", "@rl.epochs"),
+        row("actor_rollout_ref.rollout.max_num_seqs", "@rl.max_sequences"),
+        row("actor_rollout_ref.rollout.enforce_eager", "@rl.eager"),
+        by("actor_rollout_ref.rollout.name", engine),
         row("trainer.nnodes", "--nnodes"),
         row("trainer.n_gpus_per_node", "--nproc-per-node"),
     ],
     together: &verl_together("--seq-length", "--global-batch-size", "--micro-batch-size", &VERL_BUDGET),
     silent: "--bf16 --use-distributed-optimizer --sequence-parallel --micro-batch-size 1 --nnodes 1 --nproc-per-node \
-        8 --@phases.framework verl",
+        8 --@phases.framework verl --@rl.algorithm ppo --@rl.prompts 1024",
     says: super::table::FULL_LENGTH,
 };
 

@@ -5,10 +5,13 @@
 //! Sources: NVIDIA-NeMo/Automodel 36044ad `examples`, modelscope/ms-swift 3602360 `swift/arguments`,
 //! hiyouga/LLaMA-Factory ff6d4d1 `examples/v1`, and as in `on_megatron`.
 
-use super::on_megatron::{VERL_BUDGET, tuning_budget, tuning_together, verl_together};
+use super::on_megatron::{NEMO_RL_TOGETHER, VERL_BUDGET, tuning_budget, tuning_together, verl_together};
 use super::source::Settings;
 use super::table::{Program, Row, Together, by, row, when};
-use super::values::{ADAPTED, DYNAMIC, leaves, on, rank, reference, stage};
+use super::values::{
+    ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, leaves, on, prompts, rank,
+    reference, stage,
+};
 use crate::dialect::words::entries;
 use crate::dialect::{Entries, llama_factory, torchtitan};
 use shardscope_core::run::Value;
@@ -197,10 +200,18 @@ pub(super) static NEMO_RL: Program = Program {
         by("policy.optimizer.name", optimizer),
         row("policy.generation.vllm_cfg.tensor_parallel_size", "@phases.rollout_tp"),
         row("policy.generation.vllm_cfg.gpu_memory_utilization", "@share"),
+        by("grpo.num_prompts_per_step", prompts),
+        row("grpo.num_generations_per_prompt", "@rl.samples"),
+        by("loss_fn.force_on_policy_ratio", forced),
+        by("loss_fn.reference_policy_kl_penalty", reference),
+        row("policy.generation.vllm_cfg.enforce_eager", "@rl.eager"),
+        by("policy.generation.vllm_cfg.precision", engine_precision),
+        by("policy.generation.vllm_cfg.kv_cache_dtype", cache_precision),
+        row("policy.generation.vllm_kwargs.max_num_seqs", "@rl.max_sequences"),
         row("cluster.num_nodes", "nnodes"),
         row("cluster.gpus_per_node", "nproc_per_node"),
     ],
-    together: &[],
+    together: &NEMO_RL_TOGETHER,
     silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode none \
         --parallelism.enable_sequence_parallel=false --@phases.framework nemo-rl",
     says: super::table::FULL_LENGTH,
@@ -237,12 +248,18 @@ pub(super) static VERL: Program = Program {
         when("actor_rollout_ref.model.use_fused_kernels", &[("@cross_entropy", "fused-linear")]),
         row("actor_rollout_ref.rollout.tensor_model_parallel_size", "@phases.rollout_tp"),
         row("actor_rollout_ref.rollout.gpu_memory_utilization", "@share"),
+        by("algorithm.adv_estimator", estimator),
+        row("data.train_batch_size", "@rl.prompts"),
+        row("actor_rollout_ref.actor.ppo_epochs", "@rl.epochs"),
+        row("actor_rollout_ref.rollout.max_num_seqs", "@rl.max_sequences"),
+        row("actor_rollout_ref.rollout.enforce_eager", "@rl.eager"),
+        by("actor_rollout_ref.rollout.name", engine),
         row("trainer.nnodes", "nnodes"),
         row("trainer.n_gpus_per_node", "nproc_per_node"),
     ],
     together: &verl_together(LENGTH, GLOBAL, LOCAL, &BUDGET),
     silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode full --training.local_batch_size 1 --@cp_comm \
-        ulysses --@phases.framework verl",
+        ulysses --@phases.framework verl --@rl.algorithm ppo --@rl.prompts 1024",
     says: super::table::FULL_LENGTH,
 };
 

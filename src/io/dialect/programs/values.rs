@@ -110,6 +110,59 @@ pub(super) fn reference(value: &Value) -> Entries {
     vec![("@phases.reference".to_owned(), Value::Bool(on(value)))]
 }
 
+/// The algorithm that an estimator of advantages makes. Source: verl `ppo_trainer.yaml` (`adv_estimator`, gae unless it is
+/// said), `core_algos.py`.
+pub(super) fn estimator(value: &Value) -> Entries {
+    let Some(name) = value.text() else { return Vec::new() };
+    let algorithm = match () {
+        () if name == "gae" => "ppo",
+        () if name.starts_with("grpo") => "grpo",
+        () if name.starts_with("rloo") => "rloo",
+        () if name.starts_with("reinforce_plus_plus") => "reinforce-plus-plus",
+        () => return Vec::new(),
+    };
+    entries(&[("@rl.algorithm", algorithm)])
+}
+
+/// Prompts of a step of GRPO.
+pub(super) fn prompts(value: &Value) -> Entries {
+    let mut made = entries(&[("@rl.algorithm", "grpo")]);
+    made.push(("@rl.prompts".to_owned(), value.clone()));
+    made
+}
+
+/// The program that generates.
+pub(super) fn engine(value: &Value) -> Entries {
+    match value.text() {
+        Some("vllm") => entries(&[("@rl.engine", "vllm")]),
+        Some("sglang") => entries(&[("@rl.engine", "sglang")]),
+        _ => Vec::new(),
+    }
+}
+
+/// Format of the engine's weights; a name that is none of them stays unread.
+pub(super) fn engine_precision(value: &Value) -> Entries {
+    match value.text() {
+        Some("fp8") => entries(&[("@rl.rollout_precision", "fp8")]),
+        Some("bfloat16" | "bf16") => entries(&[("@rl.rollout_precision", "bf16")]),
+        _ => Vec::new(),
+    }
+}
+
+/// Format of the engine's keys and values: auto is that of the weights that compute.
+pub(super) fn cache_precision(value: &Value) -> Entries {
+    match value.text() {
+        Some(name) if name.starts_with("fp8") => entries(&[("@rl.cache_precision", "fp8")]),
+        Some("auto" | "bfloat16") => entries(&[("@rl.cache_precision", "bf16")]),
+        _ => Vec::new(),
+    }
+}
+
+/// A pass of old log-probabilities, unless the ratio is forced to 1.
+pub(super) fn forced(value: &Value) -> Entries {
+    vec![("@rl.old_log_probs".to_owned(), Value::Bool(!on(value)))]
+}
+
 /// Micro-batches of as many sequences as a number of tokens holds.
 pub(super) const DYNAMIC: &[(&str, &str)] = &[("@dynamic", "")];
 pub(super) const ADAPTED: &[(&str, &str)] = &[("peft.kind", "lora")];
