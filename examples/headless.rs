@@ -2,16 +2,19 @@
 //!
 //! `headless report < runs.jsonl`, and `schedule`, `plan`, `import`, `log`, `export`, `calibrate`. The npm package's `shardscope` command
 //! (tools/npm) answers the same. `headless scoreboard questions > runs.jsonl`, `headless scoreboard predictions` and `headless
-//! scoreboard score FILE` read the tables of `public/data` themselves.
+//! scoreboard score FILE` read the tables of `public/data` themselves; `headless diagnose [--run RUN] FILE...` reads files.
 
 use serde_json::{Value, json};
 use shardscope::core::accuracy::FILES;
 use shardscope::core::issue::Issue;
+use shardscope::core::message::verbatim;
 use shardscope::core::report::Refusal;
+use shardscope::core::run::Run;
+use shardscope::io::evidence::{EvidenceReader, diagnose};
 use shardscope::io::request::{Answer, Verb, answer};
 use std::collections::BTreeMap;
-use std::fs::read_to_string;
-use std::io::{BufRead, Write, stdin, stdout};
+use std::fs::{File, read_to_string};
+use std::io::{BufRead, Read, Write, stdin, stdout};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -23,6 +26,9 @@ fn main() -> ExitCode {
     };
     if let (Verb::Scoreboard, Some(ask)) = (verb, std::env::args().nth(2)) {
         return scoreboard(&ask, std::env::args().nth(3).as_deref());
+    }
+    if verb == Verb::Diagnose && std::env::args().len() > 2 {
+        return diagnosed(&std::env::args().skip(2).collect::<Vec<_>>());
     }
     let mut out = stdout().lock();
     for line in stdin().lock().lines() {
@@ -60,6 +66,42 @@ fn scoreboard(ask: &str, file: Option<&str>) -> ExitCode {
     let reply = reply(answer(Verb::Scoreboard, &request.to_string()));
     let text = serde_json::from_str::<Value>(&reply).ok().and_then(|reply| Some(reply["text"].as_str()?.to_owned()));
     match stdout().write_all(text.unwrap_or(reply + "\n").as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Reads files piece by piece and writes their diagnosis; `--run RUN` before them is the run, as JSON.
+fn diagnosed(arguments: &[String]) -> ExitCode {
+    let (run, files) = match arguments {
+        [option, run, files @ ..] if option == "--run" => (run.as_str(), files),
+        files => ("{}", files),
+    };
+    let run = serde_json::from_str(run).map_err(|error| error.to_string());
+    let run = run.and_then(|run| Run::from_value(&run).map_err(|issues| format!("{issues:?}")));
+    let run = match run {
+        Ok(run) => run,
+        Err(fault) => {
+            eprintln!("--run: {fault}");
+            return ExitCode::from(2);
+        }
+    };
+    let read = |file: &String| {
+        let failed = |error: std::io::Error| vec![Issue::error("files", verbatim(error.to_string()))];
+        let mut file = File::open(file).map_err(failed)?;
+        let (mut reader, mut piece) = (EvidenceReader::default(), vec![0; 1 << 20]);
+        loop {
+            let count = file.read(&mut piece).map_err(failed)?;
+            if count == 0 {
+                return reader.finish(&run);
+            }
+            reader.push(&piece[..count]).map_err(|issue| vec![issue])?;
+        }
+    };
+    let read: Vec<_> = files.iter().map(read).collect();
+    let found = diagnose(&read.iter().collect::<Vec<_>>(), &run);
+    let text = reply(found.map(|found| Answer::Diagnosed(Box::new(found))));
+    match writeln!(stdout(), "{text}") {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }

@@ -31,6 +31,7 @@ pub mod report;
 pub mod whole_run;
 
 pub mod calibrate;
+pub mod diagnose;
 
 pub mod rl;
 

@@ -41,8 +41,16 @@ pub fn too_deep(field: &str) -> Issue {
 /// # Errors
 /// A text that is no JSON, too long, or nested too deep.
 pub fn read(text: &str) -> Result<Value, Vec<Issue>> {
-    if text.len() > MAX_BYTES as usize {
-        let message = t!("longer than {bytes} bytes: not read", bytes = MAX_BYTES.to_string());
+    read_within(text, MAX_BYTES)
+}
+
+/// The same of a text of at most `most` bytes: one that holds files.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_within(text: &str, most: u32) -> Result<Value, Vec<Issue>> {
+    if text.len() > most as usize {
+        let message = t!("longer than {bytes} bytes: not read", bytes = most.to_string());
         return Err(vec![Issue::error("", message)]);
     }
     if depth(text, true) > MAX_DEPTH {

@@ -4,10 +4,13 @@
 
 pub mod config;
 pub mod dialect;
+pub mod evidence;
 pub mod export;
 pub mod frame;
 pub mod import;
 pub mod json;
+mod json_scan;
+mod kineto;
 pub mod link;
 pub mod logs;
 pub mod request;

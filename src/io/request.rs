@@ -1,9 +1,12 @@
 //! Requests as lines of text: what the headless program and the npm package's `shardscope` command read and answer.
 
 use super::export::{self, Stamp};
-use super::{import, json, link, logs, scoreboard};
+use super::{evidence, import, json, link, logs, scoreboard};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use shardscope_core::calibrate::{self, Calibration};
+use shardscope_core::diagnose::Diagnosis;
 use shardscope_core::issue::{Issue, Severity};
 use shardscope_core::message::Message;
 use shardscope_core::pipeline::{self, request::Reply};
@@ -35,6 +38,9 @@ named! {
         Calibrate = "calibrate",
         /// `{"text": ..., "run": ...}`: what a log, a benchmark, a trace or a snapshot measured of a run.
         Log = "log",
+        /// `{"files": [{"name": ..., "text" | "base64": ...}], "run": ...}`: where the rest of a measured step or of the
+        /// memory is.
+        Diagnose = "diagnose",
         /// A Run with a token budget, or with days or a date: its calendar, losses, energy and cost.
         WholeRun = "whole-run",
         /// A Run with `rl.*`: its step of reinforcement learning, by phase and group of GPUs, and the steps of other
@@ -63,6 +69,7 @@ pub enum Answer {
     Imported(Box<Imported>),
     Exported(json::Text),
     Measured(Box<Measured>),
+    Diagnosed(Box<Diagnosis>),
     WholeRun(Box<whole_run::Reply>),
     Rl(Box<rl::RlReply>),
     Calibrated(Box<Calibration>),
@@ -135,6 +142,9 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
     if verb == Verb::Report && !line.starts_with('{') {
         return report_of_link(line).map(|report| Answer::Report(Box::new(report)));
     }
+    if verb == Verb::Diagnose {
+        return diagnosed(line).map(|found| Answer::Diagnosed(Box::new(found)));
+    }
     let request = json::read(line)?;
     Ok(match verb {
         Verb::Report => Answer::Report(Box::new(report::report_value(&request).map_err(|no| no.errors)?)),
@@ -153,11 +163,46 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
             let (run, text) = run_and_text(&request, "text")?;
             Answer::Measured(Box::new(logs::read(text, &run)?.into()))
         }
+        Verb::Diagnose => Answer::Diagnosed(Box::new(diagnosed(line)?)),
         Verb::WholeRun => Answer::WholeRun(Box::new(whole_run::answer(&request)?)),
         Verb::Rl => Answer::Rl(Box::new(rl::answer(&request)?)),
         Verb::Calibrate => Answer::Calibrated(Box::new(calibrate::calibrate(&request)?)),
         Verb::Scoreboard => Answer::Scoreboard(Box::new(scoreboard::answer(&request)?)),
     })
+}
+
+/// Bytes of a request that holds files.
+pub const MAX_FILES: u32 = 16_000_000;
+/// Files of a request at most.
+const MAX_COUNT: usize = 256;
+
+fn diagnosed(line: &str) -> Result<Diagnosis, Vec<Issue>> {
+    let request = json::read_within(line, MAX_FILES)?;
+    if let Value::Map(entries) = &request {
+        let unknown = entries.iter().filter(|(name, _)| name != "run" && name != "files");
+        let unknown: Vec<_> = unknown.map(|(name, _)| Issue::error(name, "no such field")).collect();
+        if !unknown.is_empty() {
+            return Err(unknown);
+        }
+    }
+    let empty = Value::Map(Vec::new());
+    let run = Run::from_value(request.get("run").unwrap_or(&empty))?;
+    let Some(Value::List(files)) = request.get("files") else {
+        return Err(vec![Issue::error("files", t!("needs a list of files, each with text or base64"))]);
+    };
+    if files.is_empty() || files.len() > MAX_COUNT {
+        return Err(vec![Issue::error("files", t!("takes 1 to {most} files", most = MAX_COUNT))]);
+    }
+    let read = files.iter().map(|file| match (file.get("text"), file.get("base64")) {
+        (Some(Value::Text(text)), None) => evidence::read(text.as_bytes(), &run),
+        (None, Some(Value::Text(packed))) => {
+            let bytes = STANDARD.decode(packed.trim()).map_err(|_| vec![Issue::error("files", t!("no base64"))])?;
+            evidence::read(&bytes, &run)
+        }
+        _ => Err(vec![Issue::error("files", t!("a file has a text or base64"))]),
+    });
+    let read: Vec<_> = read.collect();
+    evidence::diagnose(&read.iter().collect::<Vec<_>>(), &run)
 }
 
 /// A value that cannot be read is an error; a key that is not known is a warning, since a newer version may know it.

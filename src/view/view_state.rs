@@ -43,6 +43,9 @@ pub struct ViewState {
     pub made: Option<String>,
 }
 
+/// Id of the second tab of the view that diagnoses.
+const CALIBRATE: &str = "calibrate";
+
 /// A key of the view: its name behind `view.`, its text in a state (none where it has its default), and its reader. A
 /// text that is not understood leaves the default.
 struct Key {
@@ -63,13 +66,15 @@ const KEYS: [Key; 19] = [
     Key {
         name: "open",
         text: |view| {
+            let id = if view.open == View::Diagnose(true) { CALIBRATE } else { view.open.id() };
             let is_said = !matches!(view.open, View::Run | View::Learn(_));
-            is_said.then(|| view.open.id().to_owned())
+            is_said.then(|| id.to_owned())
         },
         // A step says more.
         read: |view, text| {
             if !matches!(view.open, View::Learn(_)) {
-                view.open = View::from_id(&text).unwrap_or_default();
+                let calibrate = (text == CALIBRATE).then_some(View::Diagnose(true));
+                view.open = calibrate.or_else(|| View::from_id(&text)).unwrap_or_default();
             }
         },
     },
@@ -215,6 +220,8 @@ mod tests {
             "open=schedules&ticked=zb-v,interleaved-1f1b.4&sort=-bubble&axis=whole&limit=6",
             "open=whole&future=7&days=45.5&theme=dark&lang=zh&made=0.1.0",
             "open=scoreboard&tool=simumax&runs=peaks",
+            "open=diagnose",
+            "open=calibrate&theme=dark",
             "layout=chosen&theme=dark&lang=zh&made=0.1.0",
         ] {
             assert_eq!(written(&read(link)), link);

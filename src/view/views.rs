@@ -9,6 +9,8 @@ pub enum View {
     /// The Run: inputs, figures and panels.
     #[default]
     Run,
+    /// Where the rest of a measured step or of the memory is; true: what measured runs teach.
+    Diagnose(bool),
     /// From the first step to the last token.
     Whole,
     /// Every schedule for the Run.
@@ -29,6 +31,7 @@ impl OneOf for View {
     // Views that the header offers, in its order.
     const ALL: &'static [(Self, Choice)] = &[
         row(Self::Run, "run", "Run"),
+        row(Self::Diagnose(false), "diagnose", "Diagnose"),
         row(Self::Whole, "whole", "Whole run"),
         row(Self::Schedules, "schedules", "Schedules"),
         row(Self::Cluster, "cluster", "Cluster"),

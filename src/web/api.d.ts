@@ -178,6 +178,44 @@ export interface Measured {
 }
 /** A log, a benchmark's output, a trace or a memory snapshot as text; what it does not say of its run is as in `run`. */
 export function readLog(text: string, run?: Run): Measured | Refusal;
+export type CauseId = "grad-reduce-late" | "param-gather-exposed" | "host-late" | "host-pause" | "late-rank" | "unequal-stages"
+  | "unequal-lengths" | "bubble" | "tp-exposed" | "cp-exposed" | "ep-exposed" | "ep-imbalance" | "slow-network" | "slow-kernels"
+  | "attention-fallback" | "loader" | "checkpoint" | "definition" | "another-setting" | "fragmentation" | "longest-sample"
+  | "expert-imbalance" | "first-optimizer-step" | "logits" | "retained-graph" | "other-process" | "never-fitted" | "evaluation"
+  | "context";
+export interface Cause {
+  id: CauseId; title: string; evidence: string;
+  /** seconds of the window, or bytes of the GPU; neither where a log is only consistent with it */
+  seconds?: number; bytes?: number;
+  change?: string;
+  /** fields that try the change on the run */
+  set?: [string, string][];
+  /** the cheapest measurement that settles it */
+  measure?: string;
+  predicted_s?: number;
+}
+export interface Diagnosis {
+  errors: Issue[]; warnings: Issue[]; read: string[];
+  comparison: "longer" | "inside_the_range" | "shorter" | "part_of_a_step" | "not_of_this_run" | "sums_only" | "memory";
+  verdict: string;
+  window_ns: number; rank: number | null;
+  /** true where the window is a whole step of this run */
+  step: boolean;
+  microbatches: number | null; predicted_s: number | null; low_s: number | null; high_s: number | null;
+  /** the parts of a rank add up to its window exactly */
+  parts: { rank: number; name: string; measured_ns: number; predicted_s: number | null }[];
+  kernels: { class: string; count: number; measured_ns: number; median_ns: number; predicted_s: number | null }[];
+  gaps: { reason: string; count: number; measured_ns: number; longest_ns: number }[];
+  messages: { dimension: string; kind: string; ranks: number; count: number; bytes: number; measured_ns: number;
+    waiting_ns: number | null; bytes_per_s: number | null }[];
+  causes: Cause[];
+  explained: number | null;
+  ranks: { ranks: { rank: number; wire_s: number; waiting_s: number; makes_wait_s: number; offset_ns: number | null }[];
+    calls: number; late: number | null } | null;
+  workers: object | null; series: object | null; memory: object | null;
+}
+/** Where the rest of a measured step or of the memory is, beside what `run` predicts; nothing of the files is kept or sent. */
+export function diagnose(files: Blob[], run?: Run): Promise<Diagnosis | Refusal>;
 /** What measured runs teach, and which to make next for `question` on at most `gpus`. */
 export function calibrate(request: { runs: Observation[]; name?: string; question?: Run; gpus?: number }): Calibration | Refusal;
 export interface WholeRun {
@@ -282,13 +320,15 @@ export function importText(text: string, run?: Run): Imported | Refusal;
 export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):
   { errors: Issue[]; text: string } | Refusal;
 /** What the package's command answers to a line of standard input; undefined where `verb` is not one of these. */
-export function answerLine(verb: "report" | "schedule" | "plan" | "certify" | "import" | "export" | "calibrate" | "log" | "whole-run" | "rl", line: string):
-  Report | ScheduleReply | Plan | Certified | Imported | Calibration | Measured | WholeRunReply | RlReply | { errors: Issue[]; text: string } | Refusal | undefined;
+export function answerLine(verb: "report" | "schedule" | "plan" | "certify" | "import" | "export" | "calibrate" | "log" | "whole-run"
+  | "rl" | "diagnose", line: string):
+  Report | ScheduleReply | Plan | Certified | Imported | Calibration | Measured | WholeRunReply | RlReply | Diagnosis
+  | { errors: Issue[]; text: string } | Refusal | undefined;
 export function version(): string;
 /** Loads the calculator; nothing is mounted. Without an argument the WebAssembly is fetched from beside the module. */
 export default function init(options?: { module_or_path: RequestInfo | URL | Response | BufferSource | WebAssembly.Module }):
   Promise<unknown>;
 /** The same with bytes or a compiled module at hand. */
 export function initSync(options: { module: BufferSource | WebAssembly.Module }): unknown;
-/** Loads what `initSync` leaves out in a browser; until then importText, exportRun, readLog and answerLine refuse. */
+/** Loads what `initSync` leaves out in a browser; until then importText, exportRun, readLog, diagnose and answerLine refuse. */
 export function ready(): Promise<void>;

@@ -141,6 +141,21 @@ pub fn read_log(of: JsValue, run: JsValue) -> JsValue {
     late(|second| (second.log)(of, run))
 }
 
+/// Where the rest of a measured step or of the memory is: a promise, since files (`File` or `Blob`) are read piece by
+/// piece.
+#[wasm_bindgen(js_name = diagnose)]
+pub async fn diagnose_files(files: JsValue, run: JsValue) -> JsValue {
+    let mut promise = None;
+    let refused = late(|second| {
+        promise = Some((second.diagnose)(files, run));
+        JsValue::UNDEFINED
+    });
+    match promise {
+        Some(promise) => wasm_bindgen_futures::JsFuture::from(promise).await.unwrap_or_default(),
+        None => refused,
+    }
+}
+
 /// Fits measured runs: a profile, its parts, and the run to make next.
 #[wasm_bindgen(js_name = calibrate)]
 pub fn calibrate_runs(request: JsValue) -> JsValue {

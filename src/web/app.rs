@@ -134,6 +134,7 @@ fn page(state: State) -> impl IntoView {
         </button>
         <div data-tab=text(move || tab.get().to_owned())>
             <Header/>
+            {opened::diagnose(state)}
             {opened::whole(state)}
             {opened::schedules(state)}
             {opened::lesson(state)}

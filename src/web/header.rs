@@ -25,13 +25,11 @@ fn quiet(action: Action, class: &'static str, title: &'static str, label: &'stat
 }
 
 const PUBLISHED: &str = "Published runs, with what was measured";
-const CALIBRATE: &str = "Learn the constants of your cluster from runs that you measured";
 
 /// Buttons for the second Run and for runs from elsewhere.
 fn exchange() -> Node {
     Node::from_iter([
         quiet(Action::Open(Dialog::Published), "quiet rare", PUBLISHED, "Published runs"),
-        quiet(Action::Open(Dialog::Runs), "quiet rare", CALIBRATE, "Calibrate"),
         quiet(Action::Compare(Compare::Begin), "quiet", "Keep this run beside what you change", "Compare"),
     ])
 }

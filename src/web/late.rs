@@ -8,7 +8,7 @@ use crate::web::i18n::say;
 use crate::web::render::patched;
 use crate::web::settings::Functions;
 use crate::web::state::State;
-use crate::web::{cluster, compare, dialog_body, gallery, learn, published, scoreboard, settings, whole};
+use crate::web::{cluster, compare, diagnose, dialog_body, gallery, learn, published, scoreboard, settings, whole};
 use leptos::prelude::*;
 
 /// A part that did not arrive; the next call asks for it again.
@@ -51,6 +51,7 @@ parts! {
     second: lesson_frame(state: State, title: RwSignal<Message>) -> AnyView = learn::framed(state, title);
     second: board_view(state: State) -> AnyView = scoreboard::whole(state);
     second: board_frame(state: State) -> AnyView = scoreboard::framed(state);
+    second: diagnose_view(state: State) -> AnyView = diagnose::whole(state);
     second: dialog_page(state: State, typed: RwSignal<String>) -> AnyView = dialog_body::body(state, typed);
     second: measured_file(state: State, file: web_sys::File) -> () = state.runs.take_file(state, file);
     second: published_runs(state: State, words: RwSignal<Message>, begun: RwSignal<bool>) -> AnyView = published::published(state, words, begun);

@@ -26,6 +26,8 @@ mod cluster;
 #[cfg(feature = "ui")]
 mod compare;
 #[cfg(feature = "ui")]
+mod diagnose;
+#[cfg(feature = "ui")]
 mod dialog;
 #[cfg(feature = "ui")]
 mod dialog_body;

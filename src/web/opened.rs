@@ -1,7 +1,9 @@
 //! Views that stand beside the Run, from when they are first opened on.
 
 use crate::view::views::View;
-use crate::web::late::{arriving, board_view, cluster_view, lesson_view, schedules_view, second_run, whole_view};
+use crate::web::late::{
+    arriving, board_view, cluster_view, diagnose_view, lesson_view, schedules_view, second_run, whole_view,
+};
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -9,6 +11,14 @@ use leptos::prelude::*;
 pub(crate) fn whole(state: State) -> AnyView {
     let opened = since(state, View::Whole);
     (move || opened.get().then(|| arriving(move || whole_view(state)))).into_any()
+}
+
+/// What a run left behind; kept once it was open.
+pub(crate) fn diagnose(state: State) -> AnyView {
+    let opened = Memo::new(move |before: Option<&bool>| {
+        before == Some(&true) || matches!(state.view.open.get(), View::Diagnose(_))
+    });
+    (move || opened.get().then(|| arriving(move || diagnose_view(state)))).into_any()
 }
 
 /// All schedules; kept once it was open.

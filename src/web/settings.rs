@@ -3,12 +3,15 @@
 use crate::core::issue::Issue;
 use crate::core::run::{Run, Value};
 use crate::core::t;
+use crate::io::evidence::{EvidenceReader, diagnose};
 use crate::io::export::{self, Stamp};
 use crate::io::json::Text;
 use crate::io::request::{self, Imported, Measured, Verb};
 use crate::io::{import as importer, logs};
 use crate::web::plain::{reply, text, value};
-use wasm_bindgen::JsValue;
+use js_sys::Uint8Array;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::{JsFuture, future_to_promise};
 
 /// As [`crate::web::api`] calls them once they are loaded.
 #[derive(Clone, Copy)]
@@ -17,11 +20,18 @@ pub(crate) struct Functions {
     pub(crate) export: fn(JsValue, JsValue, JsValue) -> JsValue,
     pub(crate) log: fn(JsValue, JsValue) -> JsValue,
     pub(crate) answer: fn(Verb, &str) -> JsValue,
+    pub(crate) diagnose: fn(JsValue, JsValue) -> js_sys::Promise,
 }
 
 /// All of them.
 pub(crate) fn functions() -> Functions {
-    Functions { import, export: written, log, answer: |verb, line| reply(request::answer(verb, line)) }
+    Functions {
+        import,
+        export: written,
+        log,
+        answer: |verb, line| reply(request::answer(verb, line)),
+        diagnose: diagnosed,
+    }
 }
 
 fn import(of: JsValue, run: JsValue) -> JsValue {
@@ -57,4 +67,40 @@ fn log(of: JsValue, run: JsValue) -> JsValue {
         logs::read(&text(of, "a log")?, &present)
     };
     reply(read().map(Measured::from))
+}
+
+/// Bytes of a file that are read at once.
+const PIECE: f64 = 4_194_304.0;
+
+/// Reads files (`File` or `Blob`) piece by piece, and says where the rest is.
+fn diagnosed(files: JsValue, run: JsValue) -> js_sys::Promise {
+    future_to_promise(async move {
+        let run = match value(run).and_then(|run| Run::from_value(&run)) {
+            Ok(run) => run,
+            Err(errors) => return Ok(reply(Err::<(), _>(errors))),
+        };
+        let mut read = Vec::new();
+        for file in js_sys::Array::from(&files).iter() {
+            let Ok(file) = file.dyn_into::<web_sys::Blob>() else {
+                let errors = vec![Issue::error("files", t!("takes files, or blobs of their bytes"))];
+                return Ok(reply(Err::<(), _>(errors)));
+            };
+            read.push(pieces(&file, &run).await);
+        }
+        Ok(reply(diagnose(&read.iter().collect::<Vec<_>>(), &run)))
+    })
+}
+
+async fn pieces(file: &web_sys::Blob, run: &Run) -> Result<crate::io::evidence::Evidence, Vec<Issue>> {
+    let failed = || vec![Issue::error("files", t!("the file cannot be read"))];
+    let (size, mut at) = (file.size(), 0.0);
+    let mut reader = EvidenceReader::default();
+    while at < size {
+        let end = (at + PIECE).min(size);
+        let slice = file.slice_with_f64_and_f64(at, end).map_err(|_| failed())?;
+        let bytes = JsFuture::from(slice.array_buffer()).await.map_err(|_| failed())?;
+        reader.push(&Uint8Array::new(&bytes).to_vec()).map_err(|issue| vec![issue])?;
+        at = end;
+    }
+    reader.finish(run)
 }

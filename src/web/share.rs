@@ -46,7 +46,7 @@ const fn of_view(view: View) -> Embed {
         View::Learn(_) => Embed::Lesson,
         View::Whole => Embed::Whole,
         View::Scoreboard => Embed::Scoreboard,
-        View::Run => Embed::Timeline,
+        View::Run | View::Diagnose(_) => Embed::Timeline,
     }
 }
 

@@ -19,6 +19,11 @@ before(async () => {
 });
 after(() => client.close());
 
+/** Message J of tests/data/traces/oom_messages.txt. */
+const OOM = 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 720.00 MiB. GPU 0 has a total capacity of 184.31 GiB of '
+  + 'which 443.94 MiB is free. Of the allocated memory 171.63 GiB is allocated by PyTorch, and 2.00 GiB is reserved by PyTorch but '
+  + 'unallocated.';
+
 /** A request of each tool, and the verb that answers the same on a line. */
 const CALLS = [
   ['report', { gpus: 64, tp: 2, pp: 4 }],
@@ -29,6 +34,7 @@ const CALLS = [
   ['import', { text: '--tensor-model-parallel-size 4 --unheard-of 7', run: { gpus: 8 } }],
   ['export', { run: { gpus: 64, tp: 4 }, format: 'megatron' }],
   ['log', { text: 'nothing that is a log', run: { gpus: 8 } }],
+  ['diagnose', { files: [{ name: 'oom.txt', text: OOM }], run: { gpus: 8 } }],
   ['calibrate', { runs: [{ run: { gpus: 8, global_batch: 32 }, step_s: 4.9 }], name: 'our H100' }],
   ['whole_run', { model: 'llama-3.1-70b', gpus: 256, tp: 8, tokens_total: 1e12, failures: 'vetted' }],
   ['rl', { rl: { algorithm: 'grpo', prompts: 64, samples: 8, prompt_tokens: 99, response_tokens: { mean: 900 }, response_limit: 4096 } }],

@@ -98,8 +98,9 @@ test('the guide is the help, and every command line in it is answered without er
   assert.equal(command(['--version']).stdout.trim(), about.version);
   const examples = [...guide.matchAll(/^ {4}(?:echo|node -p) .*\| shardscope (\w+)$/gm)];
   const verbs = new Set(examples.map(([, verb]) => verb));
-  // A log is a text, not a line.
-  assert.deepEqual([...verbs].filter((verb) => verb !== 'log'), Object.keys(LINES));
+  // A log and a message are texts, not lines.
+  writeFileSync(join(home, 'oom.txt'), 'CUDA out of memory. Tried to allocate 720.00 MiB. GPU 0 has a total capacity of 184.31 GiB\n');
+  assert.deepEqual([...verbs].filter((verb) => verb !== 'log' && verb !== 'diagnose'), Object.keys(LINES));
   writeFileSync(join(home, 'train.sh'), MEGATRON);
   writeFileSync(join(home, 'train.log'), Array.from({ length: 20 }, (_, at) => (
     ` [2026-03-02 11:22:${10 + at}.123456] iteration ${String(at + 1).padStart(8)}/      20 | consumed samples: ${64 * (at + 1)}`
@@ -136,7 +137,7 @@ test('a program imports the package by its name, without an init', () => {
 
 test('the tarball holds what works alone, and the licences', () => {
   const names = packed.files.map(({ path }) => path).sort();
-  const node = ['bases.js', 'calculator.js', 'calculator.wasm', 'call.js', 'check.js', 'command.js', 'fields.json', 'index.js', 'limits.html',
+  const node = ['bases.js', 'calculator.js', 'calculator.wasm', 'call.js', 'check.js', 'command.js', 'diagnose.js', 'fields.json', 'index.js', 'limits.html',
     'lines.js', 'mcp.js', 'scoreboard.js', 'shown.js', 'sources.html', 'tools.js'].map((name) => `node/${name}`);
   const tables = readdirSync(join(ROOT, 'public/data')).filter((name) => name.endsWith('.csv')).map((name) => `node/data/${name}`);
   assert.deepEqual(names, ['GUIDE.md', 'LICENSE', 'README.md', 'licences.txt', ...[...node, ...tables].sort(), 'package.json', 'shardscope.d.ts']);

@@ -7,6 +7,7 @@ mod common;
 
 mod accumulation;
 mod configs;
+mod diagnose;
 mod exchange;
 mod headless;
 mod hostile;

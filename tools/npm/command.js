@@ -29,11 +29,14 @@ if (verb === '--help' || verb === '-h') {
 } else if (verb === 'scoreboard' && more.length > 0) {
   const { scoreboard } = await import('./scoreboard.js');
   process.exitCode = await scoreboard(more);
+} else if (verb === 'diagnose' && more.length > 0) {
+  const { diagnosed } = await import('./diagnose.js');
+  process.exitCode = await diagnosed(more);
 } else {
   const { answerLine } = await calculator();
   if (more.length > 0 || answerLine(verb, '{') === undefined) {
-    console.error('usage: shardscope report|schedule|plan|certify|import|export|calibrate|log|whole-run|rl, one request a line on standard input; '
-      + 'shardscope check FILE...; shardscope scoreboard questions|predictions|score FILE; shardscope mcp; shardscope --help');
+    console.error('usage: shardscope report|schedule|plan|certify|import|export|calibrate|log|whole-run|rl|diagnose, one request a line on standard input; '
+      + 'shardscope diagnose [--run RUN] FILE...; shardscope check FILE...; shardscope scoreboard questions|predictions|score FILE; shardscope mcp; shardscope --help');
     exit(WRONG_CALL);
   }
   try {

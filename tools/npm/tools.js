@@ -122,6 +122,19 @@ export const TOOLS = {
     schema: () => object({ text: TEXT, run: { ...RUN, description: `what the log leaves out; ${RUN.description}` } }, ['text']),
     shows: (request, answer) => answer.observation?.run,
   },
+  diagnose: {
+    says: 'Where the rest of a measured step or of the memory is: traces of one rank or several, tables of profilers, a log, an '
+      + 'out-of-memory message or a memory snapshot, as measured parts beside the predicted ones, and causes by their seconds or bytes.',
+    schema: () => object({
+      files: {
+        type: 'array',
+        items: object({ name: { type: 'string' }, text: TEXT, base64: { type: 'string', description: 'bytes of a packed file' } }),
+        description: 'at most 16 MB together; larger ones: the command shardscope diagnose FILE...',
+      },
+      run: { ...RUN, description: `the run that was measured; ${RUN.description}` },
+    }, ['files']),
+    shows: (request) => request.run,
+  },
   calibrate: {
     says: 'Lessons of measured runs about a cluster and its software, as a profile that `report` and `plan` take, and the run to measure next.',
     schema: () => object({

@@ -6,7 +6,6 @@
 mod clock;
 mod collect;
 mod dump;
-mod json_scan;
 mod layout;
 mod line;
 mod nccl;
@@ -21,14 +20,14 @@ mod trace;
 pub use patterns::Quantity;
 pub use reading::{Reading, Steps};
 
+use crate::json_scan::Scanner;
+use crate::kineto::KinetoReader;
 use collect::Log;
-use json_scan::Scanner;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
 use shardscope_core::run::Run;
 use shardscope_core::t;
 use snapshot::Snapshot;
-use trace::Trace;
 
 /// Larger text is refused.
 const MAX_TEXT: u64 = 200_000_000;
@@ -42,7 +41,7 @@ enum Kind {
     /// Not enough bytes yet.
     Unknown(Vec<u8>),
     Text(Box<Log>),
-    Trace(Scanner, Box<Trace>),
+    Trace(Scanner, Box<KinetoReader>),
     Snapshot(Scanner, Box<Snapshot>),
 }
 
@@ -99,7 +98,10 @@ impl LogReader {
         }
         match self.kind {
             Kind::Text(log) => Reading::of(&log.finish(), present),
-            Kind::Trace(_, trace) => trace.finish(present),
+            Kind::Trace(scanner, trace) => {
+                let (trace, notes) = trace.finish(scanner.depth() == 0).map_err(|issue| vec![issue])?;
+                Ok(trace::reading(&trace, notes, present))
+            }
             Kind::Snapshot(_, snapshot) => snapshot.finish(present),
             Kind::Unknown(_) => Err(vec![Issue::error("", reading::nothing())]),
         }

@@ -39,6 +39,8 @@ pub struct Reading {
     /// The run: its own arguments' where it has them, else the one at hand.
     pub run: Run,
     pub step: Option<Steps>,
+    /// Seconds of the steps that it tells of, in their order.
+    pub series: Vec<f64>,
     /// Standard deviation of the logarithm of the step, for the fit.
     pub sigma: f64,
     /// Peaks of the fullest GPU that it tells of.
@@ -63,6 +65,7 @@ impl Reading {
             program,
             run,
             step: None,
+            series: Vec::new(),
             sigma: NOISE,
             peaks: Vec::new(),
             ratios: Vec::new(),
@@ -326,6 +329,11 @@ impl Reading {
                 series.durations()
             };
             let Some(found) = found else { continue };
+            self.series = if work > 0.0 {
+                series.ordered().into_iter().map(|rate| work / rate).collect()
+            } else {
+                series.ordered()
+            };
             // A mean since the start has all of the run in it, as the sum that a trainer prints at its end.
             let coarse = quantity == Quantity::MeanStepsPerSecond || program == Program::HfTrainer;
             self.sigma = if coarse { COARSE_NOISE } else { NOISE.max(found.spread) };

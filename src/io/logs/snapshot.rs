@@ -3,8 +3,8 @@
 //! The trace is a ring, so its curve begins where the segments at the end say: `start = end - Σ changes`; the peak is
 //! the curve's maximum. Source: Megatron-Bridge's memory snapshot analysis; names of actions as in PyTorch.
 
-use super::json_scan::{Event, Scanner};
 use super::reading::Reading;
+use crate::json_scan::{Event, Scanner};
 use shardscope_core::calibrate::{MemoryKind, Peak};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;

@@ -70,6 +70,13 @@ impl Series {
         }
     }
 
+    /// The values by step.
+    pub fn ordered(&self) -> Vec<f64> {
+        let mut ordered = self.values.clone();
+        ordered.sort_by_key(|(number, _)| *number);
+        ordered.into_iter().map(|(_, value)| value).collect()
+    }
+
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -170,7 +177,7 @@ fn differ(a: f64, b: f64) -> bool {
 }
 
 /// The middle of sorted values.
-pub fn median(sorted: &[f64]) -> Option<f64> {
+pub(crate) fn median(sorted: &[f64]) -> Option<f64> {
     let middle = sorted.len() / 2;
     match sorted.len() {
         0 => None,

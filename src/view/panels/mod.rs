@@ -7,6 +7,7 @@ pub mod chosen;
 pub mod compare;
 pub mod cuts;
 pub mod derived;
+pub mod diagnose;
 pub mod inputs;
 pub mod issues;
 pub mod limits;

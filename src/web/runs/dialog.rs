@@ -26,7 +26,8 @@ pub fn dialog(state: State) -> AnyView {
     (move || open.get().then(|| page(state))).into_any()
 }
 
-fn page(state: State) -> AnyView {
+/// What is imported, typed, kept and taught: of the dialog, and of the second tab of the view that diagnoses.
+pub(crate) fn page(state: State) -> AnyView {
     let runs = state.runs;
     effect(move || {
         state.run.track();

@@ -4,6 +4,7 @@ mod dialog;
 mod reading;
 
 pub use dialog::dialog;
+pub(crate) use dialog::page;
 
 use crate::core::calibrate::{Observation, Request as Question};
 use crate::core::report::evaluate;

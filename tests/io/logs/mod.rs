@@ -335,7 +335,9 @@ fn a_trace_gives_exposed_communication_compute_and_idle() {
     ] {
         assert!(figures.iter().any(|figure| figure.starts_with(wanted)), "{wanted}: {figures:?}");
     }
-    assert!(near(whole.step.unwrap().seconds, 1e-3));
+    // 1 ms is no step of the default run: it is not learned from.
+    assert!(whole.step.is_none() && whole.observation("").is_none());
+    assert!(whole.notes.iter().any(|note| note.to_string().contains("no whole step of the run")), "{:?}", whole.notes);
 }
 
 /// The trace of a snapshot is a ring: its curve is put where the segments end.

@@ -43,9 +43,10 @@ fn impossible_times_are_said() {
     }
 }
 
-/// A trace without `ProfilerStep` is one value, and no median of several; a log's own peaks stand beside the estimate.
+/// A trace without `ProfilerStep` is not known to be a step, and is not learned from; a log's own peaks stand beside the
+/// estimate.
 #[test]
-fn one_value_is_no_median_and_peaks_are_compared() {
+fn an_unmarked_trace_is_no_observation_and_peaks_are_compared() {
     let trace = r#"{"schemaVersion": 1, "traceEvents": [
         {"ph": "X", "cat": "kernel", "name": "nvjet_gemm", "ts": 100.0, "dur": 2000000.0}]}"#;
     let present = Run::default();
@@ -54,7 +55,8 @@ fn one_value_is_no_median_and_peaks_are_compared() {
         (summary(&read, &present).to_html(), read)
     };
     let (shown, read_trace) = html(trace);
-    assert!(shown.contains("A step took 2.00 s, by one value.") && !shown.contains("median of 1"), "{shown}");
+    assert!(!shown.contains("A step took") && shown.contains("length of a step"), "{shown}");
+    assert!(read_trace.observation("").is_none());
     assert!(read_trace.notes.iter().any(|note| note.to_string().contains("no ProfilerStep")));
     let log = iteration(3, 192, 6000.0)
         + "\n[Rank 0] (after 3 iterations) memory (MB) | allocated: 1.0 | max allocated: 30720.0 | reserved: 32000.0 | max reserved: 40960.0\n";

@@ -9,6 +9,8 @@ fields. Notebooks show a report as the page's pictures. What cannot work raises 
 """
 import json
 import re
+from base64 import b64encode
+from pathlib import Path
 from typing import Any, Dict, List, Optional, Union
 
 from . import types
@@ -16,8 +18,8 @@ from ._answer import read
 from ._program import answers, set_timeout, written
 from .types import Calibration, Certified, Imported, Issue, Measured, Plan, Report, RlReply, ScheduleReply, WholeRunReply
 
-__all__ = ["Refused", "calibrate", "certify", "export", "import_text", "plan", "read_log", "report", "rl", "schedule", "set_timeout",
-           "types", "whole_run"]
+__all__ = ["Refused", "calibrate", "certify", "diagnose", "export", "import_text", "plan", "read_log", "report", "rl", "schedule",
+           "set_timeout", "types", "whole_run"]
 
 Run = Union[Dict[str, Any], str]
 
@@ -87,6 +89,20 @@ def export(run: Run, format: str) -> str:
 def read_log(text: str, run: Optional[Run] = None) -> Measured:
     """What a log, a trace or a memory snapshot measured; its `observation` is what `calibrate` takes."""
     return _ask("log", {"text": text, "run": run or {}}, Measured)
+
+
+def diagnose(files, run: Optional[Run] = None) -> Dict[str, Any]:
+    """Where the rest of a measured step or of the memory is: paths or bytes of traces, logs, messages or snapshots beside `run`.
+
+    At most 12 MB together; the command `shardscope diagnose FILE...` reads larger ones.
+    """
+    if isinstance(files, (str, bytes, Path)):
+        files = [files]
+    contents = [file if isinstance(file, bytes) else Path(file).read_bytes() for file in files]
+    if sum(map(len, contents)) > 12_000_000:
+        raise ValueError("more than 12 MB: shardscope diagnose FILE... reads larger files")
+    packed = [{"name": str(at), "base64": b64encode(content).decode()} for at, content in enumerate(contents)]
+    return _ask("diagnose", {"files": packed, "run": run or {}})
 
 
 def calibrate(request=None, **fields) -> Calibration:

@@ -42,6 +42,11 @@ impl Scanner {
         at.map_or("", |at| self.open[at].1.as_str())
     }
 
+    /// The last number as it stands in the text.
+    pub fn token(&self) -> &str {
+        std::str::from_utf8(&self.token).unwrap_or_default()
+    }
+
     pub fn depth(&self) -> usize {
         self.open.len()
     }

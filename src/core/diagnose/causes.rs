@@ -1,0 +1,402 @@
+//! Causes of a difference, by the seconds that each has: what was measured of it less what is predicted.
+
+use super::dimension::Dimension;
+use super::expected::{ExpectedStep, StepShare};
+use super::parts::{Attribution, GapReason, MeasuredPart};
+use super::trace::RankTrace;
+use super::waits::CallsOf;
+use crate::message::Message;
+use crate::run::Run;
+use crate::sort::sort_by;
+use crate::statics::named;
+use crate::t;
+use crate::time::KernelClass;
+use crate::units::{Seconds, show_bandwidth, show_percent, show_seconds};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+named! {
+    /// What a step or a peak can be lengthened by; ids never change.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum CauseId: id {
+        GradReduceLate = "grad-reduce-late",
+        ParamGatherExposed = "param-gather-exposed",
+        HostLate = "host-late",
+        HostPause = "host-pause",
+        LateRank = "late-rank",
+        UnequalStages = "unequal-stages",
+        UnequalLengths = "unequal-lengths",
+        Bubble = "bubble",
+        TpExposed = "tp-exposed",
+        CpExposed = "cp-exposed",
+        EpExposed = "ep-exposed",
+        EpImbalance = "ep-imbalance",
+        SlowNetwork = "slow-network",
+        SlowKernels = "slow-kernels",
+        AttentionFallback = "attention-fallback",
+        Loader = "loader",
+        Checkpoint = "checkpoint",
+        Definition = "definition",
+        AnotherSetting = "another-setting",
+        Fragmentation = "fragmentation",
+        LongestSample = "longest-sample",
+        ExpertImbalance = "expert-imbalance",
+        FirstOptimizerStep = "first-optimizer-step",
+        Logits = "logits",
+        RetainedGraph = "retained-graph",
+        OtherProcess = "other-process",
+        NeverFitted = "never-fitted",
+        Evaluation = "evaluation",
+        Context = "context",
+    }
+}
+
+impl CauseId {
+    /// True for messages that nothing hides.
+    pub fn is_exposed(self) -> bool {
+        matches!(
+            self,
+            Self::GradReduceLate | Self::ParamGatherExposed | Self::TpExposed | Self::CpExposed | Self::EpExposed
+        )
+    }
+
+    /// Its name for people.
+    pub fn title(self) -> Message {
+        match self {
+            Self::GradReduceLate => t!("Gradients are reduced while nothing else runs"),
+            Self::ParamGatherExposed => t!("Weights are gathered while nothing else runs"),
+            Self::HostLate => t!("The CPU launches kernels late"),
+            Self::HostPause => t!("Pauses in which the CPU launches nothing"),
+            Self::LateRank => t!("Messages wait for another rank"),
+            Self::UnequalStages => t!("Pipeline stages take unequal time"),
+            Self::UnequalLengths => t!("Micro-batches take unequal time"),
+            Self::Bubble => t!("The rank waits for other pipeline ranks"),
+            Self::TpExposed => t!("Tensor-parallel messages are not hidden"),
+            Self::CpExposed => t!("Context-parallel messages are not hidden"),
+            Self::EpExposed => t!("Messages of experts are not hidden"),
+            Self::EpImbalance => t!("Expert ranks wait for one another"),
+            Self::SlowNetwork => t!("Messages move slower than the links allow"),
+            Self::SlowKernels => t!("Kernels take longer than predicted"),
+            Self::AttentionFallback => t!("Attention runs on a slower kernel"),
+            Self::Loader => t!("The data loader is late"),
+            Self::Checkpoint => t!("A checkpoint is written"),
+            Self::Definition => t!("The figure is counted in another way"),
+            Self::AnotherSetting => t!("A setting of the run differs"),
+            Self::Fragmentation => t!("Reserved memory that is not used"),
+            Self::LongestSample => t!("A sample longer than the run states"),
+            Self::ExpertImbalance => t!("More tokens on an expert than on average"),
+            Self::FirstOptimizerStep => t!("Optimizer states are made for the first time"),
+            Self::Logits => t!("Logits and loss"),
+            Self::RetainedGraph => t!("Memory grows step by step"),
+            Self::OtherProcess => t!("Another process holds memory"),
+            Self::NeverFitted => t!("The run needs more than the GPU has"),
+            Self::Evaluation => t!("Evaluation holds more than training"),
+            Self::Context => t!("Memory outside PyTorch"),
+        }
+    }
+}
+
+/// A cause, with what shows it and what to do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FoundCause {
+    pub id: CauseId,
+    /// Seconds of the window; none of memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// Bytes of the GPU; none of time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<f64>,
+    pub title: Message,
+    pub evidence: Message,
+    /// What removes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Message>,
+    /// Fields that try it on the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<(&'static str, String)>,
+    /// The cheapest measurement that settles it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measure: Option<Message>,
+    /// The window without it, or what the calculator predicts with the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted_s: Option<f64>,
+}
+
+/// Seconds that each cause has in a window, with the share that they are part of.
+pub type Amounts = BTreeMap<(CauseId, StepShare), f64>;
+
+/// What a window holds of every cause.
+pub fn amounts(found: &Attribution, calls: &[CallsOf], trace: &RankTrace, pipelined: bool) -> Amounts {
+    let mut sums = Amounts::new();
+    let mut add = |id, share, ns: i64| {
+        if ns > 0 {
+            *sums.entry((id, share)).or_default() += ns as f64 * 1e-9;
+        }
+    };
+    for (part, ns) in &found.parts {
+        let share = StepShare::of(*part, pipelined);
+        match *part {
+            MeasuredPart::Compute(_) => add(CauseId::SlowKernels, share, *ns),
+            MeasuredPart::Exposed(Dimension::Pipeline, _) => add(CauseId::Bubble, share, *ns),
+            MeasuredPart::Exposed(dimension, class) => {
+                let of = calls.iter().filter(|calls| calls.dimension == dimension && calls.class == class);
+                let waits = of.filter_map(|calls| calls.waiting).sum::<i64>().min(*ns);
+                let waiting = if dimension == Dimension::Expert { CauseId::EpImbalance } else { CauseId::LateRank };
+                add(waiting, share, waits);
+                add(exposed_id(dimension, class), share, ns - waits);
+            }
+            MeasuredPart::ExpertWait => add(CauseId::EpImbalance, share, *ns),
+            // Copies of weights to the host are a checkpoint.
+            MeasuredPart::Transfers if trace.to_host_bytes > 1 << 30 => add(CauseId::Checkpoint, share, *ns),
+            MeasuredPart::Transfers => {}
+            MeasuredPart::Idle(gap) => match gap {
+                GapReason::HostLate | GapReason::Synchronised => add(CauseId::HostLate, share, *ns),
+                GapReason::HostPause => add(CauseId::HostPause, share, *ns),
+                GapReason::Loader => add(CauseId::Loader, share, *ns),
+                GapReason::Launched if pipelined => add(CauseId::Bubble, share, *ns),
+                _ => {}
+            },
+        }
+    }
+    sums
+}
+
+/// The cause that exposed messages of a parallelism and kind are.
+fn exposed_id(dimension: Dimension, class: KernelClass) -> CauseId {
+    match (dimension, class) {
+        (Dimension::Tensor, _) => CauseId::TpExposed,
+        (Dimension::Context, _) => CauseId::CpExposed,
+        (Dimension::Expert, _) | (Dimension::Other, KernelClass::AllToAll | KernelClass::SendRecv) => {
+            CauseId::EpExposed
+        }
+        (_, KernelClass::AllGather | KernelClass::Broadcast) => CauseId::ParamGatherExposed,
+        _ => CauseId::GradReduceLate,
+    }
+}
+
+/// What a predicted step holds of every cause that was `measured`: the prediction of a share goes to the causes in it in
+/// proportion to what was measured, so that only what is beyond it remains.
+pub fn predicted_amounts(expected: &ExpectedStep, measured: &Amounts) -> Amounts {
+    let mut amounts = Amounts::new();
+    for ((id, share), seconds) in measured {
+        let whole: f64 = measured.iter().filter(|((_, other), _)| other == share).map(|(_, seconds)| seconds).sum();
+        let predicted = expected.shares.get(share).copied().unwrap_or(0.0);
+        if whole > 0.0 {
+            amounts.insert((*id, *share), predicted * seconds / whole);
+        }
+    }
+    amounts
+}
+
+/// A cause below this share of the window is not told.
+const LEAST: f64 = 0.005;
+/// Attention that takes so much longer than predicted runs on another kernel.
+const FALLBACK: f64 = 1.5;
+
+/// What the causes are told from.
+pub struct Found<'a> {
+    pub trace: &'a RankTrace,
+    pub parts: &'a Attribution,
+    pub calls: &'a [CallsOf],
+    pub run: &'a Run,
+    /// Length of the window, seconds.
+    pub window: f64,
+    pub measured: &'a Amounts,
+    /// What is predicted; empty where nothing can be compared.
+    pub predicted: &'a Amounts,
+    /// True where kernels are compared with a prediction, and the difference is not within its range.
+    pub compares: bool,
+}
+
+/// The causes by seconds, the largest first.
+pub fn causes(found: &Found) -> Vec<FoundCause> {
+    let mut all = Vec::new();
+    for ((id, share), seconds) in found.measured {
+        let predicted = found.predicted.get(&(*id, *share)).copied().unwrap_or(0.0);
+        let effect = seconds - predicted;
+        let by_itself = *id != CauseId::SlowKernels;
+        if effect < LEAST * found.window || !(by_itself || found.compares && predicted > 0.0) {
+            continue;
+        }
+        let slow_attention = *share == StepShare::Attention && *seconds > FALLBACK * predicted;
+        let id = if *id == CauseId::SlowKernels && slow_attention { CauseId::AttentionFallback } else { *id };
+        let mut cause = told(id, *share, found);
+        cause.seconds = Some(effect);
+        cause.evidence = if predicted > 0.0 {
+            let (measured, predicted) = (show_seconds(Seconds(*seconds)), show_seconds(Seconds(predicted)));
+            t!("{evidence} Measured {measured}, predicted {predicted}.", evidence = cause.evidence, measured, predicted)
+        } else {
+            cause.evidence
+        };
+        cause.predicted_s = Some(found.window - effect);
+        all.push(cause);
+    }
+    sort_by(&mut all, |a: &FoundCause, b| b.seconds.unwrap_or(0.0).total_cmp(&a.seconds.unwrap_or(0.0)));
+    all
+}
+
+/// Evidence and change of one cause.
+#[allow(clippy::too_many_lines)] // one cause after the other
+fn told(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
+    let dimension = match share {
+        StepShare::ExposedTp => Dimension::Tensor,
+        StepShare::ExposedCp => Dimension::Context,
+        StepShare::ExposedEp | StepShare::ExpertWaits => Dimension::Expert,
+        StepShare::ExposedDp => Dimension::Data,
+        _ => Dimension::Other,
+    };
+    let set = tries(id, found.run);
+    let (evidence, change, measure) = match id {
+        CauseId::HostLate => {
+            let late = [GapReason::HostLate, GapReason::Synchronised].map(|gap| found.parts.gaps.get(&gap).copied());
+            let [late, synchronised] = late.map(Option::unwrap_or_default);
+            let median = show_seconds(Seconds(found.parts.median_kernel as f64 * 1e-9));
+            let evidence = t!(
+                "{count} gaps end with a kernel that was launched too late, {synchronised} of them after a call that \
+                    waits for the GPU; the median kernel takes {median}.",
+                count = late.count + synchronised.count,
+                synchronised = synchronised.count,
+                median
+            );
+            let slower = found.trace.with_stacks;
+            let measure = if slower {
+                t!("profile again without stacks and shapes, which slow the CPU: 5 min")
+            } else {
+                t!("the same step with a micro-batch twice as large: time that does not grow is the CPU's, 10 min")
+            };
+            (
+                evidence,
+                Some(t!("CUDA graphs, a larger micro-batch, fewer reads of values (.item()) in a step")),
+                Some(measure),
+            )
+        }
+        CauseId::HostPause => {
+            let pauses = found.parts.gaps.get(&GapReason::HostPause).copied().unwrap_or_default();
+            let longest = show_seconds(Seconds((pauses.longest.1 - pauses.longest.0) as f64 * 1e-9));
+            let evidence = t!(
+                "{count} pauses of more than 10 ms, the longest of {longest}; in {silent} of them no call of the CPU \
+                    begins.",
+                count = pauses.count,
+                longest,
+                silent = pauses.silent
+            );
+            let measure = t!("gc.disable() and one collection every 100 steps: 5 min");
+            (evidence, None, Some(measure))
+        }
+        CauseId::Loader => (
+            t!("{count} gaps in which the CPU waits for the data loader.", count = gaps(found, GapReason::Loader)),
+            Some(t!("more workers, prefetching, data that is prepared before")),
+            Some(t!("the same step with mock data: 5 min")),
+        ),
+        CauseId::SlowKernels | CauseId::AttentionFallback => {
+            let words = match share {
+                StepShare::Products => t!("matrix products"),
+                StepShare::Attention => t!("attention"),
+                StepShare::Optimizer => t!("the optimizer"),
+                _ => t!("norms, elementwise kernels and copies"),
+            };
+            let measure = if id == CauseId::AttentionFallback {
+                t!("read the name of the attention kernel in the trace: 1 min")
+            } else {
+                t!("read the clocks while it runs (nvidia-smi dmon), and time one product: 5 min")
+            };
+            (t!("This is time of {words}.", words), None, Some(measure))
+        }
+        CauseId::Bubble => (
+            t!("Receives of the pipeline and gaps behind kernels that were launched in time."),
+            None,
+            Some(t!("traces of the first and the last pipeline stage, one file a rank: 5 min")),
+        ),
+        CauseId::Checkpoint => {
+            let copied = crate::units::show_bytes(crate::units::Bytes(found.trace.to_host_bytes as f64));
+            (t!("{copied} are copied to the host in this step.", copied), Some(t!("asynchronous saves")), None)
+        }
+        CauseId::LateRank | CauseId::EpImbalance => (
+            messages(found, dimension),
+            None,
+            Some(t!("traces of several ranks of the same step, one file a rank: 5 min")),
+        ),
+        CauseId::GradReduceLate => (
+            messages(found, dimension),
+            Some(t!("reduce beside the backward pass: --overlap-grad-reduce; under FSDP leave \
+                    CUDA_DEVICE_MAX_CONNECTIONS unset")),
+            None,
+        ),
+        CauseId::ParamGatherExposed => (
+            messages(found, dimension),
+            Some(t!("gather beside compute: --overlap-param-gather, or prefetching of FSDP")),
+            None,
+        ),
+        CauseId::TpExposed => (
+            messages(found, dimension),
+            Some(t!("overlap of tensor parallelism, or a smaller tensor-parallel size")),
+            None,
+        ),
+        CauseId::CpExposed => {
+            (messages(found, dimension), Some(t!("a smaller context-parallel size, or longer sequences a rank")), None)
+        }
+        _ => (
+            messages(found, dimension),
+            Some(t!("overlap of expert parallelism, or expert parallelism within a node")),
+            None,
+        ),
+    };
+    FoundCause { id, seconds: None, bytes: None, title: id.title(), evidence, change, set, measure, predicted_s: None }
+}
+
+fn gaps(found: &Found, reason: GapReason) -> u64 {
+    found.parts.gaps.get(&reason).map_or(0, |gaps| gaps.count)
+}
+
+/// Calls of a parallelism: how many, how long, how fast, how much of it waits.
+fn messages(found: &Found, dimension: Dimension) -> Message {
+    let of = || found.calls.iter().filter(move |calls| calls.dimension == dimension);
+    let count: u64 = of().map(|calls| calls.count).sum();
+    let total: i64 = of().map(|calls| calls.total).sum();
+    let waiting: i64 = of().filter_map(|calls| calls.waiting).sum();
+    let hidden = found.parts.messages.get(&dimension).copied().unwrap_or_default()
+        - found.parts.sum(|part| matches!(part, MeasuredPart::Exposed(other, _) if other == dimension));
+    let seconds = |ns: i64| show_seconds(Seconds(ns.max(0) as f64 * 1e-9));
+    let mut parts = vec![t!(
+        "{count} calls take {total}, {hidden} of it hidden behind compute.",
+        count,
+        total = seconds(total),
+        hidden = seconds(hidden)
+    )];
+    if waiting > 0 && total > 0 {
+        let at_least = of().any(|calls| calls.at_least);
+        let share = show_percent(waiting as f64 / total as f64);
+        parts.push(if at_least {
+            t!("At least {share} of it is waiting for another rank.", share)
+        } else {
+            t!("{share} of it is waiting for another rank.", share)
+        });
+    }
+    if let Some(rate) = of().filter_map(|calls| calls.rate).max_by(f64::total_cmp) {
+        parts.push(t!("The fastest call moves {rate} of message.", rate = show_bandwidth(rate)));
+    }
+    Message::joined(" ", parts)
+}
+
+/// Fields that try the change of a cause on `run`: those that change it and leave it working.
+fn tries(id: CauseId, run: &Run) -> Vec<(&'static str, String)> {
+    let set: Vec<(&'static str, String)> = match id {
+        CauseId::HostLate if !run.graphs().any() => vec![("cuda_graphs", "true".to_owned())],
+        CauseId::EpExposed if run.ep > 1 => vec![("ep_overlap", "true".to_owned())],
+        _ => Vec::new(),
+    };
+    let works =
+        run.with_texts(&set).filter(|after| after != run).is_some_and(|after| crate::report::report(&after).is_ok());
+    if works { set } else { Vec::new() }
+}
+
+/// Share of the difference that causes explain: each at most its part's difference, and only parts that differ by over
+/// 2 % of the step.
+pub fn explained(causes: &[FoundCause], difference: f64, step: f64) -> Option<f64> {
+    if difference <= 0.0 {
+        return None;
+    }
+    let counted = causes.iter().filter_map(|cause| cause.seconds).filter(|seconds| *seconds > 0.02 * step);
+    Some((counted.sum::<f64>() / difference).min(1.0))
+}

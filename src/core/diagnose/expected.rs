@@ -1,0 +1,199 @@
+//! What the calculator predicts for the rank and the window that were measured, by the same parts.
+
+use super::dimension::Dimension;
+use super::parts::{Attribution, GapReason, MeasuredPart};
+use crate::issue::Issue;
+use crate::report::{Evaluation, by_rank, evaluate};
+use crate::run::{Recompute, Run};
+use crate::statics::named;
+use crate::time::{KernelClass, KernelPass, PartKind};
+use crate::traffic::Traffic;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+named! {
+    /// A part of a step that is both measured and predicted.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum StepShare: name {
+        /// Matrix products, those of experts too.
+        Products = "products",
+        Attention = "attention",
+        /// Norms, elementwise kernels, casts, copies, embedding and loss.
+        Others = "other_kernels",
+        Optimizer = "optimizer",
+        /// Gaps in which the host launches too late.
+        Launches = "launches",
+        /// Waiting for other pipeline ranks.
+        Bubble = "bubble",
+        ExposedTp = "exposed_tp",
+        ExposedCp = "exposed_cp",
+        ExposedEp = "exposed_ep",
+        ExposedDp = "exposed_dp",
+        /// Messages of a group that is not known.
+        ExposedOther = "exposed_other",
+        /// Waits inside libraries of experts.
+        ExpertWaits = "expert_waits",
+        Loader = "loader",
+        /// Pauses, copies, gaps without a known reason.
+        Outside = "not_in_the_model",
+    }
+}
+
+impl StepShare {
+    /// The share that a measured part belongs to; `pipelined` where the Run has several pipeline ranks.
+    pub fn of(part: MeasuredPart, pipelined: bool) -> Self {
+        use KernelClass as C;
+        match part {
+            MeasuredPart::Compute(C::Products | C::Grouped) => Self::Products,
+            MeasuredPart::Compute(C::Attention) => Self::Attention,
+            MeasuredPart::Compute(C::Optimizer) => Self::Optimizer,
+            MeasuredPart::Compute(_) => Self::Others,
+            MeasuredPart::Exposed(dimension, _) => match dimension {
+                Dimension::Tensor => Self::ExposedTp,
+                Dimension::Context => Self::ExposedCp,
+                Dimension::Expert => Self::ExposedEp,
+                Dimension::Data => Self::ExposedDp,
+                Dimension::Pipeline => Self::Bubble,
+                Dimension::Other => Self::ExposedOther,
+            },
+            MeasuredPart::ExpertWait => Self::ExpertWaits,
+            MeasuredPart::Idle(GapReason::HostLate | GapReason::Synchronised) => Self::Launches,
+            MeasuredPart::Idle(GapReason::Loader) => Self::Loader,
+            MeasuredPart::Idle(GapReason::Launched) if pipelined => Self::Bubble,
+            MeasuredPart::Idle(_) | MeasuredPart::Transfers => Self::Outside,
+        }
+    }
+}
+
+/// The shares of a window; they add up to it.
+pub fn shares(found: &Attribution, pipelined: bool) -> BTreeMap<StepShare, i64> {
+    let mut sums = BTreeMap::new();
+    for (part, ns) in &found.parts {
+        *sums.entry(StepShare::of(*part, pipelined)).or_default() += ns;
+    }
+    sums
+}
+
+/// The step of one pipeline rank as it is predicted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExpectedStep {
+    /// Seconds by share.
+    pub shares: BTreeMap<StepShare, f64>,
+    /// Seconds of kernels by class.
+    pub kernels: BTreeMap<KernelClass, f64>,
+    /// The whole step, and its range.
+    pub time: f64,
+    pub low: f64,
+    pub high: f64,
+    /// Micro-batches of a step.
+    pub microbatches: u64,
+    /// Layers with attention on the rank.
+    pub attention_layers: f64,
+    /// Forward passes of attention that a micro-batch runs: 2 where the backward pass repeats it.
+    pub forwards: f64,
+    /// True where it is of a whole step.
+    pub whole: bool,
+}
+
+impl ExpectedStep {
+    /// What `run` predicts for pipeline rank `rank`.
+    ///
+    /// # Errors
+    /// The settings of `run` that cannot work.
+    pub fn of(run: &Run, rank: usize) -> Result<Self, Vec<Issue>> {
+        let run = Run { measured_step_s: None, ..run.clone() };
+        Ok(Self::of_evaluation(&evaluate(&run)?, rank))
+    }
+
+    fn of_evaluation(evaluation: &Evaluation, rank: usize) -> Self {
+        let (step, scenario) = (&evaluation.report.step, &evaluation.scenario);
+        let single = by_rank(evaluation);
+        let rank = rank.min(evaluation.loads.len().saturating_sub(1));
+        let parts = single.as_ref().and_then(|single| single.parts.get(rank)).map_or(&step.parts, |rank| &rank.parts);
+        let part = |kind: PartKind| parts.iter().find(|part| part.kind == kind).map_or(0.0, |part| part.seconds.0);
+        // Hidden messages that slow compute are measured as compute.
+        let slows = |traffic: &[Traffic]| {
+            let rows = evaluation.report.overlap.iter().filter(|row| traffic.contains(&row.traffic));
+            let (slows, exposed) =
+                rows.fold((0.0, 0.0), |sums, row| (sums.0 + row.slows_compute_s.0, sums.1 + row.exposed_s.0));
+            if exposed > 0.0 { slows / exposed } else { 0.0 }
+        };
+        let exposed = [
+            (StepShare::ExposedTp, PartKind::ExposedTp, slows(&[Traffic::Tp])),
+            (StepShare::ExposedCp, PartKind::ExposedCp, slows(&[Traffic::Cp])),
+            (StepShare::ExposedEp, PartKind::ExposedEp, slows(&[Traffic::Ep])),
+            (StepShare::ExposedDp, PartKind::ExposedDp, slows(&[Traffic::Dp, Traffic::Zero3])),
+        ];
+        let mut shares = BTreeMap::new();
+        let mut slowed = 0.0;
+        for (share, kind, slows) in exposed {
+            let seconds = part(kind);
+            shares.insert(share, seconds * (1.0 - slows));
+            slowed += seconds * slows;
+        }
+        let mut kernels: BTreeMap<KernelClass, f64> = BTreeMap::new();
+        for kernel in single.iter().flat_map(|single| &single.kernels).filter(|kernel| kernel.rank == rank) {
+            if kernel.pass != KernelPass::Step {
+                *kernels.entry(kernel.class).or_default() += kernel.seconds.0;
+            }
+        }
+        let compute = part(PartKind::Ideal) + part(PartKind::Kernels) + part(PartKind::Recompute);
+        let of = |class: KernelClass| kernels.get(&class).copied().unwrap_or(0.0);
+        let (products, attention) = (of(KernelClass::Products), of(KernelClass::Attention));
+        // Passes side by side may take less than their kernels one by one.
+        let together = if products + attention > 0.0 { products + attention } else { compute };
+        let (products, attention) = if together > compute {
+            (products * compute / together, attention * compute / together)
+        } else {
+            (products, attention)
+        };
+        shares.insert(StepShare::Products, products + slowed);
+        shares.insert(StepShare::Attention, attention);
+        shares.insert(StepShare::Others, (compute - products - attention).max(0.0));
+        shares.insert(StepShare::Launches, part(PartKind::Launches));
+        shares.insert(StepShare::Bubble, part(PartKind::Bubble));
+        shares.insert(StepShare::Optimizer, part(PartKind::Optimizer));
+        shares.insert(StepShare::Loader, part(PartKind::Loader));
+        let load = evaluation.loads.get(rank);
+        let attention_layers = load.map_or(0.0, |load| {
+            let kinds = load.stages.iter().flat_map(|stage| scenario.kinds_on(*stage).to_vec());
+            let counted = kinds.filter(|(kind, _)| scenario.model.attention_heads(kind.mixer).is_some());
+            counted.map(|(_, count)| count as f64).sum()
+        });
+        let repeats = match scenario.run.recomputed() {
+            Recompute::Full | Recompute::Selective => 2.0,
+            _ => 1.0,
+        };
+        Self {
+            shares,
+            kernels,
+            time: step.time_s.0,
+            low: step.low_s.0,
+            high: step.high_s.0,
+            microbatches: scenario.layout.microbatches,
+            attention_layers,
+            forwards: repeats,
+            whole: true,
+        }
+    }
+
+    /// The step for a window that holds `share` of a rank's work: what happens once a step and in fill and drain is left
+    /// out.
+    pub fn scaled(mut self, share: f64) -> Self {
+        let once =
+            [StepShare::Bubble, StepShare::Optimizer, StepShare::Loader, StepShare::ExposedDp, StepShare::Outside];
+        for (kind, seconds) in &mut self.shares {
+            *seconds *= if once.contains(kind) { 0.0 } else { share };
+        }
+        for seconds in self.kernels.values_mut() {
+            *seconds *= share;
+        }
+        let time: f64 = self.shares.values().sum();
+        let wide = |end: f64| time * end / self.time.max(f64::MIN_POSITIVE);
+        (self.low, self.high) = (wide(self.low), wide(self.high));
+        self.time = time;
+        self.whole = false;
+        self
+    }
+}

@@ -1,0 +1,432 @@
+//! Why a GPU ran out of memory: the message, the moment, what the size that was asked for is, and what would have
+//! fitted.
+//!
+//! Rules are those of public threads whose cause is known; a change is tried on the run before it is named.
+
+use super::causes::{CauseId, FoundCause};
+use crate::memory::Component;
+use crate::message::{Message, verbatim};
+use crate::report::report;
+use crate::run::{Run, Scenario};
+use crate::sort::sort_by;
+use crate::statics::named;
+use crate::t;
+use crate::units::{Bytes, GIB, MemoryUnit, fixed, show_percent, thousands};
+use serde::Serialize;
+
+named! {
+    /// What the program was doing.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Moment: name {
+        Checkpoint = "checkpoint",
+        /// The optimizer made its states.
+        FirstStates = "first_states",
+        OptimizerStep = "optimizer_step",
+        Loss = "loss",
+        Backward = "backward",
+        GatheredWeights = "gathered_weights",
+        Evaluation = "evaluation",
+        Loading = "loading",
+        Experts = "experts",
+        Generation = "generation",
+        Forward = "forward",
+        /// No frame tells.
+        Unknown = "not_known",
+    }
+}
+
+impl Moment {
+    /// In words, behind "while".
+    pub fn words(self) -> Message {
+        match self {
+            Self::Checkpoint => t!("a checkpoint was written"),
+            Self::FirstStates => t!("the optimizer made its states"),
+            Self::OptimizerStep => t!("the optimizer updated the weights"),
+            Self::Loss => t!("the loss was computed"),
+            Self::Backward => t!("the backward pass ran"),
+            Self::GatheredWeights => t!("weights were gathered"),
+            Self::Evaluation => t!("it evaluated"),
+            Self::Loading => t!("weights were loaded"),
+            Self::Experts => t!("experts were computed"),
+            Self::Generation => t!("it generated"),
+            Self::Forward => t!("the forward pass ran"),
+            Self::Unknown => t!("something that the message does not name ran"),
+        }
+    }
+}
+
+/// A message of an allocator, bytes; none where it does not say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct OutOfMemory {
+    pub asked: Option<f64>,
+    pub total: Option<f64>,
+    pub free: Option<f64>,
+    pub allocated: Option<f64>,
+    /// Reserved by PyTorch and not in use.
+    pub unused: Option<f64>,
+    /// Held by this process.
+    pub process: Option<f64>,
+    /// Held by other processes that it names.
+    pub others: Option<f64>,
+    /// A limit on the process.
+    pub allowed: Option<f64>,
+    /// In private pools of CUDA graphs.
+    pub pools: Option<f64>,
+    /// It is of `cudaMallocAsync`, whose pools PyTorch does not see.
+    pub driver_pool: bool,
+    /// It is not PyTorch's: of NCCL, `cuBLAS` or JAX.
+    pub library: Option<&'static str>,
+    pub rank: Option<u64>,
+    pub gpu: Option<u64>,
+    /// The step that failed: the last that was logged, and one.
+    pub step: Option<u64>,
+    #[serde(serialize_with = "moment")]
+    pub moment: Option<Moment>,
+    /// Of a checkpoint: its frames make the optimizer's states.
+    pub makes_states: bool,
+}
+
+/// Writes a moment by its name.
+#[allow(clippy::ref_option)] // the signature that serde calls
+fn moment<S: serde::Serializer>(moment: &Option<Moment>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(moment.unwrap_or(Moment::Unknown).name())
+}
+
+/// What the size that was asked for is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fingerprint {
+    pub name: Message,
+    /// Tokens that it is for, where it is one row a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<f64>,
+    /// How far it is from that size, relatively.
+    pub off: f64,
+    /// It is a tensor of logits.
+    pub logits: bool,
+    /// It has more tokens than a micro-batch of the run.
+    pub longer: bool,
+}
+
+/// Memory of a failed run beside the prediction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MemoryFound {
+    pub message: OutOfMemory,
+    /// Bytes that were missing, where the message says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short: Option<f64>,
+    pub fingerprint: Option<Fingerprint>,
+    /// The fullest rank, or the message's: component and predicted bytes.
+    pub predicted: Vec<(&'static str, f64)>,
+    /// Need that is predicted, its range and the capacity, bytes.
+    pub need: Option<[f64; 4]>,
+    pub causes: Vec<FoundCause>,
+}
+
+/// Sizes nearer than this are the same: messages are printed with two decimals.
+const SAME: f64 = 0.01;
+/// Allocated over the device's memory from which a run needs more than there is. A message of 2019 has 89.6 %.
+const FULL: f64 = 0.88;
+
+fn gib(bytes: f64) -> Message {
+    verbatim(MemoryUnit::Gib.show(Bytes(bytes)))
+}
+
+/// The causes of `message` on `run`.
+pub fn out_of_memory(message: OutOfMemory, run: &Run) -> MemoryFound {
+    let scenario = Scenario::new(run).ok();
+    let report = report(&Run { measured_step_s: None, ..run.clone() }).ok();
+    let fingerprint = scenario.as_ref().and_then(|scenario| fingerprint(&message, scenario));
+    let short = message.asked.zip(message.free).map(|(asked, free)| asked - free).filter(|short| *short > 0.0);
+    let memory = report.as_ref().map(|report| &report.memory);
+    let need = memory.map(|memory| {
+        [memory.need_low_bytes.0, memory.need_bytes.0, memory.need_high_bytes.0, memory.capacity_bytes.0]
+    });
+    let predicted = memory.and_then(|memory| memory.per_stage.get(memory.peak_stage)).map_or_else(Vec::new, |stage| {
+        let of = |component: Component| match component {
+            Component::Weights => stage.weights.0,
+            Component::Gradients => stage.gradients.0,
+            Component::Optimizer => stage.optimizer.0,
+            Component::Activations => stage.activations.0,
+            Component::Buffers => stage.buffers.0,
+            Component::Overhead => stage.overhead.0,
+        };
+        Component::ALL.map(|component| (component.name(), of(component))).to_vec()
+    });
+    let mut found = MemoryFound { message, short, fingerprint, predicted, need, causes: Vec::new() };
+    found.causes = causes(&found, run);
+    found
+}
+
+/// A hypothesis: how sure it is, bytes, evidence, change and the fields that try it.
+struct Hypothesis {
+    id: CauseId,
+    weight: f64,
+    bytes: f64,
+    evidence: Message,
+    change: Option<Message>,
+    set: Vec<(&'static str, String)>,
+}
+
+/// The causes, the surest first. The order of the rules is that of the reference; their weights order the list only.
+#[allow(clippy::too_many_lines)] // one rule after the other
+fn causes(found: &MemoryFound, run: &Run) -> Vec<FoundCause> {
+    let message = &found.message;
+    let (asked, total) = (message.asked.unwrap_or(0.0), message.total.unwrap_or(f64::MAX));
+    let moment = message.moment.unwrap_or(Moment::Unknown);
+    let allocated = message.allocated.unwrap_or(0.0);
+    let unused = message.unused.unwrap_or(0.0);
+    let optimizer = found.predicted.iter().find(|(name, _)| *name == "optimizer").map_or(0.0, |(_, bytes)| *bytes);
+    let mut all: Vec<Hypothesis> = Vec::new();
+    let mut add = |id, weight, bytes: f64, evidence, change: Option<Message>, set| {
+        all.push(Hypothesis { id, weight, bytes, evidence, change, set });
+    };
+    // Others on the GPU: those it names, else what neither PyTorch nor the free memory is.
+    let rest = total
+        - message.free.unwrap_or(total)
+        - message.process.filter(|held| *held > 0.0).unwrap_or(allocated + unused);
+    let derived =
+        message.free.is_some() && message.total.is_some() && !message.driver_pool && message.process.is_none();
+    let others = message.others.unwrap_or(if derived && rest > 0.5 * total { rest } else { 0.0 });
+    if others > 0.03 * total {
+        let evidence = t!("{held} of the GPU belong to other processes.", held = gib(others));
+        add(
+            CauseId::OtherProcess,
+            0.95,
+            others,
+            evidence,
+            Some(t!("end the other process, or use another GPU")),
+            vec![],
+        );
+    }
+    if let Some(allowed) = message.allowed.filter(|allowed| *allowed < 0.99 * total && others <= 0.03 * total) {
+        let evidence = t!(
+            "The process may use {allowed} of {total}: a limit was set.",
+            allowed = gib(allowed),
+            total = gib(total)
+        );
+        let weight = if message.free.is_some_and(|free| free > asked) { 0.92 } else { 0.4 };
+        add(
+            CauseId::AnotherSetting,
+            weight,
+            allowed,
+            evidence,
+            Some(t!("raise the memory fraction of the process")),
+            vec![],
+        );
+    }
+    if moment == Moment::FirstStates || message.makes_states {
+        let evidence = if moment == Moment::Checkpoint || message.makes_states {
+            t!("The optimizer's states were made for the first time while a checkpoint was written.")
+        } else {
+            t!("The optimizer's states were made for the first time.")
+        };
+        let change = t!("no checkpoint before the first step; states sharded over data-parallel ranks, or offloaded");
+        add(CauseId::FirstOptimizerStep, 0.93, optimizer, evidence, Some(change), zero_up(run));
+    } else if moment == Moment::OptimizerStep && message.step.unwrap_or(1) <= 1 {
+        let evidence = t!("It failed in the optimizer's step, whose states come with the first one.");
+        let change = t!("shard the states over data-parallel ranks, or fewer bytes a parameter");
+        add(CauseId::FirstOptimizerStep, 0.8, optimizer, evidence, Some(change), zero_up(run));
+    }
+    if let Some(fingerprint) = &found.fingerprint {
+        if fingerprint.logits {
+            let evidence =
+                t!("The {asked} that were asked for are {what}.", asked = gib(asked), what = &fingerprint.name);
+            let weight = if matches!(moment, Moment::Loss | Moment::Backward | Moment::Unknown) { 0.9 } else { 0.7 };
+            let change = t!("a fused or chunked loss, and recomputation where activations are too large as well");
+            add(CauseId::Logits, weight, asked, evidence, Some(change), vec![("cross_entropy", "te-fused".to_owned())]);
+        }
+        if fingerprint.longer && message.step.is_some_and(|step| step > 1) {
+            let evidence =
+                t!("The {asked} that were asked for are {what}.", asked = gib(asked), what = &fingerprint.name);
+            add(CauseId::LongestSample, 0.75, asked, evidence, Some(t!("cut, pack or sort the samples")), vec![]);
+        }
+    } else if moment == Moment::Loss {
+        let evidence = t!("It failed while the loss was computed.");
+        let set = vec![("cross_entropy", "te-fused".to_owned())];
+        add(CauseId::Logits, 0.6, asked, evidence, Some(t!("a fused or chunked loss")), set);
+    }
+    if message.driver_pool {
+        let held = total - allocated - message.free.unwrap_or(0.0);
+        let evidence =
+            t!("{held} are neither allocated nor free: the driver's pool holds them in pieces.", held = gib(held));
+        add(CauseId::Fragmentation, 0.7, held, evidence, Some(t!("PyTorch's own allocator")), vec![]);
+    } else if unused > asked && unused > 0.02 * total && asked > 0.0 {
+        let evidence = t!(
+            "{unused} are reserved and not in use, more than the {asked} that were asked for.",
+            unused = gib(unused),
+            asked = gib(asked)
+        );
+        let change =
+            t!("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_ALLOC_CONF from 2.9 on), or equal shapes");
+        add(CauseId::Fragmentation, 0.85, unused, evidence, Some(change), vec![]);
+    } else if unused > 0.0 && unused < asked {
+        let evidence = t!(
+            "{unused} are reserved and not in use. With all of it free, {short} would still be missing.",
+            unused = gib(unused),
+            short = gib(asked - unused - message.free.unwrap_or(0.0).min(asked - unused))
+        );
+        add(CauseId::Fragmentation, 0.05, unused, evidence, None, vec![]);
+    }
+    if moment == Moment::Evaluation {
+        let evidence = t!("It failed in an evaluation, whose logits and batch are its own.");
+        add(
+            CauseId::Evaluation,
+            0.65,
+            asked,
+            evidence,
+            Some(t!("a smaller evaluation batch, without gradients")),
+            vec![],
+        );
+    }
+    if moment == Moment::Experts {
+        let evidence = t!("It failed in the experts: the fullest one decides.");
+        add(
+            CauseId::ExpertImbalance,
+            0.6,
+            asked,
+            evidence,
+            Some(t!("a capacity, a balancing loss, more expert parallelism")),
+            vec![],
+        );
+    }
+    let outside = message.process.map_or(0.0, |process| process - allocated - unused);
+    if outside > 3.0 * GIB && outside < total {
+        let evidence = t!("{outside} of the process are outside PyTorch.", outside = gib(outside));
+        add(
+            CauseId::Context,
+            0.55,
+            outside,
+            evidence,
+            Some(t!("fewer communicators, smaller NCCL and expert buffers")),
+            vec![],
+        );
+    }
+    if let Some(pools) = message.pools.filter(|pools| *pools > 2.0 * GIB) {
+        let evidence = t!("{pools} are in pools of CUDA graphs.", pools = gib(pools));
+        add(CauseId::Context, 0.55, pools, evidence, Some(t!("fewer captured shapes")), vec![]);
+    }
+    never_fitted(found, run, &mut all);
+    sort_by(&mut all, |a: &Hypothesis, b| b.weight.total_cmp(&a.weight));
+    let listed = all.into_iter().map(|one| {
+        let after = tried(run, &one.set);
+        FoundCause {
+            id: one.id,
+            seconds: None,
+            bytes: Some(one.bytes),
+            title: one.id.title(),
+            evidence: one.evidence,
+            change: match (&one.change, after) {
+                (Some(change), Some((need, fits, _))) if !one.set.is_empty() => Some(if fits {
+                    t!("{change}: fits by the prediction, {need}", change, need = gib(need))
+                } else {
+                    t!("{change}: would not do by the prediction, {need}", change, need = gib(need))
+                }),
+                _ => one.change,
+            },
+            set: if after.is_some() { one.set } else { Vec::new() },
+            measure: None,
+            predicted_s: after.map(|(_, _, seconds)| seconds),
+        }
+    });
+    listed.collect()
+}
+
+/// The run needs more than there is: by what was allocated, or by the prediction; with the changes that would fit.
+fn never_fitted(found: &MemoryFound, run: &Run, all: &mut Vec<Hypothesis>) {
+    let message = &found.message;
+    let full = message.allocated.zip(message.total).map(|(allocated, total)| allocated / total);
+    let larger = message.asked.zip(message.total).is_some_and(|(asked, total)| asked > total);
+    let by_prediction = found.need.is_some_and(|[_, need, _, capacity]| need > capacity);
+    let is_full = full.is_some_and(|share| share > FULL);
+    let missing = found.short.unwrap_or_else(|| message.asked.unwrap_or(0.0));
+    let evidence = match full {
+        _ if larger => t!("More was asked for at once than the GPU has."),
+        Some(share) if is_full => {
+            t!("{share} of the GPU are tensors that PyTorch allocated.", share = show_percent(share))
+        }
+        _ if by_prediction => t!("The prediction for this run needs more than the GPU has."),
+        _ => t!("Together with what was asked for, more is needed than the GPU has."),
+    };
+    let weight = match () {
+        () if larger => 0.94,
+        () if is_full => 0.72,
+        () if by_prediction => 0.5,
+        () => 0.3,
+    };
+    let changes: [(Message, Vec<(&'static str, String)>); 4] = [
+        (t!("a micro-batch half as large"), vec![("micro_batch", (run.micro_batch / 2).to_string())]),
+        (t!("full recomputation"), vec![("recompute", "full".to_owned())]),
+        (t!("states sharded over data-parallel ranks"), zero_up(run)),
+        (t!("twice the tensor-parallel size"), vec![("tp", (run.tp * 2).to_string())]),
+    ];
+    let fitting =
+        changes.into_iter().find(|(_, set)| !set.is_empty() && tried(run, set).is_some_and(|(_, fits, _)| fits));
+    let (change, set) = fitting.map_or((None, Vec::new()), |(change, set)| (Some(change), set));
+    all.push(Hypothesis { id: CauseId::NeverFitted, weight, bytes: missing, evidence, change, set });
+}
+
+/// One step more of sharding; nothing at the last.
+fn zero_up(run: &Run) -> Vec<(&'static str, String)> {
+    if run.zero < 3 { vec![("zero", (run.zero + 1).to_string())] } else { Vec::new() }
+}
+
+/// Need, whether it fits, and step of `run` with `set`; none where that changes nothing or does not work.
+fn tried(run: &Run, set: &[(&'static str, String)]) -> Option<(f64, bool, f64)> {
+    if set.is_empty() {
+        return None;
+    }
+    let after = run.with_texts(set).filter(|after| after != run)?;
+    let report = report(&after).ok()?;
+    let memory = &report.memory;
+    Some((memory.need_bytes.0, memory.need_bytes.0 <= memory.capacity_bytes.0, report.step.time_s.0))
+}
+
+/// The tensor of the run, or the number of tokens, that has the size that was asked for.
+fn fingerprint(message: &OutOfMemory, scenario: &Scenario) -> Option<Fingerprint> {
+    let asked = message.asked.filter(|asked| *asked > 32.0 * 1024.0 * 1024.0)?;
+    let (model, run, t) = (&scenario.model, &scenario.run, scenario.layout.tp as f64);
+    let tokens = run.micro_batch as f64 * run.seq_len as f64 / scenario.layout.cp as f64;
+    let off = |size: f64| (asked / size - 1.0).abs();
+    let vocab = model.vocab as f64 / t;
+    let mut best: Option<Fingerprint> = None;
+    let mut offer = |name: Message, size: f64, logits: bool| {
+        let far = off(size);
+        if size > 0.0 && far < SAME && best.as_ref().is_none_or(|best| far < best.off) {
+            best = Some(Fingerprint { name, tokens: Some(tokens), off: far, logits, longer: false });
+        }
+    };
+    for (bytes, format) in [(4.0, "fp32"), (2.0, "bf16")] {
+        offer(t!("the logits of a micro-batch in {format}", format), tokens * vocab * bytes, true);
+    }
+    let (h, f, s) = (model.hidden as f64, model.ffn as f64 / t, run.seq_len as f64);
+    offer(t!("the input of the FFN's second product in bf16"), tokens * f * 2.0, false);
+    offer(t!("both halves of a gated FFN in bf16"), tokens * 2.0 * f * 2.0, false);
+    offer(t!("the hidden states of a micro-batch in bf16"), tokens * h * 2.0, false);
+    let scores = run.micro_batch as f64 * model.heads as f64 / t * s * s;
+    offer(t!("the attention scores of a layer in bf16"), scores * 2.0, false);
+    offer(t!("the attention scores of a layer in fp32"), scores * 4.0, false);
+    if best.is_some() {
+        return best;
+    }
+    // The logits of another number of tokens: a whole number, and not far from what the run says.
+    let counts = [(4.0, "fp32"), (2.0, "bf16")].map(|(bytes, format)| (asked / (vocab * bytes), format));
+    let plausible = counts.into_iter().filter(|(count, _)| *count > 256.0 && *count < 64.0 * tokens);
+    let near = |count: f64| {
+        let power = [1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0];
+        power.iter().map(|size| (count / size - 1.0).abs()).fold(f64::MAX, f64::min)
+    };
+    let (count, format) = plausible.min_by(|(a, _), (b, _)| near(*a).total_cmp(&near(*b)))?;
+    // A guess needs more than a size of the run: as near as two decimals are printed.
+    let printed = (0.005 * GIB / asked).max(0.002);
+    if near(count) > printed {
+        return None;
+    }
+    let name = t!(
+        "{tokens} tokens × {vocab} words × {format}, logits of another number of tokens than the run's",
+        tokens = fixed(count, 0),
+        vocab = thousands(model.vocab / scenario.layout.tp.max(1)),
+        format
+    );
+    Some(Fingerprint { name, tokens: Some(count), off: near(count), logits: true, longer: count > 1.05 * tokens })
+}

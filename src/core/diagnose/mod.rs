@@ -1,0 +1,622 @@
+//! Where is the rest? What a run left behind, beside what it should have been.
+//!
+//! Evidence (a rank's trace, a job's operations, times of steps, a message of an allocator) becomes measured parts that
+//! add up to the window, the calculator's parts on the same axis, differences, and causes by their seconds. Nothing here
+//! knows a file.
+
+mod causes;
+mod dimension;
+mod expected;
+mod memory;
+mod parts;
+mod ranks;
+mod series;
+mod trace;
+mod waits;
+mod workers;
+
+pub use causes::{Amounts, CauseId, Found, FoundCause, amounts, causes, explained, predicted_amounts};
+pub use dimension::{Dimension, GroupSizes, ProcessGroup, described, dimension};
+pub use expected::{ExpectedStep, StepShare, shares};
+pub use memory::{Fingerprint, MemoryFound, Moment, OutOfMemory, out_of_memory};
+pub use parts::{Attribution, GapReason, GapSum, MeasuredPart, attribute};
+pub use ranks::{CallTable, RankWaits, SeveralRanks, several};
+pub use series::{SeriesPattern, StepSeries};
+pub use trace::{AttentionPass, GpuWork, Interval, RankTrace, StepMark, StepWindow, WorkKind};
+pub use waits::{CallsOf, calls};
+pub use workers::{WorkerOp, WorkerRatios, WorkerTimes};
+
+use crate::issue::Issue;
+use crate::message::Message;
+use crate::run::{Run, Scenario};
+use crate::statics::named;
+use crate::t;
+use crate::time::{KernelClass, Peak, executed_flops};
+use crate::units::{Seconds, fixed, show_off, show_percent, show_seconds, significant};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+named! {
+    /// What may be said of a measured window.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Comparison: name {
+        /// Longer than the range of the prediction.
+        Longer = "longer",
+        /// Within the range: nothing to explain.
+        Inside = "inside_the_range",
+        /// Shorter than the range.
+        Shorter = "shorter",
+        /// A part of a step of this run, compared by what it holds.
+        PartOfStep = "part_of_a_step",
+        /// No step of this run: nothing is compared.
+        AnotherRun = "not_of_this_run",
+        /// The file has no order of events: sums alone.
+        SumsOnly = "sums_only",
+        /// It is about memory.
+        Memory = "memory",
+    }
+}
+
+/// A part of the window, measured and predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PartRow {
+    pub rank: u64,
+    pub name: StepShare,
+    pub measured_ns: i64,
+    /// None where nothing of it is predicted.
+    pub predicted_s: Option<f64>,
+}
+
+/// Kernels of a class in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct KernelRow {
+    pub class: KernelClass,
+    pub count: u64,
+    /// Time in which nothing of an earlier class runs; messages only while nothing computes.
+    pub measured_ns: i64,
+    pub median_ns: i64,
+    pub predicted_s: Option<f64>,
+}
+
+/// Gaps of one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GapRow {
+    pub reason: GapReason,
+    pub count: u64,
+    pub measured_ns: i64,
+    pub longest_ns: i64,
+}
+
+/// Messages of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MessageRow {
+    pub dimension: Dimension,
+    pub kind: KernelClass,
+    pub ranks: u64,
+    pub count: u64,
+    pub bytes: u64,
+    pub measured_ns: i64,
+    /// Of it waiting for another rank; none where that cannot be told.
+    pub waiting_ns: Option<i64>,
+    /// Bytes a second of message on the fastest call.
+    pub bytes_per_s: Option<f64>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnosis {
+    pub errors: Vec<Issue>,
+    pub warnings: Vec<Issue>,
+    /// What was read.
+    pub read: Vec<Message>,
+    pub comparison: Comparison,
+    /// The verdict in a sentence.
+    pub verdict: Message,
+    pub window_ns: i64,
+    pub rank: Option<u64>,
+    /// True where the window is a whole step of this run.
+    pub step: bool,
+    /// Micro-batches in the window; none where they cannot be counted.
+    pub microbatches: Option<f64>,
+    /// The prediction of the window and its range, seconds.
+    pub predicted_s: Option<f64>,
+    pub low_s: Option<f64>,
+    pub high_s: Option<f64>,
+    /// Parts of each rank; those of a rank add up to its window.
+    pub parts: Vec<PartRow>,
+    pub kernels: Vec<KernelRow>,
+    pub gaps: Vec<GapRow>,
+    pub messages: Vec<MessageRow>,
+    pub causes: Vec<FoundCause>,
+    /// Share of the difference that the causes explain.
+    pub explained: Option<f64>,
+    pub ranks: Option<SeveralRanks>,
+    pub workers: Option<WorkerTimes>,
+    pub series: Option<StepSeries>,
+    pub memory: Option<MemoryFound>,
+}
+
+impl Diagnosis {
+    /// Nothing known yet but how it is compared.
+    pub fn empty(comparison: Comparison, verdict: Message) -> Self {
+        Self {
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            read: Vec::new(),
+            comparison,
+            verdict,
+            window_ns: 0,
+            rank: None,
+            step: false,
+            microbatches: None,
+            predicted_s: None,
+            low_s: None,
+            high_s: None,
+            parts: Vec::new(),
+            kernels: Vec::new(),
+            gaps: Vec::new(),
+            messages: Vec::new(),
+            causes: Vec::new(),
+            explained: None,
+            ranks: None,
+            workers: None,
+            series: None,
+            memory: None,
+        }
+    }
+}
+
+/// A window shorter than this share of the predicted step, whose micro-batches cannot be counted, is no step of it.
+const NO_STEP: f64 = 1.0 / 3.0;
+/// Counted micro-batches nearer than this to those of the run are all of them.
+const WHOLE: f64 = 0.1;
+/// Of a trace with gaps behind kernels that were launched in time, over so much of the window, kernels may be missing.
+const DAMAGED: f64 = 0.2;
+/// Share of kernels with unknown names from which the split of compute is uncertain.
+const UNKNOWN: f64 = 0.1;
+
+/// Diagnoses the traces of one rank or several; the parts are those of the first.
+pub fn of_traces(traces: &[&RankTrace], run: &Run) -> Diagnosis {
+    of_traces_beside(traces, None, run)
+}
+
+/// The same beside another trace of the program, where there is one, in place of the prediction.
+pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, run: &Run) -> Diagnosis {
+    let scenario = Scenario::new(run);
+    let sizes = scenario.as_ref().map_or_else(
+        |_| GroupSizes { tp: run.tp, cp: run.cp, ep: run.ep, dp: 1, pp: run.pp, gpus: run.gpus },
+        |scenario| GroupSizes::from(&scenario.layout),
+    );
+    let pipelined = sizes.pp > 1;
+    let windows: Vec<(&RankTrace, StepWindow, usize)> = traces
+        .iter()
+        .filter_map(|trace| trace.median_window().map(|(window, count)| (*trace, window, count)))
+        .collect();
+    let Some((trace, window, count)) = windows.first().copied() else {
+        let mut none = Diagnosis::empty(Comparison::AnotherRun, t!("The trace has no kernels of a GPU."));
+        none.errors
+            .push(Issue::error("files", t!("the trace has no kernels of a GPU: record with ProfilerActivity.CUDA")));
+        return none;
+    };
+    let seconds = window.length() as f64 * 1e-9;
+    let found = attribute(trace, window, sizes);
+    let calls = calls(trace, window, sizes);
+    let rank = trace.rank.unwrap_or(0);
+    let stage = scenario.as_ref().ok().map_or(0, |scenario| {
+        // A trace of another job says nothing of its place in this run's pipeline.
+        let same = trace.world == Some(scenario.layout.gpus);
+        if same { scenario.layout.mesh().place(rank).pp } else { 0 }
+    });
+    let expected = ExpectedStep::of(run, usize::try_from(stage).unwrap_or(0));
+    let mut diagnosis = Diagnosis::empty(Comparison::AnotherRun, Message::default());
+    diagnosis.window_ns = window.length();
+    diagnosis.rank = trace.rank;
+    let (expected, warning) = judged(&mut diagnosis, trace, window, run, expected, &found);
+    diagnosis.warnings.extend(warning);
+    let measured_shares = shares(&found, pipelined);
+    rows(&mut diagnosis, rank, &measured_shares, &found, &calls, expected.as_ref());
+    for (other, window, _) in windows.iter().skip(1) {
+        let found = attribute(other, *window, sizes);
+        let rank = other.rank.unwrap_or(0);
+        let parts = shares(&found, pipelined).into_iter();
+        let parts = parts.map(|(name, measured_ns)| PartRow { rank, name, measured_ns, predicted_s: None });
+        diagnosis.parts.extend(parts);
+    }
+    let measured = amounts(&found, &calls, trace, pipelined);
+    let predicted = match reference.and_then(|other| Some((other, other.median_window()?.0))) {
+        Some((other, window)) => {
+            let calls = self::calls(other, window, sizes);
+            amounts(&attribute(other, window, sizes), &calls, other, pipelined)
+        }
+        None => expected.as_ref().map(|expected| predicted_amounts(expected, &measured)).unwrap_or_default(),
+    };
+    let compares = reference.is_some() || matches!(diagnosis.comparison, Comparison::Longer | Comparison::PartOfStep);
+    diagnosis.causes = causes(&Found {
+        trace,
+        parts: &found,
+        calls: &calls,
+        run,
+        window: seconds,
+        measured: &measured,
+        predicted: &predicted,
+        compares,
+    });
+    let both: Vec<(&RankTrace, StepWindow)> = windows.iter().map(|(trace, window, _)| (*trace, *window)).collect();
+    diagnosis.ranks = several(&both, sizes);
+    if let Some(late) = diagnosis.ranks.as_ref().and_then(late_rank) {
+        tell_late(&mut diagnosis.causes, late, seconds);
+    }
+    if let Some(expected) = &expected
+        && compares
+    {
+        diagnosis.explained = explained(&diagnosis.causes, seconds - expected.time, seconds);
+    }
+    diagnosis.read = read_words(trace, window, count, &diagnosis, expected.as_ref());
+    doubts(&mut diagnosis, trace, window, &found);
+    diagnosis
+}
+
+/// Decides what the window is of this run, and what is predicted for it.
+fn judged(
+    diagnosis: &mut Diagnosis,
+    trace: &RankTrace,
+    window: StepWindow,
+    run: &Run,
+    expected: Result<ExpectedStep, Vec<Issue>>,
+    found: &Attribution,
+) -> (Option<ExpectedStep>, Vec<Issue>) {
+    let seconds = window.length() as f64 * 1e-9;
+    let mut expected = match expected {
+        Ok(expected) => expected,
+        Err(issues) => {
+            diagnosis.verdict = t!("The run of the page cannot be computed: nothing is compared.");
+            return (None, issues);
+        }
+    };
+    let [forward, _] = trace.attention_kernels(window);
+    let layers = expected.attention_layers * expected.forwards;
+    let counted = (forward > 0 && layers > 0.0).then(|| forward as f64 / layers);
+    diagnosis.microbatches = counted;
+    let all = expected.microbatches as f64;
+    let other_job = trace.world.is_some_and(|world| world != run.gpus);
+    let words = || {
+        let (measured, predicted) = (show_seconds(Seconds(seconds)), show_seconds(Seconds(expected.time)));
+        (measured, predicted)
+    };
+    let faster_than_peak = || {
+        let products = found.sum(|part| {
+            use KernelClass as C;
+            matches!(part, MeasuredPart::Compute(C::Products | C::Grouped | C::Attention))
+        });
+        let Ok(scenario) = Scenario::new(run) else {
+            return false;
+        };
+        let flops = executed_flops(&scenario) / scenario.layout.gpus as f64;
+        flops / (products.max(1) as f64 * 1e-9) > Peak::of(&scenario).rate().0
+    };
+    let whole = match counted {
+        Some(count) => (count / all - 1.0).abs() <= WHOLE,
+        None => seconds >= NO_STEP * expected.time && !faster_than_peak() && window.number.is_some() && !other_job,
+    };
+    if whole {
+        diagnosis.step = true;
+        let off = show_off(seconds / expected.time - 1.0, 1);
+        let (low, high) = (show_seconds(Seconds(expected.low)), show_seconds(Seconds(expected.high)));
+        (diagnosis.comparison, diagnosis.verdict) = if seconds > expected.high {
+            let words = t!(
+                "{off} against the prediction, outside its range {low} to {high}: at least {sure} are not this \
+                    calculator's own error.",
+                off,
+                low,
+                high,
+                sure = show_seconds(Seconds(seconds - expected.high))
+            );
+            (Comparison::Longer, words)
+        } else if seconds < expected.low {
+            (Comparison::Shorter, t!("{off} against the prediction, below its range {low} to {high}.", off, low, high))
+        } else {
+            let words = t!(
+                "{off} against the prediction, inside its range {low} to {high}, which is what this calculator \
+                    misses by itself: nothing to explain.",
+                off,
+                low,
+                high
+            );
+            (Comparison::Inside, words)
+        };
+    } else {
+        let Some(count) = counted.filter(|count| *count >= 0.02 && *count < all) else {
+            let (measured, predicted) = words();
+            diagnosis.verdict = t!(
+                "This is no whole step of the run on the page ({measured}; predicted {predicted}): what the trace \
+                    measures by itself is listed, nothing is compared.",
+                measured,
+                predicted
+            );
+            return (None, Vec::new());
+        };
+        let share = count / all;
+        expected = expected.scaled(share);
+        diagnosis.comparison = Comparison::PartOfStep;
+        diagnosis.verdict = t!(
+            "Not a whole step of this run: {count} of {all} micro-batches. It is compared by what it holds: \
+                {measured} measured, {predicted} predicted.",
+            count = significant(count, 2),
+            all = expected.microbatches,
+            measured = show_seconds(Seconds(seconds)),
+            predicted = show_seconds(Seconds(expected.time))
+        );
+    }
+    (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) =
+        (Some(expected.time), Some(expected.low), Some(expected.high));
+    (Some(expected), Vec::new())
+}
+
+/// The tables of the first rank.
+fn rows(
+    diagnosis: &mut Diagnosis,
+    rank: u64,
+    measured: &BTreeMap<StepShare, i64>,
+    found: &Attribution,
+    calls: &[CallsOf],
+    expected: Option<&ExpectedStep>,
+) {
+    for name in StepShare::ALL {
+        let measured_ns = measured.get(&name).copied().unwrap_or(0);
+        let predicted_s = expected.map(|expected| expected.shares.get(&name).copied().unwrap_or(0.0));
+        if measured_ns > 0 || predicted_s.is_some_and(|seconds| seconds > 0.0) {
+            diagnosis.parts.push(PartRow { rank, name, measured_ns, predicted_s });
+        }
+    }
+    for class in KernelClass::ALL {
+        let (count, median_ns) = found.kernels.get(&class).copied().unwrap_or_default();
+        let measured_ns = found.sum(|part| match part {
+            MeasuredPart::Compute(one) | MeasuredPart::Exposed(_, one) => one == class,
+            MeasuredPart::ExpertWait => class == KernelClass::ExpertWait,
+            _ => false,
+        });
+        let predicted_s = expected.and_then(|expected| expected.kernels.get(&class).copied());
+        if count > 0 || measured_ns > 0 {
+            diagnosis.kernels.push(KernelRow { class, count, measured_ns, median_ns, predicted_s });
+        }
+    }
+    let gaps = found.gaps.iter().map(|(reason, gaps)| GapRow {
+        reason: *reason,
+        count: gaps.count,
+        measured_ns: gaps.total,
+        longest_ns: gaps.longest.1 - gaps.longest.0,
+    });
+    diagnosis.gaps = gaps.collect();
+    let messages = calls.iter().map(|calls| MessageRow {
+        dimension: calls.dimension,
+        kind: calls.class,
+        ranks: calls.ranks,
+        count: calls.count,
+        bytes: calls.bytes,
+        measured_ns: calls.total,
+        waiting_ns: calls.waiting,
+        bytes_per_s: calls.rate,
+    });
+    diagnosis.messages = messages.collect();
+}
+
+/// How the trace was read, in sentences.
+fn read_words(
+    trace: &RankTrace,
+    window: StepWindow,
+    count: usize,
+    diagnosis: &Diagnosis,
+    expected: Option<&ExpectedStep>,
+) -> Vec<Message> {
+    let length = show_seconds(Seconds(window.length() as f64 * 1e-9));
+    let mut words = vec![match window.number {
+        Some(number) if window.is_last => {
+            t!("Step {number}, {length} on the GPU: from its first kernel to its last.", number, length = &length)
+        }
+        Some(number) => t!(
+            "Step {number}, {length} on the GPU: from its first kernel to the first of the next step; the median of \
+                {count}.",
+            number,
+            length = &length,
+            count
+        ),
+        None => t!("No ProfilerStep in it: all of it is one window of {length}.", length = &length),
+    }];
+    let [forward, backward] = trace.attention_kernels(window);
+    if let (Some(count), Some(expected)) = (diagnosis.microbatches, expected) {
+        words.push(t!(
+            "{forward} attention kernels forward and {backward} backward over {layers} layers: {count} micro-batches.",
+            forward,
+            backward,
+            layers = fixed(expected.attention_layers, 0),
+            count = significant(count, 3)
+        ));
+    }
+    words.push(t!("Parts add up to {length}, nothing is left over.", length));
+    if trace.kernels_ns > 0 {
+        let share = show_percent(trace.unknown_ns as f64 / trace.kernels_ns as f64);
+        words.push(t!("Names of kernels that are not known: {share} of their time.", share));
+    }
+    if trace.with_stacks {
+        words.push(t!(
+            "The trace was taken with stacks or shapes, which slow the CPU: times of the host are upper bounds."
+        ));
+    }
+    words
+}
+
+/// What makes the trace itself doubtful.
+fn doubts(diagnosis: &mut Diagnosis, trace: &RankTrace, window: StepWindow, found: &Attribution) {
+    // Launches that do not match may point to that of a graph.
+    let waiting = found.of_gap(GapReason::Launched) + found.of_gap(GapReason::Graph);
+    let launched = waiting as f64 / window.length().max(1) as f64;
+    let in_pipeline = diagnosis.parts.iter().any(|part| part.name == StepShare::Bubble && part.predicted_s > Some(0.0));
+    if launched > DAMAGED && !in_pipeline {
+        let share = show_percent(launched);
+        diagnosis.warnings.push(Issue::warning(
+            "files",
+            t!(
+                "for {share} of the window kernels were launched and did not run: the trace may have lost kernels, or \
+                    their launches do not match",
+                share
+            ),
+        ));
+    }
+    if trace.unknown_ns as f64 > UNKNOWN * trace.kernels_ns as f64 {
+        diagnosis.warnings.push(Issue::warning(
+            "files",
+            t!("names of many kernels are not known: the split of compute is uncertain, that into compute, messages and gaps is not"),
+        ));
+    }
+}
+
+/// The rank that makes the others wait, with the seconds.
+fn late_rank(ranks: &SeveralRanks) -> Option<(u64, f64)> {
+    let late = ranks.late?;
+    let row = ranks.ranks.iter().find(|row| row.rank == late)?;
+    Some((late, row.makes_wait_s))
+}
+
+/// Names the late rank in its cause, or adds the cause.
+fn tell_late(causes: &mut Vec<FoundCause>, (rank, seconds): (u64, f64), window: f64) {
+    if seconds < 0.005 * window {
+        return;
+    }
+    let evidence = t!(
+        "Rank {rank} comes last: the others wait {seconds} for it in this step.",
+        rank,
+        seconds = show_seconds(Seconds(seconds))
+    );
+    let known: f64 = causes.iter().filter(|one| one.id == CauseId::LateRank).filter_map(|one| one.seconds).sum();
+    causes.retain(|cause| cause.id != CauseId::LateRank);
+    // What is waiting is not a message that nothing hides.
+    let mut waits = (seconds - known).max(0.0);
+    for cause in causes.iter_mut().filter(|cause| cause.id.is_exposed() || cause.id == CauseId::EpImbalance) {
+        if let Some(own) = &mut cause.seconds {
+            let less = own.min(waits);
+            *own -= less;
+            waits -= less;
+        }
+    }
+    causes.retain(|cause| cause.seconds.is_none_or(|own| own >= 0.005 * window));
+    let cause = FoundCause {
+        id: CauseId::LateRank,
+        seconds: Some(seconds),
+        bytes: None,
+        title: CauseId::LateRank.title(),
+        evidence,
+        change: Some(t!("look at that rank's GPU and host: clocks, errors, other processes")),
+        set: Vec::new(),
+        measure: None,
+        predicted_s: Some(window - seconds),
+    };
+    let at = causes.iter().position(|one| one.seconds < Some(seconds)).unwrap_or(causes.len());
+    causes.insert(at, cause);
+}
+
+/// Diagnoses a job's operations.
+pub fn of_workers(ops: &[WorkerOp]) -> Option<Diagnosis> {
+    let times = WorkerTimes::of(ops)?;
+    let mut diagnosis = Diagnosis::empty(
+        Comparison::SumsOnly,
+        t!(
+            "A step of {measured} on {workers} workers with {microbatches} micro-batches each.",
+            measured = show_seconds(Seconds(times.measured_s)),
+            workers = times.workers,
+            microbatches = times.microbatches
+        ),
+    );
+    #[allow(clippy::cast_possible_truncation)] // nanoseconds of a step
+    let window = (times.measured_s * 1e9) as i64;
+    diagnosis.window_ns = window;
+    diagnosis.causes = times.causes();
+    diagnosis.workers = Some(times);
+    Some(diagnosis)
+}
+
+/// Diagnoses the times of steps of a log.
+pub fn of_series(seconds: &[f64], run: &Run) -> Diagnosis {
+    let series = StepSeries::of(seconds);
+    let mut sorted = seconds.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let median =
+        series.as_ref().map_or_else(|| sorted.get(sorted.len() / 2).copied().unwrap_or(0.0), |one| one.median_s);
+    let expected = ExpectedStep::of(run, 0);
+    let mut diagnosis = Diagnosis::empty(Comparison::SumsOnly, Message::default());
+    #[allow(clippy::cast_possible_truncation)] // nanoseconds of a step
+    let window = (median * 1e9) as i64;
+    diagnosis.window_ns = window;
+    let measured = show_seconds(Seconds(median));
+    match expected {
+        Ok(expected) => {
+            diagnosis.step = true;
+            (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) =
+                (Some(expected.time), Some(expected.low), Some(expected.high));
+            let off = show_off(median / expected.time - 1.0, 1);
+            let (low, high) = (show_seconds(Seconds(expected.low)), show_seconds(Seconds(expected.high)));
+            (diagnosis.comparison, diagnosis.verdict) = if median > expected.high {
+                let sure = show_seconds(Seconds(median - expected.high));
+                let words = t!(
+                    "A step takes {measured}: {off} against the prediction, outside its range {low} to {high}; at \
+                        least {sure} are not this calculator's own error.",
+                    measured,
+                    off,
+                    low,
+                    high,
+                    sure
+                );
+                (Comparison::Longer, words)
+            } else if median < expected.low {
+                let words = t!(
+                    "A step takes {measured}: {off} against the prediction, below its range {low} to {high}.",
+                    measured,
+                    off,
+                    low,
+                    high
+                );
+                (Comparison::Shorter, words)
+            } else {
+                let words = t!(
+                    "A step takes {measured}: {off} against the prediction, inside its range {low} to {high}, which is \
+                        what this calculator misses by itself: nothing to explain.",
+                    measured,
+                    off,
+                    low,
+                    high
+                );
+                (Comparison::Inside, words)
+            };
+        }
+        Err(issues) => {
+            diagnosis.verdict = t!("A step takes {measured}; the run of the page cannot be computed.", measured);
+            diagnosis.warnings = issues;
+        }
+    }
+    diagnosis.causes = series.as_ref().map(StepSeries::causes).unwrap_or_default();
+    diagnosis.series = series;
+    diagnosis
+}
+
+/// Diagnoses a message of an allocator.
+pub fn of_memory(message: OutOfMemory, run: &Run) -> Diagnosis {
+    let found = out_of_memory(message, run);
+    let gib = |bytes: f64| crate::units::MemoryUnit::Gib.show(crate::units::Bytes(bytes));
+    let words = found.message.moment.unwrap_or(Moment::Unknown).words();
+    let verdict = match (found.message.asked, found.message.free, found.short) {
+        (Some(asked), Some(free), Some(short)) => t!(
+            "{short} short: {asked} were asked for, {free} were free, while {moment}.",
+            short = gib(short),
+            asked = gib(asked),
+            free = gib(free),
+            moment = words
+        ),
+        (Some(asked), ..) => t!("{asked} were asked for, while {moment}.", asked = gib(asked), moment = words),
+        _ => t!("The GPU ran out of memory, while {moment}.", moment = words),
+    };
+    let mut diagnosis = Diagnosis::empty(Comparison::Memory, verdict);
+    diagnosis.rank = found.message.rank;
+    diagnosis.causes.clone_from(&found.causes);
+    diagnosis.memory = Some(found);
+    diagnosis
+}

@@ -1,0 +1,162 @@
+//! Several ranks: their clocks aligned by what they leave together, and who makes the others wait.
+//!
+//! All ranks of a collective leave it together. Calls are matched by group and their number within it; the offset of two
+//! clocks is the most frequent difference of ends. Where fewer than half of the calls agree the clocks are not aligned,
+//! and only lengths are used.
+
+use super::dimension::{Dimension, GroupSizes, dimension};
+use super::trace::{RankTrace, StepWindow, WorkKind};
+use crate::time::KernelClass;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Ends that differ by less are of one call.
+const TOGETHER_NS: i64 = 300_000;
+
+/// A call of one rank.
+#[derive(Clone, Copy)]
+struct Call {
+    end: i64,
+    length: i64,
+    dimension: Dimension,
+}
+
+/// Calls by group, kind and number.
+type Calls = BTreeMap<(String, KernelClass, usize), Call>;
+
+/// What one rank waits for, and what it makes others wait.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RankWaits {
+    pub rank: u64,
+    /// Seconds on the wire: of each call the shortest of all ranks.
+    pub wire_s: f64,
+    /// Seconds beyond it inside the same calls.
+    pub waiting_s: f64,
+    /// Mean seconds that another rank waits in calls to which this one comes last.
+    pub makes_wait_s: f64,
+    /// Clock of this rank less that of the first, nanoseconds; none where calls do not agree.
+    pub offset_ns: Option<i64>,
+}
+
+/// Ranks of one step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SeveralRanks {
+    pub ranks: Vec<RankWaits>,
+    /// Calls that all of them made.
+    pub calls: u64,
+    /// The rank that makes the others wait longest, where that is more than half of all waiting.
+    pub late: Option<u64>,
+}
+
+/// Compares the windows of ranks; none of one rank, or where they share fewer than four calls.
+pub fn several(traces: &[(&RankTrace, StepWindow)], sizes: GroupSizes) -> Option<SeveralRanks> {
+    if traces.len() < 2 {
+        return None;
+    }
+    let lists: Vec<Calls> = traces.iter().map(|(trace, window)| calls_of(trace, *window, sizes)).collect();
+    let shared: Vec<_> = lists[0].keys().filter(|key| lists.iter().all(|list| list.contains_key(*key))).collect();
+    // Where each rank knows another part of a pipeline, sends are not one call of all.
+    let shared: Vec<_> = shared
+        .into_iter()
+        .filter(|key| lists[0].get(*key).is_some_and(|call| call.dimension != Dimension::Pipeline))
+        .collect();
+    if shared.len() < 4 {
+        return None;
+    }
+    let mut sums = vec![[0.0f64; 3]; lists.len()];
+    for key in &shared {
+        let lengths: Vec<i64> = lists.iter().filter_map(|list| Some(list.get(*key)?.length)).collect();
+        let least = lengths.iter().copied().min().unwrap_or_default();
+        let last = lengths.iter().position(|length| *length == least).unwrap_or_default();
+        let others = (lengths.len() - 1) as f64;
+        for (rank, length) in lengths.iter().enumerate() {
+            sums[rank][0] += least as f64 * 1e-9;
+            sums[rank][1] += (length - least) as f64 * 1e-9;
+            sums[last][2] += (length - least) as f64 * 1e-9 / others;
+        }
+    }
+    let ranks = traces.iter().zip(&lists).zip(&sums).enumerate().map(|(at, (((trace, _), list), sums))| RankWaits {
+        rank: trace.rank.unwrap_or(at as u64),
+        wire_s: sums[0],
+        waiting_s: sums[1],
+        makes_wait_s: sums[2],
+        offset_ns: offset(&lists[0], list),
+    });
+    let ranks: Vec<RankWaits> = ranks.collect();
+    let all: f64 = ranks.iter().map(|rank| rank.makes_wait_s).sum();
+    let most = ranks.iter().max_by(|a, b| a.makes_wait_s.total_cmp(&b.makes_wait_s));
+    let late = most.filter(|most| most.makes_wait_s > 0.5 * all && all > 0.0).map(|most| most.rank);
+    Some(SeveralRanks { calls: shared.len() as u64, late, ranks })
+}
+
+fn calls_of(trace: &RankTrace, window: StepWindow, sizes: GroupSizes) -> Calls {
+    let mut numbers: BTreeMap<(String, KernelClass), usize> = BTreeMap::new();
+    let mut calls = Calls::new();
+    for one in &trace.activities {
+        let WorkKind::Kernel(class) = one.work else {
+            continue;
+        };
+        if !class.is_message() || class == KernelClass::ExpertWait || !(window.begin..window.end).contains(&one.start) {
+            continue;
+        }
+        let group = one.group.and_then(|at| trace.groups.get(usize::from(at)));
+        let name = group.map_or_else(String::new, |group| group.name.clone());
+        let number = numbers.entry((name.clone(), class)).or_default();
+        let call = Call { end: one.end, length: one.end - one.start, dimension: dimension(class, group, sizes) };
+        calls.insert((name, class, *number), call);
+        *number += 1;
+    }
+    calls
+}
+
+/// The most frequent difference of ends, where at least half of the calls agree on it.
+fn offset(first: &Calls, other: &Calls) -> Option<i64> {
+    let differences = other.iter().filter_map(|(key, call)| Some(call.end - first.get(key)?.end));
+    let mut differences: Vec<i64> = differences.collect();
+    differences.sort_unstable();
+    let mut best: (usize, Option<i64>) = (0, None);
+    let mut from = 0;
+    for to in 0..differences.len() {
+        while differences[to] - differences[from] > TOGETHER_NS {
+            from += 1;
+        }
+        if to - from + 1 > best.0 {
+            best = (to - from + 1, Some(differences[usize::midpoint(from, to)]));
+        }
+    }
+    // Clocks of two epochs are not of one step; a larger number is none of JavaScript's either.
+    best.1.filter(|offset| best.0 * 2 >= differences.len() && offset.abs() < 1 << 53)
+}
+
+/// Calls of one kind by rank, as a table gives them: seconds in all, and the least of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallTable {
+    pub name: String,
+    /// Rank, calls, seconds in all.
+    pub rows: Vec<(u64, u64, f64)>,
+    /// Seconds on the wire of all calls, where the table has them by call; else the least rank's.
+    pub wire_s: f64,
+}
+
+impl CallTable {
+    /// Who waits in these calls: the rank with the least time comes last.
+    pub fn waits(&self) -> SeveralRanks {
+        let wire = self.wire_s;
+        let last = self.rows.iter().min_by(|a, b| a.2.total_cmp(&b.2)).map(|row| row.0);
+        let waits = |seconds: f64| (seconds - wire).max(0.0);
+        let all: f64 = self.rows.iter().map(|row| waits(row.2)).sum();
+        let others = self.rows.len().saturating_sub(1).max(1) as f64;
+        let ranks = self.rows.iter().map(|(rank, _, seconds)| RankWaits {
+            rank: *rank,
+            wire_s: wire,
+            waiting_s: waits(*seconds),
+            makes_wait_s: if Some(*rank) == last { (all - waits(*seconds)) / others } else { 0.0 },
+            offset_ns: None,
+        });
+        let ranks: Vec<RankWaits> = ranks.collect();
+        let calls = self.rows.iter().map(|row| row.1).max().unwrap_or_default();
+        // A twentieth of waiting may be anybody's.
+        let late = last.filter(|_| all > 0.05 * wire * others);
+        SeveralRanks { ranks, calls, late }
+    }
+}

@@ -1,0 +1,195 @@
+//! Patterns in the times of steps: what a log alone is consistent with.
+
+use super::causes::{CauseId, FoundCause};
+use crate::message::Message;
+use crate::statics::named;
+use crate::t;
+use crate::units::{Seconds, show_percent, show_seconds};
+use serde::Serialize;
+
+named! {
+    /// The shape of a series of step times.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SeriesPattern: name {
+        /// Spikes at equal distances.
+        Periodic = "periodic_spikes",
+        /// Spikes of one height at unequal distances.
+        Irregular = "irregular_spikes",
+        Growing = "growing_spikes",
+        Drift = "drift",
+        Jump = "jump",
+        Noisy = "noisy",
+        Flat = "flat",
+    }
+}
+
+/// A series of step times.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepSeries {
+    pub steps: u64,
+    /// Seconds.
+    pub median_s: f64,
+    /// Robust standard deviation over the median.
+    pub spread: f64,
+    pub spikes: u64,
+    /// Seconds of a spike over the median.
+    pub spike_s: f64,
+    /// Steps between spikes, where that is regular.
+    pub period: Option<f64>,
+    /// Share of all time that the spikes are.
+    pub lost: f64,
+    pub pattern: SeriesPattern,
+}
+
+/// Fewer steps tell no pattern.
+const LEAST: usize = 6;
+/// Steps at the start, as a share, that are left out.
+const WARM: usize = 20;
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => 0.0,
+        length if length % 2 == 1 => sorted[middle],
+        _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
+    }
+}
+
+impl StepSeries {
+    /// The pattern of `seconds`, in the order of the steps; none of a few.
+    pub fn of(seconds: &[f64]) -> Option<Self> {
+        if seconds.len() < LEAST {
+            return None;
+        }
+        let from = seconds.len() / WARM;
+        // A first step that compiles is none of the rest.
+        let from = if from == 0 && seconds[0] > 1.5 * median(seconds) { 1 } else { from };
+        let rest = &seconds[from..];
+        let middle = median(rest);
+        let away: Vec<f64> = rest.iter().map(|value| (value - middle).abs()).collect();
+        let mad = median(&away);
+        let limit = middle + (6.0 * mad).max(0.25 * middle);
+        let spikes: Vec<(usize, f64)> = rest.iter().copied().enumerate().filter(|(_, value)| *value > limit).collect();
+        let heights: Vec<f64> = spikes.iter().map(|(_, value)| value - middle).collect();
+        let intervals: Vec<f64> = spikes.windows(2).map(|pair| (pair[1].0 - pair[0].0) as f64).collect();
+        let mean = intervals.iter().sum::<f64>() / intervals.len().max(1) as f64;
+        let regular = intervals.len() > 1 && intervals.iter().all(|gap| (gap / mean - 1.0).abs() < 0.1);
+        let third = (rest.len() / 3).max(1);
+        let without: Vec<f64> = rest.iter().copied().filter(|value| *value <= limit).collect();
+        let third = third.min(without.len().max(1));
+        let ends = without.get(..third).zip(without.get(without.len().saturating_sub(third)..));
+        let drift = ends.map_or(0.0, |(first, last)| median(last) / median(first).max(f64::MIN_POSITIVE) - 1.0);
+        let spread = 1.48 * mad / middle;
+        let growing = heights.len() > 3 && heights.windows(2).all(|pair| pair[1] > pair[0] * 1.02);
+        let pattern = match () {
+            () if growing => SeriesPattern::Growing,
+            () if regular => SeriesPattern::Periodic,
+            () if spikes.len() > 1 => SeriesPattern::Irregular,
+            () if drift > 0.05 && is_step(&without) => SeriesPattern::Jump,
+            () if drift > 0.05 => SeriesPattern::Drift,
+            () if spread > 0.03 => SeriesPattern::Noisy,
+            () => SeriesPattern::Flat,
+        };
+        let all: f64 = rest.iter().sum();
+        Some(Self {
+            steps: rest.len() as u64,
+            median_s: middle,
+            spread,
+            spikes: spikes.len() as u64,
+            spike_s: median(&heights),
+            period: regular.then_some(mean),
+            lost: heights.iter().sum::<f64>() / all,
+            pattern,
+        })
+    }
+
+    /// What the pattern is consistent with, with the measurement that settles it; a log gives no seconds of a part.
+    pub fn causes(&self) -> Vec<FoundCause> {
+        let list: Vec<(CauseId, Message, Message)> = match self.pattern {
+            SeriesPattern::Periodic => vec![
+                (
+                    CauseId::Checkpoint,
+                    t!(
+                        "Consistent with saving, evaluation or logging every {period} steps.",
+                        period = crate::units::fixed(self.period.unwrap_or(0.0), 0)
+                    ),
+                    t!("compare the period with the intervals of saving and evaluation: 1 min"),
+                ),
+                (
+                    CauseId::Loader,
+                    t!("Consistent with a data shard or a worker that is loaded anew."),
+                    t!("compare the period with the number of workers: 1 min"),
+                ),
+            ],
+            SeriesPattern::Irregular => vec![
+                (
+                    CauseId::HostPause,
+                    t!(
+                        "Consistent with Python's garbage collector: {count} spikes of {height} over the median, at \
+                            irregular distances.",
+                        count = self.spikes,
+                        height = show_seconds(Seconds(self.spike_s))
+                    ),
+                    t!("gc.disable() and one collection every 100 steps: 5 min"),
+                ),
+                (
+                    CauseId::Loader,
+                    t!("Consistent with a data loader that stalls."),
+                    t!("the same steps with mock data: 5 min"),
+                ),
+            ],
+            SeriesPattern::Growing => vec![(
+                CauseId::Fragmentation,
+                t!("Consistent with memory near its limit: allocations are tried again."),
+                t!("look for lines of memory allocation retries: 1 min"),
+            )],
+            SeriesPattern::Drift => vec![(
+                CauseId::RetainedGraph,
+                t!("Consistent with longer samples, routing that drifts, memory near full or a hot machine."),
+                t!("the step against tokens and memory: 5 min"),
+            )],
+            SeriesPattern::Jump => vec![(
+                CauseId::SlowKernels,
+                t!("Consistent with another job on the node, a throttled GPU or a link that fell back."),
+                t!("clocks of every GPU (nvidia-smi -q -d PERFORMANCE): 1 min"),
+            )],
+            SeriesPattern::Noisy => vec![(
+                CauseId::UnequalLengths,
+                t!(
+                    "Consistent with unequal lengths, routing or a shared network: steps scatter by {spread}.",
+                    spread = show_percent(self.spread)
+                ),
+                t!("the same batch twice: 5 min"),
+            )],
+            SeriesPattern::Flat => Vec::new(),
+        };
+        let causes = list.into_iter().map(|(id, evidence, measure)| FoundCause {
+            id,
+            seconds: None,
+            bytes: None,
+            title: id.title(),
+            evidence,
+            change: None,
+            set: Vec::new(),
+            measure: Some(measure),
+            predicted_s: None,
+        });
+        causes.collect()
+    }
+}
+
+/// True where the series changes its level once: the halves at the best cut are flat.
+fn is_step(values: &[f64]) -> bool {
+    let spread = |part: &[f64]| {
+        let middle = median(part);
+        part.iter().map(|value| (value / middle - 1.0).abs()).sum::<f64>() / part.len().max(1) as f64
+    };
+    let whole = spread(values);
+    (2..values.len().saturating_sub(1)).any(|cut| {
+        let (first, second) = values.split_at(cut);
+        spread(first).max(spread(second)) < 0.2 * whole
+    })
+}

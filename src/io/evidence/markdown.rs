@@ -1,0 +1,56 @@
+//! A diagnosis as Markdown, for an issue tracker: numbers and sentences, no host, user or path.
+
+use shardscope_core::diagnose::{Diagnosis, PartRow};
+use shardscope_core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds};
+use std::fmt::Write;
+
+/// The report.
+pub fn markdown(found: &Diagnosis) -> String {
+    let mut text = String::from("# Diagnosis\n\n");
+    let seconds = |value: f64| show_seconds(Seconds(value));
+    let ns = |value: i64| seconds(value as f64 * 1e-9);
+    // Writing to a String does not fail.
+    let _ = writeln!(text, "{}\n", found.verdict);
+    for words in &found.read {
+        let _ = writeln!(text, "- {words}");
+    }
+    for warning in &found.warnings {
+        let _ = writeln!(text, "- Warning: {}", warning.message);
+    }
+    let first = found.parts.first().map(|part| part.rank);
+    let own: Vec<&PartRow> = found.parts.iter().filter(|part| Some(part.rank) == first).collect();
+    if !own.is_empty() {
+        let _ = writeln!(text, "\n| part | measured | predicted | difference |\n| --- | ---: | ---: | ---: |");
+        for part in &own {
+            let predicted = part.predicted_s.map_or_else(String::new, seconds);
+            let difference = part.predicted_s.map_or_else(String::new, |predicted| {
+                let difference = part.measured_ns as f64 * 1e-9 - predicted;
+                format!("{}{}", if difference < 0.0 { "−" } else { "+" }, seconds(difference.abs()))
+            });
+            let name = part.name.name();
+            let _ = writeln!(text, "| {name} | {} | {predicted} | {difference} |", ns(part.measured_ns));
+        }
+        let whole = found.predicted_s.map_or_else(String::new, seconds);
+        let _ = writeln!(text, "| window | {} | {whole} | |", ns(found.window_ns));
+    }
+    if !found.causes.is_empty() {
+        let _ = writeln!(text, "\n## Causes\n");
+        for (at, cause) in found.causes.iter().enumerate() {
+            let amount = match (cause.seconds, cause.bytes) {
+                (Some(time), _) => format!("{}, ", seconds(time)),
+                (None, Some(bytes)) => format!("{}, ", MemoryUnit::Gib.show(Bytes(bytes))),
+                _ => String::new(),
+            };
+            let _ = writeln!(text, "{}. **{}** ({amount}`{}`). {}", at + 1, cause.title, cause.id.id(), cause.evidence);
+            for (word, line) in [("Change", &cause.change), ("Settled by", &cause.measure)] {
+                if let Some(line) = line {
+                    let _ = writeln!(text, "   {word}: {line}.");
+                }
+            }
+        }
+        if let Some(explained) = found.explained {
+            let _ = writeln!(text, "\nExplained: {} of the difference.", show_percent(explained));
+        }
+    }
+    text
+}

@@ -1,0 +1,469 @@
+//! Files that a run left behind, each recognised by its first bytes and read piece by piece: traces (also gzip),
+//! tables of profilers, dumps of pipelines, logs, messages of allocators, memory snapshots.
+//!
+//! An [`EvidenceReader`] keeps numbers and no text; names of hosts, users and paths are not kept.
+
+mod jobs;
+mod markdown;
+mod oom;
+mod tables;
+
+pub use markdown::markdown;
+
+use crate::json_scan::Scanner;
+use crate::kineto::KinetoReader;
+use crate::logs::{LogReader, Reading};
+use flate2::write::MultiGzDecoder;
+use jobs::{PrimusReader, RocprofReader};
+use oom::OomScanner;
+use shardscope_core::diagnose::{self, CallTable, Comparison, Diagnosis, KernelRow, OutOfMemory, RankTrace, WorkerOp};
+use shardscope_core::issue::Issue;
+use shardscope_core::message::Message;
+use shardscope_core::run::Run;
+use shardscope_core::t;
+use shardscope_core::time::KernelClass;
+use shardscope_core::units::{Seconds, show_percent, show_seconds};
+use std::collections::BTreeMap;
+use std::io::Write;
+use tables::{TableRead, is_table};
+
+/// Bytes at the beginning that tell the kind of a file.
+const HEAD: usize = 4096;
+/// Larger tables are refused.
+const MAX_TABLE: usize = 200_000_000;
+/// Unpacked bytes of one file at most.
+const MAX_UNPACKED: u64 = 4_000_000_000;
+/// Lines longer than this are cut.
+const LINE: usize = 8192;
+
+/// What one file is.
+pub enum Evidence {
+    Trace(Box<RankTrace>, Vec<Issue>),
+    Workers(Vec<WorkerOp>),
+    Calls(Vec<CallTable>),
+    /// Kernels by class, without their order.
+    Sums(BTreeMap<KernelClass, (u64, f64)>),
+    Memory(Box<OutOfMemory>),
+    /// A log or a snapshot; the message of an allocator in it, where there is one.
+    Log(Box<Reading>, Option<Box<OutOfMemory>>),
+}
+
+/// A text log, as the reader of logs takes it, and the messages of allocators in it.
+#[derive(Default)]
+struct TextReader {
+    log: LogReader,
+    refused: Option<Issue>,
+    oom: OomScanner,
+    line: Vec<u8>,
+}
+
+impl TextReader {
+    fn push(&mut self, bytes: &[u8]) {
+        if self.refused.is_none()
+            && let Err(issue) = self.log.push(bytes)
+        {
+            self.refused = Some(issue);
+        }
+        for byte in bytes {
+            if *byte == b'\n' {
+                self.oom.line(&String::from_utf8_lossy(&self.line));
+                self.line.clear();
+            } else if self.line.len() < LINE {
+                self.line.push(*byte);
+            }
+        }
+    }
+
+    fn finish(mut self, present: &Run) -> Result<Evidence, Vec<Issue>> {
+        if !self.line.is_empty() {
+            self.oom.line(&String::from_utf8_lossy(&self.line));
+        }
+        let memory = self.oom.finish().map(Box::new);
+        let read = match self.refused {
+            Some(issue) => Err(vec![issue]),
+            None => self.log.finish(present),
+        };
+        match (read, memory) {
+            (Ok(reading), memory) => Ok(Evidence::Log(Box::new(reading), memory)),
+            (Err(_), Some(memory)) => Ok(Evidence::Memory(memory)),
+            (Err(issues), None) => Err(issues),
+        }
+    }
+}
+
+enum Kind {
+    /// Not enough bytes yet.
+    Unknown(Vec<u8>),
+    Trace(Scanner, Box<KinetoReader>),
+    Primus(Scanner, Box<PrimusReader>),
+    Rocprof(Scanner, Box<RocprofReader>),
+    Table(Vec<u8>),
+    Text(Box<TextReader>),
+}
+
+/// Where unpacked bytes arrive.
+struct Sink {
+    kind: Kind,
+    taken: u64,
+    issue: Option<Issue>,
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.push(bytes);
+        if self.issue.is_some() { Err(std::io::Error::other("refused")) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink {
+    fn new() -> Self {
+        Self { kind: Kind::Unknown(Vec::new()), taken: 0, issue: None }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.taken += bytes.len() as u64;
+        if self.taken > MAX_UNPACKED {
+            self.issue = Some(Issue::error("files", t!("more than 4 GB unpacked: record fewer steps")));
+            return;
+        }
+        if let Kind::Unknown(head) = &mut self.kind {
+            head.extend_from_slice(bytes);
+            if head.len() < HEAD {
+                return;
+            }
+            let head = std::mem::take(head);
+            self.kind = recognise(&head);
+            self.take(&head);
+        } else {
+            self.take(bytes);
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        match &mut self.kind {
+            Kind::Unknown(_) => {}
+            Kind::Trace(scanner, trace) => {
+                scanner.push(bytes, |scanner, key, event| trace.take(scanner, key, event));
+                self.issue = self.issue.take().or_else(|| trace.overflow());
+            }
+            Kind::Primus(scanner, primus) => {
+                scanner.push(bytes, |scanner, key, event| primus.take(scanner, key, event));
+            }
+            Kind::Rocprof(scanner, rocprof) => {
+                scanner.push(bytes, |scanner, key, event| rocprof.take(scanner, key, event));
+            }
+            Kind::Table(text) => {
+                if text.len() + bytes.len() > MAX_TABLE {
+                    self.issue = Some(Issue::error("files", t!("a table of more than 200 MB: not read")));
+                } else {
+                    text.extend_from_slice(bytes);
+                }
+            }
+            Kind::Text(reader) => reader.push(bytes),
+        }
+    }
+
+    fn finish(mut self, present: &Run) -> Result<Evidence, Vec<Issue>> {
+        if let Some(issue) = self.issue {
+            return Err(vec![issue]);
+        }
+        if let Kind::Unknown(head) = &mut self.kind {
+            let head = std::mem::take(head);
+            self.kind = recognise(&head);
+            self.take(&head);
+        }
+        let nothing = || vec![Issue::error("files", t!("nothing in it is understood"))];
+        match self.kind {
+            Kind::Unknown(_) => Err(nothing()),
+            Kind::Trace(scanner, mut trace) => {
+                if let Some(ops) = trace.operations() {
+                    return Ok(Evidence::Workers(ops));
+                }
+                let complete = scanner.depth() == 0;
+                let (trace, notes) = trace.finish(complete).map_err(|issue| vec![issue])?;
+                Ok(Evidence::Trace(Box::new(trace), notes))
+            }
+            Kind::Primus(_, primus) => {
+                let ops = primus.finish();
+                if ops.is_empty() { Err(nothing()) } else { Ok(Evidence::Workers(ops)) }
+            }
+            Kind::Rocprof(_, rocprof) => {
+                let trace = rocprof.finish().ok_or_else(nothing)?;
+                Ok(Evidence::Trace(Box::new(trace), Vec::new()))
+            }
+            Kind::Table(bytes) => match tables::read(&String::from_utf8_lossy(&bytes)).ok_or_else(nothing)? {
+                TableRead::Sums(sums) => Ok(Evidence::Sums(sums)),
+                TableRead::Trace(trace) => Ok(Evidence::Trace(Box::new(trace), Vec::new())),
+                TableRead::Calls(calls) => Ok(Evidence::Calls(calls)),
+            },
+            Kind::Text(reader) => reader.finish(present),
+        }
+    }
+}
+
+/// The kind of a file by its first bytes.
+fn recognise(head: &[u8]) -> Kind {
+    let text = String::from_utf8_lossy(head);
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    if start.starts_with('{') || start.starts_with('[') {
+        if has(&["\"fwd_start\"", "\"bwd_start\""]) {
+            return Kind::Primus(Scanner::default(), Box::default());
+        }
+        if has(&["\"rocprofiler-sdk-tool\""]) {
+            return Kind::Rocprof(Scanner::default(), Box::default());
+        }
+        let snapshot = has(&["\"segments\"", "\"device_traces\""]);
+        if !snapshot && has(&["\"traceEvents\"", "\"schemaVersion\"", "\"deviceProperties\"", "\"ph\""]) {
+            return Kind::Trace(Scanner::default(), Box::default());
+        }
+    } else if is_table(&text) {
+        return Kind::Table(Vec::new());
+    }
+    Kind::Text(Box::default())
+}
+
+/// Reads one file, packed with gzip or not.
+pub struct EvidenceReader {
+    reader: Option<Packed>,
+    /// Bytes that were taken, as they are in the file.
+    taken: u64,
+    first: Vec<u8>,
+}
+
+enum Packed {
+    Plain(Box<Sink>),
+    Gzip(Box<MultiGzDecoder<Sink>>),
+}
+
+impl Default for EvidenceReader {
+    fn default() -> Self {
+        Self { reader: None, taken: 0, first: Vec::new() }
+    }
+}
+
+impl EvidenceReader {
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// Why the file cannot be read; nothing more is to be pushed then.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Issue> {
+        self.taken += bytes.len() as u64;
+        if self.reader.is_none() {
+            self.first.extend_from_slice(bytes);
+            if self.first.len() < 2 {
+                return Ok(());
+            }
+            let first = std::mem::take(&mut self.first);
+            self.reader = Some(if first.starts_with(&[0x1f, 0x8b]) {
+                Packed::Gzip(Box::new(MultiGzDecoder::new(Sink::new())))
+            } else {
+                Packed::Plain(Box::new(Sink::new()))
+            });
+            return self.give(&first);
+        }
+        self.give(bytes)
+    }
+
+    fn give(&mut self, bytes: &[u8]) -> Result<(), Issue> {
+        match &mut self.reader {
+            Some(Packed::Plain(sink)) => {
+                sink.push(bytes);
+                sink.issue.clone().map_or(Ok(()), Err)
+            }
+            Some(Packed::Gzip(packed)) => packed.write_all(bytes).map_err(|_| {
+                let own = packed.get_ref().issue.clone();
+                own.unwrap_or_else(|| Issue::error("files", t!("the gzip is damaged")))
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// What the file is; settings that it leaves out are those of `present`.
+    ///
+    /// # Errors
+    /// What could not be read.
+    pub fn finish(self, present: &Run) -> Result<Evidence, Vec<Issue>> {
+        match self.reader {
+            Some(Packed::Plain(sink)) => sink.finish(present),
+            Some(Packed::Gzip(mut packed)) => {
+                // A gzip that was cut off gives what stands before.
+                let whole = packed.try_finish().is_ok();
+                let empty = Sink::new();
+                let sink = std::mem::replace(packed.get_mut(), empty);
+                let mut evidence = sink.finish(present)?;
+                if let (false, Evidence::Trace(_, notes)) = (whole, &mut evidence) {
+                    notes.push(Issue::warning("files", t!("the gzip was cut off: what stands before is read")));
+                }
+                Ok(evidence)
+            }
+            None => {
+                let mut sink = Sink::new();
+                sink.push(&self.first);
+                sink.finish(present)
+            }
+        }
+    }
+}
+
+/// Reads a whole file at once.
+///
+/// # Errors
+/// As [`EvidenceReader::finish`].
+pub fn read(bytes: &[u8], present: &Run) -> Result<Evidence, Vec<Issue>> {
+    let mut reader = EvidenceReader::default();
+    reader.push(bytes).map_err(|issue| vec![issue])?;
+    reader.finish(present)
+}
+
+/// The diagnosis of what files hold; issues of files that could not be read become warnings beside those that could.
+///
+/// # Errors
+/// No file could be read.
+pub fn diagnose(files: &[&Result<Evidence, Vec<Issue>>], run: &Run) -> Result<Diagnosis, Vec<Issue>> {
+    let mut traces: Vec<&RankTrace> = Vec::new();
+    let (mut notes, mut unread) = (Vec::new(), Vec::new());
+    let (mut ops, mut calls) = (Vec::new(), Vec::new());
+    let (mut sums, mut reading, mut memory) = (None, None, None);
+    for file in files {
+        match file {
+            Ok(Evidence::Trace(trace, issues)) => {
+                traces.push(trace);
+                notes.extend(issues.iter().cloned());
+            }
+            Ok(Evidence::Workers(more)) => ops.extend(more.iter().copied()),
+            Ok(Evidence::Calls(tables)) => calls.extend(tables.iter().cloned()),
+            Ok(Evidence::Sums(more)) => sums = sums.or(Some(more)),
+            Ok(Evidence::Memory(message)) => memory = memory.or(Some(message)),
+            Ok(Evidence::Log(read, message)) => {
+                reading = reading.or(Some(read));
+                memory = memory.or(message.as_ref());
+            }
+            Err(issues) => unread.extend(issues.iter().cloned()),
+        }
+    }
+    traces.sort_by_key(|trace| trace.rank);
+    let used = reading.map_or(run, |reading| &reading.run);
+    let mut found = if !traces.is_empty() {
+        let mut found = diagnose::of_traces(&traces, run);
+        found.memory = memory.map(|message| diagnose::out_of_memory((**message).clone(), run));
+        found
+    } else if let Some(found) = diagnose::of_workers(&ops) {
+        found
+    } else if !calls.is_empty() {
+        of_calls(calls)
+    } else if let Some(message) = memory {
+        diagnose::of_memory((**message).clone(), used)
+    } else if let Some(reading) = reading {
+        of_log(reading)
+    } else if let Some(sums) = sums {
+        of_sums(sums, run)
+    } else {
+        return Err(unread);
+    };
+    found.warnings.extend(notes);
+    found.warnings.extend(unread.into_iter().map(|issue| Issue::warning("files", issue.message)));
+    Ok(found)
+}
+
+/// Times of a log's steps, and the peaks that it tells.
+fn of_log(reading: &Reading) -> Diagnosis {
+    let seconds: Vec<f64> = if reading.series.is_empty() {
+        reading.step.iter().map(|step| step.seconds).collect()
+    } else {
+        reading.series.clone()
+    };
+    let mut found = if seconds.is_empty() {
+        let words = t!("The file tells of no step: what it measures stands under Fitted to your runs.");
+        Diagnosis::empty(Comparison::SumsOnly, words)
+    } else {
+        diagnose::of_series(&seconds, &reading.run)
+    };
+    found.read.push(t!("Read as {program}.", program = &reading.program));
+    for (words, figure) in &reading.measured {
+        found.read.push(Message::joined(": ", [words.clone(), figure.clone()]));
+    }
+    found.read.extend(reading.assumed.iter().cloned());
+    found.warnings.extend(reading.notes.iter().map(|note| Issue::warning("files", note)));
+    found
+}
+
+/// Sums of kernels without an order.
+fn of_sums(sums: &BTreeMap<KernelClass, (u64, f64)>, run: &Run) -> Diagnosis {
+    let words = t!(
+        "A summary has no order: sums of kernels by class, no exposed messages and no gaps. A table with the start of \
+            every kernel (nsys stats --report cuda_gpu_trace) has."
+    );
+    let mut found = Diagnosis::empty(Comparison::SumsOnly, words);
+    let expected = diagnose::ExpectedStep::of(run, 0).ok();
+    #[allow(clippy::cast_possible_truncation)] // nanoseconds of kernels
+    let rows = sums.iter().map(|(class, (count, seconds))| KernelRow {
+        class: *class,
+        count: *count,
+        measured_ns: (seconds * 1e9) as i64,
+        median_ns: (seconds * 1e9) as i64 / i64::try_from((*count).max(1)).unwrap_or(1),
+        predicted_s: expected.as_ref().and_then(|expected| expected.kernels.get(class).copied()),
+    });
+    found.kernels = rows.collect();
+    found
+}
+
+/// Tables of collectives by rank: who waits, and for whom.
+fn of_calls(tables: Vec<CallTable>) -> Diagnosis {
+    let (wires, by_rank): (Vec<_>, Vec<_>) = tables.into_iter().partition(|table| table.rows.is_empty());
+    let Some(mut first) = by_rank.into_iter().next() else {
+        let words = t!("A table of collectives without their ranks: who waits needs the table by rank.");
+        return Diagnosis::empty(Comparison::SumsOnly, words);
+    };
+    if let Some(wire) = wires.iter().find(|wire| wire.name == first.name) {
+        first.wire_s = wire.wire_s;
+    }
+    let waits = first.waits();
+    let row = waits.ranks.first();
+    let late = waits.late.and_then(|late| waits.ranks.iter().find(|row| row.rank == late));
+    let seconds = |value: f64| show_seconds(Seconds(value));
+    let verdict = match (row, late) {
+        (Some(row), Some(late)) => t!(
+            "Rank {rank} spends {all} in {calls} calls of {name}; on the wire they take {wire}: {share} is waiting for \
+                rank {late}.",
+            rank = row.rank,
+            all = seconds(row.wire_s + row.waiting_s),
+            calls = waits.calls,
+            name = shardscope_core::message::verbatim(&first.name),
+            wire = seconds(row.wire_s),
+            share = show_percent(row.waiting_s / (row.wire_s + row.waiting_s)),
+            late = late.rank
+        ),
+        _ => t!("No rank makes the others wait for long."),
+    };
+    let mut found = Diagnosis::empty(Comparison::SumsOnly, verdict);
+    if let Some(late) = late {
+        let id = diagnose::CauseId::LateRank;
+        found.causes.push(diagnose::FoundCause {
+            id,
+            seconds: Some(late.makes_wait_s),
+            bytes: None,
+            title: id.title(),
+            evidence: t!(
+                "Rank {rank} comes last to every call: the others wait {seconds} on average.",
+                rank = late.rank,
+                seconds = seconds(late.makes_wait_s)
+            ),
+            change: Some(t!("look at that rank's GPU and host: clocks, errors, other processes")),
+            set: Vec::new(),
+            measure: None,
+            predicted_s: None,
+        });
+    }
+    found.rank = row.map(|row| row.rank);
+    found.ranks = Some(waits);
+    found
+}

@@ -1,0 +1,239 @@
+//! Messages of allocators that ran out of memory, in a log or alone: the first one, with the frames around it.
+
+use shardscope_core::diagnose::{Moment, OutOfMemory};
+use std::collections::VecDeque;
+
+/// Lines before a message that are kept: a traceback stands before it.
+const BEFORE: usize = 120;
+/// Lines behind it.
+const AFTER: usize = 60;
+/// Letters of a line that are kept.
+const WIDTH: usize = 2000;
+
+/// Finds the first message in lines.
+#[derive(Default)]
+pub(crate) struct OomScanner {
+    before: VecDeque<String>,
+    found: Vec<String>,
+    /// Lines behind it that are still taken.
+    left: usize,
+    at: usize,
+    last_step: Option<u64>,
+}
+
+/// Signs of a message, in small letters.
+const SIGNS: [&str; 9] = [
+    "out of memory",
+    "outofmemoryerror",
+    "tried to allocate",
+    "would exceed allowed memory",
+    "resource_exhausted",
+    "cublas_status_alloc_failed",
+    "memory allocation failed with oom",
+    "failed to cuda malloc",
+    "has a total capa",
+];
+
+impl OomScanner {
+    pub fn line(&mut self, line: &str) {
+        if self.left > 0 {
+            self.left -= 1;
+            self.found.push(cut(line));
+            return;
+        }
+        if !self.found.is_empty() {
+            return;
+        }
+        let lower = line.to_ascii_lowercase();
+        if SIGNS.iter().any(|sign| lower.contains(sign)) {
+            self.found.extend(self.before.drain(..));
+            self.at = self.found.len();
+            self.found.push(cut(line));
+            self.left = AFTER;
+            return;
+        }
+        if let Some(step) = step_of(&lower) {
+            self.last_step = Some(step);
+        }
+        if self.before.len() >= BEFORE {
+            self.before.pop_front();
+        }
+        self.before.push_back(cut(line));
+    }
+
+    pub fn finish(self) -> Option<OutOfMemory> {
+        if self.found.is_empty() {
+            return None;
+        }
+        let mut message = parse(&self.found, self.at)?;
+        message.step = self.last_step.map(|step| step + 1).or(message.step);
+        Some(message)
+    }
+}
+
+fn cut(line: &str) -> String {
+    line.chars().take(WIDTH).collect()
+}
+
+/// The step that a line of a log is of: `iteration 300/ 5000`, `step: 300`.
+fn step_of(lower: &str) -> Option<u64> {
+    ["iteration", "step"].into_iter().find_map(|word| {
+        let (_, rest) = lower.split_once(word)?;
+        let rest = rest.trim_start_matches([' ', ':', '=', '[', '\t']);
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    })
+}
+
+/// Bytes of a size at the start of `text`: `3.79 GiB`, `6,291,456 bytes`.
+fn size_at(text: &str) -> Option<f64> {
+    let text = text.trim_start_matches([' ', ':', '=', '\t', '(', '\n']);
+    let number: String =
+        text.chars().take_while(|letter| letter.is_ascii_digit() || matches!(letter, '.' | ',')).collect();
+    let value: f64 = number.trim_end_matches(['.', ',']).replace(',', "").parse().ok()?;
+    let unit = text[number.len()..].trim_start();
+    let factor = [
+        ("TiB", 1_099_511_627_776.0),
+        ("GiB", 1_073_741_824.0),
+        ("MiB", 1_048_576.0),
+        ("KiB", 1024.0),
+        ("GB", 1_073_741_824.0),
+        ("MB", 1_048_576.0),
+        ("KB", 1024.0),
+        ("G", 1_073_741_824.0),
+        ("M", 1_048_576.0),
+        ("byte", 1.0),
+    ];
+    let (_, factor) = factor.into_iter().find(|(name, _)| unit.starts_with(name)).unwrap_or(("", 1.0));
+    let bytes = value * factor;
+    // A limit that was not set is printed as 16 EiB, a process in a container as 0.
+    (bytes < 1e15).then_some(bytes)
+}
+
+fn after(text: &str, words: &str) -> Option<f64> {
+    text.match_indices(words).find_map(|(at, _)| size_at(&text[at + words.len()..]))
+}
+
+/// The size that ends right before `words`.
+fn before(text: &str, words: &str) -> Option<f64> {
+    text.match_indices(words).find_map(|(at, _)| {
+        let start = &text[..at];
+        let mut words = start.split_whitespace().rev();
+        let unit = words.next()?;
+        let number = words.next()?.trim_start_matches(['(', ';', ',', '.']);
+        size_at(&format!("{number} {unit}")).filter(|_| number.starts_with(|letter: char| letter.is_ascii_digit()))
+    })
+}
+
+/// The message in `lines`, whose first sign stands at `at`.
+fn parse(lines: &[String], at: usize) -> Option<OutOfMemory> {
+    // The sentence may be wrapped.
+    let text = lines[at..].iter().take(12).flat_map(|line| line.split_whitespace()).collect::<Vec<_>>().join(" ");
+    let lower = text.to_ascii_lowercase();
+    let mut found = OutOfMemory {
+        asked: after(&text, "ried to allocate")
+            .or_else(|| after(&text, "trying to allocate"))
+            .or_else(|| after(&text, "Requested")),
+        total: after(&text, "total capacity of")
+            .or_else(|| after(&text, "total capacty of"))
+            .or_else(|| before(&text, " total capacity"))
+            .or_else(|| after(&text, "Device limit"))
+            .or_else(|| after(&text, "total: ")),
+        free: after(&text, "of which")
+            .or_else(|| after(&text, "Free (according to CUDA)"))
+            .or_else(|| after(&text, "free: "))
+            .or_else(|| before(&text, " free;")),
+        allocated: before(&text, " already allocated")
+            .or_else(|| after(&text, "Of the allocated memory"))
+            .or_else(|| after(&text, "Currently allocated")),
+        allowed: before(&text, " allowed;").or_else(|| before(&text, " allowed.")),
+        pools: before(&text, " allocated in private pools"),
+        driver_pool: lower.contains("would exceed allowed memory"),
+        ..OutOfMemory::default()
+    };
+    let reserved = before(&text, " reserved in total");
+    let cached = before(&text, " cached)");
+    let beyond = |held: f64| found.allocated.map(|allocated| if held >= allocated { held - allocated } else { held });
+    found.unused = before(&text, " is reserved by PyTorch but unallocated")
+        .or_else(|| reserved.and_then(beyond))
+        .or_else(|| cached.and_then(beyond));
+    found.process = after(&text, "this process has").filter(|bytes| *bytes > 0.0);
+    let others = text.match_indices("Process ").filter_map(|(at, _)| {
+        let rest = &text[at..];
+        let (_, held) = rest.split_once(" has ")?;
+        let (size, _) = held.split_once(" memory in use")?;
+        (size.len() < 20).then(|| size_at(size))?
+    });
+    let others: f64 = others.sum();
+    found.others = (others > 0.0).then_some(others);
+    found.library = match () {
+        () if text.contains("NCCL") => Some("NCCL"),
+        () if lower.contains("cublas_status_alloc_failed") => Some("cuBLAS"),
+        () if lower.contains("resource_exhausted") => Some("JAX"),
+        () => None,
+    };
+    let said = found.asked.is_some() || found.total.is_some() || found.library.is_some();
+    if !said || lower.contains("more than 1eb") {
+        return None;
+    }
+    let number = |words: &str| {
+        let (_, rest) = text.split_once(words)?;
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    };
+    found.gpu = number("GPU ");
+    found.rank = number("[rank");
+    frames(&mut found, lines, at);
+    Some(found)
+}
+
+/// Words of frames by moment, the first that a frame holds.
+const MOMENTS: [(Moment, &[&str]); 9] = [
+    (Moment::Checkpoint, &["save_checkpoint", "state_dict", "checkpointer", "save_state", "torch.save"]),
+    (
+        Moment::OptimizerStep,
+        &["_multi_tensor_adam", "foreach", "_copy_main_params", "optimizer_step", "optimizer.step", "optim.step"],
+    ),
+    (
+        Moment::Loss,
+        &["cross_entropy", "masked_ce", "logits", "lm_head", "log_softmax", "logprobs", "kl_div", "forward_kl"],
+    ),
+    (Moment::Backward, &["_engine_run_backward", ".backward("]),
+    (Moment::GatheredWeights, &["all_gather", "unshard"]),
+    (Moment::Evaluation, &["evaluat", "prediction_step", "_eval"]),
+    (Moment::Loading, &["from_pretrained"]),
+    (Moment::Experts, &["experts", "grouped_gemm", "permute", "token_dispatch"]),
+    (Moment::Generation, &["generate", "vllm", "sglang"]),
+];
+
+/// The moment by the innermost frames.
+fn frames(found: &mut OutOfMemory, lines: &[String], at: usize) {
+    let is_frame = |line: &String| line.trim_start().starts_with("File \"") || line.contains("File \"");
+    let of = |part: &[String]| -> Vec<String> {
+        let frames = part.iter().enumerate().filter(|(_, line)| is_frame(line));
+        // The line of code stands below its frame.
+        let with_code = frames.map(|(at, line)| format!("{line} {}", part.get(at + 1).map_or("", String::as_str)));
+        with_code.filter(|frame| !frame.contains("torch/nn/modules")).map(|frame| frame.to_ascii_lowercase()).collect()
+    };
+    let mut all = of(&lines[..at]);
+    if all.is_empty() {
+        all = of(&lines[at..]);
+    }
+    let makes = ["_init_group", "_init_optim_state", "init_optim_state"];
+    let saves = |frame: &String| MOMENTS[0].1.iter().any(|word| frame.contains(word));
+    if all.iter().any(|frame| makes.iter().any(|word| frame.contains(word))) {
+        found.moment = Some(Moment::FirstStates);
+        found.makes_states = all.iter().any(saves);
+        return;
+    }
+    for frame in all.iter().rev() {
+        let named = MOMENTS.iter().find(|(_, words)| words.iter().any(|word| frame.contains(word)));
+        if let Some((moment, _)) = named {
+            found.moment = Some(*moment);
+            return;
+        }
+    }
+    if !all.is_empty() {
+        found.moment = Some(Moment::Forward);
+    }
+}

@@ -1,0 +1,101 @@
+//! Files that are damaged, of other programs, or in other languages: a message, and what could be read.
+
+use super::{bytes, trace};
+use shardscope::core::run::Run;
+use shardscope::io::evidence::{Evidence, EvidenceReader, diagnose, markdown, read};
+use shardscope::io::request::{Answer, Verb, answer};
+
+fn said(file: &[u8]) -> String {
+    match read(file, &Run::default()) {
+        Ok(_) => panic!("it was read"),
+        Err(issues) => issues.iter().map(|issue| issue.message.to_string()).collect::<Vec<_>>().join("; "),
+    }
+}
+
+/// The same in pieces of any length, packed or not.
+#[test]
+fn pieces_of_any_length_give_the_same_trace() {
+    let whole = trace("hta_toy_mi250");
+    for size in [1, 7, 1000] {
+        let mut reader = EvidenceReader::default();
+        for piece in bytes("hta_toy_mi250.json.gz").chunks(size) {
+            reader.push(piece).unwrap();
+        }
+        let Ok(Evidence::Trace(trace, _)) = reader.finish(&Run::default()) else { panic!("no trace") };
+        assert_eq!(*trace, whole);
+    }
+}
+
+#[test]
+fn a_file_that_was_cut_off_keeps_what_stands_before() {
+    let whole = bytes("hta_ddp_args_a100_rank0of2.json.gz");
+    let Ok(Evidence::Trace(part, notes)) = read(&whole[..whole.len() / 2], &Run::default()) else {
+        panic!("nothing was kept")
+    };
+    assert!(part.activities.len() > 100);
+    assert!(notes.iter().any(|note| note.message.to_string().contains("ends in the middle")), "{notes:?}");
+    let text =
+        br#"{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2},{"ph":"X","cat"#;
+    let Ok(Evidence::Trace(part, _)) = read(text, &Run::default()) else { panic!("nothing was kept") };
+    assert_eq!(part.activities.len(), 1);
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    assert!(said(&bytes("no_gpu_kernels.json.gz")).contains("ProfilerActivity.CUDA"));
+    assert!(
+        said(br#"{"traceEvents":[{"ph":"X","cat":"browser","name":"paint","ts":1,"dur":2}]}"#).contains("no kernels")
+    );
+    assert!(said(br#"{"traceEvents":[{"ph":"X","#).contains("cut off"));
+    assert!(said("GPU のメモリが足りません: 3.79 GiB".as_bytes()).contains("nothing in it is known"));
+}
+
+/// Times that run backwards are left out and counted; a million process groups do not fill the memory.
+#[test]
+fn impossible_events_are_left_out() {
+    let text = br#"{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","ts":10,"dur":2},
+        {"ph":"X","cat":"kernel","name":"gemm","ts":9,"dur":-5}]}"#;
+    let Ok(Evidence::Trace(part, notes)) = read(text, &Run::default()) else { panic!("nothing was kept") };
+    assert_eq!(part.activities.len(), 1);
+    assert!(notes[0].message.to_string().contains("before they begin"));
+    let groups: Vec<String> = (0..200_000).map(|at| format!(r#"{{"pg_name":"{at}","ranks":[0,1]}}"#)).collect();
+    let text = format!(
+        r#"{{"schemaVersion":1,"distributedInfo":{{"rank":0,"pg_config":[{}]}},"traceEvents":[{{"ph":"X","cat":"kernel","name":"gemm","ts":10,"dur":2}}]}}"#,
+        groups.join(",")
+    );
+    let Ok(Evidence::Trace(part, _)) = read(text.as_bytes(), &Run::default()) else { panic!("nothing was kept") };
+    assert!(part.groups.len() <= 60_000);
+}
+
+/// A summary has sums alone: no parts, no gaps.
+#[test]
+fn a_summary_has_no_parts_and_a_kernel_trace_has() {
+    let sums = "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n\
+        80.0,8000000,10,800000,800000,1,2,3,sm90_xmma_gemm_bf16\n20.0,2000000,4,500000,500000,1,2,3,\"ncclDevKernel_AllReduce_Sum(x, y)\"\n";
+    let file = read(sums.as_bytes(), &Run::default());
+    let found = diagnose(&[&file], &Run::default()).unwrap();
+    assert!(found.parts.is_empty() && found.kernels.len() == 2 && found.kernels[0].measured_ns == 8_000_000);
+    let rows = "Start (ns),Duration (ns),CorrId,Device,Strm,Name\n1000,500,1,0,7,gemm\n2000,500,2,0,7,flash_fwd\n";
+    let file = read(rows.as_bytes(), &Run::default());
+    let found = diagnose(&[&file], &Run::default()).unwrap();
+    assert_eq!(found.window_ns, 1500);
+    assert_eq!(found.parts.iter().map(|part| part.measured_ns).sum::<i64>(), 1500);
+}
+
+/// The verb answers packed bytes and texts; a report names no host, user or path.
+#[test]
+fn the_verb_takes_files_and_its_report_names_nobody() {
+    let text = "  File \"/home/someone/train.py\", line 1, in cross_entropy\\ntorch.OutOfMemoryError: CUDA out of memory. \
+        Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.00 GiB is free. Of the allocated \
+        memory 75.00 GiB is allocated by PyTorch";
+    let line = format!(r#"{{"files":[{{"name":"a","text":"{}"}}]}}"#, text.replace('"', "\\\""));
+    let Ok(Answer::Diagnosed(found)) = answer(Verb::Diagnose, &line) else { panic!("no answer") };
+    let report = markdown(&found);
+    assert!(
+        report.contains("1.0 GiB short") && !report.contains("someone") && !report.contains("train.py"),
+        "{report}"
+    );
+    for wrong in ["{}", r#"{"files":[]}"#, r#"{"files":[{"name":"x"}]}"#, r#"{"files":[{"base64":"!"}],"run":{}}"#] {
+        assert!(answer(Verb::Diagnose, wrong).is_err(), "{wrong}");
+    }
+}
