@@ -70,7 +70,8 @@ shots: build ## pictures of the page into tests/browser/shots/
 bench: build ## timings and sizes, for reading: they decide no test; ratios go to benches/history.csv
 	@tools/setup node chromium
 	@SHARDSCOPE_COMMIT=$$(git rev-parse --short HEAD) cargo bench --locked --quiet
-	@cargo test --locked --quiet --test time -- --nocapture left_out
+	@cargo test --locked --quiet --test time -- --nocapture left_out origin kept differences
+	@cargo run --locked --quiet --example accuracy
 	@SHARDSCOPE_DRAWS=200 cargo test --locked --quiet --release --test accuracy -- --nocapture calibration::protocol calibration::tight_widths
 	@SHARDSCOPE_COMMIT=$$(git rev-parse --short HEAD) node tests/browser/bench.mjs
 	@node tools/size.mjs

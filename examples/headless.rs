@@ -57,9 +57,10 @@ fn scoreboard(ask: &str, file: Option<&str>) -> ExitCode {
     };
     let request = match (ask, file.map(read_to_string)) {
         ("score", Some(Ok(text))) => json!({ "tables": tables, "predictions": text }),
+        ("origin", None) => json!({ "ask": ask }),
         ("questions" | "predictions", None) => json!({ "tables": tables, "ask": ask }),
         _ => {
-            eprintln!("usage: headless scoreboard questions|predictions|score FILE");
+            eprintln!("usage: headless scoreboard questions|predictions|origin|score FILE");
             return ExitCode::from(2);
         }
     };

@@ -2,6 +2,7 @@
 
 use super::json::{MAX_BYTES, Text};
 use serde::Serialize;
+use shardscope_core::accuracy::record::RECORD;
 use shardscope_core::accuracy::{BandCount, Evidence, FILES, read as rows_of};
 use shardscope_core::issue::Issue;
 use shardscope_core::memory::Verdict;
@@ -137,15 +138,18 @@ fn evidence(request: &Value) -> Result<Vec<Evidence>, Vec<Issue>> {
 }
 
 /// `{"tables": {...}, "ask": "questions"}` is answered by `runs.jsonl`, `"ask": "predictions"` by this calculator's,
-/// and
-/// `{"tables": {...}, "predictions": ...}` by the row of a tool.
+/// `{"tables": {...}, "predictions": ...}` by the row of a tool, and `{"ask": "origin"}` by the errors of runs that were
+/// predicted before they were known (`public/data/accuracy.csv`).
 ///
 /// # Errors
 /// Questions that the request lacks.
 pub fn answer(request: &Value) -> Result<Answer, Vec<Issue>> {
+    let text = |text: String| Answer::Text(text.into());
+    if matches!(request.get("ask"), Some(Value::Text(ask)) if ask == "origin") {
+        return Ok(text(RECORD.to_owned()));
+    }
     let rows = evidence(request)?;
     let questions = scoreboard::questions(&rows);
-    let text = |text: String| Answer::Text(text.into());
     match (request.get("ask"), request.get("predictions")) {
         (Some(Value::Text(ask)), None) if ask == "questions" => Ok(text(questions_text(&questions))),
         (Some(Value::Text(ask)), None) if ask == "predictions" => {
@@ -158,6 +162,6 @@ pub fn answer(request: &Value) -> Result<Answer, Vec<Issue>> {
             let bands = bands.map(|BandCount { verdict, runs, ran_out }| (verdict, runs, ran_out));
             Ok(Answer::Scored(Box::new(Scored { errors: Vec::new(), notes, about, columns, outcomes, bands })))
         }
-        _ => Err(vec![Issue::error("ask", "needs questions, predictions, or a file of predictions beside")]),
+        _ => Err(vec![Issue::error("ask", "needs questions, predictions, origin, or a file of predictions beside")]),
     }
 }

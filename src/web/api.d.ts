@@ -55,8 +55,15 @@ export interface Report {
     not_hidden_s: number; slows_compute_s: number; optimizer_s: number;
     model_flops: number; tflops_per_gpu: number; mfu: number; hfu: number; host_s: number;
     tokens_per_s: number; tokens_per_s_per_gpu: number; low_s: number; high_s: number;
-    /** the measured runs that low_s and high_s come from */
-    range: { runs: number; of: string; of_its_class: boolean };
+    /** where low_s and high_s come from: the published runs of the class; parts of the variance (publishers, runs, release,
+     * new-ground, open, own-runs), shares that add up to 1; settings that are not stated, with the seconds that stating each
+     * takes out of the range; no step of this GPU in this format is published */
+    range: {
+      runs: number; of: string; of_its_class: boolean; parts: { name: string; share: number }[];
+      open: { field: string; seconds: number }[]; new_ground: boolean;
+      /** share of the step within which another layout of this run may take as long */
+      may_be_equal: number;
+    };
     /** what mfu and hfu are counted against: bf16, fp16, fp8 or tf32 */
     peak: { precision: string; tflops: number };
     /** megatron, torchtitan, nanotron (dense models only), palm; over the same peak */
@@ -125,6 +132,7 @@ export interface PlanRequest {
   work?: number;
 }
 /** `report` is what the function `report` answers for `run` */
+/** tie_with_first: its distance from the first is inside the error of differences between layouts */
 export interface PlanRow { run: Run; report: Report; tie_with_first: boolean; why: string }
 export interface Plan {
   errors: Issue[]; warnings: Issue[];

@@ -12,6 +12,7 @@ use crate::view::panels::strip::{
 };
 use crate::view::panels::suggest::{lead, suggestion};
 use crate::view::panels::waterfall::waterfall;
+use crate::view::panels::wide::why_wide;
 use crate::web::evaluated::FAILED;
 use crate::web::field::commit;
 use crate::web::html::{flag, text};
@@ -27,6 +28,7 @@ use leptos::prelude::*;
 pub(crate) fn Strip() -> impl IntoView {
     let state = expect_context::<State>();
     let figures = panel(state, || true, |evaluation, unit| strip(&evaluation.report, unit));
+    let why = panel(state, || true, |evaluation, _| why_wide(evaluation));
     let cost = panel(state, || true, |evaluation, _| budget(&evaluation.scenario.run, &evaluation.report.step));
     view! {
         <div class="strip-frame stale-able" class:stale=flag(move || state.is_stale()) role="region" aria-label=say("Key figures")>
@@ -38,6 +40,7 @@ pub(crate) fn Strip() -> impl IntoView {
                     {nodes("figures", move || cost.get())}
                 </div>
             </div>
+            {nodes("why", move || why.get())}
         </div>
     }
 }

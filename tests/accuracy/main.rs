@@ -8,6 +8,7 @@ mod common;
 mod calibration;
 mod finetune;
 mod presets;
+mod priors;
 mod published;
 mod recipes;
 mod rows;

@@ -15,7 +15,6 @@ const NO_FIGURE: &[(&str, &str)] = &[
     ("model.arguments", "passed through to Megatron-LM"),
     ("currency", "the symbol of the price"),
     ("profile.name", "a name"),
-    ("profile.runs", "a remark on where the profile is from"),
     ("profile.gpu", "a remark on where the profile is from"),
     ("profile.version", "a remark on where the profile is from"),
 ];
@@ -79,7 +78,7 @@ const SPECIAL: &[&str] = &[
     "gpus=4096&global_batch=2048&tokens_total=1e12&rollbacks=20&rollback_steps=400&context_phases=16384:1e11",
     "gpus=4096&global_batch=2048&tokens_total=1e12&checkpoint_every_s=600&checkpoint_async=false",
     "profile.means=1,1,1,1,1,1,1&profile.widths=0.1,0.1,0.1,0.1,0.1,0.1,0.1&profile.spread=0.1",
-    "profile.means=1,1,1,1,1,1,1&profile.widths=0.02,0.02,0.02,0.02,0.02,0.02,0.02&profile.spread=0.01",
+    "profile.means=1,1,1,1,1,1,1&profile.widths=0.06,0.06,0.06,0.06,0.06,0.06,0.06&profile.spread=0.07&profile.runs=1000",
 ];
 
 /// Values that `field` takes, about where `now` stands.

@@ -6,10 +6,13 @@
 mod common;
 
 mod classes;
+mod differences;
 mod expressible;
+mod kept;
 mod left_out;
 mod loading;
 mod more_is_less;
+mod origin;
 mod outside;
 mod overlap;
 mod properties;

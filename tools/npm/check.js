@@ -74,9 +74,10 @@ function judged(text, run) {
   const { errors, memory, step, warnings } = report(read.run);
   if (errors.length > 0) return { ...read, errors };
   const { verdict, need_bytes, need_low_bytes, need_high_bytes, capacity_bytes, chance } = memory;
-  const { time_s, low_s, high_s, tokens_per_s_per_gpu } = step;
+  const { time_s, low_s, high_s, tokens_per_s_per_gpu, range: { may_be_equal } } = step;
   return {
-    ...read, warnings, verdict, need_bytes, need_low_bytes, need_high_bytes, capacity_bytes, chance, time_s, low_s, high_s, tokens_per_s_per_gpu,
+    ...read, warnings, verdict, need_bytes, need_low_bytes, need_high_bytes, capacity_bytes, chance, time_s, low_s, high_s,
+    tokens_per_s_per_gpu, may_be_equal,
   };
 }
 
@@ -227,13 +228,13 @@ function summary({ errors, verdict, need_bytes, need_low_bytes, need_high_bytes,
 }
 
 /** What changed since the base, line by line. */
-function since({ base, changed = [], slower, need_bytes }) {
+function since({ base, changed = [], slower, need_bytes, may_be_equal = 0 }) {
   if (!base) return [];
   if (base.new) return [`not in ${base.ref}`];
   if (base.errors.length > 0) return [`in ${base.ref}: ${summary(base)}`];
   return [
     `in ${base.ref}: ${summary(base)}`,
-    `now ${percent(need_bytes / base.need_bytes - 1)} memory, ${percent(slower)} time a step`,
+    `now ${percent(need_bytes / base.need_bytes - 1)} memory, ${percent(slower)} time a step${slower !== 0 && Math.abs(slower) < may_be_equal ? ' (may be equal: differences of layouts are not known that well)' : ''}`,
     ...changed.map(({ key, before, after }) => `${key}: ${[before, after].map((value) => (value === null ? 'default' : JSON.stringify(value))).join(' -> ')}`),
   ];
 }

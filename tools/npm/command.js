@@ -36,7 +36,7 @@ if (verb === '--help' || verb === '-h') {
   const { answerLine } = await calculator();
   if (more.length > 0 || answerLine(verb, '{') === undefined) {
     console.error('usage: shardscope report|schedule|plan|certify|import|export|calibrate|log|whole-run|rl|diagnose, one request a line on standard input; '
-      + 'shardscope diagnose [--run RUN] FILE...; shardscope check FILE...; shardscope scoreboard questions|predictions|score FILE; shardscope mcp; shardscope --help');
+      + 'shardscope diagnose [--run RUN] FILE...; shardscope check FILE...; shardscope scoreboard questions|predictions|origin|score FILE; shardscope mcp; shardscope --help');
     exit(WRONG_CALL);
   }
   try {

@@ -1,5 +1,5 @@
-// `shardscope scoreboard questions`, `predictions` and `score FILE`: the files of the scoreboard, from the tables of published runs
-// beside the command.
+// `shardscope scoreboard questions`, `predictions`, `origin` and `score FILE`: the files of the scoreboard, from the tables of
+// published runs beside the command.
 import { readFileSync, readdirSync } from 'node:fs';
 import { answerLine } from './index.js';
 import { print } from './lines.js';
@@ -15,8 +15,8 @@ const tables = () => Object.fromEntries(readdirSync(folder).map((name) => [name,
 /** Writes what is asked for; the exit status. */
 export async function scoreboard([ask, file, ...more]) {
   const scores = ask === 'score' && file !== undefined;
-  if (more.length > 0 || !(scores || (file === undefined && (ask === 'questions' || ask === 'predictions')))) {
-    console.error('usage: shardscope scoreboard questions|predictions|score FILE');
+  if (more.length > 0 || !(scores || (file === undefined && ['questions', 'predictions', 'origin'].includes(ask)))) {
+    console.error('usage: shardscope scoreboard questions|predictions|origin|score FILE');
     return WRONG_CALL;
   }
   try {

@@ -4,7 +4,7 @@ use super::evidence::{Evidence, Measured};
 use super::sources::{Quantity, SOURCES, Source};
 use crate::memory::detailed::steady;
 use crate::memory::{Nature, StageMemory, Verdict};
-use crate::report::{Evaluation, evaluate};
+use crate::report::{Evaluation, evaluate_plain};
 use crate::sort::sort_by;
 use std::collections::BTreeMap;
 
@@ -39,9 +39,9 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// Evaluates `row` as the page evaluates its own Run.
+    /// Evaluates `row` as the page evaluates its own Run, without the parts of a range that take evaluations.
     pub fn of(row: &Evidence) -> Option<Self> {
-        let evaluation = evaluate(&row.run).ok()?;
+        let evaluation = evaluate_plain(&row.run).ok()?;
         Some(Self { value: predicted(&evaluation, row.source().quantity), verdict: evaluation.report.memory.verdict })
     }
 }

@@ -8,8 +8,9 @@ use crate::run::{OneOf, PRIORS};
 use crate::source::{Cited, PUBLISHED_RUNS, Source};
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, COUPLING, ELEMENTWISE, FAMILIES, FLASH_1, GROUPED, HOST_PER_LAYER, HOST_PER_RING_STEP, IN_TRAINING,
-    KERNELS, LAST_WAVE, LAUNCH, OPERANDS, PERMUTE, QUANTISE, RANGES, SPREAD, TUNED, UNDER_FSDP,
+    ATTENTION_HALF, BETWEEN, BETWEEN_LAYOUTS, COUPLING, ELEMENTWISE, FAMILIES, FLASH_1, GROUPED, HOST_PER_LAYER,
+    HOST_PER_RING_STEP, IN_TRAINING, KERNELS, LAST_WAVE, LAUNCH, OPERANDS, PERMUTE, QUANTISE, RANGES, SPREAD, TUNED,
+    UNDER_FSDP, UNSEEN,
 };
 use crate::traffic::{
     ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, FP8_ELEMENT, FUSED_DISPATCH, INTER, INTRA, LATENCY,
@@ -100,18 +101,17 @@ pub fn constants() -> Vec<Constant> {
         let value = t!("{held} held, {peak} at peak", held = cited.value.held, peak = cited.value.peak);
         constants.push(Constant::new(name, value, cited));
     }
+    constants.extend([
+        number("deviation of a step between publishers, of its logarithm", &BETWEEN),
+        number("error of the difference between two layouts of a dense model, of its logarithm", &BETWEEN_LAYOUTS[0]),
+        number("the same of a model with experts", &BETWEEN_LAYOUTS[1]),
+        number("deviation of products on a GPU and in a format of which no run is known", &UNSEEN),
+    ]);
     constants.extend(RANGES.iter().map(|row| Constant {
-        name: t!("range of a step, {of}", of = row.of),
-        value: t!("{low} to {high} times", low = row.low, high = row.high),
+        name: t!("deviations of a step, {of}", of = row.of),
+        value: t!("{within} within a publisher, {release} by release", within = row.within, release = row.release),
         source: &PUBLISHED_RUNS,
-        how: t!(
-            "measured over predicted, four of five of {runs} runs; mean error {fitted} % as fitted, {left_out} % with \
-                each {apart} left out of the fit",
-            runs = row.runs,
-            fitted = format!("{:.1}", row.fitted * 100.0),
-            left_out = format!("{:.1}", row.left_out * 100.0),
-            apart = row.apart.words()
-        ),
+        how: t!("{runs} runs, each predicted by constants fitted without its publisher", runs = row.runs),
         fitted: false,
     }));
     constants.extend(families());

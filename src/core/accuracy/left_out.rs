@@ -2,14 +2,16 @@
 //! them, and only then are they predicted.
 //!
 //! Constants act on the logarithm of a step by their slopes: a fit is a handful of weighted least squares with a loss
-//! that is linear beyond 1.5 of 10 %, each constant held by its prior. `tests/time/left_out/` holds the constants, the
-//! ranges and the effects of the code to it.
+//! that is linear beyond 1.5 of 10 %, each constant held by its prior. `tests/time/left_out/` holds the constants and the
+//! effects of the code to it. It is in sample of what the recipes of rows say, and of publishers: what the page says of
+//! runs that nobody here has seen comes from `origin.rs`.
 
 use super::{Evidence, Measured};
 use crate::maths::ln;
 use crate::report::{evaluate, evaluate_scenario};
+use crate::run::presets::Peers;
 use crate::run::{Constant, EpOverlap, Fitted, Multiplier, PRIORS, Run, Scenario};
-use crate::time::{Products, Range, range};
+use crate::time::{Products, StepClass};
 use std::collections::BTreeSet;
 
 /// Scale of the loss.
@@ -27,10 +29,10 @@ const REACHED: (f64, f64) = (0.92, 0.05);
 pub struct Row {
     /// Index of its evidence in the list that the table was made of.
     pub evidence: usize,
-    /// Name of the class that its range comes from.
-    pub class: &'static str,
-    /// The class is of its software.
-    pub has_class: bool,
+    /// The class that its range comes from.
+    pub class: StepClass,
+    /// By a program that only fine-tunes.
+    pub eager: bool,
     /// Routed experts, and no fine-tuning.
     pub experts: bool,
     /// Routed experts and layers of Mamba-2.
@@ -62,7 +64,7 @@ pub struct Constants {
 }
 
 impl Constants {
-    fn place(&mut self, name: String, away: f64, width: f64) -> usize {
+    pub(super) fn place(&mut self, name: String, away: f64, width: f64) -> usize {
         if let Some(at) = self.names.iter().position(|other| *other == name) {
             return at;
         }
@@ -83,7 +85,8 @@ pub struct Table {
 
 /// True for the step of a run of fine-tuning, whose constants and ranges are its own.
 pub fn is_tuned(row: &Evidence) -> bool {
-    matches!(row.measured, Measured::Step(_)) && Scenario::new(&row.run).is_ok_and(|scenario| range(&scenario).tuned)
+    matches!(row.measured, Measured::Step(_))
+        && Scenario::new(&row.run).is_ok_and(|scenario| StepClass::of(&scenario) == StepClass::Tuned)
 }
 
 fn seconds(scenario: Scenario) -> Option<f64> {
@@ -120,7 +123,7 @@ fn dense_slopes(row: &Evidence, scenario: &Scenario, predicted: f64, constants: 
 }
 
 /// Slopes of a row with routed experts, or of one that is `tuned`: their constants of [`PRIORS`].
-fn fitted_slopes(scenario: &Scenario, tuned: bool, constants: &mut Constants) -> Vec<(usize, f64)> {
+pub(super) fn fitted_slopes(scenario: &Scenario, tuned: bool, constants: &mut Constants) -> Vec<(usize, f64)> {
     let overlaps = scenario.software.ep_overlap != EpOverlap::None;
     let blackwell = scenario.gpu.fp4.0 > scenario.gpu.fp8.0;
     let acts = |constant| match constant {
@@ -164,10 +167,11 @@ pub fn assembled<'a>(
         let Ok(mut scenario) = Scenario::new(&row.run) else { continue };
         still(&mut scenario.fitted);
         let Some(predicted) = seconds(scenario.clone()) else { continue };
-        let class: Range = range(&scenario);
-        let experts = scenario.model.moe.is_some() && !class.tuned;
-        let slopes = if experts || class.tuned {
-            fitted_slopes(&scenario, class.tuned, &mut constants)
+        let class = StepClass::of(&scenario);
+        let tuned = class == StepClass::Tuned;
+        let experts = scenario.model.moe.is_some() && !tuned;
+        let slopes = if experts || tuned {
+            fitted_slopes(&scenario, tuned, &mut constants)
         } else {
             dense_slopes(&row, &scenario, predicted, &mut constants)
         };
@@ -179,8 +183,8 @@ pub fn assembled<'a>(
             .push(format!("{model} {gpu} {graphs:?} {precision:?} {} {} {overlap:?}", row.run.micro_batch, row.run.pp));
         rows.push(Row {
             evidence,
-            class: class.of,
-            has_class: !class.software.is_empty(),
+            class,
+            eager: scenario.software.peers == Some(Peers::Tuners),
             experts,
             hybrid: scenario.model.mamba.is_some(),
             source: row.source().name,
@@ -261,7 +265,7 @@ impl Table {
 }
 
 /// Gaussian elimination; the matrix is positive definite.
-fn solved(mut matrix: Vec<Vec<f64>>, mut side: Vec<f64>) -> Vec<f64> {
+pub(super) fn solved(mut matrix: Vec<Vec<f64>>, mut side: Vec<f64>) -> Vec<f64> {
     let n = side.len();
     for at in 0..n {
         for below in at + 1..n {

@@ -9,14 +9,14 @@ mod constants;
 mod evidence;
 pub mod left_out;
 mod nearest;
+pub mod origin;
 mod outcomes;
+pub mod record;
 mod sources;
-mod spread;
 
 pub use bench::{BandCount, Bench, Fact, Prediction, SourceError, verdict_bands};
 pub use constants::{Constant, constants};
 pub use evidence::{Evidence, Measured, read};
 pub use nearest::nearest_of;
 pub use outcomes::{Outcome, Rule};
-pub use sources::{FILES, Kind, LEFT_OUT, Quantity, SOURCES, Source, TUNED};
-pub use spread::{interval, quantile};
+pub use sources::{DATED, FILES, Kind, LEFT_OUT, Quantity, SOURCES, Source, TUNED};

@@ -17,6 +17,9 @@ pub const FILES: &[(&str, &str)] = &[
     (MLPERF, "ml"),
 ];
 
+/// Tables whose rows have a step, a date and a publisher.
+pub const DATED: [&str; 6] = [FUJII, THROUGHPUT, "throughput_2.csv", "throughput_3.csv", TUNED, MLPERF];
+
 /// The measured quantity, and its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
@@ -118,7 +121,7 @@ const fn tuned(
 }
 
 const FUJII: &str = "fujii_measured.csv";
-const THROUGHPUT: &str = "throughput.csv";
+pub(super) const THROUGHPUT: &str = "throughput.csv";
 const MEMORY: &str = "measured_memory.csv";
 const SIMUMAX: &str = "simumax_b200.csv";
 /// The table of measured fine-tuning.

@@ -8,7 +8,7 @@ use super::linear::dot;
 use crate::issue::Issue;
 use crate::maths::{exp, ln, pow};
 use crate::memory::StageMemory;
-use crate::report::{Evaluation, evaluate, nudged};
+use crate::report::{Evaluation, evaluate_plain as evaluate, nudged};
 use crate::run::{MULTIPLIERS, Multiplier, Profile, Run, Vector};
 use crate::time::{COUPLING, loader_floor, stage_loading};
 use crate::units::Bytes;

@@ -10,7 +10,7 @@ use super::linear::dot;
 use super::posterior::Posterior;
 use crate::memory::Verdict;
 use crate::message::Message;
-use crate::report::report;
+use crate::report::plain_report as report;
 use crate::run::{Matrix, Multiplier, Run, Vector};
 use crate::sort::sort_by;
 use crate::t;

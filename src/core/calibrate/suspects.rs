@@ -4,7 +4,7 @@
 use super::posterior::Posterior;
 use crate::maths::exp;
 use crate::message::{Message, verbatim};
-use crate::report::evaluate;
+use crate::report::evaluate_plain as evaluate;
 use crate::run::registry::field;
 use crate::run::{Profile, Run};
 use crate::sort::sort_by;

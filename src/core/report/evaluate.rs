@@ -1,6 +1,6 @@
 //! From a Run to everything known about it: the order of work between memory, pipeline, traffic and time.
 
-use super::confidence::narrow;
+use super::confidence::{Beside, narrow, widen};
 use super::draft::{Draft, Timed};
 use super::evaluation::Evaluation;
 use super::loads::loads;
@@ -27,19 +27,32 @@ use std::sync::OnceLock;
 pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
     let made = Draft::of(run).and_then(|draft| {
         let timed = draft.timed()?;
-        Ok(draft.finish(timed))
+        Ok(draft.finish(timed, true))
     });
     made.map_err(|issues| mend(run, None, issues))
 }
 
-/// Simulates and measures a scenario as it stands, with constants that a fit tries.
+/// The same for one of many Runs that are compared: its range leaves out what takes evaluations of its own.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_plain(run: &Run) -> Result<Evaluation, Vec<Issue>> {
+    let made = Draft::of(run).and_then(|draft| {
+        let timed = draft.timed()?;
+        Ok(draft.finish(timed, false))
+    });
+    made.map_err(|issues| mend(run, None, issues))
+}
+
+/// Simulates and measures a scenario as it stands, with constants that a fit tries; its range is as that of
+/// [`evaluate_plain`].
 ///
 /// # Errors
 /// As [`evaluate`].
 pub fn evaluate_scenario(scenario: Scenario) -> Result<Evaluation, Vec<Issue>> {
     let draft = Draft::understood(Box::new(scenario))?;
     let timed = draft.timed()?;
-    Ok(draft.finish(timed))
+    Ok(draft.finish(timed, false))
 }
 
 /// The first half of [`evaluate`], which takes long where [`needs_worker`](super::needs_worker) says so.
@@ -57,11 +70,12 @@ pub fn time(run: &Run) -> Result<Timed, Vec<Issue>> {
 /// As [`evaluate`].
 pub fn evaluate_timed(run: &Run, timed: Timed) -> Result<Evaluation, Vec<Issue>> {
     let draft = Draft::of(run).map_err(|issues| mend(run, None, issues))?;
-    Ok(draft.finish(timed))
+    Ok(draft.finish(timed, true))
 }
 
 impl Draft {
-    fn finish(self, timed: Timed) -> Evaluation {
+    /// Measures `timed`; the range is `whole` or leaves out what takes evaluations of its own.
+    fn finish(self, timed: Timed, whole: bool) -> Evaluation {
         let Timed { order, spans } = timed;
         let (scenario, spec, durations) = (&self.scenario, &self.spec, &self.durations);
         let warnings = pipeline::warnings(spec);
@@ -78,7 +92,11 @@ impl Draft {
         let loads = loads(scenario, &chunks, full.as_ref().unwrap_or(&order));
         let ends = ends(&self, &loads);
         let (busiest, mut overlap, mut step) = step(&self, &loads, &ends, &stats);
-        narrow(&mut step, &self, &loads, &stats);
+        let beside = Beside { draft: &self, loads: &loads, stats: &stats };
+        narrow(&mut step, &beside);
+        if whole {
+            widen(&mut step, &beside);
+        }
         let scale = step.rescaled_by.unwrap_or(1.0);
         for row in &mut overlap {
             row.rescale(scale);

@@ -16,6 +16,7 @@ mod mend;
 pub mod methods;
 pub mod narrow;
 mod offload;
+mod open;
 pub mod over_time;
 mod passes;
 mod reduction;
@@ -33,7 +34,7 @@ pub use crate::time::FOUR_OF_FIVE;
 pub use by_rank::{StepByRank, by_rank};
 pub(crate) use confidence::nudged;
 pub use draft::Timed;
-pub use evaluate::{evaluate, evaluate_scenario, evaluate_timed, time};
+pub use evaluate::{evaluate, evaluate_plain, evaluate_scenario, evaluate_timed, time};
 pub use evaluation::Evaluation;
 pub use explain::{Figure, explain};
 pub use offload::OffloadStep;
@@ -238,6 +239,15 @@ pub type Answer = Result<Report, Refusal>;
 /// The settings that cannot work, with what would.
 pub fn report(run: &Run) -> Answer {
     evaluate(run).map(|evaluation| evaluation.report).map_err(|errors| Refusal { errors })
+}
+
+/// The report of one of many Runs that are compared: its range has neither new ground nor open settings in it, which
+/// take evaluations of their own.
+///
+/// # Errors
+/// As [`report`].
+pub(crate) fn plain_report(run: &Run) -> Answer {
+    evaluate_plain(run).map(|evaluation| evaluation.report).map_err(|errors| Refusal { errors })
 }
 
 /// The report of a Run given as an object.

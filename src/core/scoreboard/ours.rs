@@ -5,14 +5,12 @@
 //! off are marked, and count nowhere. No constant was fitted to the others.
 
 use super::prediction::{Asked, Predicted};
-use crate::accuracy::left_out::{GROUPINGS, Key, Row, Table, assembled, is_tuned};
-use crate::accuracy::{Evidence, Kind, Measured, Outcome, Prediction, Quantity, Rule, interval};
+use crate::accuracy::left_out::{GROUPINGS, assembled, is_tuned};
+use crate::accuracy::{Evidence, Kind, Measured, Outcome, Prediction, Quantity, Rule};
 use crate::maths::{exp, log10, pow};
 use crate::memory::Verdict;
 use crate::memory::verdict::HALF_BAND;
 use crate::report::evaluate;
-use crate::run::Scenario;
-use crate::time::{Apart, RANGES, Range, range};
 use std::collections::BTreeMap;
 
 /// Tables whose steps constants were fitted to.
@@ -58,59 +56,30 @@ type Set<'a> = dyn FnMut(&Evidence, &dyn Fn(&mut Predicted)) + 'a;
 
 /// A step with its range as shipped: of runs that no constant was fitted to.
 fn shipped(row: &Evidence, seconds: f64) -> (Option<f64>, Option<f64>, Option<f64>) {
-    let Ok(scenario) = Scenario::new(&row.run) else { return (None, None, None) };
-    let Range { low, high, .. } = range(&scenario);
-    (Some(digits(seconds)), Some(digits(seconds * low)), Some(digits(seconds * high)))
+    let ends = ends_of(row).map(|(low, high)| (digits(seconds * low), digits(seconds * high))).unzip();
+    (Some(digits(seconds)), ends.0, ends.1)
 }
 
-/// Steps by constants fitted without the runs of their source and of their model, with the range that the other groups
-/// of their class cut.
+/// Ends of the range of `row`, as factors of its prediction.
+fn ends_of(row: &Evidence) -> Option<(f64, f64)> {
+    let step = evaluate(&row.run).ok()?.report.step;
+    Some((step.low_s / step.time_s, step.high_s / step.time_s))
+}
+
+/// Steps by constants fitted without the runs of their source and of their model, with the range of a run that nobody
+/// has seen.
 fn steps<'a>(rows: impl Iterator<Item = &'a Evidence>, set: &mut Set) {
     let of_steps: Vec<&Evidence> = rows.collect();
     let table = assembled(of_steps.iter().copied(), |_| {}, &|_| {});
     let moves = table.left_out(&[GROUPINGS[0].1, GROUPINGS[2].1]);
-    let mut ranges: BTreeMap<(&str, String), (f64, f64)> = BTreeMap::new();
     for (row, moved) in table.rows.iter().zip(&moves) {
         let seconds = row.predicted * exp(*moved);
-        let class = RANGES.iter().find(|class| class.of == row.class);
-        let found = class.map(|class| {
-            let key = group_key(class);
-            let group = key(row);
-            *ranges.entry((class.of, group.clone())).or_insert_with(|| cut_by_others(&table, &moves, class, &group))
-        });
+        let ends = ends_of(of_steps[row.evidence]);
         set(of_steps[row.evidence], &|line| {
             line.step_s = Some(digits(seconds));
-            (line.low_s, line.high_s) =
-                found.map(|(low, high)| (digits(seconds * low), digits(seconds * high))).unzip();
+            (line.low_s, line.high_s) = ends.map(|(low, high)| (digits(seconds * low), digits(seconds * high))).unzip();
         });
     }
-}
-
-fn group_key(class: &Range) -> Key {
-    GROUPINGS[match class.apart {
-        Apart::Source => 0,
-        Apart::Model => 2,
-        Apart::ModelAndGpu => 3,
-    }]
-    .1
-}
-
-/// The range of `class` as the groups other than `own` cut it.
-fn cut_by_others(table: &Table, moves: &[f64], class: &Range, own: &String) -> (f64, f64) {
-    let key = group_key(class);
-    let is_of =
-        |row: &Row| row.class == class.of || class.software.is_empty() && !class.tuned && row.experts == class.experts;
-    let mut groups: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for (row, moved) in table.rows.iter().zip(moves).filter(|(row, _)| is_of(row)) {
-        groups.entry(key(row)).or_default().push(row.error + moved);
-    }
-    cut(&groups, own)
-}
-
-/// The interval of all groups but `own`.
-fn cut<K: Ord>(groups: &BTreeMap<K, Vec<f64>>, own: &K) -> (f64, f64) {
-    let others = groups.iter().filter(|(group, _)| *group != own).map(|(_, errors)| errors.clone());
-    interval(&others.collect::<Vec<_>>())
 }
 
 /// Outcomes of Fujii 2024, of each table by the rule that the other gives.

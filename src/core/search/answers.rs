@@ -3,7 +3,7 @@
 
 use super::sweep::{Grown, Points, Sweep, Until, doublings};
 use crate::memory::Verdict;
-use crate::report::report;
+use crate::report::plain_report as report;
 use crate::run::Run;
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@
 use super::request::Request;
 use super::{Found, Search, TOP};
 use crate::memory::Verdict;
-use crate::report::evaluate;
+use crate::report::evaluate_plain as evaluate;
 use crate::run::presets::MODELS;
 use crate::run::{Based, Run};
 use crate::whole_run::tokens_in;

@@ -38,7 +38,7 @@ pub use axes::{Axes, Split};
 pub use engine::{Progress, Search};
 pub use promise::{Place, Promise};
 pub use proposal::Proposal;
-pub use rank::{Plan, Row, TIE, recommended, ties};
+pub use rank::{Plan, Row, recommended, tie, ties};
 pub use ranking::{Figures, Found, is_listed};
 pub use request::{Request, TOP, measured_step, nothing_found, plan};
 pub use space::{Block, Member, Space};

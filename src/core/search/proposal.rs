@@ -2,9 +2,10 @@
 //! of the space, since every layout under it takes a search of its own.
 
 use super::able::can_run;
+use super::rank::tie;
 use super::ranking::{Figures, Found, cost, is_listed};
 use crate::message::Message;
-use crate::report::{Variant, report, run_with, work};
+use crate::report::{Variant, plain_report as report, run_with, work};
 use crate::run::Schedule;
 use crate::t;
 use crate::units::show_percent;
@@ -31,6 +32,13 @@ impl Proposal {
     /// In a sentence; `complete` where no layout can be faster than those that were found.
     pub fn words(&self, complete: bool) -> Message {
         let share = show_percent(self.gain);
+        if self.gain < tie(&self.found.run) {
+            return t!(
+                "An order found by search, which this software reads from a file: {share} less than the fastest named \
+                    schedule, which cannot be told apart.",
+                share
+            );
+        }
         if complete {
             t!(
                 "An order found by search, which this software reads from a file: {share} less time than the fastest \

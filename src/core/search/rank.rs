@@ -5,16 +5,21 @@ use super::proposal::Proposal;
 use super::ranking::Found;
 use super::why::why;
 use crate::issue::Issue;
+use crate::maths::exp;
 use crate::memory::Verdict;
 use crate::message::Message;
 use crate::report::{Report, answer};
 use crate::run::{Run, Value};
+use crate::time::between_layouts;
 use serde::Serialize;
 use std::rc::Rc;
 
-/// Step times nearer than this are called a tie: a choice of this calculator, below the mean error of its step times
-/// against published runs (`tests/time/throughput.rs`), so that no estimate tells such layouts apart.
-pub const TIE: f64 = 0.035;
+/// Share of a step time within which layouts of `run` tie: the error of their difference, so that no estimate tells which
+/// of them is faster ([`between_layouts`], `tests/time/differences.rs`).
+pub fn tie(run: &Run) -> f64 {
+    let routed = run.model.resolve().is_ok_and(|model| model.moe.is_some());
+    exp(between_layouts(routed)) - 1.0
+}
 
 /// One layout of the answer.
 #[derive(Clone, Debug, Serialize)]
@@ -23,7 +28,7 @@ pub struct Row {
     pub run: Value,
     /// The report of `run`, splits of the layers included.
     pub report: Report,
-    /// Within 3.5 % of the first.
+    /// Its distance from the first is inside the error of such differences: [`tie`].
     pub tie_with_first: bool,
     /// Why it beats the next, in one sentence; empty on the last.
     pub why: Message,
@@ -87,7 +92,7 @@ impl Plan {
 pub fn ties(found: &[Rc<Found>]) -> usize {
     let time = |one: &Rc<Found>| one.figures.time_s.0;
     let Some(first) = found.first() else { return 0 };
-    let limit = time(first) * (1.0 + TIE);
+    let limit = time(first) * (1.0 + tie(&first.run));
     found.partition_point(|one| time(one) <= limit)
 }
 

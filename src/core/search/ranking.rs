@@ -7,7 +7,7 @@ use super::bounding::Bounding;
 use super::promise::{Place, Promise};
 use super::space::Space;
 use crate::memory::Verdict;
-use crate::report::{Memory, Peak, Report, effort, report};
+use crate::report::{Memory, Peak, Report, effort, plain_report as report};
 use crate::run::Run;
 use crate::units::Seconds;
 use serde::{Deserialize, Serialize};
@@ -157,7 +157,7 @@ impl Known {
 /// To list only what fits would never meet a run that ran out, but leaves out 11 of the 12 tight runs below the middle
 /// that did run: on the groups of Fujii's tables its first measured layout is 3.1 % slower than the fastest that ran,
 /// at worst 11.8 %, instead of 1.1 % and 3.5 %. Of the 144 published runs that are listed one ran out (0.95 of the
-/// memory by the estimate); it is neither first nor a tie in its group. `tests/search/plans.rs` holds all of that. The
+/// memory by the estimate); it is not the first of its group. `tests/search/plans.rs` holds all of that. The
 /// rule was chosen with these outcomes in view, and the estimate's constants are fitted on them: this says how well it
 /// follows them, not how often it will be right elsewhere.
 pub fn is_listed(memory: &Memory) -> bool {

@@ -9,7 +9,7 @@ use super::why::differences;
 use crate::memory::Verdict;
 use crate::message::{Message, verbatim};
 use crate::model::Architecture;
-use crate::report::{Report, report};
+use crate::report::{Report, plain_report as report};
 use crate::run::{Recompute, Run, Schedule, ScheduleOptions};
 use crate::t;
 use serde::Serialize;

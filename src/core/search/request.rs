@@ -12,7 +12,7 @@ use crate::calibrate::fit_step;
 use crate::issue::Issue;
 use crate::memory::Verdict;
 use crate::message::Message;
-use crate::report::report;
+use crate::report::plain_report as report;
 use crate::run::{AdapterMethod, Run, Schedule, ScheduleOptions, Value};
 use crate::t;
 use crate::units::whole;

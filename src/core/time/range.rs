@@ -1,12 +1,15 @@
-//! Distance of published runs from the prediction, by class: software, precision, dense or routed.
+//! Width of a step's range: how far a run of a publisher that nobody here has seen lies from the prediction.
 //!
-//! A range is where four of five runs of a further group lie, measured over predicted: each group of published runs is
-//! left out, all constants that it could have moved are fitted again without it, and its distance from the middle of
-//! the other groups is counted in their deviations (`tests/time/left_out/` computes, prints and holds it).
+//! The variance of the logarithm of measured over predicted is a sum of parts: between publishers, within one, by the
+//! next release of the software, by a GPU and format of which no run is published, and by settings that the Run leaves
+//! open: `σ² = b² (1 + 1/k) + w² + r² + (g s)² + u²`. The range is from `e^(-1.34 σ)` to `e^(1.34 σ)` times the
+//! prediction. `tests/time/origin.rs` holds it to runs that were predicted before they were known.
 
-use crate::maths::ln;
+use super::families::family;
+use crate::maths::exp;
 use crate::run::presets::{GpuFamily, Peers};
 use crate::run::{Format, Scenario};
+use crate::source::{Cited, PUBLISHED_RUNS};
 use crate::statics::named;
 use serde::Serialize;
 
@@ -22,7 +25,7 @@ pub enum Products {
 }
 
 impl Products {
-    /// Range of `scenario`.
+    /// Format of `scenario`.
     pub fn of(scenario: &Scenario) -> Self {
         match scenario.precision.computes {
             Format::Fp8 => Self::Fp8,
@@ -35,223 +38,245 @@ impl Products {
 /// Four of five lie within so many standard deviations of a normal distribution.
 pub const FOUR_OF_FIVE: f64 = 1.2816;
 
-/// Interval of measured over predicted that holds four of five runs of a class of software, products and layers.
+/// Four of five lie within so many deviations where these come from 19 groups of runs: the 90 % point of Student's t
+/// with 18 degrees of freedom, 1.33, and 1.34 with the groups' own uncertain middle.
+pub const REACH: f64 = 1.34;
+
+/// Publishers and classes of runs, each left out of the fit whole: the groups whose means differ by [`BETWEEN`].
+pub const GROUPS: f64 = 19.0;
+
+/// Deviation between publishers: of the means of [`GROUPS`] groups of runs of one publisher and class, each predicted
+/// by constants fitted without its publisher.
+pub const BETWEEN: Cited<f64> = Cited::new(
+    0.094,
+    &PUBLISHED_RUNS,
+    "means of 19 groups of one publisher and class, each left out of the fit whole: -0.12 (AnswerAI) to +0.27 \
+        (SimuMax)",
+);
+
+/// Deviation of the rate of products on a GPU and in a format of which no run is known, centred on its data sheet.
+pub const UNSEEN: Cited<f64> =
+    Cited::new(0.35, &PUBLISHED_RUNS, "first runs of 22 pairs of GPU and format, predicted by the data sheet alone");
+
+/// Error of the difference between two layouts of one run, a logarithm that four of five differences are not missed by in
+/// the wrong direction: from it on, "takes less time" is right four times of five. Of dense models, and of those with
+/// routed experts. What both layouts share of an error does not count (`tests/time/differences.rs`).
+pub const BETWEEN_LAYOUTS: [Cited<f64>; 2] = [
+    Cited::new(0.076, &PUBLISHED_RUNS, "pairs of layouts of one dense model on the same GPUs in one document"),
+    Cited::new(
+        0.089,
+        &PUBLISHED_RUNS,
+        "the same in proportion to the deviation within a publisher: nine pairs with experts are too few",
+    ),
+];
+
+named! {
+    /// Runs whose errors are alike: by format of the products, kind of layers and use.
+    pub enum StepClass: id {
+        /// Dense layers, products in 16 bits and more.
+        Plain = "bf16",
+        /// Dense layers, products in fp8 and NVFP4.
+        Low = "low",
+        /// Routed experts.
+        Experts = "experts",
+        /// Layers of Mamba-2 beside attention.
+        Hybrids = "hybrids",
+        /// Fine-tuning: adapters beside a frozen base, or programs that only tune.
+        Tuned = "tuned",
+    }
+}
+
+impl StepClass {
+    /// The class of `scenario`.
+    pub fn of(scenario: &Scenario) -> Self {
+        let tuned = scenario.adapter.is_some() || scenario.software.peers == Some(Peers::Tuners);
+        match () {
+            () if tuned => Self::Tuned,
+            () if scenario.model.mamba.is_some() => Self::Hybrids,
+            () if scenario.model.moe.is_some() => Self::Experts,
+            () if Products::of(scenario) == Products::Plain => Self::Plain,
+            () => Self::Low,
+        }
+    }
+}
+
+/// Deviations of the logarithm of a step, measured over predicted, of a class of runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// Software of the runs; none: any.
-    pub software: &'static [Peers],
-    /// Formats of their products; none: any.
-    pub products: &'static [Products],
-    /// Routed experts.
-    pub experts: bool,
-    /// Fine-tuning, of models with experts and without: adapters beside a frozen base, or by programs that only tune.
-    pub tuned: bool,
-    /// Presets of the models; none: any.
-    pub models: &'static [&'static str],
-    /// Groups of runs that were left out, one by one.
-    pub apart: Apart,
-    /// Mean error of the runs, as fitted.
-    pub fitted: f64,
-    /// The same with their group left out of the fit.
-    pub left_out: f64,
-    /// Measured over predicted, the fast end.
-    pub low: f64,
-    /// The slow end.
-    pub high: f64,
-    /// Share of the runs inside the range that the other groups cut.
-    pub held: f64,
-    /// Deviation of a run within its group, a standard deviation of its logarithm.
+    pub class: StepClass,
+    /// Between runs of one publisher, left out whole.
     pub within: f64,
-    /// Number of runs.
+    /// By the next release of the software: between pairs of one layout in two releases.
+    pub release: f64,
+    /// Published runs of the class.
     pub runs: u32,
     /// Name of the class.
     pub of: &'static str,
 }
 
-named! {
-    /// Runs that have more in common than their class.
-    pub enum Apart: words {
-        /// One document.
-        Source = "source",
-        /// One model.
-        Model = "model",
-        /// One model on one GPU.
-        ModelAndGpu = "model and GPU",
-    }
+const fn class(class: StepClass, within: f64, release: f64, runs: u32, of: &'static str) -> Range {
+    Range { class, within, release, runs, of }
 }
 
-/// Megatron-LM of 2025 and 2026, which share fitted constants.
-const MEGATRON_NOW: &[Peers] = &[Peers::Megatron2025, Peers::Megatron2026];
-
-/// Models with experts that published runs of Megatron-LM name. Not gpt-oss, whose experts have biases: its steps come
-/// out 14 % fast, so that its range is that of all experts.
-const ROUTED: &[&str] = &[
-    "qwen-3-235b-a22b",
-    "qwen-3-30b-a3b",
-    "deepseek-v3",
-    "kimi-k2",
-    "nemotron-3-nano",
-    "nemotron-3-super",
-    "nemotron-3-ultra",
-];
-
-const fn class(
-    software: &'static [Peers],
-    products: &'static [Products],
-    apart: Apart,
-    [fitted, left_out, low, high, held, within]: [f64; 6],
-    runs: u32,
-    of: &'static str,
-) -> Range {
-    Range {
-        software,
-        products,
-        experts: false,
-        tuned: false,
-        models: &[],
-        apart,
-        fitted,
-        left_out,
-        low,
-        high,
-        held,
-        within,
-        runs,
-        of,
-    }
-}
-
-/// Formats of fewer than 16 bits.
-const LOW: &[Products] = &[Products::Fp8, Products::Fp4];
-
-use Apart::{Model, ModelAndGpu, Source};
-use Products::Plain;
-
-/// Factor, either way, of a GPU of which no data sheet is out: large products reach 0.47 to 0.76 of the bf16 peak of
-/// the data-centre parts since 2023 (`FAMILIES`), a factor 1.27 around their middle, and announced peaks moved by a fifth
-/// before (B300's fp4: 12.6 and 15 PFLOP/s).
-const ANNOUNCED: f64 = 1.5;
-
-/// Classes of ten runs and five groups or more, then what stands for the others: all runs of a kind.
+/// The classes. The deviation by release is that of 444 pairs; that of fine-tuning is judgement, since too few of its
+/// runs are published twice.
 pub static RANGES: &[Range] = &[
-    class(
-        &[Peers::Megatron2024],
-        &[Plain],
-        ModelAndGpu,
-        [0.068, 0.071, 0.877, 1.142, 0.796, 0.073],
-        230,
-        "published dense runs of Megatron-LM of 2024 in bf16",
-    ),
-    class(
-        &[Peers::Megatron2021],
-        &[Plain],
-        ModelAndGpu,
-        [0.057, 0.058, 0.925, 1.135, 0.82, 0.083],
-        122,
-        "published dense runs of Megatron-LM of 2021 in 16 bits",
-    ),
-    class(
-        MEGATRON_NOW,
-        &[Plain],
-        ModelAndGpu,
-        [0.025, 0.027, 0.96, 1.075, 0.789, 0.013],
-        57,
-        "published dense runs of NVIDIA's stacks since 2025 in bf16",
-    ),
-    class(
-        MEGATRON_NOW,
-        LOW,
-        ModelAndGpu,
-        [0.04, 0.043, 0.939, 1.07, 0.823, 0.04],
-        158,
-        "published dense runs of NVIDIA's stacks since 2025 in fp8 and NVFP4",
-    ),
-    Range {
-        experts: true,
-        models: ROUTED,
-        ..class(
-            MEGATRON_NOW,
-            &[],
-            ModelAndGpu,
-            [0.073, 0.082, 0.87, 1.112, 0.81, 0.056],
-            163,
-            "published runs with experts of NVIDIA's stacks since 2025",
-        )
-    },
-    class(
-        &[Peers::Fsdp],
-        &[Plain],
-        ModelAndGpu,
-        [0.035, 0.037, 0.951, 1.065, 0.81, 0.032],
-        216,
-        "published dense runs of PyTorch FSDP in bf16",
-    ),
-    Range {
-        tuned: true,
-        ..class(
-            &[Peers::Tuners],
-            &[],
-            Source,
-            [0.074, 0.081, 0.896, 1.129, 0.784, 0.075],
-            153,
-            "published runs of programs that fine-tune",
-        )
-    },
-    Range {
-        tuned: true,
-        ..class(
-            &[],
-            &[],
-            ModelAndGpu,
-            [0.108, 0.108, 0.811, 1.124, 0.769, 0.085],
-            39,
-            "published runs with adapters of programs that pretrain",
-        )
-    },
-    class(&[], &[], Source, [0.049, 0.052, 0.936, 1.108, 0.814, 0.055], 808, "published dense runs"),
-    Range {
-        experts: true,
-        ..class(&[], &[], Model, [0.077, 0.09, 0.869, 1.167, 0.826, 0.079], 207, "published runs with routed experts")
-    },
+    class(StepClass::Plain, 0.090, 0.027, 629, "published dense runs in 16 bits"),
+    class(StepClass::Low, 0.083, 0.035, 202, "published dense runs in fp8 and NVFP4"),
+    class(StepClass::Experts, 0.105, 0.160, 155, "published runs with routed experts"),
+    class(StepClass::Hybrids, 0.059, 0.031, 52, "published runs of hybrids with Mamba layers"),
+    class(StepClass::Tuned, 0.104, 0.06, 192, "published runs of fine-tuning"),
 ];
 
-/// The class of `scenario`, or all runs of its kind where fewer than ten of it are published.
+/// The deviations of the class of `scenario`.
 pub fn range(scenario: &Scenario) -> Range {
-    let (products, experts) = (Products::of(scenario), scenario.model.moe.is_some());
-    let peers = scenario.software.peers;
-    let model = scenario.run.model.base.unwrap_or("");
-    let tuned = scenario.adapter.is_some() || peers == Some(Peers::Tuners);
-    let fits = |row: &&Range| {
-        row.tuned == tuned
-            && (tuned || row.experts == experts)
-            && (row.models.is_empty() || row.models.contains(&model))
-            && (row.products.is_empty() || row.products.contains(&products))
-            && (row.software.is_empty() || peers.is_some_and(|peers| row.software.contains(&peers)))
-    };
-    // The last two rows stand for every Run.
-    let row = *RANGES.iter().find(fits).unwrap_or(&RANGES[RANGES.len() - 1]);
-    let announced = scenario.run.gpu.family().is_some_and(GpuFamily::is_announced);
-    if announced { Range { low: row.low / ANNOUNCED, high: row.high * ANNOUNCED, ..row } } else { row }
+    RANGES[StepClass::of(scenario) as usize]
 }
 
-/// Published runs behind the range of a step.
+/// GPUs and formats of which steps are published; a GPU stands for all that sustain its shares of their peaks.
+pub const SEEN: &[(GpuFamily, &[Products])] = &[
+    (GpuFamily::A100, &[Products::Plain]),
+    (GpuFamily::H100, &[Products::Plain, Products::Fp8]),
+    (GpuFamily::H100At500W, &[Products::Plain, Products::Fp8]),
+    (GpuFamily::Ada, &[Products::Plain, Products::Fp8]),
+    (GpuFamily::H20, &[Products::Plain]),
+    (GpuFamily::B200, &[Products::Plain, Products::Fp8, Products::Fp4]),
+    (GpuFamily::B300, &[Products::Plain, Products::Fp8, Products::Fp4]),
+    (GpuFamily::Gb200, &[Products::Plain, Products::Fp8, Products::Fp4]),
+    (GpuFamily::Gb300, &[Products::Plain, Products::Fp8, Products::Fp4]),
+];
+
+/// The same of AMD's GPUs, which share a family but no rates.
+pub const SEEN_OF_AMD: &[(&str, Products)] =
+    &[("mi300x", Products::Fp8), ("mi325x", Products::Fp8), ("mi355x", Products::Fp8)];
+
+/// True if no step of the scenario's GPU in its format is published.
+pub fn is_new_ground(scenario: &Scenario) -> bool {
+    let (products, id) = (Products::of(scenario), scenario.run.gpu.base.unwrap_or(""));
+    let rates = family(scenario).gpus;
+    if rates.iter().any(|gpu| gpu.is_amd()) {
+        return !SEEN_OF_AMD.contains(&(id, products));
+    }
+    !SEEN.iter().any(|(gpu, formats)| rates.contains(gpu) && formats.contains(&products))
+}
+
+named! {
+    /// Origin of a part of the range.
+    #[derive(Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum RangePart: words {
+        /// Other machines, builds and ways to measure.
+        Publishers = "other publishers",
+        /// Runs of one publisher, each with its own shape.
+        Runs = "runs of one publisher",
+        /// The software's next release.
+        Release = "the next release of the software",
+        /// The GPU and format.
+        NewGround = "a GPU and format of which no run is published",
+        /// Settings that the Run does not state.
+        Open = "settings that are not stated",
+        /// The slowest of several data loaders, in a step that they decide.
+        Loaders = "waiting for the slowest data loader",
+        /// Launches and messages of adapters between context-parallel ranks.
+        FixedTimes = "fixed times of adapters with context parallelism",
+        /// What a person's own runs left.
+        OwnRuns = "what your runs leave open",
+    }
+}
+
+/// A part of the range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RangeShare {
+    pub name: RangePart,
+    /// Share of the variance; they sum to 1.
+    pub share: f64,
+}
+
+/// A setting that the Run leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OpenField {
+    /// Its key.
+    pub field: &'static str,
+    /// Seconds of the range, from end to end, that stating it takes away.
+    pub seconds: f64,
+}
+
+/// The published runs behind the range of a step, and the parts of its width.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RangeOf {
     pub runs: u32,
     /// Name of their class.
     pub of: &'static str,
-    /// They share the Run's software, precision and kind of layers.
+    /// Runs of the Run's software are among the published ones.
     pub of_its_class: bool,
+    /// Parts of its variance; none of a measured step.
+    pub parts: Vec<RangeShare>,
+    /// Settings that are not stated and move the step, the largest first.
+    pub open: Vec<OpenField>,
+    /// No step of this GPU in this format is published.
+    pub new_ground: bool,
+    /// Share of the step within which another layout of this run may take as long: the error of their difference.
+    pub may_be_equal: f64,
 }
 
 impl Range {
-    /// Standard deviation of a logarithm of which the range holds four of five.
-    pub fn deviation(&self) -> f64 {
-        ln(self.high / self.low) / (2.0 * FOUR_OF_FIVE)
+    /// Variance between publishers, with what their few groups leave uncertain.
+    fn between(self) -> f64 {
+        BETWEEN.value.powi(2) * (1.0 + 1.0 / GROUPS)
     }
 
-    /// Its text in the report.
-    pub fn behind(&self) -> RangeOf {
-        RangeOf { runs: self.runs, of: self.of, of_its_class: self.tuned || !self.software.is_empty() }
+    /// Variances that every Run of the class has.
+    pub fn variances(self) -> [(RangePart, f64); 3] {
+        [
+            (RangePart::Publishers, self.between()),
+            (RangePart::Runs, self.within.powi(2)),
+            (RangePart::Release, self.release.powi(2)),
+        ]
     }
+
+    /// Standard deviation of the logarithm of a step that leaves nothing open.
+    pub fn deviation(self) -> f64 {
+        self.variances().iter().map(|(_, variance)| variance).sum::<f64>().sqrt()
+    }
+
+    /// The same of another layout on a cluster and software of which `runs` were measured: their mean tells what the
+    /// cluster and the release have in common, `1/(1/(b² (1 + 1/k) + r²) + n/w²) + w²`.
+    pub fn deviation_after(self, runs: u64) -> f64 {
+        let [(_, between), (_, within), (_, release)] = self.variances();
+        let shared = 1.0 / (1.0 / (between + release) + runs as f64 / within);
+        (shared + within).sqrt()
+    }
+}
+
+impl RangeOf {
+    /// Of `scenario`, as `range` says, with the variances of `more`.
+    pub fn new(scenario: &Scenario, range: Range, more: &[(RangePart, f64)]) -> Self {
+        let variances: Vec<(RangePart, f64)> = range.variances().into_iter().chain(more.iter().copied()).collect();
+        let whole: f64 = variances.iter().map(|(_, variance)| variance).sum();
+        let used = variances.into_iter().filter(|(_, variance)| *variance > 0.0);
+        Self {
+            runs: range.runs,
+            of: range.of,
+            of_its_class: scenario.software.peers.is_some(),
+            parts: used.map(|(name, variance)| RangeShare { name, share: variance / whole }).collect(),
+            open: Vec::new(),
+            new_ground: is_new_ground(scenario),
+            may_be_equal: exp(between_layouts(scenario.model.moe.is_some())) - 1.0,
+        }
+    }
+
+    /// Share of the variance that `part` is.
+    pub fn share(&self, part: RangePart) -> f64 {
+        self.parts.iter().filter(|share| share.name == part).map(|share| share.share).sum()
+    }
+}
+
+/// Error of the difference between two layouts of one run, as a logarithm; `routed`: of a model with experts.
+pub fn between_layouts(routed: bool) -> f64 {
+    BETWEEN_LAYOUTS[usize::from(routed)].value
+}
+
+/// Factors of the prediction at the ends of a range of deviation `sd`.
+pub fn range_ends(sd: f64) -> (f64, f64) {
+    (exp(-REACH * sd), exp(REACH * sd))
 }

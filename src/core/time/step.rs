@@ -2,7 +2,7 @@
 
 use super::kernel_class::KernelClass;
 use super::kernel_times::KernelPass;
-use super::range::{RangeOf, range};
+use super::range::{RangeOf, range, range_ends};
 use super::rates::Peak;
 use crate::explain::Quantity;
 use crate::explain::symbols::{LOADING, MICROBATCHES, PACE, PIPELINE, SAMPLES, SEQUENCE, STAGE_LOADING};
@@ -277,7 +277,7 @@ pub struct Step {
     pub low_s: Seconds,
     /// The slow end of the range.
     pub high_s: Seconds,
-    /// The published runs behind the range.
+    /// The published runs behind the range, and its parts.
     pub range: RangeOf,
     /// Standard deviation of the logarithm of the time, where a profile has it: what the range then comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -311,6 +311,7 @@ impl Step {
         let at = |seconds: Seconds| seconds * scale.unwrap_or(1.0);
         let time = at(predicted);
         let range = range(scenario);
+        let (low, high) = range_ends(range.deviation());
         let model_flops = scenario.model_flops();
         let tokens_per_s = scenario.tokens_per_step() / time.0;
         let tflops_per_gpu = model_flops / time.0 / gpus / 1e12;
@@ -340,9 +341,9 @@ impl Step {
             host_s: at(host),
             tokens_per_s,
             tokens_per_s_per_gpu: token_rate([scenario.tokens_per_step(), time.0, gpus]),
-            low_s: if scale.is_some() { time } else { time * range.low },
-            high_s: if scale.is_some() { time } else { time * range.high },
-            range: range.behind(),
+            low_s: if scale.is_some() { time } else { time * low },
+            high_s: if scale.is_some() { time } else { time * high },
+            range: RangeOf::new(scenario, range, &[]),
             log_sd: None,
             days,
             gpu_hours,

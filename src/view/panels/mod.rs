@@ -30,4 +30,5 @@ pub mod unequal;
 pub mod uneven;
 pub mod waterfall;
 pub mod whole;
+pub mod wide;
 pub mod words;

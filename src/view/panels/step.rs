@@ -1,8 +1,7 @@
 //! Certainty of the step, its utilisation by other counts, and the time of a token budget.
 
 use crate::prelude::*;
-use shardscope_core::report::FOUR_OF_FIVE;
-use shardscope_core::time::{Step, range};
+use shardscope_core::time::{REACH, Step, StepClass, range, range_ends};
 use shardscope_core::units::fixed;
 
 /// Certainty of the step, utilisation, and the time of a token budget.
@@ -46,63 +45,60 @@ pub fn by_profile(evaluation: &Evaluation) -> Option<Message> {
         runs = profile.runs.unwrap_or(0),
         low_s = show_seconds(step.low_s),
         high_s = show_seconds(step.high_s),
-        percent = significant((FOUR_OF_FIVE * sd).exp_m1() * 100.0, 2)
+        percent = significant((REACH * sd).exp_m1() * 100.0, 2)
     ))
+}
+
+/// Why the range does not promise to hold, where it does not.
+pub fn outside(evaluation: &Evaluation) -> Option<Message> {
+    let scenario = &evaluation.scenario;
+    let long = StepClass::of(scenario) == StepClass::Tuned && scenario.adapter.is_some() && scenario.run.cp > 1;
+    long.then(|| {
+        t!("Adapters with context parallelism are outside of what was tested: their fixed times are not known, and this \
+            range is judgement.")
+    })
 }
 
 /// The model and its error on measured runs; with a measured step, the factor by which it was scaled.
 fn certainty(evaluation: &Evaluation) -> Message {
     let step = &evaluation.report.step;
-    let range = range(&evaluation.scenario);
     if let Some(words) = by_profile(evaluation) {
         return words;
     }
+    let range = range(&evaluation.scenario);
+    let (low, high) = range_ends(range.deviation());
     let Some(scale) = step.rescaled_by else {
-        if !step.range.of_its_class {
-            return t!(
-                "Shape-based kernel times and measured link efficiencies. Nobody published ten runs of this software, \
-                    precision and kind of layers: range {low_s} to {high_s}, {low} to {high} times the figure, is \
-                    that of all {runs} {of}.",
-                low_s = show_seconds(step.low_s),
-                high_s = show_seconds(step.high_s),
-                low = range.low,
-                high = range.high,
-                runs = range.runs,
-                of = range.of
-            );
-        }
-        return t!(
-            "Shape-based kernel times and measured link efficiencies. Range {low_s} to {high_s}: {low} to {high} \
-                times the figure, which holds four of five of {runs} {of}.",
+        let words = t!(
+            "Shape-based kernel times and measured link efficiencies. Range {low_s} to {high_s}: it holds four of five \
+                {of} of publishers not seen before, in steady state and tuned.",
             low_s = show_seconds(step.low_s),
             high_s = show_seconds(step.high_s),
-            low = range.low,
-            high = range.high,
-            runs = range.runs,
-            of = range.of
+            of = Message::plain(step.range.of)
         );
+        let outside = outside(evaluation).unwrap_or_default();
+        return Message::joined(" ", [words, outside].into_iter().filter(|part| !part.is_empty()));
     };
     let alone = step.time_s * (1.0 / scale);
     let alone = show_seconds(alone);
     let factor = significant(scale, 3);
-    let (low, high) = (range.low, range.high);
+    let (low_2, high_2) = (significant(low, 2), significant(high, 3));
     if (low..=high).contains(&scale) {
         t!(
             "Scaled to your measured step: the model alone says {alone}; every part is multiplied by {factor}, within \
-                the {low} to {high} of published runs. No range is shown.",
+                the {low_2} to {high_2} of published runs. No range is shown.",
             alone,
             factor,
-            low,
-            high
+            low_2,
+            high_2
         )
     } else {
         t!(
             "Scaled to your measured step: the model alone says {alone}; every part is multiplied by {factor}, \
-                outside the {low} to {high} of published runs. No range is shown.",
+                outside the {low_2} to {high_2} of published runs. No range is shown.",
             alone,
             factor,
-            low,
-            high
+            low_2,
+            high_2
         )
     }
 }

@@ -18,23 +18,25 @@ const ROOM: usize = 5;
 /// The key figures of a report but that of the budget; each opens its formula.
 pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
     let step = &report.step;
+    let digits = |shown: &str| if is_wide(step) { two_digits(shown) } else { shown.to_owned() };
     let tokens = |seconds: Seconds| {
         let rate = step.tokens_per_s_per_gpu * (step.time_s / seconds);
-        let rate = if rate < 1e5 { group(&format!("{rate:.0}")) } else { show_count(rate) };
+        let rate = if is_wide(step) || rate >= 1e5 { digits(&show_count(rate)) } else { group(&format!("{rate:.0}")) };
         (rate.replace(' ', ""), t!("per GPU"))
     };
-    let mfu = |seconds: Seconds| parted(&show_percent(step.mfu * (step.time_s / seconds)));
+    let mfu = |seconds: Seconds| parted(&digits(&show_percent(step.mfu * (step.time_s / seconds))));
     let peak = t!("MFU, {precision} peak", precision = step.peak.precision);
     let time = match report.memory.verdict {
         Verdict::Oom => t!("Step time, if it fitted"),
         _ => t!("Step time"),
     };
     let figure = |name, figure, show: &dyn Fn(Seconds) -> Part, inverse| {
-        ask("key", figure, &cells(leaf("span", "name", name), step, show, inverse))
+        ask("key", figure, &cells(leaf("span", "name", name), step, show, inverse, false))
     };
+    let seconds = |seconds: Seconds| parted(&digits(&show_seconds(seconds)));
     Node::from_iter([
         memory(&report.memory, unit),
-        figure(time, Figure::Step, &|seconds| parted(&show_seconds(seconds)), false),
+        ask("key", Figure::Step, &cells(leaf("span", "name", time), step, &seconds, false, true)),
         figure(peak, Figure::Mfu, &mfu, true),
         figure(t!("Tokens per second"), Figure::Tokens, &tokens, true),
     ])
@@ -106,9 +108,32 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
 }
 
 /// The rows of a figure that follows from the step's time; its track is from half to one and a half times the figure.
-fn cells(name: Node, step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> Vec<Node> {
+/// Its range is below it, or `beside` it.
+fn cells(name: Node, step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool, beside: bool) -> Vec<Node> {
     let (track, caption) = range(step, show, inverse);
-    vec![name, value(&show(step.time_s), Node::none()), track, leaf("span", "range", caption)]
+    if !beside || step.low_s.0 >= step.high_s.0 {
+        return vec![name, value(&show(step.time_s), Node::none()), track, leaf("span", "range", caption)];
+    }
+    let ends = el("span", &[("class", "beside")], &[text(verbatim(" ")), text(caption)]);
+    vec![name, value(&show(step.time_s), ends), track, leaf("span", "range", "four of five runs")]
+}
+
+/// Width of a range over its figure from which on the figure has two digits.
+const WIDE: f64 = 0.10;
+
+/// True if the range of `step` supports no third digit.
+fn is_wide(step: &Step) -> bool {
+    (step.high_s - step.low_s) / step.time_s >= WIDE
+}
+
+/// `4.12 s` with two significant digits: `4.1 s`.
+pub(crate) fn two_digits(shown: &str) -> String {
+    let (number, unit) = shown.split_once(' ').unwrap_or((shown, ""));
+    match number.replace(['\u{202f}', ' '], "").parse::<f64>() {
+        Ok(value) if unit.is_empty() => significant(value, 2),
+        Ok(value) => format!("{} {unit}", significant(value, 2)),
+        Err(_) => shown.to_owned(),
+    }
 }
 
 /// The range of such a figure: on its track, and in words.
@@ -140,15 +165,16 @@ pub(crate) fn without_unit<'a>(low: &'a str, high: &str) -> &'a str {
 
 /// An amount of money: `$689k`.
 pub fn money(currency: &str, amount: f64) -> String {
-    let (less, shown) = tight(amount);
+    let (less, shown) = tight(amount, false);
     format!("{less}{currency}{shown}")
 }
 
-/// An amount in few characters, and the sign before one that is too small for them.
-fn tight(amount: f64) -> (&'static str, String) {
+/// An amount in few characters, `wide`: of two digits, and the sign before one that is too small for them.
+fn tight(amount: f64, wide: bool) -> (&'static str, String) {
     match amount {
         ..0.01 if amount > 0.0 => ("<", "0.01".to_owned()),
         1e21.. => (">", "999E".to_owned()),
+        _ if wide => ("", two_digits(&show_count(amount)).replace(' ', "")),
         _ => ("", show_count(amount).replace(' ', "")),
     }
 }
@@ -161,11 +187,14 @@ pub fn budget(run: &Run, step: &Step) -> Node {
     let price = run.price_per_gpu_hour.unwrap_or(PRICE);
     let seconds = tokens / step.tokens_per_s;
     let hours = seconds / 3600.0 * run.gpus as f64;
-    let cost = |time: Seconds| (money(&currency, hours * price * (time / step.time_s)), Message::default());
-    let days = show_days(seconds / 86_400.0);
+    let cost = |time: Seconds| {
+        let (less, shown) = tight(hours * price * (time / step.time_s), is_wide(step));
+        (format!("{less}{currency}{shown}"), Message::default())
+    };
+    let days = show_days(seconds / 86_400.0, is_wide(step));
     let after = el("span", &[("class", "days")], &[text(" "), strong(verbatim(&days.0)), behind(&days.1)]);
     let (track, caption) = range(step, &cost, false);
-    let (less, hours) = tight(hours);
+    let (less, hours) = tight(hours, is_wide(step));
     let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));
     // The second part is left out where both have no room: neither is cut.
     let hours = el("span", &[], &[text(verbatim("· ")), text(hours)]);
@@ -174,13 +203,13 @@ pub fn budget(run: &Run, step: &Step) -> Node {
 }
 
 /// Days, hours where they are few, years where they are many.
-fn show_days(days: f64) -> Part {
+fn show_days(days: f64, wide: bool) -> Part {
     let (number, unit) = match days {
         ..1.0 => (days * 24.0, t!("hours")),
         ..1000.0 => (days, t!("days")),
         _ => (days / 365.25, t!("years")),
     };
-    let (less, shown) = tight(number);
+    let (less, shown) = tight(number, wide);
     (format!("{less}{shown}"), unit)
 }
 
@@ -258,6 +287,19 @@ mod tests {
         assert!(html.contains("Tight") && !html.contains("Fits"));
     }
 
+    /// Not more digits than the range supports: three where it is narrower than a tenth of the figure, else two.
+    #[test]
+    fn a_figure_has_no_more_digits_than_its_range_supports() {
+        assert_eq!(
+            ["4.12 s", "178 ms", "40.3 %", "69.4 k", "0 s"].map(two_digits),
+            ["4.1 s", "180 ms", "40 %", "69 k", "0 s"]
+        );
+        let mut step = report(&Run::default()).unwrap().step;
+        assert!(is_wide(&step));
+        step.high_s = step.low_s + step.time_s * 0.09;
+        assert!(!is_wide(&step));
+    }
+
     #[test]
     fn every_key_figure_says_where_it_comes_from() {
         let run = Run::default();
@@ -300,13 +342,15 @@ mod tests {
         let report = report(&run).unwrap();
         let hours = |tokens: f64| tokens / report.step.tokens_per_s / 3600.0 * 64.0;
         let html = budget(&run, &report.step).to_html();
-        assert!(html.contains(&money("$", hours(1e12) * 2.0)), "{html}");
-        assert!(html.contains(&show_count(hours(1e12)).replace(' ', "")), "{html}");
+        // The range is wider than a tenth: two digits.
+        let two = |amount: f64| two_digits(&show_count(amount)).replace(' ', "");
+        assert!(html.contains(&format!("${}", two(hours(1e12) * 2.0))), "{html}");
+        assert!(html.contains(&two(hours(1e12))), "{html}");
         assert_eq!(budget_name(&run).to_string(), "1 T tokens at $2.00 per GPU-hour");
         (run.tokens_total, run.price_per_gpu_hour) = (Some(15e12), Some(1.8));
         run.length.currency = Some("€".to_owned());
         let html = budget(&run, &report.step).to_html();
-        assert!(html.contains(&money("€", hours(15e12) * 1.8)), "{html}");
+        assert!(html.contains(&format!("€{}", two(hours(15e12) * 1.8))), "{html}");
         assert_eq!(budget_name(&run).to_string(), "15 T tokens at €1.80 per GPU-hour");
     }
 

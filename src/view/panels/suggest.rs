@@ -8,7 +8,7 @@ use crate::prelude::*;
 use shardscope_core::run::Recompute;
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
 use shardscope_core::search::session::{PlanQuery, PlanResult};
-use shardscope_core::search::{Request, TIE, differences};
+use shardscope_core::search::{Request, differences, tie};
 use shardscope_core::time::PartKind;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -85,6 +85,7 @@ const fn kind(gain: Gain) -> (&'static str, &'static str) {
         Gain::Time => ("Less time", "c-forward"),
         Gain::Memory => ("Less memory", "c-activations"),
         Gain::Gpus => ("Fewer GPUs", "c-weight"),
+        Gain::Equal => ("May be equal", "c-overhead"),
     }
 }
 
@@ -108,6 +109,12 @@ impl Card {
     fn view(self) -> Node {
         let (kind, colour) = kind(self.gain);
         let (class, mark) = words::sign(self.verdict.0);
+        // A gain that may be none is not offered as one.
+        let used = if self.gain == Gain::Equal {
+            Node::none()
+        } else {
+            load("main", &self.run, self.name.clone(), &[text("Use")])
+        };
         let compare = el("button", &[], &[text("Compare")]).on(Action::Compare(Compare::Keep(Arc::clone(&self.run))));
         let verdict = el("span", &[("class", class)], &[leaf("b", "mark", mark), leaf("b", "word", self.verdict.1)]);
         let cells = [
@@ -115,7 +122,7 @@ impl Card {
             leaf("h3", "", &self.name),
             el("p", &[("class", "gain")], &[strong(self.figure), text(", "), text(self.saved)]),
             leaf("p", "why", self.why),
-            el("p", &[("class", "act")], &[verdict, compare, load("main", &self.run, self.name, &[text("Use")])]),
+            el("p", &[("class", "act")], &[verdict, compare, used]),
         ];
         el("article", &[("class", "suggestion")], &cells)
     }
@@ -124,12 +131,15 @@ impl Card {
 /// The cards of the layouts that do better, or why there are none.
 pub fn suggestion(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit) -> Node {
     let Betters { list, tight, .. } = &searched.betters;
-    let cards: Vec<Node> = list.iter().map(|better| card(evaluation, better, unit).view()).collect();
+    let mut cards: Vec<Node> = list.iter().map(|better| card(evaluation, better, unit).view()).collect();
     let none = list.iter().all(|better| better.gain != Gain::Time);
     let tight = if none && !tight.is_empty() { only_tight(evaluation, searched, unit) } else { Node::none() };
     if cards.is_empty() {
         let words = if tight == Node::none() { nothing(evaluation, searched) } else { tight };
         return el("div", &[("class", "suggestions none")], &[words]);
+    }
+    if list.iter().all(|better| better.gain == Gain::Equal) {
+        cards.insert(0, nothing(evaluation, searched));
     }
     el("div", &[("class", "suggestions")], &[cards.into_iter().collect(), tight])
 }
@@ -178,6 +188,10 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
         Verdict::Oom => t!("out of memory, {figure}", figure = figure.to_owned()),
     };
     let (figure, saved, verdict) = match better.gain {
+        Gain::Equal => {
+            let saved = t!("{saved} % less", saved = percent(1.0 - figures.time_s / report.step.time_s));
+            (saved, t!("cannot be told apart"), word(&peak))
+        }
         Gain::Time => {
             let saved = 1.0 - figures.time_s / report.step.time_s;
             (verbatim(time), t!("{saved} % less", saved = percent(saved)), word(&peak))
@@ -195,6 +209,12 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
     };
     let name = brief(&better.run, own);
     let mut reasons: Vec<Message> = better.cause.iter().map(|cause| why(own, &better.run, cause, unit)).collect();
+    if better.gain == Gain::Equal {
+        reasons.push(t!(
+            "Differences of this kind are known to {tie} %. Measure both: 20 steps each.",
+            tie = significant(tie(own) * 100.0, 2)
+        ));
+    }
     if better.gain == Gain::Gpus {
         reasons.push(t!("A step takes {time}.", time = show_seconds(figures.time_s)));
     }
@@ -315,7 +335,7 @@ fn nothing(evaluation: &Evaluation, searched: &Searched) -> Node {
             t!("Out of memory: no layout fits on these GPUs.")
         }
     } else {
-        let (tie, evaluated) = (significant(TIE * 100.0, 2), searched.evaluated);
+        let (tie, evaluated) = (significant(tie(&evaluation.scenario.run) * 100.0, 2), searched.evaluated);
         if searched.partial {
             t!(
                 "Within {tie} % of the fastest found in {evaluated} layouts; the search ended at its limit of work.",

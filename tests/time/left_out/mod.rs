@@ -1,17 +1,15 @@
 //! The protocol of honest error: every group of published runs is left out, all constants that it could have moved are
 //! fitted again without it, and only then is it predicted (`cargo test --test time left_out -- --nocapture`).
 //!
-//! The protocol itself is `src/core/accuracy/left_out.rs`. Ranges of the page come from its errors.
+//! The protocol itself is `src/core/accuracy/left_out.rs`. What the page says of runs that nobody has seen is in `origin.rs`.
 
 mod effects;
-mod ranges;
 mod tuned;
 
 use crate::common::evidence;
 use shardscope::core::accuracy::Evidence;
 use shardscope::core::accuracy::left_out::{GROUPINGS, Key, Row, Table, assembled};
 use shardscope::core::run::{CONSTANTS, Fitted, PRIORS};
-use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 fn table() -> &'static Table {
@@ -39,14 +37,6 @@ fn errors_of(table: &Table) -> [Vec<f64>; 4] {
 fn mean(errors: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = errors.fold((0.0, 0.0), |(sum, count), error| (sum + (error.exp() - 1.0).abs(), count + 1.0));
     sum / count
-}
-
-fn grouped(table: &Table, rows: &[usize], key: Key, errors: &[f64]) -> Vec<Vec<f64>> {
-    let mut groups: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for at in rows {
-        groups.entry(key(&table.rows[*at])).or_default().push(errors[*at]);
-    }
-    groups.into_values().collect()
 }
 
 /// Rows of which a constant could move the step: by a hundredth of its own move or more.

@@ -11,8 +11,8 @@ use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
 use crate::run::{Multiplier, ReferencePlace};
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Peak, Rates, family, loading, range,
-    stage_loading, step_end, together,
+    ATTENTION_HALF, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Peak, Rates, family, loading, stage_loading,
+    step_end, together,
 };
 use crate::traffic::Held;
 use crate::units::{Seconds, show_seconds, significant};
@@ -49,18 +49,17 @@ fn spread(term: Term, evaluation: &Evaluation) -> Term {
     if let Some(sd) = evaluation.report.step.log_sd {
         let profile = &evaluation.scenario.run.profile;
         return term.note(t!(
-            "range: 1.28 standard deviations of {percent} % either way, by a profile of {runs} runs",
+            "range: 1.34 standard deviations of {percent} % either way, by a profile of {runs} runs",
             percent = significant(sd * 100.0, 2),
             runs = profile.runs.unwrap_or(0)
         ));
     }
-    let range = range(&evaluation.scenario);
+    let step = &evaluation.report.step;
     term.note(t!(
-        "range: {low} to {high} times the prediction, where four of five of {runs} {of} lie",
-        low = range.low,
-        high = range.high,
-        runs = range.runs,
-        of = range.of
+        "range: {low} to {high} times the prediction, where four of five of {of} lie whose publisher was not seen before",
+        low = significant(step.low_s / step.time_s, 2),
+        high = significant(step.high_s / step.time_s, 3),
+        of = step.range.of
     ))
 }
 

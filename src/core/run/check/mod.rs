@@ -126,7 +126,7 @@ impl Check<'_> {
         if family.is_announced() {
             let message = t!(
                 "the figures of {gpu} are announced: no data sheet is out and nothing was measured; the range of a \
-                    step reaches 1.5 times as far on either side",
+                    step is that of a GPU of which no run is published",
                 gpu = gpu.title()
             );
             self.warnings.push(Issue::warning("gpu", message));

@@ -13,6 +13,8 @@ pub enum Gain {
     Memory,
     /// Fewer GPUs, and fewer GPU-hours a token.
     Gpus,
+    /// Less time by less than differences between layouts are known to.
+    Equal,
 }
 
 /// A quantity that shrinks.
@@ -44,7 +46,7 @@ impl Cause {
     pub(super) fn of(gain: Gain, before: (&Run, &Report), after: (&Run, &Report)) -> Option<Self> {
         let (reason, values) = match gain {
             Gain::Memory => memory(before.1, after.1)?,
-            Gain::Time => time(before.1, after.1, false)?,
+            Gain::Time | Gain::Equal => time(before.1, after.1, false)?,
             Gain::Gpus => time(before.1, after.1, true)?,
         };
         let pipelines = [before, after].map(|(_, report)| (report.layout.dp, report.layout.microbatches));

@@ -9,12 +9,12 @@ use super::able::{is_able, limit};
 use super::axes::Axes;
 use super::engine::Search;
 use super::promise::{Place, Promise};
-use super::rank::TIE;
+use super::rank::tie;
 use super::ranking::{Figures, Found, Ranking};
 use super::request::Request;
 use super::space::Space;
 use crate::memory::Verdict;
-use crate::report::{Report, report};
+use crate::report::{Report, plain_report as report};
 use crate::run::Run;
 use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,8 @@ use std::rc::Rc;
 
 /// Share of the memory that a suggestion of less memory saves at least.
 const LESS: f64 = 0.05;
+/// Share of the step from which on a faster layout is named although it may be equal.
+const EQUAL: f64 = 0.01;
 /// Layouts that are reported at most in search of one that needs less memory.
 const REPORTS: usize = 400;
 
@@ -51,6 +53,8 @@ pub struct Betters {
 pub(crate) struct Improving {
     run: Run,
     report: Box<Report>,
+    /// Share of a step time that is not told apart.
+    tie: f64,
     fastest: Ranking,
     /// Least memory last.
     lean: Option<Vec<Promise>>,
@@ -60,6 +64,8 @@ pub(crate) struct Improving {
     gpus: Vec<u64>,
     fewer: Option<Box<Search>>,
     cheapest: Option<Rc<Found>>,
+    /// The fastest, where its gain is inside the error of differences.
+    equal: Option<Rc<Found>>,
     found: Betters,
 }
 
@@ -73,6 +79,7 @@ impl Improving {
         Some(Self {
             run: run.clone(),
             report: Box::new(report),
+            tie: tie(run),
             fastest: Ranking::new(&kept, 1, true),
             lean: Some(kept),
             leanest: None,
@@ -80,6 +87,7 @@ impl Improving {
             gpus: if fits { fewer(run) } else { Vec::new() },
             fewer: None,
             cheapest: None,
+            equal: None,
             found: Betters::default(),
         })
     }
@@ -114,7 +122,7 @@ impl Improving {
 
     /// Time that a layout may take at most to count as no slower.
     fn longest(&self) -> f64 {
-        self.report.step.time_s.0 * (1.0 + TIE)
+        self.report.step.time_s.0 * (1.0 + self.tie)
     }
 
     /// After the ranking: the layout that takes less time, and the order of the others.
@@ -124,14 +132,17 @@ impl Improving {
         }
         self.reports = 1;
         let verdict = self.report.memory.overall();
-        let faster = |found: &Found| found.figures.time_s.0 * (1.0 + TIE) < self.report.step.time_s.0;
+        let (present, tie) = (self.report.step.time_s.0, self.tie);
+        let faster = |found: &Found, by: f64| found.figures.time_s.0 * (1.0 + by) < present;
         let fastest = self.fastest.best().first().cloned();
-        if let Some(found) = fastest.as_ref().filter(|found| verdict != Verdict::Oom && faster(found)) {
+        let of_use = fastest.as_ref().filter(|_| verdict != Verdict::Oom);
+        if let Some(found) = of_use.filter(|found| faster(found, tie)) {
             self.add(Gain::Time, found);
         } else if verdict != Verdict::Oom {
+            self.equal = of_use.filter(|found| faster(found, EQUAL)).cloned();
             let space = search.space();
             let tight = search.best().iter().filter(|found| suits(space, found.place));
-            let tight = tight.filter(|found| found.figures.peak.overall == Verdict::Tight && faster(found));
+            let tight = tight.filter(|found| found.figures.peak.overall == Verdict::Tight && faster(found, tie));
             self.found.tight = tight.filter_map(|found| self.better(Gain::Time, found)).collect();
         }
         if verdict == Verdict::Oom {
@@ -175,14 +186,18 @@ impl Improving {
         (false, spent)
     }
 
+    /// True if no card has the layout yet.
+    fn is_new(&self, found: &Found) -> bool {
+        self.found.list.iter().all(|better| better.run != found.run)
+    }
+
     fn keep_leanest(&mut self) {
         let tight = self.report.memory.overall() == Verdict::Tight;
         let fastest = self.fastest.best().first().filter(|_| tight).cloned();
         let Some(found) = self.leanest.clone().or(fastest) else {
             return;
         };
-        let listed = self.found.list.iter().any(|better| better.run == found.run);
-        if !listed && found.figures.peak.bytes.0 < self.report.memory.peak_bytes.0 * (1.0 - LESS) {
+        if self.is_new(&found) && found.figures.peak.bytes.0 < self.report.memory.peak_bytes.0 * (1.0 - LESS) {
             self.add(Gain::Memory, &found);
         }
     }
@@ -197,7 +212,7 @@ impl Improving {
                 self.fewer = None;
                 let hours = |found: &Found| found.figures.time_s.0 * found.run.gpus as f64;
                 let present = self.report.step.time_s.0 * self.run.gpus as f64;
-                let least = self.cheapest.as_deref().map_or(present / (1.0 + TIE), hours);
+                let least = self.cheapest.as_deref().map_or(present / (1.0 + self.tie), hours);
                 if let Some(found) = best.filter(|found| hours(found) < least) {
                     self.cheapest = Some(found);
                 }
@@ -207,6 +222,10 @@ impl Improving {
         let Some(gpus) = self.gpus.pop() else {
             if let Some(found) = self.cheapest.take() {
                 self.add(Gain::Gpus, &found);
+            }
+            // Last: it is no gain that can be told.
+            if let Some(found) = self.equal.take().filter(|found| self.is_new(found)) {
+                self.add(Gain::Equal, &found);
             }
             self.found.done = true;
             return 1;

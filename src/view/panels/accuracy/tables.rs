@@ -2,9 +2,10 @@
 
 use crate::panels::words;
 use crate::prelude::*;
+use shardscope_core::accuracy::record::{Protocol, Recipe, recorded_of};
 use shardscope_core::accuracy::{Bench, Fact, Measured, constants, verdict_bands};
 use shardscope_core::report::Pair;
-use shardscope_core::time::RANGES;
+use shardscope_core::time::StepClass;
 use shardscope_core::units::show_off;
 
 /// A mean error above which a source is called a miss.
@@ -58,18 +59,71 @@ pub fn misses(label: impl Into<Message>, bench: &Bench, facts: &[Fact]) -> Node 
         .table(label)
 }
 
-/// Error of a step by class of runs: as fitted, and with each group left out; and the range that comes of it.
+/// Name of a class of runs.
+fn class_words(class: Option<StepClass>) -> Message {
+    match class {
+        Some(StepClass::Plain) => t!("dense, 16 bits"),
+        Some(StepClass::Low) => t!("dense, fp8 and NVFP4"),
+        Some(StepClass::Experts) => t!("routed experts"),
+        Some(StepClass::Hybrids) => t!("hybrids"),
+        Some(StepClass::Tuned) => t!("fine-tuning"),
+        None => t!("all"),
+    }
+}
+
+/// Errors of steps by how they were predicted: all classes together.
+pub fn by_protocol() -> Node {
+    let rows = [
+        (t!("Fitted"), t!("runs that the constants have seen"), Protocol::Fitted, Recipe::AsRun),
+        (t!("Left out by publisher"), t!("by constants of other publishers"), Protocol::Publisher, Recipe::AsPrinted),
+        (
+            t!("Predicted before publication"),
+            t!("rolling: by what was known before each run, and what its table prints"),
+            Protocol::Origin,
+            Recipe::AsPrinted,
+        ),
+        (
+            t!("Kept aside"),
+            t!("runs that nobody had seen when constants and ranges were set"),
+            Protocol::Kept,
+            Recipe::AsPrinted,
+        ),
+    ];
+    let tallied = rows.into_iter().filter_map(|(name, about, protocol, recipe)| {
+        recorded_of(protocol, recipe, None).map(|tally| (name, about, tally))
+    });
+    Rows::of(tallied)
+        .column("how it was tested", |row| strong(&row.0))
+        .column("", |row| inline(&row.1))
+        .figures("runs", |row| row.2.runs.to_string())
+        .figures("mean", |row| show_percent(row.2.mean))
+        .figures("median", |row| show_percent(row.2.median))
+        .figures("four of five within", |row| show_percent(row.2.four_of_five))
+        .figures("inside the range", |row| show_percent(row.2.held))
+        .table("Errors by how they were tested")
+}
+
+/// Errors of steps of runs that were predicted before they were known, by class, beside the fitted ones.
 pub fn by_class() -> Node {
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    Rows::of(RANGES)
-        .column("class", |row| Message::plain(row.of))
-        .figures("runs", |row| row.runs.to_string())
-        .figures("fitted", |row| percent(row.fitted))
-        .figures("left out", |row| percent(row.left_out))
-        .column("each", |row| row.apart.words())
-        .column("range", |row| t!("{low} to {high} times", low = row.low, high = row.high))
-        .figures("inside", |row| show_percent(row.held))
-        .table("Error of steps by class")
+    let classes = StepClass::ALL.into_iter().map(Some).chain([None]);
+    let rows = classes.filter_map(|class| {
+        let of = |protocol, recipe| recorded_of(protocol, recipe, class);
+        let (new, fitted) = of(Protocol::Origin, Recipe::AsPrinted).zip(of(Protocol::Fitted, Recipe::AsRun))?;
+        let aside = of(Protocol::Kept, Recipe::AsPrinted).unwrap_or_default();
+        (new.runs > 0).then_some((class, new, fitted, aside))
+    });
+    Rows::of(rows)
+        .column("class", |row| class_words(row.0))
+        .figures("runs", |row| row.1.runs.to_string())
+        .figures("published", |row| format!("{:.0} to {:.0}", row.1.from.floor(), row.1.to.floor()))
+        .figures("mean", |row| show_percent(row.1.mean))
+        .figures("median", |row| show_percent(row.1.median))
+        .figures("inside the range", |row| show_percent(row.1.held))
+        .figures("kept aside: runs", |row| row.3.runs.to_string())
+        .figures("median", |row| if row.3.runs == 0 { String::new() } else { show_percent(row.3.median) })
+        .figures("inside the range", |row| if row.3.runs == 0 { String::new() } else { show_percent(row.3.held) })
+        .figures("fitted", |row| show_percent(row.2.mean))
+        .table("Errors of steps by class")
 }
 
 /// Two splits of the same layers of which both were measured, with the figures of each: even first.

@@ -11,7 +11,7 @@ use shardscope_core::run::Recompute;
 use shardscope_core::search::filter::{Axis, Filter};
 use shardscope_core::search::session::{Order, PlanCommand};
 use shardscope_core::search::sweep::Points;
-use shardscope_core::search::{Axes, Figures, Found, Place, Proposal, TIE, recommended, ties, why as reason};
+use shardscope_core::search::{Axes, Figures, Found, Place, Proposal, recommended, tie, ties, why as reason};
 use shardscope_core::units::{fixed, show_off};
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -202,8 +202,9 @@ fn proposed(proposal: &Proposal, complete: bool) -> Node {
 fn rule(view: &View) -> Message {
     let order = match view.query.order {
         Order::Fastest => t!(
-            "Strictly by time; ≈ ties with the first within {tie} %, of which one is the simplest.",
-            tie = significant(TIE * 100.0, 2)
+            "Strictly by time; ≈ may be as fast as the first: differences between layouts of one run are known to \
+                {tie} %. Of these one is the simplest.",
+            tie = significant(tie(&view.query.run) * 100.0, 2)
         ),
         Order::Leanest => t!("By memory; each is the fastest of those that need no more."),
         Order::Cheapest => t!(
@@ -229,7 +230,6 @@ fn tokens(view: &View) -> f64 {
 fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most: f64, mark: &'static str) -> Node {
     let figures = &one.figures;
     let memory = &figures.peak;
-    let (low, high) = (show_seconds(figures.low_s), show_seconds(figures.high_s));
     let rate = fixed(figures.tokens_per_s_per_gpu, 0);
     let change = |words: String, better: bool| {
         let class = if better { "change better" } else { "change" };
@@ -247,7 +247,7 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
         let sign = if more.0 < 0.0 { "−" } else { "+" };
         change(format!("{sign}{number}"), false)
     });
-    let time = strong(verbatim(show_seconds(figures.time_s))).title(t!("{low} to {high}", low, high));
+    let time = strong(verbatim(show_seconds(figures.time_s)));
     let range = narrowed(one).map(|range| leaf("small", "range", verbatim(range)));
     let peak = inline(verbatim(view.unit.number(memory.bytes))).title(words::fullest(memory));
     let (class, sign) = words::sign(memory.verdict);

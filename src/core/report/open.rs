@@ -1,0 +1,81 @@
+//! Settings that a Run leaves open although they move its step: each with another value that software of its kind has,
+//! and the probability that a run which does not state it has that one.
+//!
+//! The probabilities are judgement, to be replaced by counts of published recipes. `u² = Σ p (1 − p) (ln T'/T)²`.
+
+use crate::run::presets::{Peers, Trainer};
+use crate::run::{AttentionKernel, GraphPart, MoeDispatch, Run, Scenario};
+use crate::time::Products;
+
+/// Settings that are tried at most.
+pub(super) const MOST_OPEN: usize = 5;
+/// The busiest rank over the average where the router is left to itself.
+const NATURAL: f64 = 1.35;
+
+/// A setting that a Run leaves open.
+pub(super) struct Open {
+    /// Its key.
+    pub field: &'static str,
+    /// Probability of the other value.
+    pub chance: f64,
+    /// The Run with it.
+    pub other: Run,
+}
+
+/// The settings that `scenario` leaves open, at most [`MOST_OPEN`].
+pub(super) fn open_settings(scenario: &Scenario) -> Vec<Open> {
+    let (run, software) = (&scenario.run, &scenario.software);
+    let peers = software.peers;
+    let is_now = matches!(peers, Some(Peers::Megatron2025 | Peers::Megatron2026));
+    let (routed, adapted) = (scenario.model.moe.is_some(), scenario.adapter.is_some());
+    let is_low = Products::of(scenario) != Products::Plain;
+    let blackwell = scenario.gpu.fp4.0 > scenario.gpu.fp8.0;
+    let spread_experts = routed && run.ep > 1;
+    let mut open: Vec<Open> = Vec::new();
+    let mut leave = |applies: bool, field: &'static str, chance: f64, set: &dyn Fn(&mut Run)| {
+        if applies {
+            let mut other = run.clone();
+            set(&mut other);
+            open.push(Open { field, chance, other });
+        }
+    };
+    leave(is_now && run.graph_scope.is_none() && run.cuda_graphs.is_none(), "graph_scope", 0.5, &|other| {
+        other.graph_scope = Some(match (software.graphs.any(), routed) {
+            (true, _) => vec![GraphPart::None],
+            (false, true) => vec![GraphPart::Attention, GraphPart::Router, GraphPart::Preprocess],
+            (false, false) => vec![GraphPart::Iteration],
+        });
+    });
+    let fuses = is_now && routed && blackwell && is_low && run.stack.parts.moe_fused.is_none();
+    leave(fuses, "stack.moe_fused", 0.5, &|other| other.stack.parts.moe_fused = Some(!software.moe_fused));
+    leave(is_now && spread_experts && run.moe_dispatch.is_none(), "moe_dispatch", 0.4, &|other| {
+        other.moe_dispatch = Some(match software.moe_dispatch {
+            MoeDispatch::AllToAll => MoeDispatch::PerNode,
+            MoeDispatch::PerNode | MoeDispatch::HybridEp => MoeDispatch::AllToAll,
+        });
+    });
+    let unbalanced = spread_experts && run.moe_balance.is_none() && run.moe_imbalance.is_none();
+    leave(unbalanced, "moe_balance", 0.3, &|other| other.moe_imbalance = Some(NATURAL));
+    let reads = adapted && is_low && run.adapter.base.is_none() && run.precision.parts.param_gather.is_none();
+    leave(reads, "adapter.base", 0.6, &|other| {
+        other.precision.parts.param_gather = Some(!scenario.precision.param_gather);
+    });
+    let gathers = !adapted && !routed && is_now && is_low && run.precision.parts.param_gather.is_none();
+    leave(gathers, "precision.param_gather", 0.5, &|other| {
+        let parts = &mut other.precision.parts;
+        parts.param_gather = Some(!scenario.precision.param_gather);
+        parts.grads = parts.grads.or(Some(2.0));
+    });
+    let compiles = run.stack.preset_row().trainer == Trainer::Torchtitan && run.stack.parts.compile.is_none();
+    leave(compiles, "stack.compile", 0.2, &|other| other.stack.parts.compile = Some(!software.compile));
+    let kernel = match software.attention {
+        AttentionKernel::Cudnn => Some(AttentionKernel::Flash2),
+        AttentionKernel::Flash2 => Some(AttentionKernel::Cudnn),
+        _ => None,
+    };
+    leave(peers.is_some() && run.stack.parts.attention.is_none(), "stack.attention", 0.25, &|other| {
+        other.stack.parts.attention = kernel;
+    });
+    open.truncate(MOST_OPEN);
+    open
+}

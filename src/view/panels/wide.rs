@@ -1,0 +1,123 @@
+//! Why the range of a step is as wide as it is: its parts, and what would narrow each.
+
+use crate::node::action::Dialog;
+use crate::node::markup::bracket;
+use crate::prelude::*;
+use shardscope_core::run::registry::field;
+use shardscope_core::time::{REACH, RangePart, Step, range, range_ends};
+
+/// Runs of one's own after which a range is shown.
+const OWN: [u64; 2] = [1, 5];
+
+/// Seconds without their last digit: a range is no surer.
+fn coarse(seconds: Seconds) -> String {
+    let shown = show_seconds(seconds);
+    super::strip::two_digits(&shown)
+}
+
+/// A range on the scale that the widest one fills, with its words.
+fn line(name: Message, step: &Step, sd: f64, widest: f64, class: &str) -> Node {
+    let (low, high) = range_ends(sd);
+    let (least, most) = range_ends(widest);
+    let place = |factor: f64| (factor - least) / (most - least);
+    let marks = [bracket(place(low), place(high)), el("b", &[("style", &percent("left", place(1.0)))], &[])];
+    let words = t!("{low_s} to {high_s}", low_s = coarse(step.time_s * low), high_s = coarse(step.time_s * high));
+    let cells = [leaf("span", "", name), el("span", &[("class", "whisker")], &marks), leaf("span", "amount", words)];
+    el("div", &[("class", class)], &cells)
+}
+
+/// The range of the step with its parts, folded; nothing where a step was measured or a profile says it.
+pub fn why_wide(evaluation: &Evaluation) -> Node {
+    let step = &evaluation.report.step;
+    let of = &step.range;
+    if step.rescaled_by.is_some() || step.log_sd.is_some() || step.high_s.0 <= step.low_s.0 {
+        return Node::none();
+    }
+    let sd = (step.high_s / step.low_s).ln() / (2.0 * REACH);
+    let without = |part: RangePart| sd * (1.0 - of.share(part)).max(0.0).sqrt();
+    let class = range(&evaluation.scenario);
+    let mut rows = vec![line(t!("Today"), step, sd, sd, "range-row")];
+    let count = of.open.len();
+    if count > 0 {
+        let name = if count == 1 {
+            t!("… if you stated 1 setting")
+        } else {
+            t!("… if you stated {count} settings", count)
+        };
+        rows.push(line(name, step, without(RangePart::Open), sd, "range-row"));
+    }
+    let gpu = evaluation.scenario.run.gpu.title();
+    if of.new_ground {
+        let name = t!("… if {precision} on {gpu} were known", precision = step.peak.precision, gpu = gpu.clone());
+        rows.push(line(name, step, without(RangePart::NewGround), sd, "range-row"));
+    }
+    for runs in OWN {
+        let name = if runs == 1 { t!("… with one run of yours") } else { t!("… with {runs} runs of yours", runs) };
+        rows.push(line(name, step, class.deviation_after(runs).min(sd), sd, "range-row own"));
+    }
+    let mut words = vec![el(
+        "p",
+        &[],
+        &[
+            strong(t!("{low_s} to {high_s}", low_s = coarse(step.low_s), high_s = coarse(step.high_s))),
+            text(t!(
+                ": four of five {of} of publishers not seen before, tuned and in steady state.",
+                of = Message::plain(of.of)
+            )),
+        ],
+    )];
+    let shares = of.parts.iter().filter(|part| part.share >= 0.005).map(|part| {
+        t!("{name} {share}", name = Message::plain(part.name.words()), share = format!("{:.0} %", part.share * 100.0))
+    });
+    words.push(muted(t!("Parts of its variance: {parts}.", parts = Message::joined(", ", shares))));
+    if of.new_ground {
+        let precision = step.peak.precision;
+        words.push(muted(t!("New ground: no published run on {gpu} in {precision}.", gpu, precision)));
+    }
+    if count > 0 {
+        let low = range_ends(without(RangePart::Open));
+        let seconds = (step.high_s - step.low_s).0 - step.time_s.0 * (low.1 - low.0);
+        let lead = text(t!("Not stated, moves it by {seconds}:", seconds = coarse(Seconds(seconds))));
+        let links = of
+            .open
+            .iter()
+            .filter_map(|open| field(open.field))
+            .flat_map(|field| [text(verbatim(" ")), link_button(field.label).on(Action::Focus(field.key))]);
+        words.push(el("p", &[], &[lead, links.collect()]));
+    }
+    let runs = link_button("Enter a run of yours").on(Action::Open(Dialog::Runs));
+    words.push(el("p", &[], &[runs]));
+    let body = [el("div", &[("class", "range-rows")], &rows), el("div", &[], &words)];
+    let pill = if of.new_ground { leaf("span", "pill warn", "wider: new ground") } else { Node::none() };
+    let content = el("div", &[("class", "two")], &body);
+    el("div", &[("class", "range-why")], &[pill, fold("Why so wide?", content)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardscope_core::run::Based;
+
+    /// A range whose settings are open names them, and says what a run of one's own leaves of it.
+    #[test]
+    fn the_parts_of_a_range_are_named_with_what_narrows_each() {
+        let run = Run {
+            model: Based::preset("qwen-3-30b-a3b"),
+            stack: Based::preset("megatron-2026"),
+            gpu: Based::preset("mi300x"),
+            tp: 1,
+            pp: 1,
+            ep: 8,
+            gpus: 8,
+            ..Run::default()
+        };
+        let view = why_wide(&evaluate(&run).unwrap());
+        let html = view.to_html();
+        for words in ["Today", "wider: new ground", "with one run of yours", "Not stated, moves it by", "New ground"] {
+            assert!(html.contains(words), "{words}: {html}");
+        }
+        assert!(view.actions().contains(&&Action::Focus("moe_balance")), "{html}");
+        let measured = Run { measured_step_s: Some(10.0), ..run };
+        assert_eq!(why_wide(&evaluate(&measured).unwrap()), Node::none());
+    }
+}
