@@ -146,6 +146,10 @@ impl Issue {
     pub fn with_fixes(self, set: Vec<(&'static str, String)>) -> Self {
         Self { fix: Some(Fix::new(set)), ..self }
     }
+    /// Adds a second button that sets several fields at once.
+    pub(crate) fn or_fixes(self, set: Vec<(&'static str, String)>) -> Self {
+        Self { or: Some(Box::new(Fix::new(set))), ..self }
+    }
     /// The words of its first button.
     pub fn labelled(mut self, label: impl Into<Message>) -> Self {
         if let Some(fix) = &mut self.fix {

@@ -8,11 +8,12 @@
 //!
 //! The Run is what the frame's own address says. `public/lazy/embed_protocol.js` carries the messages.
 
-use super::{json, link};
+use super::{auto, json, link};
 use serde::Serialize;
 use shardscope_core::issue::Issue;
 use shardscope_core::report::evaluate;
-use shardscope_core::run::{OneOf, Run, Value};
+use shardscope_core::run::{OneOf, Value};
+use shardscope_core::search::auto::choose;
 use shardscope_core::t;
 use shardscope_view::palette::Theme;
 use shardscope_view::steps::StepId;
@@ -109,13 +110,14 @@ fn page(address: &str) -> &str {
 /// The Run of `address`, and what is wrong with it or with what was asked.
 fn present(address: &str, mut errors: Vec<Issue>) -> Answer {
     let read = link::decode(address);
-    errors.extend(evaluate(&read.run).err().unwrap_or_default());
-    let reply = Reply::Run {
-        link: format!("{}#{}", page(address), link::encode(&read.run)),
-        run: read.run.to_value(),
-        errors,
-        notices: read.notices,
+    let wrong = match &read.auto {
+        None => evaluate(&read.run).err(),
+        Some(given) => choose(&read.run, given.iter().map(String::as_str)).err(),
     };
+    errors.extend(wrong.unwrap_or_default());
+    let run = auto::to_value(&read);
+    let written = auto::encode(&run).unwrap_or_else(|_| link::encode(&read.run));
+    let reply = Reply::Run { link: format!("{}#{written}", page(address)), run, errors, notices: read.notices };
     Answer { reply: Some(reply), ..Answer::default() }
 }
 
@@ -139,7 +141,7 @@ fn set(message: &Value, address: &str) -> Result<(String, bool), Vec<Issue>> {
                 Value::Text(text) if text.starts_with('{') => Some(json::read(text)?),
                 _ => None,
             };
-            written = link::encode(&Run::from_value(parsed.as_ref().unwrap_or(given))?);
+            written = auto::encode(parsed.as_ref().unwrap_or(given))?;
             run = pairs(&written).collect();
         }
     }
@@ -229,6 +231,11 @@ mod tests {
                 "v=1&pp=4&view.embed=strip&view.sliders=p.8&view.ticked=1f1b,zb-h1",
                 false,
             ),
+            (
+                r#""run":{"gpus":8,"tp":2,"layout":"auto"}"#,
+                "v=1&gpus=8&tp=2&layout=auto&view.embed=strip&view.sliders=p.8",
+                false,
+            ),
             (r#""theme":"dark""#, "v=1&tp=4&view.embed=strip&view.sliders=p.8&view.theme=dark", false),
             (r#""lesson":"zero.2""#, "v=1&tp=4&view.embed=strip&view.lesson=zero.2", false),
             (r#""panel":"memory""#, "v=1&tp=4&view.sliders=p.8&view.embed=memory", true),
@@ -236,8 +243,8 @@ mod tests {
             let answer = set_to(what);
             assert_eq!(answer["fragment"], fragment, "{what}");
             assert_eq!(answer["reloads"], reloads, "{what}");
-            let run = link::decode(fragment).run;
-            assert_eq!(answer["reply"]["link"], format!("{PAGE}#{}", link::encode(&run)));
+            let run = auto::to_value(&link::decode(fragment));
+            assert_eq!(answer["reply"]["link"], format!("{PAGE}#{}", auto::encode(&run).unwrap()));
         }
     }
 

@@ -2,6 +2,7 @@
 //! read and write.
 #![warn(clippy::disallowed_methods)]
 
+pub mod auto;
 pub mod config;
 pub mod dialect;
 pub mod evidence;

@@ -6,7 +6,9 @@
 
 use shardscope_core::issue::Issue;
 use shardscope_core::run::{Based, Run};
+use shardscope_core::search::auto::{KEY, VALUES, of_layout};
 use shardscope_core::t;
+use shardscope_view::panels::chosen::Origin;
 use shardscope_view::view_state::ViewState;
 
 /// The version that is written; defaults and presets are frozen under it.
@@ -21,6 +23,10 @@ const MAX_PAIRS: usize = 512;
 pub struct Decoded {
     pub run: Run,
     pub view: ViewState,
+    /// Where its layout is from.
+    pub origin: Origin,
+    /// The fields of the layout that it gives, where it leaves the others to the search.
+    pub auto: Option<Vec<String>>,
     /// Keys and values that were not understood, by field.
     pub notices: Vec<Issue>,
 }
@@ -63,9 +69,14 @@ pub fn encode_with(run: &Run, view: &ViewState) -> String {
 /// ever.
 pub fn opened(text: &str) -> Decoded {
     let mut read = decode(text);
+    let example = Run { stack: Based::preset("megatron-2025"), ..Run::default() };
     if fragment(text).is_empty() {
-        read.run.stack = Based::preset("megatron-2025");
+        read.run = example;
         read.view.chosen = true;
+        read.origin = Origin::Example;
+    } else if read.view.chosen && read.auto.is_none() && read.run == example {
+        // The page's own address, loaded again.
+        read.origin = Origin::Example;
     }
     read
 }
@@ -76,6 +87,7 @@ pub fn decode(text: &str) -> Decoded {
     let mut view = ViewState::default();
     let mut pairs = Vec::new();
     let mut second = Vec::new();
+    let mut is_auto = false;
     let text = if text.len() > MAX_LENGTH {
         notices.push(Issue::notice("", "the link is over 4 MB long and was not read"));
         ""
@@ -91,6 +103,10 @@ pub fn decode(text: &str) -> Decoded {
         let (key, value) = (unescape(key), unescape(value));
         match key.split_once('.') {
             _ if key == "v" => notices.extend(version_notice(&value)),
+            _ if key == KEY => match VALUES.iter().position(|name| *name == value) {
+                Some(at) => is_auto = at == 0,
+                None => notices.push(Issue::warning(KEY, "layout takes auto or as-given; as-given is used")),
+            },
             Some(("b", key)) => second.push((key.to_owned(), value)),
             Some(("view", name)) => pairs.extend(view.read(name, value).err().map(|value| (key, value))),
             _ => pairs.push((key, value)),
@@ -98,6 +114,13 @@ pub fn decode(text: &str) -> Decoded {
     }
     let (run, issues) = Run::from_pairs(&pairs);
     notices.extend(issues);
+    let given: Vec<String> = pairs.iter().map(|(key, _)| key).filter(|key| of_layout(key).is_some()).cloned().collect();
+    let origin = match (view.chosen, given.is_empty()) {
+        (true, _) => Origin::Chosen,
+        (false, true) => Origin::Default,
+        (false, false) => Origin::Link,
+    };
+    let auto = is_auto.then_some(given);
     if !second.is_empty() {
         // Only says that there is one.
         second.retain(|(key, _)| key != "v");
@@ -105,7 +128,7 @@ pub fn decode(text: &str) -> Decoded {
         notices.extend(issues.into_iter().map(|issue| Issue { field: format!("b.{}", issue.field), ..issue }));
         view.second = Some(second);
     }
-    Decoded { run, view, notices }
+    Decoded { run, view, origin, auto, notices }
 }
 
 fn version_notice(version: &str) -> Option<Issue> {
@@ -182,6 +205,26 @@ mod tests {
         assert_eq!(encode(&start), "v=1&stack=megatron-2025");
         assert_eq!(opened(&encode(&start)).run, start);
         assert_eq!(opened("#v=1").run, Run::default());
+    }
+
+    /// The pill of the layout says where it is from.
+    #[test]
+    fn a_link_says_where_its_layout_is_from() {
+        for (text, origin) in [
+            ("", Origin::Example),
+            ("v=1&stack=megatron-2025&view.layout=chosen", Origin::Example),
+            ("v=1&stack=megatron-2025", Origin::Default),
+            ("v=1", Origin::Default),
+            ("v=1&gpus=128&seq_len=4096", Origin::Default),
+            ("v=1&gpus=128&tp=4", Origin::Link),
+            ("v=1&recompute.modules=mlp", Origin::Link),
+            ("v=1&gpus=128&tp=4&view.layout=chosen", Origin::Chosen),
+        ] {
+            assert_eq!(opened(text).origin, origin, "{text}");
+        }
+        assert_eq!(opened("v=1&gpus=128&layout=auto").auto, Some(Vec::new()));
+        assert_eq!(opened("v=1&tp=2&layout=as-given").auto, None);
+        assert_eq!(opened("v=1&layout=best").notices[0].field, "layout");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Requests as lines of text: what the headless program and the npm package's `shardscope` command read and answer.
 
+use super::auto::{self, Chosen};
 use super::export::{self, Stamp};
 use super::{evidence, import, json, link, logs, scoreboard};
 use base64::Engine;
@@ -14,6 +15,7 @@ use shardscope_core::report::certify::Certified;
 use shardscope_core::report::{self, Report};
 use shardscope_core::rl;
 use shardscope_core::run::{Run, Value};
+use shardscope_core::search::auto::{choose, named};
 use shardscope_core::search::{self, Plan};
 use shardscope_core::statics::named;
 use shardscope_core::t;
@@ -74,6 +76,8 @@ pub enum Answer {
     Rl(Box<rl::RlReply>),
     Calibrated(Box<Calibration>),
     Scoreboard(Box<scoreboard::Answer>),
+    /// Of a request that left its layout to the search.
+    Chosen(Box<Chosen<Answer>>),
 }
 
 /// Measurements of a run, as plain data.
@@ -140,34 +144,48 @@ impl From<import::Meaning> for Imported {
 pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
     let line = line.trim();
     if verb == Verb::Report && !line.starts_with('{') {
-        return report_of_link(line).map(|report| Answer::Report(Box::new(report)));
+        return report_of_link(line);
     }
     if verb == Verb::Diagnose {
         return diagnosed(line).map(|found| Answer::Diagnosed(Box::new(found)));
     }
     let request = json::read(line)?;
+    let (request, chosen) = match verb {
+        Verb::Report | Verb::Certify | Verb::Export | Verb::WholeRun => auto::resolved(&request)?,
+        // It searches layouts anyway.
+        Verb::Plan => (auto::unasked(&request)?, None),
+        _ => (request, None),
+    };
+    let answer = of_run(verb, &request)?;
+    Ok(match chosen {
+        Some(chosen) => Answer::Chosen(Box::new(Chosen::new(answer, chosen))),
+        None => answer,
+    })
+}
+
+fn of_run(verb: Verb, request: &Value) -> Result<Answer, Vec<Issue>> {
     Ok(match verb {
-        Verb::Report => Answer::Report(Box::new(report::report_value(&request).map_err(|no| no.errors)?)),
-        Verb::Schedule => Answer::Schedule(Box::new(pipeline::request::answer(&request)?)),
-        Verb::Plan => Answer::Plan(Box::new(search::plan(&request)?)),
-        Verb::Certify => Answer::Certified(Box::new(report::certify::certify(&request)?)),
+        Verb::Report => Answer::Report(Box::new(report::report_value(request).map_err(|no| no.errors)?)),
+        Verb::Schedule => Answer::Schedule(Box::new(pipeline::request::answer(request)?)),
+        Verb::Plan => Answer::Plan(Box::new(search::plan(request)?)),
+        Verb::Certify => Answer::Certified(Box::new(report::certify::certify(request)?)),
         Verb::Import => {
-            let (run, text) = run_and_text(&request, "text")?;
+            let (run, text) = run_and_text(request, "text")?;
             Answer::Imported(Box::new(import::read(text, &run)?.into()))
         }
         Verb::Export => {
-            let (run, format) = run_and_text(&request, "format")?;
+            let (run, format) = run_and_text(request, "format")?;
             Answer::Exported(export::export(&run, format, &Stamp::default())?.into())
         }
         Verb::Log => {
-            let (run, text) = run_and_text(&request, "text")?;
+            let (run, text) = run_and_text(request, "text")?;
             Answer::Measured(Box::new(logs::read(text, &run)?.into()))
         }
-        Verb::Diagnose => Answer::Diagnosed(Box::new(diagnosed(line)?)),
-        Verb::WholeRun => Answer::WholeRun(Box::new(whole_run::answer(&request)?)),
-        Verb::Rl => Answer::Rl(Box::new(rl::answer(&request)?)),
-        Verb::Calibrate => Answer::Calibrated(Box::new(calibrate::calibrate(&request)?)),
-        Verb::Scoreboard => Answer::Scoreboard(Box::new(scoreboard::answer(&request)?)),
+        Verb::Diagnose => Answer::Diagnosed(Box::new(diagnosed_of(request)?)),
+        Verb::WholeRun => Answer::WholeRun(Box::new(whole_run::answer(request)?)),
+        Verb::Rl => Answer::Rl(Box::new(rl::answer(request)?)),
+        Verb::Calibrate => Answer::Calibrated(Box::new(calibrate::calibrate(request)?)),
+        Verb::Scoreboard => Answer::Scoreboard(Box::new(scoreboard::answer(request)?)),
     })
 }
 
@@ -177,8 +195,11 @@ pub const MAX_FILES: u32 = 16_000_000;
 const MAX_COUNT: usize = 256;
 
 fn diagnosed(line: &str) -> Result<Diagnosis, Vec<Issue>> {
-    let request = json::read_within(line, MAX_FILES)?;
-    if let Value::Map(entries) = &request {
+    diagnosed_of(&json::read_within(line, MAX_FILES)?)
+}
+
+fn diagnosed_of(request: &Value) -> Result<Diagnosis, Vec<Issue>> {
+    if let Value::Map(entries) = request {
         let unknown = entries.iter().filter(|(name, _)| name != "run" && name != "files");
         let unknown: Vec<_> = unknown.map(|(name, _)| Issue::error(name, "no such field")).collect();
         if !unknown.is_empty() {
@@ -206,7 +227,7 @@ fn diagnosed(line: &str) -> Result<Diagnosis, Vec<Issue>> {
 }
 
 /// A value that cannot be read is an error; a key that is not known is a warning, since a newer version may know it.
-fn report_of_link(text: &str) -> Result<Report, Vec<Issue>> {
+fn report_of_link(text: &str) -> Result<Answer, Vec<Issue>> {
     if !text.contains('=') {
         return Err(vec![Issue::error("", t!("a request is an object of fields or the fragment of a link: v=1&tp=4"))]);
     }
@@ -216,9 +237,15 @@ fn report_of_link(text: &str) -> Result<Report, Vec<Issue>> {
     if !bad.is_empty() {
         return Err(bad);
     }
-    let mut report = report::answer(&link.run).map_err(|no| no.errors)?;
+    let choice = link.auto.map(|given| choose(&link.run, given.iter().map(String::as_str))).transpose()?;
+    let run = choice.as_ref().map_or(&link.run, |choice| &choice.run);
+    let mut report = report::answer(run).map_err(|no| no.errors)?;
     report.warnings.splice(0..0, unknown);
-    Ok(report)
+    let answer = Answer::Report(Box::new(report));
+    Ok(match choice {
+        Some(choice) => Answer::Chosen(Box::new(Chosen::new(answer, named(&choice)))),
+        None => answer,
+    })
 }
 
 /// The Run and the text under `key` of a request that holds nothing else; the default Run where it has none.

@@ -5,6 +5,7 @@ use crate::io::export::{launcher, picture};
 use crate::view::look::Look as Board;
 use crate::view::node::action::{BoardAction, Choice, Compare, Dialog, Save};
 use crate::view::node::markup::Action;
+use crate::view::panels::chosen::Origin;
 use crate::view::views::View;
 use crate::web::compare::compare;
 use crate::web::field::input_id_of;
@@ -52,7 +53,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.apply(&set);
         }
         Action::Load(run) => {
-            history::load(state, (*run).clone());
+            history::load(state, (*run).clone(), Origin::Yours);
             modal::close();
             browser::to_top();
         }
@@ -74,7 +75,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             browser::to_top();
         }
         Action::Compare(Compare::Swap(run, second)) => {
-            state.take((*run).clone());
+            state.take((*run).clone(), state.origin_of(&run));
             state.view.keep_second(Some((*second).clone()));
         }
         Action::Compare(Compare::Close) => state.view.keep_second(None),
@@ -106,7 +107,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.view.change(|view| view.board = Board { tool, slice });
         }
         Action::Board(BoardAction::Open(run)) => {
-            history::load(state, (*run).clone());
+            history::load(state, (*run).clone(), Origin::Yours);
             state.view.show(View::Run);
         }
     }

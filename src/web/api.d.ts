@@ -2,6 +2,7 @@
 export interface Issue { field: string; message: string }
 export interface Refusal { errors: Issue[] }
 /** Every field has a default; see the contract for all of them. */
+/** `layout: "auto"` chooses what is not given of the layout: `report`, `certify`, `exportRun` and `wholeRun` take it */
 export interface Run { [field: string]: unknown }
 export interface StageMemory {
   stage: number; weights_bytes: number; gradients_bytes: number; optimizer_bytes: number;
@@ -24,6 +25,8 @@ export interface OverlapRow {
 }
 export interface Report {
   errors: Issue[]; warnings: Issue[];
+  /** the layout that was chosen, where the request left it to the search; `complete` in it: no other can be faster */
+  chosen?: Run;
   layout: { dp: number; microbatches: number; tokens_per_step: number };
   parameters: { total: number; active: number; without_mtp: number; per_stage: number[] };
   /** splits of the layers over the stages, where there are several; absent where a report lays out more than 50,000 ops */
@@ -96,8 +99,8 @@ export interface Certificate {
     microbatches: number | null; round_trip_s: number | null };
   /** makespan of the best order that was found under the same memory */
   best_s: number;
-  /** chunks that each rank may hold: what the order itself holds at most */
-  memory_limit: number[];
+  /** chunks that each rank may hold: what the order itself holds at most; `chunks` of them are a micro-batch of a rank */
+  memory_limit: number[]; chunks: number;
   whole_backward: boolean;
   /** the bound with one chunk more on every rank */
   one_more_s: number;
@@ -131,9 +134,9 @@ export interface PlanRequest {
    * core. Until it has found something it goes on to that default */
   work?: number;
 }
-/** `report` is what the function `report` answers for `run` */
+/** `report` is what the function `report` answers for `run`; `serves`: it fits here and the named software can run it */
 /** tie_with_first: its distance from the first is inside the error of differences between layouts */
-export interface PlanRow { run: Run; report: Report; tie_with_first: boolean; why: string }
+export interface PlanRow { run: Run; report: Report; tie_with_first: boolean; serves: boolean; why: string }
 export interface Plan {
   errors: Issue[]; warnings: Issue[];
   /** true where no other layout can be faster; false where the search stopped at its limit of work */
@@ -146,10 +149,12 @@ export interface Plan {
   optimal?: PlanRow;
   /** index of the simplest of the ties; null where nothing fits */
   recommended: number | null;
+  /** index of the fastest that serves; null where none of them does */
+  fastest: number | null;
 }
 export function report(run: Run): Report | Refusal;
 export function schedule(request: ScheduleRequest): ScheduleReply | Refusal;
-export interface Certified { errors: Issue[]; makespan_s: number; certificate: Certificate }
+export interface Certified { errors: Issue[]; chosen?: Run; makespan_s: number; certificate: Certificate }
 /** The certificate of a Run's pipeline. */
 export function certify(run: Run): Certified | Refusal;
 export function plan(request: PlanRequest): Promise<Plan | Refusal>;
@@ -242,6 +247,8 @@ export interface WholeRun {
 }
 export interface WholeRunReply {
   errors: Issue[]; warnings: Issue[];
+  /** as of a report */
+  chosen?: Run;
   whole_run?: WholeRun;
   /** of `{run, days}` */
   tokens?: number;

@@ -10,6 +10,7 @@ use crate::core::run::{Run, Value};
 use crate::core::search::Request;
 use crate::core::sort::sort_by;
 use crate::core::whole_run;
+use crate::io::auto::{self, Chosen};
 use crate::io::link;
 use crate::io::request::Verb;
 use crate::web::plain::{reply, text, value};
@@ -18,6 +19,14 @@ use crate::web::worker::next_turn;
 use serde::Serialize;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
+
+/// An answer, with the layout that was chosen for it where it was.
+fn reply_chosen<T: Serialize>(answer: Result<(T, Option<Value>), Vec<Issue>>) -> JsValue {
+    match answer {
+        Ok((answer, Some(chosen))) => reply(Ok(Chosen::new(answer, chosen))),
+        other => reply(other.map(|(answer, _)| answer)),
+    }
+}
 
 /// The version of the calculator.
 #[wasm_bindgen]
@@ -28,7 +37,11 @@ pub fn version() -> String {
 /// The report of a Run.
 #[wasm_bindgen(js_name = report)]
 pub fn report(run: JsValue) -> JsValue {
-    reply(value(run).and_then(|run| report::report_value(&run).map_err(|no| no.errors)))
+    let answer = || {
+        let (run, chosen) = auto::resolved(&value(run)?)?;
+        Ok((report::report_value(&run).map_err(|no| no.errors)?, chosen))
+    };
+    reply_chosen(answer())
 }
 
 /// One schedule under given durations.
@@ -40,7 +53,11 @@ pub fn schedule(request: JsValue) -> JsValue {
 /// Distance of a Run's order from the best one under the same memory.
 #[wasm_bindgen(js_name = certify)]
 pub fn certify(run: JsValue) -> JsValue {
-    reply(value(run).and_then(|run| report::certify::certify(&run)))
+    let answer = || {
+        let (run, chosen) = auto::resolved(&value(run)?)?;
+        Ok((report::certify::certify(&run)?, chosen))
+    };
+    reply_chosen(answer())
 }
 
 /// Units of a search between two turns of the event loop: some milliseconds.
@@ -49,7 +66,7 @@ const SLICE: u64 = 4000;
 /// The best layouts of a Run: a promise, worked on in slices so that the page around it stays alive.
 #[wasm_bindgen(js_name = plan)]
 pub async fn plan(request: JsValue) -> JsValue {
-    let read = value(request).and_then(|request| Request::from_value(&request));
+    let read = value(request).and_then(|request| Request::from_value(&auto::unasked(&request)?));
     let mut request = match read {
         Ok(request) => request,
         Err(errors) => return reply(Err::<(), _>(errors)),
@@ -69,8 +86,8 @@ struct Encoded {
 /// The link of a Run, without `#`.
 #[wasm_bindgen(js_name = encodeLink)]
 pub fn encode_link(run: JsValue) -> JsValue {
-    let run = value(run).and_then(|run| Run::from_value(&run));
-    reply(run.map(|run| Encoded { errors: Vec::new(), fragment: link::encode(&run) }))
+    let fragment = value(run).and_then(|run| auto::encode(&run));
+    reply(fragment.map(|fragment| Encoded { errors: Vec::new(), fragment }))
 }
 
 #[derive(Serialize)]
@@ -87,7 +104,7 @@ pub fn decode_link(link: JsValue) -> JsValue {
         let mut link = link::decode(&text);
         let later = |issue: &Issue| issue.severity != Severity::Warning;
         sort_by(&mut link.notices, |a, b| later(a).cmp(&later(b)));
-        Decoded { errors: Vec::new(), run: link.run.to_value(), notices: link.notices }
+        Decoded { errors: Vec::new(), run: auto::to_value(&link), notices: link.notices }
     }))
 }
 
@@ -165,7 +182,11 @@ pub fn calibrate_runs(request: JsValue) -> JsValue {
 /// The whole run of a Run with a token budget: calendar, losses, energy, cost; or the answer to an inverse question.
 #[wasm_bindgen(js_name = wholeRun)]
 pub fn whole_run(request: JsValue) -> JsValue {
-    reply(value(request).and_then(|request| whole_run::answer(&request)))
+    let answer = || {
+        let (request, chosen) = auto::resolved(&value(request)?)?;
+        Ok((whole_run::answer(&request)?, chosen))
+    };
+    reply_chosen(answer())
 }
 
 /// The step of reinforcement learning of a Run with `rl.*`, and the steps of other splits.

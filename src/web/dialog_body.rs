@@ -27,7 +27,10 @@ fn content(state: State, typed: RwSignal<String>) -> Signal<Node> {
             None => Node::none(),
             Some(Dialog::Import) => match typed.get() {
                 text if text.trim().is_empty() => Node::none(),
-                text => state.run.with(|run| summary(&text, run)),
+                text => {
+                    let follows = state.view.follows.get();
+                    state.run.with(|run| summary(&text, run, follows))
+                }
             },
             Some(page) => {
                 let stamp = Stamp { date: &browser::today(), address: &browser::address() };

@@ -37,7 +37,8 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
     let shows = |one: Embed| panel == one || panel == Embed::All;
     let notes = move || {
         let notices = state.notices.get();
-        state.shown.with(|shown| framed(&shown.errors, &notices, shown.stands_in))
+        let instead = state.instead();
+        state.shown.with(|shown| framed(&shown.errors, &notices, &instead))
     };
     let panels = || {
         view! {
@@ -68,7 +69,8 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
             Embed::Scoreboard => View::Scoreboard.choice().label.into(),
             // The picture shows no verdict of its own.
             Embed::Timeline => {
-                let evaluation = state.evaluation();
+                // Never the verdict of another Run.
+                let evaluation = state.evaluation().filter(|_| !state.is_stale());
                 let verdict = evaluation.map(|one| words::peak(&one.report, state.view.unit.get()));
                 Message::joined(" · ", [state.run.with(words::line)].into_iter().chain(verdict))
             }

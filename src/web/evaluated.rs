@@ -5,6 +5,7 @@
 use crate::core::issue::Issue;
 use crate::core::report::{Evaluation, MAX_OPS_AT_ONCE, evaluate, evaluate_timed, needs_worker};
 use crate::core::run::Run;
+use crate::core::search::ladder::Ladder;
 use crate::web::browser::after_paint;
 use crate::web::html::effect;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
@@ -16,7 +17,7 @@ use std::sync::Arc;
 pub(crate) struct Shown {
     /// The last valid evaluation; none where there was none yet.
     pub evaluation: Option<Arc<Evaluation>>,
-    /// There was no valid Run yet: the evaluation is the default Run's.
+    /// There was no valid Run yet: the evaluation is of the present one in another layout, which is proposed.
     pub stands_in: bool,
     /// Errors that keep the present Run from being shown.
     pub errors: Vec<Issue>,
@@ -89,9 +90,10 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
                 Some(Ok(evaluation)) => shown(Some(evaluation)),
                 Some(Err(errors)) => {
                     let mut last = last(errors);
-                    if last.evaluation.is_none() {
-                        last.evaluation = evaluate(&Run::default()).ok().map(Arc::new);
-                        last.stands_in = true;
+                    if last.evaluation.is_none() || last.stands_in {
+                        let proposal = Ladder::stand_in(&run).and_then(|run| evaluate(&run).ok());
+                        last.stands_in = proposal.is_some();
+                        last.evaluation = proposal.map(Arc::new);
                     }
                     last
                 }

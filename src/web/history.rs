@@ -5,9 +5,11 @@
 
 use crate::core::run::Run;
 use crate::core::t;
+use crate::io::import::summary::is_model_alone;
 use crate::io::link;
 use crate::view::node::markup::{Action, Node, el, text};
 use crate::view::panels::changes::{changed, what_changed};
+use crate::view::panels::chosen::Origin;
 use crate::web::browser;
 use crate::web::html::text as text_of;
 use crate::web::i18n::{say, translated};
@@ -19,21 +21,20 @@ use leptos::prelude::*;
 /// Longest pause between two edits that undo takes as one step, milliseconds.
 const APART: f64 = 500.0;
 
-/// Shows `run` in place of the page's own, as a step of its own.
-pub(crate) fn load(state: State, run: Run) {
+/// Shows `run`, whose layout is from `origin`, in place of the page's own, as a step of its own.
+pub(crate) fn load(state: State, run: Run, origin: Origin) {
     state.history.get_value().begin();
-    state.view.change(|view| view.chosen = false);
-    state.take(run);
+    state.take(run, origin);
 }
 
 /// Shows a Run that was read in place of the page's own. Where it is another model and nothing else, a layout is chosen
 /// for it, as for a model that is chosen in the form.
 pub(crate) fn import(state: State, run: Run) {
-    let is_model = state.run.with_untracked(|now| Run { model: now.model.clone(), ..run.clone() } == *now);
+    let is_model = state.run.with_untracked(|now| is_model_alone(&run, now));
     if is_model && state.view.follows.get_untracked() {
         state.run.set(run);
     } else {
-        load(state, run);
+        load(state, run, Origin::File);
     }
 }
 
@@ -110,7 +111,9 @@ pub fn step(state: State, back: bool) {
     history.entries.update(|entries| entries.turn(to));
     state.unread.set(None);
     let link = history.entries.with_untracked(|entries| entries.run().to_owned());
-    state.take(link::decode(&link).run);
+    let run = link::decode(&link).run;
+    let origin = state.origin_of(&run);
+    state.take(run, origin);
     history.begin();
     history.keep();
     history.travel();

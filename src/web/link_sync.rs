@@ -48,7 +48,7 @@ pub fn keep(state: State) {
             if arrives {
                 return history::show(state);
             }
-            let link::Decoded { run, mut view, notices } = read_address();
+            let link::Decoded { run, mut view, origin, auto, notices } = read_address();
             view.embed = state.view.embed;
             opened.set_value(view.open);
             if state.view.embed.is_none() {
@@ -58,7 +58,12 @@ pub fn keep(state: State) {
             // A link of nothing but bad values is the Run that is there, and more to say.
             state.notices.set(notices);
             if state.run.with_untracked(|now| *now != run) {
-                state.take(run);
+                let layout = state.layout.get_value();
+                let origin = layout.remembered(&run).unwrap_or(origin);
+                state.take(run, origin);
+            }
+            if let Some(given) = auto {
+                state.layout.get_value().resolve(&given);
             }
         });
         on_cleanup(move || handle.remove());

@@ -76,7 +76,7 @@ pub(crate) fn layouts(state: State) -> AnyView {
             <div class="panel-head">
                 <h2 id="plan-title">{say("Layouts")}</h2>
                 <small class="caption">{say("every TP, PP, CP, EP, ZeRO, micro-batch, schedule and recomputation that \
-                    divides this cluster")}</small>
+                    divides this cluster and that this software runs")}</small>
                 <span class="spring"></span>
                 <button on:click=press>{label}</button>
             </div>

@@ -2,7 +2,7 @@
 
 use crate::core::run::registry::field;
 use crate::core::t;
-use crate::view::panels::chosen::chip;
+use crate::view::panels::chosen::{Whose, chip};
 use crate::view::panels::inputs::COLUMN;
 use crate::web::choice::choice_select;
 use crate::web::html::{text, view_of};
@@ -36,7 +36,17 @@ pub(crate) fn sentence(state: State) -> AnyView {
         let dp = state.run.with(crate::core::run::Run::data_parallel);
         dp.map_or_else(|| "–".to_owned(), |dp| translated(t!("DP {dp}", dp)))
     };
-    let whose = view_of(move || chip(state.view.follows.get(), state.layout.get_value().outcome().as_ref()));
+    let whose = view_of(move || {
+        let layout = state.layout.get_value();
+        let own = state.evaluation().filter(|own| state.run.with(|run| own.scenario.run == *run));
+        let outcome = layout.outcome();
+        chip(&Whose {
+            origin: layout.origin.get(),
+            waits: layout.searches.get(),
+            outcome: outcome.as_ref(),
+            gain: own.and_then(|own| state.planner.searched(&own).gain(&own)),
+        })
+    });
     view! {
         <div class="sentence" role="region" aria-label=say("The run in a sentence")>
             <span class="piece">{choice(state, "model", "Model preset")}</span>

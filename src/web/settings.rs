@@ -3,6 +3,7 @@
 use crate::core::issue::Issue;
 use crate::core::run::{Run, Value};
 use crate::core::t;
+use crate::io::auto;
 use crate::io::evidence::{EvidenceReader, diagnose};
 use crate::io::export::{self, Stamp};
 use crate::io::json::Text;
@@ -44,7 +45,7 @@ fn import(of: JsValue, run: JsValue) -> JsValue {
 
 fn written(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     let written = move || {
-        let run = Run::from_value(&value(run)?)?;
+        let run = Run::from_value(&auto::resolved(&value(run)?)?.0)?;
         let stamp = value(stamp)?;
         let text_of = |key: &str| match stamp.get(key) {
             Some(Value::Text(text)) => Ok(text.clone()),

@@ -67,7 +67,7 @@ fn picture(evaluation: &Evaluation, panel: Embed, look: &Look, unit: MemoryUnit,
             raw(&drawing(Drawn::Timeline, evaluation, theme, WIDE, unit, &i18n::shown().1))
         }
         Embed::Strip => {
-            let cost = [leaf("span", "name", budget_name(run)), budget(run, &report.step)];
+            let cost = [leaf("span", "name", budget_name(run)), budget(evaluation)];
             el("div", &[("class", "strip")], &[strip(report, unit), el("div", &[("class", "key cost")], &cost)])
         }
         Embed::Waterfall => el("div", &[], &[waterfall(evaluation)]),

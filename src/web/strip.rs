@@ -29,7 +29,7 @@ pub(crate) fn Strip() -> impl IntoView {
     let state = expect_context::<State>();
     let figures = panel(state, || true, |evaluation, unit| strip(&evaluation.report, unit));
     let why = panel(state, || true, |evaluation, _| why_wide(evaluation));
-    let cost = panel(state, || true, |evaluation, _| budget(&evaluation.scenario.run, &evaluation.report.step));
+    let cost = panel(state, || true, |evaluation, _| budget(evaluation));
     view! {
         <div class="strip-frame stale-able" class:stale=flag(move || state.is_stale()) role="region" aria-label=say("Key figures")>
             {nodes("wait-note", move || waiting(state))}
@@ -95,7 +95,7 @@ pub(crate) fn Waterfall() -> impl IntoView {
         <section class="water stale-able" class:stale=flag(move || state.is_stale()) aria-labelledby="water-title">
             <div class="panel-head">
                 <h2 id="water-title">{say("Where the step goes")}</h2>
-                <small class="phone-hide">{say("each row starts where the one above ends")}</small>
+                <small class="phone-hide">{say("each row starts where the one above ends; shares of the whole step")}</small>
             </div>
             {nodes("falls", move || rows.get())}
         </section>
@@ -113,7 +113,7 @@ pub(crate) fn Advice() -> impl IntoView {
     let own = move |node: Node| if state.stands_in() { Node::none() } else { node };
     let list = move || own(Node::from_iter([unfit(), cards.get()]));
     let words = panel(state, || true, move |evaluation, _| leaf("small", "", lead(evaluation, &searched(evaluation))));
-    let note = move || note(state.fault().as_ref(), &state.noted(), state.stands_in());
+    let note = move || note(state.fault().as_ref(), &state.noted(), &state.instead());
     view! {
         <section class="better" aria-labelledby="better-title">
             <div class="panel-head">

@@ -91,33 +91,59 @@ test('a link of nothing but bad values, put over the run it means, is told at th
   assert.deepEqual(problems, []);
 });
 
-test('a first link that cannot work shows the default run\'s panels greyed, and says so', async () => {
+test('a first link that cannot work shows another layout of it greyed, by its name, and takes it with one click', async () => {
   const { page: plain } = await site.open();
   const usual = await figures(plain);
   const bars = (of) => of.locator('[aria-labelledby="memory-title"] .bars:not(.thin) .bar-row').allInnerTexts();
-  const wanted = await eventually(() => bars(plain), (rows) => rows.length === 4);
   for (const link of ['#v=1&tp=7', '#v=1&schedule=zb-v&stage_layers=1,2', '#v=1&schedule=custom']) {
     const { page, problems } = await site.open(link);
-    assert.equal(await figures(page), usual, link);
+    assert.notEqual(await figures(page), usual, 'never another run\'s answer');
     const note = () => page.locator('.stale-note').innerText();
-    await eventually(note, (text) => /This cannot run. Showing the default run./.test(text));
-    assert.deepEqual(await eventually(() => bars(page), (rows) => rows.length > 0), wanted, link);
+    await eventually(note, (text) => /This cannot run. The grey figures are of another layout of it, a proposal: Llama 3.1 8B/.test(text));
+    await eventually(() => bars(page), (rows) => rows.length > 0);
     await tab(page, 'Overlap');
     await page.locator('[aria-labelledby="overlap-title"] table, [aria-labelledby="overlap-title"] .row, [aria-labelledby="overlap-title"] svg').first().waitFor();
     assert.equal(await page.locator('section.stale').count(), await page.locator('section.stale-able').count(), link);
-    // The layouts of the default run are none of this one's: no card stands there, no row can be pressed.
-    assert.equal(await page.locator('.better :is(.suggestion, .main, [data-action=load])').count(), 0, link);
+    // The layouts beside the proposal are none of this run's: no card stands there, no row can be pressed.
+    assert.equal(await page.locator('.better :is(.suggestion, .main)').count(), 0, link);
     await tab(page, 'Layouts');
     assert.equal(await page.locator('.plan').evaluate((plan) => plan.closest('[inert]') !== null), true, link);
-    // What is saved is what is seen.
-    await tab(page, 'Memory');
-    const download = page.waitForEvent('download');
-    await page.locator('header [data-action="save memory.svg"]').evaluate((button) => button.click());
-    const saved = readFileSync(await (await download).path(), 'utf8');
-    assert.match(saved, /^<svg[^]*rank 3/, link);
+    await page.locator('.stale-note').getByRole('button', { name: 'Use this layout' }).click();
+    await eventually(() => page.locator('.stale-note').count(), (count) => count === 0);
+    await eventually(() => page.locator('.whose').innerText(), (text) => text.startsWith('Layout: yours'));
     assert.deepEqual(problems, [], link);
     await page.context().close();
   }
+});
+
+test('the pill says where the layout is from, and choosing it says so', async () => {
+  for (const [link, words] of [
+    ['', "Layout: the example's"],
+    ['#v=1', "Layout: the format's default"],
+    ['#v=1&tp=4', 'Layout: from the link'],
+  ]) {
+    const { page, problems } = await site.open(link);
+    const pill = () => page.locator('.whose').innerText();
+    await eventually(pill, (text) => text.startsWith(words));
+    await eventually(pill, (text) => /choose for me: \d+ % less time/.test(text));
+    await page.locator('.whose').getByRole('button').click();
+    await eventually(pill, (text) => text.startsWith('✦ Layout: chosen for you'));
+    // No card shows a shorter step than what was chosen.
+    await eventually(() => page.locator('.better .caption').innerText(), (text) => /layouts searched/.test(text));
+    assert.doesNotMatch(await page.locator('.better').innerText(), /Less time/);
+    await page.locator('.whose').getByRole('button', { name: 'undo' }).click();
+    await eventually(pill, (text) => text.startsWith(words));
+    assert.deepEqual(problems, [], link);
+    await page.context().close();
+  }
+});
+
+test('a link leaves its layout to the search, and the address then holds every field of it', async () => {
+  const { page, problems } = await site.open('#v=1&stack=megatron-2025&pp=2&layout=auto');
+  await eventually(() => page.locator('.whose').innerText(), (text) => text.startsWith('✦ Layout: chosen for you'));
+  await eventually(() => page.evaluate(() => location.hash), (hash) => /[&]pp=2&/.test(hash) && /view.layout=chosen/.test(hash) && !/[&]layout=auto/.test(hash));
+  assert.deepEqual(problems, []);
+  await page.context().close();
 });
 
 test('no link leaves the page blank', async () => {

@@ -47,6 +47,7 @@ const SPECIAL: &[&str] = &[
     "precision=fsdp-mixed&zero=3&pp=1&gpus=16&stack=fsdp2&hsdp_shard=8&optimizer=sgd",
     "zero=1&tp=1&pp=1&gpus=16&hsdp_shard=8",
     "zero=2&pp=1&gpus=16",
+    "tokens_total=1e12&spare_quantile=0.99",
     "cp=2&gpus=32&seq_len=32768&global_batch=32",
     "adapter.method=lora&gpus=8&tp=1&pp=1&stack=hf-trainer&global_batch=8",
     "adapter.method=qlora&gpus=1&tp=1&pp=1&stack=hf-trainer&global_batch=8",

@@ -7,6 +7,7 @@ mod common;
 
 mod explained;
 mod numbers;
+mod one_answer;
 mod ranks;
 mod translations;
 mod words;

@@ -271,7 +271,8 @@ fn shown() -> BTreeSet<&'static str> {
             take(&content(named(page), &read.run, &Stamp::default()));
         }
         for text in ["nothing", "v=1&tp=4"] {
-            take(&summary(text, &read.run));
+            take(&summary(text, &read.run, false));
+            take(&summary(text, &Run { model: Run::default().model, ..read.run.clone() }, true));
             match import::read(text, &read.run) {
                 Ok(meaning) => take(&leaf("p", "", &meaning.format)),
                 Err(issues) => issues.iter().for_each(|issue| take(&line(issue))),
@@ -349,8 +350,8 @@ pub(super) fn gallery_of(run: &Run) -> Vec<Node> {
         best_known(&gallery),
         stack::below(&lanes, MemoryUnit::Gib),
         stack::beside(&prepared, &[], None, MemoryUnit::Gib),
-        stack::title(0, Variant::of(run), Vec::new()),
-        stack::title(0, Variant::of(run), vec![("tp", "2".to_owned())]),
+        stack::title(run, 0, Variant::of(run), Vec::new()),
+        stack::title(run, 0, Variant::of(run), vec![("tp", "2".to_owned())]),
     ]
 }
 

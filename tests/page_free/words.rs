@@ -16,7 +16,7 @@ use shardscope::view::learn::{Question, StepId};
 use shardscope::view::node::Node;
 use shardscope::view::panel::Panel;
 use shardscope::view::panels::about::about;
-use shardscope::view::panels::chosen::{chip, failed};
+use shardscope::view::panels::chosen::{Origin, Whose, chip, failed};
 use shardscope::view::panels::compare::{Second, compare};
 use shardscope::view::panels::derived::derived;
 use shardscope::view::panels::issues::line;
@@ -68,7 +68,13 @@ fn others() -> Vec<Node> {
     }
     for run in [Run::default(), Run { gpus: 1, global_batch: 8, ..Run::default() }] {
         let outcome = Ladder::new(&run).unwrap().finished();
-        nodes.extend([chip(true, Some(&outcome)), chip(false, None), failed(Some(&outcome), UNIT)]);
+        let whose = |origin, outcome, gain, waits| chip(&Whose { origin, waits, outcome, gain });
+        nodes.extend([
+            whose(Origin::Chosen, Some(&outcome), None, false),
+            whose(Origin::Chosen, None, None, true),
+            whose(Origin::Example, None, Some(0.23), false),
+            failed(Some(&outcome), UNIT),
+        ]);
     }
     let run = Run { gpus: 8, global_batch: 16, ..Run::default() };
     let query = PlanQuery { extras: Vec::new(), ..PlanQuery::improve(&run) };
@@ -173,7 +179,7 @@ fn no_text_has_a_brace_a_key_or_english_in_chinese() {
 }
 
 /// Words that the page's design replaced by plainer ones (its table of words): no template says them, nor its row in Chinese.
-const REPLACED: [&str; 20] = [
+const REPLACED: [&str; 24] = [
     "No layout in the search takes",
     "No warnings",
     "of ideal)",
@@ -190,6 +196,10 @@ const REPLACED: [&str; 20] = [
     "My runs",
     "About this number",
     "smaller terms",
+    "optimal: no",
+    "the shortest known order",
+    "Showing the default run",
+    "Nothing takes less",
     "一步的时间去向",
     "勉强",
     "未能送达",

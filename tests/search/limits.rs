@@ -6,7 +6,7 @@ use shardscope::core::memory::Verdict;
 use shardscope::core::report;
 use shardscope::core::run::{Run, Value};
 use shardscope::core::search::session::{PlanQuery, PlanSession};
-use shardscope::core::search::{Plan, Request, plan};
+use shardscope::core::search::{Plan, Request, TOP, can_run, plan};
 
 fn answer(json: &str) -> Plan {
     plan(&value(json)).unwrap_or_else(|issues| panic!("{issues:?}: {json}"))
@@ -113,7 +113,8 @@ fn the_report_of_a_row_is_the_report_of_its_run() {
     assert!(rows > 100 && split > 50, "{rows} {split}");
 }
 
-/// The page works in slices and shows what it has meanwhile; with the same work it ends where the verb does.
+/// The page works in slices and shows what it has meanwhile; with the same work it ends where a search in one go of the layouts
+/// that the software can run does.
 #[test]
 fn the_session_of_the_page_ends_at_the_rows_of_the_verb() {
     let mut random = Random::new(7);
@@ -121,8 +122,10 @@ fn the_session_of_the_page_ends_at_the_rows_of_the_verb() {
     for round in 0..75 {
         let run = Run { measured_step_s: None, ..random_run(&mut random) };
         let work = [700, 30_000, 400_000][round % 3];
-        let request = [("run", run.to_value()), ("work", Value::Number(work as f64))];
-        let Ok(plan) = plan(&Value::Map(request.map(|(key, value)| (key.to_owned(), value)).into())) else { continue };
+        let question = Request::question(&run);
+        let Ok(mut request) = Request::able(&question, &[], TOP) else { continue };
+        request.search.allow(work);
+        request.search.finish();
         let Ok(mut session) = PlanSession::with_work(PlanQuery { extras: Vec::new(), ..PlanQuery::search(&run) }, work)
         else {
             continue;
@@ -132,10 +135,12 @@ fn the_session_of_the_page_ends_at_the_rows_of_the_verb() {
         }
         let result = session.result(true);
         let ours: Vec<&Run> = result.rows.iter().map(|found| &found.run).collect();
-        let theirs: Vec<&Run> = plan.best.iter().map(|row| &row.layout).collect();
+        let theirs: Vec<&Run> = request.search.best().iter().map(|found| &found.run).collect();
         assert_eq!(ours, theirs);
         let progress = result.progress.unwrap();
-        assert_eq!((progress.done, progress.evaluated), (plan.complete, plan.evaluated));
+        let other = request.search.progress();
+        assert_eq!((progress.done, progress.evaluated), (other.done, other.evaluated));
+        assert!(ours.iter().all(|run| can_run(run)));
         rows += ours.len();
     }
     assert!(rows > 100, "{rows}");

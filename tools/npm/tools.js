@@ -44,7 +44,8 @@ function schemaOf(within, depth = 0) {
   return { type: 'object', properties };
 }
 
-const RUN = { type: 'object', description: 'a Run: the fields that the tool `report` takes; every one has a default' };
+const RUN = { type: 'object', description: 'a Run: the fields that the tool `report` takes; every one has a default; `layout: "auto"` chooses what is '
+  + 'not given of its layout, where the tool reports, certifies, exports or dates a run' };
 const TEXT = { type: 'string', description: 'the text itself, not a path' };
 const object = (properties, required = []) => ({ type: 'object', properties, required });
 const seconds = (of) => ({
@@ -54,11 +55,25 @@ const seconds = (of) => ({
 const limit = { anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] };
 const fieldOf = (key) => fields.find((field) => field.key === key);
 
+/** A Run with the layout that was chosen for it, as its link shows it. */
+function inChosen({ layout, ...run }, { chosen }) {
+  const { complete, ...fields } = chosen ?? {};
+  return { ...run, ...fields };
+}
+
+/** Who chooses the layout, for the tools that take a Run. */
+const LAYOUT = {
+  type: 'string', enum: ['auto', 'as-given'], default: 'as-given',
+  description: 'recommended: auto, unless the person gave a layout. Fields of the layout that are given stay (tp, pp, cp, ep, etp, zero, '
+    + 'micro_batch, schedule, virtual_stages, recompute, sequence_parallel), the others are those of the fastest layout that fits here and '
+    + 'that the named software can run; `chosen` of the answer names them. as-given: what is left out has its default, which nobody chose',
+};
+
 /** Arguments of `report`: the Run itself, or a link in its place. */
 function reportArguments() {
   const run = schemaOf(fields);
   const link = { type: 'string', description: 'a link of the page, or its fragment, in place of all other fields: v=1&tp=4' };
-  return { ...run, properties: { link, ...run.properties } };
+  return { ...run, properties: { link, layout: LAYOUT, ...run.properties } };
 }
 
 /**
@@ -70,7 +85,7 @@ export const TOOLS = {
     says: 'Memory by pipeline rank with its verdict (fits, tight, oom), pipeline, communication and step time with their ranges of a '
       + 'training run. Read memory.verdict, memory.need_bytes against capacity_bytes, step.time_s, step.mfu first.',
     schema: reportArguments,
-    shows: (request, answer, runOf) => (typeof request.link === 'string' ? runOf(request.link) : request),
+    shows: (request, answer, runOf) => inChosen(typeof request.link === 'string' ? runOf(request.link) : request, answer),
   },
   plan: {
     says: 'The best layouts of a run by step time, found by a search with true bounds; takes seconds. Each row holds a whole report: ask '
@@ -102,7 +117,7 @@ export const TOOLS = {
   certify: {
     says: 'Distance of the pipeline order of a run from the best order of the same stages under the same memory.',
     schema: () => RUN,
-    shows: (request) => request,
+    shows: inChosen,
   },
   import: {
     says: 'Run that settings of another program mean (Megatron-LM, Megatron-Bridge, NeMo Automodel, NeMo-RL, verl, slime, Primus, ms-swift, '
@@ -115,7 +130,7 @@ export const TOOLS = {
   export: {
     says: 'A run as settings of another program, or as a report for people.',
     schema: () => object({ run: RUN, format: { type: 'string', enum: formats } }, ['format']),
-    shows: (request) => request.run ?? {},
+    shows: (request, answer) => inChosen({ ...request.run, layout: request.layout ?? request.run?.layout }, answer),
   },
   log: {
     says: 'Measurements in a training log, a benchmark\'s output, a trace or a memory snapshot, as an observation for `calibrate`.',
@@ -159,7 +174,7 @@ export const TOOLS = {
       ...object({ run: RUN, days: { type: 'number' }, tokens: { type: 'number' }, by_days: { type: 'number' }, tokens_total: value(fieldOf('tokens_total')) }),
       description: 'a Run, or {run, days}, or {run, tokens, by_days}',
     }),
-    shows: (request) => request.run ?? request,
+    shows: (request, answer) => inChosen(request.run ?? request, answer),
   },
   rl: {
     says: 'Step of reinforcement learning of a run with `rl.*` and `phases.framework`: seconds with their range, phases by group of GPUs, who '

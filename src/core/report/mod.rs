@@ -190,6 +190,20 @@ pub struct Peak {
     pub chance: Chance,
 }
 
+impl Peak {
+    /// Memory that is missing: what the rank holds beyond what it has; where that is nothing, what its need by the
+    /// verdict's range passes it by.
+    pub fn missing(&self) -> Bytes {
+        let beyond = |bytes: Bytes| Bytes((bytes - self.capacity).0.max(0.0));
+        let held = beyond(self.bytes);
+        match self.verdict {
+            Verdict::Fits => Bytes::ZERO,
+            Verdict::Oom if held.0 > 0.0 => held,
+            Verdict::Tight | Verdict::Oom => beyond(self.high),
+        }
+    }
+}
+
 /// Writes a schedule as its id.
 #[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
 fn as_id<S: serde::Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S::Error> {

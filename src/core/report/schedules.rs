@@ -80,7 +80,7 @@ impl ScheduleFigures {
             in_flight: f64::from(peak.copied().unwrap_or(0)) / a_microbatch(order),
             activations_bytes: most(|rank| rank.activations),
             peak_bytes: report.memory.peak_bytes,
-            verdict: report.memory.verdict,
+            verdict: report.memory.overall(),
             weight_copies: report.pipeline.weight_copies.iter().copied().max().unwrap_or(1),
             messages: stats::messages_per_microbatch(order),
         }

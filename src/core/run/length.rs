@@ -44,8 +44,6 @@ pub const PUE: f64 = 1.2;
 pub const REPAIR_DAYS: f64 = 3.0;
 /// Steps that a rollback repeats (PaLM, section 5.1: about 100).
 pub const ROLLBACK_STEPS: u64 = 100;
-/// Probability with which the spares suffice.
-pub const SPARE_QUANTILE: f64 = 0.99;
 
 /// Largest rate that is read.
 const MOST_FAILURES: f64 = 1e6;
@@ -134,7 +132,7 @@ fields! {
         checkpoint_async: Option<bool> => training("Asynchronous saves").advanced(),
         /// from the first process to the first step; unset: by the number of GPUs
         startup_s: Option<f64> => training("Start-up").unit("s").number(0.0, 1e7, 60.0).advanced(),
-        /// probability with which the spare nodes suffice; unset: 0.99
+        /// probability with which the spare nodes suffice; unset: there are none
         spare_quantile: Option<f64> => training("Spares suffice").unit("share").number(0.0, 0.999_999, 0.01).advanced(),
         /// until a failed node is back; unset: 3
         repair_days: Option<f64> => training("Repair").unit("days").number(0.0, 1e4, 1.0).advanced(),
@@ -169,7 +167,6 @@ impl RunLength {
         self.operation.get_or_insert(Operation::Automatic);
         self.storage_gb_per_s.get_or_insert(STORAGE_GB_PER_S);
         self.checkpoint_async.get_or_insert(true);
-        self.spare_quantile.get_or_insert(SPARE_QUANTILE);
         self.repair_days.get_or_insert(REPAIR_DAYS);
         self.pue.get_or_insert(PUE);
         self.straggler.get_or_insert(1.0);

@@ -1,14 +1,14 @@
 //! Layouts that the named software can run.
 
 use super::axes::Axes;
-use super::space::{Block, Member, Space};
+use crate::pipeline::{SCHEDULES, Schedule as Row};
 use crate::run::presets::Stack;
 use crate::run::{Run, Schedule};
 
-/// Leaves of `axes` what the software of `run` can cut, and schedules that it has.
+/// Leaves of `axes` what the software of `run` can cut, with the schedules that it has.
 pub(crate) fn limit(axes: &mut Axes, run: &Run) {
-    let trainer = run.stack.preset_row().trainer;
-    let able = trainer.abilities();
+    let stack = run.stack.preset_row();
+    let able = stack.trainer.abilities();
     let sizes = [
         (&mut axes.tp, able.tensor),
         (&mut axes.pp, able.pipeline),
@@ -19,7 +19,18 @@ pub(crate) fn limit(axes: &mut Axes, run: &Run) {
         list.retain(|size| able || *size == 1);
     }
     axes.zero.retain(|zero| *zero <= able.zero);
-    axes.schedules.retain(|schedule| schedule.row().called(trainer).is_some());
+    axes.schedules = schedules(stack, &axes.schedules);
+    axes.able = true;
+}
+
+/// The schedules that `stack` runs and that train as 1F1B does, those of `first` first; 1F1B where it has none: a
+/// single stage has that.
+pub(crate) fn schedules(stack: &Stack, first: &[Schedule]) -> Vec<Schedule> {
+    let trains_alike = |row: &&Row| !row.endless && !matches!(row.kind, Schedule::Custom | Schedule::Optimal);
+    let others = SCHEDULES.iter().filter(trains_alike).map(|row| row.kind).filter(|kind| !first.contains(kind));
+    let all = first.iter().copied().chain(others);
+    let list: Vec<Schedule> = all.filter(|kind| kind.row().called(stack.trainer).is_some()).collect();
+    if list.is_empty() { vec![Schedule::OneFOneB] } else { list }
 }
 
 /// True if `stack` runs pipelines under `schedule`.
@@ -27,22 +38,18 @@ pub fn has_schedule(stack: &Stack, schedule: Schedule) -> bool {
     stack.trainer.abilities().pipeline && schedule.row().called(stack.trainer).is_some()
 }
 
-/// True if `stack` runs these sizes of TP, PP, CP and EP under this schedule and ZeRO stage.
-fn runs(stack: &Stack, [tp, pp, cp, ep]: [u64; 4], schedule: Schedule, zero: u64) -> bool {
-    let able = stack.trainer.abilities();
+/// True if `stack` runs a pipeline of `pp` ranks under this schedule and ZeRO stage.
+pub(crate) fn pipes(stack: &Stack, pp: u64, schedule: Schedule, zero: u64) -> bool {
     // Gradients and weights are sharded under a pipeline by PyTorch's FSDP alone.
-    let pipeline = pp == 1 || has_schedule(stack, schedule) && (zero < 2 || stack.software.fsdp);
-    let sizes = [(tp, able.tensor), (cp, able.context), (ep, able.experts)];
-    pipeline && zero <= able.zero && sizes.iter().all(|(size, able)| *able || *size == 1)
-}
-
-/// True if the software of `space` can run a layout of it.
-pub(crate) fn is_able(space: &Space, block: &Block, member: Member) -> bool {
-    let sizes = [block.tp, block.pp, block.cp, block.ep];
-    runs(space.base.stack.preset_row(), sizes, member.chunks.schedule, member.zero)
+    pp == 1 || has_schedule(stack, schedule) && (zero < 2 || stack.software.fsdp)
 }
 
 /// True if the software of `run` can run its layout.
 pub fn can_run(run: &Run) -> bool {
-    runs(run.stack.preset_row(), [run.tp, run.pp, run.cp, run.ep], run.schedule, run.zero)
+    let stack = run.stack.preset_row();
+    let able = stack.trainer.abilities();
+    let sizes = [(run.tp, able.tensor), (run.cp, able.context), (run.ep, able.experts)];
+    pipes(stack, run.pp, run.schedule, run.zero)
+        && run.zero <= able.zero
+        && sizes.iter().all(|(size, able)| *able || *size == 1)
 }

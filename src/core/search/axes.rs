@@ -1,6 +1,7 @@
 //! Values that each searched field may take: divisors of model and cluster, the values that the request allows, and
 //! those it pins.
 
+use super::able::limit;
 use crate::field::Held;
 use crate::issue::Issue;
 use crate::run::registry::field;
@@ -53,6 +54,8 @@ pub struct Axes {
     /// Chunks a rank, of the schedules that take any; none: 2, and more where stages come out equal.
     pub virtual_stages: Option<Vec<u64>>,
     pub splits: Vec<Split>,
+    /// Only what the software of the run can run.
+    pub able: bool,
 }
 
 impl Axes {
@@ -78,7 +81,18 @@ impl Axes {
             schedules: SCHEDULES.to_vec(),
             virtual_stages: None,
             splits: vec![Split::Even, Split::SpareLast, Split::SpareEnds],
+            able: false,
         })
+    }
+
+    /// The same of which the software of `run` can run all, under every schedule that it has.
+    ///
+    /// # Errors
+    /// A model or GPU that is not complete.
+    pub fn able(run: &Run) -> Result<Self, Vec<Issue>> {
+        let mut axes = Self::of(run)?;
+        limit(&mut axes, run);
+        Ok(axes)
     }
 
     /// Keeps `name` as `run` has it. A pin on what is not searched changes nothing: that is kept anyway.

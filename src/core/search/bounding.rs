@@ -5,7 +5,7 @@ use super::bound::{Layout, Path, Peak, even_time, states_run_out};
 use super::orders::Orders;
 use super::promise::{Place, Promise};
 use super::space::{Block, Member, Space};
-use super::stages::{Stages, Weights};
+use super::stages::{Stages, Weights, of_order};
 use crate::memory::detailed::ChunkBytes;
 use crate::run::{Recompute, Scenario};
 use crate::sort::sort_by;
@@ -136,7 +136,8 @@ impl Bounding {
         let family = orders.family(block, &scenario, schedules);
         // ZeRO-3 keeps and recomputes differently.
         let mut bytes: [Option<Vec<ChunkBytes>>; 2] = [None, None];
-        let mut bounds: [Option<f64>; 2] = [None, None];
+        // Passes of two micro-batches side by side, and those that are cut, take another time.
+        let mut bounds: [[[Option<f64>; 2]; 2]; 2] = Default::default();
         for (at, member) in members.iter().enumerate() {
             if !family.has(member.chunks) {
                 continue;
@@ -169,7 +170,8 @@ impl Bounding {
                 }
                 Peak::Out => continue,
             };
-            let bound = bounds[fsdp].get_or_insert_with(|| {
+            let [pairs, cuts] = of_order(block, &scenario).map(usize::from);
+            let bound = bounds[fsdp][pairs][cuts].get_or_insert_with(|| {
                 let times = stages.plain(block, &scenario, &family.kinds);
                 even_time(&scenario, &family.kinds, &times)
             });
@@ -222,7 +224,7 @@ impl Bounding {
         let family = orders.family(block, &scenario, || space.schedules(block.pp));
         let stages = &mut self.timed.stages;
         let stages = stages.get_or_insert_with(|| Stages::new(block, &scenario));
-        let mut paths: Vec<([u64; 2], Path)> = Vec::new();
+        let mut paths: Vec<([u64; 4], Path)> = Vec::new();
         for promise in promises {
             promise.timed = true;
             let member = members[promise.place.member()];
@@ -237,7 +239,8 @@ impl Bounding {
                 continue;
             };
             // ZeRO 0 and 1 move nothing within a micro-batch; what ZeRO-2 moves hangs on the schedule's groups.
-            let key = [member.zero.max(1), scenario.reductions()];
+            let [pairs, cuts] = of_order(block, &scenario).map(u64::from);
+            let key = [member.zero.max(1), scenario.reductions(), pairs, cuts];
             let path = paths.iter().position(|(path, _)| *path == key);
             let path = path.unwrap_or_else(|| {
                 let times = stages.times(block, &scenario, &family.kinds);

@@ -2,8 +2,7 @@
 //! finds.
 
 use super::request::Request;
-use super::{Found, Search, TOP};
-use crate::memory::Verdict;
+use super::{Found, Search, TOP, serves};
 use crate::report::evaluate_plain as evaluate;
 use crate::run::presets::MODELS;
 use crate::run::{Based, Run};
@@ -63,7 +62,7 @@ impl Catalogue {
             // A preset whose parts were changed is the Run's own model.
             let id = preset.choice.id;
             let model = if self.run.model.base == Some(id) { self.run.model.clone() } else { Based::preset(id) };
-            match Request::new(&Run { model, ..self.run.clone() }, &[], TOP) {
+            match Request::able(&Run { model, ..self.run.clone() }, &[], TOP) {
                 Ok(request) => self.search = Some((request.search, 0)),
                 Err(_) => return Ok(Some(self.row(None))),
             }
@@ -74,7 +73,7 @@ impl Catalogue {
         if !is_over {
             return Ok(None);
         }
-        let fits = |found: &&std::rc::Rc<Found>| found.figures.peak.verdict == Verdict::Fits;
+        let fits = |found: &&std::rc::Rc<Found>| serves(&found.run, &found.figures.peak);
         let best = search.best();
         let best = best.iter().find(fits).or(best.first()).cloned();
         let trained = best.and_then(|found| trained(&found, self.days));
@@ -97,7 +96,7 @@ fn trained(found: &Found, days: f64) -> Option<Trained> {
         tokens: tokens_in(&evaluation, days).ok()?,
         active: parameters.active as f64,
         parameters: parameters.total as f64,
-        fits: found.figures.peak.verdict == Verdict::Fits,
+        fits: serves(&found.run, &found.figures.peak),
     })
 }
 

@@ -2,7 +2,6 @@
 //!
 //! It stops wherever its budget ends and goes on from there; where it stopped changes nothing of the answer.
 
-use super::able::is_able;
 use super::allowance::Allowance;
 use super::bounding::Bounding;
 use super::promise::{Place, Promise};
@@ -57,8 +56,6 @@ pub struct Search {
     unseen: u64,
     queued: usize,
     allowance: Option<Allowance>,
-    /// Ranks only what the software of the base can run.
-    able: bool,
     /// Proposes an order of its own for the fastest layouts.
     proposing: Option<Proposing>,
     first_bound: f64,
@@ -80,12 +77,6 @@ impl Search {
         self
     }
 
-    /// Ranks only what the software of the base can run; before the first step.
-    pub(crate) fn able(mut self) -> Self {
-        self.able = true;
-        self
-    }
-
     /// Proposes an order of its own for the fastest layouts too; before the first step.
     pub(crate) fn propose(&mut self) {
         self.proposing = Some(Proposing::default());
@@ -98,16 +89,7 @@ impl Search {
 
     /// Hands over to the ranking what is bounded since the last time.
     fn queue(&mut self) {
-        let new = &self.bounding.promises[self.queued..];
-        if self.able {
-            let space = &self.space;
-            let able = |promise: &&Promise| {
-                space.at(promise.place).is_some_and(|(block, member)| is_able(space, block, member))
-            };
-            self.ranking.add(&new.iter().filter(able).copied().collect::<Vec<_>>());
-        } else {
-            self.ranking.add(new);
-        }
+        self.ranking.add(&self.bounding.promises[self.queued..]);
         self.queued = self.bounding.promises.len();
         self.first_bound = self.ranking.next_bound().unwrap_or(0.0);
     }

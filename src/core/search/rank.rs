@@ -1,6 +1,7 @@
 //! Answer of a search: its layouts strictly by step time, those as good as the first, and the simplest of them.
 
 use super::engine::Progress;
+use super::fastest::serves;
 use super::proposal::Proposal;
 use super::ranking::Found;
 use super::why::why;
@@ -30,6 +31,8 @@ pub struct Row {
     pub report: Report,
     /// Its distance from the first is inside the error of such differences: [`tie`].
     pub tie_with_first: bool,
+    /// It fits here and the named software can run it.
+    pub serves: bool,
     /// Why it beats the next, in one sentence; empty on the last.
     pub why: Message,
     #[serde(skip)]
@@ -60,6 +63,8 @@ pub struct Plan {
     pub optimal: Option<Row>,
     /// The simplest of those that tie with the first; none where nothing fits.
     pub recommended: Option<usize>,
+    /// The fastest of `best` that fits here and that the named software can run; none where none of them does both.
+    pub fastest: Option<usize>,
 }
 
 impl Plan {
@@ -68,7 +73,8 @@ impl Plan {
         let tied = ties(found);
         let row = |one: &Found, tie_with_first, why| {
             let report = answer(&one.run).ok()?;
-            Some(Row { run: one.run.to_value(), report, tie_with_first, why, layout: one.run.clone() })
+            let serves = serves(&one.run, &one.figures.peak);
+            Some(Row { run: one.run.to_value(), report, tie_with_first, serves, why, layout: one.run.clone() })
         };
         let ranked = found.iter().enumerate().filter_map(|(index, one)| {
             let why = found.get(index + 1).map_or_else(Message::default, |next| why(one, next));
@@ -84,6 +90,7 @@ impl Plan {
             best: ranked.collect(),
             optimal: proposal.and_then(|proposal| row(&proposal.found, false, proposal.words(progress.done))),
             recommended: recommended(found),
+            fastest: fastest(found),
         }
     }
 }
@@ -96,13 +103,19 @@ pub fn ties(found: &[Rc<Found>]) -> usize {
     found.partition_point(|one| time(one) <= limit)
 }
 
-/// The simplest of those that tie with the first, of those that fit where some do: smallest tp cp pp, then most memory
-/// left, then fastest.
+/// The first of `found` that serves.
+pub fn fastest(found: &[Rc<Found>]) -> Option<usize> {
+    found.iter().position(|one| serves(&one.run, &one.figures.peak))
+}
+
+/// The simplest of those that tie with the first, of those that serve where some do, then of those that fit: smallest
+/// tp cp pp, then most memory left, then fastest.
 pub fn recommended(found: &[Rc<Found>]) -> Option<usize> {
     let key = |index: &usize| {
         let one = &found[*index];
         let (run, peak) = (&one.run, one.figures.peak);
-        (peak.overall != Verdict::Fits, run.tp * run.cp * run.pp, peak.capacity - peak.bytes)
+        let class = (!serves(run, &peak), peak.overall != Verdict::Fits);
+        (class, run.tp * run.cp * run.pp, peak.capacity - peak.bytes)
     };
     (0..ties(found)).min_by(|a, b| {
         let ((tight_a, size_a, left_a), (tight_b, size_b, left_b)) = (key(a), key(b));

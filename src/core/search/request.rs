@@ -43,6 +43,16 @@ impl Request {
         if wrong.is_empty() { Self::with_axes(run, axes, pins, top) } else { Err(wrong) }
     }
 
+    /// The same of the layouts that the software of `run` can run.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn able(run: &Run, pins: &[&str], top: usize) -> Result<Self, Vec<Issue>> {
+        let mut axes = Axes::able(run)?;
+        let wrong: Vec<Issue> = pins.iter().filter_map(|name| axes.pin(name, run).err()).collect();
+        if wrong.is_empty() { Self::with_axes(run, axes, pins, top) } else { Err(wrong) }
+    }
+
     /// A search of `run` over `axes`.
     ///
     /// # Errors

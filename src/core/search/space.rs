@@ -3,6 +3,7 @@
 //! Two layouts that mean the same are one: sequence parallelism without tensor parallelism, ZeRO where there is one
 //! replica, selective recomputation of what is not kept, any schedule of one stage.
 
+use super::able::pipes;
 use super::axes::{Axes, Chunks, Split};
 use super::promise::Place;
 use crate::cluster::Mesh;
@@ -268,6 +269,7 @@ impl Space {
             let alone = axes.zero.iter().find(|zero| **zero >= least);
             zero >= least && (shared || Some(&zero) == alone) && !idle
         };
+        let stack = run.stack.preset_row();
         let schedules = self.schedules(block.pp).into_iter();
         schedules
             .filter(|chunks| chunks.each == block.chunks)
@@ -276,6 +278,7 @@ impl Space {
                 stages.map(move |zero| Member { chunks, zero })
             })
             .filter(|member| kept(member.zero))
+            .filter(|member| !axes.able || pipes(stack, block.pp, member.chunks.schedule, member.zero))
             .collect()
     }
 

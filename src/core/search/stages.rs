@@ -166,9 +166,14 @@ fn owned(scenario: &Scenario, sort: &Sort) -> Owned {
     Owned { trained: Held::trained(scenario, &sort.stages), bytes: lasting(scenario, &load) }
 }
 
-fn plain_key(block: &Block, scenario: &Scenario, kind: Alike) -> PlainKey {
+/// What a schedule changes in the times of its passes: two micro-batches run side by side; the backward is cut.
+pub(crate) fn of_order(block: &Block, scenario: &Scenario) -> [bool; 2] {
     let schedule = scenario.run.schedule;
-    let order = [schedule.overlaps_experts().is_some(), block.pp > 1 && schedule.row().splits_backward];
+    [schedule.overlaps_experts().is_some(), block.pp > 1 && schedule.row().splits_backward]
+}
+
+fn plain_key(block: &Block, scenario: &Scenario, kind: Alike) -> PlainKey {
+    let order = of_order(block, scenario);
     let wire = (block.pp > 1).then(|| scenario.layout.mesh().link(Axis::Pp) == Link::Intra);
     (block.recompute, order, wire, kind)
 }

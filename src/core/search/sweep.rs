@@ -105,7 +105,7 @@ impl Sweep {
         };
         if self.current.is_none() {
             let run = self.found.grown.set(&self.run, value);
-            self.current = Request::new(&run, &[], 1).ok().map(|request| request.search.sure());
+            self.current = Request::able(&run, &[], 1).ok().map(|request| request.search.sure());
         }
         let over = match &mut self.current {
             Some(search) => search.step(budget).done,

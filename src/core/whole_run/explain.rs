@@ -82,7 +82,7 @@ pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> 
     if whole.checkpoint_s.is_some() {
         figures.push((Figure::Checkpoint, interval(evaluation, setting)));
     }
-    figures.push((Figure::Spares, spares(setting, whole)));
+    figures.extend(spares(setting, whole).map(|count| (Figure::Spares, count)));
     if let (Some(cost), Some(price)) = (whole.cost, setting.price) {
         let price = Term::given("c", t!("price of a GPU-hour"), price, Unit::Ratio);
         figures.push((
@@ -200,12 +200,15 @@ fn interval(evaluation: &Evaluation, setting: &Setting) -> Term {
         .note(t!("rounded to whole steps, never shorter than a save takes to become durable"))
 }
 
-fn spares(setting: &Setting, whole: &WholeRun) -> Term {
+/// None where no spares are given.
+fn spares(setting: &Setting, whole: &WholeRun) -> Option<Term> {
+    let share = setting.spare_quantile?;
     let mean = Term::given("λ", t!("nodes under repair in the mean"), setting.under_repair, Unit::Ratio);
-    let enough = Term::given("p", t!("probability that the spares suffice"), setting.spare_quantile, Unit::Share);
-    Term::count("s", t!("spare nodes"), whole.spares)
+    let enough = Term::given("p", t!("probability that the spares suffice"), share, Unit::Share);
+    let count = Term::count("s", t!("spare nodes"), whole.spares)
         .marked(Provenance::LookedUp, "the least s with P(X ≤ s) ≥ p, X Poisson with mean λ")
-        .with(vec![mean, enough])
+        .with(vec![mean, enough]);
+    Some(count)
 }
 
 fn energy(evaluation: &Evaluation, setting: &Setting, calendar: &Calendar, whole: &WholeRun) -> Term {

@@ -8,7 +8,7 @@ use crate::issue::Issue;
 use crate::maths::ln;
 use crate::message::Message;
 use crate::report::{Evaluation, evaluate};
-use crate::run::length::{ContextPhase, PUE, REPAIR_DAYS, ROLLBACK_STEPS, RunLength, SPARE_QUANTILE, STORAGE_GB_PER_S};
+use crate::run::length::{ContextPhase, PUE, REPAIR_DAYS, ROLLBACK_STEPS, RunLength, STORAGE_GB_PER_S};
 use crate::run::{FailureClass, Failures, Operation, Recompute, Run, Scenario};
 use crate::t;
 use crate::units::{Bytes, Seconds, show_count};
@@ -58,8 +58,8 @@ pub struct Setting {
     pub under_repair: f64,
     /// Days until a failed node is back.
     pub repair_days: f64,
-    /// Probability with which the spares suffice.
-    pub spare_quantile: f64,
+    /// Probability with which the spares suffice; none where there are no spares.
+    pub spare_quantile: Option<f64>,
     /// Power of the site over that of its nodes.
     pub pue: f64,
     /// Emissions of the grid, kg of CO2 equivalent a kWh.
@@ -134,7 +134,7 @@ impl Setting {
             },
             under_repair: nodes * per_day * repair_days,
             repair_days,
-            spare_quantile: length.spare_quantile.unwrap_or(SPARE_QUANTILE),
+            spare_quantile: length.spare_quantile,
             pue: length.pue.unwrap_or(PUE),
             grid: length.grid_kg_per_kwh,
             price: run.price_per_gpu_hour,

@@ -152,7 +152,7 @@ pub fn figures(evaluation: &Evaluation, setting: &Setting) -> WholeRun {
     let calendar = Calendar::new(setting);
     let total = calendar.total();
     let energy = energy(evaluation, setting, &calendar);
-    let spares = spares(setting.under_repair, setting.spare_quantile);
+    let spares = setting.spare_quantile.map_or(0, |share| spares(setting.under_repair, share));
     let run = &evaluation.scenario.run;
     let gpu_hours = (setting.gpus as f64 + spares as f64 * NODE) * total.0 / 3600.0;
     let saved = Some(setting.rhythm.every).filter(|every| every.0.is_finite());

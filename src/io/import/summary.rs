@@ -18,15 +18,21 @@ use shardscope_view::panels::issues::line;
 use shardscope_view::panels::words;
 use std::sync::Arc;
 
-/// Reads `text` and shows its effect on `present`, or why it cannot be read.
-pub fn summary(text: &str, present: &Run) -> Node {
+/// Reads `text` and shows its effect on `present`, or why it cannot be read; a layout is chosen for another model alone
+/// where the page's `follows` it.
+pub fn summary(text: &str, present: &Run, follows: bool) -> Node {
     match read(text, present) {
-        Ok(meaning) => understood(&meaning, present),
+        Ok(meaning) => understood(&meaning, present, follows),
         Err(issues) => issues.into_iter().map(|issue| line(&Issue::error("", issue.message))).collect(),
     }
 }
 
-fn understood(meaning: &Meaning, present: &Run) -> Node {
+/// True if `run` is `present` with another model and nothing else.
+pub fn is_model_alone(run: &Run, present: &Run) -> bool {
+    run.model != present.model && Run { model: present.model.clone(), ..run.clone() } == *present
+}
+
+fn understood(meaning: &Meaning, present: &Run, follows: bool) -> Node {
     let Meaning { format, run, used, assumed, ignored, unread, .. } = meaning;
     let changes = changes(present, run);
     let count = changes.len();
@@ -35,7 +41,7 @@ fn understood(meaning: &Meaning, present: &Run) -> Node {
         leaf("p", "size", t!("Read as {format}.", format)),
         size(run),
         asked(meaning, present),
-        outcome(run, unread),
+        if follows && is_model_alone(run, present) { chosen_later(unread) } else { outcome(run, unread) },
         take(run, words),
     ];
     if !unread.is_empty() {
@@ -126,6 +132,11 @@ fn size(run: &Run) -> Node {
     paragraph(t!("{model}: {total} parameters{active}", model = run.model.title(), total, active))
 }
 
+/// Words in place of a verdict that the layout of the page would have and the one that is chosen would not.
+fn chosen_later(unread: &[Unread]) -> Node {
+    Node::from_iter([muted("Its layout is chosen when you take it: the verdict is that layout's."), doubt(unread)])
+}
+
 /// The report of the Run, in a line, before it is taken; and how many settings it leaves out.
 fn outcome(run: &Run, unread: &[Unread]) -> Node {
     match evaluate(run) {
@@ -134,7 +145,7 @@ fn outcome(run: &Run, unread: &[Unread]) -> Node {
             let peak = MemoryUnit::Gib.show(report.memory.peak_bytes);
             let message = t!(
                 "{verdict} at {peak}, on {gpus} GPUs",
-                verdict = words::verdict(report.memory.verdict),
+                verdict = words::verdict(report.memory.overall()),
                 peak,
                 gpus = run.gpus
             );
@@ -196,7 +207,7 @@ pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
 mod tests {
     use super::*;
     fn summary_of(text: &str) -> Node {
-        summary(text, &Run::default())
+        summary(text, &Run::default(), false)
     }
 
     #[test]

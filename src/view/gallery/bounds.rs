@@ -1,11 +1,11 @@
 //! Limits of any order: the best known pipeline against memory, what is proven of it, and the joint search.
 
 use super::card::Gallery;
-use super::cards::{is_pictured, verdict};
-use super::certificate::{covered, words};
+use super::certificate::{covered, words as proven};
 use crate::charts::drawing::Form;
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::report::certify::BestSplit;
 use shardscope_core::report::{ScheduleFigures, ScheduleRow, Variant};
@@ -14,6 +14,8 @@ use shardscope_core::units::GIB;
 
 /// Pipelines that take longer than the shortest by this factor are not drawn.
 const SLOWEST: f64 = 1.6;
+/// Steps nearer than this share are the same.
+const DIFFERS: f64 = 5e-4;
 
 /// Schedules of ops that a certificate can speak of, with their figures: none that never drains or exchanges ops
 /// between ranks.
@@ -39,18 +41,7 @@ pub fn best_known(gallery: &Gallery) -> Node {
         rows.iter().map(|(row, _)| Some((gallery.certificate)(row.variant)?.as_ref()?.unlimited_s)).collect();
     let floor = bounds.and_then(|bounds| bounds.into_iter().reduce(f64::min));
     let picture = el("figure", &[("class", "chart")], &[staircase(gallery, &rows, floor)]);
-    let shortest = |keep: fn(&ScheduleRow) -> bool| {
-        let kept = rows.iter().filter(|(row, _)| keep(row));
-        kept.min_by(|(_, a), (_, b)| a.makespan_s.0.total_cmp(&b.makespan_s.0))
-    };
-    let fitting = shortest(|row| verdict(row) == Some(Verdict::Fits));
-    let answer = shortest(is_pictured).map_or_else(Node::none, |(row, figures)| {
-        let fitting = fitting.filter(|(fits, _)| fits.variant != row.variant);
-        Node::from_iter([
-            answer(gallery, row, figures),
-            fitting.map_or_else(Node::none, |(row, figures)| fits(row, figures)),
-        ])
-    });
+    let answer = answer(gallery);
     let heads = [
         title("How good can any order be?"),
         leaf("small", "", "best known step of the pipeline against the fullest GPU's memory"),
@@ -88,7 +79,7 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
     let mut names = Vec::new();
     for (row, figures) in on_line.iter().chain(&beside) {
         let name = row.variant.name();
-        let bound = (gallery.certificate)(row.variant).and_then(Option::as_ref).map(words);
+        let bound = (gallery.certificate)(row.variant).and_then(Option::as_ref).map(proven);
         let figure =
             verbatim(format!("{} · {}", show_seconds(figures.makespan_s), gallery.unit.show(figures.peak_bytes)));
         let title = Message::joined(", ", [name, figure].into_iter().chain(bound));
@@ -99,26 +90,37 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
     }
     marks.push(Mark::Names(names));
     marks.extend(floor.map(|floor| {
-        Mark::Level(floor, t!("no order of these stages is below {floor}", floor = show_seconds(Seconds(floor))))
+        Mark::Level(
+            floor,
+            t!(
+                "with one copy of the weights no order of these stages is below {floor}",
+                floor = show_seconds(Seconds(floor))
+            ),
+        )
     }));
     let ticks = across.per(GIB).round().into_iter().map(|gib| gib * GIB).collect();
     let across = Axis::new(across, ticks, |bytes| verbatim(gallery.unit.show(Bytes(bytes))));
     let up = Axis::new(up, up.round(), |time| verbatim(show_seconds(Seconds(time)))).named(t!("step of the pipeline"));
-    let words = "Filled: the shortest known pipeline with so much memory. Rings: other schedules; those that exchange \
-        ops between ranks have no certificate and are left out.";
-    let picture = draw(&across, 220.0, &[Plot { up, marks }]).inline(words);
+    let others = unbounded(gallery);
+    let rings = t!("Filled: the shortest known pipeline with so much memory. Rings: other schedules.");
+    let left = (!others.is_empty()).then(|| {
+        t!(
+            "Left out, for no bound here covers them and they may be shorter: {others}.",
+            others = Message::joined(", ", others)
+        )
+    });
+    let words = Message::joined(" ", std::iter::once(rings).chain(left));
+    let picture = draw(&across, 220.0, &[Plot { up, marks }]).inline(words.clone());
     Node::from_iter([picture, caption(words)])
 }
 
-/// The shortest known order that fits, where a tight one is shorter.
-fn fits(row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
-    let name = row.variant.name();
-    let words = t!(
-        "It is tight. The shortest that fits is {name}: {step}.",
-        name = name.clone(),
-        step = show_seconds(figures.makespan_s)
-    );
-    el("p", &[("class", "fits")], &[text(words), text(" "), use_it(row, name)])
+/// Names of the schedules with figures that no certificate covers.
+fn unbounded(gallery: &Gallery) -> Vec<Message> {
+    let without = |row: &&ScheduleRow| {
+        row.figures.is_ok()
+            && (row.variant.schedule.row().endless || matches!((gallery.certificate)(row.variant), Some(None)))
+    };
+    gallery.rows.iter().filter(without).map(|row| row.variant.name()).collect()
 }
 
 /// Bytes of one stage-micro-batch of activations on the rank that holds most, under automatic zero bubble; none before
@@ -137,22 +139,56 @@ fn use_it(row: &ScheduleRow, name: Message) -> Node {
     apply("", row.set.clone(), t!("Use {row}", row = name), t!("Use"))
 }
 
-/// The proof about the best known order within the memory of a GPU.
-fn answer(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
-    let capacity = gallery.unit.show(gallery.own.report.memory.capacity_bytes);
-    let name = row.variant.name();
-    let best = t!(
-        "Under {capacity} the shortest known order is {name}: {step}.",
-        capacity,
-        name = name.clone(),
-        step = show_seconds(figures.makespan_s)
-    );
-    let use_it = use_it(row, name);
-    let (head, covers) = match (gallery.certificate)(row.variant) {
-        Some(Some(found)) => (heading(words(found)), muted(covered(found))),
-        _ => (Node::none(), Node::none()),
+/// The fastest schedule that fits here and that this software can run, with what is proven of it; then a shorter one
+/// that is an order found by search, or that other software has.
+fn answer(gallery: &Gallery) -> Node {
+    let run = &gallery.own.scenario.run;
+    let software = verbatim(run.stack.preset_row().choice.label);
+    let trains = gallery.rows.iter().filter(|row| !row.variant.schedule.row().endless);
+    let fits: Vec<_> = trains
+        .filter_map(|row| Some((row, row.figures.as_ref().ok()?)))
+        .filter(|(_, figures)| figures.verdict == Verdict::Fits)
+        .collect();
+    let shortest = |keep: &dyn Fn(Schedule) -> bool| {
+        let kept = fits.iter().filter(|(row, _)| keep(row.variant.schedule));
+        kept.min_by(|(_, a), (_, b)| a.step_s.0.total_cmp(&b.step_s.0)).copied()
     };
-    Node::from_iter([head, el("p", &[], &[text(best), text(" "), use_it]), covers])
+    let runs = |schedule| words::unnamed(run, schedule).is_none();
+    let own = shortest(&|schedule| runs(schedule) && schedule != Schedule::Optimal);
+    let own_s = own.map_or(f64::INFINITY, |(_, figures)| figures.step_s.0);
+    let beats = |found: &(&ScheduleRow, &ScheduleFigures)| found.1.step_s.0 < own_s * (1.0 - DIFFERS);
+    let searched =
+        shortest(&|schedule| schedule == Schedule::Optimal).filter(|_| runs(Schedule::Optimal)).filter(beats);
+    let elsewhere = shortest(&|schedule| !runs(schedule)).filter(beats);
+    let step = |figures: &ScheduleFigures| show_seconds(figures.step_s);
+    let line = |words: Message, after: Node| el("p", &[], &[text(words), text(" "), after]);
+    let first = match own {
+        Some((row, figures)) => {
+            let name = row.variant.name();
+            let words = t!(
+                "The fastest that fits here and that {software} can run is {name}: {step} a step.",
+                software,
+                name = name.clone(),
+                step = step(figures)
+            );
+            let (head, covers) = match (gallery.certificate)(row.variant) {
+                Some(Some(found)) => (heading(proven(found)), muted(covered(found))),
+                _ => (Node::none(), Node::none()),
+            };
+            Node::from_iter([head, line(words, use_it(row, name)), covers])
+        }
+        None => line(t!("No schedule that {software} can run fits here.", software), Node::none()),
+    };
+    let searched = searched.map(|(row, figures)| {
+        let name = row.variant.name();
+        let words = t!("An order found by search, which it reads from a file: {step} a step.", step = step(figures));
+        line(words, use_it(row, name))
+    });
+    let elsewhere = elsewhere.map(|(row, figures)| {
+        let (name, step) = (row.variant.name(), step(figures));
+        line(t!("Shorter in other software: {name}, {step} a step.", name, step), Node::none())
+    });
+    std::iter::once(first).chain(searched).chain(elsewhere).collect()
 }
 
 /// The search for a split of layers and an order together: its best so far.
@@ -179,9 +215,9 @@ pub fn joint(found: &Joint, own: Seconds) -> Node {
     };
     let gap = best.makespan_s / best.lower_bound_s - 1.0;
     let certificate = if best.proven {
-        t!("◆ optimal: no split in any order is shorter")
+        t!("◆ Shortest of all splits and orders with one stage a rank and as many micro-batches in memory")
     } else {
-        t!("◇ at most {gap} above any split and order", gap = show_percent(gap))
+        t!("◇ At most {gap} above any split and order with one stage a rank", gap = show_percent(gap))
     };
     let change = best.makespan_s / own.0 - 1.0;
     let layers = best.stage_layers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
@@ -262,8 +298,10 @@ mod tests {
             if found.proven { proven += 1 } else { open += 1 }
         }
         assert_eq!(html.matches("certificate proven").count(), proven);
-        assert!(proven > 0 && open > 0 && html.matches("◇ at most").count() > open);
-        assert!(html.contains("no order of these stages is below") && !html.contains("NaN"));
+        assert!(proven > 0 && open > 0 && html.matches("◇ At most").count() > open);
+        assert!(
+            html.contains("with one copy of the weights no order of these stages is below") && !html.contains("NaN")
+        );
         let least =
             certified.iter().filter_map(|(_, one)| Some(one.as_ref()?.unlimited_s)).fold(f64::INFINITY, f64::min);
         let best = certified.iter().filter_map(|(_, one)| Some(one.as_ref()?.best_s)).fold(f64::INFINITY, f64::min);
@@ -284,6 +322,6 @@ mod tests {
                 .any(|action| matches!(action, crate::node::markup::Action::Apply(found) if *found == set))
         );
         assert!(longer.actions().is_empty());
-        assert!(shorter.to_html().contains("at most 5.3 % above any split and order"));
+        assert!(shorter.to_html().contains("At most 5.3 % above any split and order"));
     }
 }

@@ -4,6 +4,7 @@ use super::certificate::line;
 use super::sketch::{Axis, Sketch};
 use super::{GalleryAction, Look, MOST};
 use crate::charts::ticks::{tick_label, ticks};
+use crate::node::figure::Scope;
 use crate::panels::words::{sign, unnamed, verdict};
 use crate::prelude::*;
 use shardscope_core::pipeline::certify::Certificate;
@@ -30,7 +31,7 @@ pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
         el("small", &[("class", "brief")], &[text(brief)]).title(brief),
         picture(gallery, row, figures),
         unnamed.map_or_else(Node::none, |words| leaf("small", "unable", words)),
-        numbers(gallery, variant, figures),
+        numbers(gallery, row, figures),
         line((gallery.certificate)(variant)),
     ];
     let name = variant.to_string();
@@ -102,15 +103,17 @@ fn drawing(sketch: &Sketch, axis: Axis) -> Node {
 }
 
 /// Step, bubble (and what the zero-bubble papers count where it differs) and memory.
-fn numbers(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> Node {
-    let pair = |value: String, word: &'static str| {
-        let value = strong(verbatim(value));
+fn numbers(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
+    let (variant, own) = (row.variant, &gallery.own.scenario.run);
+    let scope = own.with_texts(&row.set).map_or_else(Scope::run, |run| Scope::of(&run, Some(own)));
+    let pair = |value: String, word: &'static str, field: &'static str| {
+        let value = strong(verbatim(value)).reports(field, &scope);
         el("span", &[], &[value, text(" "), text(word)])
     };
     let splits = variant.schedule.row().splits_backward;
     let differs = (figures.bubble_span - figures.bubble_fraction).abs() > DIFFERS;
     let span = if splits && differs {
-        pair(show_percent(figures.bubble_span), "in span")
+        pair(show_percent(figures.bubble_span), "in span", "pipeline.bubble_span")
             .title("idle time between a rank's first and last op over its work, as the zero-bubble papers count")
     } else {
         Node::none()
@@ -121,9 +124,16 @@ fn numbers(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> No
     let peak = gallery.unit.show(figures.peak_bytes);
     let (class, sign) = sign(figures.verdict);
     let verdict = leaf("b", class, t!("{sign}{verdict}", sign, verdict = verdict(figures.verdict)));
-    let time =
-        [pair(show_seconds(figures.step_s), "step"), pair(show_percent(figures.bubble_fraction), "bubble"), span];
-    let memory = [strong(verbatim(peak)), el("span", &[("class", "fill")], &[el("i", &fill, &[])]), verdict];
+    let time = [
+        pair(show_seconds(figures.step_s), "step", "step.time_s"),
+        pair(show_percent(figures.bubble_fraction), "bubble", "pipeline.bubble_fraction"),
+        span,
+    ];
+    let memory = [
+        strong(verbatim(peak)).reports("memory.peak_bytes", &scope),
+        el("span", &[("class", "fill")], &[el("i", &fill, &[])]),
+        verdict,
+    ];
     let lines = [time, memory].map(|line| el("p", &[("class", "numbers")], &line));
     lines.into_iter().collect()
 }

@@ -60,7 +60,7 @@ pub fn cards(gallery: &Gallery) -> Node {
         let parts = [heading("Do not fit or cannot run"), scrolled("Do not fit or cannot run", table)];
         el("div", &[("class", "without")], &parts)
     };
-    let table = table(gallery.rows, gallery.look.sort, gallery.unit);
+    let table = table(&gallery.own.scenario.run, gallery.rows, gallery.look.sort, gallery.unit);
     Node::from_iter([list(false), stale, without, fold("Show as a table", table)])
 }
 

@@ -14,17 +14,36 @@ pub(super) fn line(certificate: Option<&Option<Certificate>>) -> Node {
         return leaf("p", "certificate", "");
     };
     let Some(found) = found else {
-        return leaf("p", "certificate", "no certificate: it never drains, or ranks exchange ops");
+        return leaf("p", "certificate", "No bound for this kind.").title(NONE);
     };
     leaf("p", if found.proven { "certificate proven" } else { "certificate" }, words(found)).title(covered(found))
 }
 
-/// "◆ optimal", or how far from it.
+/// Kinds of orders that no bound here covers.
+const NONE: &str = "It never drains, holds several copies of the weights, or its ranks exchange ops.";
+
+/// "◆ Shortest order of these stages with 4 activations a rank", or how far from it. Another limit of memory, another
+/// split or several copies of the weights may give a shorter one.
 pub(crate) fn words(certificate: &Certificate) -> Message {
+    let held = held(certificate);
     if certificate.proven {
-        t!("◆ optimal: no order is shorter")
+        t!("◆ Shortest order of these stages with {held}", held)
     } else {
-        t!("◇ at most {gap} above any order", gap = show_percent(certificate.gap))
+        let gap = show_percent(certificate.gap);
+        t!("◇ At most {gap} above any order of these stages with {held}", gap, held)
+    }
+}
+
+/// What the ranks may hold: "1 micro-batch a rank", "up to 4 micro-batches a rank".
+fn held(certificate: &Certificate) -> Message {
+    let limits = &certificate.memory_limit;
+    let most = limits.iter().copied().max().unwrap_or(0);
+    let chunks = certificate.chunks.max(1);
+    let count = number(f64::from(most) / f64::from(chunks), 3);
+    match (most == chunks, limits.iter().all(|limit| *limit == most)) {
+        (true, _) => t!("1 micro-batch a rank"),
+        (false, true) => t!("{count} micro-batches a rank", count),
+        (false, false) => t!("up to {count} micro-batches a rank", count),
     }
 }
 
@@ -35,20 +54,20 @@ pub(super) fn covered(certificate: &Certificate) -> Message {
     let memory = binding.memory_rank.zip(binding.microbatches);
     let why = match (binding.bound, memory) {
         (Bound::Memory, Some((rank, held))) => {
-            t!("the {held} activations that rank {rank} may hold", held, rank)
+            t!("rank {rank} holds {held} activations of a stage", held, rank)
         }
         (Bound::Both, Some((rank, held))) => t!(
-            "the work of rank {work_rank} and the {held} activations that rank {rank} may hold",
+            "rank {work_rank} is always busy, and rank {rank} holds {held} activations of a stage",
             work_rank = binding.work_rank,
             held,
             rank
         ),
-        _ => t!("the work of rank {rank}", rank = binding.work_rank),
+        _ => t!("rank {rank} is always busy", rank = binding.work_rank),
     };
     let ops = if certificate.whole_backward { t!("in one op") } else { t!("in two ops") };
     t!(
-        "No order of the same stages, the backward {ops}, on ranks that hold as many activations each, ends before \
-            {bound}: {why} sets it. With one activation more on every rank the bound is {more}.",
+        "With one copy of the weights and the backward {ops}, no order of these stages at this memory is shorter than \
+            {bound} ({why}). With one activation more on every rank the bound is {more}.",
         ops,
         bound = seconds(certificate.lower_bound_s),
         why,

@@ -7,7 +7,7 @@ use crate::charts::ticks::{tick_label, ticks};
 use crate::charts::viewport::Viewport;
 use crate::panels::pipeline::ranks;
 use crate::panels::schedules::against;
-use crate::panels::words::{sign, verdict};
+use crate::panels::words::{sign, unnamed, verdict};
 use crate::prelude::*;
 use shardscope_core::report::{ScheduleFigures, Variant};
 use shardscope_core::units::GIB;
@@ -20,13 +20,16 @@ fn held(curve: &[(f64, u32)], time: f64) -> Bytes {
 }
 
 /// Letter and name of a timeline, what takes it away and what makes it the Run's.
-pub fn title(at: usize, variant: Variant, set: Vec<(&'static str, String)>) -> Node {
+pub fn title(run: &Run, at: usize, variant: Variant, set: Vec<(&'static str, String)>) -> Node {
     let name = t!("{letter}  {name}", letter = verbatim(letter(at).to_string()), name = variant.name());
     let away = el("button", &[("class", "quiet")], &[text("×")])
         .label(t!("Take {name} away", name = variant.name()))
         .on(Action::Gallery(GalleryAction::Tick(variant)));
-    let choose =
-        if set.is_empty() { leaf("small", "muted", "your run") } else { link_button("Use it").on(Action::Apply(set)) };
+    let choose = match unnamed(run, variant.schedule) {
+        _ if set.is_empty() => leaf("small", "muted", "your run"),
+        Some(words) => leaf("small", "muted", words),
+        None => link_button("Use it").on(Action::Apply(set)),
+    };
     let parts = [heading(name), choose, away];
     el("div", &[("class", "lane-title")], &parts)
 }

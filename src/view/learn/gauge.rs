@@ -1,6 +1,7 @@
 //! The one number of the Run of the page that a step is about, before and after the settings of the step.
 
 use crate::gallery::certificate;
+use crate::panels::overlap::exposed;
 use crate::panels::strip::{TOKENS, show_tokens};
 use crate::panels::whole::{Answer, duration};
 use crate::prelude::*;
@@ -66,7 +67,7 @@ impl Gauge {
         verbatim(match self {
             Self::Certificate => {
                 let found = proof(evaluation).map(|proof| certificate::words(&proof.certificate()));
-                return found.unwrap_or_else(|_| t!("no certificate"));
+                return found.unwrap_or_else(|_| t!("No bound for this kind."));
             }
             Self::Step => show_seconds(report.step.time_s),
             Self::Bubble => show_percent(report.pipeline.bubble_fraction),
@@ -77,7 +78,7 @@ impl Gauge {
                 report.memory.fullest().and_then(component).map_or_else(String::new, |(_, bytes)| unit.show(bytes))
             }
             Self::Sent(kind) => row(kind).map_or_else(|| show_bytes(Bytes::ZERO), |row| show_bytes(row.bytes_per_gpu)),
-            Self::Exposed(kind) => show_seconds(row(kind).map_or(Seconds::ZERO, |row| row.exposed_s)),
+            Self::Exposed(kind) => show_seconds(exposed(report, kind).map_or(Seconds::ZERO, |(time, _)| time)),
             Self::Calendar => {
                 whole().map_or_else(String::new, |whole| duration(Seconds(86_400.0 * whole.figures.days)))
             }

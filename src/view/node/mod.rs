@@ -2,6 +2,7 @@
 //! pages and native tests read it as HTML text.
 
 pub mod action;
+pub mod figure;
 mod fold;
 pub mod glossary;
 mod html;

@@ -1,46 +1,115 @@
-//! Origin of the layout: chosen for the visitor, with the rung that it needed, or set by hand; and changes that would
-//! do where nothing fits.
+//! Origin of the layout: chosen by the search under the present settings, or where else it is from; and changes that
+//! would do where nothing fits.
 
 use crate::prelude::*;
-use shardscope_core::search::ladder::{Choice, Failure, Outcome};
+use shardscope_core::search::ladder::{Choice, Failure, Outcome, Searched};
 
-/// The words of the sentence: "Layout: chosen for you", with undo and the rung on hover, or "Layout: yours · choose for
-/// me".
-pub fn chip(chosen: bool, outcome: Option<&Outcome>) -> Node {
-    if !chosen {
-        let choose = link_button("choose for me").on(Action::ChooseLayout(true));
-        return el("span", &[("class", "whose")], &[inline("Layout: yours"), text(" · "), choose]);
-    }
-    let words = leaf_chosen(outcome);
-    let undo = match outcome {
-        Some(Outcome::Chosen(_) | Outcome::Failed(_)) => {
-            Node::from_iter([text(" "), link_button("undo").on(Action::ChooseLayout(false))])
+/// Where a layout is from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// The search chose it under the present settings.
+    Chosen,
+    /// The page opens with it.
+    Example,
+    /// The link names none.
+    #[default]
+    Default,
+    Link,
+    /// A file or a text of another program.
+    File,
+    /// Set by hand, or taken from a list of layouts.
+    Yours,
+}
+
+impl Origin {
+    /// The words of the pill.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Chosen => "Layout: chosen for you",
+            Self::Example => "Layout: the example's",
+            Self::Default => "Layout: the format's default",
+            Self::Link => "Layout: from the link",
+            Self::File => "Layout: from the file",
+            Self::Yours => "Layout: yours",
         }
-        Some(Outcome::Undivided) | None => Node::none(),
+    }
+}
+
+/// The layout of a Run as the pill speaks of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Whose<'a> {
+    pub origin: Origin,
+    /// The search for the layout is under way.
+    pub waits: bool,
+    /// End of the search that led to the Run as it is.
+    pub outcome: Option<&'a Outcome>,
+    /// Share of the step that the fastest known layout saves, where it can be told apart.
+    pub gain: Option<f64>,
+}
+
+/// The pill and what can be done: "Layout: chosen for you" with undo, "Layout: from the link · choose for me: 23 % less
+/// time". A layout that something known beats is not called chosen.
+pub fn chip(whose: &Whose) -> Node {
+    let Whose { origin, waits, outcome, gain } = *whose;
+    if waits {
+        let words = el("b", &[], &[text("Layout: being chosen…")]);
+        return el("span", &[("class", "whose chosen"), ("aria-busy", "true")], &[words]);
+    }
+    let gain = gain.filter(|gain| *gain > 0.0);
+    if origin == Origin::Chosen && gain.is_none() {
+        let words = el("b", &[], &[text("✦ "), text(origin.words())]).title(reason(outcome));
+        let undo = match outcome {
+            Some(Outcome::Chosen(_) | Outcome::Failed(_)) => {
+                Node::from_iter([text(" "), link_button("undo").on(Action::ChooseLayout(false))])
+            }
+            Some(Outcome::Undivided) | None => Node::none(),
+        };
+        return el("span", &[("class", "whose chosen")], &[words, undo]);
+    }
+    let words = match origin {
+        Origin::Chosen => Origin::Link.words(),
+        other => other.words(),
     };
-    el("span", &[("class", "whose chosen")], &[words, undo])
+    let choose = match gain {
+        Some(gain) => t!("choose for me: {share} less time", share = whole_percent(gain)),
+        None => "choose for me".into(),
+    };
+    let choose = link_button(choose).on(Action::ChooseLayout(true));
+    el("span", &[("class", "whose")], &[inline(words), text(" · "), choose])
 }
 
-fn leaf_chosen(outcome: Option<&Outcome>) -> Node {
-    let words = el("b", &[], &[text("✦ Layout: chosen for you")]);
-    match outcome {
-        Some(outcome) => words.title(reason(outcome)),
-        None => words.title("It follows the model and the GPUs until you set a layout field."),
-    }
+/// A share without decimals: "23 %".
+fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
 }
 
-/// The rung that was needed, in a sentence.
-pub fn reason(outcome: &Outcome) -> Message {
+/// How it was chosen, in a sentence.
+pub fn reason(outcome: Option<&Outcome>) -> Message {
     match outcome {
-        Outcome::Chosen(choice) => {
-            let rung = choice.rung.words(&choice.run);
-            t!("Chosen: {rung}. It follows the model and the GPUs until you set a layout field.", rung)
+        Some(Outcome::Chosen(choice)) => {
+            let software = choice.run.stack.preset_row().choice.label;
+            match choice.searched {
+                Some(Searched { layouts, complete: true }) => t!(
+                    "The fastest that fits here and that {software} can run, of {layouts} layouts. It is chosen anew \
+                        until you set a layout field.",
+                    software,
+                    layouts
+                ),
+                Some(Searched { layouts, complete: false }) => t!(
+                    "The fastest that fits here and that {software} can run, of {layouts} layouts looked at; the \
+                        search ended at its limit of work. It is chosen anew until you set a layout field.",
+                    software,
+                    layouts
+                ),
+                None => t!("A first guess that fits here and that {software} can run.", software),
+            }
         }
-        Outcome::Failed(failure) if failure.verdict() == Verdict::Tight => {
+        Some(Outcome::Failed(failure)) if failure.verdict() == Verdict::Tight => {
             t!("No layout fits, even with full recomputation: this one is tight.")
         }
-        Outcome::Failed(_) => t!("No layout fits, even with full recomputation: this one needs least."),
-        Outcome::Undivided => t!("No layout divides these GPUs, this batch and this model."),
+        Some(Outcome::Failed(_)) => t!("No layout fits, even with full recomputation: this one needs least."),
+        Some(Outcome::Undivided) => t!("No layout divides these GPUs, this batch and this model."),
+        None => t!("Chosen when the link was made. It is chosen anew until you set a layout field."),
     }
 }
 
@@ -125,17 +194,42 @@ mod tests {
         Ladder::new(run).unwrap().finished()
     }
 
+    fn whose(origin: Origin, outcome: Option<&Outcome>, gain: Option<f64>) -> Node {
+        chip(&Whose { origin, waits: false, outcome, gain })
+    }
+
     #[test]
-    fn a_chosen_layout_says_its_rung_and_can_be_taken_back() {
+    fn a_chosen_layout_says_how_and_can_be_taken_back() {
         let outcome = climbed(&Run::default());
-        let view = chip(true, Some(&outcome));
-        assert!(view.to_html().contains("Layout: chosen for you"));
+        let view = whose(Origin::Chosen, Some(&outcome), None);
+        let html = view.to_html();
+        assert!(html.contains("Layout: chosen for you") && html.contains("The fastest that fits here"), "{html}");
         assert_eq!(view.actions(), [&Action::ChooseLayout(false)]);
         assert!(failed(Some(&outcome), MemoryUnit::Gib) == Node::none());
-        assert!(chip(true, None).actions().is_empty());
-        let yours = chip(false, Some(&outcome));
-        assert!(yours.to_html().contains("Layout: yours"));
-        assert_eq!(yours.actions(), [&Action::ChooseLayout(true)]);
+        assert!(whose(Origin::Chosen, None, None).actions().is_empty());
+    }
+
+    /// page.md, fourth edition: a layout that a card beats is never called chosen, and each other one offers the choice.
+    #[test]
+    fn every_other_layout_says_where_it_is_from_and_what_choosing_gains() {
+        for (origin, words) in [
+            (Origin::Example, "the example's"),
+            (Origin::Default, "the format's default"),
+            (Origin::Link, "from the link"),
+            (Origin::File, "from the file"),
+            (Origin::Yours, "yours"),
+        ] {
+            for (gain, choose) in [(None, "choose for me<"), (Some(0.231), "choose for me: 23 % less time<")] {
+                let view = whose(origin, None, gain);
+                assert_eq!(view.actions(), [&Action::ChooseLayout(true)]);
+                let html = view.to_html().replace("&#39;", "'");
+                assert!(html.contains(words) && html.contains(choose), "{html}");
+            }
+        }
+        let beaten = whose(Origin::Chosen, None, Some(0.1)).to_html();
+        assert!(!beaten.contains("chosen for you") && beaten.contains("choose for me"), "{beaten}");
+        let waits = chip(&Whose { origin: Origin::Chosen, waits: true, outcome: None, gain: None });
+        assert!(waits.actions().is_empty() && !waits.to_html().contains("chosen for you"));
     }
 
     /// `QLoRA` of 65 B on one 48 GB GPU ran at 512 tokens (`QLoRA` paper, section 5): of 70 B on such a GPU a shorter

@@ -1,5 +1,6 @@
 //! Issues in words, with the way to the field and the button that mends it.
 
+use super::words::line as line_of;
 use crate::prelude::*;
 use shardscope_core::issue::{Fix, Issue, Severity};
 use shardscope_core::report::fit::label;
@@ -47,12 +48,36 @@ pub fn is_of_budget(key: &str) -> bool {
     BUDGET.contains(&key)
 }
 
-/// Notice that the figures, or the cost alone, are of another Run: the default one where none made sense yet.
-fn instead(fault: Option<&Issue>, stands_in: bool) -> &'static str {
-    match fault {
-        Some(fault) if is_of_budget(&fault.field) => "The cost is of the last valid value.",
-        _ if stands_in => "This cannot run. Showing the default run.",
-        _ => "This cannot run. Showing the last valid result.",
+/// The Run whose figures are shown in place of one that cannot be evaluated.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Instead {
+    /// None was evaluated, and no other layout can be.
+    Nothing,
+    /// None was evaluated yet: the present Run in another layout.
+    Proposal(Box<Run>),
+    /// The last one of this visit that was evaluated.
+    Last(Box<Run>),
+}
+
+/// Whose the figures are, or the cost alone.
+fn shown(fault: Option<&Issue>, instead: &Instead) -> Message {
+    match (fault, instead) {
+        (Some(fault), _) if is_of_budget(&fault.field) => t!("The cost is of the last valid value."),
+        (_, Instead::Nothing) => t!("This cannot run, and no other layout of it can: no figures are shown."),
+        (_, Instead::Proposal(run)) => {
+            t!("This cannot run. The grey figures are of another layout of it, a proposal: {run}.", run = line_of(run))
+        }
+        (_, Instead::Last(run)) => {
+            t!("This cannot run. The grey figures are of the last run that could: {run}.", run = line_of(run))
+        }
+    }
+}
+
+/// The button that takes the proposal.
+fn take(instead: &Instead) -> Node {
+    match instead {
+        Instead::Proposal(run) => load("fix", run, line_of(run), &[text("Use this layout")]),
+        Instead::Nothing | Instead::Last(_) => Node::none(),
     }
 }
 
@@ -60,7 +85,7 @@ fn instead(fault: Option<&Issue>, stands_in: bool) -> &'static str {
 const NAMED: usize = 3;
 
 /// The line beside the head of the suggestions: what is wrong, with what mends it, or which fields have a warning.
-pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool) -> Node {
+pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Node {
     let go = |issue: &Issue| match field(&issue.field) {
         Some(field) => link_button(field.label).on(Action::Focus(field.key)),
         None => inline(&issue.message),
@@ -72,7 +97,8 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool) -> Node 
             text(fault.words()),
             fixes(fault),
             text(" "),
-            faint(instead(Some(fault), stands_in)),
+            faint(shown(Some(fault), instead)),
+            if is_of_budget(&fault.field) { Node::none() } else { take(instead) },
         ];
         let line = Node::from_iter([leaf("span", "mark", "✕ "), Node::from_iter(parts)]);
         return el("p", &[("class", "stale-note"), ("role", "status")], &[line]).keyed(&fault.message.to_string());
@@ -128,11 +154,11 @@ pub fn entered(errors: &[Issue], refused: &[Issue]) -> Vec<Issue> {
 }
 
 /// The message of a frame that cannot show the Run of its link; nothing where it can.
-pub fn framed(errors: &[Issue], notices: &[Issue], stands_in: bool) -> Node {
+pub fn framed(errors: &[Issue], notices: &[Issue], instead: &Instead) -> Node {
     if errors.is_empty() && notices.is_empty() {
         return Node::none();
     }
-    let words = if errors.is_empty() { Node::none() } else { paragraph(instead(None, stands_in)) };
+    let words = if errors.is_empty() { Node::none() } else { paragraph(shown(None, instead)) };
     let errors = entered(errors, notices);
     let others = notices.iter().filter(|notice| errors.iter().all(|error| error.field != notice.field));
     let lines: Node = errors.iter().chain(others).map(line).collect();
@@ -146,22 +172,24 @@ mod tests {
     #[test]
     fn the_line_names_each_field_once_and_leads_to_it() {
         let warnings = ["tp", "zero", "tp"].map(|field| Issue::warning(field, "doubtful"));
-        let line = note(None, &warnings, false);
+        let last = Instead::Last(Box::default());
+        let line = note(None, &warnings, &last);
         assert_eq!(line.actions(), [&Action::Focus("tp"), &Action::Focus("zero")]);
         assert!(line.to_html().contains("3 warnings") && !line.to_html().contains("doubtful"));
         let fault = Issue::error("global_batch", "100 does not divide");
-        let line = note(Some(&fault), &warnings, false);
+        let line = note(Some(&fault), &warnings, &last);
         assert_eq!(line.actions(), [&Action::Focus("global_batch")]);
         assert!(line.to_html().contains("100 does not divide"));
-        assert_eq!(note(None, &[], false), Node::none());
+        assert_eq!(note(None, &[], &last), Node::none());
     }
 
     /// A price that is not understood says nothing of the layout.
     #[test]
     fn a_faulty_price_leaves_everything_but_the_cost() {
-        let line = |key| note(Some(&Issue::error(key, "not understood")), &[], false).to_html();
+        let last = Instead::Last(Box::default());
+        let line = |key| note(Some(&Issue::error(key, "not understood")), &[], &last).to_html();
         assert!(line("price_per_gpu_hour").contains("The cost is of the last valid value."));
-        assert!(line("tp").contains("This cannot run. Showing the last valid result."));
+        assert!(line("tp").contains("of the last run that could"));
         for key in BUDGET {
             assert!(field(key).is_some(), "{key}");
         }
@@ -175,11 +203,30 @@ mod tests {
 
     #[test]
     fn a_frame_says_only_what_keeps_it_from_showing_its_link() {
-        assert_eq!(framed(&[], &[], false), Node::none());
-        let notice = framed(&[], &[Issue::notice("wings", "left out")], false).to_html();
+        let proposal = Instead::Proposal(Box::new(Run { gpus: 24, ..Run::default() }));
+        assert_eq!(framed(&[], &[], &proposal), Node::none());
+        let notice = framed(&[], &[Issue::notice("wings", "left out")], &proposal).to_html();
         assert!(notice.contains("left out") && !notice.contains("cannot run"));
-        let error = framed(&[Issue::error("tp", "tp does not divide")], &[], true).to_html();
+        let error = framed(&[Issue::error("tp", "tp does not divide")], &[], &proposal).to_html();
         assert!(error.contains("This cannot run") && error.contains("tp does not divide"));
+    }
+
+    /// page.md, fourth edition: a run that cannot be evaluated never shows another run's answer as its own.
+    #[test]
+    fn figures_of_another_run_name_it() {
+        let fault = Issue::error("gpus", "8 ranks do not divide 1 GPU");
+        let other = Run { gpus: 24, ..Run::default() };
+        let name = line_of(&other).to_string();
+        for (instead, buttons) in
+            [(Instead::Last(Box::new(other.clone())), 0), (Instead::Proposal(Box::new(other.clone())), 1)]
+        {
+            let view = note(Some(&fault), &[], &instead);
+            let loads = view.actions().into_iter().filter(|action| matches!(action, Action::Load(_))).count();
+            assert!(view.to_html().contains(&name), "{}", view.to_html());
+            assert_eq!(loads, buttons);
+            assert!(framed(std::slice::from_ref(&fault), &[], &instead).to_html().contains(&name));
+        }
+        assert!(note(Some(&fault), &[], &Instead::Nothing).to_html().contains("no figures are shown"));
     }
 
     /// 10^15 GPUs were entered and not 64: what is wrong is that there are too many.
@@ -194,7 +241,7 @@ mod tests {
         assert_eq!(gpus.len(), 1);
         assert!(gpus[0].message.to_string().starts_with("too large"), "{}", gpus[0].message);
         assert!(gpus[0].fix.is_some());
-        assert_eq!(framed(&errors, &notices, true).to_html().matches("too large").count(), 1);
+        assert_eq!(framed(&errors, &notices, &Instead::Nothing).to_html().matches("too large").count(), 1);
         assert_eq!(entered(&errors, &[]), errors);
     }
 

@@ -1,7 +1,9 @@
 //! The overlap table: what each kind of communication hides behind, and what it exposes.
 
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::cluster::{Gpu, Link};
+use shardscope_core::time::PartKind;
 use shardscope_core::traffic::{OverlapRow, Traffic};
 
 /// The page's name of `traffic`, and the compute that it may hide behind.
@@ -29,7 +31,7 @@ const HEADS: [(&str, &str, &str); 7] = [
             The line is 1, the bar ends at 2",
     ),
     ("", "", ""),
-    ("", "exposed", "What the step is longer by"),
+    ("", "exposed", "What the step is longer by: the average rank"),
 ];
 
 /// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio
@@ -46,8 +48,8 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             el(tag, &[("class", class)], &[text(*name)]).title(*title)
         })
         .collect();
-    let body: Node =
-        overlap.iter().enumerate().map(|(index, line)| row(index, line, &evaluation.scenario.gpu, unit)).collect();
+    let (report, gpu) = (&evaluation.report, &evaluation.scenario.gpu);
+    let body: Node = overlap.iter().enumerate().map(|(index, line)| row(index, line, report, gpu, unit)).collect();
     let table = grid("", head, body);
     let tensor = overlap.iter().any(|row| row.traffic == Traffic::Tp);
     let kernels = if tensor {
@@ -88,20 +90,40 @@ fn sharing(evaluation: &Evaluation) -> Node {
     el("p", &[("class", "muted")], &[notes])
 }
 
-/// Why the rows do not add up to the step's exposed communication.
+/// Whose time the exposed column is, and whose the others are.
 fn average(evaluation: &Evaluation) -> Node {
-    let report = &evaluation.report;
-    let rows: f64 = report.overlap.iter().map(|row| row.exposed_s.0).sum();
-    let exposed = report.step.exposed_comm_s;
-    if (rows - exposed.0).abs() <= exposed.0 * 0.005 {
-        return Node::none();
-    }
-    let notes = t!(
-        "The rows are the busiest rank's and add up to {rows} exposed; the step counts the average rank:",
-        rows = show_seconds(Seconds(rows))
-    );
+    let exposed = evaluation.report.step.exposed_comm_s;
+    let notes =
+        t!("Exposed is of the average rank, as the step counts it; the other columns are of the busiest. In all:");
     let open = ask("link", Figure::Exposed, &[text(verbatim(show_seconds(exposed)))]);
     el("p", &[("class", "muted")], &[inline(&notes), text(" "), open])
+}
+
+/// Time by which messages of `traffic` make the step longer, on the average rank: the one figure of it, with the kind
+/// that it is counted together with. None of sends between stages, which are in the bubble.
+pub fn exposed(report: &Report, traffic: Traffic) -> Option<(Seconds, Option<Traffic>)> {
+    let (part, other) = match traffic {
+        Traffic::Tp => (PartKind::ExposedTp, None),
+        Traffic::Cp => (PartKind::ExposedCp, None),
+        Traffic::Ep => (PartKind::ExposedEp, None),
+        Traffic::Dp => (PartKind::ExposedDp, Some(Traffic::Zero3)),
+        Traffic::Zero3 => (PartKind::ExposedDp, Some(Traffic::Dp)),
+        Traffic::Pp => return None,
+    };
+    let time = report.step.parts.iter().filter(|one| one.kind == part).map(|one| one.seconds).sum();
+    let other = other.filter(|other| report.overlap.iter().any(|row| row.traffic == *other));
+    Some((time, other))
+}
+
+/// The row of "Where the step goes" that has it.
+const fn part_name(traffic: Traffic) -> &'static str {
+    match traffic {
+        Traffic::Tp => "Exposed TP",
+        Traffic::Cp => "Exposed CP",
+        Traffic::Ep => "Exposed EP",
+        Traffic::Dp | Traffic::Zero3 => "Exposed DP",
+        Traffic::Pp => "",
+    }
 }
 
 /// A schedule that pairs passes, while nothing may hide behind them: what the setting means, and the way to change it.
@@ -123,7 +145,7 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
     el("p", &[("class", "muted")], &notes)
 }
 
-fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
+fn row(index: usize, row: &OverlapRow, report: &Report, gpu: &Gpu, unit: MemoryUnit) -> Node {
     let (name, window) = names(row.traffic);
     let per_second = |speed: f64| format!("{} GB/s", significant(speed / 1e9, 3));
     let reached = row.reached_bytes_per_s.map_or_else(|| "–".to_owned(), per_second);
@@ -137,14 +159,15 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
         ),
         Link::Inter => t!("{reached} over a card of {sheet}", reached, sheet = per_second(gpu.inter.0)),
     };
-    let exposed = match row.traffic {
-        Traffic::Pp => strong("in the bubble"),
-        _ if row.exposed_s.0 <= 0.0 => strong("none"),
-        _ => {
-            let slows = t!("slows compute by {time}", time = show_seconds(row.slows_compute_s));
-            let slows = (row.slows_compute_s.0 > 0.0).then(|| aside(slows));
-            let whole = strong(verbatim(show_seconds(row.exposed_s)));
-            std::iter::once(whole).chain(slows).collect()
+    let slows = t!("of the busiest rank {time} slow compute", time = show_seconds(row.slows_compute_s));
+    let exposed = match exposed(report, row.traffic) {
+        None => strong("in the bubble"),
+        Some((time, _)) if time.0 <= 0.0 => strong("none"),
+        Some((time, other)) => {
+            let whole = strong(verbatim(show_seconds(time))).reports(part_name(row.traffic), &Scope::run());
+            let whole = if row.slows_compute_s.0 > 0.0 { whole.title(slows) } else { whole };
+            let other = other.map(|other| aside(t!("with {other}", other = Message::plain(names(other).0))));
+            std::iter::once(whole).chain(other).collect()
         }
     };
     let beside = if row.compute_s.0 > 0.0 { both(&show_seconds(row.compute_s), "", window) } else { text("nothing") };

@@ -223,7 +223,7 @@ pub fn colours(drawn: &[&Evaluation]) -> Node {
 
 /// The idle share, whose other definitions are its title.
 fn bubble(pipeline: &Pipeline) -> Node {
-    let share = t!("bubble {share}", share = show_percent(pipeline.bubble_fraction));
+    let share = t!("bubble {share} of the pipeline's time", share = show_percent(pipeline.bubble_fraction));
     let others = t!(
         "{ideal} of the ideal time; {span} in span, as the zero-bubble papers count: {definition}",
         ideal = show_percent(pipeline.bubble_over_ideal),

@@ -1,7 +1,7 @@
 //! The schedules as text: a table over all of them for one Run, what one is about, two beside each other.
 
 use super::pipeline::IN_SPAN;
-use super::words::verdict;
+use super::words::{unnamed, verdict};
 use crate::prelude::*;
 use shardscope_core::pipeline::{SCHEDULES, Schedule as Row};
 use shardscope_core::report::{ScheduleFigures, ScheduleRow};
@@ -105,7 +105,7 @@ pub fn sorted(rows: &[ScheduleRow], sort: Sort) -> Vec<&ScheduleRow> {
 }
 
 /// The table. A press on a head sorts, one on a name chooses.
-pub fn table(rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> Node {
+pub fn table(run: &Run, rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> Node {
     let head: Node = COLUMNS
         .iter()
         .enumerate()
@@ -127,10 +127,10 @@ pub fn table(rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> Node {
         })
         .collect();
     let head = Node::from_iter([head, leaf("th", "note", "needs")]);
-    let body = sorted(rows, sort).into_iter().map(|row| line(row, unit)).collect();
+    let body = sorted(rows, sort).into_iter().map(|row| line(run, row, unit)).collect();
     let table = grid("schedules", head, body);
     let note = t!(
-        "Press a name to choose it. Each is simulated with this run's stage times. Bubble: idle share of the ranks' \
+        "Press a name to choose it, where the software has it. Each is simulated with this run's stage times. Bubble: idle share of the ranks' \
             time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op \
             over its work. Of schedules that never drain, the steady state."
     );
@@ -138,11 +138,14 @@ pub fn table(rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> Node {
     Node::from_iter([scrolled("Schedules for this run", table), note])
 }
 
-fn line(row: &ScheduleRow, unit: MemoryUnit) -> Node {
+fn line(run: &Run, row: &ScheduleRow, unit: MemoryUnit) -> Node {
     let mine = row.set.is_empty();
     let called = row.variant.name();
+    let unnamed = unnamed(run, row.variant.schedule);
     let name = if mine {
         strong(called)
+    } else if let Some(words) = unnamed {
+        Node::from_iter([text(called), text(" "), aside(words)])
     } else {
         let title = t!("Use {row}", row = called.clone());
         apply("link", row.set.clone(), &title, called)
@@ -291,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_row_chooses_its_schedule_and_the_chosen_one_is_marked() {
-        let view = table(&rows(), Sort::default(), MemoryUnit::Gib);
+        let view = table(&Run::default(), &rows(), Sort::default(), MemoryUnit::Gib);
         let action = |set: &[(&'static str, &str)]| {
             let set = set.iter().map(|(key, text)| (*key, (*text).to_owned()));
             Action::Apply(set.collect())
@@ -310,7 +313,7 @@ mod tests {
     fn both_bubbles_have_a_column() {
         let rows = [row("zb-h2")];
         let figures = rows[0].figures.clone().unwrap();
-        let html = table(&rows, Sort::default(), MemoryUnit::Gib).to_html();
+        let html = table(&Run::default(), &rows, Sort::default(), MemoryUnit::Gib).to_html();
         let [share, span] = [figures.bubble_fraction, figures.bubble_span].map(show_percent);
         let cells = format!("<td>{share}</td><td>{span}</td>");
         assert!(html.contains(&cells), "{cells}: {html}");

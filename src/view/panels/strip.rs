@@ -3,10 +3,12 @@
 
 use super::words;
 use crate::prelude::*;
+use crate::views::View;
 use shardscope_core::memory::verdict::Chance;
 use shardscope_core::report::Memory;
 use shardscope_core::time::Step;
 use shardscope_core::units::group;
+use shardscope_core::whole_run::{figures, setting};
 
 /// Tokens of the budget where the Run has none.
 pub const TOKENS: f64 = 1e12;
@@ -181,7 +183,8 @@ fn tight(amount: f64, wide: bool) -> (&'static str, String) {
 
 /// Cost and days of the token budget, with what the Run leaves open at a trillion tokens and a round price; the rows
 /// below the name, in which both are edited.
-pub fn budget(run: &Run, step: &Step) -> Node {
+pub fn budget(evaluation: &Evaluation) -> Node {
+    let (run, step) = (&evaluation.scenario.run, &evaluation.report.step);
     let currency = sign(run);
     let tokens = run.tokens_total.unwrap_or(TOKENS);
     let price = run.price_per_gpu_hour.unwrap_or(PRICE);
@@ -198,8 +201,23 @@ pub fn budget(run: &Run, step: &Step) -> Node {
     let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));
     // The second part is left out where both have no room: neither is cut.
     let hours = el("span", &[], &[text(verbatim("· ")), text(hours)]);
-    let caption = el("span", &[("class", "range parts")], &[inline(caption), hours]);
+    let caption = el("span", &[("class", "range parts")], &[inline(caption), added(evaluation, &currency), hours]);
     Node::from_iter([value(&cost(step.time_s), after), track, caption])
+}
+
+/// What losses and spares add to the cost of the steps, with the way to the whole run; nothing where it does not end.
+fn added(evaluation: &Evaluation, currency: &str) -> Node {
+    let run = &evaluation.scenario.run;
+    let Ok(setting) = setting(evaluation, run.tokens_total.unwrap_or(TOKENS)) else {
+        return Node::none();
+    };
+    let figures = figures(evaluation, &setting);
+    let steps_s = figures.tokens / evaluation.report.step.tokens_per_s;
+    let hours = figures.gpu_hours - steps_s / 3600.0 * run.gpus as f64;
+    let more = money(currency, (hours * setting.price.unwrap_or(PRICE)).max(0.0));
+    let words =
+        if figures.spares > 0 { t!("+ {more} for losses and spares", more) } else { t!("+ {more} for losses", more) };
+    el("span", &[], &[text(verbatim("· ")), link_button(words).on(Action::Show(View::Whole))])
 }
 
 /// Days, hours where they are few, years where they are many.
@@ -341,7 +359,7 @@ mod tests {
         let mut run = Run::default();
         let report = report(&run).unwrap();
         let hours = |tokens: f64| tokens / report.step.tokens_per_s / 3600.0 * 64.0;
-        let html = budget(&run, &report.step).to_html();
+        let html = budget(&evaluate(&run).unwrap()).to_html();
         // The range is wider than a tenth: two digits.
         let two = |amount: f64| two_digits(&show_count(amount)).replace(' ', "");
         assert!(html.contains(&format!("${}", two(hours(1e12) * 2.0))), "{html}");
@@ -349,7 +367,7 @@ mod tests {
         assert_eq!(budget_name(&run).to_string(), "1 T tokens at $2.00 per GPU-hour");
         (run.tokens_total, run.price_per_gpu_hour) = (Some(15e12), Some(1.8));
         run.length.currency = Some("€".to_owned());
-        let html = budget(&run, &report.step).to_html();
+        let html = budget(&evaluate(&run).unwrap()).to_html();
         assert!(html.contains(&format!("€{}", two(hours(15e12) * 1.8))), "{html}");
         assert_eq!(budget_name(&run).to_string(), "15 T tokens at €1.80 per GPU-hour");
     }
@@ -379,8 +397,8 @@ mod tests {
                     ..Run::default()
                 };
                 let report = report(&run).unwrap();
-                let html =
-                    format!("{}{}", strip(&report, MemoryUnit::Gib).to_html(), budget(&run, &report.step).to_html());
+                let cost = budget(&evaluate(&run).unwrap()).to_html();
+                let html = format!("{}{cost}", strip(&report, MemoryUnit::Gib).to_html());
                 for figure in html.split("<b>").skip(1).filter_map(|rest| rest.split("</b>").next()) {
                     let figure = figure.replace("&lt;", "<");
                     assert!(figure.chars().count() <= 7, "{figure}");

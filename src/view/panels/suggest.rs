@@ -4,6 +4,7 @@
 use super::waterfall::{main_loss, part_words};
 use super::words;
 use crate::node::action::Compare;
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::run::Recompute;
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
@@ -29,6 +30,12 @@ pub struct Searched {
 }
 
 impl Searched {
+    /// Share of the step of `evaluation` that the fastest layout known saves, where that can be told apart.
+    pub fn gain(&self, evaluation: &Evaluation) -> Option<f64> {
+        let faster = self.betters.list.iter().find(|better| better.gain == Gain::Time)?;
+        Some(1.0 - faster.figures.time_s / evaluation.report.step.time_s)
+    }
+
     /// Reads `result` of `query` for the run of `evaluation`; nothing where it is of another question.
     pub fn of(query: &PlanQuery, result: &PlanResult, evaluation: &Evaluation) -> Self {
         let run = &evaluation.scenario.run;
@@ -96,8 +103,10 @@ struct Card {
     /// The layout.
     run: Arc<Run>,
     name: Message,
-    /// The figure that gains.
+    /// The figure that gains, its field in a report, and whose it is.
     figure: Message,
+    field: &'static str,
+    scope: Scope,
     /// By how much.
     saved: Message,
     /// The cause.
@@ -120,7 +129,11 @@ impl Card {
         let cells = [
             el("p", &[("class", "kind")], &[leaf("i", colour, ""), text(kind)]),
             leaf("h3", "", &self.name),
-            el("p", &[("class", "gain")], &[strong(self.figure), text(", "), text(self.saved)]),
+            el(
+                "p",
+                &[("class", "gain")],
+                &[strong(self.figure).reports(self.field, &self.scope), text(", "), text(self.saved)],
+            ),
             leaf("p", "why", self.why),
             el("p", &[("class", "act")], &[verdict, compare, used]),
         ];
@@ -223,6 +236,12 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
         run: Arc::new(better.run.clone()),
         name,
         figure,
+        field: match better.gain {
+            Gain::Time => "step.time_s",
+            Gain::Memory => "memory.peak_bytes",
+            Gain::Gpus => "gpus",
+        },
+        scope: Scope::of(&better.run, Some(own)),
         saved,
         why: Message::joined(" ", reasons),
         verdict: (figures.peak.overall, verdict),

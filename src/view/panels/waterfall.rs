@@ -3,6 +3,7 @@
 
 use super::step::by_profile;
 use crate::node::action::Dialog;
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::cluster::Link;
 use shardscope_core::run::Recompute;
@@ -96,7 +97,11 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
         let cells = [
             el("span", &[("class", "who")], &[ask("plain", *figure, &[text(*name)])]),
             track(evaluation, row, start, share),
-            leaf("span", "amount", verbatim(format!("{plus}{}", show_seconds(time)))),
+            el(
+                "span",
+                &[("class", "amount")],
+                &[text(verbatim(plus)), inline(verbatim(show_seconds(time))).reports(name, &Scope::run())],
+            ),
             leaf("span", "share", verbatim(show_percent(share))),
         ];
         lines.push(el("div", &[("class", class)], &cells));
@@ -106,7 +111,7 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
     let total = [
         el("span", &[("class", "who")], &[ask("plain", Figure::Step, &[text("Step")])]),
         el("span", &[("class", "track")], &[whole]),
-        leaf("span", "amount", verbatim(show_seconds(step.time_s))),
+        leaf("span", "amount", verbatim(show_seconds(step.time_s))).reports("step.time_s", &Scope::run()),
         leaf("span", "share", "100 %"),
     ];
     lines.push(el("div", &[("class", "row total")], &total));

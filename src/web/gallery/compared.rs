@@ -68,7 +68,7 @@ pub fn compared(state: State) -> AnyView {
     let each = move |at: usize| {
         let lane: Lane = lanes[at];
         let title = move || match (variant(at), set(at)) {
-            (Some(variant), Some((_, set))) => title(at, variant, set),
+            (Some(variant), Some((run, set))) => title(&run, at, variant, set),
             _ => Node::none(),
         };
         let figures = move || {

@@ -1,51 +1,81 @@
-//! The layout that follows the model: chosen again at every edit of what it depends on, as long as it was chosen
-//! before.
+//! The layout and where it is from: chosen again at every edit of what it depends on, as long as it was chosen before.
 
+use super::history::History;
 use super::view::Viewed;
 use crate::core::run::Run;
-use crate::core::search::ladder::{Ladder, Outcome, asks_anew, differs_in_layout};
+use crate::core::search::auto::of_layout;
+use crate::core::search::ladder::{Ladder, Outcome, asks_anew, differs_in_layout, may_change};
+use crate::view::panels::chosen::Origin;
 use crate::web::html::effect;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
 
-/// The choice: the Run that is shown, and what the ladder said of it.
+/// Runs whose layout's origin is remembered.
+const REMEMBERED: usize = 64;
+
+/// The choice: the Run that is shown, and what the search said of it.
 #[derive(Clone, Copy)]
 pub(crate) struct ChosenLayout {
     /// The Run whose figures are shown: as typed, or the one before while a layout is being chosen.
     pub settled: Memo<Run>,
-    /// A layout is being chosen.
+    /// A layout is being chosen, and none is shown yet.
     pub waits: Memo<bool>,
-    /// End of the last ladder, and the Run that it led to.
+    /// The search for a layout is under way; a first guess may be shown.
+    pub searches: RwSignal<bool>,
+    /// Where the layout is from.
+    pub origin: RwSignal<Origin>,
+    /// It is under way, and there is no guess.
+    blind: RwSignal<bool>,
+    requested: StoredValue<Option<Request>>,
+    /// The guess that is shown until the search is over.
+    guessed: StoredValue<Option<Run>>,
+    /// End of the last search, and the Run that it led to.
     outcome: RwSignal<Option<(Run, Outcome)>, LocalStorage>,
     /// The Run whose layout stands, whatever it differs in from the one before.
     accepted: RwSignal<Option<Run>>,
-    /// The Run as it was typed before its layout was chosen.
-    typed: StoredValue<Option<Run>>,
+    /// The Run as it was typed before its layout was chosen, and where its layout was from.
+    typed: StoredValue<Option<(Run, Origin)>>,
+    /// Runs of this visit with the origins of their layouts, the last one last.
+    origins: StoredValue<Vec<(Run, Origin)>>,
     run: RwSignal<Run>,
+    history: StoredValue<History>,
     /// Stored: the state is passed by value.
     view: StoredValue<Viewed>,
 }
 
 impl ChosenLayout {
-    /// Follows `run` while `view` says so.
-    pub fn new(run: RwSignal<Run>, view: Viewed) -> Self {
+    /// Follows `run`, whose layout is from `origin`, while `view` says so.
+    pub fn new(run: RwSignal<Run>, view: Viewed, origin: Origin, history: StoredValue<History>) -> Self {
         let accepted = RwSignal::new(None::<Run>);
+        let origin = RwSignal::new(origin);
         let settled = Memo::new(move |before: Option<&Run>| {
             let (now, accepted) = (run.get(), accepted.get());
             match before {
-                Some(before) if view.follows.get() && accepted.as_ref() != Some(&now) && follows(before, &now) => {
+                Some(before)
+                    if view.follows.get()
+                        && accepted.as_ref() != Some(&now)
+                        && follows(before, &now, origin.get_untracked()) =>
+                {
                     before.clone()
                 }
                 _ => now,
             }
         });
+        let blind = RwSignal::new(false);
         let layout = Self {
             settled,
-            waits: Memo::new(move |_| run.with(|run| settled.with(|settled| run != settled))),
+            waits: Memo::new(move |_| blind.get() || differ(run, settled)),
+            searches: RwSignal::new(false),
+            origin,
+            blind,
+            requested: StoredValue::new(None),
+            guessed: StoredValue::new(None),
             outcome: RwSignal::new_local(None),
             accepted,
             typed: StoredValue::new(None),
+            origins: StoredValue::new(Vec::new()),
             run,
+            history,
             view: StoredValue::new(view),
         };
         layout.listen();
@@ -53,72 +83,125 @@ impl ChosenLayout {
     }
 
     fn listen(self) {
-        let requested = StoredValue::new(None::<Request>);
         let last = StoredValue::new(self.run.get_untracked());
         effect(move || {
-            let (now, waits) = (self.run.get(), self.waits.get());
+            let (now, asks) = (self.run.get(), differ(self.run, self.settled));
             let before = last.get_value();
             if before == now {
                 return;
             }
             last.set_value(now.clone());
-            if let Some(request) = requested.get_value() {
-                request.cancel();
-                requested.set_value(None);
+            if self.guessed.with_value(|guessed| guessed.as_ref() == Some(&now)) {
+                return;
             }
-            if waits {
-                requested.set_value(self.choose(now));
+            self.stop();
+            if asks {
+                self.choose(&now, &[]);
             } else if self.accepted.with_untracked(|accepted| accepted.as_ref() != Some(&now))
                 && differs_in_layout(&before, &now)
             {
                 self.view.get_value().change(|view| view.chosen = false);
+                self.origin.set(Origin::Yours);
             }
+        });
+        effect(move || {
+            let (run, origin) = (self.run.get(), self.origin.get());
+            self.origins.update_value(|known| {
+                known.retain(|(other, _)| *other != run);
+                known.push((run, origin));
+                let beyond = known.len().saturating_sub(REMEMBERED);
+                known.drain(..beyond);
+            });
         });
     }
 
-    /// Climbs the ladder of `run`: at once where that is short, else in the worker.
-    fn choose(self, run: Run) -> Option<Request> {
-        if let Some(outcome) = Ladder::at_once(&run) {
-            self.end(&run, Some(outcome));
-            return None;
+    /// Ends the search that is under way.
+    fn stop(self) {
+        if let Some(request) = self.requested.get_value() {
+            request.cancel();
         }
-        Some(request(Job::Layout(run.clone()), move |progress| {
+        self.requested.set_value(None);
+        self.guessed.set_value(None);
+        for signal in [self.searches, self.blind] {
+            if signal.get_untracked() {
+                signal.set(false);
+            }
+        }
+    }
+
+    /// Chooses the layout of `run`, whose fields in `pins` stay: a guess at once where there is one, then the fastest.
+    pub fn choose(self, run: &Run, pins: &[&'static str]) {
+        self.stop();
+        self.typed.set_value(Some((run.clone(), self.origin.get_untracked())));
+        self.origin.set(Origin::Chosen);
+        self.view.get_value().change(|view| view.chosen = true);
+        self.searches.set(true);
+        let guess = Ladder::guess(run, pins).map(|guess| guess.run);
+        match &guess {
+            Some(guess) => {
+                self.guessed.set_value(Some(guess.clone()));
+                self.accept(guess, Origin::Chosen);
+                self.run.set(guess.clone());
+            }
+            None => self.blind.set(true),
+        }
+        let typed = run.clone();
+        let job = Job::Layout(run.clone(), pins.iter().map(|pin| (*pin).to_owned()).collect());
+        let request = request(job, move |progress| {
             let outcome = match progress {
                 Progress::Reply(Reply::Layout(outcome)) => Some(*outcome),
                 Progress::Reply(_) => return,
-                // The end of a search whose layout stands already: the one that was typed.
-                _ if self.accepted.try_with_untracked(|accepted| accepted.as_ref() == Some(&run)).unwrap_or(true) => {
-                    return;
-                }
+                // The end of a search whose layout stands already.
+                _ if !self.searches.try_get_untracked().unwrap_or(false) => return,
                 // Without a model, a GPU or a worker the Run is shown as it is.
                 Progress::Done | Progress::Failed => None,
             };
-            let asked = self.run.try_with_untracked(|now| *now == run).unwrap_or(false);
-            if asked {
-                self.end(&run, outcome);
+            let shown = |now: &Run| *now == typed || guess.as_ref() == Some(now);
+            if self.run.try_with_untracked(shown).unwrap_or(false) {
+                self.end(&typed, guess.as_ref(), outcome);
             }
-        }))
+        });
+        self.requested.set_value(Some(request));
     }
 
     /// Shows the layout that was chosen for `run`; where none fits, the one that needs least.
-    fn end(self, run: &Run, outcome: Option<Outcome>) {
+    fn end(self, run: &Run, guess: Option<&Run>, outcome: Option<Outcome>) {
         let chosen = match &outcome {
             Some(Outcome::Chosen(choice)) => choice.run.clone(),
             Some(Outcome::Failed(failure)) => failure.run.clone(),
-            Some(Outcome::Undivided) | None => run.clone(),
+            Some(Outcome::Undivided) | None => guess.unwrap_or(run).clone(),
         };
-        self.typed.set_value(Some(run.clone()));
+        self.guessed.set_value(None);
+        self.searches.set(false);
+        self.blind.set(false);
+        if outcome.is_none() && guess.is_none() {
+            self.origin.set(Origin::Yours);
+        }
         self.outcome.set(outcome.map(|outcome| (chosen.clone(), outcome)));
-        self.accept(&chosen);
+        if guess.is_some() {
+            // Guess and choice are one step of undo.
+            self.history.get_value().time.set_value(js_sys::Date::now());
+        }
+        self.accepted.set(Some(chosen.clone()));
         self.run.set(chosen);
     }
 
-    /// Lets the layout of `run` stand.
-    pub fn accept(self, run: &Run) {
+    /// Lets the layout of `run`, which is from `origin`, stand.
+    pub fn accept(self, run: &Run, origin: Origin) {
         self.accepted.set(Some(run.clone()));
+        if self.origin.get_untracked() != origin {
+            self.origin.set(origin);
+        }
+        let follows = matches!(origin, Origin::Chosen | Origin::Example);
+        self.view.get_value().change(|view| view.chosen = follows);
     }
 
-    /// End of the ladder that led to the Run as it is; none where none was climbed.
+    /// Where the layout of `run` was from when it was shown on this visit.
+    pub fn remembered(self, run: &Run) -> Option<Origin> {
+        self.origins.with_value(|known| known.iter().find(|(other, _)| other == run).map(|(_, origin)| *origin))
+    }
+
+    /// End of the search that led to the Run as it is; none where none was made.
     pub fn outcome(self) -> Option<Outcome> {
         let run = self.run.get();
         self.outcome.with(|outcome| outcome.as_ref().filter(|(of, _)| *of == run).map(|(_, outcome)| outcome.clone()))
@@ -126,17 +209,31 @@ impl ChosenLayout {
 
     /// Chooses a layout now, and from now on; or takes the last choice back.
     pub fn press(self, choose: bool) {
-        self.view.get_value().change(|view| view.chosen = choose);
         if choose {
-            self.choose(self.run.get_untracked());
-        } else if let Some(run) = self.typed.get_value() {
-            self.accept(&run);
+            self.choose(&self.run.get_untracked(), &[]);
+        } else if let Some((run, origin)) = self.typed.get_value() {
+            // A layout that was chosen for other settings.
+            let origin = if origin == Origin::Chosen { Origin::Yours } else { origin };
+            self.accept(&run, origin);
+            self.view.get_value().change(|view| view.chosen = false);
             self.run.set(run);
         }
     }
+
+    /// Chooses the layout of an opened link that gives these fields of it and leaves the others open.
+    pub fn resolve(self, given: &[String]) {
+        let pins: Vec<&'static str> = given.iter().filter_map(|key| of_layout(key)).collect();
+        self.choose(&self.run.get_untracked(), &pins);
+    }
 }
 
-/// True if a layout is chosen for `now` after `before`.
-fn follows(before: &Run, now: &Run) -> bool {
-    asks_anew(before, now) && !differs_in_layout(before, now)
+/// The Run is not the one that is shown.
+fn differ(run: RwSignal<Run>, settled: Memo<Run>) -> bool {
+    run.with(|run| settled.with(|settled| run != settled))
+}
+
+/// True if a layout is chosen for `now` after `before`, whose layout is from `origin`.
+fn follows(before: &Run, now: &Run, origin: Origin) -> bool {
+    let asks = asks_anew(before, now) || origin == Origin::Chosen && may_change(before, now);
+    asks && !differs_in_layout(before, now)
 }

@@ -15,7 +15,8 @@ use crate::core::report::{Evaluation, Figure};
 use crate::core::run::Run;
 use crate::core::run::registry::{Field, field};
 use crate::io::link::{self, Decoded};
-use crate::view::panels::issues::{entered, is_of_budget};
+use crate::view::panels::chosen::Origin;
+use crate::view::panels::issues::{Instead, entered, is_of_budget};
 use crate::web::browser;
 use crate::web::evaluated::{Shown, drawn, evaluated, painted};
 pub(crate) use history::History;
@@ -76,10 +77,13 @@ impl State {
     pub(crate) fn from_address() -> Self {
         let link = read_address();
         let history = StoredValue::new(History::new(&link.run));
-        let run = RwSignal::new(link.run);
+        let (run, auto) = (RwSignal::new(link.run), link.auto);
         let notices = RwSignal::new(link.notices);
         let view = Viewed::new(link.view);
-        let layout = ChosenLayout::new(run, view);
+        let layout = ChosenLayout::new(run, view, link.origin, history);
+        if let Some(given) = auto {
+            layout.resolve(&given);
+        }
         let shown = evaluated(move || Some(layout.settled.get()));
         let issues = Memo::new(move |_| [of_run(shown, notices, run), refused(notices, run, shown)].concat());
         let painted = painted(shown);
@@ -126,7 +130,19 @@ impl State {
         self.fault().is_some_and(|fault| !is_of_budget(&fault.field))
     }
 
-    /// True if the default Run is shown, for no Run was valid yet.
+    /// The Run whose figures are shown in place of one that cannot be evaluated; none where there are none.
+    pub(crate) fn instead(&self) -> Instead {
+        self.shown.with(|shown| {
+            let run = shown.evaluation.as_ref().map(|one| one.scenario.run.clone());
+            match (run, shown.stands_in) {
+                (None, _) => Instead::Nothing,
+                (Some(run), true) => Instead::Proposal(Box::new(run)),
+                (Some(run), false) => Instead::Last(Box::new(run)),
+            }
+        })
+    }
+
+    /// True if a layout is proposed in place of one that cannot be evaluated.
     pub(crate) fn stands_in(&self) -> bool {
         self.shown.with(|shown| shown.stands_in)
     }
@@ -168,10 +184,15 @@ impl State {
         refused(self.notices, self.run, self.shown)
     }
 
-    /// Shows `run` with the layout that it has.
-    pub(crate) fn take(&self, run: Run) {
-        self.layout.get_value().accept(&run);
+    /// Shows `run` with the layout that it has, which is from `origin`.
+    pub(crate) fn take(&self, run: Run, origin: Origin) {
+        self.layout.get_value().accept(&run, origin);
         self.run.set(run);
+    }
+
+    /// Where the layout of `run`, which this visit may have shown, is from.
+    pub(crate) fn origin_of(&self, run: &Run) -> Origin {
+        self.layout.get_value().remembered(run).unwrap_or(Origin::Yours)
     }
 
     /// Sets the fields that a fix names.

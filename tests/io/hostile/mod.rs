@@ -264,7 +264,7 @@ fn imported(text: &str, read: fn(&str) -> Result<Said, Vec<Issue>>) -> Result<bo
 
 fn any_format(text: &str) -> Result<Said, Vec<Issue>> {
     let present = Run::default();
-    let said = summary(text, &present).to_html();
+    let said = summary(text, &present, false).to_html();
     import::read(text, &present).map(|read| (read.run, said))
 }
 

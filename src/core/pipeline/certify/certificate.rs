@@ -62,6 +62,8 @@ pub struct Certificate {
     pub best_s: f64,
     /// Activations (chunks) that each rank may hold: what the order itself holds at most.
     pub memory_limit: Vec<u32>,
+    /// Chunks of a rank; a micro-batch of a rank is as many activations.
+    pub chunks: u32,
     /// The backward is one op.
     pub whole_backward: bool,
     /// Lower bound with one activation more on every rank, seconds.
@@ -143,6 +145,7 @@ impl Proof {
             best_s: self.best().unwrap_or(self.makespan).min(self.makespan),
             one_more_s: one_more(&self.stages).min(lower),
             memory_limit: self.stages.room.clone(),
+            chunks: self.order.chunks_per_rank() * self.order.splits,
             whole_backward: self.stages.whole,
             states: self.search.as_ref().map_or(0, |search| search.children),
             stopped: !proven && self.search.as_ref().is_none_or(|search| !search.is_closed()),

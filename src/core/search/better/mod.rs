@@ -5,9 +5,8 @@ mod cause;
 
 pub use cause::{Cause, Gain, Reason};
 
-use super::able::{is_able, limit};
-use super::axes::Axes;
 use super::engine::Search;
+use super::fastest::serves;
 use super::promise::{Place, Promise};
 use super::rank::tie;
 use super::ranking::{Figures, Found, Ranking};
@@ -56,6 +55,7 @@ pub(crate) struct Improving {
     /// Share of a step time that is not told apart.
     tie: f64,
     fastest: Ranking,
+    known: Option<Rc<Found>>,
     /// Least memory last.
     lean: Option<Vec<Promise>>,
     leanest: Option<Rc<Found>>,
@@ -70,8 +70,9 @@ pub(crate) struct Improving {
 }
 
 impl Improving {
-    /// For `run`; `search` has bounded its layouts. None where it has no report.
-    pub fn new(run: &Run, search: &Search) -> Option<Self> {
+    /// For `run`; `search` has bounded its layouts, `known` is the fastest that a search of its own found. None where it
+    /// has no report.
+    pub fn new(run: &Run, search: &Search, known: Option<Rc<Found>>) -> Option<Self> {
         let space = search.space();
         let kept: Vec<Promise> = search.promises().iter().filter(|one| suits(space, one.place)).copied().collect();
         let report = report(run).ok()?;
@@ -81,6 +82,7 @@ impl Improving {
             report: Box::new(report),
             tie: tie(run),
             fastest: Ranking::new(&kept, 1, true),
+            known,
             lean: Some(kept),
             leanest: None,
             reports: 0,
@@ -125,6 +127,12 @@ impl Improving {
         self.report.step.time_s.0 * (1.0 + self.tie)
     }
 
+    /// The fastest layout that serves, of both searches.
+    fn fastest(&self) -> Option<Rc<Found>> {
+        let known = self.fastest.best().first().into_iter().chain(&self.known);
+        known.min_by(|a, b| a.figures.time_s.0.total_cmp(&b.figures.time_s.0)).cloned()
+    }
+
     /// After the ranking: the layout that takes less time, and the order of the others.
     fn begin(&mut self, search: &Search, lean: &mut Vec<Promise>) {
         if self.reports > 0 {
@@ -134,7 +142,7 @@ impl Improving {
         let verdict = self.report.memory.overall();
         let (present, tie) = (self.report.step.time_s.0, self.tie);
         let faster = |found: &Found, by: f64| found.figures.time_s.0 * (1.0 + by) < present;
-        let fastest = self.fastest.best().first().cloned();
+        let fastest = self.fastest();
         let of_use = fastest.as_ref().filter(|_| verdict != Verdict::Oom);
         if let Some(found) = of_use.filter(|found| faster(found, tie)) {
             self.add(Gain::Time, found);
@@ -175,9 +183,7 @@ impl Improving {
             spent += asked;
             let suits = |found: &Rc<Found>| {
                 let figures = &found.figures;
-                figures.peak.overall == Verdict::Fits
-                    && figures.time_s.0 <= self.longest()
-                    && figures.peak.bytes.0 < most
+                serves(&found.run, &figures.peak) && figures.time_s.0 <= self.longest() && figures.peak.bytes.0 < most
             };
             if let Some(found) = found.filter(suits) {
                 self.leanest = Some(found);
@@ -193,7 +199,7 @@ impl Improving {
 
     fn keep_leanest(&mut self) {
         let tight = self.report.memory.overall() == Verdict::Tight;
-        let fastest = self.fastest.best().first().filter(|_| tight).cloned();
+        let fastest = self.fastest().filter(|_| tight);
         let Some(found) = self.leanest.clone().or(fastest) else {
             return;
         };
@@ -231,12 +237,8 @@ impl Improving {
             return 1;
         };
         let run = Run { gpus, ..self.run.clone() };
-        let axes = Axes::of(&run).map(|mut axes| {
-            limit(&mut axes, &run);
-            axes
-        });
-        let request = axes.and_then(|axes| Request::with_axes(&run, axes, &[], 1));
-        self.fewer = request.ok().map(|request| Box::new(request.search.sure().able()));
+        let request = Request::able(&run, &[], 1);
+        self.fewer = request.ok().map(|request| Box::new(request.search.sure()));
         1
     }
 
@@ -252,10 +254,9 @@ impl Improving {
     }
 }
 
-/// True if the software can run the layout at `place`, which trains what the Run does: adapters and offloading change
-/// that.
+/// True if the layout at `place` trains what the Run does: adapters and offloading change that.
 fn suits(space: &Space, place: Place) -> bool {
-    space.at(place).is_some_and(|(block, member)| block.variant == 0 && is_able(space, block, member))
+    space.at(place).is_some_and(|(block, _)| block.variant == 0)
 }
 
 /// Half and three quarters of the GPUs of `run`, in whole nodes beyond one.

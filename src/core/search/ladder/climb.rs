@@ -1,29 +1,47 @@
 //! The climb: rung by rung, the fastest layout of the first that has one that fits.
 
-use super::rungs::{Rung, Stage, rungs};
+use super::rungs::rungs;
 use crate::issue::Issue;
 use crate::run::{Run, Schedule, ScheduleOptions};
-use crate::search::engine::Search;
+use crate::search::able::{has_schedule, schedules};
+use crate::search::axes::Axes;
+use crate::search::engine::{Progress, Search};
+use crate::search::fastest::serves;
 use crate::search::ranking::{Figures, Found};
 use crate::search::request::Request;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
+/// How far the search for the fastest layout went.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Searched {
+    /// Layouts looked at.
+    pub layouts: u64,
+    /// No other layout can be faster.
+    pub complete: bool,
+}
+
+impl From<Progress> for Searched {
+    fn from(progress: Progress) -> Self {
+        Self { layouts: progress.evaluated, complete: progress.done }
+    }
+}
+
 /// A layout that was chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
     pub run: Run,
-    /// The rung that it stands on.
-    pub rung: Rung,
     pub figures: Figures,
+    /// The search that chose it; none of a first guess.
+    pub searched: Option<Searched>,
 }
 
 /// The rungs of a Run as far as they are tried.
 #[derive(Clone, Debug)]
 pub(super) struct Climb {
     run: Run,
-    stages: VecDeque<Stage>,
-    search: Option<(Rung, Search)>,
+    stages: VecDeque<Axes>,
+    search: Option<Search>,
     evaluated: u64,
     choice: Option<Choice>,
     /// Tight layouts hold a rung, too.
@@ -33,13 +51,19 @@ pub(super) struct Climb {
 impl Climb {
     /// The same, which a tight layout ends, too.
     pub fn with_tight(run: &Run) -> Result<Self, Vec<Issue>> {
-        Ok(Self { tight: true, ..Self::new(run)? })
+        Ok(Self { tight: true, ..Self::new(run, &[])? })
     }
 
-    pub fn new(run: &Run) -> Result<Self, Vec<Issue>> {
-        let run = bare(run);
+    /// At the first rung of `run`, whose fields in `pins` stay.
+    pub fn new(run: &Run, pins: &[&str]) -> Result<Self, Vec<Issue>> {
+        let run = bare(run, pins);
         run.precision.resolve()?;
-        let stages = rungs(&run)?.into();
+        let mut stages: VecDeque<Axes> = rungs(&run)?.into();
+        for axes in &mut stages {
+            for pin in pins {
+                axes.pin(pin, &run).map_err(|issue| vec![issue])?;
+            }
+        }
         Ok(Self { run, stages, search: None, evaluated: 0, choice: None, tight: false })
     }
 
@@ -62,14 +86,13 @@ impl Climb {
         if self.choice.is_some() {
             return true;
         }
-        let Some((rung, search)) = &mut self.search else {
-            let Some(stage) = self.stages.pop_front() else {
+        let Some(search) = &mut self.search else {
+            let Some(axes) = self.stages.pop_front() else {
                 return true;
             };
-            let request = Request::with_axes(&self.run, stage.axes, &["schedule"], 1);
+            let request = Request::with_axes(&self.run, axes, &["schedule"], 1);
             let search = request.ok().map(|request| request.search);
-            let search = search.map(|search| if self.tight { search } else { search.sure() });
-            self.search = search.map(|search| (stage.rung, search));
+            self.search = search.map(|search| if self.tight { search } else { search.sure() });
             return false;
         };
         let progress = search.step(budget);
@@ -78,17 +101,26 @@ impl Climb {
         }
         self.evaluated += progress.evaluated;
         let best = search.best().first();
-        self.choice = best.map(|found| Choice { run: chosen(&self.run, found), rung: *rung, figures: found.figures });
+        let choice = best.map(|found| Choice { run: chosen(&self.run, found), figures: found.figures, searched: None });
+        self.choice = choice.filter(|choice| self.tight || serves(&choice.run, &choice.figures.peak));
         self.search = None;
         self.choice.is_some()
     }
 }
 
-/// A Run without the settings that belong to one layout.
-fn bare(run: &Run) -> Run {
-    let mut bare = Run { stage_layers: None, mtp_stage: None, hsdp_shard: None, measured_step_s: None, ..run.clone() };
-    if bare.schedule == Schedule::Custom {
-        (bare.schedule, bare.virtual_stages) = (Schedule::OneFOneB, 1);
+/// A Run without the settings that belong to one layout, but for those in `pins`; with a schedule that its software
+/// has.
+fn bare(run: &Run, pins: &[&str]) -> Run {
+    let mut bare = Run { measured_step_s: None, ..run.clone() };
+    if !pins.contains(&"stage_layers") {
+        (bare.stage_layers, bare.mtp_stage) = (None, None);
+    }
+    if !pins.contains(&"hsdp_shard") {
+        bare.hsdp_shard = None;
+    }
+    let stack = run.stack.preset_row();
+    if !pins.contains(&"schedule") && !has_schedule(stack, bare.schedule) {
+        (bare.schedule, bare.virtual_stages) = (schedules(stack, &[Schedule::OneFOneB])[0], 1);
         bare.schedule_options = ScheduleOptions::default();
     }
     bare

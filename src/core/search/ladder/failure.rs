@@ -41,9 +41,9 @@ impl Failure {
         self.peak.map_or(Verdict::Oom, |peak| peak.overall)
     }
 
-    /// Memory by which the upper end of its need exceeds what a GPU has.
+    /// Memory that it is short of.
     pub fn missing(&self) -> Bytes {
-        self.peak.map_or(Bytes::ZERO, |peak| Bytes((peak.high - peak.capacity).0.max(0.0)))
+        self.peak.map_or(Bytes::ZERO, |peak| peak.missing())
     }
 }
 
@@ -110,9 +110,17 @@ impl Fallback {
         let next = self.adapters.pop().map(sure).or_else(|| self.shorter.pop());
         let next = next.or_else(|| self.gpus.pop().map(sure));
         let over = next.is_none();
-        let climb = next.and_then(|(run, tight)| if tight { Climb::with_tight(&run) } else { Climb::new(&run) }.ok());
+        let climb =
+            next.and_then(|(run, tight)| if tight { Climb::with_tight(&run) } else { Climb::new(&run, &[]) }.ok());
         self.current = climb.map(Box::new);
         over
+    }
+
+    /// Looks at all layouts that may need least.
+    pub fn weigh_all(&mut self) {
+        while let Some(run) = self.layouts.pop() {
+            self.weigh(run);
+        }
     }
 
     /// Keeps `run` where it needs less than the leanest so far.
@@ -137,8 +145,8 @@ fn leanest(run: &Run) -> Vec<Run> {
     let stages = rungs(run).unwrap_or_default();
     let last = stages.into_iter().rev().take(3);
     let mut found = Vec::new();
-    for stage in last {
-        let Ok(request) = Request::with_axes(run, stage.axes, &["schedule"], 1) else {
+    for axes in last {
+        let Ok(request) = Request::with_axes(run, axes, &["schedule"], 1) else {
             continue;
         };
         let mut runs: Vec<Run> = request.search.space().runs().collect();

@@ -1,33 +1,36 @@
 //! The layout that follows the model: chosen for a model, its GPUs, sequence, batch and software.
 //!
-//! A ladder of rungs, each a small space of layouts. It stops at its first rung with a layout that fits, and takes the
-//! fastest of that rung: tensor parallelism of at most a node, pipelines with the schedule as set and expert
-//! parallelism; the smallest context parallelism added; selective, then full recomputation; ZeRO-2, ZeRO-3. Software
-//! without pipelines begins with ZeRO-3. What is trained never changes. Where the last rung fails, [`Failure`] says
-//! what would do.
+//! A ladder of rungs, each a small space of layouts, gives a first guess within a frame. It stops at its first rung
+//! with a layout that fits, and takes the fastest of that rung: tensor parallelism of at most a node, pipelines with
+//! the schedule as set and expert parallelism; the smallest context parallelism added; selective, then full
+//! recomputation; ZeRO-2, ZeRO-3. Software without pipelines begins with ZeRO-3. What is chosen is then the fastest of
+//! all layouts that serve ([`Fastest`]), and the guess only where that search ended at its limit of work and found
+//! nothing faster. What is trained never changes. Where nothing serves, [`Failure`] says what would do.
 
 mod climb;
 mod failure;
 mod rungs;
 
-pub use climb::Choice;
+pub use climb::{Choice, Searched};
 pub use failure::Failure;
-pub use rungs::Rung;
 
+use super::fastest::Fastest;
+use super::request::Request;
 use crate::issue::Issue;
 use crate::run::Run;
+use crate::run::length::RunLength;
 use climb::Climb;
 use failure::Fallback;
 use serde::{Deserialize, Serialize};
 
-/// Slices of [`Ladder::at_once`] and the units of each: some milliseconds in a browser, about a quarter of that
+/// Slices of [`Ladder::guess`] and the units of each: some milliseconds in a browser, about a quarter of that
 /// natively.
 const AT_ONCE: (usize, u64) = (12, 400);
 
 /// End of a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// A layout that fits.
+    /// The fastest layout that serves.
     Chosen(Box<Choice>),
     /// None fits.
     Failed(Box<Failure>),
@@ -39,6 +42,8 @@ pub enum Outcome {
 #[derive(Clone, Debug)]
 pub struct Ladder {
     climb: Climb,
+    pins: Vec<String>,
+    fastest: Option<Box<Fastest>>,
     fallback: Option<Box<Fallback>>,
     outcome: Option<Outcome>,
 }
@@ -49,15 +54,35 @@ impl Ladder {
     /// # Errors
     /// A Run that has no model, GPU or precision.
     pub fn new(run: &Run) -> Result<Self, Vec<Issue>> {
-        Ok(Self { climb: Climb::new(run)?, fallback: None, outcome: None })
+        Self::with_pins(run, &[])
     }
 
-    /// End of the ladder of `run` where that is near, as it is for most models and counts of GPUs; none where it is
-    /// not, or where the Run has no model, GPU or precision.
-    pub fn at_once(run: &Run) -> Option<Outcome> {
-        let mut ladder = Self::new(run).ok()?;
+    /// The same that leaves the fields in `pins` as the Run has them.
+    ///
+    /// # Errors
+    /// A Run that has no model, GPU or precision.
+    pub fn with_pins(run: &Run, pins: &[&str]) -> Result<Self, Vec<Issue>> {
+        let climb = Climb::new(run, pins)?;
+        let pins = pins.iter().map(|pin| (*pin).to_owned()).collect();
+        Ok(Self { climb, pins, fastest: None, fallback: None, outcome: None })
+    }
+
+    /// A first layout that serves and leaves the fields in `pins`, where one is found within a frame.
+    pub fn guess(run: &Run, pins: &[&str]) -> Option<Choice> {
+        let mut climb = Climb::new(run, pins).ok()?;
         let (slices, units) = AT_ONCE;
-        if (0..slices).any(|_| ladder.step(units)) { ladder.outcome } else { None }
+        if (0..slices).any(|_| climb.step(units)) { climb.choice().cloned() } else { None }
+    }
+
+    /// A Run in place of one that cannot be evaluated: in the first layout that serves, else in the one that needs
+    /// least; none where no layout has a report.
+    pub fn stand_in(run: &Run) -> Option<Run> {
+        if let Some(guess) = Self::guess(run, &[]) {
+            return Some(guess.run);
+        }
+        let mut leanest = Fallback::new(Climb::new(run, &[]).ok()?.run());
+        leanest.weigh_all();
+        leanest.failure().peak.map(|_| leanest.failure().run)
     }
 
     /// Works for about `budget` units of a search; true once it is over.
@@ -72,13 +97,38 @@ impl Ladder {
         if let Some(fallback) = &mut self.fallback {
             return fallback.step(budget).then(|| Outcome::Failed(Box::new(fallback.failure())));
         }
-        if !self.climb.step(budget) {
-            return None;
+        if let Some(fastest) = &mut self.fastest {
+            return if fastest.step(budget) { self.choose() } else { None };
         }
-        if let Some(choice) = self.climb.choice() {
-            return Some(Outcome::Chosen(Box::new(choice.clone())));
+        if self.climb.step(budget) {
+            let pins: Vec<&str> = self.pins.iter().map(String::as_str).collect();
+            match Fastest::new(self.climb.run(), &pins) {
+                Ok(fastest) => self.fastest = Some(Box::new(fastest)),
+                Err(_) => return Some(Outcome::Undivided),
+            }
         }
-        if self.climb.evaluated() == 0 {
+        None
+    }
+
+    /// The faster of the guess and what the search found; else the search for what would do.
+    fn choose(&mut self) -> Option<Outcome> {
+        let search = self.fastest.as_ref()?;
+        let searched = Searched::from(search.progress());
+        let found = search.found().map(|found| Choice {
+            run: found.run.clone(),
+            figures: found.figures,
+            searched: Some(searched),
+        });
+        let guess = self.climb.choice().map(|guess| Choice { searched: Some(searched), ..guess.clone() });
+        let time = |choice: &Choice| choice.figures.time_s.0;
+        let chosen = match (found, guess) {
+            (Some(found), Some(guess)) => Some(if time(&guess) < time(&found) { guess } else { found }),
+            (found, guess) => found.or(guess),
+        };
+        if let Some(choice) = chosen {
+            return Some(Outcome::Chosen(Box::new(choice)));
+        }
+        if self.climb.evaluated() + searched.layouts == 0 {
             return Some(Outcome::Undivided);
         }
         self.fallback = Some(Box::new(Fallback::new(self.climb.run())));
@@ -95,10 +145,27 @@ impl Ladder {
     }
 }
 
+/// Fields that are chosen where they are not given.
+pub const CHOSEN: [&str; 11] = [
+    "tp",
+    "pp",
+    "cp",
+    "ep",
+    "etp",
+    "zero",
+    "micro_batch",
+    "schedule",
+    "virtual_stages",
+    "recompute",
+    "sequence_parallel",
+];
+
 /// True if `after` differs from `before` in its layout, as a person sets it.
 pub fn differs_in_layout(before: &Run, after: &Run) -> bool {
-    let layout = |run: &Run| (run.tp, run.pp, run.cp, run.ep, run.etp, run.zero, run.schedule, run.virtual_stages);
-    layout(before) != layout(after)
+    let sizes = |run: &Run| (run.tp, run.pp, run.cp, run.ep, run.etp, run.zero, run.micro_batch);
+    let order = |run: &Run| (run.schedule, run.virtual_stages, run.sequence_parallel);
+    sizes(before) != sizes(after)
+        || order(before) != order(after)
         || before.recompute != after.recompute
         || before.stage_layers != after.stage_layers
         || before.schedule_options != after.schedule_options
@@ -107,13 +174,25 @@ pub fn differs_in_layout(before: &Run, after: &Run) -> bool {
 /// True if `after` asks for another layout than `before` did: another model, GPU, number of GPUs, sequence, batch or
 /// software.
 pub fn asks_anew(before: &Run, after: &Run) -> bool {
-    let question = |run: &Run| (run.gpus, run.gpus_per_node, run.seq_len, run.global_batch, run.micro_batch);
+    let question = |run: &Run| (run.gpus, run.gpus_per_node, run.seq_len, run.global_batch);
     question(before) != question(after)
         || before.model != after.model
         || before.gpu != after.gpu
         || before.stack != after.stack
         || before.precision != after.precision
         || before.adapter != after.adapter
+}
+
+/// True if the layout that was chosen for `before` need not be the fastest of `after`: anything besides the layout, the
+/// budget and the calendar differs.
+pub fn may_change(before: &Run, after: &Run) -> bool {
+    let question = |run: &Run| Run {
+        tokens_total: None,
+        price_per_gpu_hour: None,
+        length: RunLength::default(),
+        ..Request::question(run)
+    };
+    question(before) != question(after)
 }
 
 #[cfg(test)]
@@ -123,23 +202,30 @@ mod tests {
     #[test]
     fn a_layout_field_is_yours_and_a_question_asks_anew() {
         let run = Run::default();
-        assert!(!differs_in_layout(&run, &run) && !asks_anew(&run, &run));
-        for key in ["tp", "pp", "cp", "ep", "etp", "zero", "schedule"] {
-            let value = if key == "schedule" { "zb-v" } else { "3" };
+        assert!(!differs_in_layout(&run, &run) && !asks_anew(&run, &run) && !may_change(&run, &run));
+        for key in CHOSEN.into_iter().filter(|key| *key != "sequence_parallel") {
+            let value = match key {
+                "schedule" => "zb-v",
+                "recompute" => "full",
+                _ => "3",
+            };
             let after = run.with_texts(&[(key, value.to_owned())]).unwrap();
-            assert!(differs_in_layout(&run, &after) && !asks_anew(&run, &after), "{key}");
+            assert!(differs_in_layout(&run, &after), "{key}");
+            assert!(!asks_anew(&run, &after) && !may_change(&run, &after), "{key}");
         }
         for (key, value) in [("gpus", "128"), ("seq_len", "4096"), ("global_batch", "512"), ("stack", "fsdp2")] {
             let after = run.with_texts(&[(key, value.to_owned())]).unwrap();
-            assert!(asks_anew(&run, &after) && !differs_in_layout(&run, &after), "{key}");
+            assert!(asks_anew(&run, &after) && may_change(&run, &after) && !differs_in_layout(&run, &after), "{key}");
         }
-        let budget = run.with_texts(&[("tokens_total", "1e12".to_owned())]).unwrap();
-        assert!(!asks_anew(&run, &budget) && !differs_in_layout(&run, &budget));
+        let optimizer = run.with_texts(&[("optimizer", "muon".to_owned())]).unwrap();
+        assert!(!asks_anew(&run, &optimizer) && may_change(&run, &optimizer));
+        let budget = run.with_texts(&[("tokens_total", "1e12".to_owned()), ("repair_days", "3".to_owned())]).unwrap();
+        assert!(!asks_anew(&run, &budget) && !may_change(&run, &budget) && !differs_in_layout(&run, &budget));
     }
 
-    /// The page shows the layout of a short ladder with the figures of the edit; it is that of the whole ladder.
+    /// The page shows a guess with the figures of the edit; what is chosen is no slower.
     #[test]
-    fn a_short_ladder_ends_at_once_as_in_slices() {
+    fn a_guess_comes_at_once_and_is_no_faster_than_what_is_chosen() {
         for (link, is_short) in [
             (&[][..], true),
             (&[("model", "llama-3.1-405b"), ("gpus", "16384"), ("global_batch", "2048")][..], true),
@@ -147,8 +233,12 @@ mod tests {
         ] {
             let texts: Vec<_> = link.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
             let run = Run::default().with_texts(&texts).unwrap();
-            let whole = Ladder::new(&run).unwrap().finished();
-            assert_eq!(Ladder::at_once(&run), is_short.then_some(whole), "{link:?}");
+            let guess = Ladder::guess(&run, &[]);
+            assert_eq!(guess.is_some(), is_short, "{link:?}");
+            if let (Some(guess), Outcome::Chosen(choice)) = (guess, Ladder::new(&run).unwrap().finished()) {
+                assert!(guess.searched.is_none() && choice.searched.is_some());
+                assert!(choice.figures.time_s <= guess.figures.time_s, "{link:?}");
+            }
         }
     }
 }

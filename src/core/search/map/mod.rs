@@ -267,9 +267,11 @@ fn of_layout(search: &Search, sizes: Option<[u64; 3]>) -> (Vec<Promise>, Vec<Pla
 
 /// The search of a job; the playbook's picture keeps to 1F1B and even splits, as the playbook does.
 fn search_of(job: &Job) -> Option<Search> {
-    let mut axes = Axes::of(&job.run).ok()?;
+    let mut axes = Axes::able(&job.run).ok()?;
     if job.limited {
-        axes.schedules = vec![Schedule::OneFOneB];
+        if axes.schedules.contains(&Schedule::OneFOneB) {
+            axes.schedules = vec![Schedule::OneFOneB];
+        }
         axes.splits = vec![Split::Even];
         axes.sequence_parallel = vec![true];
         axes.recompute = vec![Recompute::None, Recompute::Full];

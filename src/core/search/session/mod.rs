@@ -11,6 +11,7 @@ pub use result::PlanResult;
 use super::answers::{Answer, MAX_GPUS, Question, fewer_gpus, largest_micro_batch};
 use super::better::{Betters, Improving};
 use super::engine::Search;
+use super::fastest::Fastest;
 use super::filter::Filter;
 use super::front::Front;
 use super::map::Map;
@@ -52,6 +53,8 @@ pub struct PlanSession {
     front: Option<Front>,
     cheapest: Option<Sweep>,
     improving: Option<Improving>,
+    /// The search for the fastest alone, where that of all rows ended at its limit of work.
+    fastest: Option<Fastest>,
     map: Option<Map>,
     sweep: Option<Sweep>,
     answering: Option<Answering>,
@@ -122,7 +125,7 @@ impl PlanSession {
         }
         if self.query.searches {
             if self.request.is_none() {
-                let request = Request::new(&self.question, &[], TOP).ok();
+                let request = Request::able(&self.question, &[], TOP).ok();
                 let (also, work) = (self.query.also, self.work);
                 self.request = request.map(|request| {
                     let mut request = if also { request.also(&self.question) } else { request };
@@ -200,8 +203,17 @@ impl PlanSession {
             return true;
         };
         let (search, run) = (&mut request.search, &self.query.run);
+        if search.progress().stopped.is_some() {
+            if self.fastest.is_none() {
+                self.fastest = Fastest::new(&self.question, &[]).ok();
+            }
+            if self.fastest.as_mut().is_some_and(|fastest| !fastest.step(budget)) {
+                return false;
+            }
+        }
         if self.improving.as_ref().is_none_or(|improving| improving.run() != run) {
-            self.improving = Improving::new(run, search);
+            let known = self.fastest.as_ref().and_then(Fastest::found).cloned();
+            self.improving = Improving::new(run, search, known);
         }
         self.improving.as_mut().is_none_or(|improving| improving.step(search, budget))
     }
@@ -340,7 +352,7 @@ mod tests {
         let mut session = PlanSession::new(query.clone()).unwrap();
         let rows = finish(&mut session).rows;
         let run = Run { zero: 2, ..session.question.clone() };
-        let mut alone = Request::new(&run, &["zero"], TOP).unwrap();
+        let mut alone = Request::able(&run, &["zero"], TOP).unwrap();
         alone.search.finish();
         let times = |rows: &[Rc<Found>]| -> Vec<f64> { rows.iter().map(|row| row.figures.time_s.0).collect() };
         assert_eq!(times(&rows), times(alone.search.best()));

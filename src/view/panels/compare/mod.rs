@@ -9,6 +9,7 @@ mod lanes;
 use super::changes::{Change, changes, name};
 use super::issues;
 use crate::node::action::Compare;
+use crate::node::figure::Scope;
 use crate::panels::strip::{budget, budget_name};
 use crate::panels::words;
 use crate::prelude::*;
@@ -33,7 +34,10 @@ pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
         Err(errors) => (text("The second run cannot work:"), errors.iter().map(issues::line).collect()),
     };
     let cards = match second.evaluation {
-        Ok(evaluation) => Node::from_iter([card("A · this run", first, unit), card("B", evaluation, unit)]),
+        Ok(evaluation) => Node::from_iter([
+            card("A · this run", first, &first.scenario.run, unit),
+            card("B", evaluation, &first.scenario.run, unit),
+        ]),
         Err(_) => Node::none(),
     };
     Node::from_iter([
@@ -65,12 +69,13 @@ fn head(runs: [&Run; 2]) -> Node {
 }
 
 /// The answer of a Run in one line, with its memory on a bar.
-fn card(letter: &'static str, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+fn card(letter: &'static str, evaluation: &Evaluation, own: &Run, unit: MemoryUnit) -> Node {
     let (report, run) = (&evaluation.report, &evaluation.scenario.run);
     let (memory, step) = (&report.memory, &report.step);
     let (class, mark) = words::sign(memory.verdict);
-    let figure = |name: Node, value: String, unit: Message| {
-        let value = [strong(verbatim(value)), aside(unit)];
+    let scope = Scope::of(run, Some(own));
+    let figure = |name: Node, value: String, unit: Message, field: &'static str| {
+        let value = [strong(verbatim(value)).reports(field, &scope), aside(unit)];
         el("span", &[], &[name, el("span", &[], &value)])
     };
     let parted = |shown: String| {
@@ -82,13 +87,14 @@ fn card(letter: &'static str, evaluation: &Evaluation, unit: MemoryUnit) -> Node
     let verdict =
         Node::from_iter([leaf("span", "name", "Memory"), el("span", &[("class", class)], &[leaf("b", "mark", mark)])]);
     let timed = [
-        ("Step", parted(show_seconds(step.time_s))),
-        ("MFU", parted(show_percent(step.mfu))),
-        ("Bubble", parted(show_percent(report.pipeline.bubble_fraction))),
+        ("Step", parted(show_seconds(step.time_s)), "step.time_s"),
+        ("MFU", parted(show_percent(step.mfu)), "step.mfu"),
+        ("Bubble", parted(show_percent(report.pipeline.bubble_fraction)), "pipeline.bubble_fraction"),
     ];
-    let timed = timed.map(|(label, (value, unit))| figure(name(label), value, unit));
-    let figures = std::iter::once(figure(verdict, unit.number(memory.peak_bytes), capacity)).chain(timed);
-    let budget = [leaf("span", "name", budget_name(run)), budget(run, step)];
+    let timed = timed.map(|(label, (value, unit), field)| figure(name(label), value, unit, field));
+    let figures =
+        std::iter::once(figure(verdict, unit.number(memory.peak_bytes), capacity, "memory.peak_bytes")).chain(timed);
+    let budget = [leaf("span", "name", budget_name(run)), budget(evaluation)];
     let title = [strong(letter), text(" "), faint(evaluation.report.pipeline.schedule.choice().label)];
     let cells = [
         el("p", &[], &title),

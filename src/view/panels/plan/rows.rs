@@ -3,6 +3,7 @@
 use super::controls::{View, button, chips_of, fold};
 use crate::charts::figure::key;
 use crate::node::action::{Compare, Fold};
+use crate::node::figure::Scope;
 use crate::panels::strip::without_unit;
 use crate::panels::words;
 use crate::prelude::*;
@@ -247,9 +248,11 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
         let sign = if more.0 < 0.0 { "−" } else { "+" };
         change(format!("{sign}{number}"), false)
     });
-    let time = strong(verbatim(show_seconds(figures.time_s)));
+    let scope = Scope::of(&one.run, view.own.map(|own| &own.scenario.run));
+    let time = strong(verbatim(show_seconds(figures.time_s))).reports("step.time_s", &scope);
     let range = narrowed(one).map(|range| leaf("small", "range", verbatim(range)));
-    let peak = inline(verbatim(view.unit.number(memory.bytes))).title(words::fullest(memory));
+    let peak = inline(verbatim(view.unit.number(memory.bytes))).reports("memory.peak_bytes", &scope);
+    let peak = peak.title(words::fullest(memory));
     let (class, sign) = words::sign(memory.verdict);
     let verdict = t!("{sign}{verdict}", sign, verdict = words::verdict(memory.verdict));
     let used = if order == Order::Cheapest {
@@ -261,7 +264,7 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
         let hours = inline(verbatim(show_count(hours(one))));
         std::iter::once(hours).chain(dearer).collect()
     } else {
-        inline(verbatim(show_percent(figures.mfu)))
+        inline(verbatim(show_percent(figures.mfu))).reports("step.mfu", &scope)
     };
     let used = el("div", &[], &[used]).title(t!("{rate} tokens/s/GPU", rate));
     let cells: [Node; 7] = [

@@ -113,7 +113,7 @@ pub fn assumed(run: &Run, answer: &Answer) -> Node {
 
 fn spare(answer: &Answer) -> Message {
     let count = answer.figures.spares;
-    if count == 0 { t!("no spare nodes") } else { t!("with {count} spare nodes", count) }
+    if count == 0 { t!("0 spare nodes") } else { t!("with {count} spare nodes", count) }
 }
 
 /// A figure with its range, which `ends` gives as shares of it, and a note below.

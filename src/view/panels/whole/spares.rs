@@ -4,10 +4,13 @@ use super::found::Answer;
 use crate::charts::drawing::{Anchor, Box, Drawing};
 use crate::charts::ink::Ink;
 use crate::prelude::*;
-use shardscope_core::whole_run::{Figure, under_repair};
+use shardscope_core::whole_run::{Figure, spares as spares_for, under_repair};
 
 /// Height of the picture above its axis, pixels.
 const HEIGHT: f64 = 130.0;
+/// Probability with which spares that are asked for suffice: OPT-175B kept the 12 nodes of it (Zhang 2022, section 2.5:
+/// two machines a day, three days of repair).
+const USUAL: f64 = 0.99;
 /// Bars at most; of more counts several share one.
 const BARS: usize = 60;
 
@@ -24,8 +27,10 @@ pub(super) fn spares(answer: &Answer) -> Node {
     let bars: Vec<_> = counts.chunks(stride).collect();
     let heights: Vec<f64> = bars.iter().map(|bar| bar.iter().map(|(_, share)| share).sum()).collect();
     let most = heights.iter().copied().fold(0.0, f64::max);
-    let quantile = show_percent(setting.spare_quantile);
-    let enough = t!("{count} spare nodes suffice {quantile} of the time", count, quantile = quantile.clone());
+    let quantile = setting.spare_quantile.unwrap_or(USUAL);
+    let wanted = spares_for(mean, quantile);
+    let enough =
+        t!("{count} spare nodes suffice {quantile} of the time", count = wanted, quantile = show_percent(quantile));
     let mut drawing = Drawing::new(HEIGHT + 20.0);
     let pitch = 1.0 / bars.len().max(1) as f64;
     let named = bars.len().div_ceil(12);
@@ -56,13 +61,21 @@ pub(super) fn spares(answer: &Answer) -> Node {
         )
     };
     let words = t!(
-        "Nodes under repair at once, {mean} in the mean: {nodes} nodes, {days} days of repair. The spares are {share} \
-            of the nodes, and paid.",
+        "Nodes under repair at once, {mean} in the mean: {nodes} nodes, {days} days of repair.",
         mean = significant(mean, 3),
         nodes = number(setting.nodes, 4),
-        days = number(setting.repair_days, 3),
-        share = show_percent(count as f64 / setting.nodes)
+        days = number(setting.repair_days, 3)
     );
-    let lead = el("button", &[("class", "link")], &[text(enough)]).on(Action::ExplainWhole(Figure::Spares));
+    let (lead, paid) = if setting.spare_quantile.is_some() {
+        let lead = el("button", &[("class", "link")], &[text(enough)]).on(Action::ExplainWhole(Figure::Spares));
+        let share = show_percent(count as f64 / setting.nodes);
+        (lead, t!("The spares are {share} of the nodes, and paid.", share))
+    } else {
+        let set = vec![("spare_quantile", USUAL.to_string())];
+        let none = t!("0 spare nodes: none are given, and none are paid.");
+        let button = apply("", set, enough.clone(), t!("Count {count}", count = wanted));
+        (Node::from_iter([text(none), text(" "), button]), t!("{enough}.", enough))
+    };
+    let words = Message::joined(" ", [words, paid]);
     el("section", &[], &[title, el("p", &[("class", "lead")], &[lead]), picture, muted(words)])
 }

@@ -38,8 +38,9 @@ pub enum Job {
     /// Searches layouts: what is known as soon as there are rows, every 100 ms, and at the end. A later query of the
     /// same question goes on where this one was cancelled. No reply where the run has no model, GPU or precision.
     Plan(PlanQuery),
-    /// Chooses the layout of a Run: one reply, where it has a model, a GPU and a precision.
-    Layout(Run),
+    /// Chooses the layout of a Run, whose fields that are named stay: one reply, where it has a model, a GPU and a
+    /// precision.
+    Layout(Run, Vec<String>),
     /// Fits measured runs: what they teach, and what to run next.
     Calibrate(Box<CalibrateRequest>),
     /// Searches what would make a Run fit, within a limit of work: what was found, once it is over.
@@ -162,7 +163,7 @@ impl Job {
             | Self::Sketches { .. }
             | Self::Calibrate(_) => Lane::Simulation,
             Self::Plan(_)
-            | Self::Layout(_)
+            | Self::Layout(..)
             | Self::Fit(_)
             | Self::Certify(_)
             | Self::Certificates { .. }
@@ -222,7 +223,7 @@ impl Job {
                 |dates, done| Reply::Dates(dates.and_then(|dates| dates.deadline().ok()), done),
             )),
             Self::Plan(query) => Box::new(plan(query, pace)),
-            Self::Layout(run) => Box::new(layout(&run, pace)),
+            Self::Layout(run, pins) => Box::new(layout(&run, &pins, pace)),
             Self::Fit(base) => Box::new(fit(base, pace)),
             Self::Certify(run) => Box::new(certify(Some(run), pace)),
             Self::Certificates { run, limit, which } => Box::new(certificates(run, limit, which, pace)),
@@ -309,8 +310,9 @@ fn with_session<T>(query: &PlanQuery, work: impl FnOnce(&mut PlanSession) -> T) 
     })
 }
 
-fn layout(run: &Run, pace: Pace) -> impl Iterator<Item = Option<Reply>> + use<> {
-    let mut ladder = Ladder::new(run).ok();
+fn layout(run: &Run, pins: &[String], pace: Pace) -> impl Iterator<Item = Option<Reply>> + use<> {
+    let pins: Vec<&str> = pins.iter().map(String::as_str).collect();
+    let mut ladder = Ladder::with_pins(run, &pins).ok();
     std::iter::from_fn(move || {
         let climbed = ladder.as_mut()?;
         if !pace.slice(|| climbed.step(UNITS)) {

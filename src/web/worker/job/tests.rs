@@ -44,7 +44,7 @@ fn a_plan_in_slices_says_what_a_search_in_one_go_finds() {
     let Some(Reply::Plan(result)) = steps.last().map(sent) else {
         panic!("another reply");
     };
-    let mut request = Request::new(&small(), &[], result.rows.len()).unwrap();
+    let mut request = Request::able(&small(), &[], result.rows.len()).unwrap();
     request.search.finish();
     assert!(result.done && result.progress.is_some_and(|progress| progress.is_over()));
     assert_eq!(result.rows, request.search.best());
@@ -77,7 +77,7 @@ fn a_layout_in_slices_is_that_of_one_go() {
     ];
     let large = Run::default().with_texts(&texts.map(|(key, value)| (key, value.to_owned()))).unwrap();
     for run in [Run { seq_len: 32_768, ..small() }, Run { gpus: 1, ..small() }, large] {
-        let last = sent(&Job::Layout(run.clone())).slices(many_slices()).flatten().last();
+        let last = sent(&Job::Layout(run.clone(), Vec::new())).slices(many_slices()).flatten().last();
         let outcome = Ladder::new(&run).unwrap().finished();
         assert_eq!(sent(&last.unwrap()), Reply::Layout(Box::new(outcome)));
     }

@@ -1,0 +1,145 @@
+//! A layout that a request or a link leaves to the search: `layout=auto`. Fields of the layout that are given stay, the
+//! others are those of the fastest layout that fits and that the named software can run. The search does its default
+//! work, so that every program and every machine chooses the same.
+
+use super::ladder::{CHOSEN, Choice, Failure, Ladder, Outcome};
+use crate::issue::Issue;
+use crate::memory::Verdict;
+use crate::run::registry::field;
+use crate::run::{OneOf, Run, Value};
+use crate::t;
+use crate::units::MemoryUnit;
+
+/// Its key in requests and links.
+pub const KEY: &str = "layout";
+
+/// Values of the key: chosen by the search; as the fields say it.
+pub const VALUES: [&str; 2] = ["auto", "as-given"];
+
+/// Other fields that belong to one layout: given ones stay.
+const BESIDE: [&str; 2] = ["stage_layers", "hsdp_shard"];
+
+/// The field of a layout that the dotted `key` gives a part of.
+pub fn of_layout(key: &str) -> Option<&'static str> {
+    let whole = key.split('.').next().unwrap_or(key);
+    CHOSEN.into_iter().chain(BESIDE).find(|field| *field == whole)
+}
+
+/// `run` in the fastest layout that serves; the fields that are `given`, by their dotted keys, stay.
+///
+/// # Errors
+/// A Run that has no model, GPU or precision, or of which no layout fits, with what would do.
+pub fn choose<'a>(run: &Run, given: impl IntoIterator<Item = &'a str>) -> Result<Choice, Vec<Issue>> {
+    let error = |issue: Issue| Err(vec![issue]);
+    if run.measured_step_s.is_some() {
+        let message = "a measured step belongs to one layout: give the layout, or leave the measured step out";
+        return error(Issue::error(KEY, message));
+    }
+    let mut pins: Vec<&str> = given.into_iter().filter_map(of_layout).collect();
+    pins.dedup();
+    match Ladder::with_pins(run, &pins)?.finished() {
+        Outcome::Chosen(choice) => Ok(*choice),
+        Outcome::Failed(failure) => error(unfit(&failure)),
+        Outcome::Undivided => {
+            error(Issue::error(KEY, "no layout divides these GPUs, this batch and this model as it is given"))
+        }
+    }
+}
+
+/// What is missing where no layout fits, with what would do.
+fn unfit(failure: &Failure) -> Issue {
+    let missing = MemoryUnit::Gib.show(failure.missing());
+    let message = match failure.verdict() {
+        Verdict::Tight => {
+            t!("no layout fits here that this software can run; the leanest is tight, by {missing}", missing)
+        }
+        _ => t!("no layout fits here that this software can run: {missing} are missing in the leanest", missing),
+    };
+    let mut sets = Vec::new();
+    let mut add = |choice: &Choice, mut set: Vec<(&'static str, String)>| {
+        if choice.run.stack != failure.run.stack {
+            set.push(("stack", choice.run.stack.preset_row().choice.id.to_owned()));
+        }
+        sets.push(set);
+    };
+    if let Some(more) = &failure.gpus {
+        add(more, vec![("gpus", more.run.gpus.to_string())]);
+    }
+    let method = |choice: &Choice| {
+        let method = choice.run.adapter.method.filter(|method| failure.run.adapter.method != Some(*method));
+        method.map(|method| ("adapter.method", method.choice().id.to_owned()))
+    };
+    for adapted in &failure.adapters {
+        add(adapted, method(adapted).into_iter().collect());
+    }
+    if let Some(shorter) = &failure.shorter {
+        let length = ("seq_len", shorter.run.seq_len.to_string());
+        add(shorter, std::iter::once(length).chain(method(shorter)).collect());
+    }
+    let mut sets = sets.into_iter();
+    let mut issue = Issue::error(KEY, message);
+    if let Some(first) = sets.next() {
+        issue = issue.with_fixes(first).naming_its_fix();
+    }
+    if let Some(second) = sets.next() {
+        issue = issue.or_fixes(second);
+    }
+    issue
+}
+
+/// The layout of a choice as an answer names it: every field that is chosen, and the layers of the stages where they
+/// are uneven; whether no other layout can be faster.
+pub fn named(choice: &Choice) -> Value {
+    let run = &choice.run;
+    let uneven = run.stage_layers.is_some().then_some("stage_layers");
+    let fields = CHOSEN.into_iter().chain(uneven).filter_map(|key| Some((key.to_owned(), field(key)?.get(run))));
+    let complete = choice.searched.is_some_and(|searched| searched.complete);
+    Value::Map(fields.chain([("complete".to_owned(), Value::Bool(complete))]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::can_run;
+
+    fn with(set: &[(&str, &str)]) -> Run {
+        let set: Vec<(&str, String)> = set.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
+        Run::default().with_texts(&set).unwrap()
+    }
+
+    #[test]
+    fn what_is_given_stays_and_the_rest_is_no_slower_free_than_pinned() {
+        let run = with(&[("tp", "8"), ("pp", "2"), ("stack", "megatron-2025")]);
+        let free = choose(&run, []).unwrap();
+        let pinned = choose(&run, ["tp", "pp", "gpus"]).unwrap();
+        assert_eq!((pinned.run.tp, pinned.run.pp), (8, 2));
+        assert!(free.figures.time_s <= pinned.figures.time_s);
+        for choice in [free, pinned] {
+            assert!(can_run(&choice.run) && choice.figures.peak.overall == Verdict::Fits);
+        }
+    }
+
+    /// Megatron-LM's main branch has no ZB-V.
+    #[test]
+    fn a_schedule_that_the_software_has_not_is_refused_where_it_is_given() {
+        let run = with(&[("schedule", "zb-v"), ("pp", "4"), ("stack", "megatron-2025")]);
+        assert_eq!(choose(&run, ["schedule", "pp"]).unwrap_err()[0].field, KEY);
+        assert!(can_run(&choose(&run, ["pp"]).unwrap().run));
+    }
+
+    /// Rajbhandari 2020: Adam's states take 16 bytes a parameter and more, 8 B parameters 120 GiB.
+    #[test]
+    fn where_nothing_fits_the_error_names_what_would() {
+        let issues = choose(&with(&[("gpus", "1"), ("global_batch", "8")]), []).unwrap_err();
+        let words = issues[0].message.to_string();
+        assert!(issues[0].field == KEY && words.contains("missing") && words.contains("gpus="), "{words}");
+        assert_eq!(issues[0].fixes().count(), 2);
+    }
+
+    #[test]
+    fn parts_of_a_field_give_it() {
+        assert_eq!(of_layout("recompute.modules"), Some("recompute"));
+        assert_eq!(of_layout("gpus"), None);
+        assert_eq!(of_layout("tp"), Some("tp"));
+    }
+}

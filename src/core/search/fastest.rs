@@ -1,0 +1,50 @@
+//! The fastest layout that fits here and that this software can run: the one search and the one rule behind these
+//! words, for what is chosen, what is suggested and what is answered.
+
+use super::able::can_run;
+use super::allowance::WORK;
+use super::engine::{Progress, Search};
+use super::ranking::Found;
+use super::request::Request;
+use crate::issue::Issue;
+use crate::memory::Verdict;
+use crate::report::Peak;
+use crate::run::Run;
+use std::rc::Rc;
+
+/// True if a layout fits here and this software can run it: nothing else is chosen, suggested or called the fastest.
+pub fn serves(run: &Run, peak: &Peak) -> bool {
+    peak.overall == Verdict::Fits && can_run(run)
+}
+
+/// The search for the fastest layout of a Run that serves, with its default work.
+#[derive(Clone, Debug)]
+pub struct Fastest {
+    search: Search,
+}
+
+impl Fastest {
+    /// Of `run`; the fields in `pins` stay as it has them.
+    ///
+    /// # Errors
+    /// A Run that has no model, GPU or precision; a pin that is no field.
+    pub fn new(run: &Run, pins: &[&str]) -> Result<Self, Vec<Issue>> {
+        let mut search = Request::able(run, pins, 1)?.search.sure();
+        search.allow(WORK);
+        Ok(Self { search })
+    }
+
+    /// Works for about `budget` units; true once it is over.
+    pub fn step(&mut self, budget: u64) -> bool {
+        self.search.step(budget).is_over()
+    }
+
+    /// The fastest so far.
+    pub fn found(&self) -> Option<&Rc<Found>> {
+        self.search.best().first()
+    }
+
+    pub fn progress(&self) -> Progress {
+        self.search.progress()
+    }
+}

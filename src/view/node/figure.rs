@@ -1,0 +1,95 @@
+//! Figures of reports in trees: which field of which report each is, so that a test holds equal ones to one text.
+
+use super::Node;
+use shardscope_core::message::verbatim;
+use shardscope_core::run::Run;
+
+/// Whose a figure is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope(String);
+
+impl Scope {
+    /// The page's own run.
+    pub fn run() -> Self {
+        Self("run".to_owned())
+    }
+
+    /// The own run from its first step to its last token.
+    pub fn whole() -> Self {
+        Self("whole-run".to_owned())
+    }
+
+    /// Another layout, or another run, that stands beside `own`; the own one where it is the same.
+    pub fn of(run: &Run, own: Option<&Run>) -> Self {
+        if own == Some(run) {
+            return Self::run();
+        }
+        let mut hash = OFFSET;
+        for (key, text) in run.changed_texts() {
+            for byte in key.bytes().chain([b'=']).chain(text.bytes()).chain([b'&']) {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(PRIME);
+            }
+        }
+        Self(format!("{hash:016x}"))
+    }
+}
+
+/// FNV-1a, 64 bits: a name that is the same on every machine.
+const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0000_0100_0000_01b3;
+
+impl Node {
+    /// A figure: the field of the report that it is, in the report's names, and whose.
+    pub(crate) fn reports(self, field: &'static str, scope: &Scope) -> Self {
+        self.say("data-figure", verbatim(field)).say("data-of", verbatim(scope.0.clone()))
+    }
+
+    /// Every figure of the tree that names its field: field, scope and text, in the order of the document.
+    pub fn figures(&self) -> Vec<(String, String, String)> {
+        let mut found = Vec::new();
+        self.collect_figures(&mut found);
+        found
+    }
+
+    fn collect_figures(&self, found: &mut Vec<(String, String, String)>) {
+        match self {
+            Self::Element(element) => {
+                let named = element.attribute("data-figure").zip(element.attribute("data-of"));
+                if let Some((field, scope)) = named {
+                    let mut said = String::new();
+                    element.children.iter().for_each(|child| child.write_text(&mut said));
+                    found.push((field.to_string(), scope.to_string(), said));
+                }
+                element.children.iter().for_each(|child| child.collect_figures(found));
+            }
+            Self::List(pieces) => pieces.iter().for_each(|piece| piece.collect_figures(found)),
+            Self::Text(_) | Self::Prose(_) | Self::Picture(_) => {}
+        }
+    }
+
+    fn write_text(&self, out: &mut String) {
+        match self {
+            Self::Element(element) => element.children.iter().for_each(|child| child.write_text(out)),
+            Self::List(pieces) => pieces.iter().for_each(|piece| piece.write_text(out)),
+            Self::Text(message) | Self::Prose(message) => out.push_str(&message.to_string()),
+            Self::Picture(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::markup::strong;
+
+    #[test]
+    fn a_figure_says_its_field_whose_it_is_and_its_text() {
+        let own = Run::default();
+        let other = Run { tp: 8, ..Run::default() };
+        assert_eq!(Scope::of(&own, Some(&own)), Scope::run());
+        assert_eq!(Scope::of(&other, Some(&own)), Scope::of(&other, None));
+        assert_ne!(Scope::of(&other, None), Scope::of(&own, None));
+        let node = strong(verbatim("3.33 s")).reports("step.time_s", &Scope::run());
+        assert_eq!(node.figures(), [("step.time_s".to_owned(), "run".to_owned(), "3.33 s".to_owned())]);
+    }
+}

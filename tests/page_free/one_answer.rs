@@ -1,0 +1,132 @@
+//! One answer everywhere (design, fourth edition): over many random runs, figures of the same field of the same report have
+//! the same digits in every tree, and a figure that stands out in those trees says which field it is.
+
+use super::translations::gallery_of;
+use crate::common::random::{Random, random_run};
+use shardscope::core::report::evaluate;
+use shardscope::core::run::Run;
+use shardscope::core::search::session::{PlanQuery, PlanSession};
+use shardscope::core::units::MemoryUnit;
+use shardscope::view::node::Node;
+use shardscope::view::node::action::Fold;
+use shardscope::view::panel::Panel;
+use shardscope::view::panels::compare::{Second, compare};
+use shardscope::view::panels::plan::{self, View};
+use shardscope::view::panels::suggest::{Searched, suggestion};
+use shardscope::view::panels::waterfall::waterfall;
+use std::collections::BTreeMap;
+
+const UNIT: MemoryUnit = MemoryUnit::Gib;
+
+/// Field and scope of a figure.
+type Named = (String, String);
+
+/// Adds the figures of `tree` to those that are known; panics where one has other digits than before.
+fn agree(tree: &Node, known: &mut BTreeMap<Named, String>) -> usize {
+    let figures = tree.figures();
+    let count = figures.len();
+    for (field, scope, text) in figures {
+        // A unit may stand apart from its number, and a column name it once for all rows.
+        let digits = text.split_whitespace().next().unwrap_or_default().to_owned();
+        let before = known.entry((field.clone(), scope.clone())).or_insert_with(|| digits.clone());
+        assert_eq!(*before, digits, "{field} of {scope}");
+    }
+    count
+}
+
+/// Calls `visit` with every element of a tree that stands out, by its text.
+fn standing_out(node: &Node, visit: &mut impl FnMut(&str, bool)) {
+    match node {
+        Node::Element(element) => {
+            if element.tag == "b" {
+                let named = element.attributes.iter().any(|(name, _)| *name == "data-figure");
+                if let [Node::Text(message)] = &element.children[..] {
+                    visit(&message.to_string(), named);
+                }
+            }
+            element.children.iter().for_each(|child| standing_out(child, visit));
+        }
+        Node::List(pieces) => pieces.iter().for_each(|piece| standing_out(piece, visit)),
+        Node::Text(_) | Node::Prose(_) | Node::Picture(_) => {}
+    }
+}
+
+/// True if a text is a quantity: digits, then a unit of time or memory, or percent.
+fn is_quantity(text: &str) -> bool {
+    let Some((number, unit)) = text.split_once(' ') else {
+        return false;
+    };
+    number.parse::<f64>().is_ok() && ["s", "ms", "µs", "GiB", "%"].contains(&unit)
+}
+
+#[test]
+fn figures_of_one_field_and_scope_have_the_same_digits_in_every_tree() {
+    let mut random = Random::new(49);
+    let (mut tried, mut count) = (0, 0);
+    let mut second: Option<Run> = None;
+    while tried < 2000 {
+        let run = random_run(&mut random);
+        let Ok(own) = evaluate(&run) else {
+            continue;
+        };
+        tried += 1;
+        let mut known = BTreeMap::new();
+        let mut trees = vec![waterfall(&own), Panel::Overlap.view(&own, UNIT)];
+        if let Some(other) = second.as_ref().and_then(|run| evaluate(run).ok()) {
+            let second = Second { run: &other.scenario.run, evaluation: Ok(&other) };
+            trees.push(compare(&own, &second, UNIT));
+        }
+        for tree in &trees {
+            count += agree(tree, &mut known);
+        }
+        second = Some(run);
+    }
+    println!("{count} figures of {tried} runs");
+    assert!(count > 20_000, "{count}");
+}
+
+/// The layouts, the cards and the schedules of a run beside its own figures.
+#[test]
+fn layouts_cards_and_schedules_say_what_the_run_says_of_itself() {
+    let mut random = Random::new(4949);
+    let mut counts = [0; 3];
+    let mut tried = 0;
+    while tried < 12 {
+        let mut run = random_run(&mut random);
+        (run.gpus, run.global_batch) = (run.gpus.min(16), run.global_batch.min(32));
+        let Ok(own) = evaluate(&run) else {
+            continue;
+        };
+        tried += 1;
+        let query = PlanQuery { extras: Vec::new(), ..PlanQuery::improve(&run) };
+        let mut session = PlanSession::new(query.clone()).unwrap();
+        while !session.step(1 << 20) {}
+        let result = session.result(true);
+        let folds = [&Fold::OPEN[..], &[Fold::Rows]].concat();
+        let view = View { query: &query, result: &result, own: Some(&own), folds: &folds, unit: UNIT };
+        let layouts: Node = plan::panel(&view).into_iter().collect();
+        let cards = suggestion(&own, &Searched::of(&query, &result, &own), UNIT);
+        let mut known = BTreeMap::new();
+        counts[0] += agree(&waterfall(&own), &mut known);
+        counts[1] += agree(&layouts, &mut known) + agree(&cards, &mut known);
+        // What a layout is said to take, it takes once it is used.
+        for row in &result.rows {
+            let used = evaluate(&row.run).unwrap();
+            assert_eq!(used.report.step.time_s, row.figures.time_s);
+            assert_eq!(used.report.memory.overall(), row.figures.peak.overall);
+        }
+        for tree in [&layouts, &cards] {
+            standing_out(tree, &mut |text, named| assert!(named || !is_quantity(text), "{text} has no field"));
+        }
+    }
+    for run in [Run::default(), Run { pp: 8, global_batch: 64, ..Run::default() }] {
+        let own = evaluate(&run).unwrap();
+        let mut known = BTreeMap::new();
+        agree(&waterfall(&own), &mut known);
+        for tree in gallery_of(&run) {
+            counts[2] += agree(&tree, &mut known);
+        }
+    }
+    println!("{counts:?}");
+    assert!(counts.iter().all(|count| *count > 50), "{counts:?}");
+}
