@@ -148,8 +148,7 @@ pub fn executed_flops(scenario: &Scenario) -> f64 {
     let token = scenario.flops_per_token(AttentionCount::Causal);
     // Passes without gradients take a third of what training all weights takes.
     let beside = scenario.forwards_beside() / 3.0;
-    let beside =
-        beside * model_flops_per_token(&scenario.model, scenario.attended_tokens(), AttentionCount::Causal);
+    let beside = beside * model_flops_per_token(&scenario.model, scenario.attended_tokens(), AttentionCount::Causal);
     (token + beside) * scenario.tokens_per_step() + scenario.image_flops()
 }
 

@@ -237,6 +237,7 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
         name,
         figure,
         field: match better.gain {
+            Gain::Equal => "step.time_less",
             Gain::Time => "step.time_s",
             Gain::Memory => "memory.peak_bytes",
             Gain::Gpus => "gpus",
