@@ -1,5 +1,5 @@
-//! Steps of programs whose lines do not time one: ms-swift prints a mean since its start, slime the training of a
-//! round.
+//! Steps of programs whose lines do not time one: ms-swift prints a mean since its start, LLaMA-Factory a clock, slime
+//! the training of a round.
 
 use super::collect::Heard;
 use super::line::number;
@@ -7,8 +7,40 @@ use super::patterns::{Pattern, Program, Quantity};
 
 /// Seconds that a clock of whole seconds and a mean since the start differ by, where both are of one start.
 const SAME_CLOCK: f64 = 1.5;
+/// Seconds between two lines, at least, where a clock of whole seconds tells what lies between them: of fewer the
+/// rounding would be more than 3 %.
+const LEAST_SPAN: f64 = 30.0;
 
 impl Heard {
+    /// Takes the clock at a step: what lies since the line before took so long, `rounded` to whole seconds. Behind an
+    /// evaluation the clock starts anew, at the same step.
+    fn clocked(&mut self, program: Program, (step, elapsed): (f64, f64), rounded: bool, is_evaluation: bool) {
+        if let Some((before, since)) = self.clock
+            && step > before
+            && !is_evaluation
+        {
+            if rounded && elapsed - since < LEAST_SPAN {
+                return;
+            }
+            self.add(program, Quantity::Seconds, (elapsed - since) / (step - before));
+        }
+        self.clock = Some((step, elapsed));
+    }
+
+    /// `{"current_steps": 10, "total_steps": 935, "loss": 1.2, "elapsed_time": "0:07:32", "vram_reserved": 61.2}`.
+    pub(super) fn factory(&mut self, pattern: &Pattern, line: &str) -> bool {
+        let behind = |word: &str| line.find(word).map(|at| &line[at + word.len()..]);
+        let step = behind("current_steps").and_then(number).map(|(step, _)| step);
+        if step.zip(self.clock).is_some_and(|(step, (before, _))| step < before) {
+            self.begin_again();
+        }
+        let any = self.numbers(pattern, line);
+        if let (Some(step), Some(elapsed)) = (step, behind("elapsed_time").and_then(duration)) {
+            self.clocked(pattern.program, (step, elapsed), true, line.contains("eval_loss"));
+        }
+        any
+    }
+
     /// `'global_step/max_steps': '10/935', 'train_speed(iter/s)': 0.0221, 'elapsed_time': '7m 32s'`: by two lines what
     /// lies between them took; an evaluation has a line of its own at the same step, which starts the clock anew.
     pub(super) fn swift(&mut self, pattern: &Pattern, line: &str) -> bool {
@@ -27,21 +59,17 @@ impl Heard {
         };
         // A mean in seconds a step counts the steps since a checkpoint, whose number no line tells.
         let counted = step * each;
-        let elapsed = match behind("elapsed_time").and_then(duration) {
-            Some(shown) if (shown - counted).abs() > SAME_CLOCK => shown,
-            _ => counted,
-        };
-        let (is_evaluation, is_summary) = (line.contains("eval_"), line.contains("train_runtime"));
+        let shown = behind("elapsed_time").and_then(duration);
+        let shown = shown.filter(|shown| (shown - counted).abs() > SAME_CLOCK);
+        let is_evaluation = line.contains("eval_");
         if !is_evaluation {
             self.add(pattern.program, Quantity::MeanStepsPerSecond, 1.0 / each);
         }
-        if let Some((before, since)) = self.clock
-            && step > before
-            && !is_summary
-        {
-            self.add(pattern.program, Quantity::Seconds, (elapsed - since) / (step - before));
+        // The summary at the end has what was saved in it.
+        if !line.contains("train_runtime") {
+            let now = (step, shown.unwrap_or(counted));
+            self.clocked(pattern.program, now, shown.is_some(), is_evaluation);
         }
-        self.clock = Some((step, elapsed));
         true
     }
 
@@ -67,11 +95,20 @@ impl Heard {
     }
 }
 
-/// `1d 2h 3m 55s`, as seconds.
+/// `1d 2h 3m 55s` or `1 day, 2:03:55`, as seconds.
 fn duration(text: &str) -> Option<f64> {
     let text = text.trim_start_matches(['\'', '"', ':', ' ']);
-    let text = text.split(['\'', '"', ',', '}', '|']).next()?;
-    let parts = text.split_whitespace().map(|part| {
+    let text = text.split(['\'', '"', '}', '|']).next()?;
+    let (days, text) = match text.split_once(" day") {
+        Some((days, rest)) => (number(days)?.0, rest.trim_start_matches(['s', ',', ' '])),
+        None => (0.0, text),
+    };
+    if text.contains(':') {
+        let parts: Option<Vec<f64>> = text.split(':').map(|part| Some(number(part)?.0)).collect();
+        let seconds = parts?.into_iter().fold(0.0, |sum, part| 60.0 * sum + part);
+        return Some(86_400.0 * days + seconds).filter(|seconds| *seconds > 0.0);
+    }
+    let parts = text.split(',').next()?.split_whitespace().map(|part| {
         let (value, unit) = number(part)?;
         let seconds = match unit {
             "d" => 86_400.0,
@@ -95,6 +132,9 @@ mod tests {
             ("': '3m 55s', 'remaining_time': '12h 8m'", Some(235.0)),
             ("\": \"1d 2h 3m 4s\"}", Some(93_784.0)),
             ("': '2.5s'", Some(2.5)),
+            ("\": \"0:07:32\", \"remaining_time\"", Some(452.0)),
+            ("\": \"1 day, 2:03:04\"", Some(93_784.0)),
+            ("\": \"2 days, 0:00:05\"", Some(172_805.0)),
             ("': 'soon'", None),
             ("': ''", None),
         ] {

@@ -29,7 +29,7 @@ pub(crate) struct Heard {
     pub mamf: Mamf,
     /// Least memory that an out-of-memory message asked for, GiB.
     pub ran_out: Option<f64>,
-    /// Step and seconds since the start, by the last line of a program that prints means since its start.
+    /// Step and seconds since the start, by the last line of a program that prints a mean or a clock since its start.
     pub clock: Option<(f64, f64)>,
     /// True if its steps generate samples, as those of reinforcement learning do.
     pub generates: bool,
@@ -200,6 +200,7 @@ impl Heard {
             }
             Program::MsSwift | Program::MegatronSwift => self.swift(pattern, line),
             Program::Slime => self.slime(pattern, line),
+            Program::LlamaFactory => self.factory(pattern, line),
             _ => self.numbers(pattern, line),
         }
     }

@@ -70,7 +70,7 @@ impl Reading {
             Some(Program::Torchtune) => ("torchtune", &[Trainer::Torchtune]),
             Some(Program::Nanotron) => ("nanotron", &[Trainer::Nanotron]),
             Some(Program::DeepSpeed) => ("deepspeed", &[Trainer::DeepSpeed]),
-            Some(Program::HfTrainer | Program::MsSwift | Program::Axolotl) => {
+            Some(Program::HfTrainer | Program::MsSwift | Program::Axolotl | Program::LlamaFactory) => {
                 ("hf-trainer", &[Trainer::HuggingFace, Trainer::PyTorch, Trainer::DeepSpeed])
             }
             Some(Program::MaxText) => ("maxtext", &[Trainer::MaxText]),

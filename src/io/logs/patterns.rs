@@ -31,6 +31,7 @@ named! {
         MsSwift = "ms-swift",
         MegatronSwift = "ms-swift on Megatron-LM",
         Axolotl = "axolotl",
+        LlamaFactory = "LLaMA-Factory",
         OlmoCore = "OLMo-core",
         Nanochat = "nanochat",
         Verl = "verl",
@@ -178,9 +179,9 @@ const fn row(
 }
 
 use Program::{
-    Accelerate, AutoModel, Axolotl, Composer, DeepSpeed, HfTrainer, MaxText, MegatronBridge, MegatronDeepSpeed,
-    MegatronLm, MegatronSwift, MsSwift, Nanochat, Nanotron, NvidiaSmi, OlmoCore, ProgressBar, PyTorch, Slime,
-    Torchtitan, Torchtune, Verl,
+    Accelerate, AutoModel, Axolotl, Composer, DeepSpeed, HfTrainer, LlamaFactory, MaxText, MegatronBridge,
+    MegatronDeepSpeed, MegatronLm, MegatronSwift, MsSwift, Nanochat, Nanotron, NvidiaSmi, OlmoCore, ProgressBar,
+    PyTorch, Slime, Torchtitan, Torchtune, Verl,
 };
 
 /// Every line that is known; the first that matches is taken.
@@ -418,6 +419,13 @@ pub(crate) static PATTERNS: &[Pattern] = &[
         &[("iteration", Iteration, 1.0), ("memory(GiB)", Reserved, 1.0)],
     ),
     row(MsSwift, &["train_speed("], &[("global_step/max_steps", Iteration, 1.0), ("memory(GiB)", Reserved, 1.0)]),
+    // LLaMA-Factory train/callbacks.py:275 (ff6d4d12), its trainer_log.jsonl: a clock of whole seconds since the start,
+    // peaks since it. Its "throughput" counts every token, padding too, since the start.
+    row(
+        LlamaFactory,
+        &["\"current_steps\":", "loss\":", "\"elapsed_time\":"],
+        &[("current_steps", Iteration, 1.0), ("vram_allocated", Allocated, 1.0), ("vram_reserved", Reserved, 1.0)],
+    ),
     // TRL's steps that generate first: grpo_trainer.py, "completions/mean_length", "completion_length" until 2025.
     row(HfTrainer, &["completions/mean_length"], &[]),
     row(HfTrainer, &["completion_length"], &[]),

@@ -52,9 +52,10 @@ pub(crate) fn page(state: State) -> AnyView {
             <h2>{say("Calibrate")}</h2>
             <p class="muted">{say("One run of yours teaches this calculator your cluster and your software. Paste a \
                 log, drop it here or choose the file: Megatron-LM, NeMo, torchtitan, DeepSpeed, Hugging Face, \
-                torchtune, ms-swift, axolotl, OLMo-core, nanochat, verl, slime, nanotron, MaxText, llm-foundry, \
-                nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a memory snapshot as JSON, or runs saved here. It is read in this browser and goes \
-                nowhere; a few numbers are kept.")}</p>
+                torchtune, ms-swift, axolotl, LLaMA-Factory, OLMo-core, nanochat, verl, slime, nanotron, MaxText, \
+                llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a \
+                memory snapshot as JSON, or runs saved here. It is read in this browser and goes nowhere; a few \
+                numbers are kept.")}</p>
             <textarea
                 rows="4"
                 aria-label=say("A log, or saved runs")

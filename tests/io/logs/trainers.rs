@@ -139,6 +139,36 @@ fn axolotl_has_peaks_and_tokens_with_a_label_from_which_no_step_follows() {
     assert_eq!(figures(&read), (Some(2.46), [Some(14.56), Some(14.6), None]));
 }
 
+/// LLaMA-Factory, `train/callbacks.py:275` at ff6d4d12: lines of its `trainer_log.jsonl`, whose clock has whole seconds;
+/// steps of 1.3 s are told by lines that lie further apart. An evaluation has a line of its own at the same step.
+#[test]
+fn llama_factory_tells_steps_by_its_clock() {
+    let line = |step: u32, seconds: f64, what: &str| {
+        let (hours, rest) = ((seconds / 3600.0).floor(), seconds % 3600.0);
+        let (minutes, rest) = ((rest / 60.0).floor(), (rest % 60.0).floor());
+        format!(
+            "{{\"current_steps\": {step}, \"total_steps\": 400, \"{what}\": 1.2, \"lr\": 1e-05, \"epoch\": 0.4, \"percentage\": 1.0, \"elapsed_time\": \"{hours}:{minutes:02}:{rest:02}\", \"remaining_time\": \"0:40:00\", \"throughput\": 9000.0, \"total_tokens\": 81920, \"vram_allocated\": 30.25, \"vram_reserved\": 33.5}}\n"
+        )
+    };
+    let mut log = String::new();
+    let mut seconds = 20.0;
+    for step in (5..=300).step_by(5) {
+        seconds += 6.5;
+        log += &line(step, seconds, "loss");
+        if step % 100 == 0 {
+            seconds += 45.0;
+            log += &line(step, seconds, "eval_loss");
+        }
+    }
+    let read = reading(&log);
+    assert_eq!(read.program.to_string(), "a log of LLaMA-Factory");
+    let (step, peaks) = figures(&read);
+    assert!((step.unwrap() / 1.3 - 1.0).abs() < 0.03, "{step:?}");
+    assert_eq!(peaks, [Some(30.25), Some(33.5), None]);
+    // Two lines leave one stretch, which may hold anything.
+    assert_eq!(figures(&reading(&(line(5, 30.0, "loss") + &line(50, 90.0, "loss")))).0, None);
+}
+
 /// torchtune, `training/metric_logging.py:206`, `recipes/full_finetune_distributed.py:1083` and `training/memory.py:361`
 /// at bd2a0fc7, on the screen and in its file.
 #[test]
