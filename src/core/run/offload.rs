@@ -68,6 +68,12 @@ impl OffloadParts {
         self.activations.is_some() || [self.optimizer, self.gradients, self.parameters].iter().any(Option::is_some)
     }
 
+    /// True where DeepSpeed shards and nothing leaves the GPUs: gradients are shards after each micro-batch. Source:
+    /// DeepSpeed edaa722 `runtime/engine.py:3041`, whose `no_sync` refuses ZeRO-2 and 3.
+    pub(crate) fn is_deepspeed_alone(&self) -> bool {
+        !self.leaves() && self.framework == Some(OffloadFramework::DeepSpeed)
+    }
+
     /// The ZeRO stage from which on it works: what `check` asks for.
     pub(crate) fn least_zero(&self, run: &Run) -> u64 {
         let alone = || Run { zero: 0, ..run.clone() };

@@ -85,7 +85,10 @@ impl Scenario {
             precision,
             adapter: run.adapter.resolve(&software, precision),
             offload: run.offload.resolve(run, &software),
-            software: factors.software(software),
+            software: Software {
+                sums_whole: software.sums_whole && !run.offload.is_deepspeed_alone(),
+                ..factors.software(software)
+            },
             factors,
             fitted: Fitted::default(),
             mtp_stage: run
