@@ -1,6 +1,7 @@
 //! Requests as lines of text: what the headless program and the npm package's `shardscope` command read and answer.
 
 use super::auto::{self, Chosen};
+use super::dialect::{Branch, Given};
 use super::export::{self, Stamp};
 use super::{evidence, import, json, link, logs, scoreboard};
 use base64::Engine;
@@ -119,6 +120,8 @@ pub struct Imported {
     ignored: Vec<Message>,
     /// What may matter and is not read.
     unread: Vec<import::Unread>,
+    /// Conditions of the text, and the way that each was taken.
+    branches: Vec<Branch>,
     model: import::ModelRead,
 }
 
@@ -132,6 +135,7 @@ impl From<import::Meaning> for Imported {
             assumed: read.assumed,
             ignored: read.ignored,
             unread: read.unread,
+            branches: read.branches,
             model: read.model,
         }
     }
@@ -170,15 +174,16 @@ fn of_run(verb: Verb, request: &Value) -> Result<Answer, Vec<Issue>> {
         Verb::Plan => Answer::Plan(Box::new(search::plan(request)?)),
         Verb::Certify => Answer::Certified(Box::new(report::certify::certify(request)?)),
         Verb::Import => {
-            let (run, text) = run_and_text(request, "text")?;
-            Answer::Imported(Box::new(import::read(text, &run)?.into()))
+            let (run, text) = run_and_text(request, "text", &[SET, FILES])?;
+            let given = given(request)?;
+            Answer::Imported(Box::new(import::read_given(text, &run, &given)?.into()))
         }
         Verb::Export => {
-            let (run, format) = run_and_text(request, "format")?;
+            let (run, format) = run_and_text(request, "format", &[])?;
             Answer::Exported(export::export(&run, format, &Stamp::default())?.into())
         }
         Verb::Log => {
-            let (run, text) = run_and_text(request, "text")?;
+            let (run, text) = run_and_text(request, "text", &[])?;
             Answer::Measured(Box::new(logs::read(text, &run)?.into()))
         }
         Verb::Diagnose => Answer::Diagnosed(Box::new(diagnosed_of(request)?)),
@@ -248,10 +253,50 @@ fn report_of_link(text: &str) -> Result<Answer, Vec<Issue>> {
     })
 }
 
-/// The Run and the text under `key` of a request that holds nothing else; the default Run where it has none.
-fn run_and_text<'a>(request: &'a Value, key: &'static str) -> Result<(Run, &'a str), Vec<Issue>> {
+/// Keys of a request to import, beside the text.
+const SET: &str = "set";
+const FILES: &str = "files";
+
+/// What a request says beside a text: `set`, values by the names of variables or conditions, and `files`, a list of
+/// `{"name": ..., "text": ...}`.
+fn given(request: &Value) -> Result<Given, Vec<Issue>> {
+    let mut given = Given::default();
+    match request.get(SET) {
+        None => {}
+        Some(Value::Map(entries)) => {
+            for (name, value) in entries {
+                let text = match value {
+                    Value::Text(text) => text.clone(),
+                    Value::Bool(yes) => yes.to_string(),
+                    Value::Number(number) => number.to_string(),
+                    _ => return Err(vec![Issue::error(format!("set.{name}"), t!("needs a text, a number or true"))]),
+                };
+                given.set.push((name.clone(), text));
+            }
+        }
+        Some(_) => return Err(vec![Issue::error(SET, t!("needs an object of names and values"))]),
+    }
+    match request.get(FILES) {
+        None => {}
+        Some(Value::List(files)) => {
+            for file in files {
+                let part = |key: &str| file.get(key).and_then(Value::text).map(str::to_owned);
+                let (Some(name), Some(text)) = (part("name"), part("text")) else {
+                    return Err(vec![Issue::error(FILES, t!("needs a name and a text in each"))]);
+                };
+                given.files.push((name, text));
+            }
+        }
+        Some(_) => return Err(vec![Issue::error(FILES, t!("needs a list of files"))]),
+    }
+    Ok(given)
+}
+
+/// The Run and the text under `key` of a request that holds nothing else but keys of `more`; the default Run where it
+/// has none.
+fn run_and_text<'a>(request: &'a Value, key: &'static str, more: &[&str]) -> Result<(Run, &'a str), Vec<Issue>> {
     if let Value::Map(entries) = request {
-        let unknown = entries.iter().filter(|(name, _)| name != "run" && name != key);
+        let unknown = entries.iter().filter(|(name, _)| name != "run" && name != key && !more.contains(&&**name));
         let unknown: Vec<_> = unknown.map(|(name, _)| Issue::error(name, "no such field")).collect();
         if !unknown.is_empty() {
             return Err(unknown);

@@ -306,7 +306,17 @@ export interface Imported {
   ignored: string[];
   /** entries that may matter and are not read, what could change most first */
   unread: Unread[];
+  /** conditions of the text, and the way that each was taken */
+  branches: Branch[];
   model: ModelRead;
+}
+/** `decided` is false where it rests on what the text does not set: `rests_on`; `set` of an import takes the other way by `condition`. */
+export interface Branch {
+  line: number;
+  condition: string;
+  taken: boolean;
+  decided: boolean;
+  rests_on: string[];
 }
 /** `line` is null where the name was not found again. */
 export interface Unread {

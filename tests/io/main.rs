@@ -6,6 +6,8 @@
 mod common;
 
 mod accumulation;
+mod audit;
+mod brought;
 mod configs;
 mod diagnose;
 mod exchange;

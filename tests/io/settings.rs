@@ -80,8 +80,12 @@ impl Entry {
 
 /// `text` with settings after it, as a file of its kind has them.
 fn with(file: &str, text: &str, settings: &[(String, String)]) -> String {
-    let mut out = text.trim_end().trim_end_matches('\\').to_owned();
+    // Behind the training's command, which is the last one.
+    let mut out = text.trim_end().trim_end_matches("set +x").trim_end().trim_end_matches('\\').to_owned();
     for (name, value) in settings {
+        let is_script = !["yaml", "json", "py"].contains(&file.rsplit('.').next().unwrap());
+        let quoted = format!("'{value}'");
+        let value = if is_script && value.contains(['|', '(', ';', '*', '&']) { &quoted } else { value };
         let parts: Vec<&str> = name.split('.').collect();
         match file.rsplit('.').next().unwrap() {
             "yaml" => {

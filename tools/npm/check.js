@@ -240,9 +240,11 @@ function since({ base, changed = [], slower, need_bytes, may_be_equal = 0 }) {
 }
 
 /** What the figures rest on, where they can be doubted: the entries that were not read, and what stands in for what is missing. */
-const grounds = ({ format, used = [], assumed = [], ignored = [], unread = [], warnings = [] }) => (format === undefined ? [] : [
+const grounds = ({ format, used = [], assumed = [], ignored = [], unread = [], branches = [], warnings = [] }) => (format === undefined ? [] : [
   `read as ${format}: ${used.length} entries used, ${ignored.length} ignored${ignored.length > 0 ? ` (${ignored.join(', ')})` : ''}`,
   ...unread.map((one) => `may matter and not read: ${one.name}${one.line === null ? '' : ` (line ${one.line})`}: ${one.why}; could change: ${one.could_change}`),
+  ...branches.filter((one) => !one.decided)
+    .map((one) => `not decided by the text (line ${one.line}): ${one.condition}: read as ${one.taken ? 'true' : 'false'}`),
   ...assumed.map((line) => `assumed: ${line}`),
   ...warnings.map((issue) => `warning: ${sentence(issue)}`),
 ]);

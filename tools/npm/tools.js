@@ -124,7 +124,12 @@ export const TOOLS = {
       + 'MLPerf, torchtitan, DeepSpeed, axolotl, LLaMA-Factory, Trainer, Accelerate, torchtune, llm-foundry, Nanotron, a config.json, a link), '
       + 'with every entry accounted for. A file over another one, or over a config.json: both in one text, the other first, with a line of '
       + 'three dashes between.',
-    schema: () => object({ text: TEXT, run: { ...RUN, description: `what the text leaves out; ${RUN.description}` } }, ['text']),
+    schema: () => object({
+      text: TEXT,
+      run: { ...RUN, description: `what the text leaves out; ${RUN.description}` },
+      set: { type: 'object', description: 'values of variables of a script, or true and false of a condition in the answer\'s `branches`' },
+      files: { type: 'array', items: object({ name: { type: 'string' }, text: TEXT }, ['name', 'text']), description: 'files that the text names' },
+    }, ['text']),
     shows: (request, answer) => answer.run,
   },
   export: {

@@ -10,7 +10,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "accelerate",
     name: "Accelerate",
     file: "accelerate.yaml",
-    entries: yaml::entries,
+    entries: |text| yaml::entries(text.text),
     keys: &["distributed_type", "compute_environment"],
     stack: |_| "hf-trainer",
     read,

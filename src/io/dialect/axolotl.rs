@@ -10,7 +10,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "axolotl",
     name: "axolotl",
     file: "axolotl.yaml",
-    entries: yaml::entries,
+    entries: |text| yaml::entries(text.text),
     keys: &["base_model"],
     stack,
     read,

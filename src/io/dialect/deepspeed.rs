@@ -10,7 +10,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "deepspeed",
     name: "DeepSpeed",
     file: "ds_config.json",
-    entries,
+    entries: |text| entries(text.text),
     keys: &[],
     stack: |_| "deepspeed",
     read,

@@ -1,5 +1,6 @@
 //! torchrun's description of the cluster, in an argument or in a variable of the script around it.
 
+use super::launch::Launch;
 use super::words::Script;
 use crate::dialect::prelude::*;
 
@@ -14,10 +15,13 @@ pub(crate) struct Launcher {
 impl Launcher {
     /// Scripts keep the size of the cluster in variables: they count where no argument is a number.
     pub(crate) fn take_variables(&self, script: &Script, entries: &mut Entries) {
-        let slurm = ["SLURM_NNODES", "SLURM_GPUS_PER_NODE"];
-        for ((name, variables), slurm) in [self.nodes, self.each].into_iter().zip(slurm) {
+        let launch = Launch::of(script);
+        // All together, without a word of nodes.
+        let alone = launch.total.filter(|_| launch.nodes.is_none());
+        let said = [launch.nodes.or(alone.map(|_| 1)), alone.or_else(|| launch.per_node())];
+        for ((name, variables), said) in [self.nodes, self.each].into_iter().zip(said) {
             let given = entries.iter().any(|(known, value)| known == name && first_number(value));
-            let count = script.number(variables).or_else(|| script.number(&[slurm]));
+            let count = script.number(variables).or(said);
             if let Some(count) = count.filter(|_| !given) {
                 entries.push((name.to_owned(), Value::from(count)));
             }

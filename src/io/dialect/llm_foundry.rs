@@ -12,7 +12,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "llm-foundry",
     name: "llm-foundry",
     file: "llm_foundry.yaml",
-    entries,
+    entries: |text| entries(text.text),
     keys: &["device_train_microbatch_size", "global_train_batch_size"],
     stack: |_| "composer-2023",
     read,

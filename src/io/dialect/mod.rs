@@ -5,11 +5,12 @@
 //! it. What a program cannot say is found by saying it and reading it back: see [`not_said`].
 
 pub(crate) mod accelerate;
-mod arithmetic;
+
 pub(crate) mod axolotl;
-mod branches;
+
 pub mod deepspeed;
 mod hub;
+mod launch;
 mod launcher;
 pub(crate) mod llama_factory;
 pub(crate) mod llm_foundry;
@@ -22,6 +23,8 @@ pub(crate) mod programs;
 pub(crate) mod python;
 pub(crate) mod settings;
 pub mod settings_reader;
+pub(crate) mod shell;
+mod text;
 pub mod toml;
 pub mod torchtitan;
 pub(crate) mod torchtune;
@@ -32,6 +35,8 @@ pub mod words;
 pub mod yaml;
 
 pub use program::Dialect;
+pub use shell::{Branch, Given};
+pub use text::ImportText;
 pub(crate) use values::{Entries, bare};
 pub use values::{Same, alike, computes, same, steps, tokens};
 
@@ -64,7 +69,12 @@ pub fn dialect(id: &str) -> Option<&'static Dialect> {
 /// # Errors
 /// Why it cannot be read, by line where there is one.
 pub fn entries(dialect: &Dialect, text: &str) -> Result<Entries, Issue> {
-    if text.trim_start().starts_with('{') { deepspeed::entries(text) } else { (dialect.entries)(text) }
+    entries_of(dialect, &ImportText::new(text, &Given::default()))
+}
+
+/// As [`entries`], with what a request says beside the text.
+pub(crate) fn entries_of(dialect: &Dialect, text: &ImportText) -> Result<Entries, Issue> {
+    if text.text.trim_start().starts_with('{') { deepspeed::entries(text.text) } else { (dialect.entries)(text) }
 }
 
 /// The fields that `dialect` does not say, with the value that is lost: those which come back otherwise when its

@@ -12,7 +12,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "nanotron",
     name: "Nanotron",
     file: "nanotron.yaml",
-    entries: yaml::entries,
+    entries: |text| yaml::entries(text.text),
     keys: &[],
     stack: |_| "megatron-2024",
     read,

@@ -10,7 +10,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "peft",
     name: "PEFT",
     file: "adapter_config.json",
-    entries: deepspeed::entries,
+    entries: |text| deepspeed::entries(text.text),
     keys: &[],
     stack: |_| "hf-trainer",
     read,

@@ -2,6 +2,7 @@
 
 pub(super) use super::program::{Dialect, SettingsWriter};
 pub(super) use super::settings_reader::SettingsReader;
+pub(super) use super::text::ImportText;
 pub(super) use super::values::{Entries, Same, bare, computes, is_precision, same, steps};
 pub(super) use shardscope_core::issue::Issue;
 pub(super) use shardscope_core::run::*;

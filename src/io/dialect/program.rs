@@ -1,6 +1,7 @@
 //! A program that trains, and how it says a Run.
 
 use super::settings_reader::SettingsReader;
+use super::text::ImportText;
 use super::values::{Entries, Same};
 use shardscope_core::issue::Issue;
 use shardscope_core::run::registry::field;
@@ -12,7 +13,7 @@ pub struct Dialect {
     pub name: &'static str,
     pub file: &'static str,
     /// Reads its own form of text; JSON is read alike for all.
-    pub entries: fn(&str) -> Result<Entries, Issue>,
+    pub entries: fn(&ImportText) -> Result<Entries, Issue>,
     /// Names that only its files have; none where another sign tells them.
     pub keys: &'static [&'static str],
     /// The training software of the settings, as far as they tell its release.

@@ -1,6 +1,6 @@
 //! Reads a program's settings into a Run, and records what was used for what, what was assumed and what is left.
 
-use super::{Entries, Same};
+use super::{Branch, Entries, Given, Same};
 use serde::Serialize;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
@@ -10,7 +10,7 @@ use shardscope_core::run::registry::field;
 use shardscope_core::run::{Based, ModelParts, PrecisionParts, Recompute, Run, Value};
 use shardscope_core::t;
 use shardscope_core::units::whole;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// By what the model of a text is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -77,6 +77,12 @@ pub struct SettingsReader {
     pub errors: Vec<Issue>,
     /// Names that were asked for and say nothing of a Run.
     ignored: Vec<String>,
+    /// What a request says beside the text.
+    pub(crate) told: Given,
+    /// Readings that the text leaves open, and the one that was taken.
+    pub(crate) choices: Vec<Branch>,
+    /// Files that the text names and that are not here, with what they say.
+    pub(crate) absent: Vec<(String, Message)>,
     /// By what the model is known, and whether that leaves no doubt.
     pub(crate) model_by: (ModelBy, bool),
 }
@@ -96,6 +102,9 @@ impl SettingsReader {
             assumed: Vec::new(),
             errors: Vec::new(),
             ignored: Vec::new(),
+            told: Given::default(),
+            choices: Vec::new(),
+            absent: Vec::new(),
             model_by: (ModelBy::Page, false),
         }
     }
@@ -192,6 +201,38 @@ impl SettingsReader {
             places.push(name.to_owned());
         }
         self.used.extend(places.into_iter().map(|place| (place, message.clone())));
+    }
+
+    /// If a reading that the text leaves open is taken: as the request says, else `usual`. It is named by `condition`.
+    pub(crate) fn choose(&mut self, condition: &str, usual: bool) -> bool {
+        let told = self.told.set.iter().find(|(name, _)| name == condition).map(|(_, value)| value.as_str());
+        let (taken, decided) = match told {
+            Some("true" | "1") => (true, true),
+            Some("false" | "0") => (false, true),
+            _ => (usual, false),
+        };
+        if self.choices.iter().all(|known| known.condition != condition) {
+            let condition = condition.to_owned();
+            self.choices.push(Branch { line: 0, condition, taken, decided, rests_on: Vec::new() });
+        }
+        taken
+    }
+
+    /// Settings whose value the text does not set, with the value as it stands there.
+    pub(crate) fn open(&self) -> Vec<(String, String)> {
+        let mut last: BTreeMap<&String, &Value> = BTreeMap::new();
+        for entry in &self.entries {
+            last.extend(entry.text().map(|name| (name, &entry.value)));
+        }
+        let open = last.into_iter().filter_map(|(name, value)| {
+            let texts: Vec<&str> = match value {
+                Value::List(items) => items.iter().filter_map(Value::text).collect(),
+                value => value.text().into_iter().collect(),
+            };
+            let text = texts.into_iter().find(|text| is_open(text))?;
+            (!name.starts_with('$') && name != "source").then(|| (name.clone(), text.to_owned()))
+        });
+        open.collect()
     }
 
     /// Notes what is taken where the text is silent.
@@ -354,6 +395,12 @@ impl SettingsReader {
             self.run.tokens_total = Some(super::tokens(&self.run, count));
         }
     }
+}
+
+/// True of a text with `$NAME` or the output of a command in it.
+fn is_open(text: &str) -> bool {
+    let starts = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || "_(".contains(c));
+    text.split('$').skip(1).any(starts)
 }
 
 /// The preset with exactly these shapes.

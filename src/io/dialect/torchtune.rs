@@ -11,7 +11,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "torchtune",
     name: "torchtune",
     file: "torchtune.yaml",
-    entries: yaml::entries,
+    entries: |text| yaml::entries(text.text),
     keys: &[],
     stack: |_| "torchtune",
     read,

@@ -3,9 +3,9 @@
 //! Source: huggingface/transformers `training_args.py`, huggingface/trl `trl/trainer/model_config.py` and
 //! `sft_config.py`: names and defaults.
 
+use super::launch::{take_files, take_launch};
 use super::tuning::{self, Batch, Fsdp, LowRank, Sharing};
-use super::words::Script;
-use super::{deepspeed, hub, yaml};
+use super::{hub, yaml};
 use crate::dialect::prelude::*;
 
 pub(crate) static DIALECT: Dialect = Dialect {
@@ -27,14 +27,17 @@ pub(super) const BATCH: Batch =
 const RANK: u64 = 16;
 
 /// The settings that a text says: YAML, JSON, or a command with arguments.
-pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
-    let script = Script::read(text);
+pub(crate) fn entries(text: &ImportText) -> Result<Entries, Issue> {
+    let script = text.script();
     let arguments = script.arguments();
     if !arguments.iter().any(|(name, _)| DIALECT.keys.contains(&&*bare(name))) {
-        return yaml::entries(text);
+        return yaml::entries(text.text);
     }
-    let named = arguments.into_iter().map(|(name, value)| (bare(&name), value));
-    let trainer = tuning::objective::trainer(text).map(|name| ("trainer".to_owned(), Value::Text(name.to_owned())));
+    let trainer = tuning::objective::trainer(text.text);
+    let trainer = trainer.map(|name| ("trainer".to_owned(), Value::Text(name.to_owned())));
+    let mut named: Entries = arguments.into_iter().map(|(name, value)| (bare(&name), value)).collect();
+    take_launch(script, &mut named);
+    take_files(text, &mut named);
     Ok(trainer.into_iter().chain(named).collect())
 }
 
@@ -47,10 +50,7 @@ fn read(reader: &mut SettingsReader) {
     let name = hub::read(reader, "model_name_or_path");
     reader.set("tp", 1);
     reader.set("cp", 1);
-    match reader.count("num_processes", "GPUs").or_else(|| reader.count("nproc_per_node", "GPUs")) {
-        Some(gpus) => reader.set("gpus", gpus),
-        None => tuning::gpus_of_page(reader),
-    }
+    tuning::gpus_of_page(reader);
     // TRL says a sequence and checkpoints where it is silent; Trainer alone does neither.
     let names = ["use_peft", "max_length", "max_seq_length", "packing", "dataset_name", "loss_type"];
     let of_trl = names.iter().any(|name| reader.has(name));
@@ -86,22 +86,18 @@ fn read(reader: &mut SettingsReader) {
 
 /// The library that shards: DeepSpeed by a file or settings inside, or FSDP with its settings.
 fn shards(reader: &mut SettingsReader) -> (Sharing, Option<Fsdp>) {
-    if tuning::deepspeed(reader, "deepspeed") || deepspeed::shards(reader, "deepspeed.") {
-        tuning::reduces_each(reader);
+    if tuning::deepspeed(reader, "deepspeed") || tuning::deepspeed_inside(reader) {
         return (Sharing::DeepSpeed, None);
     }
-    // A launch by Accelerate's examples, `accelerate_configs/deepspeed_zero3.yaml`.
-    match reader.value("config_file") {
-        Some(Value::Text(file)) if file.contains("zero") => {
-            tuning::deepspeed(reader, "config_file");
-            return (Sharing::DeepSpeed, None);
-        }
-        Some(_) => reader.ignore(["config_file".to_owned()].into_iter()),
-        None => {}
+    if let Some(sharing) = tuning::by_accelerate(reader) {
+        return (sharing, None);
     }
     let fsdp = tuning::fsdp(reader);
     if reader.flag("accelerator_config.sync_each_batch", "gradients reduced in every micro-batch") {
         tuning::reduces_each(reader);
+    }
+    if fsdp.is_none() {
+        return (tuning::by_accelerate_file(reader), None);
     }
     (Sharing::said(false, fsdp.as_ref()), fsdp)
 }

@@ -1,64 +1,118 @@
-//! The words of a launch script: quotes, backslashes, comments, variables and arrays as a shell takes them, as far as
-//! a list of arguments needs it. Nothing is run.
-//!
-//! With its tests the file has over 400 lines.
+//! The words of a launch script: the command that trains, as a shell would start it, and its arguments.
 
 use super::Entries;
-use super::arithmetic::compute;
-use super::branches::Branches;
+use super::launch::chosen;
+use super::shell::{Branch, Fault, Given, MissingFile, is_name, run};
 use shardscope_core::message::Message;
 use shardscope_core::run::Value;
 use shardscope_core::t;
+use std::collections::BTreeMap;
 
-/// Depth to which arguments may be kept in variables of variables: a launch script uses one level.
-const MAX_DEPTH: u32 = 4;
-/// Most bytes of variables that a script may put in, all together: no launch script does, and a few that double each
-/// other would fill the memory.
-const MAX_EXPANDED: usize = 400_000;
-/// Variables that are remembered.
-const MAX_VARIABLES: usize = 1000;
+/// Variables whose arguments are read where no command has any.
+const MAX_FRAGMENTS: usize = 64;
 
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Script {
-    /// Its words, variables put in where the script sets them; an empty one ends a statement.
+    /// Words of the command that trains; an empty one ends a statement. What the script does not set stands by its
+    /// name.
     pub words: Vec<String>,
+    /// Values of variables in the order they were set.
     pub variables: Vec<(String, String)>,
-    /// Variables that it sets to several values and then uses: branches are not decided, the last value counts.
-    pub ambiguous: Vec<String>,
-    /// Words that choose a branch and that it does not set: the first branch counts.
-    pub undecided: Vec<String>,
+    pub branches: Vec<Branch>,
+    /// Files that it begins with and that are not here.
+    pub missing: Vec<MissingFile>,
+    /// Files that it writes.
+    pub files: BTreeMap<String, String>,
+    /// Commands that train beside the one that is read.
+    pub others: usize,
+    /// The first line that no shell would read.
+    pub fault: Option<Fault>,
+    /// Names of a request's values that the text has.
+    pub met: Vec<String>,
+    /// No branch of it is left out.
+    all_run: bool,
 }
 
 impl Script {
     pub fn read(text: &str) -> Self {
-        let mut reader = Reader { left: MAX_EXPANDED, begins: true, ..Reader::default() };
-        reader.take(text, 0);
-        reader.script
+        Self::given(text, &Given::default())
+    }
+
+    /// As [`Self::read`], with what a request says beside the text.
+    pub fn given(text: &str, given: &Given) -> Self {
+        let ran = run(text, given, &batch_options(text));
+        let (started, others) = chosen(&ran.started);
+        let mut words: Vec<String> = Vec::new();
+        for one in started {
+            words.extend(one.words.iter().filter(|word| !word.is_empty()).cloned());
+            words.push(String::new());
+        }
+        if !words.iter().any(|word| is_argument(word)) {
+            // Nothing is started with arguments: a part of a script, whose variables hold them.
+            let mut last: BTreeMap<&str, &str> = BTreeMap::new();
+            last.extend(ran.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+            let mut texts: Vec<&str> = Vec::new();
+            for (name, _) in &ran.variables {
+                texts.extend(last.remove(name.as_str()).filter(|value| value.trim_start().starts_with("--")));
+            }
+            for text in texts.into_iter().take(MAX_FRAGMENTS) {
+                for one in run(text, &Given::default(), &[]).started {
+                    words.extend(one.words);
+                    words.push(String::new());
+                }
+            }
+            for (_, items) in &ran.arrays {
+                words.extend(items.iter().cloned());
+                words.push(String::new());
+            }
+        }
+        Self {
+            words,
+            variables: ran.variables,
+            branches: ran.branches,
+            missing: ran.missing,
+            files: ran.files,
+            others,
+            fault: ran.fault,
+            met: ran.met,
+            all_run: ran.all_run,
+        }
     }
 
     pub fn number(&self, names: &[&str]) -> Option<u64> {
         names.iter().find_map(|name| self.known(name)?.parse().ok())
     }
 
-    /// Notes on the choices that the script leaves open.
+    /// What is to be said of a script beside its settings.
     pub fn doubts(&self) -> Vec<Message> {
-        let several = self.ambiguous.iter().map(|name| {
-            t!(
-                "{name} is set to several values in the text: the last one, {value}, is taken",
-                name = name.clone(),
-                value = self.known(name).unwrap_or_default().to_owned()
-            )
-        });
-        let branches = self.undecided.iter().map(|word| {
-            t!("of the branches of {word} the first is taken: the text does not set it", word = word.clone())
-        });
-        several.chain(branches).collect()
+        let others = self.others as u64;
+        let several =
+            (others > 0).then(|| t!("the text starts {count} trainings: the last one is read", count = others + 1));
+        several.into_iter().collect()
     }
 
     pub fn known(&self, name: &str) -> Option<&str> {
         let mut latest = self.variables.iter().rev();
         let (_, value) = latest.find(|(known, _)| known == name)?;
         Some(value)
+    }
+
+    /// Names from outside of the script that stand for arguments of any number: `$EXTRA_ARGS`, `$@`.
+    pub fn extras(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.words.iter().filter(|word| is_extra(word)).map(String::as_str).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The words that run; and the comments of `text`, where none of its branches is left out: one may be about that.
+    pub fn heard(&self, text: &str) -> String {
+        let mut heard: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        heard.extend(self.variables.iter().map(|(_, value)| value.as_str()));
+        if self.all_run {
+            heard.extend(text.lines().filter_map(|line| line.split_once('#')).map(|(_, comment)| comment));
+        }
+        heard.join("\n")
     }
 
     /// The arguments: `--name`, `--name value`, `--name=value`, `--name several values`; names as they are, a value
@@ -72,18 +126,32 @@ impl Script {
                 open = false;
                 continue;
             }
+            if is_extra(word) {
+                continue;
+            }
+            if is_override(word) {
+                open = false;
+                continue;
+            }
             if let Some(argument) = word.strip_prefix("--") {
                 let (name, value) = match argument.split_once('=') {
                     Some((name, value)) => (name, scalar(value)),
                     None => (argument, Value::Bool(true)),
                 };
                 entries.push((format!("--{name}"), value));
-                open = true;
+                open = !name.is_empty();
                 continue;
             }
-            let Some((_, value)) = entries.last_mut().filter(|_| open) else {
+            // A short option, or the program behind its launcher's arguments.
+            let short = word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
+            let Some((_, value)) = entries.last_mut().filter(|_| open && !short) else {
+                open = false;
                 continue;
             };
+            if *value != Value::Bool(true) && is_program(word) {
+                open = false;
+                continue;
+            }
             *value = match std::mem::take(value) {
                 Value::Bool(true) => scalar(word),
                 Value::List(mut items) => {
@@ -93,88 +161,73 @@ impl Script {
                 first => Value::List(vec![first, scalar(word)]),
             };
         }
+        entries.retain(|(name, _)| name != "--");
+        entries
+    }
+
+    /// Settings as Hydra takes them, `section.name=value`; behind a program `name=value` as well.
+    pub fn overrides(&self) -> Entries {
+        let mut entries: Entries = Vec::new();
+        let mut before = "";
+        let mut program = false;
+        for word in &self.words {
+            program = !word.is_empty() && (program || before == "-m" || is_program(word));
+            let bare = word.trim_start_matches(['+', '~']);
+            // The value of an option is none.
+            let free = !before.starts_with('-') || before.contains('=');
+            if let Some((name, value)) = bare.split_once('=')
+                && (is_override(word) || program && free && is_name(name))
+            {
+                entries.push((name.to_owned(), scalar(value.trim_matches(['\'', '"']))));
+            }
+            before = word;
+        }
         entries
     }
 }
 
-/// A script while it is read.
-#[derive(Default)]
-struct Reader {
-    script: Script,
-    /// Bytes of variables that may still be put in.
-    left: usize,
-    /// The `case` statements that have not ended.
-    branches: Branches,
-    /// True before the first word of a statement.
-    begins: bool,
+/// True of a file or a module that Python runs.
+fn is_program(word: &str) -> bool {
+    let end = word.rsplit('.').next().unwrap_or_default();
+    ["py", "sh"].contains(&end)
 }
 
-impl Reader {
-    /// Reads `text`, which stood in a variable of `depth` variables.
-    fn take(&mut self, text: &str, depth: u32) {
-        let mut chars = text.chars().peekable();
-        let mut word: Option<String> = None;
-        let mut quote = None;
-        // Within the brackets of an array a line's end is a blank; so it is in a variable's text.
-        let mut brackets = depth;
-        while let Some(c) = chars.next() {
-            match (c, quote) {
-                ('\'' | '"', None) => {
-                    quote = Some(c);
-                    word.get_or_insert_default();
-                }
-                (c, Some(open)) if c == open => quote = None,
-                ('\\', None | Some('"')) => match chars.next() {
-                    Some('\r') => {
-                        chars.next_if_eq(&'\n');
-                    }
-                    Some('\n') | None => {}
-                    Some(other) => word.get_or_insert_default().push(other),
-                },
-                ('$', None | Some('"')) => {
-                    let value = self.variable(&mut chars);
-                    word.get_or_insert_default().push_str(&value);
-                }
-                ('#', None) if word.is_none() => {
-                    let line: String = std::iter::from_fn(|| chars.next_if(|c| *c != '\n')).collect();
-                    self.batch_options(&line);
-                }
-                (c, None) if c.is_whitespace() || matches!(c, '(' | ')' | ';' | '&' | '|') => {
-                    self.end(word.take(), depth);
-                    match c {
-                        '(' => brackets += 1,
-                        ')' => brackets = brackets.saturating_sub(1),
-                        _ => {}
-                    }
-                    match c {
-                        ';' if chars.next_if_eq(&';').is_some() => self.branches.end(),
-                        ')' => self.branches.begin(),
-                        _ => {}
-                    }
-                    if matches!(c, ')' | ';' | '&' | '|') || c == '\n' && brackets == 0 {
-                        self.script.words.push(String::new());
-                        self.begins = true;
-                    }
-                }
-                (c, _) => word.get_or_insert_default().push(c),
-            }
-        }
-        self.end(word, depth);
-    }
+fn is_argument(word: &str) -> bool {
+    word.starts_with("--") && word.len() > 2 || is_override(word)
+}
 
-    /// The size of a job in a comment `SBATCH --nodes=32 --gpus-per-node=h100:8`, in the variables that Slurm sets of
-    /// it.
-    fn batch_options(&mut self, comment: &str) {
-        let mut options = comment
-            .strip_prefix("SBATCH")
-            .unwrap_or_default()
-            .split([' ', '\t', '='])
-            .take_while(|word| !word.starts_with('#'))
-            .filter(|word| !word.is_empty());
+/// True of `section.name=value`.
+pub(crate) fn is_override(word: &str) -> bool {
+    let word = word.trim_start_matches(['+', '~']);
+    word.split_once('=').is_some_and(|(name, _)| {
+        name.contains('.')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-@/".contains(c))
+            && !name.starts_with('-')
+    })
+}
+
+/// True of a word that is not known and stands for arguments of any number, as its name says.
+fn is_extra(word: &str) -> bool {
+    let Some(name) = word.strip_prefix('$') else { return false };
+    let ends = |ends: &[&str]| ends.iter().any(|end| name.to_ascii_uppercase().ends_with(end));
+    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || "_@[]".contains(c));
+    is_word
+        && (name.starts_with('@') || ends(&["[@]", "ARGS", "ARG", "OPTS", "OPTIONS", "FLAGS", "EXTRA", "OVERRIDES"]))
+}
+
+/// The size of a job in comments `#SBATCH --nodes=32 --gpus-per-node=h100:8`, in the variables that Slurm sets of it.
+fn batch_options(text: &str) -> Vec<(&'static str, String)> {
+    let mut set = Vec::new();
+    let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix("#SBATCH"));
+    for line in lines {
+        let words = line.split([' ', '\t', '=']).take_while(|word| !word.starts_with('#'));
+        let mut options = words.filter(|word| !word.is_empty());
         while let Some(option) = options.next() {
-            let variable = match option {
-                "-N" | "--nodes" => "SLURM_NNODES",
-                "--gpus-per-node" | "--gres" => "SLURM_GPUS_PER_NODE",
+            let variables: &[&str] = match option {
+                "-N" | "--nodes" => &["SLURM_NNODES", "SLURM_JOB_NUM_NODES"],
+                "--gpus-per-node" | "--gres" => &["SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"],
+                "--ntasks-per-node" => &["SLURM_NTASKS_PER_NODE"],
+                "-n" | "--ntasks" => &["SLURM_NTASKS"],
                 _ => continue,
             };
             // "gpu:h100:8"; "2-4" nodes are at least 2.
@@ -182,134 +235,11 @@ impl Reader {
             let count = value.rsplit(':').next().unwrap_or_default();
             let count = count.split('-').next().unwrap_or_default();
             if count.parse::<u64>().is_ok() {
-                self.set(variable, count);
+                set.extend(variables.iter().map(|name| (*name, count.to_owned())));
             }
         }
     }
-
-    /// The text behind a `$`: the value, or the name where the script does not set it.
-    fn variable(&mut self, chars: &mut std::iter::Peekable<std::str::Chars>) -> String {
-        let mut name = String::new();
-        let (open, close) = match chars.peek() {
-            Some('{') => ('{', '}'),
-            Some('(') => ('(', ')'),
-            _ => {
-                while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
-                    name.push(c);
-                }
-                return self.put_in(&name).unwrap_or(format!("${name}"));
-            }
-        };
-        let mut depth = 0;
-        for c in chars.by_ref() {
-            depth += i32::from(c == open) - i32::from(c == close);
-            if depth == 0 {
-                break;
-            }
-            name.push(c);
-        }
-        let name = name.get(1..).unwrap_or_default();
-        if open == '(' {
-            // `$((1024 * 2))` has a result, what another program prints has none here.
-            let sum = name.strip_prefix('(').and_then(|inner| inner.strip_suffix(')'));
-            let result = sum.and_then(|sum| compute(&self.numbers(sum)));
-            return result.map_or_else(|| format!("$({name})"), |result| result.to_string());
-        }
-        // An array was read where it was set.
-        if name.ends_with("[@]") || name.ends_with("[*]") {
-            return String::new();
-        }
-        let (name, default) = name.split_once(":-").map_or((name, None), |(name, default)| (name, Some(default)));
-        match (self.put_in(name), default) {
-            (Some(value), _) => value,
-            (None, Some(default)) => self.said_default(default),
-            (None, None) => format!("${name}"),
-        }
-    }
-
-    /// A sum with the values of its variables, which need no `$` there.
-    fn numbers(&mut self, sum: &str) -> String {
-        let mut out = String::new();
-        let mut chars = sum.chars().peekable();
-        while let Some(c) = chars.next() {
-            if c == '$' {
-                out.push_str(&self.variable(&mut chars));
-            } else if c.is_ascii_alphabetic() || c == '_' {
-                let mut name = String::from(c);
-                while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
-                    name.push(c);
-                }
-                out.push_str(&self.put_in(&name).unwrap_or(name));
-            } else {
-                out.push(c);
-            }
-        }
-        out
-    }
-
-    /// The default of `${NAME:-"default"}` where the name is not set: without its quotes, its own variables put in.
-    fn said_default(&mut self, text: &str) -> String {
-        let mut out = String::new();
-        let mut chars = text.chars().peekable();
-        while let Some(c) = chars.next() {
-            match c {
-                '"' | '\'' => {}
-                '$' => out.push_str(&self.variable(&mut chars)),
-                c => out.push(c),
-            }
-        }
-        out
-    }
-
-    /// The value of a variable, while the text is below its limit.
-    fn put_in(&mut self, name: &str) -> Option<String> {
-        let value = self.script.known(name)?.to_owned();
-        self.left = self.left.checked_sub(value.len())?;
-        let other = |(known, set): &(String, String)| known == name && *set != value;
-        let script = &mut self.script;
-        if script.variables.iter().any(other) && !script.ambiguous.iter().any(|known| known == name) {
-            script.ambiguous.push(name.to_owned());
-        }
-        Some(value)
-    }
-
-    fn set(&mut self, name: &str, value: &str) {
-        let variables = &mut self.script.variables;
-        if variables.len() < MAX_VARIABLES {
-            variables.push((name.to_owned(), value.to_owned()));
-        }
-    }
-
-    fn end(&mut self, word: Option<String>, depth: u32) {
-        let begins = word.is_some() && std::mem::take(&mut self.begins);
-        let Some(word) = word else { return };
-        if depth == 0 && self.branches.take(&word, begins, &mut self.script.undecided) || word.is_empty() {
-            return;
-        }
-        let named = word.split_once('=').filter(|(name, _)| {
-            // `ARGS+=( --more )` adds to an array.
-            let mut letters = name.strip_suffix('+').unwrap_or(name).chars();
-            letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
-                && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
-        });
-        match named {
-            // Arguments kept in a variable are read where it is set.
-            Some((name, value)) if value.trim_start().starts_with("--") && depth < MAX_DEPTH => {
-                self.set(name, "");
-                self.take(value, depth + 1);
-            }
-            Some((name, value)) => self.set(name, value),
-            // `"--fp8-format hybrid"` in an array that is put in without quotes.
-            None if several(&word) && depth < MAX_DEPTH => self.take(&word, depth + 1),
-            None => self.script.words.push(word),
-        }
-    }
-}
-
-/// True if a quoted word holds arguments: more than one, or one with its value.
-fn several(word: &str) -> bool {
-    let named = word.starts_with("--") && !word.contains('=');
-    word.contains(" --") || named && word.contains(char::is_whitespace)
+    set
 }
 
 /// Settings by name; a switch has no text.
@@ -361,17 +291,6 @@ mod tests {
         assert_eq!(script.number(&["TP"]), Some(4));
     }
 
-    /// A launch script for several sizes of a model sets the same variables in each branch.
-    #[test]
-    fn variables_with_several_values_are_named() {
-        let script = Script::read(
-            "if [ $SIZE = 7B ]; then\nLAYERS=28\nTP=2\nelse\nLAYERS=80\nTP=2\nfi\nx --num-layers $LAYERS --tp $TP \
-                $LAYERS\n",
-        );
-        assert_eq!(script.ambiguous, ["LAYERS"]);
-        assert_eq!(script.number(&["LAYERS"]), Some(80));
-    }
-
     /// `sbatch --help`: `-N, --nodes=N`, `--gpus-per-node=[type:]n`, `--gres=gpu[:type]:n`; the job gets them as
     /// variables.
     #[test]
@@ -395,45 +314,72 @@ mod tests {
         let script = Script::read(
             r#"NNODES=${SLURM_NNODES:-"2"}
             GPUS=${GPUS:-${DEVICES:-8}}
+            DTYPE=fp8
             ARGS=( --cp-comm-type a2a )
             ARGS+=( --recompute-granularity selective )
             if [ "$DTYPE" == "fp8" ]; then
                 ARGS+=( "--fp8-format hybrid"
-                        "--split '99,1,0'" )
+                        "--split 99,1,0" )
             fi
             torchrun --nnodes $NNODES train.py ${ARGS[@]} --last one \
               two # not this
             echo done
             "#,
         );
-        let arguments = script.arguments();
-        let expected = [
-            ("--cp-comm-type", Value::Text("a2a".to_owned())),
-            ("--recompute-granularity", Value::Text("selective".to_owned())),
-            ("--fp8-format", Value::Text("hybrid".to_owned())),
-            ("--split", Value::Text("99,1,0".to_owned())),
-        ];
-        let expected = expected.map(|(name, value)| (name.to_owned(), value));
-        assert_eq!(arguments[..4], expected);
         let text = |text: &str| Value::Text(text.to_owned());
-        let words = Value::List(vec![Value::Number(2.0), text("train.py")]);
-        assert_eq!(arguments[4], ("--nnodes".to_owned(), words));
-        let words = Value::List(vec![text("one"), text("two")]);
-        assert_eq!(arguments[5..], [("--last".to_owned(), words)]);
+        let expected = [
+            ("--nnodes", Value::Number(2.0)),
+            ("--cp-comm-type", text("a2a")),
+            ("--recompute-granularity", text("selective")),
+            ("--fp8-format", text("hybrid")),
+            ("--split", text("99,1,0")),
+            ("--last", Value::List(vec![text("one"), text("two")])),
+        ];
+        assert_eq!(script.arguments(), expected.map(|(name, value)| (name.to_owned(), value)));
         assert_eq!(script.number(&["NNODES"]), Some(2));
         assert_eq!(script.number(&["GPUS"]), Some(8));
     }
 
-    /// A shell would put these in; here they stay as they are written once it is enough.
+    /// Hydra, "Basic Override syntax": `key=value`, with `+` and `~` before it. An assignment before the command is the
+    /// shell's, and what an option takes is its value.
     #[test]
-    fn a_script_that_holds_itself_is_read_to_an_end() {
-        let script = Script::read(r#"X='y $X --' "$X" --seq-length 4096"#);
-        let entries = script.arguments();
-        assert_eq!(entries.last().unwrap(), &("--seq-length".to_owned(), Value::Number(4096.0)));
+    fn overrides_are_no_variables_of_the_shell() {
+        let script = Script::read("A=1 python -m main a.b=2 +c.d=x model=llama --env-vars N=3 --config e f=4\n");
+        let names = script.overrides().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(names, ["a.b", "c.d", "model", "f"]);
+        assert_eq!(script.variables, [("A".to_owned(), "1".to_owned())]);
+    }
 
-        let doubled: Vec<_> = (1..60).map(|i| format!("V{i}=$V{}$V{}", i - 1, i - 1)).collect();
-        let script = Script::read(&format!("V0=word {} $V59", doubled.join(" ")));
-        let size: usize = script.variables.iter().map(|(_, value)| value.len()).sum();
-        assert!(size < 2 * MAX_EXPANDED, "{size}");
+    /// Of several commands the one that trains is read; where several do, the last.
+    #[test]
+    fn a_command_that_prepares_or_serves_is_not_the_training() {
+        let script = Script::read(
+            "python tools/convert.py --tensor-model-parallel-size 8\nray start --head --num-gpus 8\n\
+             torchrun pretrain_gpt.py --tensor-model-parallel-size 2\n\
+             python evaluate.py --tensor-model-parallel-size 4\n",
+        );
+        let sizes = vec![("--tensor-model-parallel-size".to_owned(), Value::Number(2.0))];
+        assert_eq!((script.arguments(), script.others), (sizes, 0));
+        let swept = Script::read("for tp in 1 2 4; do torchrun train.py --tp $tp; done");
+        assert_eq!((swept.arguments()[0].1.clone(), swept.others), (Value::Number(4.0), 2));
+    }
+
+    /// Variables that are never used by a command are a part of a script: their arguments are read.
+    #[test]
+    fn arguments_in_variables_alone_are_read() {
+        let script = Script::read("MODEL_ARGS=(\n  --num-layers 32\n  --swiglu\n)\nMORE=\"--hidden-size 4096\"\n");
+        let names = script.arguments().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(names, ["--hidden-size", "--num-layers", "--swiglu"]);
+    }
+
+    /// `$EXTRA_ARGS` that nothing sets is left out by a shell: the switch before it keeps its meaning.
+    #[test]
+    fn arguments_that_are_not_there_are_no_value() {
+        let script = Script::read("train --bf16 $EXTRA_ARGS --lr 1 \"$@\" --layers $LAYERS\n");
+        let expected = [("--bf16", Value::Bool(true)), ("--lr", Value::Number(1.0))];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(script.arguments()[..2], expected);
+        assert_eq!(script.arguments()[2].1, Value::Text("$LAYERS".to_owned()));
+        assert_eq!(script.extras(), ["$@", "$EXTRA_ARGS"]);
     }
 }

@@ -14,7 +14,8 @@ use super::config;
 use super::dialect::programs::merge;
 use super::dialect::settings::tables;
 use super::dialect::settings_reader::{Left, ModelBy, SettingsReader};
-use super::dialect::{Dialect, Entries, entries, words::Script};
+use super::dialect::words::Script;
+use super::dialect::{Branch, Dialect, Entries, Given, ImportText, bare, entries_of, toml, torchtitan};
 use super::{json, link};
 use serde::Serialize;
 use shardscope_core::issue::Issue;
@@ -51,6 +52,8 @@ pub struct Meaning {
     pub ignored: Vec<Message>,
     /// Entries that may matter and are not read, what could change most first.
     pub unread: Vec<Unread>,
+    /// Conditions of the text, and the way that each was taken.
+    pub branches: Vec<Branch>,
     pub model: ModelRead,
 }
 
@@ -76,16 +79,74 @@ impl ModelRead {
 /// # Errors
 /// Why it cannot be read, by line or entry where there is one.
 pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
+    read_given(text, present, &Given::default())
+}
+
+/// As [`read`], with what a request says beside the text: values of its variables, the other way of its conditions,
+/// files that it names.
+///
+/// # Errors
+/// As [`read`]; and a name of `set` that the text has not.
+pub fn read_given(text: &str, present: &Run, given: &Given) -> Result<Meaning, Vec<Issue>> {
     let files = files(text);
-    if text.len() > MAX_LENGTH || files.iter().any(|file| depth(file) > MAX_DEPTH) {
+    let beside: usize = given.files.iter().map(|(_, text)| text.len()).sum();
+    if text.len().saturating_add(beside) > MAX_LENGTH || files.iter().any(|file| depth(file) > MAX_DEPTH) {
         let message = "longer than 400 kB or nested too deep for what is read here: it was not read";
         return Err(vec![Issue::error("", message)]);
     }
     if files.len() > 1 {
         return together(&files, present).map(|read| placed(read, text));
     }
-    let kind = sniff(text).map_err(|issue| vec![issue])?;
-    of_kind(kind, text, present).map(|read| placed(read, text))
+    let source = ImportText::new(text, given);
+    let kind = sniff(&source).map_err(|issue| vec![issue])?;
+    let is_script = is_script(&kind, &source);
+    let mut read = of_kind(kind, &source, present)?;
+    if is_script {
+        of_script(&mut read, source.script())?;
+    }
+    let met = |name: &String| {
+        source.script().met.contains(name) || read.branches.iter().any(|branch| branch.condition == *name)
+    };
+    let unknown = given.set.iter().map(|(name, _)| name).filter(|name| !met(name));
+    let unknown: Vec<Issue> = unknown
+        .map(|name| Issue::error(format!("set.{name}"), t!("the text has no such variable and no such condition")))
+        .collect();
+    if unknown.is_empty() { Ok(placed(read, text)) } else { Err(unknown) }
+}
+
+/// True if the settings are those of a script.
+fn is_script(kind: &Kind, source: &ImportText) -> bool {
+    let text = source.text;
+    match kind {
+        Kind::Program(_, settings) => settings.script,
+        Kind::Dialect(dialect) if text.trim_start().starts_with('{') || dialect.id == "deepspeed" => false,
+        Kind::Dialect(dialect) => match dialect.id {
+            "megatron" => true,
+            "torchtitan" => !torchtitan::is_python(text) && !torchtitan::is_file(&toml::read(text)),
+            _ => source.script().arguments().iter().any(|(name, _)| dialect.keys.contains(&&*bare(name))),
+        },
+        _ => false,
+    }
+}
+
+/// Adds what a script says beside its settings: its branches, and what it leaves open.
+///
+/// # Errors
+/// The first line that no shell would read.
+fn of_script(read: &mut Meaning, script: &Script) -> Result<(), Vec<Issue>> {
+    if let Some(fault) = &script.fault {
+        let message = t!("line {line}: {what}", line = fault.line, what = fault.what.clone());
+        return Err(vec![Issue::error("", message)]);
+    }
+    read.branches.splice(0..0, script.branches.iter().cloned());
+    let missing = script.missing.iter().map(|file| {
+        let why = t!("the file is not here: what it sets is not known");
+        Unread::missing(&file.name, Some(file.line), why)
+    });
+    let extras = script.extras().into_iter().map(Unread::extra);
+    let first: Vec<Unread> = missing.chain(extras).collect();
+    read.unread.splice(0..0, first);
+    Ok(())
 }
 
 /// Says where in `text` what is not read stands.
@@ -124,7 +185,7 @@ fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
     let mut rest = Vec::new();
     for file in files {
         let is_object = file.trim_start().starts_with('{');
-        match is_object.then(|| sniff(file)) {
+        match is_object.then(|| sniff(&ImportText::new(file, &Given::default()))) {
             Some(Ok(Kind::Model(object))) => {
                 meaning = Some(from_model(&object, meaning.as_ref().map_or(present, |read| &read.run))?);
             }
@@ -136,9 +197,10 @@ fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
     let kind = match merge(&rest) {
         Some((program, settings)) => Kind::Program(program, settings),
         None if rest.is_empty() => return meaning.ok_or_else(|| vec![Issue::error("", t!("no file is there"))]),
-        None => sniff(&text).map_err(|issue| vec![issue])?,
+        None => sniff(&ImportText::new(&text, &Given::default())).map_err(|issue| vec![issue])?,
     };
-    let mut read = of_kind(kind, &text, now)?;
+    let source = ImportText::new(&text, &Given::default());
+    let mut read = of_kind(kind, &source, now)?;
     if let Some(model) = meaning {
         read.used.splice(0..0, model.used);
         read.assumed.splice(0..0, model.assumed);
@@ -151,21 +213,21 @@ fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
     Ok(read)
 }
 
-fn of_kind(kind: Kind, text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
+fn of_kind(kind: Kind, source: &ImportText, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let mut read = match kind {
         Kind::Link(address) => Ok(from_link(&address)),
         Kind::Run(object) => from_object(&object, t!("a run as JSON")),
         Kind::Export(object) => from_object(object.get("run").unwrap_or(&Value::Null), t!("an export as JSON")),
         Kind::Model(object) => from_model(&object, present),
         Kind::Program(program, settings) => {
-            let (reader, direct, stack) = program::begin(program, &settings, present);
+            let (reader, direct, stack) = program::begin(program, &settings, present, source.given());
             let format = t!("settings of {dialect}", dialect = program.name);
             let mut read = finish(program.base, &[program.name, program.base.id], reader, format, Some(stack))?;
             direct.take(&mut read.run, &mut read.used, &mut read.assumed).map(|()| read)
         }
-        Kind::Dialect(dialect) => from_dialect(dialect, text, present),
+        Kind::Dialect(dialect) => from_dialect(dialect, source, present),
     }?;
-    allocator(&mut read, text);
+    allocator(&mut read, source.text);
     let beyond = out_of_range(&read.run);
     if beyond.is_empty() { Ok(read) } else { Err(beyond) }
 }
@@ -199,6 +261,7 @@ fn from_link(address: &str) -> Meaning {
         assumed: Vec::new(),
         ignored: Vec::new(),
         unread: read.notices.into_iter().map(|notice| Unread::of_link(&notice.field, notice.message)).collect(),
+        branches: Vec::new(),
         model: ModelRead::of(&read.run, (ModelBy::Id, true)),
         run: read.run,
     }
@@ -212,6 +275,7 @@ fn from_object(object: &Value, format: Message) -> Result<Meaning, Vec<Issue>> {
         assumed: Vec::new(),
         ignored: Vec::new(),
         unread: Vec::new(),
+        branches: Vec::new(),
         model: ModelRead::of(&run, (ModelBy::Id, true)),
         run,
     })
@@ -231,9 +295,10 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let mut assumed = read.assumed;
     assumed.extend(read.notes.iter().map(Message::from));
     let left = read.ignored.into_iter().map(Left::from).collect();
-    let Account { ignored, unread } = account(&tables(&["config"]), left);
+    let Account { ignored, unread } = account(&tables(&["config"]), left, Vec::new());
     Ok(Meaning {
         format: t!("a model's config.json: {kind}", kind = read.kind),
+        branches: Vec::new(),
         model: ModelRead::of(&reader.run, (ModelBy::Shape, true)),
         run: reader.run,
         used: read.used,
@@ -243,9 +308,9 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
     })
 }
 
-fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
-    let entries = entries(dialect, text).map_err(|issue| vec![issue])?;
-    let exported = sniff::link_in(text).map(|address| link::decode(&address).run);
+fn from_dialect(dialect: &Dialect, source: &ImportText, present: &Run) -> Result<Meaning, Vec<Issue>> {
+    let entries = entries_of(dialect, source).map_err(|issue| vec![issue])?;
+    let exported = sniff::link_in(source.text).map(|address| link::decode(&address).run);
     let format = t!("settings of {dialect}", dialect = dialect.name);
     if let Some(run) = &exported
         && let Ok(scenario) = Scenario::new(run)
@@ -259,16 +324,18 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
             assumed: Vec::new(),
             ignored: Vec::new(),
             unread: Vec::new(),
+            branches: Vec::new(),
             model: ModelRead::of(run, (ModelBy::Id, true)),
         });
     }
     let stack = (dialect.stack)(&entries);
     let mut reader = SettingsReader::new(entries, exported.clone().unwrap_or_else(|| present.clone()));
+    reader.told = source.given().clone();
     if exported.is_some() {
         reader.note("link in the comment", "what the settings do not say; they were edited since");
     }
     let mut read = finish(dialect, &[dialect.id], reader, format, exported.is_none().then_some(stack))?;
-    read.assumed.extend(Script::read(text).doubts());
+    read.assumed.extend(source.script().doubts());
     Ok(read)
 }
 
@@ -329,9 +396,12 @@ fn finish(
         return Err(reader.errors);
     }
     host(&mut reader);
-    let Account { ignored, unread } = account(&tables(programs), reader.left_values());
+    let Account { ignored, mut unread } = account(&tables(programs), reader.left_values(), reader.open());
+    let absent = reader.absent.into_iter().map(|(name, why)| Unread::missing(&name, None, why));
+    unread.splice(0..0, absent.collect::<Vec<_>>());
     Ok(Meaning {
         format,
+        branches: reader.choices,
         model: ModelRead::of(&reader.run, reader.model_by),
         run: reader.run,
         used: reader.used,

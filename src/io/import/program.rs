@@ -1,8 +1,8 @@
 //! Settings of programs that another one's reader takes, by their tables.
 
-use crate::dialect::bare;
 use crate::dialect::programs::{Program, Settings, first_gpu, take_adapter};
 use crate::dialect::settings_reader::{Origin, SettingsReader};
+use crate::dialect::{Given, bare};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
 use shardscope_core::run::presets::{self, GpuFamily};
@@ -26,7 +26,12 @@ pub(super) struct Direct {
 const TRAY: u64 = 4;
 
 /// Begins to read the settings of a program: its base reads on, for the software that is named.
-pub(super) fn begin(program: &Program, settings: &Settings, present: &Run) -> (SettingsReader, Direct, &'static str) {
+pub(super) fn begin(
+    program: &Program,
+    settings: &Settings,
+    present: &Run,
+    given: &Given,
+) -> (SettingsReader, Direct, &'static str) {
     let translated = program.translate(settings);
     let (mut fields, mut base): (Vec<_>, Vec<_>) =
         translated.into_iter().partition(|(_, name, _)| name.starts_with('@'));
@@ -43,6 +48,7 @@ pub(super) fn begin(program: &Program, settings: &Settings, present: &Run) -> (S
     let entries = base.iter().map(|(_, name, value)| (name.clone(), value.clone())).collect();
     let stack = (program.base.stack)(&entries);
     let mut reader = SettingsReader::translated(base.into_iter(), run);
+    reader.told = given.clone();
     reader.assumed.extend(named);
     take_adapter(&mut reader);
     let missing = settings.missing();

@@ -1,8 +1,9 @@
 //! Recognition of a text by its content.
 
 use crate::dialect::programs::{Program, Settings, recognise};
-use crate::dialect::words::Script;
-use crate::dialect::{DIALECTS, Dialect, bare, deepspeed, megatron, nanotron, peft, toml, torchtitan, torchtune};
+use crate::dialect::{
+    DIALECTS, Dialect, ImportText, bare, deepspeed, megatron, nanotron, peft, toml, torchtitan, torchtune,
+};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
 use shardscope_core::run::Value;
@@ -39,8 +40,8 @@ fn readable() -> Message {
 ///
 /// # Errors
 /// The fault of the text, or the formats that can be read.
-pub(crate) fn sniff(text: &str) -> Result<Kind, Issue> {
-    let text = text.trim();
+pub(crate) fn sniff(source: &ImportText) -> Result<Kind, Issue> {
+    let text = source.text.trim();
     if text.starts_with('{') {
         return object(text);
     }
@@ -55,15 +56,15 @@ pub(crate) fn sniff(text: &str) -> Result<Kind, Issue> {
     if torchtitan::is_python(text) || torchtitan::is_file(&toml::read(text)) {
         return Ok(Kind::Dialect(&torchtitan::DIALECT));
     }
-    if let Some((program, settings)) = recognise(text) {
+    if let Some((program, settings)) = recognise(source) {
         return Ok(Kind::Program(program, settings));
     }
-    let script = Script::read(text);
+    let script = source.script();
     let arguments = script.arguments();
     if arguments.iter().any(|(name, _)| megatron::knows(name)) {
         return Ok(Kind::Dialect(&megatron::DIALECT));
     }
-    if torchtitan::starts(&script) || arguments.iter().any(|(name, _)| torchtitan::knows(name)) {
+    if torchtitan::starts(script) || arguments.iter().any(|(name, _)| torchtitan::knows(name)) {
         return Ok(Kind::Dialect(&torchtitan::DIALECT));
     }
     let section = |line: &str| {

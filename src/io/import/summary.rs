@@ -1,8 +1,9 @@
 //! Preview of an import before it is applied: its format, what may matter and is not read, its changes, and the entries
 //! used, assumed, without effect.
 
-use super::{Meaning, Unread, read};
+use super::{Meaning, Unread, read, read_given};
 use crate::dialect::settings_reader::ModelBy;
+use crate::dialect::{Branch, Given};
 use shardscope_core::issue::{Fix, Issue};
 use shardscope_core::message::{Message, verbatim};
 use shardscope_core::report::evaluate;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 /// where the page's `follows` it.
 pub fn summary(text: &str, present: &Run, follows: bool) -> Node {
     match read(text, present) {
-        Ok(meaning) => understood(&meaning, present, follows),
+        Ok(meaning) => understood(&meaning, text, present, follows),
         Err(issues) => issues.into_iter().map(|issue| line(&Issue::error("", issue.message))).collect(),
     }
 }
@@ -32,7 +33,10 @@ pub fn is_model_alone(run: &Run, present: &Run) -> bool {
     run.model != present.model && Run { model: present.model.clone(), ..run.clone() } == *present
 }
 
-fn understood(meaning: &Meaning, present: &Run, follows: bool) -> Node {
+/// Undecided conditions whose other way is read as well.
+const MAX_OTHERS: usize = 8;
+
+fn understood(meaning: &Meaning, text_read: &str, present: &Run, follows: bool) -> Node {
     let Meaning { format, run, used, assumed, ignored, unread, .. } = meaning;
     let changes = changes(present, run);
     let count = changes.len();
@@ -44,6 +48,7 @@ fn understood(meaning: &Meaning, present: &Run, follows: bool) -> Node {
         if follows && is_model_alone(run, present) { chosen_later(unread) } else { outcome(run, unread) },
         take(run, words),
     ];
+    parts.push(not_decided(meaning, text_read, present));
     if !unread.is_empty() {
         parts.push(subheading("May matter and not read"));
         parts.push(matters(unread));
@@ -77,6 +82,59 @@ fn take(run: &Run, words: &'static str) -> Node {
         leaf("button", class, words).on(Action::Import(Arc::clone(&run), launches))
     };
     el("p", &[("class", "choices")], &[button("main", words, false), button("", "Use and export", true)])
+}
+
+/// The conditions that the text does not decide: how each was read, and what comes of the other way, which a button
+/// takes.
+fn not_decided(meaning: &Meaning, text_read: &str, present: &Run) -> Node {
+    let open: Vec<&Branch> = meaning.branches.iter().filter(|branch| !branch.decided).collect();
+    if open.is_empty() {
+        return Node::none();
+    }
+    let peak = |run: &Run| evaluate(run).ok().map(|evaluation| evaluation.report.memory);
+    let now = peak(&meaning.run);
+    let mut worse = Vec::new();
+    let mut row = |at: usize, branch: &Branch| {
+        let other = (at < MAX_OTHERS).then(|| {
+            let set = vec![(branch.condition.clone(), (!branch.taken).to_string())];
+            read_given(text_read, present, &Given { set, files: Vec::new() }).ok()
+        });
+        let other = other.flatten().filter(|other| other.run != meaning.run);
+        let name = Node::from_iter([
+            leaf("code", "", verbatim(&branch.condition)),
+            if branch.line > 0 { aside(t!(" · line {line}", line = branch.line)) } else { Node::none() },
+        ]);
+        let holds = text(if branch.taken { "holds" } else { "does not hold" });
+        let Some(other) = other else {
+            return (false, vec![name, holds, text("no other figure")]);
+        };
+        let memory = peak(&other.run);
+        let says = memory.as_ref().map_or_else(Node::none, |memory| {
+            let (verdict, peak) = (words::verdict(memory.verdict), MemoryUnit::Gib.show(memory.peak_bytes));
+            text(t!("{verdict} at {peak}", verdict, peak))
+        });
+        if let (Some(now), Some(then)) = (&now, memory)
+            && (then.peak_bytes > now.peak_bytes || then.verdict != now.verdict)
+        {
+            worse.push(branch.condition.clone());
+        }
+        let run = Arc::new(other.run);
+        let button = leaf("button", "", "Use the other way").on(Action::Import(run, false));
+        (false, vec![name, holds, Node::from_iter([says, button])])
+    };
+    let rows: Vec<_> = open.iter().enumerate().map(|(at, branch)| row(at, branch)).collect();
+    let warning = if worse.is_empty() {
+        Node::none()
+    } else {
+        let conditions = worse.join(", ");
+        leaf(
+            "p",
+            "issue warning",
+            t!("Read the other way, these change the memory or its verdict: {conditions}", conditions),
+        )
+    };
+    let list = table("Not decided by the text", &["condition", "read as", "the other way"], &rows);
+    Node::from_iter([warning, subheading("Not decided by the text"), list])
 }
 
 /// The settings that may matter and are not read, with what they could change.

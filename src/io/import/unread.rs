@@ -54,6 +54,24 @@ impl Unread {
         self.change != Some(CouldChange::Time)
     }
 
+    /// A setting whose value the text does not set.
+    fn undecided(name: &str, line: Option<u64>, value: &str, change: Option<CouldChange>) -> Self {
+        let why = t!("{value} is not set in the text", value = value.to_owned());
+        Self { line, ..Self::new(name, UnreadKind::Undecided, why, change) }
+    }
+
+    /// Arguments of any number that the text does not set.
+    pub(super) fn extra(name: &str) -> Self {
+        let why = t!("stands for further arguments, which the text does not set");
+        Self::new(name, UnreadKind::Undecided, why, None)
+    }
+
+    /// A file that the text names and that is not here.
+    pub(super) fn missing(name: &str, line: Option<u64>, why: Message) -> Self {
+        let change = Some(CouldChange::Both);
+        Self { line, ..Self::new(name, UnreadKind::MissingFile, why, change) }
+    }
+
     /// A key of a link that was left out or took its default, and why.
     pub(super) fn of_link(key: &str, why: Message) -> Self {
         Self::new(key, UnreadKind::NotKnown, why, None)
@@ -68,9 +86,13 @@ pub(super) struct Account {
 }
 
 /// Accounts for settings that nothing took, by the `tables` of their program.
-pub(super) fn account(tables: &[&SettingsTable], left: Vec<Left>) -> Account {
+pub(super) fn account(tables: &[&SettingsTable], left: Vec<Left>, open: Vec<(String, String)>) -> Account {
     let mut account = Account::default();
     for Left { text: name, inner, value } in left {
+        // A file that is not here is named as one.
+        if name == "source" || open.iter().any(|(known, _)| *known == name) {
+            continue;
+        }
         // What the program has no row for may be a setting of its base, as whose it was given on.
         let of_base = || class(tables, &inner.filter(|inner| !inner.starts_with('?'))?);
         match class(tables, &name).or_else(of_base) {
@@ -94,6 +116,18 @@ pub(super) fn account(tables: &[&SettingsTable], left: Vec<Left>) -> Account {
                 account.unread.push(Unread::new(&name, UnreadKind::NotKnown, why, None));
             }
         }
+    }
+    for (name, value) in open {
+        let change = match class(tables, &name) {
+            Some(SettingClass::NoEffect(reason)) => {
+                account.ignored.push(ignored(&name, why(reason)));
+                continue;
+            }
+            Some(SettingClass::NotModelled(change) | SettingClass::NotModelledIfOn(change)) => Some(change),
+            Some(SettingClass::Read) => Some(CouldChange::Both),
+            None => None,
+        };
+        account.unread.push(Unread::undecided(&name, None, &value, change));
     }
     account.unread.sort_by_key(weight);
     account
@@ -155,7 +189,7 @@ pub(super) fn place(unread: &mut [Unread], text: &str) {
             }
         }
     }
-    for one in unread {
+    for one in unread.iter_mut().filter(|one| one.line.is_none()) {
         // A nested name stands behind those that it is in.
         let mut from = 1;
         let found = bare(one.name.trim_start_matches('$')).split('.').all(|part| {

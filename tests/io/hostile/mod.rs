@@ -151,6 +151,17 @@ fn known_hostile_inputs_break_no_entry() {
         ("launch file", format!("{}policy:\n  dtensor_cfg:\n    tensor_parallel_size: 2\n", many("---\n", 90_000))),
         ("launch file", format!("{}--tensor-model-parallel-size 2", many("case $X in\n a)\n", 20_000))),
         ("launch file", format!("X={} --tensor-model-parallel-size $X", many("$((1+", 30))),
+        ("launch file", format!("{}--tensor-model-parallel-size 2", many("if true; then ", 20_000))),
+        ("launch file", format!("{}--tensor-model-parallel-size 2", many("f() { ", 20_000))),
+        ("launch file", format!("{} torchrun x --tensor-model-parallel-size 2", many("x\n", 190_000))),
+        ("launch file", format!("{}torchrun x --tensor-model-parallel-size 2", many("\n", 1_000_000))),
+        ("launch file", "torchrun x --tensor-model-parallel-size \"2\n--seq-length 4096".into()),
+        ("launch file", "while true; do torchrun x --tensor-model-parallel-size 2; done".into()),
+        ("launch file", "f() { f; torchrun x --tensor-model-parallel-size 2; f; }; f".into()),
+        (
+            "launch file",
+            format!("{}torchrun x --tensor-model-parallel-size 2", many("if [ $A ]; then B=1; fi\n", 9000)),
+        ),
         ("launch file", format!("X=9\n{} --num-layers $X --tensor-model-parallel-size 2", many("X=$((X*X))\n", 500))),
         (
             "launch file",

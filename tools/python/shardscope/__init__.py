@@ -76,9 +76,17 @@ def certify(run=None, **fields) -> Certified:
     return _ask("certify", _merged(run, fields), Certified)
 
 
-def import_text(text: str, run: Optional[Run] = None) -> Imported:
-    """The Run that settings of another program mean, over `run`, with every entry accounted for."""
-    return _ask("import", {"text": text, "run": run or {}}, Imported)
+def import_text(text: str, run: Optional[Run] = None, set: Optional[Dict[str, Any]] = None, files: Optional[Dict[str, str]] = None) -> Imported:
+    """The Run that settings of another program mean, over `run`, with every entry accounted for.
+
+    `set` gives variables of a script, or the other way of one of its conditions; `files` those that the text names, by name.
+    """
+    request: Dict[str, Any] = {"text": text, "run": run or {}}
+    if set:
+        request["set"] = set
+    if files:
+        request["files"] = [{"name": name, "text": text} for name, text in files.items()]
+    return _ask("import", request, Imported)
 
 
 def export(run: Run, format: str) -> str:

@@ -12,7 +12,6 @@ mod script;
 mod training;
 
 use super::launcher::Launcher;
-use super::words::Script;
 use crate::dialect::prelude::*;
 use parallel::SAME;
 use release::generation;
@@ -42,13 +41,13 @@ pub fn knows(name: &str) -> bool {
 }
 
 /// The settings that a text says.
-pub fn entries(text: &str) -> Entries {
-    let script = Script::read(text);
+fn entries(text: &ImportText) -> Entries {
+    let script = text.script();
     let mut entries: Entries = script.arguments();
     for (name, _) in &mut entries {
         *name = name.replace('_', "-");
     }
-    LAUNCHER.take_variables(&script, &mut entries);
+    LAUNCHER.take_variables(script, &mut entries);
     entries
 }
 

@@ -95,7 +95,7 @@ fn shapes(reader: &mut SettingsReader) -> Option<ModelParts> {
     let now = reader.run.model.resolve().ok();
     let hidden = reader.count("--hidden-size", "hidden size");
     let heads = reader.count("--num-attention-heads", "heads");
-    let gated = reader.flag("--swiglu", "gated FFN");
+    let gated = reader.any(["--swiglu", "--quick-geglu"], "gated FFN");
     reader.flag("--squared-relu", "squared ReLU");
     let ffn = reader.count("--ffn-hidden-size", "FFN size").or_else(|| {
         let hidden = hidden?;

@@ -43,7 +43,7 @@ mod tests {
     fn what_is_quoted_is_one_word_again() {
         for text in ["a", "a b", "it's", "([0]*3+[1]*58)", "", "Et*3|t*4,L"] {
             let script = Script::read(&format!("x {} y", quoted(text)));
-            let expected = if text.is_empty() { vec!["x", "y"] } else { vec!["x", text, "y"] };
+            let expected = if text.is_empty() { vec!["x", "y", ""] } else { vec!["x", text, "y", ""] };
             assert_eq!(script.words, expected);
         }
     }

@@ -40,7 +40,7 @@ pub(crate) static PROGRAMS: [&Program; 16] = [
 ];
 
 /// The program whose settings a text has, and these.
-pub(crate) fn recognise(text: &str) -> Option<(&'static Program, Settings)> {
+pub(crate) fn recognise(text: &ImportText) -> Option<(&'static Program, Settings)> {
     read_all(text).into_iter().find_map(|settings| {
         let program = PROGRAMS.iter().find(|program| (program.is)(&settings))?;
         Some((*program, settings))

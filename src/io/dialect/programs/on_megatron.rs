@@ -320,6 +320,16 @@ pub(super) static SLIME: Program = Program {
     ],
     together: &[
         Together { from: &[("--rollout-max-response-len", None)], to: "--seq-length", of: |n| n.first().copied() },
+        // `slime/utils/arguments.py:1972`.
+        Together {
+            from: &[
+                ("--rollout-batch-size", None),
+                ("--n-samples-per-prompt", Some(1.0)),
+                ("--num-steps-per-rollout", None),
+            ],
+            to: "--global-batch-size",
+            of: |n| Some((n[0] * n[1] / n[2].max(1.0)).floor()),
+        },
         Together {
             from: &[
                 ("--use-dynamic-batch-size", None),
@@ -361,6 +371,7 @@ pub(super) static SWIFT: Program = Program {
         row("--*", "--*"),
     ],
     together: &[],
+    // `expert_tensor_parallel_size: int = 1`: `swift/megatron/arguments/megatron_args.py:619`.
     silent: "--bf16 --use-distributed-optimizer --recompute-granularity selective --attention-backend flash \
         --cross-entropy-loss-fusion --micro-batch-size 1 --global-batch-size 16 --expert-tensor-parallel-size 1",
     says: None,

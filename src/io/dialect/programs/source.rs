@@ -1,7 +1,8 @@
 //! The settings of a text in any of the forms that programs take.
 
-use crate::dialect::words::{Script, scalar};
-use crate::dialect::{Entries, python, yaml};
+use crate::dialect::launch::{Launch, is_placed, take_files};
+use crate::dialect::words::scalar;
+use crate::dialect::{Entries, ImportText, python, yaml};
 use shardscope_core::message::Message;
 use shardscope_core::run::Value;
 use std::collections::BTreeMap;
@@ -15,6 +16,8 @@ pub(crate) struct Settings {
     pub doubts: Vec<Message>,
     /// Files that they are merged from.
     pub files: usize,
+    /// Of a script.
+    pub script: bool,
 }
 
 impl Settings {
@@ -69,14 +72,16 @@ impl Settings {
 }
 
 /// The settings of a text in each form that it may have.
-pub(crate) fn read_all(text: &str) -> Vec<Settings> {
-    let settings = |entries: Entries| Settings { entries, text: text.to_owned(), doubts: Vec::new(), files: 1 };
+pub(crate) fn read_all(source: &ImportText) -> Vec<Settings> {
+    let text = source.text;
+    let settings =
+        |entries: Entries| Settings { entries, text: text.to_owned(), doubts: Vec::new(), files: 1, script: false };
     if python::is_file(text) {
         return vec![settings(python::entries(text))];
     }
     let mut out = Vec::new();
     out.extend(of_yaml(text).map(settings));
-    out.push(script(text));
+    out.push(script(source));
     out
 }
 
@@ -104,7 +109,7 @@ pub(super) fn merged(files: &[&str]) -> Option<Settings> {
     };
     let entries: Entries =
         all.into_iter().filter(|(at, name, _)| stays(*at, name)).map(|(_, name, value)| (name, value)).collect();
-    Some(Settings { entries, text: files.join("\n"), doubts: Vec::new(), files: files.len() })
+    Some(Settings { entries, text: files.join("\n"), doubts: Vec::new(), files: files.len(), script: false })
 }
 
 /// `${NAME:-value}` and `${NAME:value}` within a text of a file are the value where the environment is not told
@@ -128,57 +133,78 @@ fn of_environment(value: Value) -> Value {
 }
 
 /// Arguments, Hydra's overrides, variables and the files that a script begins with.
-fn script(text: &str) -> Settings {
-    let script = Script::read(text);
+fn script(source: &ImportText) -> Settings {
+    let script = source.script();
     let mut out: Entries = Vec::new();
     for (name, value) in &script.variables {
         out.push((format!("${name}"), plain(scalar(value))));
     }
     for (name, value) in script.arguments() {
-        // Words behind those of a program's own overrides belong to no argument.
-        let value = match value {
-            Value::List(items) => Value::List(items.into_iter().filter(|item| !is_override(item)).collect()),
-            value if is_override(&value) => Value::Bool(true),
-            value => value,
-        };
         let value = match value {
             Value::List(mut items) if items.len() == 1 => items.pop().unwrap_or_default(),
             value => value,
         };
         out.push((name.replace('_', "-"), plain(value)));
     }
-    for word in &script.words {
-        let word = word.trim_start_matches(['+', '~']);
-        match word.split_once('=') {
-            Some((name, value)) if !name.starts_with('-') && name.contains('.') => {
-                out.push((name.to_owned(), plain(scalar(value.trim_matches(['\'', '"'])))));
-            }
-            None if word.rsplit('.').next() == Some("sh") => {
-                out.push(("source".to_owned(), Value::Text(word.to_owned())));
-            }
-            _ => {}
-        }
+    for (name, value) in script.overrides() {
+        out.push((name, plain(value)));
     }
-    // ms-swift's two commands, and the file behind the first.
-    if script.words.iter().any(|word| word.ends_with("swift/cli/sft.py")) {
-        out.push(("program".to_owned(), Value::Text("swift".to_owned())));
+    let files = script.words.iter().filter(|word| word.rsplit('.').next() == Some("sh"));
+    for file in files.chain(script.missing.iter().map(|file| &file.name)) {
+        out.push(("source".to_owned(), Value::Text(file.clone())));
     }
-    for pair in script.words.windows(2) {
-        if ["swift", "megatron"].contains(&pair[0].as_str()) && ["pt", "sft", "rlhf"].contains(&pair[1].as_str()) {
-            out.push(("program".to_owned(), Value::Text(pair[0].clone())));
-        }
+    if let Some(program) = of_swift(&script.words) {
+        out.push(("program".to_owned(), Value::Text(program.to_owned())));
+        launched(source, &mut out);
     }
-    let set = script.variables.iter().map(|(_, value)| value);
-    let mut words: Vec<&str> = script.words.iter().chain(set).map(String::as_str).collect();
-    // Comments, where they are not about branches that do not run.
-    if !text.contains("esac") {
-        words.push(text);
-    }
-    Settings { entries: out, text: words.join("\n"), doubts: script.doubts(), files: 1 }
+    Settings { entries: out, text: script.heard(source.text), doubts: script.doubts(), files: 1, script: true }
 }
 
-fn is_override(value: &Value) -> bool {
-    value.text().is_some_and(|text| text.split_once('=').is_some_and(|(name, _)| name.contains('.')))
+/// Which of ms-swift's two programs is started, by a command or by its file.
+fn of_swift(words: &[String]) -> Option<&'static str> {
+    let tasks = ["pt", "sft", "rlhf"];
+    let command = words.windows(2).find_map(|pair| {
+        let program = ["swift", "megatron"].into_iter().find(|program| *program == pair[0])?;
+        tasks.contains(&pair[1].as_str()).then_some(program)
+    });
+    let file = || {
+        words.iter().find_map(|word| {
+            let (folder, file) = word.rsplit_once('/')?;
+            let task = tasks.contains(&file.strip_suffix(".py")?);
+            [("swift/cli", "swift"), ("swift/cli/_megatron", "megatron")]
+                .into_iter()
+                .find_map(|(end, program)| (task && folder.ends_with(end)).then_some(program))
+        })
+    };
+    command.or_else(file)
+}
+
+/// Puts the GPUs of a launcher before ms-swift in the variables that it reads itself, and the settings of files that
+/// are here in their place.
+fn launched(source: &ImportText, out: &mut Entries) {
+    let launch = Launch::of(source.script());
+    if !out.iter().any(|(name, _)| name == "$NPROC_PER_NODE")
+        && let Some(gpus) = launch.gpus()
+    {
+        let nodes = launch.nodes.filter(|nodes| *nodes > 0 && gpus.is_multiple_of(*nodes)).unwrap_or(1);
+        out.retain(|(name, _)| name != "$NNODES");
+        out.push(("$NNODES".to_owned(), Value::from(nodes)));
+        out.push(("$NPROC_PER_NODE".to_owned(), Value::from(gpus / nodes)));
+    }
+    out.retain(|(name, _)| !is_placed(name));
+    let mut named: Entries = Vec::new();
+    out.retain(|(name, value)| {
+        let file = ["--config-file", "--deepspeed"].contains(&name.as_str());
+        if file {
+            named.push((name.trim_start_matches('-').replace('-', "_"), value.clone()));
+        }
+        !file
+    });
+    take_files(source, &mut named);
+    out.extend(named.into_iter().map(|(name, value)| match name.as_str() {
+        "config_file" | "deepspeed" => (format!("--{}", name.replace('_', "-")), value),
+        _ => (name, value),
+    }));
 }
 
 /// Value that a program of Python reads from a word of a shell.

@@ -98,14 +98,15 @@ fn names_the_model(value: &Value) -> bool {
 ///
 /// # Errors
 /// Why it cannot be read, by line where there is one.
-pub fn entries(text: &str) -> Result<Entries, Issue> {
+fn entries(source: &ImportText) -> Result<Entries, Issue> {
+    let text = source.text;
     if is_python(text) {
         return Ok(function(text));
     }
     let file = toml::read(text);
-    let script = Script::read(text);
+    let script = source.script();
     let arguments = script.arguments();
-    if is_file(&file) || !starts(&script) && !arguments.iter().any(|(name, _)| knows(name)) {
+    if is_file(&file) || !starts(script) && !arguments.iter().any(|(name, _)| knows(name)) {
         return file;
     }
     let mut entries: Entries = Vec::new();
@@ -119,7 +120,7 @@ pub fn entries(text: &str) -> Result<Entries, Issue> {
             _ => entries.push((name, value)),
         }
     }
-    LAUNCHER.take_variables(&script, &mut entries);
+    LAUNCHER.take_variables(script, &mut entries);
     for (variable, name) in [("MODULE", "module"), ("CONFIG", "config")] {
         if let Some(value) = script.known(variable).filter(|_| entries.iter().all(|(known, _)| known != name)) {
             entries.push((name.to_owned(), Value::Text(value.to_owned())));
@@ -195,6 +196,10 @@ fn print(entries: &Entries, comments: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn entries(text: &str) -> Result<Entries, Issue> {
+        crate::dialect::entries(&DIALECT, text)
+    }
     use shardscope_core::run::{Recompute, Run};
 
     /// `parallel_dims.py`: the world is replicas x shards x CP x TP x PP; only the shards may be -1, what is left over.

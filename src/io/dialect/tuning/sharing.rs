@@ -29,12 +29,82 @@ impl Sharing {
 /// The library that shards by the entries of DeepSpeed and FSDP, and the latter's; none where there are no entries.
 pub(in crate::dialect) fn shared(reader: &mut SettingsReader) -> (Sharing, Option<Fsdp>) {
     reader.set("zero", 0);
-    let deepspeed = deepspeed(reader, "deepspeed");
+    let deepspeed = deepspeed(reader, "deepspeed") || deepspeed_inside(reader);
+    let accelerate = if deepspeed { None } else { by_accelerate(reader) };
     let fsdp = fsdp(reader);
     if reader.flag("accelerator_config.sync_each_batch", "gradients reduced in every micro-batch") {
         reduces_each(reader);
     }
-    (Sharing::said(deepspeed, fsdp.as_ref()), fsdp)
+    let mut sharing = accelerate.unwrap_or_else(|| Sharing::said(deepspeed, fsdp.as_ref()));
+    if sharing == Sharing::Nobody {
+        sharing = by_accelerate_file(reader);
+    }
+    (sharing, fsdp)
+}
+
+/// Takes the shards of DeepSpeed's own settings under `deepspeed.`; false where there are none.
+pub(in crate::dialect) fn deepspeed_inside(reader: &mut SettingsReader) -> bool {
+    let said = crate::dialect::deepspeed::shards(reader, "deepspeed.");
+    if said {
+        reduces_each(reader);
+    }
+    said
+}
+
+/// DeepSpeed by the settings of Accelerate, in its command or its file.
+pub(in crate::dialect) fn by_accelerate(reader: &mut SettingsReader) -> Option<Sharing> {
+    let on = reader.flag("use_deepspeed", "DeepSpeed");
+    let kind = reader.word("distributed_type", "ranks by").unwrap_or_default();
+    let (file, stage) = ("deepspeed_config_file", "zero_stage");
+    let inner = |name: &str| format!("deepspeed_config.{name}");
+    let named = [file.to_owned(), inner(file)].into_iter().find(|name| reader.has(name));
+    if let Some(name) = named {
+        deepspeed(reader, &name);
+        return Some(Sharing::DeepSpeed);
+    }
+    let named = [stage.to_owned(), inner(stage)].into_iter().find(|name| reader.has(name));
+    if !on && !kind.eq_ignore_ascii_case("deepspeed") && named.is_none() {
+        return None;
+    }
+    // `zero_stage` is 2 where nothing says it: Accelerate `utils/dataclasses.py`, `DeepSpeedPlugin`.
+    let stage = named.and_then(|name| reader.count(&name, "ZeRO stage")).unwrap_or(2);
+    reader.set("zero", stage);
+    let mut leaves = |name: &str, what| {
+        let name = [name.to_owned(), inner(name)].into_iter().find(|name| reader.has(name))?;
+        OffloadTo::from_id(&reader.word(&name, what)?)
+    };
+    let optimizer = leaves("offload_optimizer_device", "states of the optimizer on");
+    let parameters = leaves("offload_param_device", "parameters on");
+    if optimizer.or(parameters).is_some() {
+        reader.run.offload.framework = Some(OffloadFramework::DeepSpeed);
+    }
+    (reader.run.offload.optimizer, reader.run.offload.parameters) = (optimizer, parameters);
+    reduces_each(reader);
+    Some(Sharing::DeepSpeed)
+}
+
+/// The shards of a file of Accelerate that is not here: by its name, else both readings are offered.
+pub(in crate::dialect) fn by_accelerate_file(reader: &mut SettingsReader) -> Sharing {
+    let Some(Value::Text(file)) = reader.value("config_file") else {
+        return Sharing::Nobody;
+    };
+    let name = file.to_ascii_lowercase();
+    reader
+        .absent
+        .push((file.clone(), t!("the file is not here, and it decides how the states are sharded: give it in files")));
+    if name.contains("zero") || name.contains("deepspeed") || name.contains("ds_") {
+        reader.note("config_file", t!("shards by {file}", file));
+        deepspeed(reader, "config_file");
+        return Sharing::DeepSpeed;
+    }
+    // Accelerate's own examples name what they do: `fsdp.yaml`, `multi_gpu.yaml`.
+    let whole = ["multi_gpu", "ddp", "single"].iter().any(|part| name.contains(part));
+    if whole || !reader.choose(&format!("{file} shards the states"), true) {
+        return Sharing::Nobody;
+    }
+    reader.assume(t!("ZeRO stage 3 by FSDP: {file} has it, which is not here", file));
+    reader.set("zero", 3);
+    Sharing::Fsdp
 }
 
 /// Gradients are reduced to their shards in every micro-batch, where there are shards.
@@ -82,6 +152,7 @@ pub(in crate::dialect) fn sharing(s: &Scenario) -> Sharing {
             && (offload.optimizer.is_some() || offload.parameters.is_some())
     };
     let deepspeed = s.software.offload == Some(OffloadFramework::DeepSpeed)
+        || s.run.offload.framework == Some(OffloadFramework::DeepSpeed)
         || s.offload.as_ref().is_some_and(offloads)
         || s.run.zero == 1;
     match s.run.zero {
@@ -133,13 +204,17 @@ pub(in crate::dialect) fn deepspeed(reader: &mut SettingsReader, name: &str) -> 
     let Some(file) = reader.word(name, "DeepSpeed's settings") else {
         return false;
     };
-    match file_means(&file) {
-        Some((stage, optimizer, parameters)) => {
-            reader.assume(t!("ZeRO stage {stage} by the name of {file}: import that file too", stage, file));
-            reader.set("zero", stage);
-            offload(reader, optimizer, parameters, OffloadFramework::DeepSpeed);
-        }
-        None => reader.assume(t!("the ZeRO stage, as on this page: {file} has it; import that file too", file)),
+    if let Some((stage, optimizer, parameters)) = file_means(&file) {
+        reader.assume(t!("ZeRO stage {stage} by the name of {file}: import that file too", stage, file));
+        reader.set("zero", stage);
+        offload(reader, optimizer, parameters, OffloadFramework::DeepSpeed);
+    } else {
+        let why = t!("the file is not here, and it has the ZeRO stage: give it in files");
+        reader.absent.push((file.clone(), why));
+        let third = reader.choose(&format!("{file} has ZeRO stage 3"), true);
+        let stage = if third { 3 } else { 2 };
+        reader.assume(t!("ZeRO stage {stage}: {file} has it, which is not here", stage, file));
+        reader.set("zero", stage);
     }
     // `no_sync` is not for stages that partition gradients: DeepSpeed edaa722 `runtime/engine.py`.
     reduces_each(reader);
@@ -170,9 +245,10 @@ pub(in crate::dialect) struct Fsdp {
 /// Takes them; none where the text has none.
 pub(in crate::dialect) fn fsdp(reader: &mut SettingsReader) -> Option<Fsdp> {
     let words = reader.word("fsdp", "FSDP").unwrap_or_default().to_ascii_lowercase();
-    let mut any = !words.is_empty() && words != "false";
+    let mut any = !words.is_empty() && words != "false" || reader.flag("use_fsdp", "FSDP");
+    any |= reader.last("distributed_type").and_then(Value::text).is_some_and(|kind| kind.eq_ignore_ascii_case("fsdp"));
     let mut entry = |reader: &mut SettingsReader, key: &str, what| {
-        let names = [format!("fsdp_config.fsdp_{key}"), format!("fsdp_config.{key}")];
+        let names = [format!("fsdp_config.fsdp_{key}"), format!("fsdp_config.{key}"), format!("fsdp_{key}")];
         let name = names.iter().find(|name| reader.has(name))?;
         any = true;
         reader.word(name, what)

@@ -1,0 +1,272 @@
+//! The command of a script that trains, and the GPUs that its launcher starts it on: torchrun, Accelerate, DeepSpeed,
+//! Slurm, MPI.
+//!
+//! Sources: pytorch `torch/distributed/run.py`, Accelerate `commands/launch.py`, DeepSpeed `launcher/runner.py`,
+//! `srun(1)`, `mpirun(1)`.
+
+use super::shell::Started;
+use super::words::{Script, is_override};
+use super::{Entries, ImportText, deepspeed, yaml};
+use shardscope_core::run::Value;
+
+/// Programs that start others, or train by themselves with one of these words behind them.
+const LAUNCHERS: [(&str, &[&str]); 20] = [
+    ("torchrun", &[]),
+    ("torchrun_megatron", &[]),
+    ("deepspeed", &[]),
+    ("accelerate", &["launch"]),
+    ("swift", &["pt", "sft", "rlhf"]),
+    ("megatron", &["pt", "sft", "rlhf"]),
+    ("llamafactory-cli", &["train"]),
+    ("axolotl", &["train", "preprocess"]),
+    ("trl", &["sft", "dpo", "grpo", "kto", "reward", "rloo"]),
+    ("tune", &["run"]),
+    ("composer", &[]),
+    ("srun", &[]),
+    ("mpirun", &[]),
+    ("mpiexec", &[]),
+    ("horovodrun", &[]),
+    ("automodel", &[]),
+    ("primus-cli", &[]),
+    ("nemo", &["llm"]),
+    ("ray", &["job"]),
+    ("python", &["torch.distributed.launch", "torch.distributed.run", "accelerate.commands.launch"]),
+];
+
+/// Parts of a program's name that does something else than train.
+const OTHER_WORK: [&str; 17] = [
+    "convert",
+    "preprocess",
+    "download",
+    "infer",
+    "generate",
+    "merge",
+    "export",
+    "deploy",
+    "serve",
+    "rollout",
+    "prepare",
+    "benchmark_serving",
+    "evaluate",
+    "lm_eval",
+    "tokenize",
+    "vllm",
+    "sglang",
+];
+
+/// How sure it is that a command trains; 0 where it is not one.
+fn weight(words: &[String]) -> u8 {
+    let last = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let name = |word: &String| last(word);
+    let argument = |word: &String| word.starts_with("--") && word.len() > 2 || is_override(word);
+    let Some(first) = words.first() else { return 0 };
+    if first.starts_with("--") {
+        return 3;
+    }
+    let settings = words.iter().filter(|word| argument(word)).count();
+    let programs = words.iter().filter(|word| {
+        let plain = !word.starts_with('-') && !word.contains('=');
+        plain && (word.rsplit('.').next() == Some("py") || OTHER_WORK.contains(&word.as_str()))
+    });
+    let other = |word: &String| OTHER_WORK.iter().any(|part| last(word).contains(part));
+    if programs.clone().any(other) || words.get(1).is_some_and(|word| OTHER_WORK.contains(&word.as_str())) {
+        return 0;
+    }
+    if first == "ray" && words.get(1).is_some_and(|word| word == "start" || word == "stop") {
+        return 0;
+    }
+    let launches = words.iter().enumerate().any(|(at, word)| {
+        LAUNCHERS.iter().any(|(launcher, tasks)| {
+            let is = name(word) == *launcher || *launcher == "python" && name(word).starts_with("python");
+            is && (tasks.is_empty() || words[at..].iter().skip(1).any(|word| tasks.contains(&word.as_str())))
+        })
+    });
+    match (launches, settings) {
+        (true, _) => 3,
+        (_, 0) => 1,
+        (_, _) => 2,
+    }
+}
+
+/// The commands that say the training: the last one that trains, and parts of a command line that stand alone; and how
+/// many others train as well.
+pub(super) fn chosen(started: &[Started]) -> (Vec<&Started>, usize) {
+    let is_part = |one: &&Started| one.words.first().is_some_and(|word| word.starts_with("--"));
+    let parts: Vec<&Started> = started.iter().filter(is_part).collect();
+    let whole = started.iter().filter(|one| !is_part(one));
+    let best = whole.clone().map(|one| weight(&one.words)).max().unwrap_or(0);
+    if best < 2 {
+        // Nothing trains: what is there is a part of a script.
+        return (started.iter().filter(|one| weight(&one.words) > 0).collect(), 0);
+    }
+    let trains: Vec<&Started> = whole.filter(|one| weight(&one.words) == best).collect();
+    let others = trains.len().saturating_sub(1);
+    (trains.last().copied().into_iter().chain(parts).collect(), others)
+}
+
+/// What a launcher says of the GPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Launch {
+    pub nodes: Option<u64>,
+    pub each: Option<u64>,
+    /// All together, where that is said.
+    pub total: Option<u64>,
+}
+
+impl Launch {
+    /// Of the launchers among the words of a script, in its variables where they say it.
+    pub fn of(script: &Script) -> Self {
+        let words: Vec<&str> = script.words.iter().map(String::as_str).collect();
+        let mut out = Self::default();
+        let named = |name: &str| words.iter().position(|word| word.rsplit('/').next() == Some(name));
+        // An option's value behind it, or behind its "=".
+        let option = |from: usize, names: &[&str]| -> Option<&str> {
+            let rest = words.get(from..)?;
+            rest.iter().enumerate().find_map(|(at, word)| {
+                let (name, value) = word.split_once('=').map_or((*word, None), |(name, value)| (name, Some(value)));
+                let is = names.contains(&name) || name.starts_with("--") && names.contains(&&*name.replace('_', "-"));
+                is.then(|| value.or_else(|| rest.get(at + 1).copied()))?
+            })
+        };
+        let number = |from: usize, names: &[&str]| option(from, names).and_then(count);
+        if let Some(at) = named("srun") {
+            out.nodes = number(at, &["-N", "--nodes"]);
+            out.each = number(at, &["--gpus-per-node", "--gres"]).or_else(|| number(at, &["--ntasks-per-node"]));
+            out.total = number(at, &["-n", "--ntasks", "-G", "--gpus"]).filter(|_| named("torchrun").is_none());
+        }
+        if let Some(at) = ["mpirun", "mpiexec", "horovodrun"].into_iter().find_map(named) {
+            out.total = number(at, &["-np", "-n", "--np", "-c"]);
+        }
+        if let Some(at) =
+            named("torchrun").or_else(|| named("torch.distributed.run")).or_else(|| named("torch.distributed.launch"))
+        {
+            out.nodes = number(at, &["--nnodes"]).or(out.nodes);
+            out.each = number(at, &["--nproc-per-node"]).or(out.each);
+        }
+        if let Some(at) = named("deepspeed") {
+            out.nodes = number(at, &["--num-nodes"]).or(out.nodes);
+            out.each = number(at, &["--num-gpus", "--num-accelerators"]).or(out.each);
+            if let Some(hosts) = option(at, &["-i", "--include"]) {
+                let (nodes, total) = included(hosts);
+                out.total = total.filter(|_| out.each.is_none());
+                out.nodes = out.nodes.or(nodes);
+            }
+        }
+        if let Some(at) = named("accelerate").or_else(|| named("accelerate.commands.launch")) {
+            out.nodes = number(at, &["--num-machines"]).or(out.nodes);
+            out.total = number(at, &["--num-processes"]).or(out.total);
+        }
+        if let Some(at) = named("composer") {
+            out.total = number(at, &["--world-size"]).or(out.total);
+            out.each = number(at, &["-n", "--nproc"]).or(out.each);
+        }
+        // Variables that launchers read, then those of Slurm.
+        out.nodes = out.nodes.or_else(|| script.number(&["NNODES", "NUM_NODES", "SLURM_NNODES"]));
+        if out.each.is_none() && out.total.is_none() {
+            let names = ["NPROC_PER_NODE", "GPUS_PER_NODE", "NUM_GPUS", "SLURM_GPUS_PER_NODE"];
+            out.each = script.number(&names).or_else(|| visible(script));
+        }
+        out
+    }
+
+    /// All GPUs; one node where nothing says how many.
+    pub fn gpus(self) -> Option<u64> {
+        let nodes = self.nodes.unwrap_or(1).max(1);
+        self.total.or_else(|| Some(self.each?.saturating_mul(nodes))).filter(|gpus| *gpus > 0)
+    }
+
+    /// Of each node.
+    pub fn per_node(self) -> Option<u64> {
+        self.each.or_else(|| Some(self.total? / self.nodes.filter(|nodes| *nodes > 0)?))
+    }
+}
+
+/// GPUs that `CUDA_VISIBLE_DEVICES` lists.
+fn visible(script: &Script) -> Option<u64> {
+    let list = script.known("CUDA_VISIBLE_DEVICES")?;
+    let all = !list.is_empty() && list.split(',').all(|one| one.trim().parse::<u64>().is_ok());
+    all.then(|| list.split(',').count() as u64)
+}
+
+/// A count; of "gpu:h100:8" and "2:4" the one behind or before the colon, as the options have it.
+fn count(text: &str) -> Option<u64> {
+    let text = text.rsplit(':').next().filter(|_| text.starts_with("gpu")).unwrap_or(text);
+    text.split([':', '-']).next()?.parse().ok()
+}
+
+/// Nodes and GPUs of `host@host:0,2`: all of a host without a list are not known.
+fn included(hosts: &str) -> (Option<u64>, Option<u64>) {
+    let nodes = hosts.split('@').count() as u64;
+    let lists: Option<Vec<u64>> =
+        hosts.split('@').map(|host| Some(host.split_once(':')?.1.split(',').count() as u64)).collect();
+    (Some(nodes), lists.map(|counts| counts.iter().sum()))
+}
+
+/// Puts the settings of files that a command names in their place, where they are given or the script writes them:
+/// DeepSpeed's under `deepspeed.`, those of Accelerate before all others.
+pub(in crate::dialect) fn take_files(text: &ImportText, entries: &mut Entries) {
+    let file = |name: &str| {
+        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let given = || text.given().files.iter();
+        let found =
+            given().find(|(known, _)| known == name).or_else(|| given().find(|(known, _)| last(known) == last(name)));
+        found.map(|(_, text)| text.clone()).or_else(|| text.script().files.get(name).cloned())
+    };
+    let named = |entries: &Entries, wanted: &[&str]| {
+        let found = entries.iter().rev().find(|(name, _)| wanted.contains(&name.as_str()))?;
+        Some((found.0.clone(), file(found.1.text()?)?))
+    };
+    if let Some((key, inner)) = named(entries, &["config_file"])
+        && let Ok(settings) = yaml::entries(&inner)
+    {
+        entries.retain(|(name, _)| *name != key);
+        entries.splice(0..0, settings);
+    }
+    let keys = ["deepspeed", "deepspeed_config", "deepspeed_config_file", "deepspeed_config.deepspeed_config_file"];
+    if let Some((key, inner)) = named(entries, &keys)
+        && let Ok(settings) = deepspeed::entries(&inner)
+    {
+        entries.retain(|(name, _)| *name != key);
+        entries.extend(settings.into_iter().map(|(name, value)| (format!("deepspeed.{name}"), value)));
+    }
+}
+
+/// Options of launchers that only place the program, or say the GPUs that [`Launch`] takes.
+const PLACED: [&str; 12] = [
+    "nnodes",
+    "nproc_per_node",
+    "num_nodes",
+    "num_gpus",
+    "num_accelerators",
+    "num_machines",
+    "num_processes",
+    "include",
+    "gpus_per_node",
+    "ntasks_per_node",
+    "ntasks",
+    "nodes",
+];
+
+/// True of an option of a launcher that [`Launch`] takes.
+pub(in crate::dialect) fn is_placed(name: &str) -> bool {
+    PLACED.contains(&&*name.trim_start_matches('-').replace('-', "_"))
+}
+
+/// Puts the GPUs of a launcher in place of its options, under the names `nnodes` and `nproc_per_node`, or
+/// `num_processes` for all together.
+pub(super) fn take_launch(script: &Script, entries: &mut Entries) {
+    let launch = Launch::of(script);
+    if launch.gpus().is_none() {
+        return;
+    }
+    entries.retain(|(name, _)| !is_placed(name));
+    let mut add = |name: &str, count: Option<u64>| {
+        entries.extend(count.map(|count| (name.to_owned(), Value::from(count))));
+    };
+    add("nnodes", launch.nodes);
+    if launch.total.is_some() {
+        add("num_processes", launch.total);
+    } else {
+        add("nproc_per_node", launch.each);
+    }
+}
