@@ -20,8 +20,8 @@ const GPT_OSS: &str = "sequence_len: 4096\nsample_packing: true\ngradient_accumu
 
 fn gpt_oss(size: &str, optimizer: &str, offload: bool) -> String {
     format!(
-        "base_model: openai/gpt-oss-{size}\noptimizer: {optimizer}\n{GPT_OSS}fsdp_config:\n  offload_params: {offload}\n  \
-         reshard_after_forward: true\n"
+        "base_model: openai/gpt-oss-{size}\noptimizer: {optimizer}\n{GPT_OSS}fsdp_config:\n  offload_params: \
+         {offload}\n  reshard_after_forward: true\n"
     )
 }
 

@@ -76,8 +76,8 @@ fn the_memory_that_examples_of_ms_swift_state_is_met_to_an_eighth_by_half_of_the
     assert!(far.len() <= 10, "{far:#?}");
 }
 
-/// PEFT 0.18.0 and ms-swift 3602360 on Qwen2.5-7B: the linears of its 28 layers have 40,448 inputs and 49,664 outputs, so
-/// LoRA has 90,112 numbers a rank and layer; a layer has 233,057,792 parameters.
+/// PEFT 0.18.0 and ms-swift 3602360 on Qwen2.5-7B: the linears of its 28 layers have 40,448 inputs and 49,664 outputs,
+/// so LoRA has 90,112 numbers a rank and layer; a layer has 233,057,792 parameters.
 #[test]
 fn ways_to_train_a_part_have_the_rank_of_lora_with_as_many_numbers() {
     let run = |more: &str| {

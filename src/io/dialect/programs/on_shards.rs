@@ -415,5 +415,5 @@ pub(super) static SWIFT: Program = Program {
     }],
     // Weights are loaded in bf16 and trained so: without DeepSpeed and FSDP nothing keeps a copy in fp32.
     silent: "--bf16 --pure_bf16 --lora_rank 8 --per_device_train_batch_size 1 --cutoff_len 2048",
-    says: None,
+    says: super::table::SAMPLES,
 };

@@ -24,6 +24,13 @@ pub(crate) struct Program {
 pub(super) const FULL_LENGTH: Option<&'static str> =
     Some("every sequence is counted at its full length: shorter prompts and answers need less memory");
 
+/// Note beside samples of fine-tuning. Source: ms-swift 3602360 `swift/arguments/base_args/base_args.py:197` (where
+/// `max_length` is not said, it is the longest that the model takes).
+pub(super) const SAMPLES: Option<&'static str> = Some(
+    "samples are counted at --max_length, or at 2048 tokens where it is not said: without --packing they are as long \
+        as they are, and shorter ones need less memory",
+);
+
 /// A setting by the program's name and by the base's. A star in the first stands for a word between dots; stars in the
 /// second are its last ones.
 pub(crate) struct Row(&'static str, &'static str, As);
