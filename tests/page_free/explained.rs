@@ -8,7 +8,7 @@ use shardscope::core::memory::methods::uneven::split;
 use shardscope::core::report::{Evaluation, Figure, evaluate, explain};
 use shardscope::core::run::presets::{MODELS, PUBLISHED};
 use shardscope::core::run::registry::{FIELDS, Field, Slot};
-use shardscope::core::run::{Based, Method, OneOf, Run, Schedule};
+use shardscope::core::run::{Based, Method, Objective, OneOf, Run, Schedule};
 use shardscope::core::traffic::Traffic;
 use shardscope::io::link;
 use std::collections::BTreeMap;
@@ -218,6 +218,32 @@ fn every_preset_and_every_published_run() {
         }
     }
     assert!(tally(runs).runs >= PUBLISHED.len());
+}
+
+/// Every objective with every place of its reference, sharded under an eager program and cut under Megatron-LM.
+#[test]
+fn every_objective_adds_up() {
+    let mut runs = Vec::new();
+    for cut in [
+        "stack=hf-trainer&precision=bf16&zero=3&tp=1&pp=1&gpus=16&recompute=full",
+        "stack=megatron-2025&tp=2&pp=2&gpus=16",
+    ] {
+        for (objective, _) in Objective::ALL {
+            for place in ["", "&objective.reference=offloaded", "&objective.reference=none"] {
+                let id = objective.id();
+                let text =
+                    format!("v=1&objective.base={id}&objective.teacher=llama-2-7b{place}&host_memory_gib=2048&{cut}");
+                let mut run = link::decode(&text).run;
+                if *objective != Objective::Distillation {
+                    run.objective.parts.teacher = None;
+                }
+                if evaluate(&run).is_ok() {
+                    runs.push((text, run));
+                }
+            }
+        }
+    }
+    assert!(tally(runs).runs >= 20);
 }
 
 #[test]
