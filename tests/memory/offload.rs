@@ -173,6 +173,10 @@ fn the_hosts_adam_goes_by_cores_and_memory_channels() {
     let alone = with(&deepspeed(0), &[("stack", "torchtune"), ("precision", "bf16-pure"), ("zero", "0")]);
     let own = step(&with(&alone, &desktop), &[("offload.framework", "torchao")]);
     near(own.host_step_s.0 * billion, 1.75 - 1.18 - 0.18);
+    // Ten times the channels of two of DDR4-3200 (51.2 GB/s) on Grace (512 GB/s).
+    let grace = [("model", "gpt-2-xl"), ("gpus", "1"), ("gpu", "gh200"), ("global_batch", "1")];
+    let chip = step(&with(&alone, &grace), &[("offload.framework", "torchao")]);
+    assert!((own.host_step_s.0 / chip.host_step_s.0 - 10.0).abs() < 1e-9);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::memory::RankLoad;
 use crate::memory::detailed::offloaded_activation_bytes;
 use crate::memory::host::updated;
 use crate::memory::reference_on_host;
-use crate::run::presets::{self, GpuPreset};
+use crate::run::presets;
 use crate::run::{Offload, OffloadFramework, OffloadTo, Scenario};
 use crate::source::{Cited, DEEPSPEED, MEGATRON, SLIME, TORCHAO, ZERO_OFFLOAD};
 use crate::traffic::Held;
@@ -28,6 +28,8 @@ const DISKS: f64 = 12e9;
 const CHANNELS: f64 = 0.78;
 /// Host memory below which a node is a desktop, bytes a second: two channels.
 const DESKTOP: f64 = 100e9;
+/// Link to the host above which a GPU has a CPU of its own, or half of one: NVLink-C2C, bytes a second.
+const OWN_CPU: f64 = 200e9;
 /// Host memory of a GPU that is no preset: 16 channels of DDR5-4800, as of a DGX H100.
 const DRAM: f64 = 614.4e9;
 
@@ -78,8 +80,8 @@ fn host_rate(framework: OffloadFramework, processes: f64, desktop: bool) -> Host
 /// Seconds of Adam over `parameters` of each of `processes` on a node: never faster than its memory channels.
 fn host_adam(scenario: &Scenario, framework: OffloadFramework, parameters: f64, processes: f64) -> f64 {
     let preset = scenario.run.gpu.base.and_then(presets::gpu);
-    let own = |preset: &GpuPreset| if scenario.gpu.host.0 > 100e9 { processes } else { 1.0 } * preset.host_dram.0;
-    let dram = preset.map_or(DRAM, own);
+    let cpus = if scenario.gpu.host.0 > OWN_CPU { processes } else { 1.0 };
+    let dram = preset.map_or(DRAM, |preset| cpus * preset.host_dram.0);
     let bytes = scenario.trained_bytes();
     let states = bytes.optimizer(scenario.run.optimizer) + if bytes.master > 0.0 { 0.0 } else { bytes.weights };
     let gradient = bytes.grads.max(bytes.grad_accumulation);

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     /// TRL's `DPOTrainer` concatenates chosen and rejected and runs the reference once; LLaMA-Factory's `KTO` runs both
-    /// models over answers and mismatched ones; ORPO's and SimPO's papers have no reference.
+    /// models over answers and mismatched ones; ORPO's and `SimPO`'s papers have no reference.
     #[test]
     fn objectives_have_the_passes_of_their_trainers() {
         let learnt = |id: &'static str| Based::<ObjectiveParts>::preset(id).resolve(false);

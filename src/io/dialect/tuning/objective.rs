@@ -64,14 +64,14 @@ pub(in crate::dialect) fn of_stage(reader: &mut SettingsReader) -> Objective {
         ("pt" | "sft", _) => return Objective::NextToken,
         ("dpo", Some("orpo")) => Objective::Orpo,
         ("dpo", Some("simpo")) => Objective::Simpo,
-        (stage, _) => match named(stage) {
-            Some(objective) => objective,
-            None => {
+        (stage, _) => {
+            let Some(objective) = named(stage) else {
                 let stage = stage.to_owned();
                 reader.assume(t!("training alone is counted, of the next token: {stage} has more models", stage));
                 return Objective::NextToken;
-            }
-        },
+            };
+            objective
+        }
     };
     take(reader, objective);
     if matches!(objective, Objective::Embedding | Objective::Reranking) {
@@ -108,7 +108,7 @@ pub(in crate::dialect) fn trainer(text: &str) -> Option<&'static str> {
 }
 
 /// Takes the objective of TRL: by its trainer, else by a loss or a setting that one trainer alone has.
-pub(in crate::dialect) fn of_trl(reader: &mut SettingsReader, loss: Option<&str>) -> Objective {
+pub(in crate::dialect) fn of_trl(reader: &mut SettingsReader, loss: Option<&str>) {
     let said = reader.word("trainer", "trainer").and_then(|name| named(&name));
     let by_loss = loss.and_then(|loss| match loss {
         "kto" | "apo_zero_unpaired" => Some(Objective::Kto),
@@ -124,7 +124,6 @@ pub(in crate::dialect) fn of_trl(reader: &mut SettingsReader, loss: Option<&str>
     if ready && objective.has_reference() {
         reader.run.objective.parts.reference = Some(ReferencePlace::Nowhere);
     }
-    objective
 }
 
 /// Stage and loss that LLaMA-Factory has for an objective; none where it has none.
