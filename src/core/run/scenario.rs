@@ -128,8 +128,8 @@ impl Scenario {
         }
     }
 
-    /// The vocabulary as every tensor-parallel rank gets an equal, aligned part of it: `ceil(v / (128 t)) 128 t`. Source:
-    /// Megatron-LM `--make-vocab-size-divisible-by`.
+    /// The vocabulary as every tensor-parallel rank gets an equal, aligned part of it: `ceil(v / (128 t)) 128 t`.
+    /// Source: Megatron-LM `--make-vocab-size-divisible-by`.
     pub(crate) fn padded_vocabulary(&self) -> u64 {
         const MULTIPLE: u64 = 128;
         let multiple = MULTIPLE * self.layout.tp;
