@@ -9,6 +9,7 @@ use crate::panels::memory;
 use crate::panels::over_time::{areas, curve_table, legend, peak_words};
 use crate::panels::overlap::rows;
 use crate::panels::pipeline::ranks;
+use crate::panels::rl::rl;
 use crate::panels::schedules::about as about_schedule;
 use crate::panels::step::step;
 use crate::panels::sync::sync;
@@ -75,6 +76,8 @@ panels! { (evaluation, unit)
     MemoryBands = Self::MemoryBands => memory::measured(&evaluation.report.memory, unit);
     /// Phases, offloading and the staircase of a fine-tuning run.
     Tuning = Self::Tuning => memory::tuning(evaluation, unit);
+    /// The step of reinforcement learning.
+    Rl = Self::Rl => rl(evaluation, unit);
     /// The bars as a table.
     MemoryTable = Self::MemoryTable => memory::data_table(&evaluation.report.memory, unit);
     /// Memory by every method.
@@ -184,12 +187,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_panel_but_that_of_fine_tuning_shows_something_of_the_default_run() {
+    fn every_panel_but_those_of_tuning_and_reinforcement_learning_shows_something_of_the_default_run() {
         let evaluation = evaluate(&Run::default()).unwrap();
         for panel in Panel::ALL {
             let view = panel.view(&evaluation, MemoryUnit::Gib);
             let is_empty = view == Node::none();
-            assert_eq!(is_empty, *panel == Panel::Tuning, "{panel:?}");
+            assert_eq!(is_empty, matches!(panel, Panel::Tuning | Panel::Rl), "{panel:?}");
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::web::render::{Dispatch, nodes, patched};
 use crate::web::runs::measured_offer;
 use crate::web::share::ShareDialog;
 use crate::web::state::State;
-use crate::web::strip::{Advice, Strip, Waterfall};
+use crate::web::strip::{Advice, ReinforcementStep, Strip, Waterfall};
 use crate::web::tabs::Tabs;
 use crate::web::timeline::FirstTimeline;
 use crate::web::timeline::look::Look;
@@ -150,6 +150,7 @@ fn page(state: State) -> impl IntoView {
                     <Strip/>
                     <FirstTimeline/>
                     <Waterfall/>
+                    <ReinforcementStep/>
                     <Advice/>
                     {measured_offer(state)}
                     {opened::second(state)}

@@ -21,7 +21,7 @@ use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::render::nodes;
 use crate::web::state::State;
-use crate::web::strip::{Strip, Waterfall};
+use crate::web::strip::{ReinforcementStep, Strip, Waterfall};
 use crate::web::timeline::FirstTimeline;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -49,6 +49,7 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
                     {shows(Embed::Waterfall).then(|| view! { <Waterfall/> })}
                     {shows(Embed::Memory).then(|| view! { <MemoryPanel/> })}
                     {shows(Embed::Timeline).then(|| view! { <FirstTimeline/> })}
+                    {shows(Embed::Rl).then(|| view! { <ReinforcementStep/> })}
                     {shows(Embed::Overlap).then(|| view! { <OverlapPanel/> })}
                     {(panel == Embed::Cluster).then(|| arriving(move || cluster_frame(state)))}
                     {(panel == Embed::Whole).then(|| arriving(move || whole_frame(state)))}

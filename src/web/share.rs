@@ -26,7 +26,7 @@ use std::sync::Arc;
 use wasm_bindgen::JsCast;
 
 /// Panels to choose from, with their names.
-const PANELS: [(Embed, &str); 9] = [
+const PANELS: [(Embed, &str); 10] = [
     (Embed::Timeline, "Timeline"),
     (Embed::Strip, "Answer"),
     (Embed::Waterfall, "Waterfall"),
@@ -36,6 +36,7 @@ const PANELS: [(Embed, &str); 9] = [
     (Embed::Schedules, "Schedules"),
     (Embed::Cluster, "Cluster"),
     (Embed::Scoreboard, "Scoreboard"),
+    (Embed::Rl, "Reinforcement learning"),
 ];
 
 /// The panel of the open view.
@@ -71,6 +72,8 @@ fn picture(evaluation: &Evaluation, panel: Embed, look: &Look, unit: MemoryUnit,
             el("div", &[("class", "strip")], &[strip(report, unit), el("div", &[("class", "key cost")], &cost)])
         }
         Embed::Waterfall => el("div", &[], &[waterfall(evaluation)]),
+        Embed::Rl if run.rl.algorithm.is_some() => el("div", &[], &[Panel::Rl.view(evaluation, unit)]),
+        Embed::Rl => name("The step of reinforcement learning, once its algorithm is set."),
         Embed::Memory | Embed::Overlap => {
             let panel = if panel == Embed::Memory { Panel::MemoryBars(None) } else { Panel::Overlap };
             el("div", &[], &[panel.view(evaluation, unit)])

@@ -5,6 +5,7 @@ use crate::core::run::registry::field;
 use crate::core::t;
 use crate::core::units::show_count;
 use crate::view::node::markup::{Node, leaf, text as plain};
+use crate::view::panel::Panel;
 use crate::view::panels::chosen::failed;
 use crate::view::panels::issues::note;
 use crate::view::panels::strip::{
@@ -17,8 +18,8 @@ use crate::web::evaluated::FAILED;
 use crate::web::field::commit;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
-use crate::web::panel::panel;
-use crate::web::render::nodes;
+use crate::web::panel::{panel, shown};
+use crate::web::render::{nodes, patched};
 use crate::web::state::State;
 use crate::web::worded::worded_input;
 use leptos::prelude::*;
@@ -100,6 +101,14 @@ pub(crate) fn Waterfall() -> impl IntoView {
             {nodes("falls", move || rows.get())}
         </section>
     }
+}
+
+/// The step of reinforcement learning, where the Run has one.
+#[component]
+pub(crate) fn ReinforcementStep() -> impl IntoView {
+    let state = expect_context::<State>();
+    let step = shown(state, || Some(Panel::Rl));
+    view! { <div class="stale-able" class:stale=flag(move || state.is_stale()) use:patched=step></div> }
 }
 
 /// The layouts that do better; in their place what is wrong, with what mends it.

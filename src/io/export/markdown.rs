@@ -44,6 +44,9 @@ pub(crate) fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
         splits(evaluation),
         communication(evaluation),
         super::whole::table(evaluation).map_or_else(String::new, |rows| section("Whole run", &["", "", ""], rows)),
+        super::rl::table(evaluation).map_or_else(String::new, |rows| {
+            section("Step of reinforcement learning", &["phase", "GPUs", "time"], rows)
+        }),
         section("To know", &["setting", ""], warnings.collect()),
         format!("{made}: an estimate of training. [The whole run]({link})\n"),
     ]

@@ -9,6 +9,7 @@ mod markdown;
 pub mod menu;
 mod ops;
 mod picture;
+mod rl;
 mod stamp;
 mod trace;
 mod whole;

@@ -20,6 +20,7 @@ pub mod pipeline;
 pub mod plan;
 pub mod provenance;
 pub mod published;
+pub mod rl;
 pub mod runs;
 pub mod schedules;
 pub mod step;
