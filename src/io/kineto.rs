@@ -1,9 +1,9 @@
 //! A Kineto trace (Chrome's JSON) as what a rank did, in integer nanoseconds; Chrome traces of whole jobs too, whose
 //! events are the operations of workers.
 //!
-//! Names and fields are those of PyTorch's profiler: kernels under `kernel`, copies under `gpu_memcpy` and `gpu_memset`,
-//! launches under `cuda_runtime` and `cuda_driver` with the `correlation` of what they launch, collectives as arguments
-//! of the kernel or of the `record_param_comms` that launched it.
+//! Names and fields are those of PyTorch's profiler: kernels under `kernel`, copies under `gpu_memcpy` and
+//! `gpu_memset`, launches under `cuda_runtime` and `cuda_driver` with the `correlation` of what they launch,
+//! collectives as arguments of the kernel or of the `record_param_comms` that launched it.
 
 use crate::json_scan::{Event, Scanner};
 use shardscope_core::diagnose::{AttentionPass, GpuWork, ProcessGroup, RankTrace, StepMark, WorkKind, WorkerOp};

@@ -41,8 +41,8 @@ named! {
         Calibrate = "calibrate",
         /// `{"text": ..., "run": ...}`: what a log, a benchmark, a trace or a snapshot measured of a run.
         Log = "log",
-        /// `{"files": [{"name": ..., "text" | "base64": ...}], "run": ...}`: where the rest of a measured step or of the
-        /// memory is.
+        /// `{"files": [{"name": ..., "text" | "base64": ...}], "run": ...}`: where the rest of a measured step or of
+        /// the memory is.
         Diagnose = "diagnose",
         /// A Run with a token budget, or with days or a date: its calendar, losses, energy and cost.
         WholeRun = "whole-run",

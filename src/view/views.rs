@@ -54,7 +54,7 @@ impl View {
 
     /// True for the views that a phone's bar has room for.
     pub const fn is_frequent(self) -> bool {
-        !matches!(self, Self::Cluster | Self::Scoreboard)
+        !matches!(self, Self::Cluster | Self::Learn(_) | Self::Scoreboard)
     }
 
     /// True for two steps of lessons, and for a view and itself.

@@ -52,9 +52,10 @@ pub(crate) fn whole(state: State) -> AnyView {
     let second = flag(move || shown() != View::Diagnose(true));
     let opened = Memo::new(move |before: Option<&bool>| before == Some(&true) || shown() == View::Diagnose(true));
     let tab = move |fitted: bool, label: &'static str| {
+        let press = move |_| state.view.show(View::Diagnose(fitted));
         let pressed = text(move || (shown() == View::Diagnose(fitted)).to_string());
         view! {
-            <button class="toggle-link" aria-pressed=pressed on:click=move |_| state.view.show(View::Diagnose(fitted))>{say(label)}</button>
+            <button class="toggle-link" aria-pressed=pressed on:click=press>{say(label)}</button>
         }
     };
     view! {

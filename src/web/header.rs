@@ -6,6 +6,7 @@ use crate::io::export::launcher;
 use crate::view::node::action::{Compare, Dialog, Save, TimelineAction};
 use crate::view::node::markup::{Action, Node, PanelAction, el, text as words};
 use crate::view::palette::Theme;
+use crate::view::steps::StepId;
 use crate::view::views::{Drawn, View};
 use crate::web::html::{text, view_of};
 use crate::web::i18n::{self, say};
@@ -109,6 +110,7 @@ fn more_menu(state: State) -> AnyView {
         let item = |class, action, label: &'static str| quiet(action, class, "", label);
         Node::from_iter([
             item("narrow", Action::Show(View::Cluster), "Cluster"),
+            item("narrow", Action::Show(View::Learn(StepId::first())), "Learn"),
             item("narrow", Action::Show(View::Scoreboard), "Scoreboard"),
             item("narrow", Action::Compare(Compare::Begin), "Compare"),
             item("narrow", Action::Open(Dialog::Export("markdown")), "Save"),

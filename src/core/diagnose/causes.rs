@@ -175,8 +175,8 @@ fn exposed_id(dimension: Dimension, class: KernelClass) -> CauseId {
     }
 }
 
-/// What a predicted step holds of every cause that was `measured`: the prediction of a share goes to the causes in it in
-/// proportion to what was measured, so that only what is beyond it remains.
+/// What a predicted step holds of every cause that was `measured`: the prediction of a share goes to the causes in it
+/// in proportion to what was measured, so that only what is beyond it remains.
 pub fn predicted_amounts(expected: &ExpectedStep, measured: &Amounts) -> Amounts {
     let mut amounts = Amounts::new();
     for ((id, share), seconds) in measured {
@@ -275,7 +275,7 @@ fn told(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
             let pauses = found.parts.gaps.get(&GapReason::HostPause).copied().unwrap_or_default();
             let longest = show_seconds(Seconds((pauses.longest.1 - pauses.longest.0) as f64 * 1e-9));
             let evidence = t!(
-                "{count} pauses of more than 10 ms, the longest of {longest}; in {silent} of them no call of the CPU \
+                "Pauses of more than 10 ms: {count}, the longest {longest}; in {silent} of them no call of the CPU \
                     begins.",
                 count = pauses.count,
                 longest,

@@ -11,7 +11,7 @@ use crate::run::{Run, Scenario};
 use crate::sort::sort_by;
 use crate::statics::named;
 use crate::t;
-use crate::units::{Bytes, GIB, MemoryUnit, fixed, show_percent, thousands};
+use crate::units::{Bytes, GIB, fixed, show_bytes, show_percent, thousands};
 use serde::Serialize;
 
 named! {
@@ -129,13 +129,21 @@ const SAME: f64 = 0.01;
 const FULL: f64 = 0.88;
 
 fn gib(bytes: f64) -> Message {
-    verbatim(MemoryUnit::Gib.show(Bytes(bytes)))
+    verbatim(show_bytes(Bytes(bytes)))
 }
 
-/// The causes of `message` on `run`.
+/// A GPU whose memory differs by more from that of the run is not the run's.
+const OTHER_GPU: f64 = 0.2;
+
+/// The causes of `message` on `run`; a message of a GPU with other memory is not compared with the run.
 pub fn out_of_memory(message: OutOfMemory, run: &Run) -> MemoryFound {
-    let scenario = Scenario::new(run).ok();
-    let report = report(&Run { measured_step_s: None, ..run.clone() }).ok();
+    let own = |scenario: &Scenario| {
+        let total = message.total.unwrap_or(scenario.gpu.memory.0);
+        (total / scenario.gpu.memory.0 - 1.0).abs() < OTHER_GPU
+    };
+    let scenario = Scenario::new(run).ok().filter(own);
+    let compared = scenario.as_ref().map(|_| run);
+    let report = compared.and_then(|run| report(&Run { measured_step_s: None, ..run.clone() }).ok());
     let fingerprint = scenario.as_ref().and_then(|scenario| fingerprint(&message, scenario));
     let short = message.asked.zip(message.free).map(|(asked, free)| asked - free).filter(|short| *short > 0.0);
     let memory = report.as_ref().map(|report| &report.memory);
@@ -154,7 +162,7 @@ pub fn out_of_memory(message: OutOfMemory, run: &Run) -> MemoryFound {
         Component::ALL.map(|component| (component.name(), of(component))).to_vec()
     });
     let mut found = MemoryFound { message, short, fingerprint, predicted, need, causes: Vec::new() };
-    found.causes = causes(&found, run);
+    found.causes = causes(&found, compared);
     found
 }
 
@@ -170,13 +178,13 @@ struct Hypothesis {
 
 /// The causes, the surest first. The order of the rules is that of the reference; their weights order the list only.
 #[allow(clippy::too_many_lines)] // one rule after the other
-fn causes(found: &MemoryFound, run: &Run) -> Vec<FoundCause> {
+fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
     let message = &found.message;
     let (asked, total) = (message.asked.unwrap_or(0.0), message.total.unwrap_or(f64::MAX));
     let moment = message.moment.unwrap_or(Moment::Unknown);
     let allocated = message.allocated.unwrap_or(0.0);
     let unused = message.unused.unwrap_or(0.0);
-    let optimizer = found.predicted.iter().find(|(name, _)| *name == "optimizer").map_or(0.0, |(_, bytes)| *bytes);
+    let optimizer = found.predicted.iter().find(|(name, _)| *name == "optimizer").map_or(asked, |(_, bytes)| *bytes);
     let mut all: Vec<Hypothesis> = Vec::new();
     let mut add = |id, weight, bytes: f64, evidence, change: Option<Message>, set| {
         all.push(Hypothesis { id, weight, bytes, evidence, change, set });
@@ -333,7 +341,7 @@ fn causes(found: &MemoryFound, run: &Run) -> Vec<FoundCause> {
 }
 
 /// The run needs more than there is: by what was allocated, or by the prediction; with the changes that would fit.
-fn never_fitted(found: &MemoryFound, run: &Run, all: &mut Vec<Hypothesis>) {
+fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis>) {
     let message = &found.message;
     let full = message.allocated.zip(message.total).map(|(allocated, total)| allocated / total);
     let larger = message.asked.zip(message.total).is_some_and(|(asked, total)| asked > total);
@@ -354,25 +362,29 @@ fn never_fitted(found: &MemoryFound, run: &Run, all: &mut Vec<Hypothesis>) {
         () if by_prediction => 0.5,
         () => 0.3,
     };
-    let changes: [(Message, Vec<(&'static str, String)>); 4] = [
-        (t!("a micro-batch half as large"), vec![("micro_batch", (run.micro_batch / 2).to_string())]),
-        (t!("full recomputation"), vec![("recompute", "full".to_owned())]),
-        (t!("states sharded over data-parallel ranks"), zero_up(run)),
-        (t!("twice the tensor-parallel size"), vec![("tp", (run.tp * 2).to_string())]),
-    ];
-    let fitting =
-        changes.into_iter().find(|(_, set)| !set.is_empty() && tried(run, set).is_some_and(|(_, fits, _)| fits));
+    let changes = run.map_or_else(Vec::new, |own| {
+        vec![
+            (t!("a micro-batch half as large"), vec![("micro_batch", (own.micro_batch / 2).to_string())]),
+            (t!("full recomputation"), vec![("recompute", "full".to_owned())]),
+            (t!("states sharded over data-parallel ranks"), zero_up(run)),
+            (t!("twice the tensor-parallel size"), vec![("tp", (own.tp * 2).to_string())]),
+        ]
+    });
+    let fits = |set: &[(&'static str, String)]| tried(run, set).is_some_and(|(_, fits, _)| fits);
+    let fitting = changes.into_iter().find(|(_, set)| !set.is_empty() && fits(set));
     let (change, set) = fitting.map_or((None, Vec::new()), |(change, set)| (Some(change), set));
     all.push(Hypothesis { id: CauseId::NeverFitted, weight, bytes: missing, evidence, change, set });
 }
 
 /// One step more of sharding; nothing at the last.
-fn zero_up(run: &Run) -> Vec<(&'static str, String)> {
-    if run.zero < 3 { vec![("zero", (run.zero + 1).to_string())] } else { Vec::new() }
+fn zero_up(run: Option<&Run>) -> Vec<(&'static str, String)> {
+    let more = run.filter(|run| run.zero < 3).map(|run| ("zero", (run.zero + 1).to_string()));
+    more.into_iter().collect()
 }
 
 /// Need, whether it fits, and step of `run` with `set`; none where that changes nothing or does not work.
-fn tried(run: &Run, set: &[(&'static str, String)]) -> Option<(f64, bool, f64)> {
+fn tried(run: Option<&Run>, set: &[(&'static str, String)]) -> Option<(f64, bool, f64)> {
+    let run = run?;
     if set.is_empty() {
         return None;
     }

@@ -1,8 +1,8 @@
 //! Where is the rest? What a run left behind, beside what it should have been.
 //!
 //! Evidence (a rank's trace, a job's operations, times of steps, a message of an allocator) becomes measured parts that
-//! add up to the window, the calculator's parts on the same axis, differences, and causes by their seconds. Nothing here
-//! knows a file.
+//! add up to the window, the calculator's parts on the same axis, differences, and causes by their seconds. Nothing
+//! here knows a file.
 
 mod causes;
 mod dimension;
@@ -243,6 +243,10 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
         compares,
     });
     let both: Vec<(&RankTrace, StepWindow)> = windows.iter().map(|(trace, window, _)| (*trace, *window)).collect();
+    if diagnosis.comparison == Comparison::AnotherRun {
+        // What helps another program is not tried on this run.
+        diagnosis.causes.iter_mut().for_each(|cause| cause.set.clear());
+    }
     diagnosis.ranks = several(&both, sizes);
     if let Some(late) = diagnosis.ranks.as_ref().and_then(late_rank) {
         tell_late(&mut diagnosis.causes, late, seconds);
@@ -414,6 +418,13 @@ fn read_words(
         Some(number) if window.is_last => {
             t!("Step {number}, {length} on the GPU: from its first kernel to its last.", number, length = &length)
         }
+        Some(number) if count < 2 => {
+            t!(
+                "Step {number}, {length} on the GPU: from its first kernel to the first of the next step.",
+                number,
+                length = &length
+            )
+        }
         Some(number) => t!(
             "Step {number}, {length} on the GPU: from its first kernel to the first of the next step; the median of \
                 {count}.",
@@ -466,7 +477,8 @@ fn doubts(diagnosis: &mut Diagnosis, trace: &RankTrace, window: StepWindow, foun
     if trace.unknown_ns as f64 > UNKNOWN * trace.kernels_ns as f64 {
         diagnosis.warnings.push(Issue::warning(
             "files",
-            t!("names of many kernels are not known: the split of compute is uncertain, that into compute, messages and gaps is not"),
+            t!("names of many kernels are not known: the split of compute is uncertain, that into compute, messages \
+                    and gaps is not"),
         ));
     }
 }
@@ -601,7 +613,8 @@ pub fn of_series(seconds: &[f64], run: &Run) -> Diagnosis {
 /// Diagnoses a message of an allocator.
 pub fn of_memory(message: OutOfMemory, run: &Run) -> Diagnosis {
     let found = out_of_memory(message, run);
-    let gib = |bytes: f64| crate::units::MemoryUnit::Gib.show(crate::units::Bytes(bytes));
+    let gib = |bytes: f64| crate::units::show_bytes(crate::units::Bytes(bytes));
+    let other_gpu = found.need.is_none();
     let words = found.message.moment.unwrap_or(Moment::Unknown).words();
     let verdict = match (found.message.asked, found.message.free, found.short) {
         (Some(asked), Some(free), Some(short)) => t!(
@@ -616,6 +629,13 @@ pub fn of_memory(message: OutOfMemory, run: &Run) -> Diagnosis {
     };
     let mut diagnosis = Diagnosis::empty(Comparison::Memory, verdict);
     diagnosis.rank = found.message.rank;
+    if other_gpu {
+        diagnosis.warnings.push(Issue::warning(
+            "files",
+            t!("the message is of a GPU with other memory than that of the run on the page, or the run cannot be \
+                    computed: nothing is compared with it"),
+        ));
+    }
     diagnosis.causes.clone_from(&found.causes);
     diagnosis.memory = Some(found);
     diagnosis

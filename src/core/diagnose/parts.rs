@@ -1,7 +1,7 @@
 //! The time of a window by what ran: parts that add up to it exactly, in nanoseconds.
 //!
-//! At every instant the first of these that runs has the time: compute by class, messages by parallelism and kind, waits
-//! of expert libraries, copies. What is left is a gap, with the reason why nothing ran.
+//! At every instant the first of these that runs has the time: compute by class, messages by parallelism and kind,
+//! waits of expert libraries, copies. What is left is a gap, with the reason why nothing ran.
 
 use super::dimension::{Dimension, GroupSizes, dimension};
 use super::trace::{Interval, RankTrace, StepWindow, WorkKind};

@@ -1,8 +1,8 @@
 //! Several ranks: their clocks aligned by what they leave together, and who makes the others wait.
 //!
-//! All ranks of a collective leave it together. Calls are matched by group and their number within it; the offset of two
-//! clocks is the most frequent difference of ends. Where fewer than half of the calls agree the clocks are not aligned,
-//! and only lengths are used.
+//! All ranks of a collective leave it together. Calls are matched by group and their number within it; the offset of
+//! two clocks is the most frequent difference of ends. Where fewer than half of the calls agree the clocks are not
+//! aligned, and only lengths are used.
 
 use super::dimension::{Dimension, GroupSizes, dimension};
 use super::trace::{RankTrace, StepWindow, WorkKind};

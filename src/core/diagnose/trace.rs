@@ -118,8 +118,8 @@ impl RankTrace {
         self
     }
 
-    /// The steps on the GPU: each from the first kernel that was launched in it to that of the next; the last to the end
-    /// of its last kernel. They follow one another without a gap. All of the trace where nothing marks a step.
+    /// The steps on the GPU: each from the first kernel that was launched in it to that of the next; the last to the
+    /// end of its last kernel. They follow one another without a gap. All of the trace where nothing marks a step.
     pub fn windows(&self) -> Vec<StepWindow> {
         let (Some(first), Some(end)) = (self.activities.first(), self.activities.iter().map(|one| one.end).max())
         else {
@@ -162,8 +162,8 @@ impl RankTrace {
         if windows.is_empty() { vec![all] } else { windows }
     }
 
-    /// The step of median length, and how many steps it was chosen from: of several without the last, whose end is that of
-    /// its last kernel, and without the first where three or more are left.
+    /// The step of median length, and how many steps it was chosen from: of several without the last, whose end is that
+    /// of its last kernel, and without the first where three or more are left.
     pub fn median_window(&self) -> Option<(StepWindow, usize)> {
         let mut windows = self.windows();
         if windows.len() > 1 {

@@ -1,7 +1,7 @@
 //! A diagnosis as Markdown, for an issue tracker: numbers and sentences, no host, user or path.
 
 use shardscope_core::diagnose::{Diagnosis, PartRow};
-use shardscope_core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds};
+use shardscope_core::units::{Bytes, Seconds, show_bytes, show_percent, show_seconds};
 use std::fmt::Write;
 
 /// The report.
@@ -38,7 +38,7 @@ pub fn markdown(found: &Diagnosis) -> String {
         for (at, cause) in found.causes.iter().enumerate() {
             let amount = match (cause.seconds, cause.bytes) {
                 (Some(time), _) => format!("{}, ", seconds(time)),
-                (None, Some(bytes)) => format!("{}, ", MemoryUnit::Gib.show(Bytes(bytes))),
+                (None, Some(bytes)) => format!("{}, ", show_bytes(Bytes(bytes))),
                 _ => String::new(),
             };
             let _ = writeln!(text, "{}. **{}** ({amount}`{}`). {}", at + 1, cause.title, cause.id.id(), cause.evidence);

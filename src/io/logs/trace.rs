@@ -1,7 +1,7 @@
 //! A Kineto trace as a measured run: where the GPU's time of a step goes.
 //!
-//! Windows and parts are those of [`shardscope_core::diagnose`]: a step is the GPU's, from its first kernel to the first
-//! of the next. A window that is no whole step of the run at hand is no observation of it.
+//! Windows and parts are those of [`shardscope_core::diagnose`]: a step is the GPU's, from its first kernel to the
+//! first of the next. A window that is no whole step of the run at hand is no observation of it.
 
 use super::reading::{Reading, Steps};
 use shardscope_core::calibrate::Components;

@@ -101,13 +101,11 @@ fn bars(found: &Diagnosis) -> Node {
     if let Some(predicted) = predicted {
         lines.push(bar("Predicted", predicted, "pr", &|row| row.predicted_s.unwrap_or(0.0)));
     }
+    let compared = predicted.is_some();
     let rows = Rows::of(rows)
         .column("part", |row| text(words(row.name).0))
-        .figures("measured", |row| show_seconds(Seconds(row.measured_ns as f64 * NS)))
-        .figures("predicted", |row| row.predicted_s.map_or_else(String::new, |seconds| show_seconds(Seconds(seconds))))
-        .figures("difference", |row| {
-            row.predicted_s.map_or_else(String::new, |seconds| signed(row.measured_ns as f64 * NS - seconds))
-        });
+        .figures("measured", |row| show_seconds(Seconds(row.measured_ns as f64 * NS)));
+    let rows = if compared { with_prediction(rows) } else { rows };
     let legend = t!("measured: filled; predicted: outlined, with its range");
     Node::from_iter([
         title("Measured over predicted"),
@@ -115,6 +113,15 @@ fn bars(found: &Diagnosis) -> Node {
         el("div", &[("class", "waterfall diagnose-bars")], &lines),
         rows.table("Parts of the window"),
     ])
+}
+
+/// The columns of what is predicted.
+fn with_prediction(rows: Rows<&PartRow>) -> Rows<&PartRow> {
+    let predicted = |row: &&PartRow| row.predicted_s.map_or_else(String::new, |seconds| show_seconds(Seconds(seconds)));
+    let difference = |row: &&PartRow| {
+        row.predicted_s.map_or_else(String::new, |seconds| signed(row.measured_ns as f64 * NS - seconds))
+    };
+    rows.figures("predicted", predicted).figures("difference", difference)
 }
 
 fn signed(seconds: f64) -> String {
@@ -141,7 +148,7 @@ fn causes(found: &Diagnosis) -> Node {
 fn entry(at: usize, cause: &FoundCause) -> Node {
     let amount = match (cause.seconds, cause.bytes) {
         (Some(seconds), _) => show_seconds(Seconds(seconds)),
-        (None, Some(bytes)) => MemoryUnit::Gib.show(Bytes(bytes)),
+        (None, Some(bytes)) => show_bytes(Bytes(bytes)),
         _ => String::new(),
     };
     let mut parts = vec![
@@ -151,8 +158,10 @@ fn entry(at: usize, cause: &FoundCause) -> Node {
     if let Some(change) = &cause.change {
         let seconds = cause.predicted_s.filter(|_| cause.seconds.is_some());
         parts.push(muted(match seconds {
-            Some(seconds) => t!("{change}. Without it: {seconds}.", change, seconds = show_seconds(Seconds(seconds))),
-            None => t!("{change}.", change),
+            Some(seconds) => {
+                t!("Change: {change}. Without the cause: {seconds}.", change, seconds = show_seconds(Seconds(seconds)))
+            }
+            None => t!("Change: {change}.", change),
         }));
     }
     if let Some(measure) = &cause.measure {
@@ -168,7 +177,7 @@ fn entry(at: usize, cause: &FoundCause) -> Node {
 /// The GPU of an out-of-memory message, over the prediction.
 fn memory_bar(memory: &MemoryFound) -> Node {
     let message = &memory.message;
-    let gib = |bytes: f64| MemoryUnit::Gib.show(Bytes(bytes));
+    let gib = |bytes: f64| show_bytes(Bytes(bytes));
     let mut rows: Vec<(&'static str, f64)> = Vec::new();
     for (name, bytes) in [
         ("asked for", message.asked),
@@ -181,10 +190,10 @@ fn memory_bar(memory: &MemoryFound) -> Node {
     ] {
         rows.extend(bytes.map(|bytes| (name, bytes)));
     }
-    let said = Rows::of(rows).column("of the message", |row| text(row.0)).figures("GiB", |row| gib(row.1));
+    let said = Rows::of(rows).column("of the message", |row| text(row.0)).figures("size", |row| gib(row.1));
     let predicted = Rows::of(memory.predicted.clone())
         .column("predicted, fullest GPU", |row| text(row.0))
-        .figures("GiB", |row| gib(row.1));
+        .figures("size", |row| gib(row.1));
     let mut parts = vec![title("The GPU at that moment, over the prediction"), said.table("The message")];
     if !memory.predicted.is_empty() {
         parts.push(predicted.table("The prediction"));
@@ -222,7 +231,8 @@ fn ratios(workers: &WorkerTimes) -> Node {
         title("Three ratios"),
         table.table("Three ratios"),
         muted(
-            "Slowest worker over the median of its stage; slowest stage over the median stage; spread of a worker's micro-batches.",
+            "Slowest worker over the median of its stage; slowest stage over the median stage; spread of a worker's \
+            micro-batches.",
         ),
     ])
 }

@@ -50,8 +50,8 @@ fn labelled_jobs_have_the_cause_that_their_label_says() {
     assert_eq!(stages.causes[0].id, CauseId::UnequalStages);
 }
 
-/// Case 8, `TraceLens`' table of Llama-70B on 8 MI300: rank 0 waits 84 % of its reduce-scatters for rank 4, 4.8 s a step
-/// of two; the wire takes 1.87 s.
+/// Case 8, `TraceLens`' table of Llama-70B on 8 MI300: rank 0 waits 84 % of its reduce-scatters for rank 4, 4.8 s a
+/// step of two; the wire takes 1.87 s.
 #[test]
 fn rank_4_makes_the_others_wait() {
     let long = bytes("tracelens_llama70b_fsdp_nccl_summary_long.csv");
@@ -100,8 +100,8 @@ fn a_save_before_training_made_the_states() {
     assert_eq!(found.causes[0].id, CauseId::FirstOptimizerStep);
 }
 
-/// Forms of the message from PyTorch 1.x to 2.5, `ROCm` and `cudaMallocAsync`, with the first cause of those whose threads
-/// say it.
+/// Forms of the message from PyTorch 1.x to 2.5, `ROCm` and `cudaMallocAsync`, with the first cause of those whose
+/// threads say it.
 #[test]
 fn messages_of_every_form_are_read() {
     let text = String::from_utf8(bytes("oom_messages.txt")).unwrap();

@@ -1,5 +1,5 @@
-//! Known delays put into public traces, with seeds: the cause that was put in comes first wherever it is above 5 % of the
-//! step. The trace without the delay stands in for the prediction.
+//! Known delays put into public traces, with seeds: the cause that was put in comes first wherever it is above 5 % of
+//! the step. The trace without the delay stands in for the prediction.
 
 use super::trace;
 use shardscope::core::diagnose::{

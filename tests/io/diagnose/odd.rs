@@ -60,7 +60,8 @@ fn impossible_events_are_left_out() {
     assert!(notes[0].message.to_string().contains("before they begin"));
     let groups: Vec<String> = (0..200_000).map(|at| format!(r#"{{"pg_name":"{at}","ranks":[0,1]}}"#)).collect();
     let text = format!(
-        r#"{{"schemaVersion":1,"distributedInfo":{{"rank":0,"pg_config":[{}]}},"traceEvents":[{{"ph":"X","cat":"kernel","name":"gemm","ts":10,"dur":2}}]}}"#,
+        r#"{{"schemaVersion":1,"distributedInfo":{{"rank":0,"pg_config":[{}]}},"traceEvents":[
+            {{"ph":"X","cat":"kernel","name":"gemm","ts":10,"dur":2}}]}}"#,
         groups.join(",")
     );
     let Ok(Evidence::Trace(part, _)) = read(text.as_bytes(), &Run::default()) else { panic!("nothing was kept") };
@@ -71,7 +72,8 @@ fn impossible_events_are_left_out() {
 #[test]
 fn a_summary_has_no_parts_and_a_kernel_trace_has() {
     let sums = "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n\
-        80.0,8000000,10,800000,800000,1,2,3,sm90_xmma_gemm_bf16\n20.0,2000000,4,500000,500000,1,2,3,\"ncclDevKernel_AllReduce_Sum(x, y)\"\n";
+        80.0,8000000,10,800000,800000,1,2,3,sm90_xmma_gemm_bf16\n\
+        20.0,2000000,4,500000,500000,1,2,3,\"ncclDevKernel_AllReduce_Sum(x, y)\"\n";
     let file = read(sums.as_bytes(), &Run::default());
     let found = diagnose(&[&file], &Run::default()).unwrap();
     assert!(found.parts.is_empty() && found.kernels.len() == 2 && found.kernels[0].measured_ns == 8_000_000);
@@ -85,14 +87,14 @@ fn a_summary_has_no_parts_and_a_kernel_trace_has() {
 /// The verb answers packed bytes and texts; a report names no host, user or path.
 #[test]
 fn the_verb_takes_files_and_its_report_names_nobody() {
-    let text = "  File \"/home/someone/train.py\", line 1, in cross_entropy\\ntorch.OutOfMemoryError: CUDA out of memory. \
-        Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.00 GiB is free. Of the allocated \
-        memory 75.00 GiB is allocated by PyTorch";
+    let text = "  File \"/home/someone/train.py\", line 1, in cross_entropy\\n\
+        torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of \
+        79.11 GiB of which 1.00 GiB is free. Of the allocated memory 75.00 GiB is allocated by PyTorch";
     let line = format!(r#"{{"files":[{{"name":"a","text":"{}"}}]}}"#, text.replace('"', "\\\""));
     let Ok(Answer::Diagnosed(found)) = answer(Verb::Diagnose, &line) else { panic!("no answer") };
     let report = markdown(&found);
     assert!(
-        report.contains("1.0 GiB short") && !report.contains("someone") && !report.contains("train.py"),
+        report.contains("1.00 GiB short") && !report.contains("someone") && !report.contains("train.py"),
         "{report}"
     );
     for wrong in ["{}", r#"{"files":[]}"#, r#"{"files":[{"name":"x"}]}"#, r#"{"files":[{"base64":"!"}],"run":{}}"#] {

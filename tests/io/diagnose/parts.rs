@@ -27,7 +27,8 @@ fn parts_of_every_public_trace_add_up_to_its_windows() {
 }
 
 /// Milliseconds of a step that the reference's prototype, another program, finds in the same files: length, compute,
-/// exposed messages, gaps. One of the file's windows is that step; which of them is the median it took from whole files.
+/// exposed messages, gaps. One of the file's windows is that step; which of them is the median it took from whole
+/// files.
 #[test]
 fn windows_and_sums_are_those_of_the_references_prototype() {
     for (name, [length, compute, exposed, idle]) in [
