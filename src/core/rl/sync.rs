@@ -4,7 +4,8 @@ use crate::cluster::Gpu;
 use crate::run::{PhasesBy, RlParts, RolloutFormat};
 use crate::units::Seconds;
 
-/// Seconds of a step beside its phases: buffers, preparation of the batch, data. NeMo-RL pull request 1052: 4 of 66.6 s.
+/// Seconds of a step beside its phases: buffers, preparation of the batch, data. NeMo-RL pull request 1052: 4 of
+/// 66.6 s.
 pub const BESIDE_PHASES: f64 = 5.0;
 /// Bytes a parameter that leave a colocated trainer's GPU and return: master weights and moments, sharded.
 const MOVED: f64 = 10.0;

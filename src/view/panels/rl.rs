@@ -243,7 +243,8 @@ fn splits(run: &Run, step: &RlStep) -> Node {
     });
     let stale = (!run.rl.is_split() && step.split_staleness > 0.0).then(|| {
         muted(t!(
-            "A split of this run trains on responses that are {steps} step old; whether that harms learning is not said.",
+            "A split of this run trains on responses that are {steps} step old; whether that harms learning is not \
+                said.",
             steps = number(step.split_staleness, 3)
         ))
     });
