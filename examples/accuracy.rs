@@ -1,5 +1,5 @@
-//! Fits the constants to published runs as if each were still to come, and prints the errors: `public/data/accuracy.csv`
-//! (`tools/accuracy`).
+//! Fits the constants to published runs as if each were still to come, and prints the errors:
+//! `public/data/accuracy.csv` (`tools/accuracy`).
 
 use shardscope::core::accuracy::record::{kept, record};
 use shardscope::core::accuracy::{DATED, read};

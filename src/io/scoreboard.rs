@@ -138,8 +138,8 @@ fn evidence(request: &Value) -> Result<Vec<Evidence>, Vec<Issue>> {
 }
 
 /// `{"tables": {...}, "ask": "questions"}` is answered by `runs.jsonl`, `"ask": "predictions"` by this calculator's,
-/// `{"tables": {...}, "predictions": ...}` by the row of a tool, and `{"ask": "origin"}` by the errors of runs that were
-/// predicted before they were known (`public/data/accuracy.csv`).
+/// `{"tables": {...}, "predictions": ...}` by the row of a tool, and `{"ask": "origin"}` by the errors of runs that
+/// were predicted before they were known (`public/data/accuracy.csv`).
 ///
 /// # Errors
 /// Questions that the request lacks.

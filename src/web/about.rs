@@ -5,7 +5,7 @@ use crate::core::report::Figure;
 use crate::core::t;
 use crate::io::export::Stamp;
 use crate::io::wrong::{Hero, WrongFigure, repository};
-use crate::view::node::markup::{Node, copied, el, leaf, paragraph, text as words};
+use crate::view::node::markup::{Node, copied, el, paragraph, text as words};
 use crate::view::panel::Panel;
 use crate::web::browser;
 use crate::web::html::{flag, text, view_once};

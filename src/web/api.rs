@@ -6,7 +6,7 @@ use crate::core::issue::{Issue, Severity};
 use crate::core::pipeline;
 use crate::core::report;
 use crate::core::rl;
-use crate::core::run::{Run, Value};
+use crate::core::run::Value;
 use crate::core::search::Request;
 use crate::core::sort::sort_by;
 use crate::core::whole_run;

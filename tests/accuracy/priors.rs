@@ -46,8 +46,8 @@ fn sheet(prior: &ProductPrior) -> f64 {
     rate.0 / 1e12
 }
 
-/// Sustained products reach 0.72 of the best shape (AMD's own typical over maximum is 0.74 to 0.81) to all of it. Of a GPU and
-/// format without a benchmark nothing is known to better than a tenth.
+/// Sustained products reach 0.72 of the best shape (AMD's own typical over maximum is 0.74 to 0.81) to all of it. Of a
+/// GPU and format without a benchmark nothing is known to better than a tenth.
 #[test]
 fn the_priors_of_products_follow_from_benchmarks_of_products_alone() {
     let rows = table("kernel_rates.csv");
@@ -63,7 +63,8 @@ fn the_priors_of_products_follow_from_benchmarks_of_products_alone() {
             .fold(0.0, f64::max);
         let rate = prior.share * sheet(prior);
         println!("{name} {:?}: {rate:.0} of {best:.0} TFLOP/s, ±{:.0} %", prior.products, prior.width * 100.0);
-        // A card's fp8 on AMD's older software is no bound of the kernels of a training run, nor another card's of the family.
+        // A card's fp8 on AMD's older software is no bound of the kernels of a training run, nor another card's of the
+        // family.
         let is_bound =
             best > 0.0 && (prior.id, prior.products) != ("mi300x", Products::Fp8) && prior.gpu != GpuFamily::Ada;
         if is_bound {

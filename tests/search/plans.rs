@@ -218,8 +218,8 @@ fn slices_of_any_size_and_a_second_search_give_the_same() {
     }
 }
 
-/// Contract: best strictly by `time_s`; a tie is inside the error of differences; recommended is the simplest of the ties (of
-/// those that fit, where some do), by tp cp pp, then by memory left.
+/// Contract: best strictly by `time_s`; a tie is inside the error of differences; recommended is the simplest of the
+/// ties (of those that fit, where some do), by tp cp pp, then by memory left.
 #[test]
 fn ties_and_the_recommended_one_are_as_the_contract_says() {
     for json in SPACES {

@@ -75,9 +75,9 @@ fn missed_by(pairs: &[(f64, f64, f64)], share: f64) -> f64 {
         .map_or(0.0, |(distance, _)| distance)
 }
 
-/// Of layouts up to a factor of 1.5 apart (further ones are no question), four of five differences are missed by less than
-/// the code says in the direction that would turn the order around: three of five in both. Beyond it four of five are in the
-/// predicted order.
+/// Of layouts up to a factor of 1.5 apart (further ones are no question), four of five differences are missed by less
+/// than the code says in the direction that would turn the order around: three of five in both. Beyond it four of five
+/// are in the predicted order.
 #[test]
 fn a_difference_beyond_its_error_is_in_the_right_order_four_times_of_five() {
     for routed in [false, true] {

@@ -1,5 +1,5 @@
-//! Errors and ranges of runs that nobody had seen: the record of the page is of today's rows and constants, and the ranges
-//! hold runs that are predicted by what was known before them (`cargo test --test time origin -- --nocapture`).
+//! Errors and ranges of runs that nobody had seen: the record of the page is of today's rows and constants, and the
+//! ranges hold runs that are predicted by what was known before them (`cargo test --test time origin -- --nocapture`).
 
 use crate::common::evidence;
 use shardscope::core::accuracy::origin::{Tally, Timeline, origin_of};
@@ -86,8 +86,8 @@ fn new_ground_has_no_published_step() {
     assert_eq!(seen.len(), told + SEEN_OF_AMD.len(), "{seen:?}");
 }
 
-/// The reference's aims for runs of publishers not seen before are 76 to 86 % inside; these rows made the widths, so that
-/// they may lie inside more often, and not less.
+/// The reference's aims for runs of publishers not seen before are 76 to 86 % inside; these rows made the widths, so
+/// that they may lie inside more often, and not less.
 #[test]
 fn ranges_hold_runs_that_were_predicted_before_they_were_known() {
     for (recipe, edit) in
@@ -120,8 +120,8 @@ fn a_score_is_the_width_and_ten_times_the_distance_of_a_miss() {
     assert!((tally.held - 0.5).abs() < 1e-12);
 }
 
-/// Qwen3-235B on 256 H800, all stated, Megatron of 2026: b 0.096, w 0.105, r 0.160 make 0.214 (reference, section 2.1, with
-/// u 0.03: 0.218); Llama 8B on 8 H100: 0.096, 0.090, 0.027 make 0.134.
+/// Qwen3-235B on 256 H800, all stated, Megatron of 2026: b 0.096, w 0.105, r 0.160 make 0.214 (reference, section 2.1,
+/// with u 0.03: 0.218); Llama 8B on 8 H100: 0.096, 0.090, 0.027 make 0.134.
 #[test]
 fn the_parts_of_a_range_are_those_of_its_class() {
     let stated = "graph_scope=attn&moe_dispatch=per-node&stack.moe_fused=true&moe_balance=forced&stack.attention=cudnn";
@@ -143,8 +143,8 @@ fn the_parts_of_a_range_are_those_of_its_class() {
 /// A setting that is stated takes its seconds out of the range, and its name out of the list.
 #[test]
 fn stating_an_open_setting_narrows_the_range_by_its_seconds() {
-    let open = "stack=megatron-2026&model=qwen-3-30b-a3b&gpu=gb200&gpus=8&tp=1&pp=1&ep=8&micro_batch=4&precision=mxfp8&global_batch=512\
-        &seq_len=4096&gpus_per_node=8";
+    let open = "stack=megatron-2026&model=qwen-3-30b-a3b&gpu=gb200&gpus=8&tp=1&pp=1&ep=8&micro_batch=4\
+        &precision=mxfp8&global_batch=512&seq_len=4096&gpus_per_node=8";
     let before = evaluate(&run(open)).unwrap().report.step;
     let named: Vec<&str> = before.range.open.iter().map(|open| open.field).collect();
     assert!(named.contains(&"moe_dispatch") && named.contains(&"moe_balance") && named.len() <= 5, "{named:?}");

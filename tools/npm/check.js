@@ -76,8 +76,8 @@ function judged(text, run) {
   const { verdict, need_bytes, need_low_bytes, need_high_bytes, capacity_bytes, chance } = memory;
   const { time_s, low_s, high_s, tokens_per_s_per_gpu, range: { may_be_equal } } = step;
   return {
-    ...read, warnings, verdict, need_bytes, need_low_bytes, need_high_bytes, capacity_bytes, chance, time_s, low_s, high_s,
-    tokens_per_s_per_gpu, may_be_equal,
+    ...read, warnings, verdict, need_bytes, need_low_bytes, need_high_bytes, capacity_bytes, chance, time_s, low_s,
+    high_s, tokens_per_s_per_gpu, may_be_equal,
   };
 }
 
@@ -232,9 +232,11 @@ function since({ base, changed = [], slower, need_bytes, may_be_equal = 0 }) {
   if (!base) return [];
   if (base.new) return [`not in ${base.ref}`];
   if (base.errors.length > 0) return [`in ${base.ref}: ${summary(base)}`];
+  const untold = slower !== 0 && Math.abs(slower) < may_be_equal;
+  const told = untold ? ' (may be equal: differences of layouts are not known that well)' : '';
   return [
     `in ${base.ref}: ${summary(base)}`,
-    `now ${percent(need_bytes / base.need_bytes - 1)} memory, ${percent(slower)} time a step${slower !== 0 && Math.abs(slower) < may_be_equal ? ' (may be equal: differences of layouts are not known that well)' : ''}`,
+    `now ${percent(need_bytes / base.need_bytes - 1)} memory, ${percent(slower)} time a step${told}`,
     ...changed.map(({ key, before, after }) => `${key}: ${[before, after].map((value) => (value === null ? 'default' : JSON.stringify(value))).join(' -> ')}`),
   ];
 }

@@ -2,9 +2,9 @@
 //! them, and only then are they predicted.
 //!
 //! Constants act on the logarithm of a step by their slopes: a fit is a handful of weighted least squares with a loss
-//! that is linear beyond 1.5 of 10 %, each constant held by its prior. `tests/time/left_out/` holds the constants and the
-//! effects of the code to it. It is in sample of what the recipes of rows say, and of publishers: what the page says of
-//! runs that nobody here has seen comes from `origin.rs`.
+//! that is linear beyond 1.5 of 10 %, each constant held by its prior. `tests/time/left_out/` holds the constants and
+//! the effects of the code to it. It is in sample of what the recipes of rows say, and of publishers: what the page
+//! says of runs that nobody here has seen comes from `origin.rs`.
 
 use super::{Evidence, Measured};
 use crate::maths::ln;

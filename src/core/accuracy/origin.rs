@@ -1,5 +1,5 @@
-//! The protocol of runs that nobody here has seen: each is predicted by constants that were fitted to what was published
-//! before it (rolling origin), or to what other publishers printed.
+//! The protocol of runs that nobody here has seen: each is predicted by constants that were fitted to what was
+//! published before it (rolling origin), or to what other publishers printed.
 //!
 //! All constants are free. Their priors come from tables that hold no training step: rates of products alone, the
 //! stream of memory, links. A fit is a handful of weighted least squares over the slopes of all rows. Runs before the
@@ -58,8 +58,8 @@ const fn of_amd(id: &'static str, products: Products, share: f64, width: f64) ->
 use GpuFamily::{A100, Ada, B200, B300, Gb200, Gb300, H20, H100, H100At500W};
 use Products::{Fp4, Fp8, Plain};
 
-/// The priors; `tests/accuracy/priors.rs` holds them to the benchmarks of `tests/data/kernel_rates.csv`. Parts without a
-/// benchmark follow from a part with one by the root of their powers, or stand at 20 %.
+/// The priors; `tests/accuracy/priors.rs` holds them to the benchmarks of `tests/data/kernel_rates.csv`. Parts without
+/// a benchmark follow from a part with one by the root of their powers, or stand at 20 %.
 pub static PRODUCT_PRIORS: &[ProductPrior] = &[
     prior(A100, Plain, 0.82, 0.04),
     prior(H100, Plain, 0.74, 0.06),

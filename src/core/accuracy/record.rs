@@ -134,10 +134,11 @@ pub fn head(tables: &[String]) -> String {
     let rows = fnv(tables.iter().flat_map(|text| text.bytes()));
     let all = format!("{:?}{PRIORS:?}{PRODUCT_PRIORS:?}", constants());
     format!(
-        "# Errors of published steps, by tools/accuracy: fitted, by the constants of the code; publisher, by constants\n\
-        # fitted without the run's publisher; origin, by constants fitted to what was published before it; kept, runs\n\
-        # that were kept aside until the constants and the widths stood. as-run: all fields of the row; as-printed: without those that tables of throughput do not print. Shares, years; width and\n\
-        # score (width and ten times the distance beyond either end) in logarithms.\n\
+        "# Errors of published steps, by tools/accuracy: fitted, by the constants of the code; publisher, by\n\
+        # constants fitted without the run's publisher; origin, by constants fitted to what was published before it; kept, runs\n\
+        # that were kept aside until the constants and the widths stood. as-run: all fields of the row; as-printed:\n\
+        # without those that tables of throughput do not print. Shares, years; width and score (width and ten times\n\
+        # the distance beyond either end) in logarithms.\n\
         # rows {rows:08x}, constants {:08x}\n",
         fnv(all.bytes())
     )
@@ -179,7 +180,8 @@ fn line(protocol: Protocol, recipe: Recipe, class: Option<StepClass>, tally: Tal
         return String::new();
     }
     format!(
-        "{},{},{class},{runs},{mean:.4},{median:.4},{four_of_five:.4},{held:.4},{width:.3},{score:.3},{from:.2},{to:.2}\n",
+        "{},{},{class},{runs},{mean:.4},{median:.4},{four_of_five:.4},{held:.4},{width:.3},{score:.3},\
+            {from:.2},{to:.2}\n",
         protocol.id(),
         recipe.words()
     )

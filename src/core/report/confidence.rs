@@ -1,11 +1,12 @@
 //! Certainty of a step: the parts of its range, and under a profile `σ² = J V Jᵀ + s²`, J the slopes of its logarithm
 //! by those of the multipliers.
 //!
-//! Slopes, and what an open setting moves, come from durations alone: passes, waits and the end of the step are computed
-//! again, and the makespan follows the busy time. A range may be that coarse; `calibrate` fits on whole evaluations.
+//! Slopes, and what an open setting moves, come from durations alone: passes, waits and the end of the step are
+//! computed again, and the makespan follows the busy time. A range may be that coarse; `calibrate` fits on whole
+//! evaluations.
 //!
-//! A profile of runs says what the cluster and its software have in common; what runs of one publisher scatter by stays.
-//! It makes no range wider than that of the class, but where the runs themselves lie further apart, or where the
+//! A profile of runs says what the cluster and its software have in common; what runs of one publisher scatter by
+//! stays. It makes no range wider than that of the class, but where the runs themselves lie further apart, or where the
 //! profile moves the step further than the class reaches.
 
 use super::draft::Draft;

@@ -15,8 +15,8 @@ use crate::time::between_layouts;
 use serde::Serialize;
 use std::rc::Rc;
 
-/// Share of a step time within which layouts of `run` tie: the error of their difference, so that no estimate tells which
-/// of them is faster ([`between_layouts`], `tests/time/differences.rs`).
+/// Share of a step time within which layouts of `run` tie: the error of their difference, so that no estimate tells
+/// which of them is faster ([`between_layouts`], `tests/time/differences.rs`).
 pub fn tie(run: &Run) -> f64 {
     let routed = run.model.resolve().is_ok_and(|model| model.moe.is_some());
     exp(between_layouts(routed)) - 1.0

@@ -58,9 +58,9 @@ pub const BETWEEN: Cited<f64> = Cited::new(
 pub const UNSEEN: Cited<f64> =
     Cited::new(0.35, &PUBLISHED_RUNS, "first runs of 22 pairs of GPU and format, predicted by the data sheet alone");
 
-/// Error of the difference between two layouts of one run, a logarithm that four of five differences are not missed by in
-/// the wrong direction: from it on, "takes less time" is right four times of five. Of dense models, and of those with
-/// routed experts. What both layouts share of an error does not count (`tests/time/differences.rs`).
+/// Error of the difference between two layouts of one run, a logarithm that four of five differences are not missed by
+/// in the wrong direction: from it on, "takes less time" is right four times of five. Of dense models, and of those
+/// with routed experts. What both layouts share of an error does not count (`tests/time/differences.rs`).
 pub const BETWEEN_LAYOUTS: [Cited<f64>; 2] = [
     Cited::new(0.076, &PUBLISHED_RUNS, "pairs of layouts of one dense model on the same GPUs in one document"),
     Cited::new(

@@ -54,8 +54,8 @@ pub fn outside(evaluation: &Evaluation) -> Option<Message> {
     let scenario = &evaluation.scenario;
     let long = StepClass::of(scenario) == StepClass::Tuned && scenario.adapter.is_some() && scenario.run.cp > 1;
     long.then(|| {
-        t!("Adapters with context parallelism are outside of what was tested: their fixed times are not known, and this \
-            range is judgement.")
+        t!("Adapters with context parallelism are outside of what was tested: their fixed times are not known, and \
+            this range is judgement.")
     })
 }
 

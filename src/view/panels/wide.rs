@@ -108,6 +108,7 @@ mod tests {
             tp: 1,
             pp: 1,
             ep: 8,
+            micro_batch: 4,
             gpus: 8,
             ..Run::default()
         };

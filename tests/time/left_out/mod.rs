@@ -1,7 +1,8 @@
 //! The protocol of honest error: every group of published runs is left out, all constants that it could have moved are
 //! fitted again without it, and only then is it predicted (`cargo test --test time left_out -- --nocapture`).
 //!
-//! The protocol itself is `src/core/accuracy/left_out.rs`. What the page says of runs that nobody has seen is in `origin.rs`.
+//! The protocol itself is `src/core/accuracy/left_out.rs`. What the page says of runs that nobody has seen is in
+//! `origin.rs`.
 
 mod effects;
 mod tuned;

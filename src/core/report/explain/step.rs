@@ -56,7 +56,8 @@ fn spread(term: Term, evaluation: &Evaluation) -> Term {
     }
     let step = &evaluation.report.step;
     term.note(t!(
-        "range: {low} to {high} times the prediction, where four of five of {of} lie whose publisher was not seen before",
+        "range: {low} to {high} times the prediction, where four of five of {of} lie whose publisher was not seen \
+            before",
         low = significant(step.low_s / step.time_s, 2),
         high = significant(step.high_s / step.time_s, 3),
         of = step.range.of
