@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_leaves_the_default() {
-        let bad = "open=kitchen&gpu=x&lesson=cooking.1&ticked=oven&sort=taste&axis=x&limit=-1&tool=%&runs=far&layout=mine&theme=purple";
+        let bad = "open=kitchen&gpu=x&lesson=cooking.1&ticked=oven&sort=taste&axis=x&limit=-1&tool=%&runs=far&\
+            layout=mine&theme=purple";
         assert_eq!(written(&read(bad)), "ticked=");
         assert_eq!(read("embed=cellar").embed, Some(Embed::All));
     }

@@ -129,7 +129,10 @@ fn page(state: State) -> impl IntoView {
     let beside = view_of(move || state.run.with(published::beside));
     let footer = view_of(footer);
     view! {
-        <button class="skip" on:click=move |_| if let Some(results) = browser::by_id("results") { let _ = results.focus(); }>
+        <button
+            class="skip"
+            on:click=move |_| if let Some(results) = browser::by_id("results") { let _ = results.focus(); }
+        >
             {say("Skip to the results")}
         </button>
         <div data-tab=text(move || tab.get().to_owned())>
@@ -145,7 +148,12 @@ fn page(state: State) -> impl IntoView {
                     {history(state)}
                     <Form/>
                 </aside>
-                <div class="results" class:comparing=flag(move || state.view.second.with(Option::is_some)) id="results" tabindex="-1">
+                <div
+                    class="results"
+                    class:comparing=flag(move || state.view.second.with(Option::is_some))
+                    id="results"
+                    tabindex="-1"
+                >
                     {nodes("link-notice", move || refused(&state.refused()))}
                     <Strip/>
                     <FirstTimeline/>
@@ -158,7 +166,12 @@ fn page(state: State) -> impl IntoView {
                     <Tabs/>
                     <p class="footnote" use:patched=footer></p>
                 </div>
-                <aside class="detail stale-able" class:open=flag(move || state.panels.drawer.get()) class:stale=flag(move || state.is_stale()) aria-label=say("About a number")>
+                <aside
+                    class="detail stale-able"
+                    class:open=flag(move || state.panels.drawer.get())
+                    class:stale=flag(move || state.is_stale())
+                    aria-label=say("About a number")
+                >
                     <About/>
                 </aside>
             </main>

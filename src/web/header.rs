@@ -151,7 +151,11 @@ pub(crate) fn Header() -> impl IntoView {
     let view_button = move |view: View| {
         let current = move || view_of_page.open.get().is_like(view);
         view! {
-            <button data-view=view.to_string() aria-current=text(move || current().to_string()) on:click=move |_| view_of_page.show(view)>
+            <button
+                data-view=view.to_string()
+                aria-current=text(move || current().to_string())
+                on:click=move |_| view_of_page.show(view)
+            >
                 {say(view.choice().label)}
             </button>
         }
@@ -165,7 +169,14 @@ pub(crate) fn Header() -> impl IntoView {
                 <span class="spring"></span>
                 <span class="wide-only exchange" use:patched=exchange></span>
                 <span class="wide-only">{save_menu(state)}</span>
-                <button class="quiet" aria-label=say("Light or dark") title=say("Light or dark") on:click=flip>"◐"</button>
+                <button
+                    class="quiet"
+                    aria-label=say("Light or dark")
+                    title=say("Light or dark")
+                    on:click=flip
+                >
+                    "◐"
+                </button>
                 {more_menu(state)}
                 <button class="main wide-only" on:click=move |_| open_share(state, false)>{say("Share")}</button>
             </header>
@@ -184,7 +195,11 @@ pub(crate) fn foot_bar(state: State) -> AnyView {
             tab.set("results");
             shown.show(view);
         };
-        view! { <button aria-current=text(move || current().to_string()) on:click=turn>{say(view.choice().label)}</button> }
+        view! {
+            <button aria-current=text(move || current().to_string()) on:click=turn>
+                {say(view.choice().label)}
+            </button>
+        }
     };
     let inputs = move |_| {
         shown.show(View::Run);

@@ -54,7 +54,8 @@ parts! {
     second: diagnose_view(state: State) -> AnyView = diagnose::whole(state);
     second: dialog_page(state: State, typed: RwSignal<String>) -> AnyView = dialog_body::body(state, typed);
     second: measured_file(state: State, file: web_sys::File) -> () = state.runs.take_file(state, file);
-    second: published_runs(state: State, words: RwSignal<Message>, begun: RwSignal<bool>) -> AnyView = published::published(state, words, begun);
+    second: published_runs(state: State, words: RwSignal<Message>, begun: RwSignal<bool>) -> AnyView
+        = published::published(state, words, begun);
     second: functions() -> Functions = settings::functions();
 }
 

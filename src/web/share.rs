@@ -283,7 +283,14 @@ pub(crate) fn ShareDialog() -> impl IntoView {
             <h2 id="share-title">{say("Share this run")}</h2>
             <div inert>{nodes("share-picture", preview)}</div>
             <div class="share-choice">
-                <span class="seg" role="group" aria-label=say("Panel") hidden=is_fixed>{PANELS.map(option).collect_view()}</span>
+                <span
+                    class="seg"
+                    role="group"
+                    aria-label=say("Panel")
+                    hidden=is_fixed
+                >
+                    {PANELS.map(option).collect_view()}
+                </span>
                 <span class="seg" role="group" aria-label=say("Colours")>{THEMES.map(tint).collect_view()}</span>
             </div>
             <nav class="tabs" role="tablist" aria-label=say("Form")>{FORMS.map(tab).collect_view()}</nav>

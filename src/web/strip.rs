@@ -32,7 +32,12 @@ pub(crate) fn Strip() -> impl IntoView {
     let why = panel(state, || true, |evaluation, _| why_wide(evaluation));
     let cost = panel(state, || true, |evaluation, _| budget(evaluation));
     view! {
-        <div class="strip-frame stale-able" class:stale=flag(move || state.is_stale()) role="region" aria-label=say("Key figures")>
+        <div
+            class="strip-frame stale-able"
+            class:stale=flag(move || state.is_stale())
+            role="region"
+            aria-label=say("Key figures")
+        >
             {nodes("wait-note", move || waiting(state))}
             <div class="strip">
                 {nodes("figures", move || figures.get())}
@@ -96,7 +101,11 @@ pub(crate) fn Waterfall() -> impl IntoView {
         <section class="water stale-able" class:stale=flag(move || state.is_stale()) aria-labelledby="water-title">
             <div class="panel-head">
                 <h2 id="water-title">{say("Where the step goes")}</h2>
-                <small class="phone-hide">{say("each row starts where the one above ends; shares of the whole step")}</small>
+                <small
+                    class="phone-hide"
+                >
+                    {say("each row starts where the one above ends; shares of the whole step")}
+                </small>
             </div>
             {nodes("falls", move || rows.get())}
         </section>

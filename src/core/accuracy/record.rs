@@ -135,7 +135,8 @@ pub fn head(tables: &[String]) -> String {
     let all = format!("{:?}{PRIORS:?}{PRODUCT_PRIORS:?}", constants());
     format!(
         "# Errors of published steps, by tools/accuracy: fitted, by the constants of the code; publisher, by\n\
-        # constants fitted without the run's publisher; origin, by constants fitted to what was published before it; kept, runs\n\
+        # constants fitted without the run's publisher; origin, by constants fitted to what was published before it; \
+        kept, runs\n\
         # that were kept aside until the constants and the widths stood. as-run: all fields of the row; as-printed:\n\
         # without those that tables of throughput do not print. Shares, years; width and score (width and ten times\n\
         # the distance beyond either end) in logarithms.\n\

@@ -180,6 +180,7 @@ impl ExpectedStep {
 
     /// The step for a window that holds `share` of a rank's work: what happens once a step and in fill and drain is
     /// left out.
+    #[must_use]
     pub fn scaled(mut self, share: f64) -> Self {
         let once =
             [StepShare::Bubble, StepShare::Optimizer, StepShare::Loader, StepShare::ExposedDp, StepShare::Outside];

@@ -88,7 +88,7 @@ pub struct OutOfMemory {
 }
 
 /// Writes a moment by its name.
-#[allow(clippy::ref_option)] // the signature that serde calls
+#[allow(clippy::ref_option, clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
 fn moment<S: serde::Serializer>(moment: &Option<Moment>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(moment.unwrap_or(Moment::Unknown).name())
 }

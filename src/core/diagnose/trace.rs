@@ -108,6 +108,7 @@ impl StepWindow {
 
 impl RankTrace {
     /// Sorts what was recorded; to be called once all of it is there.
+    #[must_use]
     pub fn sorted(mut self) -> Self {
         self.activities.sort_unstable_by_key(|activity| (activity.start, activity.end));
         self.marks.sort_unstable_by_key(|mark| mark.begin);

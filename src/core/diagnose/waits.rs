@@ -72,15 +72,15 @@ fn waiting(calls: &[(i64, u64)]) -> (Option<i64>, Option<f64>) {
     if calls.len() < MIN_CALLS {
         return (None, rate);
     }
-    let own: Box<dyn Fn(u64) -> i64> = match rate {
+    let own: Box<dyn Fn(u64) -> i64> = if let Some(rate) = rate {
         #[allow(clippy::cast_possible_truncation)] // nanoseconds of a message
-        Some(rate) => Box::new(move |bytes| (bytes as f64 / rate * 1e9) as i64),
-        None => {
-            let mut lengths: Vec<i64> = calls.iter().map(|(length, _)| *length).collect();
-            lengths.sort_unstable();
-            let quartile = lengths[lengths.len() / 4];
-            Box::new(move |_| quartile)
-        }
+        let of_bytes = move |bytes| (bytes as f64 / rate * 1e9) as i64;
+        Box::new(of_bytes)
+    } else {
+        let mut lengths: Vec<i64> = calls.iter().map(|(length, _)| *length).collect();
+        lengths.sort_unstable();
+        let quartile = lengths[lengths.len() / 4];
+        Box::new(move |_| quartile)
     };
     let waits = calls.iter().map(|(length, bytes)| (length - own(*bytes).max(shortest)).max(0));
     (Some(waits.sum()), rate)

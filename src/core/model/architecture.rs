@@ -204,7 +204,8 @@ shape! {
         /// fewer than the query heads: grouped-query attention
         kv_heads: u64 = heads => model("Key-value heads").symbol("k").count(1, 1 << 16, Valid).advanced(),
         /// hidden size over heads, unless the model says otherwise
-        head_dim: u64 = hidden / if heads > 1 { heads } else { 1 } => model("Head width").symbol("d").count(1, 1 << 16, Double).advanced(),
+        head_dim: u64 = hidden / if heads > 1 { heads } else { 1 }
+            => model("Head width").symbol("d").count(1, 1 << 16, Double).advanced(),
         /// entries of the embedding, unpadded
         vocab: u64 => model("Vocabulary").symbol("v").count(1, 1 << 26, By(128.0)).advanced(),
         /// SwiGLU's third matrix

@@ -93,10 +93,10 @@ mod tests {
     #[test]
     fn towers_have_the_parameters_that_are_published() {
         let shape = |(layers, hidden, ffn), patch, merge| Vision {
-            layers,
+            patch,
             hidden,
             ffn,
-            patch,
+            layers,
             merge,
             ..Vision::of_the_uneven_note(hidden)
         };

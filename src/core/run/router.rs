@@ -13,9 +13,10 @@ const KAPPA: [f64; 11] = [0.0, 0.564, 1.029, 1.424, 1.766, 2.070, 2.344, 2.594, 
 
 /// The expected maximum of `count` standard normals, between powers of two by the logarithm of the count.
 fn expected_maximum(count: f64) -> f64 {
-    let place = log2(count.max(1.0)).min((KAPPA.len() - 1) as f64);
-    let low = (place.floor() as usize).min(KAPPA.len() - 2);
-    KAPPA[low] + (KAPPA[low + 1] - KAPPA[low]) * (place - low as f64)
+    let place = log2(count.max(1.0));
+    let within = |low: usize| place - low as f64;
+    let low = (0..KAPPA.len() - 2).take_while(|low| within(*low) >= 1.0).count();
+    KAPPA[low] + (KAPPA[low + 1] - KAPPA[low]) * within(low).min(1.0)
 }
 
 /// Tokens of the busiest of `ranks` over the average, where each holds `held` experts whose popularity spreads by

@@ -221,14 +221,14 @@ pub struct RangeOf {
 
 impl Range {
     /// Variance between publishers, with what their few groups leave uncertain.
-    fn between(self) -> f64 {
+    fn between() -> f64 {
         BETWEEN.value.powi(2) * (1.0 + 1.0 / GROUPS)
     }
 
     /// Variances that every Run of the class has.
     pub fn variances(self) -> [(RangePart, f64); 3] {
         [
-            (RangePart::Publishers, self.between()),
+            (RangePart::Publishers, Self::between()),
             (RangePart::Runs, self.within.powi(2)),
             (RangePart::Release, self.release.powi(2)),
         ]

@@ -440,7 +440,8 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     row(HfTrainer, &["Total train batch size (w. parallel"], &[("accumulation) =", Setting("global_batch"), 1.0)]),
     row(HfTrainer, &["Gradient Accumulation steps ="], &[("steps =", Setting(ACCUMULATION), 1.0)]),
     // axolotl core/trainers/base.py:742 (067b021c): PyTorch's peaks since the line before, "gib" until 0.12; those of
-    // an evaluation are not of a step. Tokens whose label is not -100, base.py:768, as 0.13 names them in the second row.
+    // an evaluation are not of a step. Tokens whose label is not -100, base.py:768, as 0.13 names them in the second
+    // row.
     row(Axolotl, &["eval_loss", "memory/max_"], &[]),
     row(
         Axolotl,
@@ -485,8 +486,8 @@ pub(crate) static PATTERNS: &[Pattern] = &[
     row(Torchtune, &["peak memory alloc:", "GiB"], &[("alloc:", InUse, 1.0)]),
     row(Torchtune, &["peak memory reserved:", "GiB"], &[("reserved:", InUse, 1.0)]),
     // OLMo-core train/callbacks/console_logger.py:76 (fa6c5014): the step, below it a figure a line.
-    // speed_monitor.py:167: tokens of a GPU a second, whatever they are, and steps a second, of this step; gpu_memory_monitor.py:53: peaks of
-    // this step, "system/" before them until 2.2.
+    // speed_monitor.py:167: tokens of a GPU a second, whatever they are, and steps a second, of this step;
+    // gpu_memory_monitor.py:53: peaks of this step, "system/" before them until 2.2.
     row(OlmoCore, &["[step=", ",epoch="], &[("[step=", Iteration, 1.0)]),
     row(OlmoCore, &["throughput/device/TPS="], &[("TPS=", TokensPerGpu, 1.0)]),
     row(OlmoCore, &["throughput/device/BPS="], &[("BPS=", StepsPerSecond, 1.0)]),

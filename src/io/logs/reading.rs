@@ -466,6 +466,7 @@ impl Reading {
 pub(super) fn nothing() -> Message {
     t!("nothing in it is known: what is read are logs of Megatron-LM, NeMo, Megatron-Bridge, AutoModel, torchtitan, \
             DeepSpeed, Hugging Face Trainer, Accelerate, torchtune, ms-swift, axolotl, LLaMA-Factory, OLMo-core, \
-            nanochat, verl, slime, nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a \
+            nanochat, verl, slime, nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, \
+            torch.cuda.memory_summary, nvidia-smi, a \
             Kineto trace, a memory snapshot as JSON")
 }

@@ -209,7 +209,8 @@ mod tests {
         assert!(whose(Origin::Chosen, None, None).actions().is_empty());
     }
 
-    /// page.md, fourth edition: a layout that a card beats is never called chosen, and each other one offers the choice.
+    /// page.md, fourth edition: a layout that a card beats is never called chosen, and each other one offers the
+    /// choice.
     #[test]
     fn every_other_layout_says_where_it_is_from_and_what_choosing_gains() {
         for (origin, words) in [

@@ -130,7 +130,8 @@ pub fn table(run: &Run, rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> N
     let body = sorted(rows, sort).into_iter().map(|row| line(run, row, unit)).collect();
     let table = grid("schedules", head, body);
     let note = t!(
-        "Press a name to choose it, where the software has it. Each is simulated with this run's stage times. Bubble: idle share of the ranks' \
+        "Press a name to choose it, where the software has it. Each is simulated with this run's stage times. Bubble: \
+            idle share of the ranks' \
             time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op \
             over its work. Of schedules that never drain, the steady state."
     );

@@ -102,7 +102,9 @@ pub fn compared(state: State) -> AnyView {
         <section class="compared" id="stack" aria-labelledby="compared-title" hidden=flag(move || variant(0).is_none())>
             <div class="panel-head">
                 <h2 id="compared-title">{say("Compared on one axis")}</h2>
-                <small>{say("memory of each schedule's fullest rank below its timeline; the line is what the GPU has")}</small>
+                <small>
+                    {say("memory of each schedule's fullest rank below its timeline; the line is what the GPU has")}
+                </small>
                 <span class="spring"></span>
                 {framed.then(|| nodes("legend", key))}
                 <span class="tools"><span class="buttons" use:handled=(tools, handler)></span></span>
@@ -143,7 +145,12 @@ fn bar(state: State, ticked: Memo<Option<(Run, u64, Vec<Variant>)>>) -> AnyView 
     };
     let count = text_of(move || translated(t!("{count} compared", count = list().len())));
     view! {
-        <div class="compared-bar" role="region" aria-label=say("Compared schedules") hidden=flag(move || list().is_empty())>
+        <div
+            class="compared-bar"
+            role="region"
+            aria-label=say("Compared schedules")
+            hidden=flag(move || list().is_empty())
+        >
             <b>{count}</b>
             {nodes("chips", move || chips(&list()))}
             <span class="spring"></span>

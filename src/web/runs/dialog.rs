@@ -70,7 +70,12 @@ pub(crate) fn page(state: State) -> AnyView {
                 }/>
                 <label>
                     {say("What to call it")}
-                    <input type="text" maxlength="200" prop:value=runs.label on:input=move |event| runs.label.set(event_target_value(&event))/>
+                    <input
+                        type="text"
+                        maxlength="200"
+                        prop:value=runs.label
+                        on:input=move |event| runs.label.set(event_target_value(&event))
+                    />
                 </label>
             </p>
             <p role="status" class="muted" hidden=flag(move || runs.progress.with(Option::is_none))>
@@ -85,13 +90,30 @@ pub(crate) fn page(state: State) -> AnyView {
                 <p class="typed">
                     <label>
                         {say("GPUs that you have for a run")}
-                        <input type="text" inputmode="numeric" placeholder=say("as many as the largest run") on:change=counted/>
+                        <input
+                            type="text"
+                            inputmode="numeric"
+                            placeholder=say("as many as the largest run")
+                            on:change=counted
+                        />
                     </label>
                     <label>
                         {say("Name of the profile")}
-                        <input type="text" maxlength=LONGEST_NAME.to_string() placeholder="our H100, NeMo 25.07" prop:value=runs.name on:change=named/>
+                        <input
+                            type="text"
+                            maxlength=LONGEST_NAME.to_string()
+                            placeholder="our H100, NeMo 25.07"
+                            prop:value=runs.name
+                            on:change=named
+                        />
                     </label>
-                    <button class="main" disabled=flag(move || runs.fit.with(Option::is_none)) on:click=press(Measured::Use)>{say("Use the profile")}</button>
+                    <button
+                        class="main"
+                        disabled=flag(move || runs.fit.with(Option::is_none))
+                        on:click=press(Measured::Use)
+                    >
+                        {say("Use the profile")}
+                    </button>
                     <button on:click=press(Measured::Save)>{say("Save the runs")}</button>
                 </p>
                 <div use:patched=view_of(move || taught(state))></div>
@@ -176,7 +198,13 @@ fn typed(state: State) -> AnyView {
         view! {
             <label>
                 {say(label)}
-                <input type="text" inputmode="decimal" placeholder=hint prop:value=of on:input=move |event| of.set(event_target_value(&event))/>
+                <input
+                    type="text"
+                    inputmode="decimal"
+                    placeholder=hint
+                    prop:value=of
+                    on:input=move |event| of.set(event_target_value(&event))
+                />
             </label>
         }
     };

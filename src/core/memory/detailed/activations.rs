@@ -114,8 +114,8 @@ pub fn cut<Q: Quantity>(scenario: &Scenario) -> Cut<Q> {
 /// what came and a tenth. Source: Megatron-LM `transformer_config.py`, `moe_expert_rank_capacity_factor`,
 /// `moe_paged_stash_buffer_size_factor_cuda` (1.10).
 fn room_of_experts(scenario: &Scenario) -> f64 {
-    let run = &scenario.run;
     const STASH: f64 = 1.1;
+    let run = &scenario.run;
     match (run.capacity_factor, run.moe_rank_capacity) {
         (Some(padded), _) => padded,
         (None, Some(room)) if run.moe_paged_stash => room.min(STASH * scenario.imbalance()),

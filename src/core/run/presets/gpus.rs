@@ -85,7 +85,8 @@ pub struct GpuPreset {
     pub gpu: Gpu,
     /// Memory of the host that such a GPU usually has, over all channels, by its makers' sheets: DGX-1 (8 of
     /// DDR4-2400), DGX A100 (16 of DDR4-3200), DGX H100 (16 of DDR5-4800), DGX B200 (16 of DDR5-5600), two EPYC 9004
-    /// of MI300X (24 of DDR5-4800), Grace 512 GB/s, a desktop (2 of DDR4-3200 or DDR5-5600). Of a superchip, a GPU's share.
+    /// of MI300X (24 of DDR5-4800), Grace 512 GB/s, a desktop (2 of DDR4-3200 or DDR5-5600). Of a superchip, a GPU's
+    /// share.
     pub host_dram: BytesPerSecond,
     /// Place of peaks, memory and links in it.
     pub source: &'static Source,

@@ -136,7 +136,8 @@ const FSDP2: Software = Software { keeps_quantised: false, frees_gradients: true
 const TITAN: Software = Software { repeats_kv: true, selective: Selective::Operators, ..FSDP2 };
 
 /// Hugging Face Trainer with PEFT: PyTorch's operators and FSDP, whose gradients are summed whole over micro-batches
-/// ([`Scenario::sums_whole`](crate::run::Scenario)), reentrant checkpoints (transformers `gradient_checkpointing_enable`, LLaMA-Factory `use_reentrant_gc`).
+/// ([`Scenario::sums_whole`](crate::run::Scenario)), reentrant checkpoints (transformers
+/// `gradient_checkpointing_enable`, LLaMA-Factory `use_reentrant_gc`).
 pub(crate) const HF_TRAINER: Software = Software {
     reentrant: true,
     frees_gradients: true,

@@ -70,8 +70,8 @@ pub(crate) struct Improving {
 }
 
 impl Improving {
-    /// For `run`; `search` has bounded its layouts, `known` is the fastest that a search of its own found. None where it
-    /// has no report.
+    /// For `run`; `search` has bounded its layouts, `known` is the fastest that a search of its own found. None where
+    /// it has no report.
     pub fn new(run: &Run, search: &Search, known: Option<Rc<Found>>) -> Option<Self> {
         let space = search.space();
         let kept: Vec<Promise> = search.promises().iter().filter(|one| suits(space, one.place)).copied().collect();

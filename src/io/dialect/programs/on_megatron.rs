@@ -142,8 +142,8 @@ pub(super) static NEMO_RL: Program = Program {
 const VERL_SEQUENCE: [(&str, Option<f64>); 2] =
     [("data.max_prompt_length", Some(512.0)), ("data.max_response_length", Some(512.0))];
 
-/// Settings of a step that follow from several of NeMo-RL together. The engine's sequences are as long as the training's,
-/// so that a response is at most that long.
+/// Settings of a step that follow from several of NeMo-RL together. The engine's sequences are as long as the
+/// training's, so that a response is at most that long.
 pub(super) const NEMO_RL_TOGETHER: [Together; 4] = [
     Together {
         from: &[("grpo.num_prompts_per_step", None), ("policy.max_total_sequence_length", None)],

@@ -110,8 +110,8 @@ pub(super) fn reference(value: &Value) -> Entries {
     vec![("@phases.reference".to_owned(), Value::Bool(on(value)))]
 }
 
-/// The algorithm that an estimator of advantages makes. Source: verl `ppo_trainer.yaml` (`adv_estimator`, gae unless it is
-/// said), `core_algos.py`.
+/// The algorithm that an estimator of advantages makes. Source: verl `ppo_trainer.yaml` (`adv_estimator`, gae unless it
+/// is said), `core_algos.py`.
 pub(super) fn estimator(value: &Value) -> Entries {
     let Some(name) = value.text() else { return Vec::new() };
     let algorithm = match () {
