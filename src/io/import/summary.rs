@@ -302,8 +302,9 @@ mod tests {
         // Llama-3.1-8B has 32 heads; 8 layers are no whole repeats of a pattern of 3.
         let seven = "--tensor-model-parallel-size 7 --seq-length 4096 --nnodes 7 --nproc-per-node 8";
         let config = r#"{"model_type":"nemotron_h","hidden_size":1024,"num_attention_heads":8,"num_key_value_heads":8,
-            "head_dim":128,"intermediate_size":4096,"vocab_size":1024,"num_hidden_layers":8,"hybrid_override_pattern":"M*-",
-            "mamba_num_heads":8,"mamba_head_dim":64,"ssm_state_size":64,"n_groups":1,"n_routed_experts":8,"num_experts_per_tok":2,"moe_intermediate_size":512}"#;
+            "head_dim":128,"intermediate_size":4096,"vocab_size":1024,"num_hidden_layers":8,
+            "hybrid_override_pattern":"M*-","mamba_num_heads":8,"mamba_head_dim":64,"ssm_state_size":64,"n_groups":1,
+            "n_routed_experts":8,"num_experts_per_tok":2,"moe_intermediate_size":512}"#;
         for (text, key) in [(seven, "tp"), (config, "model.layers")] {
             let runs = mends(text);
             assert!(!runs.is_empty(), "{}", summary_of(text).to_html());

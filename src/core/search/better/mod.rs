@@ -10,7 +10,7 @@ use super::fastest::serves;
 use super::promise::{Place, Promise};
 use super::rank::tie;
 use super::ranking::{Figures, Found, Ranking};
-use super::request::Request;
+use super::request::{Request, TOP};
 use super::space::Space;
 use crate::memory::Verdict;
 use crate::report::{Report, plain_report as report};
@@ -81,7 +81,7 @@ impl Improving {
             run: run.clone(),
             report: Box::new(report),
             tie: tie(run),
-            fastest: Ranking::new(&kept, 1, true),
+            fastest: Ranking::new(&kept, TOP, true),
             known,
             lean: Some(kept),
             leanest: None,
