@@ -104,7 +104,7 @@ fn nanoseconds(text: &str) -> Option<i64> {
     if text.contains(['e', 'E']) {
         let micro: f64 = text.parse().ok()?;
         #[allow(clippy::cast_possible_truncation)] // checked
-        return (micro.abs() < 9e15).then(|| (micro * 1e3) as i64);
+        return (micro.abs() < 9e15).then_some((micro * 1e3) as i64);
     }
     let negative = whole.starts_with('-');
     let whole: i64 = whole.parse().ok()?;
@@ -164,10 +164,8 @@ impl KinetoReader {
             Event::Number(number) if depth == 4 && scanner.above(1) == "pg_config" && key == "pg_size" => {
                 self.open_group.group.size = count(number);
             }
-            Event::Number(number) if depth == 5 && scanner.above(0) == "ranks" => {
-                if self.open_group.ranks.len() < 2 {
-                    self.open_group.ranks.push(count(number));
-                }
+            Event::Number(number) if depth == 5 && scanner.above(0) == "ranks" && self.open_group.ranks.len() < 2 => {
+                self.open_group.ranks.push(count(number));
             }
             Event::End if depth == 3 && scanner.above(0) == "pg_config" => {
                 let OpenGroup { mut group, ranks } = std::mem::take(&mut self.open_group);
@@ -236,7 +234,7 @@ impl KinetoReader {
                     () if lower.contains("bfloat16") || lower.contains("half") || lower.contains("short") => 2,
                     () if lower.contains("byte")
                         || lower.contains("char")
-                        || lower.contains("8")
+                        || lower.contains('8')
                         || lower == "bool" =>
                     {
                         1

@@ -14,3 +14,4 @@ mod panels;
 mod project;
 mod provenance;
 mod sources;
+mod width;

@@ -25,10 +25,16 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+fn is_markdown(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == "md")
+}
+
 fn texts() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    FOLDERS.iter().for_each(|folder| files(&root.join(folder), &mut found));
+    for folder in FOLDERS {
+        files(&root.join(folder), &mut found);
+    }
     let own = root.join(file!());
     found
         .into_iter()
@@ -59,7 +65,7 @@ fn documents_that_are_named_are_there() {
     let mut named = 0;
     for (path, text) in texts() {
         let word = |c: char| !(c.is_ascii_alphanumeric() || "/._-".contains(c));
-        for name in text.split(word).filter(|word| word.starts_with("docs/methods/") && word.ends_with(".md")) {
+        for name in text.split(word).filter(|word| word.starts_with("docs/methods/") && is_markdown(word)) {
             assert!(root.join(name).is_file(), "{} names {name}", path.display());
             named += 1;
         }

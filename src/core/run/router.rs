@@ -2,7 +2,7 @@
 //!
 //! Tokens choose experts whose popularity is log-normal, its logarithm with a standard deviation σ. A rank holds
 //! n = E/x of the E experts, so its share is about log-normal with `σ_n² = ln(1 + (e^(σ²) - 1)/n)` (moments of a sum;
-//! Fenton 1960), and the largest of x shares over their mean is about `exp(κ_x σ_n - σ_n²/2)`, with κ_x the expected
+//! Fenton 1960), and the largest of x shares over their mean is about `exp(κ_x σ_n - σ_n²/2)`, with `κ_x` the expected
 //! maximum of x standard normals. One router is the more uneven the fewer experts a rank holds.
 
 use crate::maths::{exp, ln, log2};

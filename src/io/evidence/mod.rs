@@ -197,7 +197,7 @@ impl Sink {
             }
             Kind::Table(bytes) => match tables::read(&String::from_utf8_lossy(&bytes)).ok_or_else(nothing)? {
                 TableRead::Sums(sums) => Ok(Evidence::Sums(sums)),
-                TableRead::Trace(trace) => Ok(Evidence::Trace(Box::new(trace), Vec::new())),
+                TableRead::Trace(trace) => Ok(Evidence::Trace(trace, Vec::new())),
                 TableRead::Calls(calls) => Ok(Evidence::Calls(calls)),
             },
             Kind::Text(reader) => reader.finish(present),
@@ -228,6 +228,7 @@ fn recognise(head: &[u8]) -> Kind {
 }
 
 /// Reads one file, packed with gzip or not.
+#[derive(Default)]
 pub struct EvidenceReader {
     reader: Option<Packed>,
     /// Bytes that were taken, as they are in the file.
@@ -238,12 +239,6 @@ pub struct EvidenceReader {
 enum Packed {
     Plain(Box<Sink>),
     Gzip(Box<MultiGzDecoder<Sink>>),
-}
-
-impl Default for EvidenceReader {
-    fn default() -> Self {
-        Self { reader: None, taken: 0, first: Vec::new() }
-    }
 }
 
 impl EvidenceReader {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub(crate) enum TableRead {
     /// Seconds and kernels by class.
     Sums(BTreeMap<KernelClass, (u64, f64)>),
-    Trace(RankTrace),
+    Trace(Box<RankTrace>),
     /// The largest kind of collectives by rank; the others behind it.
     Calls(Vec<CallTable>),
 }
@@ -89,12 +89,15 @@ fn traced(rows: Vec<Span>) -> Option<TableRead> {
         activities: rows.into_iter().map(|(start, end, kind, _)| work(start, end, kind)).collect(),
         ..RankTrace::default()
     };
-    (!trace.activities.is_empty()).then(|| TableRead::Trace(trace.sorted()))
+    (!trace.activities.is_empty()).then(|| TableRead::Trace(Box::new(trace.sorted())))
 }
+
+/// Rank, calls and seconds of the calls of a kind, by its name and elements.
+type CallsByKind = BTreeMap<(String, u64), Vec<(u64, u64, f64)>>;
 
 /// `TraceLens`' summary by rank: microseconds of each kind of collective and rank.
 fn calls(table: &Table) -> Option<TableRead> {
-    let mut kinds: BTreeMap<(String, u64), Vec<(u64, u64, f64)>> = BTreeMap::new();
+    let mut kinds = CallsByKind::new();
     for line in table.lines() {
         let (Some(rank), Some(micro), Some(count)) =
             (line.number("rank"), line.number("dur_sum"), line.number("operation_count"))
