@@ -1,6 +1,8 @@
 //! ms-swift's examples state the memory of a GPU in their first comment lines: held against what an import of their
 //! commands needs.
 
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive GiB
+
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::report;
 use shardscope::core::run::{AdapterType, Allocator, CpComm, Optimizer, Run, Saved};

@@ -1,6 +1,8 @@
 //! Known delays put into public traces, with seeds: the cause that was put in comes first wherever it is above 5 % of
 //! the step. The trace without the delay stands in for the prediction.
 
+#![allow(clippy::cast_possible_wrap)] // counts of a trace
+
 use super::trace;
 use shardscope::core::diagnose::{
     CauseId, Diagnosis, GpuWork, GroupSizes, RankTrace, StepWindow, WorkKind, attribute, dimension, of_traces_beside,
