@@ -78,7 +78,8 @@ pub enum Answer {
     Calibrated(Box<Calibration>),
     Scoreboard(Box<scoreboard::Answer>),
     /// Of a request that left its layout to the search.
-    Chosen(Box<Chosen<Answer>>),
+    // As plain data: an answer that held an answer would have no end as a type.
+    Chosen(Box<Chosen<serde_json::Value>>),
 }
 
 /// Measurements of a run, as plain data.
@@ -162,9 +163,14 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
     };
     let answer = of_run(verb, &request)?;
     Ok(match chosen {
-        Some(chosen) => Answer::Chosen(Box::new(Chosen::new(answer, chosen))),
+        Some(chosen) => Answer::Chosen(Box::new(Chosen::new(plain(&answer), chosen))),
         None => answer,
     })
+}
+
+/// An answer as plain data. All of them are maps of numbers, texts and lists.
+fn plain(answer: &Answer) -> serde_json::Value {
+    serde_json::to_value(answer).unwrap_or_default()
 }
 
 fn of_run(verb: Verb, request: &Value) -> Result<Answer, Vec<Issue>> {
@@ -248,7 +254,7 @@ fn report_of_link(text: &str) -> Result<Answer, Vec<Issue>> {
     report.warnings.splice(0..0, unknown);
     let answer = Answer::Report(Box::new(report));
     Ok(match choice {
-        Some(choice) => Answer::Chosen(Box::new(Chosen::new(answer, named(&choice)))),
+        Some(choice) => Answer::Chosen(Box::new(Chosen::new(plain(&answer), named(&choice)))),
         None => answer,
     })
 }

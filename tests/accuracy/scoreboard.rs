@@ -180,8 +180,14 @@ fn a_question_read_again_has_the_report_of_its_row() {
         let (Ok(read), Ok(own)) = (evaluate(&read), evaluate(&own)) else {
             panic!("{}: one of the two does not evaluate", question.id);
         };
-        let figures =
-            |report: &Report| serde_json::to_value((&report.step, &report.memory, &report.parameters)).unwrap();
+        // A question states what the row leaves open: its range is narrower.
+        let figures = |report: &Report| {
+            let mut step = serde_json::to_value(&report.step).unwrap();
+            for of_range in ["low_s", "high_s", "range"] {
+                step.as_object_mut().unwrap().remove(of_range);
+            }
+            (step, serde_json::to_value((&report.memory, &report.parameters)).unwrap())
+        };
         assert_eq!(figures(&read.report), figures(&own.report), "{}", question.id);
         alike += 1;
     }

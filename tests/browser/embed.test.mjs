@@ -240,7 +240,7 @@ test('a run that cannot work says why, over the default greyed', async () => {
     assert.deepEqual(problems, []);
   }
   const { page } = await site.open('#v=1&tp=four&view.embed=strip', EMBED);
-  assert.match(await page.locator('.said').innerText(), /"four" is not a whole number/);
+  assert.match(await page.locator('.said').innerText(), /Enter a whole number of at least 1/);
   const { page: fine } = await site.open('#v=1&tp=4&view.embed=strip', EMBED);
   assert.equal(await fine.locator('.said').isVisible(), false);
 });

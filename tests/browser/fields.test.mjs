@@ -44,7 +44,7 @@ test('a value that cannot work says why, and the last good picture stays', async
 
 test('text that is no number says so', async () => {
   const { page, problems } = await site.open();
-  await isRefused(page, 'tp', 'abc', /"abc" is not a whole number/);
+  await isRefused(page, 'tp', 'abc', /Enter a whole number of at least 1/);
   await addressIs(page, '#v=1');
   assert.deepEqual(problems, []);
 });
@@ -65,7 +65,7 @@ test('a cluster beyond counting is refused', async () => {
 test('only the latest text is spoken of', async () => {
   const { page } = await site.open();
   await isRefused(page, 'tp', '7', /do not divide by TP 7/);
-  await isRefused(page, 'tp', 'abc', /"abc"/);
+  await isRefused(page, 'tp', 'abc', /Enter a whole number/);
   assert.equal(await said(page, 'tp').count(), 1);
 });
 

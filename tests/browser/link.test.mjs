@@ -55,7 +55,7 @@ test('another address in the same page shows its run', async () => {
 test('a broken link says what it left out, and shows the rest', async () => {
   const { page, problems } = await site.open('#v=1&tp=abc&nonsense=3&gpu=foo&pp=2&%zz=%ff');
   const notices = (await page.locator('.issues li').allInnerTexts()).join('\n');
-  assert.match(notices, /"abc" is not a whole number/);
+  assert.match(notices, /Enter a whole number of at least 1/);
   assert.match(notices, /"foo" is not known/);
   assert.match(notices, /nonsense/);
   assert.equal(await input(page, 'pp').inputValue(), '2');
@@ -73,14 +73,14 @@ test('a link of nothing but bad values, put over the run it means, is told at th
     assert.equal(await figures(page), usual);
   };
   await put('#v=1&tp=abc');
-  await heard('tp', /"abc" is not a whole number.*the default is used/);
+  await heard('tp', /Enter a whole number of at least 1.*the default is used/);
   await put('#v=1&price_per_gpu_hour=-1&tp=4&tp=x');
   // The price is edited in the answer, where there is no room for words: they stand above it, and at its field in the sheet.
   const notice = page.locator('.link-notice');
   await eventually(() => notice.innerText(), (text) => /Price\s+▲ "-1" is not a number/.test(text));
   await page.locator('button.group', { hasText: 'Batch and budget' }).click();
   await heard('price_per_gpu_hour', /the default is used/);
-  await heard('tp', /"x" is not a whole number.*the default is used/);
+  await heard('tp', /Enter a whole number of at least 1.*the default is used/);
   assert.equal(await input(page, 'tp').inputValue(), '2');
   await input(page, 'tp').fill('4');
   await eventually(() => said(page, 'tp').count(), (count) => count === 0);

@@ -8,7 +8,7 @@ export const TABS = ['Memory', 'Overlap', 'Layouts', 'Pipeline', 'Costs and scal
 export const RUNS = {
   default: '#v=1',
   moe: '#v=1&model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64&zero=1&schedule=dualpipe&global_batch=15360',
-  error: '#v=1&tp=7&gpus=60&wings=2&seq_len=4q',
+  error: '#v=1&tp=7&gpus=8&wings=2&seq_len=4q',
   full: '#v=1&model=llama-3.1-70b&gpus=64&tp=8&pp=4&cp=2&schedule=zb-h1&recompute=selective&memory_method=fujii',
   own: '#v=1&pp=4&schedule=custom',
   compared: '#v=1&b.pp=2&b.global_batch=512',

@@ -10,8 +10,7 @@ const FOLDERS: [&str; 6] = ["src", "tests", "tools", "docs", "benches", "example
 /// Endings of the files that people write.
 const ENDINGS: [&str; 6] = ["rs", "md", "mjs", "js", "py", "ts"];
 /// Words for documents that only the authors have.
-const UNPUBLISHED: [&str; 6] =
-    ["survey, section", "survey section", "survey of memory", "the survey", "of the issue", "the reference's"];
+const UNPUBLISHED: [&str; 5] = ["survey, section", "survey section", "survey of memory", "the survey", "of the issue"];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };

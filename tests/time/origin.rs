@@ -86,7 +86,7 @@ fn new_ground_has_no_published_step() {
     assert_eq!(seen.len(), told + SEEN_OF_AMD.len(), "{seen:?}");
 }
 
-/// The reference's aims for runs of publishers not seen before are 76 to 86 % inside; these rows made the widths, so
+/// The aims for runs of publishers not seen before are 76 to 86 % inside; these rows made the widths, so
 /// that they may lie inside more often, and not less.
 #[test]
 fn ranges_hold_runs_that_were_predicted_before_they_were_known() {

@@ -112,7 +112,12 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
         },
         other => {
             let Some(counted) = tuning::counted(reader, other) else {
-                reader.assume(t!("everything is trained: {other} is not known", other = other.to_owned()));
+                if other == "freeze" {
+                    reader.assume(t!("everything is trained: {other} is not known", other = other.to_owned()));
+                } else {
+                    let message = t!("fine-tuning by {kind} is not read", kind = other.to_owned());
+                    reader.errors.push(Issue::error("adapter.method", message));
+                }
                 return;
             };
             (rank, bf16) = (Some(counted.rank), counted.bf16);

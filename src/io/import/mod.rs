@@ -491,13 +491,13 @@ mod tests {
         assert!(issues[0].message.to_string().contains("OpenRLHF"), "{issues:?}");
     }
 
-    /// `AdaLoRA` trains adapters alone: as if everything were trained, a model of 7 B would need 150 GiB.
+    /// IA3 trains vectors alone: as if everything were trained, a model of 7 B would need 150 GiB.
     #[test]
     fn adapters_that_are_not_counted_are_refused_and_not_taken_for_full_training() {
         let swift =
             |kind: &str| read(&format!("swift sft --model Qwen/Qwen2.5-7B --train_type {kind}"), &Run::default());
         assert!(swift("lora").unwrap().run.adapter.method.is_some());
-        assert!(swift("adalora").unwrap_err()[0].message.to_string().contains("adalora"));
+        assert!(swift("ia3").unwrap_err()[0].message.to_string().contains("ia3"));
     }
 
     /// A release is known by its whole name; a name that holds one is asked about; else the model is the page's, which

@@ -104,7 +104,7 @@ pub static WORDS: &[Word] = &[
         "Ranks that hold different layers; micro-batches pass from one to the next.",
     ),
     word(
-        &["ZeRO stage", "ZeRO-1", "ZeRO-2", "ZeRO-3", "ZeRO"],
+        &["ZeRO stage", "Gradients are reduced", "ZeRO-1", "ZeRO-2", "ZeRO-3", "ZeRO"],
         (&ZERO, "section 5"),
         "What data-parallel ranks shard instead of copying: 1 optimizer states, 2 also gradients, 3 also weights.",
     ),

@@ -26,7 +26,7 @@ fn parts_of_every_public_trace_add_up_to_its_windows() {
     }
 }
 
-/// Milliseconds of a step that the reference's prototype, another program, finds in the same files: length, compute,
+/// Milliseconds of a step that another program, a prototype in Python, finds in the same files: length, compute,
 /// exposed messages, gaps. One of the file's windows is that step; which of them is the median it took from whole
 /// files.
 #[test]

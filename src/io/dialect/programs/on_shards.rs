@@ -408,11 +408,18 @@ pub(super) static SWIFT: Program = Program {
             _ => Vec::new(),
         }),
     ],
-    together: &[Together {
-        from: &[("$NPROC_PER_NODE", None), ("$NNODES", Some(1.0))],
-        to: "gpus",
-        of: |n| Some(n.iter().product()),
-    }],
+    together: &[
+        Together {
+            from: &[("$NPROC_PER_NODE", None), ("$NNODES", Some(1.0))],
+            to: "gpus",
+            of: |n| Some(n.iter().product()),
+        },
+        Together {
+            from: &[("$NNODES", None), ("$NPROC_PER_NODE", None)],
+            to: "@gpus_per_node",
+            of: |n| (n[0] > 1.0).then(|| n[1]),
+        },
+    ],
     // Weights are loaded in bf16 and trained so: without DeepSpeed and FSDP nothing keeps a copy in fp32.
     silent: "--bf16 --pure_bf16 --lora_rank 8 --per_device_train_batch_size 1 --cutoff_len 2048",
     says: super::table::SAMPLES,

@@ -182,8 +182,13 @@ fn of_swift(words: &[String]) -> Option<&'static str> {
 /// Puts the GPUs of a launcher before ms-swift in the variables that it reads itself, and the settings of files that
 /// are here in their place.
 fn launched(source: &ImportText, out: &mut Entries) {
-    let launch = Launch::of(source.script());
-    if !out.iter().any(|(name, _)| name == "$NPROC_PER_NODE")
+    let script = source.script();
+    let launch = Launch::of(script);
+    // One process may see several GPUs: without a launcher their list says nothing of processes.
+    let launchers = ["torchrun", "accelerate", "deepspeed", "srun", "mpirun", "mpiexec"];
+    let by_launcher = script.words.iter().any(|word| launchers.contains(&word.rsplit('/').next().unwrap_or_default()));
+    if by_launcher
+        && !out.iter().any(|(name, _)| name == "$NPROC_PER_NODE")
         && let Some(gpus) = launch.gpus()
     {
         let nodes = launch.nodes.filter(|nodes| *nodes > 0 && gpus.is_multiple_of(*nodes)).unwrap_or(1);
