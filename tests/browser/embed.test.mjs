@@ -236,7 +236,7 @@ test('a run that cannot work says why, over the default greyed', async () => {
     await page.locator('.stale').first().waitFor();
     // The picture is there, not a hole.
     if (panel === 'timeline') await eventually(() => isDrawn(page), Boolean);
-    else await eventually(() => page.locator('.results').innerText(), (text) => /Fits|stage 0|rank 0|pp/i.test(text));
+    else await eventually(() => page.locator('.results').innerText(), (text) => /Fits|stage 0|rank 0|pp|DP gradients/i.test(text));
     assert.deepEqual(problems, []);
   }
   const { page } = await site.open('#v=1&tp=four&view.embed=strip', EMBED);

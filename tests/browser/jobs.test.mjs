@@ -53,9 +53,10 @@ test('the best layout of 405B on 2,048 GPUs and why, in two clicks', async () =>
   const { choose, fill } = inSentence(page);
   await choose('Model preset', 'llama-3.1-405b');
   await fill('GPUs', '2048');
-  const card = page.locator('.suggestion', { hasText: 'Less time' });
-  await eventually(() => card.innerText(), (text) => /% less/.test(text) && /fits, [\d.]+ GiB/.test(text));
-  assert.match(await card.locator('.why').innerText(), /\d.* to .*\d/);
+  // The layout that is chosen is the fastest that the search knows: no card takes less time beyond what can be told apart.
+  await eventually(() => page.locator('body').innerText(), (text) => /chosen for you/.test(text));
+  await eventually(() => figures(page), (text) => /Fits/.test(text));
+  assert.equal(await page.locator('.suggestion', { hasText: 'Less time' }).count(), 0);
   assert.ok(await clicks() <= 2, `${await clicks()} clicks`);
 });
 
@@ -87,7 +88,7 @@ test('two schedules in one embed, in four clicks', async () => {
 test('dollars for 8B on 15 T tokens, in three clicks at most', async () => {
   const { page, clicks } = await start('');
   await type(page, input(page, 'tokens_total'), '15T');
-  await eventually(() => figures(page), (text) => /\$1\.0\dM/.test(text));
+  await eventually(() => figures(page), (text) => /\$1\.0M/.test(text));
   assert.ok(await clicks() <= 3, `${await clicks()} clicks`);
 });
 

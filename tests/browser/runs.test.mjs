@@ -116,6 +116,7 @@ test('on a phone the runs are opened from the bar below, and nothing widens the 
 
 test('what is no log says why, and the run stays', async () => {
   const { page, problems } = await site.open('#v=1&tp=4&view.page=runs');
+  await runs(page).getByLabel('A log, or saved runs').waitFor();
   const choose = (name, bytes) => runs(page).getByLabel('Choose the file').last().setInputFiles({
     name, mimeType: 'application/octet-stream', buffer: Buffer.from(bytes),
   });

@@ -152,7 +152,9 @@ test(`${STEPS} random steps in one tab: no error, no leak, and the native engine
     equal += 1;
     const { stale, figures } = seen.get(links[at]);
     if (stale || report.errors.length > 0) continue;
-    const share = (value) => `${(100 * value).toFixed(1)} %`;
+    // Two digits where the range is a tenth or wider, three where it is not.
+    const wide = report.step.high_s - report.step.low_s >= 0.1 * report.step.time_s;
+    const share = (value) => `${wide ? Number((100 * value).toPrecision(2)) : (100 * value).toFixed(1)} %`;
     const gib = (bytes) => (bytes / 2 ** 30).toFixed(1);
     for (const figure of [
       `${gib(report.memory.peak_bytes)} of ${gib(report.memory.capacity_bytes)} GiB`,

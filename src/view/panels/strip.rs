@@ -33,12 +33,12 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
         _ => t!("Step time"),
     };
     let figure = |name, figure, show: &dyn Fn(Seconds) -> Part, inverse| {
-        ask("key", figure, &cells(leaf("span", "name", name), step, show, inverse, false))
+        ask("key", figure, &cells(leaf("span", "name", name), step, show, inverse))
     };
     let seconds = |seconds: Seconds| parted(&digits(&show_seconds(seconds)));
     Node::from_iter([
         memory(&report.memory, unit),
-        ask("key", Figure::Step, &cells(leaf("span", "name", time), step, &seconds, false, true)),
+        ask("key", Figure::Step, &cells(leaf("span", "name", time), step, &seconds, false)),
         figure(peak, Figure::Mfu, &mfu, true),
         figure(t!("Tokens per second"), Figure::Tokens, &tokens, true),
     ])
@@ -110,14 +110,10 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
 }
 
 /// The rows of a figure that follows from the step's time; its track is from half to one and a half times the figure.
-/// Its range is below it, or `beside` it.
-fn cells(name: Node, step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool, beside: bool) -> Vec<Node> {
+/// Its range is below it: beside it neither fits a phone.
+fn cells(name: Node, step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> Vec<Node> {
     let (track, caption) = range(step, show, inverse);
-    if !beside || step.low_s.0 >= step.high_s.0 {
-        return vec![name, value(&show(step.time_s), Node::none()), track, leaf("span", "range", caption)];
-    }
-    let ends = el("span", &[("class", "beside")], &[text(verbatim(" ")), text(caption)]);
-    vec![name, value(&show(step.time_s), ends), track, leaf("span", "range", "four of five runs")]
+    vec![name, value(&show(step.time_s), Node::none()), track, leaf("span", "range", caption)]
 }
 
 /// Width of a range over its figure from which on the figure has two digits.
