@@ -78,7 +78,8 @@ fn the_memory_that_examples_of_ms_swift_state_is_met_to_an_eighth_by_half_of_the
     assert!(full <= 0.12, "{full}");
     assert!(core <= 0.12, "{core}");
     assert!(all <= 0.18, "{all}");
-    assert!(far.len() <= 10, "{far:#?}");
+    // Short samples, and preference tuning, whose logits are counted with an fp32 copy.
+    assert!(far.len() <= 11, "{far:#?}");
 }
 
 /// PEFT 0.18.0 and ms-swift 3602360 on Qwen2.5-7B: the linears of its 28 layers have 40,448 inputs and 49,664 outputs,
