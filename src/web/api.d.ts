@@ -74,6 +74,12 @@ export interface Report {
     /** from ideal to actual, summing to time_s: ideal, kernels, recompute, launches, bubble, exposed_tp, exposed_cp,
      * exposed_ep, exposed_dp, optimizer, loader */
     parts: { name: string; seconds: number }[];
+    /** of each pipeline rank, where the pipeline drains; they sum to `time_s` */
+    by_rank?: { rank: number; parts: { name: string; seconds: number }[] }[];
+    /** kernels of each pipeline rank by class and pass */
+    kernels?: { rank: number; class: string; pass: string; seconds: number }[];
+    /** what `bubble_s` comes from; the shares sum to it */
+    bubble?: { fill_drain_s: number; unequal_stages_s: number; unequal_microbatches_s: number; messages_s: number };
     days?: number; gpu_hours?: number; cost?: number; rescaled_by?: number;
   };
 }
