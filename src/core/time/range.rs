@@ -45,7 +45,7 @@ pub const REACH: f64 = 1.34;
 /// Publishers and classes of runs, each left out of the fit whole: the groups whose means differ by [`BETWEEN`].
 pub const GROUPS: f64 = 19.0;
 
-/// Deviation between publishers: of the means of [`GROUPS`] groups of runs of one publisher and class, each predicted
+/// Deviation between publishers: of the means of `GROUPS` groups of runs of one publisher and class, each predicted
 /// by constants fitted without its publisher.
 pub const BETWEEN: Cited<f64> = Cited::new(
     0.094,
