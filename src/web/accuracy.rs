@@ -3,7 +3,8 @@
 use crate::core::message::Message;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
-use crate::web::late::{arriving, published_runs};
+use crate::web::late::arriving;
+use crate::web::published::published_runs;
 use crate::web::state::State;
 use leptos::prelude::*;
 

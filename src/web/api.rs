@@ -131,7 +131,7 @@ fn late(call: impl FnOnce(Functions) -> JsValue) -> JsValue {
 /// It did not arrive.
 #[wasm_bindgen(js_name = ready)]
 pub async fn ready() -> Result<(), JsValue> {
-    let loaded = crate::web::late::functions().await;
+    let loaded = crate::web::settings::late_functions().await;
     let loaded = loaded.map_err(|_| js_sys::Error::new("a part of the calculator did not arrive"))?;
     #[cfg(feature = "split")]
     LOADED.set(Some(loaded));

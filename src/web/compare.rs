@@ -3,9 +3,14 @@
 use crate::view::panels::compare::{Second, compare as view};
 use crate::web::evaluated::{drawn, evaluated};
 use crate::web::html::view_once;
+use crate::web::late::parts;
 use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
+
+parts! {
+    views: second_run(state: State) -> AnyView = panel(state);
+}
 
 pub(crate) fn panel(state: State) -> AnyView {
     let second = evaluated(move || state.view.second.get());

@@ -13,6 +13,7 @@ use crate::view::panels::runs::bare;
 use crate::view::views::View;
 use crate::web::html::{flag, text, view_of};
 use crate::web::i18n::{say, translated};
+use crate::web::late::parts;
 use crate::web::render::patched;
 use crate::web::runs;
 use crate::web::state::State;
@@ -20,6 +21,10 @@ use js_sys::Uint8Array;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
+
+parts! {
+    second: diagnose_view(state: State) -> AnyView = whole(state);
+}
 
 /// Bytes that are read at once: less than a frame's work.
 const PIECE: f64 = 262_144.0;

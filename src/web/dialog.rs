@@ -2,11 +2,13 @@
 
 use crate::view::node::action::Dialog;
 use crate::web::browser::chosen;
+use crate::web::dialog_body::dialog_page;
 use crate::web::dialog_page::named;
 use crate::web::html::{effect, flag};
 use crate::web::i18n::say;
-use crate::web::late::{arriving, dialog_page, measured_file};
+use crate::web::late::arriving;
 use crate::web::modal::{close, open};
+use crate::web::runs::measured_file;
 use crate::web::state::State;
 use leptos::prelude::*;
 

@@ -5,10 +5,15 @@ use crate::io::import::summary::summary;
 use crate::view::node::action::Dialog;
 use crate::view::node::markup::Node;
 use crate::web::html::view_once;
+use crate::web::late::parts;
 use crate::web::render::patched;
 use crate::web::state::State;
 use crate::web::{browser, dialog_page, runs};
 use leptos::prelude::*;
+
+parts! {
+    second: dialog_page(state: State, typed: RwSignal<String>) -> AnyView = body(state, typed);
+}
 
 /// The page; `typed` is a text to import.
 pub(crate) fn body(state: State, typed: RwSignal<String>) -> AnyView {

@@ -7,9 +7,15 @@ use crate::view::node::Node;
 use crate::web::browser;
 use crate::web::html::{effect, text, view_of};
 use crate::web::i18n::{say, translated};
+use crate::web::late::parts;
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
+
+parts! {
+    second: lesson_view(state: State) -> AnyView = lesson(state);
+    second: lesson_frame(state: State, title: RwSignal<Message>) -> AnyView = framed(state, title);
+}
 
 /// The open step.
 #[derive(Clone, Copy)]

@@ -1,10 +1,15 @@
 //! Views that stand beside the Run, from when they are first opened on.
 
 use crate::view::views::View;
-use crate::web::late::{
-    arriving, board_view, cluster_view, diagnose_view, lesson_view, schedules_view, second_run, whole_view,
-};
+use crate::web::cluster::cluster_view;
+use crate::web::compare::second_run;
+use crate::web::diagnose::diagnose_view;
+use crate::web::gallery::schedules_view;
+use crate::web::late::arriving;
+use crate::web::learn::lesson_view;
+use crate::web::scoreboard::board_view;
 use crate::web::state::State;
+use crate::web::whole::whole_view;
 use leptos::prelude::*;
 
 /// The whole run; kept once it was open.

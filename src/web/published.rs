@@ -8,11 +8,17 @@ use crate::view::node::markup::Node;
 use crate::view::panels::accuracy::{self, Yours};
 use crate::view::scoreboard::Board;
 use crate::web::html::view_once;
+use crate::web::late::parts;
 use crate::web::render::patched;
 use crate::web::scoreboard::{board, tables, unread};
 use crate::web::state::State;
 use crate::web::worker::next_turn;
 use leptos::prelude::*;
+
+parts! {
+    second: published_runs(state: State, words: RwSignal<Message>, begun: RwSignal<bool>) -> AnyView
+        = published(state, words, begun);
+}
 
 /// Rows that are computed at once: some milliseconds.
 const SLICE: usize = 8;

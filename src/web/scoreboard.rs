@@ -14,12 +14,18 @@ use crate::view::views::View;
 use crate::web::browser;
 use crate::web::html::{flag, view_of};
 use crate::web::i18n::say;
+use crate::web::late::parts;
 use crate::web::render::{Handler, handled, patched};
 use crate::web::state::State;
 use crate::web::worker::next_turn;
 use leptos::prelude::*;
 use std::sync::Arc;
 use wasm_bindgen_futures::JsFuture;
+
+parts! {
+    second: board_view(state: State) -> AnyView = whole(state);
+    second: board_frame(state: State) -> AnyView = framed(state);
+}
 
 /// Everything that the view follows.
 #[derive(Clone, Copy)]

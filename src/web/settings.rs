@@ -9,10 +9,15 @@ use crate::io::export::{self, Stamp};
 use crate::io::json::Text;
 use crate::io::request::{self, Imported, Measured, Verb};
 use crate::io::{import as importer, logs};
+use crate::web::late::parts;
 use crate::web::plain::{reply, text, value};
 use js_sys::Uint8Array;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, future_to_promise};
+
+parts! {
+    second: late_functions() -> Functions = functions();
+}
 
 /// As [`crate::web::api`] calls them once they are loaded.
 #[derive(Clone, Copy)]

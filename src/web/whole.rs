@@ -17,6 +17,7 @@ use crate::web::choice::choice_select;
 use crate::web::html::{effect, flag, text, view_of};
 use crate::web::i18n::{say, translated};
 use crate::web::inverse::inverse;
+use crate::web::late::parts;
 use crate::web::render::{nodes, patched};
 use crate::web::state::State;
 use crate::web::strip::{price_input, tokens_input};
@@ -24,6 +25,11 @@ use crate::web::worded::inline_input;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
 use std::sync::Arc;
+
+parts! {
+    views: whole_view(state: State) -> AnyView = whole(state);
+    views: whole_frame(state: State) -> AnyView = framed(state);
+}
 
 /// An answer and its evaluation.
 type Of = (Arc<Evaluation>, Arc<Answer>);

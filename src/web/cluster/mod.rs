@@ -13,6 +13,7 @@ use crate::web::browser;
 use crate::web::choice::choice_select;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
+use crate::web::late::parts;
 use crate::web::panel::shown;
 use crate::web::render::patched;
 use crate::web::state::State;
@@ -21,6 +22,11 @@ use leptos::prelude::*;
 use map::Map;
 use picture::head_and_map;
 use player::player;
+
+parts! {
+    views: cluster_view(state: State) -> AnyView = whole(state);
+    views: cluster_frame(state: State) -> AnyView = map(state);
+}
 
 /// The view; hidden while another is open.
 pub(crate) fn whole(state: State) -> AnyView {

@@ -16,11 +16,17 @@ use crate::view::node::markup::Node;
 use crate::view::views::View;
 use crate::web::html::{effect, flag, text as text_of, view_of};
 use crate::web::i18n::{say, translated};
+use crate::web::late::parts;
 use crate::web::render::patched;
 use crate::web::state::State;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use compared::{compared, is_seen};
 use leptos::prelude::*;
+
+parts! {
+    views: schedules_view(state: State) -> AnyView = whole(state);
+    views: schedules_frame(state: State) -> AnyView = framed(state);
+}
 
 /// Key of a request to the worker: all schedules of this Run with this limit.
 type Asked = (Run, u64);

@@ -14,11 +14,16 @@ use crate::view::node::action::{Dialog, Measured};
 use crate::view::node::markup::Node;
 use crate::view::panels::runs::{bare, offer};
 use crate::web::html::effect;
+use crate::web::late::parts;
 use crate::web::state::State;
 use crate::web::state::runs::{Runs, STORED, Saved};
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use crate::web::{browser, i18n, modal};
 use leptos::prelude::*;
+
+parts! {
+    second: measured_file(state: State, file: web_sys::File) -> () = state.runs.take_file(state, file);
+}
 
 impl Runs {
     /// Does `command`.
