@@ -28,7 +28,7 @@ export default async (options) => {
   return exported;
 };
 `);
-copyFileSync(source('src/web/api.d.ts'), `${pkg}/shardscope.d.ts`);
+copyFileSync(source('src/web/javascript/api.d.ts'), `${pkg}/shardscope.d.ts`);
 
 writeFileSync(`${pkg}/node/calculator.js`, loading('calculator.wasm'));
 copyFileSync(`${dist}/${wasm}`, `${pkg}/node/calculator.wasm`);

@@ -1,6 +1,6 @@
 // Puts the page in parts in place of the page that trunk wrote whole: node tools/split.mjs dist
 //
-// `src/web/late.rs` names the functions of each part. They are compiled into one program with its relocations kept,
+// The rows of `parts!` (`src/web/late.rs`) name the functions of each part. They are compiled into one program with its relocations kept,
 // wasm-split-cli takes them apart, and each part is loaded into the memory of the first. Trunk cannot: its hook comes after
 // wasm-bindgen, which drops the relocations. The JavaScript package for Node and the single file stay whole.
 import { execFileSync } from 'node:child_process';

@@ -1,11 +1,11 @@
 //! A second Run beside the first: kept in the link.
 
 use crate::view::panels::compare::{Second, compare as view};
-use crate::web::evaluated::{drawn, evaluated};
-use crate::web::html::view_once;
+use crate::web::browser::html::view_once;
+use crate::web::document::render::nodes;
 use crate::web::late::parts;
-use crate::web::render::nodes;
 use crate::web::state::State;
+use crate::web::state::evaluated::{drawn, evaluated};
 use leptos::prelude::*;
 
 parts! {

@@ -3,9 +3,9 @@
 //! functions are in the one file.
 
 use crate::view::node::markup::leaf;
-use crate::web::html::{flag, view_of};
-use crate::web::i18n::say;
-use crate::web::render::patched;
+use crate::web::browser::html::{flag, view_of};
+use crate::web::browser::i18n::say;
+use crate::web::document::render::patched;
 use leptos::prelude::*;
 
 /// A part that did not arrive; the next call asks for it again.

@@ -5,10 +5,10 @@ use crate::view::charts::figure::save;
 use crate::view::learn::{Page, Question, Scale, StepId};
 use crate::view::node::Node;
 use crate::web::browser;
-use crate::web::html::{effect, text, view_of};
-use crate::web::i18n::{say, translated};
+use crate::web::browser::html::{effect, text, view_of};
+use crate::web::browser::i18n::{say, translated};
+use crate::web::document::render::patched;
 use crate::web::late::parts;
-use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 

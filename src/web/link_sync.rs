@@ -2,7 +2,7 @@
 
 use crate::io::link;
 use crate::web::browser;
-use crate::web::history;
+use crate::web::form::history;
 use crate::web::state::{State, read_address};
 use leptos::prelude::*;
 use std::time::Duration;

@@ -14,14 +14,14 @@ use crate::view::panels::strip::{
 use crate::view::panels::suggest::{lead, suggestion};
 use crate::view::panels::waterfall::waterfall;
 use crate::view::panels::wide::why_wide;
-use crate::web::evaluated::FAILED;
-use crate::web::field::commit;
-use crate::web::html::{flag, text};
-use crate::web::i18n::{say, translated};
-use crate::web::panel::{panel, shown};
-use crate::web::render::{nodes, patched};
+use crate::web::browser::html::{flag, text};
+use crate::web::browser::i18n::{say, translated};
+use crate::web::document::panel::{panel, shown};
+use crate::web::document::render::{nodes, patched};
+use crate::web::form::field::commit;
+use crate::web::form::worded::worded_input;
 use crate::web::state::State;
-use crate::web::worded::worded_input;
+use crate::web::state::evaluated::FAILED;
 use leptos::prelude::*;
 
 /// The key figures; each opens its formula.

@@ -18,6 +18,6 @@ fn every_panel_is_shown_on_the_page() {
     let hidden: Vec<String> = names.filter(|name| !page.contains(&format!("Panel::{name}"))).collect();
     assert!(
         hidden.is_empty(),
-        "name a tab in their row of src/view/panel.rs, or show them in src/web by `shown` or `fold` of src/web/panel.rs: {hidden:?}"
+        "name a tab in their row of src/view/panel.rs, or show them in src/web by `shown` or `fold` of src/web/document/panel.rs: {hidden:?}"
     );
 }

@@ -42,7 +42,7 @@ use shardscope::view::panels::runs::{fitted, kept, offer, profiles};
 use shardscope::view::panels::whole::{
     Answer, Caption, answer, assumed, calendar, caption, choices, dates, future, steps, trains,
 };
-use shardscope::web::dialog_page::{content, named};
+use shardscope::web::dialogs::page::{content, named};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

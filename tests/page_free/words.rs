@@ -25,7 +25,7 @@ use shardscope::view::panels::provenance::sources;
 use shardscope::view::panels::published;
 use shardscope::view::panels::suggest::{Searched, suggestion};
 use shardscope::view::panels::waterfall::waterfall;
-use shardscope::web::dialog_page::{content, named};
+use shardscope::web::dialogs::page::{content, named};
 use std::collections::BTreeSet;
 
 /// Texts that are the same in every language: words of a training log as the log has them, ids of programs, minutes, code.

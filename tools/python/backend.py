@@ -1,5 +1,5 @@
 """Builds the wheel: the calculator as a WASI module, the face in shardscope/, and its classes of answers, which are made
-from the JavaScript package's types (src/web/api.d.ts). `pip wheel tools/python` calls it; nothing else is needed.
+from the JavaScript package's types (src/web/javascript/api.d.ts). `pip wheel tools/python` calls it; nothing else is needed.
 """
 import base64
 import hashlib
@@ -103,7 +103,7 @@ class Types:
         return name
 
     def __str__(self):
-        head = '"""Answers of the calculator, made from src/web/api.d.ts."""\n'
+        head = '"""Answers of the calculator, made from src/web/javascript/api.d.ts."""\n'
         # Names that are declared further below are looked up when they are needed.
         head += "from __future__ import annotations\n\nfrom dataclasses import dataclass\nfrom typing import Any, Dict, List, Literal, Optional, Tuple, Union\n\n"
         return head + "from ._answer import Answer\n\n\n" + "\n\n".join(self.written)
@@ -125,7 +125,7 @@ def build_wheel(folder, _settings=None, _metadata=None):
     head = "".join(f"{key}: {value}\n" for key, value in about.items()) + urls + "Description-Content-Type: text/markdown\n\n"
     info = f"{name}-{version}.dist-info"
     files = {f"{name}/{file.name}": file.read_bytes() for file in sorted((HERE / name).glob("*.py"))}
-    types = str(Types((ROOT / "src/web/api.d.ts").read_text(encoding="utf-8")))
+    types = str(Types((ROOT / "src/web/javascript/api.d.ts").read_text(encoding="utf-8")))
     files.update({
         f"{name}/types.py": types.encode(),
         f"{name}/py.typed": b"",

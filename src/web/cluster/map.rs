@@ -10,7 +10,7 @@ use crate::view::cluster::picture::Look as Picture;
 use crate::view::cluster::wires::{Wire, load, wires};
 use crate::view::cluster::{Scene, kinds, summary};
 use crate::view::node::Node;
-use crate::web::html::view_once;
+use crate::web::browser::html::view_once;
 use crate::web::state::State;
 use crate::web::timeline::look::Look;
 use leptos::prelude::*;

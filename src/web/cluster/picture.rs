@@ -7,10 +7,10 @@ use crate::view::cluster::legend::legend;
 use crate::view::cluster::names::who;
 use crate::view::cluster::{busiest, kinds, rails, ranks, summary, tools};
 use crate::web::browser;
-use crate::web::html::{effect, flag, text, view_once};
-use crate::web::i18n::{say, translated};
-use crate::web::panel::part;
-use crate::web::render::patched;
+use crate::web::browser::html::{effect, flag, text, view_once};
+use crate::web::browser::i18n::{say, translated};
+use crate::web::document::panel::part;
+use crate::web::document::render::patched;
 use leptos::html::Div;
 use leptos::prelude::*;
 

@@ -4,9 +4,9 @@ use super::map::Map;
 use crate::core::units::{Seconds, show_seconds};
 use crate::view::node::Node;
 use crate::view::node::markup::paragraph;
-use crate::web::html::{flag, text};
-use crate::web::i18n::{say, translated};
-use crate::web::render::nodes;
+use crate::web::browser::html::{flag, text};
+use crate::web::browser::i18n::{say, translated};
+use crate::web::document::render::nodes;
 use leptos::prelude::*;
 
 /// Seconds in which a step is played.

@@ -13,12 +13,14 @@ use crate::io::{json, link};
 use crate::view::node::action::{Dialog, Measured};
 use crate::view::node::markup::Node;
 use crate::view::panels::runs::{bare, offer};
-use crate::web::html::effect;
+use crate::web::browser;
+use crate::web::browser::html::effect;
+use crate::web::browser::i18n;
+use crate::web::document::modal;
 use crate::web::late::parts;
 use crate::web::state::State;
 use crate::web::state::runs::{Runs, STORED, Saved};
 use crate::web::worker::{Job, Progress, Reply, Request, request};
-use crate::web::{browser, i18n, modal};
 use leptos::prelude::*;
 
 parts! {
@@ -194,5 +196,5 @@ pub(crate) fn measured_offer(state: State) -> AnyView {
         });
     });
     let offered = move || runs.before.with(|before| before.as_ref().map_or_else(Node::none, offer));
-    crate::web::render::nodes("measured-offer", offered)
+    crate::web::document::render::nodes("measured-offer", offered)
 }

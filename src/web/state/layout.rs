@@ -6,7 +6,7 @@ use crate::core::run::Run;
 use crate::core::search::auto::of_layout;
 use crate::core::search::ladder::{Ladder, Outcome, asks_anew, differs_in_layout, may_change};
 use crate::view::panels::chosen::Origin;
-use crate::web::html::effect;
+use crate::web::browser::html::effect;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
 

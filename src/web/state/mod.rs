@@ -1,6 +1,7 @@
 //! The page's state: the Run with what follows from it, the view, and what is open. What is shown is derived from
 //! these.
 
+pub(crate) mod evaluated;
 mod history;
 mod layout;
 mod panels;
@@ -18,7 +19,7 @@ use crate::io::link::{self, Decoded};
 use crate::view::panels::chosen::Origin;
 use crate::view::panels::issues::{Instead, entered, is_of_budget};
 use crate::web::browser;
-use crate::web::evaluated::{Shown, drawn, evaluated, painted};
+use crate::web::state::evaluated::{Shown, drawn, evaluated, painted};
 pub(crate) use history::History;
 pub(crate) use layout::ChosenLayout;
 use leptos::prelude::*;

@@ -3,9 +3,10 @@
 use super::look::Look;
 use crate::io::export::{Picture, chrome_trace, file_name, ops_csv, svg};
 use crate::view::node::action::TimelineAction;
-use crate::web::i18n::shown;
+use crate::web::browser;
+use crate::web::browser::canvas;
+use crate::web::browser::i18n::shown;
 use crate::web::state::State;
-use crate::web::{browser, chart};
 use leptos::prelude::*;
 
 /// Offers the file of that kind.
@@ -28,7 +29,7 @@ pub fn export(state: State, look: Look, kind: TimelineAction) {
     };
     let (end, text) = match kind {
         TimelineAction::Png => {
-            if let Some(address) = chart::png(&picture) {
+            if let Some(address) = canvas::png(&picture) {
                 browser::download_address(&file_name(evaluation, "png"), &address);
             }
             return;

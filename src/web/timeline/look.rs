@@ -6,8 +6,8 @@ use crate::view::charts::prepared::Prepared;
 use crate::view::charts::shape::Shape;
 use crate::view::charts::viewport::Viewport;
 use crate::view::node::action::TimelineAction;
-use crate::web::evaluated::{Shown, drawn, evaluated};
 use crate::web::state::State;
+use crate::web::state::evaluated::{Shown, drawn, evaluated};
 use leptos::prelude::*;
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ use shardscope::io::import::{self, summary::summary};
 use shardscope::io::link::{decode, encode, encode_with};
 use shardscope::io::logs;
 use shardscope::view::panel::Panel;
-use shardscope::web::dialog_page::{content, named};
+use shardscope::web::dialogs::page::{content, named};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A way into the calculator, what is put through it, and what it does with it: true where it answers, false where it

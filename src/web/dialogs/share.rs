@@ -1,0 +1,322 @@
+//! The Share dialog: the picture of the view, the link, and what to copy into a wiki.
+
+use crate::core::report::{Evaluation, Variant, evaluate, needs_worker};
+use crate::core::run::{OneOf, Run};
+use crate::core::units::MemoryUnit;
+use crate::io::export::{Picture, picture as drawing, stacked};
+use crate::io::link::{encode, encode_with};
+use crate::view::charts::lod::Sums;
+use crate::view::charts::viewport::Viewport;
+use crate::view::gallery::Look;
+use crate::view::node::action::Save;
+use crate::view::node::markup::{Action, Node, el, leaf, raw};
+use crate::view::palette::Theme;
+use crate::view::panel::Panel;
+use crate::view::panels::strip::{budget, budget_name, strip};
+use crate::view::panels::waterfall::waterfall;
+use crate::view::view_state::ViewState;
+use crate::view::views::{Drawn, Embed, View};
+use crate::web::browser;
+use crate::web::browser::html::{effect, flag, text};
+use crate::web::browser::i18n;
+use crate::web::browser::i18n::{say, translated};
+use crate::web::document::render::nodes;
+use crate::web::state::State;
+use leptos::prelude::*;
+use std::sync::Arc;
+use wasm_bindgen::JsCast;
+
+/// Panels to choose from, with their names.
+const PANELS: [(Embed, &str); 10] = [
+    (Embed::Timeline, "Timeline"),
+    (Embed::Strip, "Answer"),
+    (Embed::Waterfall, "Waterfall"),
+    (Embed::Memory, "Memory"),
+    (Embed::Overlap, "Overlap"),
+    (Embed::Whole, "Whole run"),
+    (Embed::Schedules, "Schedules"),
+    (Embed::Cluster, "Cluster"),
+    (Embed::Scoreboard, "Scoreboard"),
+    (Embed::Rl, "Reinforcement learning"),
+];
+
+/// The panel of the open view.
+const fn of_view(view: View) -> Embed {
+    match view {
+        View::Schedules => Embed::Schedules,
+        View::Cluster => Embed::Cluster,
+        View::Learn(_) => Embed::Lesson,
+        View::Whole => Embed::Whole,
+        View::Scoreboard => Embed::Scoreboard,
+        View::Run | View::Diagnose(_) => Embed::Timeline,
+    }
+}
+
+/// Themes of a frame.
+const THEMES: [(Option<Theme>, &str); 3] =
+    [(None, "as the reader"), (Some(Theme::Light), "light"), (Some(Theme::Dark), "dark")];
+
+/// Width of the picture of the timeline, and of the card, pixels.
+const WIDE: f64 = 960.0;
+const CARD: f64 = 1200.0;
+
+/// The picture of `panel`; words where it is seen in its frame only.
+fn picture(evaluation: &Evaluation, panel: Embed, look: &Look, unit: MemoryUnit, theme: Theme) -> Node {
+    let (run, report) = (&evaluation.scenario.run, &evaluation.report);
+    let name = |name: &'static str| leaf("p", "", name);
+    match panel {
+        Embed::Timeline if evaluation.has_timeline() => {
+            raw(&drawing(Drawn::Timeline, evaluation, theme, WIDE, unit, &i18n::shown().1))
+        }
+        Embed::Strip => {
+            let cost = [leaf("span", "name", budget_name(run)), budget(evaluation)];
+            el("div", &[("class", "strip")], &[strip(report, unit), el("div", &[("class", "key cost")], &cost)])
+        }
+        Embed::Waterfall => el("div", &[], &[waterfall(evaluation)]),
+        Embed::Rl if run.rl.algorithm.is_some() => el("div", &[], &[Panel::Rl.view(evaluation, unit)]),
+        Embed::Rl => name("The step of reinforcement learning, once its algorithm is set."),
+        Embed::Memory | Embed::Overlap => {
+            let panel = if panel == Embed::Memory { Panel::MemoryBars(None) } else { Panel::Overlap };
+            el("div", &[], &[panel.view(evaluation, unit)])
+        }
+        Embed::Schedules if look.ticked.is_some() && !needs_worker(run) => raw(&stack(run, look, unit, theme)),
+        Embed::Schedules => name("The schedules that are ticked, on one axis; all of them where none is."),
+        Embed::Whole => name("The whole run: days, losses and cost."),
+        Embed::Cluster => name("The map of the cluster."),
+        Embed::Scoreboard => name("The scoreboard: every calculator, and the scatter of the chosen one."),
+        _ => name("The open step of the lesson with its sliders."),
+    }
+}
+
+/// The schedules that are ticked, on one axis.
+fn stack(run: &Run, look: &Look, unit: MemoryUnit, theme: Theme) -> String {
+    let limit = look.limit(run);
+    let set = |variant: Variant| run.with_texts(&variant.set(run, limit));
+    let evaluations = look.ticked(run).into_iter().filter_map(|variant| evaluate(&set(variant)?).ok());
+    let lanes: Vec<_> = evaluations.map(|one| (Sums::of(one.timeline()), one)).collect();
+    let end = lanes.iter().map(|(_, one)| one.spans.makespan()).fold(0.0, f64::max);
+    let view = Viewport::all(end);
+    let (_, catalogue) = i18n::shown();
+    let pictures = lanes.iter().map(|(sums, evaluation)| {
+        let rank = evaluation.report.memory.peak_stage;
+        Picture { evaluation, sums, view, width: WIDE, rank, theme, catalogue: &catalogue }
+    });
+    stacked(&pictures.collect::<Vec<_>>(), unit)
+}
+
+/// Forms in which a run is shared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Link,
+    Picture,
+    Frame,
+    Element,
+    Markdown,
+    Card,
+}
+
+/// The tabs, with what each gives.
+const FORMS: [(Form, &str, &str); 6] = [
+    (Form::Link, "Link", "The link holds the whole configuration. Nothing is stored anywhere else."),
+    (Form::Picture, "Picture", "The picture above as a file, in the colours that are chosen."),
+    (Form::Frame, "Embed", "A frame of 600 × 400 that shows the panel above, live."),
+    (
+        Form::Element,
+        "Embed, as high as its content",
+        "An element for pages that allow scripts; it needs embed.js of this page.",
+    ),
+    (Form::Markdown, "Markdown", "A link to the whole page, named after the run."),
+    (Form::Card, "Social preview", "1200 × 630, for posts and slides: a link alone cannot show this run in a preview."),
+];
+
+/// The picture of a panel.
+const fn drawn(panel: Embed) -> Option<Drawn> {
+    match panel {
+        Embed::Timeline => Some(Drawn::Timeline),
+        Embed::Strip => Some(Drawn::Card),
+        Embed::Waterfall => Some(Drawn::Step),
+        Embed::Memory => Some(Drawn::Memory),
+        Embed::Overlap => Some(Drawn::Overlap),
+        _ => None,
+    }
+}
+
+/// The text to copy: the link, or the code for a wiki.
+fn written(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> String {
+    let address = move |view: ViewState| {
+        let fragment = state.run.with(|run| encode_with(run, &view));
+        format!("{}#{fragment}", browser::address())
+    };
+    let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
+    let whole = move |lang| address(ViewState { lang, made: made(), theme: None, page: None, ..state.view.get() });
+    let link = move || whole(state.view.lang.get());
+    // An embed has the language that was chosen here, by link or by button; where none was chosen, its reader's.
+    let language = move || {
+        let lang = state.view.lang.get().or_else(|| state.view.language.get());
+        lang.filter(|lang| ["en", "zh"].contains(&lang.as_str()))
+    };
+    let now = state.view.get();
+    // Of an open lesson it is the step that is shared.
+    let step = now.step();
+    let home = browser::address();
+    let home = home.rsplit_once('/').map_or("", |(home, _)| home);
+    match form {
+        Form::Link => link(),
+        Form::Element => {
+            // What the gallery shows goes with the Run.
+            let shown = |name: &str| panel == Embed::Schedules && ["ticked", "sort", "axis", "limit"].contains(&name);
+            let gallery = now.pairs().filter(|(name, _)| shown(name));
+            let gallery: Vec<String> = gallery.map(|(name, value)| format!("&view.{name}={value}")).collect();
+            let run = format!("{}{}", state.run.with(encode), gallery.concat()).replace('&', "&amp;");
+            let lang = language().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
+            let pairs = now.pairs().filter(|(name, _)| ["lesson", "sliders"].contains(name));
+            let step: Vec<String> = pairs.map(|(name, value)| format!(" {name}=\"{value}\"")).collect();
+            let step = step.concat();
+            let panel = panel.id();
+            format!(
+                "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" \
+                    panel=\"{panel}\"{step}{lang}></shardscope-embed>"
+            )
+        }
+        Form::Markdown => format!("[{}]({})", document().title(), whole(language())),
+        Form::Frame | Form::Picture | Form::Card => {
+            let view = ViewState {
+                embed: Some(panel),
+                open: step.map_or(View::Run, View::Learn),
+                lang: language(),
+                made: made(),
+                theme,
+                page: None,
+                second: None,
+                ..now
+            };
+            let source = address(view).replace('&', "&amp;");
+            format!(
+                "<iframe src=\"{source}\" width=\"600\" height=\"400\" style=\"border:0\" loading=\"lazy\" \
+                    title=\"Shardscope\"></iframe>"
+            )
+        }
+    }
+}
+
+/// Opens the dialog on the link, or on the code of a frame.
+pub(crate) fn open_share(state: State, embeds: bool) {
+    state.panels.shares.set(Some(embeds));
+    if let Some(dialog) = dialog() {
+        let _ = dialog.show_modal();
+    }
+}
+
+fn dialog() -> Option<web_sys::HtmlDialogElement> {
+    browser::by_id("share").and_then(|element| element.dyn_into().ok())
+}
+
+/// The dialog, closed.
+#[component]
+pub(crate) fn ShareDialog() -> impl IntoView {
+    let state = expect_context::<State>();
+    let chosen = RwSignal::new(None::<Embed>);
+    let theme = RwSignal::new(None::<Theme>);
+    let panel = move || match (of_view(state.view.open.get()), chosen.get()) {
+        (Embed::Lesson, _) => Embed::Lesson,
+        (own, chosen) => chosen.unwrap_or(own),
+    };
+    let form = RwSignal::new(Form::Link);
+    effect(move || {
+        if let Some(embeds) = state.panels.shares.get() {
+            form.set(if embeds { Form::Frame } else { Form::Link });
+        }
+    });
+    let code = move || written(state, form.get(), panel(), theme.get());
+    let long = move || form.get() == Form::Link && code().len() > 1000;
+    // Computed while the dialog is open.
+    let preview = move || {
+        let evaluation = state.panels.shares.get().and_then(|_| state.drawn.get());
+        let theme = theme.get().unwrap_or_else(|| state.view.theme.get());
+        let unit = state.view.unit.get();
+        evaluation.map_or_else(Node::none, |evaluation| match form.get() {
+            Form::Card => raw(&drawing(Drawn::Card, &evaluation, theme, CARD, unit, &i18n::shown().1)),
+            _ => state.view.gallery.with(|look| picture(&evaluation, panel(), look, unit, theme)),
+        })
+    };
+    // Buttons that save the picture; a sentence where it is saved beside itself.
+    let files = move || {
+        let saved = match (form.get(), panel()) {
+            (Form::Card, _) => Some(Some(Drawn::Card)),
+            // The picture that is shown, as it stands.
+            (_, Embed::Schedules) => state.view.gallery.with(|look| look.ticked.is_some().then_some(None)),
+            (_, panel) => drawn(panel).map(Some),
+        };
+        let run = state.drawn.get().map(|evaluation| Arc::new(evaluation.scenario.run.clone()));
+        let (unit, colours) = (state.view.unit.get(), theme.get());
+        let Some(drawn) = saved else {
+            return leaf("p", "", "This picture is saved where it stands: its view has the buttons.");
+        };
+        let button = |(png, label): (bool, &'static str)| {
+            let (name, run) = drawn.map_or(("schedules", None), |drawn| (drawn.id(), run.clone()));
+            let save = Save::Picture { name, drawn, unit, png, run, theme: colours };
+            leaf("button", if png { "main" } else { "" }, label).on(Action::Save(save))
+        };
+        [(true, "Save as PNG"), (false, "Save as SVG")].into_iter().map(button).collect()
+    };
+    let option = move |(one, name): (Embed, &'static str)| {
+        let pressed = text(move || (panel() == one).to_string());
+        view! { <button aria-pressed=pressed on:click=move |_| chosen.set(Some(one))>{say(name)}</button> }
+    };
+    let tint = move |(one, name): (Option<Theme>, &'static str)| {
+        let pressed = text(move || (theme.get() == one).to_string());
+        view! { <button aria-pressed=pressed on:click=move |_| theme.set(one)>{say(name)}</button> }
+    };
+    let tab = move |(one, name, _): (Form, &'static str, &'static str)| {
+        let selected = text(move || (form.get() == one).to_string());
+        view! { <button role="tab" aria-selected=selected on:click=move |_| form.set(one)>{say(name)}</button> }
+    };
+    let what = move || {
+        let chosen = form.get();
+        FORMS.iter().find(|(one, ..)| *one == chosen).map_or("", |(.., what)| *what)
+    };
+    let is_file = flag(move || matches!(form.get(), Form::Picture | Form::Card));
+    let is_text = flag(move || !matches!(form.get(), Form::Picture | Form::Card));
+    let is_fixed = flag(move || panel() == Embed::Lesson || matches!(form.get(), Form::Markdown | Form::Card));
+    let label = move || translated(if form.get() == Form::Link { "Link" } else { "Code" });
+    view! {
+        <dialog id="share" aria-labelledby="share-title" on:close=move |_| state.panels.shares.set(None)>
+            <h2 id="share-title">{say("Share this run")}</h2>
+            <div inert>{nodes("share-picture", preview)}</div>
+            <div class="share-choice">
+                <span
+                    class="seg"
+                    role="group"
+                    aria-label=say("Panel")
+                    hidden=is_fixed
+                >
+                    {PANELS.map(option).collect_view()}
+                </span>
+                <span class="seg" role="group" aria-label=say("Colours")>{THEMES.map(tint).collect_view()}</span>
+            </div>
+            <nav class="tabs" role="tablist" aria-label=say("Form")>{FORMS.map(tab).collect_view()}</nav>
+            <p class="muted">{text(move || translated(what()))}</p>
+            <div class="row" hidden=is_file>
+                <textarea id="share-link" readonly rows="3" aria-label=text(label) prop:value=text(code)></textarea>
+                <CopyButton what=text(code)/>
+            </div>
+            <div hidden=is_text>{nodes("row", files)}</div>
+            <p class="issue warning" hidden=flag(move || !long())>{say("Over 1000 characters: some chat programs cut \
+                it.")}</p>
+            <div class="end">
+                <button on:click=move |_| if let Some(dialog) = dialog() { dialog.close() }>{say("Close")}</button>
+            </div>
+        </dialog>
+    }
+}
+
+#[component]
+fn CopyButton(what: Signal<String>) -> impl IntoView {
+    let word = RwSignal::new("Copy");
+    let copy = move |_| {
+        browser::copy(&what.get_untracked(), move |done| {
+            word.set(if done { "Copied" } else { "Select and copy" });
+        });
+    };
+    view! { <button class="main" on:click=copy aria-live="polite">{text(move || translated(word.get()))}</button> }
+}

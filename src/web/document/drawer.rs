@@ -1,0 +1,93 @@
+//! The drawer that explains a figure: closed until one is asked, gone with Escape or a press elsewhere unless it is
+//! pinned.
+
+use crate::core::report::Figure;
+use crate::core::t;
+use crate::io::export::Stamp;
+use crate::io::wrong::{Hero, WrongFigure, repository};
+use crate::view::node::markup::{Node, copied, el, paragraph, text as words};
+use crate::view::panel::Panel;
+use crate::web::browser;
+use crate::web::browser::html::{flag, text, view_once};
+use crate::web::browser::i18n::{say, translated};
+use crate::web::document::panel::{part, shown};
+use crate::web::document::render::patched;
+use crate::web::document::shortcuts::{drawer_closes, keeps_drawer};
+use crate::web::state::{Panels, State};
+use leptos::prelude::*;
+
+/// The drawer.
+#[component]
+pub(crate) fn About() -> impl IntoView {
+    let (state, panels) = (expect_context::<State>(), expect_context::<Panels>());
+    let pinned = RwSignal::new(false);
+    let close = move |_| {
+        panels.drawer.set(false);
+        drawer_closes();
+    };
+    let asked = move || panels.whole.get().map_or_else(|| Panel::About(panels.figure.get()), Panel::AboutWhole);
+    let handle = window_event_listener_untyped("pointerdown", move |event| {
+        if panels.drawer.get_untracked() && !pinned.get_untracked() && !keeps_drawer(&event) {
+            panels.drawer.set(false);
+        }
+    });
+    on_cleanup(move || handle.remove());
+    let content = shown(state, move || panels.drawer.get().then(asked));
+    let rank = move || match panels.figure.get() {
+        Some(Figure::Memory(rank) | Figure::Component(rank, _)) if state.rank() != Some(rank) => Some(rank),
+        _ => None,
+    };
+    let select = move |rank: usize| {
+        let label = say(t!("Select rank {rank}", rank));
+        view! { <button class="link" on:click=move |_| state.select_rank(rank)>{label}</button> }
+    };
+    let pin = text(move || translated(if pinned.get() { "unpin" } else { "pin" }));
+    view! {
+        <span class="tools">
+            {move || rank().map(select)}
+            <button
+                class="link"
+                aria-pressed=text(move || pinned.get().to_string())
+                on:click=move |_| pinned.update(|on| *on = !*on)
+            >
+                {pin}
+            </button>
+            <button class="link close-sheet" on:click=close>{say("close")}</button>
+        </span>
+        <div use:patched=content></div>
+        {move || {
+            let figure = panels.figure.get().filter(|_| panels.drawer.get() && panels.whole.get().is_none());
+            figure.and_then(measured).map(|hero| wrong(state, hero))
+        }}
+    }
+}
+
+/// The figure that a person may have measured, of those that the drawer explains.
+fn measured(figure: Figure) -> Option<Hero> {
+    Some(match figure {
+        Figure::Memory(_) => Hero::Memory,
+        Figure::Capacity => Hero::Fits,
+        Figure::Step => Hero::Step,
+        Figure::Tokens | Figure::Mfu => Hero::Tokens,
+        Figure::Bubble => Hero::Bubble,
+        _ => return None,
+    })
+}
+
+/// "This was wrong": the text of an issue about the figure, to copy, and the form where the repository has an address.
+fn wrong(state: State, hero: Hero) -> AnyView {
+    part(None, "fold wrong", say("This was wrong"), flag(|| false), move |open| {
+        view_once(move || {
+            let evaluation = open.get().then(|| state.evaluation()).flatten()?;
+            let (date, address) = (browser::today(), browser::address());
+            let form = WrongFigure::new(hero, &evaluation, &Stamp { date: &date, address: &address });
+            let link = form.address(&repository()).map_or_else(Node::none, |address| {
+                let to = [("href", &*address), ("target", "_blank"), ("rel", "noopener")];
+                el("a", &to, &[words("Open the form")])
+            });
+            let how = "Copy this, write what you measured into it, and send it to the maintainers. Nothing is sent \
+                from here.";
+            Some(Node::from_iter([paragraph(how), copied("", &form.text(), link)]))
+        })
+    })
+}

@@ -1,0 +1,86 @@
+//! A list to choose from: presets, and settings that are one of a few.
+
+use crate::core::issue::Issue;
+use crate::core::report::with_schedule;
+use crate::core::run::presets::by_maker;
+use crate::core::run::registry::{Field, Slot, clear_parts};
+use crate::core::run::{Choice, OneOf, Value};
+use crate::core::t;
+use crate::web::browser::html::{flag, text};
+use crate::web::browser::i18n::{say, translated};
+use crate::web::state::{State, fixed_chunks};
+use leptos::prelude::*;
+
+/// A list to choose from; a field that may be unset begins with what it then means. The form gives its own the id.
+pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static str) -> impl IntoView {
+    let options = match &field.slot {
+        Slot::Choice { options, .. } => options(),
+        _ => Vec::new(),
+    };
+    let current = Memo::new(move |_| state.run.with(|run| field.text(run).unwrap_or_default()));
+    let meant = {
+        let options = options.clone();
+        move || {
+            if field.key == "model" {
+                return translated(state.run.with(|run| run.model.title()));
+            }
+            let id = state.resolved.with(|run| field.text(run));
+            let id = id.unwrap_or_default();
+            let label = options.iter().find(|option| option.id == id).map(|option| option.label);
+            label.map_or_else(|| "–".to_owned(), |label| translated(t!("{value} (preset)", value = label)))
+        }
+    };
+    let unset = move || current.with(String::is_empty);
+    let choose = move |event| {
+        let id = event_target_value(&event);
+        let value = if id.is_empty() { Value::Null } else { Value::Text(id) };
+        if field.key == "schedule"
+            && let Value::Text(id) = &value
+        {
+            return choose_schedule(state, id);
+        }
+        if ["model", "gpu", "stack"].contains(&field.key) {
+            state.history.get_value().begin();
+        }
+        state.run.update(|run| {
+            // A preset is chosen whole: what was changed of the one before goes with it.
+            clear_parts(run, field.key);
+            // Every id of the list is accepted.
+            let _ = field.set(run, &value);
+        });
+    };
+    let option = move |Choice { id, label }: Choice| {
+        view! { <option value=id prop:selected=flag(move || current.with(|now| *now == id))>{say(label)}</option> }
+    };
+    view! {
+        <select aria-label=say(label) title=say(field.hint) on:change=choose>
+            <option value="" hidden=flag(move || !unset()) prop:selected=flag(unset)>{text(meant)}</option>
+            {if field.key == "model" {
+                let group = |(maker, models): (&'static str, Vec<Choice>)| {
+                    view! { <optgroup label=maker>{models.into_iter().map(option).collect_view()}</optgroup> }
+                };
+                by_maker().into_iter().map(group).collect_view().into_any()
+            } else {
+                options.into_iter().map(option).collect_view().into_any()
+            }}
+        </select>
+    }
+}
+
+/// Chooses a schedule and sets what it needs besides; a notice at that field names it, with undo.
+fn choose_schedule(state: State, id: &str) {
+    let run = state.run.get_untracked();
+    let set = with_schedule(&run, id);
+    let Some(next) = run.with_texts(&set) else {
+        return;
+    };
+    let changed = next.virtual_stages != run.virtual_stages && fixed_chunks(&next).is_none();
+    let told = changed.then(|| {
+        let chunks = t!("Virtual stages set to {count}", count = next.virtual_stages);
+        let back = vec![("schedule", run.schedule.id().to_owned()), ("virtual_stages", run.virtual_stages.to_string())];
+        let issue = Issue::notice("virtual_stages", chunks).with_fixes(back).labelled("undo");
+        (next.clone(), issue)
+    });
+    state.told.set(told);
+    state.run.set(next);
+}

@@ -1,0 +1,72 @@
+//! The run in a sentence, every part of it a field that is edited in place.
+
+use crate::core::run::registry::field;
+use crate::core::t;
+use crate::view::panels::chosen::{Whose, chip};
+use crate::view::panels::inputs::COLUMN;
+use crate::web::browser::html::{text, view_of};
+use crate::web::browser::i18n::{say, translated};
+use crate::web::document::render::patched;
+use crate::web::document::shortcuts::to_suggestions;
+use crate::web::form::choice::choice_select;
+use crate::web::form::worded::inline_input;
+use crate::web::state::State;
+use leptos::prelude::*;
+
+/// The key as a mark of its only field on the page; the column has its own.
+fn marked(key: &'static str) -> Option<&'static str> {
+    (!COLUMN.iter().any(|(column, ..)| *column == key)).then_some(key)
+}
+
+/// A list of the sentence.
+fn choice(state: State, key: &'static str, label: &'static str) -> AnyView {
+    let list = field(key).map(|field| choice_select(state, field, label));
+    view! { <span class="choice" data-field=marked(key)>{list}</span> }.into_any()
+}
+
+/// A number of the sentence behind its name.
+fn number(state: State, name: &'static str, key: &'static str) -> AnyView {
+    let input = field(key).map(|field| inline_input(state, field));
+    view! { <label data-field=marked(key)>{say(name)} " " {input}</label> }.into_any()
+}
+
+/// The sentence: what is trained, on what, with what; and the layout.
+pub(crate) fn sentence(state: State) -> AnyView {
+    let replicas = move || {
+        let dp = state.run.with(crate::core::run::Run::data_parallel);
+        dp.map_or_else(|| "–".to_owned(), |dp| translated(t!("DP {dp}", dp)))
+    };
+    let whose = view_of(move || {
+        let layout = state.layout.get_value();
+        let own = state.evaluation().filter(|own| state.run.with(|run| own.scenario.run == *run));
+        let outcome = layout.outcome();
+        chip(&Whose {
+            origin: layout.origin.get(),
+            waits: layout.searches.get(),
+            outcome: outcome.as_ref(),
+            gain: own.and_then(|own| state.planner.searched(&own).gain(&own)),
+        })
+    });
+    view! {
+        <div class="sentence" role="region" aria-label=say("The run in a sentence")>
+            <span class="piece">{choice(state, "model", "Model preset")}</span>
+            <span class="piece">
+                <span data-field="gpus">{field("gpus").map(|field| inline_input(state, field))}</span>
+                " × "
+                {choice(state, "gpu", "GPU preset")}
+            </span>
+            <span class="piece">{number(state, "sequence", "seq_len")}</span>
+            <span class="piece">{number(state, "batch", "global_batch")}</span>
+            <span class="piece">{choice(state, "stack", "Software stack")}</span>
+            <span class="layout">
+                <span class="piece" use:patched=whose></span>
+                <span class="piece">{number(state, "TP", "tp")}</span>
+                <span class="piece">{number(state, "PP", "pp")}</span>
+                <span class="piece">{text(replicas)}</span>
+                <span class="piece">{choice(state, "schedule", "Schedule")}</span>
+            </span>
+            <button class="skip" on:click=|_| to_suggestions()>{say("To the layouts that do better")}</button>
+        </div>
+    }
+    .into_any()
+}

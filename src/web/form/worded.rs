@@ -1,0 +1,111 @@
+//! Inputs within a sentence.
+
+use crate::core::issue::Issue;
+use crate::core::run::Value;
+use crate::core::run::registry::Field;
+use crate::core::units::show_count;
+use crate::web::browser;
+use crate::web::browser::html::{flag, text};
+use crate::web::browser::i18n::{say, translated};
+use crate::web::form::field::{Draft, Now, Untaken, commit, text_input};
+use crate::web::state::State;
+use leptos::prelude::*;
+
+/// The input of `field` within a sentence, as wide as its text; what is wrong is said in the form.
+pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
+    let draft = RwSignal::new(None::<Draft>);
+    let write = match field.key {
+        "seq_len" => thousands,
+        "tokens_total" => budget,
+        _ => |text| text,
+    };
+    let now = Now::written(state, field, write);
+    // As in the form: what was typed here may break another field, and be mended here.
+    let is_of = move |fault: &Issue| {
+        fault.field == field.key || (state.panels.edited.get() == field.key && fault.is_mended_by(field.key))
+    };
+    let invalid = flag(move || state.fault().is_some_and(|fault| is_of(&fault)));
+    let wide = text(move || {
+        let draft = draft.with(|draft| draft.as_ref().map(|draft| draft.text.chars().count()));
+        let length = draft.unwrap_or_else(|| now.with(|now| now.text.chars().count()));
+        length.clamp(1, 12).to_string()
+    });
+    text_input(state, field, draft, now, invalid)
+        .add_any_attr(leptos::attr::aria_label(say(field.label)))
+        .add_any_attr(leptos::attr::size(wide))
+        .into_any()
+}
+
+/// 15.6 T for 15600000000000.
+fn budget(text: String) -> String {
+    let Some(count) = text.parse::<f64>().ok().filter(|count| *count >= 1e6) else { return text };
+    let short = show_count(count);
+    // Digits that it leaves out were typed.
+    let unit = [1e6, 1e9, 1e12, 1e15].into_iter().rfind(|unit| count >= *unit).unwrap_or(1.0);
+    let is_exact = (count / unit * 100.0).fract() < 1e-9 && count < 1e18;
+    if is_exact { short } else { text }
+}
+
+/// 8k for 8192.
+fn thousands(text: String) -> String {
+    match text.parse::<u64>() {
+        Ok(count) if count >= 1024 && count.is_multiple_of(1024) => format!("{}k", count / 1024),
+        _ => text,
+    }
+}
+
+/// The input of a number within a sentence, written by `written` until it is edited; `read` makes the field's text of
+/// what is typed.
+pub(crate) fn worded_input(
+    state: State,
+    field: &'static Field,
+    written: Signal<String>,
+    read: fn(State, &str) -> String,
+) -> AnyView {
+    let draft = RwSignal::new(None::<Draft>);
+    let invalid = move || draft.with(|draft| draft.as_ref().is_some_and(|draft| draft.error.is_some()));
+    let value = move || draft.get().map_or_else(|| written.get(), |draft| draft.text);
+    let wide = move || value().chars().count().clamp(1, 12).to_string();
+    let untaken = Untaken::new();
+    let take = move |text: String| {
+        let error = commit(state, field, &read(state, &text)).err();
+        let unread = error.clone().map(|error| (field, untrack(|| state.text_of(field)), error));
+        state.unread.set(unread);
+        draft.update(|draft| {
+            if let Some(draft) = draft {
+                draft.error = error;
+            }
+        });
+    };
+    let typed = move |event| {
+        let text = event_target_value(&event);
+        draft.set(Some(Draft { text: text.clone(), after: String::new(), error: None }));
+        untaken.put(text, take);
+    };
+    // Text that was not understood stays as typed.
+    let left = move |_| {
+        untaken.flush(take);
+        draft.update(|draft| *draft = draft.take().filter(|draft| draft.error.is_some()));
+    };
+    view! {
+        <input
+            type="text"
+            class:derived=flag(move || state.run.with(|run| field.get(run) == Value::Null))
+            autocomplete="off"
+            spellcheck="false"
+            maxlength="24"
+            size=text(wide)
+            aria-label=say(field.label)
+            aria-invalid=text(move || invalid().to_string())
+            title=text(move || match draft.get().and_then(|draft| draft.error) {
+                Some(error) => translated(error),
+                None => translated(field.hint),
+            })
+            prop:value=text(value)
+            on:input=typed
+            on:blur=left
+            on:focus=|event| browser::select_all(&event)
+        />
+    }
+    .into_any()
+}

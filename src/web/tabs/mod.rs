@@ -1,0 +1,58 @@
+//! The panels below the first screen as tabs, each built when it is first opened.
+
+mod accuracy;
+pub(crate) mod overlap;
+pub(crate) mod plan;
+
+use crate::web::browser::html::{flag, text};
+use crate::web::browser::i18n::say;
+use crate::web::memory::MemoryPanel;
+use crate::web::state::{Part, State};
+use crate::web::tabs::accuracy::AccuracyPanel;
+use crate::web::tabs::overlap::{CostsPanel, OverlapPanel};
+use crate::web::tabs::plan::layouts;
+use crate::web::timeline::TimelinePanel;
+use leptos::prelude::*;
+
+/// All tabs in their order, with their names.
+const TABS: [(Part, &str); 6] = [
+    (Part::Memory, "Memory"),
+    (Part::Overlap, "Overlap"),
+    (Part::Layouts, "Layouts"),
+    (Part::Pipeline, "Pipeline"),
+    (Part::Costs, "Costs and scaling"),
+    (Part::Accuracy, "Accuracy"),
+];
+
+fn panel(state: State, part: Part) -> AnyView {
+    match part {
+        Part::Memory => view! { <MemoryPanel/> }.into_any(),
+        Part::Overlap => view! { <OverlapPanel/> }.into_any(),
+        Part::Layouts => layouts(state),
+        Part::Pipeline => view! { <TimelinePanel/> }.into_any(),
+        Part::Costs => view! { <CostsPanel/> }.into_any(),
+        Part::Accuracy => view! { <AccuracyPanel/> }.into_any(),
+    }
+}
+
+/// The tabs with the panel of the open one.
+#[component]
+pub(crate) fn Tabs() -> impl IntoView {
+    let state = expect_context::<State>();
+    let open = state.panels.part;
+    let tab = move |(part, name): (Part, &'static str)| {
+        let selected = text(move || (open.get() == part).to_string());
+        view! { <button role="tab" aria-selected=selected on:click=move |_| open.set(part)>{say(name)}</button> }
+    };
+    let body = move |(part, _): (Part, &'static str)| {
+        let opened = Memo::new(move |before: Option<&bool>| before == Some(&true) || open.get() == part);
+        let content = move || opened.get().then(|| panel(state, part));
+        // The layouts of the default Run are none of this one's.
+        let is_foreign = flag(move || part == Part::Layouts && state.stands_in());
+        view! { <div hidden=flag(move || open.get() != part) inert=is_foreign>{content}</div> }
+    };
+    view! {
+        <nav class="tabs" role="tablist" aria-label=say("Panels")>{TABS.map(tab).collect_view()}</nav>
+        {TABS.map(body).collect_view()}
+    }
+}

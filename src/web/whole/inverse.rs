@@ -1,0 +1,206 @@
+//! The inverse questions of the whole run: each is asked by a button, answered by the worker row by row, and can be
+//! stopped.
+
+use crate::core::message::Message;
+use crate::core::run::Run;
+use crate::core::search::Request as Layouts;
+use crate::core::search::catalogue::Row;
+use crate::core::t;
+use crate::core::units::number;
+use crate::core::whole_run::{Deadline, MOST_DAYS};
+use crate::view::node::markup::Node;
+use crate::view::panels::strip::{TOKENS, show_tokens};
+use crate::view::panels::whole::{dates, trains};
+use crate::web::browser::html::{flag, text, view_of};
+use crate::web::browser::i18n::{say, translated};
+use crate::web::document::render::patched;
+use crate::web::state::State;
+use crate::web::worker::{Job, Progress, Reply, Request, request};
+use leptos::prelude::*;
+
+/// Days where none were given.
+const DAYS: f64 = 30.0;
+
+/// A question to the worker with what is known of its answer.
+struct Asked<T: Send + Sync + 'static> {
+    /// The Run and the days that it was asked of.
+    of: RwSignal<Option<(Run, f64)>>,
+    found: RwSignal<T>,
+    works: RwSignal<bool>,
+    request: StoredValue<Option<Request>>,
+}
+
+impl<T: Send + Sync + 'static> Clone for Asked<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Send + Sync + 'static> Copy for Asked<T> {}
+
+impl<T: Default + Send + Sync + 'static> Asked<T> {
+    fn new() -> Self {
+        Self {
+            of: RwSignal::new(None),
+            found: RwSignal::new(T::default()),
+            works: RwSignal::new(false),
+            request: StoredValue::new(None),
+        }
+    }
+
+    /// Asks `job`; `take` adds a reply to what is known.
+    fn ask(self, of: (Run, f64), job: Job, take: impl Fn(&mut T, Reply) + 'static) {
+        self.stop();
+        self.of.set(Some(of));
+        self.found.set(T::default());
+        self.works.set(true);
+        let asked = request(job, move |progress| match progress {
+            // The view may be gone by now.
+            Progress::Reply(reply) => drop(self.found.try_update(|found| take(found, reply))),
+            Progress::Done | Progress::Failed => drop(self.works.try_set(false)),
+        });
+        self.request.set_value(Some(asked));
+    }
+
+    fn stop(self) {
+        if let Some(request) = self.request.get_value() {
+            request.cancel();
+        }
+        self.request.set_value(None);
+        self.works.set(false);
+    }
+}
+
+/// The question that a Run asks: all of it but its model, its layout and its budget.
+fn question(run: &Run) -> Run {
+    let run = Layouts::question(run);
+    Run { model: Run::default().model, tokens_total: None, price_per_gpu_hour: None, microbatch_lengths: None, ..run }
+}
+
+/// The question of the number of GPUs: that of the Run matters only where something was measured with it.
+fn of_any_count(run: &Run) -> Run {
+    let was_measured = run.measured_step_s.is_some() || run.length.mtti_h.is_some();
+    Run { gpus: if was_measured { run.gpus } else { 0 }, ..run.clone() }
+}
+
+/// The section of both questions.
+pub(crate) fn inverse(state: State) -> AnyView {
+    let days = move || state.view.days.get().unwrap_or(DAYS);
+    let models = Asked::<Vec<Row>>::new();
+    let counts = Asked::<(Option<Deadline>, bool)>::new();
+    let optimal = RwSignal::new(false);
+    let press_models = move |_| {
+        if models.works.get_untracked() {
+            return models.stop();
+        }
+        let (run, days) = (state.run.get_untracked(), untrack(days));
+        models.ask((question(&run), days), Job::Catalogue(run, days), |rows, reply| {
+            if let Reply::Catalogue(row) = reply {
+                rows.push(row);
+            }
+        });
+    };
+    let press_counts = move |_| {
+        if counts.works.get_untracked() {
+            return counts.stop();
+        }
+        let (run, days) = (state.run.get_untracked(), untrack(days));
+        let tokens = run.tokens_total.unwrap_or(TOKENS);
+        let job = Job::Dates { run: run.clone(), tokens, days };
+        counts.ask((of_any_count(&run), days), job, |found, reply| {
+            if let Reply::Dates(deadline, done) = reply {
+                *found = (deadline, done);
+            }
+        });
+    };
+    let rows = view_of(move || {
+        let days = models.of.with(|of| of.as_ref().map_or(DAYS, |(_, days)| *days));
+        models.found.with(|rows| state.run.with(|run| trains(run, days, rows, optimal.get())))
+    });
+    let dates = view_of(move || {
+        let days = counts.of.with(|of| of.as_ref().map(|(_, days)| *days));
+        let Some(days) = days else { return Node::none() };
+        counts.found.with(|(found, done)| state.run.with(|run| dates(run, days, found.as_ref(), *done)))
+    });
+    let differs = move |of: &Option<(Run, f64)>, now: Run| of.as_ref().is_some_and(|of| *of != (now, days()));
+    let models_stale = flag(move || models.of.with(|of| differs(of, state.run.with(question))));
+    let counts_stale = flag(move || counts.of.with(|of| differs(of, state.run.with(of_any_count))));
+    let label = move |works: RwSignal<bool>, ask: Message| translated(if works.get() { t!("Stop") } else { ask });
+    let progress = text(move || {
+        let count = models.found.with(Vec::len);
+        if models.works.get() { translated(t!("{count} models searched…", count)) } else { String::new() }
+    });
+    view! {
+        <section class="whole-inverse" aria-labelledby="inverse-title">
+            <div class="panel-head">
+                <h2 id="inverse-title">{text(move || translated(t!(
+                    "What {days} days on {gpus} × {gpu} can train",
+                    days = number(days(), 3),
+                    gpus = state.run.with(|run| run.gpus),
+                    gpu = state.run.with(|run| run.gpu.title())
+                )))}</h2>
+                <span class="spring"></span>
+                {days_input(state)}
+                <button on:click=press_models>{text(move || label(models.works, t!("Search all models")))}</button>
+                <label class="check">
+                    <input
+                        type="checkbox"
+                        prop:checked=flag(move || optimal.get())
+                        on:change=move |event| optimal.set(event_target_checked(&event))
+                    />
+                    {say("compute-optimal tokens")}
+                </label>
+            </div>
+            <p class="muted" role="status">{progress}</p>
+            <div class="stale-able" class:stale=models_stale use:patched=rows></div>
+            <div class="panel-head">
+                <h3>{text(move || {
+                    let tokens = show_tokens(state.run.with(|run| run.tokens_total.unwrap_or(TOKENS)));
+                    translated(t!(
+                        "How many GPUs train on {tokens} tokens within {days} days",
+                        tokens,
+                        days = number(days(), 3)
+                    ))
+                })}</h3>
+                <span class="spring"></span>
+                <button on:click=press_counts>{text(move || label(counts.works, t!("Find the fewest GPUs")))}</button>
+            </div>
+            <div class="stale-able" class:stale=counts_stale aria-live="polite" use:patched=dates></div>
+        </section>
+    }
+    .into_any()
+}
+
+/// The input of the days, kept in the link.
+fn days_input(state: State) -> AnyView {
+    let wrong = RwSignal::new(false);
+    let now = move || state.view.days.get().unwrap_or(DAYS).to_string();
+    let typed = move |event| {
+        let read = event_target_value(&event).trim().parse().ok().filter(|days| (0.01..=MOST_DAYS).contains(days));
+        wrong.set(read.is_none());
+        if let Some(days) = read {
+            state.view.change(|view| view.days = Some(days));
+        }
+    };
+    view! {
+        <label class="days">
+            <input
+                type="text"
+                inputmode="decimal"
+                autocomplete="off"
+                size="5"
+                prop:value=text(now)
+                aria-invalid=text(move || wrong.get().to_string())
+                on:input=typed
+            />
+            " " {say("days")}
+            <small
+                class="issue error"
+                role="alert"
+            >
+                {text(move || if wrong.get() { translated("from 0.01 to 36,500") } else { String::new() })}
+            </small>
+        </label>
+    }
+    .into_any()
+}
