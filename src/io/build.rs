@@ -95,7 +95,7 @@ fn read(path: &Path) -> Result<(Vec<String>, String), Box<dyn Error>> {
     Ok((also, rows))
 }
 
-/// `--model-name` is `model_name`, as in `src/io/dialect/values.rs`.
+/// `--model-name` is `model_name`, as in `src/io/dialect/rows/values.rs`.
 fn bare(name: &str) -> String {
     name.trim_start_matches('-').replace('-', "_")
 }

@@ -4,7 +4,7 @@ use shardscope::core::memory::Verdict;
 use shardscope::core::report::evaluate;
 use shardscope::core::run::registry::field;
 use shardscope::core::run::{Run, Value};
-use shardscope::io::dialect::yaml;
+use shardscope::io::dialect::text::yaml;
 use shardscope::io::import::{Meaning, read};
 use std::fs;
 

@@ -5,7 +5,8 @@ use shardscope::core::message::Message;
 use shardscope::core::run::presets::{TUNED, TunedRun};
 use shardscope::core::run::registry::{FIELDS, field};
 use shardscope::core::run::{Run, Scenario, Value};
-use shardscope::io::dialect::{dialect, entries, not_said, settings_reader::SettingsReader};
+use shardscope::io::dialect::rows::reader::SettingsReader;
+use shardscope::io::dialect::{dialect, entries, not_said};
 use shardscope::io::import::{Meaning, read};
 use std::fs;
 

@@ -3,8 +3,8 @@
 //! Source: huggingface/accelerate, `commands/config/config_args.py` and `utils/dataclasses.py`: names and defaults.
 
 use super::tuning::{self, Sharing};
-use super::yaml;
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
+use crate::dialect::text::yaml;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "accelerate",

@@ -3,8 +3,9 @@
 //! Source: axolotl-ai-cloud/axolotl, `src/axolotl/utils/schemas`: names and defaults.
 
 use super::tuning::{self, Batch, Files, LowRank, Mesh, Sharing};
-use super::{hub, yaml};
-use crate::dialect::prelude::*;
+use crate::dialect::rows::hub;
+use crate::dialect::rows::prelude::*;
+use crate::dialect::text::yaml;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "axolotl",

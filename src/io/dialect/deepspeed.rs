@@ -3,7 +3,7 @@
 //! Source: deepspeed.ai/docs/config-json, and `deepspeed/runtime/config.py` and `zero/config.py` for names and
 //! defaults. The file knows nothing of the model; ranks follow from its three batch sizes.
 
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
 use crate::json::pretty;
 
 pub(crate) static DIALECT: Dialect = Dialect {

@@ -5,8 +5,9 @@
 
 use super::trl::{self, BATCH};
 use super::tuning::{self, Files, LowRank, Sharing};
-use super::{hub, yaml};
-use crate::dialect::prelude::*;
+use crate::dialect::rows::hub;
+use crate::dialect::rows::prelude::*;
+use crate::dialect::text::yaml;
 use shardscope_core::run::Objective;
 
 pub(crate) static DIALECT: Dialect = Dialect {

@@ -4,8 +4,9 @@
 //! `distributed/dist_strategy.py`: names and defaults.
 
 use super::tuning::{self, LowRank};
-use super::{hub, yaml};
-use crate::dialect::prelude::*;
+use crate::dialect::rows::hub;
+use crate::dialect::rows::prelude::*;
+use crate::dialect::text::yaml;
 use shardscope_core::model::{Biases, Norm};
 
 pub(crate) static DIALECT: Dialect = Dialect {

@@ -5,42 +5,31 @@
 //! it. What a program cannot say is found by saying it and reading it back: see [`not_said`].
 
 pub(crate) mod accelerate;
-
 pub(crate) mod axolotl;
-
 pub mod deepspeed;
-mod hub;
-mod launch;
-mod launcher;
 pub(crate) mod llama_factory;
 pub(crate) mod llm_foundry;
 pub mod megatron;
+mod named_files;
 pub mod nanotron;
 pub(crate) mod peft;
-mod prelude;
-mod program;
 pub(crate) mod programs;
-pub(crate) mod python;
+pub mod rows;
 pub(crate) mod settings;
-pub mod settings_reader;
-pub(crate) mod shell;
-mod text;
-pub mod toml;
+pub mod text;
 pub mod torchtitan;
 pub(crate) mod torchtune;
 pub(crate) mod trl;
 mod tuning;
-mod values;
-pub mod words;
-pub mod yaml;
 
-pub use program::Dialect;
-pub use shell::{Branch, Given};
+pub use rows::program::Dialect;
+pub(crate) use rows::values::bare;
+pub use rows::values::{Same, alike, computes, same, steps, tokens};
+pub(crate) use text::Entries;
 pub use text::ImportText;
-pub(crate) use values::{Entries, bare};
-pub use values::{Same, alike, computes, same, steps, tokens};
+pub use text::shell::{Branch, Given};
 
-use settings_reader::SettingsReader;
+use rows::reader::SettingsReader;
 use shardscope_core::issue::Issue;
 use shardscope_core::run::registry::{FIELDS, plain};
 use shardscope_core::run::{AdapterParts, OffloadParts, Recompute, Run, Scenario, Value};

@@ -2,9 +2,9 @@
 //!
 //! Source: huggingface/nanotron, `src/nanotron/config/*.py`: names and defaults.
 
-use super::yaml;
 use crate::config;
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
+use crate::dialect::text::yaml;
 use shardscope_core::model::Biases;
 use shardscope_core::run::presets::Trainer;
 

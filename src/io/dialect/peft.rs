@@ -2,9 +2,10 @@
 //!
 //! Source: huggingface/peft, `src/peft/tuners/lora/config.py`: names and defaults.
 
+use super::deepspeed;
 use super::tuning::{self, LowRank};
-use super::{deepspeed, hub};
-use crate::dialect::prelude::*;
+use crate::dialect::rows::hub;
+use crate::dialect::rows::prelude::*;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "peft",

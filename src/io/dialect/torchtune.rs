@@ -3,8 +3,9 @@
 //! Source: pytorch/torchtune, `recipes/configs`, `torchtune/models/*/_model_builders.py`: names and defaults.
 
 use super::tuning::{self, Batch, LowRank, Mesh};
-use super::{hub, yaml};
-use crate::dialect::prelude::*;
+use crate::dialect::rows::hub;
+use crate::dialect::rows::prelude::*;
+use crate::dialect::text::yaml;
 use shardscope_core::model::Target;
 
 pub(crate) static DIALECT: Dialect = Dialect {

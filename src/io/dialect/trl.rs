@@ -3,10 +3,12 @@
 //! Source: huggingface/transformers `training_args.py`, huggingface/trl `trl/trainer/model_config.py` and
 //! `sft_config.py`: names and defaults.
 
-use super::launch::{take_files, take_launch};
 use super::tuning::{self, Batch, Fsdp, LowRank, Sharing};
-use super::{hub, yaml};
-use crate::dialect::prelude::*;
+use crate::dialect::named_files::take_files;
+use crate::dialect::rows::hub;
+use crate::dialect::rows::prelude::*;
+use crate::dialect::text::launch::take_launch;
+use crate::dialect::text::yaml;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "trl",

@@ -3,7 +3,7 @@
 use super::bars::picture;
 use super::stamp::Stamp;
 use super::{csv, markdown};
-use crate::dialect::words::entries;
+use crate::dialect::text::words::entries;
 use crate::dialect::{
     Dialect, Entries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron, nanotron,
     not_said, peft, torchtitan, torchtune, trl,

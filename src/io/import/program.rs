@@ -1,7 +1,7 @@
 //! Settings of programs that another one's reader takes, by their tables.
 
 use crate::dialect::programs::{Program, Settings, first_gpu, take_adapter};
-use crate::dialect::settings_reader::{Origin, SettingsReader};
+use crate::dialect::rows::reader::{Origin, SettingsReader};
 use crate::dialect::{Given, bare};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;

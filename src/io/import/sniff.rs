@@ -1,9 +1,8 @@
 //! Recognition of a text by its content.
 
 use crate::dialect::programs::{Program, Settings, recognise};
-use crate::dialect::{
-    DIALECTS, Dialect, ImportText, bare, deepspeed, megatron, nanotron, peft, toml, torchtitan, torchtune,
-};
+use crate::dialect::text::toml;
+use crate::dialect::{DIALECTS, Dialect, ImportText, bare, deepspeed, megatron, nanotron, peft, torchtitan, torchtune};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
 use shardscope_core::run::Value;

@@ -2,7 +2,7 @@
 //! used, assumed, without effect.
 
 use super::{Meaning, Unread, read, read_given};
-use crate::dialect::settings_reader::ModelBy;
+use crate::dialect::rows::reader::ModelBy;
 use crate::dialect::{Branch, Given};
 use shardscope_core::issue::{Fix, Issue};
 use shardscope_core::message::{Message, verbatim};

@@ -1,8 +1,8 @@
 //! What becomes of the settings that nothing took: those that change nothing, and those that may matter.
 
 use crate::dialect::bare;
+use crate::dialect::rows::reader::Left;
 use crate::dialect::settings::{CouldChange, NoEffect, SettingClass, SettingsTable, class};
-use crate::dialect::settings_reader::Left;
 use serde::Serialize;
 use shardscope_core::message::{Message, verbatim};
 use shardscope_core::run::Value;

@@ -1,6 +1,6 @@
 //! The pipeline's stages in Megatron-LM's arguments: virtual stages, schedules, uneven layers.
 
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
 use shardscope_core::run::presets::Trainer;
 
 /// Stages whose layers are written out.

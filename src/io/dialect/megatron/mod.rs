@@ -11,8 +11,8 @@ mod release;
 mod script;
 mod training;
 
-use super::launcher::Launcher;
-use crate::dialect::prelude::*;
+use crate::dialect::rows::launcher::Launcher;
+use crate::dialect::rows::prelude::*;
 use parallel::SAME;
 use release::generation;
 

@@ -1,10 +1,10 @@
 //! The model in Megatron-LM's arguments.
 
-use super::super::hub;
 use super::pattern;
 use super::release::Release;
 use crate::config::passed::{FLAGS, VALUES, is_plain};
-use crate::dialect::prelude::*;
+use crate::dialect::rows::hub;
+use crate::dialect::rows::prelude::*;
 use shardscope_core::model::{Architecture, Biases, Norm, QkNorm};
 use shardscope_core::run::presets;
 use shardscope_core::run::registry::FIELDS;

@@ -1,6 +1,6 @@
 //! Division of the work in Megatron-LM's arguments: sizes, exchanges, shards, overlap.
 
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
 use shardscope_core::cluster::RankOrder;
 use shardscope_core::run::presets::{MEGATRON_2024, MEGATRON_2025};
 

@@ -6,7 +6,7 @@
 
 use super::release::Release;
 use crate::config::attention;
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
 use shardscope_core::model::{Architecture, Ffn, LayerKind, Mixer, Pattern};
 
 /// Layers that a list may name.

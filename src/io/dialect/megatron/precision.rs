@@ -1,6 +1,6 @@
 //! Precision and optimizer in Megatron-LM's arguments.
 
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
 
 /// Names of the policies in `--fp8-recipe`; the first where it is silent.
 const RECIPES: [(&str, &str); 4] =

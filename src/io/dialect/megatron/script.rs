@@ -37,7 +37,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::words::Script;
+    use crate::dialect::text::words::Script;
 
     #[test]
     fn what_is_quoted_is_one_word_again() {

@@ -2,7 +2,7 @@
 
 use super::precision;
 use super::release::Release;
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
 
 /// The modules that selective recomputation names.
 const MODULES: [(Module, &str); 7] = [

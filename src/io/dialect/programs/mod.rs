@@ -15,8 +15,8 @@ pub(crate) use gpu_names::first_gpu;
 pub(crate) use source::Settings;
 pub(crate) use table::Program;
 
-use super::prelude::*;
 use super::tuning::{self, LowRank};
+use crate::dialect::rows::prelude::*;
 use source::{merged, read_all};
 
 /// All of them; the first that knows its settings is it.

@@ -16,7 +16,7 @@ use super::values::{
     ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, full, gpu, gpus, leaves, measured,
     modules, objective, precision, prompts, rank, recipe, reference, teacher,
 };
-use crate::dialect::words::entries;
+use crate::dialect::text::words::entries;
 use crate::dialect::{Entries, megatron};
 use shardscope_core::run::Value;
 

@@ -12,7 +12,7 @@ use super::values::{
     ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, leaves, on, prompts, rank,
     reference, stage,
 };
-use crate::dialect::words::entries;
+use crate::dialect::text::words::entries;
 use crate::dialect::{Entries, llama_factory, torchtitan};
 use shardscope_core::run::Value;
 

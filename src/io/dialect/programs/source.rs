@@ -1,8 +1,10 @@
 //! The settings of a text in any of the forms that programs take.
 
-use crate::dialect::launch::{Launch, is_placed, take_files};
-use crate::dialect::words::scalar;
-use crate::dialect::{Entries, ImportText, python, yaml};
+use crate::dialect::named_files::take_files;
+use crate::dialect::text::launch::{Launch, is_placed};
+use crate::dialect::text::words::scalar;
+use crate::dialect::text::{python, yaml};
+use crate::dialect::{Entries, ImportText};
 use shardscope_core::message::Message;
 use shardscope_core::run::Value;
 use std::collections::BTreeMap;

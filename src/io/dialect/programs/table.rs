@@ -2,9 +2,9 @@
 
 use super::source::Settings;
 use super::values::on;
-use crate::dialect::prelude::*;
-use crate::dialect::settings_reader::Origin;
-use crate::dialect::words::{Script, entries};
+use crate::dialect::rows::prelude::*;
+use crate::dialect::rows::reader::Origin;
+use crate::dialect::text::words::{Script, entries};
 
 pub(crate) struct Program {
     pub name: &'static str,

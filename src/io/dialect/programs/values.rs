@@ -1,7 +1,7 @@
 //! Values that programs write otherwise than their base does.
 
 use super::gpu_names::first_gpu;
-use crate::dialect::words::entries;
+use crate::dialect::text::words::entries;
 use crate::dialect::{Entries, tuning};
 use shardscope_core::run::{OneOf, Value};
 

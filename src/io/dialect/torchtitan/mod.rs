@@ -8,11 +8,11 @@ mod parallel;
 mod shipped;
 mod training;
 
-use super::launcher::Launcher;
 use super::settings::{class, tables};
-use super::words::Script;
-use super::{python, toml};
-use crate::dialect::prelude::*;
+use crate::dialect::rows::launcher::Launcher;
+use crate::dialect::rows::prelude::*;
+use crate::dialect::text::words::Script;
+use crate::dialect::text::{python, toml};
 use shardscope_core::run::registry::{field, plain};
 use shipped::{CHECKPOINT, LENGTH, LENGTH_BEFORE};
 

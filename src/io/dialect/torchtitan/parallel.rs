@@ -1,6 +1,6 @@
 //! Division of the work in torchtitan's settings: experts, the pipeline, the exchange of context, shards.
 
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
 use shardscope_core::run::presets::Trainer;
 
 /// Weights of embedding and head among the layers of the first and the last stage, in layers; 1 each by default.

@@ -3,8 +3,9 @@
 //! Source: pytorch/torchtitan at b5bcd76 (August 2026), `torchtitan/models/*/config_registry.py` and
 //! `config/configs.py`.
 
-use crate::dialect::words::Script;
-use crate::dialect::{Entries, python};
+use crate::dialect::Entries;
+use crate::dialect::text::python;
+use crate::dialect::text::words::Script;
 use shardscope_core::run::Value;
 
 /// The sequence length, and its name before 2026.

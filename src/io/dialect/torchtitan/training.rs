@@ -1,9 +1,10 @@
 //! Training in torchtitan's settings: model, batch, precision, recomputation.
 
 use super::shipped::{self, CHECKPOINT, LOSS, PIECES, SHIPPED, TOKENS};
-use crate::dialect::hub;
-use crate::dialect::prelude::*;
-use crate::dialect::python::{self, End};
+use crate::dialect::rows::hub;
+use crate::dialect::rows::prelude::*;
+use crate::dialect::text::python;
+use crate::dialect::text::python::End;
 
 const STEP: &str = "training.num_tokens_per_train_step";
 const SPEC: &str = "model_spec";

@@ -2,7 +2,7 @@
 //!
 //! Source: Hugging Face PEFT `tuners/lora/config.py`.
 
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
 use shardscope_core::model::Target;
 
 /// Words that name every linear of a layer.

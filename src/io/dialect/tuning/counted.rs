@@ -5,7 +5,7 @@
 //! `swift/callbacks/lisa.py`; PEFT 0.18.0 `tuners/adalora/layer.py`, `boft/layer.py`, `bone/layer.py`,
 //! `vera/layer.py`, `fourierft/layer.py`.
 
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
 use shardscope_core::model::{Architecture, LayerKind, layer_elements, linears};
 
 /// Sums over the linears of all layers.

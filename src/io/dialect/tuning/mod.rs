@@ -15,7 +15,7 @@ pub(super) use sharing::{
     offload_activations, offloads_activations, precision, reduces_each, shared, sharing, write_deepspeed, write_half,
 };
 
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
 
 /// Hugging Face's libraries, with fused norms and rotary embeddings where one of `switches` is on.
 pub(super) fn stack(entries: &Entries, switches: &[&str]) -> &'static str {

@@ -5,8 +5,8 @@
 //! (`ref_model`); modelscope/ms-swift 3602360 `arguments/rlhf_args.py:232` (`rlhf_type`), `arguments/model_args.py:72`
 //! (`task_type`); huggingface/trl f2cd577 `trl/cli`, `trl/scripts`, `trainer/dpo_config.py` (`loss_type`).
 
-use crate::dialect::hub;
-use crate::dialect::prelude::*;
+use crate::dialect::rows::hub;
+use crate::dialect::rows::prelude::*;
 use shardscope_core::run::{Objective, ObjectiveParts, ReferencePlace};
 
 /// Words of ms-swift and TRL for an objective.

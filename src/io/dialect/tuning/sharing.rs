@@ -2,7 +2,7 @@
 //!
 //! Source: Hugging Face transformers `training_args.py`, accelerate `utils/dataclasses.py`.
 
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
 
 /// The library that shards the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Whole numbers as a shell computes them: the operators of C on 64 bits, variables by their names. Source: Bash's
 //! manual, Shell Arithmetic.
 
-use super::parser::is_name;
-use super::state::{Shell, Text, Value};
+use crate::dialect::text::shell::parser::is_name;
+use crate::dialect::text::shell::state::{Shell, Text, Value};
 use std::rc::Rc;
 
 /// Brackets, signs and values of variables within each other.

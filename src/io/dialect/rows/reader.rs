@@ -1,6 +1,6 @@
 //! Reads a program's settings into a Run, and records what was used for what, what was assumed and what is left.
 
-use super::{Branch, Entries, Given, Same};
+use crate::dialect::{Branch, Entries, Given, Same};
 use serde::Serialize;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
@@ -377,7 +377,7 @@ impl SettingsReader {
 
     /// Takes a policy and what differs from it.
     pub fn policy(&mut self, policy: Based<PrecisionParts>) {
-        if !super::alike(&self.run.precision, &policy) {
+        if !crate::dialect::alike(&self.run.precision, &policy) {
             self.run.precision = policy;
         }
     }
@@ -391,8 +391,8 @@ impl SettingsReader {
         let Some(count) = steps.filter(|count| *count > 0) else {
             return;
         };
-        if super::steps(&self.run) != Some(count) {
-            self.run.tokens_total = Some(super::tokens(&self.run, count));
+        if crate::dialect::steps(&self.run) != Some(count) {
+            self.run.tokens_total = Some(crate::dialect::tokens(&self.run, count));
         }
     }
 }
@@ -411,7 +411,7 @@ pub fn named(shapes: &Architecture) -> Option<Based<ModelParts>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::dialect::rows::reader::*;
 
     #[test]
     fn the_last_value_counts_and_what_nobody_asked_for_is_left() {

@@ -1,9 +1,9 @@
 //! What the words of a shell become: variables, sums and outputs of commands put in, quotes taken away. Source: POSIX,
 //! Shell Command Language, section 2.6, and Bash's manual, Shell Expansions.
 
-use super::parser::is_name;
-use super::patterns::{beginning, ending, replaced};
-use super::state::{CLOSE, OPEN, Shell, Text, Value, clean};
+use crate::dialect::text::shell::parser::is_name;
+use crate::dialect::text::shell::patterns::{beginning, ending, replaced};
+use crate::dialect::text::shell::state::{CLOSE, OPEN, Shell, Text, Value, clean};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

@@ -3,12 +3,14 @@
 //! A condition that rests on what the text does not set is not decided: what a shell does with the variable unset is
 //! taken, unless that ends the script.
 
-use super::expand::numbered;
-use super::parser::parse;
-use super::patterns::matches;
-use super::state::{Flow, MAX_KEPT, Shell, Text, Truth, Value};
-use super::tree::{AndOr, Arm, Assign, CaseArm, Command, Form, Given, List, Pipeline, RedirectKind, Span, Word};
-use super::{Branch, MAX_CONDITION};
+use crate::dialect::text::shell::expand::numbered;
+use crate::dialect::text::shell::parser::parse;
+use crate::dialect::text::shell::patterns::matches;
+use crate::dialect::text::shell::state::{Flow, MAX_KEPT, Shell, Text, Truth, Value};
+use crate::dialect::text::shell::tree::{
+    AndOr, Arm, Assign, CaseArm, Command, Form, Given, List, Pipeline, RedirectKind, Span, Word,
+};
+use crate::dialect::text::shell::{Branch, MAX_CONDITION};
 use std::rc::Rc;
 
 impl Shell<'_> {

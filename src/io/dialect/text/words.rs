@@ -1,8 +1,8 @@
 //! The words of a launch script: the command that trains, as a shell would start it, and its arguments.
 
-use super::Entries;
-use super::launch::chosen;
-use super::shell::{Branch, Fault, Given, MissingFile, is_name, run};
+use crate::dialect::Entries;
+use crate::dialect::text::launch::chosen;
+use crate::dialect::text::shell::{Branch, Fault, Given, MissingFile, is_name, run};
 use shardscope_core::message::Message;
 use shardscope_core::run::Value;
 use shardscope_core::t;
@@ -258,7 +258,7 @@ pub(crate) fn scalar(text: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::dialect::text::words::*;
 
     #[test]
     fn a_script_is_read_as_its_shell_would() {

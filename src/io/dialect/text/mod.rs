@@ -1,8 +1,19 @@
 //! A text that is imported, with what a request says beside it; as a script of a shell it is run once.
 
-use super::shell::Given;
-use super::words::Script;
+pub(crate) mod launch;
+pub(crate) mod python;
+pub(crate) mod shell;
+pub mod toml;
+pub mod words;
+pub mod yaml;
+
+use crate::dialect::text::shell::Given;
+use crate::dialect::text::words::Script;
+use shardscope_core::run::Value;
 use std::cell::OnceCell;
+
+/// Names and values of a program's settings; nested ones are dotted.
+pub(crate) type Entries = Vec<(String, Value)>;
 
 /// The text, and the script that it is where it is one.
 pub struct ImportText<'t> {

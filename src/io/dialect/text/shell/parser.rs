@@ -4,7 +4,7 @@
 //! `function`. The library `brush-parser` 0.4 was tried: 146 kB of WebAssembly behind Brotli, and its stack overflows
 //! where 5,000 `if` or `{` stand within each other, so this reader with a limit of depth stays.
 
-use super::tree::{
+use crate::dialect::text::shell::tree::{
     AndOr, Arm, Assign, CaseArm, Command, Form, Given, List, Pipeline, Redirect, RedirectKind, Span, Word,
 };
 use shardscope_core::message::Message;

@@ -1,6 +1,6 @@
 //! Settings into a function of Python.
 
-use super::reading::{BEGINS_WITH, FUNCTION};
+use crate::dialect::text::python::reading::{BEGINS_WITH, FUNCTION};
 use shardscope_core::run::Value;
 use shardscope_core::run::registry::plain;
 use std::collections::BTreeSet;

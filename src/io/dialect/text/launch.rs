@@ -4,9 +4,9 @@
 //! Sources: pytorch `torch/distributed/run.py`, Accelerate `commands/launch.py`, DeepSpeed `launcher/runner.py`,
 //! `srun(1)`, `mpirun(1)`.
 
-use super::shell::Started;
-use super::words::{Script, is_override};
-use super::{Entries, ImportText, deepspeed, yaml};
+use crate::dialect::Entries;
+use crate::dialect::text::shell::Started;
+use crate::dialect::text::words::{Script, is_override};
 use shardscope_core::run::Value;
 
 /// Programs that start others, or train by themselves with one of these words behind them.
@@ -90,7 +90,7 @@ fn weight(words: &[String]) -> u8 {
 
 /// The commands that say the training: the last one that trains, and parts of a command line that stand alone; and how
 /// many others train as well.
-pub(super) fn chosen(started: &[Started]) -> (Vec<&Started>, usize) {
+pub(in crate::dialect) fn chosen(started: &[Started]) -> (Vec<&Started>, usize) {
     let is_part = |one: &&Started| one.words.first().is_some_and(|word| word.starts_with("--"));
     let parts: Vec<&Started> = started.iter().filter(is_part).collect();
     let whole = started.iter().filter(|one| !is_part(one));
@@ -202,35 +202,6 @@ fn included(hosts: &str) -> (Option<u64>, Option<u64>) {
     (Some(nodes), lists.map(|counts| counts.iter().sum()))
 }
 
-/// Puts the settings of files that a command names in their place, where they are given or the script writes them:
-/// DeepSpeed's under `deepspeed.`, those of Accelerate before all others.
-pub(in crate::dialect) fn take_files(text: &ImportText, entries: &mut Entries) {
-    let file = |name: &str| {
-        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let given = || text.given().files.iter();
-        let found =
-            given().find(|(known, _)| known == name).or_else(|| given().find(|(known, _)| last(known) == last(name)));
-        found.map(|(_, text)| text.clone()).or_else(|| text.script().files.get(name).cloned())
-    };
-    let named = |entries: &Entries, wanted: &[&str]| {
-        let found = entries.iter().rev().find(|(name, _)| wanted.contains(&name.as_str()))?;
-        Some((found.0.clone(), file(found.1.text()?)?))
-    };
-    if let Some((key, inner)) = named(entries, &["config_file"])
-        && let Ok(settings) = yaml::entries(&inner)
-    {
-        entries.retain(|(name, _)| *name != key);
-        entries.splice(0..0, settings);
-    }
-    let keys = ["deepspeed", "deepspeed_config", "deepspeed_config_file", "deepspeed_config.deepspeed_config_file"];
-    if let Some((key, inner)) = named(entries, &keys)
-        && let Ok(settings) = deepspeed::entries(&inner)
-    {
-        entries.retain(|(name, _)| *name != key);
-        entries.extend(settings.into_iter().map(|(name, value)| (format!("deepspeed.{name}"), value)));
-    }
-}
-
 /// Options of launchers that only place the program, or say the GPUs that [`Launch`] takes.
 const PLACED: [&str; 12] = [
     "nnodes",
@@ -254,7 +225,7 @@ pub(in crate::dialect) fn is_placed(name: &str) -> bool {
 
 /// Puts the GPUs of a launcher in place of its options, under the names `nnodes` and `nproc_per_node`, or
 /// `num_processes` for all together.
-pub(super) fn take_launch(script: &Script, entries: &mut Entries) {
+pub(in crate::dialect) fn take_launch(script: &Script, entries: &mut Entries) {
     let launch = Launch::of(script);
     if launch.gpus().is_none() {
         return;

@@ -1,6 +1,7 @@
 //! A TOML file as a program's settings, read by the `toml` crate.
 
-use super::{Entries, words::scalar};
+use crate::dialect::Entries;
+use crate::dialect::text::words::scalar;
 use shardscope_core::issue::Issue;
 use shardscope_core::run::Value;
 use shardscope_core::sort::sort_by;
@@ -79,7 +80,7 @@ fn single(value: DeValue) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::dialect::text::toml::*;
 
     fn text(text: &str) -> Value {
         Value::Text(text.to_owned())

@@ -1,9 +1,6 @@
 //! Building blocks of programs' settings, and the counts of a Run in them.
 
-use shardscope_core::run::{Based, Format, PrecisionParts, Run, Value};
-
-/// Names and values of a program's settings; nested ones are dotted.
-pub(crate) type Entries = Vec<(String, Value)>;
+use shardscope_core::run::{Based, Format, PrecisionParts, Run};
 
 /// The name of an argument as a file of settings writes it: `--model-name` is `model_name`.
 pub(crate) fn bare(name: &str) -> String {
@@ -39,7 +36,7 @@ pub fn alike(one: &Based<PrecisionParts>, other: &Based<PrecisionParts>) -> bool
 }
 
 /// True if `run` keeps the bytes of the policy `id`.
-pub(super) fn is_precision(run: &Run, id: &'static str) -> bool {
+pub(in crate::dialect) fn is_precision(run: &Run, id: &'static str) -> bool {
     let policy: Based<PrecisionParts> = Based::preset(id);
     run.precision.resolve() == policy.resolve()
 }

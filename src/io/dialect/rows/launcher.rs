@@ -1,8 +1,8 @@
 //! torchrun's description of the cluster, in an argument or in a variable of the script around it.
 
-use super::launch::Launch;
-use super::words::Script;
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
+use crate::dialect::text::launch::Launch;
+use crate::dialect::text::words::Script;
 
 /// Names of a program's scripts for the nodes and the GPUs of each.
 pub(crate) struct Launcher {

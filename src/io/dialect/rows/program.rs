@@ -1,8 +1,9 @@
 //! A program that trains, and how it says a Run.
 
-use super::settings_reader::SettingsReader;
-use super::text::ImportText;
-use super::values::{Entries, Same};
+use crate::dialect::rows::reader::SettingsReader;
+use crate::dialect::rows::values::Same;
+use crate::dialect::text::Entries;
+use crate::dialect::text::ImportText;
 use shardscope_core::issue::Issue;
 use shardscope_core::run::registry::field;
 use shardscope_core::run::{Run, Scenario, Value};

@@ -1,12 +1,12 @@
 //! Simple commands: what is built into a shell is done, a few filters of text are, every other program is noted with
 //! its words.
 
-use super::conditions::is_test;
-use super::parser::{assigned, is_name};
-use super::run::shortened;
-use super::state::{Flow, MAX_KEPT, Shell, Text, Truth, Value};
-use super::tree::{Assign, Word};
-use super::{MissingFile, Started};
+use crate::dialect::text::shell::conditions::is_test;
+use crate::dialect::text::shell::parser::{assigned, is_name};
+use crate::dialect::text::shell::run::shortened;
+use crate::dialect::text::shell::state::{Flow, MAX_KEPT, Shell, Text, Truth, Value};
+use crate::dialect::text::shell::tree::{Assign, Word};
+use crate::dialect::text::shell::{MissingFile, Started};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -334,7 +334,7 @@ impl Shell<'_> {
         let given = || self.given.files.iter();
         let found =
             given().find(|(name, _)| name == path).or_else(|| given().find(|(name, _)| last(name) == last(path)));
-        found.map(|(_, text)| Text::of(super::state::clean(text)))
+        found.map(|(_, text)| Text::of(crate::dialect::text::shell::state::clean(text)))
     }
 
     fn source(&mut self, file: &Text, arguments: &[Text], line: u64) -> Flow {
@@ -401,7 +401,7 @@ impl Shell<'_> {
             match assigned(assign) {
                 Some((name, at, adds, value)) => {
                     self.localise(name, local);
-                    self.take(&Assign { name, at, adds, value: super::tree::Given::One(value) });
+                    self.take(&Assign { name, at, adds, value: crate::dialect::text::shell::tree::Given::One(value) });
                 }
                 None => {
                     for name in self.words(assign) {
@@ -478,7 +478,7 @@ impl Shell<'_> {
             let file = self.value(file.trim()).shown();
             return self.file(&file).unwrap_or_else(|| Text::unknown(&format!("({})", shortened(text))));
         }
-        if text.contains(super::state::OPEN) || !self.spend(16 + text.len()) {
+        if text.contains(crate::dialect::text::shell::state::OPEN) || !self.spend(16 + text.len()) {
             return Text::unknown("(…)");
         }
         let kept = (Rc::clone(&self.variables), self.arguments.clone(), self.input.take(), self.status.clone());

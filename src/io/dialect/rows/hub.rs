@@ -1,7 +1,7 @@
 //! Models by their names on the Hugging Face Hub, whatever release or copy of them a file names.
 
-use super::settings_reader::ModelBy;
-use crate::dialect::prelude::*;
+use crate::dialect::rows::prelude::*;
+use crate::dialect::rows::reader::ModelBy;
 use shardscope_core::run::registry::field;
 
 /// Presets and the repositories of their weights, as their model cards are named.
@@ -139,25 +139,25 @@ const SIZES: &[(&str, &str, &str)] = &[
 ];
 
 /// The repository of a model that is a preset as it is.
-pub(super) fn repository(model: &Based<ModelParts>) -> Option<&'static str> {
+pub(in crate::dialect) fn repository(model: &Based<ModelParts>) -> Option<&'static str> {
     let base = model.as_published()?;
     let found = REPOSITORIES.iter().find(|(id, _)| *id == base)?;
     Some(found.1)
 }
 
 /// Says the repository of `model`; null where it is no preset.
-pub(super) fn write(writer: &mut SettingsWriter, name: &str, model: &Based<ModelParts>) {
+pub(in crate::dialect) fn write(writer: &mut SettingsWriter, name: &str, model: &Based<ModelParts>) {
     let repository = repository(model).map(|name| Value::Text(name.to_owned()));
     writer.say(name, repository.unwrap_or_default());
 }
 
 /// The preset that a repository or a path names: `unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit` is Llama 3.1 8B.
-pub(super) fn preset(name: &str) -> Option<&'static str> {
+pub(in crate::dialect) fn preset(name: &str) -> Option<&'static str> {
     model(name)?.as_published()
 }
 
 /// The model that a repository or a path names: a preset, or one with other sizes.
-pub(super) fn model(name: &str) -> Option<Based<ModelParts>> {
+pub(in crate::dialect) fn model(name: &str) -> Option<Based<ModelParts>> {
     known(&written(name)).map(|(model, _)| model)
 }
 
@@ -291,7 +291,7 @@ fn stands(name: &str, word: &str) -> Option<usize> {
 }
 
 /// Takes the model that the setting `key` names.
-pub(super) fn read(reader: &mut SettingsReader, key: &str) -> Option<String> {
+pub(in crate::dialect) fn read(reader: &mut SettingsReader, key: &str) -> Option<String> {
     let Some(Value::Text(name)) = reader.value(key) else {
         reader.assume("the model, as on this page: the text does not say");
         return None;
@@ -301,7 +301,7 @@ pub(super) fn read(reader: &mut SettingsReader, key: &str) -> Option<String> {
 }
 
 /// Takes the model `name`, which the setting `key` says: one that is known, else the closest, which is assumed.
-pub(super) fn named(reader: &mut SettingsReader, key: &str, name: &str) {
+pub(in crate::dialect) fn named(reader: &mut SettingsReader, key: &str, name: &str) {
     let word = written(name);
     if let Some((model, by)) = known(&word) {
         reader.note(key, t!("{what} {value}", what = "model", value = name.to_owned()));
@@ -320,7 +320,7 @@ pub(super) fn named(reader: &mut SettingsReader, key: &str, name: &str) {
 }
 
 /// Takes a model that was found, unless the Run means it already.
-pub(super) fn take(reader: &mut SettingsReader, model: &Based<ModelParts>) {
+pub(in crate::dialect) fn take(reader: &mut SettingsReader, model: &Based<ModelParts>) {
     if let Ok(shapes) = model.resolve() {
         reader.model(ModelParts { name: model.parts.name.clone(), ..ModelParts::from(shapes) });
         reader.model_by = (ModelBy::Id, true);
@@ -328,7 +328,7 @@ pub(super) fn take(reader: &mut SettingsReader, model: &Based<ModelParts>) {
 }
 
 /// Notes a name that none is known by.
-pub(super) fn unknown(reader: &mut SettingsReader, name: &str) {
+pub(in crate::dialect) fn unknown(reader: &mut SettingsReader, name: &str) {
     let name = name.to_owned();
     let run = &reader.run;
     if run.ep > 1 && run.model.resolve().is_ok_and(|model| model.moe.is_none()) {
@@ -344,7 +344,7 @@ pub(super) fn unknown(reader: &mut SettingsReader, name: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::dialect::rows::hub::*;
     use shardscope_core::run::presets;
 
     #[test]

@@ -1,7 +1,7 @@
 //! Statements of a Python file into settings.
 
 use crate::dialect::Entries;
-use crate::dialect::words::scalar;
+use crate::dialect::text::words::scalar;
 use shardscope_core::run::Value;
 use std::collections::BTreeMap;
 
@@ -315,7 +315,7 @@ fn list(items: Entries) -> Entries {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::dialect::text::python::reading::*;
 
     fn said(text: &str) -> Vec<String> {
         let line = |(name, value): (String, Value)| {

@@ -3,8 +3,8 @@
 //! Plain words mean what `PyYAML` makes of them, the reader of the programs: `yes` and `on` are true, `8_192` is a
 //! number, and `<<` merges another map. Tags are ignored but for `!!str`.
 
-use super::Entries;
-use super::words::scalar;
+use crate::dialect::Entries;
+use crate::dialect::text::words::scalar;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::{Message, verbatim};
@@ -213,7 +213,7 @@ fn depth(value: &Value) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::dialect::text::yaml::*;
 
     /// YAML and the JSON that it means.
     fn means(yaml: &str, json: &str) {

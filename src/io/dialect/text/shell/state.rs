@@ -1,8 +1,8 @@
 //! What a shell knows while its text is run on paper: variables with what their values rest on, files, and the limits
 //! of the work.
 
-use super::parser::Fault;
-use super::{Branch, Given, MissingFile, Started};
+use crate::dialect::text::shell::parser::Fault;
+use crate::dialect::text::shell::{Branch, Given, MissingFile, Started};
 use shardscope_core::message::Message;
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -8,6 +8,6 @@
 mod reading;
 mod writing;
 
-pub(super) use reading::{BEGINS_WITH, FUNCTION};
+pub(in crate::dialect) use reading::{BEGINS_WITH, FUNCTION};
 pub(crate) use reading::{entries, is_file};
-pub(super) use writing::{End, print};
+pub(in crate::dialect) use writing::{End, print};

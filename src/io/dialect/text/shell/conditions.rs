@@ -1,7 +1,7 @@
 //! Conditions of `test`, `[ ]` and `[[ ]]`. Source: POSIX, Utilities, test, and Bash's manual, Conditional Constructs.
 
-use super::patterns::{matches, searched};
-use super::state::{Shell, Text, Truth};
+use crate::dialect::text::shell::patterns::{matches, searched};
+use crate::dialect::text::shell::state::{Shell, Text, Truth};
 
 /// Brackets and signs within each other.
 const MAX_NESTED: u32 = 32;

@@ -1,10 +1,10 @@
 //! The reader beside a real shell, and inputs that are meant to break it.
 
-use super::{Given, Ran, run};
+use crate::dialect::text::shell::{Given, Ran, run};
 use std::fmt::Write as _;
 use std::process::Command;
 
-const SNIPPETS: &str = include_str!("../../../../tests/data/shell_snippets.txt");
+const SNIPPETS: &str = include_str!("../../../../../tests/data/shell_snippets.txt");
 
 /// A script and the words of each program `run` that it starts.
 struct Snippet {
