@@ -9,7 +9,7 @@ PORT ?= 8080
 DESKTOP := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Darwin,$(shell uname)))
 WASM := --target wasm32-unknown-unknown
 SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/build tools/pkg.mjs tools/split.mjs tools/first.mjs tools/csp.mjs tools/trim.mjs \
-	tools/licences.mjs tools/docs.mjs owner.json CONTRIBUTING.md tools/python/README.md examples/pages.rs \
+	tools/licences.mjs tools/docs.mjs owner.json CONTRIBUTING.md CHANGELOG.md tools/python/README.md examples/pages.rs \
 	$(wildcard tools/offline/* tools/npm/*) \
 	$(shell find src style public docs -type f)
 

@@ -38,6 +38,8 @@ export const SECTIONS = [
   ['Change it', [
     ['docs/architecture.md', 'architecture', 'Architecture'],
     ['CONTRIBUTING.md', 'contributing', 'Contributing'],
+    ['CHANGELOG.md', 'changelog', 'What is new'],
+    ['docs/history.md', 'history', 'Before 1.0'],
   ]],
 ];
 
@@ -105,6 +107,7 @@ function frame(name, title, body, script = '') {
   const item = ([, page, label]) => `<li><a href="${page}.html"${page === name ? ' aria-current="page"' : ''}>${escaped(label)}</a></li>`;
   const sections = SECTIONS.map(([label, pages]) => `<h2>${label}</h2><ul>${pages.map(item).join('')}</ul>`).join('');
   const beside = '<h2>Beside</h2><ul><li><a href="../">The calculator</a></li><li><a href="../sources.html">Sources</a></li>'
+    + '<li><a href="../#v=1&amp;view.page=glossary">Glossary</a></li>'
     + '<li><a href="../limits.html">What it does not model</a></li></ul>';
   return `<!doctype html>
 <html lang="en" dir="ltr"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

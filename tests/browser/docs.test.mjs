@@ -31,7 +31,8 @@ test('every link of a page leads to a page, and to a heading where it names one'
       const [path, hash] = href.split('#');
       const leads = path === '' ? join(DOCS, `${name}.html`) : join(DOCS, path.endsWith('/') ? `${path}index.html` : path);
       assert.ok(existsSync(leads), `${file}: ${href}`);
-      if (hash) assert.ok(readFileSync(leads, 'utf8').includes(`id="${hash}"`), `${file}: ${href}`);
+      // What stands behind the calculator's `#` is a run, no heading.
+      if (hash && path !== '../') assert.ok(readFileSync(leads, 'utf8').includes(`id="${hash}"`), `${file}: ${href}`);
       links += 1;
     }
   }

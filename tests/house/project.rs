@@ -151,9 +151,25 @@ fn every_file_that_a_document_of_the_front_links_to_is_there() {
 }
 
 #[test]
-fn the_citation_names_the_version_of_the_package() {
+fn the_citation_and_the_own_predictions_name_the_version_of_the_package() {
     let version = env!("CARGO_PKG_VERSION");
     assert!(text("CITATION.cff").lines().any(|line| line == format!("version: {version}")));
+    let predictions = text("public/data/scoreboard/shardscope.jsonl");
+    let head: serde_json::Value = serde_json::from_str(predictions.lines().next().unwrap()).unwrap();
+    assert_eq!(head["version"], version);
+}
+
+/// `tools/packages` takes the notes of a release from there, and `## Unreleased` is where the next line goes.
+#[test]
+fn the_changelog_begins_with_what_is_unreleased_and_has_a_section_of_the_version_that_is_read_in_a_minute() {
+    let changelog = text("CHANGELOG.md");
+    let sections: Vec<&str> = changelog.split("\n## ").skip(1).collect();
+    assert!(sections[0].starts_with("Unreleased\n"));
+    let start = format!("{} (", env!("CARGO_PKG_VERSION"));
+    let section = sections.iter().find(|section| section.starts_with(&start)).unwrap();
+    assert!((3..=25).contains(&section.trim_end().lines().count()), "{section}");
+    let is_date = |text: &str| text.len() == 10 && text.split('-').all(|part| part.parse::<u16>().is_ok());
+    assert!(is_date(&section[start.len()..start.len() + 10]), "{section}");
 }
 
 /// The requests of the skill are answered without an error, as a person would send them.

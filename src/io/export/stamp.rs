@@ -13,7 +13,7 @@ pub struct Stamp<'a> {
 }
 
 impl Stamp<'_> {
-    /// "Shardscope 0.1.0, 2026-11-21".
+    /// "Shardscope 1.0.0, 2026-11-21".
     pub fn made(&self) -> String {
         let comma = if self.date.is_empty() { "" } else { ", " };
         format!("Shardscope {}{comma}{}", env!("CARGO_PKG_VERSION"), self.date)
