@@ -4,7 +4,7 @@ use crate::common::random::{Random, random_run};
 use shardscope::core::cluster::Axis;
 use shardscope::core::report::{Evaluation, evaluate, rank_overlaps};
 use shardscope::core::run::{Run, Schedule};
-use shardscope::core::traffic::Traffic;
+use shardscope::core::traffic::{CallKind, OverlapRow, Traffic};
 use shardscope::io::link::decode;
 
 fn at(link: &str) -> Evaluation {
@@ -45,6 +45,107 @@ fn speeds_and_ratios_are_quotients_of_what_stands_beside_them() {
     }
     println!("{rows} rows");
     assert!(rows > 1000);
+}
+
+fn row(evaluation: &Evaluation, traffic: Traffic) -> &OverlapRow {
+    evaluation.report.overlap.iter().find(|row| row.traffic == traffic).unwrap()
+}
+
+/// Messages of each kind.
+fn counts(evaluation: &Evaluation, traffic: Traffic) -> Vec<(CallKind, u64)> {
+    row(evaluation, traffic).calls.iter().map(|call| (call.kind, call.count)).collect()
+}
+
+/// Bytes of all messages of a row are what it sends.
+#[test]
+fn messages_are_all_that_a_row_sends() {
+    let mut rows = 0;
+    for evaluation in evaluations() {
+        for row in &evaluation.report.overlap {
+            rows += 1;
+            let sum: f64 = row.calls.iter().map(|call| call.count as f64 * call.bytes.0).sum();
+            let sent = row.bytes_per_gpu.0;
+            assert!((sum - sent).abs() <= 1e-9 * sent, "{:?} {sum} {sent}: {:?}", row.traffic, evaluation.scenario.run);
+        }
+    }
+    assert!(rows > 1000);
+}
+
+/// nccl-tests, `PERFORMANCE.md`: a gather or scatter over n ranks takes `α + bytes/β`, of which each sends `(n-1)/n`.
+/// The launch takes 15 µs, a hop 3 in a node and 14 between nodes (NCCL, `tuning.cc`); a ring reaches 78 % of the link
+/// and 75 % of the cards (ML Engineering, network benchmarks).
+#[test]
+fn the_wire_time_of_tensor_parallelism_is_that_of_its_messages() {
+    let mut seen = 0;
+    for evaluation in evaluations() {
+        let (scenario, layout) = (&evaluation.scenario, &evaluation.scenario.layout);
+        // Messages of shorter micro-batches are shorter, not fewer.
+        if layout.tp < 2 || !layout.sequence_parallel || scenario.run.microbatch_lengths.is_some() {
+            continue;
+        }
+        seen += 1;
+        let group = layout.mesh().group(Axis::Tp);
+        let (nodes, size, near) = (group.nodes() as f64, group.size as f64, group.in_node as f64);
+        let start = 15e-6 + (size - nodes) * 3e-6 + (nodes - 1.0) * 14e-6;
+        let (link, cards) = (0.78 * scenario.gpu.intra.0, 0.75 * scenario.gpu.inter.0 * near);
+        let speed = match (nodes > 1.0, near > 1.0) {
+            (false, _) => link,
+            (true, false) => cards,
+            (true, true) => link.min(cards),
+        };
+        let row = row(&evaluation, Traffic::Tp);
+        let time: f64 = row.calls.iter().map(|call| call.count as f64 * (start + call.bytes.0 / speed)).sum();
+        // Layers of which one in several runs again make no whole number of messages.
+        assert!((time / row.comm_s.0 - 1.0).abs() < 1e-3, "{time} {}: {:?}", row.comm_s.0, scenario.run);
+    }
+    println!("{seen} runs");
+    assert!(seen > 200);
+}
+
+/// Korthikanti 2022, section 4.2.2: a layer gathers and scatters twice forward and twice backward; full recomputation
+/// runs the forward pass again with its messages. The embedding scatters, the head gathers, each once more backward.
+#[test]
+fn a_recomputed_layer_sends_its_forward_messages_again() {
+    let link = "model=llama-2-7b&gpus=8&tp=8&pp=1&global_batch=4&micro_batch=1&seq_len=4096&stack=megatron-2025";
+    let (layers, m) = (32, 4);
+    let part = 2.0 * 4096.0 * 4096.0 * 7.0 / 8.0;
+    for (more, passes) in [("", 2), ("&recompute=full", 3)] {
+        let evaluation = at(&format!("{link}{more}"));
+        let count = (2 * passes * layers + 2) * m;
+        let expected = vec![(CallKind::AllGather, count), (CallKind::ReduceScatter, count)];
+        assert_eq!(counts(&evaluation, Traffic::Tp), expected);
+        assert_eq!(row(&evaluation, Traffic::Tp).calls[0].bytes.0, part);
+        assert!((bytes(&evaluation, Traffic::Tp) / (2.0 * count as f64 * part) - 1.0).abs() < 1e-12);
+    }
+    let reduced = at(&format!("{link}&sequence_parallel=false"));
+    assert_eq!(counts(&reduced, Traffic::Tp), [(CallKind::AllReduce, (4 * layers + 2) * m)]);
+}
+
+/// ZeRO, section 7: weights are gathered for the forward and for the backward pass of a layer, its gradients scattered
+/// once; with ZeRO-1 once a step. Switch Transformers: a routed layer dispatches and combines in each pass.
+#[test]
+fn zero_gathers_twice_and_scatters_once_and_experts_exchange_twice_a_pass() {
+    let link = "model=llama-3.1-8b&gpus=8&tp=1&pp=1&global_batch=32&micro_batch=1&seq_len=4096&stack=fsdp2";
+    let (layers, m) = (32, 4);
+    let sharded = at(&format!("{link}&zero=3"));
+    assert_eq!(counts(&sharded, Traffic::Zero3), [(CallKind::AllGather, 2 * layers * m)]);
+    assert_eq!(counts(&sharded, Traffic::Dp), [(CallKind::ReduceScatter, layers * m)]);
+    let once = at("model=llama-3.1-8b&gpus=8&tp=1&pp=1&global_batch=32&micro_batch=1&zero=1&stack=megatron-2025");
+    assert_eq!(counts(&once, Traffic::Dp), [(CallKind::AllGather, 1), (CallKind::ReduceScatter, 1)]);
+    let routed = at("model=mixtral-8x7b&gpus=8&tp=1&pp=1&ep=8&global_batch=32&micro_batch=1&stack=megatron-2025");
+    assert_eq!(counts(&routed, Traffic::Ep), [(CallKind::AllToAll, 4 * layers * m)]);
+}
+
+/// Llama 3, section 3.3.2: keys and values are gathered for the forward pass and again for the backward one, which
+/// scatters their gradients. A ring of c ranks sends its block c - 1 times a pass; Ulysses exchanges four tensors.
+#[test]
+fn context_parallel_ranks_send_by_the_way_they_share_a_sequence() {
+    let link = "model=llama-3.1-8b&gpus=4&tp=1&pp=1&cp=4&global_batch=2&micro_batch=1&seq_len=8192&cp_comm=";
+    let (layers, m) = (32, 2);
+    let of = |way: &str| counts(&at(&format!("{link}{way}")), Traffic::Cp);
+    assert_eq!(of("ring"), [(CallKind::Send, 2 * 3 * layers * m)]);
+    assert_eq!(of("all-gather"), [(CallKind::AllGather, 2 * layers * m), (CallKind::ReduceScatter, layers * m)]);
+    assert_eq!(of("ulysses"), [(CallKind::AllToAll, 8 * layers * m)]);
 }
 
 /// Two bytes of `b s h` for each boundary that a stage has, over the tensor-parallel ranks with sequence parallelism: a stage

@@ -126,9 +126,11 @@ table! {
         KEY_WIDTH = "w", "width of the keys on a rank, as of the values";
         MIXER_WIDTH = "w", "width of what a mixer exchanges, there and back";
         MICROBATCHES = "m", "micro-batches";
-        PAIRED_LAYERS = "n", "layers of the rank (one whose FFN is routed counts half)";
+        LAYER_PASSES = "P", "passes over the layers of the rank (one whose FFN is routed counts half)";
+        END_PASSES = "P_e", "passes over the embedding and the head of the rank";
+        FORWARD_PASSES = "f", "forward passes of a micro-batch, those that run again among them";
         RANK_LAYERS = "l", "layers of the rank";
-        ROUTED_LAYERS = "e", "routed layers of the rank";
+        ROUTED_PASSES = "P", "passes over the routed layers of the rank";
         STATES_SENT = "v", "hidden states and gradients that the stages of the rank send";
         SHARING = "N", "ranks that share them";
         COPIES = "y", "ranks that hold the same";

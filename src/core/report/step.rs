@@ -9,7 +9,7 @@ use crate::pipeline::Stats;
 use crate::run::Scenario;
 use crate::time::{Step, StepParts, stage_loading, step_end};
 use crate::traffic::{
-    Beside, Held, OverlapRow, OverlapTotals, Wait, boundary_bytes, overlap_rows, sent_states, step_sync,
+    Beside, Held, OverlapRow, OverlapTotals, Wait, boundary_bytes, overlap_rows, sent_states, step_calls, step_sync,
 };
 use crate::units::{Bytes, Seconds};
 
@@ -117,6 +117,7 @@ fn totals(draft: &Draft, load: &RankLoad, end: End, paired: f64) -> OverlapTotal
         totals.pp = totals.pp + sends * repeats;
     }
     totals.dp = totals.dp + end.wires;
+    totals.calls = step_calls(scenario, &load.stages);
     totals.elements = end.held.total();
     totals.next_layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
     totals

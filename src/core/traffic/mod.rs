@@ -3,6 +3,7 @@
 //! Traffic depends on neither time nor pipelines: the compute it may hide behind arrives as seconds.
 
 mod beside;
+mod calls;
 mod collective;
 mod dispatch;
 mod gradients;
@@ -18,6 +19,8 @@ mod volume;
 mod waits;
 
 pub use beside::{Beside, CONTENTION, RoutedWindows, Sent, StageWindows, Wait};
+pub use calls::{CallCount, CallKind};
+pub(crate) use calls::{forwards, model_ends, routed_forwards, stage_pairs, step_calls};
 pub(crate) use collective::{ALL_TO_ALL, DISPATCH, FUSED_DISPATCH, LATENCY};
 pub use collective::{Fabric, INTER, INTRA};
 pub use dispatch::Copies;
@@ -36,7 +39,7 @@ pub use sequence::{SequenceCut, ring_buffer, ring_pieces, ring_steps, ring_work,
 pub(crate) use shards::{shards, with_microbatch};
 pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic, ring_bandwidth};
 pub(crate) use volume::{
-    boundary_bytes, context_bytes, expert_bytes, sent_states, sheet_bandwidth, tensor_bytes, tensor_pairs,
+    boundary_bytes, context_bytes, expert_bytes, routed_layers, sent_states, sheet_bandwidth, tensor_bytes,
 };
 pub(crate) use waits::layer_waits;
 pub use waits::{StageWaits, stage_waits};

@@ -1,6 +1,7 @@
 //! The overlap table: each kind of communication against the compute that may hide it.
 
 use super::beside::{Beside, Sent, Wait};
+use super::calls::{CallCount, Calls};
 use super::kind::Traffic;
 use super::playbook::playbook_ratio;
 use super::volume::sheet_bandwidth;
@@ -37,6 +38,8 @@ pub struct OverlapRow {
     pub in_node: u64,
     /// Rows whose traffic goes over the same wire.
     pub shares_wire_with: Vec<Traffic>,
+    /// Its messages by kind: all of `bytes_per_gpu`.
+    pub calls: Vec<CallCount>,
     /// The same by pass; each hides behind its own compute.
     pub passes: Vec<PassTraffic>,
     /// The playbook's ratio as it prints it, in elements.
@@ -134,6 +137,8 @@ pub(crate) struct OverlapTotals {
     pub elements: f64,
     /// Layers of a middle stage.
     pub next_layers: f64,
+    /// Messages of each row by kind, in the order of the rows.
+    pub calls: [Calls; 6],
 }
 
 /// A row for every parallelism larger than 1, and for ZeRO-3, from what the stages waited for.
@@ -149,22 +154,24 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
         (false, true) => experts,
         (false, false) => mesh.link(Axis::Pp),
     };
+    let [gradients, weights, tensor, sends, context, experts_sent] = totals.calls;
     let rows = [
-        (Traffic::Dp, shards || totals.dp.bytes.0 > 0.0, totals.dp, parameters),
-        (Traffic::Zero3, zero3 || totals.zero3.bytes.0 > 0.0, totals.zero3, parameters),
-        (Traffic::Tp, layout.tp > 1, totals.tp, mesh.link(Axis::Tp)),
-        (Traffic::Pp, layout.pp > 1, totals.pp, mesh.link(Axis::Pp)),
-        (Traffic::Cp, layout.cp > 1, totals.cp, mesh.link(Axis::Cp)),
-        (Traffic::Ep, layout.ep > 1, totals.ep, mesh.link(Axis::Ep)),
+        (Traffic::Dp, shards || totals.dp.bytes.0 > 0.0, (totals.dp, gradients), parameters),
+        (Traffic::Zero3, zero3 || totals.zero3.bytes.0 > 0.0, (totals.zero3, weights), parameters),
+        (Traffic::Tp, layout.tp > 1, (totals.tp, tensor), mesh.link(Axis::Tp)),
+        (Traffic::Pp, layout.pp > 1, (totals.pp, sends), mesh.link(Axis::Pp)),
+        (Traffic::Cp, layout.cp > 1, (totals.cp, context), mesh.link(Axis::Cp)),
+        (Traffic::Ep, layout.ep > 1, (totals.ep, experts_sent), mesh.link(Axis::Ep)),
     ];
     let rows = rows.into_iter().filter(|(_, present, ..)| *present);
     let rows: Vec<_> = rows.map(|(traffic, _, total, link)| (traffic, total, link)).collect();
-    let row = |&(traffic, total, link): &(Traffic, Wait, Link)| {
+    let row = |&(traffic, (total, calls), link): &(Traffic, (Wait, Calls), Link)| {
         let b = sheet_bandwidth(scenario, traffic);
         let printed = playbook_ratio(scenario, traffic, b, totals.elements, totals.next_layers);
         let both = total.both();
-        let others =
-            rows.iter().filter(|(other, wait, wire)| *other != traffic && *wire == link && wait.both().comm.0 > 0.0);
+        let others = rows
+            .iter()
+            .filter(|(other, (wait, _), wire)| *other != traffic && *wire == link && wait.both().comm.0 > 0.0);
         let passes = [(Direction::Forward, total.forward), (Direction::Backward, total.backward)];
         OverlapRow {
             traffic,
@@ -177,6 +184,7 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
             not_hidden_s: both.not_hidden,
             slows_compute_s: both.slows,
             shares_wire_with: others.map(|(other, ..)| *other).collect(),
+            calls: calls.counts(),
             passes: passes
                 .into_iter()
                 .filter(|(_, traffic)| traffic.comm.0 > 0.0)

@@ -6,6 +6,7 @@
 //! weights and over that of the routed experts. Source: `ZeRO`, section 7.
 
 use super::beside::{Beside, CONTENTION, Sent, StageWindows, Wait};
+use super::calls;
 use super::collective::Fabric;
 use super::gradients::shared_bytes;
 use super::held::Held;
@@ -85,14 +86,15 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     let gather = fetched[0].comm;
     let again = refetched[0].comm;
     let left = (windows.backward - again * taken).max(Seconds::ZERO);
+    let [sent_weights, sent_gradients] = calls::shards(scenario, stage);
     let weights = Wait {
-        bytes: fetched[0].bytes + refetched[0].bytes,
+        bytes: sent_weights.bytes(),
         forward: beside(gather, windows.forward, share),
         backward: beside(again, windows.backward, share),
         experts: fetched[1] + refetched[1],
     };
     let gradients = Wait {
-        bytes: sent[0].bytes,
+        bytes: sent_gradients.bytes(),
         forward: Beside::default(),
         backward: beside(sent[0].comm, left, share),
         experts: sent[1],

@@ -21,7 +21,7 @@ pub(super) fn ring<Q: Quantity>(n: Q) -> Q {
     (n - Q::number(1.0)) / n
 }
 
-/// Bytes that one GPU of a global stage sends for one micro-batch, forward and backward together.
+/// Bytes that one GPU of a global stage sends for one micro-batch in its layers, once forward and once backward.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MicrobatchTraffic {
     /// Tensor parallel: 4 all-gathers and 4 reduce-scatters (or 4 all-reduces) of `T h` a layer: `16 T h (t-1)/t`.
@@ -42,11 +42,11 @@ pub struct MicrobatchTraffic {
 pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffic {
     let kinds = scenario.kinds_on(stage);
     let pairs: f64 = kinds.iter().map(|(kind, n)| *n as f64 * tensor_pairs(&scenario.model, *kind)).sum();
-    let cp = kinds.iter().map(|(kind, n)| *n as f64 * context_bytes::<f64>(scenario, kind.mixer)).sum();
+    let cp = kinds.iter().map(|(kind, n)| *n as f64 * context_bytes::<f64>(scenario, kind.mixer, 1.0)).sum();
     MicrobatchTraffic {
-        tp: Bytes(tensor_bytes(scenario, pairs / 2.0)),
+        tp: Bytes(tensor_bytes(scenario, pairs, 0.0)),
         cp: Bytes(cp),
-        ep: Bytes(expert_bytes(scenario, routed_layers(scenario, stage))),
+        ep: Bytes(expert_bytes(scenario, 2.0 * routed_layers(scenario, stage))),
         pp: Bytes(boundary_bytes(scenario, handed_on(scenario, stage).iter().sum::<u64>() as f64)),
     }
 }
@@ -69,13 +69,14 @@ fn attended<Q: Quantity>(scenario: &Scenario) -> Q {
     ELEMENT.of::<Q>(bytes) * TOKENS.of::<Q>(scenario.tokens_per_rank())
 }
 
-/// Bytes that `layers` send in the tensor-parallel group; one with half of the messages counts half.
-pub(crate) fn tensor_bytes<Q: Quantity>(scenario: &Scenario, layers: Q) -> Q {
-    hidden::<Q>(scenario) * layers * 8.0 * ring(TENSOR.of::<Q>(scenario.layout.tp))
+/// Bytes of the tensor-parallel group in `passes` over layers, of which one with half of the messages counts half, and
+/// over the `ends` of the model, which gather or scatter once a pass.
+pub(crate) fn tensor_bytes<Q: Quantity>(scenario: &Scenario, passes: Q, ends: Q) -> Q {
+    hidden::<Q>(scenario) * (passes * 4.0 + ends) * ring(TENSOR.of::<Q>(scenario.layout.tp))
 }
 
-/// Bytes that `layers` with routed experts send to them and back, forward and backward.
-pub(crate) fn expert_bytes<Q: Quantity>(scenario: &Scenario, layers: Q) -> Q {
+/// Bytes that `passes` over layers with routed experts send to them and back.
+pub(crate) fn expert_bytes<Q: Quantity>(scenario: &Scenario, passes: Q) -> Q {
     let (Some(moe), layout) = (scenario.model.moe, &scenario.layout) else {
         return Q::number(0.0);
     };
@@ -87,10 +88,10 @@ pub(crate) fn expert_bytes<Q: Quantity>(scenario: &Scenario, layers: Q) -> Q {
     } else {
         TOP_K.of::<Q>(moe.top_k) * ring(EXPERT_RANKS.of::<Q>(layout.ep))
     };
-    let bytes = (ELEMENT_THERE.of::<Q>(there) + ELEMENT_BACK.of::<Q>(back)) * 2.0;
+    let bytes = ELEMENT_THERE.of::<Q>(there) + ELEMENT_BACK.of::<Q>(back);
     let width = LATENT_WIDTH.of::<Q>(moe.input(scenario.model.hidden));
     let rows = TOKENS.of::<Q>(scenario.tokens_per_rank()) * width * SENT_IMBALANCE.of::<Q>(scenario.imbalance());
-    bytes * layers * copies * rows / TENSOR.of::<Q>(layout.tp)
+    bytes * passes * copies * rows / TENSOR.of::<Q>(layout.tp)
 }
 
 /// Hidden states of a micro-batch that a stage sends to the next one, and gradients of them to the one before: the
@@ -134,29 +135,32 @@ pub(crate) fn routed_layers(scenario: &Scenario, stage: usize) -> f64 {
     routed.map(|(_, count)| *count as f64).sum()
 }
 
-/// Bytes that one layer with `mixer` sends in the context-parallel group, forward and backward.
+/// Bytes that one layer with `mixer` sends in the context-parallel group in so many `forwards` and one backward pass.
 ///
 /// A state-space model or linear attention goes from a part of the sequence to a part of its heads and back: what its
-/// convolution reads and what it returns, `4 b T w (c - 1)/c`. Source: Megatron-LM `mamba_context_parallel.py`.
-pub(crate) fn context_bytes<Q: Quantity>(scenario: &Scenario, mixer: Mixer) -> Q {
+/// convolution reads and what it returns, `b T w (c - 1)/c` a pass. Source: Megatron-LM `mamba_context_parallel.py`.
+pub(crate) fn context_bytes<Q: Quantity>(scenario: &Scenario, mixer: Mixer, forwards: Q) -> Q {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let (t, c) = (TENSOR.of::<Q>(layout.tp), CONTEXT.of::<Q>(layout.cp));
+    let passes = forwards + Q::number(1.0);
+    // Keys and values, and in the backward pass as much again of their gradients.
+    let blocks = forwards * 2.0 + Q::number(4.0);
     if let Some(width) = recurrent_width(model, mixer, layout.cp * layout.tp) {
-        return moved::<Q>(scenario) * MIXER_WIDTH.of::<Q>(width) * 2.0 / t * ring(c);
+        return moved::<Q>(scenario) * MIXER_WIDTH.of::<Q>(width) * passes / t * ring(c);
     }
     let Some(heads) = scenario.attended(mixer) else {
         return Q::number(0.0);
     };
     let (moved, kv) = (attended::<Q>(scenario), KEY_WIDTH.of::<Q>(key_width(heads, layout.tp)));
     match scenario.run.cp_comm {
-        CpComm::Ring | CpComm::AllGather => moved * kv * (c - Q::number(1.0)) * 6.0,
-        CpComm::Ulysses => moved * (QUERY_WIDTH.of::<Q>(query_width(heads)) / t + kv) * 4.0 * ring(c),
+        CpComm::Ring | CpComm::AllGather => moved * kv * (c - Q::number(1.0)) * blocks,
+        CpComm::Ulysses => moved * (QUERY_WIDTH.of::<Q>(query_width(heads)) / t + kv) * passes * 2.0 * ring(c),
         // Both levels: what `u` ranks exchange, and the blocks of `c/u` groups, as long as before: u times the tokens
         // of a u-th of the heads. Source: Fang and Zhao 2024 (USP), section 3.
         CpComm::Hierarchical => {
             let near = EXCHANGE_RANKS.of::<Q>(scenario.exchange_ranks());
-            let exchanged = (QUERY_WIDTH.of::<Q>(query_width(heads)) / t + kv) * 4.0 * ring(near);
-            moved * exchanged + moved * kv * (c / near - Q::number(1.0)) * 6.0
+            let exchanged = (QUERY_WIDTH.of::<Q>(query_width(heads)) / t + kv) * passes * 2.0 * ring(near);
+            moved * exchanged + moved * kv * (c / near - Q::number(1.0)) * blocks
         }
     }
 }

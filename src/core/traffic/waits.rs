@@ -6,12 +6,12 @@
 //! of every hidden second.
 
 use super::beside::{Beside, CONTENTION, RoutedWindows, StageWindows, Wait};
+use super::calls;
 use super::collective::Fabric;
 use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
 use super::shards::{repeated, shards};
 use super::volume::{
-    MicrobatchTraffic, boundary_bytes, context_bytes, exchanged_bytes, handed_on, layer_block, microbatch_traffic,
-    routed_layers, stage_message, tensor_pairs,
+    boundary_bytes, context_bytes, exchanged_bytes, expert_bytes, handed_on, layer_block, routed_layers, stage_message,
 };
 use crate::cluster::{Axis, Group};
 use crate::run::{CpComm, EpOverlap, Module, Recompute, Scenario, TpOverlap};
@@ -63,7 +63,6 @@ pub fn stage_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) ->
 /// The same without what `ZeRO` moves.
 pub(crate) fn layer_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) -> StageWaits {
     let fabric = Fabric::of(scenario);
-    let traffic = microbatch_traffic(scenario, stage);
     let range = scenario.layers_of(stage);
     let layers = (range.end - range.start) as f64;
     let again = 1.0 + repeated(scenario.run.recomputed(), layers);
@@ -76,7 +75,7 @@ pub(crate) fn layer_waits(scenario: &Scenario, stage: usize, windows: &StageWind
     );
     let modules = matches!(scenario.run.recomputed(), Recompute::Modules(list) if list.contains(&Module::Moe));
     let routed_again = if modules { 2.0 } else { again };
-    let messages = Messages { scenario, stage, windows, fabric: &fabric, traffic };
+    let messages = Messages { scenario, stage, windows, fabric: &fabric };
     let (ep, ep_paired) = experts(&messages, routed_again);
     StageWaits {
         tp: tensor(&messages, again),
@@ -94,14 +93,13 @@ struct Messages<'a> {
     stage: usize,
     windows: &'a StageWindows,
     fabric: &'a Fabric,
-    traffic: MicrobatchTraffic,
 }
 
 /// Tensor parallel: two pairs of messages a layer and pass (one where a layer's FFN is routed), the embedding's and the
 /// head's. Reductions of the backward pass run beside the weight gradients of the column-cut linears; the others stand
 /// alone, or run beside the linears where the software cuts both into chunks.
-fn tensor(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, again: f64) -> Wait {
-    let (model, layout) = (&scenario.model, &scenario.layout);
+fn tensor(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64) -> Wait {
+    let layout = &scenario.layout;
     if layout.tp <= 1 {
         return Wait::default();
     }
@@ -109,11 +107,8 @@ fn tensor(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, ag
     let message = stage_message(scenario);
     let pair =
         if layout.sequence_parallel { fabric.gather(group, message) * 2.0 } else { fabric.all_reduce(group, message) };
-    let kinds = scenario.kinds_on(stage);
-    let each = kinds.iter();
-    let pairs: f64 = each.map(|(kind, n)| *n as f64 * tensor_pairs(model, *kind)).sum();
-    let ends = u8::from(stage == 0) + u8::from(stage + 1 == scenario.stage_layers.len());
-    let once = fabric.gather(group, message) * f64::from(ends);
+    let pairs = calls::stage_pairs(scenario, stage);
+    let once = fabric.gather(group, message) * calls::model_ends(scenario, stage);
     let forward = pair * pairs;
     let half = forward * 0.5;
     let software = &scenario.software;
@@ -134,7 +129,7 @@ fn tensor(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, ag
         }
     };
     Wait {
-        bytes: traffic.tp,
+        bytes: calls::tensor(scenario, stage).bytes(),
         forward: pass(forward) + Beside::alone(once),
         backward: pass(forward) * (again - 1.0) + pass(half) + Beside::alone(once) + reductions,
         ..Wait::default()
@@ -143,7 +138,7 @@ fn tensor(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, ag
 
 /// Context parallel. Ring: `c - 1` blocks of keys and values, each behind the attention of the block before; the
 /// gradients travel too in the backward pass. All-gather and Ulysses run before attention and after it.
-fn context(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, again: f64) -> Wait {
+fn context(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64) -> Wait {
     let layout = &scenario.layout;
     if layout.cp <= 1 {
         return Wait::default();
@@ -187,7 +182,7 @@ fn context(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, a
                 (Beside::alone(one), Beside::alone(one * 2.0))
             }
             CpComm::Ulysses => {
-                let bytes = context_bytes::<f64>(scenario, kind.mixer);
+                let bytes = context_bytes::<f64>(scenario, kind.mixer, 1.0);
                 let pass = Bytes(bytes / 8.0 * c / steps);
                 let one = fabric.all_to_all(group, pass) * (4.0 * count);
                 (Beside::alone(one), Beside::alone(one))
@@ -196,12 +191,13 @@ fn context(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, a
         forward = forward + there;
         backward = backward + back;
     }
-    Wait { bytes: traffic.cp, forward, backward: forward * (again - 1.0) + backward, ..Wait::default() }
+    let bytes = calls::context(scenario, stage).bytes();
+    Wait { bytes, forward, backward: forward * (again - 1.0) + backward, ..Wait::default() }
 }
 
 /// Expert parallel: dispatch and combine, forward and backward, the busiest rank's; and the same beside the passes of
 /// another micro-batch.
-fn experts(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, again: f64) -> (Wait, Option<Wait>) {
+fn experts(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64) -> (Wait, Option<Wait>) {
     let (model, layout, software) = (&scenario.model, &scenario.layout, &scenario.software);
     let routed = routed_layers(scenario, stage);
     if layout.ep <= 1 || routed <= 0.0 {
@@ -211,7 +207,7 @@ fn experts(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, a
     // Dispatch or combine of one layer and pass.
     let one = |share: f64| {
         let group = layout.mesh().group(Axis::Ep);
-        let sent = traffic.ep.0 / (2.0 * routed) * share;
+        let sent = expert_bytes::<f64>(scenario, 1.0) * share;
         if let Some(moe) = model.moe.filter(|_| is_once_a_node(scenario)) {
             let copies = once_a_node(moe, group);
             let each = sent / copies.total();
@@ -221,10 +217,11 @@ fn experts(&Messages { scenario, stage, windows, fabric, traffic }: &Messages, a
             fabric.all_to_all(group, Bytes(sent * e / (e - 1.0)))
         }
     };
-    let bytes = there + back;
-    let (dispatch, combine) = (one(there / bytes), one(back / bytes));
+    let both = there + back;
+    let (dispatch, combine) = (one(there / both), one(back / both));
     let pass = (dispatch + combine) * routed;
-    let wait = |forward, backward| Wait { bytes: traffic.ep, forward, backward, ..Wait::default() };
+    let bytes = calls::experts(scenario, stage).bytes();
+    let wait = |forward, backward| Wait { bytes, forward, backward, ..Wait::default() };
     if let Some(share) = software.overlap.ep {
         // On some of the multiprocessors of the passes beside them.
         let window = windows.forward + windows.backward;

@@ -20,6 +20,8 @@ export interface OverlapRow {
   exposed_s: number; not_hidden_s: number; slows_compute_s: number;
   /** rows over the same wire */
   shares_wire_with: string[];
+  /** its messages by kind; `bytes` is what a GPU sends in one, so that count times bytes add up to bytes_per_gpu */
+  calls: { kind: "all-gather" | "reduce-scatter" | "all-reduce" | "all-to-all" | "send"; count: number; bytes: number }[];
   passes: { pass: "forward" | "backward"; comm_s: number; compute_s: number; not_hidden_s: number; slows_compute_s: number }[];
   printed_ratio?: number; corrected_ratio?: number;
 }

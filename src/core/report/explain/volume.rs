@@ -3,8 +3,8 @@
 
 use super::super::Evaluation;
 use crate::explain::symbols::{
-    GATHERED, GATHERINGS, MICROBATCHES, PAIRED_LAYERS, RANK_LAYERS, REDUCED, REDUCTIONS, ROUTED_LAYERS, STATES_SENT,
-    UPDATES,
+    END_PASSES, FORWARD_PASSES, GATHERED, GATHERINGS, LAYER_PASSES, MICROBATCHES, RANK_LAYERS, REDUCED, REDUCTIONS,
+    ROUTED_PASSES, STATES_SENT, UPDATES,
 };
 use crate::explain::{Quantity, Term, Unit, Written, written};
 use crate::message::Message;
@@ -14,7 +14,8 @@ use crate::source::{MEGATRON, PLAYBOOK, ZERO};
 use crate::t;
 use crate::traffic::{
     Held, OverlapRow, Sharing, Traffic, at_update, boundary_bytes, context_bytes, embedding_bytes, expert_bytes,
-    replica_bytes, sent_states, shared_bytes, sharing, tensor_bytes, tensor_pairs, with_microbatch,
+    forwards, model_ends, replica_bytes, routed_forwards, routed_layers, sent_states, shared_bytes, sharing,
+    stage_pairs, tensor_bytes, with_microbatch,
 };
 
 /// The volume of a row, with its formula.
@@ -39,11 +40,13 @@ fn sent(scenario: &Scenario, stages: &[usize], traffic: Traffic) -> Written {
     let m = scenario.usual_microbatches() / copies;
     let every = MICROBATCHES.of::<Written>(m);
     let kinds: Vec<(LayerKind, u64)> = stages.iter().flat_map(|stage| scenario.kinds_on(*stage).to_vec()).collect();
-    let sum = |each: &dyn Fn(LayerKind) -> f64| kinds.iter().map(|(kind, n)| *n as f64 * each(*kind)).sum::<f64>();
     match traffic {
         Traffic::Tp => {
-            let layers = sum(&|kind| tensor_pairs(&scenario.model, kind)) / 2.0;
-            tensor_bytes(scenario, PAIRED_LAYERS.of::<Written>(layers) * every)
+            let over = |passes: &dyn Fn(usize) -> f64| stages.iter().map(|stage| passes(*stage)).sum::<f64>();
+            let passes = over(&|stage| stage_pairs(scenario, stage) / 2.0 * (forwards(scenario, stage) + 1.0));
+            let ends = over(&|stage| model_ends(scenario, stage)) * (2.0 + scenario.forwards_beside());
+            let (passes, ends) = (LAYER_PASSES.of::<Written>(passes), END_PASSES.summand::<Written>(ends));
+            tensor_bytes(scenario, passes, ends) * every
         }
         Traffic::Cp => {
             let mut mixers: Vec<Mixer> = Vec::new();
@@ -53,8 +56,14 @@ fn sent(scenario: &Scenario, stages: &[usize], traffic: Traffic) -> Written {
                 }
             }
             let volume = |mixer: Mixer| {
-                let layers = RANK_LAYERS.of::<Written>(sum(&|kind| f64::from(u8::from(kind.mixer == mixer))));
-                context_bytes::<Written>(scenario, mixer) * layers * every
+                let on = |stage: usize| -> f64 {
+                    let kinds = scenario.kinds_on(stage);
+                    kinds.iter().filter(|(kind, _)| kind.mixer == mixer).map(|(_, count)| *count as f64).sum()
+                };
+                let layers: f64 = stages.iter().map(|stage| on(*stage)).sum();
+                let passes: f64 = stages.iter().map(|stage| on(*stage) * forwards(scenario, *stage)).sum();
+                let passes = FORWARD_PASSES.of::<Written>(passes / layers.max(1.0));
+                context_bytes::<Written>(scenario, mixer, passes) * RANK_LAYERS.of::<Written>(layers) * every
             };
             match mixers.as_slice() {
                 [only] => volume(*only),
@@ -64,8 +73,9 @@ fn sent(scenario: &Scenario, stages: &[usize], traffic: Traffic) -> Written {
             }
         }
         Traffic::Ep => {
-            let layers = sum(&|kind| f64::from(u8::from(kind.ffn.is_routed())));
-            expert_bytes(scenario, ROUTED_LAYERS.of::<Written>(layers) * every)
+            let of = |stage: &usize| routed_layers(scenario, *stage) * (routed_forwards(scenario, *stage) + 1.0);
+            let passes = ROUTED_PASSES.of::<Written>(stages.iter().map(of).sum::<f64>());
+            expert_bytes(scenario, passes * every)
         }
         Traffic::Pp => {
             let states: u64 = stages.iter().flat_map(|stage| sent_states(scenario, stages, *stage)).sum();
@@ -84,18 +94,23 @@ fn name(part: &Sharing) -> Message {
 fn gathered(scenario: &Scenario, held: Held, m: f64) -> Written {
     let gatherings = with_microbatch(scenario)[1];
     let weight = |times: f64| GATHERED.of::<Written>(scenario.sent_weight()) * GATHERINGS.of::<Written>(times * m);
+    let beside = scenario.forwards_beside();
     let none = || Written::number(0.0);
     let parts = sharing(scenario, held);
+    // Of a gathering before the forward pass as many as there are forward passes.
+    let first = gatherings.min(1.0);
     // The second copy is gathered for the backward pass, where that gathers at all.
     let Some(second) = scenario.second_copy().filter(|_| gatherings > 1.0) else {
-        let bytes = |part: &Sharing| shared_bytes(part.elements, part.shard, [none(), weight(gatherings)]);
+        let bytes = |part: &Sharing| {
+            shared_bytes(part.elements, part.shard, [none(), weight(first * (1.0 + beside) + gatherings - first)])
+        };
         return Written::total("V_i", parts.iter().map(|part| (name(part), bytes(part))));
     };
     let both = parts.iter().flat_map(|part| {
         let again = t!("{part}, the second copy", part = name(part));
         let bytes = |ranks: u64, times: f64| shared_bytes(part.elements, ranks, [none(), weight(times)]);
         let ranks = if part.experts { scenario.zero.experts_within(second) } else { second };
-        [(name(part), bytes(part.shard, 1.0)), (again, bytes(ranks, gatherings - 1.0))]
+        [(name(part), bytes(part.shard, 1.0 + beside)), (again, bytes(ranks, gatherings - 1.0))]
     });
     Written::total("V_i", both)
 }

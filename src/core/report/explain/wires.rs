@@ -13,10 +13,10 @@ use crate::source::NCCL;
 use crate::t;
 use crate::time::{Clock, Part, PartKind};
 use crate::traffic::{
-    ALL_TO_ALL, DISPATCH, Direction, Held, INTER, INTRA, LATENCY, OverlapRow, StageWaits, Traffic, Wait, bandwidth,
-    is_once_a_node, playbook_term, sheet_bandwidth, step_sync,
+    ALL_TO_ALL, CallCount, CallKind, DISPATCH, Direction, Held, INTER, INTRA, LATENCY, OverlapRow, StageWaits, Traffic,
+    Wait, bandwidth, is_once_a_node, playbook_term, sheet_bandwidth, step_sync,
 };
-use crate::units::{Seconds, show_bandwidth, show_seconds, significant};
+use crate::units::{Seconds, show_bandwidth, show_bytes, show_seconds, significant};
 
 /// One kind of message among those that a stage waits for.
 type Kind = fn(&StageWaits) -> Wait;
@@ -264,7 +264,8 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
         )
     };
     let [launch, near, far] = LATENCY.value.map(|seconds| seconds * 1e6);
-    seconds("W", "wire time of a step", row.comm_s.0)
+    let messages = row.calls.iter().map(messages);
+    let term = seconds("W", "wire time of a step", row.comm_s.0)
         .marked(Provenance::AddedUp, "latency + bytes/bandwidth")
         .with(parts)
         .from(&NCCL, "tuning.cc; efficiencies by measured curves")
@@ -274,7 +275,22 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
             launch = format!("{launch:.0}"),
             near = format!("{near:.0}"),
             far = format!("{far:.0}")
-        ))
+        ));
+    messages.fold(term, Term::note)
+}
+
+/// How many messages of a kind there are, and how long they are.
+fn messages(call: &CallCount) -> Message {
+    let (count, size) = (call.count, show_bytes(call.bytes));
+    match call.kind {
+        CallKind::AllGather => t!("all-gathers: {count} a step, in each of which a GPU sends {size}", count, size),
+        CallKind::ReduceScatter => {
+            t!("reduce-scatters: {count} a step, in each of which a GPU sends {size}", count, size)
+        }
+        CallKind::AllReduce => t!("all-reduces: {count} a step, in each of which a GPU sends {size}", count, size),
+        CallKind::AllToAll => t!("all-to-alls: {count} a step, in each of which a GPU sends {size}", count, size),
+        CallKind::Send => t!("sends to one rank: {count} a step, of {size} each", count, size),
+    }
 }
 
 #[cfg(test)]
