@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::based::{Based, Preset};
-use super::choices::{AttentionKernel, Graphs, Recompute, Selective, TpOverlap};
+use super::choices::{AttentionKernel, EpOverlap, Graphs, Recompute, Selective, TpOverlap};
 use super::presets::{STACKS, Software, Stack};
 use crate::field::{Choice, Missing, fields, training};
 use crate::units::Seconds;
@@ -81,12 +81,17 @@ impl Run {
         software.overlap = self.overlap.over(Some(software.overlap), &mut Missing::default());
         let parts = &self.stack.parts;
         software.graphs = self.graphs();
-        software.ep_overlap =
-            self.ep_overlap.unwrap_or_else(|| self.schedule.overlaps_experts().unwrap_or(software.ep_overlap));
+        software.ep_overlap = self.experts_beside();
         software.launches = software.launches.filter(|_| parts.host_us_per_layer.is_none());
         software.grad_reduce_bytes = parts.grad_reduce_bytes.or(software.grad_reduce_bytes);
         software.host = parts.host_us_per_layer.map_or(software.host, |micro| Seconds(micro * 1e-6));
         software
+    }
+
+    /// Compute that messages of experts hide behind: by `ep_overlap`, else the schedule, else the stack.
+    pub(crate) fn experts_beside(&self) -> EpOverlap {
+        let set = self.ep_overlap.or_else(|| self.schedule.overlaps_experts());
+        set.unwrap_or_else(|| self.stack.preset_row().software.ep_overlap)
     }
 
     /// Parts of a step that CUDA graphs launch: by `graph_scope`, else `cuda_graphs` (all or none), else the stack.

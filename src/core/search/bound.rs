@@ -214,8 +214,9 @@ impl Layout<'_> {
         let scenario = self.scenario;
         let (mut forward, mut backward) = (0.0, 0.0);
         for stage in &sort.stages {
-            forward += path.stage(*stage).forward;
-            backward += path.stage(*stage).backward();
+            let windows = path.stage(*stage).windows;
+            forward += windows[0];
+            backward += windows[1];
         }
         let sync = step_sync(scenario, held, Seconds(forward), Seconds(backward));
         (sync.exposed().0, step_end(scenario, rates, held.updated(scenario)))

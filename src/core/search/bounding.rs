@@ -170,7 +170,7 @@ impl Bounding {
                 }
                 Peak::Out => continue,
             };
-            let [pairs, cuts] = of_order(block, &scenario).map(usize::from);
+            let [pairs, cuts] = of_order(&scenario).map(usize::from);
             let bound = bounds[fsdp][pairs][cuts].get_or_insert_with(|| {
                 let times = stages.plain(block, &scenario, &family.kinds);
                 even_time(&scenario, &family.kinds, &times)
@@ -239,7 +239,7 @@ impl Bounding {
                 continue;
             };
             // ZeRO 0 and 1 move nothing within a micro-batch; what ZeRO-2 moves hangs on the schedule's groups.
-            let [pairs, cuts] = of_order(block, &scenario).map(u64::from);
+            let [pairs, cuts] = of_order(&scenario).map(u64::from);
             let key = [member.zero.max(1), scenario.reductions(), pairs, cuts];
             let path = paths.iter().position(|(path, _)| *path == key);
             let path = path.unwrap_or_else(|| {
@@ -265,6 +265,9 @@ fn shared<'a>(list: &'a mut Vec<Shared>, block: &Block) -> &'a mut Shared {
 fn set(scenario: &mut Scenario, member: Member) {
     scenario.zero.stage = member.zero;
     scenario.run.zero = member.zero;
-    scenario.run.schedule = member.chunks.schedule;
     scenario.run.virtual_stages = member.chunks.virtual_stages;
+    if scenario.run.schedule != member.chunks.schedule {
+        scenario.run.schedule = member.chunks.schedule;
+        scenario.software.ep_overlap = scenario.run.experts_beside();
+    }
 }

@@ -21,11 +21,27 @@ pub struct StageTime {
     pub backward_weight: f64,
     /// One message to the next stage.
     pub send: f64,
+    /// The forward and the backward pass with no other micro-batch beside them, and with loading: what the reductions
+    /// of a step run beside.
+    pub windows: [f64; 2],
 }
 
 impl StageTime {
     pub fn backward(&self) -> f64 {
         self.backward_input + self.backward_weight
+    }
+
+    /// The least that it takes where a forward and a backward pass of two micro-batches side by side take `saved`
+    /// seconds less.
+    fn paired(self, saved: f64) -> Self {
+        let alone = self.forward + self.backward();
+        let least = if alone > 0.0 { (1.0 - saved / alone).min(1.0) } else { 1.0 };
+        Self {
+            forward: self.forward * least,
+            backward_input: self.backward_input * least,
+            backward_weight: self.backward_weight * least,
+            ..self
+        }
     }
 }
 
@@ -37,6 +53,16 @@ type TimeKey = (PlainKey, [u64; 3]);
 /// Key of a chunk's bytes besides its kernels: recomputation, ZeRO-3, neighbours, the kind.
 type BytesKey = (usize, bool, bool, Alike);
 
+/// A stage without what ZeRO moves.
+#[derive(Clone, Copy, Debug)]
+struct Plain {
+    /// No other micro-batch runs beside it.
+    alone: StageTime,
+    windows: StageWindows,
+    /// Seconds that a forward and a backward pass side by side take less.
+    saved: f64,
+}
+
 /// Stages timed and weighed so far, over blocks that share their kernels.
 #[derive(Clone, Debug)]
 pub struct Stages {
@@ -44,7 +70,7 @@ pub struct Stages {
     kernels: [u64; 7],
     /// The pipeline size, where the groups inside a stage depend on it: the pipeline is not the last axis of the mesh.
     pp: Option<u64>,
-    plain: BTreeMap<PlainKey, (StageTime, StageWindows)>,
+    plain: BTreeMap<PlainKey, Plain>,
     times: BTreeMap<TimeKey, StageTime>,
     bytes: BTreeMap<BytesKey, ChunkBytes>,
 }
@@ -72,12 +98,13 @@ impl Stages {
         let each = kinds.keys.iter().zip(&kinds.sample);
         each.map(|(kind, stage)| {
             let key = plain_key(block, scenario, *kind);
-            self.plain_of(key, scenario, *stage).0
+            let plain = self.plain_of(key, scenario, *stage);
+            plain.alone.paired(plain.saved)
         })
         .collect()
     }
 
-    fn plain_of(&mut self, key: PlainKey, scenario: &Scenario, stage: usize) -> (StageTime, StageWindows) {
+    fn plain_of(&mut self, key: PlainKey, scenario: &Scenario, stage: usize) -> Plain {
         let entry = self.plain.entry(key);
         *entry.or_insert_with(|| plain_time(scenario, &self.clock, stage))
     }
@@ -93,12 +120,16 @@ impl Stages {
             if let Some(time) = self.times.get(&(key, moved)) {
                 return *time;
             }
-            let (mut time, windows) = self.plain_of(key, scenario, *stage);
+            let Plain { alone: mut time, windows, saved } = self.plain_of(key, scenario, *stage);
             let (weights, gradients) = shards(scenario, *stage, &windows);
             for wait in [weights, gradients] {
-                time.forward += wait.forward.exposed().0;
-                time.backward_input += wait.backward.exposed().0;
+                let [forward, backward] = [wait.forward, wait.backward].map(|pass| pass.exposed().0);
+                time.forward += forward;
+                time.backward_input += backward;
+                time.windows[0] += forward * (1.0 + scenario.forwards_beside());
+                time.windows[1] += backward;
             }
+            let time = time.paired(saved);
             self.times.insert((key, moved), time);
             time
         })
@@ -166,31 +197,31 @@ fn owned(scenario: &Scenario, sort: &Sort) -> Owned {
     Owned { trained: Held::trained(scenario, &sort.stages), bytes: lasting(scenario, &load) }
 }
 
-/// What a schedule changes in the times of its passes: two micro-batches run side by side; the backward is cut.
-pub(crate) fn of_order(block: &Block, scenario: &Scenario) -> [bool; 2] {
+/// What a schedule changes in the times of its passes: two micro-batches run side by side; the backward is cut. The two
+/// say what messages of experts hide behind as well ([`crate::run::Run::experts_beside`]).
+pub(crate) fn of_order(scenario: &Scenario) -> [bool; 2] {
     let schedule = scenario.run.schedule;
-    [schedule.overlaps_experts().is_some(), block.pp > 1 && schedule.row().splits_backward]
+    [schedule.overlaps_experts().is_some(), schedule.row().splits_backward]
 }
 
 fn plain_key(block: &Block, scenario: &Scenario, kind: Alike) -> PlainKey {
-    let order = of_order(block, scenario);
+    let order = of_order(scenario);
     let wire = (block.pp > 1).then(|| scenario.layout.mesh().link(Axis::Pp) == Link::Intra);
     (block.recompute, order, wire, kind)
 }
 
-fn plain_time(scenario: &Scenario, clock: &Clock, stage: usize) -> (StageTime, StageWindows) {
+fn plain_time(scenario: &Scenario, clock: &Clock, stage: usize) -> Plain {
     let LayerPass { compute, waits, windows, saved } = LayerPass::of(scenario, clock, stage);
     let (forward, backward) = (compute.forward + waits.forward(), compute.backward_input + waits.backward());
-    // Beside another micro-batch at best.
-    let total = (forward + backward + compute.backward_weight).0;
-    let least = if total > 0.0 { (1.0 - saved.total().0 / total).min(1.0) } else { 1.0 };
-    let time = StageTime {
-        forward: forward.0 * least,
-        backward_input: backward.0 * least,
-        backward_weight: compute.backward_weight.0 * least,
+    let loading = if stage == 0 { scenario.run.loader_stage_s } else { 0.0 };
+    let alone = StageTime {
+        windows: [loading + forward.0, (backward + compute.backward_weight).0],
+        forward: forward.0,
+        backward_input: backward.0,
+        backward_weight: compute.backward_weight.0,
         send: waits.send.0,
     };
-    (time, windows)
+    Plain { alone, windows, saved: saved.total().0 }
 }
 
 #[cfg(test)]
@@ -207,7 +238,7 @@ mod tests {
             let kinds = Kinds::new(&scenario);
             for (stage, kind) in kinds.of.iter().enumerate() {
                 let sample = kinds.sample[*kind];
-                let time = |stage| plain_time(&scenario, &clock, stage);
+                let time = |stage| plain_time(&scenario, &clock, stage).alone;
                 assert_eq!(time(stage), time(sample));
             }
             assert!(kinds.sample.len() < 8);
