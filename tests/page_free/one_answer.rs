@@ -105,7 +105,7 @@ fn layouts_cards_and_schedules_say_what_the_run_says_of_itself() {
         let folds = [&Fold::OPEN[..], &[Fold::Rows]].concat();
         let view = View { query: &query, result: &result, own: Some(&own), folds: &folds, unit: UNIT };
         let layouts: Node = plan::panel(&view).into_iter().collect();
-        let cards = suggestion(&own, &Searched::of(&query, &result, &own), UNIT);
+        let cards = suggestion(&own, &Searched::of(&result, &own), UNIT);
         let mut known = BTreeMap::new();
         counts[0] += agree(&waterfall(&own), &mut known);
         counts[1] += agree(&layouts, &mut known) + agree(&cards, &mut known);

@@ -78,10 +78,10 @@ fn others() -> Vec<Node> {
     }
     let run = Run { gpus: 8, global_batch: 16, ..Run::default() };
     let query = PlanQuery { extras: Vec::new(), ..PlanQuery::improve(&run) };
-    let mut session = PlanSession::new(query.clone()).unwrap();
+    let mut session = PlanSession::new(query).unwrap();
     while !session.step(1 << 20) {}
     let evaluation = evaluate(&run).unwrap();
-    nodes.push(suggestion(&evaluation, &Searched::of(&query, &session.result(true), &evaluation), UNIT));
+    nodes.push(suggestion(&evaluation, &Searched::of(&session.result(true), &evaluation), UNIT));
     nodes
 }
 

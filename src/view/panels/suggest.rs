@@ -8,7 +8,7 @@ use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::run::Recompute;
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
-use shardscope_core::search::session::{PlanQuery, PlanResult};
+use shardscope_core::search::session::PlanResult;
 use shardscope_core::search::{Request, differences, tie};
 use shardscope_core::time::PartKind;
 use std::cmp::Ordering;
@@ -36,14 +36,15 @@ impl Searched {
         Some(1.0 - faster.figures.time_s / evaluation.report.step.time_s)
     }
 
-    /// Reads `result` of `query` for the run of `evaluation`; nothing where it is of another question.
-    pub fn of(query: &PlanQuery, result: &PlanResult, evaluation: &Evaluation) -> Self {
+    /// Reads `result` for the run of `evaluation`; nothing where it is of another question, and no layouts that do
+    /// better where it is of another layout.
+    pub fn of(result: &PlanResult, evaluation: &Evaluation) -> Self {
         let run = &evaluation.scenario.run;
-        let same = Request::question(&query.run) == Request::question(run);
+        let same = Request::question(&result.run) == Request::question(run);
         let Some(progress) = result.progress.filter(|_| same) else {
             return Self::default();
         };
-        let betters = if query.run == *run { result.betters.clone() } else { Betters::default() };
+        let betters = if result.run == *run { result.betters.clone() } else { Betters::default() };
         Self {
             done: progress.is_over() && betters.done,
             evaluated: progress.evaluated,

@@ -35,12 +35,7 @@ impl Planner {
 
     /// Progress of the search for the run of `evaluation`.
     pub fn searched(self, evaluation: &Evaluation) -> Searched {
-        self.query.with(|query| {
-            let Some(query) = query else {
-                return Searched::default();
-            };
-            self.result.with(|result| Searched::of(query, result, evaluation))
-        })
+        self.result.with(|result| Searched::of(result, evaluation))
     }
 
     /// The fastest layouts that were found.

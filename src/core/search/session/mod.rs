@@ -272,6 +272,7 @@ impl PlanSession {
         };
         let map = self.map.as_ref().filter(|_| self.query.wants(Extra::Map));
         PlanResult {
+            run: self.query.run.clone(),
             progress: search.map(Search::progress),
             share: self.share(),
             done,

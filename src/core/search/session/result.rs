@@ -1,5 +1,6 @@
 //! The answer of a session.
 
+use crate::run::Run;
 use crate::search::answers::Answer;
 use crate::search::better::Betters;
 use crate::search::engine::Progress;
@@ -14,6 +15,8 @@ use std::rc::Rc;
 /// The answer to a query, as far as known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanResult {
+    /// The run that it was asked for.
+    pub run: Run,
     /// Progress of the search; none where none was asked for.
     pub progress: Option<Progress>,
     /// Approximate share of the present work that is done.
@@ -41,6 +44,7 @@ pub struct PlanResult {
 impl Default for PlanResult {
     fn default() -> Self {
         Self {
+            run: Run::default(),
             progress: None,
             share: 1.0,
             done: true,
