@@ -37,7 +37,7 @@ impl MemoryUnit {
     pub fn fitting(self, bytes: Bytes) -> String {
         match self {
             Self::Gib => show_bytes(bytes),
-            Self::Gb => scaled(bytes.0, DECIMAL, "B"),
+            Self::Gb => scaled(bytes.0, DECIMAL, "B", 3),
         }
     }
 }
@@ -48,38 +48,48 @@ const DECIMAL: &[(f64, &str)] = &[(1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "
 /// Bytes at a fitting binary unit, three significant digits: `8.30 GiB`, `25.0 MiB`, `512 B`.
 pub fn show_bytes(bytes: Bytes) -> String {
     let units = [(GIB * 1024.0, "Ti"), (GIB, "Gi"), (1024.0 * 1024.0, "Mi"), (1024.0, "Ki"), (1.0, "")];
-    scaled(bytes.0, &units, "B")
+    scaled(bytes.0, &units, "B", 3)
 }
 
 /// Bytes a second in decimal units, as data sheets count them: `450 GB/s`.
 pub fn show_bandwidth(rate: f64) -> String {
-    scaled(rate, &DECIMAL[3..], "B/s")
+    scaled(rate, &DECIMAL[3..], "B/s", 3)
 }
 
 /// Floating-point operations: `108 PFLOP`.
 pub fn show_flops(flops: f64) -> String {
-    scaled(flops, DECIMAL, "FLOP")
+    scaled(flops, DECIMAL, "FLOP", 3)
 }
 
 /// A duration at a fitting unit, three significant digits: `9.84 s`, `178 ms`, `3.20 µs`.
 pub fn show_seconds(seconds: Seconds) -> String {
+    seconds_to(seconds, 3)
+}
+
+/// The same with `digits` significant digits.
+pub fn seconds_to(seconds: Seconds, digits: usize) -> String {
     let s = seconds.0;
     if s >= 2.0 * 86_400.0 {
-        return format!("{} d", significant(s / 86_400.0, 3));
+        return format!("{} d", significant(s / 86_400.0, digits));
     }
     if s >= 2.0 * 3600.0 {
-        return format!("{} h", significant(s / 3600.0, 3));
+        return format!("{} h", significant(s / 3600.0, digits));
     }
     if s == 0.0 {
         return "0 s".to_owned();
     }
-    scaled(s, &[(1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")], "s")
+    scaled(s, &[(1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")], "s", digits)
 }
 
 /// A count at a decimal unit: `8.03 B`, `405 B`, `12.3 k`.
 pub fn show_count(count: f64) -> String {
+    count_to(count, 3)
+}
+
+/// The same with `digits` significant digits.
+pub fn count_to(count: f64, digits: usize) -> String {
     let (prefixes, billion) = (DECIMAL, "B");
-    let text = scaled(count, prefixes, "");
+    let text = scaled(count, prefixes, "", digits);
     // People count parameters in billions, not in giga.
     match text.strip_suffix('G') {
         Some(number) => [number, billion].concat(),
@@ -98,20 +108,19 @@ pub fn show_off(share: f64, decimals: usize) -> String {
     format!("{sign}{} %", fixed(share * 100.0, decimals))
 }
 
-/// A value with the largest prefix that it fills; a whole number of the plain unit stays whole: `512 B`.
-fn scaled(value: f64, units: &[(f64, &str)], name: &str) -> String {
+/// A value with `digits` significant digits and the largest prefix that it fills; where that shows three a whole number
+/// of the plain unit stays whole: `512 B`.
+fn scaled(value: f64, units: &[(f64, &str)], name: &str, digits: usize) -> String {
+    // 999.7 of a unit rounds to 1000 of it at three digits: show one of the next.
+    let full = if digits > 2 { 0.9995 } else { 0.995 };
     let smallest = units.last().map_or((1.0, ""), |unit| *unit);
-    let (size, prefix) = units
-        .iter()
-        .copied()
-        // 999.7 of a unit rounds to 1000 of it: show one of the next.
-        .find(|(size, _)| value.abs() >= size * 0.9995)
-        .unwrap_or(smallest);
+    let (size, prefix) = units.iter().copied().find(|(size, _)| value.abs() >= size * full).unwrap_or(smallest);
     if value == 0.0 {
         return format!("0 {prefix}{name}");
     }
-    let digits = if prefix.is_empty() && name != "s" { number(value, 3) } else { significant(value / size, 3) };
-    format!("{digits} {prefix}{name}")
+    let whole = prefix.is_empty() && name != "s" && digits > 2;
+    let shown = if whole { number(value, digits) } else { significant(value / size, digits) };
+    format!("{shown} {prefix}{name}")
 }
 
 /// A count or what may be one: whole numbers are shown whole, others with `digits` significant digits: `6`, `6.25`.
@@ -224,6 +233,15 @@ mod tests {
         assert_eq!(show_bytes(Bytes(25.0 * 1_048_576.0)), "25.0 MiB");
         assert_eq!(show_count(8_030_261_248.0), "8.03 B");
         assert_eq!(show_count(12.0), "12");
+        assert_eq!([23.46, 23.54].map(|seconds| seconds_to(Seconds(seconds), 2)), ["23 s", "24 s"]);
+        assert_eq!(
+            [0.0, 0.178, 0.9949, 0.9951, 214_999.0].map(|seconds| seconds_to(Seconds(seconds), 2)),
+            ["0 s", "180 ms", "990 ms", "1.0 s", "2.5 d"]
+        );
+        assert_eq!(
+            [512.0, 69_499.0, 69_501.0, 995_001.0].map(|count| count_to(count, 2)),
+            ["510", "69 k", "70 k", "1.0 M"]
+        );
         assert_eq!(show_count(12_300.0), "12.3 k");
         assert_eq!(MemoryUnit::Gb.fitting(Bytes(25e6)), "25.0 MB");
         assert_eq!(show_bytes(Bytes(512.0)), "512 B");

@@ -5,14 +5,14 @@ use crate::node::markup::bracket;
 use crate::prelude::*;
 use shardscope_core::run::registry::field;
 use shardscope_core::time::{REACH, RangePart, Step, range, range_ends};
+use shardscope_core::units::seconds_to;
 
 /// Runs of one's own after which a range is shown.
 const OWN: [u64; 2] = [1, 5];
 
 /// Seconds without their last digit: a range is no surer.
 fn coarse(seconds: Seconds) -> String {
-    let shown = show_seconds(seconds);
-    super::strip::two_digits(&shown)
+    seconds_to(seconds, 2)
 }
 
 /// A range on the scale that the widest one fills, with its words.
