@@ -221,8 +221,7 @@ proptest! {
     /// With sequence parallelism everything a layer keeps is cut by t, as long as there is a key-value head a rank.
     #[test]
     fn with_sequence_parallelism_activations_divide_by_t(run in any_run()) {
-        // FSDP's PyTorch keeps gathered inputs: Megatron's way is meant here.
-        let run = changed(&changed(&run, "sequence_parallel", true), "zero", 1);
+        let run = changed(&run, "sequence_parallel", true);
         let gpus = run["gpus"].as_u64().unwrap();
         let tp = run["tp"].as_u64().unwrap();
         let single = changed(&changed(&run, "tp", 1), "gpus", gpus / tp);
@@ -233,6 +232,37 @@ proptest! {
             for stage in 0..cut.stage_layers.len() - 1 {
                 let kept = |scenario| memory_model::chunk_activation_bytes(scenario, stage).0;
                 prop_assert!(near(kept(&cut) * tp as f64, kept(&whole)));
+            }
+        }
+    }
+
+    /// Megatron keeps a rank's part of the inputs of QKV and FFN and gathers them again in the backward pass (Korthikanti
+    /// 2022, section 4.2.2; `LinearWithGradAccumulationAndAsyncCommunication`), at every stage of ZeRO. PyTorch's
+    /// `ColwiseParallel` redistributes its input to `Replicate` before the linear, which saves it for its gradient:
+    /// `2 T h` elements a layer are whole there.
+    #[test]
+    fn inputs_of_column_cut_linears_stay_whole_in_pytorch_alone(run in any_run()) {
+        let plain = json!({
+            "model": "llama-2-7b", "recompute": "none", "precision": "bf16-fp32-grads", "flash_attention": true,
+            "sequence_parallel": true, "ep": 1
+        });
+        let mut run = run;
+        run.as_object_mut().unwrap().extend(plain.as_object().unwrap().clone());
+        let tp = run["tp"].as_u64().unwrap();
+        let gpus = run["gpus"].as_u64().unwrap();
+        for (stack, whole_inputs) in [("megatron-2025", 0.0), ("torchtitan", 2.0), ("fsdp2", 2.0)] {
+            let run = changed(&run, "stack", stack);
+            let single = changed(&changed(&run, "tp", 1), "gpus", gpus / tp);
+            let (Some(cut), Some(whole)) = (understood(&run), understood(&single)) else {
+                continue;
+            };
+            let kept = |scenario| memory_model::chunk_activation_bytes(scenario, 1).0;
+            if cut.layout.pp > 2 {
+                let tokens = (cut.run.seq_len * cut.run.micro_batch) as f64 / cut.layout.cp as f64;
+                let layers = (cut.model.layers / cut.layout.pp) as f64;
+                let inputs = whole_inputs * 2.0 * tokens * cut.model.hidden as f64 * layers;
+                let expected = kept(&whole) / tp as f64 + inputs * (1.0 - 1.0 / tp as f64);
+                prop_assert!(near(kept(&cut), expected), "{stack}: {} is not {expected}", kept(&cut));
             }
         }
     }
