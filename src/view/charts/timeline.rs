@@ -22,6 +22,8 @@ const LEVELS: [(usize, f64); 8] =
     [(1, 0.06), (1, 0.12), (1, 0.25), (2, 0.25), (4, 0.25), (8, 0.25), (16, 0.25), (32, 0.25)];
 /// The same for the share of idle time, at most.
 const IDLE_DIFFERS: f64 = 0.12;
+/// Mix of a column's colour with the paper's as its idle share goes to 1.
+const MOST_LIGHT: f64 = 0.9;
 
 /// A rectangle of the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,6 +41,17 @@ pub struct Cell {
     pub busy: f64,
     /// The op, where it is one and not several together.
     pub op: Option<TimedOp>,
+}
+
+impl Cell {
+    /// Upper and lower edge as they are drawn, shares of the row's height: the work of a column fills it.
+    pub fn filled(&self) -> (f64, f64) {
+        (self.band.0 / self.busy, self.band.1 / self.busy)
+    }
+    /// Share of paper in its colour: a column is the lighter the more of it is idle, in every picture.
+    pub fn paper(&self) -> f64 {
+        MOST_LIGHT * (1.0 - self.busy)
+    }
 }
 
 /// Most cells in a picture of `rows` rows.
@@ -366,10 +379,12 @@ mod tests {
             }
             let busy: f64 = added_up(ops, first, last).iter().sum();
             assert!((inked - busy).abs() < full / width, "{which}, rank {rank}: {inked} drawn of {busy} busy");
+            let open = gaps(ops, 4.0 / width * full);
             // The steps of LEVELS join at most 32 columns of less than two pixels.
             for pixels in [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0] {
                 let edge = 2.0 * pixels / width * full;
-                let covered = gaps(ops, 2.0 * edge).iter().any(|(from, to)| {
+                let wide = open.iter().filter(|(from, to)| to - from >= 2.0 * edge);
+                let covered = wide.into_iter().any(|(from, to)| {
                     let (left, right) = (view.x(from + edge, width), view.x(to - edge, width));
                     mine.iter().any(|cell| cell.x < right - 1e-6 && left + 1e-6 < cell.x + cell.width)
                 });
@@ -405,15 +420,15 @@ mod tests {
         }
     }
 
-    /// Hundreds of thousands of ops with pauses of every length between them, by a fixed row of pseudo-random numbers.
+    /// A hundred to ten million ops with pauses of every length between them, by a fixed row of pseudo-random numbers.
     #[test]
-    fn a_million_ops_with_pauses_of_every_length_leave_them_open() {
+    fn ten_million_ops_with_pauses_of_every_length_leave_them_open() {
         let mut state = 7_u64;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64 / (1_u64 << 53) as f64
         };
-        for (ranks, count) in [(1, 100), (2, 50_000), (2, 500_000)] {
+        for (ranks, count) in [(1, 100), (2, 50_000), (2, 500_000), (1, 10_000_000)] {
             let rank = |_| {
                 let mut time = 0.0;
                 let op = |microbatch| {
@@ -449,6 +464,27 @@ mod tests {
         let ops = &timeline.ranks[0];
         let wait = gaps(ops, 0.1 * timeline.makespan());
         assert_eq!(wait.len(), 1, "the ops themselves have the wait");
+    }
+
+    /// Of whatever work a column holds, its cells fill the height of the row, and their colour is the lighter the more of
+    /// it is idle; an op is whole and in its own colour.
+    #[test]
+    fn a_column_fills_its_row_and_is_lighter_where_it_waits() {
+        let timeline = timeline("zb-h1", 16, 2048);
+        let mut columns: HashMap<(usize, u64), Vec<Cell>> = HashMap::new();
+        for cell in drawn(&timeline, Viewport::all(timeline.makespan()), 700.0) {
+            columns.entry((cell.row, cell.x.to_bits())).or_default().push(cell);
+        }
+        let mut waiting = 0;
+        for cells in columns.values().filter(|cells| cells[0].op.is_none()) {
+            let edges: Vec<(f64, f64)> = cells.iter().map(Cell::filled).collect();
+            assert!(edges[0].0.abs() < 1e-9 && (edges[edges.len() - 1].1 - 1.0).abs() < 1e-9, "{edges:?}");
+            assert!(edges.windows(2).all(|pair| (pair[0].1 - pair[1].0).abs() < 1e-9), "{edges:?}");
+            let idle = 1.0 - cells.iter().map(|cell| cell.band.1 - cell.band.0).sum::<f64>();
+            assert!(cells.iter().all(|cell| (cell.paper() - 0.9 * idle).abs() < 1e-9));
+            waiting += usize::from(idle > 0.01);
+        }
+        assert!(waiting > 10 && waiting < columns.len(), "{waiting} of {}", columns.len());
     }
 
     /// A move begins at the old places and ends at the new ones; every block of both timelines is on its way between

@@ -4,7 +4,7 @@
 //! is cut, so that the pipeline's fill and drain stay legible.
 
 use crate::charts::lod::Sums;
-use crate::charts::timeline::cells;
+use crate::charts::timeline::{Cell, cells};
 use crate::charts::viewport::Viewport;
 use serde::{Deserialize, Serialize};
 use shardscope_core::pipeline::Kind;
@@ -29,6 +29,10 @@ const BEHIND: f64 = 2.0;
 const LEAST: f64 = 0.2;
 /// Later chunks than this are drawn alike.
 const CHUNKS: usize = 4;
+/// Shades of columns that are idle for a part of their time, besides the full colour.
+const SHADES: usize = 9;
+/// Paths of a kind of op: its chunks, then its shades.
+const PATHS: usize = CHUNKS + SHADES;
 
 /// A time axis from 0, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,7 +91,8 @@ impl Sketch {
         let stride = timeline.ranks.len().div_ceil(ROWS).max(1);
         let sums = Sums::of(timeline);
         let rows = sums.rows(timeline, stride);
-        let mut paths = [const { String::new() }; KINDS.len() * CHUNKS];
+        let mut paths = [const { String::new() }; KINDS.len() * PATHS];
+        let mut under = String::new();
         for (start, end, left) in axis.pieces() {
             let width = (axis.x(end) - left) * WIDTH;
             let view = Viewport { start, end, full: axis.end };
@@ -103,20 +108,31 @@ impl Sketch {
                 };
                 let x = left * WIDTH + cell.x;
                 let top = cell.row as f64 * f64::from(PITCH);
-                let (upper, lower) = (cell.band.0 * ROW, cell.band.1 * ROW);
-                let (upper, lower) = ((top + upper).round(), (top + lower).round());
+                let (upper, lower) = cell.filled();
+                let (upper, lower) = ((top + upper * ROW).round(), (top + lower * ROW).round());
                 let (from, to) = (x.round(), (x + cell.width).round().max(x.round() + 1.0));
                 let (width, height) = (to - from, lower - upper);
                 // Writing to a String cannot fail.
-                let _ = write!(paths[kind * CHUNKS + chunk], "M{from} {upper}h{width}v{height}h-{width}z");
+                let place = format!("M{from} {upper}h{width}v{height}h-{width}z");
+                let shade = shade(&cell);
+                if shade > 0 {
+                    under += &place;
+                }
+                paths[kind * PATHS + if shade > 0 { CHUNKS + shade - 1 } else { chunk }] += &place;
             }
         }
-        Self { svg: drawing(rows.len(), &paths, axis), end: timeline.makespan() }
+        Self { svg: drawing(rows.len(), &under, &paths, axis), end: timeline.makespan() }
     }
 }
 
-/// The SVG of so many rows.
-fn drawing(rows: usize, paths: &[String], axis: Axis) -> String {
+/// The shade of a cell, in tenths of paper; 0 of an op and of a column that is all work.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most 9
+fn shade(cell: &Cell) -> usize {
+    ((cell.paper() * 10.0).round() as usize).min(SHADES)
+}
+
+/// The SVG of so many rows; paper lies `under` what is not in its full colour.
+fn drawing(rows: usize, under: &str, paths: &[String], axis: Axis) -> String {
     let rows = u32::try_from(rows).unwrap_or(u32::MAX);
     let height = rows * PITCH;
     let mut svg =
@@ -125,9 +141,13 @@ fn drawing(rows: usize, paths: &[String], axis: Axis) -> String {
         let _ = write!(svg, "<path class=\"{class}\" d=\"{d}\"/>");
     };
     let gap = |row: u32| format!("M0 {}h{WIDTH}v1h-{WIDTH}z", (row + 1) * PITCH - 1);
-    path("paper", &(0..rows).map(gap).collect::<String>());
+    path("paper", &((0..rows).map(gap).collect::<String>() + under));
     for (at, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
-        path(&format!("{} c{}", KINDS[at / CHUNKS], at % CHUNKS), d);
+        let (kind, place) = (KINDS[at / PATHS], at % PATHS);
+        match place.checked_sub(CHUNKS) {
+            None => path(&format!("{kind} c{place}"), d),
+            Some(shade) => path(&format!("{kind} p{}", shade + 1), d),
+        }
     }
     if let Some((from, to)) = axis.cut {
         let (left, right) = (axis.x(from) * WIDTH, axis.x(to) * WIDTH);
@@ -183,6 +203,16 @@ mod tests {
                 assert_eq!(path.matches('M').count(), 4 * 32, "{schedule:?} {kind}");
             }
         }
+    }
+
+    /// Half of a column's time is idle: nearly half of its colour is paper, as on the canvas.
+    #[test]
+    fn columns_of_a_sketch_are_lighter_where_they_wait() {
+        let cell = |busy| Cell { row: 0, x: 0.0, width: 9.0, band: (0.0, busy), kind: Kind::F, busy, op: None };
+        assert_eq!([1.0, 0.6, 0.2, 0.01].map(|busy| shade(&cell(busy))), [0, 4, 7, 9]);
+        let large = evaluate(&Run { gpus: 512, pp: 16, global_batch: 4096, ..Run::default() }).unwrap();
+        let sketch = Sketch::of(&large, Axis::of(&large, true));
+        assert!(sketch.svg.contains("class=\"f p") && sketch.svg.contains("class=\"f c0"), "{}", sketch.svg);
     }
 
     #[test]

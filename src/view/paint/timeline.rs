@@ -24,8 +24,6 @@ const LABEL_HEIGHT: f64 = 11.0;
 pub const NAMES: f64 = 64.0;
 /// Room for its title.
 pub const TITLE: f64 = 28.0;
-/// Mix of a column's colour with the paper's as its idle share goes to 1.
-const MOST_LIGHT: f64 = 0.9;
 /// From one line of the hatch to the next.
 const HATCH: f64 = 6.0;
 
@@ -170,9 +168,8 @@ impl TimelinePicture<'_> {
             };
             colour = blend(colour, self.palette.paper, 0.25 * shade);
         }
-        // The work of a column fills its height, and is the lighter the more of the column is idle.
-        colour = blend(colour, self.palette.paper, MOST_LIGHT * (1.0 - cell.busy));
-        let band = (cell.band.0 / cell.busy, cell.band.1 / cell.busy);
+        colour = blend(colour, self.palette.paper, cell.paper());
+        let band = cell.filled();
         let left = self.across(cell.x);
         let right = self.across(cell.x + cell.width - gap).max(left + 1);
         let height = (band.1 - band.0) * self.shape.rows.height;
