@@ -291,7 +291,8 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
         && let Ok(shapes) = model.resolve()
     {
         let size = show_count(shapes.elements().total() as f64);
-        model.parts.name = Some(format!("{kind} · {size}", kind = read.kind));
+        let kind = read.kind.trim();
+        model.parts.name = Some(if kind.is_empty() { size } else { format!("{kind} · {size}") });
     }
     let mut assumed = read.assumed;
     assumed.extend(read.notes.iter().map(Message::from));

@@ -135,6 +135,17 @@ fn known_hostile_inputs_break_no_entry() {
             "num_hidden_layers":2,"vocab_size":64}"#
                 .into(),
         ),
+        (
+            "config.json",
+            r#"{"model_type":" ","hidden_size":64,"intermediate_size":64,"num_attention_heads":4,"num_hidden_layers":2,
+            "vocab_size":64}"#
+                .into(),
+        ),
+        (
+            "launch file",
+            "torchrun x --tensor-model-parallel-size 2 --recompute-granularity selective --recompute-modules mla_u_proj"
+                .into(),
+        ),
         ("export", many("[", 300_000)),
         ("export", many("{\"a\":", 60_000)),
         ("export", format!("parallelism:\n  tp: {}a: 1", many("- ", 150_000))),

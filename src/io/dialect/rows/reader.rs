@@ -382,8 +382,10 @@ impl SettingsReader {
         }
     }
 
+    /// Takes `recompute`, where a list of modules of which none is modelled is none.
     pub fn recompute(&mut self, recompute: Recompute) {
-        self.run.recompute = recompute;
+        let is_empty = matches!(&recompute, Recompute::Modules(modules) if modules.is_empty());
+        self.run.recompute = if is_empty { Recompute::None } else { recompute };
     }
 
     /// Takes the budget that `steps` of the Run's batch see, unless it is the same within a step.
