@@ -27,6 +27,30 @@ if (root.lang === 'en' && !location.hash && !location.search) {
   addEventListener('DOMContentLoaded', () => find('first')?.remove());
 }
 
+// A link says at once what it holds, until the calculator reads it: on a slow line that takes seconds.
+const count = (value) => value.replace(/\B(?=(\d{3})+$)/g, '\u202f');
+const PIECES = [
+  ['model', (value) => value],
+  ['gpus', (value) => `${count(value)} GPUs`],
+  ...['tp', 'pp', 'cp', 'ep'].map((key) => [key, (value) => `${key.toUpperCase()} ${value}`]),
+  ['zero', (value) => `ZeRO-${value}`],
+  ['seq_len', (value) => `${count(value)} ${root.lang === 'en' ? 'tokens' : '词元'}`],
+];
+addEventListener('DOMContentLoaded', () => {
+  const held = new URLSearchParams(location.hash.slice(1) || location.search);
+  const sentence = document.querySelector('#skeleton > .top .sentence');
+  if (!sentence) return;
+  for (const [key, words] of PIECES) {
+    const value = held.get(key);
+    // What is not a plain word is left to the calculator, which says what is wrong with it.
+    if (!/^[\w.-]{1,40}$/.test(value ?? '')) continue;
+    const piece = document.createElement('span');
+    piece.className = 'piece';
+    piece.textContent = words(value);
+    sentence.append(piece);
+  }
+});
+
 /** What the page's own policy allows scripts: a policy of its host has to allow as much. */
 const policy = () => document.querySelector('meta[http-equiv=Content-Security-Policy]')?.content
   .split('; ').find((rule) => rule.startsWith('script-src '))

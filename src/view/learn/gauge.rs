@@ -4,6 +4,7 @@ use crate::gallery::certificate;
 use crate::panels::overlap::exposed;
 use crate::panels::strip::{TOKENS, show_tokens};
 use crate::panels::whole::{Answer, duration};
+use crate::panels::words::name;
 use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::memory::StageMemory;
@@ -35,6 +36,19 @@ pub enum Gauge {
     /// Distance of the pipeline's order from the best one.
     Certificate,
 }
+
+/// Runs that a step is shown on where its number does not change on the Run of the page: settings as in a link.
+const OTHERS: [&str; 9] = [
+    "",
+    "model=llama-3.1-8b&gpus=64&tp=1&pp=4&zero=0&micro_batch=2&global_batch=128&cross_entropy=te-fused",
+    "model=llama-3.1-8b&gpus=64&tp=1&pp=1&seq_len=1024&global_batch=64&overlap.dp=0&cross_entropy=te-fused",
+    "model=llama-3.1-70b&gpus=64&tp=8&pp=1&zero=3&seq_len=8192&global_batch=64",
+    "model=llama-3.1-8b&gpus=64&tp=8&pp=1&seq_len=4096&global_batch=64",
+    "model=llama-3.1-8b&gpus=64&tp=2&pp=4&global_batch=64",
+    "model=llama-3.1-8b&gpus=64&tp=1&pp=1&zero=1&global_batch=64",
+    "model=llama-3.1-70b&gpus=64&tp=4&pp=4&global_batch=128",
+    "model=mixtral-8x7b&gpus=64&tp=1&pp=2&ep=8&global_batch=128",
+];
 
 /// Settings that a step makes on the Run, and the number that they change.
 pub(super) type OnRun = (Gauge, &'static [(&'static str, &'static str)]);
@@ -126,6 +140,7 @@ pub(super) fn on_run(
             } else if !set.is_empty() {
                 parts.push(paragraph("Your run does not work with these settings; the page says what would."));
             }
+            parts.push(elsewhere(gauge, &pairs, unit));
         }
         (Some(now), Some(then)) => {
             let differs = differences(&changed, run);
@@ -134,6 +149,7 @@ pub(super) fn on_run(
             parts.push(el("p", &[("class", "before-after")], &figures));
             if gauge.value(now, unit) == gauge.value(then, unit) {
                 parts.push(muted("It makes no difference to this number of your run."));
+                parts.push(elsewhere(gauge, &pairs, unit));
             }
             let memory = &then.report.memory;
             let [need, capacity] = [memory.peak_bytes, memory.capacity_bytes].map(|bytes| unit.show(bytes));
@@ -156,6 +172,23 @@ pub(super) fn on_run(
     el("div", &[("class", "on-run")], &parts)
 }
 
+/// A run on which `pairs` change the number, with the number before and after, and a press that loads it; nothing where
+/// none of [`OTHERS`] is one.
+fn elsewhere(gauge: Gauge, pairs: &[(String, String)], unit: MemoryUnit) -> Node {
+    let found = OTHERS.iter().filter(|_| !pairs.is_empty()).find_map(|settings| {
+        let now = super::bars::run(settings)?;
+        let (changed, issues) = now.scenario.run.with_differences(pairs);
+        let then = if issues.is_empty() { evaluate(&changed).ok()? } else { return None };
+        let values = [&now, &then].map(|one| gauge.value(one, unit));
+        (values[0] != values[1]).then_some((now.scenario.run.clone(), values))
+    });
+    let Some((run, [before, after])) = found else {
+        return Node::none();
+    };
+    let words = t!("On {run} it goes from {before} to {after}.", run = name(&run), before, after);
+    el("p", &[("class", "muted")], &[text(words), text(" "), load("link", &run, "", &[text("Take that run")])])
+}
+
 /// Settings by name.
 fn named(set: &[(&'static str, String)]) -> Message {
     let each = set.iter().filter_map(|(key, value)| {
@@ -163,4 +196,35 @@ fn named(set: &[(&'static str, String)]) -> Message {
         Some(t!("{field}: {value}", field = label, value = verbatim(value)))
     });
     Message::joined(", ", each)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::steps::StepId;
+
+    /// A run of one pipeline stage has no bubble, and GPipe changes nothing of it: the step offers a run with a
+    /// pipeline.
+    #[test]
+    fn a_step_that_changes_nothing_here_offers_a_run_that_it_changes() {
+        let (run, issues) = Run::from_pairs(&[("pp".to_owned(), "1".to_owned())]);
+        assert!(issues.is_empty());
+        let step = StepId::named("pipelines.gpipe").unwrap().step();
+        let html = on_run(step.on_run, &run, MemoryUnit::Gib, |run| evaluate(run).ok()).to_html();
+        assert!(html.contains("Take that run"), "{html}");
+    }
+
+    /// On one run or another, the settings of every step change its number.
+    #[test]
+    fn the_settings_of_every_step_change_its_number_on_some_run() {
+        let mut idle = Vec::new();
+        for id in StepId::all() {
+            let (gauge, settings) = id.step().on_run;
+            let pairs: Vec<_> = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            if !pairs.is_empty() && elsewhere(gauge, &pairs, MemoryUnit::Gib) == Node::none() {
+                idle.push(id.to_string());
+            }
+        }
+        assert_eq!(idle, Vec::<String>::new());
+    }
 }

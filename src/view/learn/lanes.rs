@@ -89,7 +89,7 @@ fn legend(drawn: &[Lanes]) -> crate::node::Node {
         let mut blocks = drawn.iter().flat_map(|one| &one.compute);
         blocks.any(|block| block.ink == ink)
     };
-    let names = [("forward", Ink::Forward), ("backward", Ink::Backward)];
+    let names = [("forward", Ink::Forward), ("backward", Ink::Backward), ("update", Ink::Optimizer)];
     let mut entries: Vec<(Message, Ink)> =
         names.into_iter().filter(|(_, ink)| has(*ink)).map(|(name, ink)| (name.into(), ink)).collect();
     entries.push(("on the wire".into(), Ink::Exposed));

@@ -1,4 +1,4 @@
-//! Lessons: seven, each of some steps. A step is one idea: a text of at most 60 words, a live picture with sliders, a
+//! Lessons, each of some steps. A step is one idea: a text of at most 60 words, a live picture with sliders, a
 //! challenge, the formula with its values, its source, and the one number of the Run of the page that it is about.
 //!
 //! A step computes every figure that it shows with the calculator: templates hold no figures, arguments do. A lesson is
@@ -10,6 +10,7 @@
 mod bars;
 mod caption;
 mod collectives;
+mod derivations;
 mod dials;
 mod experts;
 mod formats;

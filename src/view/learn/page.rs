@@ -1,5 +1,6 @@
 //! The page of a step, apart from its sliders: the list of lessons, head, words, picture.
 
+use super::derivations::derivation;
 use super::{Dials, LESSONS, Live, StepId};
 use crate::prelude::*;
 use crate::views::View;
@@ -84,7 +85,16 @@ pub(super) fn formula(live: &Live) -> Node {
         .iter()
         .flat_map(|[symbols, values]| [leaf("p", "formula", symbols), leaf("p", "values", t!("= {values}", values))]);
     let note = if live.note.is_empty() { Node::none() } else { muted(&live.note) };
-    el("div", &[("class", "lesson-formula")], &[lines.chain([note]).collect()])
+    el("div", &[("class", "lesson-formula")], &[lines.chain([note, derived(live)]).collect()])
+}
+
+/// Where the formula comes from, folded.
+fn derived(live: &Live) -> Node {
+    let symbols = live.formula.as_ref().map(|[symbols, _]| symbols.to_string());
+    let Some(lines) = symbols.and_then(|symbols| derivation(&symbols)) else {
+        return Node::none();
+    };
+    fold("Where it comes from", el("ol", &[], &[lines.iter().map(|line| bullet(&Message::from(*line))).collect()]))
 }
 
 /// Remarks on the sources, folded; nothing where there is none.

@@ -4,6 +4,7 @@
 mod kinds;
 mod rates;
 mod ring;
+mod server;
 mod tree;
 
 use crate::learn::prelude::*;
@@ -36,6 +37,14 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[N, STEP],
             live: ring::ring,
             source: (&PLAYBOOK, "appendix A0, ring all-reduce"),
+            on_run: (Gauge::Sent(Traffic::Dp), &[]),
+        },
+        Step {
+            id: "server",
+            title: "A parameter server or a ring",
+            sliders: &[N.over(&[2, 4, 8, 16, 64], 2), slider("k", "servers", &[1, 2, 4, 8], 0)],
+            live: server::server,
+            source: (&LECTURE, "data parallelism, parameter server"),
             on_run: (Gauge::Sent(Traffic::Dp), &[]),
         },
         Step {

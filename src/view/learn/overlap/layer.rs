@@ -8,7 +8,7 @@ use shardscope_core::traffic::{StageWaits, flops_per_byte, playbook_ratio, ring_
 use shardscope_core::units::BytesPerSecond;
 
 /// One layer on a rank, without what the first and the last stage do besides.
-pub(super) struct Layer {
+pub(in crate::learn) struct Layer {
     pub scenario: Scenario,
     pub time: ComputeTime,
     pub waits: StageWaits,
@@ -47,7 +47,7 @@ pub(super) fn seconds(value: f64) -> String {
     show_seconds(Seconds(value))
 }
 
-pub(super) fn index(value: u64) -> Message {
+pub(in crate::learn) fn index(value: u64) -> Message {
     verbatim(value.to_string())
 }
 
@@ -56,7 +56,7 @@ pub(super) fn three(value: f64) -> String {
 }
 
 /// Llama 3.1 8B, one rank a copy.
-pub(super) fn copies(s: u64, n: u64, more: &str) -> String {
+pub(in crate::learn) fn copies(s: u64, n: u64, more: &str) -> String {
     format!("model=llama-3.1-8b&tp=1&pp=1&seq_len={s}&gpus={n}&global_batch={n}{more}")
 }
 

@@ -7,6 +7,7 @@ mod rates;
 
 use crate::learn::prelude::*;
 use activations::{ring, tensor};
+pub(super) use layer::{Layer, copies, index};
 use parameters::{cost, gathers, gradients};
 use rates::{exchange, roofline};
 use shardscope_core::source::{NCCL, PLAYBOOK, STAS};
@@ -69,7 +70,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[S.over(&[8192, 16_384, 32_768, 131_072, 524_288], 2), C],
             live: ring,
             source: (&PLAYBOOK, "context parallelism"),
-            on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2")]),
+            on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2"), ("overlap.cp", "0")]),
         },
         Step {
             id: "cost",

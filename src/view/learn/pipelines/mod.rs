@@ -2,6 +2,7 @@
 
 mod bound;
 mod bubbles;
+mod halves;
 mod order;
 mod uneven;
 
@@ -39,7 +40,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[P, M],
             live: gpipe,
             source: (&GPIPE, "section 2.3"),
-            on_run: (Gauge::Bubble, &[("schedule", "gpipe")]),
+            on_run: (Gauge::Bubble, &[("schedule", "gpipe"), ("micro_batch", "1")]),
         },
         Step {
             id: "1f1b",
@@ -56,6 +57,14 @@ pub(super) const LESSON: Lesson = Lesson {
             live: interleaved,
             source: (&NARAYANAN_2021, "section 2.2.2"),
             on_run: (Gauge::Bubble, &[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")]),
+        },
+        Step {
+            id: "halves",
+            title: "A backward pass is two products",
+            sliders: &[SEQUENCE],
+            live: halves::halves,
+            source: (&ZERO_BUBBLE, "section 2"),
+            on_run: (Gauge::Bubble, &[("schedule", "zb-h1")]),
         },
         Step {
             id: "zb-h1",

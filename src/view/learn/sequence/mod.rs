@@ -51,7 +51,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[C, STEP, LONG],
             live: ring::ring,
             source: (&PLAYBOOK, "ring attention"),
-            on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2"), ("cp_comm", "ring")]),
+            on_run: (Gauge::Sent(Traffic::Cp), &[("cp", "2"), ("cp_comm", "ring")]),
         },
         Step {
             id: "causal",

@@ -1,6 +1,8 @@
 //! Tensor parallelism: matrices cut over one, two and three dimensions, and what the ranks of a cut exchange.
 
+mod embedding;
 mod grids;
+mod heads;
 mod layer;
 mod passes;
 
@@ -27,11 +29,7 @@ pub(super) const LESSON: Lesson = Lesson {
             title: "Cut one matrix",
             sliders: &[T],
             live: cut,
-            source: (
-                &LECTURE,
-                "tensor \
-            parallelism",
-            ),
+            source: (&LECTURE, "tensor parallelism"),
             on_run: (Gauge::Peak, &[]),
         },
         Step {
@@ -41,6 +39,14 @@ pub(super) const LESSON: Lesson = Lesson {
             live: pair,
             source: (&PLAYBOOK, "tensor parallelism"),
             on_run: (Gauge::Sent(Traffic::Tp), &[("tp", "8")]),
+        },
+        Step {
+            id: "heads",
+            title: "More ranks than heads of keys",
+            sliders: &[WIDE, slider("k", "heads of keys and values", &[1, 2, 8, 64], 1)],
+            live: heads::heads,
+            source: (&PLAYBOOK, "tensor parallelism, heads of keys and values"),
+            on_run: (Gauge::Held(Component::Weights), &[("tp", "8")]),
         },
         Step {
             id: "f-and-g",
@@ -57,6 +63,14 @@ pub(super) const LESSON: Lesson = Lesson {
             live: layer::between,
             source: (&KORTHIKANTI_2022, "section 4.2.2"),
             on_run: (Gauge::Peak, &[("sequence_parallel", "false")]),
+        },
+        Step {
+            id: "embedding",
+            title: "The embedding: rows of words",
+            sliders: &[T, SEQUENCE],
+            live: embedding::embedding,
+            source: (&PLAYBOOK, "sequence parallelism, embedding layer"),
+            on_run: (Gauge::Held(Component::Weights), &[("tp", "8")]),
         },
         Step {
             id: "cost",
@@ -230,7 +244,7 @@ mod tests {
     /// Playbook, appendix A3, in bytes, for h 8192 on H100: TP 8 in a node 1.88, printed half of it.
     #[test]
     fn the_playbooks_ratio_is_doubled() {
-        let step = &LESSON.steps[4];
+        let step = LESSON.steps.iter().find(|step| step.id == "cost").unwrap();
         let live = (step.live)(&Dials::new(step.sliders, &[2, 2]));
         let [_, values] = live.formula.unwrap();
         assert!(values.to_string().ends_with("= 1.88"), "{values}");

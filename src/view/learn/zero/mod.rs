@@ -1,5 +1,9 @@
 //! Data parallelism and `ZeRO`: copies that agree, what their agreement costs, and what need not be copied.
 
+mod compared;
+mod everywhere;
+mod flow;
+
 use super::bars::{MEMORY, TIME, part};
 use super::collectives::{bus, fabric};
 use crate::learn::prelude::*;
@@ -9,6 +13,9 @@ use shardscope_core::units::GIB;
 const N: Slider = slider("n", "data-parallel ranks", &[2, 4, 8, 16, 64, 256], 2);
 const S: Slider = slider("S", "megabytes of a message", &[1, 16, 256, 4096], 2);
 const B: Slider = slider("B", "sequences of a batch", &[256, 1024, 4096], 1);
+const Z: Slider = slider("z", "stage of ZeRO", &[1, 2], 0);
+const M: Slider = slider("m", "micro-batches", &[1, 2, 4], 0);
+const W: Slider = slider("w", "what is hidden", &[1, 2, 3, 4], 0).called(flow::way);
 
 pub(super) const LESSON: Lesson = Lesson {
     id: "zero",
@@ -56,12 +63,40 @@ pub(super) const LESSON: Lesson = Lesson {
             on_run: (Gauge::Peak, &[("zero", "3"), ("pp", "1")]),
         },
         Step {
+            id: "everywhere",
+            title: "Memory of all GPUs together",
+            sliders: &[N],
+            live: everywhere::everywhere,
+            source: (&ZERO, "figure 1"),
+            on_run: (Gauge::Held(Component::Optimizer), &[("zero", "3"), ("pp", "1")]),
+        },
+        Step {
             id: "traffic",
             title: "What each stage sends",
             sliders: &[N],
             live: traffic,
             source: (&ZERO, "section 7"),
             on_run: (Gauge::Sent(Traffic::Zero3), &[("zero", "3"), ("pp", "1")]),
+        },
+        Step {
+            id: "flow",
+            title: "A step as a flow",
+            sliders: &[W, N, Z, M],
+            live: flow::flow,
+            source: (&PLAYBOOK, "ZeRO-1 and ZeRO-2, communication"),
+            on_run: (Gauge::Exposed(Traffic::Dp), &[("overlap.dp", "0")]),
+        },
+        Step {
+            id: "pipeline",
+            title: "ZeRO-3 or a pipeline",
+            sliders: &[
+                N.over(&[4, 8, 16], 1),
+                B.over(&[16, 64, 512], 1),
+                slider("b", "sequences of a micro-batch", &[1, 4, 16, 64], 0),
+            ],
+            live: compared::compared,
+            source: (&PLAYBOOK, "5D parallelism in a nutshell"),
+            on_run: (Gauge::Sent(Traffic::Pp), &[]),
         },
         Step {
             id: "scaling",
