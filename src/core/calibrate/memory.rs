@@ -58,11 +58,11 @@ struct Mean(f64, f64);
 
 impl Mean {
     fn prior(value: f64, sd: f64) -> Self {
-        Self(sd.powi(-2), value * sd.powi(-2))
+        Self(1.0 / (sd * sd), value / (sd * sd))
     }
     fn add(&mut self, value: f64, sd: f64) {
-        self.0 += sd.powi(-2);
-        self.1 += value * sd.powi(-2);
+        self.0 += 1.0 / (sd * sd);
+        self.1 += value / (sd * sd);
     }
     fn value(&self) -> f64 {
         self.1 / self.0

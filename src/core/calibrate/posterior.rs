@@ -88,7 +88,7 @@ pub fn posterior(data: &[Datum], start: &Vector, widths: &Vector) -> Posterior {
 fn prior_information(widths: &Vector) -> Matrix {
     let mut information = [[0.0; MULTIPLIERS]; MULTIPLIERS];
     for (at, width) in widths.iter().enumerate() {
-        information[at][at] = width.powi(-2);
+        information[at][at] = 1.0 / (width * width);
     }
     information
 }
