@@ -21,6 +21,8 @@ const NAME: f64 = 20.0;
 const MIN_PITCH: f64 = 7.0;
 const MAX_PITCH: f64 = 48.0;
 const USUAL_PITCH: f64 = 30.0;
+/// The narrowest GPU of a node whose GPUs stand in one row.
+const ROW_PITCH: f64 = 24.0;
 /// The narrowest cell of a node, and the width at which another line begins.
 const MIN_CELL: f64 = 2.6;
 const FULL_CELL: f64 = 6.0;
@@ -63,13 +65,15 @@ fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let node_ranks = mesh.per_node.min(mesh.ranks());
     let grid = Grid::of(mesh, mesh.per_node);
     let room = width - gutter;
-    let side =
-        if mesh.nodes() == 1 && node_ranks as f64 * USUAL_PITCH <= room { node_ranks } else { across(node_ranks) };
+    // Where all nodes of a line have room for their GPUs in one row, they stand in one.
+    let one_row = node_ranks as f64 * ROW_PITCH + 2.0 * PAD + APART;
+    let in_one_row = grid.columns as f64 * one_row <= room + APART;
+    let side = if in_one_row { node_ranks } else { across(node_ranks) };
     let inside = |pitch: f64| side as f64 * pitch + 2.0 * PAD;
     let fit = floor((room + APART) / (inside(MIN_PITCH) + APART)).max(1);
     let lines = grid.columns.div_ceil(fit.min(grid.columns));
     let per_line = grid.columns.div_ceil(lines);
-    let widest = inside(if mesh.nodes() == 1 { MAX_PITCH } else { USUAL_PITCH });
+    let widest = inside(if in_one_row { MAX_PITCH } else { USUAL_PITCH });
     let node_width = ((room + APART) / per_line as f64 - APART).min(widest);
     let pitch = (node_width - 2.0 * PAD) / side as f64;
     let gap = if pitch >= 16.0 { 4.0 } else { 1.5 };
@@ -192,5 +196,34 @@ fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
         grid,
         row_cells,
         merged_rows,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardscope_core::report::evaluate;
+    use shardscope_core::run::Run;
+
+    fn mesh(settings: &[(&str, &str)]) -> Mesh {
+        let pairs: Vec<(String, String)> =
+            settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let (run, issues) = Run::from_pairs(&pairs);
+        assert!(issues.is_empty(), "{issues:?}");
+        evaluate(&run).unwrap().scenario.layout.mesh()
+    }
+
+    /// In an embed and on a phone a picture of few nodes takes more than half of its width, and no node stands outside.
+    #[test]
+    fn few_nodes_fill_the_picture() {
+        for (gpus, pp) in [("8", "1"), ("16", "1"), ("64", "4"), ("64", "8"), ("128", "4")] {
+            let mesh = mesh(&[("gpus", gpus), ("tp", "2"), ("pp", pp), ("global_batch", "512")]);
+            for width in [320.0, 600.0] {
+                let scene = Scene::of(mesh, width);
+                let right = scene.nodes.iter().map(|node| node.x + node.width).fold(0.0, f64::max);
+                assert!(right <= width + 1e-9, "{gpus} {pp} {width}: {right}");
+                assert!(right >= 0.5 * width, "{gpus} {pp} {width}: {right}");
+            }
+        }
     }
 }

@@ -89,15 +89,7 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
         marks.push(Mark::Dot(point(figures), form, ink, title));
     }
     marks.push(Mark::Names(names));
-    marks.extend(floor.map(|floor| {
-        Mark::Level(
-            floor,
-            t!(
-                "with one copy of the weights no order of these stages is below {floor}",
-                floor = show_seconds(Seconds(floor))
-            ),
-        )
-    }));
+    marks.extend(floor.map(|floor| Mark::Level(floor, t!("bound {floor}", floor = show_seconds(Seconds(floor))))));
     let ticks = across.per(GIB).round().into_iter().map(|gib| gib * GIB).collect();
     let across = Axis::new(across, ticks, |bytes| verbatim(gallery.unit.show(Bytes(bytes))));
     let up = Axis::new(up, up.round(), |time| verbatim(show_seconds(Seconds(time)))).named(t!("step of the pipeline"));
@@ -109,7 +101,13 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
             others = Message::joined(", ", others)
         )
     });
-    let words = Message::joined(" ", std::iter::once(rings).chain(left));
+    let bound = floor.map(|floor| {
+        t!(
+            "The bound: with one copy of the weights no order of these stages is below {floor}.",
+            floor = show_seconds(Seconds(floor))
+        )
+    });
+    let words = Message::joined(" ", std::iter::once(rings).chain(bound).chain(left));
     let picture = draw(&across, 220.0, &[Plot { up, marks }]).inline(words.clone());
     Node::from_iter([picture, caption(words)])
 }
