@@ -1,5 +1,5 @@
-//! The view tree: what a panel shows, as data. The page patches it into the document in place (`web::document::render`), static
-//! pages and native tests read it as HTML text.
+//! The view tree: what a panel shows, as data. The page patches it into the document in place
+//! (`web::document::render`), static pages and native tests read it as HTML text.
 
 pub mod action;
 pub mod figure;

@@ -122,10 +122,8 @@ pub(super) fn flow(dials: &Dials) -> Live {
     }
     let chosen = &drawn[drawn.len() - 1];
     let text = vec![
-        t!(
-            "Forward, backward, a reduce-scatter of gradients, an update of the own part, an all-gather of weights: one \
-                after the other, the GPU waits for both messages."
-        ),
+        t!("Forward, backward, a reduce-scatter of gradients, an update of the own part, an all-gather of weights: \
+                one after the other, the GPU waits for both messages."),
         t!(
             "Gradients of a block can leave while earlier blocks compute; weights can travel beside the update or \
                 beside the next forward pass. Of {wire} on the wire {exposed} stay exposed.",
