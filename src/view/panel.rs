@@ -5,6 +5,7 @@ use crate::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
 use crate::palette::Theme;
 use crate::panels::about::about;
 use crate::panels::cuts::{grids, ring, sequences};
+use crate::panels::lengths::lengths;
 use crate::panels::memory;
 use crate::panels::over_time::{areas, curve_table, legend, peak_words};
 use crate::panels::overlap::rows;
@@ -115,6 +116,8 @@ panels! { (evaluation, unit)
     Ranks = Self::Ranks => ranks(evaluation, "Timeline table");
     /// Moments at which gradients leave.
     Gradients(policy: Policy) [Pipeline "gradients"] = Self::Gradients(Policy::StepEnd) => sync(evaluation, policy);
+    /// Samples of unequal length on data-parallel replicas.
+    Lengths [Pipeline "unequal samples"] = Self::Lengths => lengths(evaluation);
     /// Unequal micro-batches.
     Unequal(spread: Spread) [Pipeline "unequal micro-batches"]
         = Self::Unequal(Spread::LogNormal) => unequal(evaluation, spread);

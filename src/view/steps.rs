@@ -51,7 +51,16 @@ const LESSONS: [(&str, &[(&str, usize)]); 12] = [
     ),
     (
         "sequence",
-        &[("outside", 1), ("tokens", 2), ("ulysses", 3), ("ring", 4), ("causal", 5), ("zig-zag", 6), ("compared", 7)],
+        &[
+            ("outside", 1),
+            ("tokens", 2),
+            ("ulysses", 3),
+            ("ring", 4),
+            ("causal", 5),
+            ("zig-zag", 6),
+            ("compared", 7),
+            ("lengths", 0),
+        ],
     ),
     (
         "pipelines",

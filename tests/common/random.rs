@@ -23,6 +23,10 @@ impl Random {
         let at = usize::try_from(self.next() % list.len() as u64).unwrap_or(0);
         list[at]
     }
+    /// One of the numbers below `count`.
+    pub fn below(&mut self, count: usize) -> usize {
+        usize::try_from(self.next() % count.max(1) as u64).unwrap_or(0)
+    }
     /// True once in `times`.
     pub fn once_in(&mut self, times: u64) -> bool {
         self.next().is_multiple_of(times)

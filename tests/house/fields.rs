@@ -49,6 +49,9 @@ const SPECIAL: &[&str] = &[
     "zero=2&pp=1&gpus=16",
     "tokens_total=1e12&spare_quantile=0.99",
     "cp=2&gpus=32&seq_len=32768&global_batch=32",
+    "lengths.base=log-normal&lengths.median=1000&lengths.sigma=1&lengths.pack=8192&gpus=64&tp=1&pp=1",
+    "lengths.base=histogram&lengths.values=1k:22,8k:15&gpus=64&tp=1&pp=1&micro_batch=2",
+    "lengths.base=constant&lengths.median=1000&lengths.pack=8192&gpus=64&tp=1&pp=1&cp=2&cp_dynamic=true&cp_rank_tokens=4096",
     "adapter.method=lora&gpus=8&tp=1&pp=1&stack=hf-trainer&global_batch=8",
     "adapter.method=qlora&gpus=1&tp=1&pp=1&stack=hf-trainer&global_batch=8",
     "offload.optimizer=cpu&zero=3&pp=1&gpus=16&tp=1&stack=deepspeed&host_memory_gib=2048",
@@ -119,6 +122,7 @@ fn values(field: &Field, now: &Value, random: &mut Random) -> Vec<Value> {
             "0F0,0F1,0BW0,0BW1|1F0,1F1,1BW0,1BW1",
             "zzzzzzzzzzzzzzzzzzzzz",
             "a name",
+            "512:1,4096:3",
         ]
         .map(|text| Value::Text(text.to_owned()))
         .into(),

@@ -32,6 +32,9 @@ fn value(field: &'static Field) -> BoxedStrategy<Value> {
                 .prop_map(Value::Text)
                 .boxed()
         }
+        Slot::Text if field.key == "lengths.values" => {
+            "[1-9][0-9]{2,4}:[1-9][0-9]?(,[1-9][0-9]{5}:[1-9])?".prop_map(Value::Text).boxed()
+        }
         Slot::Text => "[0-9FBW(),;|]{1,30}".prop_map(Value::Text).boxed(),
     }
 }

@@ -10,6 +10,7 @@ mod differences;
 mod expressible;
 mod kept;
 mod left_out;
+mod lengths;
 mod loading;
 mod more_is_less;
 mod origin;

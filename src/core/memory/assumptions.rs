@@ -64,6 +64,7 @@ pub const MEGATRON: &[Assumption] = &[
     assume("recompute", "no recomputation", |s| s.run.recompute == Recompute::None),
     assume("flash_attention", "FlashAttention", |s| s.run.runs_flash_attention()),
     assume("microbatch_lengths", "equal micro-batches", |s| s.run.microbatch_lengths.is_none()),
+    assume("lengths.base", "samples that fill their sequence", |s| s.samples.is_none()),
     assume("cross_entropy", "fp32 logits, 4 bytes each", |s| s.software.cross_entropy == CrossEntropy::Megatron),
     assume("fused_swiglu", "an unfused SwiGLU, 8 bytes per token and FFN channel", |s| s.software.fused_swiglu),
     assume("dummy_wgrad", "no dummy weight gradients", |s| !s.software.dummy_wgrad),
@@ -97,6 +98,7 @@ pub(crate) const MULTI_HEAD_GPT_SHAPES: &[Assumption] = &[
 /// Assumptions of methods that count the tensors of a layer and nothing beside them.
 pub(crate) const TENSORS_ONLY: &[Assumption] = &[
     assume("microbatch_lengths", "equal micro-batches", |s| s.run.microbatch_lengths.is_none()),
+    assume("lengths.base", "samples that fill their sequence", |s| s.samples.is_none()),
     assume("cross_entropy", "no logits", |s| s.software.cross_entropy == CrossEntropy::Megatron),
     assume("fused_swiglu", "no SwiGLU", |s| s.software.fused_swiglu),
     assume("dummy_wgrad", "no dummy weight gradients", |s| !s.software.dummy_wgrad),

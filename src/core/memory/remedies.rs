@@ -3,7 +3,7 @@
 
 use super::{Chunks, RankLoad, Verdict, estimate_of};
 use crate::issue::Issue;
-use crate::run::{CrossEntropy, Method, OneOf, Optimizer, Recompute, Run, Scenario};
+use crate::run::{CrossEntropy, LengthsParts, Method, OneOf, Optimizer, Recompute, Run, Scenario};
 use crate::statics::named;
 use crate::t;
 
@@ -71,6 +71,8 @@ pub fn narrowing(run: &Run) -> Vec<Step> {
         recompute: Recompute::Full,
         zero: 3,
         microbatch_lengths: None,
+        lengths: LengthsParts::default(),
+        cp_dynamic: false,
         ..run.clone()
     };
     let mut steps = vec![Step {
@@ -95,6 +97,8 @@ pub fn narrowing(run: &Run) -> Vec<Step> {
     back("the sequence as it was: activations and logits", &|next| {
         next.seq_len = run.seq_len;
         next.microbatch_lengths.clone_from(&run.microbatch_lengths);
+        next.lengths.clone_from(&run.lengths);
+        next.cp_dynamic = run.cp_dynamic;
     });
     back("the micro-batch as it was", &|next| {
         next.micro_batch = run.micro_batch;

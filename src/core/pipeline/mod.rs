@@ -11,6 +11,7 @@
 
 pub mod balance;
 pub mod certify;
+pub mod dealing;
 pub mod durations;
 pub mod families;
 pub mod fault;

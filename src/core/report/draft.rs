@@ -1,5 +1,6 @@
 //! A Run understood, and its pipeline ordered and simulated as numbers alone.
 
+use super::lengths::{LengthsReport, unequal_samples};
 use super::passes::{Pass, durations};
 use super::schedule::{in_run, spec};
 use crate::issue::Issue;
@@ -24,6 +25,8 @@ pub(super) struct Draft {
     pub kinds: Kinds,
     pub passes: Vec<Pass>,
     pub durations: Durations,
+    /// Effect of samples of unequal length, where there are such.
+    pub lengths: Option<LengthsReport>,
 }
 
 impl Draft {
@@ -31,13 +34,14 @@ impl Draft {
         Self::understood(Box::new(Scenario::new(run)?))
     }
 
-    pub fn understood(scenario: Box<Scenario>) -> Result<Self, Vec<Issue>> {
+    pub fn understood(mut scenario: Box<Scenario>) -> Result<Self, Vec<Issue>> {
         let spec = spec(&scenario).map_err(|issue| vec![issue])?;
         let clock = Clock::new(&scenario);
         let kinds = Kinds::new(&scenario);
         let passes = kinds.each(|stage| Pass::of(&scenario, &clock, stage));
+        let lengths = scenario.samples.is_some().then(|| unequal_samples(&mut scenario, &kinds, &passes)).flatten();
         let durations = durations(&scenario, &passes, &spec);
-        Ok(Self { scenario, spec, clock, kinds, passes, durations })
+        Ok(Self { scenario, spec, clock, kinds, passes, durations, lengths })
     }
 
     pub fn timed(&self) -> Result<Timed, Vec<Issue>> {

@@ -3,6 +3,7 @@
 use super::confidence::{Beside, narrow, widen};
 use super::draft::{Draft, Timed};
 use super::evaluation::Evaluation;
+use super::lengths::lengths_warnings;
 use super::loads::loads;
 use super::mend::mend;
 use super::reduction::often_reduced;
@@ -112,6 +113,7 @@ impl Draft {
         all_warnings.extend(memory::remedies::fused_loss(scenario, held_by, verdict));
         all_warnings.extend(often_reduced(scenario, held_by, verdict));
         all_warnings.extend(much_bubble(scenario, &stats, spec.schedule.endless));
+        all_warnings.extend(self.lengths.iter().flat_map(|lengths| lengths_warnings(scenario, lengths)));
         all_warnings.extend(memory.host.as_ref().and_then(host_memory));
         all_warnings.extend(reference_too_large(&memory));
         all_warnings.extend(crowded(scenario, memory.peak_bytes, memory.capacity_bytes));
@@ -146,6 +148,7 @@ impl Draft {
             },
             overlap,
             step,
+            lengths: self.lengths,
         };
         Evaluation {
             order,

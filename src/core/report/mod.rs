@@ -11,6 +11,7 @@ mod evaluate;
 mod evaluation;
 mod explain;
 pub mod fit;
+pub mod lengths;
 mod loads;
 mod mend;
 pub mod methods;
@@ -37,6 +38,7 @@ pub use draft::Timed;
 pub use evaluate::{evaluate, evaluate_plain, evaluate_scenario, evaluate_timed, time};
 pub use evaluation::Evaluation;
 pub use explain::{Figure, explain};
+pub use lengths::{LengthsReport, ReplicasWait};
 pub use offload::OffloadStep;
 pub(crate) use passes::LayerPass;
 pub use passes::windows;
@@ -75,6 +77,9 @@ pub struct Report {
     /// Communication against the compute that may hide it.
     pub overlap: Vec<OverlapRow>,
     pub step: Step,
+    /// Effect of samples of unequal length, where the run has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lengths: Option<LengthsReport>,
     /// Traffic over the link to the host, where something is offloaded; its exposed part is in `optimizer_s`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offload: Option<OffloadStep>,

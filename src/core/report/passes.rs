@@ -182,13 +182,14 @@ pub(super) fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Du
         p2p: send / pieces,
         microbatch_scale: None,
     };
-    let Some(lengths) = &scenario.run.microbatch_lengths else {
+    let usual = scenario.run.seq_len as f64 * scenario.run.micro_batch as f64;
+    let of_lengths = |lengths: &Vec<u64>| lengths.iter().map(|length| *length as f64 / usual).collect();
+    let lengths = scenario.run.microbatch_lengths.as_ref();
+    let Some(scale) = scenario.scale.clone().or_else(|| lengths.map(of_lengths)) else {
         return durations;
     };
-    let usual = scenario.run.seq_len as f64 * scenario.run.micro_batch as f64;
     let repeat = spec.pieces() as usize;
-    let scale = lengths.iter().flat_map(|length| std::iter::repeat_n(*length as f64 / usual, repeat));
-    let scale: Vec<f64> = scale.collect();
+    let scale: Vec<f64> = scale.into_iter().flat_map(|factor| std::iter::repeat_n(factor, repeat)).collect();
     if scale.iter().all(|factor| *factor == 1.0) {
         return durations;
     }

@@ -118,7 +118,8 @@ pub(crate) fn effort(run: &Run) -> u64 {
 /// The same of a Run understood, each op as often as its schedule takes it up.
 pub(crate) fn effort_of(scenario: &Scenario) -> u64 {
     let Ok(spec) = spec(scenario) else { return 0 };
-    let whole = spec.schedule.uses_durations || scenario.run.microbatch_lengths.is_some();
+    let unequal = scenario.run.microbatch_lengths.is_some() || scenario.samples.is_some();
+    let whole = spec.schedule.uses_durations || unequal;
     let few = spec.microbatches.min(UNTIL_PERIODIC * spec.pp);
     let microbatches = if whole { spec.microbatches } else { few };
     spec.schedule.work.saturating_mul(op_count(&Spec { microbatches, ..spec.clone() }))

@@ -12,6 +12,8 @@ use crate::units::{Bytes, MemoryUnit};
 
 /// Idle share of the pipeline above which the report warns that micro-batches are few.
 const MUCH_BUBBLE: f64 = 0.2;
+/// Micro-batches a pipeline rank from which on fill and drain are less than [`MUCH_BUBBLE`]: `(p − 1)/(m + p − 1)`.
+const ENOUGH: u64 = 4;
 
 /// Says that a node's host has too little memory for what is offloaded, or that the Run does not say how much it has.
 pub(super) fn host_memory(host: &HostMemory) -> Option<Issue> {
@@ -125,6 +127,10 @@ pub(super) fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> 
             pp = layout.pp
         );
         return Some(Issue::warning("microbatch_lengths", message));
+    }
+    if scenario.scale.is_some() && layout.microbatches >= ENOUGH * layout.pp {
+        // Samples of unequal length have warnings of their own.
+        return None;
     }
     let message = t!(
         "{percent} % of the pipeline is bubble: {microbatches} micro-batches are few for {pp} pipeline ranks",

@@ -4,7 +4,7 @@ use super::Cause;
 use crate::issue::Issue;
 use crate::memory::phases::Phase;
 use crate::report::{Evaluation, evaluate};
-use crate::run::{PhasesParts, RlParts, Run};
+use crate::run::{LengthsParts, PhasesParts, RlParts, Run};
 use crate::units::{Bytes, Seconds, whole};
 
 /// Time of the updates over that of our training step on as many tokens: packing, heads of log-probabilities, small
@@ -86,6 +86,8 @@ fn update_run(run: &Run, phases: &PhasesParts, gpus: u64, load: &Load) -> (Run, 
         gpus,
         global_batch: batch,
         documents,
+        lengths: LengthsParts::default(),
+        cp_dynamic: false,
         phases: phases.clone(),
         rl: RlParts::default(),
         measured_step_s: None,

@@ -14,6 +14,7 @@ mod json;
 mod kinds;
 mod layout;
 pub mod length;
+mod lengths;
 mod model_parts;
 mod objective;
 mod offload;
@@ -26,6 +27,7 @@ pub mod registry;
 mod resolved;
 mod rl;
 mod router;
+mod samples;
 mod scenario;
 mod stack;
 mod stages;
@@ -43,6 +45,7 @@ pub use kinds::{Alike, Kinds};
 pub(crate) use layout::divisors;
 pub use layout::{Layout, Zero, even_split};
 pub use length::{ContextPhase, ContextPhases, FailureClass, Failures, Operation, RunLength};
+pub use lengths::{Deal, LengthHistogram, LengthShape, LengthsParts};
 pub use objective::{Learnt, Objective, ObjectiveParts, ReferencePlace};
 pub use offload::{Activations, Offload, OffloadParts};
 pub use phases::{Phases, PhasesBy, PhasesParts};
@@ -55,6 +58,8 @@ pub use rl::{
     Algorithm, BatchOrder, CacheFormat, ResponseParts, ResponseShape, RlParts, RolloutEngine, RolloutFormat,
     RolloutPlacement,
 };
+pub(crate) use samples::Congruence;
+pub use samples::{LengthRange, PackShape, SampleLengths, SamplePack, SamplePool};
 pub use scenario::Scenario;
 pub use stack::StackParts;
 
@@ -145,6 +150,13 @@ fields! {
         microbatch_lengths: Option<Vec<u64>> => training("Micro-batch lengths").unit("tokens").advanced(),
         /// of the documents packed in a sequence (THD), a sample: attention stays inside each; unset: one a sequence
         documents: Option<Vec<u64>> => training("Packed documents").unit("tokens").advanced(),
+        /// samples of unequal length
+        lengths: LengthsParts,
+        /// every sample runs on as many ranks as its length needs (Megatron-LM's hybrid or dynamic context parallelism)
+        cp_dynamic: bool = false => parallelism("Dynamic CP").advanced(),
+        /// tokens of a sample that one rank takes under dynamic context parallelism; unset: its part of a full sequence
+        cp_rank_tokens: Option<u64>
+            => parallelism("Tokens a rank").unit("tokens").count(1, MAX_COUNT, Double).advanced(),
         /// 15T for days, GPU-hours and cost
         tokens_total: Option<f64> => training("Token budget").unit("tokens").number(1.0, 1e18, 1e12).advanced(),
         /// in any currency

@@ -12,9 +12,12 @@ use super::phases::Phases;
 use super::precision::Precision;
 use super::presets::Software;
 use super::profile::Factors;
+use super::samples::{MOST_IN_A_PACK, PackShape, SampleLengths, SamplePool};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::model::{Architecture, AttentionCount, model_flops_per_token, vision_flops, weight_gradient_flops};
+use crate::t;
+use std::sync::Arc;
 
 /// A Run that makes sense.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +49,13 @@ pub struct Scenario {
     pub stage_layers: Vec<u64>,
     /// The stage of the multi-token-prediction modules.
     pub mtp_stage: usize,
+    /// Tokens that a sequence has room for: of a packed one its capacity.
+    pub capacity: u64,
+    /// Micro-batches of samples of unequal length.
+    pub samples: Option<Arc<SamplePool>>,
+    /// Work of each micro-batch of the replica that a step waits for, over a full one's, where samples are unequal:
+    /// known once the stages are timed.
+    pub scale: Option<Vec<f64>>,
     /// Settings that work but are doubtful.
     pub warnings: Vec<Issue>,
 }
@@ -69,6 +79,20 @@ impl Scenario {
             return Err(issues);
         }
         let learnt = run.objective.resolve(run.adapter.method.is_some());
+        let lengths = SampleLengths::of(&run.lengths, run.seq_len);
+        let packed = run.lengths.pack.filter(|_| lengths.is_some());
+        let shape = PackShape {
+            capacity: packed.map(|tokens| tokens as f64),
+            sequences: run.micro_batch.saturating_mul(learnt.objective.sequences()),
+            align: alignment(&layout),
+        };
+        let samples = match lengths.map(|lengths| SamplePool::shared(lengths, shape)) {
+            Some(None) => {
+                let message = t!("a micro-batch of more than {samples} samples is not drawn", samples = MOST_IN_A_PACK);
+                return Err(vec![Issue::error("lengths.base", message)]);
+            }
+            pool => pool.flatten(),
+        };
         model.headless = learnt.objective.is_headless();
         let factors = run.profile.factors();
         let software = run.software();
@@ -96,6 +120,9 @@ impl Scenario {
                 .and_then(|stage| usize::try_from(stage).ok())
                 .unwrap_or(stage_layers.len().saturating_sub(1)),
             chunks: run.schedule.stages(run) / run.pp,
+            capacity: packed.unwrap_or(run.seq_len),
+            samples,
+            scale: None,
             stage_layers,
             warnings,
         })
@@ -179,8 +206,12 @@ impl Scenario {
         self.chunks == 1 && !(both && self.layout.pp > 1)
     }
 
-    /// Tokens a step over all ranks: `B s`, or `d Σ L` over micro-batches of lengths of their own.
+    /// Tokens a step over all ranks: `B s`, or `d Σ L` over micro-batches of lengths of their own; of unequal samples
+    /// without what pads them.
     pub fn tokens_per_step(&self) -> f64 {
+        if let Some(samples) = &self.samples {
+            return self.layout.dp as f64 * self.layout.microbatches as f64 * samples.real;
+        }
         match self.lengths() {
             Some(tokens) => self.layout.dp as f64 * tokens * self.sequences_per_sample(),
             None => self.run.global_batch as f64 * self.run.seq_len as f64 * self.sequences_per_sample(),
@@ -209,6 +240,14 @@ impl Scenario {
     /// Work of a data-parallel rank in a step, in micro-batches of the usual `s b` tokens: their number m, or `Σ L / (s
     /// b)` where they have lengths of their own. Longer and shorter ones hold more and fewer sequences.
     pub(crate) fn usual_microbatches(&self) -> f64 {
+        if let Some(scale) = &self.scale {
+            return scale.iter().sum();
+        }
+        if let Some(samples) = &self.samples {
+            // Before it is known which replica is slowest: no replica has less.
+            let least = if self.run.cp_dynamic { 0.0 } else { samples.least_work(self.usual_tokens()) };
+            return self.layout.microbatches as f64 * least;
+        }
         self.lengths().map_or(self.layout.microbatches as f64, |tokens| {
             tokens / (self.run.seq_len as f64 * self.run.micro_batch as f64)
         })
@@ -222,13 +261,54 @@ impl Scenario {
 
     /// Tokens of one micro-batch on one context-parallel rank: T = s b / c, twice that where samples are pairs.
     pub fn tokens_per_rank(&self) -> f64 {
-        self.run.seq_len as f64 * self.sequences() as f64 / self.layout.cp as f64
+        self.usual_tokens() / self.layout.cp as f64
+    }
+
+    /// Tokens of a full micro-batch.
+    pub(crate) fn usual_tokens(&self) -> f64 {
+        self.capacity as f64 * self.sequences() as f64
+    }
+
+    /// Tokens of a sample that one rank takes, where each runs on as many ranks as it needs.
+    pub fn dynamic_rank_tokens(&self) -> Option<f64> {
+        self.samples.as_ref().filter(|_| self.run.cp_dynamic)?;
+        let part = self.capacity as f64 / self.layout.cp as f64;
+        Some(self.run.cp_rank_tokens.map_or(part, |tokens| tokens as f64))
+    }
+
+    /// Tokens of the fullest micro-batch on one context-parallel rank: memory is for it.
+    pub(crate) fn most_tokens_per_rank(&self) -> f64 {
+        if let Some(tokens) = self.dynamic_rank_tokens() {
+            return tokens;
+        }
+        let ranks = self.layout.cp as f64;
+        if let Some(samples) = self.samples.as_ref().filter(|_| self.run.lengths.pack.is_none()) {
+            return samples.lengths.longest() * self.sequences() as f64 / ranks;
+        }
+        let longest = self.run.microbatch_lengths.as_ref().and_then(|lengths| lengths.iter().max());
+        longest.map_or_else(
+            || self.tokens_per_rank(),
+            |tokens| (tokens.saturating_mul(self.learnt.objective.sequences())) as f64 / ranks,
+        )
+    }
+
+    /// Data-parallel replicas that wait for each other in every micro-batch: those that share the experts, those that
+    /// share what ZeRO gathers or reduces in each; 1 where they meet at the end of a step alone.
+    pub fn replicas_together(&self) -> u64 {
+        let layout = &self.layout;
+        let experts = layout.ep.saturating_mul(layout.etp) / layout.tp.saturating_mul(layout.cp).max(1);
+        let often = self.zero.stage >= 2 && self.reduction() == Reduction::MicroBatch && !self.sums_whole();
+        let shards = if often && !self.waits_for_last_microbatch() { self.zero.shard / layout.cp.max(1) } else { 1 };
+        experts.max(shards).clamp(1, layout.dp)
     }
 
     /// Tokens that attention sees as one sequence: of packed documents `Σ l²/Σ l`, the mean length of the document that
     /// a token stands in, so that the pairs of the mask are `Σ l²/2`. Source: Llama 3, section 3.2 (document mask);
     /// FlashAttention's and Transformer Engine's kernels of variable length (`cu_seqlens`, thd).
     pub fn attended_tokens(&self) -> u64 {
+        if let Some(samples) = &self.samples {
+            return crate::units::whole(samples.attended.round()).map_or(1, |tokens| tokens.max(1));
+        }
         let Some(documents) = &self.run.documents else {
             return self.run.seq_len;
         };
@@ -340,18 +420,39 @@ impl Scenario {
     /// FLOPs of a step in the vision tower and its projector: an image a sequence, forward and backward.
     pub(crate) fn image_flops(&self) -> f64 {
         let image = self.model.vision.map_or(0.0, |vision| vision_flops(&vision, self.model.hidden));
-        image / self.run.seq_len as f64 * self.tokens_per_step()
+        let images = match &self.samples {
+            Some(_) => (self.layout.dp * self.layout.microbatches * self.sequences()) as f64,
+            None => self.tokens_per_step() / self.run.seq_len as f64,
+        };
+        image * images
     }
 
     /// Model FLOPs of a token: of a frozen base without the gradients of its weights, with 6 an adapter's parameter.
     pub fn flops_per_token(&self, count: AttentionCount) -> f64 {
-        let (model, seq) = (&self.model, self.attended_tokens());
+        let model = &self.model;
+        let seq = match &self.samples {
+            // Without what pads them.
+            Some(samples) => crate::units::whole(samples.attended_real.round()).map_or(1, |tokens| tokens.max(1)),
+            None => self.attended_tokens(),
+        };
         let trained_whole = model_flops_per_token(model, seq, count);
         match &self.adapter {
             None => trained_whole,
             Some(adapter) => trained_whole - weight_gradient_flops(model) + 6.0 * adapter.active_elements(model),
         }
     }
+}
+
+/// Tokens that a sample takes a multiple of: `lcm(2 c, c t)`, for chunks of a zig-zag ring and sequence parallelism.
+/// Source: Megatron-Bridge 067f987, docs/training/packed-sequences.md.
+fn alignment(layout: &Layout) -> f64 {
+    let ring = if layout.cp > 1 { 2 * layout.cp } else { 1 };
+    let cut = if layout.sequence_parallel && layout.tp > 1 { layout.cp * layout.tp } else { 1 };
+    let mut both = ring;
+    while both % cut != 0 {
+        both += ring;
+    }
+    both as f64
 }
 
 #[cfg(test)]

@@ -133,9 +133,11 @@ impl Microbatches {
         let lengths = run.microbatch_lengths.as_ref();
         let shortest = lengths.and_then(|lengths| lengths.iter().min());
         let usual = run.seq_len as f64 * run.micro_batch as f64;
+        let shortest = shortest.map_or(1.0, |tokens| (*tokens as f64 / usual).min(1.0));
+        let drawn = scenario.samples.is_some();
         Self {
             count,
-            shortest: shortest.map_or(1.0, |tokens| (*tokens as f64 / usual).min(1.0)),
+            shortest: if drawn { scenario.usual_microbatches() / count } else { shortest },
             mean: scenario.usual_microbatches() / count,
         }
     }

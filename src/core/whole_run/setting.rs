@@ -9,7 +9,7 @@ use crate::maths::ln;
 use crate::message::Message;
 use crate::report::{Evaluation, evaluate};
 use crate::run::length::{ContextPhase, PUE, REPAIR_DAYS, ROLLBACK_STEPS, RunLength, STORAGE_GB_PER_S};
-use crate::run::{FailureClass, Failures, Operation, Recompute, Run, Scenario};
+use crate::run::{FailureClass, Failures, LengthsParts, Operation, Recompute, Run, Scenario};
 use crate::t;
 use crate::units::{Bytes, Seconds, show_count};
 
@@ -205,6 +205,9 @@ fn phase_steps(run: &Run, phase: ContextPhase) -> Result<(f64, Seconds), Issue> 
         global_batch: (tokens / phase.seq_len).max(1),
         measured_step_s: None,
         length: RunLength::default(),
+        // Documents of a longer context are others.
+        lengths: LengthsParts::default(),
+        cp_dynamic: false,
         ..run.clone()
     };
     let refused = |issues: Vec<Issue>| {

@@ -59,8 +59,8 @@ const LAYOUTS: &[&str] = &[
         messages from.",
     "Attention-parallel pipelines (HelixPipe) and pipelines that move weights instead of activations \
         (WeiPipe): their orders are not among the schedules.",
-    "The solvers of FlexSP and ByteScale: samples of unequal length are dealt by their own programs, and the \
-        outcome is no layout that can be stated here.",
+    "The solvers of FlexSP and ByteScale: samples of unequal length are dealt as they arrive, longest first, or \
+        each to as many ranks as it needs; what other programs find is no layout that can be stated here.",
     "Diffusion heads with a pipeline of their own: neither shapes nor measurements of one were found.",
     "Different kinds of GPUs in one job, and training over slow links (DiLoCo).",
     "Weights sharded above tensor parallelism (Megatron's generalized tensor parallelism): its settings are \

@@ -32,6 +32,13 @@ export interface Report {
   layout: { dp: number; microbatches: number; tokens_per_step: number };
   parameters: { total: number; active: number; without_mtp: number; per_stage: number[] };
   /** splits of the layers over the stages, where there are several; absent where a report lays out more than 50,000 ops */
+  /** effect of samples of unequal length, where the run has them (`lengths.base`); `imbalance*`: work of the replica or rank
+   * that the step waits for over the mean, as the run deals samples and in the other ways */
+  lengths?: {
+    fill: number; real: number; mean_tokens: number; samples: number; equal_tokens: number; attention_share: number;
+    waits: "step" | "micro-batch"; imbalance: number; imbalance_arrival: number; imbalance_sorted: number;
+    imbalance_dynamic?: number; fast_tenth: number; slow_tenth: number;
+  };
   uneven?: {
     splits: { origins: ("even" | "rule" | "own" | "best")[]; stage_layers: number[]; step_s: number; against_even: number;
       peak_bytes: number; verdict: "fits" | "tight" | "oom" }[];

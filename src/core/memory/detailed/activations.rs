@@ -67,11 +67,7 @@ impl<Q: Quantity> Kept<Q> {
 
 /// Tokens of the largest micro-batch on one context-parallel rank, T = s b / c.
 pub fn tokens(scenario: &Scenario) -> f64 {
-    let longest = scenario.run.microbatch_lengths.as_ref().and_then(|lengths| lengths.iter().max());
-    longest.map_or_else(
-        || scenario.tokens_per_rank(),
-        |tokens| (tokens.saturating_mul(scenario.learnt.objective.sequences())) as f64 / scenario.layout.cp as f64,
-    )
+    scenario.most_tokens_per_rank()
 }
 
 /// True where the gathered inputs of column-parallel linears are kept: PyTorch's tensor parallelism keeps them,

@@ -63,7 +63,7 @@ fn closed_form(scenario: &Scenario, load: &RankLoad) -> Option<Term> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let layers = *scenario.stage_layers.get(*load.stages.first()?)?;
     let alike = load.stages.iter().all(|stage| scenario.stage_layers.get(*stage) == Some(&layers));
-    if !alike || layers == 0 || run.microbatch_lengths.is_some() {
+    if !alike || layers == 0 || run.microbatch_lengths.is_some() || scenario.samples.is_some() {
         return None;
     }
     let chunks = Chunks::<f64>::of(scenario);

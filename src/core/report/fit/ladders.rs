@@ -84,7 +84,7 @@ fn tuning(scenario: &Scenario) -> [Ladder; 6] {
 /// Sequences of half the length and less.
 pub(crate) fn shorter_sequences(run: &Run) -> impl Iterator<Item = u64> {
     let halved = std::iter::successors(Some(run.seq_len), |tokens| Some(tokens / 2));
-    let unequal = run.microbatch_lengths.is_some();
+    let unequal = run.microbatch_lengths.is_some() || run.lengths.base.is_some();
     halved.skip(1).take_while(move |tokens| *tokens >= MIN_TOKENS && !unequal)
 }
 

@@ -2,6 +2,7 @@
 
 mod adapter;
 mod layout;
+mod lengths;
 mod model;
 mod objective;
 mod offload;
@@ -60,6 +61,7 @@ pub fn check(
     let layout = check.layout(gpu);
     let zero = check.zero(&layout);
     check.sequence();
+    check.lengths(&layout);
     check.context_masks();
     check.full_precision();
     check.adapter(precision);

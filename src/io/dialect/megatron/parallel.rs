@@ -81,6 +81,7 @@ pub fn read(reader: &mut SettingsReader) {
             (None, None) => reader.run.cp_comm = CpComm::Ring,
         }
     }
+    dynamic_context(reader);
     let distributed = reader.flag("--use-distributed-optimizer", "ZeRO-1");
     let fsdp = reader.any(["--use-megatron-fsdp", "--use-custom-fsdp"], "Megatron-FSDP");
     let torch = reader.flag("--use-torch-fsdp2", "PyTorch's FSDP2");
@@ -121,6 +122,16 @@ pub fn read(reader: &mut SettingsReader) {
     reader.flag("--overlap-param-gather", "ZeRO-1's gathers overlap with the forward pass");
 }
 
+/// Takes whether each sample runs on as many ranks as it needs; the lengths of the samples are in the data.
+fn dynamic_context(reader: &mut SettingsReader) {
+    reader.run.cp_dynamic = reader.flag("--hybrid-context-parallel", "dynamic context parallelism");
+    let tokens = reader.count("--max-seqlen-per-dp-cp-rank", "tokens of a sample on one rank");
+    reader.run.cp_rank_tokens = tokens.filter(|_| reader.run.cp_dynamic);
+    if reader.run.cp_dynamic {
+        reader.assume("every sample fills its sequence: lengths.base says how long they are, the script does not");
+    }
+}
+
 /// Takes whether tensor-parallel messages overlap; where nothing says so they wait, whatever the stack's recipes do.
 fn tensor_overlap(reader: &mut SettingsReader) {
     let overlaps = reader.flag("--tp-comm-overlap", "TP overlap by userbuffers");
@@ -156,6 +167,14 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
             let near = s.exchange_ranks();
             let sizes = [near, run.cp / near.max(1)].map(Value::from).to_vec();
             writer.say("--hierarchical-context-parallel-sizes", sizes);
+        }
+    }
+    if run.cp_dynamic {
+        // `validate_args` refuses it without a loss by token.
+        writer.say("--hybrid-context-parallel", true);
+        writer.say("--calculate-per-token-loss", true);
+        if let Some(tokens) = run.cp_rank_tokens {
+            writer.say("--max-seqlen-per-dp-cp-rank", tokens);
         }
     }
     match run.zero {

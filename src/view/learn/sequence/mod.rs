@@ -1,12 +1,13 @@
 //! Sequence and context parallelism: a sequence cut over ranks, and how attention still meets all of it.
 
+mod lengths;
 mod masks;
 mod ring;
 
 use super::matrices::{ACTIVATIONS, Matrix, Part, Product};
 use crate::learn::prelude::*;
 use ring::{scenario, settings};
-use shardscope_core::source::{DEEPSPEED, KORTHIKANTI_2022, LECTURE, PLAYBOOK};
+use shardscope_core::source::{DEEPSPEED, KORTHIKANTI_2022, LECTURE, MEGATRON, PLAYBOOK};
 use shardscope_core::traffic::{SequenceCut, sequence_cuts};
 use shardscope_core::units::GIB;
 
@@ -14,6 +15,9 @@ const T: Slider = TENSOR.over(&[2, 4, 8], 2);
 const C: Slider = slider("c", "context-parallel ranks", &[2, 4, 8], 1);
 const STEP: Slider = slider("j", "step of the ring", &[1, 2, 3, 4, 5, 6, 7, 8], 1);
 const P: Slider = slider("P", "ranks of a sequence", &[4, 8, 16], 1);
+const REPLICAS: Slider = slider("d", "data-parallel replicas", &[4, 8, 16, 64], 1);
+const BATCHES: Slider = slider("m", "micro-batches of a replica", &[2, 4, 8, 32], 1);
+const MEDIAN: Slider = slider("L", "median tokens of a sample", &[400, 1000, 4000], 1);
 const LONG: Slider = SEQUENCE.over(&[8192, 32_768, 131_072, 1_048_576], 2);
 
 pub(super) const LESSON: Lesson = Lesson {
@@ -76,6 +80,17 @@ pub(super) const LESSON: Lesson = Lesson {
             live: compared,
             source: (&LECTURE, "sequence parallelism"),
             on_run: (Gauge::Sent(Traffic::Cp), &[("cp", "2")]),
+        },
+        Step {
+            id: "lengths",
+            title: "Samples of unequal length",
+            sliders: &[REPLICAS, BATCHES, MEDIAN],
+            live: lengths::lengths,
+            source: (&MEGATRON, "hybrid_cp_schedule.py: samples dealt to ranks by their work"),
+            on_run: (
+                Gauge::Step,
+                &[("lengths.base", "log-normal"), ("lengths.median", "1000"), ("lengths.sigma", "1.2")],
+            ),
         },
     ],
 };
