@@ -41,6 +41,7 @@ const SPECIAL: &[&str] = &[
     "model=llama-4-scout&gpus=64&ep=8&tp=1&pp=1&seq_len=32768&global_batch=64",
     "model.base=llama-3.1-8b&model.vision.hidden=1024&model.vision.layers=24",
     "model.base=llama-3.1-8b&model.vision.hidden=1024&model.vision.layers=24&model.vision.window=56",
+    "model.base=llama-3.1-8b&model.vision.base=internvit-300m",
     "model=gpt-3-175b&gpus=64&tp=8&pp=8",
     "precision=mxfp8&gpu=b200-sxm&stack=megatron-2025",
     "precision=nvfp4&gpu=b200-sxm",

@@ -20,6 +20,7 @@ mod properties;
 mod ratios;
 mod rl;
 mod throughput;
+mod towers;
 mod utilisation;
 mod whole_bounds;
 mod whole_input;

@@ -95,9 +95,36 @@ impl Mla {
         Self { q_lora_rank: 1536, kv_lora_rank: 512, qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128 };
 }
 
+one_of! {
+    /// A published vision encoder.
+    VisionEncoder {
+        /// Shapes that are given one by one.
+        Own = "own" "own shapes",
+        Qwen2Vl = "qwen2-vl" "Qwen2-VL, 675 M",
+        /// Windows of 112 px, four layers over the whole image.
+        Qwen25Vl = "qwen2.5-vl" "Qwen2.5-VL",
+        /// Three layers are handed on to the language model besides.
+        Qwen3Vl = "qwen3-vl" "Qwen3-VL, 27 layers",
+        Qwen3VlSmall = "qwen3-vl-4b" "Qwen3-VL 4B, 24 layers",
+        Qwen35 = "qwen3.5" "Qwen3.5",
+        KimiK25 = "kimi-k2.5" "MoonViT (Kimi-VL, Kimi K2.5)",
+        KimiK3 = "kimi-k3" "Kimi K3",
+        Glm45V = "glm-4.5v" "GLM-4.5V",
+        InternVit6b = "internvit-6b" "InternViT-6B (InternVL3 78B)",
+        InternVit300m = "internvit-300m" "InternViT-300M (InternVL3 8B)",
+        Llama4 = "llama-4" "Llama 4",
+        Gemma3 = "gemma-3" "SigLIP (Gemma 3)",
+        Gemma4 = "gemma-4" "Gemma 4",
+        RadioH = "radio-h" "RADIO-H (Nemotron Omni)",
+        Vit22b = "vit-22b" "ViT-22B",
+    }
+}
+
 shape! {
     /// A vision tower in front of the language model.
     pub struct Vision, VisionParts in "model.vision." {
+        /// a published encoder, whose shapes are those that are not given one by one
+        base: VisionEncoder = VisionEncoder::Own => model("Vision encoder").advanced(),
         /// pixels across
         image_width: u64 = 224 => model("Image width").unit("px").count(1, 1 << 16, By(14.0)).advanced(),
         /// pixels down
@@ -124,8 +151,28 @@ shape! {
         window: u64 = 0 => model("ViT window").unit("px").count(0, 1 << 16, By(14.0)).advanced(),
         /// layers that see the whole image where the others see windows (Qwen2.5-VL 4)
         full_layers: u64 = 0 => model("ViT full-attention layers").count(0, 10_000, By(1.0)).advanced(),
+        /// attention heads of the tower; 0: not known, 128 wide
+        heads: u64 = 0 => model("ViT heads").count(0, 1 << 10, By(1.0)).advanced(),
+        /// width of queries, keys and values (Kimi K3 1536); 0: that of the tower
+        attention_width: u64 = 0 => model("ViT attention width").count(0, 1 << 20, By(128.0)).advanced(),
+        /// side of the tiles that an image is cut into, with one of the whole image besides; 0: the image as it is
+        /// (InternVL 448, Llama 4 336)
+        tile: u64 = 0 => model("Tile side").unit("px").count(0, 1 << 12, By(14.0)).advanced(),
+        /// tokens of the language model that an image has whatever its size (Gemma 3 256); 0: by its size
+        fixed_tokens: u64 = 0 => model("Tokens an image").unit("tokens").count(0, 1 << 16, Double).advanced(),
+        /// merged patches are averaged, and one linear projects them (Gemma), instead of two over all of them
+        pooled: bool = false => model("Patches averaged").advanced(),
+        /// inner width of the projector; 0: as wide as its input, or as the language model where none are merged
+        projector: u64 = 0 => model("Projector width").count(0, 1 << 20, By(128.0)).advanced(),
+        /// layers whose outputs are merged and handed on besides (Qwen3-VL 3)
+        deepstack: u64 = 0 => model("ViT layers handed on").count(0, 64, By(1.0)).advanced(),
+        /// images a sequence, on average
+        images: f64 = 1.0 => model("Images a sequence").number(0.0, 4096.0, 1.0).advanced(),
     }
 }
+
+/// Tiles of an image at most. Source: `InternVL2.5` and `InternVL3`, `max_dynamic_patch` of their fine-tuning.
+const MOST_TILES: u64 = 12;
 
 impl Vision {
     /// The tower of the note on uneven pipelines, 28 layers of `hidden`.
@@ -148,9 +195,33 @@ impl Vision {
         let (side, merge) = (self.patch.max(1), self.merge.max(1));
         [self.image_width, self.image_height].map(|pixels| pixels.div_ceil(side).next_multiple_of(merge))
     }
-    /// Patches of one image, the tower's tokens: `ceil(W/p) ceil(H/p)`.
+    /// Width of queries, keys and values.
+    pub fn queries(&self) -> u64 {
+        if self.attention_width > 0 { self.attention_width } else { self.hidden }
+    }
+    /// Tiles of one image, the whole image besides where there are several; none where it stays as it is. Source:
+    /// `InternVL`'s processor, at most 12; each side is rounded to whole tiles.
+    fn tiles(&self) -> Option<u64> {
+        let side = self.tile;
+        if side == 0 {
+            return None;
+        }
+        let along = |pixels: u64| ((pixels + side / 2) / side).max(1);
+        let tiles = along(self.image_width).saturating_mul(along(self.image_height)).min(MOST_TILES);
+        Some(if tiles > 1 { tiles + 1 } else { 1 })
+    }
+    /// Patches of one tile.
+    fn tile_patches(&self) -> u64 {
+        let along = (self.tile / self.patch.max(1)).max(1);
+        along * along
+    }
+    /// Patches of one image, the tower's tokens: `ceil(W/p) ceil(H/p)`, or those of its tiles.
     pub fn patches(&self) -> u64 {
-        self.grid().iter().product()
+        if self.fixed_tokens > 0 {
+            let merge = self.merge.max(1);
+            return self.fixed_tokens * merge * merge;
+        }
+        self.tiles().map_or_else(|| self.grid().iter().product(), |tiles| tiles * self.tile_patches())
     }
     /// Tokens that the language model gets of one image: `1/merge²` of the patches.
     pub fn tokens(&self) -> u64 {
@@ -164,10 +235,23 @@ impl Vision {
     /// Inner width of the projector in front of a language model of width `hidden`: that of the merged patches,
     /// `merge² h_v` (Qwen2-VL, `PatchMerger`; Llama 4 after its pixel shuffle), or `hidden` where none are merged.
     pub fn projector_width(&self, hidden: u64) -> u64 {
+        if self.projector > 0 {
+            return self.projector;
+        }
         if self.merge > 1 { self.projector_input() } else { hidden }
     }
-    /// Width of a token at the projector's input, `merge² h_v`.
+    /// Elements of the projector and of those of the layers that are handed on: two matrices, or one where patches are
+    /// averaged.
+    pub fn projector_elements(&self, hidden: u64) -> u64 {
+        let (input, inner) = (self.projector_input(), self.projector_width(hidden));
+        let one = if self.pooled { input * hidden } else { input * inner + inner * hidden };
+        one * (1 + self.deepstack)
+    }
+    /// Width of a token at the projector's input, `merge² h_v`; `h_v` of averaged patches.
     pub fn projector_input(&self) -> u64 {
+        if self.pooled {
+            return self.hidden;
+        }
         self.hidden * self.merge * self.merge
     }
     /// Matrices of an FFN.
@@ -177,6 +261,9 @@ impl Vision {
     /// Layers by the patches that a patch attends to: all of the image, or those of its window.
     pub fn attention(&self) -> [(u64, u64); 2] {
         let patches = self.patches();
+        if self.fixed_tokens == 0 && self.tile > 0 {
+            return [(self.layers, self.tile_patches()), (0, patches)];
+        }
         if self.window == 0 {
             return [(self.layers, patches), (0, patches)];
         }

@@ -4,6 +4,7 @@ mod adapter;
 mod architecture;
 mod conventions;
 mod elements;
+mod encoders;
 mod flops;
 mod heads;
 mod inventory;
@@ -21,7 +22,8 @@ mod vision;
 
 pub use adapter::{Linear, Side, Target, linears};
 pub use architecture::{
-    Architecture, ArchitectureParts, Biases, Mla, MlaParts, Moe, MoeParts, Norm, QkNorm, Vision, VisionParts,
+    Architecture, ArchitectureParts, Biases, Mla, MlaParts, Moe, MoeParts, Norm, QkNorm, Vision, VisionEncoder,
+    VisionParts,
 };
 pub use conventions::{CONVENTIONS, Convention, CountedBy};
 pub(crate) use conventions::{as_nanotron, visited};

@@ -50,14 +50,14 @@ impl Architecture {
     }
 
     /// Elements of the vision tower and its projector: patch convolution `C P² h_v` a frame, layers of
-    /// `4 h_v² + 2 h_v f_v` (3 where gated) and two norms each.
+    /// `4 h_v q_v + 2 h_v f_v` (3 where gated) and two norms each.
     pub(crate) fn vision_tower(&self) -> LayerElements {
         self.vision
             .map_or(LayerElements::default(), |vision| {
                 let h = vision.hidden;
                 LayerElements {
                     sharded: vision.patch_elements() * h
-                        + vision.layers * (4 * h * h + vision.ffn_matrices() * h * vision.ffn),
+                        + vision.layers * (4 * h * vision.queries() + vision.ffn_matrices() * h * vision.ffn),
                     replicated: vision.layers * 4 * h,
                     ..LayerElements::default()
                 }
@@ -68,12 +68,9 @@ impl Architecture {
     /// Elements of the two-layer projector behind the vision tower: `h_v h + h²`, of merged patches
     /// `w² + w h` with `w = merge² h_v`.
     pub fn projector(&self) -> LayerElements {
-        self.vision.map_or(LayerElements::default(), |vision| {
-            let inner = vision.projector_width(self.hidden);
-            LayerElements {
-                sharded: vision.projector_input() * inner + inner * self.hidden,
-                ..LayerElements::default()
-            }
+        self.vision.map_or(LayerElements::default(), |vision| LayerElements {
+            sharded: vision.projector_elements(self.hidden),
+            ..LayerElements::default()
         })
     }
 

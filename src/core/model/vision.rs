@@ -30,11 +30,11 @@ pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, c
     if vision.frozen {
         return kept;
     }
-    let heads = (vision.hidden / HEAD).max(1);
+    let heads = if vision.heads > 0 { vision.heads } else { (vision.hidden / HEAD).max(1) };
     let block = Architecture {
         ffn: vision.ffn,
         gated_ffn: vision.gated,
-        head_dim: vision.hidden / heads,
+        head_dim: vision.queries() / heads,
         dropout: false,
         ..Architecture::gpt(vision.layers, vision.hidden, heads, 1, 0)
     };
@@ -48,17 +48,17 @@ pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, c
     kept
 }
 
-/// FLOPs of an image, forward and backward, without recomputation: of N patches with width h and FFN f that attend
-/// to N' each, `L (N (8 h² + 4 h f) + 4 N N' h)` (6 h f where gated), the patches' embedding and a projector of two
-/// products over the merged patches; backward is twice forward, and none of a frozen tower.
+/// FLOPs of an image, forward and backward, without recomputation: of N patches with width h, queries q wide and FFN f
+/// that attend to N' each, `L (N (8 h q + 4 h f) + 4 N N' q)` (6 h f where gated), the patches' embedding and a projector
+/// over the merged patches; backward is twice forward, and none of a frozen tower.
 pub(crate) fn vision_flops(vision: &Vision, wide: u64) -> f64 {
     let (n, h, f) = (vision.patches() as f64, vision.hidden as f64, vision.ffn as f64);
-    let products = vision.layers as f64 * n * (8.0 * h * h + 2.0 * vision.ffn_matrices() as f64 * h * f);
+    let q = vision.queries() as f64;
+    let products = vision.layers as f64 * n * (8.0 * h * q + 2.0 * vision.ffn_matrices() as f64 * h * f);
     let attention: f64 =
-        vision.attention().map(|(layers, keys)| layers as f64 * 4.0 * n * keys as f64 * h).iter().sum();
+        vision.attention().map(|(layers, keys)| layers as f64 * 4.0 * n * keys as f64 * q).iter().sum();
     let tower = products + attention + 2.0 * n * vision.patch_elements() as f64 * h;
-    let inner = vision.projector_width(wide);
-    let projector = 2.0 * vision.tokens() as f64 * (vision.projector_input() * inner + inner * wide) as f64;
+    let projector = 2.0 * vision.tokens() as f64 * vision.projector_elements(wide) as f64;
     let passes = if vision.frozen { 1.0 } else { 3.0 };
     passes * tower + 3.0 * projector
 }

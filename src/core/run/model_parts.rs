@@ -6,7 +6,7 @@ use super::presets::{self, MODELS};
 use crate::field::{Choice, Missing};
 use crate::issue::Issue;
 use crate::message::{Message, verbatim};
-use crate::model::{Architecture, Compressed, Ffn, LayerKind, Mixer, MoeParts, Pattern, PatternError};
+use crate::model::{Architecture, Compressed, Ffn, LayerKind, Mixer, MoeParts, Pattern, PatternError, VisionEncoder};
 use crate::t;
 use std::borrow::Cow;
 
@@ -73,6 +73,10 @@ impl Based<ModelParts> {
         }
         if let Some(base) = &mut base {
             parts.release(base);
+        }
+        if let Some(encoder) = parts.vision.base.and_then(VisionEncoder::shape) {
+            let vision = parts.vision.over(Some(encoder), &mut missing);
+            parts.to_mut().vision = vision.into();
         }
         let mut model = parts.over(base, &mut missing);
         (model.pattern, model.layers) = (pattern, layers);

@@ -1,7 +1,7 @@
 //! Time of a vision tower in front of the first stage: patches, layers of plain attention and FFN, a projector.
 //!
-//! Source: layers and tokens as the uneven-pipeline note counts them, `N = ceil(W/p) ceil(H/p)` tokens an image, one
-//! image a sequence, attention over all of them. A frozen tower has no backward pass; its projector has.
+//! Source: layers and tokens as the uneven-pipeline note counts them, `N = ceil(W/p) ceil(H/p)` tokens an image,
+//! attention over all of them. A frozen tower has no backward pass; its projector has.
 
 use super::attention::{Core, core};
 use super::elementwise::activation;
@@ -16,10 +16,10 @@ const HEAD: f64 = 128.0;
 /// Forward, input-gradient and weight-gradient seconds of the tower for one micro-batch on one rank.
 pub(crate) fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Output) -> [f64; 3] {
     let t = scenario.layout.tp as f64;
-    let images = scenario.sequences() as f64;
+    let images = scenario.sequences() as f64 * vision.images;
     let patches = vision.patches() as f64;
     let n = patches * images;
-    let (h, f) = (vision.hidden as f64, vision.ffn as f64);
+    let (h, q, f) = (vision.hidden as f64, vision.queries() as f64, vision.ffn as f64);
     let mut sum = [0.0; 3];
     let mut add = |times: [f64; 3], count: f64| {
         for (sum, time) in sum.iter_mut().zip(times) {
@@ -28,16 +28,17 @@ pub(crate) fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, wei
     };
     let layers = vision.layers as f64;
     let up = if vision.gated { 2.0 * f } else { f };
-    for (k, out) in [(h, 3.0 * h / t), (h / t, h), (h, up / t), (f / t, h)] {
+    for (k, out) in [(h, 3.0 * q / t), (q / t, h), (h, up / t), (f / t, h)] {
         add(linear(rates, n, k, out, weight), layers);
     }
-    let heads = (h / HEAD / t).max(1.0);
+    let all_heads = if vision.heads > 0 { vision.heads as f64 } else { q / HEAD };
+    let heads = (all_heads / t).max(1.0);
     for (layers, keys) in vision.attention() {
         let (forward, backward) = core(
             rates,
             Core {
                 heads,
-                head_width: h / t / heads,
+                head_width: q / t / heads,
                 tokens: n,
                 keys: keys as f64,
                 ring: 1.0,
@@ -66,9 +67,12 @@ pub(crate) fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, wei
     let merged = vision.tokens() as f64 * images;
     let wide = scenario.model.hidden;
     let [input, inner] = [vision.projector_input(), vision.projector_width(wide)].map(|width| width as f64);
-    for (k, out) in [(input, inner), (inner, wide as f64)] {
+    let matrices = [(input, inner), (inner, wide as f64)];
+    let matrices = if vision.pooled { vec![(input, wide as f64)] } else { matrices.to_vec() };
+    let projectors = 1.0 + vision.deepstack as f64;
+    for (k, out) in matrices {
         for (sum, time) in sum.iter_mut().zip(linear(rates, merged, k, out, weight)) {
-            *sum += time;
+            *sum += projectors * time;
         }
     }
     sum

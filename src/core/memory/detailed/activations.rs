@@ -250,7 +250,7 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
             }
         }
         if stage == 0 {
-            let images = scenario.sequences() as f64;
+            let images = scenario.sequences() as f64 * scenario.model.vision.map_or(1.0, |vision| vision.images);
             for tensor in vision_inventory(&scenario.model, images, &self.cut) {
                 sum.add(tensor.name, tensor.bytes, 1.0, 1.0);
             }

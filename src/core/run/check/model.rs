@@ -7,6 +7,7 @@ use crate::model::{Architecture, AttentionCount, Mixer, Moe, model_flops_per_tok
 use crate::run::presets::GpuFamily;
 use crate::run::{AttentionKernel, Format};
 use crate::t;
+use crate::units::whole;
 
 /// More parameters than anything that will be trained soon; keeps every count an exact integer.
 pub const MAX_PARAMETERS: f64 = 1e15;
@@ -53,6 +54,14 @@ impl Check<'_> {
         if m.layers.max(towers).max(m.mtp_modules) > MAX_LAYERS {
             self.error("model.layers", t!("more than {MAX_LAYERS} layers", MAX_LAYERS));
             return;
+        }
+        if let Some(vision) = m.vision {
+            let (tokens, seq_len) = (vision.images * vision.tokens() as f64, self.run.seq_len);
+            if tokens > seq_len as f64 {
+                let tokens = whole(tokens.ceil()).unwrap_or(u64::MAX);
+                let message = t!("images take {tokens} tokens of a sequence of {seq_len}", tokens, seq_len);
+                self.warnings.push(Issue::warning("model.vision.images", message));
+            }
         }
         let per_token = model_flops_per_token(m, 0, AttentionCount::Full);
         // 6 FLOPs a parameter and token, routed experts counted once for each of E rather than K.
