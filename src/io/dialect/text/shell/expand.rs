@@ -74,6 +74,22 @@ impl Shell<'_> {
         out
     }
 
+    /// Elements of `"${array[*]}"`, with the first letter of `IFS` between.
+    fn starred(&self, values: Vec<Text>) -> Text {
+        let between = match self.variables.get("IFS") {
+            Some(Value::One(text)) if !text.is_open() => text.text.chars().next(),
+            _ => Some(' '),
+        };
+        let mut out = Text::default();
+        for (at, value) in values.iter().enumerate() {
+            if at > 0 {
+                out.text.extend(between);
+            }
+            out.push(value);
+        }
+        out
+    }
+
     fn joined(parts: Vec<Part>) -> Text {
         let mut out = Text::default();
         for part in parts {
@@ -178,6 +194,10 @@ impl Shell<'_> {
                     }
                     let (got, after) = if c == '$' { self.dollar(behind, quoted) } else { self.backquoted(behind) };
                     rest = after;
+                    let got = match got {
+                        Err((values, false)) if quoted && values.len() > 1 => Err((vec![self.starred(values)], false)),
+                        got => got,
+                    };
                     parts.push(match got {
                         Ok(text) => Part { values: vec![text], quoted, put_in: false, apart: false },
                         Err((values, apart)) => Part { values, quoted, put_in: true, apart },
@@ -333,6 +353,12 @@ impl Shell<'_> {
     /// What a name becomes without more beside it.
     fn put(&mut self, name: &str, got: Got) -> (Vec<Text>, bool) {
         let (values, apart) = match got {
+            // The branch that sets it does not run: as a shell has it, nothing.
+            Got::Unset if self.passed_by.contains(name.trim_end_matches("[@]")) => {
+                let mut none = Text::default();
+                none.rest_on(&[name.into()]);
+                (vec![none], false)
+            }
             Got::Unset => {
                 let all = if name == "*" { "@" } else { name };
                 (vec![Text::unknown(all)], false)

@@ -4,7 +4,7 @@
 //! taken, unless that ends the script.
 
 use crate::dialect::text::shell::expand::numbered;
-use crate::dialect::text::shell::parser::parse;
+use crate::dialect::text::shell::parser::{is_name, parse};
 use crate::dialect::text::shell::patterns::matches;
 use crate::dialect::text::shell::state::{Flow, MAX_KEPT, Shell, Text, Truth, Value};
 use crate::dialect::text::shell::tree::{
@@ -71,6 +71,7 @@ impl Shell<'_> {
                 }
             } else {
                 self.all_run = false;
+                self.pass_by_in(next);
             }
             condition = format!("{condition} {} {}", if *and { "&&" } else { "||" }, next.span.text);
         }
@@ -226,6 +227,7 @@ impl Shell<'_> {
         for (at, arm) in arms.iter().enumerate() {
             if done.is_some() {
                 self.all_run = false;
+                self.pass_by(&arm.body);
                 continue;
             }
             self.quiet += 1;
@@ -255,16 +257,53 @@ impl Shell<'_> {
                 done = Some(&arm.body);
             } else {
                 self.all_run = false;
+                self.pass_by(&arm.body);
             }
         }
         self.status = Truth::sure(true);
         match (done, otherwise) {
             (Some(body), other) => {
                 self.all_run &= other.is_none();
+                if let Some(other) = other {
+                    self.pass_by(other);
+                }
                 self.list(body)
             }
             (None, Some(list)) => self.list(list),
             (None, None) => Flow::Next,
+        }
+    }
+
+    /// Remembers the names that a list which does not run would have set.
+    fn pass_by(&mut self, list: &List) {
+        for item in &list.0 {
+            self.pass_by_in(&item.first);
+            for (_, next) in &item.rest {
+                self.pass_by_in(next);
+            }
+        }
+    }
+
+    fn pass_by_in(&mut self, pipeline: &Pipeline) {
+        for command in &pipeline.commands {
+            match &command.form {
+                Form::Simple { assigns, words } if words.is_empty() || self.passed_by.len() < MAX_KEPT => {
+                    let exported = words.iter().filter_map(|word| word.text().split_once('=')).map(|(name, _)| name);
+                    let names = assigns.iter().map(|assign| assign.name).filter(|_| words.is_empty());
+                    let names = names.chain(exported.filter(|name| is_name(name)));
+                    self.passed_by.extend(names.map(str::to_owned));
+                }
+                Form::Group(list, _) => self.pass_by(list),
+                Form::If { arms, otherwise } => {
+                    for arm in arms {
+                        self.pass_by(&arm.body);
+                    }
+                    if let Some(list) = otherwise {
+                        self.pass_by(list);
+                    }
+                }
+                _ => {}
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 use crate::dialect::text::shell::parser::Fault;
 use crate::dialect::text::shell::{Branch, Given, MissingFile, Started};
 use shardscope_core::message::Message;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Commands that a script may run, all together: a launch script runs some hundred.
@@ -141,6 +141,8 @@ pub(super) enum Flow {
 pub(super) struct Shell<'g> {
     pub given: &'g Given,
     pub variables: Rc<BTreeMap<String, Value>>,
+    /// Names that a branch which does not run would have set.
+    pub passed_by: BTreeSet<String>,
     /// Every value of a plain variable, in the order they were set.
     pub set: Vec<(String, String)>,
     /// What `set` names and the text has.
@@ -182,6 +184,7 @@ impl<'g> Shell<'g> {
         Self {
             given,
             variables: Rc::new(set.collect()),
+            passed_by: BTreeSet::new(),
             set: Vec::new(),
             met: Vec::new(),
             functions: BTreeMap::new(),
