@@ -10,13 +10,16 @@ use std::{env, fs};
 const FOLDER: &str = "dialect/settings";
 
 /// Class and field, by the letter that is kept; a setting that is read names any field of a Run.
-const LETTERS: [(&str, &str, char); 16] = [
+const LETTERS: [(&str, &str, char); 19] = [
     ("not-modelled", "memory", 'm'),
     ("not-modelled", "time", 't'),
     ("not-modelled", "both", 'b'),
     ("not-modelled", "memory-if-on", 'M'),
     ("not-modelled", "time-if-on", 'T'),
     ("not-modelled", "both-if-on", 'B'),
+    ("not-modelled", "memory-if-off", 'x'),
+    ("not-modelled", "time-if-off", 'y'),
+    ("not-modelled", "both-if-off", 'z'),
     ("no-effect", "names", 'N'),
     ("no-effect", "files", 'F'),
     ("no-effect", "data", 'D'),

@@ -147,6 +147,185 @@ fn gradients_of_zero_3_are_shards_after_each_micro_batch() {
     assert!(peak(8) <= peak(2) * 1.001, "{} {}", peak(8), peak(2));
 }
 
+/// OpenRLHF 3c3be623 `examples/scripts/train_sft.sh` (`--ds.zero_stage 2`, `--train.micro_batch_size 2`),
+/// `openrlhf/cli/train_sft.py:168` (checkpoints are off unless they are said), `train_dpo.py:45` (a reference of its
+/// own beside adapters too), `train_ppo_ray.py:84` (no reference without a penalty) and `:373`.
+#[test]
+fn openrlhf_is_read_by_its_own_names_and_those_before() {
+    let tune = |trainer: &str, more: &str| {
+        run(&format!(
+            "read -r -d '' training_commands <<EOF\nopenrlhf.cli.{trainer} \\\n   --data.max_len 4096 \\\n   \
+            --train.batch_size 256 --train.micro_batch_size 2 --model.model_name_or_path Qwen/Qwen3-8B \\\n   \
+            --ds.zero_stage 2 --ds.param_dtype bf16 --ds.packing_samples {more}\nEOF\n\
+            if [[ ${{1}} != \"slurm\" ]]; then\n    deepspeed --num_nodes 2 --num_gpus 8 --module \
+            $training_commands\nfi\n"
+        ))
+    };
+    let sft = tune("train_sft", "");
+    let got = &sft.run;
+    assert_eq!((got.gpus, got.zero, got.micro_batch, got.global_batch, got.seq_len), (16, 2, 2, 256, 4096));
+    assert_eq!((got.model.base, got.recompute.clone()), (Some("qwen-3-8b"), Recompute::None));
+    assert!(sft.unread.is_empty(), "{:?}", sft.unread);
+    assert_eq!(tune("train_sft", "--model.gradient_checkpointing_enable").run.recompute, Recompute::Full);
+    let adapted = tune("train_dpo", "--ds.lora.rank 8 --ref.offload");
+    let learnt = adapted.run.to_value();
+    assert_eq!(learnt.get("objective").unwrap().get("base"), Some(&"dpo".into()), "{learnt:?}");
+
+    let old = run("deepspeed --module openrlhf.cli.train_sft --pretrain Qwen/Qwen3-8B --max_len 4096 --zero_stage 3 \
+        --micro_train_batch_size 2 --train_batch_size 64 --bf16 --flash_attn --adam_offload \
+        --gradient_checkpointing\n");
+    assert_eq!((old.run.zero, old.run.micro_batch, old.run.global_batch), (3, 2, 64));
+    assert!(old.run.offload.optimizer.is_some() && old.run.recompute == Recompute::Full);
+
+    let learn = |more: &str| {
+        let read = run(&format!(
+            "python3 -m openrlhf.cli.train_ppo_ray --actor.num_nodes 1 --actor.num_gpus_per_node 8 \
+            --vllm.num_engines 4 --vllm.tensor_parallel_size 2 --actor.model_name_or_path Qwen/Qwen3-8B \
+            --rollout.batch_size 1024 --train.batch_size 128 --data.max_len 2048 --ds.zero_stage 3 {more}\n"
+        ));
+        (read.run.gpus, read.run.rl.rollout_gpus, read.run.rl.updates, read.run.phases.reference)
+    };
+    assert_eq!(learn(""), (16, Some(8), Some(8), None));
+    assert_eq!(learn("--train.colocate_all --algo.kl.init_coef 0"), (8, None, Some(8), Some(false)));
+}
+
+/// The programs' own examples: modelscope/ms-swift `examples/yaml/deepspeed/sft.sh`, hiyouga/LLaMA-Factory
+/// `examples/extras/fsdp_qlora/train.sh`, NVIDIA-NeMo/RL `examples/run_grpo.py`, pytorch/torchtitan `run_train.sh`.
+#[test]
+fn the_file_that_a_command_names_is_read_with_what_the_command_says_over_it() {
+    let tuning = "model_name_or_path: Qwen/Qwen3-8B\nfinetuning_type: full\ncutoff_len: 4096\nbf16: true\n\
+        per_device_train_batch_size: 2\ndeepspeed: examples/deepspeed/ds_z3_config.json\n";
+    let launch = "FORCE_TORCHRUN=1 NNODES=2 NPROC_PER_NODE=8 llamafactory-cli train conf/full.yaml cutoff_len=8192\n";
+    let stage = ("ds_z3_config.json", "{\"zero_optimization\": {\"stage\": 2}}");
+    let read = told(launch, &[], &[("full.yaml", tuning), stage]);
+    let got = (read.run.gpus, read.run.zero, read.run.micro_batch, read.run.seq_len);
+    assert_eq!(got, (16, 2, 2, 8192), "{:?}", read.unread);
+    assert!(read.unread.is_empty(), "{:?}", read.unread);
+    // Without it nothing is made up.
+    let issues = read_given(launch, &Run::default(), &Given::default()).unwrap_err();
+    assert!(issues[0].message.to_string().contains("conf/full.yaml"), "{issues:?}");
+
+    let swift = "model: Qwen/Qwen2.5-7B-Instruct\ntuner_type: lora\nlora_rank: 16\nmax_length: 1024\n\
+        target_modules:\n  - q_proj\n  - v_proj\ndeepspeed: zero2\n";
+    let launch = "NPROC_PER_NODE=2 \\\nCUDA_VISIBLE_DEVICES=0,1 \\\nswift sft examples/sft.yaml --max_length 2048\n";
+    let read = told(launch, &[], &[("examples/sft.yaml", swift)]);
+    assert_eq!((read.run.gpus, read.run.zero, read.run.seq_len), (2, 2, 2048));
+    assert_eq!((read.run.adapter.rank, read.run.adapter.targets.as_ref().map(Vec::len)), (Some(16), Some(2)));
+    let without = run(launch);
+    assert_eq!(without.unread[0].kind, UnreadKind::MissingFile);
+
+    let written = format!(
+        "cat > run.yaml <<EOF\n{tuning}EOF\n\
+        accelerate launch --config_file zero3.yaml --num_processes 4 src/train.py run.yaml\n"
+    );
+    let read = run(&written.replace("deepspeed: examples/deepspeed/ds_z3_config.json\n", ""));
+    assert_eq!((read.run.gpus, read.run.zero, read.run.seq_len), (4, 3, 4096));
+
+    let learning = "policy:\n  model_name: Qwen/Qwen3-8B\n  train_global_batch_size: 512\n  \
+        train_micro_batch_size: 4\n  max_total_sequence_length: 2048\n  dtensor_cfg:\n    enabled: true\n    \
+        tensor_parallel_size: 2\ncluster:\n  num_nodes: 1\n  gpus_per_node: 8\n";
+    let launch = "uv run examples/run_grpo.py --config conf/grpo.yaml cluster.num_nodes=4 \
+        policy.dtensor_cfg.tensor_parallel_size=4\n";
+    let read = told(launch, &[], &[("grpo.yaml", learning)]);
+    assert_eq!((read.run.gpus, read.run.tp, read.run.micro_batch), (32, 4, 4));
+
+    let titan = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\nlocal_batch_size = 2\n\
+        [parallelism]\ntensor_parallel_degree = 2\n";
+    let launch = "torchrun --nproc_per_node 8 --nnodes 4 -m torchtitan.train --job.config_file conf/8b.toml \
+        --training.seq_len 4096\n";
+    let read = told(launch, &[], &[("8b.toml", titan)]);
+    assert_eq!((read.run.gpus, read.run.tp, read.run.micro_batch, read.run.seq_len), (32, 2, 2, 4096));
+}
+
+/// NVIDIA/Megatron-LM d98e8a6 `tests/functional_tests/test_cases/gpt/gpt3_mcore_te_tp2_pp2/model_config.yaml`, and its
+/// `shell_test_utils/_run_training.sh:140`: true is the argument alone.
+#[test]
+fn arguments_in_a_file_of_yaml_are_those_of_a_command() {
+    let text = "ENV_VARS:\n  CUDA_DEVICE_MAX_CONNECTIONS: 1\nMODEL_ARGS:\n  --num-layers: 12\n  --hidden-size: 512\n  \
+        --num-attention-heads: 8\n  --micro-batch-size: 4\n  --global-batch-size: 32\n  --seq-length: ${SEQ}\n  \
+        --tensor-model-parallel-size: 2\n  --pipeline-model-parallel-size: 2\n  --sequence-parallel: true\n  \
+        --recompute-granularity: full\n  --recompute-method: uniform\n  --recompute-num-layers: 1\n  --bf16: true\n";
+    let read = told(text, &[("SEQ", "1024")], &[]);
+    let got = (read.run.tp, read.run.pp, read.run.micro_batch, read.run.global_batch, read.run.seq_len);
+    assert_eq!(got, (2, 2, 4, 32, 1024));
+    assert_eq!((read.run.recompute, read.run.sequence_parallel), (Recompute::Full, true));
+    let open = run(text);
+    assert!(open.unread.iter().any(|one| one.name == "--seq-length" && one.kind == UnreadKind::Undecided));
+}
+
+/// bigscience-workshop/bigscience `train/tr11-176B-ml/tr11-176B-ml.slurm`; Megatron-LM v2.6 `megatron/arguments.py`:
+/// `--checkpoint-activations` is full recomputation.
+#[test]
+fn megatron_deepspeed_says_its_stage_and_recomputation() {
+    let text = "ZERO_STAGE=1\ncat <<EOT > ds_config.json\n{\"zero_optimization\": {\"stage\": $ZERO_STAGE}}\nEOT\n\
+        python pretrain_gpt.py --num-layers 70 --hidden-size 14336 --num-attention-heads 112 --seq-length 2048 \
+        --micro-batch-size 2 --global-batch-size 2048 --train-samples 220_000_000 --bf16 \
+        --tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --deepspeed --deepspeed_config ds_config.json";
+    let read = run(&format!("{text} --checkpoint-activations\n"));
+    assert_eq!((read.run.zero, read.run.recompute), (1, Recompute::Full));
+    assert_eq!(run(&format!("{text} --zero-stage 2\n")).run.zero, 2);
+}
+
+/// foundation-model-stack/fms-fsdp `scripts/train_speculator.sh`, bigscience `evaluation/results/tr13/tzeroeval`.
+#[test]
+fn a_name_that_many_programs_have_makes_no_program() {
+    for text in [
+        "torchrun --nproc_per_node=8 speculator/train_speculator.py --model_arch=embedllama --seq_length=4096 \
+            --batch_size=8 --sharding_strategy=hsdp",
+        "accelerate launch t-zero/evaluation/run_eval.py --model_name_or_path bigscience/T0 --max_length 2048 \
+            --per_device_eval_batch_size 8",
+        // hiyouga/LLaMA-Factory `examples/inference/qwen3.yaml`.
+        "model_name_or_path: Qwen/Qwen3-4B-Instruct-2507\ntemplate: qwen3_nothink\ninfer_backend: huggingface\n",
+        // pytorch/torchtune `recipes/configs/qwen2/evaluation.yaml`.
+        "output_dir: ./\nmodel:\n  _component_: torchtune.models.qwen2.qwen2_0_5b\ntasks: [truthfulqa_mc2]\n",
+    ] {
+        assert!(read(text, &Run::default()).is_err(), "{text}");
+    }
+}
+
+/// axolotl 067b021 `utils/schemas/enums.py` (`RLType`); pytorch/torchtune bd2a0fc `recipes/configs/llama3_1`;
+/// alignment-handbook `recipes/zephyr-7b-beta/dpo/config_full.yaml`, whose trainer is the script's name.
+#[test]
+fn files_that_train_on_preferences_are_no_supervised_tuning() {
+    let base = |text: &str| {
+        let read = run(text);
+        let objective = read.run.to_value().get("objective").cloned();
+        (objective.and_then(|value| value.text().map(str::to_owned)), read.branches)
+    };
+    let axolotl = "base_model: Qwen/Qwen3-8B\nsequence_len: 2048\nmicro_batch_size: 1\nadapter: lora\nlora_r: 8\n";
+    assert_eq!(base(&format!("{axolotl}rl: kto\n")).0.as_deref(), Some("kto"));
+    assert_eq!(base(axolotl).0, None);
+    let torchtune = "model:\n  _component_: torchtune.models.llama3_1.lora_llama3_1_8b\ntokenizer:\n  \
+        max_seq_len: 2048\nbatch_size: 4\noptimizer:\n  _component_: torch.optim.AdamW\nloss:\n  \
+        _component_: torchtune.rlhf.loss.DPOLoss\n";
+    assert_eq!(base(torchtune).0.as_deref(), Some("dpo"));
+    let handbook = "model_name_or_path: Qwen/Qwen3-8B\nper_device_train_batch_size: 8\nmax_length: 1024\n\
+        max_prompt_length: 512\nbeta: 0.01\n";
+    let (objective, branches) = base(handbook);
+    assert_eq!(objective.as_deref(), Some("dpo"));
+    let branch = branches.iter().find(|branch| !branch.decided).unwrap();
+    assert_eq!(told(handbook, &[(&branch.condition, "false")], &[]).run.to_value().get("objective"), None);
+}
+
+/// What is switched off needs nothing of what stands in its section; a switch that is counted as on is named where it
+/// is off.
+#[test]
+fn what_changes_nothing_is_no_problem() {
+    let text = |compile: &str, fused: &str| {
+        format!(
+            "step_scheduler:\n  global_batch_size: 64\n  local_batch_size: 1\nmodel:\n  _target_: \
+            nemo_automodel.NeMoAutoModelForCausalLM.from_pretrained\n  pretrained_model_name_or_path: Qwen/Qwen3-8B\n\
+            distributed:\n  strategy: fsdp2\ncompile:\n  enabled: {compile}\n  mode: {fused}\n"
+        )
+    };
+    let unread = |text: &str| run(text).unread.into_iter().map(|one| one.name).collect::<Vec<_>>();
+    assert_eq!(unread(&text("false", "default")), Vec::<String>::new());
+    assert_eq!(unread(&text("true", "default")), ["compile.mode"]);
+    // fp8 that is switched off is none.
+    let bridge = "model:\n  tensor_model_parallel_size: 2\n  pipeline_model_parallel_size: 1\n  fp8: false\n";
+    assert!(run(bridge).run.precision.base.is_none_or(|base| !base.contains("fp8")));
+}
+
 #[test]
 fn a_request_gives_variables_files_and_the_other_way_of_a_branch() {
     let text = "source env.sh\nif [ \"$BIG\" = 1 ]; then TP=8; fi\n\

@@ -8,6 +8,7 @@ use super::tuning::{self, Files, LowRank, Sharing};
 use crate::dialect::rows::hub;
 use crate::dialect::rows::prelude::*;
 use crate::dialect::text::yaml;
+use shardscope_core::message::Message;
 use shardscope_core::run::Objective;
 
 pub(crate) static DIALECT: Dialect = Dialect {
@@ -21,6 +22,11 @@ pub(crate) static DIALECT: Dialect = Dialect {
     write,
     print: yaml::print,
 };
+
+const NO_CHECKPOINTS: &str = "disable_gradient_checkpointing";
+
+/// Passes over the data of programs whose settings become its own: they change no step.
+pub(super) const EPOCHS: &str = "passes over the data";
 
 /// The files that it brings in `examples/deepspeed`.
 const FILES: Files = &[
@@ -55,14 +61,22 @@ fn read(reader: &mut SettingsReader) {
             reader.run.optimizer = optimizer;
         }
     }
+    // `galore_rank: int = 16`: `finetuning_args.py:279`.
+    tuning::galore(reader, 16);
     let pure = reader.flag("pure_bf16", "pure bf16, states too");
     let (bf16, fp16) = (reader.flag("bf16", "bf16"), reader.flag("fp16", "fp16"));
     tuning::precision(reader, bf16, fp16, pure, sharing);
     if reader.flag("fp8", "fp8 linears") {
         reader.assume("linears in bf16: Accelerate's fp8 keeps weights and states as they are, a step may be shorter");
     }
-    let none = reader.flag("disable_gradient_checkpointing", "recomputation");
+    let none =
+        reader.value(NO_CHECKPOINTS).is_some_and(|value| value != Value::Bool(false) && value.text() != Some("false"));
+    if reader.has(NO_CHECKPOINTS) {
+        let what = if none { t!("no {what}", what = "recomputation") } else { Message::plain("full recomputation") };
+        reader.note(NO_CHECKPOINTS, what);
+    }
     tuning::checkpoint(reader, !none);
+    reader.moot(EPOCHS, "about the start or the end of a run: outside of the training step");
     // Its own checkpoints of `use_unsloth_gc` wait on the host.
     let leaves = reader.flag("use_unsloth_gc", "activations on the host");
     tuning::offload_activations(reader, leaves);

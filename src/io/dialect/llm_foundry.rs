@@ -81,6 +81,9 @@ fn read(reader: &mut SettingsReader) {
             reader.run.flash_attention = Some(false);
         }
     }
+    if reader.flag("expandable_segments", "expandable segments") {
+        reader.run.allocator = shardscope_core::run::Allocator::Expandable;
+    }
     reader.flag("model.use_flash_attention_2", "attention without stored scores");
 }
 

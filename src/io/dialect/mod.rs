@@ -6,6 +6,7 @@
 
 pub(crate) mod accelerate;
 pub(crate) mod axolotl;
+pub(crate) mod config_file;
 pub mod deepspeed;
 pub(crate) mod llama_factory;
 pub(crate) mod llm_foundry;

@@ -96,6 +96,7 @@ fn read(reader: &mut SettingsReader) {
     let loss = reader.word("loss._component_", "loss").unwrap_or_default();
     let slices = loss.contains("Chunked") || loss.contains("LinearCrossEntropy");
     tuning::loss(reader, false, slices);
+    tuning::objective::of_torchtune(reader, &loss);
     tuning::compile(reader, "compile");
     reader.run.flash_attention = None;
 }

@@ -9,6 +9,7 @@ use crate::dialect::rows::hub;
 use crate::dialect::rows::prelude::*;
 use crate::dialect::text::launch::take_launch;
 use crate::dialect::text::yaml;
+use shardscope_core::message::Message;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "trl",
@@ -33,7 +34,9 @@ pub(crate) fn entries(text: &ImportText) -> Result<Entries, Issue> {
     let script = text.script();
     let arguments = script.arguments();
     if !arguments.iter().any(|(name, _)| DIALECT.keys.contains(&&*bare(name))) {
-        return yaml::entries(text.text);
+        let mut said = yaml::entries(text.text)?;
+        take_files(text, &mut said);
+        return Ok(said);
     }
     let trainer = tuning::objective::trainer(text.text);
     let trainer = trainer.map(|name| ("trainer".to_owned(), Value::Text(name.to_owned())));
@@ -55,9 +58,11 @@ fn read(reader: &mut SettingsReader) {
     tuning::gpus_of_page(reader);
     // TRL says a sequence and checkpoints where it is silent; Trainer alone does neither.
     let names = ["use_peft", "max_length", "max_seq_length", "packing", "dataset_name", "loss_type"];
-    let of_trl = names.iter().any(|name| reader.has(name));
+    // Transformers' own examples have some of these names too, and settings that TRL has not.
+    let examples = ["do_train", "config_overrides", "block_size"].iter().any(|name| reader.has(name));
+    let of_trl = names.iter().any(|name| reader.has(name)) && !examples;
     let silent = if of_trl { 1024 } else { 0 };
-    tuning::sequence(reader, &["max_length", "max_seq_length"], "TRL", silent);
+    tuning::sequence(reader, &["max_length", "max_seq_length", "model_max_length"], "TRL", silent);
     reader.set("zero", 0);
     let (sharing, wrapped) = shards(reader);
     adapter(reader, name.as_deref());
@@ -66,6 +71,11 @@ fn read(reader: &mut SettingsReader) {
     reader.steps(max);
     tuning::optimizer(reader, "optim");
     let (bf16, fp16) = (tuning::switch(reader, "bf16", "bf16"), reader.flag("fp16", "fp16"));
+    // Accelerate's own, where it says the same.
+    let half = reader.last("mixed_precision").and_then(Value::text).map(str::to_owned);
+    if half.is_some_and(|half| half == "bf16" && bf16 == Some(true) || half == "fp16" && fp16) {
+        reader.moot("mixed_precision", "names what the other settings say");
+    }
     let dtype = reader.word("dtype", "weights in");
     let dtype = dtype.or_else(|| reader.word("torch_dtype", "weights in"));
     let bf16 = bf16.unwrap_or(of_trl && !fp16);
@@ -73,6 +83,10 @@ fn read(reader: &mut SettingsReader) {
     tuning::precision(reader, bf16, fp16, pure, sharing);
     let again = tuning::switch(reader, "gradient_checkpointing", "full recomputation");
     let by_fsdp = wrapped.as_ref().and_then(|fsdp| fsdp.checkpoints);
+    if again.is_none() && of_trl {
+        let message = Message::plain("full recomputation");
+        reader.assume(t!("{message}: {whose} where the text is silent", message, whose = "TRL"));
+    }
     tuning::checkpoint(reader, again.unwrap_or(of_trl) || by_fsdp == Some(true));
     let leaves = reader.flag("activation_offloading", "activations on the host");
     let leaves = leaves || wrapped.is_some_and(|fsdp| fsdp.activations);
@@ -112,7 +126,11 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
     let four = reader.flag("load_in_4bit", "base in 4 bits");
     let eight = reader.flag("load_in_8bit", "base in 8 bits");
     let double = reader.flag("use_bnb_nested_quant", "double quantisation");
-    if !reader.flag("use_peft", "adapters") {
+    // Scripts beside Trainer call it so: QwenLM/Qwen 2df8e8a `finetune.py`, haotian-liu/LLaVA `train.py`, whose
+    // rank is 64.
+    let theirs = reader.any(["use_lora", "lora_enable"], "adapters");
+    let four = four | (reader.has("q_lora") && reader.flag("q_lora", "base in 4 bits"));
+    if !reader.flag("use_peft", "adapters") && !theirs {
         return;
     }
     let base = match (four, eight) {
@@ -121,7 +139,7 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
         (_, true) => Some(BaseFormat::Int8),
         _ => name.and_then(tuning::stored_as),
     };
-    let rank = rank.or(Some(RANK));
+    let rank = rank.or(Some(if theirs { 64 } else { RANK }));
     LowRank { rank, dora, base, targets, saved }.take(reader);
 }
 

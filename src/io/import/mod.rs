@@ -11,13 +11,15 @@ pub mod summary;
 mod unread;
 
 use super::config;
+use super::dialect::config_file::{self, ConfigFile};
+use super::dialect::programs::extended;
 use super::dialect::programs::merge;
 use super::dialect::settings::tables;
 use super::dialect::{Branch, Dialect, Entries, Given, ImportText, bare, entries_of, torchtitan};
 use super::{json, link};
 use crate::dialect::rows::reader::{Left, ModelBy, SettingsReader};
-use crate::dialect::text::toml;
 use crate::dialect::text::words::Script;
+use crate::dialect::text::{toml, yaml};
 use serde::Serialize;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::{Message, verbatim};
@@ -92,18 +94,45 @@ pub fn read_given(text: &str, present: &Run, given: &Given) -> Result<Meaning, V
     let files = files(text);
     let beside: usize = given.files.iter().map(|(_, text)| text.len()).sum();
     if text.len().saturating_add(beside) > MAX_LENGTH || files.iter().any(|file| depth(file) > MAX_DEPTH) {
-        let message = "longer than 400 kB or nested too deep for what is read here: it was not read";
-        return Err(vec![Issue::error("", message)]);
+        return Err(vec![too_long()]);
     }
     if files.len() > 1 {
         return together(&files, present).map(|read| placed(read, text));
     }
-    let source = ImportText::new(text, given);
-    let kind = sniff(&source).map_err(|issue| vec![issue])?;
-    let is_script = is_script(&kind, &source);
-    let mut read = of_kind(kind, &source, present)?;
-    if is_script {
-        of_script(&mut read, source.script())?;
+    let below = below(text, given, 0);
+    if !below.is_empty() {
+        let files: Vec<&str> = below.iter().map(String::as_str).chain([text]).collect();
+        if files.iter().map(|file| file.len()).sum::<usize>() > MAX_LENGTH {
+            return Err(vec![too_long()]);
+        }
+        return together(&files, present).map(|read| placed(read, text));
+    }
+    // Arguments in a file of YAML are those of a command.
+    let command = config_file::as_command(text);
+    let source = ImportText::new(command.as_deref().unwrap_or(text), given);
+    let file = config_file::of(&source);
+    let mut read = match file.as_ref().filter(|file| !file.in_place).and_then(|file| file.joined(&source, is_launched))
+    {
+        Some(whole) if whole.len() > MAX_LENGTH || depth(&whole) > MAX_DEPTH => return Err(vec![too_long()]),
+        Some(whole) => with_file(&whole, &source, present)?,
+        None => {
+            let kind =
+                sniff(&source).map_err(|issue| vec![in_file(file.as_ref(), source.script()).unwrap_or(issue)])?;
+            let is_script = is_script(&kind, &source);
+            let mut read = of_kind(kind, &source, present)?;
+            if is_script {
+                of_script(&mut read, source.script())?;
+            }
+            read
+        }
+    };
+    match file {
+        Some(file) if file.text.is_some() => read.used.push((file.name, t!("the settings of this file"))),
+        Some(file) => {
+            let why = t!("the file is not here: what it sets is not known");
+            read.unread.insert(0, Unread::missing(&file.name, None, why));
+        }
+        None => {}
     }
     let met = |name: &String| {
         source.script().met.contains(name) || read.branches.iter().any(|branch| branch.condition == *name)
@@ -113,6 +142,55 @@ pub fn read_given(text: &str, present: &Run, given: &Given) -> Result<Meaning, V
         .map(|name| Issue::error(format!("set.{name}"), t!("the text has no such variable and no such condition")))
         .collect();
     if unknown.is_empty() { Ok(placed(read, text)) } else { Err(unknown) }
+}
+
+/// The files of a request that a file of YAML stands over by its `defaults` or `extends`, the lowest first.
+fn below(text: &str, given: &Given, depth: usize) -> Vec<String> {
+    const MAX_FILES: usize = 16;
+    if given.files.is_empty() || depth > MAX_FILES {
+        return Vec::new();
+    }
+    let Ok(entries) = yaml::entries(text) else { return Vec::new() };
+    let mut found: Vec<String> = Vec::new();
+    for name in extended(&entries) {
+        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().trim_end_matches(".yaml").to_owned();
+        let file = given.files.iter().find(|(known, _)| last(known) == last(name));
+        if let Some((_, file)) = file.filter(|(_, file)| file != text && found.len() < MAX_FILES) {
+            found.extend(below(file, given, depth + 1 + found.len()));
+            found.push(file.clone());
+        }
+    }
+    found
+}
+
+fn too_long() -> Issue {
+    Issue::error("", "longer than 400 kB or nested too deep for what is read here: it was not read")
+}
+
+/// What a script lacks whose settings are in a file that is not here: that of its command, or one that it begins with.
+fn in_file(file: Option<&ConfigFile>, script: &Script) -> Option<Issue> {
+    let named = file.filter(|file| file.text.is_none()).map(|file| &file.name);
+    // Files of a shell's own setup hold no settings of a training.
+    const SETUP: [&str; 6] = ["bashrc", "activate", "conda", "profile", "venv", "modules"];
+    let mut sourced = script.missing.iter().map(|file| &file.name);
+    let is_setup = |name: &str| SETUP.iter().any(|part| name.to_ascii_lowercase().contains(part));
+    let file = named.or_else(|| sourced.find(|name| !is_setup(name)))?.clone();
+    Some(Issue::error("", t!("the settings are in {file}, which is not here: give it in files", file)))
+}
+
+/// True of a file of fine-tuning, which leaves the GPUs to the launcher.
+fn is_launched(file: &str) -> bool {
+    matches!(sniff(&ImportText::new(file, &Given::default())), Ok(Kind::Dialect(_)))
+}
+
+/// Reads a file of settings with those of the command that names it, `whole`, and says what its script leaves open.
+fn with_file(whole: &str, source: &ImportText, present: &Run) -> Result<Meaning, Vec<Issue>> {
+    let inner = ImportText::new(whole, source.given());
+    let kind = sniff(&inner).map_err(|issue| vec![issue])?;
+    let mut read = of_kind(kind, &inner, present)?;
+    allocator(&mut read, source.text);
+    of_script(&mut read, source.script())?;
+    Ok(read)
 }
 
 /// True if the settings are those of a script.
@@ -297,7 +375,7 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let mut assumed = read.assumed;
     assumed.extend(read.notes.iter().map(Message::from));
     let left = read.ignored.into_iter().map(Left::from).collect();
-    let Account { ignored, unread } = account(&tables(&["config"]), left, Vec::new());
+    let Account { ignored, unread } = account(&tables(&["config"]), left, Vec::new(), &[]);
     Ok(Meaning {
         format: t!("a model's config.json: {kind}", kind = read.kind),
         branches: Vec::new(),
@@ -378,6 +456,23 @@ fn host(reader: &mut SettingsReader) {
     }
 }
 
+/// Takes a list of the GPUs that a process sees where it has those that are counted.
+fn listed(reader: &mut SettingsReader) {
+    const LIST: &str = "$CUDA_VISIBLE_DEVICES";
+    let listed = reader.left_values().into_iter().find(|left| left.text == LIST);
+    let count = match listed.and_then(|left| left.value) {
+        Some(Value::Text(text)) if text.split(',').all(|one| one.trim().parse::<u64>().is_ok()) => {
+            text.split(',').count() as u64
+        }
+        Some(Value::Number(_)) => 1,
+        _ => return,
+    };
+    let run = &reader.run;
+    if count == run.gpus || Some(count) == run.gpus_per_node {
+        reader.moot(LIST, "names what the other settings say");
+    }
+}
+
 /// `stack` is the software that the settings are assumed to be for; none: that of the Run which was there. `programs`
 /// have the tables of the settings.
 fn finish(
@@ -398,7 +493,10 @@ fn finish(
         return Err(reader.errors);
     }
     host(&mut reader);
-    let Account { ignored, mut unread } = account(&tables(programs), reader.left_values(), reader.open());
+    let off = reader.switched_off();
+    listed(&mut reader);
+    let Account { mut ignored, mut unread } = account(&tables(programs), reader.left_values(), reader.open(), &off);
+    ignored.extend(reader.moot.iter().map(|(name, reason)| unread::ignored(name, reason)));
     let absent = reader.absent.into_iter().map(|(name, why)| Unread::missing(&name, None, why));
     unread.splice(0..0, absent.collect::<Vec<_>>());
     Ok(Meaning {
@@ -484,11 +582,10 @@ mod tests {
         assert!(super::read(&nested, &Run::default()).is_err());
     }
 
-    /// `OpenRLHF` 3c3be62 `openrlhf/cli/train_sft.py`: its arguments have sections that torchtitan's have too.
+    /// `OpenRLHF` v0.5.0 `openrlhf/cli/train_kd.py`: its names are those of slime and torchtitan too.
     #[test]
     fn a_program_whose_settings_are_not_read_is_refused_by_its_name() {
-        let text =
-            "deepspeed --module openrlhf.cli.train_sft --model.model_name_or_path Qwen/Qwen3-8B --ds.zero_stage 2";
+        let text = "deepspeed --module openrlhf.cli.train_kd --pretrain Qwen/Qwen3-8B --rollout_batch_size 2";
         let issues = read(text, &Run::default()).unwrap_err();
         assert!(issues[0].message.to_string().contains("OpenRLHF"), "{issues:?}");
     }

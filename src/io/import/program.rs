@@ -9,6 +9,7 @@ use shardscope_core::run::presets::{self, GpuFamily};
 use shardscope_core::run::registry::field;
 use shardscope_core::run::{AdapterParts, Based, GpuParts, PhasesParts, Run, Value};
 use shardscope_core::t;
+use std::collections::BTreeSet;
 
 /// Share of a GPU that a rollout engine reserves.
 const SHARE: &str = "@share";
@@ -52,6 +53,9 @@ pub(super) fn begin(
     reader.assumed.extend(named);
     take_adapter(&mut reader);
     let missing = settings.missing();
+    for file in &missing {
+        reader.absent.push(((*file).to_owned(), t!("the file is not here: what it sets is not known")));
+    }
     if !missing.is_empty() {
         reader.assume(t!(
             "the settings extend {files}, which is not here: what it sets is as on this page. Give that file first, \
@@ -78,10 +82,14 @@ impl Direct {
         if self.adapter.method.is_some() {
             run.adapter = self.adapter;
         }
-        if self.fields.iter().any(|(_, name, _)| name == DYNAMIC) {
-            whole_share(run, assumed);
-        }
-        for (origin, name, value) in self.fields {
+        let is_dynamic = self.fields.iter().any(|(_, name, _)| name == DYNAMIC);
+        let of_text =
+            |(origin, name, _): &(Origin, String, Value)| matches!(origin, Origin::Text(_)).then(|| name.clone());
+        let said: BTreeSet<String> = self.fields.iter().filter_map(of_text).collect();
+        // A default that the text says otherwise is none.
+        let counts =
+            |(origin, name, _): &(Origin, String, Value)| matches!(origin, Origin::Text(_)) || !said.contains(name);
+        for (origin, name, value) in self.fields.into_iter().filter(counts) {
             let key = name.trim_start_matches('@');
             let (key, value) = match (&value, name.as_str()) {
                 (Value::Number(share), SHARE) => {
@@ -91,7 +99,17 @@ impl Direct {
                 _ => (key, value),
             };
             let Some(field) = field(key) else { continue };
-            field.set(run, &value).map_err(|message| vec![Issue::error(key, message)])?;
+            if let Err(message) = field.set(run, &value) {
+                match origin {
+                    // An argument whose value a shell leaves out.
+                    Origin::Text(name) if value == Value::Bool(true) && name.starts_with("--") => {
+                        let what = field.label;
+                        assumed.push(t!("{what} as on this page: {name} has no value in the text", what, name));
+                        continue;
+                    }
+                    _ => return Err(vec![Issue::error(key, message)]),
+                }
+            }
             let text = field.text(run).unwrap_or_default();
             let message = t!("{what} {value}", what = field.label, value = text);
             match origin {
@@ -100,6 +118,9 @@ impl Direct {
                     assumed.push(t!("{message}: {whose} where the text is silent", message, whose));
                 }
             }
+        }
+        if is_dynamic {
+            whole_share(run, assumed);
         }
         // As many ranks as there are, or more, are all of them.
         let ranks = run.gpus / run.tp.saturating_mul(run.pp).max(1);

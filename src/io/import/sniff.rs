@@ -23,14 +23,14 @@ pub enum Kind {
     Program(&'static Program, Settings),
 }
 
-/// Programs that are known by what starts them, and whose settings are not read: some of the names are those of others.
-/// Source: `OpenRLHF` 3c3be62 `openrlhf/cli`.
+/// Programs that are known by what starts them, whose names of settings are those of others too: what of them is not
+/// read is refused by the program's name. Source: `OpenRLHF` 3c3be62 and before, `openrlhf/cli`.
 const NOT_READ: [(&str, &str); 2] = [("openrlhf.cli.", "OpenRLHF"), ("openrlhf/cli/", "OpenRLHF")];
 
 /// Names the formats that can be read, for a message.
 fn readable() -> Message {
     t!("what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM, torchtitan, slime, \
-            verl, ms-swift or Megatron-Bridge, Python of torchtitan or Megatron-Bridge, DeepSpeed's JSON, an \
+            verl, ms-swift, OpenRLHF or Megatron-Bridge, Python of torchtitan or Megatron-Bridge, DeepSpeed's JSON, an \
             adapter_config.json, YAML of NeMo Automodel, NeMo-RL, Primus, axolotl, LLaMA-Factory, Hugging Face's \
             Trainer, Accelerate, torchtune, llm-foundry or Nanotron, MLPerf's environment files")
 }
@@ -44,7 +44,13 @@ pub(crate) fn sniff(source: &ImportText) -> Result<Kind, Issue> {
     if text.starts_with('{') {
         return object(text);
     }
-    if let Some((_, name)) = NOT_READ.iter().find(|(entry, _)| text.contains(entry)) {
+    if torchtitan::is_python(text) || torchtitan::is_file(&toml::read(text)) {
+        return Ok(Kind::Dialect(&torchtitan::DIALECT));
+    }
+    let recognised = recognise(source);
+    if let Some((_, name)) = NOT_READ.iter().find(|(entry, name)| {
+        text.contains(entry) && recognised.as_ref().is_none_or(|(program, _)| program.name != *name)
+    }) {
         let message = t!(
             "settings of {name}, which are not read here; this is none of {readable}",
             name = *name,
@@ -52,15 +58,12 @@ pub(crate) fn sniff(source: &ImportText) -> Result<Kind, Issue> {
         );
         return Err(Issue::error("", message));
     }
-    if torchtitan::is_python(text) || torchtitan::is_file(&toml::read(text)) {
-        return Ok(Kind::Dialect(&torchtitan::DIALECT));
-    }
-    if let Some((program, settings)) = recognise(source) {
+    if let Some((program, settings)) = recognised {
         return Ok(Kind::Program(program, settings));
     }
     let script = source.script();
     let arguments = script.arguments();
-    if arguments.iter().any(|(name, _)| megatron::knows(name)) {
+    if megatron::knows(arguments.iter().map(|(name, _)| name.as_str())) {
         return Ok(Kind::Dialect(&megatron::DIALECT));
     }
     if torchtitan::starts(script) || arguments.iter().any(|(name, _)| torchtitan::knows(name)) {
@@ -76,11 +79,16 @@ pub(crate) fn sniff(source: &ImportText) -> Result<Kind, Issue> {
     let names: Vec<String> = arguments.iter().map(|(name, _)| bare(name)).collect();
     let keys = text.lines().filter_map(|line| Some(line.split_once(':')?.0));
     let keys: Vec<&str> = names.iter().map(String::as_str).chain(keys).collect();
-    if let Some(dialect) = tuned(&keys) {
+    // LLaMA-Factory's files that answer or merge name a model too; torchtune's that evaluate have no optimizer.
+    let serves = ["infer_backend", "export_dir"].iter().any(|key| keys.contains(key));
+    let trains = ["per_device_train_batch_size", "output_dir"].iter().any(|key| keys.contains(key));
+    if let Some(dialect) = tuned(&keys).filter(|_| trains || !serves) {
         return Ok(Kind::Dialect(dialect));
     }
     let component = |line: &str| line.trim().starts_with("_component_:");
-    if text.lines().any(component) {
+    let has = |start: &str| text.lines().any(|line| line.starts_with(start));
+    let evaluates = !has("optimizer") && ["tasks:", "max_new_tokens:", "quantizer:"].into_iter().any(has);
+    if text.lines().any(component) && !evaluates {
         return Ok(Kind::Dialect(&torchtune::DIALECT));
     }
     if text.lines().any(nanotron::knows) {

@@ -85,8 +85,13 @@ pub(super) struct Account {
     pub unread: Vec<Unread>,
 }
 
-/// Accounts for settings that nothing took, by the `tables` of their program.
-pub(super) fn account(tables: &[&SettingsTable], left: Vec<Left>, open: Vec<(String, String)>) -> Account {
+/// Accounts for settings that nothing took, by the `tables` of their program; `off` are sections that are switched off.
+pub(super) fn account(
+    tables: &[&SettingsTable],
+    left: Vec<Left>,
+    open: Vec<(String, String)>,
+    off: &[String],
+) -> Account {
     let mut account = Account::default();
     for Left { text: name, inner, value } in left {
         // A file that is not here is named as one.
@@ -100,10 +105,23 @@ pub(super) fn account(tables: &[&SettingsTable], left: Vec<Left>, open: Vec<(Str
             Some(SettingClass::Read | SettingClass::NotModelledIfOn(_)) if value.as_ref().is_some_and(is_off) => {
                 account.ignored.push(ignored(&name, "switched off, as where it is not said"));
             }
+            Some(SettingClass::NotModelledIfOff(_)) if !value.as_ref().is_some_and(is_off) => {
+                account.ignored.push(ignored(&name, why(NoEffect::Counted)));
+            }
+            Some(SettingClass::NotModelled(_)) if value == Some(Value::Null) => {
+                account.ignored.push(ignored(&name, "it is given no value"));
+            }
+            _ if off.iter().any(|section| name.starts_with(section.as_str())) => {
+                account.ignored.push(ignored(&name, "its section is switched off"));
+            }
             None if name.starts_with('$') => {
                 account.ignored.push(ignored(&name, "a variable of the text: it counts where a setting has its value"));
             }
-            Some(SettingClass::NotModelled(change) | SettingClass::NotModelledIfOn(change)) => {
+            Some(
+                SettingClass::NotModelled(change)
+                | SettingClass::NotModelledIfOn(change)
+                | SettingClass::NotModelledIfOff(change),
+            ) => {
                 let why = t!("its effect is not modelled here");
                 account.unread.push(Unread::new(&name, UnreadKind::NotModelled, why, Some(change)));
             }
@@ -123,7 +141,11 @@ pub(super) fn account(tables: &[&SettingsTable], left: Vec<Left>, open: Vec<(Str
                 account.ignored.push(ignored(&name, why(reason)));
                 continue;
             }
-            Some(SettingClass::NotModelled(change) | SettingClass::NotModelledIfOn(change)) => Some(change),
+            Some(
+                SettingClass::NotModelled(change)
+                | SettingClass::NotModelledIfOn(change)
+                | SettingClass::NotModelledIfOff(change),
+            ) => Some(change),
             Some(SettingClass::Read) => Some(CouldChange::Both),
             None => None,
         };
@@ -153,7 +175,7 @@ fn is_off(value: &Value) -> bool {
         Value::Null => true,
         Value::Bool(yes) => !yes,
         Value::Number(number) => *number == 0.0,
-        Value::Text(text) => matches!(text.as_str(), "false" | "False" | "none" | "None" | "null"),
+        Value::Text(text) => matches!(text.as_str(), "false" | "False" | "none" | "None" | "null" | "no" | "off"),
         Value::List(items) => items.is_empty(),
         Value::Map(entries) => entries.is_empty(),
     }

@@ -11,6 +11,8 @@ mod release;
 mod script;
 mod training;
 
+use crate::dialect::deepspeed;
+use crate::dialect::named_files::file_named;
 use crate::dialect::rows::launcher::Launcher;
 use crate::dialect::rows::prelude::*;
 use parallel::SAME;
@@ -33,11 +35,21 @@ const LAUNCHER: Launcher = Launcher {
     each: ("--nproc-per-node", &["GPUS_PER_NODE", "NPROC_PER_NODE", "NGPUS_PER_NODE"]),
 };
 
-/// True if an argument is one of Megatron's that this file knows.
-pub fn knows(name: &str) -> bool {
-    let name = name.replace('_', "-");
-    let well_known = ["--num-layers", "--hidden-size", "--num-attention-heads", "--use-distributed-optimizer"];
-    SAME.iter().any(|row| row.name == name) || well_known.contains(&&*name)
+/// True if the arguments of these names are Megatron's: one that it alone has, or two that others have too.
+pub fn knows<'n>(names: impl Iterator<Item = &'n str>) -> bool {
+    const SHARED: [&str; 5] =
+        ["--num-layers", "--hidden-size", "--seq-length", "--micro-batch-size", "--global-batch-size"];
+    let own = ["--num-attention-heads", "--use-distributed-optimizer"];
+    let (mut shared, mut alone) = (0, false);
+    for name in names {
+        let name = name.replace('_', "-");
+        if SHARED.contains(&&*name) {
+            shared += 1;
+        } else if own.contains(&&*name) || SAME.iter().any(|row| row.name == name) {
+            alone = true;
+        }
+    }
+    alone || shared > 1
 }
 
 /// The settings that a text says.
@@ -48,7 +60,21 @@ fn entries(text: &ImportText) -> Entries {
         *name = name.replace('_', "-");
     }
     LAUNCHER.take_variables(script, &mut entries);
+    take_stage(text, &mut entries);
     entries
+}
+
+/// Puts the stage of DeepSpeed's file behind the arguments of Megatron-DeepSpeed, where the file is at hand.
+fn take_stage(text: &ImportText, entries: &mut Entries) {
+    let named = entries.iter().find(|(name, _)| name == "--deepspeed-config");
+    let Some(file) = named.and_then(|(_, value)| file_named(text, value.text()?)) else { return };
+    let settings = deepspeed::entries(&file).unwrap_or_default();
+    let stage = settings.into_iter().find(|(name, _)| name == "zero_optimization.stage");
+    if let Some((_, stage)) = stage
+        && entries.iter().all(|(name, _)| name != "--zero-stage")
+    {
+        entries.push(("--zero-stage".to_owned(), stage));
+    }
 }
 
 fn read(reader: &mut SettingsReader) {

@@ -96,6 +96,8 @@ fn shapes(reader: &mut SettingsReader) -> Option<ModelParts> {
     let hidden = reader.count("--hidden-size", "hidden size");
     let heads = reader.count("--num-attention-heads", "heads");
     let gated = reader.any(["--swiglu", "--quick-geglu"], "gated FFN");
+    // Megatron-DeepSpeed's name: liglu, geglu, reglu, swiglu.
+    let gated = gated | reader.word("--glu-activation", "gated FFN").is_some();
     reader.flag("--squared-relu", "squared ReLU");
     let ffn = reader.count("--ffn-hidden-size", "FFN size").or_else(|| {
         let hidden = hidden?;
@@ -113,6 +115,8 @@ fn shapes(reader: &mut SettingsReader) -> Option<ModelParts> {
     });
     let multiple = reader.count("--make-vocab-size-divisible-by", "vocabulary in parts of");
     let padded = reader.count("--padded-vocab-size", "padded vocabulary");
+    // Megatron-DeepSpeed's name for it.
+    let padded = padded.or_else(|| reader.count("--pad-vocab-size-to", "padded vocabulary"));
     // Padded to a multiple for every tensor-parallel rank; by 128 it is anyway.
     let vocab = match (vocab, multiple) {
         (Some(vocab), Some(multiple)) if multiple > 0 && multiple != 128 => {

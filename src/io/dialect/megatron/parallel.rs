@@ -101,7 +101,16 @@ pub fn read(reader: &mut SettingsReader) {
         Some("optim") if fsdp => 1,
         _ => u64::from(distributed),
     };
-    reader.set("zero", zero);
+    // Megatron-DeepSpeed's: `megatron/arguments.py` (`zero-stage`).
+    let stage = reader.count("--zero-stage", "ZeRO stage");
+    let zero = stage.unwrap_or(zero);
+    // DeepSpeed's optimizer for bf16 shards its states where no stage does: DeepSpeed edaa722
+    // `runtime/bf16_optimizer.py`.
+    let own = zero == 0 && reader.has("--deepspeed") && reader.has("--bf16");
+    if own {
+        reader.assume("ZeRO-1: DeepSpeed's optimizer for bf16 shards its states in stage 0 too");
+    }
+    reader.set("zero", if own { 1 } else { zero });
     let instances = reader.count("--num-distributed-optimizer-instances", "groups of shards");
     let run = &mut reader.run;
     let group = run.gpus / (run.tp * run.pp).max(1);

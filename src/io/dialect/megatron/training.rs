@@ -28,6 +28,9 @@ pub fn read(reader: &mut SettingsReader) {
 
 fn recompute(reader: &mut SettingsReader) {
     let short = reader.flag("--recompute-activations", "selective recomputation");
+    // Of releases before 2022, and of Megatron-DeepSpeed: every layer again. Source: Megatron-LM v2.6
+    // `megatron/arguments.py`, bigscience-workshop/Megatron-DeepSpeed `megatron/arguments.py`.
+    let before = reader.any(["--checkpoint-activations", "--deepspeed-activation-checkpointing"], "full recomputation");
     let granularity = reader.word("--recompute-granularity", "recomputation");
     let method = reader.word("--recompute-method", "by");
     let layers = reader.count("--recompute-num-layers", "layers");
@@ -54,6 +57,7 @@ fn recompute(reader: &mut SettingsReader) {
                 Recompute::Modules(modules.map(|(module, _)| *module).collect())
             }
         },
+        _ if before => Recompute::Full,
         _ if short => Recompute::Selective,
         _ => Recompute::None,
     };
@@ -69,6 +73,11 @@ fn kernels(reader: &mut SettingsReader) {
     let stored = matches!(backend.as_deref(), Some("unfused" | "local"))
         || layers.as_deref() == Some("local") && backend.is_none();
     let fused = legacy || !stored;
+    if fused {
+        for name in ["--attention-softmax-in-fp32", "--no-masked-softmax-fusion", "--masked-softmax-fusion"] {
+            reader.moot(name, "the attention kernel has its own softmax");
+        }
+    }
     // A kernel of the page's stack that this contradicts is not what the text means.
     let kernel = &mut reader.run.stack.parts.attention;
     *kernel = kernel.filter(|kernel| (*kernel != AttentionKernel::Eager) == fused);

@@ -5,14 +5,16 @@
 //! Names that begin with `@` are fields of the Run; `peft.` are adapters; every other is one of the base's.
 
 mod gpu_names;
+mod nemo_1;
 mod on_megatron;
 mod on_shards;
+mod openrlhf;
 mod source;
 mod table;
 mod values;
 
 pub(crate) use gpu_names::first_gpu;
-pub(crate) use source::Settings;
+pub(crate) use source::{Settings, extended};
 pub(crate) use table::Program;
 
 use super::tuning::{self, LowRank};
@@ -20,7 +22,12 @@ use crate::dialect::rows::prelude::*;
 use source::{merged, read_all};
 
 /// All of them; the first that knows its settings is it.
-pub(crate) static PROGRAMS: [&Program; 16] = [
+pub(crate) static PROGRAMS: [&Program; 22] = [
+    &openrlhf::SFT,
+    &openrlhf::DPO,
+    &openrlhf::REWARD,
+    &openrlhf::LEARNING_NOW,
+    &openrlhf::LEARNING_BEFORE,
     &on_megatron::PRIMUS,
     &on_shards::PRIMUS,
     &on_megatron::NEMO_RL,
@@ -36,6 +43,7 @@ pub(crate) static PROGRAMS: [&Program; 16] = [
     &on_shards::LLAMA_FACTORY,
     &on_shards::AUTOMODEL,
     &on_megatron::MLPERF,
+    &nemo_1::NEMO_1,
     &on_megatron::BRIDGE,
 ];
 
@@ -71,5 +79,7 @@ pub(crate) fn take_adapter(reader: &mut SettingsReader) {
             _ => base,
         };
         LowRank { rank, dora, base, targets, saved }.take(reader);
+    } else if !kind.is_empty() && !["none", "full", "null"].contains(&kind.as_str()) {
+        reader.assume(t!("everything is trained: {other} is not known", other = kind));
     }
 }

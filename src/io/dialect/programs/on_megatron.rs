@@ -14,7 +14,7 @@
 use super::table::{Program, Row, STAGES, Together, by, otherwise, row, when};
 use super::values::{
     ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, full, gpu, gpus, leaves, measured,
-    modules, objective, precision, prompts, rank, recipe, reference, teacher,
+    modules, objective, precision, prefers, prompts, rank, recipe, reference, rewards, teacher, tunes,
 };
 use crate::dialect::text::words::entries;
 use crate::dialect::{Entries, megatron};
@@ -62,7 +62,9 @@ pub(super) static BRIDGE: Program = Program {
     is: |s| {
         s.begins(&["--model-recipe-name"])
             || s.begins(&["--recipe"]) && s.begins(&["model.", "train.", "--recipe"]) && s.text.contains("recipe")
+            // Files of NeMo before have Lightning's trainer.
             || s.begins(&["model.tensor_model_parallel_size", "model.pipeline_model_parallel_size"])
+                && !s.begins(&["trainer.", "run."])
     },
     base: &megatron::DIALECT,
     rows: &BRIDGE_ROWS,
@@ -130,6 +132,9 @@ pub(super) static NEMO_RL: Program = Program {
         row("policy.generation.vllm_kwargs.max_num_seqs", "@rl.max_sequences"),
         row("cluster.num_nodes", "--nnodes"),
         row("cluster.gpus_per_node", "--nproc-per-node"),
+        by("dpo.*", prefers),
+        by("sft.*", tunes),
+        by("rm.*", rewards),
     ],
     together: &NEMO_RL_TOGETHER,
     silent: "--bf16 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --grad-reduce-in-bf16 \

@@ -9,8 +9,8 @@ use super::on_megatron::{NEMO_RL_TOGETHER, VERL_BUDGET, tuning_budget, tuning_to
 use super::source::Settings;
 use super::table::{Program, Row, Together, by, row, when};
 use super::values::{
-    ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, leaves, on, prompts, rank,
-    reference, stage,
+    ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, leaves, on, prefers, prompts, rank,
+    reference, rewards, stage, tunes,
 };
 use crate::dialect::text::words::entries;
 use crate::dialect::{Entries, llama_factory, torchtitan};
@@ -79,6 +79,39 @@ fn reshard(value: &Value) -> Entries {
     entries(&[("parallelism.fsdp_reshard_after_forward", if on(value) { "always" } else { "never" })])
 }
 
+/// Who shards: Megatron-LM's FSDP, like PyTorch's, all states; DDP nothing.
+fn strategy(value: &Value) -> Entries {
+    match value.text() {
+        Some("fsdp2" | "megatron_fsdp") => entries(&[("parallelism.fsdp_reshard_after_forward", "default")]),
+        Some("ddp") => entries(&[("@zero", "0")]),
+        _ => Vec::new(),
+    }
+}
+
+/// Kernels of the loss by their classes. Source: NVIDIA-NeMo/Automodel 36044ad `nemo_automodel/components/loss`.
+fn loss(value: &Value) -> Entries {
+    match value.text().and_then(|path| path.rsplit('.').next()) {
+        Some("FusedLinearCrossEntropy") => entries(&[("@cross_entropy", "fused-linear")]),
+        Some("ChunkedCrossEntropy") => entries(&[("@cross_entropy", "chunked")]),
+        Some("TEParallelCrossEntropy") => entries(&[("@cross_entropy", "te-fused")]),
+        // PyTorch's, on whole logits.
+        Some("MaskedCrossEntropy") => entries(&[("@objective", "next-token")]),
+        _ => Vec::new(),
+    }
+}
+
+/// Heads of classes of models.
+fn class(value: &Value) -> Entries {
+    let path = value.text().unwrap_or_default();
+    match path.rsplit('.').nth(1) {
+        Some("NeMoAutoModelForCausalLM") => entries(&[("@objective", "next-token")]),
+        Some("NeMoAutoModelForSequenceClassification") => entries(&[("@objective", "classification")]),
+        Some("NeMoAutoModelBiEncoder") => entries(&[("@objective", "embedding")]),
+        Some("NeMoAutoModelCrossEncoder") => entries(&[("@objective", "reranking")]),
+        _ => Vec::new(),
+    }
+}
+
 /// Ways of tokens to experts.
 fn dispatcher(value: &Value) -> Entries {
     match value.text() {
@@ -117,6 +150,9 @@ pub(super) static AUTOMODEL: Program = Program {
         row("distributed.sequence_parallel", "parallelism.enable_sequence_parallel"),
         by("distributed.activation_checkpointing", checkpoint),
         by("parallelizer.activation_checkpointing", checkpoint),
+        by("distributed.strategy", strategy),
+        by("loss_fn._target_", loss),
+        by("model._target_", class),
         by("parallelizer.reshard_after_forward", reshard),
         by("distributed.pipeline.pp_schedule", schedule),
         row("distributed.pipeline.pp_microbatch_size", "parallelism.pipeline_parallel_microbatch_size"),
@@ -132,6 +168,7 @@ pub(super) static AUTOMODEL: Program = Program {
         row("dataset.seq_len", LENGTH),
         row("dataset.seq_length", LENGTH),
         by("packed_sequence.packed_sequence_size", length),
+        by("packed_sequence.pack_size", length),
         by("optimizer._target_", optimizer),
         by("model.backend.dispatcher", dispatcher),
         row("model.backend.fake_balanced_gate", "debug.moe_force_load_balance"),
@@ -210,6 +247,9 @@ pub(super) static NEMO_RL: Program = Program {
         row("policy.generation.vllm_kwargs.max_num_seqs", "@rl.max_sequences"),
         row("cluster.num_nodes", "nnodes"),
         row("cluster.gpus_per_node", "nproc_per_node"),
+        by("dpo.*", prefers),
+        by("sft.*", tunes),
+        by("rm.*", rewards),
     ],
     together: &NEMO_RL_TOGETHER,
     silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode none \
@@ -298,7 +338,7 @@ fn attention(value: &Value) -> Entries {
 }
 
 /// The settings of LLaMA-Factory's second edition.
-static V1: [Row; 13] = [
+static V1: [Row; 16] = [
     row("model", MODEL),
     row("micro_batch_size", LOCAL),
     row("global_batch_size", GLOBAL),
@@ -312,6 +352,13 @@ static V1: [Row; 13] = [
     row("peft_config.target_modules", "peft.targets"),
     by("quant_config.quantization_bit", |value| vec![("peft.bits".to_owned(), value.clone())]),
     by("enable_activation_checkpointing", checkpoint),
+    by("dist_config.name", |value| if value.text() == Some("fsdp2") { strategy(value) } else { Vec::new() }),
+    row("mp_replicate_size", "parallelism.data_parallel_replicate_degree"),
+    by("optim_config.name", |value| match value.text() {
+        Some("muon") => entries(&[("optimizer.name", "muon")]),
+        Some("adamw" | "adam") => entries(&[("optimizer.name", "AdamW")]),
+        _ => Vec::new(),
+    }),
 ];
 
 pub(super) static LLAMA_FACTORY: Program = Program {
@@ -366,6 +413,7 @@ pub(super) static SWIFT: Program = Program {
         row("--llamapro-num-new-blocks", "llamapro_num_new_blocks"),
         row("--lisa-activated-layers", "lisa_activated_layers"),
         row("--use-galore", "use_galore"),
+        row("--galore-rank", "galore_rank"),
         row("--sequence-parallel-size", "cp"),
         row("--quant-bits", "quantization_bit"),
         row("--max-length", "cutoff_len"),
@@ -384,7 +432,7 @@ pub(super) static SWIFT: Program = Program {
             _ => Vec::new(),
         }),
         by("--gradient-checkpointing", |value| {
-            if on(value) { Vec::new() } else { entries(&[("disable_gradient_checkpointing", "")]) }
+            entries(&[("disable_gradient_checkpointing", if on(value) { "false" } else { "true" })])
         }),
         row("--per-device-train-batch-size", "per_device_train_batch_size"),
         row("--gradient-accumulation-steps", "gradient_accumulation_steps"),
@@ -420,7 +468,8 @@ pub(super) static SWIFT: Program = Program {
             of: |n| (n[0] > 1.0).then(|| n[1]),
         },
     ],
-    // Weights are loaded in bf16 and trained so: without DeepSpeed and FSDP nothing keeps a copy in fp32.
-    silent: "--bf16 --pure_bf16 --lora_rank 8 --per_device_train_batch_size 1 --cutoff_len 2048",
+    // Weights are loaded in bf16 and trained so: without DeepSpeed and FSDP nothing keeps a copy in fp32. `galore_rank:
+    // int = 128`: swift/trainers/arguments.py:193.
+    silent: "--bf16 --pure_bf16 --lora_rank 8 --galore_rank 128 --per_device_train_batch_size 1 --cutoff_len 2048",
     says: super::table::SAMPLES,
 };

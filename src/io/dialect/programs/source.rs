@@ -1,5 +1,6 @@
 //! The settings of a text in any of the forms that programs take.
 
+use crate::dialect::config_file;
 use crate::dialect::named_files::take_files;
 use crate::dialect::text::launch::{Launch, is_placed};
 use crate::dialect::text::words::scalar;
@@ -31,12 +32,7 @@ impl Settings {
 
     /// Files that these settings are over and that are not among them: what `defaults` and `extends` name.
     pub fn missing(&self) -> Vec<&str> {
-        let lists = self.entries.iter().filter(|(name, _)| name == "defaults" || name == "extends");
-        let names = lists.flat_map(|(_, value)| match value {
-            Value::List(items) => items.iter().filter_map(Value::text).collect(),
-            value => value.text().into_iter().collect::<Vec<_>>(),
-        });
-        let names: Vec<&str> = names.filter(|name| *name != "_self_").collect();
+        let names = extended(&self.entries);
         if names.len() < self.files { Vec::new() } else { names }
     }
 
@@ -71,6 +67,16 @@ impl Settings {
     pub fn is(&self, name: &str, word: &str) -> bool {
         self.get(name).and_then(Value::text).is_some_and(|text| text.eq_ignore_ascii_case(word))
     }
+}
+
+/// The files that settings are over: what `defaults` and `extends` name.
+pub(crate) fn extended(entries: &Entries) -> Vec<&str> {
+    let lists = entries.iter().filter(|(name, _)| name == "defaults" || name == "extends");
+    let names = lists.flat_map(|(_, value)| match value {
+        Value::List(items) => items.iter().filter_map(Value::text).collect(),
+        value => value.text().into_iter().collect::<Vec<_>>(),
+    });
+    names.filter(|name| *name != "_self_").collect()
 }
 
 /// The settings of a text in each form that it may have.
@@ -137,11 +143,13 @@ fn of_environment(value: Value) -> Value {
 /// Arguments, Hydra's overrides, variables and the files that a script begins with.
 fn script(source: &ImportText) -> Settings {
     let script = source.script();
+    let file = config_file::of(source).filter(|file| file.in_place);
+    let (with_file, of_file) = file.and_then(|file| file.spliced(script)).unzip();
     let mut out: Entries = Vec::new();
-    for (name, value) in &script.variables {
+    for (name, value) in of_file.iter().flatten().chain(&script.variables) {
         out.push((format!("${name}"), plain(scalar(value))));
     }
-    for (name, value) in script.arguments() {
+    for (name, value) in with_file.as_ref().unwrap_or(script).arguments() {
         let value = match value {
             Value::List(mut items) if items.len() == 1 => items.pop().unwrap_or_default(),
             value => value,
@@ -158,9 +166,14 @@ fn script(source: &ImportText) -> Settings {
     if let Some(program) = of_swift(&script.words) {
         out.push(("program".to_owned(), Value::Text(program.to_owned())));
         launched(source, &mut out);
+    } else if script.words.iter().any(|word| word.contains(OPENRLHF)) {
+        launched(source, &mut out);
     }
     Settings { entries: out, text: script.heard(source.text), doubts: script.doubts(), files: 1, script: true }
 }
+
+/// A part of the names of OpenRLHF's programs.
+const OPENRLHF: &str = "openrlhf";
 
 /// Which of ms-swift's two programs is started, by a command or by its file.
 fn of_swift(words: &[String]) -> Option<&'static str> {
@@ -181,8 +194,8 @@ fn of_swift(words: &[String]) -> Option<&'static str> {
     command.or_else(file)
 }
 
-/// Puts the GPUs of a launcher before ms-swift in the variables that it reads itself, and the settings of files that
-/// are here in their place.
+/// Puts the GPUs of a launcher before ms-swift or OpenRLHF in the variables that ms-swift reads itself, and the settings
+/// of files that are here in their place.
 fn launched(source: &ImportText, out: &mut Entries) {
     let script = source.script();
     let launch = Launch::of(script);

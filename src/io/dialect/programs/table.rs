@@ -87,9 +87,12 @@ impl Program {
             })
             .collect();
         // The command that was called is no setting.
-        for (name, value) in settings.entries.iter().filter(|(name, _)| name != "program") {
+        for (at, (name, value)) in settings.entries.iter().enumerate().filter(|(_, (name, _))| name != "program") {
             let origin = Origin::Text(name.clone());
             match self.rows.iter().find_map(|row| Some((row, row.target(name)?))) {
+                // A value that a later one takes the place of makes nothing.
+                Some((Row(_, _, As::By(_) | As::On(_)), _))
+                    if settings.entries[at + 1..].iter().any(|(later, _)| later == name) => {}
                 None => out.push((origin, format!("?{name}"), value.clone())),
                 Some((Row(_, _, As::Without(other)), _)) if settings.get(other).is_some() => {
                     out.push((origin, format!("?{name}"), value.clone()));
@@ -151,6 +154,9 @@ fn argument(name: String, value: &Value) -> (String, Value) {
         return (name, value.clone());
     };
     let value = match value {
+        // A format that is switched off is none; switched on it is the usual one.
+        Value::Bool(false) if argument.ends_with("-format") => Value::Null,
+        Value::Bool(true) if *argument == "--fp8-format" => Value::from("hybrid"),
         Value::Bool(yes) => Value::Bool(yes != opposite),
         other => other.clone(),
     };

@@ -124,6 +124,22 @@ pub(super) fn estimator(value: &Value) -> Entries {
     entries(&[("@rl.algorithm", algorithm)])
 }
 
+/// Trainings of NeMo-RL without an engine that generates, by the sections of their own. Source: NVIDIA-NeMo/RL 7ea279a
+/// `examples/configs/{dpo,sft,rm}.yaml`.
+pub(super) fn prefers(_: &Value) -> Entries {
+    alone("dpo")
+}
+pub(super) fn tunes(_: &Value) -> Entries {
+    alone("next-token")
+}
+pub(super) fn rewards(_: &Value) -> Entries {
+    alone("reward")
+}
+
+fn alone(objective: &str) -> Entries {
+    vec![("@objective".to_owned(), Value::from(objective)), ("@phases.framework".to_owned(), Value::Null)]
+}
+
 /// Prompts of a step of GRPO.
 pub(super) fn prompts(value: &Value) -> Entries {
     let mut made = entries(&[("@rl.algorithm", "grpo")]);
@@ -170,7 +186,8 @@ pub(super) const ADAPTED: &[(&str, &str)] = &[("peft.kind", "lora")];
 /// The objective of ms-swift's `--rlhf_type` and `--task_type`, as a stage of LLaMA-Factory.
 pub(super) fn stage(value: &Value) -> Entries {
     match value.text() {
-        None | Some("causal_lm") => Vec::new(),
+        None => Vec::new(),
+        Some("causal_lm") => entries(&[("stage", "sft")]),
         Some(orpo @ ("orpo" | "simpo")) => entries(&[("stage", "dpo"), ("pref_loss", orpo)]),
         Some("cpo") => entries(&[("stage", "dpo"), ("pref_loss", "simpo")]),
         Some(_) => vec![("stage".to_owned(), value.clone())],

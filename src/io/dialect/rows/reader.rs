@@ -83,6 +83,8 @@ pub struct SettingsReader {
     pub(crate) choices: Vec<Branch>,
     /// Files that the text names and that are not here, with what they say.
     pub(crate) absent: Vec<(String, Message)>,
+    /// Settings that change nothing beside the others, each with why.
+    pub(crate) moot: Vec<(String, &'static str)>,
     /// By what the model is known, and whether that leaves no doubt.
     pub(crate) model_by: (ModelBy, bool),
 }
@@ -105,6 +107,7 @@ impl SettingsReader {
             told: Given::default(),
             choices: Vec::new(),
             absent: Vec::new(),
+            moot: Vec::new(),
             model_by: (ModelBy::Page, false),
         }
     }
@@ -129,6 +132,18 @@ impl SettingsReader {
         self.left().into_iter().filter(|name| known.insert(name.clone())).map(last).collect()
     }
 
+    /// Sections that a switch of their own turns off, each with the dot behind it: of `compile.enable = false`
+    /// `compile.`.
+    pub(crate) fn switched_off(&self) -> Vec<String> {
+        let mut off: BTreeMap<String, bool> = BTreeMap::new();
+        for entry in &self.entries {
+            let Some(name) = entry.text() else { continue };
+            let section = [".enabled", ".enable"].iter().find_map(|end| name.strip_suffix(end));
+            off.extend(section.map(|section| (format!("{section}."), entry.value == Value::Bool(false))));
+        }
+        off.into_iter().filter(|(_, is_off)| *is_off).map(|(section, _)| section).collect()
+    }
+
     /// All that the settings say.
     pub(crate) fn said(&self) -> Entries {
         self.entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect()
@@ -143,6 +158,17 @@ impl SettingsReader {
     pub(crate) fn begin_with(&mut self, defaults: Entries, whose: &'static str) {
         let default = |(name, value)| Entry { name, value, origin: Origin::Default(whose), taken: false };
         self.entries.splice(0..0, defaults.into_iter().map(default));
+    }
+
+    /// Takes `name`, where it is there: beside the other settings it changes nothing, for this `reason`.
+    pub(crate) fn moot(&mut self, name: &str, reason: &'static str) {
+        let mut names = Vec::new();
+        for entry in self.entries.iter_mut().filter(|entry| entry.name == name) {
+            entry.taken = true;
+            names.extend(entry.text().cloned());
+        }
+        names.dedup();
+        self.moot.extend(names.into_iter().map(|name| (name, reason)));
     }
 
     /// Notes names that say nothing of a Run, though something asked for them.
@@ -262,6 +288,16 @@ impl SettingsReader {
             }
             Value::Text(text) if text == "auto" => {
                 self.assume(t!("{what} as on this page: {name} is \"auto\"", what, name = name.to_owned()));
+                None
+            }
+            // An argument whose value a shell leaves out.
+            Value::Bool(true) if name.starts_with("--") => {
+                self.leave(name);
+                self.assume(t!(
+                    "{what} as on this page: {name} has no value in the text",
+                    what,
+                    name = name.to_owned()
+                ));
                 None
             }
             other => {

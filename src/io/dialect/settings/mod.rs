@@ -23,8 +23,8 @@
 //!   star stands for any text.
 //! - **class**: `read`, `no-effect` or `not-modelled`.
 //! - **field**: of `read` the key of the Run that it sets, or a section of keys. Of `not-modelled` what it could
-//!   change: `memory`, `time` or `both`; `memory-if-on` and so on for a switch that is counted as off. Of `no-effect`
-//!   why: one of [`NoEffect`].
+//!   change: `memory`, `time` or `both`; `memory-if-on` and so on for a switch that is counted as off, `memory-if-off`
+//!   for one that is counted as on. Of `no-effect` why: one of [`NoEffect`].
 //! - **note**: file and line that declare it, and a release where it came or went; then a colon and more.
 //!
 //! `no-effect` is for what is sure to change neither memory nor time: names, paths, seeds, learning rates. In doubt a
@@ -56,6 +56,8 @@ pub(crate) enum SettingClass {
     NotModelled(CouldChange),
     /// The same where it is on; off, it is what is counted.
     NotModelledIfOn(CouldChange),
+    /// The same where it is off; on, it is what is counted.
+    NotModelledIfOff(CouldChange),
 }
 
 /// Why a setting has no effect.
@@ -158,6 +160,9 @@ impl SettingClass {
             'M' => Self::NotModelledIfOn(CouldChange::Memory),
             'T' => Self::NotModelledIfOn(CouldChange::Time),
             'B' => Self::NotModelledIfOn(CouldChange::Both),
+            'x' => Self::NotModelledIfOff(CouldChange::Memory),
+            'y' => Self::NotModelledIfOff(CouldChange::Time),
+            'z' => Self::NotModelledIfOff(CouldChange::Both),
             'N' => Self::NoEffect(NoEffect::Names),
             'F' => Self::NoEffect(NoEffect::Files),
             'D' => Self::NoEffect(NoEffect::Data),

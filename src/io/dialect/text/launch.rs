@@ -6,7 +6,7 @@
 
 use crate::dialect::Entries;
 use crate::dialect::text::shell::Started;
-use crate::dialect::text::words::{Script, is_override};
+use crate::dialect::text::words::{Script, is_extra, is_override};
 use shardscope_core::run::Value;
 
 /// Programs that start others, or train by themselves with one of these words behind them.
@@ -34,12 +34,17 @@ const LAUNCHERS: [(&str, &[&str]); 20] = [
 ];
 
 /// Parts of a program's name that does something else than train.
-const OTHER_WORK: [&str; 17] = [
+const OTHER_WORK: [&str; 22] = [
     "convert",
     "preprocess",
     "download",
     "infer",
     "generate",
+    "generation",
+    "quantize",
+    "prune",
+    "validate",
+    "feature_extract",
     "merge",
     "export",
     "deploy",
@@ -68,7 +73,11 @@ fn weight(words: &[String]) -> u8 {
         let plain = !word.starts_with('-') && !word.contains('=');
         plain && (word.rsplit('.').next() == Some("py") || OTHER_WORK.contains(&word.as_str()))
     });
-    let other = |word: &String| OTHER_WORK.iter().any(|part| last(word).contains(part));
+    let evaluates = |name: &str| name.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| part == "eval");
+    let other = |word: &String| {
+        let name = last(word);
+        evaluates(&name) || OTHER_WORK.iter().any(|part| name.contains(part))
+    };
     if programs.clone().any(other) || words.get(1).is_some_and(|word| OTHER_WORK.contains(&word.as_str())) {
         return 0;
     }
@@ -91,7 +100,8 @@ fn weight(words: &[String]) -> u8 {
 /// The commands that say the training: the last one that trains, and parts of a command line that stand alone; and how
 /// many others train as well.
 pub(in crate::dialect) fn chosen(started: &[Started]) -> (Vec<&Started>, usize) {
-    let is_part = |one: &&Started| one.words.first().is_some_and(|word| word.starts_with("--"));
+    // Arguments alone, those that are not known too: a line before them lacks its backslash.
+    let is_part = |one: &&Started| one.words.first().is_some_and(|word| word.starts_with("--") || is_extra(word));
     let parts: Vec<&Started> = started.iter().filter(is_part).collect();
     let whole = started.iter().filter(|one| !is_part(one));
     let best = whole.clone().map(|one| weight(&one.words)).max().unwrap_or(0);

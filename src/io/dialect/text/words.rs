@@ -56,6 +56,12 @@ impl Script {
                 texts.extend(last.remove(name.as_str()).filter(|value| value.trim_start().starts_with("--")));
             }
             for text in texts.into_iter().take(MAX_FRAGMENTS) {
+                // The value is words already: brackets in it are letters.
+                if text.contains(['(', ')', '&', ';', '|', '<', '>']) {
+                    words.extend(text.split_whitespace().map(|word| word.trim_matches(['"', '\'']).to_owned()));
+                    words.push(String::new());
+                    continue;
+                }
                 for one in run(text, &Given::default(), &[]).started {
                     words.extend(one.words);
                     words.push(String::new());
@@ -77,6 +83,11 @@ impl Script {
             met: ran.met,
             all_run: ran.all_run,
         }
+    }
+
+    /// A command of these words alone.
+    pub fn of_words(words: Vec<String>) -> Self {
+        Self { words, ..Self::default() }
     }
 
     pub fn number(&self, names: &[&str]) -> Option<u64> {
@@ -187,7 +198,7 @@ impl Script {
 }
 
 /// True of a file or a module that Python runs.
-fn is_program(word: &str) -> bool {
+pub(crate) fn is_program(word: &str) -> bool {
     let end = word.rsplit('.').next().unwrap_or_default();
     ["py", "sh"].contains(&end)
 }
@@ -207,7 +218,7 @@ pub(crate) fn is_override(word: &str) -> bool {
 }
 
 /// True of a word that is not known and stands for arguments of any number, as its name says.
-fn is_extra(word: &str) -> bool {
+pub(crate) fn is_extra(word: &str) -> bool {
     let Some(name) = word.strip_prefix('$') else { return false };
     let ends = |ends: &[&str]| ends.iter().any(|end| name.to_ascii_uppercase().ends_with(end));
     let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || "_@[]".contains(c));
@@ -248,9 +259,15 @@ pub(crate) fn entries(pairs: &[(&str, &str)]) -> Entries {
     pairs.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect()
 }
 
-/// A number where the text is one, else the text.
+/// A number where the text is one, as Python reads it (`220_000_000`), else the text.
 pub(crate) fn scalar(text: &str) -> Value {
-    match text.parse::<f64>() {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let parsed = if text.contains('_') && text.split('_').all(digits) {
+        text.replace('_', "").parse::<f64>()
+    } else {
+        text.parse()
+    };
+    match parsed {
         Ok(number) if number.is_finite() => Value::Number(number),
         _ => Value::Text(text.to_owned()),
     }
@@ -370,6 +387,23 @@ mod tests {
         let script = Script::read("MODEL_ARGS=(\n  --num-layers 32\n  --swiglu\n)\nMORE=\"--hidden-size 4096\"\n");
         let names = script.arguments().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         assert_eq!(names, ["--hidden-size", "--num-layers", "--swiglu"]);
+    }
+
+    /// THUDM/slime 624b824 `scripts/models/kimi-k2.sh`: the brackets are letters of a value.
+    #[test]
+    fn brackets_of_a_value_are_no_commands() {
+        let script = Script::read("MODEL=\"--num-layers 61 --moe-layer-freq ([0]*1+[1]*60) --swiglu\"\n");
+        assert_eq!(script.arguments()[1].1, Value::from("([0]*1+[1]*60)"));
+        assert_eq!(script.arguments().len(), 3);
+    }
+
+    /// Python's `int`: bigscience-workshop/bigscience `train/tr11-176B-ml/tr11-176B-ml.slurm` has `220_000_000`.
+    #[test]
+    fn digits_in_groups_are_a_number() {
+        assert_eq!(scalar("220_000_000"), Value::Number(220e6));
+        for text in ["8_", "_8", "8__0", "a_1"] {
+            assert_eq!(scalar(text), Value::from(text));
+        }
     }
 
     /// `$EXTRA_ARGS` that nothing sets is left out by a shell: the switch before it keeps its meaning.

@@ -65,7 +65,7 @@ fn block(value: &Value, indent: usize, lines: &mut Vec<String>) {
 }
 
 /// A value in one line: words in quotes where they would mean something else, lists in brackets.
-fn flow(value: &Value) -> String {
+pub(crate) fn flow(value: &Value) -> String {
     let quoted = |text: &str| {
         let tame = |c: char| c.is_ascii_alphanumeric() || "_-./ ".contains(c);
         let is_word = plain(text) == Value::Text(text.to_owned())

@@ -213,6 +213,23 @@ pub(super) fn optimizer(reader: &mut SettingsReader, name: &str) {
     }
 }
 
+/// Says what GaLore's rank is counted as, where it is less: `silent` is the program's own.
+pub(super) fn galore(reader: &mut SettingsReader, silent: u64) {
+    let rank = match reader.last("galore_rank") {
+        Some(Value::Number(rank)) => whole(*rank).unwrap_or(silent),
+        _ => silent,
+    };
+    let counted = reader.run.model.resolve().map_or(0, |model| model.hidden / 4);
+    if reader.run.optimizer == Optimizer::GaLore && rank < counted {
+        reader.assume(t!(
+            "GaLore's states are counted at rank {counted}, a quarter of the hidden size: at rank {rank} they need \
+                less memory",
+            counted,
+            rank
+        ));
+    }
+}
+
 /// Says the optimizer as Hugging Face's Trainer calls it, where it has it.
 pub(super) fn write_optimizer(writer: &mut SettingsWriter, name: &str, optimizer: Optimizer) {
     let word = match optimizer {

@@ -117,13 +117,56 @@ pub(in crate::dialect) fn of_trl(reader: &mut SettingsReader, loss: Option<&str>
     });
     let ready = reader.has("precompute_ref_log_probs") && reader.flag("precompute_ref_log_probs", "reference before");
     let by_teacher = reader.has("teacher_model_name_or_path").then_some(Objective::Distillation);
-    let objective = said.or(by_loss).or(by_teacher).or(ready.then_some(Objective::Dpo));
+    let mut objective = said.or(by_loss).or(by_teacher).or(ready.then_some(Objective::Dpo));
+    let learns = reader.has("num_generations");
+    if objective.is_none() && learns {
+        reader.assume("training alone is counted, of the next token: GRPO has more models");
+    }
+    // Trainers of preferences alone cut prompts; the file does not say which of them runs.
+    if objective.is_none() && !learns && reader.has("max_prompt_length") {
+        objective = reader.choose("the trainer is that of DPO", true).then_some(Objective::Dpo);
+    }
     let objective = objective.unwrap_or(Objective::NextToken);
     take(reader, objective);
     of_teacher(reader, "teacher_model_name_or_path", objective);
     if ready && objective.has_reference() {
         reader.run.objective.parts.reference = Some(ReferencePlace::Nowhere);
     }
+}
+
+/// Takes the objective of torchtune: by the class of its loss. A recipe that distils has a teacher beside it. Source:
+/// pytorch/torchtune bd2a0fc `torchtune/rlhf/loss`, `torchtune/modules/loss/kd_losses.py`,
+/// `recipes/full_dpo_distributed.py` (a reference of its own).
+pub(in crate::dialect) fn of_torchtune(reader: &mut SettingsReader, loss: &str) {
+    let class = loss.rsplit('.').next().unwrap_or_default();
+    let objective = match class {
+        "DPOLoss" | "RSOLoss" => Objective::Dpo,
+        "SimPOLoss" => Objective::Simpo,
+        _ if reader.has("teacher_model._component_") => Objective::Distillation,
+        _ => Objective::NextToken,
+    };
+    if class.starts_with("PPO") || class.starts_with("GRPO") {
+        let loss = class.to_owned();
+        reader.assume(t!("training alone is counted, of the next token: {stage} has more models", stage = loss));
+    }
+    take(reader, objective);
+}
+
+/// Takes the objective of axolotl by `rl` and its models of rewards. Source: axolotl 067b021
+/// `utils/schemas/enums.py` (`RLType`), `utils/schemas/config.py` (`reward_model`, `process_reward_model`).
+pub(in crate::dialect) fn of_axolotl(reader: &mut SettingsReader) {
+    let stage = reader.word("rl", "objective");
+    let rewards = reader.flag("reward_model", "model of rewards") | reader.flag("process_reward_model", "of rewards");
+    let objective = match stage.as_deref() {
+        Some("ipo" | "simpo_ipo") => Some(Objective::Dpo),
+        Some(name) => named(name),
+        None => rewards.then_some(Objective::Reward),
+    };
+    if let (Some(stage), None) = (&stage, objective) {
+        let stage = stage.clone();
+        reader.assume(t!("training alone is counted, of the next token: {stage} has more models", stage));
+    }
+    take(reader, objective.unwrap_or(Objective::NextToken));
 }
 
 /// Stage and loss that LLaMA-Factory has for an objective; none where it has none.

@@ -260,6 +260,15 @@ pub(in crate::dialect) fn fsdp(reader: &mut SettingsReader) -> Option<Fsdp> {
     let offloads = on(entry(reader, "offload_params", "parameters on the host"));
     let checkpoints = on(entry(reader, "activation_checkpointing", "full recomputation"));
     let activations = on(entry(reader, "activation_checkpointing_offload", "activations on the host"));
+    // A unit for each layer, and the next one gathered before the gradients of this one, are what is counted.
+    for (key, value) in [("auto_wrap_policy", "TRANSFORMER_BASED_WRAP"), ("backward_prefetch", "BACKWARD_PRE")] {
+        for name in [format!("fsdp_config.fsdp_{key}"), format!("fsdp_config.{key}"), format!("fsdp_{key}")] {
+            let said = reader.last(&name).and_then(Value::text).map(str::to_ascii_uppercase);
+            if said.as_deref() == Some(value) {
+                reader.moot(&name, "counted so anyway");
+            }
+        }
+    }
     let version = reader.word("fsdp_version", "FSDP's version").or(version);
     if !any && version.is_none() {
         return None;

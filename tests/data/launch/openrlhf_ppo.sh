@@ -1,0 +1,30 @@
+# Source: OpenRLHF/OpenRLHF 3c3be623 examples/scripts/train_ppo_ray_hybrid_engine.sh
+python3 -m openrlhf.cli.train_ppo_ray \
+   --ref.num_nodes 1 \
+   --ref.num_gpus_per_node 8 \
+   --reward.num_nodes 1 \
+   --reward.num_gpus_per_node 8 \
+   --critic.num_nodes 1 \
+   --critic.num_gpus_per_node 8 \
+   --actor.num_nodes 1 \
+   --actor.num_gpus_per_node 8 \
+   --vllm.num_engines 4 \
+   --vllm.tensor_parallel_size 2 \
+   --vllm.gpu_memory_utilization 0.5 \
+   --actor.model_name_or_path OpenRLHF/Llama-3-8b-sft-mixture \
+   --reward.model_name_or_path OpenRLHF/Llama-3-8b-rm-700k \
+   --train.batch_size 128 \
+   --rollout.batch_size 1024 \
+   --train.max_epochs 1 \
+   --data.max_len 2048 \
+   --ds.zero_stage 3 \
+   --ds.param_dtype bf16 \
+   --actor.adam.lr 5e-7 \
+   --critic.adam.lr 9e-6 \
+   --algo.kl.init_coef 0.01 \
+   --data.prompt_dataset OpenRLHF/prompt-collection-v0.1 \
+   --data.input_key context_messages \
+   --data.apply_chat_template \
+   --reward.normalize_enable \
+   --ds.packing_samples \
+   --vllm.sync_backend nccl
