@@ -138,11 +138,18 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         items
     }
 
+    /// True of DeepSpeed's stage 3, which has master weights beside its shards, and gathers and reduces each module by
+    /// itself. Source: DeepSpeed edaa722 `runtime/zero/partitioned_param_coordinator.py` (`release_sub_module`),
+    /// `stage3.py:1321` (a gradient that is larger than the bucket is reduced at once).
+    fn by_deepspeed(&self) -> bool {
+        let scenario = self.scenario;
+        self.sharded && scenario.software.of_hub && scenario.adapter.is_none() && scenario.precision.master > 0.0
+    }
+
     /// The unit of FSDP that holds embedding and head; where they are units of their own the head, which is whole for
-    /// the
-    /// `loss` alone (torchtune `custom_sharded_layers`).
+    /// the `loss` alone (torchtune `custom_sharded_layers`; DeepSpeed).
     fn root(&self, loss: bool) -> Option<Placed<Q>> {
-        let elements = if self.scenario.software.ends_apart {
+        let elements = if self.scenario.software.ends_apart || self.by_deepspeed() {
             f64::from(u8::from(loss)) * head_elements(self.scenario)
         } else {
             root_elements(&self.holdings)
@@ -190,7 +197,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         // head's.
         let first = scenario.layout.microbatches <= 1;
         let width = match () {
-            () if heads <= 0.0 || !self.trains_head() => 0.0,
+            () if heads <= 0.0 || !self.trains_head() || self.by_deepspeed() => 0.0,
             // FSDP2 reduces it with the root, at the end of each backward pass.
             () if self.sharded && !scenario.sums_whole() => scenario.precision.gathered_weight(),
             () if first => trained_bytes(scenario, Kind::Dense).gradients(),
