@@ -108,8 +108,12 @@ fn shapes(reader: &mut SettingsReader) -> Option<ModelParts> {
     });
     let grouped = reader.flag("--group-query-attention", "grouped-query attention");
     let groups = reader.count("--num-query-groups", "key-value heads");
+    let is_padded = reader.has("--padded-vocab-size") || reader.has("--pad-vocab-size-to");
     let vocab = reader.count("--vocab-size", "vocabulary").or_else(|| {
         let vocab = now.map(|model| model.vocab)?;
+        if is_padded {
+            return Some(vocab);
+        }
         reader.assume(t!("vocabulary {vocab}, as on this page: the tokenizer has it", vocab));
         Some(vocab)
     });

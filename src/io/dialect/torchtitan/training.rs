@@ -96,9 +96,16 @@ pub fn read(reader: &mut SettingsReader) {
     training(reader);
 }
 
-/// A recipe over FSDP's fp32 shards, which are the master weights.
-fn sharded(id: &'static str) -> Based<PrecisionParts> {
-    let parts = PrecisionParts { weights: Some(4.0), master: Some(0.0), ..PrecisionParts::default() };
+/// A recipe over FSDP's fp32 shards, which are the master weights; over weights that are `kept_in_bf16`, whose gradients
+/// and states are as they are.
+fn sharded(id: &'static str, kept_in_bf16: bool) -> Based<PrecisionParts> {
+    let shards = PrecisionParts { weights: Some(4.0), master: Some(0.0), ..PrecisionParts::default() };
+    let parts = if kept_in_bf16 {
+        let two = Some(2.0);
+        PrecisionParts { weights: two, grads: two, moment1: two, moment2: two, ..shards }
+    } else {
+        shards
+    };
     Based { base: Some(id), parts }
 }
 
@@ -168,8 +175,11 @@ fn training(reader: &mut SettingsReader) {
     // The class scales by rows unless it is told.
     let by_row = converts("Float8") || recipe.is_some_and(|recipe| recipe.starts_with("rowwise"));
     match blocks.iter().find(|(name, _)| converts(name)) {
-        Some((_, id)) => reader.policy(sharded(id)),
-        None if by_row && (converts("float8") || converts("Float8")) => reader.policy(sharded("fp8-rowwise")),
+        Some((_, id)) => reader.policy(sharded(id, kept_in_bf16)),
+        None if by_row && (converts("float8") || converts("Float8")) => {
+            reader.policy(sharded("fp8-rowwise", kept_in_bf16));
+        }
+        None if kept_in_bf16 && converts("float8") => reader.policy(sharded("te-fp8", true)),
         None => reader.precision(match dtype.as_deref() {
             _ if converts("float8") => "te-fp8",
             Some("float32") => "fp32",

@@ -117,6 +117,12 @@ pub(super) fn gpus_of_page(reader: &mut SettingsReader) {
     if let Some(gpus) = reader.count("gpus", "GPUs") {
         return reader.set("gpus", gpus);
     }
+    // Accelerate starts one process where nothing is distributed.
+    let alone = reader.last("distributed_type").and_then(Value::text).is_some_and(|kind| kind == "NO");
+    if alone && !reader.has("num_processes") {
+        reader.note("distributed_type", t!("{what} {value}", what = "GPUs", value = 1u64));
+        return reader.set("gpus", 1);
+    }
     // Of a launcher's command: all processes, or those of each node.
     let nodes = reader.count("nnodes", "nodes").or_else(|| reader.count("num_machines", "nodes")).unwrap_or(1).max(1);
     let total = reader.count("num_processes", "GPUs");
