@@ -94,6 +94,7 @@ pub(crate) struct KinetoReader {
     ops: Vec<(i64, i64, WorkerOp)>,
     threads: HashMap<(i64, i64), u64>,
     events: u64,
+    too_many_groups: bool,
     backwards: u64,
     full: bool,
 }
@@ -124,11 +125,13 @@ fn count(number: f64) -> u64 {
 impl KinetoReader {
     pub fn take(&mut self, scanner: &Scanner, key: &str, event: Event) {
         let depth = scanner.depth();
-        // {"traceEvents": [{...}]}, or the list alone.
-        let in_list = depth == 2 && scanner.above(0) == "traceEvents" || depth == 1 && scanner.above(0).is_empty();
-        let in_event = depth == 3 && scanner.above(1) == "traceEvents" || depth == 2 && scanner.above(1).is_empty();
+        // {"traceEvents": [{...}]}, or the list alone, whose brackets have no keys.
+        let keyless = |levels: usize| (0..levels).all(|up| scanner.above(up).is_empty());
+        let in_list = depth == 2 && scanner.above(0) == "traceEvents" || depth == 1 && keyless(1) && key.is_empty();
+        let in_event = depth == 3 && scanner.above(1) == "traceEvents" || depth == 2 && keyless(2);
         let in_arguments = scanner.above(0) == "args"
-            && (depth == 4 && scanner.above(2) == "traceEvents" || depth == 3 && scanner.above(2).is_empty());
+            && (depth == 4 && scanner.above(2) == "traceEvents"
+                || depth == 3 && scanner.above(1).is_empty() && scanner.above(2).is_empty());
         match event {
             Event::Begin if in_list => self.open = OpenEvent { width: 0, ..OpenEvent::default() },
             Event::End if in_list => self.close(),
@@ -192,6 +195,7 @@ impl KinetoReader {
             return Some(at);
         }
         if self.trace.groups.len() >= MAX_GROUPS {
+            self.too_many_groups = true;
             return None;
         }
         let at = u16::try_from(self.trace.groups.len()).ok()?;
@@ -317,6 +321,9 @@ impl KinetoReader {
                 if self.open.correlation > 0 {
                     let graph = name.contains("GraphLaunch");
                     self.launches.entry(self.open.correlation).or_insert(Launch { start, graph });
+                }
+                if matches!(&**name, "cudaMalloc" | "hipMalloc") {
+                    self.trace.reserved.push(start);
                 }
                 if name.contains("Synchronize") || matches!(&**name, "cudaMemcpy" | "hipMemcpy" | "hipMemcpyWithStream")
                 {
@@ -471,6 +478,12 @@ impl KinetoReader {
             notes.push(Issue::warning(
                 "files",
                 t!("events that end before they begin are left out: {count}", count = self.backwards),
+            ));
+        }
+        if self.too_many_groups {
+            notes.push(Issue::warning(
+                "files",
+                t!("more than {most} process groups: messages of the others have no group", most = MAX_GROUPS),
             ));
         }
         let mut devices: HashMap<u32, i64> = HashMap::new();
