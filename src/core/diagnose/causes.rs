@@ -126,8 +126,26 @@ pub struct FoundCause {
 /// Seconds that each cause has in a window, with the share that they are part of.
 pub type Amounts = BTreeMap<(CauseId, StepShare), f64>;
 
-/// What a window holds of every cause.
-pub fn amounts(found: &Attribution, calls: &[CallsOf], trace: &RankTrace, pipelined: bool) -> Amounts {
+/// Bytes a second that calls of a parallelism and kind should move, of message.
+pub type MessageRates = BTreeMap<(Dimension, KernelClass), f64>;
+
+/// A call at less than this share of the rate that it should reach is slow by its network. A choice, wider than what
+/// the calculator misses of bandwidths by itself.
+const SLOW_RATE: f64 = 0.6;
+
+/// The rates of another run's calls.
+pub fn rates_of(calls: &[CallsOf]) -> MessageRates {
+    calls.iter().filter_map(|calls| Some(((calls.dimension, calls.class), calls.rate?))).collect()
+}
+
+/// What a window holds of every cause; messages slower than `rates` are so by their network.
+pub fn amounts(
+    found: &Attribution,
+    calls: &[CallsOf],
+    trace: &RankTrace,
+    pipelined: bool,
+    rates: &MessageRates,
+) -> Amounts {
     let mut sums = Amounts::new();
     let mut add = |id, share, ns: i64| {
         if ns > 0 {
@@ -144,7 +162,18 @@ pub fn amounts(found: &Attribution, calls: &[CallsOf], trace: &RankTrace, pipeli
                 let waits = of.filter_map(|calls| calls.waiting).sum::<i64>().min(*ns);
                 let waiting = if dimension == Dimension::Expert { CauseId::EpImbalance } else { CauseId::LateRank };
                 add(waiting, share, waits);
-                add(exposed_id(dimension, class), share, ns - waits);
+                // Of fewer calls the fastest may have waited.
+                let told = calls.iter().filter(|calls| (calls.dimension, calls.class) == (dimension, class));
+                let reached = told.filter(|calls| calls.waiting.is_some()).filter_map(|calls| calls.rate);
+                let reached = reached.max_by(f64::total_cmp);
+                let share_of_rate = reached.zip(rates.get(&(dimension, class))).map(|(rate, should)| rate / should);
+                let own = ns - waits;
+                #[allow(clippy::cast_possible_truncation)] // a part of the nanoseconds
+                let slow = share_of_rate
+                    .filter(|share| *share < SLOW_RATE)
+                    .map_or(0, |share| (own as f64 * (1.0 - share)) as i64);
+                add(CauseId::SlowNetwork, share, slow);
+                add(exposed_id(dimension, class), share, own - slow);
             }
             MeasuredPart::ExpertWait => add(CauseId::EpImbalance, share, *ns),
             // Copies of weights to the host are a checkpoint.
@@ -199,6 +228,8 @@ pub struct Found<'a> {
     pub trace: &'a RankTrace,
     pub parts: &'a Attribution,
     pub calls: &'a [CallsOf],
+    /// What messages should move, bytes a second.
+    pub rates: &'a MessageRates,
     pub run: &'a Run,
     /// Length of the window, seconds.
     pub window: f64,
@@ -317,6 +348,13 @@ fn told(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
             None,
             Some(t!("traces of several ranks of the same step, one file a rank: 5 min")),
         ),
+        CauseId::SlowNetwork => (
+            Message::joined(" ", [messages(found, dimension), should_reach(found, dimension)]),
+            Some(t!(
+                "the cards that NCCL uses (NCCL_DEBUG=INFO), RoCE or InfiniBand switched on, direct access to GPUs"
+            )),
+            Some(t!("nccl-tests on one node and on two: 10 min")),
+        ),
         CauseId::GradReduceLate => (
             messages(found, dimension),
             Some(t!("reduce beside the backward pass: --overlap-grad-reduce; under FSDP leave \
@@ -379,9 +417,19 @@ fn messages(found: &Found, dimension: Dimension) -> Message {
     Message::joined(" ", parts)
 }
 
+/// What the calls should move.
+fn should_reach(found: &Found, dimension: Dimension) -> Message {
+    let rate = found.rates.iter().filter(|((other, _), _)| *other == dimension).map(|(_, rate)| *rate);
+    let rate = rate.max_by(f64::total_cmp).unwrap_or(0.0);
+    t!("It should move {rate}.", rate = show_bandwidth(rate))
+}
+
 /// Fields that try the change of a cause on `run`: those that change it and leave it working.
 fn tries(id: CauseId, run: &Run) -> Vec<(&'static str, String)> {
     let set: Vec<(&'static str, String)> = match id {
+        CauseId::GradReduceLate | CauseId::ParamGatherExposed if run.overlap.dp.is_some_and(|share| share < 0.5) => {
+            vec![("overlap.dp", String::new())]
+        }
         CauseId::HostLate if !run.graphs().any() => vec![("cuda_graphs", "true".to_owned())],
         CauseId::EpExposed if run.ep > 1 => vec![("ep_overlap", "true".to_owned())],
         _ => Vec::new(),

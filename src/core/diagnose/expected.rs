@@ -1,7 +1,9 @@
 //! What the calculator predicts for the rank and the window that were measured, by the same parts.
 
+use super::causes::MessageRates;
 use super::dimension::Dimension;
 use super::parts::{Attribution, GapReason, MeasuredPart};
+use super::waits::CallsOf;
 use crate::issue::Issue;
 use crate::report::{Evaluation, by_rank, evaluate};
 use crate::run::{Recompute, Run};
@@ -94,6 +96,8 @@ pub struct ExpectedStep {
     pub forwards: f64,
     /// True where it is of a whole step.
     pub whole: bool,
+    /// Bytes a second that a GPU sends in messages of each parallelism.
+    pub rates: BTreeMap<Dimension, f64>,
 }
 
 impl ExpectedStep {
@@ -165,7 +169,19 @@ impl ExpectedStep {
             Recompute::Full | Recompute::Selective => 2.0,
             _ => 1.0,
         };
+        let rates = evaluation.report.overlap.iter().filter_map(|row| {
+            let dimension = match row.traffic {
+                Traffic::Tp => Dimension::Tensor,
+                Traffic::Cp => Dimension::Context,
+                Traffic::Ep => Dimension::Expert,
+                Traffic::Dp | Traffic::Zero3 => Dimension::Data,
+                Traffic::Pp => return None,
+            };
+            Some((dimension, row.reached_bytes_per_s.filter(|rate| *rate > 0.0)?))
+        });
+        let rates = rates.collect();
         Self {
+            rates,
             shares,
             kernels,
             time: step.time_s.0,
@@ -176,6 +192,23 @@ impl ExpectedStep {
             forwards: repeats,
             whole: true,
         }
+    }
+
+    /// Bytes a second of message that calls should move: a GPU sends 2 (n − 1) / n of the message of an all-reduce,
+    /// (n − 1) / n of that of a gather or scatter (nccl-tests, doc/PERFORMANCE.md).
+    pub fn message_rates(&self, calls: &[CallsOf]) -> MessageRates {
+        let rates = calls.iter().filter_map(|calls| {
+            let sent = self.rates.get(&calls.dimension)?;
+            let others = if calls.ranks > 1 { 1.0 - 1.0 / calls.ranks as f64 } else { 1.0 };
+            let factor = match calls.class {
+                KernelClass::AllReduce => 2.0 * others,
+                KernelClass::AllGather | KernelClass::ReduceScatter => others,
+                // Who sends how much in other calls is not known.
+                _ => return None,
+            };
+            Some(((calls.dimension, calls.class), sent / factor))
+        });
+        rates.collect()
     }
 
     /// The step for a window that holds `share` of a rank's work: what happens once a step and in fill and drain is

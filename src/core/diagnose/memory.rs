@@ -4,6 +4,7 @@
 //! Rules are those of public threads whose cause is known; a change is tried on the run before it is named.
 
 use super::causes::{CauseId, FoundCause};
+use super::trend::MemoryTrend;
 use crate::memory::Component;
 use crate::message::{Message, verbatim};
 use crate::report::report;
@@ -85,6 +86,11 @@ pub struct OutOfMemory {
     pub moment: Option<Moment>,
     /// Of a checkpoint: its frames make the optimizer's states.
     pub makes_states: bool,
+    /// It had read a checkpoint to go on from.
+    pub resumed: bool,
+    /// How memory grew over the steps before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trend: Option<MemoryTrend>,
 }
 
 /// Writes a moment by its name.
@@ -116,6 +122,9 @@ pub struct MemoryFound {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short: Option<f64>,
     pub fingerprint: Option<Fingerprint>,
+    /// The model of the run has a mixture of experts.
+    #[serde(skip)]
+    pub experts: bool,
     /// The fullest rank, or the message's: component and predicted bytes.
     pub predicted: Vec<(&'static str, f64)>,
     /// Need that is predicted, its range and the capacity, bytes.
@@ -161,7 +170,8 @@ pub fn out_of_memory(message: OutOfMemory, run: &Run) -> MemoryFound {
         };
         Component::ALL.map(|component| (component.name(), of(component))).to_vec()
     });
-    let mut found = MemoryFound { message, short, fingerprint, predicted, need, causes: Vec::new() };
+    let experts = scenario.as_ref().is_some_and(|scenario| scenario.model.moe.is_some());
+    let mut found = MemoryFound { message, short, fingerprint, experts, predicted, need, causes: Vec::new() };
     found.causes = causes(&found, compared);
     found
 }
@@ -244,10 +254,13 @@ fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
             let change = t!("a fused or chunked loss, and recomputation where activations are too large as well");
             add(CauseId::Logits, weight, asked, evidence, Some(change), vec![("cross_entropy", "te-fused".to_owned())]);
         }
-        if fingerprint.longer && message.step.is_some_and(|step| step > 1) {
+        if fingerprint.longer && message.step.is_none_or(|step| step > 1) {
             let evidence =
                 t!("The {asked} that were asked for are {what}.", asked = gib(asked), what = &fingerprint.name);
-            add(CauseId::LongestSample, 0.75, asked, evidence, Some(t!("cut, pack or sort the samples")), vec![]);
+            // The frames name the tensor, the run's own batch is shorter: the sample is the reason, the logits are the
+            // place.
+            let weight = if message.step.is_some() && moment == Moment::Loss { 0.91 } else { 0.75 };
+            add(CauseId::LongestSample, weight, asked, evidence, Some(t!("cut, pack or sort the samples")), vec![]);
         }
     } else if moment == Moment::Loss {
         let evidence = t!("It failed while the loss was computed.");
@@ -275,6 +288,38 @@ fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
             short = gib(asked - unused - message.free.unwrap_or(0.0).min(asked - unused))
         );
         add(CauseId::Fragmentation, 0.05, unused, evidence, None, vec![]);
+    }
+    if let Some(cause) = message.trend.as_ref().and_then(|trend| trend.cause(found.experts)) {
+        add(cause.id, 0.88, cause.bytes.unwrap_or(0.0), cause.evidence, cause.change, vec![]);
+    }
+    if message.resumed && message.step.unwrap_or(1) <= 1 && moment != Moment::FirstStates {
+        let evidence =
+            t!("It failed in the first step after a checkpoint was read: the optimizer's states are there from the \
+                beginning, which a fresh run has only at the end of its first step.");
+        let change = t!("states on the host until the first step, or sharded over data-parallel ranks");
+        add(CauseId::FirstOptimizerStep, 0.78, optimizer, evidence, Some(change), zero_up(run));
+    }
+    if moment == Moment::Checkpoint && !message.makes_states {
+        let evidence = t!("It failed while a checkpoint was written: whole weights on one GPU, or copies of states.");
+        let change = t!("a sharded checkpoint, or one that is gathered on the host");
+        add(CauseId::Checkpoint, 0.7, asked, evidence, Some(change), vec![]);
+    }
+    if moment == Moment::Generation {
+        let evidence = t!("It failed while it generated: the engine and the training share the GPU.");
+        let change = t!("the engine's sleep level, or a smaller share of memory for it");
+        add(CauseId::OtherProcess, 0.6, asked, evidence, Some(change), vec![]);
+    }
+    if let (Some("cuBLAS"), None) = (message.library, message.total) {
+        let evidence = t!(
+            "cuBLAS found no room for its handle: the GPU is full; of a small model in its first call it may be an \
+                index out of range instead."
+        );
+        let change = t!("CUDA_LAUNCH_BLOCKING=1 names the call");
+        add(CauseId::NeverFitted, 0.73, asked, evidence, Some(change), vec![]);
+    }
+    if let (Some("NCCL"), None) = (message.library, message.total) {
+        let evidence = t!("NCCL lacked a few MiB for a connection: the GPU is full, NCCL is not large.");
+        add(CauseId::NeverFitted, 0.73, asked, evidence, Some(t!("memory kept free for communicators")), vec![]);
     }
     if moment == Moment::Evaluation {
         let evidence = t!("It failed in an evaluation, whose logits and batch are its own.");
@@ -315,7 +360,15 @@ fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
         add(CauseId::Context, 0.55, pools, evidence, Some(t!("fewer captured shapes")), vec![]);
     }
     never_fitted(found, run, &mut all);
+    together(run, &mut all);
     sort_by(&mut all, |a: &Hypothesis, b| b.weight.total_cmp(&a.weight));
+    // Two rules may name one cause: the surer one speaks.
+    let mut named = Vec::new();
+    all.retain(|one| {
+        let is_new = !named.contains(&one.id);
+        named.push(one.id);
+        is_new
+    });
     let listed = all.into_iter().map(|one| {
         let after = tried(run, &one.set);
         FoundCause {
@@ -362,18 +415,54 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
         () if by_prediction => 0.5,
         () => 0.3,
     };
-    let changes = run.map_or_else(Vec::new, |own| {
-        vec![
-            (t!("a micro-batch half as large"), vec![("micro_batch", (own.micro_batch / 2).to_string())]),
-            (t!("full recomputation"), vec![("recompute", "full".to_owned())]),
-            (t!("states sharded over data-parallel ranks"), zero_up(run)),
-            (t!("twice the tensor-parallel size"), vec![("tp", (own.tp * 2).to_string())]),
-        ]
-    });
+    let changes = run.map_or_else(Vec::new, |own| changes(own, run));
     let fits = |set: &[(&'static str, String)]| tried(run, set).is_some_and(|(_, fits, _)| fits);
     let fitting = changes.into_iter().find(|(_, set)| !set.is_empty() && fits(set));
     let (change, set) = fitting.map_or((None, Vec::new()), |(change, set)| (Some(change), set));
     all.push(Hypothesis { id: CauseId::NeverFitted, weight, bytes: missing, evidence, change, set });
+}
+
+/// Where the change of the logits does not fit alone, the first of the other changes that fits beside it: two causes
+/// can hold at once, and either mended alone fails one step later.
+fn together(run: Option<&Run>, all: &mut Vec<Hypothesis>) {
+    let Some(own) = run else {
+        return;
+    };
+    let Some(logits) = all.iter().find(|one| one.id == CauseId::Logits && !one.set.is_empty()) else {
+        return;
+    };
+    let first = logits.set.clone();
+    if tried(run, &first).is_none_or(|(_, fits, _)| fits) {
+        return;
+    }
+    let Some((words, second)) = changes(own, run).into_iter().find(|(_, set)| {
+        let both = [first.clone(), set.clone()].concat();
+        !set.is_empty() && tried(run, &both).is_some_and(|(_, fits, _)| fits)
+    }) else {
+        return;
+    };
+    let alone = tried(run, &second).is_some_and(|(_, fits, _)| fits);
+    if let Some(logits) = all.iter_mut().find(|one| one.id == CauseId::Logits) {
+        logits.set = [first, second.clone()].concat();
+        logits.change = logits.change.take().map(|change| t!("{change}, with {words}", change, words = &words));
+    }
+    if !alone && let Some(fitted) = all.iter_mut().find(|one| one.id == CauseId::NeverFitted) {
+        let evidence = t!("{words} alone would not do either: both together fit.", words = &words);
+        fitted.evidence = Message::joined(" ", [fitted.evidence.clone(), evidence]);
+        fitted.change = Some(words);
+        fitted.set = second;
+    }
+}
+
+/// Changes that a run which does not fit is tried with, in the order of what they cost.
+fn changes(own: &Run, run: Option<&Run>) -> Vec<(Message, Vec<(&'static str, String)>)> {
+    vec![
+        (t!("a micro-batch half as large"), vec![("micro_batch", (own.micro_batch / 2).to_string())]),
+        (t!("full recomputation"), vec![("recompute", "full".to_owned())]),
+        (t!("states sharded over data-parallel ranks"), zero_up(run)),
+        (t!("twice the tensor-parallel size"), vec![("tp", (own.tp * 2).to_string())]),
+        (t!("twice the pipeline"), vec![("pp", (own.pp * 2).to_string())]),
+    ]
 }
 
 /// One step more of sharding; nothing at the last.
@@ -392,6 +481,27 @@ fn tried(run: Option<&Run>, set: &[(&'static str, String)]) -> Option<(f64, bool
     let report = report(&after).ok()?;
     let memory = &report.memory;
     Some((memory.need_bytes.0, memory.need_bytes.0 <= memory.capacity_bytes.0, report.step.time_s.0))
+}
+
+/// Frames name the logits, and the size is that of more tokens than the run's micro-batch has: a longer sample. In fp32
+/// first, as losses are computed.
+fn longer_logits(asked: f64, vocab: f64, tokens: f64, words: u64) -> Option<Fingerprint> {
+    let formats = [(4.0, "fp32"), (2.0, "bf16")];
+    let counts = formats.map(|(bytes, format)| (asked / (vocab * bytes), format));
+    let (count, format) = counts.into_iter().find(|(count, _)| (1.05 * tokens..64.0 * tokens).contains(count))?;
+    Some(Fingerprint {
+        name: t!(
+            "{tokens} tokens × {vocab} words × {format}, {times} times the tokens of a micro-batch of the run",
+            tokens = fixed(count, 0),
+            vocab = thousands(words),
+            format,
+            times = fixed(count / tokens, 1)
+        ),
+        tokens: Some(count),
+        off: (0.005 * GIB / asked).min(SAME),
+        logits: true,
+        longer: true,
+    })
 }
 
 /// The tensor of the run, or the number of tokens, that has the size that was asked for.
@@ -418,8 +528,24 @@ fn fingerprint(message: &OutOfMemory, scenario: &Scenario) -> Option<Fingerprint
     let scores = run.micro_batch as f64 * model.heads as f64 / t * s * s;
     offer(t!("the attention scores of a layer in bf16"), scores * 2.0, false);
     offer(t!("the attention scores of a layer in fp32"), scores * 4.0, false);
+    let heads = model.head_dim as f64 * (2.0 * model.heads as f64 + 2.0 * model.kv_heads as f64);
+    let matrices = if model.gated_ffn { 3.0 } else { 2.0 };
+    let layer = h * heads + matrices * h * model.ffn as f64;
+    if message.moment == Some(Moment::GatheredWeights) {
+        offer(t!("the gathered weights of a layer in bf16"), layer * 2.0, false);
+        offer(t!("the gathered weights of a layer in fp32"), layer * 4.0, false);
+    }
+    if let Some(moe) = &model.moe {
+        let expert = matrices * h * moe.expert_ffn as f64;
+        offer(t!("the weights of an expert in bf16"), expert * 2.0, false);
+    }
     if best.is_some() {
         return best;
+    }
+    if message.moment == Some(Moment::Loss)
+        && let Some(found) = longer_logits(asked, vocab, tokens, model.vocab / scenario.layout.tp.max(1))
+    {
+        return Some(found);
     }
     // The logits of another number of tokens: a whole number, and not far from what the run says.
     let counts = [(4.0, "fp32"), (2.0, "bf16")].map(|(bytes, format)| (asked / (vocab * bytes), format));

@@ -4,25 +4,41 @@
 //! add up to the window, the calculator's parts on the same axis, differences, and causes by their seconds. Nothing
 //! here knows a file.
 
+mod brief;
 mod causes;
 mod dimension;
+mod example;
 mod expected;
+mod hypotheses;
+mod lanes;
 mod memory;
 mod parts;
 mod ranks;
 mod series;
+mod timers;
 mod trace;
+mod trend;
+mod two_runs;
 mod waits;
 mod workers;
 
-pub use causes::{Amounts, CauseId, Found, FoundCause, amounts, causes, explained, predicted_amounts};
+pub use brief::{brief, of_brief};
+pub use causes::{
+    Amounts, CauseId, Found, FoundCause, MessageRates, amounts, causes, explained, predicted_amounts, rates_of,
+};
 pub use dimension::{Dimension, GroupSizes, ProcessGroup, described, dimension};
+pub use example::{MadeDelays, data_parallel_seconds, example_trace, made_trace};
 pub use expected::{ExpectedStep, StepShare, shares};
+pub use hypotheses::{CountedAs, StatedUtilisation, counted, definition, without_parts};
+pub use lanes::{LaneKind, LaneSpan, TraceLanes, seen};
 pub use memory::{Fingerprint, MemoryFound, Moment, OutOfMemory, out_of_memory};
 pub use parts::{Attribution, GapReason, GapSum, MeasuredPart, attribute};
 pub use ranks::{CallTable, RankWaits, SeveralRanks, several};
 pub use series::{SeriesPattern, StepSeries};
+pub use timers::{TimerName, TimerTimes, by_timers};
 pub use trace::{AttentionPass, GpuWork, Interval, RankTrace, StepMark, StepWindow, WorkKind};
+pub use trend::{MemoryLine, MemoryTrend};
+pub use two_runs::{RunTimes, gain_by_bubble, of_two_runs, per_microbatch};
 pub use waits::{CallsOf, calls};
 pub use workers::{WorkerOp, WorkerRatios, WorkerTimes};
 
@@ -53,6 +69,8 @@ named! {
         AnotherRun = "not_of_this_run",
         /// The file has no order of events: sums alone.
         SumsOnly = "sums_only",
+        /// Two runs of one program beside each other.
+        TwoRuns = "two_runs",
         /// It is about memory.
         Memory = "memory",
     }
@@ -173,6 +191,10 @@ const NO_STEP: f64 = 1.0 / 3.0;
 const WHOLE: f64 = 0.1;
 /// Of a trace with gaps behind kernels that were launched in time, over so much of the window, kernels may be missing.
 const DAMAGED: f64 = 0.2;
+/// A rank that computes so many times as long as the others of its stage is slow itself.
+const SLOW_RANK: f64 = 1.05;
+/// A profiler that lengthens a step by so much makes the host's figures its own.
+const PROFILED: f64 = 0.15;
 /// Share of kernels with unknown names from which the split of compute is uncertain.
 const UNKNOWN: f64 = 0.1;
 
@@ -223,12 +245,18 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
         let parts = parts.map(|(name, measured_ns)| PartRow { rank, name, measured_ns, predicted_s: None });
         diagnosis.parts.extend(parts);
     }
-    let measured = amounts(&found, &calls, trace, pipelined);
-    let predicted = match reference.and_then(|other| Some((other, other.median_window()?.0))) {
-        Some((other, window)) => {
-            let calls = self::calls(other, window, sizes);
-            amounts(&attribute(other, window, sizes), &calls, other, pipelined)
-        }
+    let beside = reference.and_then(|other| {
+        let window = other.median_window()?.0;
+        Some((other, attribute(other, window, sizes), self::calls(other, window, sizes)))
+    });
+    let rates = match (&beside, &expected) {
+        (Some((.., calls)), _) => rates_of(calls),
+        (None, Some(expected)) => expected.message_rates(&calls),
+        _ => MessageRates::default(),
+    };
+    let measured = amounts(&found, &calls, trace, pipelined, &rates);
+    let predicted = match &beside {
+        Some((other, parts, calls)) => amounts(parts, calls, other, pipelined, &MessageRates::default()),
         None => expected.as_ref().map(|expected| predicted_amounts(expected, &measured)).unwrap_or_default(),
     };
     let compares = reference.is_some() || matches!(diagnosis.comparison, Comparison::Longer | Comparison::PartOfStep);
@@ -236,6 +264,7 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
         trace,
         parts: &found,
         calls: &calls,
+        rates: &rates,
         run,
         window: seconds,
         measured: &measured,
@@ -247,7 +276,16 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
         // What helps another program is not tried on this run.
         diagnosis.causes.iter_mut().for_each(|cause| cause.set.clear());
     }
-    diagnosis.ranks = several(&both, sizes);
+    let mesh = scenario.as_ref().ok().map(|scenario| (scenario.layout.mesh(), scenario.layout.gpus));
+    let compute = windows.iter().map(|(trace, window, _)| {
+        let same = mesh.filter(|(_, gpus)| trace.world == Some(*gpus));
+        let stage = match same {
+            Some((mesh, _)) => trace.rank.map(|rank| mesh.place(rank).pp),
+            None => (!pipelined).then_some(0),
+        };
+        (stage, attribute(trace, *window, sizes).compute() as f64 * 1e-9)
+    });
+    diagnosis.ranks = several(&both, sizes).map(|ranks| ranks.with_compute(&compute.collect::<Vec<_>>()));
     if let Some(late) = diagnosis.ranks.as_ref().and_then(late_rank) {
         tell_late(&mut diagnosis.causes, late, seconds);
     }
@@ -259,6 +297,82 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
     diagnosis.read = read_words(trace, window, count, &diagnosis, expected.as_ref());
     doubts(&mut diagnosis, trace, window, &found);
     diagnosis
+}
+
+/// Diagnoses the longer step of two traces of one rank beside the shorter one: two runs of one program.
+pub fn of_two_traces(first: &RankTrace, second: &RankTrace, run: &Run) -> Diagnosis {
+    let length = |trace: &RankTrace| trace.median_window().map_or(0, |(window, _)| window.length());
+    let (long, short) = if length(first) >= length(second) { (first, second) } else { (second, first) };
+    let mut diagnosis = of_traces_beside(&[long], Some(short), run);
+    let Some((window, _)) = short.median_window() else {
+        return diagnosis;
+    };
+    let sizes = GroupSizes { tp: run.tp, cp: run.cp, ep: run.ep, dp: 1, pp: run.pp, gpus: run.gpus };
+    let sums = |trace: &RankTrace, window: StepWindow| {
+        let found = attribute(trace, window, sizes);
+        [window.length(), found.compute(), found.exposed(), found.idle()]
+            .map(|ns| show_seconds(Seconds(ns as f64 * 1e-9)))
+    };
+    let own = long.median_window().map_or(window, |(window, _)| window);
+    let ([more, compute, exposed, idle], [less, ours, theirs, gaps]) = (sums(long, own), sums(short, window));
+    diagnosis.comparison = Comparison::TwoRuns;
+    diagnosis.verdict = t!(
+        "Two traces of one rank: {more} against {less}. Compute {compute} against {ours}, exposed messages {exposed} \
+            against {theirs}, gaps {idle} against {gaps}.",
+        more,
+        less,
+        compute,
+        ours,
+        exposed,
+        theirs,
+        idle,
+        gaps
+    );
+    // What the calculator predicts is not what it is compared with.
+    (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) = (None, None, None);
+    diagnosis.parts.iter_mut().for_each(|part| part.predicted_s = None);
+    diagnosis.kernels.iter_mut().for_each(|row| row.predicted_s = None);
+    let seconds = own.length() as f64 * 1e-9;
+    diagnosis.explained = explained(&diagnosis.causes, seconds - window.length() as f64 * 1e-9, seconds);
+    diagnosis
+}
+
+/// Takes what the profiler costs, known from the same step without it, from what is said of the host.
+pub fn without_profiler(diagnosis: &mut Diagnosis, unprofiled: f64) {
+    let window = diagnosis.window_ns as f64 * 1e-9;
+    let cost = window - unprofiled;
+    // Another step than the trace's.
+    if !(0.0..0.5 * window).contains(&cost) || unprofiled <= 0.0 {
+        return;
+    }
+    let mut left = cost;
+    for cause in diagnosis.causes.iter_mut().filter(|cause| cause.id == CauseId::HostLate) {
+        if let Some(own) = &mut cause.seconds {
+            let less = own.min(left);
+            *own -= less;
+            left -= less;
+        }
+    }
+    diagnosis.causes.retain(|cause| cause.seconds.is_none_or(|own| own >= 0.005 * window));
+    crate::sort::sort_by(&mut diagnosis.causes, |a: &FoundCause, b| {
+        b.seconds.unwrap_or(0.0).total_cmp(&a.seconds.unwrap_or(0.0))
+    });
+    diagnosis.read.push(t!(
+        "The log's step takes {unprofiled}: {cost} of the traced one are the profiler's, and are taken from the host.",
+        unprofiled = show_seconds(Seconds(unprofiled)),
+        cost = show_seconds(Seconds(cost))
+    ));
+    if cost > PROFILED * unprofiled {
+        let share = show_percent(cost / unprofiled);
+        diagnosis.warnings.push(Issue::warning(
+            "files",
+            t!(
+                "the profiler makes the step {share} longer: record one or two steps with record_shapes=False and \
+                    with_stack=False",
+                share
+            ),
+        ));
+    }
 }
 
 /// Decides what the window is of this run, and what is predicted for it.
@@ -483,15 +597,23 @@ fn doubts(diagnosis: &mut Diagnosis, trace: &RankTrace, window: StepWindow, foun
     }
 }
 
-/// The rank that makes the others wait, with the seconds.
-fn late_rank(ranks: &SeveralRanks) -> Option<(u64, f64)> {
+/// The rank that makes the others wait, with the seconds and what its compute says.
+fn late_rank(ranks: &SeveralRanks) -> Option<(u64, f64, Option<Message>)> {
     let late = ranks.late?;
     let row = ranks.ranks.iter().find(|row| row.rank == late)?;
-    Some((late, row.makes_wait_s))
+    let ratio = ranks.workers.filter(|ratio| ranks.slow == Some(late) && *ratio > SLOW_RANK);
+    let slow = ratio.zip(row.compute_s).map(|(ratio, own)| {
+        t!(
+            "It computes for {own} where the ranks of its stage need {others}.",
+            own = show_seconds(Seconds(own)),
+            others = show_seconds(Seconds(own / ratio))
+        )
+    });
+    Some((late, row.makes_wait_s, slow))
 }
 
 /// Names the late rank in its cause, or adds the cause.
-fn tell_late(causes: &mut Vec<FoundCause>, (rank, seconds): (u64, f64), window: f64) {
+fn tell_late(causes: &mut Vec<FoundCause>, (rank, seconds, slow): (u64, f64, Option<Message>), window: f64) {
     if seconds < 0.005 * window {
         return;
     }
@@ -500,6 +622,7 @@ fn tell_late(causes: &mut Vec<FoundCause>, (rank, seconds): (u64, f64), window: 
         rank,
         seconds = show_seconds(Seconds(seconds))
     );
+    let evidence = Message::joined(" ", std::iter::once(evidence).chain(slow));
     let known: f64 = causes.iter().filter(|one| one.id == CauseId::LateRank).filter_map(|one| one.seconds).sum();
     causes.retain(|cause| cause.id != CauseId::LateRank);
     // What is waiting is not a message that nothing hides.
@@ -606,6 +729,11 @@ pub fn of_series(seconds: &[f64], run: &Run) -> Diagnosis {
         }
     }
     diagnosis.causes = series.as_ref().map(StepSeries::causes).unwrap_or_default();
+    if let (Comparison::Longer, Some(predicted), Some(low), Some(high)) =
+        (diagnosis.comparison, diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s)
+    {
+        diagnosis.causes.extend(without_parts(median, run, [predicted, low, high]));
+    }
     diagnosis.series = series;
     diagnosis
 }

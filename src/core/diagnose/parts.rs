@@ -270,7 +270,7 @@ fn middle(values: &mut [i64]) -> i64 {
 }
 
 /// Why nothing runs in the gap, and whether the host was silent in a pause.
-fn why(trace: &RankTrace, window: StepWindow, (begin, end): Interval) -> (GapReason, bool) {
+pub(super) fn why(trace: &RankTrace, window: StepWindow, (begin, end): Interval) -> (GapReason, bool) {
     let length = end - begin;
     if overlap(&trace.loading, (begin, end)) * 2 > length {
         return (GapReason::Loader, false);

@@ -34,6 +34,9 @@ pub struct RankWaits {
     pub waiting_s: f64,
     /// Mean seconds that another rank waits in calls to which this one comes last.
     pub makes_wait_s: f64,
+    /// Seconds of kernels that compute; none of a table of calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compute_s: Option<f64>,
     /// Clock of this rank less that of the first, nanoseconds; none where calls do not agree.
     pub offset_ns: Option<i64>,
 }
@@ -46,6 +49,53 @@ pub struct SeveralRanks {
     pub calls: u64,
     /// The rank that makes the others wait longest, where that is more than half of all waiting.
     pub late: Option<u64>,
+    /// Most compute of a rank over the median of its stage; none where a stage has fewer than three ranks here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<f64>,
+    /// The rank that it is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow: Option<u64>,
+    /// Most compute of a stage over the median stage; none of one stage, or where the stages of ranks are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stages: Option<f64>,
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        length if length % 2 == 1 => values[length / 2],
+        length => f64::midpoint(values[length / 2 - 1], values[length / 2]),
+    }
+}
+
+impl SeveralRanks {
+    /// With the compute of each rank, in their order: its pipeline stage, where that is known, and seconds.
+    #[must_use]
+    pub fn with_compute(mut self, compute: &[(Option<u64>, f64)]) -> Self {
+        let mut by_stage: BTreeMap<Option<u64>, Vec<(u64, f64)>> = BTreeMap::new();
+        for (row, (stage, seconds)) in self.ranks.iter_mut().zip(compute) {
+            row.compute_s = Some(*seconds);
+            by_stage.entry(*stage).or_default().push((row.rank, *seconds));
+        }
+        let middle = |rows: &[(u64, f64)]| median(&mut rows.iter().map(|row| row.1).collect::<Vec<_>>());
+        // The compute of two ranks has no median that one of them could be slow against.
+        for rows in by_stage.values().filter(|rows| rows.len() > 2) {
+            let of_stage = middle(rows);
+            if let Some((rank, most)) = rows.iter().max_by(|a, b| a.1.total_cmp(&b.1))
+                && of_stage > 0.0
+                && most / of_stage > self.workers.unwrap_or(0.0)
+            {
+                (self.workers, self.slow) = (Some(most / of_stage), Some(*rank));
+            }
+        }
+        let known = by_stage.keys().all(Option::is_some);
+        let mut stages: Vec<f64> = by_stage.values().map(|rows| middle(rows)).collect();
+        let most = stages.iter().copied().fold(0.0, f64::max);
+        let of_all = median(&mut stages);
+        self.stages = (known && stages.len() > 1 && of_all > 0.0).then(|| most / of_all);
+        self
+    }
 }
 
 /// Compares the windows of ranks; none of one rank, or where they share fewer than four calls.
@@ -80,13 +130,14 @@ pub fn several(traces: &[(&RankTrace, StepWindow)], sizes: GroupSizes) -> Option
         wire_s: sums[0],
         waiting_s: sums[1],
         makes_wait_s: sums[2],
+        compute_s: None,
         offset_ns: offset(&lists[0], list),
     });
     let ranks: Vec<RankWaits> = ranks.collect();
     let all: f64 = ranks.iter().map(|rank| rank.makes_wait_s).sum();
     let most = ranks.iter().max_by(|a, b| a.makes_wait_s.total_cmp(&b.makes_wait_s));
     let late = most.filter(|most| most.makes_wait_s > 0.5 * all && all > 0.0).map(|most| most.rank);
-    Some(SeveralRanks { calls: shared.len() as u64, late, ranks })
+    Some(SeveralRanks { calls: shared.len() as u64, late, ranks, ..SeveralRanks::default() })
 }
 
 fn calls_of(trace: &RankTrace, window: StepWindow, sizes: GroupSizes) -> Calls {
@@ -151,12 +202,13 @@ impl CallTable {
             wire_s: wire,
             waiting_s: waits(*seconds),
             makes_wait_s: if Some(*rank) == last { (all - waits(*seconds)) / others } else { 0.0 },
+            compute_s: None,
             offset_ns: None,
         });
         let ranks: Vec<RankWaits> = ranks.collect();
         let calls = self.rows.iter().map(|row| row.1).max().unwrap_or_default();
         // A twentieth of waiting may be anybody's.
         let late = last.filter(|_| all > 0.05 * wire * others);
-        SeveralRanks { ranks, calls, late }
+        SeveralRanks { ranks, calls, late, ..SeveralRanks::default() }
     }
 }

@@ -1,10 +1,10 @@
 //! Patterns in the times of steps: what a log alone is consistent with.
 
 use super::causes::{CauseId, FoundCause};
-use crate::message::Message;
+use crate::message::{Message, verbatim};
 use crate::statics::named;
 use crate::t;
-use crate::units::{Seconds, show_percent, show_seconds};
+use crate::units::{Seconds, show_off, show_percent, show_seconds};
 use serde::Serialize;
 
 named! {
@@ -40,7 +40,16 @@ pub struct StepSeries {
     /// Share of all time that the spikes are.
     pub lost: f64,
     pub pattern: SeriesPattern,
+    /// Seconds of the steps in order, each the longest of as many; all steps of a short series.
+    pub points: Vec<f64>,
+    /// Change from the first third to the last, without spikes.
+    pub drift: f64,
+    /// The longest step without those at the start, seconds.
+    pub longest_s: f64,
 }
+
+/// Points that are kept.
+const POINTS: usize = 400;
 
 /// Fewer steps tell no pattern.
 const LEAST: usize = 6;
@@ -103,7 +112,34 @@ impl StepSeries {
             period: regular.then_some(mean),
             lost: heights.iter().sum::<f64>() / all,
             pattern,
+            points: points(seconds),
+            drift,
+            longest_s: rest.iter().copied().fold(0.0, f64::max),
         })
+    }
+
+    /// What the steps speak against, why, and the figure that does.
+    pub fn ruled_out(&self) -> Vec<(Message, Message, Message)> {
+        let mut list = Vec::new();
+        let figure = |text: String| verbatim(text);
+        let steps = figure(self.steps.to_string());
+        if self.spikes == 0 {
+            list.push((t!("Checkpoint, evaluation"), t!("no spikes at regular steps"), t!("{steps} steps", steps)));
+            list.push((
+                t!("Long pauses: collector, loader"),
+                t!("no step over {longest}", longest = show_seconds(Seconds(self.longest_s))),
+                figure(show_off(self.longest_s / self.median_s - 1.0, 1)),
+            ));
+        }
+        if !matches!(self.pattern, SeriesPattern::Drift | SeriesPattern::Jump) && self.drift.abs() < 0.05 {
+            let drift = figure(show_off(self.drift, 1));
+            list.push((t!("Hot or throttled GPUs, a job beside"), t!("no drift, no jump"), drift));
+        }
+        if self.spread < 0.03 {
+            let spread = figure(show_percent(self.spread));
+            list.push((t!("Unequal sequence lengths, routing"), t!("steps scatter by less than 3 %"), spread));
+        }
+        list
     }
 
     /// What the pattern is consistent with, with the measurement that settles it; a log gives no seconds of a part.
@@ -179,6 +215,12 @@ impl StepSeries {
         });
         causes.collect()
     }
+}
+
+/// At most 400 points of a series.
+fn points(seconds: &[f64]) -> Vec<f64> {
+    let each = seconds.len().div_ceil(POINTS).max(1);
+    seconds.chunks(each).map(|part| part.iter().copied().fold(0.0, f64::max)).collect()
 }
 
 /// True where the series changes its level once: the halves at the best cut are flat.

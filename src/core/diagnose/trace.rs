@@ -78,6 +78,8 @@ pub struct RankTrace {
     pub synchronised: Vec<i64>,
     /// When calls of the host began, sorted: what tells a busy host from a silent one.
     pub calls: Vec<i64>,
+    /// When the host reserved memory of the GPU (`cudaMalloc`): such a step is not like the others.
+    pub reserved: Vec<i64>,
     /// Nanoseconds of kernels whose name nothing is known of.
     pub unknown_ns: i64,
     /// Nanoseconds of all kernels.
@@ -164,7 +166,8 @@ impl RankTrace {
     }
 
     /// The step of median length, and how many steps it was chosen from: of several without the last, whose end is that
-    /// of its last kernel, and without the first where three or more are left.
+    /// of its last kernel, without the first where three or more are left, and without those in which memory was
+    /// reserved where others are left.
     pub fn median_window(&self) -> Option<(StepWindow, usize)> {
         let mut windows = self.windows();
         if windows.len() > 1 {
@@ -172,6 +175,13 @@ impl RankTrace {
         }
         if windows.len() > 2 {
             windows.remove(0);
+        }
+        let reserves = |window: &StepWindow| {
+            let mark = self.marks.iter().find(|mark| Some(mark.number) == window.number);
+            mark.is_some_and(|mark| self.reserved.iter().any(|at| (mark.begin..mark.end).contains(at)))
+        };
+        if !windows.iter().all(reserves) {
+            windows.retain(|window| !reserves(window));
         }
         windows.sort_by_key(|window| StepWindow::length(*window));
         let count = windows.len();

@@ -3,11 +3,15 @@
 //!
 //! An [`EvidenceReader`] keeps numbers and no text; names of hosts, users and paths are not kept.
 
+mod examples;
+mod hints;
 mod jobs;
 mod markdown;
 mod oom;
 mod tables;
 
+pub use examples::ExampleFile;
+pub use hints::LogHints;
 pub use markdown::markdown;
 
 use crate::json_scan::Scanner;
@@ -16,10 +20,12 @@ use crate::logs::{LogReader, Reading};
 use flate2::write::MultiGzDecoder;
 use jobs::{PrimusReader, RocprofReader};
 use oom::OomScanner;
-use shardscope_core::diagnose::{self, CallTable, Comparison, Diagnosis, KernelRow, OutOfMemory, RankTrace, WorkerOp};
+use shardscope_core::diagnose::{
+    self, CallTable, Comparison, Diagnosis, KernelRow, MemoryTrend, OutOfMemory, RankTrace, RunTimes, WorkerOp,
+};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
-use shardscope_core::run::Run;
+use shardscope_core::run::{Run, Scenario};
 use shardscope_core::t;
 use shardscope_core::time::KernelClass;
 use shardscope_core::units::{Seconds, show_percent, show_seconds};
@@ -44,8 +50,10 @@ pub enum Evidence {
     /// Kernels by class, without their order.
     Sums(BTreeMap<KernelClass, (u64, f64)>),
     Memory(Box<OutOfMemory>),
-    /// A log or a snapshot; the message of an allocator in it, where there is one.
-    Log(Box<Reading>, Option<Box<OutOfMemory>>),
+    /// A log or a snapshot; the message of an allocator in it, where there is one, and what its other lines say.
+    Log(Box<Reading>, Option<Box<OutOfMemory>>, Box<LogHints>),
+    /// A text without steps that says something of a run.
+    Hints(Box<LogHints>),
 }
 
 /// A text log, as the reader of logs takes it, and the messages of allocators in it.
@@ -54,6 +62,9 @@ struct TextReader {
     log: LogReader,
     refused: Option<Issue>,
     oom: OomScanner,
+    hints: LogHints,
+    /// Sizes of a message in another language; empty of none.
+    translated: Option<Vec<String>>,
     line: Vec<u8>,
 }
 
@@ -66,29 +77,61 @@ impl TextReader {
         }
         for byte in bytes {
             if *byte == b'\n' {
-                self.oom.line(&String::from_utf8_lossy(&self.line));
-                self.line.clear();
+                self.line();
             } else if self.line.len() < LINE {
                 self.line.push(*byte);
             }
         }
     }
 
+    /// Takes the line that ends here.
+    fn line(&mut self) {
+        let line = String::from_utf8_lossy(&self.line);
+        self.oom.line(&line);
+        self.hints.line(&line);
+        if self.translated.is_none() && oom::is_translated(&line) {
+            self.translated = Some(oom::sizes(&line));
+        }
+        self.line.clear();
+    }
+
     fn finish(mut self, present: &Run) -> Result<Evidence, Vec<Issue>> {
         if !self.line.is_empty() {
-            self.oom.line(&String::from_utf8_lossy(&self.line));
+            self.line();
         }
-        let memory = self.oom.finish().map(Box::new);
+        let hints = self.hints;
+        let memory = self.oom.finish().map(|message| {
+            let trend = MemoryTrend::of(&hints.memory);
+            Box::new(OutOfMemory { resumed: hints.resumed, trend, ..message })
+        });
         let read = match self.refused {
             Some(issue) => Err(vec![issue]),
             None => self.log.finish(present),
         };
         match (read, memory) {
-            (Ok(reading), memory) => Ok(Evidence::Log(Box::new(reading), memory)),
+            (Ok(reading), memory) => Ok(Evidence::Log(Box::new(reading), memory, Box::new(hints))),
             (Err(_), Some(memory)) => Ok(Evidence::Memory(memory)),
-            (Err(issues), None) => Err(issues),
+            (Err(_), None) if !hints.is_empty() => Ok(Evidence::Hints(Box::new(hints))),
+            (Err(issues), None) => Err(self.translated.map_or(issues, |sizes| vec![translated(&sizes)])),
         }
     }
+}
+
+/// The issue of a message in another language, with the sizes that stand in it.
+fn translated(sizes: &[String]) -> Issue {
+    let sizes = sizes.join(", ");
+    Issue::error(
+        "files",
+        if sizes.is_empty() {
+            t!("a message of running out of memory in another language: paste the English one")
+        } else {
+            t!(
+                "a message of running out of memory in another language, with {sizes}: paste the English one, which \
+                    says which is which",
+                sizes = shardscope_core::message::verbatim(sizes)
+            )
+        },
+    )
 }
 
 enum Kind {
@@ -210,6 +253,9 @@ fn recognise(head: &[u8]) -> Kind {
     let text = String::from_utf8_lossy(head);
     let start = text.trim_start_matches('\u{feff}').trim_start();
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    if tables::is_list(&text) {
+        return Kind::Table(Vec::new());
+    }
     if start.starts_with('{') || start.starts_with('[') {
         if has(&["\"fwd_start\"", "\"bwd_start\""]) {
             return Kind::Primus(Scanner::default(), Box::default());
@@ -319,46 +365,79 @@ pub fn read(bytes: &[u8], present: &Run) -> Result<Evidence, Vec<Issue>> {
     reader.finish(present)
 }
 
+/// What the files of a drop hold, kind by kind.
+#[derive(Default)]
+struct Sorted<'a> {
+    traces: Vec<&'a RankTrace>,
+    notes: Vec<Issue>,
+    unread: Vec<Issue>,
+    ops: Vec<WorkerOp>,
+    calls: Vec<CallTable>,
+    sums: Option<&'a BTreeMap<KernelClass, (u64, f64)>>,
+    readings: Vec<&'a Reading>,
+    hints: Vec<&'a LogHints>,
+    memory: Option<&'a OutOfMemory>,
+}
+
+impl<'a> Sorted<'a> {
+    fn of(files: &[&'a Result<Evidence, Vec<Issue>>]) -> Self {
+        let mut all = Self::default();
+        for file in files {
+            match file {
+                Ok(Evidence::Trace(trace, issues)) => {
+                    all.traces.push(trace);
+                    all.notes.extend(issues.iter().cloned());
+                }
+                Ok(Evidence::Workers(more)) => all.ops.extend(more.iter().copied()),
+                Ok(Evidence::Calls(tables)) => all.calls.extend(tables.iter().cloned()),
+                Ok(Evidence::Sums(more)) => all.sums = all.sums.or(Some(more)),
+                Ok(Evidence::Memory(message)) => all.memory = all.memory.or(Some(message)),
+                Ok(Evidence::Log(read, message, hints)) => {
+                    all.readings.push(read);
+                    all.hints.push(hints);
+                    all.memory = all.memory.or(message.as_deref());
+                }
+                Ok(Evidence::Hints(hints)) => all.hints.push(hints),
+                Err(issues) => all.unread.extend(issues.iter().cloned()),
+            }
+        }
+        all.traces.sort_by_key(|trace| trace.rank);
+        all
+    }
+}
+
 /// The diagnosis of what files hold; issues of files that could not be read become warnings beside those that could.
 ///
 /// # Errors
 /// No file could be read.
 pub fn diagnose(files: &[&Result<Evidence, Vec<Issue>>], run: &Run) -> Result<Diagnosis, Vec<Issue>> {
-    let mut traces: Vec<&RankTrace> = Vec::new();
-    let (mut notes, mut unread) = (Vec::new(), Vec::new());
-    let (mut ops, mut calls) = (Vec::new(), Vec::new());
-    let (mut sums, mut reading, mut memory) = (None, None, None);
-    for file in files {
-        match file {
-            Ok(Evidence::Trace(trace, issues)) => {
-                traces.push(trace);
-                notes.extend(issues.iter().cloned());
-            }
-            Ok(Evidence::Workers(more)) => ops.extend(more.iter().copied()),
-            Ok(Evidence::Calls(tables)) => calls.extend(tables.iter().cloned()),
-            Ok(Evidence::Sums(more)) => sums = sums.or(Some(more)),
-            Ok(Evidence::Memory(message)) => memory = memory.or(Some(message)),
-            Ok(Evidence::Log(read, message)) => {
-                reading = reading.or(Some(read));
-                memory = memory.or(message.as_ref());
-            }
-            Err(issues) => unread.extend(issues.iter().cloned()),
-        }
-    }
-    traces.sort_by_key(|trace| trace.rank);
+    let Sorted { traces, notes, unread, ops, calls, sums, readings, hints, memory } = Sorted::of(files);
+    let reading = readings.first().copied();
     let used = reading.map_or(run, |reading| &reading.run);
     let mut found = if !traces.is_empty() {
-        let mut found = diagnose::of_traces(&traces, run);
-        found.memory = memory.map(|message| diagnose::out_of_memory((**message).clone(), run));
+        let mut found = match traces[..] {
+            [first, second] if first.rank.is_some() && first.rank == second.rank => {
+                diagnose::of_two_traces(first, second, run)
+            }
+            _ => diagnose::of_traces(&traces, run),
+        };
+        found.memory = memory.map(|message| diagnose::out_of_memory(message.clone(), run));
+        if let Some(step) = reading.and_then(|reading| reading.step) {
+            diagnose::without_profiler(&mut found, step.seconds);
+        }
         found
     } else if let Some(found) = diagnose::of_workers(&ops) {
         found
     } else if !calls.is_empty() {
         of_calls(calls)
     } else if let Some(message) = memory {
-        diagnose::of_memory((**message).clone(), used)
+        diagnose::of_memory(message.clone(), used)
+    } else if let Some(found) = of_two_logs(&readings) {
+        found
     } else if let Some(reading) = reading {
-        of_log(reading)
+        of_log(reading, hints.first().copied())
+    } else if let Some(hints) = hints.first() {
+        of_hints(hints, run)
     } else if let Some(sums) = sums {
         of_sums(sums, run)
     } else {
@@ -369,8 +448,64 @@ pub fn diagnose(files: &[&Result<Evidence, Vec<Issue>>], run: &Run) -> Result<Di
     Ok(found)
 }
 
+/// Two logs with steps, beside each other.
+fn of_two_logs(readings: &[&Reading]) -> Option<Diagnosis> {
+    let [first, second] = readings else {
+        return None;
+    };
+    let times = |reading: &Reading| Some(RunTimes { run: reading.run.clone(), step_s: reading.step?.seconds });
+    let mut found = diagnose::of_two_runs(&times(first)?, &times(second)?)?;
+    for reading in readings {
+        found.read.push(t!("Read as {program}.", program = &reading.program));
+    }
+    Some(found)
+}
+
+/// A text without steps: how its utilisation is counted, its timers, its memory.
+fn of_hints(hints: &LogHints, run: &Run) -> Diagnosis {
+    let verdict = t!("The file tells of no step: what its other lines say is listed.");
+    let mut found = Diagnosis::empty(Comparison::SumsOnly, verdict);
+    said(&mut found, hints, run);
+    found
+}
+
+/// Adds what the lines of a log say besides its steps.
+fn said(found: &mut Diagnosis, hints: &LogHints, run: &Run) {
+    if let Some(definition) = diagnose::definition(&hints.stated, run) {
+        found.causes.insert(0, definition);
+    } else if let Some(counted) = diagnose::counted(&hints.stated, run) {
+        found.read.push(t!(
+            "Its utilisation is counted over {peak} TFLOP/s, the dense peak of the GPU.",
+            peak = shardscope_core::units::fixed(counted.peak_tflops, 0)
+        ));
+    }
+    let expected = diagnose::ExpectedStep::of(run, 0).ok();
+    let step = found.window_ns as f64 * 1e-9;
+    let timers = hints.timers();
+    let whole = timers.iter().map(|timer| timer.most).fold(step, f64::max);
+    if !timers.is_empty() {
+        let mut causes = diagnose::by_timers(&timers, whole, expected.as_ref());
+        causes.append(&mut found.causes);
+        found.causes = causes;
+        found.read.push(t!(
+            "Timers were read: {count}. At this level they wait for the GPU, which lengthens the step.",
+            count = timers.len()
+        ));
+    }
+    let experts = Scenario::new(run).is_ok_and(|scenario| scenario.model.moe.is_some());
+    if let Some(cause) = MemoryTrend::of(&hints.memory).and_then(|trend| trend.cause(experts)) {
+        found.causes.push(cause);
+    }
+    if hints.retries > 0 {
+        found.read.push(t!(
+            "Allocations that failed and were tried again: {count}. Memory is near its limit.",
+            count = hints.retries
+        ));
+    }
+}
+
 /// Times of a log's steps, and the peaks that it tells.
-fn of_log(reading: &Reading) -> Diagnosis {
+fn of_log(reading: &Reading, hints: Option<&LogHints>) -> Diagnosis {
     let seconds: Vec<f64> = if reading.series.is_empty() {
         reading.step.iter().map(|step| step.seconds).collect()
     } else {
@@ -382,6 +517,9 @@ fn of_log(reading: &Reading) -> Diagnosis {
     } else {
         diagnose::of_series(&seconds, &reading.run)
     };
+    if let Some(hints) = hints {
+        said(&mut found, hints, &reading.run);
+    }
     found.read.push(t!("Read as {program}.", program = &reading.program));
     for (words, figure) in &reading.measured {
         found.read.push(Message::joined(": ", [words.clone(), figure.clone()]));

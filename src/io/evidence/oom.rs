@@ -21,6 +21,47 @@ pub(crate) struct OomScanner {
     last_step: Option<u64>,
 }
 
+/// "Out of memory" in other languages, as drivers, systems and people translate it.
+const TRANSLATED: [&str; 14] = [
+    "显存不足",
+    "内存不足",
+    "記憶體不足",
+    "メモリ不足",
+    "メモリが不足",
+    "メモリが足り",
+    "메모리 부족",
+    "메모리가 부족",
+    "speicher reicht nicht",
+    "nicht genügend speicher",
+    "mémoire insuffisante",
+    "memoria insuficiente",
+    "memoria insufficiente",
+    "недостаточно памяти",
+];
+
+/// True where `text` is of such a message in another language.
+pub(super) fn is_translated(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    TRANSLATED.iter().any(|words| lower.contains(words))
+}
+
+/// Sizes in `text`, in GiB or MiB, as they stand in it.
+pub(super) fn sizes(text: &str) -> Vec<String> {
+    let units = ["GiB", "MiB"];
+    let found = units.into_iter().flat_map(|unit| text.match_indices(unit).map(move |(at, _)| (at, unit)));
+    let mut found: Vec<(usize, String)> = found
+        .filter_map(|(at, unit)| {
+            let before = text[..at].trim_end();
+            let start = before.rfind(|letter: char| !letter.is_ascii_digit() && letter != '.');
+            let start = start.map_or(0, |start| start + before[start..].chars().next().map_or(1, char::len_utf8));
+            let value: f64 = before[start..].parse().ok()?;
+            Some((at, format!("{value} {unit}")))
+        })
+        .collect();
+    found.sort();
+    found.into_iter().take(8).map(|(_, size)| size).collect()
+}
+
 /// Signs of a message, in small letters.
 const SIGNS: [&str; 9] = [
     "out of memory",
@@ -76,7 +117,7 @@ fn cut(line: &str) -> String {
 }
 
 /// The step that a line of a log is of: `iteration 300/ 5000`, `step: 300`.
-fn step_of(lower: &str) -> Option<u64> {
+pub(super) fn step_of(lower: &str) -> Option<u64> {
     ["iteration", "step"].into_iter().find_map(|word| {
         let (_, rest) = lower.split_once(word)?;
         let rest = rest.trim_start_matches([' ', ':', '=', '[', '\t']);

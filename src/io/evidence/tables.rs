@@ -1,7 +1,8 @@
-//! Tables as CSV: `nsys stats` and rocprof (sums of kernels, and kernels one by one), and `TraceLens`' table of
+//! Tables as CSV or JSON: `nsys stats` and rocprof (sums of kernels, and kernels one by one), and `TraceLens`' table of
 //! collectives by rank.
 
 use super::jobs::work;
+use serde_json::{Map, Value};
 use shardscope_core::diagnose::{CallTable, RankTrace, WorkKind};
 use shardscope_core::table::Table;
 use shardscope_core::time::KernelClass;
@@ -28,8 +29,45 @@ pub(crate) fn is_table(head: &str) -> bool {
         || has(&["Collective name", "comm_latency_mean"])
 }
 
+/// True where it begins as a list of objects with the columns of such a table, as `nsys stats --format json` writes.
+pub(crate) fn is_list(head: &str) -> bool {
+    let has = |words: &[&str]| words.iter().all(|word| head.contains(word));
+    let begins = head.trim_start_matches('\u{feff}').trim_start().starts_with('[');
+    begins
+        && (has(&["\"Total Time (ns)\"", "\"Name\""])
+            || has(&["\"Start (ns)\"", "\"Duration (ns)\"", "\"Name\""])
+            || has(&["\"TotalDurationNs\"", "\"Name\""])
+            || has(&["\"Kernel_Name\"", "\"Start_Timestamp\""]))
+}
+
+/// A list of objects as CSV; of a list that was cut off what stands before.
+fn as_csv(text: &str) -> Option<String> {
+    let until = |end: Option<usize>| serde_json::from_str(&format!("{}]", &text[..=end?])).ok();
+    let whole: Option<Vec<Map<String, Value>>> = serde_json::from_str(text).ok();
+    // A brace may stand in the name that was cut.
+    let rows = whole.or_else(|| until(text.rfind('}'))).or_else(|| until(text.rfind("},")))?;
+    let columns: Vec<&String> = rows.first()?.keys().collect();
+    let cell = |text: &str| format!("\"{}\"", text.replace('"', "\"\"").replace(['\n', '\r'], " "));
+    let line = |cells: Vec<String>| cells.join(",");
+    let head = line(columns.iter().map(|name| cell(name)).collect());
+    let value = |row: &Map<String, Value>, name: &str| match row.get(name) {
+        Some(Value::String(text)) => cell(text),
+        Some(Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    };
+    let rows = rows.iter().map(|row| line(columns.iter().map(|name| value(row, name)).collect()));
+    Some(std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n"))
+}
+
 /// Reads a table; none where no row is understood.
 pub(crate) fn read(text: &str) -> Option<TableRead> {
+    let csv;
+    let text = if is_list(text) {
+        csv = as_csv(text)?;
+        &csv
+    } else {
+        text
+    };
     let table = Table::read(text);
     let first = table.lines().next()?;
     let column = |words: &str| first.cells().map(|(name, _)| name.to_owned()).find(|name| name.starts_with(words));
@@ -95,6 +133,12 @@ fn traced(rows: Vec<Span>) -> Option<TableRead> {
 /// Rank, calls and seconds of the calls of a kind, by its name and elements.
 type CallsByKind = BTreeMap<(String, u64), Vec<(u64, u64, f64)>>;
 
+/// Name of calls by their kind: a text of the file may hold anything.
+fn called(name: &str, elements: u64) -> String {
+    let kind = KernelClass::of_collective(name).map_or("collective", KernelClass::name);
+    format!("{}, {elements}", kind.replace('_', " "))
+}
+
 /// `TraceLens`' summary by rank: microseconds of each kind of collective and rank.
 fn calls(table: &Table) -> Option<TableRead> {
     let mut kinds = CallsByKind::new();
@@ -112,7 +156,7 @@ fn calls(table: &Table) -> Option<TableRead> {
     let tables = kinds.into_iter().filter(|(_, rows)| rows.len() > 1).map(|((name, elements), mut rows)| {
         rows.sort_by_key(|row| row.0);
         let least = rows.iter().map(|row| row.2).fold(f64::MAX, f64::min);
-        CallTable { name: format!("{name}, {elements}"), rows, wire_s: least }
+        CallTable { name: called(&name, elements), rows, wire_s: least }
     });
     let mut tables: Vec<CallTable> = tables.collect();
     let excess = |table: &CallTable| table.rows.iter().map(|row| row.2 - table.wire_s).sum::<f64>();
@@ -124,7 +168,9 @@ fn calls(table: &Table) -> Option<TableRead> {
 fn wires(table: &Table) -> Option<TableRead> {
     let tables = table.lines().filter_map(|line| {
         let wire = line.number("Total comm latency (ms)")? * 1e-3;
-        let name = format!("{}, {}", line.text("Collective name"), line.text("In msg nelems"));
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a count
+        let elements = line.number("In msg nelems").unwrap_or(0.0) as u64;
+        let name = called(line.text("Collective name"), elements);
         Some(CallTable { name, rows: Vec::new(), wire_s: wire })
     });
     let tables: Vec<CallTable> = tables.collect();

@@ -47,7 +47,7 @@ fn what_cannot_be_read_says_why() {
         said(br#"{"traceEvents":[{"ph":"X","cat":"browser","name":"paint","ts":1,"dur":2}]}"#).contains("no kernels")
     );
     assert!(said(br#"{"traceEvents":[{"ph":"X","#).contains("cut off"));
-    assert!(said("GPU のメモリが足りません: 3.79 GiB".as_bytes()).contains("nothing in it is known"));
+    assert!(said("GPU のメモリが足りません: 3.79 GiB".as_bytes()).contains("another language, with 3.79 GiB"));
 }
 
 /// Times that run backwards are left out and counted; a million process groups do not fill the memory.
@@ -66,6 +66,88 @@ fn impossible_events_are_left_out() {
     );
     let Ok(Evidence::Trace(part, _)) = read(text.as_bytes(), &Run::default()) else { panic!("nothing was kept") };
     assert!(part.groups.len() <= 60_000);
+}
+
+/// The same tables as nsys writes them as JSON, and rocprof's.
+#[test]
+fn tables_as_json_and_those_of_rocprof_are_read_as_well() {
+    let sums = r#"[{"Time (%)":80.0,"Total Time (ns)":8000000,"Instances":10,"Name":"sm90_xmma_gemm_bf16"},
+        {"Time (%)":20.0,"Total Time (ns)":2000000,"Instances":4,"Name":"ncclDevKernel_AllReduce_Sum(x, y)"}]"#;
+    let rocprof = "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\"\n\
+        \"Cijk_Alik_Bljk_BBS_BH\",10,8000000,800000,80.0\n\"ncclDevKernel_AllReduce\",4,2000000,500000,20.0\n";
+    for text in [sums, rocprof] {
+        let file = read(text.as_bytes(), &Run::default());
+        let found = diagnose(&[&file], &Run::default()).unwrap();
+        let rows: Vec<(u64, i64)> = found.kernels.iter().map(|row| (row.count, row.measured_ns)).collect();
+        assert_eq!(rows.iter().map(|row| row.0).sum::<u64>(), 14, "{text}");
+        assert!(rows.contains(&(10, 8_000_000)) && found.parts.is_empty(), "{rows:?}");
+    }
+    let kernels = r#"[{"Start (ns)":1000,"Duration (ns)":500,"Strm":7,"Name":"gemm"},
+        {"Start (ns)":2000,"Duration (ns)":500,"Strm":7,"Name":"flash_fwd"}]"#;
+    // Whole, and cut within a third row.
+    for text in [kernels.to_owned(), format!("{},{{\"Start (ns)\":30", kernels.trim_end_matches(']'))] {
+        let file = read(text.as_bytes(), &Run::default());
+        assert_eq!(diagnose(&[&file], &Run::default()).unwrap().window_ns, 1500, "{text}");
+    }
+    let dispatches = "Kind,Kernel_Name,Start_Timestamp,End_Timestamp\nKERNEL_DISPATCH,Cijk_Ailk,1000,1500\n\
+        KERNEL_DISPATCH,add,1500,2500\n";
+    let file = read(dispatches.as_bytes(), &Run::default());
+    assert_eq!(diagnose(&[&file], &Run::default()).unwrap().window_ns, 1500);
+}
+
+/// Rank and size of the job stand beside the events (`distributedInfo`).
+#[test]
+fn a_trace_says_which_rank_it_is_of() {
+    for (name, rank, world) in
+        [("hta_ddp_args_a100_rank0of2", 0, 2), ("hta_rec_a100_rank3of8", 3, 8), ("tracelens_ddp_mi300_rank0of8", 0, 8)]
+    {
+        let trace = trace(name);
+        assert_eq!((trace.rank, trace.world), (Some(rank), Some(world)), "{name}");
+    }
+}
+
+/// Bytes that mean nothing, and every real file cut at any place: an answer, no panic.
+#[test]
+fn garbage_and_cut_files_have_an_answer() {
+    let mut seed = 7u64;
+    let mut next = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed >> 33
+    };
+    for start in [
+        "",
+        "{",
+        "[",
+        "{\"traceEvents\":[",
+        "Start (ns),Duration (ns),Name\n",
+        "\u{1f}\u{8b}",
+        "{\"0\":{\"1\":{\"fwd_start\":[",
+    ] {
+        for _ in 0..40 {
+            let mut text = start.as_bytes().to_vec();
+            text.extend((0..next() % 300).map(|_| u8::try_from(next() % 256).unwrap()));
+            let file = read(&text, &Run::default());
+            let _ = diagnose(&[&file], &Run::default());
+        }
+    }
+    for name in ["hta_toy_mi250.json.gz", "primus_pp8.json.gz", "rocprofv3_results.json.gz", "bytedance_AR.json.gz"] {
+        let whole = bytes(name);
+        for _ in 0..20 {
+            let at = usize::try_from(next()).unwrap() % whole.len();
+            let file = read(&whole[..at], &Run::default());
+            let _ = diagnose(&[&file], &Run::default());
+        }
+    }
+}
+
+/// Several files of one drop: a log beside a trace takes the profiler's cost from the host; what cannot be read is a
+/// warning.
+#[test]
+fn files_of_one_drop_are_read_beside_each_other() {
+    let (trace, broken) = (bytes("hta_ddp_args_a100_rank0of2.json.gz"), b"nonsense".to_vec());
+    let files: Vec<_> = [&trace, &broken].map(|file| read(file, &Run::default())).into();
+    let found = diagnose(&files.iter().collect::<Vec<_>>(), &Run::default()).unwrap();
+    assert!(!found.parts.is_empty() && !found.warnings.is_empty());
 }
 
 /// A summary has sums alone: no parts, no gaps.

@@ -1,0 +1,140 @@
+//! A diagnosis in a link: its parts and causes as numbers, never the trace.
+
+use super::causes::{CauseId, FoundCause};
+use super::expected::StepShare;
+use super::{Comparison, Diagnosis, PartRow};
+use crate::t;
+
+/// Letters of the text at most.
+const MOST: usize = 2000;
+/// Parts and causes that are kept at most.
+const ROWS: usize = 24;
+
+fn micro(seconds: f64) -> String {
+    format!("{:.0}", seconds * 1e6)
+}
+
+fn seconds(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|micro| micro.is_finite() && micro.abs() < 1e15).map(|micro| micro / 1e6)
+}
+
+/// Parts and causes of `found` as the text of a link; none where there is nothing to keep. Sections between `~`, values
+/// between `_`: the comparison with the window, the prediction and its range in microseconds; each part with what was
+/// measured and predicted; each cause behind `!` with microseconds (`s`) or bytes (`b`).
+pub fn brief(found: &Diagnosis) -> Option<String> {
+    if found.parts.is_empty() && found.causes.is_empty() {
+        return None;
+    }
+    let or_empty = |value: Option<f64>| value.map_or_else(String::new, micro);
+    let mut text = format!(
+        "{}_{}_{}_{}_{}",
+        found.comparison.name().replace('_', "-"),
+        micro(found.window_ns as f64 * 1e-9),
+        or_empty(found.predicted_s),
+        or_empty(found.low_s),
+        or_empty(found.high_s)
+    );
+    let first = found.parts.first().map(|part| part.rank);
+    for part in found.parts.iter().filter(|part| Some(part.rank) == first).take(ROWS) {
+        let measured = micro(part.measured_ns as f64 * 1e-9);
+        text += &format!("~{}_{measured}_{}", part.name.name().replace('_', "-"), or_empty(part.predicted_s));
+    }
+    for cause in found.causes.iter().take(ROWS) {
+        let amount = match (cause.seconds, cause.bytes) {
+            (Some(seconds), _) => format!("_s{}", micro(seconds)),
+            (None, Some(bytes)) => format!("_b{bytes:.0}"),
+            _ => String::new(),
+        };
+        text += &format!("~!{}{amount}", cause.id.id());
+    }
+    (text.len() <= MOST).then_some(text)
+}
+
+/// The diagnosis of such a text; none where it is something else.
+pub fn of_brief(text: &str) -> Option<Diagnosis> {
+    let mut sections = text.get(..MOST.min(text.len()))?.split('~');
+    let mut head = sections.next()?.split('_');
+    let name = head.next()?.replace('-', "_");
+    let comparison = Comparison::ALL.into_iter().find(|one| one.name() == name)?;
+    let window = seconds(head.next()?)?;
+    let [predicted_s, low_s, high_s] = [(); 3].map(|()| head.next().and_then(seconds));
+    let verdict = t!("From a link: parts and causes as they were found, without the trace.");
+    #[allow(clippy::cast_possible_truncation)] // nanoseconds of a step
+    let ns = |seconds: f64| (seconds * 1e9).round() as i64;
+    let mut found =
+        Diagnosis { window_ns: ns(window), predicted_s, low_s, high_s, ..Diagnosis::empty(comparison, verdict) };
+    for section in sections.take(2 * ROWS) {
+        let mut values = section.trim_start_matches('!').split('_');
+        let name = values.next()?;
+        if section.starts_with('!') {
+            let id = CauseId::ALL.into_iter().find(|one| one.id() == name)?;
+            let amount = values.next().unwrap_or_default();
+            let bytes =
+                amount.strip_prefix('b').and_then(|bytes| bytes.parse().ok()).filter(|bytes: &f64| *bytes < 1e18);
+            found.causes.push(FoundCause {
+                id,
+                seconds: amount.strip_prefix('s').and_then(seconds),
+                bytes,
+                title: id.title(),
+                evidence: crate::message::Message::default(),
+                change: None,
+                set: Vec::new(),
+                measure: None,
+                predicted_s: None,
+            });
+        } else {
+            let own = name.replace('-', "_");
+            let name = StepShare::ALL.into_iter().find(|one| one.name() == own)?;
+            let measured_ns = ns(seconds(values.next()?)?);
+            let predicted_s = values.next().and_then(seconds);
+            found.parts.push(PartRow { rank: 0, name, measured_ns, predicted_s });
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_and_causes_come_back_from_a_link() {
+        let mut found = Diagnosis::empty(Comparison::Longer, t!("x"));
+        (found.window_ns, found.predicted_s, found.low_s) = (5_620_000_000, Some(4.1), Some(3.7));
+        found.high_s = Some(4.5);
+        for (at, name) in StepShare::ALL.into_iter().enumerate() {
+            let predicted_s = (at % 2 == 0).then_some(0.25);
+            found.parts.push(PartRow { rank: 3, name, measured_ns: 1_000_000 * at as i64, predicted_s });
+        }
+        for id in CauseId::ALL.into_iter().take(20) {
+            let cause = format!("longer_1_1_1_1~!{}_s740000", id.id());
+            found.causes.extend(of_brief(&cause).unwrap().causes);
+        }
+        let text = brief(&found).unwrap();
+        assert!(text.len() <= MOST, "{}", text.len());
+        let again = of_brief(&text).unwrap();
+        assert_eq!((again.window_ns, again.predicted_s, again.high_s), (5_620_000_000, Some(4.1), Some(4.5)));
+        let rows = |found: &Diagnosis| -> Vec<_> {
+            found.parts.iter().map(|part| (part.name, part.measured_ns, part.predicted_s)).collect()
+        };
+        assert_eq!(rows(&again), rows(&found));
+        assert_eq!(again.causes, found.causes);
+        assert_eq!(brief(&again).unwrap(), text);
+    }
+
+    #[test]
+    fn what_is_no_diagnosis_is_none() {
+        for text in [
+            "",
+            "x",
+            "longer",
+            "longer_x",
+            "longer_1~cheese_1_1",
+            "longer_1~!cheese",
+            "longer_1~products",
+            "longer_1e99",
+        ] {
+            assert_eq!(of_brief(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! A window as two lanes of intervals: what computes, and the messages beside it, exposed or hidden.
+
+use super::causes::CauseId;
+use super::parts::{GapReason, why};
+use super::trace::{AttentionPass, Interval, RankTrace, StepWindow, WorkKind};
+use crate::pipeline::Kind;
+use crate::report::Evaluation;
+use crate::statics::named;
+use crate::time::{KernelClass, PartKind};
+
+named! {
+    /// What an interval of a lane is.
+    pub enum LaneKind: name {
+        Forward = "forward",
+        Backward = "backward",
+        /// Of a pass that the trace does not tell.
+        Compute = "compute",
+        Optimizer = "optimizer",
+        /// A message while nothing computes.
+        Exposed = "exposed",
+        /// A message behind compute.
+        Hidden = "hidden",
+        /// Nothing runs for more than 10 ms, or the data loader is late.
+        Pause = "pause",
+        /// Launched, and waiting for something else.
+        Waiting = "waiting",
+    }
+}
+
+/// An interval of a lane: nanoseconds from the start of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneSpan {
+    pub begin: i64,
+    pub end: i64,
+    pub kind: LaneKind,
+}
+
+/// The two lanes of a rank's window; spans of a lane are in order and do not overlap.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TraceLanes {
+    /// Nanoseconds.
+    pub length: i64,
+    pub compute: Vec<LaneSpan>,
+    pub messages: Vec<LaneSpan>,
+}
+
+/// Shorter gaps are not drawn, nanoseconds.
+const LEAST_GAP: i64 = 2_000;
+
+impl TraceLanes {
+    /// The lanes of `window`. Forward and backward are told by the nearest attention kernel.
+    pub fn of(trace: &RankTrace, window: StepWindow) -> Self {
+        let inside = trace.activities.iter().take_while(|one| one.start < window.end);
+        let inside = inside.filter(|one| one.end > window.begin);
+        let passes: Vec<(i64, AttentionPass)> =
+            inside.clone().filter_map(|one| Some((one.start, one.attention?))).collect();
+        let at = |time: i64| time.clamp(window.begin, window.end) - window.begin;
+        let mut lanes = Self { length: window.length(), ..Self::default() };
+        let (mut computed, mut sent, mut copied) = (0, 0, 0);
+        let mut messages: Vec<Interval> = Vec::new();
+        let mut waits: Vec<Interval> = Vec::new();
+        let mut busy: Vec<Interval> = Vec::new();
+        for one in inside {
+            let (begin, end) = (at(one.start), at(one.end));
+            match one.work {
+                WorkKind::Kernel(KernelClass::ExpertWait) => waits.push((begin, end)),
+                WorkKind::Kernel(class) if class.is_message() => {
+                    if end > sent {
+                        messages.push((begin.max(sent), end));
+                        sent = end;
+                    }
+                }
+                WorkKind::Kernel(class) => {
+                    if end > computed {
+                        let kind = match class {
+                            KernelClass::Optimizer => LaneKind::Optimizer,
+                            _ => pass_at(&passes, one.start),
+                        };
+                        lanes.compute.push(LaneSpan { begin: begin.max(computed), end, kind });
+                        computed = end;
+                    }
+                }
+                WorkKind::Transfer => {}
+            }
+            if end > copied {
+                busy.push((begin.max(copied), end));
+                copied = end;
+            }
+        }
+        let computing: Vec<Interval> = lanes.compute.iter().map(|span| (span.begin, span.end)).collect();
+        lanes.messages = split(&messages, &computing, LaneKind::Exposed);
+        let waiting = split(&waits, &computing, LaneKind::Waiting);
+        lanes.messages.extend(waiting.into_iter().filter(|span| span.kind == LaneKind::Waiting));
+        lanes.messages.sort_unstable_by_key(|span| (span.begin, span.end));
+        lanes.gaps(trace, window, &busy);
+        lanes
+    }
+
+    /// Adds gaps in which nothing runs and the host is not to blame for each kernel: pauses, and waits.
+    fn gaps(&mut self, trace: &RankTrace, window: StepWindow, busy: &[Interval]) {
+        let ends = [(self.length, self.length)];
+        let mut from = 0;
+        let mut gaps = Vec::new();
+        for (begin, end) in busy.iter().chain(&ends) {
+            if begin - from > LEAST_GAP {
+                let (reason, _) = why(trace, window, (from + window.begin, begin + window.begin));
+                let kind = match reason {
+                    GapReason::HostPause | GapReason::Loader => Some(LaneKind::Pause),
+                    GapReason::Launched => Some(LaneKind::Waiting),
+                    _ => None,
+                };
+                gaps.extend(kind.map(|kind| LaneSpan { begin: from, end: *begin, kind }));
+            }
+            from = from.max(*end);
+        }
+        self.compute.extend(gaps);
+        self.compute.sort_unstable_by_key(|span| (span.begin, span.end));
+    }
+
+    /// The predicted lanes of pipeline rank `rank`: its ops, then messages of data-parallel ranks that nothing hides,
+    /// then the optimizer. Messages inside an op are not drawn.
+    pub fn predicted(evaluation: &Evaluation, rank: usize) -> Self {
+        #[allow(clippy::cast_possible_truncation)] // nanoseconds of a step
+        let ns = |seconds: f64| (seconds * 1e9) as i64;
+        let timeline = evaluation.timeline();
+        let Some(ops) = timeline.ranks.get(rank.min(timeline.ranks.len().saturating_sub(1))) else {
+            return Self::default();
+        };
+        let mut compute: Vec<LaneSpan> = Vec::new();
+        for op in ops {
+            let kind = if op.op.kind == Kind::F { LaneKind::Forward } else { LaneKind::Backward };
+            let begin = ns(op.start).max(compute.last().map_or(0, |span| span.end));
+            if ns(op.end) > begin {
+                compute.push(LaneSpan { begin, end: ns(op.end), kind });
+            }
+        }
+        let part = |kind: PartKind| {
+            let parts = &evaluation.report.step.parts;
+            ns(parts.iter().find(|part| part.kind == kind).map_or(0.0, |part| part.seconds.0))
+        };
+        let end = compute.last().map_or(0, |span| span.end);
+        let sent = end + part(PartKind::ExposedDp);
+        let messages = vec![LaneSpan { begin: end, end: sent, kind: LaneKind::Exposed }];
+        let last = sent + part(PartKind::Optimizer);
+        compute.push(LaneSpan { begin: sent, end: last, kind: LaneKind::Optimizer });
+        let not_empty = |spans: Vec<LaneSpan>| spans.into_iter().filter(|span| span.end > span.begin).collect();
+        Self { length: ns(evaluation.report.step.time_s.0), compute: not_empty(compute), messages: not_empty(messages) }
+    }
+
+    /// Where a cause is seen best: the longest interval that it is; none of a cause that has no place.
+    pub fn place_of(&self, cause: CauseId) -> Option<Interval> {
+        let kind = match cause {
+            CauseId::HostPause | CauseId::Loader | CauseId::Checkpoint => LaneKind::Pause,
+            CauseId::Bubble | CauseId::EpImbalance => LaneKind::Waiting,
+            CauseId::SlowNetwork | CauseId::LateRank => LaneKind::Exposed,
+            one if one.is_exposed() => LaneKind::Exposed,
+            CauseId::HostLate => return self.widest_gap(),
+            _ => return None,
+        };
+        let of = self.compute.iter().chain(&self.messages).filter(|span| span.kind == kind);
+        of.max_by_key(|span| span.end - span.begin).map(|span| (span.begin, span.end))
+    }
+
+    /// The widest gap between two spans of compute.
+    fn widest_gap(&self) -> Option<Interval> {
+        let gaps = self.compute.windows(2).map(|pair| (pair[0].end, pair[1].begin));
+        gaps.filter(|(from, to)| to > from).max_by_key(|(from, to)| to - from)
+    }
+}
+
+/// The pass of what starts at `time`.
+fn pass_at(passes: &[(i64, AttentionPass)], time: i64) -> LaneKind {
+    let next = passes.partition_point(|(start, _)| *start < time);
+    let before = next.checked_sub(1).and_then(|at| passes.get(at));
+    let nearest = match (before, passes.get(next)) {
+        (Some(before), Some(after)) => Some(if time - before.0 <= after.0 - time { before } else { after }),
+        (before, after) => before.or(after),
+    };
+    match nearest {
+        Some((_, AttentionPass::Forward)) => LaneKind::Forward,
+        Some((_, AttentionPass::Backward)) => LaneKind::Backward,
+        None => LaneKind::Compute,
+    }
+}
+
+/// `intervals`, hidden where one of `over` runs and `kind` elsewhere; both sorted, those of `over` without overlap.
+fn split(intervals: &[Interval], over: &[Interval], kind: LaneKind) -> Vec<LaneSpan> {
+    let mut spans = Vec::new();
+    for (begin, end) in intervals {
+        let mut from = *begin;
+        let first = over.partition_point(|(_, until)| until <= begin);
+        for (start, until) in over[first..].iter().take_while(|(start, _)| start < end) {
+            if *start > from {
+                spans.push(LaneSpan { begin: from, end: *start, kind });
+            }
+            let (start, until) = ((*start).max(from), (*until).min(*end));
+            spans.push(LaneSpan { begin: start, end: until, kind: LaneKind::Hidden });
+            from = until;
+        }
+        if from < *end {
+            spans.push(LaneSpan { begin: from, end: *end, kind });
+        }
+    }
+    spans
+}
+
+/// What is seen of a lane in `columns` equal columns from `begin` to `end`: runs of columns of one kind, as shares of
+/// the width. A column is of the kind that has most of it, and of none where less than a fifth of it is covered.
+pub fn seen(spans: &[LaneSpan], (begin, end): Interval, columns: usize) -> Vec<(f64, f64, LaneKind)> {
+    let length = (end - begin).max(1) as f64;
+    let count = columns.max(1) as f64;
+    let mut covered = vec![[0.0f32; LaneKind::ALL.len()]; columns];
+    let first = spans.partition_point(|span| span.end <= begin);
+    for span in spans[first..].iter().take_while(|span| span.begin < end) {
+        let place = |time: i64| ((time.clamp(begin, end) - begin) as f64 / length * count).clamp(0.0, count);
+        let (from, to) = (place(span.begin), place(span.end));
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // columns of a picture
+        let (left, right) = (from as usize, (to.ceil() as usize).min(columns));
+        for (at, column) in covered.iter_mut().enumerate().take(right).skip(left) {
+            let part = to.min(at as f64 + 1.0) - from.max(at as f64);
+            #[allow(clippy::cast_possible_truncation)] // a share of a column
+            let part = part.max(0.0) as f32;
+            column[span.kind as usize] += part;
+        }
+    }
+    let mut runs: Vec<(f64, f64, LaneKind)> = Vec::new();
+    for (at, column) in covered.iter().enumerate() {
+        let sum: f32 = column.iter().sum();
+        let most = LaneKind::ALL.into_iter().max_by(|a, b| column[*a as usize].total_cmp(&column[*b as usize]));
+        let Some(kind) = most.filter(|_| sum >= 0.2) else {
+            continue;
+        };
+        let (left, right) = (at as f64 / count, (at + 1) as f64 / count);
+        match runs.last_mut() {
+            Some((_, until, last)) if *last == kind && (*until - left).abs() < 1e-9 => *until = right,
+            _ => runs.push((left, right, kind)),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_hidden_where_something_computes() {
+        let found = split(&[(0, 10), (20, 30)], &[(5, 8), (9, 25)], LaneKind::Exposed);
+        let of = |kind: LaneKind| found.iter().filter(|span| span.kind == kind).map(|span| span.end - span.begin).sum();
+        let (exposed, hidden): (i64, i64) = (of(LaneKind::Exposed), of(LaneKind::Hidden));
+        assert_eq!((exposed, hidden), (5 + 1 + 5, 3 + 1 + 5));
+        assert!(found.windows(2).all(|pair| pair[0].end <= pair[1].begin), "{found:?}");
+    }
+
+    /// However many spans there are, no more runs than columns, and their widths are what they cover.
+    #[test]
+    fn a_picture_has_no_more_runs_than_columns() {
+        let span = |at: i64| LaneSpan { begin: at * 10, end: at * 10 + 10, kind: LaneKind::ALL[at as usize % 2] };
+        let spans: Vec<LaneSpan> = (0..100_000).map(span).collect();
+        let runs = seen(&spans, (0, 1_000_000), 900);
+        assert!(runs.len() <= 900);
+        let width: f64 = runs.iter().map(|(left, right, _)| right - left).sum();
+        assert!((width - 1.0).abs() < 1e-6, "{width}");
+        // Near by each of them is seen.
+        assert_eq!(seen(&spans, (0, 100), 900).len(), 10);
+    }
+}

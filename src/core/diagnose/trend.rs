@@ -1,0 +1,152 @@
+//! How memory grows over steps: of what is allocated at their end it is a leak, of the most that was allocated unequal
+//! work, of what is reserved and not in use fragmentation.
+
+use super::causes::{CauseId, FoundCause};
+use crate::t;
+use crate::units::{Bytes, show_bytes};
+use serde::Serialize;
+
+/// Memory that a program printed at a step, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MemoryLine {
+    pub step: u64,
+    /// In use at the end of the step.
+    pub allocated: Option<f64>,
+    /// The most in use so far, or in the step.
+    pub most: Option<f64>,
+    /// Held by the allocator.
+    pub reserved: Option<f64>,
+}
+
+/// Growth, bytes a step; 0 where there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct MemoryTrend {
+    pub lines: u64,
+    pub allocated: f64,
+    pub most: f64,
+    /// Of what is reserved and not in use.
+    pub unused: f64,
+    /// Steps from the first line to the last.
+    pub steps: f64,
+}
+
+/// Lines that tell a growth, at least.
+const LEAST: usize = 3;
+/// Growth over all lines, as a share of the level, that is one.
+const GROWS: f64 = 0.02;
+
+impl MemoryTrend {
+    /// The growth over `lines`; none of fewer than three.
+    pub fn of(lines: &[MemoryLine]) -> Option<Self> {
+        let slope = |value: &dyn Fn(&MemoryLine) -> Option<f64>| {
+            let points: Vec<(f64, f64)> =
+                lines.iter().filter_map(|line| Some((line.step as f64, value(line)?))).collect();
+            growth(&points)
+        };
+        let first = lines.iter().map(|line| line.step).min()?;
+        let last = lines.iter().map(|line| line.step).max()?;
+        let trend = Self {
+            lines: lines.len() as u64,
+            allocated: slope(&|line| line.allocated),
+            most: slope(&|line| line.most),
+            unused: slope(&|line| Some(line.reserved? - line.allocated.or(line.most)?)),
+            steps: (last - first) as f64,
+        };
+        (lines.len() >= LEAST && trend.steps > 0.0).then_some(trend)
+    }
+
+    /// The cause that it is; none where nothing grows. `experts`: the model has a mixture of experts.
+    pub fn cause(&self, experts: bool) -> Option<FoundCause> {
+        let (id, growth, words) = if self.allocated > 0.0 {
+            let words = t!(
+                "What is allocated at the end of a step grows by {bytes} a step, over {lines} lines: \
+                    something is kept.",
+                bytes = show_bytes(Bytes(self.allocated)),
+                lines = self.lines
+            );
+            (CauseId::RetainedGraph, self.allocated, words)
+        } else if self.most > 0.0 {
+            let id = if experts { CauseId::ExpertImbalance } else { CauseId::LongestSample };
+            let words = t!(
+                "The most that is allocated grows by {bytes} a step, and what is left at its end does not: longer \
+                    samples, or more tokens on an expert.",
+                bytes = show_bytes(Bytes(self.most))
+            );
+            (id, self.most, words)
+        } else if self.unused > 0.0 {
+            let words =
+                t!("What is reserved and not in use grows by {bytes} a step.", bytes = show_bytes(Bytes(self.unused)));
+            (CauseId::Fragmentation, self.unused, words)
+        } else {
+            return None;
+        };
+        let change = match id {
+            CauseId::RetainedGraph => t!("detach what is kept of a step, .item() of sums"),
+            CauseId::Fragmentation => {
+                t!("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_ALLOC_CONF from 2.9 on), or equal shapes")
+            }
+            CauseId::ExpertImbalance => t!("a capacity, a balancing loss, more expert parallelism"),
+            _ => t!("cut, pack or sort the samples"),
+        };
+        Some(FoundCause {
+            id,
+            seconds: None,
+            bytes: Some(growth * self.steps),
+            title: id.title(),
+            evidence: words,
+            change: Some(change),
+            set: Vec::new(),
+            measure: None,
+            predicted_s: None,
+        })
+    }
+}
+
+/// Least-squares slope of points that grow, in most steps and by more than 2 % in all; 0 of others.
+fn growth(points: &[(f64, f64)]) -> f64 {
+    let (Some(first), Some(last)) = (points.first(), points.last()) else {
+        return 0.0;
+    };
+    let level = points.iter().map(|point| point.1).fold(0.0, f64::max);
+    let rises = points.windows(2).filter(|pair| pair[1].1 > pair[0].1).count();
+    if points.len() < LEAST || last.1 - first.1 < GROWS * level || rises * 3 < (points.len() - 1) * 2 {
+        return 0.0;
+    }
+    let count = points.len() as f64;
+    let mean = |value: fn(&(f64, f64)) -> f64| points.iter().map(value).sum::<f64>() / count;
+    let (at, height) = (mean(|point| point.0), mean(|point| point.1));
+    let above: f64 = points.iter().map(|point| (point.0 - at) * (point.1 - height)).sum();
+    let below: f64 = points.iter().map(|point| (point.0 - at) * (point.0 - at)).sum();
+    if below > 0.0 { (above / below).max(0.0) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: f64 = 1_073_741_824.0;
+
+    fn lines(of: impl Fn(u64) -> [f64; 3]) -> Vec<MemoryLine> {
+        let line = |step| {
+            let [allocated, most, reserved] = of(step).map(|gib| Some(gib * GIB));
+            MemoryLine { step, allocated, most, reserved }
+        };
+        (1..=6).map(line).collect()
+    }
+
+    /// Each of the three growths of its own.
+    #[test]
+    fn what_grows_names_the_cause() {
+        let cause =
+            |lines: &[MemoryLine], experts| MemoryTrend::of(lines).unwrap().cause(experts).map(|cause| cause.id);
+        let leak = lines(|step| [20.0 + step as f64, 40.0 + step as f64, 50.0 + step as f64]);
+        assert_eq!(cause(&leak, false), Some(CauseId::RetainedGraph));
+        let uneven = lines(|step| [20.0, 40.0 + step as f64, 60.0]);
+        assert_eq!(cause(&uneven, false), Some(CauseId::LongestSample));
+        assert_eq!(cause(&uneven, true), Some(CauseId::ExpertImbalance));
+        let pieces = lines(|step| [20.0, 40.0, 50.0 + step as f64]);
+        assert_eq!(cause(&pieces, false), Some(CauseId::Fragmentation));
+        assert_eq!(cause(&lines(|_| [20.0, 40.0, 50.0]), false), None);
+        assert!((MemoryTrend::of(&leak).unwrap().allocated / GIB - 1.0).abs() < 1e-9);
+    }
+}
