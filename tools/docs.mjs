@@ -31,6 +31,7 @@ export const SECTIONS = [
     ['docs/methods/experts.md', 'experts', 'Routed experts'],
     ['docs/methods/fine-tuning.md', 'fine-tuning', 'Fine-tuning, offloading'],
     ['docs/methods/reinforcement-learning.md', 'reinforcement-learning', 'Reinforcement learning'],
+    ['docs/methods/diagnosis.md', 'diagnosis', 'Diagnosis'],
     ['docs/methods/search.md', 'search-of-layouts', 'Search of layouts'],
     ['docs/methods/whole-run.md', 'whole-run', 'The whole run'],
     ['docs/methods/calibration.md', 'calibration', 'Fitting to your runs'],

@@ -6,6 +6,7 @@ use super::palette::Theme;
 use super::panels::schedules::Sort;
 use super::steps::StepId;
 use super::views::{Embed, View};
+use shardscope_core::diagnose::of_brief;
 use shardscope_core::report::Variant;
 use shardscope_core::run::{OneOf, Run};
 
@@ -33,6 +34,8 @@ pub struct ViewState {
     pub days: Option<f64>,
     /// Row and class of the scoreboard.
     pub board: Board,
+    /// Parts and causes of a diagnosis, as numbers.
+    pub diagnosis: Option<String>,
     /// The layout was chosen for the visitor: the next edit of what it depends on chooses again.
     pub chosen: bool,
     /// Light or dark, whatever the browser prefers.
@@ -55,7 +58,7 @@ struct Key {
 }
 
 /// All keys, in the order in which links are written. Their names and meanings never change.
-const KEYS: [Key; 19] = [
+const KEYS: [Key; 20] = [
     Key {
         name: "embed",
         text: |view| view.embed.map(|panel| panel.id().to_owned()),
@@ -147,6 +150,14 @@ const KEYS: [Key; 19] = [
         read: |view, text| view.board.slice = Slice::from_id(&text).unwrap_or_default(),
     },
     Key {
+        name: "diagnosis",
+        text: |view| {
+            let is_said = view.open == View::Diagnose(false) || view.embed == Some(Embed::Diagnose);
+            view.diagnosis.clone().filter(|_| is_said)
+        },
+        read: |view, text| view.diagnosis = of_brief(&text).map(|_| text),
+    },
+    Key {
         name: "layout",
         text: |view| view.chosen.then(|| "chosen".to_owned()),
         read: |view, text| view.chosen = text == "chosen",
@@ -221,6 +232,8 @@ mod tests {
             "open=whole&future=7&days=45.5&theme=dark&lang=zh&made=0.1.0",
             "open=scoreboard&tool=simumax&runs=peaks",
             "open=diagnose",
+            "open=diagnose&diagnosis=longer_5620000_4100000_3700000_4500000~products_1860000_1850000~!host-late_s740000",
+            "embed=diagnose&diagnosis=memory_0___~!logits_b4198000000",
             "open=calibrate&theme=dark",
             "layout=chosen&theme=dark&lang=zh&made=0.1.0",
         ] {
@@ -233,7 +246,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_leaves_the_default() {
-        let bad = "open=kitchen&gpu=x&lesson=cooking.1&ticked=oven&sort=taste&axis=x&limit=-1&tool=%&runs=far&\
+        let bad = "open=kitchen&gpu=x&diagnosis=fine&lesson=cooking.1&ticked=oven&sort=taste&axis=x&limit=-1&tool=%&runs=far&\
             layout=mine&theme=purple";
         assert_eq!(written(&read(bad)), "ticked=");
         assert_eq!(read("embed=cellar").embed, Some(Embed::All));

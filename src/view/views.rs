@@ -95,6 +95,8 @@ one_of! {
         Lesson = "lesson" "lesson",
         /// The table and scatter of the scoreboard.
         Scoreboard = "scoreboard" "scoreboard",
+        /// Parts and causes of a diagnosis that the link holds.
+        Diagnose = "diagnose" "diagnosis",
         /// The step of reinforcement learning.
         Rl = "rl" "reinforcement learning",
         /// Figures and panels of the Run.

@@ -127,6 +127,20 @@ fn footer() -> Node {
     Node::from_iter(pieces)
 }
 
+/// Files that no other part of the page takes are diagnosed.
+fn dropped(state: State, event: &web_sys::DragEvent) {
+    // What another part took has no default left.
+    if event.default_prevented() {
+        return;
+    }
+    let files = event.data_transfer().and_then(|data| data.files()).filter(|files| files.length() > 0);
+    if files.is_some() {
+        event.prevent_default();
+        state.view.show(View::Diagnose(false));
+        state.dropped.set(files);
+    }
+}
+
 fn page(state: State) -> impl IntoView {
     let tab = state.panels.tab;
     let beside = view_of(move || state.run.with(published::beside));
@@ -138,7 +152,11 @@ fn page(state: State) -> impl IntoView {
         >
             {say("Skip to the results")}
         </button>
-        <div data-tab=text(move || tab.get().to_owned())>
+        <div
+            data-tab=text(move || tab.get().to_owned())
+            on:dragover=|event| event.prevent_default()
+            on:drop=move |event| dropped(state, &event)
+        >
             <Header/>
             {opened::diagnose(state)}
             {opened::whole(state)}

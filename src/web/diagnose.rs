@@ -1,33 +1,42 @@
 //! Diagnose: files are dropped, read here piece by piece and sent nowhere; the diagnosis follows the Run.
 
+use crate::core::diagnose::{Diagnosis, of_brief};
 use crate::core::issue::Issue;
-use crate::core::message::verbatim;
+use crate::core::message::{Message, verbatim};
+use crate::core::report::needs_worker;
 use crate::core::run::Run;
 use crate::core::t;
-use crate::core::units::show_percent;
-use crate::io::evidence::{Evidence, EvidenceReader, diagnose, markdown};
-use crate::view::node::markup::{Node, leaf};
-use crate::view::panels::diagnose::{diagnosis, offered};
+use crate::core::units::{Bytes, show_bytes};
+use crate::io::evidence::{Evidence, EvidenceReader, ExampleFile, diagnose, markdown};
+use crate::view::node::action::TimelineAction;
+use crate::view::node::markup::{Node, PanelAction, leaf};
+use crate::view::panels::chosen::Origin;
+use crate::view::panels::diagnose::{LanePair, LaneZoom, diagnosis, diagnosis_of_link, offered};
 use crate::view::panels::issues::line;
 use crate::view::panels::runs::bare;
 use crate::view::views::View;
-use crate::web::browser::html::{flag, text, view_of};
+use crate::web::browser::html::{effect, flag, text, view_of};
 use crate::web::browser::i18n::{say, translated};
-use crate::web::document::render::patched;
+use crate::web::document::render::{Handler, handled, patched};
+use crate::web::form::history;
 use crate::web::late::parts;
-use crate::web::runs;
 use crate::web::state::State;
+use crate::web::{browser, runs};
 use js_sys::Uint8Array;
 use leptos::prelude::*;
+use std::sync::Arc;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
 
 parts! {
     second: diagnose_view(state: State) -> AnyView = whole(state);
+    second: diagnose_frame(state: State) -> AnyView = framed(state);
 }
 
-/// Bytes that are read at once: less than a frame's work.
-const PIECE: f64 = 262_144.0;
+/// Bytes that are read at once: at first, at least and at most.
+const PIECE: [f64; 3] = [262_144.0, 65_536.0, 8_388_608.0];
+/// Milliseconds that a piece should take: less than a frame.
+const PIECE_MS: f64 = 9.0;
 
 /// A file, read: its name, and what it is or why it cannot be read.
 type ReadFile = (String, Result<Evidence, Vec<Issue>>);
@@ -37,8 +46,16 @@ type ReadFile = (String, Result<Evidence, Vec<Issue>>);
 struct Page {
     state: State,
     files: RwSignal<Vec<ReadFile>, LocalStorage>,
-    /// The file that is read and its share, while it is.
-    progress: RwSignal<Option<(String, f64)>>,
+    /// The diagnosis of the files; none without files.
+    found: RwSignal<Option<Result<Diagnosis, Vec<Issue>>>, LocalStorage>,
+    /// The timeline of the trace, where one was read.
+    lanes: RwSignal<Option<LanePair>, LocalStorage>,
+    /// The part of it that is shown; all of it where nothing was chosen.
+    zoom: RwSignal<Option<LaneZoom>>,
+    /// The diagnosis that the link holds.
+    of_link: Memo<Option<String>>,
+    /// The file that is read, bytes that were read and all, while it is.
+    progress: RwSignal<Option<(String, f64, f64)>>,
     /// The drop that is read, by number: a later one ends it.
     turn: StoredValue<u32>,
 }
@@ -48,9 +65,14 @@ pub(crate) fn whole(state: State) -> AnyView {
     let page = Page {
         state,
         files: RwSignal::new_local(Vec::new()),
+        found: RwSignal::new_local(None),
+        lanes: RwSignal::new_local(None),
+        zoom: RwSignal::new(None),
+        of_link: Memo::new(move |_| state.view.get().diagnosis),
         progress: RwSignal::new(None),
         turn: StoredValue::new(0),
     };
+    page.follow();
     let shown = move || state.view.open.get();
     let hidden = flag(move || !matches!(shown(), View::Diagnose(_)));
     let first = flag(move || shown() == View::Diagnose(true));
@@ -71,6 +93,7 @@ pub(crate) fn whole(state: State) -> AnyView {
                     {tab(false, "Where is the rest?")}
                     {tab(true, "Fitted to your runs")}
                 </span>
+                {page.tools(first)}
             </div>
             <div hidden=first>{page.files_view()}</div>
             <div hidden=second>{move || opened.get().then(|| runs::page(state))}</div>
@@ -79,7 +102,53 @@ pub(crate) fn whole(state: State) -> AnyView {
     .into_any()
 }
 
+/// Parts and causes that the link holds, in another page.
+pub(crate) fn framed(state: State) -> AnyView {
+    let of_link = Memo::new(move |_| state.view.get().diagnosis);
+    let shown = view_of(move || from_link(state, of_link));
+    view! { <div use:patched=shown></div> }.into_any()
+}
+
+/// What a link holds, as a view; nothing where it holds none.
+fn from_link(state: State, text: Memo<Option<String>>) -> Node {
+    let found = text.with(|text| text.as_deref().and_then(of_brief));
+    found.map_or_else(Node::none, |found| diagnosis_of_link(&found, &state.run.with(bare)))
+}
+
 impl Page {
+    /// Names of the files, what can be done with them, what is read.
+    fn tools(self, hidden: Signal<bool>) -> AnyView {
+        let none = move || self.files.with(Vec::is_empty) && self.of_link.with(Option::is_none);
+        let names = view_of(move || {
+            self.files
+                .with(|files| files.iter().map(|(name, _)| leaf("span", "pill", verbatim(name.clone()))).collect())
+        });
+        let progress = move || {
+            self.progress.get().map_or_else(String::new, |(name, read, all)| {
+                let [read, all] = [read, all].map(|bytes| show_bytes(Bytes(bytes)));
+                translated(t!("{name}: {read} of {all}", name = verbatim(name), read, all))
+            })
+        };
+        let add = move |_| {
+            if let Some(input) = browser::by_id("evidence") {
+                input.click();
+            }
+        };
+        view! {
+            <span class="files" hidden=hidden>
+                <span class="names" use:patched=names></span>
+                <span role="status" class="muted small" hidden=flag(move || self.progress.with(Option::is_none))>
+                    {text(progress)}" "
+                    <button on:click=move |_| self.stop()>{say("Stop")}</button>
+                </span>
+                <span class="spring"></span>
+                <button hidden=flag(none) on:click=add>{say("Add files")}</button>
+                <button class="quiet" hidden=flag(none) on:click=move |_| self.clear()>{say("Start again")}</button>
+            </span>
+        }
+        .into_any()
+    }
+
     fn files_view(self) -> AnyView {
         let dropped = move |event: web_sys::DragEvent| {
             event.prevent_default();
@@ -97,19 +166,22 @@ impl Page {
                 input.set_value("");
             }
         };
-        let progress = move || {
-            self.progress.get().map_or_else(String::new, |(name, share)| {
-                translated(t!("{name}: {share} read", name = verbatim(name), share = show_percent(share)))
-            })
-        };
-        let found = view_of(move || self.found());
-        let none = move || self.files.with(Vec::is_empty);
+        let empty = move || self.files.with(Vec::is_empty);
+        let nothing = move || empty() && self.of_link.with(Option::is_none);
+        let shown = view_of(move || self.shown());
         let table = view_of(offered);
+        let handler: Handler = Arc::new(move |action| self.act(action));
+        let same = Arc::clone(&handler);
+        let class = text(move || if nothing() { "board-drop large" } else { "board-drop" }.to_owned());
         view! {
-            <p class="muted">{say("Compare a run of yours with the one on this page, part by part. Files are read in \
-                this browser; nothing of them is sent or kept.")}</p>
-            <label class="board-drop" on:dragover=|event| event.prevent_default() on:drop=dropped>
-                {say("Drop a log, a trace, an out-of-memory message, a memory snapshot, or choose files")}
+            <p class="muted" hidden=flag(move || !nothing())>
+                {say("Where is the rest? Compare a run of yours with the one on this page, part by part.")}
+            </p>
+            <label class=class on:dragover=|event| event.prevent_default() on:drop=dropped>
+                <b>{say("Drop a log, a trace, an out-of-memory message, a memory snapshot, or choose files")}</b>
+                <span class="muted">
+                    {say("several files at once, one a rank · read in this browser, nothing is sent or kept")}
+                </span>
                 <input type="file" multiple id="evidence" on:change=chosen/>
             </label>
             <textarea
@@ -119,34 +191,120 @@ impl Page {
                 spellcheck="false"
                 on:input=move |event| self.paste(&event_target_value(&event))
             ></textarea>
-            <p role="status" class="muted" hidden=flag(move || self.progress.with(Option::is_none))>
-                {text(progress)}" "
-                <button on:click=move |_| self.stop()>{say("Stop")}</button>
-            </p>
-            <p hidden=flag(none)>
-                <button on:click=move |_| self.clear()>{say("Start again")}</button>
-            </p>
-            <div aria-live="polite" use:patched=found></div>
-            <div hidden=flag(move || !none()) use:patched=table></div>
+            <div aria-live="polite" on:keydown=move |event| self.key(&event) use:handled=(shown, handler)></div>
+            <div hidden=flag(move || !nothing()) use:handled=(table, same)></div>
         }
         .into_any()
     }
 
-    /// The diagnosis of the files for the Run of the page.
-    fn found(self) -> Node {
-        let run: Run = self.state.run.with(bare);
-        self.files.with(|files| {
-            if files.is_empty() {
-                return Node::none();
-            }
-            let names: Node = files.iter().map(|(name, _)| leaf("span", "pill", verbatim(name.clone()))).collect();
-            let evidence: Vec<&Result<Evidence, Vec<Issue>>> = files.iter().map(|(_, file)| file).collect();
-            let body = match diagnose(&evidence, &run) {
-                Ok(found) => diagnosis(&found, &markdown(&found)),
-                Err(issues) => issues.iter().map(|issue| line(&Issue::error("", issue.message.clone()))).collect(),
+    /// The diagnosis follows the files and the Run; the link holds its parts and causes.
+    fn follow(self) {
+        effect(move || {
+            let run: Run = self.state.run.with(bare);
+            let evaluation = self.state.evaluation().filter(|one| one.has_timeline() || !needs_worker(&run));
+            let found = self.files.with(|files| {
+                let evidence: Vec<&Result<Evidence, Vec<Issue>>> = files.iter().map(|(_, file)| file).collect();
+                (!evidence.is_empty()).then(|| diagnose(&evidence, &run))
+            });
+            let lanes = match &found {
+                Some(Ok(found)) => self.files.with(|files| {
+                    let traces = files.iter().filter_map(|(_, file)| match file {
+                        Ok(Evidence::Trace(trace, _)) => Some(trace),
+                        _ => None,
+                    });
+                    let first = traces.min_by_key(|trace| trace.rank)?;
+                    let (window, _) = first.median_window()?;
+                    Some(LanePair::of(first, window, evaluation.as_deref(), found))
+                }),
+                _ => None,
             };
-            Node::from_iter([names, body])
+            if let Some(Ok(found)) = &found {
+                let text = crate::core::diagnose::brief(found);
+                self.state.view.change(|view| view.diagnosis = text);
+            }
+            self.lanes.set(lanes);
+            self.found.set(found);
+        });
+        // A file that was dropped on another view.
+        effect(move || {
+            if let Some(files) = self.state.dropped.get() {
+                self.state.dropped.set(None);
+                self.take(&files);
+            }
+        });
+    }
+
+    fn shown(self) -> Node {
+        let run: Run = self.state.run.with(bare);
+        self.found.with(|found| match found {
+            None => from_link(self.state, self.of_link),
+            Some(Ok(found)) => self.lanes.with(|lanes| {
+                let zoom = self.zoom.get();
+                let lanes = lanes.as_ref().map(|lanes| (lanes, zoom.unwrap_or_else(|| lanes.whole())));
+                diagnosis(found, &markdown(found), &run, lanes)
+            }),
+            Some(Err(issues)) => issues.iter().map(|issue| line(&Issue::error("", issue.message.clone()))).collect(),
         })
+    }
+
+    fn act(self, action: PanelAction) {
+        match action {
+            PanelAction::Example(at) => self.example(at),
+            PanelAction::Cause(at) => {
+                let id = self.found.with_untracked(|found| Some(found.as_ref()?.as_ref().ok()?.causes.get(at)?.id));
+                let place = id.and_then(|id| self.lanes.with_untracked(|lanes| lanes.as_ref()?.around(id)));
+                if place.is_some() {
+                    self.zoom.set(place);
+                    if let Some(lanes) = browser::by_id("lanes") {
+                        lanes.scroll_into_view();
+                    }
+                }
+            }
+            PanelAction::Timeline(TimelineAction::In) => self.look(|lanes, zoom| lanes.zoomed(zoom, 2.0)),
+            PanelAction::Timeline(TimelineAction::Out) => self.look(|lanes, zoom| lanes.zoomed(zoom, 0.5)),
+            PanelAction::Timeline(TimelineAction::Fit) => self.zoom.set(None),
+            PanelAction::Pan(later) => self.look(|lanes, zoom| lanes.moved(zoom, if later { 0.5 } else { -0.5 })),
+            _ => {}
+        }
+    }
+
+    /// The keys of timelines, while the focus is in the diagnosis and not in a field.
+    fn key(self, event: &web_sys::KeyboardEvent) {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() || browser::is_typing() {
+            return;
+        }
+        match event.key().as_str() {
+            "w" => self.look(|lanes, zoom| lanes.zoomed(zoom, 1.5)),
+            "s" => self.look(|lanes, zoom| lanes.zoomed(zoom, 1.0 / 1.5)),
+            "a" => self.look(|lanes, zoom| lanes.moved(zoom, -0.2)),
+            "d" => self.look(|lanes, zoom| lanes.moved(zoom, 0.2)),
+            "0" => self.zoom.set(None),
+            _ => return,
+        }
+        event.prevent_default();
+    }
+
+    fn look(self, change: impl Fn(&LanePair, LaneZoom) -> LaneZoom) {
+        let next = self.lanes.with_untracked(|lanes| {
+            let lanes = lanes.as_ref()?;
+            let zoom = change(lanes, self.zoom.get_untracked().unwrap_or_else(|| lanes.whole()));
+            Some((zoom != lanes.whole()).then_some(zoom))
+        });
+        if let Some(zoom) = next {
+            self.zoom.set(zoom);
+        }
+    }
+
+    /// Opens an example with its own run.
+    fn example(self, at: usize) {
+        let Some(example) = ExampleFile::ALL.into_iter().nth(at) else {
+            return;
+        };
+        self.clear();
+        history::load(self.state, example.run(), Origin::Example);
+        let name = example.name().to_owned();
+        self.files.set(vec![(name, example.evidence())]);
+        browser::to_top();
     }
 
     fn next(self) -> u32 {
@@ -164,19 +322,20 @@ impl Page {
 
     fn clear(self) {
         self.stop();
+        self.zoom.set(None);
         self.files.set(Vec::new());
+        self.state.view.change(|view| view.diagnosis = None);
     }
 
     /// Reads a text that was pasted, in place of what was pasted before.
     fn paste(self, pasted: &str) {
         let name = translated(t!("pasted text"));
-        self.files.update(|files| files.retain(|(known, _)| *known != name));
-        if pasted.trim().is_empty() {
-            return;
-        }
         let present = self.state.run.with_untracked(bare);
-        let read = crate::io::evidence::read(pasted.as_bytes(), &present);
-        self.files.update(|files| files.push((name, read)));
+        let read = (!pasted.trim().is_empty()).then(|| crate::io::evidence::read(pasted.as_bytes(), &present));
+        self.files.update(|files| {
+            files.retain(|(known, _)| *known != name);
+            files.extend(read.map(|read| (name, read)));
+        });
     }
 
     /// Reads files one after the other.
@@ -186,6 +345,7 @@ impl Page {
             return;
         }
         let turn = self.next();
+        self.zoom.set(None);
         leptos::task::spawn_local(async move {
             for file in files {
                 let name = file.name();
@@ -207,10 +367,10 @@ impl Page {
     /// Reads `file` from its beginning to its end; none where another drop has begun.
     async fn pieces(self, file: &web_sys::File, turn: u32) -> Option<Result<Evidence, Vec<Issue>>> {
         let (size, name) = (file.size(), file.name());
-        let failed = || Err(vec![Issue::error("files", "The file cannot be read.")]);
-        let (mut reader, mut at) = (EvidenceReader::default(), 0.0);
+        let failed = || Err(vec![Issue::error("files", Message::from("The file cannot be read."))]);
+        let (mut reader, mut at, mut piece) = (EvidenceReader::default(), 0.0, PIECE[0]);
         while at < size {
-            let end = (at + PIECE).min(size);
+            let end = (at + piece).min(size);
             let slice = file.slice_with_f64_and_f64(at, end).ok()?;
             let Ok(bytes) = JsFuture::from(slice.array_buffer()).await else {
                 return Some(failed());
@@ -218,11 +378,15 @@ impl Page {
             if self.turn.try_get_value()? != turn {
                 return None;
             }
+            let begun = js_sys::Date::now();
             if let Err(issue) = reader.push(&Uint8Array::new(&bytes).to_vec()) {
                 return Some(Err(vec![issue]));
             }
+            let took = (js_sys::Date::now() - begun).max(1.0);
+            // Half way to the length that takes the time that it should.
+            piece = f64::midpoint(piece, piece * (PIECE_MS / took).clamp(0.25, 4.0)).clamp(PIECE[1], PIECE[2]);
             at = end;
-            self.progress.try_set(Some((name.clone(), at / size)));
+            self.progress.try_set(Some((name.clone(), at, size)));
         }
         Some(reader.finish(&self.state.run.with_untracked(bare)))
     }

@@ -16,6 +16,7 @@ use crate::web::browser;
 use crate::web::browser::html::{flag, text};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::cluster::cluster_frame;
+use crate::web::diagnose::diagnose_frame;
 use crate::web::document::drawer::About;
 use crate::web::document::render::nodes;
 use crate::web::gallery::schedules_frame;
@@ -56,6 +57,7 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
                     {shows(Embed::Timeline).then(|| view! { <FirstTimeline/> })}
                     {shows(Embed::Rl).then(|| view! { <ReinforcementStep/> })}
                     {shows(Embed::Overlap).then(|| view! { <OverlapPanel/> })}
+                    {(panel == Embed::Diagnose).then(|| arriving(move || diagnose_frame(state)))}
                     {(panel == Embed::Cluster).then(|| arriving(move || cluster_frame(state)))}
                     {(panel == Embed::Whole).then(|| arriving(move || whole_frame(state)))}
                     {(panel == Embed::Scoreboard).then(|| arriving(move || board_frame(state)))}
@@ -91,6 +93,7 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
             Embed::Schedules => View::Schedules,
             Embed::Whole => View::Whole,
             Embed::Scoreboard => View::Scoreboard,
+            Embed::Diagnose => View::Diagnose(false),
             _ => View::Run,
         };
         let view = ViewState { embed: None, open, theme: None, lang: None, page: None, ..now };

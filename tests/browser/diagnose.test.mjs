@@ -1,6 +1,7 @@
-// Diagnose: files of public projects are dropped and diagnosed, nothing of them is sent; a message that was pasted has its causes;
-// the second tab is Calibrate, at the address that it had.
+// Diagnose: files of public projects are dropped and diagnosed, nothing of them is sent; examples open with their own
+// run; the link holds parts and causes, which an embed shows; the second tab is Calibrate, at the address that it had.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { calculator } from './calculator.mjs';
 
@@ -21,17 +22,51 @@ test('a packed trace has its parts and causes, and nothing of it is sent', async
   await page.locator('#evidence').setInputFiles(TRACE);
   await says(page, 'Parts add up to 220 ms, nothing is left over.');
   await says(page, 'The CPU launches kernels late');
-  await says(page, 'This is no whole step of the run on the page');
+  await says(page, 'Not a step of this run');
   assert.match(await view(page).getByRole('region', { name: 'Kernels by class' }).innerText(), /all reduce/);
+  // The timeline comes nearer and goes back.
+  const shown = view(page).locator('#lanes .head .small');
+  const whole = await shown.innerText();
+  await view(page).getByRole('button', { name: 'Zoom in' }).click();
+  await page.waitForFunction((before) => document.querySelector('#lanes .head .small').innerText !== before, whole);
+  await view(page).locator('#lanes').getByRole('button', { name: 'all' }).click();
+  await page.waitForFunction((before) => document.querySelector('#lanes .head .small').innerText === before, whole);
   assert.deepEqual(sent, []);
+  assert.deepEqual(problems, []);
+});
+
+test('an example opens with its own run, and its link shows parts and causes elsewhere', async () => {
+  const { page, problems } = await site.open('#v=1&view.open=diagnose');
+  await view(page).getByRole('button', { name: 'Open' }).first().click();
+  await says(page, 'Gradients are reduced while nothing else runs');
+  await page.waitForFunction(() => location.hash.includes('view.diagnosis=longer'));
+  const hash = new URL(page.url()).hash;
+  assert.ok(hash.length < 2600, `${hash.length}`);
+  const linked = await site.open(hash);
+  await says(linked.page, 'From a link: parts and causes');
+  await says(linked.page, 'Gradients are reduced while nothing else runs');
+  const framed = await site.open(hash.replace('view.open=diagnose', 'view.embed=diagnose'));
+  await framed.page.locator('.embed').filter({ hasText: 'Exposed DP' }).waitFor();
+  assert.deepEqual([...problems, ...linked.problems, ...framed.problems], []);
+});
+
+test('a file that is dropped on another view opens the diagnosis', async () => {
+  const { page, problems } = await site.open('#v=1&gpus=8');
+  const text = [1, 2, 3, 4].map((step) => `step ${step} MA ${step}.0 GB CA ${step + 1}.0 GB\n`).join('');
+  const files = await page.evaluateHandle((words) => {
+    const data = new DataTransfer();
+    data.items.add(new File([words], 'memory.log'));
+    return data;
+  }, text);
+  await page.locator('main.page').dispatchEvent('drop', { dataTransfer: files });
+  await says(page, 'Memory grows step by step');
   assert.deepEqual(problems, []);
 });
 
 test('a message that was pasted is explained, and the second tab calibrates', async () => {
   const { page, problems } = await site.open('#v=1&gpus=8&view.open=diagnose');
-  const message = 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 388.00 MiB. GPU 0 has a total capacity of 9.68 GiB of which '
-    + '95.75 MiB is free. Including non-PyTorch memory, this process has 9.54 GiB memory in use. Of the allocated memory 6.61 GiB is '
-    + 'allocated by PyTorch, and 2.57 GiB is reserved by PyTorch but unallocated.';
+  const texts = await readFile('tests/data/traces/oom_messages.txt', 'utf8');
+  const message = texts.split('====').find((one) => one.includes('trl#3436')).replace(/^.*#.*$/m, '').trim();
   await view(page).getByLabel('Or paste a log or a message').fill(message);
   await says(page, 'Reserved memory that is not used');
   await view(page).getByRole('button', { name: 'Fitted to your runs' }).click();

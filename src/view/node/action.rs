@@ -63,6 +63,12 @@ pub enum PanelAction {
     Questions,
     /// Asks for a file of predictions.
     Predictions,
+    /// Opens an example to diagnose, by its place.
+    Example(usize),
+    /// Shows the place of a cause of the list in the timeline of a trace.
+    Cause(usize),
+    /// Moves the timeline of a trace; true: later.
+    Pan(bool),
 }
 
 impl PanelAction {
@@ -75,6 +81,9 @@ impl PanelAction {
             Self::StartOrder => "start-order".to_owned(),
             Self::Questions => "questions".to_owned(),
             Self::Predictions => "predictions".to_owned(),
+            Self::Example(at) => format!("example {at}"),
+            Self::Cause(at) => format!("cause {at}"),
+            Self::Pan(later) => if later { "later" } else { "earlier" }.to_owned(),
         }
     }
 }

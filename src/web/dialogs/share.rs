@@ -27,7 +27,7 @@ use std::sync::Arc;
 use wasm_bindgen::JsCast;
 
 /// Panels to choose from, with their names.
-const PANELS: [(Embed, &str); 10] = [
+const PANELS: [(Embed, &str); 11] = [
     (Embed::Timeline, "Timeline"),
     (Embed::Strip, "Answer"),
     (Embed::Waterfall, "Waterfall"),
@@ -38,6 +38,7 @@ const PANELS: [(Embed, &str); 10] = [
     (Embed::Cluster, "Cluster"),
     (Embed::Scoreboard, "Scoreboard"),
     (Embed::Rl, "Reinforcement learning"),
+    (Embed::Diagnose, "Diagnosis"),
 ];
 
 /// The panel of the open view.
@@ -48,7 +49,8 @@ const fn of_view(view: View) -> Embed {
         View::Learn(_) => Embed::Lesson,
         View::Whole => Embed::Whole,
         View::Scoreboard => Embed::Scoreboard,
-        View::Run | View::Diagnose(_) => Embed::Timeline,
+        View::Diagnose(false) => Embed::Diagnose,
+        View::Run | View::Diagnose(true) => Embed::Timeline,
     }
 }
 
@@ -82,6 +84,7 @@ fn picture(evaluation: &Evaluation, panel: Embed, look: &Look, unit: MemoryUnit,
         Embed::Schedules if look.ticked.is_some() && !needs_worker(run) => raw(&stack(run, look, unit, theme)),
         Embed::Schedules => name("The schedules that are ticked, on one axis; all of them where none is."),
         Embed::Whole => name("The whole run: days, losses and cost."),
+        Embed::Diagnose => name("Parts and causes of the files that were read; nothing of the files themselves."),
         Embed::Cluster => name("The map of the cluster."),
         Embed::Scoreboard => name("The scoreboard: every calculator, and the scatter of the chosen one."),
         _ => name("The open step of the lesson with its sliders."),

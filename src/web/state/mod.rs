@@ -65,6 +65,8 @@ pub(crate) struct State {
     pub view: Viewed,
     /// Open panels.
     pub panels: Panels,
+    /// Files that were dropped on the page, to be diagnosed.
+    pub dropped: RwSignal<Option<web_sys::FileList>, LocalStorage>,
 }
 
 /// The address, read. The version of the application that made a link is for people alone.
@@ -106,6 +108,7 @@ impl State {
             runs: Runs::stored(),
             view,
             panels: Panels::new(),
+            dropped: RwSignal::new_local(None),
         }
     }
 

@@ -1,0 +1,220 @@
+//! Measured over predicted: two bars on one axis, then a row a part with the difference.
+
+use super::{NS, amount, head, legend, seconds_of};
+use crate::charts::ticks::{tick_label, ticks};
+use crate::prelude::*;
+use shardscope_core::diagnose::{Comparison, Diagnosis, ExpectedStep, PartRow, StepShare};
+
+/// Name of a part, and the class of its colour.
+pub(super) const fn words(share: StepShare) -> (&'static str, &'static str) {
+    match share {
+        StepShare::Products => ("Matrix products", "d-forward"),
+        StepShare::Attention => ("Attention", "d-kernels"),
+        StepShare::Others => ("Other kernels", "d-other"),
+        StepShare::Optimizer => ("Optimizer", "d-optimizer"),
+        StepShare::Launches => ("Kernel launches", "d-host"),
+        StepShare::Bubble => ("Pipeline bubble", "d-muted hatched"),
+        StepShare::ExposedTp => ("Exposed TP", "d-exposed"),
+        StepShare::ExposedCp => ("Exposed CP", "d-exposed"),
+        StepShare::ExposedEp => ("Exposed EP", "d-exposed"),
+        StepShare::ExposedDp => ("Exposed DP", "d-exposed"),
+        StepShare::ExposedOther => ("Exposed, group not known", "d-exposed"),
+        StepShare::ExpertWaits => ("Waits of experts", "d-muted hatched"),
+        StepShare::Loader => ("Data loader", "d-host"),
+        StepShare::Outside => ("Not in the model", "d-recompute"),
+    }
+}
+
+/// A part, seconds.
+#[derive(Clone, Copy)]
+struct BarRow {
+    name: StepShare,
+    measured: f64,
+    predicted: Option<f64>,
+}
+
+fn rows_of(found: &Diagnosis) -> Vec<BarRow> {
+    let first = found.parts.first().map(|part| part.rank);
+    let own = found.parts.iter().filter(|part| Some(part.rank) == first);
+    let row = |part: &PartRow| BarRow {
+        name: part.name,
+        measured: part.measured_ns as f64 * NS,
+        predicted: part.predicted_s,
+    };
+    own.map(row).collect()
+}
+
+/// The bars; none where nothing was measured in seconds. A log has its whole alone over the predicted parts of `run`.
+pub(super) fn bars(found: &Diagnosis, run: &Run) -> Option<Node> {
+    if found.window_ns <= 0 || found.workers.is_some() {
+        return None;
+    }
+    let rows = rows_of(found);
+    let whole = found.window_ns as f64 * NS;
+    if rows.is_empty() {
+        found.predicted_s?;
+        return Some(of_log(found, whole, run));
+    }
+    let most = longest(found, whole);
+    let mut inside = segments(&rows, "me", most, |row| row.measured);
+    let mut lines = vec![line("Measured", whole, &inside)];
+    if let Some(predicted) = found.predicted_s {
+        inside = segments(&rows, "pr", most, |row| row.predicted.unwrap_or(0.0));
+        inside.extend(range(found, most));
+        lines.push(line("Predicted", predicted, &inside));
+    }
+    lines.push(axis(most));
+    let rank = found.rank.map_or_else(Message::default, |rank| t!("rank {rank}", rank));
+    Some(Node::from_iter([
+        head("Measured over predicted", rank, legend()),
+        el("div", &[("class", "pairs")], &lines),
+        table(found, &rows, whole),
+    ]))
+}
+
+/// A measured whole over predicted parts.
+fn of_log(found: &Diagnosis, whole: f64, run: &Run) -> Node {
+    let most = longest(found, whole);
+    let shares = ExpectedStep::of(run, 0).map(|expected| expected.shares).unwrap_or_default();
+    let rows = shares.into_iter().map(|(name, seconds)| BarRow { name, measured: 0.0, predicted: Some(seconds) });
+    let rows: Vec<BarRow> = rows.collect();
+    let measured = [bar_at("me d-text", 0.0, whole / most).title("Measured, whole")];
+    let mut predicted = segments(&rows, "pr", most, |row| row.predicted.unwrap_or(0.0));
+    predicted.extend(range(found, most));
+    let lines = [
+        line("Measured", whole, &measured),
+        line("Predicted", found.predicted_s.unwrap_or(0.0), &predicted),
+        axis(most),
+    ];
+    Node::from_iter([
+        head("Measured over predicted", t!("a log has no parts"), legend()),
+        el("div", &[("class", "pairs")], &lines),
+    ])
+}
+
+fn longest(found: &Diagnosis, whole: f64) -> f64 {
+    let ends = [found.predicted_s, found.high_s];
+    ends.into_iter().flatten().fold(whole, f64::max).max(f64::MIN_POSITIVE) * 1.02
+}
+
+fn segments(rows: &[BarRow], class: &str, most: f64, part: impl Fn(&BarRow) -> f64) -> Vec<Node> {
+    let mut start = 0.0;
+    let mut inside = Vec::new();
+    for row in rows {
+        let share = part(row) / most;
+        if share > 0.0 {
+            let (name, colour) = words(row.name);
+            let shown = show_seconds(Seconds(part(row)));
+            let said = Message::joined(": ", [Message::from(name), verbatim(shown)]);
+            inside.push(bar_at(&format!("{class} {colour}"), start, share).title(said));
+            start += share;
+        }
+    }
+    inside
+}
+
+fn range(found: &Diagnosis, most: f64) -> Option<Node> {
+    let (low, high) = found.low_s.zip(found.high_s)?;
+    Some(bracket(low / most, high / most).title(t!(
+        "range {low} to {high}",
+        low = show_seconds(Seconds(low)),
+        high = show_seconds(Seconds(high))
+    )))
+}
+
+fn line(label: &'static str, whole: f64, inside: &[Node]) -> Node {
+    let cells = [
+        leaf("b", "", label),
+        el("span", &[("class", "track")], inside),
+        amount("whole", &show_seconds(Seconds(whole))),
+    ];
+    el("div", &[("class", "pair-row")], &cells)
+}
+
+/// The axis below bars that end at `most` seconds.
+pub(super) fn axis(most: f64) -> Node {
+    let marks = ticks(0.0, most, 6).into_iter();
+    let marks: Node = marks
+        .map(|tick| {
+            let place = percent("left", tick / most);
+            el("span", &[("style", &place)], &[text(verbatim(tick_label(tick)))])
+        })
+        .collect();
+    el(
+        "div",
+        &[("class", "pair-row axis"), ("aria-hidden", "true")],
+        &[Node::from_iter([inline(""), el("span", &[("class", "ticks")], &[marks]), inline("")])],
+    )
+}
+
+/// A row a part: both bars, both figures, the difference.
+fn table(found: &Diagnosis, rows: &[BarRow], whole: f64) -> Node {
+    let compared = found.predicted_s.is_some();
+    let most = rows.iter().map(|row| row.measured.max(row.predicted.unwrap_or(0.0))).fold(f64::MIN_POSITIVE, f64::max);
+    let differences = rows.iter().filter_map(|row| Some(row.measured - row.predicted?));
+    let widest = differences.clone().map(f64::abs).fold(f64::MIN_POSITIVE, f64::max);
+    let main = differences.fold(0.0, f64::max);
+    let cells = |row: &BarRow| {
+        let (name, colour) = words(row.name);
+        let mut inside = vec![bar_at(&format!("me {colour}"), 0.0, row.measured / most)];
+        if let Some(predicted) = row.predicted.filter(|_| compared) {
+            inside.push(bar_at(&format!("pr {colour}"), 0.0, predicted / most));
+        }
+        let shown =
+            |seconds: f64| verbatim(if seconds > 0.0 { show_seconds(Seconds(seconds)) } else { "0".to_owned() });
+        let mut cells = vec![
+            leaf("td", "", name),
+            el("td", &[("class", "both")], &[el("span", &[("class", "track"), ("aria-hidden", "true")], &inside)]),
+            leaf("td", "", shown(row.measured)),
+        ];
+        if compared {
+            cells.push(leaf("td", "", row.predicted.map_or_else(Message::default, shown)));
+            cells.push(difference(row.predicted.map(|predicted| row.measured - predicted), widest));
+        }
+        let far = row.predicted.map_or(0.0, |predicted| row.measured - predicted);
+        let class = match () {
+            () if compared && far.abs() < 0.002 * whole => "faint",
+            () if compared && far > 0.0 && far >= main => "main",
+            () => "",
+        };
+        el("tr", &[("class", class)], &[cells.into_iter().collect()])
+    };
+    let mut names = vec!["Part", "", "measured"];
+    if compared {
+        names.extend(["predicted", "difference"]);
+    }
+    let names: Node = names.into_iter().map(|name| leaf(if name.is_empty() { "td" } else { "th" }, "", name)).collect();
+    let mut lines: Vec<Node> = rows.iter().map(cells).collect();
+    let label = if found.step { "Step" } else { "Window" };
+    let mut total =
+        vec![leaf("td", "", label), leaf("td", "both", ""), leaf("td", "", verbatim(seconds_of(found.window_ns)))];
+    if let Some(predicted) = found.predicted_s {
+        total.push(leaf("td", "", verbatim(show_seconds(Seconds(predicted)))));
+        total.push(leaf("td", "", verbatim(signed(whole - predicted))));
+    }
+    lines.push(el("tr", &[("class", "total")], &[total.into_iter().collect()]));
+    scrolled("Parts of the window", grid("parts", names, lines.into_iter().collect()))
+}
+
+/// A difference with its bar: to the right longer, to the left shorter.
+fn difference(far: Option<f64>, widest: f64) -> Node {
+    let Some(far) = far else {
+        return leaf("td", "", "");
+    };
+    let share = far.abs() / widest / 2.0;
+    let bar = if far < 0.0 { bar_at("less", 0.5 - share, share) } else { bar_at("", 0.5, share) };
+    let track = el("span", &[("class", "track"), ("aria-hidden", "true")], &[bar]);
+    el("td", &[("class", "far")], &[track, inline(verbatim(signed(far)))])
+}
+
+/// A difference with its sign.
+pub(super) fn signed(seconds: f64) -> String {
+    format!("{} {}", if seconds < 0.0 { "−" } else { "+" }, show_seconds(Seconds(seconds.abs())))
+}
+
+/// What is beyond the prediction, where that is to be explained.
+pub(super) fn to_explain(found: &Diagnosis) -> Option<f64> {
+    let compares = matches!(found.comparison, Comparison::Longer | Comparison::PartOfStep);
+    let beyond = found.window_ns as f64 * NS - found.predicted_s?;
+    (compares && beyond > 0.0).then_some(beyond)
+}

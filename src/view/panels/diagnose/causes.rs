@@ -1,0 +1,152 @@
+//! The causes: by seconds or bytes with what shows them and what to do; of a log what is consistent with it and what is
+//! not.
+
+use super::bars::to_explain;
+use super::lanes::LanePair;
+use super::{amount, head};
+use crate::prelude::*;
+use shardscope_core::diagnose::{Comparison, Diagnosis, FoundCause};
+
+/// The list in the words of what was read.
+pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
+    let has_amounts = found.causes.iter().any(|cause| cause.seconds.is_some() || cause.bytes.is_some());
+    if !has_amounts && found.series.is_some() && found.comparison != Comparison::Inside {
+        return consistent(found);
+    }
+    let beyond = to_explain(found);
+    let (words, beside) = match (beyond, &found.memory) {
+        _ if found.comparison == Comparison::Memory => {
+            (t!("What would have fitted"), t!("ranked by how sure the cause is; changes were tried on the run"))
+        }
+        (Some(beyond), _) => {
+            (t!("What explains the {beyond}", beyond = show_seconds(Seconds(beyond))), explained(found))
+        }
+        _ if found.comparison == Comparison::TwoRuns => (t!("What makes the difference"), Message::default()),
+        _ if found.parts.is_empty() => (t!("Causes"), Message::default()),
+        _ => (t!("What the trace measures by itself"), Message::default()),
+    };
+    let mut rows: Vec<Node> = found.causes.iter().enumerate().map(|(at, cause)| row(at, cause, lanes)).collect();
+    rows.extend(beyond.and_then(|beyond| rest(found, beyond)));
+    let none = rows.is_empty().then(|| {
+        muted(match found.comparison {
+            Comparison::Inside => t!("Nothing to explain."),
+            _ => t!("No cause was found in it."),
+        })
+    });
+    Node::from_iter([
+        head(words, beside, Node::none()),
+        none.unwrap_or_default(),
+        el("ol", &[("class", "causes")], &[rows.into_iter().collect()]),
+    ])
+}
+
+/// How far the calculator's own range reaches from its prediction.
+fn own_error(found: &Diagnosis) -> f64 {
+    let of = |end: Option<f64>| end.zip(found.predicted_s).map_or(0.0, |(end, predicted)| (end - predicted).abs());
+    of(found.low_s).max(of(found.high_s))
+}
+
+fn explained(found: &Diagnosis) -> Message {
+    let own = show_seconds(Seconds(own_error(found)));
+    match found.explained {
+        Some(share) => t!(
+            "explained {share} of the difference · ± {own} is this calculator's own error",
+            share = show_percent(share),
+            own
+        ),
+        None => t!("± {own} is this calculator's own error", own),
+    }
+}
+
+/// What no cause explains, where it is more than next to nothing.
+fn rest(found: &Diagnosis, beyond: f64) -> Option<Node> {
+    let left = beyond * (1.0 - found.explained?);
+    if left < 0.02 * beyond {
+        return None;
+    }
+    let words = if left <= own_error(found) {
+        t!("About as much as this calculator misses by itself.")
+    } else {
+        t!("More than this calculator misses by itself.")
+    };
+    let narrowed = muted(t!("Narrowed by: traces of other ranks, one file a rank."));
+    let cells = [
+        leaf("span", "number", ""),
+        amount("amount", &show_seconds(Seconds(left))),
+        el("div", &[], &[heading("Not explained"), muted(words)]),
+        el("div", &[], &[narrowed]),
+        el("div", &[], &[]),
+    ];
+    Some(el("li", &[("class", "rest")], &cells))
+}
+
+fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>) -> Node {
+    let shown = match (cause.seconds, cause.bytes) {
+        (Some(seconds), _) => show_seconds(Seconds(seconds)),
+        (None, Some(bytes)) if bytes > 0.0 => show_bytes(Bytes(bytes)),
+        _ => String::new(),
+    };
+    let mut what = vec![heading(cause.title.clone())];
+    if !cause.evidence.is_empty() {
+        what.push(muted(cause.evidence.clone()));
+    }
+    let mut change = Vec::new();
+    if let Some(words) = &cause.change {
+        let seconds = cause.predicted_s.filter(|_| cause.seconds.is_some());
+        change.push(paragraph(match seconds {
+            Some(seconds) => t!(
+                "Change: {change}. Without the cause the step would take {seconds}.",
+                change = words,
+                seconds = show_seconds(Seconds(seconds))
+            ),
+            None => t!("Change: {change}.", change = words),
+        }));
+    }
+    if let Some(measure) = &cause.measure {
+        change.push(muted(t!("Settled by: {measure}.", measure)));
+    }
+    let mut buttons = Vec::new();
+    if !cause.set.is_empty() {
+        let class = if at == 0 { "main" } else { "" };
+        buttons.push(apply(class, cause.set.clone(), "", "Try it on the run"));
+    }
+    if lanes.is_some_and(|lanes| lanes.measured.place_of(cause.id).is_some()) {
+        buttons.push(leaf("button", "", "Show in the trace").on(PanelAction::Cause(at)));
+    }
+    let cells = [
+        leaf("span", "number", verbatim((at + 1).to_string())),
+        amount("amount", &shown),
+        el("div", &[], &what),
+        el("div", &[], &change),
+        el("div", &[("class", "act")], &buttons),
+    ];
+    el("li", &[], &cells)
+}
+
+/// What a log is consistent with, each with the test that settles it, and what its steps speak against.
+fn consistent(found: &Diagnosis) -> Node {
+    let likely: Node = found
+        .causes
+        .iter()
+        .map(|cause| {
+            let measure = cause.measure.clone().unwrap_or_default();
+            el("li", &[], &[heading(cause.title.clone()), muted(cause.evidence.clone()), paragraph(measure)])
+        })
+        .collect();
+    let against = found.series.as_ref().map(|series| series.ruled_out()).unwrap_or_default();
+    let unlikely: Node = against
+        .into_iter()
+        .map(|(name, why, figure)| el("li", &[], &[heading(name), muted(why), leaf("p", "figure", figure)]))
+        .collect();
+    let none = if found.causes.is_empty() { muted(t!("No cause was found in it.")) } else { Node::none() };
+    let left = [
+        head("Consistent with this log", t!("a log gives no seconds for a part"), Node::none()),
+        none,
+        el("ul", &[("class", "likely")], &[likely]),
+    ];
+    let right = [
+        head("Not consistent", t!("ruled out by the steps"), Node::none()),
+        el("ul", &[("class", "likely")], &[unlikely]),
+    ];
+    el("div", &[("class", "halves")], &[el("div", &[], &left), el("div", &[], &right)])
+}

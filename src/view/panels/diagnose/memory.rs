@@ -1,0 +1,111 @@
+//! The GPU of a message that memory ran out, over the prediction; what was asked for.
+
+use super::{amount, head, legend};
+use crate::prelude::*;
+use shardscope_core::diagnose::MemoryFound;
+
+fn gib(bytes: f64) -> String {
+    show_bytes(Bytes(bytes))
+}
+
+/// Parts of the message with their classes, and the bytes that are in use.
+fn held(memory: &MemoryFound) -> (Vec<(&'static str, &'static str, f64)>, f64) {
+    let message = &memory.message;
+    let (allocated, unused) = (message.allocated.unwrap_or(0.0), message.unused.unwrap_or(0.0));
+    let outside = message.process.map_or(0.0, |process| (process - allocated - unused).max(0.0));
+    let parts = vec![
+        ("other processes", "me d-muted", message.others.unwrap_or(0.0)),
+        ("outside PyTorch", "me d-host", outside),
+        ("allocated by PyTorch", "me d-text", allocated),
+        ("reserved and not in use", "me d-muted hatched", unused),
+    ];
+    let sum = parts.iter().map(|part| part.2).sum();
+    (parts, sum)
+}
+
+/// Class of a component's colour.
+fn colour(component: &str) -> &'static str {
+    match Component::ALL.iter().position(|one| one.name() == component) {
+        Some(0) => "d-weights",
+        Some(1) => "d-gradients",
+        Some(2) => "d-states",
+        Some(3) => "d-activations",
+        Some(4) => "d-buffers",
+        _ => "d-host",
+    }
+}
+
+/// The bar of the message over that of the prediction, with the limit and the range.
+pub(super) fn bars(memory: &MemoryFound) -> Node {
+    let message = &memory.message;
+    let (parts, used) = held(memory);
+    let asked = message.asked.unwrap_or(0.0);
+    let total = message.total.or(memory.need.map(|need| need[3])).unwrap_or(used + asked);
+    let high = memory.need.map_or(0.0, |need| need[2]);
+    let most = (used + asked).max(total).max(high).max(1.0) * 1.02;
+    let limit =
+        || el("s", &[("style", &percent("left", total / most))], &[]).title(t!("limit {bytes}", bytes = gib(total)));
+    let mut start = 0.0;
+    let mut inside = Vec::new();
+    let mut key = Vec::new();
+    let item = |class: &str, words: &'static str, bytes: f64| {
+        let said = [el("i", &[("class", class)], &[]), text(words), text(" "), text(verbatim(gib(bytes)))];
+        el("span", &[], &said)
+    };
+    for (name, class, bytes) in parts.into_iter().filter(|part| part.2 > 0.0) {
+        inside.push(bar_at(class, start, bytes / most).title(name));
+        key.push(item(class, name, bytes));
+        start += bytes / most;
+    }
+    if let Some(free) = message.free {
+        let shown = free.min((total - used).max(0.0));
+        inside.push(bar_at("free", start, shown / most).title("free"));
+        key.push(item("free", "free", free));
+    }
+    if asked > 0.0 {
+        inside.push(bar_at("asked", start, asked / most).title("asked for"));
+        key.push(item("asked", "asked for", asked));
+    }
+    inside.push(limit());
+    let line = |label: &'static str, whole: f64, inside: &[Node]| {
+        let cells = [leaf("b", "", label), el("span", &[("class", "track")], inside), amount("whole", &gib(whole))];
+        el("div", &[("class", "pair-row")], &cells)
+    };
+    let key_line = |items: Vec<Node>| {
+        let cells = [inline(""), el("span", &[("class", "key-line")], &items), inline("")];
+        el("div", &[("class", "pair-row axis")], &cells)
+    };
+    let mut lines = vec![line("Message", used + asked, &inside), key_line(key)];
+    if let Some([low, need, high, _]) = memory.need {
+        let mut start = 0.0;
+        let mut inside = Vec::new();
+        let mut key = Vec::new();
+        for (component, bytes) in memory.predicted.iter().filter(|part| part.1 > 0.0) {
+            let class = format!("pr {}", colour(component));
+            inside.push(bar_at(&class, start, bytes / most).title(*component));
+            key.push(item(&class, component, *bytes));
+            start += bytes / most;
+        }
+        inside.push(bracket(low / most, high / most));
+        inside.push(limit());
+        lines.push(line("Predicted", need, &inside));
+        lines.push(key_line(key));
+    }
+    let beside = verbatim(message.total.map(gib).unwrap_or_default());
+    Node::from_iter([
+        head("The GPU at that moment, over the prediction", beside, legend()),
+        el("div", &[("class", "pairs")], &lines),
+    ])
+}
+
+/// What was asked for, where it is known.
+pub(super) fn asked(memory: &MemoryFound) -> Option<Node> {
+    let what = memory.fingerprint.as_ref()?;
+    let words = t!(
+        "{asked}: {what}, to {off}.",
+        asked = memory.message.asked.map(gib).unwrap_or_default(),
+        what = &what.name,
+        off = show_percent(what.off)
+    );
+    Some(Node::from_iter([head("What was asked for", Message::default(), Node::none()), paragraph(words)]))
+}

@@ -1,0 +1,79 @@
+//! Steps of a log over the prediction, and what to do where there is nothing to explain.
+
+use super::head;
+use crate::charts::ink::Ink;
+use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::charts::ticks::ticks;
+use crate::prelude::*;
+use crate::views::View;
+use shardscope_core::diagnose::{Diagnosis, SeriesPattern, StepSeries};
+
+const HEIGHT: f64 = 140.0;
+
+fn name(pattern: SeriesPattern) -> Message {
+    match pattern {
+        SeriesPattern::Periodic => t!("Spikes at equal distances"),
+        SeriesPattern::Irregular => t!("Spikes of one height at unequal distances"),
+        SeriesPattern::Growing => t!("Spikes that grow"),
+        SeriesPattern::Drift => t!("Steps become longer"),
+        SeriesPattern::Jump => t!("Steps become longer at once"),
+        SeriesPattern::Noisy => t!("Steps scatter"),
+        SeriesPattern::Flat => t!("Flat"),
+    }
+}
+
+/// Seconds of every step, with the prediction and its range.
+pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
+    let points: Vec<(f64, f64)> =
+        series.points.iter().enumerate().map(|(at, seconds)| ((at + 1) as f64, *seconds)).collect();
+    let heights = series.points.iter().copied().chain(found.high_s).chain(found.predicted_s);
+    let up = Scale::from_zero(heights);
+    let up = Axis::new(up, up.round(), |seconds| verbatim(show_seconds(Seconds(seconds))));
+    let mut marks = Vec::new();
+    if let (Some(low), Some(high)) = (found.low_s, found.high_s) {
+        marks.push(Mark::Band([low, high], Message::default()));
+    }
+    if let Some(predicted) = found.predicted_s {
+        let shown = show_seconds(Seconds(predicted));
+        marks.push(Mark::Level(predicted, t!("predicted {seconds}", seconds = shown)));
+    }
+    marks.push(Mark::Line(points, Ink::Exposed));
+    let last = series.points.len().max(2) as f64;
+    let across = Axis::new(Scale::even(1.0, last), ticks(1.0, last, 6), |step| verbatim(format!("{step:.0}")));
+    let across = across.named("step");
+    let beside = t!(
+        "median {median}, scatter {spread}, {spikes} spikes",
+        median = show_seconds(Seconds(series.median_s)),
+        spread = show_percent(series.spread),
+        spikes = series.spikes
+    );
+    let label = t!("Seconds of every step");
+    let drawing = draw(&across, HEIGHT, &[Plot { up, marks }]).inline(label);
+    Node::from_iter([head(name(series.pattern), beside, Node::none()), el("figure", &[("class", "steps")], &[drawing])])
+}
+
+/// Where nothing is to be explained: three ways on.
+pub(super) fn more() -> Node {
+    let card = |words: Message, why: Message, act: Node| {
+        let parts = [heading(words), leaf("p", "muted", why), el("p", &[("class", "act")], &[act])];
+        el("div", &[("class", "box")], &parts)
+    };
+    let cards = [
+        card(
+            t!("Make the range narrower"),
+            t!("A run that was measured calibrates the predictions for runs like it."),
+            leaf("button", "main", "Calibrate with it").on(Action::Show(View::Diagnose(true))),
+        ),
+        card(
+            t!("Look for a part that is too long"),
+            t!("Two errors can cancel. A trace of one rank shows every part: torch.profiler, one step."),
+            Node::none(),
+        ),
+        card(
+            t!("Make the step itself shorter"),
+            t!("Nothing is wrong with the run; another layout may take less time."),
+            leaf("button", "", "See layouts").on(Action::Show(View::Run)),
+        ),
+    ];
+    Node::from_iter([head("To see more", Message::default(), Node::none()), el("div", &[("class", "thirds")], &cards)])
+}

@@ -1,0 +1,122 @@
+//! What each state of a diagnosis shows.
+
+use super::*;
+use shardscope_core::diagnose::{
+    LaneKind, LaneSpan, MadeDelays, PartRow, StepShare, TraceLanes, made_trace, of_series, of_traces, out_of_memory,
+};
+
+fn shown(found: &Diagnosis, run: &Run) -> String {
+    diagnosis(found, "", run, None).to_html()
+}
+
+fn small() -> Run {
+    let set = [("gpus", "8"), ("tp", "1"), ("pp", "1"), ("global_batch", "64"), ("model.base", "llama-3.1-8b")];
+    Run::default().with_texts(&set.map(|(key, value)| (key, value.to_owned()))).unwrap()
+}
+
+/// Widths of a bar's segments, percent.
+fn widths(html: &str, class: &str) -> f64 {
+    let parts = html.split("<i class=\"").skip(1).filter(|part| part.starts_with(class));
+    let width = |part: &str| part.split_once("width:")?.1.split_once('%')?.0.parse::<f64>().ok();
+    parts.filter_map(width).sum()
+}
+
+/// Measured parts of the upper bar fill as much of it as the window is of the axis.
+#[test]
+fn bars_are_as_long_as_their_seconds() {
+    let mut found = Diagnosis::empty(Comparison::Longer, "x".into());
+    (found.window_ns, found.predicted_s) = (4_000_000_000, Some(2.0));
+    (found.low_s, found.high_s) = (Some(1.8), Some(2.2));
+    for (name, measured_ns, predicted) in
+        [(StepShare::Products, 3_000_000_000, 1.5), (StepShare::ExposedDp, 1_000_000_000, 0.5)]
+    {
+        found.parts.push(PartRow { rank: 0, name, measured_ns, predicted_s: Some(predicted) });
+    }
+    let html = shown(&found, &Run::default());
+    let bars = html.split_once("class=\"parts\"").unwrap().0;
+    // The axis is 2 % longer than the longest bar.
+    assert!((widths(bars, "me d-f") + widths(bars, "me d-exposed") - 100.0 / 1.02).abs() < 0.01, "{bars}");
+    assert!((widths(bars, "pr d-f") + widths(bars, "pr d-exposed") - 50.0 / 1.02).abs() < 0.01, "{bars}");
+    assert!(html.contains("+ 2.00 s") && html.contains("What explains the 2.00 s"), "{html}");
+}
+
+/// A trace that is as predicted has no list; with a delay its cause, and a link keeps both.
+#[test]
+fn inside_the_range_there_is_nothing_to_explain() {
+    let run = small();
+    let as_predicted = made_trace(&run, MadeDelays::default()).unwrap();
+    let found = of_traces(&[&as_predicted], &run);
+    assert_eq!(found.comparison, Comparison::Inside, "{}", found.verdict);
+    let html = shown(&found, &run);
+    assert!(html.contains("Inside the range") && html.contains("Make the range narrower"), "{html}");
+    let late = MadeDelays { late_reduction: 0.5 * found.predicted_s.unwrap(), ..MadeDelays::default() };
+    let delayed = of_traces(&[&made_trace(&run, late).unwrap()], &run);
+    assert_eq!(delayed.comparison, Comparison::Longer, "{}", delayed.verdict);
+    assert_eq!(delayed.causes[0].id.id(), "grad-reduce-late");
+    let html = shown(&delayed, &run);
+    assert!(html.contains("Gradients are reduced while nothing else runs"), "{html}");
+    let text = shardscope_core::diagnose::brief(&delayed).unwrap();
+    let again = shardscope_core::diagnose::of_brief(&text).unwrap();
+    let html = diagnosis_of_link(&again, &run).to_html();
+    assert!(html.contains("Gradients are reduced while nothing else runs") && html.contains("Exposed DP"), "{html}");
+}
+
+/// A log alone gives no part any seconds, and says what its steps speak against.
+#[test]
+fn a_log_gives_no_seconds_to_a_part() {
+    let run = small();
+    let predicted = evaluate(&run).unwrap().report.step.time_s.0;
+    let found = of_series(&[3.0 * predicted; 40], &run);
+    let html = shown(&found, &run);
+    assert!(html.contains("Consistent with this log") && html.contains("Not consistent"), "{html}");
+    assert!(found.causes.iter().all(|cause| cause.seconds.is_none()));
+}
+
+/// 1.78 GiB short: the box of what was asked for begins where the memory in use ends, and crosses the limit.
+#[test]
+fn what_was_asked_for_crosses_the_limit() {
+    const GIB: f64 = 1_073_741_824.0;
+    let message = shardscope_core::diagnose::OutOfMemory {
+        asked: Some(3.91 * GIB),
+        total: Some(79.19 * GIB),
+        free: Some(2.13 * GIB),
+        allocated: Some(73.90 * GIB),
+        unused: Some(1.31 * GIB),
+        process: Some(77.06 * GIB),
+        ..Default::default()
+    };
+    let html = memory::bars(&out_of_memory(message, &small())).to_html();
+    let of = |class: &str, what: &str| -> f64 {
+        let part = html.split(&format!("<i class=\"{class}\"")).nth(1).unwrap();
+        part.split_once(what).unwrap().1.split_once('%').unwrap().0.parse().unwrap()
+    };
+    let limit: f64 = html.split_once("<s style=\"left:").unwrap().1.split_once('%').unwrap().0.parse().unwrap();
+    let (from, width) = (of("asked", "left:"), of("asked", "width:"));
+    assert!(from < limit && limit < from + width, "{from} {limit} {width}");
+    assert!((of("free", "left:") - from).abs() < 1e-3);
+}
+
+/// Zooming keeps within the window and shows what a cause is.
+#[test]
+fn the_timeline_stays_within_its_window() {
+    let span = |begin, end, kind| LaneSpan { begin, end, kind };
+    let measured = TraceLanes {
+        length: 1_000_000_000,
+        compute: vec![
+            span(0, 400_000_000, LaneKind::Forward),
+            span(400_000_000, 500_000_000, LaneKind::Pause),
+            span(500_000_000, 1_000_000_000, LaneKind::Backward),
+        ],
+        messages: Vec::new(),
+    };
+    let lanes = LanePair { rank: Some(0), measured, predicted: None };
+    let whole = lanes.whole();
+    assert_eq!((whole.begin, whole.end), (0, 1_000_000_000));
+    let near = lanes.around(shardscope_core::diagnose::CauseId::HostPause).unwrap();
+    assert!(near.begin <= 400_000_000 && near.end >= 500_000_000 && near.end - near.begin < whole.end);
+    for zoom in [lanes.moved(whole, 3.0), lanes.zoomed(whole, 1e9), lanes.zoomed(near, 1e-9), lanes.moved(near, -9.0)] {
+        assert!(zoom.begin >= 0 && zoom.end <= whole.end && zoom.end > zoom.begin, "{zoom:?}");
+    }
+    let html = diagnosis(&Diagnosis::empty(Comparison::AnotherRun, "x".into()), "", &small(), Some((&lanes, whole)));
+    assert!(html.to_html().contains("l-pause"));
+}
