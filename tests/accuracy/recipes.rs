@@ -1,7 +1,10 @@
 //! Recipes of Megatron-Bridge's published runs: what the columns `run` and `matched` of the tables say of them, made again
 //! from what each recipe's functions returned (`tests/data/bridge_recipes.csv`).
 
-use crate::common::{Row, table};
+use crate::common::{Row, evidence, table};
+use shardscope::core::accuracy::record::as_printed;
+use shardscope::core::accuracy::{DATED, Measured};
+use shardscope::core::run::registry::FIELDS;
 use std::collections::BTreeMap;
 
 /// Columns by which a run finds its recipe, as the recipes name them and as the tables do.
@@ -165,4 +168,88 @@ fn gradients_weights_and_moments_have_the_formats_of_the_recipes() {
         held += 1;
     }
     assert!(held > 250, "{held}");
+}
+
+/// Settings that are no shape of the model and no fact of the machine.
+fn is_of_the_recipe(key: &str) -> bool {
+    key != "model" && key != "gpus" && !["model.", "gpu"].iter().any(|of| key.starts_with(of))
+}
+
+/// Where the setting `key` of `row` comes from: the first line of the notes that names it, a column only where the row
+/// fills it.
+fn note<'a>(notes: &'a [Row], file: &str, row: &Row, key: &str) -> Option<&'a Row> {
+    let source = row.get("source").map_or("", String::as_str);
+    let names = |note: &&Row| {
+        let is_filled = || row.get(&note["where"]).is_some_and(|cell| !cell.trim().is_empty());
+        file.starts_with(&note["table"])
+            && source.contains(&note["contains"])
+            && note["fields"].split(' ').any(|field| field == key)
+            && (note["kind"] != "column" || is_filled())
+    };
+    notes.iter().find(names)
+}
+
+/// Published rows with a step, with their table.
+fn timed() -> Vec<(&'static str, Row)> {
+    let is_timed = |row: &Row| {
+        let has = |column: &str| row.get(column).is_some_and(|cell| !cell.is_empty());
+        has("run") && ["step_time_s", "step_s", "tokens_per_s", "tflops_per_gpu_or_oom"].into_iter().any(has)
+    };
+    let rows = |file: &'static str| table(file).into_iter().map(move |row| (file, row));
+    DATED.into_iter().flat_map(rows).filter(|(_, row)| is_timed(row)).collect()
+}
+
+/// Every setting of a published step says who states it: its document, a file of the program that ran at its commit, or
+/// the software's default. None is set because the step comes out right with it.
+#[test]
+fn every_setting_of_a_published_step_has_a_source() {
+    let notes = table("recipe_notes.csv");
+    let (mut without, mut used) = (Vec::new(), BTreeMap::new());
+    for (file, row) in timed() {
+        for (key, _) in row["run"].split('&').filter_map(|pair| pair.split_once('=')) {
+            match note(&notes, file, &row, key) {
+                _ if !is_of_the_recipe(key) => {}
+                Some(note) => *used.entry(&note["where"]).or_insert(0) += 1,
+                None => without.push(format!("{file} {:?}: {key}", row.get("source"))),
+            }
+        }
+    }
+    assert!(without.is_empty(), "{} settings without a source: {without:#?}", without.len());
+    for note in &notes {
+        assert!(["column", "printed", "recipe", "default", "follows"].contains(&note["kind"].as_str()), "{note:?}");
+        assert!(!note["where"].is_empty() && used.contains_key(&note["where"]), "no row needs {note:?}");
+    }
+}
+
+/// A recipe of Megatron-Bridge is a line of a file at the commit of its release.
+#[test]
+fn every_recipe_names_its_file_and_line() {
+    for recipe in table("bridge_recipes.csv") {
+        let place = recipe["source"].split_once('@').map(|(_, place)| place.split(':').collect::<Vec<_>>());
+        let Some([commit, file, line, ..]) = place.as_deref() else { panic!("{recipe:?}") };
+        let line = line.split(' ').next().unwrap_or_default();
+        assert!(commit.len() == 9 && file.starts_with('s') && line.parse::<u32>().is_ok(), "{}", recipe["source"]);
+    }
+}
+
+/// What the page says of runs not seen before takes the settings of a recipe's file away, and those alone.
+#[test]
+fn as_printed_takes_away_what_only_a_recipe_says() {
+    let notes = table("recipe_notes.csv");
+    let mut taken = 0;
+    for file in DATED {
+        for row in evidence(file).iter().filter(|row| matches!(row.measured, Measured::Step(_))) {
+            let mut printed = row.run.clone();
+            as_printed(row, &mut printed);
+            for field in FIELDS.iter().filter(|field| field.get(&row.run) != field.get(&printed)) {
+                let source = Row::from([("source".to_owned(), row.origin.clone())]);
+                // The schedule that overlaps experts is the overlap of the recipe.
+                let key = if field.key == "schedule" { "ep_overlap" } else { field.key };
+                let note = note(&notes, file, &source, key).unwrap_or_else(|| panic!("{key}"));
+                assert_eq!(note["kind"], "recipe", "{key}");
+                taken += 1;
+            }
+        }
+    }
+    assert!(taken > 500, "{taken}");
 }

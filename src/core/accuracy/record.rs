@@ -7,7 +7,7 @@ use super::origin::{PRODUCT_PRIORS, Tally, Timeline};
 use super::sources::THROUGHPUT;
 use crate::maths::ln;
 use crate::report::evaluate;
-use crate::run::{PRIORS, Run};
+use crate::run::{OffloadParts, PRIORS, Recompute, Run, Schedule};
 use crate::statics::named;
 use crate::table::Table;
 use crate::time::{REACH, StepClass};
@@ -86,17 +86,26 @@ pub fn headline() -> Tally {
     recorded_of(Protocol::Origin, Recipe::AsPrinted, None).unwrap_or_default()
 }
 
-/// Takes out of `run`, that of `row`, the fields of its recipe that its table does not print: Megatron-Bridge's. Other
-/// sources say theirs, in the table or in files beside it.
+/// Takes out of `run`, that of `row`, the fields of its recipe that its document does not print: of the tables of
+/// Megatron-Bridge all that only a recipe's file says (`tests/data/recipe_notes.csv`). Other documents print theirs or
+/// have the files beside them.
 pub fn as_printed(row: &Evidence, run: &mut Run) {
     if row.source().file == THROUGHPUT && row.origin.contains("Megatron-Bridge") {
         run.graph_scope = None;
         run.moe_dispatch = None;
         run.ep_overlap = None;
         run.delay_wgrad = None;
+        run.shared_expert_overlap = false;
         run.capacity_factor = None;
+        run.recompute = Recompute::None;
+        run.offload = OffloadParts::default();
         run.stack.parts.moe_fused = None;
         run.stack.parts.attention = None;
+        run.stack.parts.tp_overlap = None;
+        run.precision.parts.bf16_last = None;
+        if run.schedule == Schedule::InterleavedOverlap {
+            run.schedule = Schedule::Interleaved;
+        }
     }
 }
 
