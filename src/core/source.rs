@@ -199,6 +199,18 @@ sources! {
     FLASH_3 = "FlashAttention-3",
         "Shah et al., FlashAttention-3: Fast and Accurate Attention with Asynchrony and Low-precision, 2024",
         "https://arxiv.org/abs/2407.08608";
+    FLASH_4 = "FlashAttention-4",
+        "Dao-AILab, flash-attention: pull requests 2280 and 2605, FlashAttention-4 on B200",
+        "https://github.com/Dao-AILab/flash-attention/pull/2280";
+    AZURE_GUIDE = "Azure benchmarks",
+        "Microsoft, AI benchmarking guide: results on A100, H100, H200 and GB200 virtual machines",
+        "https://github.com/Azure/AI-benchmarking-guide";
+    FLYDSL = "FlyDSL",
+        "AMD, FlyDSL pull request 225: attention kernels beside those of AITER on MI325X, MI350X and MI355X",
+        "https://github.com/ROCm/FlyDSL/pull/225";
+    PRIMUS_TURBO = "Primus-Turbo",
+        "AMD, Primus-Turbo pull request 274: MXFP8 products beside those of hipBLASLt on MI355X",
+        "https://github.com/AMD-AGI/Primus-Turbo/pull/274";
     NCCL = "NCCL",
         "NVIDIA, NCCL: tuning model (src/graph/tuning.cc) and nccl-tests PERFORMANCE.md",
         "https://github.com/NVIDIA/nccl";

@@ -7,9 +7,7 @@ use shardscope::core::accuracy::record::{Protocol, RECORD, Recipe, as_printed, h
 use shardscope::core::accuracy::{DATED, Evidence, Measured};
 use shardscope::core::report::evaluate;
 use shardscope::core::run::{Run, Scenario};
-use shardscope::core::time::{
-    OpenField, Products, RANGES, REACH, RangePart, SEEN, SEEN_OF_AMD, StepClass, family, is_new_ground,
-};
+use shardscope::core::time::{OpenField, Products, RANGES, REACH, RangePart, SEEN, StepClass, family, is_new_ground};
 use std::collections::BTreeSet;
 use std::fs::read_to_string;
 
@@ -79,11 +77,10 @@ fn new_ground_has_no_published_step() {
         let scenario = Scenario::new(&row.run).unwrap();
         assert!(!is_new_ground(&scenario), "{}: {}", row.source().name, row.label);
         let rates = family(&scenario).gpus.first().unwrap();
-        let id = if rates.is_amd() { row.run.gpu.base.unwrap() } else { "" };
-        seen.insert(format!("{rates:?} {id} {:?}", Products::of(&scenario)));
+        seen.insert(format!("{rates:?} {:?}", Products::of(&scenario)));
     }
     let told: usize = SEEN.iter().map(|(_, formats)| formats.len()).sum();
-    assert_eq!(seen.len(), told + SEEN_OF_AMD.len(), "{seen:?}");
+    assert_eq!(seen.len(), told, "{seen:?}");
 }
 
 /// The aims for runs of publishers not seen before are 76 to 86 % inside; these rows made the widths, so

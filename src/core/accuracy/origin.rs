@@ -40,22 +40,16 @@ pub fn origin_of(file: &str, source: &str) -> Option<(f64, String)> {
 pub struct ProductPrior {
     /// The family whose rates it is for.
     pub gpu: GpuFamily,
-    /// Of AMD's the preset; else empty.
-    pub id: &'static str,
     pub products: Products,
     pub share: f64,
     pub width: f64,
 }
 
 const fn prior(gpu: GpuFamily, products: Products, share: f64, width: f64) -> ProductPrior {
-    ProductPrior { gpu, id: "", products, share, width }
+    ProductPrior { gpu, products, share, width }
 }
 
-const fn of_amd(id: &'static str, products: Products, share: f64, width: f64) -> ProductPrior {
-    ProductPrior { gpu: GpuFamily::Mi300, id, products, share, width }
-}
-
-use GpuFamily::{A100, Ada, B200, B300, Gb200, Gb300, H20, H100, H100At500W};
+use GpuFamily::{A100, Ada, B200, B300, Gb200, Gb300, H20, H100, H100At500W, Mi300, Mi325, Mi350};
 use Products::{Fp4, Fp8, Plain};
 
 /// The priors; `tests/accuracy/priors.rs` holds them to the benchmarks of `tests/data/kernel_rates.csv`. Parts without
@@ -81,12 +75,12 @@ pub static PRODUCT_PRIORS: &[ProductPrior] = &[
     prior(Gb300, Plain, 0.65, 0.12),
     prior(Gb300, Fp8, 0.62, 0.12),
     prior(Gb300, Fp4, 0.60, 0.20),
-    of_amd("mi300x", Plain, 0.47, 0.08),
-    of_amd("mi300x", Fp8, 0.47, 0.20),
-    of_amd("mi325x", Plain, 0.55, 0.08),
-    of_amd("mi325x", Fp8, 0.50, 0.20),
-    of_amd("mi355x", Plain, 0.57, 0.12),
-    of_amd("mi355x", Fp8, 0.36, 0.12),
+    prior(Mi300, Plain, 0.47, 0.08),
+    prior(Mi300, Fp8, 0.47, 0.20),
+    prior(Mi325, Plain, 0.55, 0.08),
+    prior(Mi325, Fp8, 0.55, 0.20),
+    prior(Mi350, Plain, 0.57, 0.12),
+    prior(Mi350, Fp8, 0.57, 0.20),
 ];
 
 /// Share of its rate alone that a product reaches in training, by SimuMax's shapes against its operators, and the width
@@ -109,14 +103,18 @@ pub struct Dated {
     pub publisher: String,
     /// GPU and format.
     pub products: String,
+    /// Seconds, by the constants of the code.
+    pub predicted: f64,
     /// Logarithm of predicted over measured, by the constants of the code.
     pub error: f64,
     /// Variances of the range that do not depend on what was known: without new ground.
     pub variance: f64,
     /// Variance of products of which nothing is known.
     pub unseen: f64,
-    weight: f64,
-    slopes: Vec<(usize, f64)>,
+    /// Weight in a fit.
+    pub weight: f64,
+    /// Constants, by their index, with the slope of the logarithm of the step by that of each.
+    pub slopes: Vec<(usize, f64)>,
 }
 
 /// All published steps, in the order of their dates.
@@ -164,20 +162,16 @@ fn seconds(run: &Run) -> Option<f64> {
 /// Place of the constant of the products of `scenario`, and the name of its GPU and format.
 fn products(scenario: &Scenario, constants: &mut Constants) -> (usize, String) {
     let (row, format) = (family(scenario), Products::of(scenario));
-    let id = scenario.run.gpu.base.unwrap_or("");
-    let is = |prior: &&ProductPrior| {
-        row.gpus.contains(&prior.gpu) && prior.products == format && (prior.id.is_empty() || prior.id == id)
-    };
+    let is = |prior: &&ProductPrior| row.gpus.contains(&prior.gpu) && prior.products == format;
     let code = match format {
         Products::Plain => row.gemm,
         Products::Fp8 => row.gemm_fp8,
         Products::Fp4 => row.gemm_fp4,
     };
     let prior = PRODUCT_PRIORS.iter().find(is);
-    let part = match (prior, row.gpus.first()) {
-        (Some(prior), _) if !prior.id.is_empty() => prior.id.to_owned(),
-        (_, Some(gpu)) => format!("{gpu:?}"),
-        _ => id.to_owned(),
+    let part = match row.gpus.first() {
+        Some(gpu) => format!("{gpu:?}"),
+        None => scenario.run.gpu.base.unwrap_or("").to_owned(),
     };
     let name = format!("{part} {format:?}");
     // Faster products take less time: the share of the code over the prior's.
@@ -251,6 +245,7 @@ impl Timeline {
                 date,
                 publisher,
                 products,
+                predicted: base,
                 error: ln(base / measured),
                 variance: whole * (1.0 - step.range.share(RangePart::NewGround)),
                 unseen,

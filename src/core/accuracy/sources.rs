@@ -275,6 +275,8 @@ pub static SOURCES: &[Source] = &[
         "megatron-2025",
         &[("source", "ModelZoo"), ("gpu_type", "H100")],
     ),
+    precise("Primus, Qwen3-30B on MI355X", Kind::Held, "primus", &[("source", "Primus pull 1011")]),
+    precise("Primus, DeepSeek 16B on MI325X", Kind::Held, "torchtitan", &[("source", "Primus pull 1022")]),
     // NVIDIA's summaries of Megatron-Bridge and before it NeMo, release by release.
     precise(
         "Megatron-Bridge, Llama 3 8B",

@@ -176,10 +176,14 @@ one_of! {
         Flash2 = "flash-2" "FlashAttention-2",
         /// FlashAttention-3: Hopper only.
         Flash3 = "flash-3" "FlashAttention-3",
+        /// FlashAttention-4: Blackwell of data centers only.
+        Flash4 = "flash-4" "FlashAttention-4",
         /// cuDNN's, which Transformer Engine picks from Hopper on.
         Cudnn = "cudnn" "cuDNN",
         /// cuDNN's in fp8.
         Fp8 = "fp8" "cuDNN, fp8",
+        /// AMD's in assembly, which Transformer Engine takes by `NVTE_CK_USES_FWD_V3`.
+        Aiter = "aiter" "AITER, assembly",
     }
 }
 

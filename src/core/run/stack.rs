@@ -3,7 +3,7 @@
 use super::Run;
 use super::based::{Based, Preset};
 use super::choices::{AttentionKernel, EpOverlap, Graphs, Recompute, Selective, TpOverlap};
-use super::presets::{STACKS, Software, Stack};
+use super::presets::{GpuFamily, STACKS, Software, Stack};
 use crate::field::{Choice, Missing, fields, training};
 use crate::units::Seconds;
 
@@ -116,11 +116,21 @@ impl Run {
     /// The attention kernel: the stack's, unless `flash_attention` is set.
     pub fn attention_kernel(&self) -> AttentionKernel {
         let set = self.stack.parts.attention;
-        let kernel = set.unwrap_or_else(|| self.stack.preset_row().software.attention);
+        let kernel = set.unwrap_or_else(|| self.usual_attention());
         match self.flash_attention {
             Some(false) => AttentionKernel::Eager,
             Some(true) if kernel == AttentionKernel::Eager => AttentionKernel::Flash2,
             _ => kernel,
+        }
+    }
+
+    /// The kernel that the stack takes on the Run's GPU: where it runs FlashAttention-2 elsewhere, Transformer Engine and
+    /// PyTorch take cuDNN's on Blackwell, whose matrix instructions FlashAttention-2 does not use.
+    fn usual_attention(&self) -> AttentionKernel {
+        let blackwell = self.gpu.family().is_some_and(GpuFamily::is_blackwell);
+        match self.stack.preset_row().software.attention {
+            AttentionKernel::Flash2 if blackwell => AttentionKernel::Cudnn,
+            kernel => kernel,
         }
     }
 

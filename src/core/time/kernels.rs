@@ -7,7 +7,7 @@
 use super::families::Family;
 use crate::run::AttentionKernel;
 use crate::run::presets::GpuFamily;
-use crate::source::{CUDNN_BENCHMARK, Cited, FLASH_2, FLASH_3, SIMUMAX, Source};
+use crate::source::{AZURE_GUIDE, CUDNN_BENCHMARK, Cited, FLASH_2, FLASH_3, FLASH_4, FLYDSL, SIMUMAX, Source};
 
 /// Wait of a pass for the last wave, in mean tiles: forward, where the longest tile of a causal mask is twice the mean,
 /// and backward, whose tiles are cut finer.
@@ -36,6 +36,9 @@ pub(crate) struct KernelRate {
 
 /// H100 at any power.
 const H100: &[GpuFamily] = &[GpuFamily::H100, GpuFamily::H100At500W];
+
+/// Blackwell of data centers.
+const BLACKWELL: &[GpuFamily] = &[GpuFamily::B200, GpuFamily::B300, GpuFamily::Gb200, GpuFamily::Gb300];
 
 /// Rates of the kernels that are not the family's own.
 pub(crate) static KERNELS: &[KernelRate] = &[
@@ -97,10 +100,45 @@ pub(crate) static KERNELS: &[KernelRate] = &[
     },
     KernelRate {
         kernel: AttentionKernel::Fp8,
-        gpus: &[GpuFamily::B200, GpuFamily::B300, GpuFamily::Gb200, GpuFamily::Gb300],
+        gpus: BLACKWELL,
         shares: (0.91, 0.68),
         source: &CUDNN_BENCHMARK,
         remark: "cuDNN 9.22 on GB200: 1420 to 2197 forward, 831 to 1687 backward",
+    },
+    KernelRate {
+        kernel: AttentionKernel::Flash4,
+        gpus: BLACKWELL,
+        shares: (0.75, 0.59),
+        source: &FLASH_4,
+        remark: "on B200, 64 heads at 8192: 1418 forward, 1209 backward",
+    },
+    KernelRate {
+        kernel: AttentionKernel::Flash2,
+        gpus: BLACKWELL,
+        shares: (0.16, 0.125),
+        source: &AZURE_GUIDE,
+        remark: "on GB200, two sequences of 8192: 374 forward; backward as on H100 by its forward pass",
+    },
+    KernelRate {
+        kernel: AttentionKernel::Aiter,
+        gpus: &[GpuFamily::Mi350],
+        shares: (0.44, 0.32),
+        source: &FLYDSL,
+        remark: "on MI355X 1105 forward, of which FlyDSL's 928 is 84 %; backward as CK's by its forward pass",
+    },
+    KernelRate {
+        kernel: AttentionKernel::Aiter,
+        gpus: &[GpuFamily::Mi325],
+        shares: (0.54, 0.4),
+        source: &FLYDSL,
+        remark: "on MI325X 711 forward, of which FlyDSL's 440 is 62 %; backward as CK's by its forward pass",
+    },
+    KernelRate {
+        kernel: AttentionKernel::Aiter,
+        gpus: &[GpuFamily::Mi300],
+        shares: (0.46, 0.34),
+        source: &FLYDSL,
+        remark: "as on MI325X, times the products of MI300X over its own",
     },
 ];
 

@@ -24,17 +24,17 @@ mod step;
 mod vision;
 
 pub use compute::{Clock, ComputeTime, step_end};
-pub use families::{FAMILIES, Family, family};
+pub use families::{FAMILIES, Family, MOVED_BY_RUNS, family};
 pub use kernel_class::{KernelClass, NamedKernel};
 pub use kernel_times::{KernelPass, KernelTimes};
 pub(crate) use kernels::{FLASH_1, KERNELS, LAST_WAVE};
 pub use range::{
     BETWEEN, BETWEEN_LAYOUTS, FOUR_OF_FIVE, OpenField, Products, RANGES, REACH, Range, RangeOf, RangePart, RangeShare,
-    SEEN, SEEN_OF_AMD, StepClass, UNSEEN, between_layouts, is_new_ground, range, range_ends,
+    SEEN, StepClass, UNSEEN, between_layouts, is_new_ground, range, range_ends,
 };
 pub(crate) use rates::{
-    ATTENTION_HALF, ELEMENTWISE, GROUPED, HOST_PER_LAYER, HOST_PER_RING_STEP, LAUNCH, OPERANDS, PERMUTE, QUANTISE,
-    SPREAD, TUNED, UNDER_FSDP,
+    ATTENTION_HALF, ELEMENTWISE, GROUPED, HOST_PER_LAYER, HOST_PER_RING_STEP, LAUNCH, MXFP8_OF_AMD, OPERANDS, PERMUTE,
+    QUANTISE, SPREAD, TUNED, UNDER_FSDP,
 };
 pub use rates::{IN_TRAINING, Peak, Rates, STEP_END};
 pub use roofline::{Kernel, kernels, roof};

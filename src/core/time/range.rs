@@ -122,8 +122,8 @@ const fn class(class: StepClass, within: f64, release: f64, runs: u32, of: &'sta
 /// runs are published twice.
 pub static RANGES: &[Range] = &[
     class(StepClass::Plain, 0.090, 0.027, 629, "published dense runs in 16 bits"),
-    class(StepClass::Low, 0.083, 0.035, 202, "published dense runs in fp8 and NVFP4"),
-    class(StepClass::Experts, 0.105, 0.160, 155, "published runs with routed experts"),
+    class(StepClass::Low, 0.083, 0.035, 203, "published dense runs in fp8 and NVFP4"),
+    class(StepClass::Experts, 0.105, 0.160, 160, "published runs with routed experts"),
     class(StepClass::Hybrids, 0.059, 0.031, 52, "published runs of hybrids with Mamba layers"),
     class(StepClass::Tuned, 0.104, 0.06, 192, "published runs of fine-tuning"),
 ];
@@ -144,19 +144,14 @@ pub const SEEN: &[(GpuFamily, &[Products])] = &[
     (GpuFamily::B300, &[Products::Plain, Products::Fp8, Products::Fp4]),
     (GpuFamily::Gb200, &[Products::Plain, Products::Fp8, Products::Fp4]),
     (GpuFamily::Gb300, &[Products::Plain, Products::Fp8, Products::Fp4]),
+    (GpuFamily::Mi300, &[Products::Fp8]),
+    (GpuFamily::Mi325, &[Products::Plain, Products::Fp8]),
+    (GpuFamily::Mi350, &[Products::Plain, Products::Fp8]),
 ];
-
-/// The same of AMD's GPUs, which share a family but no rates.
-pub const SEEN_OF_AMD: &[(&str, Products)] =
-    &[("mi300x", Products::Fp8), ("mi325x", Products::Fp8), ("mi355x", Products::Fp8)];
 
 /// True if no step of the scenario's GPU in its format is published.
 pub fn is_new_ground(scenario: &Scenario) -> bool {
-    let (products, id) = (Products::of(scenario), scenario.run.gpu.base.unwrap_or(""));
-    let rates = family(scenario).gpus;
-    if rates.iter().any(|gpu| gpu.is_amd()) {
-        return !SEEN_OF_AMD.contains(&(id, products));
-    }
+    let (products, rates) = (Products::of(scenario), family(scenario).gpus);
     !SEEN.iter().any(|(gpu, formats)| rates.contains(gpu) && formats.contains(&products))
 }
 

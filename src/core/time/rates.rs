@@ -8,9 +8,9 @@
 use super::families::family;
 use super::kernels::kernel_shares;
 use crate::maths::ln;
-use crate::run::presets::{FSDP, MEGATRON_2024, MEGATRON_2025};
+use crate::run::presets::{FSDP, GpuFamily, MEGATRON_2024, MEGATRON_2025};
 use crate::run::{AttentionKernel, Constant, Format, GraphPart, Multiplier, Precision, Scenario, recipe};
-use crate::source::{Cited, FUJII_2024, LLM_FOUNDRY, NEMO, SIMUMAX, TRANSFORMER_ENGINE};
+use crate::source::{Cited, FUJII_2024, LLM_FOUNDRY, NEMO, PRIMUS_TURBO, SIMUMAX, TRANSFORMER_ENGINE};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
 use serde::Serialize;
 
@@ -48,6 +48,9 @@ pub(crate) const QUANTISE: Cited<BytesPerSecond> = Cited::new(
     &TRANSFORMER_ENGINE,
     "GEMM speedups, with quantisation against without: 2.7 to 3.4 TB/s on B300, 2.7 and 2.9 on H200",
 );
+/// Products in MXFP8 on MI355X, as shares of its fp8 peak: by Primus-Turbo, and by hipBLASLt.
+pub(crate) const MXFP8_OF_AMD: Cited<(f64, f64)> =
+    Cited::new((0.36, 0.226), &PRIMUS_TURBO, "means of model shapes, forward: 1795 and 1132 TFLOP/s of 5000");
 /// Elementwise kernels reach this share of the memory bandwidth.
 pub(crate) const ELEMENTWISE: Cited<f64> = Cited::new(0.85, &SIMUMAX, "0.8 to 0.91 by kernel");
 /// Operands of a GEMM arrive at this multiple of the memory bandwidth: most of the loads hide behind tiles.
@@ -175,8 +178,14 @@ impl Rates {
         let compute = 1.0 / scenario.factors.of(Multiplier::Gemm) / slowest(scenario.layout.gpus);
         let reached = software.gemm * compute;
         let plain = gpu.bf16 * (half * family.gemm * reached);
+        let by_blocks = precision.recipe.is_some_and(|recipe| recipe.microscaled);
+        let share_fp8 = match scenario.run.gpu.family() {
+            Some(GpuFamily::Mi350) if by_blocks && software.turbo => MXFP8_OF_AMD.value.0,
+            Some(GpuFamily::Mi350) if by_blocks => MXFP8_OF_AMD.value.1,
+            _ => family.gemm_fp8,
+        };
         let gemm = match computes {
-            Format::Fp8 => (gpu.fp8 * (family.gemm_fp8 * reached)).max(plain),
+            Format::Fp8 => (gpu.fp8 * (share_fp8 * reached)).max(plain),
             Format::Fp4 => (gpu.fp4 * (family.gemm_fp4 * reached)).max(plain),
             _ => plain,
         };

@@ -124,7 +124,8 @@ fn room_of_experts(scenario: &Scenario) -> f64 {
 /// sequences first, and of one sequence both orders are the same.
 fn copies_context(scenario: &Scenario) -> bool {
     let software = &scenario.software;
-    let sequences_first = matches!(software.attention, AttentionKernel::Flash2 | AttentionKernel::Flash3);
+    let flash = [AttentionKernel::Flash2, AttentionKernel::Flash3, AttentionKernel::Flash4];
+    let sequences_first = flash.contains(&software.attention);
     software.copies_context && sequences_first && scenario.sequences() > 1
 }
 

@@ -196,6 +196,12 @@ impl Check<'_> {
         if kernel == AttentionKernel::Flash3 && gpu.fp8.0 <= gpu.bf16.0 {
             let message = t!("FlashAttention-3 is written for Hopper; this GPU runs flash-2");
             self.refuse("stack.attention", message, "flash-2");
+        } else if kernel == AttentionKernel::Flash4 && !self.run.gpu.family().is_some_and(GpuFamily::is_blackwell) {
+            let message = t!("FlashAttention-4 is written for Blackwell of data centers; this GPU runs flash-2");
+            self.refuse("stack.attention", message, "flash-2");
+        } else if kernel == AttentionKernel::Aiter && !self.run.gpu.family().is_some_and(GpuFamily::is_amd) {
+            let message = t!("AITER's kernels are written for AMD's GPUs; this GPU runs flash-2");
+            self.refuse("stack.attention", message, "flash-2");
         } else if self.run.flash_attention.is_some_and(|on| on != fused) {
             let message =
                 t!("flash_attention says otherwise: {works} works", works = format!("flash_attention={fused}"));

@@ -5,7 +5,7 @@ use crate::cluster::Gpu;
 use crate::field::Choice;
 use crate::source::{
     A10_SHEET, A40_SHEET, A800_REPORTS, A6000_SHEET, DEEPEP, FUJII_2024, GA102, GH200_SHEET, H20_SHEET, L40_SHEET,
-    LOCKWOOD, MI455X_ANNOUNCED, NANOCHAT, RTX_6000_ADA, RTX_PRO_6000, RUBIN_ANNOUNCED, STAS, Source, T4_SHEET,
+    LOCKWOOD, MI455X_ANNOUNCED, NANOCHAT, PRIMUS, RTX_6000_ADA, RTX_PRO_6000, RUBIN_ANNOUNCED, STAS, Source, T4_SHEET,
     TORCH_OOM, TORCHTITAN, TSUBAME, V100_SHEET,
 };
 use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, GIB};
@@ -43,15 +43,23 @@ pub enum GpuFamily {
     Gb300,
     /// NVIDIA's announced Rubin with Vera.
     Rubin,
-    /// AMD's MI300 and after.
+    /// AMD's MI300X.
     Mi300,
+    /// The same with more power and memory.
+    Mi325,
+    /// AMD's MI350X and MI355X.
+    Mi350,
     /// AMD's announced MI400, 72 on one link.
     Mi400,
 }
 
 impl GpuFamily {
     pub const fn is_amd(self) -> bool {
-        matches!(self, Self::Mi300 | Self::Mi400)
+        matches!(self, Self::Mi300 | Self::Mi325 | Self::Mi350 | Self::Mi400)
+    }
+    /// Blackwell of data centers and what follows it: other matrix instructions than before.
+    pub const fn is_blackwell(self) -> bool {
+        matches!(self, Self::B200 | Self::B300 | Self::Gb200 | Self::Gb300 | Self::Rubin)
     }
     /// Its maker has named figures and no data sheet: peaks, and what is reached of them, may still move.
     pub const fn is_announced(self) -> bool {
@@ -72,7 +80,7 @@ impl GpuFamily {
     }
     /// The GPUs of a node are joined pairwise, without a switch: a group reaches only its own links.
     pub(crate) const fn joins_pairs(self) -> bool {
-        matches!(self, Self::Mi300)
+        matches!(self, Self::Mi300 | Self::Mi325 | Self::Mi350)
     }
 }
 
@@ -344,15 +352,31 @@ pub static GPUS: &[GpuPreset] = &[
     preset(
         "mi325x",
         "MI325X 256 GB",
-        GpuFamily::Mi300,
+        GpuFamily::Mi325,
         Sheet { gib: (256.0, 255.7), hbm_tb: 6.0, tdp_w: 1000.0, ..MI300X },
         &STAS,
         "full mesh without a switch, as MI300X, from which the part that the driver keeps is taken",
     ),
     preset(
+        "mi350x",
+        "MI350X 288 GB",
+        GpuFamily::Mi350,
+        Sheet {
+            gib: (288.0, 287.7),
+            tflops: (2300.0, 4614.0, 9228.0),
+            hbm_tb: 8.0,
+            intra_gb: 535.5,
+            tdp_w: 1000.0,
+            ..MI300X
+        },
+        &PRIMUS,
+        "AMD-AGI/Primus pull request 772: 2300 dense in bf16; the MI355X's links; the part that the driver keeps is taken \
+            from MI300X",
+    ),
+    preset(
         "mi355x",
         "MI355X 288 GB",
-        GpuFamily::Mi300,
+        GpuFamily::Mi350,
         Sheet {
             gib: (288.0, 287.7),
             tflops: (2500.0, 5000.0, 10100.0),

@@ -10,7 +10,7 @@ use crate::run::choices::{
 };
 use crate::source::{
     DEEPSEEK_V3, DEEPSPEED, FMS_ACCELERATION, LLM_FOUNDRY, MAXTEXT, MEGATRON, MEGATRON_BRIDGE, NANOTRON,
-    NARAYANAN_2021, NEMO, Source, TORCHTITAN, TORCHTUNE,
+    NARAYANAN_2021, NEMO, PRIMUS, Source, TORCHTITAN, TORCHTUNE,
 };
 use crate::units::Seconds;
 
@@ -94,6 +94,7 @@ pub const MEGATRON_2024: Software = Software {
     moe_dispatch: MoeDispatch::AllToAll,
     fp8_dispatch: false,
     host: Seconds(0.5e-3),
+    turbo: false,
     loader_ns: 0.0,
 };
 
@@ -109,6 +110,16 @@ pub const MEGATRON_2025: Software = Software {
     copies_context: true,
     peers: Some(Peers::Megatron2025),
     ..MEGATRON_2024
+};
+
+/// Megatron Core on `ROCm`. What products reach in training is the prior of every program: 0.92 of their rate alone.
+const ON_ROCM: Software = Software {
+    attention: AttentionKernel::Flash2,
+    gemm: 0.92,
+    tp_overlap: TpOverlap::None,
+    copies_context: false,
+    peers: None,
+    ..MEGATRON_2025
 };
 
 /// Parts that the recipes of Megatron-Bridge capture: all but experts and their messages.
@@ -333,6 +344,23 @@ pub static STACKS: &[Stack] = &[
         &TORCHTUNE,
         "pure bf16 with FSDP2; adapters in bf16",
     ),
+    stack(
+        "primus",
+        "Primus with Primus-Turbo",
+        Trainer::Megatron,
+        Software { attention: AttentionKernel::Aiter, turbo: true, ..ON_ROCM },
+        &PRIMUS,
+        "Megatron Core on ROCm: use_turbo_attention and enable_primus_turbo take AITER's attention and Primus-Turbo's \
+            products; no userbuffers",
+    ),
+    stack(
+        "primus-hipblaslt",
+        "Primus without Primus-Turbo",
+        Trainer::Megatron,
+        ON_ROCM,
+        &PRIMUS,
+        "the same by Transformer Engine on ROCm: products by hipBLASLt, attention by CK",
+    ),
 ];
 
 /// Software whose published runs are of one class: the range of a predicted step is read from its peers.
@@ -436,6 +464,8 @@ pub struct Software {
     pub fp8_dispatch: bool,
     /// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches.
     pub host: Seconds,
+    /// Products in MXFP8 by Primus-Turbo's kernels where the GPU is AMD's, not by hipBLASLt.
+    pub turbo: bool,
     /// Nanoseconds of the data loader: times `seq_len`² a sample and rank.
     pub loader_ns: f64,
 }
