@@ -1,20 +1,20 @@
 //! Predictions of this calculator, each by constants that never saw the run.
 //!
-//! Steps: all runs of the same source or of the same model are left out of the fit. Outcomes of Fujii
-//! 2024: the rule of the verdict is fitted to the other table. Peaks and outcomes of sources that a constant was read
-//! off are marked, and count nowhere. No constant was fitted to the others.
+//! Steps: by rolling origin, the runs of each date by constants fitted to all that was published before, with the range
+//! that was known then. The first runs, before which too little was published, are marked and count nowhere, as do
+//! steps without a date that a constant was read off. Outcomes of Fujii 2024: the rule of the verdict is fitted to the
+//! other table. Peaks and outcomes of sources that a constant was read off are marked. No constant was fitted to the
+//! others.
 
 use super::prediction::{Asked, Predicted};
-use crate::accuracy::left_out::{GROUPINGS, assembled, is_tuned};
+use crate::accuracy::origin::{Timeline, Unseen};
 use crate::accuracy::{Evidence, Kind, Measured, Outcome, Prediction, Quantity, Rule};
 use crate::maths::{exp, log10, pow};
 use crate::memory::Verdict;
 use crate::memory::verdict::HALF_BAND;
 use crate::report::evaluate;
+use crate::time::range_ends;
 use std::collections::BTreeMap;
-
-/// Tables whose steps constants were fitted to.
-const STEPS: [&str; 2] = ["fujii_measured.csv", "throughput.csv"];
 
 /// Predictions of `rows`, one for each line of the tables.
 pub fn predictions(rows: &[Evidence]) -> Vec<Predicted> {
@@ -46,15 +46,14 @@ pub fn predictions(rows: &[Evidence]) -> Vec<Predicted> {
             write(&mut predictions[*at]);
         }
     };
-    steps(rows.iter().filter(|row| STEPS.contains(&row.source().file)), &mut set);
-    steps(rows.iter().filter(|row| is_tuned(row)), &mut set);
+    steps(rows, &mut set);
     outcomes(rows, &mut set);
     predictions
 }
 
 type Set<'a> = dyn FnMut(&Evidence, &dyn Fn(&mut Predicted)) + 'a;
 
-/// A step with its range as shipped: of runs that no constant was fitted to.
+/// A step with its range as shipped: of runs without a date.
 fn shipped(row: &Evidence, seconds: f64) -> (Option<f64>, Option<f64>, Option<f64>) {
     let ends = ends_of(row).map(|(low, high)| (digits(seconds * low), digits(seconds * high))).unzip();
     (Some(digits(seconds)), ends.0, ends.1)
@@ -66,20 +65,38 @@ fn ends_of(row: &Evidence) -> Option<(f64, f64)> {
     Some((step.low_s / step.time_s, step.high_s / step.time_s))
 }
 
-/// Steps by constants fitted without the runs of their source and of their model, with the range of a run that nobody
-/// has seen.
-fn steps<'a>(rows: impl Iterator<Item = &'a Evidence>, set: &mut Set) {
-    let of_steps: Vec<&Evidence> = rows.collect();
-    let table = assembled(of_steps.iter().copied(), |_| {}, &|_| {});
-    let moves = table.left_out(&[GROUPINGS[0].1, GROUPINGS[2].1]);
-    for (row, moved) in table.rows.iter().zip(&moves) {
-        let seconds = row.predicted * exp(*moved);
-        let ends = ends_of(of_steps[row.evidence]);
-        set(of_steps[row.evidence], &|line| {
+/// Steps by constants fitted to what was published before each, with the range of a run that nobody had seen then.
+fn steps(rows: &[Evidence], set: &mut Set) {
+    let timeline = Timeline::new(rows, |_, _| {});
+    let unseen = timeline.rolling();
+    let of_row = |at: usize| unseen.iter().find(|one: &&Unseen| one.row == at);
+    for (at, dated) in timeline.rows.iter().enumerate() {
+        let Some(one) = of_row(at) else {
+            mark(&rows[dated.evidence], set);
+            continue;
+        };
+        let seconds = dated.predicted * exp(one.error - dated.error);
+        let (low, high) = range_ends(one.deviation);
+        set(&rows[dated.evidence], &|line| {
             line.step_s = Some(digits(seconds));
-            (line.low_s, line.high_s) = ends.map(|(low, high)| (digits(seconds * low), digits(seconds * high))).unzip();
+            (line.low_s, line.high_s) = (Some(digits(seconds * low)), Some(digits(seconds * high)));
         });
     }
+    let is_dated = |at: usize| timeline.rows.iter().any(|dated| dated.evidence == at);
+    for (at, row) in rows.iter().enumerate() {
+        if matches!(row.measured, Measured::Step(_)) && row.source().kind == Kind::Fitted && !is_dated(at) {
+            mark(row, set);
+        }
+    }
+}
+
+/// Marks the step of `row` as one that constants have seen.
+fn mark(row: &Evidence, set: &mut Set) {
+    set(row, &|line| {
+        if !line.is_fitted(Asked::StepS) {
+            line.fitted.push(Asked::StepS);
+        }
+    });
 }
 
 /// Outcomes of Fujii 2024, of each table by the rule that the other gives.
