@@ -9,8 +9,8 @@ use crate::source::{Cited, PUBLISHED_RUNS, Source};
 use crate::t;
 use crate::time::{
     ATTENTION_HALF, BETWEEN, BETWEEN_LAYOUTS, COUPLING, ELEMENTWISE, FAMILIES, FLASH_1, GROUPED, HOST_PER_LAYER,
-    HOST_PER_RING_STEP, IN_TRAINING, KERNELS, LAST_WAVE, LAUNCH, MOVED_BY_RUNS, MXFP8_OF_AMD, OPERANDS, PERMUTE,
-    QUANTISE, RANGES, SPREAD, TUNED, UNDER_FSDP, UNSEEN,
+    HOST_PER_RING_STEP, IN_TRAINING, KERNELS, LAST_WAVE, LAUNCH, MOVED_BY_RUNS, MXFP8_OF_AMD, OPERANDS, OTHER_HOST,
+    PERMUTE, QUANTISE, RANGES, SPREAD, TUNED, UNDER_FSDP, UNSEEN,
 };
 use crate::traffic::{
     ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, FP8_ELEMENT, FUSED_DISPATCH, INTER, INTRA, LATENCY,
@@ -111,6 +111,7 @@ pub fn constants() -> Vec<Constant> {
         number("error of the difference between two layouts of a dense model, of its logarithm", &BETWEEN_LAYOUTS[0]),
         number("the same of a model with experts", &BETWEEN_LAYOUTS[1]),
         number("deviation of products on a GPU and in a format of which no run is known", &UNSEEN),
+        number("deviation of launches on another host, of their logarithm", &OTHER_HOST),
     ]);
     constants.extend(RANGES.iter().map(|row| Constant {
         name: t!("deviations of a step, {of}", of = row.of),

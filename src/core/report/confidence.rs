@@ -16,7 +16,10 @@ use crate::maths::ln;
 use crate::memory::RankLoad;
 use crate::pipeline::Stats;
 use crate::run::{MULTIPLIERS, Multiplier, Run, Vector};
-use crate::time::{OpenField, REACH, RangeOf, RangePart, RangeShare, Step, UNSEEN, is_new_ground, range, range_ends};
+use crate::time::{
+    OTHER_HOST, OpenField, PartKind, REACH, RangeOf, RangePart, RangeShare, Step, UNSEEN, is_new_ground, range,
+    range_ends,
+};
 use crate::units::Seconds;
 
 /// Factor by which a multiplier is nudged to take a slope.
@@ -31,6 +34,8 @@ const LOADERS: f64 = 0.15;
 /// Deviation of a step of adapters with context parallelism, whose fixed times are not known: judgement, since runs of
 /// MLPerf miss by up to 0.6.
 const FIXED_TIMES: f64 = 0.6 / REACH;
+/// Share of a step that launches add from which on their host is a part of the range: below it they move it by 1.5 %.
+const HOST_BOUND: f64 = 0.05;
 /// Deviation from which on open settings are named.
 const TOLD: f64 = 0.03;
 
@@ -72,8 +77,8 @@ impl Beside<'_> {
     }
 }
 
-/// Gives `of` the range of its profile, where it has one, else the parts that one evaluation does not know: new ground
-/// and, by at most five evaluations, the settings that the Run leaves open.
+/// Gives `of` the range of its profile, where it has one, else the parts that one evaluation does not know: new ground,
+/// the host that launches and, by at most five evaluations, the settings that the Run leaves open.
 pub(super) fn widen(of: &mut Step, beside: &Beside) {
     let scenario = &beside.draft.scenario;
     if of.rescaled_by.is_some() || scenario.run.profile.uncertainty().is_some() {
@@ -91,6 +96,10 @@ pub(super) fn widen(of: &mut Step, beside: &Beside) {
     let unstated: f64 = open.iter().map(|(_, variance)| variance).sum();
     more.push((RangePart::Open, unstated));
     let range = range(scenario);
+    let launches = of.parts.iter().find(|part| part.kind == PartKind::Launches).map_or(0.0, |part| part.seconds.0);
+    if launches > HOST_BOUND * of.time_s.0 {
+        more.push((RangePart::Host, (OTHER_HOST.value * beside.slope(Multiplier::Host, of.time_s)).powi(2)));
+    }
     if of.host_s.0 > LOADER_BOUND * of.time_s.0 && scenario.layout.dp > 1 {
         more.push((RangePart::Loaders, LOADERS.powi(2)));
     }

@@ -29,8 +29,8 @@ pub use kernel_class::{KernelClass, NamedKernel};
 pub use kernel_times::{KernelPass, KernelTimes};
 pub(crate) use kernels::{FLASH_1, KERNELS, LAST_WAVE};
 pub use range::{
-    BETWEEN, BETWEEN_LAYOUTS, FOUR_OF_FIVE, OpenField, Products, RANGES, REACH, Range, RangeOf, RangePart, RangeShare,
-    SEEN, StepClass, UNSEEN, between_layouts, is_new_ground, range, range_ends,
+    BETWEEN, BETWEEN_LAYOUTS, FOUR_OF_FIVE, OTHER_HOST, OpenField, Products, RANGES, REACH, Range, RangeOf, RangePart,
+    RangeShare, SEEN, StepClass, UNSEEN, between_layouts, is_new_ground, range, range_ends,
 };
 pub(crate) use rates::{
     ATTENTION_HALF, ELEMENTWISE, GROUPED, HOST_PER_LAYER, HOST_PER_RING_STEP, LAUNCH, MXFP8_OF_AMD, OPERANDS, PERMUTE,

@@ -68,7 +68,7 @@ export interface Report {
     model_flops: number; tflops_per_gpu: number; mfu: number; hfu: number; host_s: number;
     tokens_per_s: number; tokens_per_s_per_gpu: number; low_s: number; high_s: number;
     /** where low_s and high_s come from: the published runs of the class; parts of the variance (publishers, runs, release,
-     * new-ground, open, own-runs), shares that add up to 1; settings that are not stated, with the seconds that stating each
+     * new-ground, open, host, loaders, fixed-times, own-runs), shares that add up to 1; settings that are not stated, with the seconds that stating each
      * takes out of the range; no step of this GPU in this format is published */
     range: {
       runs: number; of: string; of_its_class: boolean; parts: { name: string; share: number }[];
