@@ -108,6 +108,8 @@ impl Check<'_> {
     fn stack_of_its_year(&mut self) {
         let (stack, gpu) = (&self.run.stack, &self.run.gpu);
         let newer = gpu.family().and_then(GpuFamily::stack_of_its_year);
+        let of_amd = matches!(stack.base, Some("primus" | "primus-hipblaslt"));
+        let on_amd = gpu.family().is_none_or(GpuFamily::is_amd);
         if let Some(newer) = newer.filter(|_| *stack == Based::preset(STACKS[0].choice.id)) {
             let message = t!(
                 "the training software is the default, {default}, which is older than {gpu}: published runs on such \
@@ -118,6 +120,9 @@ impl Check<'_> {
                 newer = verbatim(newer)
             );
             self.doubt("stack", message, newer);
+        }
+        if of_amd && !on_amd {
+            self.doubt("stack", t!("Primus trains on AMD's GPUs; this one is NVIDIA's"), "megatron-2025");
         }
     }
 
@@ -207,6 +212,14 @@ mod tests {
             ("llama-3.1-8b", "stack.attention", "flash-2", |run| {
                 kernel(run, "a100-sxm-80gb", AttentionKernel::Fp8, None);
             }),
+            ("llama-3.1-8b", "stack.attention", "flash-2", |run| {
+                kernel(run, "h100-sxm-80gb", AttentionKernel::Flash4, None);
+            }),
+            ("llama-3.1-8b", "", "", |run| kernel(run, "b200-sxm", AttentionKernel::Flash4, None)),
+            ("llama-3.1-8b", "stack.attention", "flash-2", |run| {
+                kernel(run, "h100-sxm-80gb", AttentionKernel::Aiter, None);
+            }),
+            ("llama-3.1-8b", "", "", |run| kernel(run, "mi350x", AttentionKernel::Aiter, None)),
             ("llama-3.1-8b", "stack.attention", "true", |run| {
                 kernel(run, "h100-sxm-80gb", AttentionKernel::Cudnn, Some(false));
             }),
