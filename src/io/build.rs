@@ -2,12 +2,16 @@
 //! What
 //! `src/io/dialect/settings/mod.rs` says of a table is checked here, so that a wrong row is an error of the build.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 const FOLDER: &str = "dialect/settings";
+
+/// The names of settings that are read, by the field that they set.
+type Names = BTreeMap<String, BTreeSet<String>>;
 
 /// Class and field, by the letter that is kept; a setting that is read names any field of a Run.
 const LETTERS: [(&str, &str, char); 19] = [
@@ -39,19 +43,27 @@ fn main() -> Result<(), Box<dyn Error>> {
     files.retain(|path| path.extension().is_some_and(|end| end == "csv"));
     files.sort();
     let mut out = String::from("pub(super) static TABLES: &[SettingsTable] = &[\n");
+    let mut called = Names::new();
     for path in files {
         println!("cargo::rerun-if-changed={}", path.display());
-        let (also, rows) = read(&path)?;
+        let (also, rows) = read(&path, &mut called)?;
         let id = path.file_stem().and_then(|name| name.to_str()).ok_or("a table's name is no text")?;
         writeln!(out, "    SettingsTable {{ id: {id:?}, also: &{also:?}, rows: {rows:?} }},")?;
     }
     out.push_str("];\n");
+    let mut lines = String::from("\n");
+    for (field, names) in called {
+        let names: Vec<String> = names.into_iter().collect();
+        writeln!(lines, "{field} {}", names.join(" "))?;
+    }
+    writeln!(out, "static NAMES: &str = {lines:?};")?;
     fs::write(Path::new(&env::var("OUT_DIR")?).join("settings.rs"), out)?;
     Ok(())
 }
 
-/// The further tables that a file names, and its rows: names as [`bare`] has them, each with its letter.
-fn read(path: &Path) -> Result<(Vec<String>, String), Box<dyn Error>> {
+/// The further tables that a file names, and its rows: names as [`bare`] has them, each with its letter. Names of what
+/// is read go to `called`.
+fn read(path: &Path, called: &mut Names) -> Result<(Vec<String>, String), Box<dyn Error>> {
     let text = fs::read_to_string(path)?;
     let mut also = Vec::new();
     let mut names: Vec<(String, char)> = Vec::new();
@@ -82,6 +94,11 @@ fn read(path: &Path) -> Result<(Vec<String>, String), Box<dyn Error>> {
             return Err(wrong("a note says file and line, in quotes where it has a comma").into());
         }
         let name = bare(name);
+        if letter == 'r' {
+            // The sections of a nested name are those of its file.
+            let last = name.rsplit('.').next().unwrap_or(&name);
+            called.entry(field.to_owned()).or_default().insert(last.to_owned());
+        }
         if let Some((_, other)) = names.iter().find(|(known, _)| *known == name) {
             if *other != letter {
                 return Err(wrong("the name is there already, otherwise").into());

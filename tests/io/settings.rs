@@ -2,6 +2,7 @@
 
 use shardscope::core::run::Run;
 use shardscope::core::run::registry::FIELDS;
+use shardscope::io::dialect::is_called;
 use shardscope::io::import::{Meaning, UnreadKind, read};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -305,4 +306,30 @@ fn the_document_of_coverage_counts_the_rows() {
         fs::write(&path, &out).unwrap();
         panic!("docs/coverage.md was out of date: it is written anew");
     }
+}
+
+/// What programs call a setting finds the field that an import of it sets.
+#[test]
+fn a_setting_is_found_by_the_name_that_a_program_has_for_it() {
+    let found = |word: &str| {
+        let keys = FIELDS.iter().map(|field| field.key).filter(|key| is_called(key, word));
+        keys.collect::<Vec<_>>()
+    };
+    // Megatron-LM's arguments.py, torchtitan's and Hugging Face's configurations.
+    assert_eq!(found("--tensor-model-parallel-size"), ["tp"]);
+    assert_eq!(found("--tensor-model-parallel-size=8"), ["tp"]);
+    assert_eq!(found("parallelism.pipeline_parallel_degree"), ["pp"]);
+    assert_eq!(found("--micro-batch-size").first(), Some(&"micro_batch"));
+    assert!(found("gradient_checkpointing").contains(&"recompute"));
+    assert!(found("no-such-setting").is_empty() && found("--").is_empty());
+    let mut rows = 0;
+    for sheet in sheets() {
+        for row in sheet.rows.iter().filter(|row| row.class == "read" && !row.name.contains('*')) {
+            if FIELDS.iter().any(|field| field.key == row.field) {
+                assert!(is_called(&row.field, &row.name), "{} {}", sheet.program, row.name);
+                rows += 1;
+            }
+        }
+    }
+    assert!(rows > 300, "{rows}");
 }

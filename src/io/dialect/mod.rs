@@ -26,6 +26,7 @@ mod tuning;
 pub use rows::program::Dialect;
 pub(crate) use rows::values::bare;
 pub use rows::values::{Same, alike, computes, same, steps, tokens};
+pub use settings::is_called;
 pub(crate) use text::Entries;
 pub use text::ImportText;
 pub use text::shell::{Branch, Given};
@@ -70,8 +71,13 @@ pub(crate) fn entries_of(dialect: &Dialect, text: &ImportText) -> Result<Entries
 /// The fields that `dialect` does not say, with the value that is lost: those which come back otherwise when its
 /// settings are read into the default Run.
 pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, String)> {
+    not_said_to(dialect, scenario, Run::default())
+}
+
+/// The same where the settings are read into `known`.
+pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) -> Vec<(&'static str, String)> {
     let run = &scenario.run;
-    let mut reader = SettingsReader::new(dialect.written(scenario), Run::default());
+    let mut reader = SettingsReader::new(dialect.written(scenario), known);
     (dialect.read)(&mut reader);
     let (back, meant) = (reader.run.resolved(), run.resolved());
     let whole = back.model.resolve() == meant.model.resolve();

@@ -6,13 +6,14 @@ use super::{csv, markdown};
 use crate::dialect::text::words::entries;
 use crate::dialect::{
     Dialect, Entries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron, nanotron,
-    not_said, peft, torchtitan, torchtune, trl,
+    not_said_to, peft, torchtitan, torchtune, trl,
 };
 use crate::json::pretty;
 use serde::Serialize;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::{Catalogue, verbatim};
 use shardscope_core::pipeline::torch_csv;
+use shardscope_core::report::fit::shown;
 use shardscope_core::report::{Evaluation, evaluate};
 use shardscope_core::run::Run;
 use shardscope_core::run::presets::Trainer;
@@ -69,7 +70,8 @@ pub static FORMATS: &[Format] = &[
         Writer::Order,
         "order",
         "Pipeline order",
-        "the order of every rank, as PyTorch's runtime schedules and torchtitan load it",
+        "a line per rank from rank 0, a cell per op: stage, F, I, W or B, micro-batch. PyTorch's runtime schedules and \
+            torchtitan load it, and would read a heading as a rank",
         "order.csv",
     ),
     settings(&megatron::DIALECT, "a launch script"),
@@ -137,7 +139,7 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
             whole_run: whole_run(&evaluation).ok().map(|(whole, _)| whole),
         }),
         Writer::Csv => csv::csv(&evaluation, stamp),
-        // Each line is a rank to what reads it: there is no place for version, date and link.
+        // Each line is a rank to what reads it: there is no place for a heading, version, date and link.
         Writer::Order => torch_csv::to_csv(&evaluation.order),
         Writer::Markdown => markdown::markdown(&evaluation, stamp),
     })
@@ -208,12 +210,26 @@ pub fn trial(run: &Run, stamp: &Stamp) -> Result<String, Vec<Issue>> {
 /// Rendezvous of the nodes of a launch: torchrun takes its arguments from variables as well.
 const MEETING_PLACE: &str = "# the same on every node; HEAD_NODE is the name of the first";
 const MEETING: &str = "export PET_RDZV_BACKEND=c10d PET_RDZV_ENDPOINT=\"$HEAD_NODE:29500\"";
+/// The variable in them.
+const HEAD_NODE: &str = "HEAD_NODE";
+
+/// True if the software of `run` is the program that `dialect` writes for.
+fn is_of(dialect: &Dialect, run: &Run) -> bool {
+    match run.stack.preset_row().trainer {
+        Trainer::HuggingFace => ["trl", "axolotl", "llama-factory", "accelerate", "peft"].contains(&dialect.id),
+        Trainer::PyTorch | Trainer::DeepSeek | Trainer::MaxText | Trainer::PaxMl => false,
+        _ => launcher(run) == dialect.id,
+    }
+}
 
 /// Settings of a program, with what they leave out in comments; `trial` are those of some steps on mock data.
 fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Option<Entries>) -> String {
     let run = &evaluation.scenario.run;
     let what = match trial {
         Some(_) => "20 steps on mock data, every step logged; bring the log to Calibrate",
+        None if dialect.id == megatron::DIALECT.id => {
+            "a launch of this layout; what it cannot know is named below, checkpoints are yours"
+        }
         None => "settings of a layout; data, tokenizer, checkpoints and schedules of the learning rate are yours",
     };
     let mut comments = vec![
@@ -221,25 +237,53 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Opti
         format!("{}: {what}", stamp.made()),
         stamp.link(run),
     ];
-    let lost = not_said(dialect, &evaluation.scenario);
+    // Who launches it has the software, and no program has a price.
+    let known = if is_of(dialect, run) { Run { stack: run.stack.clone(), ..Run::default() } } else { Run::default() };
+    let mut lost = not_said_to(dialect, &evaluation.scenario, known);
+    lost.retain(|(key, _)| !["price_per_gpu_hour", "prices", "currency"].contains(key));
     if lost.is_empty() {
         comments.push(format!("All settings map to {}.", dialect.name));
     } else {
         comments.push(format!("Not expressible in {}:", dialect.name));
-        comments.extend(lost.iter().map(|(key, value)| {
-            let name = field(key).map_or(*key, |field| field.label);
-            format!("  {name}: {value}")
+        comments.extend(lost.iter().map(|(key, value)| match field(key) {
+            Some(field) => format!("  {}: {}", field.label, shown(field, value)),
+            None => format!("  {key}: {value}"),
         }));
     }
     let mut entries = dialect.written(&evaluation.scenario);
-    entries.extend(trial.into_iter().flatten());
-    (dialect.print)(&entries, &comments)
+    let mut blanks = Vec::new();
+    match trial {
+        Some(trial) => entries.extend(trial),
+        None if dialect.id == megatron::DIALECT.id => {
+            let (more, named) = megatron::start(&evaluation.scenario, &entries);
+            entries.extend(more);
+            blanks = named;
+        }
+        None => {}
+    }
+    let text = (dialect.print)(&entries, &comments);
+    if blanks.is_empty() { text } else { filled(&text, &blanks) }
+}
+
+/// `script` with a line for each variable that it stops without, and the rendezvous of its nodes.
+fn filled(script: &str, blanks: &[megatron::Blank]) -> String {
+    let mut lines = vec!["# To fill in, here or as variables; the script stops at one that is empty.\n".to_owned()];
+    lines.extend(blanks.iter().map(|(name, what)| format!("{name}=\"${{{name}:?{what}}}\"\n")));
+    if blanks.iter().any(|(name, _)| *name == HEAD_NODE) {
+        lines.push(format!("{MEETING}\n"));
+    }
+    let lines = lines.concat();
+    // Before the first line that is no comment.
+    let at = script.lines().take_while(|line| line.starts_with('#')).map(|line| line.len() + 1).sum::<usize>();
+    let (head, rest) = script.split_at(at.min(script.len()));
+    format!("{head}{lines}{rest}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dialect::DIALECTS;
+    use shardscope_core::run::Based;
 
     const STAMP: Stamp = Stamp { date: "2026-11-21", address: "https://example.org/x/" };
 
@@ -271,8 +315,55 @@ mod tests {
         let run = Run { schedule: shardscope_core::run::Schedule::ZbH1, ..Run::default() };
         for dialect in DIALECTS {
             let text = export(&run, dialect.id, &STAMP).unwrap();
-            assert!(text.contains("  Schedule: zb-h1"), "{text}");
+            assert!(text.contains("  Schedule: ZB-H1"), "{text}");
         }
+    }
+
+    /// `arguments.py` of Megatron-LM d98e8a6 asks for data and a tokenizer, and a scheduler compares the learning rate:
+    /// each is a value or a variable that the script names, and the script read back is the run.
+    #[test]
+    fn a_script_of_megatron_launches_once_its_variables_are_filled_in() {
+        let own = Run { model: Based { base: None, parts: Run::default().model.resolve().unwrap().into() }, ..many() };
+        for (run, rotary, blanks) in [
+            (many(), "--rotary-base 500000", vec!["HEAD_NODE", "DATA_PATH", "LR", "TRAIN_ITERS"]),
+            (Run { gpus: 8, tokens_total: Some(1e12), ..many() }, "--use-rope-scaling", vec!["DATA_PATH", "LR"]),
+            (own, "--rotary-base \"$ROTARY_BASE\"", vec!["HEAD_NODE", "DATA_PATH", "TOKENIZER", "LR", "TRAIN_ITERS"]),
+        ] {
+            let text = export(&run, "megatron", &STAMP).unwrap();
+            for argument in
+                ["--data-path \"$DATA_PATH\"", "--lr \"$LR\"", "--train-iters ", "--tokenizer-model ", rotary]
+            {
+                assert!(text.contains(argument), "{argument}\n{text}");
+            }
+            let named: Vec<&str> =
+                text.lines().filter_map(|line| line.split_once("=\"${")).map(|(name, _)| name).collect();
+            assert!(blanks.iter().all(|blank| named.contains(blank)), "{named:?}");
+            assert_eq!(text.contains("PET_RDZV_ENDPOINT"), run.gpus > 8);
+            let bare: Vec<&str> = text.lines().filter(|line| !line.starts_with("# ")).collect();
+            let back = crate::import::read(&bare.join("\n"), &Run::default()).unwrap().run;
+            assert_eq!(back.model.resolve(), run.model.resolve(), "{text}");
+            assert_eq!((back.gpus, back.tp, back.pp, back.seq_len), (run.gpus, run.tp, run.pp, run.seq_len), "{text}");
+            assert_eq!(back.model.parts.arguments, None, "{text}");
+        }
+    }
+
+    /// A release of a program is no setting of it, and a price is none of any.
+    #[test]
+    fn settings_of_a_program_do_not_say_that_it_has_not_its_own_software() {
+        let says = |stack, id| {
+            let run = Run { stack: Based::preset(stack), price_per_gpu_hour: Some(2.0), ..Run::default() };
+            let text = export(&run, id, &STAMP).unwrap();
+            assert!(!text.contains("Price"), "{text}");
+            text.contains("Software:")
+        };
+        assert!(
+            !says("megatron-2025", "megatron") && !says("torchtitan", "torchtitan") && !says("hf-trainer", "axolotl")
+        );
+        assert!(says("torchtitan", "megatron") && says("hf-trainer", "torchtitan"));
+    }
+
+    fn many() -> Run {
+        Run { stack: Based::preset("megatron-2025"), ..Run::default() }
     }
 
     #[test]

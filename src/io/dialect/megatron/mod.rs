@@ -9,6 +9,7 @@ mod pattern;
 mod precision;
 mod release;
 mod script;
+mod start;
 mod training;
 
 use crate::dialect::deepspeed;
@@ -17,6 +18,7 @@ use crate::dialect::rows::launcher::Launcher;
 use crate::dialect::rows::prelude::*;
 use parallel::SAME;
 use release::generation;
+pub(crate) use start::{Blank, start};
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "megatron",

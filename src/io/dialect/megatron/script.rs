@@ -24,8 +24,17 @@ pub(super) fn script(program: &str, dashes: &str, entries: &Entries, comments: &
     lines.concat()
 }
 
+/// True of a variable of the script between its quotes: `"$LR"`.
+fn is_variable(text: &str) -> bool {
+    let name = text.strip_prefix("\"$").and_then(|rest| rest.strip_suffix('"'));
+    name.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+}
+
 /// A value as a word of a shell: quoted where it has to be.
 fn quoted(text: &str) -> String {
+    if is_variable(text) {
+        return text.to_owned();
+    }
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+=".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()

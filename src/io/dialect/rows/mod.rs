@@ -5,4 +5,5 @@ pub(crate) mod launcher;
 pub(crate) mod prelude;
 pub(crate) mod program;
 pub mod reader;
+pub(crate) mod rotary;
 pub(crate) mod values;

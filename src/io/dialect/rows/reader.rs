@@ -401,7 +401,8 @@ impl SettingsReader {
             Err(issues) if issues.iter().all(|issue| issue.fix.is_some()) => self.run.model = model,
             Err(issues) => self.errors.extend(issues),
         }
-        if arguments.is_some() {
+        // Positions as the preset has them are not said twice.
+        if arguments.is_some() && arguments.as_deref() != super::rotary::rotary(&self.run) {
             self.run.model.parts.arguments = arguments;
         }
     }

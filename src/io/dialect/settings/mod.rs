@@ -93,6 +93,19 @@ pub(crate) enum CouldChange {
     Time,
 }
 
+/// True if a word that is typed is in a name that a program has for the field `key`: `--tensor-model-parallel-size=8` of
+/// `tp`, `checkpointing` of `recompute`.
+pub fn is_called(key: &str, word: &str) -> bool {
+    let word = bare(word.split('=').next().unwrap_or(word)).to_ascii_lowercase();
+    let word = word.rsplit('.').find(|part| !part.is_empty()).unwrap_or_default();
+    let line = format!("\n{key} ");
+    let Some(at) = NAMES.find(&line) else {
+        return false;
+    };
+    let names = NAMES[at + line.len()..].lines().next().unwrap_or_default();
+    !word.is_empty() && names.to_ascii_lowercase().contains(word)
+}
+
 /// Tables that count for every program.
 const SHARED: [&str; 2] = ["launchers", "environment"];
 /// Tables that name others that name others.
