@@ -181,14 +181,27 @@ impl Message {
         let (text, holes, arguments) = match &self.0 {
             Kind::Plain(template) => (*template, &[][..], &[][..]),
             Kind::Template(template, arguments) => (template.text, template.holes, &arguments[..]),
-            Kind::Verbatim(text) => return out.write_str(text),
+            Kind::Verbatim(text) => {
+                // SI writes a day as d; a language may have a word.
+                let days = text.strip_suffix(" d").filter(|number| number.parse::<f64>().is_ok());
+                let unit = catalogue.and_then(|catalogue| catalogue.get("days"));
+                return match days.zip(unit) {
+                    Some((number, unit)) => write!(out, "{number} {unit}"),
+                    None => out.write_str(text),
+                };
+            }
             Kind::Joined(separator, parts) => {
                 let separator = here(separator);
+                let mut before = String::new();
                 for (at, part) in parts.iter().enumerate() {
                     if at > 0 {
-                        out.write_str(separator)?;
+                        // A list of things has an enumeration comma, behind a figure it would be read as a part of it.
+                        let figure = separator == "、" && ends_in_figure(&before);
+                        out.write_str(if figure { "，" } else { separator })?;
                     }
-                    part.write(out, catalogue)?;
+                    before.clear();
+                    part.write(&mut before, catalogue)?;
+                    out.write_str(&before)?;
                 }
                 return Ok(());
             }
@@ -210,6 +223,14 @@ impl Message {
         }
         out.write_str(rest)
     }
+}
+
+/// True of a text whose last word is a number, or a unit behind one: "23.1 s", "TP 4", "45 %".
+fn ends_in_figure(text: &str) -> bool {
+    let mut words = text.rsplit([' ', '\u{a0}']);
+    let begins = |word: Option<&str>| word.is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let last = words.next().unwrap_or_default();
+    begins(Some(last)) || last.len() <= 4 && last.is_ascii() && begins(words.next())
 }
 
 impl Display for Message {
@@ -275,6 +296,19 @@ mod tests {
         let message = t!("{n} layers on rank {rank}", n, rank = t!("first"));
         assert_eq!(message.to_string(), "16\u{202f}384 layers on rank first");
         assert_eq!(message.translated(&chinese()), "rank 首个 上有 16\u{202f}384 层");
+    }
+
+    /// Chinese separates things by an enumeration comma and figures by a comma, and says days by a word.
+    #[test]
+    fn figures_in_chinese_have_a_comma_behind_them_and_days_a_word() {
+        let mut catalogue = chinese();
+        catalogue.insert("days".to_owned(), "天".to_owned());
+        let said =
+            |parts: &[&str]| Message::joined(", ", parts.iter().map(|part| verbatim(*part))).translated(&catalogue);
+        assert_eq!(said(&["23.1 s", "45 %", "TP 4"]), "23.1 s，45 %，TP 4");
+        assert_eq!(said(&["DeepSpeed", "Megatron"]), "DeepSpeed、Megatron");
+        assert_eq!(said(&["22.6 d"]), "22.6 天");
+        assert_eq!(verbatim("22.6 d").to_string(), "22.6 d");
     }
 
     #[test]

@@ -1,17 +1,20 @@
 //! The key figures, and the list of issues.
 
+use crate::core::memory::Verdict;
 use crate::core::report::{Evaluation, work};
+use crate::core::run::Run;
 use crate::core::run::registry::field;
 use crate::core::t;
 use crate::core::units::show_count;
+use crate::view::node::figure::Scope;
 use crate::view::node::markup::{Node, leaf, text as plain};
 use crate::view::panel::Panel;
 use crate::view::panels::chosen::failed;
 use crate::view::panels::issues::note;
 use crate::view::panels::strip::{
-    PRICE, TOKENS, budget, budget_name, read_price, show_price, show_tokens, sign, strip,
+    PRICE, budget, budget_name, budget_tokens, read_price, show_price, show_tokens, sign, strip,
 };
-use crate::view::panels::suggest::{lead, suggestion};
+use crate::view::panels::suggest::{heading, lead, suggestion};
 use crate::view::panels::waterfall::waterfall;
 use crate::view::panels::wide::why_wide;
 use crate::web::browser::html::{flag, text};
@@ -30,7 +33,7 @@ pub(crate) fn Strip() -> impl IntoView {
     let state = expect_context::<State>();
     let figures = panel(state, || true, |evaluation, unit| strip(&evaluation.report, unit));
     let why = panel(state, || true, |evaluation, _| why_wide(evaluation));
-    let cost = panel(state, || true, |evaluation, _| budget(evaluation));
+    let cost = panel(state, || true, |evaluation, _| budget(evaluation, &Scope::run()));
     view! {
         <div
             class="strip-frame stale-able"
@@ -70,19 +73,23 @@ fn budget_line(state: State) -> AnyView {
 
 /// The input of the budget's tokens, with those that are assumed where there are none.
 pub(crate) fn tokens_input(state: State) -> Option<AnyView> {
-    let tokens = text(move || state.run.with(|run| show_tokens(run.tokens_total.unwrap_or(TOKENS))));
+    let tokens = text(move || state.run.with(|run| show_tokens(budget_tokens(run))));
     Some(worded_input(state, field("tokens_total")?, tokens, |_, typed| typed.to_owned()))
 }
 
 /// The input of the budget's price, read with its currency; the one that is assumed where there is none.
 pub(crate) fn price_input(state: State) -> Option<AnyView> {
-    let price = text(move || state.run.with(|run| show_price(&sign(run), run.price_per_gpu_hour.unwrap_or(PRICE))));
+    let price = text(move || state.run.with(|run| show_price(&sign(run), run.own_price().unwrap_or(PRICE))));
     Some(worded_input(state, field("price_per_gpu_hour")?, price, read_typed))
 }
 
-/// The number of a typed price; its currency becomes that of the Run.
+/// The number of a typed price; its currency becomes that of the Run, and a price of its kind gives way to it.
 fn read_typed(state: State, typed: &str) -> String {
     let (currency, number) = read_price(typed);
+    let of_kind = |run: &Run| run.length.prices.as_ref()?.of_gpu(run.gpu.base?).and(run.gpu.base);
+    if let Some(without) = state.run.with_untracked(|run| of_kind(run).and_then(|id| run.with_price(id, None))) {
+        state.run.set(without);
+    }
     // An empty field takes both defaults.
     let currency = if number.is_empty() { Some("$".to_owned()) } else { currency };
     if let (Some(field), Some(sign)) = (field("currency"), currency) {
@@ -132,10 +139,13 @@ pub(crate) fn Advice() -> impl IntoView {
     let list = move || own(Node::from_iter([unfit(), cards.get()]));
     let words = panel(state, || true, move |evaluation, _| leaf("small", "", lead(evaluation, &searched(evaluation))));
     let note = move || note(state.fault().as_ref(), &state.noted(), &state.instead());
+    let title = panel(state, || true, |evaluation, _| plain(heading(evaluation)));
+    // What makes a run fit comes right below the answer.
+    let unfits = move || state.evaluation().is_some_and(|own| own.report.memory.overall() == Verdict::Oom);
     view! {
-        <section class="better" aria-labelledby="better-title">
+        <section class="better" class:unfits=flag(unfits) aria-labelledby="better-title">
             <div class="panel-head">
-                <h2 id="better-title">{say("Layouts that do better")}</h2>
+                <h2 id="better-title" use:patched=title></h2>
                 {nodes("muted caption", move || own(words.get()))}
                 <span class="spring"></span>
                 {nodes("note-line", note)}

@@ -119,6 +119,7 @@ fn values(field: &Field, now: &Value, random: &mut Random) -> Vec<Value> {
             "Wd,Ad",
             "vetted",
             "32768:2e11",
+            "h100-sxm-80gb:3,gb200:9",
             "MEM*E",
             "0F0,0F1,0BW0,0BW1|1F0,1F1,1BW0,1BW1",
             "zzzzzzzzzzzzzzzzzzzzz",

@@ -6,12 +6,15 @@ use crate::common::random::{Random, random_run};
 use shardscope::core::report::evaluate;
 use shardscope::core::run::Run;
 use shardscope::core::search::session::{PlanQuery, PlanSession};
-use shardscope::core::units::MemoryUnit;
+use shardscope::core::units::{MemoryUnit, show_seconds};
+use shardscope::io::export::{Stamp, export};
 use shardscope::view::node::Node;
 use shardscope::view::node::action::Fold;
+use shardscope::view::node::figure::Scope;
 use shardscope::view::panel::Panel;
 use shardscope::view::panels::compare::{Second, compare};
 use shardscope::view::panels::plan::{self, View};
+use shardscope::view::panels::strip::{budget, strip};
 use shardscope::view::panels::suggest::{Searched, suggestion};
 use shardscope::view::panels::waterfall::waterfall;
 use std::collections::BTreeMap;
@@ -30,6 +33,25 @@ fn agree(tree: &Node, known: &mut BTreeMap<Named, String>) -> usize {
         let digits = text.split_whitespace().next().unwrap_or_default().to_owned();
         let before = known.entry((field.clone(), scope.clone())).or_insert_with(|| digits.clone());
         assert_eq!(*before, digits, "{field} of {scope}");
+    }
+    count
+}
+
+/// Holds the main figures to those that are known; where their range is wide they have two digits of theirs.
+fn agree_shortened(tree: &Node, known: &BTreeMap<Named, String>) -> usize {
+    let mut count = 0;
+    for (field, scope, text) in tree.figures() {
+        let Some(full) = known.get(&(field.clone(), scope)) else { continue };
+        let number = |text: &str| {
+            let digits: String = text.chars().filter(|c| c.is_ascii_digit() || *c == '.').collect();
+            digits.parse::<f64>().unwrap_or(0.0)
+        };
+        let [short, whole] = [&text, full].map(|text| number(text));
+        // Half a unit of the second digit.
+        let is_same =
+            (short - whole).abs() <= 0.05 * 10f64.powf(whole.log10().floor()) * (1.0 + 1e-9) || short == whole;
+        assert!(is_same, "{field}: {text} beside {full}");
+        count += 1;
     }
     count
 }
@@ -71,7 +93,8 @@ fn figures_of_one_field_and_scope_have_the_same_digits_in_every_tree() {
         };
         tried += 1;
         let mut known = BTreeMap::new();
-        let mut trees = vec![waterfall(&own), Panel::Overlap.view(&own, UNIT)];
+        let figures = Node::from_iter([strip(&own.report, UNIT), budget(&own, &Scope::run())]);
+        let mut trees = vec![waterfall(&own), Panel::Overlap.view(&own, UNIT), Panel::Step.view(&own, UNIT)];
         if let Some(other) = second.as_ref().and_then(|run| evaluate(run).ok()) {
             let second = Second { run: &other.scenario.run, evaluation: Ok(&other) };
             trees.push(compare(&own, &second, UNIT));
@@ -79,6 +102,8 @@ fn figures_of_one_field_and_scope_have_the_same_digits_in_every_tree() {
         for tree in &trees {
             count += agree(tree, &mut known);
         }
+        count += agree_shortened(&figures, &known);
+        standing_out(&figures, &mut |text, named| assert!(named || text.is_empty(), "{text} has no field"));
         second = Some(run);
     }
     println!("{count} figures of {tried} runs");
@@ -129,4 +154,28 @@ fn layouts_cards_and_schedules_say_what_the_run_says_of_itself() {
     }
     println!("{counts:?}");
     assert!(counts.iter().all(|count| *count > 50), "{counts:?}");
+}
+
+/// The report for a wiki says the figures of the page.
+#[test]
+fn exports_say_the_digits_of_the_page() {
+    let mut random = Random::new(494_949);
+    let stamp = Stamp { date: "2026-11-28", address: "https://example.org/" };
+    let mut tried = 0;
+    while tried < 200 {
+        let run = random_run(&mut random);
+        let Ok(own) = evaluate(&run) else { continue };
+        tried += 1;
+        let mut known = BTreeMap::new();
+        agree(&waterfall(&own), &mut known);
+        let figures = strip(&own.report, UNIT).figures();
+        let peak = figures.into_iter().find(|(field, ..)| field == "memory.peak_bytes").unwrap().2;
+        let step = show_seconds(own.report.step.time_s);
+        assert_eq!(
+            step.split_whitespace().next(),
+            known.get(&("step.time_s".into(), "run".into())).map(String::as_str)
+        );
+        let markdown = export(&run, "markdown", &stamp).unwrap();
+        assert!(markdown.contains(&format!("Step {step} (")) && markdown.contains(&peak), "{step} {peak}\n{markdown}");
+    }
 }

@@ -3,10 +3,11 @@
 use crate::common::random::{Random, random_run};
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::{evaluate, report};
-use shardscope::core::run::{Based, Run, Schedule};
+use shardscope::core::run::{Based, OneOf, Run, Schedule};
 use shardscope::core::search::better::{Betters, Gain, Reason};
+use shardscope::core::search::ladder::{Ladder, Outcome};
 use shardscope::core::search::session::{PlanQuery, PlanResult, PlanSession};
-use shardscope::core::search::{can_run, tie};
+use shardscope::core::search::{can_run, serves, tie};
 use shardscope::core::time::PartKind;
 use shardscope::core::units::MemoryUnit;
 use shardscope::view::node::markup::Action;
@@ -36,7 +37,7 @@ fn hold(run: &Run, betters: &Betters) {
         assert_eq!(report.memory.peak_bytes, better.figures.peak.bytes);
         assert_eq!(report.step.time_s, better.figures.time_s);
         assert!(can_run(&better.run), "{:?}", better.run.schedule);
-        assert!(!kinds.contains(&better.gain), "one a kind");
+        assert!(better.gain == Gain::Adapter || !kinds.contains(&better.gain), "one a kind");
         kinds.push(better.gain);
         let (time, before) = (report.step.time_s.0, own.step.time_s.0);
         match better.gain {
@@ -47,6 +48,22 @@ fn hold(run: &Run, betters: &Betters) {
                 assert!(better.run.gpus < run.gpus);
                 assert!(time * (better.run.gpus as f64) < before * run.gpus as f64);
             }
+            Gain::Batch => {
+                let times = better.run.global_batch as f64 / run.global_batch as f64;
+                assert!(times > 1.0 && time * (1.0 + tie(run)) < before * times);
+            }
+            Gain::Fits | Gain::Change => assert_eq!((better.run.gpus, better.run.seq_len), (run.gpus, run.seq_len)),
+            Gain::Length => {
+                assert!(better.run.seq_len < run.seq_len);
+                assert_eq!(Run { seq_len: run.seq_len, ..better.run.clone() }, *run);
+            }
+            Gain::Adapter => assert!(better.run.adapter.method.is_some() && better.run.gpus == run.gpus),
+            Gain::Fewest => assert_ne!(better.run.gpus, run.gpus),
+        }
+        let unfit = [Gain::Fits, Gain::Change, Gain::Length, Gain::Adapter, Gain::Fewest].contains(&better.gain);
+        assert_eq!(unfit, own.memory.overall() == Verdict::Oom, "{:?}", better.gain);
+        if unfit && better.cause.is_none() {
+            continue;
         }
         let cause = better.cause.unwrap_or_else(|| panic!("no cause of {:?}", better.gain));
         assert!(cause.before > cause.after, "{cause:?}");
@@ -123,6 +140,59 @@ fn cards_stand_only_beside_the_run_that_they_beat() {
     assert_eq!((after.evaluated, after.gain(&own)), (result.progress.unwrap().evaluated, None));
     let html = suggestion(&own, &after, MemoryUnit::Gib).to_html();
     assert!(!html.contains("% less") && !html.contains("article"), "{html}");
+}
+
+/// The ways to make a run fit: each is the best of its kind, by the reports of what is beside it.
+#[test]
+fn a_run_that_does_not_fit_has_a_way_of_every_kind() {
+    let (model, stack) = (Based::preset("llama-3.1-70b"), Based::preset("megatron-2025"));
+    let run = Run { model, stack, gpus: 64, tp: 4, pp: 4, seq_len: 32_768, ..Run::default() };
+    let result = searched(&run);
+    hold(&run, &result.betters);
+    let way = |gain| result.betters.list.iter().find(|better| better.gain == gain).map(|better| &better.run);
+    let fits = |run: &Run| report(run).is_ok_and(|report| report.memory.overall() == Verdict::Fits);
+    let fastest = way(Gain::Fits).unwrap();
+    let first = result.rows.iter().find(|row| serves(&row.run, &row.figures.peak)).unwrap();
+    assert_eq!(report(fastest).unwrap().step.time_s, first.figures.time_s);
+    assert!(way(Gain::Change).is_some_and(|change| change.seq_len == run.seq_len));
+    let longest = way(Gain::Length).unwrap().seq_len;
+    assert!(fits(&Run { seq_len: longest, ..run.clone() }) && !fits(&Run { seq_len: longest + 1024, ..run.clone() }));
+    let fewest = way(Gain::Fewest).unwrap();
+    let fewer = Run { gpus: fewest.gpus / 2, ..run.clone() };
+    assert!(!matches!(Ladder::new(&fewer).unwrap().finished(), Outcome::Chosen(_)), "{} GPUs", fewer.gpus);
+}
+
+/// A card of 24 GB holds no states of 8 B weights (18 bytes each); both adapters are offered at a length that fits.
+#[test]
+fn a_card_of_24_gb_is_offered_both_adapters_at_a_length_that_fits() {
+    let (gpu, stack) = (Based::preset("rtx-4090"), Based::preset("hf-trainer"));
+    for gpus in [1, 4] {
+        let run = Run { gpu: gpu.clone(), stack: stack.clone(), gpus, global_batch: 8, tp: 1, pp: 1, ..Run::default() };
+        let betters = betters(&run);
+        hold(&run, &betters);
+        let methods = betters.list.iter().filter_map(|better| better.run.adapter.method);
+        let names: Vec<&str> = methods.map(|method| method.choice().id).collect();
+        assert_eq!(names, ["lora", "qlora"], "{gpus} GPUs");
+    }
+}
+
+/// 405B on 2,048 GPUs at batch 256: the bubble is the loss, (p - 1) / (m + p - 1) of m micro-batches over p stages.
+#[test]
+fn where_the_batch_is_the_loss_a_larger_one_is_a_card() {
+    let (model, stack) = (Based::preset("llama-3.1-405b"), Based::preset("megatron-2025"));
+    let run = Run { model, stack, gpus: 2048, tp: 8, pp: 16, global_batch: 256, ..Run::default() };
+    let long = Run { cp: 2, schedule: Schedule::Interleaved, virtual_stages: 4, ..run.clone() };
+    let short = Run { seq_len: 4096, ..run };
+    let [cause, fastest] = [short, long].map(|run| {
+        let betters = betters(&run);
+        hold(&run, &betters);
+        betters.list.iter().find(|better| better.gain == Gain::Batch).unwrap().cause.unwrap()
+    });
+    // The layout that is chosen at 8,192 tokens: 15 of 4 m + 15.
+    let share = |m: u64| 15.0 / (4 * m + 15) as f64;
+    assert!((fastest.before - share(fastest.pipelines[0].1)).abs() < 0.05, "{fastest:?}");
+    let [idle, less] = cause.pipelines.map(|(_, m)| 15.0 / (m as f64 + 15.0));
+    assert!((cause.before - idle).abs() < 0.05 && (cause.after - less).abs() < 0.05, "{cause:?}");
 }
 
 /// Failure 6 of the page: 8 B parameters on 2,048 GPUs in TP 2 and PP 4 are 256 replicas with one micro-batch each at a batch of

@@ -274,7 +274,7 @@ fn one(setting: &RlSetting<'_>) -> Result<RlStep, Vec<Issue>> {
         best: None,
         days,
         gpu_hours,
-        cost: gpu_hours.zip(run.price_per_gpu_hour).map(|(hours, price)| hours * price),
+        cost: gpu_hours.zip(run.own_price()).map(|(hours, price)| hours * price),
         causes,
     })
 }

@@ -11,6 +11,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Names that are not fields but may be expected, and what to use instead.
 const DERIVED: &[(&str, &str)] = &[("dp", "dp is derived: gpus / (tp pp cp); set gpus instead")];
 
+/// The field of prices by GPU, which links and JSON write a pair a GPU, and the field of one price, by which each is
+/// read.
+const PRICES: &str = "prices";
+const PRICE_OF: &str = "prices.";
+const PRICE: &str = "price_per_gpu_hour";
+
 /// Most issues that are reported: as many as a link has settings.
 const MAX_ISSUES: usize = 512;
 
@@ -38,6 +44,9 @@ impl Run {
     /// # Errors
     /// Why not: unknown key, wrong type, out of range.
     pub fn assign(&mut self, key: &str, value: &Value) -> Result<(), Message> {
+        if let Some(id) = key.strip_prefix(PRICE_OF) {
+            return self.set_price(id, value);
+        }
         match field(key) {
             Some(field) => field.set(self, value),
             None => Err(DERIVED
@@ -45,6 +54,29 @@ impl Run {
                 .find(|(name, _)| *name == key)
                 .map_or_else(|| t!("no such field{guess}", guess = near(key)), |(_, why)| (*why).into())),
         }
+    }
+
+    /// Sets the price of a GPU-hour of the GPU `id`, or unsets it.
+    fn set_price(&mut self, id: &str, value: &Value) -> Result<(), Message> {
+        let price = match value {
+            Value::Null => None,
+            Value::Number(price) => Some(*price),
+            _ => return Err(t!("Enter a price.")),
+        };
+        let prices = self.length.prices.clone().unwrap_or_default().with(id, price);
+        let prices = prices.ok_or_else(|| t!("there is no such GPU or price"))?;
+        self.length.prices = (!prices.0.is_empty()).then_some(prices);
+        Ok(())
+    }
+
+    /// The prices that differ from those of `from`, a pair each.
+    fn changed_prices(&self, from: &Self) -> Vec<(String, Value)> {
+        let [ours, theirs] = [self, from].map(|run| run.length.prices.as_ref().map_or(&[][..], |prices| &prices.0));
+        let key = |id: &str| format!("{PRICE_OF}{id}");
+        let gone = theirs.iter().filter(|(id, _)| ours.iter().all(|(own, _)| own != id));
+        let gone = gone.map(|(id, _)| (key(id), Value::Null));
+        let new = ours.iter().filter(|price| !theirs.contains(price));
+        new.map(|(id, price)| (key(id), Value::Number(*price))).chain(gone).collect()
     }
 
     /// A model, GPU or precision said in parts, with no base named, has none; a stack and an objective keep their own.
@@ -103,6 +135,7 @@ impl Run {
             let value = field.get(self);
             let whole = field.key.split('.').next().unwrap_or_default();
             match BASED.iter().position(|based| *based == whole) {
+                None if field.key == PRICES => pairs.extend(self.changed_prices(from)),
                 None if differs(field) => pairs.push((field.key.to_owned(), value)),
                 Some(at) if whole_differs[at] && whole == field.key => {
                     let key = if has_parts[at] { format!("{whole}.base") } else { whole.to_owned() };
@@ -189,6 +222,12 @@ impl Run {
         instead: &'static str,
         parse: impl Fn(&Field) -> Result<Value, Message>,
     ) -> Result<(), Issue> {
+        if let Some(id) = key.strip_prefix(PRICE_OF)
+            && let Some(price) = field(PRICE).map(&parse)
+        {
+            let set = price.and_then(|price| self.set_price(id, &price));
+            return set.map_err(|message| Issue::warning(key, t!("{message}; {instead} is used", message, instead)));
+        }
         let Some(field) = field(key) else {
             return Err(match DERIVED.iter().find(|(name, _)| *name == key) {
                 Some((_, why)) => Issue::warning(key, *why),
@@ -206,9 +245,9 @@ fn based(key: &str) -> Option<&'static Field> {
     field(key).filter(|field| BASED.contains(&field.key))
 }
 
-/// Keys below `prefix` exist: `model`, `model.moe`, `overlap`, `recompute`.
+/// Keys below `prefix` exist: `model`, `model.moe`, `overlap`, `recompute`; those of prices are ids of GPUs.
 fn has_parts(prefix: &str) -> bool {
-    parts(prefix).next().is_some()
+    prefix == PRICES || parts(prefix).next().is_some()
 }
 
 /// "; did you mean `seq_len`?" where a known key is close.
@@ -247,6 +286,23 @@ mod tests {
 
     fn parse(json: &str) -> Result<Run, Vec<Issue>> {
         Run::from_value(&serde_json::from_str(json).unwrap())
+    }
+
+    /// The contract, fourth edition: `prices` is an object of prices by the ids of GPUs.
+    #[test]
+    fn prices_by_gpu_are_an_object_and_a_pair_each_in_a_link() {
+        let run = parse(r#"{"prices": {"b200-sxm": 4.5, "h100-sxm-80gb": 2}}"#).unwrap();
+        assert_eq!((run.price("b200-sxm"), run.price("a100-sxm-80gb")), (Some(4.5), None));
+        let texts = run.changed_texts();
+        let pair = |(key, text): (&str, &str)| (key.to_owned(), text.to_owned());
+        assert_eq!(texts, [("prices.b200-sxm", "4.5"), ("prices.h100-sxm-80gb", "2")].map(pair));
+        assert_eq!(Run::from_pairs(&texts), (run.clone(), Vec::new()));
+        assert_eq!(Run::from_value(&run.to_value()).unwrap(), run);
+        let fewer = parse(r#"{"prices": {"h100-sxm-80gb": 3}}"#).unwrap();
+        assert_eq!(run.with_differences(&fewer.differences(&run)), (fewer, Vec::new()));
+        for wrong in [r#"{"prices": {"abacus": 1}}"#, r#"{"prices": {"b200-sxm": -1}}"#, r#"{"prices": 2}"#] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

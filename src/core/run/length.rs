@@ -1,5 +1,7 @@
 //! Length of a training and its interruptions: settings of the whole run, none of which changes a step.
 
+use super::Run;
+use super::presets::gpu;
 use crate::field::Steps::{By, Double};
 use crate::field::{Held, OneOf, Row, Slot, Value, fields, one_of, training};
 
@@ -108,12 +110,87 @@ impl Held for ContextPhases {
     }
 }
 
+/// Prices of a GPU-hour by the ids of GPUs, as text `b200-sxm:4.5`, with commas between; an object in JSON.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GpuPrices(pub Vec<(&'static str, f64)>);
+
+/// Largest price of a GPU-hour.
+const MOST_PRICE: f64 = 1e6;
+
+impl GpuPrices {
+    /// Price of the GPU `id`.
+    pub fn of_gpu(&self, id: &str) -> Option<f64> {
+        self.0.iter().find(|(known, _)| *known == id).map(|(_, price)| *price)
+    }
+
+    /// The same with another price of `id`, or none; none where there is no such GPU or price.
+    #[must_use]
+    pub fn with(&self, id: &str, price: Option<f64>) -> Option<Self> {
+        let id = gpu(id)?.choice.id;
+        let mut prices = self.0.clone();
+        let known = prices.iter().position(|(known, _)| *known == id);
+        match (known, price) {
+            (_, Some(price)) if !(0.0..=MOST_PRICE).contains(&price) => return None,
+            (Some(at), Some(price)) => prices[at].1 = price,
+            (Some(at), None) => drop(prices.remove(at)),
+            (None, Some(price)) => prices.push((id, price)),
+            (None, None) => {}
+        }
+        Some(Self(prices))
+    }
+}
+
+impl Run {
+    /// Price of a GPU-hour of the GPU `id`: that of its kind, else of the Run where it is its own GPU.
+    pub fn price(&self, id: &str) -> Option<f64> {
+        let own = self.gpu.base == Some(id);
+        let kind = self.length.prices.as_ref().and_then(|prices| prices.of_gpu(id));
+        kind.or_else(|| self.price_per_gpu_hour.filter(|_| own))
+    }
+
+    /// Price of a GPU-hour of its own GPU.
+    pub fn own_price(&self) -> Option<f64> {
+        self.gpu.base.map_or(self.price_per_gpu_hour, |id| self.price(id))
+    }
+
+    /// The same with another price of the GPU `id`, or none: of its own GPU that of the Run too is gone.
+    pub fn with_price(&self, id: &str, price: Option<f64>) -> Option<Self> {
+        let prices = self.length.prices.clone().unwrap_or_default().with(id, price)?;
+        let mut run = self.clone();
+        if run.gpu.base == Some(id) {
+            run.price_per_gpu_hour = None;
+        }
+        run.length.prices = (!prices.0.is_empty()).then_some(prices);
+        Some(run)
+    }
+}
+
+impl Held for GpuPrices {
+    fn slot(_: &Row) -> Slot {
+        Slot::Text
+    }
+    fn get(&self) -> Value {
+        let price = |(id, price): &(&str, f64)| format!("{id}:{price}");
+        Value::Text(self.0.iter().map(price).collect::<Vec<_>>().join(","))
+    }
+    fn of(value: &Value) -> Option<Self> {
+        let mut prices = Self::default();
+        for one in value.text()?.split(',') {
+            let (id, price) = one.split_once(':')?;
+            prices = prices.with(id.trim(), Some(price.trim().parse().ok()?))?;
+        }
+        Some(prices)
+    }
+}
+
 fields! {
     /// Settings of the whole run; unset ones take the defaults of `whole_run`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct RunLength in "" {
         /// symbol of the price: $, €
         currency: Option<String> => training("Currency").advanced(),
+        /// price of a GPU-hour by kind, as id:price with commas: b200-sxm:4.5; counts before the price of all
+        prices: Option<GpuPrices> => training("Prices by GPU").advanced(),
         /// vetted, shared, unknown, or interruptions per 1,000 node-days as a number; unset: unknown
         failures: Option<Failures> => training("Failures").advanced(),
         /// running time between two interruptions, as you measured it; replaces the class

@@ -23,7 +23,7 @@ named! {
         /// Steps of dense models in fp8 and fp4.
         Low = "fp8",
         /// Steps of models with routed experts.
-        Experts = "Experts",
+        Experts = "Mixture of experts",
         Tuned = "Fine-tuning",
         Peaks = "Memory peaks",
     }

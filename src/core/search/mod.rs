@@ -19,6 +19,7 @@ pub mod facts;
 mod fastest;
 pub mod filter;
 pub mod front;
+pub mod kinds;
 pub mod ladder;
 pub mod map;
 pub mod orders;

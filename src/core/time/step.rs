@@ -346,7 +346,7 @@ impl Step {
             log_sd: None,
             days,
             gpu_hours,
-            cost: gpu_hours.zip(run.price_per_gpu_hour).map(|(hours, price)| hours * price),
+            cost: gpu_hours.zip(run.own_price()).map(|(hours, price)| hours * price),
             rescaled_by: scale,
         }
     }

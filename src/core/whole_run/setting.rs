@@ -137,7 +137,7 @@ impl Setting {
             spare_quantile: length.spare_quantile,
             pue: length.pue.unwrap_or(PUE),
             grid: length.grid_kg_per_kwh,
-            price: run.price_per_gpu_hour,
+            price: run.own_price(),
         })
     }
 

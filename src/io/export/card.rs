@@ -10,7 +10,7 @@ use shardscope_view::charts::viewport::Viewport;
 use shardscope_view::node::markup::{el, text};
 use shardscope_view::paint::timeline::NAMES;
 use shardscope_view::palette::{Rgb, Theme};
-use shardscope_view::panels::strip::{PRICE, TOKENS, money, show_tokens, sign};
+use shardscope_view::panels::strip::{PRICE, budget_tokens, money, show_tokens, sign};
 use shardscope_view::panels::words;
 
 const WIDTH: f64 = 1200.0;
@@ -39,9 +39,9 @@ pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit, cata
     let size = (inner / (LETTER * title.translated(catalogue).chars().count() as f64)).min(40.0);
     let memory = &report.memory;
     let (_, mark) = words::sign(memory.verdict);
-    let tokens = run.tokens_total.unwrap_or(TOKENS);
+    let tokens = budget_tokens(run);
     let hours = tokens / report.step.tokens_per_s / 3600.0 * run.gpus as f64;
-    let cost = money(&sign(run), hours * run.price_per_gpu_hour.unwrap_or(PRICE));
+    let cost = money(&sign(run), hours * run.own_price().unwrap_or(PRICE));
     let (peak, capacity) = (unit.number(memory.peak_bytes), unit.show(memory.capacity_bytes));
     let figures = [
         (

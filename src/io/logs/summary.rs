@@ -70,7 +70,7 @@ pub fn summary(of: &Reading, present: &Run) -> Node {
         );
         parts.push(el("p", &[("class", "row-of-buttons")], &[keep, text(" "), open]));
     } else {
-        parts.push(leaf("p", "issue warning", "Nothing in it was measured that can be learned from."));
+        parts.push(leaf("p", "issue warning", "It has no time of a step and no peak of memory to compare."));
     }
     el("div", &[("class", "imported")], &parts)
 }
@@ -108,6 +108,6 @@ mod tests {
     fn what_measures_nothing_cannot_be_kept() {
         let summary = read("# Avg bus bandwidth    : 231.5\n");
         assert!(!summary.actions().contains(&&Action::Measured(Measured::Keep)));
-        assert!(summary.to_html().contains("Nothing in it was measured"));
+        assert!(summary.to_html().contains("no time of a step and no peak"));
     }
 }

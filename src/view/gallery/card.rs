@@ -53,7 +53,7 @@ fn difference(gallery: &Gallery, is_own: bool, figures: &ScheduleFigures) -> Nod
 /// The picture in words: its label for screen readers and its tooltip.
 fn described(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> Message {
     t!(
-        "{name}: step {step}, bubble {bubble}, peak {peak} of {capacity}, {held} stage-micro-batches held",
+        "{name}: step {step}, bubble {bubble}, peak {peak} of {capacity}, {held} micro-batches held",
         name = variant.name(),
         step = show_seconds(figures.step_s),
         bubble = show_percent(figures.bubble_fraction),

@@ -83,7 +83,7 @@ fn without(gallery: &Gallery, row: &ScheduleRow) -> Node {
         Ok(figures) => {
             let over = figures.peak_bytes.0 - gallery.own.report.memory.capacity_bytes.0;
             let why = t!(
-                "{over} too much: {held} stage-micro-batches of activations held, {copies}× the weights",
+                "{over} too much: {held} micro-batches of activations held, {copies}× the weights",
                 over = gallery.unit.show(Bytes(over.max(0.0))),
                 held = number(figures.in_flight, 3),
                 copies = figures.weight_copies
@@ -170,7 +170,7 @@ mod tests {
         let (html, _) = shown(&run, &Look::default());
         let (_, without) = html.split_once("Do not fit or cannot run").unwrap();
         let (_, gpipe) = without.split_once(">GPipe<").unwrap();
-        assert!(gpipe.contains("too much: 32 stage-micro-batches"), "{gpipe}");
+        assert!(gpipe.contains("too much: 32 micro-batches"), "{gpipe}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ const SHARE: Slider = slider("φ", "percent of the compute that may hide", &[0, 
 
 pub(super) const LESSON: Lesson = Lesson {
     id: "experts",
-    title: "Experts",
+    title: "Mixture of experts",
     about: "routing, capacity, all-to-all, overlap",
     steps: &[
         Step {

@@ -2,7 +2,7 @@
 
 use crate::gallery::certificate;
 use crate::panels::overlap::exposed;
-use crate::panels::strip::{TOKENS, show_tokens};
+use crate::panels::strip::{budget_tokens, show_tokens};
 use crate::panels::whole::{Answer, duration};
 use crate::panels::words::name;
 use crate::prelude::*;
@@ -128,7 +128,7 @@ pub(super) fn on_run(
     let cell = |name: Message, evaluation: &Evaluation| {
         el("span", &[], &[leaf("small", "", name), leaf("b", "", gauge.value(evaluation, unit))])
     };
-    let mut parts = vec![muted(gauge.name(run.tokens_total.unwrap_or(TOKENS)))];
+    let mut parts = vec![muted(gauge.name(budget_tokens(run)))];
     match (&before, &after) {
         (None, _) => {
             parts.push(paragraph("Your run does not work yet, or takes long to compute: the page says which."));

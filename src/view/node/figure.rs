@@ -44,6 +44,12 @@ impl Node {
         self.say("data-figure", verbatim(field)).say("data-of", verbatim(scope.0.clone()))
     }
 
+    /// The same, with fewer digits than tables have where `short`: two.
+    pub(crate) fn reports_short(self, field: &'static str, scope: &Scope, short: bool) -> Self {
+        let node = self.reports(field, scope);
+        if short { node.say("data-digits", "2") } else { node }
+    }
+
     /// Every figure of the tree that names its field: field, scope and text, in the order of the document.
     pub fn figures(&self) -> Vec<(String, String, String)> {
         let mut found = Vec::new();

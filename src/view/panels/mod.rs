@@ -10,6 +10,7 @@ pub mod derived;
 pub mod diagnose;
 pub mod inputs;
 pub mod issues;
+pub mod kinds;
 pub mod lengths;
 pub mod limits;
 pub mod memory;

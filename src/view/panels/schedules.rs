@@ -13,7 +13,7 @@ const COLUMNS: [(&str, &str, &str); 9] = [
     ("step", "step", "the whole step"),
     ("bubble", "bubble", "idle share of the ranks' time"),
     ("span", "bubble in span", IN_SPAN),
-    ("held", "held", "activations of the rank that holds most, in stage-micro-batches"),
+    ("held", "held", "activations of the rank that holds most, in micro-batches"),
     ("activations", "activations", "bytes of activations on the rank that holds most"),
     ("peak", "fullest GPU", "all its memory, and whether that fits"),
     ("copies", "weights", "copies of its share of the weights on a rank"),
@@ -242,17 +242,22 @@ pub fn against(
         );
     }
     let memory = if more > 0.0 { t!("{bytes} more activations", bytes) } else { t!("{bytes} less activations", bytes) };
+    let [own_held, other_held] = [b, a].map(|row| number(row.in_flight, 3));
+    let held = if own_held == other_held {
+        t!("both hold {held} micro-batches", held = own_held)
+    } else {
+        t!("{own_held} micro-batches instead of {other_held}", own_held, other_held)
+    };
     t!(
         "{time} per step ({own_time} against {other_time}), has a bubble of {own_bubble} instead of {other_bubble}, \
-            and holds {memory} on its fullest rank ({own_held} instead of {other_held} stage-micro-batches).",
+            and holds {memory} on its fullest rank ({held}).",
         time,
         own_time = show_seconds(b.step_s),
         other_time = show_seconds(a.step_s),
         own_bubble = show_percent(b.bubble_fraction),
         other_bubble = show_percent(a.bubble_fraction),
         memory,
-        own_held = number(b.in_flight, 3),
-        other_held = number(a.in_flight, 3)
+        held
     )
 }
 

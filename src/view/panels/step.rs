@@ -1,13 +1,14 @@
 //! Certainty of the step, its utilisation by other counts, and the time of a token budget.
 
+use crate::node::figure::Scope;
+use crate::panels::strip::{money, sign};
 use crate::prelude::*;
 use shardscope_core::time::{REACH, Step, StepClass, range, range_ends};
-use shardscope_core::units::fixed;
 
 /// Certainty of the step, utilisation, and the time of a token budget.
 pub fn step(evaluation: &Evaluation) -> Node {
     let step = &evaluation.report.step;
-    Node::from_iter([leaf("p", "muted step-note", certainty(evaluation)), utilisation(step), budget(step)])
+    Node::from_iter([leaf("p", "muted step-note", certainty(evaluation)), utilisation(step), budget(evaluation)])
 }
 
 /// Utilisation with the peak it is counted against, and as others count it.
@@ -37,12 +38,17 @@ pub fn by_profile(evaluation: &Evaluation) -> Option<Message> {
     let step = &evaluation.report.step;
     let profile = &evaluation.scenario.run.profile;
     let sd = step.log_sd.filter(|_| step.rescaled_by.is_none())?;
-    let name = profile.name.as_deref().filter(|name| !name.is_empty());
+    let fitted = match profile.runs {
+        Some(1) => t!("Fitted to 1 run"),
+        runs => t!("Fitted to {runs} runs", runs = runs.unwrap_or(0)),
+    };
+    let fitted = match profile.name.as_deref().filter(|name| !name.is_empty()) {
+        Some(name) => t!("{fitted}, profile “{name}”", fitted, name = name.to_owned()),
+        None => fitted,
+    };
     Some(t!(
-        "By the profile {name}, fitted to measured runs ({runs}): {low_s} to {high_s} holds four of five runs, \
-            {percent} % either way.",
-        name = name.map_or_else(|| t!("without a name"), |name| verbatim(format!("“{name}”"))),
-        runs = profile.runs.unwrap_or(0),
+        "{fitted}: {low_s} to {high_s} holds four of five runs, {percent} % either way.",
+        fitted,
         low_s = show_seconds(step.low_s),
         high_s = show_seconds(step.high_s),
         percent = significant((REACH * sd).exp_m1() * 100.0, 2)
@@ -104,23 +110,28 @@ fn certainty(evaluation: &Evaluation) -> Message {
 }
 
 /// Days, GPU-hours and cost of the token budget.
-fn budget(step: &Step) -> Node {
+fn budget(evaluation: &Evaluation) -> Node {
+    let step = &evaluation.report.step;
     let Some((days, hours)) = step.days.zip(step.gpu_hours) else {
         return Node::none();
     };
-    let whole = |value: f64| fixed(value, 0);
-    let days = if days < 10.0 { significant(days, 3) } else { whole(days) };
-    let mut facts = vec![("days", days), ("GPU-hours", whole(hours))];
+    let mut facts = vec![
+        ("days", "budget.days", verbatim(significant(days, 3))),
+        ("GPU-hours", "budget.gpu_hours", verbatim(show_count(hours))),
+    ];
     if let Some(cost) = step.cost {
-        facts.push(("cost, in the price's currency", whole(cost)));
+        facts.push(("cost", "budget.cost", verbatim(money(&sign(&evaluation.scenario.run), cost))));
     }
     if step.high_s > step.low_s {
-        let at = |seconds: Seconds| whole(hours * (seconds / step.time_s));
-        facts.push(("GPU-hours over the range", format!("{} to {}", at(step.low_s), at(step.high_s))));
+        let [low, high] = [step.low_s, step.high_s].map(|seconds| show_count(hours * (seconds / step.time_s)));
+        facts.push(("GPU-hours over the range", "budget.gpu_hours_range", t!("{low} to {high}", low, high)));
     }
     let facts: Node = facts
         .into_iter()
-        .map(|(name, figure)| el("span", &[], &[strong(verbatim(&figure)), text(" "), faint(name)]))
+        .map(|(name, field, figure)| {
+            let figure = strong(figure).reports(field, &Scope::run());
+            el("span", &[], &[figure, text(" "), faint(name)])
+        })
         .collect();
     let lead = inline("The token budget");
     el("p", &[("class", "budget")], &[lead, facts])
@@ -138,8 +149,8 @@ mod tests {
         let html = step(&evaluation).to_html();
         let days = 15e12 / evaluation.report.step.tokens_per_s / 86_400.0;
         let hours = days * 24.0 * 64.0;
-        for figure in [days, hours, hours * 2.0] {
-            assert!(html.contains(&fixed(figure, 0)), "{figure} {html}");
+        for figure in [significant(days, 3), show_count(hours), money("$", hours * 2.0)] {
+            assert!(html.contains(&figure), "{figure} {html}");
         }
         let none = step(&evaluate(&Run::default()).unwrap()).to_html();
         assert!(!none.contains("GPU-hours"));

@@ -2,6 +2,7 @@
 //! rows of fixed height: name, figure, range, caption.
 
 use super::words;
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::memory::verdict::Chance;
@@ -10,8 +11,18 @@ use shardscope_core::time::Step;
 use shardscope_core::units::{count_to, group, seconds_to};
 use shardscope_core::whole_run::{figures, setting};
 
-/// Tokens of the budget where the Run has none.
-pub const TOKENS: f64 = 1e12;
+/// Tokens of the budget where the Run has none, round numbers: of a pretraining, and of a fine-tuning, a million
+/// samples of a thousand tokens.
+const TOKENS: [f64; 2] = [1e12, 1e9];
+
+/// Tokens of the budget of `run`; where it has none those of a pretraining, of adapters and of what trains on a node or
+/// less those of a fine-tuning.
+pub fn budget_tokens(run: &Run) -> f64 {
+    let per_node = || run.gpu.resolve().map_or(1, |gpu| run.gpus_per_node.unwrap_or(gpu.per_node));
+    let is_small = || run.adapter.method.is_some() || run.gpus <= per_node();
+    run.tokens_total.unwrap_or_else(|| TOKENS[usize::from(is_small())])
+}
+
 /// Price of a GPU-hour where the Run has none.
 pub const PRICE: f64 = 2.0;
 /// Characters of a figure that its column has room for at 28 px.
@@ -35,15 +46,15 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
         Verdict::Oom => t!("Step time, if it fitted"),
         _ => t!("Step time"),
     };
-    let figure = |name, figure, show: &dyn Fn(Seconds) -> Part, inverse| {
-        ask("key", figure, &cells(leaf("span", "name", name), step, show, inverse))
+    let figure = |name, field, figure, show: &dyn Fn(Seconds) -> Part, inverse| {
+        ask("key", figure, &cells(leaf("span", "name", name), field, step, show, inverse))
     };
     let seconds = |seconds: Seconds| parted(&seconds_to(seconds, digits(wide)));
     Node::from_iter([
         memory(&report.memory, unit),
-        ask("key", Figure::Step, &cells(leaf("span", "name", time), step, &seconds, false)),
-        figure(peak, Figure::Mfu, &mfu, true),
-        figure(t!("Tokens per second"), Figure::Tokens, &tokens, true),
+        figure(time, "step.time_s", Figure::Step, &seconds, false),
+        figure(peak, "step.mfu", Figure::Mfu, &mfu, true),
+        figure(t!("Tokens per second"), "step.tokens_per_s_per_gpu", Figure::Tokens, &tokens, true),
     ])
 }
 
@@ -61,11 +72,11 @@ fn behind(unit: &Message) -> Node {
     el("small", &[], &[text(" "), text(unit)])
 }
 
-/// A figure with its unit, if it has one; one that is long is smaller.
-fn value((number, unit): &Part, more: Node) -> Node {
+/// The figure of `field` with its unit, if it has one; one that is long is smaller.
+fn value((number, unit): &Part, (field, scope): (&'static str, &Scope), short: bool, more: Node) -> Node {
     let class = if number.chars().count() > ROOM { "value long" } else { "value" };
     let unit = if unit.is_empty() { Node::none() } else { behind(unit) };
-    el("span", &[("class", class)], &[strong(verbatim(number)), unit, more])
+    el("span", &[("class", class)], &[strong(verbatim(number)).reports_short(field, scope, short), unit, more])
 }
 
 /// The fullest GPU: verdict, peak, and the range of its need on a bar that ends at the capacity.
@@ -76,7 +87,7 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
         leaf("span", "mark", mark),
         leaf("span", "word", words::verdict(memory.verdict)),
         text(" "),
-        strong(verbatim(unit.number(memory.peak_bytes))),
+        strong(verbatim(unit.number(memory.peak_bytes))).reports("memory.peak_bytes", &Scope::run()),
         behind(&t!("of {capacity}", capacity = unit.show(capacity))),
     ];
     let most = capacity.max(memory.need_high_bytes).0;
@@ -114,9 +125,10 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
 
 /// The rows of a figure that follows from the step's time; its track is from half to one and a half times the figure.
 /// Its range is below it: beside it neither fits a phone.
-fn cells(name: Node, step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> Vec<Node> {
+fn cells(name: Node, field: &'static str, step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> Vec<Node> {
     let (track, caption) = range(step, show, inverse);
-    vec![name, value(&show(step.time_s), Node::none()), track, leaf("span", "range", caption)]
+    let value = value(&show(step.time_s), (field, &Scope::run()), is_wide(step), Node::none());
+    vec![name, value, track, leaf("span", "range", caption)]
 }
 
 /// Width of a range over its figure from which on the figure has two digits.
@@ -174,13 +186,13 @@ fn tight(amount: f64, wide: bool) -> (&'static str, String) {
     }
 }
 
-/// Cost and days of the token budget, with what the Run leaves open at a trillion tokens and a round price; the rows
-/// below the name, in which both are edited.
-pub fn budget(evaluation: &Evaluation) -> Node {
+/// Cost and days of the token budget of the Run that `scope` names, at round numbers where it has none; the rows below
+/// the name, in which both are edited.
+pub fn budget(evaluation: &Evaluation, scope: &Scope) -> Node {
     let (run, step) = (&evaluation.scenario.run, &evaluation.report.step);
     let currency = sign(run);
-    let tokens = run.tokens_total.unwrap_or(TOKENS);
-    let price = run.price_per_gpu_hour.unwrap_or(PRICE);
+    let tokens = budget_tokens(run);
+    let price = run.own_price().unwrap_or(PRICE);
     let seconds = tokens / step.tokens_per_s;
     let hours = seconds / 3600.0 * run.gpus as f64;
     let cost = |time: Seconds| {
@@ -188,20 +200,22 @@ pub fn budget(evaluation: &Evaluation) -> Node {
         (format!("{less}{currency}{shown}"), Message::default())
     };
     let days = show_days(seconds / 86_400.0, is_wide(step));
-    let after = el("span", &[("class", "days")], &[text(" "), strong(verbatim(&days.0)), behind(&days.1)]);
+    let short = is_wide(step);
+    let after = strong(verbatim(&days.0)).reports_short("budget.days", scope, short);
+    let after = el("span", &[("class", "days")], &[text(" "), after, behind(&days.1)]);
     let (track, caption) = range(step, &cost, false);
     let (less, hours) = tight(hours, is_wide(step));
     let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));
     // The second part is left out where both have no room: neither is cut.
     let hours = el("span", &[], &[text(verbatim("· ")), text(hours)]);
     let caption = el("span", &[("class", "range parts")], &[inline(caption), added(evaluation, &currency), hours]);
-    Node::from_iter([value(&cost(step.time_s), after), track, caption])
+    Node::from_iter([value(&cost(step.time_s), ("budget.cost", scope), short, after), track, caption])
 }
 
 /// What losses and spares add to the cost of the steps, with the way to the whole run; nothing where it does not end.
 fn added(evaluation: &Evaluation, currency: &str) -> Node {
     let run = &evaluation.scenario.run;
-    let Ok(setting) = setting(evaluation, run.tokens_total.unwrap_or(TOKENS)) else {
+    let Ok(setting) = setting(evaluation, budget_tokens(run)) else {
         return Node::none();
     };
     let figures = figures(evaluation, &setting);
@@ -226,8 +240,8 @@ fn show_days(days: f64, wide: bool) -> Part {
 
 /// The name of the budget's figure where nothing is edited.
 pub fn budget_name(run: &Run) -> Message {
-    let tokens = show_tokens(run.tokens_total.unwrap_or(TOKENS));
-    let price = show_price(&sign(run), run.price_per_gpu_hour.unwrap_or(PRICE));
+    let tokens = show_tokens(budget_tokens(run));
+    let price = show_price(&sign(run), run.own_price().unwrap_or(PRICE));
     t!("{tokens} tokens at {price} per GPU-hour", tokens, price)
 }
 
@@ -352,7 +366,7 @@ mod tests {
         let mut run = Run::default();
         let report = report(&run).unwrap();
         let hours = |tokens: f64| tokens / report.step.tokens_per_s / 3600.0 * 64.0;
-        let html = budget(&evaluate(&run).unwrap()).to_html();
+        let html = budget(&evaluate(&run).unwrap(), &Scope::run()).to_html();
         // The range is wider than a tenth: two digits.
         let two = |amount: f64| count_to(amount, 2).replace(' ', "");
         assert!(html.contains(&format!("${}", two(hours(1e12) * 2.0))), "{html}");
@@ -360,7 +374,7 @@ mod tests {
         assert_eq!(budget_name(&run).to_string(), "1 T tokens at $2.00 per GPU-hour");
         (run.tokens_total, run.price_per_gpu_hour) = (Some(15e12), Some(1.8));
         run.length.currency = Some("€".to_owned());
-        let html = budget(&evaluate(&run).unwrap()).to_html();
+        let html = budget(&evaluate(&run).unwrap(), &Scope::run()).to_html();
         assert!(html.contains(&format!("€{}", two(hours(15e12) * 1.8))), "{html}");
         assert_eq!(budget_name(&run).to_string(), "15 T tokens at €1.80 per GPU-hour");
     }
@@ -390,10 +404,13 @@ mod tests {
                     ..Run::default()
                 };
                 let report = report(&run).unwrap();
-                let cost = budget(&evaluate(&run).unwrap()).to_html();
+                let cost = budget(&evaluate(&run).unwrap(), &Scope::run()).to_html();
                 let html = format!("{}{cost}", strip(&report, MemoryUnit::Gib).to_html());
-                for figure in html.split("<b>").skip(1).filter_map(|rest| rest.split("</b>").next()) {
-                    let figure = figure.replace("&lt;", "<");
+                let figures = html.split("<b data-figure=").skip(1);
+                let figures: Vec<&str> = figures.filter_map(|rest| rest.split('>').nth(1)).collect();
+                assert_eq!(figures.len(), 6);
+                for figure in figures {
+                    let figure = figure.trim_end_matches("</b").replace("&lt;", "<");
                     assert!(figure.chars().count() <= 7, "{figure}");
                 }
             }

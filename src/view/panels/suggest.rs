@@ -57,7 +57,7 @@ impl Searched {
 
 /// The sizes of a layout that are not 1, its schedule, and what else differs from `own`.
 pub fn brief(run: &Run, own: &Run) -> Message {
-    let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep)];
+    let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep), ("ETP", run.etp)];
     let used = sizes.into_iter().filter(|(_, size)| *size > 1);
     let mut parts: Vec<Message> = used.map(|(name, size)| verbatim(format!("{name} {size}"))).collect();
     if parts.is_empty() {
@@ -84,12 +84,28 @@ pub fn brief(run: &Run, own: &Run) -> Message {
             _ => run.recompute.words(),
         });
     }
+    if run.sequence_parallel != own.sequence_parallel && run.tp > 1 {
+        parts.push(if run.sequence_parallel { t!("sequence parallel") } else { t!("no sequence parallel") });
+    }
+    if run.stage_layers != own.stage_layers && run.stage_layers.is_some() {
+        parts.push(t!("uneven stages"));
+    }
+    if run.adapter.method != own.adapter.method {
+        parts
+            .push(run.adapter.method.map_or_else(|| t!("all weights"), |method| Message::plain(method.choice().label)));
+    }
     Message::joined(" · ", parts)
 }
 
 /// Words of a gain, and the colour that it has in the pictures.
 const fn kind(gain: Gain) -> (&'static str, &'static str) {
     match gain {
+        Gain::Fits => ("Fastest that fits", "c-forward"),
+        Gain::Change => ("Smallest change that fits", "c-recompute"),
+        Gain::Length => ("Longest sequence that fits", "c-activations"),
+        Gain::Adapter => ("An adapter that fits", "c-weight"),
+        Gain::Fewest => ("Fewest GPUs", "c-weight"),
+        Gain::Batch => ("Larger batch", "c-backward"),
         Gain::Time => ("Less time", "c-forward"),
         Gain::Memory => ("Less memory", "c-activations"),
         Gain::Gpus => ("Fewer GPUs", "c-weight"),
@@ -133,7 +149,7 @@ impl Card {
             el(
                 "p",
                 &[("class", "gain")],
-                &[strong(self.figure).reports(self.field, &self.scope), text(", "), text(self.saved)],
+                &[strong(self.figure).reports(self.field, &self.scope), text(t!(", {saved}", saved = self.saved))],
             ),
             leaf("p", "why", self.why),
             el("p", &[("class", "act")], &[verdict, compare, used]),
@@ -145,7 +161,11 @@ impl Card {
 /// The cards of the layouts that do better, or why there are none.
 pub fn suggestion(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit) -> Node {
     let Betters { list, tight, .. } = &searched.betters;
-    let mut cards: Vec<Node> = list.iter().map(|better| card(evaluation, better, unit).view()).collect();
+    // The fewest GPUs are a line below the cards, where there are three of them.
+    let is_line = |better: &&Better| better.gain == Gain::Fewest && list.len() > CARDS;
+    let shown = list.iter().filter(|better| !is_line(better));
+    let mut cards: Vec<Node> = shown.map(|better| card(evaluation, better, unit).view()).collect();
+    let line: Node = list.iter().filter(is_line).map(|better| fewest(evaluation, better, unit)).collect();
     let none = list.iter().all(|better| better.gain != Gain::Time);
     let tight = if none && !tight.is_empty() { only_tight(evaluation, searched, unit) } else { Node::none() };
     if cards.is_empty() {
@@ -155,7 +175,40 @@ pub fn suggestion(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit
     if list.iter().all(|better| better.gain == Gain::Equal) {
         cards.insert(0, nothing(evaluation, searched));
     }
-    el("div", &[("class", "suggestions")], &[cards.into_iter().collect(), tight])
+    Node::from_iter([el("div", &[("class", "suggestions")], &[cards.into_iter().collect(), tight]), line])
+}
+
+/// Cards in a row.
+const CARDS: usize = 3;
+
+/// "Fewest GPUs: 64 GPUs with TP 8 · PP 4, fits, 49.8 GiB, a step takes 171 s."
+fn fewest(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Node {
+    let (own, figures) = (&evaluation.scenario.run, &better.figures);
+    let scope = Scope::of(&better.run, Some(own));
+    let name = brief(&better.run, own);
+    let gpus = strong(gpus_words(better.run.gpus)).reports("gpus", &scope);
+    let (fits, time) =
+        (words::fits(figures.peak.overall, &unit.show(figures.peak.bytes)), show_seconds(figures.time_s));
+    let rest = t!("with {layout}: {fits}; a step takes {time}.", layout = name.clone(), fits, time);
+    let take = load("", &better.run, name, &[text("Use")]);
+    let parts = [text("Fewest GPUs: "), gpus, text(" "), inline(rest), text(" "), take];
+    el("p", &[("class", "muted fewest")], &parts)
+}
+
+/// "64 GPUs".
+fn gpus_words(gpus: u64) -> Message {
+    match gpus {
+        1 => t!("1 GPU"),
+        gpus => t!("{gpus} GPUs", gpus),
+    }
+}
+
+/// The heading of the cards.
+pub fn heading(evaluation: &Evaluation) -> &'static str {
+    match evaluation.report.memory.overall() {
+        Verdict::Oom => "Ways to make it fit",
+        Verdict::Fits | Verdict::Tight => "Layouts that do better",
+    }
 }
 
 /// Tight layouts that take less time, on demand.
@@ -166,13 +219,14 @@ fn only_tight(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit) ->
     let least = tight.iter().map(saved).fold(f64::INFINITY, f64::min);
     let most = tight.iter().map(saved).fold(0.0, f64::max);
     let usable = unit.show(evaluation.report.memory.capacity_bytes);
-    let words = t!(
-        "{count} are {least} to {most} % faster but may run out: their need may pass {usable}.",
-        count = tight.len(),
-        least = format!("{least:.0}"),
-        most = format!("{most:.0}"),
-        usable
-    );
+    let [least, most] = [least, most].map(|percent| format!("{percent:.0}"));
+    let range = if least == most { verbatim(most) } else { t!("{least} to {most}", least, most) };
+    let words = match tight.len() {
+        1 => t!("1 is {range} % faster but may run out: its need may pass {usable}.", range, usable),
+        count => {
+            t!("{count} are {range} % faster but may run out: their need may pass {usable}.", count, range, usable)
+        }
+    };
     let cards: Node = tight.iter().take(MOST_TIGHT).map(|better| card(evaluation, better, unit).view()).collect();
     let none = if searched.partial {
         t!("▲ Of the layouts looked at none that fits takes less time; the search ended at its limit of work.")
@@ -196,11 +250,8 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
     let figures = &better.figures;
     let percent = |share: f64| format!("{:.0}", 100.0 * share);
     let (time, peak) = (show_seconds(figures.time_s), unit.show(figures.peak.bytes));
-    let word = |figure: &str| match figures.peak.overall {
-        Verdict::Fits => t!("fits, {figure}", figure = figure.to_owned()),
-        Verdict::Tight => t!("tight, {figure}", figure = figure.to_owned()),
-        Verdict::Oom => t!("out of memory, {figure}", figure = figure.to_owned()),
-    };
+    let word = |figure: &str| words::fits(figures.peak.overall, figure);
+    let against = || words::against(figures.time_s / report.step.time_s);
     let (figure, saved, verdict) = match better.gain {
         Gain::Equal => {
             let saved = t!("{saved} % less", saved = percent(1.0 - figures.time_s / report.step.time_s));
@@ -218,11 +269,40 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
             let hours = |gpus: u64, time: Seconds| gpus as f64 * time.0;
             let saved = 1.0 - hours(better.run.gpus, figures.time_s) / hours(own.gpus, report.step.time_s);
             let saved = t!("{saved} % fewer GPU-hours", saved = percent(saved));
-            (t!("{gpus} GPUs", gpus = better.run.gpus), saved, word(&peak))
+            (gpus_words(better.run.gpus), saved, word(&peak))
         }
+        Gain::Batch => {
+            let a_token = |run: &Run, time: Seconds| time.0 / run.global_batch as f64;
+            let saved = 1.0 - a_token(&better.run, figures.time_s) / a_token(own, report.step.time_s);
+            (t!("{saved} % less", saved = percent(saved)), t!("time per token"), word(&peak))
+        }
+        Gain::Fits | Gain::Change => (verbatim(time), against(), word(&peak)),
+        Gain::Length => {
+            let tokens = t!("{tokens} tokens", tokens = better.run.seq_len);
+            (tokens, t!("instead of {tokens}", tokens = own.seq_len), word(&peak))
+        }
+        Gain::Adapter => (verbatim(time), t!("a step of an adapter"), word(&peak)),
+        Gain::Fewest => (gpus_words(better.run.gpus), t!("instead of {gpus}", gpus = own.gpus), word(&peak)),
     };
-    let name = brief(&better.run, own);
-    let mut reasons: Vec<Message> = better.cause.iter().map(|cause| why(own, &better.run, cause, unit)).collect();
+    let name = match better.gain {
+        Gain::Change => differences(&better.run, own),
+        Gain::Length => t!("A shorter sequence, this layout"),
+        Gain::Batch => t!("Batch {batch}, this layout", batch = better.run.global_batch),
+        Gain::Adapter => adapter_name(&better.run, own),
+        Gain::Fewest => Message::joined(": ", [gpus_words(better.run.gpus), brief(&better.run, own)]),
+        Gain::Time | Gain::Memory | Gain::Gpus | Gain::Equal | Gain::Fits => brief(&better.run, own),
+    };
+    let mut reasons: Vec<Message> = better.cause.iter().map(|cause| why(own, better, cause, unit)).collect();
+    match better.gain {
+        Gain::Batch => reasons.push(t!("A larger batch changes what the model learns.")),
+        Gain::Length => reasons.push(t!("The batch stays {batch} sequences.", batch = own.global_batch)),
+        Gain::Fewest => reasons.push(t!("A step takes {time}.", time = show_seconds(figures.time_s))),
+        Gain::Adapter if better.run.stack != own.stack => {
+            let software = verbatim(better.run.stack.preset_row().choice.label);
+            reasons.push(t!("By {software}.", software));
+        }
+        _ => {}
+    }
     if better.gain == Gain::Equal {
         reasons.push(t!(
             "Differences of this kind are known to {tie} %. Measure both: 20 steps each.",
@@ -239,9 +319,11 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
         figure,
         field: match better.gain {
             Gain::Equal => "step.time_less",
-            Gain::Time => "step.time_s",
+            Gain::Time | Gain::Fits | Gain::Change | Gain::Adapter => "step.time_s",
             Gain::Memory => "memory.peak_bytes",
-            Gain::Gpus => "gpus",
+            Gain::Gpus | Gain::Fewest => "gpus",
+            Gain::Batch => "step.time_per_token_less",
+            Gain::Length => "seq_len",
         },
         scope: Scope::of(&better.run, Some(own)),
         saved,
@@ -250,8 +332,18 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
     }
 }
 
+/// "QLoRA · TP 2", with the sequence where that is another.
+fn adapter_name(other: &Run, own: &Run) -> Message {
+    let method = other.adapter.method.map(|method| Message::plain(method.choice().label));
+    let tokens = (other.seq_len != own.seq_len).then(|| t!("{tokens} tokens", tokens = other.seq_len));
+    let same = Run { adapter: other.adapter.clone(), ..own.clone() };
+    let layout = (other.gpus > 1).then(|| brief(other, &same));
+    Message::joined(" · ", method.into_iter().chain(tokens).chain(layout))
+}
+
 /// The cause in a sentence: what is set differently, and the quantity before and after.
-fn why(own: &Run, other: &Run, cause: &Cause, unit: MemoryUnit) -> Message {
+fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -> Message {
+    let other = &better.run;
     let Cause { reason, before, after, pipelines } = *cause;
     let [(dp, m), (other_dp, other_m)] = pipelines;
     let (name, show): (&'static str, Box<dyn Fn(f64) -> String>) = match reason {
@@ -263,6 +355,15 @@ fn why(own: &Run, other: &Run, cause: &Cause, unit: MemoryUnit) -> Message {
     // No line ends between a number and its unit.
     let [before, after] = [before, after].map(|value| show(value).replace(' ', "\u{a0}"));
     let bubble = matches!(reason, Reason::Part(PartKind::Bubble) | Reason::Share(PartKind::Bubble));
+    if better.gain == Gain::Batch {
+        return t!(
+            "{other_m} micro-batches per pipeline instead of {m}: bubble {before} to {after}.",
+            other_m,
+            m,
+            before,
+            after
+        );
+    }
     // More micro-batches are a cause of a smaller bubble, fewer are not.
     if bubble && other_m > m && own.pp > 1 && other.pp > 1 {
         let counted = if m == 1 { t!("1 micro-batch") } else { t!("{m} micro-batches", m) };
@@ -277,7 +378,11 @@ fn why(own: &Run, other: &Run, cause: &Cause, unit: MemoryUnit) -> Message {
             after
         );
     }
-    let differs = relevant(own, other, reason);
+    let differs = match better.gain {
+        Gain::Length => t!("Fewer tokens in a micro-batch"),
+        Gain::Adapter => t!("The weights are frozen"),
+        _ => relevant(own, other, reason),
+    };
     t!("{differs}: {name} {before} to {after}.", differs, name = Message::plain(name), before, after)
 }
 
@@ -348,7 +453,9 @@ fn nothing(evaluation: &Evaluation, searched: &Searched) -> Node {
     let words = if !searched.done {
         t!("Looking for better layouts…")
     } else if evaluation.report.memory.overall() == Verdict::Oom {
-        if searched.partial {
+        if !searched.betters.done {
+            t!("Looking for ways to make it fit…")
+        } else if searched.partial {
             t!("Out of memory: the search ended at its limit of work and found no layout that fits.")
         } else if searched.any {
             t!("Out of memory: no layout on these GPUs fits, a few are tight.")
@@ -373,6 +480,9 @@ fn nothing(evaluation: &Evaluation, searched: &Searched) -> Node {
 /// The main loss that a layout can change, and how far the search is: the line beside the head of the cards.
 pub fn lead(evaluation: &Evaluation, searched: &Searched) -> Message {
     let loss = match main_loss(evaluation) {
+        _ if evaluation.report.memory.overall() == Verdict::Oom => {
+            t!("Only what fits; times against the step if it fitted.")
+        }
         Some((_, loss, share)) => {
             t!("The main loss a layout can change: {loss}, {share}.", loss, share = show_percent(share))
         }

@@ -25,6 +25,26 @@ pub const fn sign(verdict: Verdict) -> (&'static str, &'static str) {
     }
 }
 
+/// A verdict in a sentence, with the figure that it is of: "fits, 61.2 GiB".
+pub fn fits(verdict: Verdict, figure: &str) -> Message {
+    let figure = figure.to_owned();
+    match verdict {
+        Verdict::Fits => t!("fits, {figure}", figure),
+        Verdict::Tight => t!("tight, {figure}", figure),
+        Verdict::Oom => t!("out of memory, {figure}", figure),
+    }
+}
+
+/// A step beside that of a Run that does not fit, as their ratio: "6 % more than if it fitted".
+pub fn against(ratio: f64) -> Message {
+    let share = format!("{:.0}", 100.0 * (ratio - 1.0).abs());
+    match ratio {
+        _ if share == "0" => t!("as long as if it fitted"),
+        ..1.0 => t!("{share} % less than if it fitted", share),
+        _ => t!("{share} % more than if it fitted", share),
+    }
+}
+
 /// Sizes of a layout that are not 1, and the data-parallel one: `TP 8 · DP 4`.
 pub fn sizes(run: &Run, dp: u64) -> String {
     let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep), ("ETP", run.etp)];

@@ -9,6 +9,7 @@ use crate::view::charts::lod::Sums;
 use crate::view::charts::viewport::Viewport;
 use crate::view::gallery::Look;
 use crate::view::node::action::Save;
+use crate::view::node::figure::Scope;
 use crate::view::node::markup::{Action, Node, el, leaf, raw};
 use crate::view::palette::Theme;
 use crate::view::panel::Panel;
@@ -71,7 +72,7 @@ fn picture(evaluation: &Evaluation, panel: Embed, look: &Look, unit: MemoryUnit,
             raw(&drawing(Drawn::Timeline, evaluation, theme, WIDE, unit, &i18n::shown().1))
         }
         Embed::Strip => {
-            let cost = [leaf("span", "name", budget_name(run)), budget(evaluation)];
+            let cost = [leaf("span", "name", budget_name(run)), budget(evaluation, &Scope::run())];
             el("div", &[("class", "strip")], &[strip(report, unit), el("div", &[("class", "key cost")], &cost)])
         }
         Embed::Waterfall => el("div", &[], &[waterfall(evaluation)]),

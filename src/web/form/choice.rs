@@ -11,6 +11,9 @@ use crate::web::browser::i18n::{say, translated};
 use crate::web::state::{State, fixed_chunks};
 use leptos::prelude::*;
 
+/// The field whose being unset is a choice like the others.
+const ADAPTER: &str = "adapter.method";
+
 /// A list to choose from; a field that may be unset begins with what it then means. The form gives its own the id.
 pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static str) -> impl IntoView {
     let options = match &field.slot {
@@ -23,6 +26,9 @@ pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static
         move || {
             if field.key == "model" {
                 return translated(state.run.with(|run| run.model.title()));
+            }
+            if field.key == ADAPTER {
+                return translated(t!("all weights"));
             }
             let id = state.resolved.with(|run| field.text(run));
             let id = id.unwrap_or_default();
@@ -52,9 +58,10 @@ pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static
     let option = move |Choice { id, label }: Choice| {
         view! { <option value=id prop:selected=flag(move || current.with(|now| *now == id))>{say(label)}</option> }
     };
+    let hidden = flag(move || !unset() && field.key != ADAPTER);
     view! {
         <select aria-label=say(label) title=say(field.hint) on:change=choose>
-            <option value="" hidden=flag(move || !unset()) prop:selected=flag(unset)>{text(meant)}</option>
+            <option value="" hidden=hidden prop:selected=flag(unset)>{text(meant)}</option>
             {if field.key == "model" {
                 let group = |(maker, models): (&'static str, Vec<Choice>)| {
                     view! { <optgroup label=maker>{models.into_iter().map(option).collect_view()}</optgroup> }

@@ -9,6 +9,7 @@ pub(crate) mod worded;
 
 use crate::core::run::registry::{FIELDS, Field, Group, Slot, field};
 use crate::core::t;
+use crate::io::dialect::is_called;
 use crate::view::panels::changes::of_sheets;
 use crate::view::panels::derived::derived;
 use crate::view::panels::inputs::{COLUMN, Part, SHEETS, fields, is_in_column, place};
@@ -93,7 +94,7 @@ pub(crate) fn Form() -> impl IntoView {
     }
 }
 
-/// True if the words of a search are all in what is said of `field`.
+/// True if the words of a search are all in what is said of `field`, or in what programs call it.
 fn matches(field: &Field, words: &str) -> bool {
     let choices = match &field.slot {
         Slot::Choice { options, .. } => options().into_iter().flat_map(|option| [option.id, option.label]).collect(),
@@ -110,7 +111,8 @@ fn matches(field: &Field, words: &str) -> bool {
         translated(field.hint)
     )
     .to_ascii_lowercase();
-    words.to_ascii_lowercase().split_whitespace().all(|word| haystack.contains(word))
+    let words = words.to_ascii_lowercase();
+    words.split_whitespace().all(|word| haystack.contains(word) || is_called(field.key, word))
 }
 
 /// The button that opens a sheet, with the number of its settings and of those that are changed.

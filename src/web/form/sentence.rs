@@ -1,10 +1,11 @@
 //! The run in a sentence, every part of it a field that is edited in place.
 
+use crate::core::run::Run;
 use crate::core::run::registry::field;
 use crate::core::t;
 use crate::view::panels::chosen::{Whose, chip};
-use crate::view::panels::inputs::COLUMN;
-use crate::web::browser::html::{text, view_of};
+use crate::view::panels::inputs::SENTENCE;
+use crate::web::browser::html::{flag, text, view_of};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::patched;
 use crate::web::document::shortcuts::to_suggestions;
@@ -13,9 +14,9 @@ use crate::web::form::worded::inline_input;
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// The key as a mark of its only field on the page; the column has its own.
+/// The key as a mark of its only field on the page; those of the column and of the sheets have their own.
 fn marked(key: &'static str) -> Option<&'static str> {
-    (!COLUMN.iter().any(|(column, ..)| *column == key)).then_some(key)
+    SENTENCE.contains(&key).then_some(key)
 }
 
 /// A list of the sentence.
@@ -33,7 +34,7 @@ fn number(state: State, name: &'static str, key: &'static str) -> AnyView {
 /// The sentence: what is trained, on what, with what; and the layout.
 pub(crate) fn sentence(state: State) -> AnyView {
     let replicas = move || {
-        let dp = state.run.with(crate::core::run::Run::data_parallel);
+        let dp = state.run.with(Run::data_parallel);
         dp.map_or_else(|| "–".to_owned(), |dp| translated(t!("DP {dp}", dp)))
     };
     let whose = view_of(move || {
@@ -47,6 +48,11 @@ pub(crate) fn sentence(state: State) -> AnyView {
             gain: own.and_then(|own| state.planner.searched(&own).gain(&own)),
         })
     });
+    // Sizes that the run does not have are no part of it; those of the column can be set there.
+    let hidden = |test: fn(&Run) -> bool| flag(move || state.run.with(test));
+    let one_context = hidden(|run| run.cp == 1);
+    let no_experts = hidden(|run| run.ep == 1 && run.model.resolve().is_ok_and(|model| model.moe.is_none()));
+    let plain_objective = hidden(|run| run.objective.base == Run::default().objective.base);
     view! {
         <div class="sentence" role="region" aria-label=say("The run in a sentence")>
             <span class="piece">{choice(state, "model", "Model preset")}</span>
@@ -57,12 +63,16 @@ pub(crate) fn sentence(state: State) -> AnyView {
             </span>
             <span class="piece">{number(state, "sequence", "seq_len")}</span>
             <span class="piece">{number(state, "batch", "global_batch")}</span>
+            <span class="piece">{choice(state, "adapter.method", "What is trained")}</span>
+            <span class="piece" hidden=plain_objective>{choice(state, "objective", "Objective")}</span>
             <span class="piece">{choice(state, "stack", "Software stack")}</span>
             <span class="layout">
                 <span class="piece" use:patched=whose></span>
                 <span class="piece">{number(state, "TP", "tp")}</span>
                 <span class="piece">{number(state, "PP", "pp")}</span>
-                <span class="piece">{text(replicas)}</span>
+                <span class="piece" hidden=one_context>{number(state, "CP", "cp")}</span>
+                <span class="piece" hidden=no_experts>{number(state, "EP", "ep")}</span>
+                <span class="piece replicas">{text(replicas)}</span>
                 <span class="piece">{choice(state, "schedule", "Schedule")}</span>
             </span>
             <button class="skip" on:click=|_| to_suggestions()>{say("To the layouts that do better")}</button>

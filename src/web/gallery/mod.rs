@@ -244,9 +244,9 @@ fn limit(page: Page) -> AnyView {
         translated(match page.rows.with(|(_, rows)| activation_bytes(rows)) {
             Some(each) => {
                 let bytes = state.view.unit.get().show(Bytes(each.0 * limit as f64));
-                t!("{limit} of {most} stage-micro-batches, {bytes} of activations", limit, most, bytes)
+                t!("{limit} of {most} micro-batches, {bytes} of activations", limit, most, bytes)
             }
-            None => t!("{limit} of {most} stage-micro-batches", limit, most),
+            None => t!("{limit} of {most} micro-batches", limit, most),
         })
     };
     let read = |event: &leptos::ev::Event| event_target_value(event).parse().ok();

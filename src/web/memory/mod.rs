@@ -64,7 +64,7 @@ fn suggestion(state: State) -> AnyView {
         let evaluation = state.evaluation()?;
         let searched = state.planner.searched(&evaluation);
         let list = searched.betters.list;
-        let leaner = list.iter().find(|better| better.gain == Gain::Memory);
+        let leaner = list.iter().find(|better| matches!(better.gain, Gain::Memory | Gain::Fits));
         leaner.or(list.first()).map(|better| better.run.clone())
     });
     let other = evaluated(move || run.get());

@@ -1,6 +1,7 @@
 //! The panels below the first screen as tabs, each built when it is first opened.
 
 mod accuracy;
+mod kinds;
 pub(crate) mod overlap;
 pub(crate) mod plan;
 

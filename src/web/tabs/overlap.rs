@@ -7,6 +7,7 @@ use crate::web::document::choice_row::{view_at, views};
 use crate::web::document::panel::shown;
 use crate::web::document::render::patched;
 use crate::web::state::State;
+use crate::web::tabs::kinds::comparison;
 use crate::web::tabs::plan::scaling;
 use leptos::prelude::*;
 
@@ -49,7 +50,7 @@ pub(crate) fn CostsPanel() -> impl IntoView {
                 <span class="spring"></span>
                 {views(COSTS, chosen)}
             </div>
-            {view_at(chosen, 0, view! { <div use:patched=step></div> }.into_any())}
+            {view_at(chosen, 0, view! { <div use:patched=step></div> {comparison(state)} }.into_any())}
             {view_at(chosen, 1, scaling(state))}
         </section>
     }

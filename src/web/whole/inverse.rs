@@ -9,67 +9,18 @@ use crate::core::t;
 use crate::core::units::number;
 use crate::core::whole_run::{Deadline, MOST_DAYS};
 use crate::view::node::markup::Node;
-use crate::view::panels::strip::{TOKENS, show_tokens};
+use crate::view::panels::strip::{budget_tokens, show_tokens};
 use crate::view::panels::whole::{dates, trains};
 use crate::web::browser::html::{flag, text, view_of};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::patched;
 use crate::web::state::State;
-use crate::web::worker::{Job, Progress, Reply, Request, request};
+use crate::web::worker::asked::Asked;
+use crate::web::worker::{Job, Reply};
 use leptos::prelude::*;
 
 /// Days where none were given.
 const DAYS: f64 = 30.0;
-
-/// A question to the worker with what is known of its answer.
-struct Asked<T: Send + Sync + 'static> {
-    /// The Run and the days that it was asked of.
-    of: RwSignal<Option<(Run, f64)>>,
-    found: RwSignal<T>,
-    works: RwSignal<bool>,
-    request: StoredValue<Option<Request>>,
-}
-
-impl<T: Send + Sync + 'static> Clone for Asked<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T: Send + Sync + 'static> Copy for Asked<T> {}
-
-impl<T: Default + Send + Sync + 'static> Asked<T> {
-    fn new() -> Self {
-        Self {
-            of: RwSignal::new(None),
-            found: RwSignal::new(T::default()),
-            works: RwSignal::new(false),
-            request: StoredValue::new(None),
-        }
-    }
-
-    /// Asks `job`; `take` adds a reply to what is known.
-    fn ask(self, of: (Run, f64), job: Job, take: impl Fn(&mut T, Reply) + 'static) {
-        self.stop();
-        self.of.set(Some(of));
-        self.found.set(T::default());
-        self.works.set(true);
-        let asked = request(job, move |progress| match progress {
-            // The view may be gone by now.
-            Progress::Reply(reply) => drop(self.found.try_update(|found| take(found, reply))),
-            Progress::Done | Progress::Failed => drop(self.works.try_set(false)),
-        });
-        self.request.set_value(Some(asked));
-    }
-
-    fn stop(self) {
-        if let Some(request) = self.request.get_value() {
-            request.cancel();
-        }
-        self.request.set_value(None);
-        self.works.set(false);
-    }
-}
 
 /// The question that a Run asks: all of it but its model, its layout and its budget.
 fn question(run: &Run) -> Run {
@@ -86,8 +37,8 @@ fn of_any_count(run: &Run) -> Run {
 /// The section of both questions.
 pub(crate) fn inverse(state: State) -> AnyView {
     let days = move || state.view.days.get().unwrap_or(DAYS);
-    let models = Asked::<Vec<Row>>::new();
-    let counts = Asked::<(Option<Deadline>, bool)>::new();
+    let models = Asked::<(Run, f64), Vec<Row>>::new();
+    let counts = Asked::<(Run, f64), (Option<Deadline>, bool)>::new();
     let optimal = RwSignal::new(false);
     let press_models = move |_| {
         if models.works.get_untracked() {
@@ -105,7 +56,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
             return counts.stop();
         }
         let (run, days) = (state.run.get_untracked(), untrack(days));
-        let tokens = run.tokens_total.unwrap_or(TOKENS);
+        let tokens = budget_tokens(&run);
         let job = Job::Dates { run: run.clone(), tokens, days };
         counts.ask((of_any_count(&run), days), job, |found, reply| {
             if let Reply::Dates(deadline, done) = reply {
@@ -155,7 +106,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
             <div class="stale-able" class:stale=models_stale use:patched=rows></div>
             <div class="panel-head">
                 <h3>{text(move || {
-                    let tokens = show_tokens(state.run.with(|run| run.tokens_total.unwrap_or(TOKENS)));
+                    let tokens = show_tokens(state.run.with(budget_tokens));
                     translated(t!(
                         "How many GPUs train on {tokens} tokens within {days} days",
                         tokens,

@@ -5,6 +5,8 @@
 pub mod job;
 
 #[cfg(feature = "ui")]
+pub(crate) mod asked;
+#[cfg(feature = "ui")]
 mod page;
 #[cfg(feature = "ui")]
 mod serve;

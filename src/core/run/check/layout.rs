@@ -44,7 +44,8 @@ impl Check<'_> {
             // A batch that does not fit a dp that is none is no news.
             self.issues.truncate(count);
         }
-        let expert_dp = self.experts(dp);
+        let divides = run.gpus.is_multiple_of(ranks);
+        let expert_dp = self.experts(dp, divides);
         if run.tp > per_node {
             self.warnings.push(
                 Issue::warning(
@@ -73,7 +74,9 @@ impl Check<'_> {
             sequence_parallel: run.sequence_parallel && run.tp > 1,
             microbatches,
         };
-        if self.model.moe.is_some() && !layout.mesh().pipelines_agree() {
+        // Groups that do not divide have their own message.
+        let whole = divides && (dp.saturating_mul(ranks) / run.pp).is_multiple_of(run.ep.saturating_mul(run.etp));
+        if self.model.moe.is_some() && whole && !layout.mesh().pipelines_agree() {
             let message = t!(
                 "in the rank order {order} dense layers and experts need the same pipeline groups: {inner} ranks of \
                     tp cp are not those of the experts",
@@ -126,7 +129,8 @@ impl Check<'_> {
         microbatches
     }
 
-    pub fn experts(&mut self, dp: u64) -> u64 {
+    /// Ranks with the same experts; what is asked of the others is no news where the GPUs do not divide.
+    pub fn experts(&mut self, dp: u64, divides: bool) -> u64 {
         let run = self.run;
         let Some(moe) = self.model.moe else {
             for (field, size) in [("ep", run.ep), ("etp", run.etp)] {
@@ -145,7 +149,7 @@ impl Check<'_> {
                 run.ep,
                 divisors(moe.experts),
             );
-        } else if !ranks.is_multiple_of(experts) {
+        } else if divides && !ranks.is_multiple_of(experts) {
             self.error_near(
                 "ep",
                 if run.etp == 1 {

@@ -15,6 +15,18 @@ pub enum Gain {
     Gpus,
     /// Less time by less than differences between layouts are known to.
     Equal,
+    /// Less time a token with a larger batch in the same layout, where the pipeline has few micro-batches.
+    Batch,
+    /// Of a Run that is out of memory: the fastest layout that fits.
+    Fits,
+    /// Of such a Run: the smallest change that fits.
+    Change,
+    /// Of such a Run: the longest sequence that fits in its layout.
+    Length,
+    /// Of such a Run: LoRA or `QLoRA`, at a length that fits.
+    Adapter,
+    /// Of such a Run: the fewest GPUs on which a layout fits.
+    Fewest,
 }
 
 /// A quantity that shrinks.
@@ -45,9 +57,15 @@ impl Cause {
     /// The largest reason for `gain`; none where nothing shrinks.
     pub(super) fn of(gain: Gain, before: (&Run, &Report), after: (&Run, &Report)) -> Option<Self> {
         let (reason, values) = match gain {
-            Gain::Memory => memory(before.1, after.1)?,
+            Gain::Memory | Gain::Fits | Gain::Change | Gain::Length | Gain::Adapter | Gain::Fewest => {
+                memory(before.1, after.1)?
+            }
             Gain::Time | Gain::Equal => time(before.1, after.1, false)?,
             Gain::Gpus => time(before.1, after.1, true)?,
+            Gain::Batch => {
+                let [before, after] = [before.1, after.1].map(|report| report.pipeline.bubble_fraction);
+                (Reason::Part(PartKind::Bubble), [before, after])
+            }
         };
         let pipelines = [before, after].map(|(_, report)| (report.layout.dp, report.layout.microbatches));
         Some(Self { reason, before: values[0], after: values[1], pipelines })

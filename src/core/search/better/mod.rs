@@ -1,7 +1,10 @@
-//! Layouts that do better than a Run's own: one that takes less time, one that needs less memory, one on fewer GPUs.
-//! Only what fits and what the named software can run; a kind without a gain is left out.
+//! Layouts that do better than a Run's own: one that takes less time, one that needs less memory, one on fewer GPUs,
+//! and a larger batch where that is the loss; of a Run that is out of memory, the ways to make it fit. Only what fits
+//! and what the named software can run; a kind without a gain is left out.
 
 mod cause;
+mod larger;
+mod unfit;
 
 pub use cause::{Cause, Gain, Reason};
 
@@ -16,8 +19,10 @@ use crate::memory::Verdict;
 use crate::report::{Report, plain_report as report};
 use crate::run::Run;
 use crate::sort::sort_by;
+use larger::larger_batch;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
+use unfit::Mending;
 
 /// Share of the memory that a suggestion of less memory saves at least.
 const LESS: f64 = 0.05;
@@ -66,6 +71,10 @@ pub(crate) struct Improving {
     cheapest: Option<Rc<Found>>,
     /// The fastest, where its gain is inside the error of differences.
     equal: Option<Rc<Found>>,
+    /// Of a Run that is out of memory.
+    mending: Option<Box<Mending>>,
+    /// The larger batch is looked for.
+    batch: bool,
     found: Betters,
 }
 
@@ -90,6 +99,8 @@ impl Improving {
             fewer: None,
             cheapest: None,
             equal: None,
+            mending: None,
+            batch: false,
             found: Betters::default(),
         })
     }
@@ -110,6 +121,11 @@ impl Improving {
                 let (over, spent) = self.leaner(search, &mut lean);
                 self.lean = (!over).then_some(lean);
                 spent
+            } else if self.mending.is_some() {
+                self.mend(left)
+            } else if !self.batch {
+                self.batch = true;
+                self.enlarge()
             } else {
                 self.on_fewer()
             };
@@ -155,7 +171,10 @@ impl Improving {
         }
         if verdict == Verdict::Oom {
             // Its time is that of a Run that does not run: the fastest that fits is what helps.
-            self.leanest = fastest;
+            if let Some(found) = &fastest {
+                self.add(Gain::Fits, found);
+            }
+            self.mending = Some(Box::new(Mending::new(&self.run, fastest.is_some())));
             lean.clear();
             return;
         }
@@ -190,6 +209,33 @@ impl Improving {
             }
         }
         (false, spent)
+    }
+
+    /// Works on the ways to make the Run fit, and takes over what is found.
+    fn mend(&mut self, budget: u64) -> u64 {
+        let Some(mending) = &mut self.mending else { return 1 };
+        let spent = mending.step(budget);
+        let found = std::mem::take(&mut mending.found);
+        if spent.is_none() {
+            self.mending = None;
+        }
+        for way in found {
+            if self.found.list.iter().all(|better| better.run != way.run) {
+                let better = self.caused(way.gain, &way.run, way.figures);
+                self.found.list.extend(better);
+            }
+        }
+        spent.unwrap_or(1)
+    }
+
+    /// Adds a larger batch in the own layout, where that is the loss.
+    fn enlarge(&mut self) -> u64 {
+        let (larger, spent) = larger_batch(&self.run, &self.report, self.tie);
+        if let Some((run, figures)) = larger {
+            let better = self.caused(Gain::Batch, &run, figures);
+            self.found.list.extend(better);
+        }
+        spent
     }
 
     /// True if no card has the layout yet.
@@ -248,9 +294,13 @@ impl Improving {
     }
 
     fn better(&self, gain: Gain, found: &Found) -> Option<Better> {
-        let after = report(&found.run).ok()?;
-        let cause = Cause::of(gain, (&self.run, &self.report), (&found.run, &after));
-        Some(Better { gain, run: found.run.clone(), figures: found.figures, cause })
+        self.caused(gain, &found.run, found.figures)
+    }
+
+    fn caused(&self, gain: Gain, run: &Run, figures: Figures) -> Option<Better> {
+        let after = report(run).ok()?;
+        let cause = Cause::of(gain, (&self.run, &self.report), (run, &after));
+        Some(Better { gain, run: run.clone(), figures, cause })
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Choice {
 
 /// The rungs of a Run as far as they are tried.
 #[derive(Clone, Debug)]
-pub(super) struct Climb {
+pub(in crate::search) struct Climb {
     run: Run,
     stages: VecDeque<Axes>,
     search: Option<Search>,

@@ -68,7 +68,7 @@ impl Fallback {
             layouts: leanest(run),
             adapters: adapters(run),
             shorter: shorter(run),
-            gpus: more_gpus(run),
+            gpus: gpu_counts(run, false),
             current: None,
             found: Failure { run: run.clone(), peak: None, gpus: None, shorter: None, adapters: Vec::new() },
         }
@@ -183,7 +183,7 @@ fn shorter(run: &Run) -> Vec<(Run, bool)> {
 
 /// LoRA and QLoRA, on a node or less, by the Run's software, then by Hugging Face's where the Run's is one of
 /// pretraining; the last is tried first.
-fn adapters(run: &Run) -> Vec<Run> {
+pub(in crate::search) fn adapters(run: &Run) -> Vec<Run> {
     let per_node = node(run);
     if run.adapter.method.is_some() || run.gpus > per_node || run.phases.framework.is_some() {
         return Vec::new();
@@ -201,14 +201,14 @@ fn adapters(run: &Run) -> Vec<Run> {
     others.into_iter().chain([methods(None)]).flatten().flatten().collect()
 }
 
-/// The same on more GPUs, the fewest last; beyond a node, on whole nodes.
-fn more_gpus(run: &Run) -> Vec<Run> {
+/// The same on more GPUs, or on as many and fewer with `fits`, the fewest last; beyond a node, on whole nodes.
+pub(in crate::search) fn gpu_counts(run: &Run, fits: bool) -> Vec<Run> {
     let per_node = node(run);
     let powers = (0..40).map(|power| 1u64 << power);
     let counts = powers.flat_map(|count| [count, count.saturating_mul(3) / 2]);
     let most = run.gpus.saturating_mul(MAX_GPUS);
     let mut counts: Vec<u64> = counts
-        .filter(|count| *count > run.gpus && *count <= most)
+        .filter(|count| if fits { *count < run.gpus } else { *count > run.gpus && *count <= most })
         .filter(|count| *count <= per_node || count.is_multiple_of(per_node))
         .collect();
     sort_by(&mut counts, |a, b| b.cmp(a));

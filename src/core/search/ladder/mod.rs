@@ -11,15 +11,16 @@ mod climb;
 mod failure;
 mod rungs;
 
+pub(in crate::search) use climb::Climb;
 pub use climb::{Choice, Searched};
 pub use failure::Failure;
+pub(in crate::search) use failure::{adapters, gpu_counts};
 
 use super::fastest::Fastest;
 use super::request::Request;
 use crate::issue::Issue;
 use crate::run::Run;
 use crate::run::length::RunLength;
-use climb::Climb;
 use failure::Fallback;
 use serde::{Deserialize, Serialize};
 

@@ -94,7 +94,7 @@ fn card(letter: &'static str, evaluation: &Evaluation, own: &Run, unit: MemoryUn
     let timed = timed.map(|(label, (value, unit), field)| figure(name(label), value, unit, field));
     let figures =
         std::iter::once(figure(verdict, unit.number(memory.peak_bytes), capacity, "memory.peak_bytes")).chain(timed);
-    let budget = [leaf("span", "name", budget_name(run)), budget(evaluation)];
+    let budget = [leaf("span", "name", budget_name(run)), budget(evaluation, &scope)];
     let title = [strong(letter), text(" "), faint(evaluation.report.pipeline.schedule.choice().label)];
     let cells = [
         el("p", &[], &title),

@@ -4,7 +4,7 @@ use super::controls::{View, button, chips_of, fold};
 use crate::charts::figure::key;
 use crate::node::action::{Compare, Fold};
 use crate::node::figure::Scope;
-use crate::panels::strip::without_unit;
+use crate::panels::strip::{budget_tokens, without_unit};
 use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::memory::verdict::HALF_BAND;
@@ -222,9 +222,9 @@ fn rule(view: &View) -> Message {
     Message::joined(" ", [order, feasible])
 }
 
-/// Tokens to train: the run's, or 10¹² where it has none.
+/// Tokens to train.
 fn tokens(view: &View) -> f64 {
-    view.query.run.tokens_total.unwrap_or(1e12)
+    budget_tokens(&view.query.run)
 }
 
 /// A layout: `index` of a ranked one, none of the page's own; what it changes of `own`.

@@ -98,7 +98,7 @@ fn budget(run: &Run, setting: &Setting) -> Message {
 }
 
 fn priced(run: &Run, price: f64) -> Message {
-    let assumed = run.price_per_gpu_hour.is_none();
+    let assumed = run.own_price().is_none();
     let price = show_price(&sign(run), price);
     if assumed { t!("at {price} per GPU-hour, assumed", price) } else { t!("at {price} per GPU-hour", price) }
 }
@@ -106,7 +106,7 @@ fn priced(run: &Run, price: f64) -> Message {
 /// The notes on what of the budget is assumed, where there is no room below the figures.
 pub fn assumed(run: &Run, answer: &Answer) -> Node {
     let tokens = run.tokens_total.is_none().then(|| budget(run, &answer.setting));
-    let price = answer.setting.price.filter(|_| run.price_per_gpu_hour.is_none()).map(|price| priced(run, price));
+    let price = answer.setting.price.filter(|_| run.own_price().is_none()).map(|price| priced(run, price));
     let notes: Vec<Message> = tokens.into_iter().chain(price).collect();
     if notes.is_empty() { Node::none() } else { leaf("p", "assumed", Message::joined(" · ", notes)) }
 }

@@ -29,7 +29,7 @@ pub fn caption(of: Caption, evaluation: &Evaluation, answer: Option<&Answer>) ->
         // Both speak of this run's own times.
         Caption::Failures | Caption::Restart if answer.is_none() => Message::default(),
         Caption::Tokens => tokens(evaluation),
-        Caption::Price if run.price_per_gpu_hour.is_none() => t!("per GPU-hour; assumed, as in Run: type yours"),
+        Caption::Price if run.own_price().is_none() => t!("per GPU-hour; assumed, as in Run: type yours"),
         Caption::Price => t!("per GPU-hour"),
         Caption::Failures => failures(run, answer),
         Caption::Storage => storage(run, answer),

@@ -1,6 +1,6 @@
 //! The answer that the view shows, and durations as it says them.
 
-use crate::panels::strip::{PRICE, TOKENS};
+use crate::panels::strip::{PRICE, budget_tokens};
 use crate::prelude::*;
 use shardscope_core::issue::Issue;
 use shardscope_core::whole_run::{self, Range, Setting, WholeRun, figures, notes};
@@ -21,7 +21,7 @@ impl Answer {
     /// # Errors
     /// A run that does not finish.
     pub fn new(evaluation: &Evaluation) -> Result<Self, Vec<Issue>> {
-        let mut setting = whole_run::setting(evaluation, evaluation.scenario.run.tokens_total.unwrap_or(TOKENS))?;
+        let mut setting = whole_run::setting(evaluation, budget_tokens(&evaluation.scenario.run))?;
         setting.price.get_or_insert(PRICE);
         let (figures, notes) = (figures(evaluation, &setting), notes(evaluation, &setting));
         Ok(Self { setting, figures, notes })

@@ -7,6 +7,7 @@ use crate::core::report::fit::{self, Fit, Suggestions};
 use crate::core::report::{ScheduleFigures, Timed, Variant, evaluate, run_with, schedule_figures, time};
 use crate::core::run::Run;
 use crate::core::search::catalogue::{Catalogue, Row};
+use crate::core::search::kinds::{GpuKinds, KindRow};
 use crate::core::search::ladder::{Ladder, Outcome};
 use crate::core::search::session::{PlanQuery, PlanResult, PlanSession};
 use crate::core::whole_run::{Dates, Deadline, Range, range};
@@ -49,6 +50,8 @@ pub enum Job {
     WholeRange(Run),
     /// Searches what every model of the catalogue trains on within some days: a row each.
     Catalogue(Run, f64),
+    /// Searches the fastest layout of a Run on kinds of GPUs, by their places in the presets: a row each.
+    Kinds(Run, Vec<usize>),
     /// Tries numbers of GPUs for so many tokens within some days: what is known every 100 ms, and at the end.
     Dates { run: Run, tokens: f64, days: f64 },
     /// Searches the split of a Run's layers and their order together: the best every 100 ms, and at the end.
@@ -90,6 +93,8 @@ pub enum Reply {
     WholeRange(Option<Range>),
     /// A model of the catalogue.
     Catalogue(Row),
+    /// A kind of GPUs.
+    Kind(KindRow),
     /// The smallest number of GPUs so far, and whether that is all; none while no number works.
     Dates(Option<Deadline>, bool),
     /// The best split so far, and whether that is all; none where there is nothing to split.
@@ -170,6 +175,7 @@ impl Job {
             | Self::Split(_)
             | Self::WholeRange(_)
             | Self::Catalogue(..)
+            | Self::Kinds(..)
             | Self::Dates { .. } => Lane::Search,
         }
     }
@@ -215,6 +221,10 @@ impl Job {
             Self::Catalogue(run, days) => {
                 let mut catalogue = Catalogue::new(&run, days);
                 Box::new(std::iter::from_fn(move || Some(catalogue.step(UNITS).ok()?.map(Reply::Catalogue))))
+            }
+            Self::Kinds(run, places) => {
+                let mut kinds = GpuKinds::new(&run, &places);
+                Box::new(std::iter::from_fn(move || Some(kinds.step(UNITS).ok()?.map(Reply::Kind))))
             }
             Self::Dates { run, tokens, days } => Box::new(streamed(
                 pace,

@@ -1,0 +1,48 @@
+//! A larger batch, where few micro-batches a pipeline are the loss: the idle share of 1F1B is `(p - 1) / (m + p - 1)`
+//! (GPipe 2019), so twice the micro-batches m nearly halve it.
+
+use crate::report::{Report, plain_report as report};
+use crate::run::Run;
+use crate::search::fastest::serves;
+use crate::search::ranking::{Figures, cost};
+
+/// Times the batch, at most.
+const MOST: u64 = 16;
+/// Share of the time a token that a batch twice as large has to save.
+const WORTH: f64 = 0.05;
+/// Idle share from which on the batch may be the loss: twice the batch saves about half of it.
+const IDLE: f64 = 2.0 * WORTH;
+/// Units of work of the largest report.
+const WORK: u64 = 200_000;
+
+/// The batch of `run` doubled as long as each time saves something worth it and still fits, and the units of work that
+/// this took. `own` is the report of `run`, `tie` the share of a step that is not told apart.
+pub(super) fn larger_batch(run: &Run, own: &Report, tie: f64) -> (Option<(Run, Figures)>, u64) {
+    let mut spent = 1;
+    if run.pp < 2 || own.pipeline.bubble_fraction < IDLE || run.microbatch_lengths.is_some() {
+        return (None, spent);
+    }
+    let a_token = |figures: &Figures, run: &Run| figures.time_s.0 / run.global_batch as f64;
+    let present = own.step.time_s.0 / run.global_batch as f64;
+    let mut best: Option<(Run, Figures)> = None;
+    let mut least = present;
+    let mut times = 2;
+    while times <= MOST {
+        let larger = Run { global_batch: run.global_batch.saturating_mul(times), ..run.clone() };
+        times *= 2;
+        let work = cost(&larger);
+        if work > WORK {
+            break;
+        }
+        spent += work;
+        let Ok(after) = report(&larger) else { break };
+        let figures = Figures::from(&after);
+        let time = a_token(&figures, &larger);
+        if !serves(&larger, &figures.peak) || time > least * (1.0 - WORTH) {
+            break;
+        }
+        least = time;
+        best = Some((larger, figures));
+    }
+    (best.filter(|_| least * (1.0 + tie) < present), spent)
+}

@@ -1,0 +1,180 @@
+//! Ways to make a Run fit that is out of memory: the smallest change, the longest sequence in its own layout, adapters
+//! on a node or less, and the fewest GPUs on which a layout fits.
+
+use super::Gain;
+use crate::memory::Verdict;
+use crate::report::fit::{Base, Fit, LIMIT, Suggestion, shorter_sequences};
+use crate::report::{evaluate, plain_report as report};
+use crate::run::Run;
+use crate::search::fastest::{Fastest, serves};
+use crate::search::ladder::{Climb, adapters, gpu_counts};
+use crate::search::ranking::{Figures, cost};
+
+/// Steps of a longer sequence, tokens, and the sequence from which on the first holds.
+const TOKENS: [u64; 2] = [1024, 256];
+const LONG: u64 = 8192;
+
+/// A way that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Mended {
+    pub gain: Gain,
+    pub run: Run,
+    pub figures: Figures,
+}
+
+/// The work for them, one after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Mending {
+    run: Run,
+    fit: Option<Box<Fit>>,
+    sequence: Option<LongestSequence>,
+    /// Runs with adapters to find a layout for, the first last; a shorter sequence comes after a longer one.
+    adapted: Vec<Run>,
+    /// Runs on other numbers of GPUs, the fewest last.
+    counts: Vec<Run>,
+    climb: Option<Box<Climb>>,
+    /// The search on the fewest GPUs.
+    fewest: Option<Box<Fastest>>,
+    pub found: Vec<Mended>,
+}
+
+impl Mending {
+    /// For a Run that is out of memory; `fits`: some layout on its GPUs fits.
+    pub fn new(run: &Run, fits: bool) -> Self {
+        let fit = evaluate(run).ok().map(|own| Box::new(Fit::new(Base::of(&own), LIMIT)));
+        let ways = if fits { Vec::new() } else { adapters(run) };
+        let adapted = ways.into_iter().flat_map(|way| {
+            let mut lengths: Vec<u64> = shorter_sequences(&way).collect();
+            lengths.reverse();
+            lengths.push(way.seq_len);
+            lengths.into_iter().map(move |seq_len| Run { seq_len, ..way.clone() })
+        });
+        Self {
+            fit,
+            sequence: LongestSequence::of(run),
+            adapted: adapted.collect(),
+            counts: gpu_counts(run, fits),
+            climb: None,
+            fewest: None,
+            found: Vec::new(),
+            run: run.clone(),
+        }
+    }
+
+    /// Works for about `budget` units, by the candidate at hand more at most, and returns what it took; none once all
+    /// is done.
+    pub fn step(&mut self, budget: u64) -> Option<u64> {
+        if let Some(fit) = &mut self.fit {
+            if fit.step(budget) {
+                let least = smallest(&self.run, fit.suggestions().list);
+                self.fit = None;
+                self.keep(Gain::Change, least);
+            }
+            return Some(budget);
+        }
+        if let Some(lengths) = &mut self.sequence {
+            let spent = lengths.step(&self.run);
+            if spent.is_none() {
+                let longest = lengths.found.take();
+                self.sequence = None;
+                self.keep(Gain::Length, longest);
+            }
+            return Some(spent.unwrap_or(1));
+        }
+        if let Some(fewest) = &mut self.fewest {
+            if fewest.step(budget) {
+                let found = fewest.found().map(|found| found.run.clone());
+                self.fewest = None;
+                self.keep(Gain::Fewest, found);
+            }
+            return Some(budget);
+        }
+        if let Some(climb) = &mut self.climb {
+            if climb.step(budget) {
+                let choice = climb.choice().map(|choice| choice.run.clone());
+                self.climb = None;
+                if let Some(run) = choice {
+                    self.take(run);
+                }
+            }
+            return Some(budget);
+        }
+        let next = self.adapted.pop().or_else(|| self.counts.pop())?;
+        self.climb = Climb::new(&next, &[]).ok().map(Box::new);
+        Some(1)
+    }
+
+    /// Takes a first layout that fits: of an adapter, or on the fewest GPUs.
+    fn take(&mut self, run: Run) {
+        if run.adapter.method == self.run.adapter.method {
+            self.counts.clear();
+            self.fewest = Fastest::new(&run, &[]).ok().map(Box::new);
+            return;
+        }
+        self.adapted.retain(|way| way.adapter.method != run.adapter.method);
+        self.keep(Gain::Adapter, Some(run));
+    }
+
+    /// Keeps `run` where its report fits and its software can run it.
+    fn keep(&mut self, gain: Gain, run: Option<Run>) {
+        let Some(run) = run else { return };
+        let Ok(after) = report(&run) else { return };
+        let figures = Figures::from(&after);
+        if serves(&run, &figures.peak) {
+            self.found.push(Mended { gain, run, figures });
+        }
+    }
+}
+
+/// The smallest change of `list`, of those the one with the least GPU time a token: on the same GPUs, tokens and
+/// batch, of what the software can run.
+fn smallest(run: &Run, list: Vec<Suggestion>) -> Option<Run> {
+    let keeps = |after: &Run| {
+        let question = |run: &Run| (run.gpus, run.seq_len, run.global_batch, run.adapter.method);
+        question(after) == question(run) && crate::search::can_run(after)
+    };
+    let after = list.into_iter().filter_map(|one| Some((one.changes, run.with_texts(&one.set)?)));
+    let kept: Vec<(usize, Run)> = after.filter(|(_, after)| keeps(after)).collect();
+    // The list has the least GPU time first, and the first of equals stays.
+    kept.into_iter().min_by_key(|(changes, _)| *changes).map(|(_, after)| after)
+}
+
+/// The longest sequence that fits in the layout of a Run, by halves of what is not known yet.
+#[derive(Clone, Debug)]
+struct LongestSequence {
+    /// Tokens of a step.
+    unit: u64,
+    /// Steps that are known to fit, and those that are not.
+    low: u64,
+    high: u64,
+    found: Option<Run>,
+}
+
+impl LongestSequence {
+    /// None where a Run has several lengths.
+    fn of(run: &Run) -> Option<Self> {
+        let unequal = run.microbatch_lengths.is_some();
+        let step = TOKENS[usize::from(run.seq_len < LONG)];
+        let whole = run.tp.saturating_mul(run.cp).saturating_mul(2).max(1);
+        let unit = (1..=64).map(|times| step * times).find(|unit| unit.is_multiple_of(whole))?;
+        (!unequal).then(|| Self { unit, low: 0, high: run.seq_len.div_ceil(unit), found: None })
+    }
+
+    /// Tries a length, and returns the units of work that this took; none once the longest is known.
+    fn step(&mut self, run: &Run) -> Option<u64> {
+        if self.high - self.low < 2 {
+            return None;
+        }
+        let at = u64::midpoint(self.low, self.high);
+        let shorter = Run { seq_len: at * self.unit, ..run.clone() };
+        let spent = cost(&shorter);
+        let fits = report(&shorter).is_ok_and(|report| report.memory.overall() == Verdict::Fits);
+        if fits {
+            self.low = at;
+            self.found = Some(shorter);
+        } else {
+            self.high = at;
+        }
+        Some(spent)
+    }
+}

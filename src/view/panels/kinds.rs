@@ -1,0 +1,218 @@
+//! Kinds of GPUs for one budget: tokens a second, days and money of each, in a chart and a table.
+
+use super::strip::{PRICE, budget_tokens, money, show_price, show_tokens, sign};
+use crate::charts::drawing::Form;
+use crate::charts::ink::Ink;
+use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::node::figure::Scope;
+use crate::panels::words;
+use crate::prelude::*;
+use shardscope_core::run::presets::GPUS;
+use shardscope_core::search::Found;
+use shardscope_core::search::kinds::{KindRow, on};
+use shardscope_core::sort::sort_by;
+
+/// A kind with its layout, and what the budget takes with it.
+struct KindLine<'a> {
+    id: &'static str,
+    name: &'static str,
+    found: &'a Found,
+    /// Its Run with the budget and the prices as they are now.
+    run: Run,
+    hours: f64,
+    /// Price of a GPU-hour; the one that is assumed of the own GPU where it has none.
+    price: Option<f64>,
+}
+
+impl<'a> KindLine<'a> {
+    fn new(own: &Run, place: usize, found: &'a Found) -> Option<Self> {
+        let choice = &GPUS.get(place)?.choice;
+        let is_own = own.gpu.base == Some(choice.id);
+        let hours = budget_tokens(own) / found.figures.tokens_per_s_per_gpu / 3600.0;
+        let price = own.price(choice.id).or(is_own.then_some(PRICE));
+        let kind = on(own, choice.id);
+        let run = Run {
+            tokens_total: kind.tokens_total,
+            price_per_gpu_hour: kind.price_per_gpu_hour,
+            length: kind.length,
+            ..found.run.clone()
+        };
+        Some(Self { id: choice.id, name: choice.label, found, run, hours, price })
+    }
+
+    fn days(&self) -> f64 {
+        self.hours / self.found.run.gpus as f64 / 24.0
+    }
+
+    fn cost(&self) -> Option<f64> {
+        self.price.map(|price| price * self.hours)
+    }
+}
+
+/// The comparison, as far as it is known; `done` once every kind has its row.
+pub fn kinds(evaluation: &Evaluation, rows: &[KindRow], done: bool) -> Node {
+    let own = &evaluation.scenario.run;
+    let known = rows.iter().filter_map(|(place, found)| KindLine::new(own, *place, found.as_deref()?));
+    let mut lines: Vec<KindLine> = known.collect();
+    // The cheapest first, then those without a price, the fastest first.
+    sort_by(&mut lines, |a, b| {
+        let key = |line: &KindLine| line.cost().map_or((1, line.days()), |cost| (0, cost));
+        let ((a, x), (b, y)) = (key(a), key(b));
+        a.cmp(&b).then(x.total_cmp(&y))
+    });
+    let without = rows.iter().filter(|(_, found)| found.is_none());
+    let without: Vec<&str> = without.filter_map(|(place, _)| Some(GPUS.get(*place)?.choice.label)).collect();
+    let mut parts = vec![leaf("p", "lead", verdict(own, &lines, done)).say("role", "status")];
+    if !lines.is_empty() {
+        parts.push(chart(own, &lines));
+        parts.push(data_table(evaluation, &lines));
+    }
+    if !without.is_empty() {
+        let names = without.join(", ");
+        parts.push(muted(t!("No layout of this run fits and runs on {names}.", names)));
+    }
+    parts.push(muted(
+        "Each kind in its fastest layout that fits and that this software runs, on as many GPUs: steps alone, without \
+            losses and spares. No price is fetched: type what you pay.",
+    ));
+    parts.into_iter().collect()
+}
+
+/// The cheapest in words, and from which price another would be as cheap.
+fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
+    let priced: Vec<&KindLine> = lines.iter().filter(|line| line.price.is_some()).collect();
+    let tokens = show_tokens(budget_tokens(own));
+    let Some((first, cost)) = priced.first().and_then(|first| Some((first, first.cost()?))) else {
+        return if done { t!("No kind with a price trains this run.") } else { t!("Looking for layouts…") };
+    };
+    let cost = money(&sign(own), cost);
+    let (gpus, gpu, days) = (own.gpus, first.name, significant(first.days(), 3));
+    let said = match priced.len() {
+        1 => t!("{tokens} tokens on {gpus} × {gpu}: {cost} in {days} days.", tokens, gpus, gpu, cost, days),
+        count => t!(
+            "{tokens} tokens are cheapest on {gpus} × {gpu}: {cost} in {days} days, of {count} kinds with a price.",
+            tokens,
+            gpus,
+            gpu,
+            cost,
+            days,
+            count
+        ),
+    };
+    let more = if done { Message::default() } else { t!("Still looking.") };
+    Message::joined(" ", [said, more].into_iter().filter(|part| !part.is_empty()))
+}
+
+/// Days across, money upwards; GPU-hours where one kind or none has a price.
+fn chart(own: &Run, lines: &[KindLine]) -> Node {
+    let by_money = lines.iter().filter(|line| line.price.is_some()).count() > 1;
+    let up = |line: &KindLine| if by_money { line.cost() } else { Some(line.hours) };
+    let points: Vec<((f64, f64), &KindLine)> =
+        lines.iter().filter_map(|line| Some(((line.days(), up(line)?), line))).collect();
+    let name = if by_money { t!("Cost by days") } else { t!("GPU-hours by days") };
+    let currency = sign(own);
+    let across = Scale::from_zero(points.iter().map(|(at, _)| at.0));
+    let across = Axis::new(across, across.round(), |days| verbatim(significant(days, 3))).named("days");
+    let scale = Scale::from_zero(points.iter().map(|(at, _)| at.1));
+    let shown = |value: f64| if by_money { money(&currency, value) } else { show_count(value) };
+    let up = Axis::new(scale, scale.round(), |value| verbatim(shown(value)));
+    let dots = points.iter().map(|(at, line)| {
+        let (gpu, days, amount) = (line.name, significant(at.0, 3), shown(at.1));
+        let title = if by_money {
+            t!("{gpu}: {amount} in {days} days", gpu, amount, days)
+        } else {
+            t!("{gpu}: {amount} GPU-hours in {days} days", gpu, amount, days)
+        };
+        Mark::Dot(*at, Form::Dot, Ink::Accent, title)
+    });
+    let names = points.iter().map(|(at, line)| (*at, Ink::Text, verbatim(line.name)));
+    let marks = dots.chain([Mark::Names(names.collect())]).collect();
+    let picture = draw(&across, 180.0, &[Plot { up, marks }]).inline(&name);
+    el("figure", &[("class", "chart")], &[caption(&name), picture])
+}
+
+fn data_table(evaluation: &Evaluation, lines: &[KindLine]) -> Node {
+    let own = &evaluation.scenario.run;
+    let currency = sign(own);
+    let cost_of_own = lines.iter().find(|line| own.gpu.base == Some(line.id)).and_then(KindLine::cost);
+    let cheapest = lines.first().filter(|line| line.price.is_some()).map(|line| line.id);
+    let figure = |line: &KindLine, field: &'static str, shown: String| {
+        inline(verbatim(shown)).reports(field, &Scope::of(&line.run, Some(own)))
+    };
+    Rows::of(lines)
+        .column("GPU", |line| load("link", &line.run, t!("Load this run"), &[text(line.name)]))
+        .figures("layout", |line| words::sizes(&line.found.run, line.found.figures.dp))
+        .column("step", |line| figure(line, "step.time_s", show_seconds(line.found.figures.time_s)))
+        .column("tokens per second", |line| {
+            let rate = line.found.figures.tokens_per_s_per_gpu * line.found.run.gpus as f64;
+            figure(line, "step.tokens_per_s", show_count(rate))
+        })
+        .column("days", |line| figure(line, "budget.days", significant(line.days(), 3)))
+        .column("GPU-hours", |line| figure(line, "budget.gpu_hours", show_count(line.hours)))
+        .column("price", |line| match line.price {
+            Some(price) if own.price(line.id).is_some() => text(verbatim(show_price(&currency, price))),
+            Some(price) => text(t!("{price}, assumed", price = show_price(&currency, price))),
+            None => faint("not given"),
+        })
+        .column("cost", |line| match line.cost() {
+            Some(cost) => figure(line, "budget.cost", money(&currency, cost)),
+            None => text(verbatim("–")),
+        })
+        .column("as cheap as yours below", |line| match cost_of_own.filter(|_| own.gpu.base != Some(line.id)) {
+            Some(cost) => figure(line, "budget.even_price", show_price(&currency, two_decimals(cost / line.hours))),
+            None => text(verbatim("–")),
+        })
+        .marked(|line| Some(line.id) == cheapest)
+        .table(t!("Kinds of GPUs for this budget"))
+}
+
+/// A price to the hundredth.
+fn two_decimals(price: f64) -> f64 {
+    (price * 100.0).round() / 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardscope_core::search::kinds::{GpuKinds, places};
+
+    fn searched(run: &Run) -> Vec<KindRow> {
+        let mut kinds = GpuKinds::new(run, &places(run));
+        let mut rows = Vec::new();
+        while let Ok(row) = kinds.step(1 << 20) {
+            rows.extend(row);
+        }
+        rows
+    }
+
+    /// GPU-hours are days times GPUs times 24, and cost is price times hours; at the price that is named last both kinds
+    /// cost the same.
+    #[test]
+    fn the_cheapest_is_the_one_of_least_hours_times_price_and_prices_named_make_even() {
+        let run = Run { gpus: 16, global_batch: 64, tokens_total: Some(3e11), ..Run::default() };
+        let run = run.with_price("h100-sxm-80gb", Some(2.0)).unwrap().with_price("a100-sxm-80gb", Some(0.01)).unwrap();
+        let rows = searched(&run);
+        let evaluation = evaluate(&run).unwrap();
+        let html = kinds(&evaluation, &rows, true).to_html();
+        assert!(html.contains("cheapest on 16 × A100"), "{html}");
+        let line = |id: &str| {
+            let (place, found) = rows.iter().find(|(place, _)| GPUS[*place].choice.id == id).unwrap();
+            KindLine::new(&run, *place, found.as_deref().unwrap()).unwrap()
+        };
+        let (own, other) = (line("h100-sxm-80gb"), line("b200-sxm"));
+        let seconds = 3e11 / (run.global_batch * run.seq_len) as f64 * own.found.figures.time_s.0;
+        assert!((own.days() * 86_400.0 / seconds - 1.0).abs() < 1e-9);
+        assert!((own.cost().unwrap() / (seconds / 3600.0 * 16.0 * 2.0) - 1.0).abs() < 1e-9);
+        let even = show_price("$", two_decimals(own.cost().unwrap() / other.hours));
+        assert!(html.contains(&even) && other.cost().is_none(), "{even}\n{html}");
+        let priced = run.with_price("b200-sxm", Some(own.cost().unwrap() / other.hours)).unwrap();
+        let even = KindLine::new(&priced, line("b200-sxm").id_place(), other.found).unwrap();
+        assert!((even.cost().unwrap() / own.cost().unwrap() - 1.0).abs() < 1e-9);
+    }
+
+    impl KindLine<'_> {
+        fn id_place(&self) -> usize {
+            GPUS.iter().position(|preset| preset.choice.id == self.id).unwrap()
+        }
+    }
+}
