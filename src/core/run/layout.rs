@@ -68,9 +68,9 @@ impl Zero {
 }
 
 impl Run {
-    /// Data-parallel size d = gpus / (t p c); none where the GPUs do not divide.
+    /// Data-parallel size d = gpus / (t p c), of the GPUs that train; none where the GPUs do not divide.
     pub fn data_parallel(&self) -> Option<u64> {
-        exactly(self.gpus, self.tp.saturating_mul(self.pp).saturating_mul(self.cp))
+        exactly(self.training_gpus(), self.tp.saturating_mul(self.pp).saturating_mul(self.cp))
     }
     /// Micro-batches a step and rank, m = global batch / (d b); none where they do not divide.
     pub fn microbatches(&self) -> Option<u64> {

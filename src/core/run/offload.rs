@@ -117,7 +117,7 @@ impl OffloadParts {
 
 /// Implementation of `run` where none is named: the software's own, else PyTorch's, else DeepSpeed's.
 fn usual(run: &Run, software: &Software) -> OffloadFramework {
-    software.offload.unwrap_or(match (run.gpus, run.zero) {
+    software.offload.unwrap_or(match (run.training_gpus(), run.zero) {
         (1, _) => OffloadFramework::Torchao,
         (_, 3) => OffloadFramework::Fsdp2,
         _ => OffloadFramework::DeepSpeed,

@@ -1,7 +1,7 @@
 //! Reinforcement learning: what a step generates, where the engines stand and what they keep, as a person sets it.
 //!
 //! An algorithm turns it on. Framework, reference, critic and reward model are those of [`super::phases`], which are
-//! filled from here. Nothing of it changes a training step.
+//! filled from here. It changes a training step in one way: GPUs of engines that stand apart do not train.
 
 use super::Run;
 use super::phases::{PhasesBy, PhasesParts, Placement, SecondModel};
@@ -202,6 +202,12 @@ impl PhasesBy {
 }
 
 impl Run {
+    /// GPUs that train: all of them, but for those of engines that stand apart.
+    pub fn training_gpus(&self) -> u64 {
+        let engines = self.rl.apart().filter(|engines| self.rl.algorithm.is_some() && *engines < self.gpus);
+        self.gpus - engines.unwrap_or(0)
+    }
+
     /// The share of a GPU's memory that the engines take.
     pub(crate) fn engine_share(&self, gpu: &Gpu) -> f64 {
         let reserved = self.phases.rollout_gib.map(|gib| (gib / gpu.usable.gib()).min(1.0));

@@ -65,14 +65,14 @@ impl Axes {
     /// A model or GPU that is not complete.
     pub fn of(run: &Run) -> Result<Self, Vec<Issue>> {
         let (model, gpu) = (run.model.resolve()?, run.gpu.resolve()?);
-        let per_node = run.gpus_per_node.unwrap_or(gpu.per_node);
+        let (gpus, per_node) = (run.training_gpus(), run.gpus_per_node.unwrap_or(gpu.per_node));
         let experts = model.moe.map_or(1, |moe| moe.experts);
         let divisors = |whole: u64, most: u64| divisors(whole).take_while(|part| *part <= most).collect();
         Ok(Self {
-            tp: divisors(run.gpus, per_node),
-            pp: divisors(run.gpus, model.layers.min(MAX_RANKS)),
-            cp: divisors(run.gpus, (run.seq_len / TOKENS_PER_RANK).max(1)),
-            ep: divisors(experts, run.gpus),
+            tp: divisors(gpus, per_node),
+            pp: divisors(gpus, model.layers.min(MAX_RANKS)),
+            cp: divisors(gpus, (run.seq_len / TOKENS_PER_RANK).max(1)),
+            ep: divisors(experts, gpus),
             etp: None,
             zero: vec![0, 1, 2, 3],
             micro_batch: MICRO_BATCHES.to_vec(),

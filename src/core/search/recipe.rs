@@ -106,7 +106,7 @@ fn fit(run: &Run) -> Option<(&'static str, Tried)> {
     let gpu = run.gpu.resolve().ok()?;
     let per_node = run.gpus_per_node.unwrap_or(gpu.per_node);
     let parameters = model.elements().total();
-    rules(parameters, run.gpus).into_iter().find_map(|rule| {
+    rules(parameters, run.training_gpus()).into_iter().find_map(|rule| {
         let tp = if rule.tensor { per_node.min(8) } else { 1 };
         let pipelines: Vec<u64> = if rule.pipeline { super::sweep::doublings(1, model.layers) } else { vec![1] };
         let found = pipelines.into_iter().find_map(|pp| {
@@ -122,7 +122,7 @@ fn fit(run: &Run) -> Option<(&'static str, Tried)> {
 /// `run` cut by `tp` and `pp`, long sequences over CP, experts over EP, all else at its simplest.
 fn plain(run: &Run, model: &Architecture, tp: u64, pp: u64) -> Run {
     let cp = if run.seq_len > LONG { (run.seq_len / SHORT).next_power_of_two() } else { 1 };
-    let ranks = run.gpus / pp.max(1);
+    let ranks = run.training_gpus() / pp.max(1);
     let experts = model.moe.map_or(1, |moe| moe.experts);
     let divides = |ep: &u64| experts.is_multiple_of(*ep) && ranks.is_multiple_of(*ep);
     let ep = (1..=experts.min(ranks).max(1)).rev().find(divides).unwrap_or(1);

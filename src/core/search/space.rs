@@ -95,7 +95,7 @@ impl Space {
     }
 
     fn members_key(&self, block: &Block) -> MembersKey {
-        let sharers = self.base.gpus / (block.tp * block.pp).max(1);
+        let sharers = self.base.training_gpus() / (block.tp * block.pp).max(1);
         let Block { variant, pp, chunks, recompute, .. } = *block;
         (variant, pp, chunks, recompute, sharers > 1)
     }
@@ -153,24 +153,25 @@ impl Space {
     /// Every pipeline over the layout of a stage.
     fn pipelines(&self, stage: Block, found: &mut Vec<Block>) {
         let run = &self.base;
+        let gpus = run.training_gpus();
         for &pp in &self.axes.pp {
             let ranks = stage.tp.saturating_mul(pp).saturating_mul(stage.cp);
-            if ranks == 0 || !run.gpus.is_multiple_of(ranks) {
+            if ranks == 0 || !gpus.is_multiple_of(ranks) {
                 continue;
             }
-            let each = (run.gpus / ranks).saturating_mul(stage.micro_batch);
+            let each = (gpus / ranks).saturating_mul(stage.micro_batch);
             let lengths = run.microbatch_lengths.as_ref();
             let batch = run.global_batch.is_multiple_of(each)
                 && run.global_batch > 0
                 && lengths.is_none_or(|list| list.len() as u64 == run.global_batch / each);
             let experts = stage.ep.saturating_mul(stage.etp);
-            if !batch || !(run.gpus / pp).is_multiple_of(experts) {
+            if !batch || !(gpus / pp).is_multiple_of(experts) {
                 continue;
             }
             let mesh = Mesh {
                 tp: stage.tp,
                 cp: stage.cp,
-                dp: run.gpus / ranks,
+                dp: gpus / ranks,
                 pp,
                 ep: stage.ep,
                 etp: stage.etp,

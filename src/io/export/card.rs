@@ -40,7 +40,7 @@ pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit, cata
     let memory = &report.memory;
     let (_, mark) = words::sign(memory.verdict);
     let tokens = budget_tokens(run);
-    let hours = tokens / report.step.tokens_per_s / 3600.0 * run.gpus as f64;
+    let hours = tokens / report.step.tokens_per_s / 3600.0 * evaluation.scenario.layout.gpus as f64;
     let cost = money(&sign(run), hours * run.own_price().unwrap_or(PRICE));
     let (peak, capacity) = (unit.number(memory.peak_bytes), unit.show(memory.capacity_bytes));
     let figures = [

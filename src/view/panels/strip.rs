@@ -194,7 +194,7 @@ pub fn budget(evaluation: &Evaluation, scope: &Scope) -> Node {
     let tokens = budget_tokens(run);
     let price = run.own_price().unwrap_or(PRICE);
     let seconds = tokens / step.tokens_per_s;
-    let hours = seconds / 3600.0 * run.gpus as f64;
+    let hours = seconds / 3600.0 * evaluation.scenario.layout.gpus as f64;
     let cost = |time: Seconds| {
         let (less, shown) = tight(hours * price * (time / step.time_s), is_wide(step));
         (format!("{less}{currency}{shown}"), Message::default())
@@ -220,7 +220,7 @@ fn added(evaluation: &Evaluation, currency: &str) -> Node {
     };
     let figures = figures(evaluation, &setting);
     let steps_s = figures.tokens / evaluation.report.step.tokens_per_s;
-    let hours = figures.gpu_hours - steps_s / 3600.0 * run.gpus as f64;
+    let hours = figures.gpu_hours - steps_s / 3600.0 * evaluation.scenario.layout.gpus as f64;
     let more = money(currency, (hours * setting.price.unwrap_or(PRICE)).max(0.0));
     let words =
         if figures.spares > 0 { t!("+ {more} for losses and spares", more) } else { t!("+ {more} for losses", more) };

@@ -65,7 +65,7 @@ fn tuning(scenario: &Scenario) -> [Ladder; 6] {
     let parts = &run.offload;
     let moved = |key: &'static str, known: bool, zero: u64| {
         let mut rung = one(key, "cpu");
-        if run.zero < zero && run.gpus > 1 {
+        if run.zero < zero && run.training_gpus() > 1 {
             rung.extend(number("zero", zero));
         }
         ladder(key, (!known).then_some(rung).into_iter())
@@ -114,7 +114,7 @@ fn divisors(number: u64) -> impl DoubleEndedIterator<Item = u64> {
 fn parallelism(scenario: &Scenario) -> Vec<Ladder> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let sizes = move |key: &'static str, now: u64, others: u64, most: u64| {
-        let room = run.gpus / others.max(1);
+        let room = run.training_gpus() / others.max(1);
         let fitting = divisors(room).filter(move |size| *size > now && *size <= most);
         ladder(key, fitting.map(move |size| number(key, size)))
     };

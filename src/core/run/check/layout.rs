@@ -11,36 +11,44 @@ use crate::t;
 impl Check<'_> {
     pub fn layout(&mut self, gpu: &Gpu) -> Layout {
         let run = self.run;
+        let gpus = run.training_gpus();
+        // Engines that stand apart are GPUs of the Run too.
+        let engines = run.gpus - gpus;
         let per_node = run.gpus_per_node.unwrap_or(gpu.per_node);
         let ranks = run.tp.saturating_mul(run.pp).saturating_mul(run.cp);
         let product = || format!("TP {} × PP {} × CP {} = {ranks}", run.tp, run.pp, run.cp);
-        if run.gpus < ranks {
-            let message = match run.gpus {
+        if gpus < ranks {
+            let message = match gpus {
                 1 => t!("1 GPU is fewer than {product}", product = product()),
                 gpus => t!("{gpus} GPUs are fewer than {product}", gpus, product = product()),
             };
-            let issue = Issue::error("gpus", message).or_near("gpus", ranks, multiples(ranks, 1));
+            let issue =
+                Issue::error("gpus", message).or_near("gpus", ranks, multiples(ranks, 1).map(|all| all + engines));
             self.issues.push(Issue { fix: Some(Fix::new(within(run))), ..issue });
-        } else if !run.gpus.is_multiple_of(ranks) {
-            let message = t!("{gpus} GPUs do not divide by {product}", gpus = run.gpus, product = product());
+        } else if !gpus.is_multiple_of(ranks) {
+            let message = t!("{gpus} GPUs do not divide by {product}", gpus, product = product());
             let alone = [("tp", run.tp), ("pp", run.pp), ("cp", run.cp)];
-            match alone.into_iter().find(|(_, size)| !run.gpus.is_multiple_of(*size)) {
+            match alone.into_iter().find(|(_, size)| !gpus.is_multiple_of(*size)) {
                 // tensor() has spoken already where tp is wrong for the model too.
                 Some(("tp", _)) if self.issues.iter().any(|issue| issue.field == "tp") => {}
                 Some((field, size)) => {
-                    let issue = Issue::error(field, message).with_near(field, size, divisors(run.gpus));
-                    self.issues.push(issue.or_near("gpus", run.gpus, multiples(ranks, run.gpus / ranks)));
+                    let issue = Issue::error(field, message).with_near(field, size, divisors(gpus));
+                    self.issues.push(issue.or_near(
+                        "gpus",
+                        run.gpus,
+                        multiples(ranks, gpus / ranks).map(|all| all + engines),
+                    ));
                 }
                 None => {
-                    let whole = multiples(ranks, run.gpus / ranks);
+                    let whole = multiples(ranks, gpus / ranks).map(|all| all + engines);
                     self.error_near("gpus", message, run.gpus, whole);
                 }
             }
         }
-        let dp = (run.gpus / ranks).max(1);
+        let dp = (gpus / ranks).max(1);
         let count = self.issues.len();
         let microbatches = self.batch(dp);
-        if !run.gpus.is_multiple_of(ranks) {
+        if !gpus.is_multiple_of(ranks) {
             // A batch that does not fit a dp that is none is no news.
             self.issues.truncate(count);
         }
@@ -57,11 +65,11 @@ impl Check<'_> {
                         per_node
                     ),
                 )
-                .with_near("tp", per_node, divisors(run.gpus).filter(|tp| *tp <= per_node)),
+                .with_near("tp", per_node, divisors(gpus).filter(|tp| *tp <= per_node)),
             );
         }
         let layout = Layout {
-            gpus: run.gpus,
+            gpus,
             per_node,
             tp: run.tp,
             pp: run.pp,
@@ -109,9 +117,10 @@ impl Check<'_> {
             // Or as many GPUs as this batch is for: no more than a micro-batch each.
             let replicas =
                 if run.global_batch.is_multiple_of(run.micro_batch) { run.global_batch / run.micro_batch } else { 0 };
-            let ranks = run.gpus / dp;
+            let gpus = run.training_gpus();
+            let (ranks, engines) = (gpus / dp, run.gpus - gpus);
             let fewer = divisors(replicas).filter(|fewer| *fewer < dp);
-            self.issues.push(issue.or_near("gpus", run.gpus, fewer.map(|dp| ranks * dp)));
+            self.issues.push(issue.or_near("gpus", run.gpus, fewer.map(|dp| ranks * dp + engines)));
         }
         let microbatches = (run.global_batch / each).max(1);
         if let Some(lengths) = &run.microbatch_lengths
@@ -249,7 +258,7 @@ impl Check<'_> {
 
 /// Parallel sizes that the GPUs of `run` are enough for: of each in turn its largest divisor that divides what is left.
 fn within(run: &Run) -> Vec<(&'static str, String)> {
-    let mut left = run.gpus;
+    let mut left = run.training_gpus();
     let sizes = [("tp", run.tp), ("cp", run.cp), ("pp", run.pp)].into_iter();
     let smaller = sizes.filter_map(|(field, size)| {
         let fitting = divisors(size).filter(|divisor| left.is_multiple_of(*divisor)).max().unwrap_or(1);

@@ -237,7 +237,7 @@ impl Check<'_> {
                 tp
             )
         };
-        let divides = divisors(self.run.gpus).filter(|t| works(*t));
+        let divides = divisors(self.run.training_gpus()).filter(|t| works(*t));
         self.error_near("tp", why, tp, divides);
     }
 }

@@ -94,7 +94,7 @@ impl Check<'_> {
             let layers = self.model.layers as f64;
             need += 16.0 * tokens * width * layers / run.tp as f64;
         }
-        let gpus = run.gpus_per_node.unwrap_or(gpu.per_node).min(run.gpus);
+        let gpus = run.gpus_per_node.unwrap_or(gpu.per_node).min(run.training_gpus());
         let gib = Bytes(need * gpus as f64).gib();
         let enough = (gib / 64.0).ceil().clamp(1.0, 1e5) * 64.0;
         let message = t!(
@@ -177,7 +177,7 @@ impl Check<'_> {
 
     /// Source: torchao `optim/cpu_offload.py`.
     fn torchao(&mut self, offload: Offload) {
-        if self.run.gpus > 1 {
+        if self.run.training_gpus() > 1 {
             self.refuse("offload.framework", "torchao's offloaded optimizer runs on one GPU", "deepspeed");
         }
         if offload.parameters.is_some() {

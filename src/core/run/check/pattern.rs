@@ -49,7 +49,7 @@ impl Check<'_> {
             let what = Message::plain(what);
             if !size.is_multiple_of(tp) {
                 let message = t!("{ranks} tensor-parallel ranks do not divide {what} ({size})", ranks = tp, what, size);
-                let fitting = divisors(self.run.gpus).filter(|t| works(*t));
+                let fitting = divisors(self.run.training_gpus()).filter(|t| works(*t));
                 self.error_near("tp", message, tp, fitting);
             } else if heads && !size.is_multiple_of(ranks) {
                 let message =

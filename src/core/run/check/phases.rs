@@ -31,9 +31,10 @@ impl Check<'_> {
             let half = (gpu.usable.gib() / 2.0).ceil();
             self.issues.push(issue.with_fix("phases.rollout_gib", half));
         }
-        if !run.gpus.is_multiple_of(phases.rollout_tp) {
-            let message = t!("the engines' GPUs must divide {gpus}", gpus = run.gpus);
-            let sizes = super::divisors(run.gpus).filter(|size| *size <= 1 << 10);
+        let gpus = run.rl.apart().unwrap_or(run.gpus);
+        if !gpus.is_multiple_of(phases.rollout_tp) {
+            let message = t!("the engines' GPUs must divide {gpus}", gpus);
+            let sizes = super::divisors(gpus).filter(|size| *size <= 1 << 10);
             self.error_near("phases.rollout_tp", message, phases.rollout_tp, sizes);
         }
         for (field, second) in [("phases.critic", phases.critic), ("phases.reward", phases.reward)] {

@@ -31,10 +31,6 @@ impl Check<'_> {
         let (run, rl) = (self.run, &self.run.rl);
         let tp = run.engine_tp();
         match (rl.is_split(), rl.rollout_gpus) {
-            (true, None) => {
-                let message = t!("engines on GPUs of their own: how many of the {gpus} GPUs?", gpus = run.gpus);
-                self.error_near("rl.rollout_gpus", message, run.gpus / 2, self.splits());
-            }
             (true, Some(engines)) if engines >= run.gpus => {
                 let message = t!(
                     "{engines} GPUs for the engines leave none of the {gpus} GPUs to train on",
@@ -47,20 +43,21 @@ impl Check<'_> {
                 let message = t!("{engines} GPUs are no whole engines of {tp} GPUs", engines, tp);
                 self.error_near("rl.rollout_gpus", message, engines, self.splits());
             }
-            (true, Some(engines)) => {
-                let trainer = run.gpus - engines;
+            (true, Some(_)) => {
+                let trainer = run.training_gpus();
                 let message = t!(
-                    "this report trains on all {gpus} GPUs; the step of reinforcement learning, which has a view of \
-                        its own, trains on {trainer} of them",
-                    gpus = run.gpus,
-                    trainer
+                    "this report is of the {trainer} GPUs that train; the step of reinforcement learning, which has a \
+                        view of its own, is of all {gpus}",
+                    trainer,
+                    gpus = run.gpus
                 );
                 self.warnings.push(Issue::notice("rl.rollout_gpus", message));
             }
             (false, Some(_)) => {
                 self.doubt("rl.rollout_gpus", "engines that share the training's GPUs have none of their own", "");
             }
-            (false, None) => {}
+            // The step asks how many they are.
+            (_, None) => {}
         }
     }
 

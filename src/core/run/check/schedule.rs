@@ -171,7 +171,7 @@ impl Check<'_> {
                 let field = if chunks > 1 && layers >= run.pp { "virtual_stages" } else { "pp" };
                 let message = t!("{layers} layers are fewer than {stages} pipeline stages", layers, stages);
                 if field == "pp" {
-                    let fewer = divisors(run.gpus).filter(|pp| *pp <= layers / chunks);
+                    let fewer = divisors(run.training_gpus()).filter(|pp| *pp <= layers / chunks);
                     self.error_near("pp", message, layers / chunks, fewer);
                 } else {
                     let most = layers / run.pp;
@@ -195,7 +195,7 @@ impl Check<'_> {
                 whole
             } else {
                 let message = t!("these {layers} layers are fewer whole blocks than {stages} stages", layers, stages);
-                let fewer = divisors(run.gpus).filter(|pp| *pp < run.pp);
+                let fewer = divisors(run.training_gpus()).filter(|pp| *pp < run.pp);
                 self.error_near("pp", message, run.pp, fewer);
                 even
             };

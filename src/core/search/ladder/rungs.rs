@@ -32,7 +32,7 @@ pub(super) fn sizes(run: &Run) -> Result<Axes, Vec<Issue>> {
 /// True if its software shards parameters before it does anything else.
 fn shards_first(run: &Run) -> bool {
     let row = run.stack.preset_row();
-    run.gpus > 1 && (row.software.fsdp || !row.trainer.abilities().pipeline)
+    run.training_gpus() > 1 && (row.software.fsdp || !row.trainer.abilities().pipeline)
 }
 
 /// Sizes of context parallelism that the software can use, ascending.
@@ -63,7 +63,7 @@ pub(super) fn rungs(run: &Run) -> Result<Vec<Axes>, Vec<Issue>> {
         add(with(Recompute::Selective));
     }
     add(with(Recompute::Full));
-    if !shards_first(run) && run.gpus > 1 {
+    if !shards_first(run) && run.training_gpus() > 1 {
         let most = row.trainer.abilities().zero;
         for zero in [2, 3].into_iter().filter(|zero| *zero <= most) {
             let recompute = vec![Recompute::None, Recompute::Full];
