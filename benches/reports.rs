@@ -7,6 +7,7 @@ use shardscope::core::calibrate::{Observation, Request};
 use shardscope::core::pipeline::{Durations, Spec, build, schedule, time};
 use shardscope::core::report::fit::Fit;
 use shardscope::core::report::{evaluate, report};
+use shardscope::core::rl::{predict, step};
 use shardscope::core::run::{Based, Run};
 use shardscope::core::search::{Request as Search, TOP};
 use shardscope::io::link;
@@ -58,6 +59,23 @@ const RUNS: [(&str, &str, bool, f64); 5] = [
         0.0,
     ),
 ];
+
+/// Steps of reinforcement learning: the step alone, milliseconds aimed at; and with the other splits of its GPUs.
+const RL: [(&str, &str); 2] = [
+    (
+        "RL: Qwen3 32B, 64 GPUs in turn",
+        "model=qwen-3-32b&gpus=64&tp=8&pp=1&seq_len=4096&phases.framework=nemo-rl&rl.algorithm=grpo&rl.prompts=256&\
+            rl.samples=8&rl.prompt_tokens=100&rl.response_tokens.mean=1500&rl.response_limit=4096&rl.rollout_tp=4",
+    ),
+    (
+        "RL: Qwen3 235B, 256 GPUs, split",
+        "model=qwen-3-235b-a22b&gpus=256&tp=2&pp=8&ep=16&seq_len=8192&phases.framework=nemo-rl&rl.algorithm=grpo&\
+            rl.prompts=128&rl.samples=32&rl.prompt_tokens=100&rl.response_tokens.mean=3000&rl.response_limit=8192&\
+            rl.rollout_tp=16&rl.rollout_gpus=128&rl.staleness=1",
+    ),
+];
+/// Milliseconds aimed at, of a step alone.
+const RL_MS: f64 = 2.0;
 
 /// Orders with their spans: schedule, ranks, chunks, micro-batches, milliseconds aimed at.
 const ORDERS: [(&str, u32, u32, u32, f64); 6] = [
@@ -216,6 +234,19 @@ fn main() {
         history.time(&format!("{id} {ranks} x {microbatches}, spans"), aim, ms, || {
             let built = build(black_box(&spec), &durations);
             let _ = black_box(built.map(|built| time(&built.order, &durations)));
+        });
+    }
+    for (name, text) in RL {
+        let run = link::decode(text).run;
+        if let Err(issues) = step(&run) {
+            println!("{name}: {issues:?}");
+            continue;
+        }
+        history.time(name, RL_MS, ms, || {
+            let _ = black_box(predict(black_box(&run)));
+        });
+        history.time(&format!("{name}, with splits"), 0.0, ms, || {
+            let _ = black_box(step(black_box(&run)));
         });
     }
     heads("ms");

@@ -6,6 +6,7 @@
 mod common;
 
 mod classes;
+mod decode;
 mod differences;
 mod expressible;
 mod kept;

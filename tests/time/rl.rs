@@ -5,6 +5,7 @@
 //! tokens follow from NeMo-RL's printed tokens a second; verl prints no share of the memory, no prompt and no limit of
 //! staleness: 0.7, 200 and 1 are assumed.
 
+use shardscope::core::report::evaluate;
 use shardscope::core::rl::{Batch, Bound, EngineModel, Group, Lengths, Queue, RlStep, answer, predict, step};
 use shardscope::core::run::Run;
 use shardscope::core::units::Seconds;
@@ -188,6 +189,38 @@ fn two_pools_without_staleness_overlap_nothing() {
     let step = predict(&with("phases.framework=trl&rl.placement=split&rl.rollout_gpus=32")).unwrap();
     assert_eq!(step.bound, Bound::InTurn);
     assert!(step.step_s > step.generation_s + step.training_s);
+}
+
+/// slime's `train_async.py` (624b824) and `OpenRLHF`'s `ppo_trainer_async.py` (3c3be623) begin a batch when the last is
+/// whole: its responses start together, so that the longest sets the time whatever the staleness.
+#[test]
+fn whole_batches_beside_training_take_as_long_as_in_turn() {
+    for framework in ["slime", "openrlhf"] {
+        let split = format!("phases.framework={framework}&rl.placement=split&rl.rollout_gpus=32&rl.memory_share=0.8");
+        let turn = predict(&with(&split)).unwrap();
+        let beside = predict(&with(&format!("{split}&rl.staleness=1"))).unwrap();
+        assert!((beside.generation_s.0 / turn.generation_s.0 - 1.0).abs() < 1e-9, "{framework}");
+        let longer = beside.generation_s.max(beside.training_s);
+        assert!((beside.step_s.0 - longer.0 - beside.sync_s.0).abs() < 1e-9, "{framework}");
+        assert!(beside.step_s < turn.step_s);
+    }
+}
+
+/// GPUs of engines that stand apart hold no part of the training: the report of a Run is that of its trainer.
+#[test]
+fn the_report_of_a_split_run_is_that_of_the_gpus_that_train() {
+    for (engines, trainer) in [(32, 32), (16, 48), (48, 16)] {
+        let run = with(&format!("global_batch=96&rl.placement=split&rl.rollout_gpus={engines}&rl.staleness=1"));
+        let split = evaluate(&run).unwrap();
+        let phases = "phases.framework=nemo-rl&phases.placement=engine-apart&phases.rollout_tp=4";
+        let alone = decode(&format!(
+            "v=1&model=qwen-3-32b&gpus={trainer}&tp=8&pp=1&seq_len=4096&stack=megatron-2025&global_batch=96&{phases}"
+        ));
+        let alone = evaluate(&alone.run).unwrap();
+        assert_eq!(split.scenario.layout.gpus, trainer);
+        let [one, other] = [&split, &alone].map(|of| (of.report.step.time_s, of.report.memory.peak_bytes));
+        assert_eq!(one, other);
+    }
 }
 
 #[test]

@@ -38,6 +38,40 @@ const BESIDE: f64 = 3e9;
 /// Share of a mean response that a decoding one has on average when the cache is counted.
 const FILLED: f64 = 0.75;
 
+/// Rates at which an engine works. A prediction takes those of this file; measured speeds of other programs are
+/// compared with others as well.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EngineRates {
+    /// Share of the memory's bandwidth at which weights are read.
+    pub weight_reads: f64,
+    /// The same for keys and values.
+    pub cache_reads: f64,
+    /// Share of the peak in decode.
+    pub decode_peak: f64,
+    /// Share of the peak in prefill.
+    pub prefill_peak: f64,
+    /// Seconds of a layer beside its reads.
+    pub layer_s: f64,
+    /// Seconds by which a layer is longer for each doubling of the engine's GPUs.
+    pub doubling_s: f64,
+    /// Seconds of a response and iteration over all GPUs of the engine.
+    pub sequence_s: f64,
+}
+
+impl Default for EngineRates {
+    fn default() -> Self {
+        Self {
+            weight_reads: WEIGHT_READS,
+            cache_reads: CACHE_READS,
+            decode_peak: DECODE_PEAK,
+            prefill_peak: PREFILL_PEAK,
+            layer_s: LAYER,
+            doubling_s: DOUBLING,
+            sequence_s: SEQUENCE,
+        }
+    }
+}
+
 /// An engine on `tp` GPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineModel {
@@ -61,8 +95,9 @@ pub struct EngineModel {
     pub room: Bytes,
     /// Responses at once at most, whatever the memory.
     most: f64,
-    /// Seconds of all layers beside reads and products.
-    fixed: f64,
+    /// Launches of all layers, and doublings of their messages, each in the time of one.
+    layers: [f64; 2],
+    rates: EngineRates,
     pub spans_nodes: bool,
 }
 
@@ -109,7 +144,8 @@ impl EngineModel {
         };
         let spans_nodes = tp > per_node;
         let across = if spans_nodes { ACROSS_NODES } else { 1.0 };
-        let launch = if rl.eager == Some(true) { LAYER * EAGER } else { LAYER };
+        let launches = if rl.eager == Some(true) { EAGER } else { 1.0 };
+        let layers = model.layers as f64;
         Self {
             tp: ranks,
             dense,
@@ -122,7 +158,8 @@ impl EngineModel {
             peak: peak(gpu, format),
             room: Bytes(taken - dense - experts),
             most,
-            fixed: model.layers as f64 * (launch + DOUBLING * across * log2(ranks)),
+            layers: [layers * launches, layers * across * log2(ranks)],
+            rates: EngineRates::default(),
             spans_nodes,
         }
     }
@@ -131,7 +168,7 @@ impl EngineModel {
     /// decodes `at_once` at most.
     pub fn of_times(fixed: Seconds, each: Seconds, at_once: f64) -> Self {
         Self {
-            tp: SEQUENCE / each.0,
+            tp: 1.0,
             dense: 0.0,
             experts: 0.0,
             visited: 0.0,
@@ -142,9 +179,16 @@ impl EngineModel {
             peak: 1.0,
             room: Bytes(f64::MAX),
             most: at_once,
-            fixed: fixed.0,
+            layers: [1.0, 0.0],
+            rates: EngineRates { layer_s: fixed.0, sequence_s: each.0, ..EngineRates::default() },
             spans_nodes: false,
         }
+    }
+
+    /// The same engine at other rates.
+    #[must_use]
+    pub fn at(self, rates: EngineRates) -> Self {
+        Self { rates, ..self }
     }
 
     /// Bytes of weights on a GPU.
@@ -166,15 +210,17 @@ impl EngineModel {
     pub fn iteration(&self, responses: f64, context: f64) -> f64 {
         let untouched = if self.visited > 0.0 { pow(1.0 - self.visited, responses) } else { 0.0 };
         let weights = self.dense + self.experts * (1.0 - untouched);
-        let read = weights / (WEIGHT_READS * self.bandwidth);
-        let products = 2.0 * self.active * responses / (self.tp * self.peak * DECODE_PEAK);
-        let cache = responses * self.held(context) / (CACHE_READS * self.bandwidth);
-        read.max(products) + cache + self.fixed + SEQUENCE * responses / self.tp
+        let rates = &self.rates;
+        let read = weights / (rates.weight_reads * self.bandwidth);
+        let products = 2.0 * self.active * responses / (self.tp * self.peak * rates.decode_peak);
+        let cache = responses * self.held(context) / (rates.cache_reads * self.bandwidth);
+        let fixed = self.layers[0] * rates.layer_s + self.layers[1] * rates.doubling_s;
+        read.max(products) + cache + fixed + rates.sequence_s * responses / self.tp
     }
 
     /// Time of reading `tokens` of prompts.
     pub fn prefill(&self, tokens: f64) -> Seconds {
-        Seconds(2.0 * self.active * tokens / (self.tp * self.peak * PREFILL_PEAK))
+        Seconds(2.0 * self.active * tokens / (self.tp * self.peak * self.rates.prefill_peak))
     }
 }
 

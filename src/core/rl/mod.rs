@@ -20,7 +20,7 @@ mod step;
 mod sync;
 mod training;
 
-pub use engine::EngineModel;
+pub use engine::{EngineModel, EngineRates};
 pub use lengths::Lengths;
 pub use queue::Queue;
 pub use range::{Cause, NOT_SAID, range_of_framework};

@@ -38,11 +38,13 @@ pub struct RlSetting<'a> {
 }
 
 /// Sequences that an engine decodes at once where nothing is said. verl `rollout.yaml` (`max_num_seqs` 256), vLLM
-/// (`max_num_seqs` 1024 on GPUs of 70 GB and more: recalled, not looked up); NeMo-RL sets none.
+/// (`max_num_seqs` 1024 on GPUs of 70 GB and more: recalled, not looked up), slime
+/// `backends/sglang_utils/arguments.py:47` (512); NeMo-RL sets none.
 fn usual_sequences(framework: Option<PhasesBy>) -> f64 {
     match framework {
         Some(PhasesBy::Verl) => 256.0,
         Some(PhasesBy::NemoRl) => f64::INFINITY,
+        Some(PhasesBy::Slime) => 512.0,
         _ => 1024.0,
     }
 }
@@ -111,12 +113,20 @@ impl<'a> RlSetting<'a> {
     }
 
     /// True if a batch is made of the responses that started first. Source: NeMo-RL (each trajectory has a target
-    /// step), slime `train_async.py` and `OpenRLHF` (whole batches); verl takes what has finished.
+    /// step); verl takes what has finished.
     pub fn is_by_start(&self) -> bool {
         match self.run.rl.order {
             Some(order) => order == BatchOrder::Start,
             None => self.run.phases.framework != Some(PhasesBy::Verl),
         }
+    }
+
+    /// True if all responses of a batch start together though generation runs beside training: the next batch begins
+    /// when the last is whole. Source: slime 624b824 `train_async.py:38`, `OpenRLHF` 3c3be623 `ppo_trainer_async.py`
+    /// (`GenerateSamplesActor`).
+    pub fn is_by_batch(&self) -> bool {
+        let is_whole = matches!(self.run.phases.framework, Some(PhasesBy::Slime | PhasesBy::OpenRlhf));
+        is_whole && self.run.rl.order.is_none()
     }
 
     /// What `gpus` GPUs of engines generate.
@@ -170,7 +180,8 @@ fn asked(run: &Run) -> Vec<Issue> {
         return vec![Issue::error("rl.algorithm", t!("which algorithm: grpo, ppo, dapo, …?"))];
     };
     let lengths = &rl.response_tokens;
-    let needs: [(bool, &'static str, Message); 7] = [
+    let is_apart = rl.is_split() && rl.rollout_gpus.is_none();
+    let needs: [(bool, &'static str, Message); 8] = [
         (rl.prompts.is_none(), "rl.prompts", t!("how many prompts has a step?")),
         (rl.samples.is_none(), "rl.samples", t!("how many responses does a prompt get?")),
         (rl.prompt_tokens.is_none(), "rl.prompt_tokens", t!("how many tokens has a prompt on average?")),
@@ -183,6 +194,11 @@ fn asked(run: &Run) -> Vec<Issue> {
             rl.response_limit.is_none(),
             "rl.response_limit",
             t!("at how many tokens is a response cut? A step waits for the longest, so nothing is assumed"),
+        ),
+        (
+            is_apart,
+            "rl.rollout_gpus",
+            t!("engines on GPUs of their own: how many of the {gpus} GPUs?", gpus = run.gpus),
         ),
         (
             algorithm == Algorithm::Dapo && rl.filtered.is_none(),

@@ -175,7 +175,7 @@ pub(super) fn sides(setting: &RlSetting<'_>, engines: u64, apart: bool, trained:
     let batch = setting.batch(engines);
     let in_flight = setting.in_flight();
     let streams = in_flight > 1.0;
-    let rollout = if streams {
+    let rollout = if streams && !setting.is_by_batch() {
         batch.stream(&setting.engine, in_flight, setting.is_by_start())
     } else {
         batch.together(&setting.engine)
@@ -256,7 +256,7 @@ fn one(setting: &RlSetting<'_>) -> Result<RlStep, Vec<Issue>> {
         rollout_gpus: engines,
         at_once: sides.rollout.at_once,
         capacity: setting.engine.capacity(setting.prompt, setting.lengths.mean),
-        busy: if setting.in_flight() > 1.0 {
+        busy: if setting.in_flight() > 1.0 && !setting.is_by_batch() {
             1.0
         } else {
             setting.lengths.mean / setting.lengths.longest(setting.generated)
