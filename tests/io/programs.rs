@@ -10,7 +10,7 @@ use std::fs;
 
 /// A file, the GPUs of the page that it is read on, and what it means: `key=value` with blanks between. The sizes are the
 /// file's own; a batch of reinforcement learning is prompts times answers, one of MLPerf sequences a rank times ranks.
-const FILES: [(&str, u64, &str); 27] = [
+const FILES: [(&str, u64, &str); 28] = [
     (
         "primus_llama3_70b.yaml",
         8,
@@ -85,7 +85,16 @@ const FILES: [(&str, u64, &str); 27] = [
         "slime_qwen3_30b.sh",
         64,
         "model=qwen-3-30b-a3b gpus=8 tp=4 ep=8 etp=1 micro_batch=2 global_batch=256 seq_len=8192 recompute=full \
-         offload.optimizer=cpu",
+         offload.optimizer=cpu phases.framework=slime phases.placement=colocated rl.algorithm=grpo rl.prompts=32 rl.samples=8 \
+         rl.response_limit=8192 rl.placement=colocated rl.updates=1 rl.old_log_probs=false rl.steps=3000 rl.rollout_gpus=",
+    ),
+    // Eight GPUs train, sixteen generate.
+    (
+        "slime_async.sh",
+        64,
+        "model=qwen-3-8b gpus=24 tp=4 micro_batch=1 global_batch=256 seq_len=4096 phases.framework=slime phases.rollout_tp=2 \
+         rl.algorithm=grpo rl.prompts=64 rl.samples=8 rl.response_limit=4096 rl.rollout_gpus=16 rl.staleness=1 rl.updates=2 \
+         rl.old_log_probs=true rl.steps=1000",
     ),
     (
         "swift_megatron.sh",

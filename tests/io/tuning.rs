@@ -118,6 +118,14 @@ const MEANT: &[(&str, &str, &str)] = &[
         "model=qwen-2.5-7b gpus=4 zero=3 seq_len=4096 micro_batch=2 global_batch=64 precision=bf16 optimizer=adam-8bit-paged \
          recompute=full adapter.method=lora adapter.rank=32 adapter.base=",
     ),
+    // 4 completions a rank, 8 micro-batches of them a generation, 2 an update; TRL's RL checkpoints, as its SFT does.
+    (
+        "trl_grpo.yaml",
+        "hf-trainer",
+        "model=qwen-3-8b gpus=64 zero=0 seq_len=2560 micro_batch=4 global_batch=512 recompute=full phases.framework=trl \
+         phases.reference=false rl.algorithm=grpo rl.samples=16 rl.prompts=128 rl.updates=4 rl.epochs=2 rl.response_limit=2048 \
+         rl.placement=colocated rl.memory_share=0.35",
+    ),
     // The launcher's file shards.
     (
         "trl_zero3.sh",

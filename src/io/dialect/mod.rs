@@ -23,6 +23,7 @@ pub(crate) mod torchtune;
 pub(crate) mod trl;
 mod tuning;
 
+pub(crate) use rows::hub::repository;
 pub use rows::program::Dialect;
 pub(crate) use rows::values::bare;
 pub use rows::values::{Same, alike, computes, same, steps, tokens};

@@ -58,15 +58,21 @@ fn read(reader: &mut SettingsReader) {
     tuning::gpus_of_page(reader);
     // TRL says a sequence and checkpoints where it is silent; Trainer alone does neither.
     let names = ["use_peft", "max_length", "max_seq_length", "packing", "dataset_name", "loss_type"];
+    let generates = tuning::rollout::generates(reader);
     // Transformers' own examples have some of these names too, and settings that TRL has not.
     let examples = ["do_train", "config_overrides", "block_size"].iter().any(|name| reader.has(name));
-    let of_trl = names.iter().any(|name| reader.has(name)) && !examples;
+    let of_trl = generates || names.iter().any(|name| reader.has(name)) && !examples;
     let silent = if of_trl { 1024 } else { 0 };
-    tuning::sequence(reader, &["max_length", "max_seq_length", "model_max_length"], "TRL", silent);
+    if generates {
+        tuning::rollout::sequence(reader);
+    } else {
+        tuning::sequence(reader, &["max_length", "max_seq_length", "model_max_length"], "TRL", silent);
+    }
     reader.set("zero", 0);
     let (sharing, wrapped) = shards(reader);
     adapter(reader, name.as_deref());
     BATCH.read(reader);
+    tuning::rollout::take(reader);
     let max = reader.number("max_steps", "steps").and_then(shardscope_core::units::whole);
     reader.steps(max);
     tuning::optimizer(reader, "optim");
@@ -170,7 +176,9 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
         }
         writer.when(adapter.base == Some(BaseFormat::Nf4Double), "use_bnb_nested_quant", true);
     }
-    writer.say("max_length", run.seq_len);
+    if !tuning::rollout::write(s, writer) {
+        writer.say("max_length", run.seq_len);
+    }
     BATCH.write(s, writer);
     writer.maybe("max_steps", steps(run));
     tuning::write_optimizer(writer, "optim", run.optimizer);

@@ -28,6 +28,7 @@ use shardscope_core::run::{Allocator, OneOf, Run, Scenario, Value};
 use shardscope_core::t;
 use shardscope_core::units::show_count;
 use sniff::{Kind, sniff};
+use std::collections::BTreeSet;
 use unread::{Account, account, place};
 pub use unread::{Unread, UnreadKind};
 
@@ -302,7 +303,11 @@ fn of_kind(kind: Kind, source: &ImportText, present: &Run) -> Result<Meaning, Ve
             let (reader, direct, stack) = program::begin(program, &settings, present, source.given());
             let format = t!("settings of {dialect}", dialect = program.name);
             let mut read = finish(program.base, &[program.name, program.base.id], reader, format, Some(stack))?;
-            direct.take(&mut read.run, &mut read.used, &mut read.assumed).map(|()| read)
+            direct.take(&mut read.run, &mut read.used, &mut read.assumed)?;
+            // What several settings say together was left by the base's reader.
+            let used: BTreeSet<&String> = read.used.iter().map(|(name, _)| name).collect();
+            read.unread.retain(|one| one.kind != UnreadKind::NotModelled || !used.contains(&one.name));
+            Ok(read)
         }
         Kind::Dialect(dialect) => from_dialect(dialect, source, present),
     }?;

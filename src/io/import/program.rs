@@ -7,7 +7,7 @@ use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
 use shardscope_core::run::presets::{self, GpuFamily};
 use shardscope_core::run::registry::field;
-use shardscope_core::run::{AdapterParts, Based, GpuParts, PhasesParts, Run, Value};
+use shardscope_core::run::{AdapterParts, Based, GpuParts, PhasesParts, RlParts, Run, Value};
 use shardscope_core::t;
 use std::collections::BTreeSet;
 
@@ -21,6 +21,8 @@ const DYNAMIC: &str = "@dynamic";
 pub(super) struct Direct {
     fields: Vec<(Origin, String, Value)>,
     adapter: AdapterParts,
+    /// What the page says of reinforcement learning.
+    said: RlParts,
 }
 
 /// GPUs a node of a launcher: a tray of GB200, GB300, Rubin or MI455X, of which a rack has 18.
@@ -38,6 +40,7 @@ pub(super) fn begin(
         translated.into_iter().partition(|(_, name, _)| name.starts_with('@'));
     let mut run = present.clone();
     run.phases = PhasesParts::default();
+    let said = std::mem::take(&mut run.rl);
     let named = gpu(&mut run, &mut fields, settings);
     if matches!(run.gpu.family(), Some(GpuFamily::Gb200 | GpuFamily::Gb300 | GpuFamily::Rubin | GpuFamily::Mi400)) {
         for (origin, name, value) in &mut base {
@@ -68,7 +71,7 @@ pub(super) fn begin(
     }
     reader.assumed.extend(settings.doubts.iter().cloned());
     let adapter = reader.run.adapter.clone();
-    (reader, Direct { fields, adapter }, stack)
+    (reader, Direct { fields, adapter, said }, stack)
 }
 
 impl Direct {
@@ -122,8 +125,12 @@ impl Direct {
         if is_dynamic {
             whole_share(run, assumed);
         }
+        if run.rl.algorithm.is_some() {
+            // No file says how long prompts and responses are.
+            (run.rl.prompt_tokens, run.rl.response_tokens) = (self.said.prompt_tokens, self.said.response_tokens);
+        }
         // As many ranks as there are, or more, are all of them.
-        let ranks = run.gpus / run.tp.saturating_mul(run.pp).max(1);
+        let ranks = run.training_gpus() / run.tp.saturating_mul(run.pp).max(1);
         run.hsdp_shard = run.hsdp_shard.filter(|shard| *shard < ranks);
         Ok(())
     }
@@ -131,7 +138,7 @@ impl Direct {
 
 /// Makes micro-batches that hold a number of tokens of one size, the largest that divides what a rank has of the batch.
 fn whole_share(run: &mut Run, assumed: &mut Vec<Message>) {
-    let ranks = run.gpus / run.tp.saturating_mul(run.pp).saturating_mul(run.cp).max(1);
+    let ranks = run.training_gpus() / run.tp.saturating_mul(run.pp).saturating_mul(run.cp).max(1);
     let share = run.global_batch / ranks.max(1);
     let Some(fits) = (1..=run.micro_batch.min(share)).rev().take(4096).find(|size| share.is_multiple_of(*size)) else {
         return;

@@ -8,13 +8,12 @@
 //! 624b824
 //! `slime/utils/arguments.py`; modelscope/ms-swift 3602360 `swift/megatron/arguments`; hiyouga/LLaMA-Factory ff6d4d1
 //! `examples/megatron`; `mlcommons/training_results_v5.1` 4da2d1c `config_*.sh`.
-//!
-//! One table, over 400 lines.
 
 use super::table::{Program, Row, STAGES, Together, by, otherwise, row, when};
 use super::values::{
-    ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, full, gpu, gpus, leaves, measured,
-    modules, objective, precision, prefers, prompts, rank, recipe, reference, rewards, teacher, tunes,
+    ADAPTED, DYNAMIC, cache_precision, colocated, engine, engine_precision, estimator, estimator_of_slime, forced,
+    full, gpu, gpus, leaves, limit, measured, modules, objective, precision, prefers, prompts, rank, recipe, reference,
+    rewards, teacher, tunes,
 };
 use crate::dialect::text::words::entries;
 use crate::dialect::{Entries, megatron};
@@ -312,6 +311,110 @@ pub(super) static VERL_TUNING: Program = Program {
     says: super::table::FULL_LENGTH,
 };
 
+/// A step of slime. Its GPUs are those of the actor, and those of the engines beside them unless they are colocated.
+/// Source: THUDM/slime 624b824 `slime/ray/placement_group.py:97`; `train_async.py:38` (the next responses are generated
+/// while the last are trained on, weights move every `--update-weights-interval` of them);
+/// `slime/backends/megatron_utils/actor.py:461` (one update with weights of that very step reads the old
+/// log-probabilities off the loss); `slime/ray/placement_group.py:178` (reference).
+const SLIME_TOGETHER: [Together; 10] = [
+    Together { from: &[("--rollout-max-response-len", None)], to: "--seq-length", of: |n| n.first().copied() },
+    // `slime/utils/arguments.py:1972`.
+    Together {
+        from: &[
+            ("--rollout-batch-size", None),
+            ("--n-samples-per-prompt", Some(1.0)),
+            ("--num-steps-per-rollout", None),
+        ],
+        to: "--global-batch-size",
+        of: |n| Some((n[0] * n[1] / n[2].max(1.0)).floor()),
+    },
+    Together {
+        from: &[
+            ("--use-dynamic-batch-size", None),
+            ("--max-tokens-per-gpu", None),
+            ("--rollout-max-response-len", None),
+            ("--context-parallel-size", Some(1.0)),
+        ],
+        to: "--micro-batch-size",
+        // The tokens are those of a rank: a micro-batch has as many for each rank of context parallelism. Source: slime
+        // 624b824 `slime/utils/dp_schedule.py:120`.
+        of: |n| Some((n[1] * n[3].max(1.0) / n[2].max(1.0)).floor().max(1.0)),
+    },
+    Together {
+        from: &[
+            ("--rollout-num-gpus", None),
+            ("--colocate", Some(0.0)),
+            ("--actor-num-nodes", Some(1.0)),
+            ("--actor-num-gpus-per-node", Some(8.0)),
+        ],
+        to: "@gpus",
+        of: |n| (n[1] == 0.0).then(|| n[2] * n[3] + n[0]),
+    },
+    Together {
+        from: &[("--rollout-num-gpus", None), ("--colocate", Some(0.0))],
+        to: "@rl.rollout_gpus",
+        of: |n| (n[1] == 0.0).then(|| n[0]),
+    },
+    Together {
+        from: &[
+            ("--rollout-num-gpus", None),
+            ("--colocate", Some(0.0)),
+            ("~train_async", None),
+            ("--update-weights-interval", Some(1.0)),
+        ],
+        to: "@rl.staleness",
+        of: |n| (n[1] == 0.0 && n[2] > 0.0).then(|| n[3]),
+    },
+    Together { from: &SLIME_UPDATES, to: "@rl.updates", of: updates_of_slime },
+    Together {
+        from: &[
+            SLIME_UPDATES[0],
+            SLIME_UPDATES[1],
+            SLIME_UPDATES[2],
+            SLIME_UPDATES[3],
+            ("--kl-coef", Some(0.0)),
+            ("--use-rollout-logprobs", Some(0.0)),
+            ("--keep-old-actor", Some(0.0)),
+            ("--advantage-estimator=ppo", None),
+            ("--advantage-estimator=gspo", None),
+        ],
+        to: "@rl.old_log_probs",
+        of: |n| {
+            let is_one = updates_of_slime(n) == Some(1.0);
+            let is_reused = is_one && n[4] == 0.0 && n[6..].iter().all(|told| *told == 0.0);
+            Some(if is_reused || n[5] > 0.0 { 0.0 } else { 1.0 })
+        },
+    },
+    Together {
+        from: &[("--use-kl-loss", Some(0.0)), ("--kl-coef", Some(0.0))],
+        to: "@phases.reference",
+        of: |n| Some(f64::from(u8::from(n[0] > 0.0 || n[1] != 0.0))),
+    },
+    Together {
+        from: &[("--rollout-batch-size", None), ("--over-sampling-batch-size", None)],
+        to: "@rl.oversampling",
+        of: |n| (n[0] > 0.0 && n[1] > n[0]).then(|| n[1] / n[0]),
+    },
+];
+
+/// Settings that say how many updates slime makes of a step's responses.
+const SLIME_UPDATES: [(&str, Option<f64>); 4] = [
+    ("--rollout-batch-size", None),
+    ("--n-samples-per-prompt", Some(1.0)),
+    ("--num-steps-per-rollout", Some(0.0)),
+    ("--global-batch-size", Some(0.0)),
+];
+
+/// Updates by [`SLIME_UPDATES`]: as said, else the responses over a batch. Source: slime 624b824
+/// `slime/utils/arguments.py:1972`.
+fn updates_of_slime(n: &[f64]) -> Option<f64> {
+    match (n[2] > 0.0, n[3] > 0.0) {
+        (true, _) => Some(n[2]),
+        (false, true) => Some((n[0] * n[1] / n[3]).floor().max(1.0)),
+        (false, false) => None,
+    }
+}
+
 pub(super) static SLIME: Program = Program {
     name: "slime",
     is: |s| s.begins(&["--actor-num-nodes", "--rollout-batch-size", "--num-rollout"]),
@@ -321,34 +424,22 @@ pub(super) static SLIME: Program = Program {
         row("--actor-num-nodes", "--nnodes"),
         row("--actor-num-gpus-per-node", "--nproc-per-node"),
         when("--use-dynamic-batch-size", DYNAMIC),
+        by("--advantage-estimator", estimator_of_slime),
+        row("--rollout-batch-size", "@rl.prompts"),
+        row("--n-samples-per-prompt", "@rl.samples"),
+        by("--rollout-max-response-len", limit),
+        by("--colocate", colocated),
+        row("--rollout-num-gpus-per-engine", "@phases.rollout_tp"),
+        row("--sglang-mem-fraction-static", "@share"),
+        row("--sglang-server-concurrency", "@rl.max_sequences"),
+        row("--sglang-disable-cuda-graph", "@rl.eager"),
+        row("--num-rollout", "@rl.steps"),
         row("--*", "--*"),
     ],
-    together: &[
-        Together { from: &[("--rollout-max-response-len", None)], to: "--seq-length", of: |n| n.first().copied() },
-        // `slime/utils/arguments.py:1972`.
-        Together {
-            from: &[
-                ("--rollout-batch-size", None),
-                ("--n-samples-per-prompt", Some(1.0)),
-                ("--num-steps-per-rollout", None),
-            ],
-            to: "--global-batch-size",
-            of: |n| Some((n[0] * n[1] / n[2].max(1.0)).floor()),
-        },
-        Together {
-            from: &[
-                ("--use-dynamic-batch-size", None),
-                ("--max-tokens-per-gpu", None),
-                ("--rollout-max-response-len", None),
-                ("--context-parallel-size", Some(1.0)),
-            ],
-            to: "--micro-batch-size",
-            // The tokens are those of a rank: a micro-batch has as many for each rank of context parallelism. Source:
-            // slime 624b824 `slime/utils/dp_schedule.py:120`.
-            of: |n| Some((n[1] * n[3].max(1.0) / n[2].max(1.0)).floor().max(1.0)),
-        },
-    ],
-    silent: "--bf16 --use-distributed-optimizer --nnodes 1 --nproc-per-node 8",
+    together: &SLIME_TOGETHER,
+    // `slime/utils/arguments.py:941` (`grpo`), `slime/backends/sglang_utils/arguments.py:47` (512 requests an engine).
+    silent: "--bf16 --use-distributed-optimizer --nnodes 1 --nproc-per-node 8 --@phases.framework slime \
+        --@rl.algorithm grpo --@rl.samples 1",
     says: super::table::FULL_LENGTH,
 };
 

@@ -45,6 +45,16 @@ impl Settings {
         }
     }
 
+    /// The same; whether a setting is a word (`name=word`), or the text has one (`~word`).
+    pub fn told(&self, name: &str) -> Option<f64> {
+        let holds = match (name.split_once('='), name.strip_prefix('~')) {
+            (Some((name, word)), _) => self.is(name, word),
+            (None, Some(word)) => self.text.contains(word),
+            (None, None) => return self.number(name),
+        };
+        Some(f64::from(u8::from(holds)))
+    }
+
     /// True if a setting begins with one of these.
     pub fn begins(&self, starts: &[&str]) -> bool {
         self.entries.iter().any(|(name, _)| starts.iter().any(|start| name.starts_with(start)))

@@ -47,7 +47,7 @@ pub(super) enum As {
 }
 
 /// A setting of the base that several numbers make, with what each is where it is not said; none where they do not say
-/// it.
+/// it. `name=word` is 1 where the setting is that word, `~word` 1 where the text has the word, else both are 0.
 pub(crate) struct Together {
     pub from: &'static [(&'static str, Option<f64>)],
     pub to: &'static str,
@@ -116,7 +116,7 @@ impl Program {
             }
         }
         for together in self.together {
-            let number = |name: &str| settings.number(name);
+            let number = |name: &str| settings.told(name);
             let numbers: Option<Vec<f64>> =
                 together.from.iter().map(|(name, default)| number(name).or(*default)).collect();
             let Some(result) = numbers.and_then(|numbers| (together.of)(&numbers)).filter(|it| it.is_finite()) else {

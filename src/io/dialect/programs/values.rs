@@ -140,6 +140,32 @@ fn alone(objective: &str) -> Entries {
     vec![("@objective".to_owned(), Value::from(objective)), ("@phases.framework".to_owned(), Value::Null)]
 }
 
+/// The same of slime. Source: slime 624b824 `slime/utils/arguments.py:941`: `gspo` and `cispo` are other losses of
+/// GRPO's responses.
+pub(super) fn estimator_of_slime(value: &Value) -> Entries {
+    let algorithm = match value.text() {
+        Some("ppo") => "ppo",
+        Some("grpo" | "gspo" | "cispo") => "grpo",
+        Some("reinforce_plus_plus" | "reinforce_plus_plus_baseline") => "reinforce-plus-plus",
+        _ => return Vec::new(),
+    };
+    entries(&[("@rl.algorithm", algorithm)])
+}
+
+/// The limit of a response.
+pub(super) fn limit(value: &Value) -> Entries {
+    vec![("@rl.response_limit".to_owned(), value.clone())]
+}
+
+/// Engines on the training's GPUs; apart, their number says it.
+pub(super) fn colocated(value: &Value) -> Entries {
+    if on(value) {
+        entries(&[("@rl.placement", "colocated"), ("@phases.placement", "colocated"), ("@phases.offload", "")])
+    } else {
+        Vec::new()
+    }
+}
+
 /// Prompts of a step of GRPO.
 pub(super) fn prompts(value: &Value) -> Entries {
     let mut made = entries(&[("@rl.algorithm", "grpo")]);

@@ -139,7 +139,7 @@ const SIZES: &[(&str, &str, &str)] = &[
 ];
 
 /// The repository of a model that is a preset as it is.
-pub(in crate::dialect) fn repository(model: &Based<ModelParts>) -> Option<&'static str> {
+pub(crate) fn repository(model: &Based<ModelParts>) -> Option<&'static str> {
     let base = model.as_published()?;
     let found = REPOSITORIES.iter().find(|(id, _)| *id == base)?;
     Some(found.1)

@@ -4,6 +4,7 @@
 mod adapters;
 mod counted;
 pub(super) mod objective;
+pub(super) mod rollout;
 mod sharing;
 
 pub(super) use adapters::{

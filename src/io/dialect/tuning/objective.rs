@@ -103,7 +103,9 @@ pub(in crate::dialect) fn trainer(text: &str) -> Option<&'static str> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let command = words.windows(2).filter(|pair| pair[0].rsplit('/').next() == Some("trl")).map(|pair| pair[1]);
     let scripts = words.iter().filter_map(|word| word.rsplit('/').next()?.strip_suffix(".py"));
-    let of = |word: &str| NAMES.iter().find(|(name, _)| *name == word).map(|(name, _)| *name);
+    // Two trainers generate what they learn from.
+    let names = NAMES.iter().map(|(name, _)| *name).chain(["grpo", "rloo"]);
+    let of = |word: &str| names.clone().find(|name| *name == word);
     command.chain(scripts).find_map(of)
 }
 
