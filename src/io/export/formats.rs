@@ -2,7 +2,7 @@
 
 use super::bars::picture;
 use super::stamp::Stamp;
-use super::{csv, markdown};
+use super::{csv, markdown, rl_settings};
 use crate::dialect::text::words::entries;
 use crate::dialect::{
     Dialect, Entries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron, nanotron,
@@ -41,6 +41,8 @@ enum Writer {
     Json,
     Csv,
     Order,
+    /// A step of reinforcement learning, by its program.
+    Rl,
     /// By the dialect of its id. The dialect itself stays out of this table: the page reads the table, and the dialects
     /// with all that reads them are in the importer's module.
     Settings,
@@ -73,6 +75,13 @@ pub static FORMATS: &[Format] = &[
         "a line per rank from rank 0, a cell per op: stage, F, I, W or B, micro-batch. PyTorch's runtime schedules and \
             torchtitan load it, and would read a heading as a rank",
         "order.csv",
+    ),
+    format(
+        Writer::Rl,
+        "rl",
+        "RL settings",
+        "the step of reinforcement learning, as verl, NeMo-RL, slime or TRL say it",
+        "rl.txt",
     ),
     settings(&megatron::DIALECT, "a launch script"),
     settings(&torchtitan::DIALECT, "its Python configuration"),
@@ -141,6 +150,7 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
         Writer::Csv => csv::csv(&evaluation, stamp),
         // Each line is a rank to what reads it: there is no place for a heading, version, date and link.
         Writer::Order => torch_csv::to_csv(&evaluation.order),
+        Writer::Rl => rl_settings::settings(&evaluation, stamp),
         Writer::Markdown => markdown::markdown(&evaluation, stamp),
     })
 }

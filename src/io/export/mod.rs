@@ -10,6 +10,7 @@ pub mod menu;
 mod ops;
 mod picture;
 mod rl;
+mod rl_settings;
 mod stamp;
 mod trace;
 mod whole;

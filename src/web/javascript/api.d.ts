@@ -348,7 +348,7 @@ export interface ModelRead {
   by: "id" | "shape" | "name" | "page";
   sure: boolean;
 }
-export type ExportFormat = "markdown" | "json" | "csv" | "order" | "megatron" | "torchtitan" | "deepspeed" | "nanotron" | "axolotl"
+export type ExportFormat = "markdown" | "json" | "csv" | "order" | "rl" | "megatron" | "torchtitan" | "deepspeed" | "nanotron" | "axolotl"
   | "llama-factory" | "trl" | "accelerate" | "torchtune" | "llm-foundry" | "peft"
   | "svg-memory" | "svg-step" | "svg-overlap" | "svg-timeline";
 /**
