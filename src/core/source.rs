@@ -346,6 +346,18 @@ sources! {
     GPU_FLOPS_BENCH = "gpu-flops-bench",
         "xzwgit, gpu-flops-bench: best cuBLASLt products of RTX 5090 and RTX PRO 6000",
         "https://github.com/xzwgit/gpu-flops-bench";
+    NEMO_RL = "NeMo-RL",
+        "NVIDIA, NeMo-RL: measured steps of reinforcement learning (commit 7ea279ab)",
+        "https://github.com/NVIDIA-NeMo/RL";
+    VERL = "verl",
+        "verl: asynchronous trainers and how they divide the GPUs (commit 1dda039b)",
+        "https://github.com/verl-project/verl";
+    AREAL = "AReaL",
+        "AReaL: how many responses may be started ahead (commit 4aef98d8)",
+        "https://github.com/inclusionAI/AReaL";
+    TRL_COLOCATED = "vLLM beside TRL",
+        "Hugging Face, NO GPU left behind: Unlocking Efficiency with Co-located vLLM in TRL, 2025",
+        "https://huggingface.co/blog/vllm-colocate";
 }
 
 #[cfg(test)]

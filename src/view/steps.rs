@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 /// Lessons with their steps, in the order they are shown; links hold these words, so they never change. The number
 /// beside a step is the one that links named it by at first, and opens it always; steps that came later have 0.
-const LESSONS: [(&str, &[(&str, usize)]); 12] = [
+const LESSONS: [(&str, &[(&str, usize)]); 13] = [
     (
         "memory",
         &[
@@ -103,6 +103,7 @@ const LESSONS: [(&str, &[(&str, usize)]); 12] = [
         ],
     ),
     ("whole", &[("failures", 0), ("saves", 0)]),
+    ("rl", &[("tail", 0), ("staleness", 0), ("split", 0), ("place", 0)]),
 ];
 
 /// A step by its lesson and its place there, both from 0; shown and linked as `pipelines.interleaving`.

@@ -9,6 +9,7 @@ use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::memory::StageMemory;
 use shardscope_core::report::certify::proof;
+use shardscope_core::rl::predict;
 use shardscope_core::run::registry::field;
 use shardscope_core::search::differences;
 use shardscope_core::traffic::Traffic;
@@ -35,6 +36,8 @@ pub enum Gauge {
     Active,
     /// Distance of the pipeline's order from the best one.
     Certificate,
+    /// A step of reinforcement learning.
+    RlStep,
 }
 
 /// Runs that a step is shown on where its number does not change on the Run of the page: settings as in a link.
@@ -66,6 +69,7 @@ impl Gauge {
             Self::Active => t!("The share of parameters that a token of your run uses"),
             Self::Certificate => t!("The certificate of your run's pipeline, without a search"),
             Self::Step => t!("The step time of your run"),
+            Self::RlStep => t!("The step of reinforcement learning of your run"),
             Self::Bubble => t!("The bubble of your run"),
             Self::Peak => t!("The fullest GPU of your run"),
             Self::Held(part) => t!("On the fullest GPU of your run: {part}", part = part.name()),
@@ -82,6 +86,12 @@ impl Gauge {
             Self::Certificate => {
                 let found = proof(evaluation).map(|proof| certificate::words(&proof.certificate()));
                 return found.unwrap_or_else(|_| t!("No bound for this kind."));
+            }
+            Self::RlStep => {
+                return match predict(&evaluation.scenario.run) {
+                    Ok(step) => verbatim(show_seconds(step.step_s)),
+                    Err(_) => t!("Your run has no such step, or it lacks a setting that the step asks for."),
+                };
             }
             Self::Step => show_seconds(report.step.time_s),
             Self::Bubble => show_percent(report.pipeline.bubble_fraction),

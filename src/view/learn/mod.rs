@@ -29,6 +29,7 @@ mod pipelines;
 mod plot;
 mod prelude;
 mod question;
+mod rl;
 mod sequence;
 mod tensor;
 mod whole;
@@ -65,6 +66,7 @@ pub(crate) static LESSONS: &[Lesson] = &[
     experts::LESSON,
     layout::LESSON,
     whole::LESSON,
+    rl::LESSON,
 ];
 
 #[cfg(test)]
