@@ -4,6 +4,7 @@
 
 pub mod auto;
 pub mod config;
+pub mod contributed;
 pub mod dialect;
 pub mod evidence;
 pub mod export;

@@ -6,6 +6,7 @@
 mod common;
 
 mod calibration;
+mod contributed;
 mod finetune;
 mod presets;
 mod priors;
