@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { crc32, deflateSync } from 'node:zlib';
 import { DESKTOP, EMBED, launch, PHONE } from './browser.mjs';
 import { serve } from './server.mjs';
+import { settled } from './tour.mjs';
 
 const OUT = fileURLToPath(new URL('./shots/', import.meta.url));
 const SHOTS = [
@@ -26,7 +27,17 @@ const SOCIAL = `
 /** Pictures of the page that the project itself shows: where they stand, the size of the window, the style of their own. */
 const KEPT = [
   ['public/social.png', { viewport: { width: 1200, height: 630 } }, SOCIAL],
-  ['docs/screenshot.png', { viewport: { width: 1600, height: 900 } }, ''],
+];
+/** The moving picture of README.md: runs, one after the other, each for so many milliseconds. */
+const MOVING = { place: 'docs/tour.webp', size: { width: 1280, height: 720 }, quality: 0.8 };
+const FRAMES = [
+  ['model=llama-3.1-70b&gpus=256&tp=4&pp=8', 2400],
+  ['model=llama-3.1-70b&gpus=256&tp=2&pp=4', 1800],
+  ['model=llama-3.1-70b&gpus=256&tp=2&pp=4&recompute=full', 1800],
+  ['model=llama-3.1-70b&gpus=256&tp=4&pp=8&schedule=gpipe', 1800],
+  ['model=llama-3.1-70b&gpus=256&tp=4&pp=8&schedule=zb-h1', 1800],
+  ['model=llama-3.1-70b&gpus=256&tp=4&pp=8&gpu=b200-sxm', 1800],
+  ['model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64&schedule=dualpipe&seq_len=4096&global_batch=15360&recompute=full', 2400],
 ];
 for (let i = 2; i + 1 < process.argv.length; i += 2) SHOTS.push([process.argv[i], process.argv[i + 1], DESKTOP]);
 
@@ -57,8 +68,60 @@ for (const [place, options, style] of KEPT) {
   console.log(path);
   await page.context().close();
 }
+{
+  const { place, size, quality } = MOVING;
+  const open = { viewport: size, reducedMotion: 'reduce', colorScheme: 'light', bypassCSP: true };
+  const { page } = await browser.open(`${server.url}#v=1&${FRAMES[0][0]}`, open);
+  const blank = await page.context().newPage();
+  const frames = [];
+  for (const [run, duration] of FRAMES) {
+    await page.evaluate((hash) => { location.hash = hash; }, `v=1&${run}`);
+    await settled(page);
+    const picture = await page.screenshot();
+    frames.push({ duration, bytes: Buffer.from(await blank.evaluate(webp, [picture.toString('base64'), quality]), 'base64') });
+  }
+  const path = fileURLToPath(new URL(`../../${place}`, import.meta.url));
+  await writeFile(path, moving(size, frames));
+  console.log(path);
+  await page.context().close();
+}
 await browser.close();
 await server.close();
+
+/** In the browser: a PNG as WebP, both in base64. */
+async function webp([base64, quality]) {
+  const image = new Image();
+  image.src = `data:image/png;base64,${base64}`;
+  await image.decode();
+  const canvas = new OffscreenCanvas(image.width, image.height);
+  canvas.getContext('2d', { alpha: false }).drawImage(image, 0, 0);
+  const bytes = new Uint8Array(await (await canvas.convertToBlob({ type: 'image/webp', quality })).arrayBuffer());
+  let text = '';
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+}
+
+/** Pictures as one that moves, over and over: the container of WebP (RFC 9649, sections 2.7 and 2.8) around their chunks. */
+function moving({ width, height }, frames) {
+  const number = (value, bytes) => { const out = Buffer.alloc(bytes); out.writeUIntLE(value, 0, bytes); return out; };
+  const chunk = (type, data) => Buffer.concat([Buffer.from(type, 'latin1'), number(data.length, 4), data, Buffer.alloc(data.length % 2)]);
+  const size = Buffer.concat([number(width - 1, 3), number(height - 1, 3)]);
+  const animated = 2;
+  // The chunk with the picture, of those behind "RIFF", the size and "WEBP": a profile of colours stands beside it.
+  const picture = (bytes) => {
+    for (let at = 12; at < bytes.length;) {
+      const end = at + 8 + bytes.readUInt32LE(at + 4);
+      if (bytes.toString('latin1', at, at + 4) === 'VP8 ') return bytes.subarray(at, end + end % 2);
+      at = end + end % 2;
+    }
+    throw new Error('the browser wrote no lossy WebP');
+  };
+  // Each is drawn over the last, without blending.
+  const frame = ({ duration, bytes }) => chunk('ANMF', Buffer.concat([Buffer.alloc(6), size, number(duration, 3), number(2, 1), picture(bytes)]));
+  const head = [chunk('VP8X', Buffer.concat([number(animated, 4), size])), chunk('ANIM', Buffer.alloc(6))];
+  const body = Buffer.concat([Buffer.from('WEBP', 'latin1'), ...head, ...frames.map(frame)]);
+  return Buffer.concat([Buffer.from('RIFF', 'latin1'), number(body.length, 4), body]);
+}
 
 /** In the browser: the 256 most frequent colours of a PNG, and the place of the nearest of them for every pixel. */
 async function palette(base64) {

@@ -15,3 +15,4 @@ mod project;
 mod provenance;
 mod sources;
 mod width;
+mod workflows;

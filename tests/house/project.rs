@@ -172,6 +172,39 @@ fn the_changelog_begins_with_what_is_unreleased_and_has_a_section_of_the_version
     assert!(is_date(&section[start.len()..start.len() + 10]), "{section}");
 }
 
+/// RFC 9649, section 2.7: a frame is a chunk `ANMF` behind `VP8X` with the flag of animation.
+#[test]
+fn the_picture_of_the_front_moves_and_is_below_one_and_a_half_megabytes() {
+    let bytes = fs::read(root().join("docs/tour.webp")).unwrap();
+    assert!(bytes.len() < 1_500_000, "{}", bytes.len());
+    assert_eq!((&bytes[..4], &bytes[8..16]), (&b"RIFF"[..], &b"WEBPVP8X"[..]));
+    assert!(bytes[20] & 2 != 0);
+    let (mut at, mut frames) = (12, 0);
+    while let Some(head) = bytes.get(at..at + 8) {
+        let size = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
+        frames += usize::from(head.starts_with(b"ANMF"));
+        at += 8 + size + size % 2;
+    }
+    assert_eq!(at, bytes.len());
+    assert!((3..=20).contains(&frames), "{frames}");
+}
+
+/// What stands behind the page's address in the documents of the front is understood whole, and runs.
+#[test]
+fn runs_of_the_front_are_understood_and_run() {
+    use shardscope::core::report::evaluate;
+    use shardscope::io::link::decode;
+    let readme = text("README.md");
+    let mut opened = 0;
+    for link in readme.lines().map(str::trim).filter(|line| line.starts_with("#v=1&")) {
+        let read = decode(link);
+        assert!(read.notices.is_empty(), "{link}: {:?}", read.notices);
+        assert!(evaluate(&read.run).is_ok(), "{link}");
+        opened += 1;
+    }
+    assert_eq!(opened, 3);
+}
+
 /// The requests of the skill are answered without an error, as a person would send them.
 #[test]
 fn the_worked_requests_of_the_skill_are_answered() {
