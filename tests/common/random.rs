@@ -20,8 +20,7 @@ impl Random {
     }
     /// One of `list`.
     pub fn one<T: Copy>(&mut self, list: &[T]) -> T {
-        let at = usize::try_from(self.next() % list.len() as u64).unwrap_or(0);
-        list[at]
+        list[self.below(list.len())]
     }
     /// One of the numbers below `count`.
     pub fn below(&mut self, count: usize) -> usize {

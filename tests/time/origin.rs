@@ -137,11 +137,11 @@ fn own_runs_of_a_publisher_leave_its_others_inside_the_range() {
                 for (at, error) in errors.iter().enumerate() {
                     let chosen = (1..=own).map(|next| errors[(at + next * (runs / (own + 1))) % runs]);
                     let mean = chosen.sum::<f64>() / own as f64;
-                    held += usize::from((error - trust * mean).abs() <= REACH * range.deviation_after(own as u64));
+                    held += u32::from((error - trust * mean).abs() <= REACH * range.deviation_after(own as u64));
                     count += 1;
                 }
             }
-            let share = held as f64 / count.max(1) as f64;
+            let share = f64::from(held) / f64::from(count.max(1));
             println!("{} after {own} own runs: {:.0} % of {count} held", class.id(), 100.0 * share);
             assert!(count < 15 || share >= 0.70, "{} {own}: {share}", class.id());
         }

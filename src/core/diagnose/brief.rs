@@ -37,7 +37,8 @@ pub fn brief(found: &Diagnosis) -> Option<String> {
     let first = found.parts.first().map(|part| part.rank);
     for part in found.parts.iter().filter(|part| Some(part.rank) == first).take(ROWS) {
         let measured = micro(part.measured_ns as f64 * 1e-9);
-        text += &format!("~{}_{measured}_{}", part.name.name().replace('_', "-"), or_empty(part.predicted_s));
+        let name = part.name.name().replace('_', "-");
+        text.extend(["~", &name, "_", &measured, "_", or_empty(part.predicted_s).as_str()]);
     }
     for cause in found.causes.iter().take(ROWS) {
         let amount = match (cause.seconds, cause.bytes) {
@@ -45,7 +46,7 @@ pub fn brief(found: &Diagnosis) -> Option<String> {
             (None, Some(bytes)) => format!("_b{bytes:.0}"),
             _ => String::new(),
         };
-        text += &format!("~!{}{amount}", cause.id.id());
+        text.extend(["~!", cause.id.id(), amount.as_str()]);
     }
     (text.len() <= MOST).then_some(text)
 }
@@ -102,9 +103,9 @@ mod tests {
         let mut found = Diagnosis::empty(Comparison::Longer, t!("x"));
         (found.window_ns, found.predicted_s, found.low_s) = (5_620_000_000, Some(4.1), Some(3.7));
         found.high_s = Some(4.5);
-        for (at, name) in StepShare::ALL.into_iter().enumerate() {
+        for (at, name) in (0_i64..).zip(StepShare::ALL) {
             let predicted_s = (at % 2 == 0).then_some(0.25);
-            found.parts.push(PartRow { rank: 3, name, measured_ns: 1_000_000 * at as i64, predicted_s });
+            found.parts.push(PartRow { rank: 3, name, measured_ns: 1_000_000 * at, predicted_s });
         }
         for id in CauseId::ALL.into_iter().take(20) {
             let cause = format!("longer_1_1_1_1~!{}_s740000", id.id());

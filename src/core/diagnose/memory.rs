@@ -424,7 +424,7 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
 
 /// Where the change of the logits does not fit alone, the first of the other changes that fits beside it: two causes
 /// can hold at once, and either mended alone fails one step later.
-fn together(run: Option<&Run>, all: &mut Vec<Hypothesis>) {
+fn together(run: Option<&Run>, all: &mut [Hypothesis]) {
     let Some(own) = run else {
         return;
     };

@@ -10,7 +10,7 @@ use super::architecture::{Vision, VisionEncoder};
 /// A tower of layers of one width with heads and FFN width, on patches of `patch` pixels of which `merge` along a side
 /// become a token.
 const fn tower((layers, hidden, heads, ffn): (u64, u64, u64, u64), (patch, merge): (u64, u64)) -> Vision {
-    Vision { layers, hidden, heads, ffn, patch, merge, ..Vision::BARE }
+    Vision { patch, hidden, ffn, layers, merge, heads, ..Vision::BARE }
 }
 
 /// `SigLIP`'s so400m, which most published towers begin from.

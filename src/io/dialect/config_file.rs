@@ -114,7 +114,7 @@ pub(crate) fn as_command(text: &str) -> Option<String> {
     let (mut variables, mut command, mut count) = (String::new(), "torchrun pretrain_gpt.py".to_owned(), 0);
     for (name, value) in &entries {
         if let Some(name) = name.strip_prefix("ENV_VARS.") {
-            variables.push_str(&format!("export {name}={}\n", shown(value)));
+            variables.extend(["export ", name, "=", &shown(value), "\n"]);
         }
         // Further runs of a test stand behind the first.
         let Some((section, argument)) = name.rsplit_once(".--") else { continue };
@@ -124,8 +124,8 @@ pub(crate) fn as_command(text: &str) -> Option<String> {
         count += 1;
         match value {
             Value::Bool(false) | Value::Null => {}
-            Value::Bool(true) => command.push_str(&format!(" --{argument}")),
-            value => command.push_str(&format!(" --{argument} {}", shown(value))),
+            Value::Bool(true) => command.extend([" --", argument]),
+            value => command.extend([" --", argument, " ", &shown(value)]),
         }
     }
     (count > 2).then(|| format!("{variables}{command}\n"))
@@ -171,7 +171,7 @@ impl ConfigFile {
         }
         let mut out = file.trim_end().to_owned();
         for (name, value) in more {
-            out.push_str(&format!("\n{name}: {value}", value = yaml::flow(&value)));
+            out.extend(["\n", name.as_str(), ": ", yaml::flow(&value).as_str()]);
         }
         out.push('\n');
         Some(out)
@@ -210,7 +210,7 @@ fn toml_with(file: &str, script: &Script, own: &[String]) -> Option<String> {
     let mut out = String::new();
     let known = [("NNODES", launch.nodes), ("NGPU", launch.per_node())];
     for (name, count) in known.into_iter().filter_map(|(name, count)| Some((name, count?))) {
-        out.push_str(&format!("{name}={count} "));
+        out.extend([name, "=", &count.to_string(), " "]);
     }
     out.push_str("./run_train.sh");
     for (name, value) in toml::read(file).ok()? {
@@ -218,10 +218,10 @@ fn toml_with(file: &str, script: &Script, own: &[String]) -> Option<String> {
             Value::Text(text) => text.clone(),
             value => yaml::flow(value),
         };
-        out.push_str(&format!(" {}", quoted(&format!("--{name}={value}"))));
+        out.extend([" ", &quoted(&format!("--{name}={value}"))]);
     }
     for word in own {
-        out.push_str(&format!(" {}", quoted(word)));
+        out.extend([" ", &quoted(word)]);
     }
     out.push('\n');
     Some(out)

@@ -206,7 +206,7 @@ pub(super) fn settings(evaluation: &Evaluation, stamp: &Stamp) -> String {
 
 /// A command with its settings, a line each: arguments, or overrides as Hydra has them.
 fn command(program: &str, entries: &Entries, comments: &[String]) -> String {
-    let mut text: String = comments.iter().map(|comment| format!("# {comment}\n")).collect();
+    let mut text: String = comments.iter().flat_map(|comment| ["# ", comment, "\n"]).collect();
     text.push_str(program);
     for (name, value) in entries {
         let shown = match value {

@@ -170,9 +170,9 @@ fn too_long() -> Issue {
 
 /// What a script lacks whose settings are in a file that is not here: that of its command, or one that it begins with.
 fn in_file(file: Option<&ConfigFile>, script: &Script) -> Option<Issue> {
-    let named = file.filter(|file| file.text.is_none()).map(|file| &file.name);
     // Files of a shell's own setup hold no settings of a training.
     const SETUP: [&str; 6] = ["bashrc", "activate", "conda", "profile", "venv", "modules"];
+    let named = file.filter(|file| file.text.is_none()).map(|file| &file.name);
     let mut sourced = script.missing.iter().map(|file| &file.name);
     let is_setup = |name: &str| SETUP.iter().any(|part| name.to_ascii_lowercase().contains(part));
     let file = named.or_else(|| sourced.find(|name| !is_setup(name)))?.clone();

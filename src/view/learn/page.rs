@@ -94,7 +94,7 @@ fn derived(live: &Live) -> Node {
     let Some(lines) = symbols.and_then(|symbols| derivation(&symbols)) else {
         return Node::none();
     };
-    fold("Where it comes from", el("ol", &[], &[lines.iter().map(|line| bullet(&Message::from(*line))).collect()]))
+    fold("Where it comes from", el("ol", &[], &[lines.iter().map(|line| bullet(*line)).collect()]))
 }
 
 /// Remarks on the sources, folded; nothing where there is none.

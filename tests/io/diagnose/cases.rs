@@ -137,7 +137,7 @@ fn messages_of_every_form_are_read() {
     }
 }
 
-const H100: (&'static str, &str) = ("gpu.base", "h100-sxm-80gb");
+const H100: (&str, &str) = ("gpu.base", "h100-sxm-80gb");
 
 fn with(fields: &[(&'static str, &str)]) -> Run {
     let fields: Vec<(&'static str, String)> = fields.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();

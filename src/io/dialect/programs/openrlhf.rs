@@ -1,4 +1,4 @@
-//! `OpenRLHF`: supervised fine-tuning, DPO and reward models under DeepSpeed, and its trainer of reinforcement
+//! OpenRLHF: supervised fine-tuning, DPO and reward models under DeepSpeed, and its trainer of reinforcement
 //! learning, by the names of release 0.10 and later (`--ds.zero_stage`) and of those before (`--zero_stage`).
 //!
 //! Source: OpenRLHF/OpenRLHF 3c3be62 `openrlhf/cli/train_{sft,dpo,rm,ppo_ray}.py`,

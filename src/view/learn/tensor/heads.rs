@@ -70,7 +70,7 @@ mod tests {
             let settings = format!("model=llama-3.1-70b&gpus={tp}&tp={tp}&pp=1&zero=0");
             run(&settings).unwrap().report.memory.per_stage[0].weights.0
         };
-        let head = 80.0 * 2.0 * 2.0 * (8192 * 128) as f64;
+        let head = 80.0 * 2.0 * 2.0 * 8192.0 * 128.0;
         let norms = 161.0 * 2.0 * 8192.0;
         let more = 2.0 * weights(16) - weights(8);
         assert!((more / (head + norms) - 1.0).abs() < 0.01, "{more:e} {:e}", head + norms);

@@ -161,8 +161,8 @@ fn seconds(value: f64) -> String {
 mod tests {
     use super::*;
 
-    /// By hand: two blocks of 1 s forward, 2 s backward, 1 s of update, messages of 3 s and 2 s. In order 2 + 4 + 6 + 2
-    /// + 4 = 18 s. Gradients beside backward: the last block's leave at 4 s and end at 7 s, the first's at 10 s; update
+    /// By hand: two blocks of 1 s forward, 2 s backward, 1 s of update, messages of 3 s and 2 s. In order that is 18 s.
+    /// Gradients beside backward: the last block's leave at 4 s and end at 7 s, the first's at 10 s; update
     /// and gather end at 16 s. Weights beside the update: gathers run from 11 s to 15 s. Beside the next forward:
     /// gathered at 2 s and 4 s, forward ends at 5 s, backward at 9 s, reductions at 10 s and 13 s, updates at 15 s.
     #[test]

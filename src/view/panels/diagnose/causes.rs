@@ -5,7 +5,7 @@ use super::bars::to_explain;
 use super::lanes::LanePair;
 use super::{amount, head};
 use crate::prelude::*;
-use shardscope_core::diagnose::{Comparison, Diagnosis, FoundCause};
+use shardscope_core::diagnose::{Comparison, Diagnosis, FoundCause, StepSeries};
 
 /// The list in the words of what was read.
 pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
@@ -133,7 +133,7 @@ fn consistent(found: &Diagnosis) -> Node {
             el("li", &[], &[heading(cause.title.clone()), muted(cause.evidence.clone()), paragraph(measure)])
         })
         .collect();
-    let against = found.series.as_ref().map(|series| series.ruled_out()).unwrap_or_default();
+    let against = found.series.as_ref().map(StepSeries::ruled_out).unwrap_or_default();
     let unlikely: Node = against
         .into_iter()
         .map(|(name, why, figure)| el("li", &[], &[heading(name), muted(why), leaf("p", "figure", figure)]))

@@ -75,7 +75,7 @@ impl Shell<'_> {
     }
 
     /// Elements of `"${array[*]}"`, with the first letter of `IFS` between.
-    fn starred(&self, values: Vec<Text>) -> Text {
+    fn starred(&self, values: &[Text]) -> Text {
         let between = match self.variables.get("IFS") {
             Some(Value::One(text)) if !text.is_open() => text.text.chars().next(),
             _ => Some(' '),
@@ -195,7 +195,7 @@ impl Shell<'_> {
                     let (got, after) = if c == '$' { self.dollar(behind, quoted) } else { self.backquoted(behind) };
                     rest = after;
                     let got = match got {
-                        Err((values, false)) if quoted && values.len() > 1 => Err((vec![self.starred(values)], false)),
+                        Err((values, false)) if quoted && values.len() > 1 => Err((vec![self.starred(&values)], false)),
                         got => got,
                     };
                     parts.push(match got {
