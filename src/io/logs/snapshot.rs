@@ -11,6 +11,7 @@ use shardscope_core::message::Message;
 use shardscope_core::run::Run;
 use shardscope_core::t;
 use shardscope_core::units::{GIB, significant};
+use std::collections::HashMap;
 
 /// A curve of which only the sum and its maximum are kept.
 #[derive(Clone, Copy, Default)]
@@ -31,8 +32,28 @@ impl Curve {
     }
 }
 
+/// Where a block was allocated, by its frames.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum AllocatedIn {
+    /// Before training: weights, buffers, data.
+    #[default]
+    Loading,
+    Forward,
+    Backward,
+    Optimizer,
+}
+
+/// Bytes by where they were allocated, in the order of [`AllocatedIn`].
+type ByPlace = [f64; 4];
+
+/// Blocks that are followed at most.
+const MAX_BLOCKS: usize = 4_000_000;
+
 #[derive(Clone, Copy, Default)]
 struct Device {
+    /// Of blocks that the history made and that are alive; the same at the peak.
+    by_place: ByPlace,
+    at_peak: ByPlace,
     allocated: Curve,
     reserved: Curve,
     allocated_at_end: f64,
@@ -49,6 +70,12 @@ pub(crate) struct Snapshot {
     trace: usize,
     action: String,
     size: f64,
+    address: f64,
+    /// The latest of the places that the frames of the event name.
+    place: AllocatedIn,
+    in_optimizer: bool,
+    /// Blocks that are alive, by device and address.
+    alive: HashMap<(usize, u64), (f64, AllocatedIn)>,
     events: u64,
 }
 
@@ -84,10 +111,70 @@ impl Snapshot {
             reading.measured.push((words, figure));
             reading.peaks.push(Peak { kind, gib });
         }
+        reading.measured.extend(self.at_peak());
         if self.events == 0 {
             reading.notes.push(t!("no history in it: this is the memory at its end, and the peak was higher"));
         }
         Ok(reading)
+    }
+
+    /// What the fullest device held at its peak, by where it was allocated; nothing without a history.
+    fn at_peak(&self) -> Vec<(Message, Message)> {
+        let peak = |device: &Device| device.allocated.peak(device.allocated_at_end);
+        let Some(fullest) = self.devices.iter().max_by(|a, b| peak(a).total_cmp(&peak(b))) else {
+            return Vec::new();
+        };
+        let known: f64 = fullest.at_peak.iter().sum();
+        if known <= 0.0 {
+            return Vec::new();
+        }
+        let [loading, forward, backward, optimizer] = fullest.at_peak;
+        let rows = [
+            (t!("of it allocated while loading"), loading),
+            (t!("of it allocated in the forward pass"), forward),
+            (t!("of it allocated in the backward pass"), backward),
+            (t!("of it allocated by the optimizer"), optimizer),
+            (t!("of it from before the history"), peak(fullest) - known),
+        ];
+        let rows = rows.into_iter().filter(|row| row.1 > 0.0);
+        rows.map(|(words, bytes)| (words, t!("{gib} GiB", gib = significant(bytes / GIB, 3)))).collect()
+    }
+
+    /// Takes a text of a frame: its function or its file.
+    fn frame(&mut self, key: &str, text: &str) {
+        let is_optimizer = text.contains("/optim/") || text.contains("optimizer");
+        match (key, text) {
+            ("filename", _) => self.in_optimizer |= is_optimizer,
+            ("name", "step" | "_init_group") => self.place = AllocatedIn::Optimizer,
+            // What a backward pass computes again it calls by "forward" too.
+            ("name", "backward" | "_engine_run_backward") if self.place != AllocatedIn::Optimizer => {
+                self.place = AllocatedIn::Backward;
+            }
+            ("name", "forward") if self.place == AllocatedIn::Loading => self.place = AllocatedIn::Forward,
+            _ => {}
+        }
+    }
+
+    /// Follows a block of device `at` that begins or ends, to tell what the peak is made of.
+    fn block(&mut self, at: usize, begins: bool, size: f64) {
+        let place = match std::mem::take(&mut self.place) {
+            // A step of something else than an optimizer: a scheduler, the trainer's own loop.
+            AllocatedIn::Optimizer if !self.in_optimizer => AllocatedIn::Loading,
+            place => place,
+        };
+        self.in_optimizer = false;
+        let address = shardscope_core::units::whole(std::mem::take(&mut self.address)).unwrap_or(0);
+        if begins {
+            if self.alive.len() < MAX_BLOCKS && self.alive.insert((at, address), (size, place)).is_none() {
+                let device = self.device(at);
+                device.by_place[place as usize] += size;
+                if device.allocated.sum >= device.allocated.highest {
+                    device.at_peak = device.by_place;
+                }
+            }
+        } else if let Some((size, place)) = self.alive.remove(&(at, address)) {
+            self.device(at).by_place[place as usize] -= size;
+        }
     }
 
     fn device(&mut self, at: usize) -> &mut Device {
@@ -122,6 +209,12 @@ impl Snapshot {
             Event::Number(number) if depth == 4 && key == "size" && scanner.above(2) == "device_traces" => {
                 self.size = number;
             }
+            Event::Number(number) if depth == 4 && key == "addr" && scanner.above(2) == "device_traces" => {
+                self.address = number;
+            }
+            Event::Text(text) if depth == 6 && scanner.above(1) == "frames" && scanner.above(4) == "device_traces" => {
+                self.frame(key, text);
+            }
             Event::End if depth == 3 && scanner.above(1) == "device_traces" => {
                 let (action, size) = (std::mem::take(&mut self.action), std::mem::take(&mut self.size));
                 let at = self.trace;
@@ -134,6 +227,10 @@ impl Snapshot {
                     "segment_free" | "segment_unmap" => device.reserved.add(-size),
                     _ => {}
                 }
+                if matches!(action.as_str(), "alloc" | "free_completed") {
+                    self.block(at.min(MAX_DEVICES - 1), action == "alloc", size);
+                }
+                (self.place, self.in_optimizer) = (AllocatedIn::Loading, false);
             }
             Event::End if depth == 2 && scanner.above(0) == "device_traces" => self.trace += 1,
             _ => {}

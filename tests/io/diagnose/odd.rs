@@ -106,6 +106,45 @@ fn a_trace_says_which_rank_it_is_of() {
     }
 }
 
+/// A snapshot (`torch.cuda.memory._snapshot()` as JSON) of which the peak is told by where its blocks were allocated:
+/// the activations are gone before the optimizer's states come, so that the peak is that of the backward pass.
+#[test]
+fn a_snapshot_says_what_its_peak_is_made_of() {
+    const GIB: u64 = 1 << 30;
+    let event = |action: &str, address: u64, gib: u64, file: &str, name: &str| {
+        let size = gib * GIB;
+        format!(
+            r#"{{"action":"{action}","addr":{address},"size":{size},"frames":[
+                {{"name":"empty","filename":"x.py","line":1}},{{"name":"{name}","filename":"{file}","line":2}}]}}"#
+        )
+    };
+    let events = [
+        event("alloc", 1, 2, "train.py", "build"),
+        event("alloc", 2, 5, "model.py", "forward"),
+        event("alloc", 3, 3, "torch/autograd/graph.py", "_engine_run_backward"),
+        event("free_completed", 2, 5, "torch/autograd/graph.py", "_engine_run_backward"),
+        event("alloc", 4, 4, "torch/optim/adam.py", "step"),
+    ];
+    let text = format!(
+        r#"{{"segments":[{{"device":0,"total_size":{},"allocated_size":{}}}],"device_traces":[[{}]]}}"#,
+        10 * GIB,
+        9 * GIB,
+        events.join(",")
+    );
+    let file = read(text.as_bytes(), &Run::default());
+    let found = diagnose(&[&file], &Run::default()).unwrap();
+    let said: Vec<String> = found.read.iter().map(ToString::to_string).collect();
+    for words in [
+        "peak of allocated memory: 10",
+        "of it allocated while loading: 2",
+        "of it allocated in the forward pass: 5",
+        "of it allocated in the backward pass: 3",
+    ] {
+        assert!(said.iter().any(|line| line.starts_with(words)), "{words}: {said:?}");
+    }
+    assert!(!said.iter().any(|line| line.contains("by the optimizer")), "{said:?}");
+}
+
 /// Bytes that mean nothing, and every real file cut at any place: an answer, no panic.
 #[test]
 fn garbage_and_cut_files_have_an_answer() {
