@@ -4,6 +4,7 @@ use super::causes::{CauseId, FoundCause};
 use super::expected::StepShare;
 use super::{Comparison, Diagnosis, PartRow};
 use crate::t;
+use std::fmt::Write;
 
 /// Letters of the text at most.
 const MOST: usize = 2000;
@@ -37,8 +38,9 @@ pub fn brief(found: &Diagnosis) -> Option<String> {
     let first = found.parts.first().map(|part| part.rank);
     for part in found.parts.iter().filter(|part| Some(part.rank) == first).take(ROWS) {
         let measured = micro(part.measured_ns as f64 * 1e-9);
-        let name = part.name.name().replace('_', "-");
-        text.extend(["~", &name, "_", &measured, "_", or_empty(part.predicted_s).as_str()]);
+        let (name, predicted) = (part.name.name().replace('_', "-"), or_empty(part.predicted_s));
+        // Writing to a String cannot fail.
+        let _ = write!(text, "~{name}_{measured}_{predicted}");
     }
     for cause in found.causes.iter().take(ROWS) {
         let amount = match (cause.seconds, cause.bytes) {
@@ -46,7 +48,7 @@ pub fn brief(found: &Diagnosis) -> Option<String> {
             (None, Some(bytes)) => format!("_b{bytes:.0}"),
             _ => String::new(),
         };
-        text.extend(["~!", cause.id.id(), amount.as_str()]);
+        let _ = write!(text, "~!{}{amount}", cause.id.id());
     }
     (text.len() <= MOST).then_some(text)
 }
@@ -103,9 +105,14 @@ mod tests {
         let mut found = Diagnosis::empty(Comparison::Longer, t!("x"));
         (found.window_ns, found.predicted_s, found.low_s) = (5_620_000_000, Some(4.1), Some(3.7));
         found.high_s = Some(4.5);
-        for (at, name) in (0_i64..).zip(StepShare::ALL) {
+        for (at, name) in StepShare::ALL.into_iter().enumerate() {
             let predicted_s = (at % 2 == 0).then_some(0.25);
-            found.parts.push(PartRow { rank: 3, name, measured_ns: 1_000_000 * at, predicted_s });
+            found.parts.push(PartRow {
+                rank: 3,
+                name,
+                measured_ns: 1_000_000 * i64::try_from(at).unwrap(),
+                predicted_s,
+            });
         }
         for id in CauseId::ALL.into_iter().take(20) {
             let cause = format!("longer_1_1_1_1~!{}_s740000", id.id());

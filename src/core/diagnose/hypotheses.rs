@@ -39,7 +39,8 @@ struct LogHypothesis {
     measure: fn() -> Message,
 }
 
-fn one(key: &'static str, value: &impl ToString) -> Vec<(&'static str, String)> {
+#[allow(clippy::needless_pass_by_value)] // numbers and names
+fn one(key: &'static str, value: impl ToString) -> Vec<(&'static str, String)> {
     vec![(key, value.to_string())]
 }
 
@@ -48,12 +49,12 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
     let host = scenario.software.host.0 * 1e6;
     let wire = scenario.gpu.inter.0 * 1e-9;
     let doubled = |value: u64| [value * 2, (value / 2).max(1)];
-    let mut settings = vec![one("recompute", &"full"), one("recompute", &"none"), one("recompute", &"selective")];
-    settings.extend(["bf16", "fp32"].map(|precision| one("precision", &precision)));
-    settings.extend(doubled(run.global_batch).map(|batch| one("global_batch", &batch)));
-    settings.extend(doubled(run.micro_batch).map(|batch| one("micro_batch", &batch)));
-    settings.extend(doubled(run.seq_len).map(|length| one("seq_len", &length)));
-    settings.extend((0..=3).map(|zero| one("zero", &zero)));
+    let mut settings = vec![one("recompute", "full"), one("recompute", "none"), one("recompute", "selective")];
+    settings.extend(["bf16", "fp32"].map(|precision| one("precision", precision)));
+    settings.extend(doubled(run.global_batch).map(|batch| one("global_batch", batch)));
+    settings.extend(doubled(run.micro_batch).map(|batch| one("micro_batch", batch)));
+    settings.extend(doubled(run.seq_len).map(|length| one("seq_len", length)));
+    settings.extend((0..=3).map(|zero| one("zero", zero)));
     let mut all = vec![
         LogHypothesis {
             id: CauseId::AnotherSetting,
@@ -66,7 +67,7 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
         LogHypothesis {
             id: CauseId::GradReduceLate,
             weight: 0.15,
-            changes: vec![one("overlap.dp", &0)],
+            changes: vec![one("overlap.dp", 0)],
             factors: &[],
             words: || t!("gradients and weights that no compute hides"),
             measure: || t!("the same steps with the overlap switched off: if nothing changes it was not on, 10 min"),
@@ -74,7 +75,7 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
         LogHypothesis {
             id: CauseId::HostLate,
             weight: 0.13,
-            changes: [2.0, 3.0, 5.0].map(|times| one("stack.host_us_per_layer", &(host.max(50.0) * times))).into(),
+            changes: [2.0, 3.0, 5.0].map(|times| one("stack.host_us_per_layer", host.max(50.0) * times)).into(),
             factors: &[],
             words: || t!("a CPU that launches kernels late"),
             measure: || t!("twice the micro-batch: time that does not grow is the CPU's, 10 min"),
@@ -82,7 +83,7 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
         LogHypothesis {
             id: CauseId::SlowNetwork,
             weight: 0.1,
-            changes: [0.5, 0.25, 0.05].map(|share| one("gpu.inter_gb_per_s", &(wire * share))).into(),
+            changes: [0.5, 0.25, 0.05].map(|share| one("gpu.inter_gb_per_s", wire * share)).into(),
             factors: &[],
             words: || {
                 t!("a network at a fraction of its rate: sockets, one card of several, no direct access to the GPU")
@@ -93,9 +94,9 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
             id: CauseId::AttentionFallback,
             weight: 0.08,
             changes: vec![
-                one("stack.attention", &"eager"),
-                one("stack.attention", &"flash-1"),
-                one("stack.compile", &false),
+                one("stack.attention", "eager"),
+                one("stack.attention", "flash-1"),
+                one("stack.compile", false),
             ],
             factors: &[],
             words: || t!("attention, loss or norms on slower kernels than the stack's"),
@@ -122,7 +123,7 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
         all.push(LogHypothesis {
             id: CauseId::EpImbalance,
             weight: 0.05,
-            changes: [1.5, 2.0, 4.0].map(|times| one("moe_imbalance", &times)).into(),
+            changes: [1.5, 2.0, 4.0].map(|times| one("moe_imbalance", times)).into(),
             factors: &[],
             words: || t!("tokens that are spread unevenly over the experts"),
             measure: || t!("the same steps with a router that is forced to balance: 5 min"),

@@ -53,8 +53,9 @@ impl LogHints {
             let count = lower.find(word).and_then(|at| number_before(&lower, at)).map_or(1.0, |(count, _)| count);
             self.retries = self.retries.max(shardscope_core::units::whole(count).unwrap_or(1));
         }
-        let read = ["loading checkpoint", "loaded checkpoint", "resuming from", "resume_from", "resumed from"];
-        self.resumed |= read.iter().any(|words| lower.contains(words));
+        // Transformers loads the shards of a model that way, which is no state of training.
+        let read = ["loading checkpoint", "loaded checkpoint", "resuming from", "resumed from"];
+        self.resumed |= read.iter().any(|words| lower.contains(words)) && !lower.contains("checkpoint shards");
     }
 
     fn utilisation(&mut self, lower: &str) {
@@ -150,5 +151,36 @@ impl LogHints {
     pub fn is_empty(&self) -> bool {
         let utilisation = self.stated.mfu.is_some() && (self.stated.tflops.is_some() || self.stated.tokens.is_some());
         !utilisation && self.timers.is_empty() && self.memory.len() < 3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(lines: &[&str]) -> LogHints {
+        let mut hints = LogHints::default();
+        lines.iter().for_each(|line| hints.line(line));
+        hints
+    }
+
+    /// Megatron-LM reads a state of training; Transformers reads weights, and prints its arguments.
+    #[test]
+    fn a_model_that_is_loaded_is_no_run_that_goes_on() {
+        assert!(of(&[" loading checkpoint from /x at iteration 500"]).resumed);
+        assert!(of(&["Resuming from step 500"]).resumed);
+        assert!(!of(&["Loading checkpoint shards: 100%|####| 4/4", "resume_from_checkpoint: null"]).resumed);
+    }
+
+    /// Lines of torchtitan, Megatron-LM and DeepSpeed, as their sources write them.
+    #[test]
+    fn utilisation_timers_and_memory_are_read() {
+        let stated = of(&["step: 10  loss: 7.2  memory: 38.20GiB(40%)  tps: 9,600  tflops: 480.0  mfu: 24.3%"]).stated;
+        assert_eq!((stated.mfu, stated.tflops, stated.tokens), (Some(0.243), Some(480.0), Some(9600.0)));
+        let timers = of(&["    forward-compute ................................: (1500.00, 1750.00)"]).timers();
+        assert_eq!(timers, [TimerTimes { name: TimerName::Forward, least: 1.5, most: 1.75 }]);
+        let memory = of(&["MA 5.4 GB         Max_MA 6.2 GB         CA 8.1 GB         Max_CA 8 GB"]).memory;
+        assert_eq!((memory[0].most, memory[0].reserved), (Some(6.2 * GIB), Some(8.1 * GIB)));
+        assert_eq!(of(&["see https://example.org/x for the docs"]), LogHints::default());
     }
 }

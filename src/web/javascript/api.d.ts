@@ -224,7 +224,8 @@ export interface Cause {
 }
 export interface Diagnosis {
   errors: Issue[]; warnings: Issue[]; read: string[];
-  comparison: "longer" | "inside_the_range" | "shorter" | "part_of_a_step" | "not_of_this_run" | "sums_only" | "memory";
+  comparison: "longer" | "inside_the_range" | "shorter" | "part_of_a_step" | "not_of_this_run" | "sums_only" | "memory"
+    | "two_runs";
   verdict: string;
   window_ns: number; rank: number | null;
   /** true where the window is a whole step of this run */
@@ -238,8 +239,8 @@ export interface Diagnosis {
     waiting_ns: number | null; bytes_per_s: number | null }[];
   causes: Cause[];
   explained: number | null;
-  ranks: { ranks: { rank: number; wire_s: number; waiting_s: number; makes_wait_s: number; offset_ns: number | null }[];
-    calls: number; late: number | null } | null;
+  ranks: { ranks: { rank: number; wire_s: number; waiting_s: number; makes_wait_s: number; compute_s?: number;
+    offset_ns: number | null }[]; calls: number; late: number | null; workers?: number; slow?: number; stages?: number } | null;
   workers: object | null; series: object | null; memory: object | null;
 }
 /** Where the rest of a measured step or of the memory is, beside what `run` predicts; nothing of the files is kept or sent. */
