@@ -5,6 +5,9 @@ use crate::charts::ticks::{tick_label, ticks};
 use crate::prelude::*;
 use shardscope_core::diagnose::{Comparison, Diagnosis, ExpectedStep, PartRow, StepShare};
 
+/// Differences below this share of the window are none.
+const SAME: f64 = 0.0005;
+
 /// Name of a part, and the class of its colour.
 pub(super) const fn words(share: StepShare) -> (&'static str, &'static str) {
     match share {
@@ -156,8 +159,11 @@ fn table(found: &Diagnosis, rows: &[BarRow], whole: f64) -> Node {
     let main = differences.fold(0.0, f64::max);
     let cells = |row: &BarRow| {
         let (name, colour) = words(row.name);
-        let mut inside = vec![bar_at(&format!("me {colour}"), 0.0, row.measured / most)];
-        if let Some(predicted) = row.predicted.filter(|_| compared) {
+        let mut inside = Vec::new();
+        if row.measured > 0.0 {
+            inside.push(bar_at(&format!("me {colour}"), 0.0, row.measured / most));
+        }
+        if let Some(predicted) = row.predicted.filter(|predicted| compared && *predicted > 0.0) {
             inside.push(bar_at(&format!("pr {colour}"), 0.0, predicted / most));
         }
         let shown =
@@ -169,7 +175,10 @@ fn table(found: &Diagnosis, rows: &[BarRow], whole: f64) -> Node {
         ];
         if compared {
             cells.push(leaf("td", "", row.predicted.map_or_else(Message::default, shown)));
-            cells.push(difference(row.predicted.map(|predicted| row.measured - predicted), widest));
+            let far = row.predicted.map(|predicted| row.measured - predicted);
+            // What no figure of the row shows is none.
+            let far = far.map(|far| if far.abs() < SAME * whole { 0.0 } else { far });
+            cells.push(difference(far, widest));
         }
         let far = row.predicted.map_or(0.0, |predicted| row.measured - predicted);
         let class = match () {
@@ -204,7 +213,8 @@ fn difference(far: Option<f64>, widest: f64) -> Node {
     let share = far.abs() / widest / 2.0;
     let bar = if far < 0.0 { bar_at("less", 0.5 - share, share) } else { bar_at("", 0.5, share) };
     let track = el("span", &[("class", "track"), ("aria-hidden", "true")], &[bar]);
-    el("td", &[("class", "far")], &[track, inline(verbatim(signed(far)))])
+    let shown = if far == 0.0 { "0".to_owned() } else { signed(far) };
+    el("td", &[("class", "far")], &[track, inline(verbatim(shown))])
 }
 
 /// A difference with its sign.

@@ -64,6 +64,7 @@ pub fn offered() -> Node {
         head("Three examples to try", t!("each opens with its own run"), Node::none()),
         el("div", &[("class", "thirds")], &cards),
     ]);
-    let read = Node::from_iter([head("What is read", Message::default(), Node::none()), table.table("What is read")]);
+    let table = el("div", &[("class", "texts")], &[table.table("What is read")]);
+    let read = Node::from_iter([head("What is read", Message::default(), Node::none()), table]);
     el("div", &[("class", "diagnosis")], &[section(examples), section(read)])
 }
