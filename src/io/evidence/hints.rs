@@ -160,7 +160,9 @@ mod tests {
 
     fn of(lines: &[&str]) -> LogHints {
         let mut hints = LogHints::default();
-        lines.iter().for_each(|line| hints.line(line));
+        for line in lines {
+            hints.line(line);
+        }
         hints
     }
 
