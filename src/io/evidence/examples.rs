@@ -71,6 +71,7 @@ impl ExampleFile {
                 ("seq_len", "8192"),
                 ("micro_batch", "4"),
                 ("global_batch", "512"),
+                ("recompute.layers", "17"),
             ],
         };
         let set: Vec<(&'static str, String)> = set.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
