@@ -3,7 +3,7 @@
 //!
 //! The probabilities are judgement, to be replaced by counts of published recipes. `u² = Σ p (1 − p) (ln T'/T)²`.
 
-use crate::run::presets::{Peers, Trainer};
+use crate::run::presets::{GpuFamily, Peers, Trainer};
 use crate::run::{AttentionKernel, GraphPart, MoeDispatch, Run, Scenario};
 use crate::time::Products;
 
@@ -69,6 +69,10 @@ pub(super) fn open_settings(scenario: &Scenario) -> Vec<Open> {
     let compiles = run.stack.preset_row().trainer == Trainer::Torchtitan && run.stack.parts.compile.is_none();
     leave(compiles, "stack.compile", 0.2, &|other| other.stack.parts.compile = Some(!software.compile));
     let kernel = match software.attention {
+        // FlashAttention-2 reaches a third of their rate there, and is no default.
+        AttentionKernel::Cudnn if run.gpu.family().is_some_and(GpuFamily::is_blackwell) => {
+            Some(AttentionKernel::Flash4)
+        }
         AttentionKernel::Cudnn => Some(AttentionKernel::Flash2),
         AttentionKernel::Flash2 => Some(AttentionKernel::Cudnn),
         _ => None,
