@@ -67,7 +67,7 @@ const SPECIAL: &[&str] = &[
     "phases.framework=nemo-rl&model=qwen-3-32b&gpus=64&tp=8&pp=1&global_batch=64&seq_len=4096&rl.algorithm=grpo\
         &rl.prompts=512&rl.samples=16&rl.prompt_tokens=100&rl.response_tokens.mean=1500&rl.response_limit=8192\
         &rl.rollout_tp=4&rl.turns=2&rl.tool_s=1&rl.steps=100",
-    "phases.framework=nemo-rl&model=qwen-3-32b&gpus=64&tp=8&pp=1&global_batch=64&seq_len=4096&rl.algorithm=grpo\
+    "phases.framework=nemo-rl&model=qwen-3-32b&gpus=64&tp=8&pp=1&global_batch=192&seq_len=4096&rl.algorithm=grpo\
         &rl.prompts=512&rl.samples=16&rl.prompt_tokens=100&rl.response_tokens.median=1500&rl.response_limit=8192\
         &rl.rollout_tp=4&rl.rollout_gpus=32&rl.staleness=1",
     "model=qwen-3-32b&gpus=64&tp=8&pp=1&global_batch=64&seq_len=4096&rl.algorithm=grpo&rl.prompts=512&rl.samples=16\

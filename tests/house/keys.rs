@@ -39,6 +39,8 @@ const PLACES: [&str; 15] = [
     "format",
     "days",
     "step_s",
+    "link",
+    "date",
 ];
 
 /// Structs of fields, whose keys begin with their name.

@@ -122,8 +122,8 @@ const MEANT: &[(&str, &str, &str)] = &[
     (
         "trl_grpo.yaml",
         "hf-trainer",
-        "model=qwen-3-8b gpus=64 zero=0 seq_len=2560 micro_batch=4 global_batch=512 recompute=full phases.framework=trl \
-         phases.reference=false rl.algorithm=grpo rl.samples=16 rl.prompts=128 rl.updates=4 rl.epochs=2 rl.response_limit=2048 \
+        "model=qwen-3-8b gpus=16 zero=0 seq_len=2560 micro_batch=4 global_batch=128 recompute=full phases.framework=trl \
+         phases.reference=false rl.algorithm=grpo rl.samples=16 rl.prompts=32 rl.updates=4 rl.epochs=2 rl.response_limit=2048 \
          rl.placement=colocated rl.memory_share=0.35",
     ),
     // The launcher's file shards.

@@ -210,7 +210,7 @@ fn whole_batches_beside_training_take_as_long_as_in_turn() {
 #[test]
 fn the_report_of_a_split_run_is_that_of_the_gpus_that_train() {
     for (engines, trainer) in [(32, 32), (16, 48), (48, 16)] {
-        let run = with(&format!("global_batch=96&rl.placement=split&rl.rollout_gpus={engines}&rl.staleness=1"));
+        let run = with(&format!("global_batch=96&rl.placement=split&rl.rollout_gpus={engines}&rl.memory_share=0.6"));
         let split = evaluate(&run).unwrap();
         let phases = "phases.framework=nemo-rl&phases.placement=engine-apart&phases.rollout_tp=4";
         let alone = decode(&format!(

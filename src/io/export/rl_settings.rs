@@ -196,8 +196,8 @@ pub(super) fn settings(evaluation: &Evaluation, stamp: &Stamp) -> String {
         },
         Some(PhasesBy::OpenRlhf) | None => {
             let comments = head(
-                "no settings: they are written for runs with an algorithm (rl.algorithm) and verl, NeMo-RL, slime or TRL \
-                    (phases.framework)",
+                "no settings: they are written for runs with an algorithm (rl.algorithm) and verl, NeMo-RL, slime or \
+                    TRL (phases.framework)",
             );
             yaml::print(&Entries::new(), &comments)
         }

@@ -7,7 +7,7 @@ use shardscope_core::source::{AREAL, NEMO_RL, TRL_COLOCATED, VERL};
 
 const LIMIT: Slider = slider("R", "tokens at which a response is cut", &[2048, 4096, 8192, 16_384], 2);
 const STALE: Slider = slider("η", "steps by which responses may be older", &[0, 1, 2, 4], 0);
-const ENGINES: Slider = slider("g", "GPUs that generate", &[8, 16, 24, 32, 40, 48, 56], 1);
+const ENGINES: Slider = slider("g", "GPUs that generate", &[8, 16, 24, 32, 40, 48, 56], 5);
 const PLACE: Slider = slider("w", "where the engines stand", &[0, 1, 2], 1).called(place_name);
 
 pub(super) const LESSON: Lesson = Lesson {
