@@ -3,9 +3,9 @@
 //! Each line is also a ratio to a fixed loop that is timed beside it, so that two machines, or a busy and an idle one,
 //! can be compared. `benches/history.csv` keeps the ratios by commit.
 
+use shardscope::core::advice::fit::Fit;
 use shardscope::core::calibrate::{Observation, Request};
 use shardscope::core::pipeline::{Durations, Spec, build, schedule, time};
-use shardscope::core::report::fit::Fit;
 use shardscope::core::report::{evaluate, report};
 use shardscope::core::rl::{predict, step};
 use shardscope::core::run::{Based, Run};

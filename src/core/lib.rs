@@ -28,6 +28,8 @@ pub mod time;
 pub mod traffic;
 
 pub mod report;
+
+pub mod advice;
 pub mod whole_run;
 
 pub mod calibrate;

@@ -7,13 +7,14 @@ use super::{evidence, import, json, link, logs, scoreboard};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
+use shardscope_core::advice;
+use shardscope_core::advice::certify::Certified;
 use shardscope_core::calibrate::{self, Calibration};
 use shardscope_core::diagnose::Diagnosis;
 use shardscope_core::issue::{Issue, Severity};
 use shardscope_core::message::Message;
 use shardscope_core::pipeline::{self, request::Reply};
-use shardscope_core::report::certify::Certified;
-use shardscope_core::report::{self, Report};
+use shardscope_core::report::Report;
 use shardscope_core::rl;
 use shardscope_core::run::{Run, Value};
 use shardscope_core::search::auto::{choose, named};
@@ -175,10 +176,10 @@ fn plain(answer: &Answer) -> serde_json::Value {
 
 fn of_run(verb: Verb, request: &Value) -> Result<Answer, Vec<Issue>> {
     Ok(match verb {
-        Verb::Report => Answer::Report(Box::new(report::report_value(request).map_err(|no| no.errors)?)),
+        Verb::Report => Answer::Report(Box::new(advice::report_value(request).map_err(|no| no.errors)?)),
         Verb::Schedule => Answer::Schedule(Box::new(pipeline::request::answer(request)?)),
         Verb::Plan => Answer::Plan(Box::new(search::plan(request)?)),
-        Verb::Certify => Answer::Certified(Box::new(report::certify::certify(request)?)),
+        Verb::Certify => Answer::Certified(Box::new(advice::certify::certify(request)?)),
         Verb::Import => {
             let (run, text) = run_and_text(request, "text", &[SET, FILES])?;
             let given = given(request)?;
@@ -250,7 +251,7 @@ fn report_of_link(text: &str) -> Result<Answer, Vec<Issue>> {
     }
     let choice = link.auto.map(|given| choose(&link.run, given.iter().map(String::as_str))).transpose()?;
     let run = choice.as_ref().map_or(&link.run, |choice| &choice.run);
-    let mut report = report::answer(run).map_err(|no| no.errors)?;
+    let mut report = advice::answer(run).map_err(|no| no.errors)?;
     report.warnings.splice(0..0, unknown);
     let answer = Answer::Report(Box::new(report));
     Ok(match choice {

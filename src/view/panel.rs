@@ -20,10 +20,11 @@ use crate::panels::whole;
 use crate::prelude::*;
 use plotters::prelude::SVGBackend;
 use plotters_backend::DrawingBackend;
+use shardscope_core::advice::balance;
 use shardscope_core::pipeline::packing::Spread;
 use shardscope_core::pipeline::sync::Policy;
 use shardscope_core::report::over_time::{OverTime, over_time};
-use shardscope_core::report::{balance, explain, methods};
+use shardscope_core::report::{explain, methods};
 use shardscope_core::run::Method;
 use shardscope_core::whole_run;
 

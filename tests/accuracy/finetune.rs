@@ -1,9 +1,9 @@
 //! Fine-tuning against published measurements: every row of `public/data/finetune_measured.csv` that says enough.
 
 use shardscope::core::accuracy::{Evidence, Kind, LEFT_OUT, Measured, Prediction, Quantity, SOURCES, read};
+use shardscope::core::advice::staircase::staircase;
 use shardscope::core::memory::{Component, Verdict};
 use shardscope::core::model::Target;
-use shardscope::core::report::staircase::staircase;
 use shardscope::core::report::{Report, report};
 use shardscope::core::run::{AdapterMethod, AdapterParts, BaseFormat, Based, Run, Scenario};
 use shardscope::core::time::Clock;

@@ -18,6 +18,7 @@ const CORE: &[Row] = &[
     // Values that one of these needs of another are passed to it as numbers.
     Row::separate(&["memory", "pipeline", "traffic", "time"]),
     Row::related(&["report"]),
+    Row::related(&["advice"]),
     Row::separate(&["calibrate", "whole_run", "diagnose"]),
     Row::related(&["rl"]),
     Row::related(&["search", "accuracy", "scoreboard"]),

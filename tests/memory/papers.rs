@@ -1,6 +1,6 @@
 //! Cells of published tables.
 use crate::common::table;
-use shardscope::core::report::report_value;
+use shardscope::core::advice::report_value;
 use shardscope::core::run::{OneOf, Run, Value, presets};
 
 /// The five misprints of Fujii 2024: table, (tp, cp, pp, micro-batch), GPUs; what is printed, what the formula gives.

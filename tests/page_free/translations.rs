@@ -2,13 +2,14 @@
 //!
 //! Templates come from two sides: the sources, read as text, and what the panels say of a number of runs.
 
+use shardscope::core::advice::ScheduleRow;
+use shardscope::core::advice::certify::proof;
 use shardscope::core::calibrate::{MemoryKind, Observation, Peak, Request};
 use shardscope::core::cluster::GroupKind;
 use shardscope::core::explain::Term;
 use shardscope::core::explain::symbols;
 use shardscope::core::message::{Catalogue, Message};
-use shardscope::core::report::certify::proof;
-use shardscope::core::report::{Evaluation, ScheduleRow, Variant, evaluate, explain};
+use shardscope::core::report::{Evaluation, Variant, evaluate, explain};
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::run::{Multiplier, Run};
 use shardscope::core::units::MemoryUnit;

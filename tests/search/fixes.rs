@@ -2,9 +2,9 @@
 //! a report. `SHARDSCOPE_CASES` says how many random Runs are tried.
 
 use crate::common::random::{Random, random_run};
+use shardscope::core::advice::fit::{Base, Fit, label};
 use shardscope::core::issue::{Issue, Severity};
 use shardscope::core::memory::Verdict;
-use shardscope::core::report::fit::{Base, Fit, label};
 use shardscope::core::report::{evaluate, work};
 use shardscope::core::run::Run;
 use shardscope::io::link::{decode, encode};

@@ -2,8 +2,8 @@
 //! what was published. Sources: `public/data/finetune_measured.csv` (rows of the kinds guide and capacity, and measured
 //! ones by their number), DeepSpeed's blog on `ZenFlow`.
 
+use shardscope::core::advice::fit::Fit;
 use shardscope::core::memory::Verdict::{self, Fits, Oom, Tight};
-use shardscope::core::report::fit::Fit;
 use shardscope::core::report::{Report, evaluate, report};
 use shardscope::core::run::{Run, presets::TUNED};
 use shardscope::core::search::Request;

@@ -2,8 +2,8 @@
 
 use crate::common::random::{Random, random_run};
 use crate::exhaustive::{exhaustive, value};
+use shardscope::core::advice;
 use shardscope::core::memory::Verdict;
-use shardscope::core::report;
 use shardscope::core::run::{Run, Value};
 use shardscope::core::search::session::{PlanQuery, PlanSession};
 use shardscope::core::search::{Plan, Request, TOP, can_run, plan};
@@ -103,7 +103,7 @@ fn the_report_of_a_row_is_the_report_of_its_run() {
         let Ok(plan) = plan(&request) else { continue };
         for row in &plan.best {
             let run = Run::from_value(&row.run).unwrap();
-            let alone = report::answer(&run).unwrap();
+            let alone = advice::answer(&run).unwrap();
             assert_eq!(serde_json::to_string(&row.report).unwrap(), serde_json::to_string(&alone).unwrap());
             rows += 1;
             split += u32::from(alone.uneven.is_some());

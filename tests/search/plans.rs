@@ -1,8 +1,9 @@
 //! The search: equal to reporting every layout, the same every time, and right about which published layouts ran.
 use crate::common::{Row, table};
 use crate::exhaustive::{exhaustive, value};
+use shardscope::core::advice::answer as whole_report;
 use shardscope::core::memory::Verdict;
-use shardscope::core::report::{answer as whole_report, report};
+use shardscope::core::report::report;
 use shardscope::core::run::Run;
 use shardscope::core::search::{Plan, Request, can_run, is_listed, plan, tie};
 use std::collections::BTreeMap;

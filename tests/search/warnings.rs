@@ -1,7 +1,8 @@
 //! Warnings that say what the figures beside them say.
 
 use crate::common::table;
-use shardscope::core::report::{Origin, Report, answer, evaluate};
+use shardscope::core::advice::answer;
+use shardscope::core::report::{Origin, Report, evaluate};
 use shardscope::core::run::presets::PUBLISHED;
 use shardscope::core::run::{Run, Value};
 use shardscope::core::traffic::Traffic;

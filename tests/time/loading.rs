@@ -1,7 +1,8 @@
 //! Loading of data on the first stage, which NVIDIA's note on uneven pipelines counts to that stage's time.
 
 use crate::common::{scenario, step_s};
-use shardscope::core::report::{Origin, answer, balance, evaluate};
+use shardscope::core::advice::{answer, balance};
+use shardscope::core::report::{Origin, evaluate};
 use shardscope::core::run::Run;
 use shardscope::core::run::presets::PUBLISHED;
 use shardscope::core::time::PartKind;

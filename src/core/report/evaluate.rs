@@ -56,7 +56,7 @@ pub fn evaluate_scenario(scenario: Scenario) -> Result<Evaluation, Vec<Issue>> {
     Ok(draft.finish(timed, false))
 }
 
-/// The first half of [`evaluate`], which takes long where [`needs_worker`](super::needs_worker) says so.
+/// The first half of [`evaluate`], which takes long where [`needs_worker`](crate::report::needs_worker) says so.
 ///
 /// # Errors
 /// As [`evaluate`].

@@ -4,30 +4,25 @@
 //! as numbers.
 
 mod by_rank;
-pub mod certify;
 mod confidence;
 mod draft;
+mod effort;
 mod evaluate;
 mod evaluation;
 mod explain;
-pub mod fit;
+mod layer_splits;
 pub mod lengths;
 mod loads;
 mod mend;
 pub mod methods;
-pub mod narrow;
 mod offload;
 mod open;
 pub mod over_time;
-mod passes;
+pub(crate) mod passes;
 mod reduction;
-mod schedule;
-mod schedules;
-pub mod staircase;
+pub(crate) mod schedule;
 mod step;
 pub mod sync;
-pub mod unequal;
-mod uneven;
 mod variant;
 mod warnings;
 
@@ -35,17 +30,17 @@ pub use crate::time::FOUR_OF_FIVE;
 pub use by_rank::{StepByRank, by_rank};
 pub(crate) use confidence::nudged;
 pub use draft::Timed;
+pub use effort::{MAX_OPS_AT_ONCE, needs_worker, work};
+pub(crate) use effort::{effort, effort_of};
 pub use evaluate::{evaluate, evaluate_plain, evaluate_scenario, evaluate_timed, time};
 pub use evaluation::Evaluation;
 pub use explain::{Figure, explain};
+pub use layer_splits::{Origin, Pair, SplitFigures, Uneven};
 pub use lengths::{LengthsReport, ReplicasWait};
 pub use offload::OffloadStep;
 pub(crate) use passes::LayerPass;
 pub use passes::windows;
-pub use schedules::{MAX_OPS_AT_ONCE, ScheduleFigures, ScheduleRow, needs_worker, run_with, schedule_figures, work};
-pub(crate) use schedules::{effort, effort_of};
 pub use step::rank_overlaps;
-pub use uneven::{Balance, Origin, Pair, Split, Uneven, balance};
 pub use variant::{Variant, memory_limit, schedule_ids, with_schedule};
 
 use crate::issue::Issue;
@@ -53,7 +48,7 @@ use crate::memory::host::HostMemory;
 use crate::memory::phases::Phase;
 use crate::memory::verdict::Chance;
 use crate::memory::{StageMemory, Verdict};
-use crate::run::{OneOf, Run, Schedule, Value};
+use crate::run::{OneOf, Run, Schedule};
 use crate::time::Step;
 use crate::traffic::OverlapRow;
 use crate::units::{Bytes, Seconds};
@@ -267,32 +262,4 @@ pub fn report(run: &Run) -> Answer {
 /// As [`report`].
 pub(crate) fn plain_report(run: &Run) -> Answer {
     evaluate_plain(run).map(|evaluation| evaluation.report).map_err(|errors| Refusal { errors })
-}
-
-/// The report of a Run given as an object.
-///
-/// # Errors
-/// Unknown fields, wrong types, and settings that cannot work.
-pub fn report_value(run: &Value) -> Answer {
-    let run = Run::from_value(run).map_err(|errors| Refusal { errors })?;
-    answer(&run)
-}
-
-/// The report of a Run with its splits of the layers, each an evaluation of its own, and the parts of single ranks;
-/// without them where a report lays out more than [`MAX_OPS_AT_ONCE`] ops.
-///
-/// # Errors
-/// The settings that cannot work, with what would.
-pub fn answer(run: &Run) -> Answer {
-    let evaluation = evaluate(run).map_err(|errors| Refusal { errors })?;
-    let is_short = effort_of(&evaluation.scenario) <= MAX_OPS_AT_ONCE;
-    let balance = if is_short { balance(&evaluation) } else { None };
-    let ranks = if is_short { by_rank(&evaluation) } else { None };
-    let mut report = Report { uneven: balance.as_ref().map(Uneven::from), ..evaluation.report };
-    if let Some(ranks) = ranks {
-        report.step.by_rank = Some(ranks.parts);
-        report.step.kernels = Some(ranks.kernels);
-        report.step.bubble = Some(ranks.bubble);
-    }
-    Ok(report)
 }

@@ -146,12 +146,12 @@ impl Pass {
 
 /// Seconds of one micro-batch, forward and backward: of what the first stage does beside its layers, of every layer,
 /// and of what the last stage does beside its own.
-pub(super) fn layer_seconds(scenario: &Scenario) -> Vec<f64> {
+pub(crate) fn layer_seconds(scenario: &Scenario) -> Vec<f64> {
     of_layers(scenario, |pass| pass.total().0)
 }
 
 /// The same as forward, gradient of the input and gradient of the weight.
-pub(super) fn layer_passes(scenario: &Scenario) -> Vec<[f64; 3]> {
+pub(crate) fn layer_passes(scenario: &Scenario) -> Vec<[f64; 3]> {
     of_layers(scenario, |pass| {
         let backward = pass.compute.backward_input + pass.waits.backward();
         [pass.forward().0, backward.0, pass.compute.backward_weight.0]

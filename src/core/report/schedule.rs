@@ -7,7 +7,7 @@ use crate::run::registry::field;
 use crate::t;
 
 /// The schedule as the pipeline module takes it.
-pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
+pub(crate) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let small = |field: &str, value: u64| {
         u32::try_from(value).map_err(|_| Issue::error(field, t!("{value} is too many to simulate", value)))

@@ -137,10 +137,8 @@ pub fn schedule_ids() -> impl Iterator<Item = &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::schedules::schedule_figures;
     use super::*;
 
-    /// Narayanan 2021: interleaving divides the bubble's share of the work by v, and holds more activations.
     #[test]
     fn interleaving_is_shown_for_each_number_of_chunks_and_the_run_s_own() {
         let run =
@@ -152,14 +150,6 @@ mod tests {
         assert_eq!(chunks(&Run::default()), [2, 4, 8]);
         assert_eq!(chunks(&run(4)), [2, 4, 8]);
         assert_eq!(chunks(&run(3)), [2, 3, 4, 8]);
-        // Korthikanti 2022: A (1 + (p - 1)/(p v)) where 1F1B holds A, the activations of p stages.
-        for (v, held) in [(2, 4.0 + 3.0 / 2.0), (4, 4.0 + 3.0 / 4.0)] {
-            let found = {
-                let variant = Variant::named(&format!("interleaved-1f1b.{v}")).unwrap();
-                schedule_figures(&Run::default(), variant, 4).unwrap()
-            };
-            assert!((found.in_flight - held).abs() < 1e-9, "{v}: {}", found.in_flight);
-        }
     }
 
     #[test]

@@ -4,8 +4,9 @@
 use super::able::can_run;
 use super::rank::tie;
 use super::ranking::{Figures, Found, cost, is_listed};
+use crate::advice::run_with;
 use crate::message::Message;
-use crate::report::{Variant, plain_report as report, run_with, work};
+use crate::report::{Variant, plain_report as report, work};
 use crate::run::Schedule;
 use crate::t;
 use crate::units::show_percent;

@@ -10,10 +10,10 @@ use crate::dialect::{
 };
 use crate::json::pretty;
 use serde::Serialize;
+use shardscope_core::advice::fit::shown;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::{Catalogue, verbatim};
 use shardscope_core::pipeline::torch_csv;
-use shardscope_core::report::fit::shown;
 use shardscope_core::report::{Evaluation, evaluate};
 use shardscope_core::run::Run;
 use shardscope_core::run::presets::Trainer;

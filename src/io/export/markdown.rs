@@ -1,7 +1,8 @@
 //! A report for a wiki or a review, as Markdown tables.
 
 use super::Stamp;
-use shardscope_core::report::{Evaluation, balance};
+use shardscope_core::advice::balance;
+use shardscope_core::report::Evaluation;
 use shardscope_core::run::OneOf;
 use shardscope_core::run::registry::field;
 use shardscope_core::units::{

@@ -4,10 +4,10 @@
 use super::{Meaning, Unread, read, read_given};
 use crate::dialect::rows::reader::ModelBy;
 use crate::dialect::{Branch, Given};
+use shardscope_core::advice::fit::label;
 use shardscope_core::issue::{Fix, Issue};
 use shardscope_core::message::{Message, verbatim};
 use shardscope_core::report::evaluate;
-use shardscope_core::report::fit::label;
 use shardscope_core::run::Run;
 use shardscope_core::run::registry::{FIELDS, field};
 use shardscope_core::t;

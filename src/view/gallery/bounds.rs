@@ -7,8 +7,9 @@ use crate::charts::ink::Ink;
 use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
 use crate::panels::words;
 use crate::prelude::*;
-use shardscope_core::report::certify::BestSplit;
-use shardscope_core::report::{ScheduleFigures, ScheduleRow, Variant};
+use shardscope_core::advice::certify::BestSplit;
+use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
+use shardscope_core::report::Variant;
 use shardscope_core::sort::sort_by;
 use shardscope_core::units::GIB;
 
@@ -246,8 +247,9 @@ mod tests {
     use super::super::certificate::{Certified, line};
     use super::super::sketch::Axis;
     use super::*;
-    use shardscope_core::report::certify::proof;
-    use shardscope_core::report::{memory_limit, run_with};
+    use shardscope_core::advice::certify::proof;
+    use shardscope_core::advice::run_with;
+    use shardscope_core::report::memory_limit;
 
     /// The panel and the first line of every certificate of `run`.
     fn shown(run: &Run) -> (String, Vec<Certified>) {

@@ -7,8 +7,9 @@ use crate::charts::ticks::{tick_label, ticks};
 use crate::node::figure::Scope;
 use crate::panels::words::{sign, unnamed, verdict};
 use crate::prelude::*;
+use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::pipeline::certify::Certificate;
-use shardscope_core::report::{ScheduleFigures, ScheduleRow, Variant};
+use shardscope_core::report::Variant;
 
 /// The zero-bubble papers' measure is shown from this difference on.
 const DIFFERS: f64 = 5e-4;

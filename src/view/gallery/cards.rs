@@ -3,7 +3,8 @@
 use super::card::{Gallery, card, tick};
 use crate::panels::schedules::{sorted, table};
 use crate::prelude::*;
-use shardscope_core::report::{ScheduleRow, Variant};
+use shardscope_core::advice::ScheduleRow;
+use shardscope_core::report::Variant;
 use shardscope_core::sort::sort_by;
 
 /// The verdict of a schedule; none where it cannot run.
@@ -101,7 +102,8 @@ mod tests {
     use super::super::{GalleryAction, Look};
     use super::*;
     use crate::gallery::head;
-    use shardscope_core::report::{memory_limit, run_with};
+    use shardscope_core::advice::run_with;
+    use shardscope_core::report::memory_limit;
 
     /// The gallery of `run` with all of its pictures.
     fn shown(run: &Run, look: &Look) -> (String, usize) {

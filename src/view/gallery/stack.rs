@@ -9,7 +9,8 @@ use crate::panels::pipeline::ranks;
 use crate::panels::schedules::against;
 use crate::panels::words::{sign, unnamed, verdict};
 use crate::prelude::*;
-use shardscope_core::report::{ScheduleFigures, Variant};
+use shardscope_core::advice::ScheduleFigures;
+use shardscope_core::report::Variant;
 use shardscope_core::units::GIB;
 
 /// Memory at `time` on a curve of MiB over time.

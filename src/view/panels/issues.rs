@@ -2,8 +2,8 @@
 
 use super::words::line as line_of;
 use crate::prelude::*;
+use shardscope_core::advice::fit::label;
 use shardscope_core::issue::{Fix, Issue, Severity};
-use shardscope_core::report::fit::label;
 use shardscope_core::run::registry::field;
 
 /// One issue with its fix.

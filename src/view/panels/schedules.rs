@@ -3,8 +3,8 @@
 use super::pipeline::IN_SPAN;
 use super::words::{unnamed, verdict};
 use crate::prelude::*;
+use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::pipeline::{SCHEDULES, Schedule as Row};
-use shardscope_core::report::{ScheduleFigures, ScheduleRow};
 use shardscope_core::sort::sort_by;
 
 /// A column: its key in links and buttons, its head, and what it means.

@@ -7,9 +7,9 @@ use crate::charts::ink::Ink;
 use crate::charts::strips::strips;
 use crate::node::action::Choice;
 use crate::prelude::*;
+use shardscope_core::advice::unequal::{Unequal, Way, unequal as ways};
 use shardscope_core::pipeline::Timeline;
 use shardscope_core::pipeline::packing::Spread;
-use shardscope_core::report::unequal::{Unequal, Way, unequal as ways};
 use shardscope_core::units::thousands;
 
 /// The distributions, and what the page calls them.

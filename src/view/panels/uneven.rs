@@ -4,7 +4,8 @@ use super::words::verdict;
 use crate::charts::figure::figure;
 use crate::charts::strips::strips;
 use crate::prelude::*;
-use shardscope_core::report::{Balance, Origin, Pair, Split, balance};
+use shardscope_core::advice::{Balance, Split, balance};
+use shardscope_core::report::{Origin, Pair};
 use shardscope_core::source::UNEVEN_PP;
 
 /// Less than this is not worth a button.

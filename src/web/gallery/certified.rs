@@ -1,7 +1,7 @@
 //! Certificates of the gallery's schedules, and the search for a split and an order together, from the worker.
 
 use super::compared::is_seen;
-use crate::core::report::ScheduleRow;
+use crate::core::advice::ScheduleRow;
 use crate::core::run::Run;
 use crate::view::gallery::bounds::{self, Joint};
 use crate::view::gallery::certificate::Certified;

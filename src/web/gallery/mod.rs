@@ -3,7 +3,8 @@
 mod certified;
 mod compared;
 
-use crate::core::report::{ScheduleRow, Variant};
+use crate::core::advice::ScheduleRow;
+use crate::core::report::Variant;
 use crate::core::run::Run;
 use crate::core::sort::sort_by;
 use crate::core::t;

@@ -4,10 +4,10 @@
 mod plain;
 mod settings;
 
+use crate::core::advice;
 use crate::core::calibrate::calibrate;
 use crate::core::issue::{Issue, Severity};
 use crate::core::pipeline;
-use crate::core::report;
 use crate::core::rl;
 use crate::core::run::Value;
 use crate::core::search::Request;
@@ -42,7 +42,7 @@ pub fn version() -> String {
 pub fn report(run: JsValue) -> JsValue {
     let answer = || {
         let (run, chosen) = auto::resolved(&value(run)?)?;
-        Ok((report::report_value(&run).map_err(|no| no.errors)?, chosen))
+        Ok((advice::report_value(&run).map_err(|no| no.errors)?, chosen))
     };
     reply_chosen(answer())
 }
@@ -58,7 +58,7 @@ pub fn schedule(request: JsValue) -> JsValue {
 pub fn certify(run: JsValue) -> JsValue {
     let answer = || {
         let (run, chosen) = auto::resolved(&value(run)?)?;
-        Ok((report::certify::certify(&run)?, chosen))
+        Ok((advice::certify::certify(&run)?, chosen))
     };
     reply_chosen(answer())
 }

@@ -1,8 +1,8 @@
 //! Views that are computed while they are open: methods side by side, what would make it fit, how to narrow a surprise
 //! down.
 
+use crate::core::advice::fit::{Base, Suggestions};
 use crate::core::report::Evaluation;
-use crate::core::report::fit::{Base, Suggestions};
 use crate::core::run::registry::field;
 use crate::view::node::markup::{Node, muted};
 use crate::view::panel::Panel;

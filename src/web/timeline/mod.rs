@@ -9,8 +9,9 @@ pub(crate) mod minimap;
 mod overlay;
 pub(crate) mod surface;
 
+use crate::core::advice::ScheduleFigures;
 use crate::core::message::verbatim;
-use crate::core::report::{MAX_OPS_AT_ONCE, ScheduleFigures};
+use crate::core::report::MAX_OPS_AT_ONCE;
 use crate::core::run::OneOf;
 use crate::core::t;
 use crate::view::charts::shape::Shape;

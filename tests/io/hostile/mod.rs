@@ -10,10 +10,11 @@ use inputs::{files, json_runs, links, mutated, orders, panels, pasted, plans, sc
 use proptest::strategy::BoxedStrategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use serde::Serialize;
+use shardscope::core::advice::report_value;
 use shardscope::core::calibrate::Observation;
 use shardscope::core::issue::Issue;
 use shardscope::core::pipeline::{self, torch_csv};
-use shardscope::core::report::{Evaluation, evaluate, report_value, work};
+use shardscope::core::report::{Evaluation, evaluate, work};
 use shardscope::core::run::registry::field;
 use shardscope::core::run::{Run, Schedule, Value};
 use shardscope::core::search::Request;

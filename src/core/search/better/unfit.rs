@@ -2,8 +2,8 @@
 //! on a node or less, and the fewest GPUs on which a layout fits.
 
 use super::Gain;
+use crate::advice::fit::{Base, Fit, LIMIT, Suggestion, shorter_sequences};
 use crate::memory::Verdict;
-use crate::report::fit::{Base, Fit, LIMIT, Suggestion, shorter_sequences};
 use crate::report::{evaluate, plain_report as report};
 use crate::run::Run;
 use crate::search::fastest::{Fastest, serves};

@@ -2,8 +2,8 @@
 
 use super::climb::{Choice, Climb};
 use super::rungs::rungs;
+use crate::advice::fit::shorter_sequences;
 use crate::memory::Verdict;
-use crate::report::fit::shorter_sequences;
 use crate::report::{Peak, plain_report as report};
 use crate::run::presets::{STACKS, Stack, Trainer};
 use crate::run::{AdapterMethod, OneOf, Run};

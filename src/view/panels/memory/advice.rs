@@ -3,9 +3,10 @@
 use super::tuning::change;
 use super::verdict;
 use crate::prelude::*;
+use shardscope_core::advice::fit::Suggestions;
+use shardscope_core::advice::narrow;
+use shardscope_core::advice::narrow::{Counted, Narrowing};
 use shardscope_core::report::Memory;
-use shardscope_core::report::fit::Suggestions;
-use shardscope_core::report::narrow::{self, Counted, Narrowing};
 use shardscope_core::source::HE_BLOG;
 
 /// The changes that a search found to make a Run fit, or to take less where it does.
@@ -89,7 +90,7 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardscope_core::report::fit::Fit;
+    use shardscope_core::advice::fit::Fit;
 
     #[test]
     fn every_suggestion_is_a_button_that_sets_what_it_says() {

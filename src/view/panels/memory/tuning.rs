@@ -3,10 +3,10 @@
 
 use super::{mini, verdict};
 use crate::prelude::*;
+use shardscope_core::advice::fit::words;
+use shardscope_core::advice::staircase::{Stair, staircase};
 use shardscope_core::memory::StageMemory;
 use shardscope_core::memory::host::HostMemory;
-use shardscope_core::report::fit::words;
-use shardscope_core::report::staircase::{Stair, staircase};
 use shardscope_core::report::{Memory, OffloadStep};
 use shardscope_core::sort::sort_by;
 

@@ -1,10 +1,12 @@
 //! Jobs of a worker and its replies, as data.
 
+use crate::core::advice::certify::{BestSplit, SplitSearch, proof};
+use crate::core::advice::fit;
+use crate::core::advice::fit::{Fit, Suggestions};
+use crate::core::advice::{ScheduleFigures, run_with, schedule_figures};
 use crate::core::calibrate::{Calibrated, Request as CalibrateRequest};
 use crate::core::pipeline::certify::{Certificate, Proof};
-use crate::core::report::certify::{BestSplit, SplitSearch, proof};
-use crate::core::report::fit::{self, Fit, Suggestions};
-use crate::core::report::{ScheduleFigures, Timed, Variant, evaluate, run_with, schedule_figures, time};
+use crate::core::report::{Timed, Variant, evaluate, time};
 use crate::core::run::Run;
 use crate::core::search::catalogue::{Catalogue, Row};
 use crate::core::search::kinds::{GpuKinds, KindRow};

@@ -1,14 +1,10 @@
 //! Every schedule under one Run: what each takes and holds. For the gallery and for a second schedule on the same axis.
 
-use super::evaluate::evaluate;
-use super::evaluation::Evaluation;
-use super::schedule::spec;
-use super::variant::Variant;
 use crate::memory::Verdict;
 use crate::message::Message;
-use crate::pipeline::spec::op_count;
-use crate::pipeline::{Order, Spec, stats};
-use crate::run::{Run, Scenario};
+use crate::pipeline::{Order, stats};
+use crate::report::{Evaluation, Variant, evaluate, work};
+use crate::run::Run;
 use crate::t;
 use crate::units::{Bytes, Seconds};
 use serde::{Deserialize, Serialize};
@@ -92,39 +88,6 @@ fn a_microbatch(order: &Order) -> f64 {
     f64::from(order.chunks_per_rank() * order.splits)
 }
 
-/// Ops of the Run's schedule; none where the Run makes no sense.
-pub fn work(run: &Run) -> Option<u64> {
-    let scenario = Scenario::new(run).ok()?;
-    Some(op_count(&spec(&scenario).ok()?))
-}
-
-/// Ops above which nothing is simulated between two key strokes.
-pub const MAX_OPS_AT_ONCE: u64 = 50_000;
-
-/// Micro-batches per rank that an order is simulated for, about, until it repeats itself.
-const UNTIL_PERIODIC: u32 = 4;
-
-/// True if the Run's report takes so long that an interactive program leaves it to a worker.
-pub fn needs_worker(run: &Run) -> bool {
-    effort(run) > MAX_OPS_AT_ONCE
-}
-
-/// Ops that are laid out or simulated one by one for the Run's report; 0 where the Run is invalid: its errors are found
-/// at once.
-pub(crate) fn effort(run: &Run) -> u64 {
-    Scenario::new(run).map_or(0, |scenario| effort_of(&scenario))
-}
-
-/// The same of a Run understood, each op as often as its schedule takes it up.
-pub(crate) fn effort_of(scenario: &Scenario) -> u64 {
-    let Ok(spec) = spec(scenario) else { return 0 };
-    let unequal = scenario.run.microbatch_lengths.is_some() || scenario.samples.is_some();
-    let whole = spec.schedule.uses_durations || unequal;
-    let few = spec.microbatches.min(UNTIL_PERIODIC * spec.pp);
-    let microbatches = if whole { spec.microbatches } else { few };
-    spec.schedule.work.saturating_mul(op_count(&Spec { microbatches, ..spec.clone() }))
-}
-
 /// `run` under `variant`, if it is simulated beside the others, or in a few words why not.
 ///
 /// # Errors
@@ -153,9 +116,8 @@ pub fn schedule_figures(run: &Run, variant: Variant, limit: u64) -> Result<Sched
 
 #[cfg(test)]
 mod tests {
-    use super::super::variant::{memory_limit, with_schedule};
     use super::*;
-    use crate::report::report;
+    use crate::report::{memory_limit, report, with_schedule};
 
     fn row(run: &Run, text: &str) -> ScheduleRow {
         let variant = Variant::named(text).unwrap();
@@ -268,6 +230,18 @@ mod tests {
             assert!(set.contains(&("schedule_options.memory_limit", limit)), "{id}");
             let run = run.with_texts(&set).unwrap();
             assert_eq!(memory_limit(&run), 8, "{id}");
+        }
+    }
+
+    #[test]
+    fn interleaving_holds_the_activations_of_p_stages_and_a_share_of_p_minus_one() {
+        // Korthikanti 2022: A (1 + (p - 1)/(p v)) where 1F1B holds A, the activations of p stages.
+        for (v, held) in [(2, 4.0 + 3.0 / 2.0), (4, 4.0 + 3.0 / 4.0)] {
+            let figures = {
+                let variant = Variant::named(&format!("interleaved-1f1b.{v}")).unwrap();
+                schedule_figures(&Run::default(), variant, 4).unwrap()
+            };
+            assert!((figures.in_flight - held).abs() < 1e-9, "{v}: {}", figures.in_flight);
         }
     }
 }

@@ -2,8 +2,8 @@
 //! time.
 
 use super::fit::Set;
-use super::{Report, needs_worker, report};
 use crate::memory::{StageMemory, Verdict};
+use crate::report::{Report, needs_worker, report};
 use crate::run::registry::{FIELDS, plain};
 use crate::run::{
     AdapterMethod, AdapterParts, Based, OffloadParts, Optimizer, PhasesParts, Precision, PrecisionParts, Run,

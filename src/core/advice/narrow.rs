@@ -1,9 +1,9 @@
 //! "It fits, but ran out of memory?": the way to narrow the cause down, with this Run's figure at each step, and what
 //! stands between an estimate and the driver.
 
-use super::{Evaluation, evaluate};
 use crate::memory::remedies::{Gap, narrowing};
 use crate::memory::{Nature, Verdict};
+use crate::report::{Evaluation, evaluate};
 use crate::units::Bytes;
 
 /// One Run to try.

@@ -1,37 +1,21 @@
 //! Layers split so that no stage works longer than it must: the even split, that of NVIDIA's note, the Run's own and
 //! the best there is, side by side.
 
-use super::evaluate::evaluate;
-use super::evaluation::Evaluation;
-use super::passes::layer_seconds;
 use crate::memory::Verdict;
 use crate::memory::methods::uneven::split as note_split;
 use crate::message::Message;
 use crate::pipeline::balance::{Work, optimum};
+use crate::report::passes::layer_seconds;
+use crate::report::{Evaluation, Origin, Pair, SplitFigures, Uneven, evaluate};
 use crate::run::Run;
 use crate::run::presets::{Measured, PUBLISHED, PublishedRun};
 use crate::sort::{sort, sort_by};
 use crate::t;
-use crate::units::{Bytes, Seconds, show_seconds, significant};
-use serde::Serialize;
+use crate::units::{Seconds, show_seconds, significant};
 use std::sync::OnceLock;
 
 /// Share by which measured steps may be longer than computed ones before that is said.
 const FAR_OFF: f64 = 0.5;
-
-/// The rule or method that a split is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Origin {
-    /// As many layers on each stage as it goes.
-    Even,
-    /// The rule of the uneven-PP note: for one stage a rank.
-    Rule,
-    /// The Run.
-    Own,
-    /// The split whose longest stage is shortest, within memory where there is enough for any.
-    Best,
-}
 
 /// A split of the Run's layers, and what it gives.
 #[derive(Clone, Debug)]
@@ -101,32 +85,6 @@ impl Balance {
     }
 }
 
-/// A [`Balance`] as plain data.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Uneven {
-    /// In the order of their first origin.
-    pub splits: Vec<SplitFigures>,
-    /// Measured steps, where the Run is a published one but for its layers a stage.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub measured: Option<Pair>,
-    /// Distance of the measured steps from the computed ones, where it is large.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<Message>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SplitFigures {
-    pub origins: Vec<Origin>,
-    pub stage_layers: Vec<u64>,
-    pub step_s: Seconds,
-    /// The even split's step over its own.
-    pub against_even: f64,
-    /// Bytes on its fullest rank.
-    pub peak_bytes: Bytes,
-    /// Fits, tight or out of memory.
-    pub verdict: Verdict,
-}
-
 impl From<&Balance> for Uneven {
     fn from(balance: &Balance) -> Self {
         let even = balance.of(Origin::Even).map(Split::step_s);
@@ -140,37 +98,6 @@ impl From<&Balance> for Uneven {
         };
         let splits = balance.splits.iter().map(figures).collect();
         Self { splits, measured: balance.measured.clone(), note: balance.far_off() }
-    }
-}
-
-/// The same layers split evenly and not.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Pair {
-    /// Layers a stage, as many on each.
-    pub even: Vec<u64>,
-    /// Layers a stage of the other split.
-    pub uneven: Vec<u64>,
-    /// The even split's step over the other's, as measured.
-    pub gain: f64,
-    /// Both steps as measured, the even split's first, seconds.
-    pub steps_s: [f64; 2],
-}
-
-impl Pair {
-    /// The first even split among `steps` (layers a stage, seconds) with the first that is not.
-    pub fn of(steps: &[(&[u64], f64)]) -> Option<Self> {
-        let is_even = |split: &[u64]| split.windows(2).all(|pair| pair[0] == pair[1]);
-        let (even, long) = steps.iter().find(|(split, _)| is_even(split))?;
-        let (uneven, short) = steps.iter().find(|(split, _)| !is_even(split))?;
-        Some(Self { even: even.to_vec(), uneven: uneven.to_vec(), gain: long / short, steps_s: [*long, *short] })
-    }
-    /// The most that the gain could be if every layer cost the same, whatever stands beside those of the first rank, as
-    /// a fraction: the longest rank goes from that and `e` layers to `l`, and that is worth `l - u` of them at best,
-    /// with `u` left on the first rank: `(l - u + e)/l`.
-    pub fn bound(&self) -> Option<(u64, u64)> {
-        let (first, before) = (self.uneven.first()?, self.even.first()?);
-        let longest = self.uneven.iter().max()?;
-        Some((longest - first + before, *longest))
     }
 }
 

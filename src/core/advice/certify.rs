@@ -1,10 +1,6 @@
 //! The certificate of a Run's pipeline: how far its order is from the best one of the same stages under the same
 //! memory.
 
-use super::evaluate::evaluate;
-use super::evaluation::Evaluation;
-use super::passes::layer_passes;
-use super::schedule::spec;
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::pipeline::certify::certificate::MOST_OPS;
@@ -12,6 +8,9 @@ use crate::pipeline::certify::joint::Joint;
 use crate::pipeline::certify::splits::{Cost, Limit, Model, Unit};
 use crate::pipeline::certify::{Certificate, Proof, Stages};
 use crate::pipeline::{self, Order, SCHEDULES, Spec, build};
+use crate::report::passes::layer_passes;
+use crate::report::schedule::spec;
+use crate::report::{Evaluation, evaluate};
 use crate::run::{OneOf, Run, Value};
 use crate::t;
 use serde::{Deserialize, Serialize};

@@ -12,13 +12,13 @@ pub(crate) use ladders::shorter_sequences;
 pub(crate) use search::Goal;
 pub use search::{Fit, LIMIT};
 
-use super::schedule::{in_run, spec};
-use super::{Evaluation, evaluate};
 use crate::issue::{Fix, Issue};
 use crate::memory::{self, RankLoad, Verdict};
 use crate::message::{Message, verbatim};
 use crate::pipeline::spec::op_count;
 use crate::pipeline::{Spec, preview};
+use crate::report::schedule::{in_run, spec};
+use crate::report::{Evaluation, evaluate};
 use crate::run::registry::{Field, Slot, field};
 use crate::run::{Method, Run, Scenario, Schedule};
 use crate::t;

@@ -4,11 +4,10 @@
 //! A micro-batch of n samples padded to L tokens takes `a + b n L + c n L²` on the longest rank: a parabola through
 //! what this run's stages take at three lengths. The formula is `(c − 1) max t + sum t` over c ranks.
 
-use super::evaluate::evaluate;
-use super::evaluation::Evaluation;
 use crate::pipeline::injection::{adaptive, fullest};
 use crate::pipeline::packing::{Spread, draw, iteration_time, pack, rise_and_fall};
 use crate::pipeline::{Order, Timeline, measure};
+use crate::report::{Evaluation, evaluate};
 use crate::run::{Run, Schedule};
 use crate::units::Seconds;
 

@@ -1,0 +1,46 @@
+//! Questions about many Runs near one: what would fit, which schedule and which split of the layers takes less, how far
+//! an order is from the best, and what each choice of a fine-tuning run saves.
+//!
+//! Each evaluates its Runs with [`crate::report`] and compares the reports.
+
+pub mod certify;
+pub mod fit;
+pub mod narrow;
+mod schedules;
+mod splits;
+pub mod staircase;
+pub mod unequal;
+
+pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};
+pub use splits::{Balance, Split, balance};
+
+use crate::report::{Answer, MAX_OPS_AT_ONCE, Refusal, Report, Uneven, by_rank, effort_of, evaluate};
+use crate::run::{Run, Value};
+
+/// The report of a Run given as an object.
+///
+/// # Errors
+/// Unknown fields, wrong types, and settings that cannot work.
+pub fn report_value(run: &Value) -> Answer {
+    let run = Run::from_value(run).map_err(|errors| Refusal { errors })?;
+    answer(&run)
+}
+
+/// The report of a Run with its splits of the layers, each an evaluation of its own, and the parts of single ranks;
+/// without them where a report lays out more than [`MAX_OPS_AT_ONCE`] ops.
+///
+/// # Errors
+/// The settings that cannot work, with what would.
+pub fn answer(run: &Run) -> Answer {
+    let evaluation = evaluate(run).map_err(|errors| Refusal { errors })?;
+    let is_short = effort_of(&evaluation.scenario) <= MAX_OPS_AT_ONCE;
+    let balance = if is_short { balance(&evaluation) } else { None };
+    let ranks = if is_short { by_rank(&evaluation) } else { None };
+    let mut report = Report { uneven: balance.as_ref().map(Uneven::from), ..evaluation.report };
+    if let Some(ranks) = ranks {
+        report.step.by_rank = Some(ranks.parts);
+        report.step.kernels = Some(ranks.kernels);
+        report.step.bubble = Some(ranks.bubble);
+    }
+    Ok(report)
+}
