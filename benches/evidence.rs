@@ -3,7 +3,7 @@
 //! The file is made here, event by event, and is never held: 100 MB, and as many as `SHARDSCOPE_TRACE_MB` says.
 
 use shardscope::core::run::Run;
-use shardscope::io::evidence::{Evidence, EvidenceReader, diagnose};
+use shardscope::io::evidence::{EvidenceFile, EvidenceReader, diagnose};
 use std::fmt::Write as _;
 use std::time::Instant;
 
@@ -65,7 +65,7 @@ fn read(megabytes: usize) {
     let file = reader.finish(&run);
     let finished = begun.elapsed().as_secs_f64() - made;
     let kernels = match &file {
-        Ok(Evidence::Trace(trace, _)) => trace.activities.len(),
+        Ok(EvidenceFile::Trace(trace, _)) => trace.activities.len(),
         _ => 0,
     };
     let found = diagnose(&[&file], &run);

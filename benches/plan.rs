@@ -2,7 +2,7 @@
 //! in `src/core/search/allowance.rs` is made. Timings decide no test.
 
 use shardscope::core::run::{Based, Run};
-use shardscope::core::search::{Request, WORK};
+use shardscope::core::search::{PlanRequest, WORK};
 use std::time::Instant;
 
 fn of(model: &'static str, gpus: u64, global_batch: u64) -> Run {
@@ -20,7 +20,7 @@ fn processor_s(start: Instant) -> f64 {
 fn searched(name: &str, run: &Run) -> Option<(u64, f64)> {
     let clock = Instant::now();
     let start = processor_s(clock);
-    let Ok(mut request) = Request::new(run, &[], 20) else {
+    let Ok(mut request) = PlanRequest::new(run, &[], 20) else {
         println!("{name}: no such run");
         return None;
     };

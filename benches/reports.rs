@@ -3,13 +3,13 @@
 //! Each line is also a ratio to a fixed loop that is timed beside it, so that two machines, or a busy and an idle one,
 //! can be compared. `benches/history.csv` keeps the ratios by commit.
 
-use shardscope::core::advice::fit::Fit;
-use shardscope::core::calibrate::{Observation, Request};
+use shardscope::core::advice::fit::FitSearch;
+use shardscope::core::calibrate::{CalibrateRequest, Observation};
 use shardscope::core::pipeline::{Durations, Spec, build, schedule, time};
 use shardscope::core::report::{evaluate, report};
 use shardscope::core::rl::{predict, step};
 use shardscope::core::run::{Based, Run};
-use shardscope::core::search::{Request as Search, TOP};
+use shardscope::core::search::{PlanRequest as Search, TOP};
 use shardscope::io::link;
 use std::fmt::Write as _;
 use std::fs;
@@ -285,7 +285,7 @@ fn plans() -> [(&'static str, Run, f64); 3] {
 }
 
 /// Twenty measured runs of the default model, a tenth slower than it says and one of them a half, and the default question.
-fn measured() -> Request {
+fn measured() -> CalibrateRequest {
     let runs = (0..20).map(|at: u32| {
         let (gpus, tp) = (8 << (at % 4), 1 << (at / 4 % 3));
         let run = Run { gpus, tp, pp: 1, seq_len: 4096 << (at / 12), global_batch: 4 * gpus, ..Run::default() };
@@ -293,7 +293,7 @@ fn measured() -> Request {
         let seconds = evaluate(&run).map_or(1.0, |of| of.report.step.time_s.0);
         Observation::step("", run, seconds * slower)
     });
-    Request {
+    CalibrateRequest {
         observations: runs.collect(),
         name: String::new(),
         question: Some(Run::default()),
@@ -311,7 +311,7 @@ fn fits() {
             continue;
         };
         let start = Instant::now();
-        black_box(Fit::finished(&base));
+        black_box(FitSearch::finished(&base));
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
     times.sort_by(f64::total_cmp);

@@ -9,14 +9,14 @@ use shardscope_core::search::auto::{KEY, VALUES, choose, named, of_layout};
 
 /// An answer with the layout that was chosen for it.
 #[derive(Serialize)]
-pub struct Chosen<T> {
+pub struct ChosenAnswer<T> {
     #[serde(flatten)]
     answer: T,
     /// Every field of the layout, and whether no other can be faster.
     chosen: Value,
 }
 
-impl<T> Chosen<T> {
+impl<T> ChosenAnswer<T> {
     pub fn new(answer: T, chosen: Value) -> Self {
         Self { answer, chosen }
     }

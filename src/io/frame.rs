@@ -21,7 +21,7 @@ use shardscope_view::views::Embed;
 
 /// Effects of a message.
 #[derive(Default, Serialize)]
-pub struct Answer {
+pub struct FrameAnswer {
     /// Reply to the page around the frame; none where the message is not one of the protocol.
     reply: Option<Reply>,
     /// Text behind `#` in the frame's address.
@@ -80,25 +80,25 @@ fn ids<T: OneOf>() -> String {
 }
 
 /// Answers `message`, which came to the frame at `address`.
-pub fn answer(message: &str, address: &str) -> Answer {
+pub fn answer(message: &str, address: &str) -> FrameAnswer {
     let message = match json::read(message) {
         Ok(message) => message,
         Err(errors) => return present(address, errors),
     };
     match message.get("type") {
         Some(Value::Text(name)) if name == "shardscope:ping" => {
-            Answer { reply: Some(Reply::Pong { version: env!("CARGO_PKG_VERSION") }), ..Answer::default() }
+            FrameAnswer { reply: Some(Reply::Pong { version: env!("CARGO_PKG_VERSION") }), ..FrameAnswer::default() }
         }
         Some(Value::Text(name)) if name == "shardscope:get" => present(address, Vec::new()),
         Some(Value::Text(name)) if name == "shardscope:set" => match set(&message, address) {
-            Ok((fragment, reloads)) => Answer {
+            Ok((fragment, reloads)) => FrameAnswer {
                 reply: present(&format!("{}#{fragment}", page(address)), Vec::new()).reply,
                 fragment: Some(fragment),
                 reloads,
             },
             Err(errors) => present(address, errors),
         },
-        _ => Answer::default(),
+        _ => FrameAnswer::default(),
     }
 }
 
@@ -108,7 +108,7 @@ fn page(address: &str) -> &str {
 }
 
 /// The Run of `address`, and what is wrong with it or with what was asked.
-fn present(address: &str, mut errors: Vec<Issue>) -> Answer {
+fn present(address: &str, mut errors: Vec<Issue>) -> FrameAnswer {
     let read = link::decode(address);
     let wrong = match &read.auto {
         None => evaluate(&read.run).err(),
@@ -118,7 +118,7 @@ fn present(address: &str, mut errors: Vec<Issue>) -> Answer {
     let run = auto::to_value(&read);
     let written = auto::encode(&run).unwrap_or_else(|_| link::encode(&read.run));
     let reply = Reply::Run { link: format!("{}#{written}", page(address)), run, errors, notices: read.notices };
-    Answer { reply: Some(reply), ..Answer::default() }
+    FrameAnswer { reply: Some(reply), ..FrameAnswer::default() }
 }
 
 /// The fragment that `message` wants, and whether that is another panel.

@@ -7,7 +7,7 @@ const MAX_DEPTH: usize = 64;
 
 /// A token of JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Event<'a> {
+pub(crate) enum JsonEvent<'a> {
     /// An object or a list begins; with its key, where it stands in an object.
     Begin,
     End,
@@ -52,7 +52,7 @@ impl Scanner {
     }
 
     /// Takes bytes; `tell` is given the scanner, the key and the event.
-    pub fn push(&mut self, bytes: &[u8], mut tell: impl FnMut(&Self, &str, Event)) {
+    pub fn push(&mut self, bytes: &[u8], mut tell: impl FnMut(&Self, &str, JsonEvent)) {
         for byte in bytes {
             match self.state {
                 State::Between => self.between(*byte, &mut tell),
@@ -83,12 +83,12 @@ impl Scanner {
         }
     }
 
-    fn between(&mut self, byte: u8, tell: &mut impl FnMut(&Self, &str, Event)) {
+    fn between(&mut self, byte: u8, tell: &mut impl FnMut(&Self, &str, JsonEvent)) {
         match byte {
             b'{' | b'[' => {
                 let key = std::mem::take(&mut self.key);
                 if self.open.len() < MAX_DEPTH {
-                    tell(self, &key, Event::Begin);
+                    tell(self, &key, JsonEvent::Begin);
                 }
                 self.open.push((byte == b'{', key));
                 // Deeper brackets count, and are forgotten by their end.
@@ -98,7 +98,7 @@ impl Scanner {
                 if let Some((_, key)) = self.open.pop()
                     && self.open.len() < MAX_DEPTH
                 {
-                    tell(self, &key, Event::End);
+                    tell(self, &key, JsonEvent::End);
                 }
                 self.key.clear();
             }
@@ -116,7 +116,7 @@ impl Scanner {
         }
     }
 
-    fn text(&mut self, tell: &mut impl FnMut(&Self, &str, Event)) {
+    fn text(&mut self, tell: &mut impl FnMut(&Self, &str, JsonEvent)) {
         self.state = State::Between;
         let token = std::mem::take(&mut self.token);
         let text = String::from_utf8_lossy(&token);
@@ -125,17 +125,17 @@ impl Scanner {
             self.key.push_str(&text);
         } else {
             let key = std::mem::take(&mut self.key);
-            tell(self, &key, Event::Text(&text));
+            tell(self, &key, JsonEvent::Text(&text));
         }
         self.token = token;
     }
 
-    fn literal(&mut self, tell: &mut impl FnMut(&Self, &str, Event)) {
+    fn literal(&mut self, tell: &mut impl FnMut(&Self, &str, JsonEvent)) {
         self.state = State::Between;
         let key = std::mem::take(&mut self.key);
         let number = std::str::from_utf8(&self.token).ok().and_then(|text| text.parse::<f64>().ok());
         if let Some(number) = number.filter(|number| number.is_finite()) {
-            tell(self, &key, Event::Number(number));
+            tell(self, &key, JsonEvent::Number(number));
         }
     }
 }

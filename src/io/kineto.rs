@@ -5,7 +5,7 @@
 //! `gpu_memset`, launches under `cuda_runtime` and `cuda_driver` with the `correlation` of what they launch,
 //! collectives as arguments of the kernel or of the `record_param_comms` that launched it.
 
-use crate::json_scan::{Event, Scanner};
+use crate::json_scan::{JsonEvent, Scanner};
 use shardscope_core::diagnose::{AttentionPass, GpuWork, ProcessGroup, RankTrace, StepMark, WorkKind, WorkerOp};
 use shardscope_core::issue::Issue;
 use shardscope_core::t;
@@ -123,7 +123,7 @@ fn count(number: f64) -> u64 {
 }
 
 impl KinetoReader {
-    pub fn take(&mut self, scanner: &Scanner, key: &str, event: Event) {
+    pub fn take(&mut self, scanner: &Scanner, key: &str, event: JsonEvent) {
         let depth = scanner.depth();
         // {"traceEvents": [{...}]}, or the list alone, whose brackets have no keys.
         let keyless = |levels: usize| (0..levels).all(|up| scanner.above(up).is_empty());
@@ -133,13 +133,13 @@ impl KinetoReader {
             && (depth == 4 && scanner.above(2) == "traceEvents"
                 || depth == 3 && scanner.above(1).is_empty() && scanner.above(2).is_empty());
         match event {
-            Event::Begin if in_list => self.open = OpenEvent { width: 0, ..OpenEvent::default() },
-            Event::End if in_list => self.close(),
-            Event::Text(text) if in_event => self.text(key, text),
-            Event::Number(number) if in_event => self.number(key, number, scanner.token()),
-            Event::Text(text) if in_arguments => self.argument(key, text),
-            Event::Number(number) if in_arguments => self.argument_number(key, number),
-            Event::Begin if in_arguments && matches!(key, "Input Dims" | "Input type") => {
+            JsonEvent::Begin if in_list => self.open = OpenEvent { width: 0, ..OpenEvent::default() },
+            JsonEvent::End if in_list => self.close(),
+            JsonEvent::Text(text) if in_event => self.text(key, text),
+            JsonEvent::Number(number) if in_event => self.number(key, number, scanner.token()),
+            JsonEvent::Text(text) if in_arguments => self.argument(key, text),
+            JsonEvent::Number(number) if in_arguments => self.argument_number(key, number),
+            JsonEvent::Begin if in_arguments && matches!(key, "Input Dims" | "Input type") => {
                 self.trace.with_stacks = true;
             }
             _ => self.header(scanner, key, event),
@@ -147,30 +147,32 @@ impl KinetoReader {
     }
 
     /// What stands beside the events: the GPU, the rank, its groups.
-    fn header(&mut self, scanner: &Scanner, key: &str, event: Event) {
+    fn header(&mut self, scanner: &Scanner, key: &str, event: JsonEvent) {
         let depth = scanner.depth();
         match event {
-            Event::Text(text) if key == "name" && depth == 3 && scanner.above(1) == "deviceProperties" => {
+            JsonEvent::Text(text) if key == "name" && depth == 3 && scanner.above(1) == "deviceProperties" => {
                 self.trace.device.get_or_insert_with(|| text.to_owned());
             }
-            Event::Number(number) if depth == 2 && scanner.above(0) == "distributedInfo" => match key {
+            JsonEvent::Number(number) if depth == 2 && scanner.above(0) == "distributedInfo" => match key {
                 "rank" => self.trace.rank = Some(count(number)),
                 "world_size" => self.trace.world = Some(count(number)),
                 _ => {}
             },
-            Event::Begin if depth == 3 && scanner.above(0) == "pg_config" => self.open_group = OpenGroup::default(),
-            Event::Text(text) if depth == 4 && scanner.above(1) == "pg_config" => match key {
+            JsonEvent::Begin if depth == 3 && scanner.above(0) == "pg_config" => self.open_group = OpenGroup::default(),
+            JsonEvent::Text(text) if depth == 4 && scanner.above(1) == "pg_config" => match key {
                 "pg_name" => text.clone_into(&mut self.open_group.group.name),
                 "pg_desc" => text.clone_into(&mut self.open_group.group.description),
                 _ => {}
             },
-            Event::Number(number) if depth == 4 && scanner.above(1) == "pg_config" && key == "pg_size" => {
+            JsonEvent::Number(number) if depth == 4 && scanner.above(1) == "pg_config" && key == "pg_size" => {
                 self.open_group.group.size = count(number);
             }
-            Event::Number(number) if depth == 5 && scanner.above(0) == "ranks" && self.open_group.ranks.len() < 2 => {
+            JsonEvent::Number(number)
+                if depth == 5 && scanner.above(0) == "ranks" && self.open_group.ranks.len() < 2 =>
+            {
                 self.open_group.ranks.push(count(number));
             }
-            Event::End if depth == 3 && scanner.above(0) == "pg_config" => {
+            JsonEvent::End if depth == 3 && scanner.above(0) == "pg_config" => {
                 let OpenGroup { mut group, ranks } = std::mem::take(&mut self.open_group);
                 if let [first, second] = ranks[..] {
                     group.stride = second.abs_diff(first);

@@ -8,7 +8,7 @@ use shardscope_core::issue::Issue;
 use shardscope_core::run::{Based, Run};
 use shardscope_core::search::auto::{KEY, VALUES, of_layout};
 use shardscope_core::t;
-use shardscope_view::panels::chosen::Origin;
+use shardscope_view::panels::chosen::LayoutOrigin;
 use shardscope_view::view_state::ViewState;
 
 /// The version that is written; defaults and presets are frozen under it.
@@ -24,7 +24,7 @@ pub struct Decoded {
     pub run: Run,
     pub view: ViewState,
     /// Where its layout is from.
-    pub origin: Origin,
+    pub origin: LayoutOrigin,
     /// The fields of the layout that it gives, where it leaves the others to the search.
     pub auto: Option<Vec<String>>,
     /// Keys and values that were not understood, by field.
@@ -73,10 +73,10 @@ pub fn opened(text: &str) -> Decoded {
     if fragment(text).is_empty() {
         read.run = example;
         read.view.chosen = true;
-        read.origin = Origin::Example;
+        read.origin = LayoutOrigin::Example;
     } else if read.view.chosen && read.auto.is_none() && read.run == example {
         // The page's own address, loaded again.
-        read.origin = Origin::Example;
+        read.origin = LayoutOrigin::Example;
     }
     read
 }
@@ -116,9 +116,9 @@ pub fn decode(text: &str) -> Decoded {
     notices.extend(issues);
     let given: Vec<String> = pairs.iter().map(|(key, _)| key).filter(|key| of_layout(key).is_some()).cloned().collect();
     let origin = match (view.chosen, given.is_empty()) {
-        (true, _) => Origin::Chosen,
-        (false, true) => Origin::Default,
-        (false, false) => Origin::Link,
+        (true, _) => LayoutOrigin::Chosen,
+        (false, true) => LayoutOrigin::Default,
+        (false, false) => LayoutOrigin::Link,
     };
     let auto = is_auto.then_some(given);
     if !second.is_empty() {
@@ -211,14 +211,14 @@ mod tests {
     #[test]
     fn a_link_says_where_its_layout_is_from() {
         for (text, origin) in [
-            ("", Origin::Example),
-            ("v=1&stack=megatron-2025&view.layout=chosen", Origin::Example),
-            ("v=1&stack=megatron-2025", Origin::Default),
-            ("v=1", Origin::Default),
-            ("v=1&gpus=128&seq_len=4096", Origin::Default),
-            ("v=1&gpus=128&tp=4", Origin::Link),
-            ("v=1&recompute.modules=mlp", Origin::Link),
-            ("v=1&gpus=128&tp=4&view.layout=chosen", Origin::Chosen),
+            ("", LayoutOrigin::Example),
+            ("v=1&stack=megatron-2025&view.layout=chosen", LayoutOrigin::Example),
+            ("v=1&stack=megatron-2025", LayoutOrigin::Default),
+            ("v=1", LayoutOrigin::Default),
+            ("v=1&gpus=128&seq_len=4096", LayoutOrigin::Default),
+            ("v=1&gpus=128&tp=4", LayoutOrigin::Link),
+            ("v=1&recompute.modules=mlp", LayoutOrigin::Link),
+            ("v=1&gpus=128&tp=4&view.layout=chosen", LayoutOrigin::Chosen),
         ] {
             assert_eq!(opened(text).origin, origin, "{text}");
         }

@@ -1,6 +1,6 @@
 //! Requests as lines of text: what the headless program and the npm package's `shardscope` command read and answer.
 
-use super::auto::{self, Chosen};
+use super::auto::{self, ChosenAnswer};
 use super::dialect::{Branch, Given};
 use super::export::{self, Stamp};
 use super::{evidence, import, json, link, logs, scoreboard};
@@ -13,7 +13,7 @@ use shardscope_core::calibrate::{self, Calibration};
 use shardscope_core::diagnose::Diagnosis;
 use shardscope_core::issue::{Issue, Severity};
 use shardscope_core::message::Message;
-use shardscope_core::pipeline::{self, request::Reply};
+use shardscope_core::pipeline::{self, request::ScheduleReply};
 use shardscope_core::report::Report;
 use shardscope_core::rl;
 use shardscope_core::run::{Run, Value};
@@ -67,25 +67,25 @@ impl Verb {
 #[serde(untagged)]
 pub enum Answer {
     Report(Box<Report>),
-    Schedule(Box<Reply>),
+    Schedule(Box<ScheduleReply>),
     Plan(Box<Plan>),
     Certified(Box<Certified>),
     Imported(Box<Imported>),
     Exported(json::Text),
-    Measured(Box<Measured>),
+    Measured(Box<RunMeasurements>),
     Diagnosed(Box<Diagnosis>),
-    WholeRun(Box<whole_run::Reply>),
+    WholeRun(Box<whole_run::WholeRunReply>),
     Rl(Box<rl::RlReply>),
     Calibrated(Box<Calibration>),
-    Scoreboard(Box<scoreboard::Answer>),
+    Scoreboard(Box<scoreboard::ScoreboardAnswer>),
     /// Of a request that left its layout to the search.
     // As plain data: an answer that held an answer would have no end as a type.
-    Chosen(Box<Chosen<serde_json::Value>>),
+    Chosen(Box<ChosenAnswer<serde_json::Value>>),
 }
 
 /// Measurements of a run, as plain data.
 #[derive(Serialize)]
-pub struct Measured {
+pub struct RunMeasurements {
     errors: Vec<Issue>,
     program: Message,
     /// The observation that `calibrate` takes; none where nothing was measured.
@@ -97,7 +97,7 @@ pub struct Measured {
     compared: Vec<Message>,
 }
 
-impl From<logs::Reading> for Measured {
+impl From<logs::Reading> for RunMeasurements {
     fn from(read: logs::Reading) -> Self {
         Self {
             errors: Vec::new(),
@@ -164,7 +164,7 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
     };
     let answer = of_run(verb, &request)?;
     Ok(match chosen {
-        Some(chosen) => Answer::Chosen(Box::new(Chosen::new(plain(&answer), chosen))),
+        Some(chosen) => Answer::Chosen(Box::new(ChosenAnswer::new(plain(&answer), chosen))),
         None => answer,
     })
 }
@@ -255,7 +255,7 @@ fn report_of_link(text: &str) -> Result<Answer, Vec<Issue>> {
     report.warnings.splice(0..0, unknown);
     let answer = Answer::Report(Box::new(report));
     Ok(match choice {
-        Some(choice) => Answer::Chosen(Box::new(Chosen::new(plain(&answer), named(&choice)))),
+        Some(choice) => Answer::Chosen(Box::new(ChosenAnswer::new(plain(&answer), named(&choice)))),
         None => answer,
     })
 }

@@ -106,7 +106,7 @@ pub fn ours() -> About {
 /// Answers of the verb.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub enum Answer {
+pub enum ScoreboardAnswer {
     Text(Text),
     Scored(Box<Scored>),
 }
@@ -143,8 +143,8 @@ fn evidence(request: &Value) -> Result<Vec<Evidence>, Vec<Issue>> {
 ///
 /// # Errors
 /// Questions that the request lacks.
-pub fn answer(request: &Value) -> Result<Answer, Vec<Issue>> {
-    let text = |text: String| Answer::Text(text.into());
+pub fn answer(request: &Value) -> Result<ScoreboardAnswer, Vec<Issue>> {
+    let text = |text: String| ScoreboardAnswer::Text(text.into());
     if matches!(request.get("ask"), Some(Value::Text(ask)) if ask == "origin") {
         return Ok(text(RECORD.to_owned()));
     }
@@ -160,7 +160,14 @@ pub fn answer(request: &Value) -> Result<Answer, Vec<Issue>> {
             notes.extend(unknown(&questions, &lines));
             let Score { columns, outcomes, bands, .. } = Score::new(&questions, &lines);
             let bands = bands.map(|BandCount { verdict, runs, ran_out }| (verdict, runs, ran_out));
-            Ok(Answer::Scored(Box::new(Scored { errors: Vec::new(), notes, about, columns, outcomes, bands })))
+            Ok(ScoreboardAnswer::Scored(Box::new(Scored {
+                errors: Vec::new(),
+                notes,
+                about,
+                columns,
+                outcomes,
+                bands,
+            })))
         }
         _ => Err(vec![Issue::error("ask", "needs questions, predictions, origin, or a file of predictions beside")]),
     }

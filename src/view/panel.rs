@@ -21,8 +21,8 @@ use crate::prelude::*;
 use plotters::prelude::SVGBackend;
 use plotters_backend::DrawingBackend;
 use shardscope_core::advice::balance;
-use shardscope_core::pipeline::packing::Spread;
-use shardscope_core::pipeline::sync::Policy;
+use shardscope_core::pipeline::packing::LengthSpread;
+use shardscope_core::pipeline::sync::ReducePolicy;
 use shardscope_core::report::over_time::{OverTime, over_time};
 use shardscope_core::report::{explain, methods};
 use shardscope_core::run::Method;
@@ -70,7 +70,7 @@ panels! { (evaluation, unit)
     /// Derivation of a figure; of the fullest GPU's memory where none is chosen.
     About(figure: Option<Figure>) = Self::About(None) => about_figure(evaluation, figure, unit);
     /// Derivation of a figure of the whole run.
-    AboutWhole(figure: whole_run::Figure) = Self::AboutWhole(whole_run::Figure::Days)
+    AboutWhole(figure: whole_run::WholeRunFigure) = Self::AboutWhole(whole_run::WholeRunFigure::Days)
         => whole::derivation(evaluation, figure, unit);
     /// A bar a pipeline rank, the selected one marked.
     MemoryBars(selected: Option<usize>) = Self::MemoryBars(None) => memory::picture(evaluation, selected, unit);
@@ -116,12 +116,12 @@ panels! { (evaluation, unit)
     /// The timeline as a table.
     Ranks = Self::Ranks => ranks(evaluation, "Timeline table");
     /// Moments at which gradients leave.
-    Gradients(policy: Policy) [Pipeline "gradients"] = Self::Gradients(Policy::StepEnd) => sync(evaluation, policy);
+    Gradients(policy: ReducePolicy) [Pipeline "gradients"] = Self::Gradients(ReducePolicy::StepEnd) => sync(evaluation, policy);
     /// Samples of unequal length on data-parallel replicas.
     Lengths [Pipeline "unequal samples"] = Self::Lengths => lengths(evaluation);
     /// Unequal micro-batches.
-    Unequal(spread: Spread) [Pipeline "unequal micro-batches"]
-        = Self::Unequal(Spread::LogNormal) => unequal(evaluation, spread);
+    Unequal(spread: LengthSpread) [Pipeline "unequal micro-batches"]
+        = Self::Unequal(LengthSpread::LogNormal) => unequal(evaluation, spread);
     /// Principle of the schedule.
     Idea [Pipeline "the schedule"] = Self::Idea => about_schedule(evaluation.report.pipeline.schedule.row());
 }

@@ -1,13 +1,13 @@
 //! The part of a link besides the Run: what is shown of it, as one struct with one table of keys.
 
-use super::gallery::{Look, variants};
+use super::gallery::{GalleryLook, variants};
 use super::look::{Look as Board, Slice};
 use super::palette::Theme;
 use super::panels::schedules::Sort;
 use super::steps::StepId;
 use super::views::{Embed, View};
 use shardscope_core::diagnose::of_brief;
-use shardscope_core::report::Variant;
+use shardscope_core::report::ScheduleVariant;
 use shardscope_core::run::{OneOf, Run};
 
 /// View of a Run on the page.
@@ -27,7 +27,7 @@ pub struct ViewState {
     /// Positions of the sliders of the open step: `p.8,m.16`.
     pub sliders: String,
     /// Choices in the gallery of schedules.
-    pub gallery: Look,
+    pub gallery: GalleryLook,
     /// Seed of the simulated future of the whole run, where it is not the Run's own.
     pub future: Option<u64>,
     /// Days of the inverse questions of the whole run.
@@ -110,7 +110,7 @@ const KEYS: [Key; 20] = [
         name: "ticked",
         text: |view| {
             let ticked = view.gallery.ticked.as_ref()?;
-            Some(ticked.iter().map(Variant::to_string).collect::<Vec<_>>().join(","))
+            Some(ticked.iter().map(ScheduleVariant::to_string).collect::<Vec<_>>().join(","))
         },
         read: |view, text| view.gallery.ticked = Some(variants(&text)),
     },
@@ -272,7 +272,7 @@ mod tests {
         let run = Run::default();
         let look = &mut view.gallery;
         for id in ["zb-v", "dualpipe", "interleaved-1f1b.4", "gpipe", "zb-v"] {
-            look.press(&run, GalleryAction::Tick(Variant::named(id).unwrap()));
+            look.press(&run, GalleryAction::Tick(ScheduleVariant::named(id).unwrap()));
         }
         look.press(&run, GalleryAction::Whole(true));
         look.sort = look.sort.pressed("bubble").pressed("bubble");
@@ -281,6 +281,6 @@ mod tests {
         let link = "ticked=1f1b,dualpipe,interleaved-1f1b.4&sort=-bubble&axis=whole&limit=6";
         assert_eq!(written(&view), link);
         assert_eq!(read(link), view);
-        assert_eq!(Look::default().limit(&run), 4);
+        assert_eq!(GalleryLook::default().limit(&run), 4);
     }
 }

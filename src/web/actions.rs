@@ -3,9 +3,9 @@
 use crate::core::report::evaluate;
 use crate::io::export::{launcher, picture};
 use crate::view::look::Look as Board;
-use crate::view::node::action::{BoardAction, Choice, Compare, Dialog, Save};
+use crate::view::node::action::{BoardAction, Compare, Dialog, PanelChoice, Save};
 use crate::view::node::markup::Action;
-use crate::view::panels::chosen::Origin;
+use crate::view::panels::chosen::LayoutOrigin;
 use crate::view::views::View;
 use crate::web::browser;
 use crate::web::browser::i18n::{shown, translated};
@@ -55,7 +55,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.apply(&set);
         }
         Action::Load(run) => {
-            history::load(state, (*run).clone(), Origin::Yours);
+            history::load(state, (*run).clone(), LayoutOrigin::Yours);
             modal::close();
             browser::to_top();
         }
@@ -85,10 +85,10 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         Action::Redo => history::step(state, false),
         Action::ChooseLayout(choose) => state.layout.get_value().press(choose),
         Action::Choose(choice) => state.view.chosen.update(|chosen| match choice {
-            Choice::Policy(policy) => chosen.policy = policy,
-            Choice::Spread(spread) => chosen.spread = spread,
-            Choice::Group(kind) => chosen.group = kind,
-            Choice::Load(link) => chosen.load = link,
+            PanelChoice::Policy(policy) => chosen.policy = policy,
+            PanelChoice::Spread(spread) => chosen.spread = spread,
+            PanelChoice::Group(kind) => chosen.group = kind,
+            PanelChoice::Load(link) => chosen.load = link,
         }),
         Action::Sort(column) => {
             state.view.change(|view| view.gallery.sort = view.gallery.sort.pressed(column));
@@ -109,7 +109,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.view.change(|view| view.board = Board { tool, slice });
         }
         Action::Board(BoardAction::Open(run)) => {
-            history::load(state, (*run).clone(), Origin::Yours);
+            history::load(state, (*run).clone(), LayoutOrigin::Yours);
             state.view.show(View::Run);
         }
     }

@@ -27,7 +27,7 @@ use crate::web::strip::{Advice, ReinforcementStep, Strip, Waterfall};
 use crate::web::tabs::Tabs;
 use crate::web::tabs::plan;
 use crate::web::timeline::FirstTimeline;
-use crate::web::timeline::look::Look;
+use crate::web::timeline::look::TimelineLook;
 use crate::web::{browser, link_sync, opened};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -57,7 +57,7 @@ fn App() -> impl IntoView {
     provide_context(state.view);
     provide_context(state.panels);
     provide_context(Dispatch(dispatch));
-    provide_context(Look::new(state));
+    provide_context(TimelineLook::new(state));
     link_sync::keep(state);
     plan::follow(state);
     shortcuts::listen(state);

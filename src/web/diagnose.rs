@@ -7,10 +7,10 @@ use crate::core::report::needs_worker;
 use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{Bytes, show_bytes};
-use crate::io::evidence::{Evidence, EvidenceReader, ExampleFile, diagnose, markdown};
+use crate::io::evidence::{EvidenceFile, EvidenceReader, ExampleFile, diagnose, markdown};
 use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Node, PanelAction, leaf};
-use crate::view::panels::chosen::Origin;
+use crate::view::panels::chosen::LayoutOrigin;
 use crate::view::panels::diagnose::{LanePair, LaneZoom, diagnosis, diagnosis_of_link, offered};
 use crate::view::panels::issues::line;
 use crate::view::panels::runs::bare;
@@ -39,7 +39,7 @@ const PIECE: [f64; 3] = [262_144.0, 65_536.0, 8_388_608.0];
 const PIECE_MS: f64 = 9.0;
 
 /// A file, read: its name, and what it is or why it cannot be read.
-type ReadFile = (String, Result<Evidence, Vec<Issue>>);
+type ReadFile = (String, Result<EvidenceFile, Vec<Issue>>);
 
 /// Everything that the view follows.
 #[derive(Clone, Copy)]
@@ -203,13 +203,13 @@ impl Page {
             let run: Run = self.state.run.with(bare);
             let evaluation = self.state.evaluation().filter(|one| one.has_timeline() || !needs_worker(&run));
             let found = self.files.with(|files| {
-                let evidence: Vec<&Result<Evidence, Vec<Issue>>> = files.iter().map(|(_, file)| file).collect();
+                let evidence: Vec<&Result<EvidenceFile, Vec<Issue>>> = files.iter().map(|(_, file)| file).collect();
                 (!evidence.is_empty()).then(|| diagnose(&evidence, &run))
             });
             let lanes = match &found {
                 Some(Ok(found)) => self.files.with(|files| {
                     let traces = files.iter().filter_map(|(_, file)| match file {
-                        Ok(Evidence::Trace(trace, _)) => Some(trace),
+                        Ok(EvidenceFile::Trace(trace, _)) => Some(trace),
                         _ => None,
                     });
                     let first = traces.min_by_key(|trace| trace.rank)?;
@@ -301,7 +301,7 @@ impl Page {
             return;
         };
         self.clear();
-        history::load(self.state, example.run(), Origin::Example);
+        history::load(self.state, example.run(), LayoutOrigin::Example);
         let name = example.name().to_owned();
         self.files.set(vec![(name, example.evidence())]);
         browser::to_top();
@@ -365,7 +365,7 @@ impl Page {
     }
 
     /// Reads `file` from its beginning to its end; none where another drop has begun.
-    async fn pieces(self, file: &web_sys::File, turn: u32) -> Option<Result<Evidence, Vec<Issue>>> {
+    async fn pieces(self, file: &web_sys::File, turn: u32) -> Option<Result<EvidenceFile, Vec<Issue>>> {
         let (size, name) = (file.size(), file.name());
         let failed = || Err(vec![Issue::error("files", Message::from("The file cannot be read."))]);
         let (mut reader, mut at, mut piece) = (EvidenceReader::default(), 0.0, PIECE[0]);

@@ -2,7 +2,7 @@
 
 /// Entries from the oldest on, each with the Run that it shows, as a link; a Run that is not known is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Entries {
+pub(crate) struct HistoryEntries {
     runs: Vec<String>,
     /// The entry that is shown.
     at: usize,
@@ -11,7 +11,7 @@ pub(crate) struct Entries {
 /// Steps that undo takes at most: browsers keep 50 entries of a tab, the oldest go first.
 const MOST: usize = 48;
 
-impl Entries {
+impl HistoryEntries {
     /// Of a tab whose entry number `at` shows `run`, by what `kept` knows of the others.
     pub fn new(kept: &str, at: usize, run: &str) -> Self {
         let mut runs: Vec<String> = kept.lines().map(str::to_owned).collect();
@@ -72,8 +72,8 @@ mod tests {
     use super::*;
 
     /// Of entries that show these Runs, the last one shown.
-    fn entries(runs: &[&str]) -> Entries {
-        let mut entries = Entries::new("", 0, runs[0]);
+    fn entries(runs: &[&str]) -> HistoryEntries {
+        let mut entries = HistoryEntries::new("", 0, runs[0]);
         for run in &runs[1..] {
             entries.push((*run).to_owned());
         }
@@ -103,11 +103,11 @@ mod tests {
     fn a_reload_keeps_the_list_and_another_link_begins_one() {
         let before = entries(&["a", "b", "c"]);
         let kept = before.kept();
-        assert_eq!(Entries::new(&kept, 2, "c"), before);
-        let other = Entries::new(&kept, 2, "x");
+        assert_eq!(HistoryEntries::new(&kept, 2, "c"), before);
+        let other = HistoryEntries::new(&kept, 2, "x");
         assert_eq!((other.run(), other.other(true)), ("x", None));
         // A number that the list does not have: what came before is not known.
-        let lost = Entries::new("", 3, "a");
+        let lost = HistoryEntries::new("", 3, "a");
         assert_eq!((lost.at(), lost.other(true)), (3, None));
     }
 

@@ -17,7 +17,7 @@ use crate::web::document::render::{Handler, handled, patched};
 use crate::web::form::sentence::sentence;
 use crate::web::state::{State, Viewed};
 use crate::web::timeline::export;
-use crate::web::timeline::look::Look;
+use crate::web::timeline::look::TimelineLook;
 use leptos::prelude::*;
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ fn pair(label: &'static str, [svg, png]: [crate::view::node::markup::Press; 2]) 
 }
 
 fn save_menu(state: State) -> AnyView {
-    let look = expect_context::<Look>();
+    let look = expect_context::<TimelineLook>();
     let handler: Handler = Arc::new(move |action| {
         if let PanelAction::Timeline(action) = action {
             export::export(state, look, action);

@@ -2,7 +2,7 @@
 
 use crate::core::message::Message;
 use crate::view::charts::figure::save;
-use crate::view::learn::{Page, Question, Scale, StepId};
+use crate::view::learn::{DialScale, Page, StepId, StepQuestion};
 use crate::view::node::Node;
 use crate::web::browser;
 use crate::web::browser::html::{effect, text, view_of};
@@ -37,7 +37,7 @@ impl Open {
     fn new(state: State) -> Self {
         let done = RwSignal::new(answered());
         let step = move || state.view.get().step().unwrap_or_default();
-        let question = move || Question {
+        let question = move || StepQuestion {
             step: step(),
             sliders: state.view.sliders.get(),
             run: state.run.get(),
@@ -62,7 +62,7 @@ impl Open {
     }
 
     fn turn(self, slider: usize, position: usize) {
-        let at = |at: usize, scale: &Scale| {
+        let at = |at: usize, scale: &DialScale| {
             let position = if at == slider { position } else { scale.position };
             let value = scale.values.get(position).copied().unwrap_or_default();
             format!("{}.{value}", scale.symbol)
@@ -77,7 +77,7 @@ impl Open {
     fn sliders(self) -> AnyView {
         // The sliders without their positions: those move in place.
         let scales = Memo::new(move |_| {
-            let still = |scale: &Scale| Scale { position: 0, shown: Message::default(), ..scale.clone() };
+            let still = |scale: &DialScale| DialScale { position: 0, shown: Message::default(), ..scale.clone() };
             self.page.with(|page| page.sliders.iter().map(still).collect::<Vec<_>>())
         });
         let rows = move || {
@@ -88,8 +88,8 @@ impl Open {
     }
 
     /// A slider with its name and its value.
-    fn row(self, at: usize, scale: Scale) -> AnyView {
-        let text_of = move |shown: fn(&Scale) -> String| {
+    fn row(self, at: usize, scale: DialScale) -> AnyView {
+        let text_of = move |shown: fn(&DialScale) -> String| {
             text(move || self.page.with(|page| page.sliders.get(at).map_or_else(String::new, shown)))
         };
         let value = text_of(|scale| translated(scale.shown.clone()));

@@ -4,10 +4,10 @@
 //! random, the mean error of those not drawn is printed for the fit and for the median scale, and so is how many of them
 //! the 80 % range holds. `SHARDSCOPE_DRAWS=200` is the whole protocol (`make bench` prints it); without it some rows and
 //! draws stand for all.
-use shardscope::core::accuracy::{FILES, Measured};
+use shardscope::core::accuracy::{FILES, Measurement};
 use shardscope::core::calibrate::{
-    Components, Datum, MemoryKind, NOISE, Observation, Peak, Posterior, Standing, TIGHT, WIDE, fit, leave_one_out,
-    mixture, posterior, spread,
+    Components, Datum, MeasuredPeak, MemoryKind, NOISE, Observation, Posterior, RunStanding, TIGHT, WIDE, fit,
+    leave_one_out, mixture, posterior, spread,
 };
 use shardscope::core::report::{FOUR_OF_FIVE, evaluate};
 use shardscope::core::run::{Based, MULTIPLIERS, Multiplier, Recompute, Run, Scenario, Vector};
@@ -63,7 +63,7 @@ fn runs() -> &'static [Vec<(Run, f64)>] {
         for row in FILES.iter().flat_map(|(file, _)| crate::common::evidence(file)) {
             let name = row.source().name;
             let source = SOURCES.iter().position(|(begin, _)| name.starts_with(begin));
-            if let (Some(source), Measured::Step(seconds)) = (source, row.measured) {
+            if let (Some(source), Measurement::Step(seconds)) = (source, row.measured) {
                 let of: &mut Vec<_> = all.entry(source).or_default();
                 of.push((row.run, seconds));
             }
@@ -368,12 +368,12 @@ fn the_run_with_a_slow_node_stands_out() {
         })
         .collect();
     let fit = fit(&observations).unwrap();
-    let out: Vec<bool> = fit.standings.iter().map(Standing::stands_out).collect();
+    let out: Vec<bool> = fit.standings.iter().map(RunStanding::stands_out).collect();
     assert_eq!(out, [false, false, false, true, false]);
 }
 
 /// Runs on 8 and 16 GPUs that took `times` as long as the model says.
-fn two(times: [f64; 2]) -> Vec<Standing> {
+fn two(times: [f64; 2]) -> Vec<RunStanding> {
     let one = |(slower, gpus): (f64, u64)| {
         let run = Run { gpus, global_batch: 4 * gpus, ..Run::default() };
         let seconds = evaluate(&run).unwrap().report.step.time_s.0;
@@ -387,12 +387,12 @@ fn two(times: [f64; 2]) -> Vec<Standing> {
 /// are, and which is wrong is left open.
 #[test]
 fn of_two_runs_that_disagree_the_odd_one_is_named_where_it_can_be_told() {
-    let out = |times: [f64; 2]| two(times).iter().map(Standing::stands_out).collect::<Vec<_>>();
+    let out = |times: [f64; 2]| two(times).iter().map(RunStanding::stands_out).collect::<Vec<_>>();
     assert_eq!(out([1.0, 1.8]), [false, true]);
     assert_eq!(out([1.75, 0.98]), [true, false]);
     assert_eq!(out([1.02, 0.97]), [false, false]);
     let both = two([1.45, 0.7]);
-    assert!(both.iter().all(Standing::is_unclear), "{both:?}");
+    assert!(both.iter().all(RunStanding::is_unclear), "{both:?}");
 }
 
 /// A run whose owner says no recomputation, and whose step is that of full: named as what would explain it.
@@ -404,7 +404,7 @@ fn a_wrong_setting_is_named_as_what_would_explain_the_run() {
     let allocated = memory.per_stage[memory.peak_stage].allocated().gib();
     let observation = Observation {
         step_s: None,
-        peaks: vec![Peak { kind: MemoryKind::Allocated, gib: allocated }],
+        peaks: vec![MeasuredPeak { kind: MemoryKind::Allocated, gib: allocated }],
         ..Observation::step("", stated, 1.0)
     };
     let fit = fit(&[observation]).unwrap();
@@ -421,7 +421,7 @@ fn a_measured_process_of_two_gib_more_is_learned() {
     let need = memory.need_bytes.gib();
     let observation = Observation {
         step_s: None,
-        peaks: vec![Peak { kind: MemoryKind::Device, gib: need + 2.0 }],
+        peaks: vec![MeasuredPeak { kind: MemoryKind::Device, gib: need + 2.0 }],
         ..Observation::step("", run.clone(), 1.0)
     };
     let fit = fit(&[observation]).unwrap();

@@ -1,6 +1,6 @@
 //! Runs that somebody adds to the tables: what is checked, and what the tables then say.
 
-use shardscope::core::accuracy::{Measured, read};
+use shardscope::core::accuracy::{Measurement, read};
 use shardscope::io::contributed::{Contribution, TABLE};
 use std::fs::read_to_string;
 
@@ -44,7 +44,7 @@ fn an_added_line_is_read_as_the_run_of_its_link_with_what_was_measured() {
     assert_eq!(row.run, shardscope::io::link::decode(&said.link).run);
     // 64 sequences of 4096 tokens over 8 GPUs.
     let seconds = 64.0 * 4096.0 / 16_934.0 / 8.0;
-    assert!(matches!(row.measured, Measured::Step(step) if (step / seconds - 1.0).abs() < 1e-9));
+    assert!(matches!(row.measured, Measurement::Step(step) if (step / seconds - 1.0).abs() < 1e-9));
     assert_eq!((&row.origin, &row.note), (&said.document, &said.note));
 }
 

@@ -1,6 +1,8 @@
 //! Fine-tuning against published measurements: every row of `public/data/finetune_measured.csv` that says enough.
 
-use shardscope::core::accuracy::{Evidence, Kind, LEFT_OUT, Measured, Prediction, Quantity, SOURCES, read};
+use shardscope::core::accuracy::{
+    Evidence, LEFT_OUT, MeasuredQuantity, Measurement, Prediction, SOURCES, SourceUse, read,
+};
 use shardscope::core::advice::staircase::staircase;
 use shardscope::core::memory::{Component, Verdict};
 use shardscope::core::model::Target;
@@ -15,11 +17,11 @@ fn rows() -> Vec<Evidence> {
 }
 
 /// Signed errors of the rows of a quantity, by source and label.
-fn errors(about: &[Quantity]) -> Vec<(&'static str, String, f64)> {
+fn errors(about: &[MeasuredQuantity]) -> Vec<(&'static str, String, f64)> {
     let rows = rows();
     let rows = rows.iter().filter(|row| about.contains(&row.source().quantity));
     rows.filter_map(|row| {
-        let (Measured::Memory(measured) | Measured::Step(measured)) = row.measured else {
+        let (Measurement::Memory(measured) | Measurement::Step(measured)) = row.measured else {
             return None;
         };
         let ours = Prediction::of(row).unwrap().value;
@@ -56,7 +58,7 @@ fn table(errors: &[(&'static str, String, f64)]) -> BTreeMap<&'static str, f64> 
 /// The aim: 1 % on average between steps.
 #[test]
 fn memory_between_steps_is_met_within_1_percent() {
-    let errors = errors(&[Quantity::Steady]);
+    let errors = errors(&[MeasuredQuantity::Steady]);
     assert!(errors.len() >= 80, "{}", errors.len());
     for (source, mean) in table(&errors) {
         assert!(mean <= 0.01, "{source}: {mean}");
@@ -66,14 +68,14 @@ fn memory_between_steps_is_met_within_1_percent() {
 /// The aims: 5 % on average on one GPU, 8 % on several.
 #[test]
 fn peaks_are_met_within_5_percent_on_one_gpu_and_8_on_several() {
-    table(&errors(&[Quantity::Allocated]));
+    table(&errors(&[MeasuredQuantity::Allocated]));
     for (several, aim, least) in [(false, 0.05, 20), (true, 0.08, 50)] {
-        let (sum, count) = mean_of(&[Quantity::Allocated], |row| (row.run.gpus > 1) == several);
+        let (sum, count) = mean_of(&[MeasuredQuantity::Allocated], |row| (row.run.gpus > 1) == several);
         assert!(count >= least, "{count}");
         assert!(sum / count as f64 <= aim, "{several}: {}", sum / count as f64);
     }
     // No constant was fitted to any of these.
-    let (sum, count) = mean_of(&[Quantity::Allocated], |row| row.source().kind == Kind::Held);
+    let (sum, count) = mean_of(&[MeasuredQuantity::Allocated], |row| row.source().kind == SourceUse::Held);
     assert!(count >= 4 && sum / count as f64 <= 0.08, "{}", sum / count as f64);
 }
 
@@ -81,7 +83,7 @@ fn peaks_are_met_within_5_percent_on_one_gpu_and_8_on_several() {
 /// are met within 10 %.
 #[test]
 fn unpacking_by_operators_is_read_off_one_model_and_meets_the_other() {
-    let all = errors(&[Quantity::TokensPerGpu]);
+    let all = errors(&[MeasuredQuantity::TokensPerGpu]);
     let of = |model: &str| -> Vec<f64> {
         let own =
             all.iter().filter(|(source, label, _)| *source == "Qwen, speed of Q-LoRA" && label.starts_with(model));
@@ -111,7 +113,7 @@ fn reentrant_checkpoints_run_the_whole_layer_again() {
 #[test]
 fn what_ran_out_of_memory_is_never_said_to_fit() {
     let rows = rows();
-    let out: Vec<_> = rows.iter().filter(|row| row.measured == Measured::RanOut).collect();
+    let out: Vec<_> = rows.iter().filter(|row| row.measured == Measurement::RanOut).collect();
     assert!(out.len() >= 12, "{}", out.len());
     for row in out {
         let verdict = Prediction::of(row).unwrap().verdict;
@@ -125,23 +127,23 @@ fn what_ran_out_of_memory_is_never_said_to_fit() {
 #[test]
 fn the_speed_of_adapters_is_met_within_20_percent() {
     let shown: Vec<&str> =
-        SOURCES.iter().filter(|source| source.kind == Kind::Shown).map(|source| source.name).collect();
-    for (source, mean) in table(&errors(&[Quantity::TokensPerGpu])) {
+        SOURCES.iter().filter(|source| source.kind == SourceUse::Shown).map(|source| source.name).collect();
+    for (source, mean) in table(&errors(&[MeasuredQuantity::TokensPerGpu])) {
         assert!(mean <= 0.2 || shown.contains(&source), "{source}: {mean}");
     }
-    let (sum, count) = mean_of(&[Quantity::TokensPerGpu], |_| true);
+    let (sum, count) = mean_of(&[MeasuredQuantity::TokensPerGpu], |_| true);
     assert!(count >= 80 && sum / count as f64 <= 0.2, "{}", sum / count as f64);
 }
 
 /// Sum of absolute errors and number of the rows of a quantity that are `wanted`; of what is shown only, none.
-fn mean_of(about: &[Quantity], wanted: impl Fn(&Evidence) -> bool) -> (f64, usize) {
+fn mean_of(about: &[MeasuredQuantity], wanted: impl Fn(&Evidence) -> bool) -> (f64, usize) {
     let rows = rows();
     let held = |row: &&Evidence| {
         let source = row.source();
-        about.contains(&source.quantity) && source.kind != Kind::Shown && wanted(row)
+        about.contains(&source.quantity) && source.kind != SourceUse::Shown && wanted(row)
     };
     let errors = rows.iter().filter(held).filter_map(|row| {
-        let (Measured::Memory(measured) | Measured::Step(measured)) = row.measured else {
+        let (Measurement::Memory(measured) | Measurement::Step(measured)) = row.measured else {
             return None;
         };
         Some((Prediction::of(row).unwrap().value / measured - 1.0).abs())
@@ -234,7 +236,8 @@ fn frozen_weights_do_not_fragment() {
     let rows = rows();
     let total = |model: &str| {
         let row = rows.iter().find(|row| {
-            let peaks = row.source().quantity == Quantity::Allocated && row.run.gpus == 1 && row.run.micro_batch == 4;
+            let peaks =
+                row.source().quantity == MeasuredQuantity::Allocated && row.run.gpus == 1 && row.run.micro_batch == 4;
             peaks && row.label.contains(model) && row.label.contains("autogptq, 1 GPUs")
         });
         figures(&row.unwrap().run).memory.peak_bytes.gib()
@@ -252,7 +255,7 @@ fn frozen_weights_do_not_fragment_in_runs_of_others() {
     let reserved = |method: &str| {
         let row = rows.iter().find(|row| row.label.contains("Qwen-14B, ") && row.label.contains(method)).unwrap();
         let rank = figures(&row.run).memory.per_stage.remove(0);
-        let Measured::Memory(measured) = row.measured else { panic!("{}", row.label) };
+        let Measurement::Memory(measured) = row.measured else { panic!("{}", row.label) };
         (rank.reserved().gib(), rank.weights.gib(), measured)
     };
     let ((whole, all, seen), (quantised, few, less)) = (reserved(" lora,"), reserved("qlora-gptq-int4"));
@@ -542,15 +545,15 @@ fn every_row_is_computed_or_counted_with_the_reason() {
 #[test]
 fn a_model_left_out_of_the_slopes_is_met_all_the_same() {
     let rows = rows();
-    let about = [Quantity::Allocated];
+    let about = [MeasuredQuantity::Allocated];
     let peaks = rows.iter().filter(|row| {
         let source = row.source();
-        about.contains(&source.quantity) && source.kind == Kind::Fitted
+        about.contains(&source.quantity) && source.kind == SourceUse::Fitted
     });
     // Measured, predicted, and the part of it that the constant gives.
     let facts: Vec<(&str, [f64; 3])> = peaks
         .filter_map(|row| {
-            let Measured::Memory(measured) = row.measured else {
+            let Measurement::Memory(measured) = row.measured else {
                 return None;
             };
             let ranks = figures(&row.run).memory.per_stage;

@@ -3,7 +3,7 @@
 
 use crate::common::{Row, evidence, table};
 use shardscope::core::accuracy::record::as_printed;
-use shardscope::core::accuracy::{DATED, Measured};
+use shardscope::core::accuracy::{DATED, Measurement};
 use shardscope::core::run::registry::FIELDS;
 use std::collections::BTreeMap;
 
@@ -238,7 +238,7 @@ fn as_printed_takes_away_what_only_a_recipe_says() {
     let notes = table("recipe_notes.csv");
     let mut taken = 0;
     for file in DATED {
-        for row in evidence(file).iter().filter(|row| matches!(row.measured, Measured::Step(_))) {
+        for row in evidence(file).iter().filter(|row| matches!(row.measured, Measurement::Step(_))) {
             let mut printed = row.run.clone();
             as_printed(row, &mut printed);
             for field in FIELDS.iter().filter(|field| field.get(&row.run) != field.get(&printed)) {

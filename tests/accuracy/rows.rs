@@ -1,6 +1,6 @@
 //! The rows that the page shows, computed as the page computes them: by simulation, from the files beside it.
 
-use shardscope::core::accuracy::{Bench, FILES, Kind, Measured, SOURCES, read, verdict_bands};
+use shardscope::core::accuracy::{Bench, FILES, Measurement, SOURCES, SourceUse, read, verdict_bands};
 use shardscope::core::memory::Verdict;
 use shardscope::core::memory::verdict::chance;
 use shardscope::core::report::evaluate;
@@ -34,7 +34,7 @@ fn every_published_row_that_says_enough_is_computed() {
     };
     assert_eq!((count("table 3") + count("table 4")), 232);
     let held =
-        bench.rows.iter().filter(|row| row.source().file == "throughput.csv" && row.source().kind == Kind::Fitted);
+        bench.rows.iter().filter(|row| row.source().file == "throughput.csv" && row.source().kind == SourceUse::Fitted);
     assert_eq!(held.count(), 362);
     assert_eq!((count("SimuMax peaks"), count("functional tests")), (19, 6));
     let reserved = count("torchtitan, Llama on") + count("129721") + count("Trainy");
@@ -42,7 +42,7 @@ fn every_published_row_that_says_enough_is_computed() {
     for source in SOURCES {
         assert!(count(source.name) > 0, "{}", source.name);
     }
-    let out_of_memory = bench.rows.iter().filter(|row| row.measured == Measured::RanOut);
+    let out_of_memory = bench.rows.iter().filter(|row| row.measured == Measurement::RanOut);
     assert_eq!(bench.facts.len(), bench.rows.len() - out_of_memory.count());
     assert!(bench.facts.iter().all(|fact| fact.predicted > 0.0));
 }
@@ -64,7 +64,7 @@ fn the_page_s_errors_are_within_the_bounds_of_the_published_tables() {
         );
         let all = match error.source.file {
             "fujii_measured.csv" => &mut fujii,
-            "throughput.csv" if error.source.kind == Kind::Fitted => &mut held,
+            "throughput.csv" if error.source.kind == SourceUse::Fitted => &mut held,
             _ => continue,
         };
         all.0 += error.mean * error.count as f64;
@@ -127,7 +127,7 @@ const CALLED_OUT: [(&str, usize, &str); 7] = [
 #[test]
 fn what_was_published_as_running_is_called_out_of_memory_only_where_it_is_named() {
     let (mut seen, mut out) = (BTreeSet::new(), BTreeMap::new());
-    for row in bench().rows.iter().filter(|row| matches!(row.measured, Measured::Step(_))) {
+    for row in bench().rows.iter().filter(|row| matches!(row.measured, Measurement::Step(_))) {
         if row.source().file.starts_with("fujii") || !seen.insert(row.id.as_str()) {
             continue;
         }

@@ -1,12 +1,14 @@
 //! The scoreboard: questions without answers, scores with closed forms, and our own row.
 
-use shardscope::core::accuracy::{Evidence, FILES, Kind, Measured, Quantity, nearest_of};
+use shardscope::core::accuracy::{Evidence, FILES, MeasuredQuantity, Measurement, SourceUse, nearest_of};
 use shardscope::core::memory::Verdict;
 use shardscope::core::message::verbatim;
 use shardscope::core::report::{Report, evaluate};
 use shardscope::core::run::registry::FIELDS;
 use shardscope::core::run::{Run, RunLength, Value};
-use shardscope::core::scoreboard::{Asked, Column, Predicted, Question, ROWS, Score, is_ours, predictions, questions};
+use shardscope::core::scoreboard::{
+    AskedQuantity, Column, Predicted, Question, ROWS, Score, is_ours, predictions, questions,
+};
 use shardscope::io::scoreboard::{questions_text, read, unknown};
 use shardscope::view::scoreboard::listed;
 use std::collections::BTreeSet;
@@ -41,15 +43,18 @@ fn every_line_that_measures_something_is_asked_once() {
     let ids: BTreeSet<&str> = asked().iter().map(|question| question.id.as_str()).collect();
     assert_eq!(ids.len(), asked().len());
     let lines: BTreeSet<&str> = rows().iter().map(|row| row.id.as_str()).collect();
-    let steady =
-        |id: &&&str| rows().iter().filter(|row| row.id == **id).all(|row| row.source().quantity == Quantity::Steady);
+    let steady = |id: &&&str| {
+        rows().iter().filter(|row| row.id == **id).all(|row| row.source().quantity == MeasuredQuantity::Steady)
+    };
     assert_eq!(lines.len() - lines.iter().filter(steady).count(), ids.len());
     // No figure is lost: one step and one peak a line at most.
-    let steps = rows().iter().filter(|row| matches!(row.measured, Measured::Step(_))).count();
+    let steps = rows().iter().filter(|row| matches!(row.measured, Measurement::Step(_))).count();
     assert_eq!(asked().iter().filter(|question| question.step_s.is_some()).count(), steps);
     let peaks = rows()
         .iter()
-        .filter(|row| row.source().quantity != Quantity::Steady && matches!(row.measured, Measured::Memory(_)))
+        .filter(|row| {
+            row.source().quantity != MeasuredQuantity::Steady && matches!(row.measured, Measurement::Memory(_))
+        })
         .count();
     assert_eq!(asked().iter().filter(|question| question.peak_gib.is_some()).count(), peaks);
 }
@@ -118,7 +123,7 @@ fn what_a_tool_was_fitted_to_counts_neither_way() {
     let mut lines = answers();
     let first = lines.iter().position(|line| line.step_s.is_some()).unwrap();
     lines[first].step_s = Some(1e6);
-    lines[first].fitted = vec![Asked::StepS];
+    lines[first].fitted = vec![AskedQuantity::StepS];
     let score = Score::new(asked(), &lines);
     let column = asked()[first].column;
     assert_eq!(score.column(column).asked + 1, whole.column(column).asked);
@@ -248,7 +253,8 @@ fn our_own_row_leaves_out_what_it_was_fitted_to_and_meets_its_aims() {
     assert!(kept.notes.is_empty(), "{:?}", kept.notes);
     let [now, kept] = [lines, kept.lines].map(|lines| Score::new(asked(), &lines));
     let fitted = rows().iter().filter(|row| {
-        row.source().kind == Kind::Fitted && matches!(row.source().quantity, Quantity::Allocated | Quantity::Reserved)
+        row.source().kind == SourceUse::Fitted
+            && matches!(row.source().quantity, MeasuredQuantity::Allocated | MeasuredQuantity::Reserved)
     });
     assert_eq!(now.column(Column::Peaks).fitted, fitted.count());
     for column in now.columns {

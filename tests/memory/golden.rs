@@ -1,7 +1,7 @@
 //! Peaks of Megatron-LM's own functional tests (`public/data/megatron_golden.csv`): every flag is read by the importer
 //! that users have, the peak of the last rank is predicted, and the rows are the same that the accuracy panel shows.
 
-use shardscope::core::accuracy::{Bench, Measured, read};
+use shardscope::core::accuracy::{Bench, Measurement, read};
 use shardscope::core::run::Run;
 use shardscope::core::run::registry::field;
 use shardscope::core::table::Table;
@@ -139,7 +139,7 @@ fn golden_peaks_above_6_gib_are_met_to_3_percent_on_average() {
     let mut by_case: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for fact in &bench.facts {
         let row = &bench.rows[fact.row];
-        let Measured::Memory(measured) = row.measured else {
+        let Measurement::Memory(measured) = row.measured else {
             panic!("{} is no peak", row.label);
         };
         let error = fact.predicted / measured - 1.0;

@@ -4,7 +4,7 @@
 //! against that with fragmentation and the momentary peak of the logits.
 
 use super::estimates::{estimate_of, evidence};
-use shardscope::core::accuracy::{Measured, Quantity};
+use shardscope::core::accuracy::{MeasuredQuantity, Measurement};
 use shardscope::core::memory::{StageMemory, Verdict};
 use shardscope::core::report::report;
 use shardscope::core::run::{Based, CrossEntropy, Run};
@@ -43,14 +43,14 @@ fn errors_with(file: &str, name: &str, wanted: impl Fn(&Run) -> bool, change: im
         .into_iter()
         .filter(|row| row.source().name.starts_with(name) && wanted(&row.run))
         .map(|row| {
-            let Measured::Memory(measured) = row.measured else {
+            let Measurement::Memory(measured) = row.measured else {
                 panic!("{} is no peak", row.label);
             };
             let ranks = estimate_of(&change(row.run.clone())).per_stage;
             let most = |of: fn(&StageMemory) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
             let ours = match row.source().quantity {
-                Quantity::AllocatedLast => ranks.last().unwrap().allocated().gib(),
-                Quantity::Reserved => most(reserved),
+                MeasuredQuantity::AllocatedLast => ranks.last().unwrap().allocated().gib(),
+                MeasuredQuantity::Reserved => most(reserved),
                 _ => most(|rank| rank.allocated().gib()),
             };
             miss(&row.label, ours, measured)

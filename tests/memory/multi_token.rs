@@ -4,7 +4,7 @@ use shardscope::core::memory::Verdict;
 use shardscope::core::report::evaluate;
 use shardscope::core::run::{Based, Run, Scenario, Schedule};
 use shardscope::core::time::Clock;
-use shardscope::core::traffic::{Held, microbatch_traffic};
+use shardscope::core::traffic::{HeldParameters, microbatch_traffic};
 
 /// DeepSeek-V3 on 16 ranks of two stages, `Et*3|(tt|)*29,m|L` (Megatron-LM `pipeline_parallel_layout.md`).
 fn deepseek(mtp_stage: Option<u64>) -> Run {
@@ -28,7 +28,7 @@ fn deepseek(mtp_stage: Option<u64>) -> Run {
 #[test]
 fn modules_on_a_stage_of_their_own_take_their_layer_along_and_leave_the_loss() {
     let [with_loss, apart] = [None, Some(30)].map(|stage| Scenario::new(&deepseek(stage)).unwrap());
-    let held = |scenario: &Scenario, stage| Held::of(scenario, &[stage]).total();
+    let held = |scenario: &Scenario, stage| HeldParameters::of(scenario, &[stage]).total();
     let moved = held(&with_loss, 31) - held(&apart, 31);
     assert!((held(&apart, 30) / moved - 1.0).abs() < 1e-12);
     // The rest on the stage of the loss: the head and a norm.

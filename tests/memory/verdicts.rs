@@ -2,7 +2,7 @@
 //! fitted on one table hold on the other.
 
 use super::estimates::{estimate_of, evidence};
-use shardscope::core::accuracy::{Measured, Outcome, Rule};
+use shardscope::core::accuracy::{Measurement, Outcome, Rule};
 use shardscope::core::memory::Verdict;
 use shardscope::core::memory::verdict::{Chance, FRAGMENTATION, OUTCOMES, PROCESS};
 use shardscope::core::report::evaluate;
@@ -24,7 +24,7 @@ fn outcomes() -> Vec<Judged> {
             let memory = &evaluation.report.memory;
             Judged {
                 table: if row.source().name.contains("table 3") { 3 } else { 4 },
-                outcome: Outcome::new(&evaluation, row.measured == Measured::RanOut),
+                outcome: Outcome::new(&evaluation, row.measured == Measurement::RanOut),
                 verdict: memory.verdict,
                 ratio: memory.need_bytes / memory.capacity_bytes,
             }
@@ -90,7 +90,7 @@ fn the_outcomes_shown_for_each_verdict_of_each_method_are_what_happened() {
             .iter()
             .map(|row| {
                 let run = Run { memory_method: method, ..row.run.clone() };
-                let ran_out = row.measured == Measured::RanOut;
+                let ran_out = row.measured == Measurement::RanOut;
                 (estimate_of(&run).verdict(), ran_out)
             })
             .collect();
@@ -113,7 +113,7 @@ fn the_range_of_the_need_holds_what_became_of_every_measured_run() {
         let estimate = estimate_of(&row.run);
         let (low, likely, high) = (estimate.need.low, estimate.need.likely, estimate.need.high);
         assert!(low < likely && likely < high && likely == estimate.peak().1);
-        let ran_out = row.measured == Measured::RanOut;
+        let ran_out = row.measured == Measurement::RanOut;
         assert!(if ran_out { high > estimate.capacity } else { low <= estimate.capacity });
         let verdict = match (low <= estimate.capacity, high <= estimate.capacity) {
             (_, true) => Verdict::Fits,

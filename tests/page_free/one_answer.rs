@@ -9,13 +9,13 @@ use shardscope::core::search::session::{PlanQuery, PlanSession};
 use shardscope::core::units::{MemoryUnit, show_seconds};
 use shardscope::io::export::{Stamp, export};
 use shardscope::view::node::Node;
-use shardscope::view::node::action::Fold;
+use shardscope::view::node::action::PlanFold;
 use shardscope::view::node::figure::Scope;
 use shardscope::view::panel::Panel;
 use shardscope::view::panels::compare::{Second, compare};
-use shardscope::view::panels::plan::{self, View};
+use shardscope::view::panels::plan::{self, PlanView};
 use shardscope::view::panels::strip::{budget, strip};
-use shardscope::view::panels::suggest::{Searched, suggestion};
+use shardscope::view::panels::suggest::{SearchProgressShown, suggestion};
 use shardscope::view::panels::waterfall::waterfall;
 use std::collections::BTreeMap;
 
@@ -127,10 +127,10 @@ fn layouts_cards_and_schedules_say_what_the_run_says_of_itself() {
         let mut session = PlanSession::new(query.clone()).unwrap();
         while !session.step(1 << 20) {}
         let result = session.result(true);
-        let folds = [&Fold::OPEN[..], &[Fold::Rows]].concat();
-        let view = View { query: &query, result: &result, own: Some(&own), folds: &folds, unit: UNIT };
+        let folds = [&PlanFold::OPEN[..], &[PlanFold::Rows]].concat();
+        let view = PlanView { query: &query, result: &result, own: Some(&own), folds: &folds, unit: UNIT };
         let layouts: Node = plan::panel(&view).into_iter().collect();
-        let cards = suggestion(&own, &Searched::of(&result, &own), UNIT);
+        let cards = suggestion(&own, &SearchProgressShown::of(&result, &own), UNIT);
         let mut known = BTreeMap::new();
         counts[0] += agree(&waterfall(&own), &mut known);
         counts[1] += agree(&layouts, &mut known) + agree(&cards, &mut known);

@@ -4,12 +4,12 @@
 
 use shardscope::core::advice::ScheduleRow;
 use shardscope::core::advice::certify::proof;
-use shardscope::core::calibrate::{MemoryKind, Observation, Peak, Request};
+use shardscope::core::calibrate::{CalibrateRequest, MeasuredPeak, MemoryKind, Observation};
 use shardscope::core::cluster::GroupKind;
 use shardscope::core::explain::Term;
 use shardscope::core::explain::symbols;
 use shardscope::core::message::{Catalogue, Message};
-use shardscope::core::report::{Evaluation, Variant, evaluate, explain};
+use shardscope::core::report::{Evaluation, ScheduleVariant, evaluate, explain};
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::run::{Multiplier, Run};
 use shardscope::core::units::MemoryUnit;
@@ -27,8 +27,8 @@ use shardscope::view::cluster::selected::selected;
 use shardscope::view::cluster::wires::wires;
 use shardscope::view::cluster::{self, Scene};
 use shardscope::view::gallery::sketch::Axis;
-use shardscope::view::gallery::{Gallery, Look, best_known, cards, head, stack};
-use shardscope::view::learn::{Question, StepId};
+use shardscope::view::gallery::{Gallery, GalleryLook, best_known, cards, head, stack};
+use shardscope::view::learn::{StepId, StepQuestion};
 use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
 use shardscope::view::node::markup::leaf;
@@ -41,7 +41,7 @@ use shardscope::view::panels::provenance::sources;
 use shardscope::view::panels::published;
 use shardscope::view::panels::runs::{fitted, kept, offer, profiles};
 use shardscope::view::panels::whole::{
-    Answer, Caption, answer, assumed, calendar, caption, choices, dates, future, steps, trains,
+    Caption, WholeRunAnswer, answer, assumed, calendar, caption, choices, dates, future, steps, trains,
 };
 use shardscope::web::dialogs::page::{content, named};
 use std::collections::BTreeSet;
@@ -223,7 +223,7 @@ fn whole_view(evaluation: &Evaluation) -> Vec<Node> {
     for at in 0..=budget.len() {
         let set: Vec<_> = budget[..at].iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
         let Some(Ok(evaluation)) = run.with_texts(&set).map(|run| evaluate(&run)) else { continue };
-        let found = Answer::new(&evaluation).ok();
+        let found = WholeRunAnswer::new(&evaluation).ok();
         all.extend(fields.map(|field| caption(field, &evaluation, found.as_ref())));
         let Some(found) = found else { continue };
         let range = range(&evaluation, &found.setting);
@@ -302,7 +302,7 @@ fn shown() -> BTreeSet<&'static str> {
         let (lesson, step) = (id.lesson(), id.step());
         all.extend([lesson.title, lesson.about, step.title]);
         all.extend(step.sliders.iter().map(|slider| slider.name));
-        let page = Question { step: id, ..Question::default() }.page();
+        let page = StepQuestion { step: id, ..StepQuestion::default() }.page();
         for node in [page.head, page.words, page.practice, page.picture, page.table, page.on_run] {
             node.templates(&mut |template| {
                 all.insert(template);
@@ -328,10 +328,10 @@ pub(super) fn words_of(term: &Term, visit: &mut impl FnMut(&Message)) {
 /// The gallery of schedules without its pictures, and timelines of two of them.
 pub(super) fn gallery_of(run: &Run) -> Vec<Node> {
     let own = evaluate(run).unwrap();
-    let look = Look::default();
+    let look = GalleryLook::default();
     let limit = look.limit(run);
     let row = |variant| ScheduleRow::of(run, variant, limit, None);
-    let rows: Vec<ScheduleRow> = Variant::all(run).into_iter().map(row).collect();
+    let rows: Vec<ScheduleRow> = ScheduleVariant::all(run).into_iter().map(row).collect();
     let certified = proof(&own).ok().map(|proof| proof.certificate());
     let gallery = Gallery {
         own: &own,
@@ -343,7 +343,7 @@ pub(super) fn gallery_of(run: &Run) -> Vec<Node> {
         unit: MemoryUnit::Gib,
     };
     let prepared = Prepared::of(Arc::new(own.clone()));
-    let lanes = [(Variant::of(run), &prepared), (Variant::of(run), &prepared)];
+    let lanes = [(ScheduleVariant::of(run), &prepared), (ScheduleVariant::of(run), &prepared)];
     vec![
         head(&gallery, 0),
         head(&gallery, 1),
@@ -351,8 +351,8 @@ pub(super) fn gallery_of(run: &Run) -> Vec<Node> {
         best_known(&gallery),
         stack::below(&lanes, MemoryUnit::Gib),
         stack::beside(&prepared, &[], None, MemoryUnit::Gib),
-        stack::title(run, 0, Variant::of(run), Vec::new()),
-        stack::title(run, 0, Variant::of(run), vec![("tp", "2".to_owned())]),
+        stack::title(run, 0, ScheduleVariant::of(run), Vec::new()),
+        stack::title(run, 0, ScheduleVariant::of(run), vec![("tp", "2".to_owned())]),
     ]
 }
 
@@ -361,15 +361,20 @@ pub(super) fn measured() -> Vec<Node> {
     let run = Run::default();
     let report = evaluate(&run).unwrap().report;
     let (seconds, peak) = (report.step.time_s.0, report.memory.peak_bytes.gib());
-    let peaks = MemoryKind::ALL.map(|kind| Peak { kind, gib: 2.0 * peak });
+    let peaks = MemoryKind::ALL.map(|kind| MeasuredPeak { kind, gib: 2.0 * peak });
     let odd = Observation {
         peaks: peaks.to_vec(),
         ratios: vec![(Multiplier::Network, 1.2)],
         ..Observation::step("", run.clone(), 2.0 * seconds)
     };
     let all = [Observation::step("", run.clone(), seconds), odd];
-    let request =
-        Request { observations: all.to_vec(), name: String::new(), question: None, gpus: None, plan: Vec::new() };
+    let request = CalibrateRequest {
+        observations: all.to_vec(),
+        name: String::new(),
+        question: None,
+        gpus: None,
+        plan: Vec::new(),
+    };
     let answer = request.answer().unwrap();
     let with = Run { profile: answer.profile.clone(), ..run.clone() };
     let file = |text: &str| logs::summary::summary(&logs::read(text, &run).unwrap(), &run);

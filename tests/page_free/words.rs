@@ -12,18 +12,18 @@ use shardscope::core::search::session::{PlanQuery, PlanSession};
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::Stamp;
 use shardscope::io::link;
-use shardscope::view::learn::{Question, StepId};
+use shardscope::view::learn::{StepId, StepQuestion};
 use shardscope::view::node::Node;
 use shardscope::view::panel::Panel;
 use shardscope::view::panels::about::about;
-use shardscope::view::panels::chosen::{Origin, Whose, chip, failed};
+use shardscope::view::panels::chosen::{LayoutOrigin, Whose, chip, failed};
 use shardscope::view::panels::compare::{Second, compare};
 use shardscope::view::panels::derived::derived;
 use shardscope::view::panels::issues::line;
 use shardscope::view::panels::limits::limits;
 use shardscope::view::panels::provenance::sources;
 use shardscope::view::panels::published;
-use shardscope::view::panels::suggest::{Searched, suggestion};
+use shardscope::view::panels::suggest::{SearchProgressShown, suggestion};
 use shardscope::view::panels::waterfall::waterfall;
 use shardscope::web::dialogs::page::{content, named};
 use std::collections::BTreeSet;
@@ -44,7 +44,7 @@ fn pages(run: &Run) -> Vec<Node> {
             nodes.extend(cluster_view(&evaluation));
             nodes.extend(evaluation.warnings().iter().map(line));
             nodes.push(waterfall(&evaluation));
-            nodes.push(suggestion(&evaluation, &Searched::default(), UNIT));
+            nodes.push(suggestion(&evaluation, &SearchProgressShown::default(), UNIT));
             let own = Run::default();
             let other = evaluate(&own).unwrap();
             nodes.push(compare(&evaluation, &Second { run: &own, evaluation: Ok(&other) }, UNIT));
@@ -63,16 +63,16 @@ fn others() -> Vec<Node> {
     nodes.extend(["published", "methods", "glossary"].map(|page| content(named(page), &run, &Stamp::default())));
     nodes.extend([limits(), sources(), derived(&run)]);
     for id in StepId::all() {
-        let page = Question { step: id, ..Question::default() }.page();
+        let page = StepQuestion { step: id, ..StepQuestion::default() }.page();
         nodes.extend([page.head, page.words, page.practice, page.on_run]);
     }
     for run in [Run::default(), Run { gpus: 1, global_batch: 8, ..Run::default() }] {
         let outcome = Ladder::new(&run).unwrap().finished();
         let whose = |origin, outcome, gain, waits| chip(&Whose { origin, waits, outcome, gain });
         nodes.extend([
-            whose(Origin::Chosen, Some(&outcome), None, false),
-            whose(Origin::Chosen, None, None, true),
-            whose(Origin::Example, None, Some(0.23), false),
+            whose(LayoutOrigin::Chosen, Some(&outcome), None, false),
+            whose(LayoutOrigin::Chosen, None, None, true),
+            whose(LayoutOrigin::Example, None, Some(0.23), false),
             failed(Some(&outcome), UNIT),
         ]);
     }
@@ -81,7 +81,7 @@ fn others() -> Vec<Node> {
     let mut session = PlanSession::new(query).unwrap();
     while !session.step(1 << 20) {}
     let evaluation = evaluate(&run).unwrap();
-    nodes.push(suggestion(&evaluation, &Searched::of(&session.result(true), &evaluation), UNIT));
+    nodes.push(suggestion(&evaluation, &SearchProgressShown::of(&session.result(true), &evaluation), UNIT));
     nodes
 }
 

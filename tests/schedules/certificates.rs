@@ -1,6 +1,6 @@
 //! Certificates and optimal orders: known optima, what every other schedule says of them, requests.
 
-use shardscope::core::pipeline::certify::{Certificate, Search, Stages};
+use shardscope::core::pipeline::certify::{Certificate, OrderSearch, StepStages};
 use shardscope::core::pipeline::{Durations, SCHEDULES, Spec, build, measure, schedule};
 use shardscope::core::run::Value;
 
@@ -17,7 +17,7 @@ fn all_known_optima_are_met_and_proven() {
     {
         let cells: Vec<&str> = line.split(',').collect();
         let ranks: usize = cells[2].parse().unwrap();
-        let stages = Stages {
+        let stages = StepStages {
             home: (0..ranks).collect(),
             microbatches: cells[3].parse().unwrap(),
             forward: numbers(cells[4]),
@@ -30,7 +30,7 @@ fn all_known_optima_are_met_and_proven() {
         };
         let optimum: f64 = cells[8].parse().unwrap();
         let (problem, scale) = stages.problem();
-        let mut search = Search::new(&problem, 60_000);
+        let mut search = OrderSearch::new(&problem, 60_000);
         assert!(scale.seconds(search.lower) <= optimum, "a bound above the optimum: {line}");
         search.finish();
         assert_eq!(scale.seconds(search.best.unwrap().0), optimum, "{line}");

@@ -7,10 +7,10 @@ use shardscope::core::pipeline::certify::memo::Memo;
 use shardscope::core::pipeline::certify::problem::Ticks;
 use shardscope::core::pipeline::certify::relaxed::Few;
 use shardscope::core::pipeline::certify::root::bound;
-use shardscope::core::pipeline::certify::state::Layout;
+use shardscope::core::pipeline::certify::state::SearchProblem;
 use shardscope::core::pipeline::certify::tails::Tails;
-use shardscope::core::pipeline::certify::{Problem, Search, Stages};
-use shardscope::core::pipeline::{Durations, Order, Placement, stats::peak_in_flight, time};
+use shardscope::core::pipeline::certify::{OrderSearch, Problem, StepStages};
+use shardscope::core::pipeline::{Durations, Order, StagePlacement, stats::peak_in_flight, time};
 use std::collections::HashSet;
 
 fn cases() -> usize {
@@ -106,10 +106,10 @@ fn times(random: &mut Random, stages: usize, least: u32) -> Vec<f64> {
 }
 
 /// Uneven small pipelines of one stage a rank, with caps, lags, and both kinds of backward.
-fn small(random: &mut Random) -> Stages {
+fn small(random: &mut Random) -> StepStages {
     let ranks = random.one(&[2usize, 2, 3]);
     let microbatches = if ranks == 2 { random.one(&[2, 3, 4]) } else { random.one(&[2, 2, 3]) };
-    Stages {
+    StepStages {
         home: (0..ranks).collect(),
         microbatches,
         forward: times(random, ranks, 1),
@@ -123,11 +123,11 @@ fn small(random: &mut Random) -> Stages {
 }
 
 /// Two stages on every rank of a V, or of a loop.
-fn two_each(random: &mut Random) -> Stages {
+fn two_each(random: &mut Random) -> StepStages {
     let (home, microbatches, whole) =
         random.one(&[(&[0, 0][..], 2, false), (&[0, 0], 3, true), (&[0, 1, 1, 0], 2, true), (&[0, 1, 0, 1], 2, true)]);
     let ranks = home.iter().max().unwrap() + 1;
-    Stages {
+    StepStages {
         home: home.to_vec(),
         microbatches,
         forward: times(random, home.len(), 1),
@@ -141,9 +141,9 @@ fn two_each(random: &mut Random) -> Stages {
 }
 
 /// Makespan and peaks of the found order in the simulator, with the true times.
-fn replayed(stages: &Stages, chains: &[u16]) -> (f64, Vec<u32>) {
+fn replayed(stages: &StepStages, chains: &[u16]) -> (f64, Vec<u32>) {
     let count = u32::try_from(stages.home.len()).unwrap();
-    let order = Order::new(stages.rows(chains), count, Placement::Given, stages.microbatches);
+    let order = Order::new(stages.rows(chains), count, StagePlacement::Given, stages.microbatches);
     let durations = Durations {
         forward: stages.forward.clone(),
         backward_input: stages.backward_input.clone(),
@@ -155,7 +155,7 @@ fn replayed(stages: &Stages, chains: &[u16]) -> (f64, Vec<u32>) {
 
 /// The best order that a beam of any width finds.
 fn unlimited(problem: &Problem) -> Option<Ticks> {
-    let (layout, mut memo) = (Layout::new(problem), Memo::new(problem));
+    let (layout, mut memo) = (SearchProblem::new(problem), Memo::new(problem));
     let mut beam = Beam::new(&layout, &mut memo, usize::MAX, Ticks::MAX - 1);
     let ended = std::iter::repeat_with(|| beam.advance(&layout, &mut memo)).find_map(|ended| ended);
     ended.unwrap().found.map(|(makespan, _)| makespan)
@@ -163,18 +163,18 @@ fn unlimited(problem: &Problem) -> Option<Ticks> {
 
 /// What a beam proves that merges states of the same counts.
 fn merged(problem: &Problem, width: usize, alike: usize) -> Ticks {
-    let (layout, mut memo) = (Layout::new(problem), Memo::new(problem));
+    let (layout, mut memo) = (SearchProblem::new(problem), Memo::new(problem));
     let mut beam = Beam::new(&layout, &mut memo, width, Ticks::MAX - 1).merging(alike);
     let ended = std::iter::repeat_with(|| beam.advance(&layout, &mut memo)).find_map(|ended| ended);
     ended.unwrap().found.map_or(beam.dropped, |(makespan, _)| makespan.min(beam.dropped))
 }
 
 /// The bounds hold, the order runs as long as was said and within its room; true where it is optimal and proven so.
-fn holds(stages: &Stages, random: &mut Random) -> bool {
+fn holds(stages: &StepStages, random: &mut Random) -> bool {
     let (problem, scale) = stages.problem();
     let Some(optimum) = Exhaustive::optimum(&problem) else {
         // Too little shared room: everything dead-locks.
-        let mut search = Search::new(&problem, 20_000);
+        let mut search = OrderSearch::new(&problem, 20_000);
         search.finish();
         assert!(!problem.pools.is_empty() && search.best.is_none(), "{stages:?}");
         return false;
@@ -193,7 +193,7 @@ fn holds(stages: &Stages, random: &mut Random) -> bool {
     for _ in 0..8 {
         let kept: Vec<bool> = problem.chains.iter().map(|_| random.once_in(2)).collect();
         let few = Few::new(&problem, kept.clone());
-        let mut search = Search::new(&few.problem, 20_000);
+        let mut search = OrderSearch::new(&few.problem, 20_000);
         search.finish();
         assert!(search.lower <= optimum, "chains {kept:?}: {} above {optimum}: {stages:?}", search.lower);
     }
@@ -204,7 +204,7 @@ fn holds(stages: &Stages, random: &mut Random) -> bool {
         let merged = merged(&side, width, alike);
         assert!(merged <= optimum, "{merged} above {optimum}, {width} {alike}: {stages:?}");
     }
-    let mut search = Search::new(&problem, 20_000);
+    let mut search = OrderSearch::new(&problem, 20_000);
     search.finish();
     assert!(search.lower <= optimum, "{} {optimum}: {stages:?}", search.lower);
     let Some((makespan, chains)) = search.best.clone() else {
@@ -264,7 +264,7 @@ fn bounds_of_unequal_amounts_hold() {
 /// The optimum is 27; 28 was once called proven.
 #[test]
 fn a_bound_of_shared_room_is_not_above_a_known_optimum() {
-    let stages = Stages {
+    let stages = StepStages {
         home: vec![0, 1, 1, 0],
         microbatches: 2,
         forward: vec![3.0, 3.0, 1.0, 3.0],

@@ -1,9 +1,9 @@
 //! Split, choices and order together against all splits one by one, and realistic pipelines (`docs/methods/certificates.md`).
 
 use crate::common::random::Random;
-use shardscope::core::pipeline::certify::joint::Joint;
-use shardscope::core::pipeline::certify::splits::{Cost, Limit, Model, Split, Unit};
-use shardscope::core::pipeline::certify::{Search, Stages};
+use shardscope::core::pipeline::certify::joint::JointSearch;
+use shardscope::core::pipeline::certify::splits::{Cost, Limit, Model, ModelPiece, StageCut};
+use shardscope::core::pipeline::certify::{OrderSearch, StepStages};
 use shardscope::core::pipeline::{Durations, Spec, build, measure, schedule};
 
 fn cost(forward: f64, backward: f64, weight: f64, kept: f64, working: f64) -> Cost {
@@ -15,7 +15,7 @@ fn small(random: &mut Random) -> Model {
     let unit = |random: &mut Random| {
         let mut time = || f64::from(random.one(&[1, 1, 2, 3]));
         let (f, b, w, kept) = (time(), time(), time(), time());
-        Unit { fixed: time(), choices: vec![cost(f, b, w, kept + 1.0, 0.0), cost(f, b + f, w, 1.0, kept)] }
+        ModelPiece { fixed: time(), choices: vec![cost(f, b, w, kept + 1.0, 0.0), cost(f, b + f, w, 1.0, kept)] }
     };
     let units = random.one(&[3, 4, 5]);
     Model {
@@ -43,10 +43,10 @@ fn optimum(model: &Model) -> Option<f64> {
     for ends in cuts(model.units.len(), model.ranks) {
         for bits in 0..1usize << model.ranks {
             let choices = (0..model.ranks).map(|stage| bits >> stage & 1).collect();
-            let split = Split { ends: ends.clone(), choices };
+            let split = StageCut { ends: ends.clone(), choices };
             let Some(stages) = model.stages(&split) else { continue };
             let (problem, scale) = stages.problem();
-            let mut search = Search::new(&problem, 100_000);
+            let mut search = OrderSearch::new(&problem, 100_000);
             search.finish();
             let (ticks, _) = search.best.clone().unwrap();
             assert!(search.is_closed(), "{stages:?}");
@@ -62,7 +62,7 @@ fn no_split_beats_a_proven_one_and_no_bound_is_above_the_best() {
     let mut proven = 0;
     for _ in 0..24 {
         let model = small(&mut random);
-        let mut joint = Joint::new(&model, 200_000);
+        let mut joint = JointSearch::new(&model, 200_000);
         while !joint.step() {
             assert!(joint.best.as_ref().is_none_or(|best| joint.lower_bound_s() <= best.makespan_s));
         }
@@ -83,7 +83,7 @@ fn no_split_beats_a_proven_one_and_no_bound_is_above_the_best() {
 
 /// A layer is a forward of 1, 1.15 and 0.85 for the gradients; first and last units as `reference/certified-schedules.md`, section 7.
 fn realistic(first: f64, layers: usize, last: f64, (ranks, microbatches, room): (usize, u32, u32)) -> Model {
-    let unit = |time: f64| Unit { fixed: 0.0, choices: vec![cost(time, 1.15 * time, 0.85 * time, 1.0, 0.0)] };
+    let unit = |time: f64| ModelPiece { fixed: 0.0, choices: vec![cost(time, 1.15 * time, 0.85 * time, 1.0, 0.0)] };
     let ends = |time: f64| (time > 0.0).then(|| unit(time));
     let middle = (0..layers).map(|_| unit(1.0));
     let units = ends(first).into_iter().chain(middle).chain(ends(last)).collect();
@@ -97,7 +97,7 @@ fn large_models_are_split_with_a_proof() {
     let internvl = realistic(14.0, 80, 0.0, (8, 32, 12));
     let deepseek = realistic(0.0, 61, 4.4, (16, 32, 16));
     for model in [internvl, deepseek] {
-        let mut joint = Joint::new(&model, 100_000);
+        let mut joint = JointSearch::new(&model, 100_000);
         while !joint.step() {}
         assert!(joint.is_proven(), "{} {:?}", joint.lower_bound_s(), joint.best);
     }
@@ -106,9 +106,9 @@ fn large_models_are_split_with_a_proof() {
 /// Makespan of the order found for one split.
 fn ordered(model: &Model, ends: Vec<usize>) -> f64 {
     let choices = vec![0; ends.len()];
-    let stages: Stages = model.stages(&Split { ends, choices }).unwrap();
+    let stages: StepStages = model.stages(&StageCut { ends, choices }).unwrap();
     let (problem, scale) = stages.problem();
-    let mut search = Search::new(&problem, 10_000);
+    let mut search = OrderSearch::new(&problem, 10_000);
     search.finish();
     scale.seconds(search.best.unwrap().0)
 }
@@ -119,7 +119,7 @@ fn ordered(model: &Model, ends: Vec<usize>) -> f64 {
 fn heavy_heads_get_fewer_layers_and_the_split_is_proven() {
     for (head, layers, gain) in [(2.4, 32, 0.135), (9.1, 24, 0.377)] {
         let model = realistic(0.0, layers, head, (4, 16, 4));
-        let mut joint = Joint::new(&model, 60_000);
+        let mut joint = JointSearch::new(&model, 60_000);
         while !joint.step() {}
         assert!(joint.is_proven());
         let best = joint.best.unwrap().makespan_s;

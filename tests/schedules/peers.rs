@@ -4,7 +4,7 @@
 //! `data/schedule_numbers.csv`: one simulated request a row. Every mismatch is listed before a test fails.
 use serde_json::Value;
 use shardscope::core::pipeline::order::parse_ranks;
-use shardscope::core::pipeline::{Durations, Item, Order, Spec, build, measure, schedule};
+use shardscope::core::pipeline::{Durations, Order, OrderItem, Spec, build, measure, schedule};
 use std::fs;
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ fn difference(ours: &Order, theirs: &str) -> Option<String> {
     for (rank, (ours, theirs)) in ours.ranks.iter().zip(&theirs).enumerate() {
         let same = ours.iter().zip(theirs).take_while(|(a, b)| a == *b).count();
         if same < ours.len().max(theirs.len()) {
-            let show = |at: Option<Item>| at.map_or("the end".to_owned(), |item| item.to_string());
+            let show = |at: Option<OrderItem>| at.map_or("the end".to_owned(), |item| item.to_string());
             let (ours, theirs) = (show(ours.get(same)), show(theirs.get(same).copied()));
             return Some(format!("rank {rank} token {same}: {ours}, theirs {theirs}"));
         }

@@ -2,7 +2,7 @@
 //! the whole simulation, op by op. A tenth of `SHARDSCOPE_CASES` random orders are
 //! tried.
 use shardscope::core::pipeline::{
-    Durations, Item, Kind, Order, Row, SCHEDULES, Spec, Stats, build, measure, schedule, time,
+    Durations, OpKind, Order, OrderItem, RankRow, SCHEDULES, Spec, Stats, build, measure, schedule, time,
 };
 use shardscope::core::run::{OneOf, Variant};
 
@@ -18,7 +18,7 @@ fn cases() -> usize {
 fn spec(random: &mut Random) -> Spec {
     // The search of `optimal` takes long beside the others; exhaustive.rs has its orders.
     let ids: Vec<&str> =
-        SCHEDULES.iter().map(shardscope::core::pipeline::Schedule::id).filter(|id| *id != "optimal").collect();
+        SCHEDULES.iter().map(shardscope::core::pipeline::ScheduleInfo::id).filter(|id| *id != "optimal").collect();
     let row = schedule(random.one(&ids)).unwrap();
     let microbatches = random.one(&[1, 3, 8, 16, 24, 31, 32, 48, 60, 64, 96, 100]);
     let variants: Vec<Variant> = Variant::ALL.iter().map(|(variant, _)| *variant).collect();
@@ -90,10 +90,10 @@ fn difference(order: &Order, durations: &Durations) -> Option<String> {
 
 /// Activations held, op by op.
 fn peaks(order: &Order) -> Vec<u32> {
-    let peak = |row: &Row| {
+    let peak = |row: &RankRow| {
         let (mut held, mut peak) = (0, 0);
         for item in row.iter() {
-            held += item.ops().filter(|op| op.kind == Kind::F).count();
+            held += item.ops().filter(|op| op.kind == OpKind::F).count();
             peak = peak.max(held);
             held -= item.ops().filter(|op| op.kind.frees()).count();
         }
@@ -129,7 +129,8 @@ fn what_is_left_out_changes_no_figure() {
                 Order { ranks: order.ranks.iter().map(|row| row.iter().collect()).collect(), ..order.clone() };
             assert_eq!(order.items(), literal.items());
             for rank in 0..order.ranks.len() {
-                let mut stages: Vec<u32> = order.ranks[rank].iter().flat_map(Item::ops).map(|op| op.stage).collect();
+                let mut stages: Vec<u32> =
+                    order.ranks[rank].iter().flat_map(OrderItem::ops).map(|op| op.stage).collect();
                 stages.sort_unstable();
                 stages.dedup();
                 assert_eq!(order.stages_of(rank), stages);

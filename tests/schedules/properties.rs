@@ -4,9 +4,10 @@ use proptest::prelude::*;
 use shardscope::core::pipeline::op::Half;
 use shardscope::core::pipeline::order::parse_ranks;
 use shardscope::core::pipeline::stats::in_flight_curve;
-use shardscope::core::pipeline::trace::Place;
+use shardscope::core::pipeline::trace::OpPlace;
 use shardscope::core::pipeline::{
-    Durations, Fault, Item, Kind, Op, Order, Row, SCHEDULES, Spec, Stats, Timeline, Trace, build, schedule, simulate,
+    Durations, Op, OpKind, Order, OrderFault, OrderItem, RankRow, SCHEDULES, Spec, Stats, Timeline, Trace, build,
+    schedule, simulate,
 };
 use shardscope::core::run::{OneOf, Variant};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,8 +69,8 @@ type Ends = BTreeMap<(bool, u32, u32), (f64, usize)>;
 fn ends(timeline: &Timeline) -> Ends {
     let mut ends = BTreeMap::new();
     for (rank, ops) in timeline.ranks.iter().enumerate() {
-        for timed in ops.iter().filter(|timed| timed.op.kind != Kind::W) {
-            let forward = timed.op.kind == Kind::F;
+        for timed in ops.iter().filter(|timed| timed.op.kind != OpKind::W) {
+            let forward = timed.op.kind == OpKind::F;
             ends.insert((forward, timed.op.stage, timed.op.microbatch), (timed.end, rank));
         }
     }
@@ -82,7 +83,7 @@ fn wanted(op: Op, order: &Order) -> Vec<(bool, u32, u32)> {
     let mut wanted = Vec::new();
     let c = order.splits;
     match kind {
-        Kind::F => {
+        OpKind::F => {
             if s > 0 {
                 wanted.push((true, s - 1, i));
             }
@@ -90,7 +91,7 @@ fn wanted(op: Op, order: &Order) -> Vec<(bool, u32, u32)> {
                 wanted.push((true, s, i - 1));
             }
         }
-        Kind::B | Kind::BW => {
+        OpKind::B | OpKind::BW => {
             wanted.push((true, s, i));
             if s + 1 < order.stages {
                 wanted.push((false, s + 1, i));
@@ -99,7 +100,7 @@ fn wanted(op: Op, order: &Order) -> Vec<(bool, u32, u32)> {
                 wanted.push((false, s, i + 1));
             }
         }
-        Kind::W => wanted.push((false, s, i)),
+        OpKind::W => wanted.push((false, s, i)),
     }
     wanted
 }
@@ -111,8 +112,8 @@ proptest! {
     fn every_op_runs_exactly_once((spec, durations) in asked()) {
         let Some(order) = order_of(&spec, &durations) else { return Ok(()) };
         let mut seen = BTreeSet::new();
-        for op in order.ranks.iter().flat_map(Row::iter).flat_map(Item::ops) {
-            let kinds: &[Kind] = if op.kind == Kind::BW { &[Kind::B, Kind::W] } else { &[op.kind] };
+        for op in order.ranks.iter().flat_map(RankRow::iter).flat_map(OrderItem::ops) {
+            let kinds: &[OpKind] = if op.kind == OpKind::BW { &[OpKind::B, OpKind::W] } else { &[op.kind] };
             for kind in kinds {
                 prop_assert!(seen.insert((*kind, op.stage, op.microbatch)), "{op} twice");
             }
@@ -157,7 +158,7 @@ proptest! {
         let Some(order) = order_of(&spec, &durations) else { return Ok(()) };
         let timeline = simulate(&order, &durations).unwrap();
         for (items, ops) in order.ranks.iter().zip(&timeline.ranks) {
-            let listed: Vec<Op> = items.iter().flat_map(Item::ops).collect();
+            let listed: Vec<Op> = items.iter().flat_map(OrderItem::ops).collect();
             let run: Vec<Op> = ops.iter().map(|timed| timed.op).collect();
             prop_assert_eq!(listed, run);
             for (before, after) in ops.iter().zip(&ops[1..]) {
@@ -177,10 +178,10 @@ proptest! {
         for timed in timeline.ranks.iter().flatten().filter(|timed| timed.half == Half::Whole) {
             let s = timed.op.stage as usize;
             let alone = match timed.op.kind {
-                Kind::F => durations.forward[s],
-                Kind::B => durations.backward_input[s],
-                Kind::W => durations.backward_weight[s],
-                Kind::BW => durations.backward_input[s] + durations.backward_weight[s],
+                OpKind::F => durations.forward[s],
+                OpKind::B => durations.backward_input[s],
+                OpKind::W => durations.backward_weight[s],
+                OpKind::BW => durations.backward_input[s] + durations.backward_weight[s],
             };
             let scale = durations.microbatch_scale.as_ref().map_or(1.0, |scale| scale[timed.op.microbatch as usize]);
             prop_assert!((timed.end - timed.start - alone * scale).abs() < 1e-9);
@@ -198,7 +199,7 @@ proptest! {
         prop_assert!(stats.bubble_fraction >= -1e-12 && stats.bubble_fraction < 1.0);
         prop_assert!(stats.bubble_over_ideal >= -1e-12 && stats.bubble_span >= 0.0);
         // A pair may be shorter than either of its parts: only orders without have this bound.
-        if !order.ranks.iter().flat_map(Row::iter).any(|item| matches!(item, Item::Pair(..))) {
+        if !order.ranks.iter().flat_map(RankRow::iter).any(|item| matches!(item, OrderItem::Pair(..))) {
             for unit in 0..order.units() {
                 let scale = durations.microbatch_scale.as_ref().map_or(1.0, |scale| scale[unit as usize]);
                 let way: f64 = durations.forward.iter().chain(&durations.backward_input).sum();
@@ -217,9 +218,9 @@ proptest! {
             for timed in ops {
                 // Of a pair the forward counts first, whichever is written first.
                 held += match timed.op.kind {
-                    Kind::F => 1,
-                    Kind::B => 0,
-                    Kind::W | Kind::BW => -1,
+                    OpKind::F => 1,
+                    OpKind::B => 0,
+                    OpKind::W | OpKind::BW => -1,
                 };
                 prop_assert!(held >= 0);
                 peak = peak.max(held);
@@ -259,7 +260,7 @@ proptest! {
         let timeline = simulate(&order, &durations).unwrap();
         let trace = Trace::new(&order, &timeline, durations.p2p);
         let path = trace.critical_path();
-        let at = |place: &Place| trace.get(*place).unwrap();
+        let at = |place: &OpPlace| trace.get(*place).unwrap();
         prop_assert!(at(&path[0]).start.abs() < 1e-9);
         prop_assert_eq!(at(path.last().unwrap()).end, timeline.makespan());
         for (before, after) in path.iter().zip(&path[1..]) {
@@ -272,7 +273,7 @@ proptest! {
     fn an_order_given_as_custom_runs_as_the_schedule_that_made_it((spec, durations) in asked()) {
         let Some(order) = order_of(&spec, &durations) else { return Ok(()) };
         let text = order.print();
-        let read: Vec<Row> = parse_ranks(&text).unwrap().into_iter().map(Row::from).collect();
+        let read: Vec<RankRow> = parse_ranks(&text).unwrap().into_iter().map(RankRow::from).collect();
         prop_assert_eq!(&read, &order.ranks);
         let custom = Spec { order: Some(text), ..Spec::new(schedule("custom").unwrap(), spec.pp, order.units()) };
         let again = build(&custom, &durations).unwrap().order;
@@ -313,13 +314,13 @@ proptest! {
     ) {
         let Some(mut order) = order_of(&spec, &durations) else { return Ok(()) };
         let p = order.ranks.len();
-        let mut items: Vec<Item> = order.ranks[rank % p].iter().collect();
+        let mut items: Vec<OrderItem> = order.ranks[rank % p].iter().collect();
         let length = items.len();
         items.swap(a % length, b % length);
         order.ranks[rank % p] = items.into();
         match simulate(&order, &durations) {
-            Ok(timeline) => prop_assert_eq!(timeline.ranks.iter().map(Vec::len).sum::<usize>(), order.ranks.iter().flat_map(Row::iter).map(|item| item.ops().count()).sum::<usize>()),
-            Err(Fault::Deadlock { stuck }) => {
+            Ok(timeline) => prop_assert_eq!(timeline.ranks.iter().map(Vec::len).sum::<usize>(), order.ranks.iter().flat_map(RankRow::iter).map(|item| item.ops().count()).sum::<usize>()),
+            Err(OrderFault::Deadlock { stuck }) => {
                 prop_assert!(!stuck.is_empty());
                 for one in &stuck {
                     // The op that a stuck rank waits for stands at or behind the place where its own rank is stuck.

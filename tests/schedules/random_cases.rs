@@ -5,7 +5,7 @@
 use crate::common::random::Random;
 use shardscope::core::pipeline::certify::certificate::WORK;
 use shardscope::core::pipeline::certify::modulo::periodic;
-use shardscope::core::pipeline::certify::{Search, Stages};
+use shardscope::core::pipeline::certify::{OrderSearch, StepStages};
 
 fn cases(few: usize) -> usize {
     let asked = std::env::var("SHARDSCOPE_CASES").ok().and_then(|asked| asked.parse::<usize>().ok());
@@ -22,7 +22,7 @@ const SEEDS: [u64; 2] = [33, 404];
 
 /// Uneven stages, some with a long last one; caps from p/2 to 2 p (two stages a rank, in a V: from p to 3 p of them), lags to a fifth
 /// of a forward, split and whole backwards.
-fn uneven(random: &mut Random, ranks: usize, microbatches: u32, two_each: bool) -> Stages {
+fn uneven(random: &mut Random, ranks: usize, microbatches: u32, two_each: bool) -> StepStages {
     let stages = if two_each { 2 * ranks } else { ranks };
     let mut forward: Vec<f64> = (0..stages).map(|_| between(random, 0.7, 1.3)).collect();
     if random.once_in(3) {
@@ -39,7 +39,7 @@ fn uneven(random: &mut Random, ranks: usize, microbatches: u32, two_each: bool) 
     } else {
         random.one(&[ranks / 2, 3 * ranks / 4, ranks, 3 * ranks / 2, 2 * ranks])
     };
-    Stages {
+    StepStages {
         home: (0..stages).map(|stage| stage.min(if two_each { stages - 1 - stage } else { stage })).collect(),
         microbatches,
         backward_input: if whole { sum.collect() } else { backward },
@@ -62,7 +62,7 @@ fn tried(ranks: usize, microbatches: u32, count: usize, two_each: bool, seed: u6
     for _ in 0..count {
         let stages = uneven(&mut random, ranks, microbatches, two_each);
         let (problem, scale) = stages.problem();
-        let mut search = Search::new(&problem, WORK);
+        let mut search = OrderSearch::new(&problem, WORK);
         if let Some(chains) = periodic(&stages) {
             search.start_from(chains);
         }

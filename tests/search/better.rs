@@ -5,13 +5,13 @@ use shardscope::core::memory::Verdict;
 use shardscope::core::report::{evaluate, report};
 use shardscope::core::run::{Based, OneOf, Run, Schedule};
 use shardscope::core::search::better::{Betters, Gain, Reason};
-use shardscope::core::search::ladder::{Ladder, Outcome};
+use shardscope::core::search::ladder::{Ladder, LadderEnd};
 use shardscope::core::search::session::{PlanQuery, PlanResult, PlanSession};
 use shardscope::core::search::{can_run, serves, tie};
 use shardscope::core::time::PartKind;
 use shardscope::core::units::MemoryUnit;
 use shardscope::view::node::markup::Action;
-use shardscope::view::panels::suggest::{Searched, suggestion};
+use shardscope::view::panels::suggest::{SearchProgressShown, suggestion};
 
 fn searched(run: &Run) -> PlanResult {
     let query = PlanQuery { extras: Vec::new(), ..PlanQuery::improve(run) };
@@ -107,7 +107,7 @@ fn what_the_panel_says_of_a_layout_is_what_the_page_says_after_use() {
     for run in runs {
         let own = evaluate(&run).unwrap();
         let result = searched(&run);
-        let state = Searched::of(&result, &own);
+        let state = SearchProgressShown::of(&result, &own);
         let html = suggestion(&own, &state, MemoryUnit::Gib).to_html();
         let view = suggestion(&own, &state, MemoryUnit::Gib);
         let used = view.actions().into_iter().filter_map(|action| match action {
@@ -134,9 +134,9 @@ fn cards_stand_only_beside_the_run_that_they_beat() {
     let run = Run { gpus: 2048, stack: Based::preset("megatron-2025"), ..Run::default() };
     let result = searched(&run);
     let used = &result.betters.list.iter().find(|better| better.gain == Gain::Time).unwrap().run;
-    assert!(Searched::of(&result, &evaluate(&run).unwrap()).gain(&evaluate(&run).unwrap()).is_some());
+    assert!(SearchProgressShown::of(&result, &evaluate(&run).unwrap()).gain(&evaluate(&run).unwrap()).is_some());
     let own = evaluate(used).unwrap();
-    let after = Searched::of(&result, &own);
+    let after = SearchProgressShown::of(&result, &own);
     assert_eq!((after.evaluated, after.gain(&own)), (result.progress.unwrap().evaluated, None));
     let html = suggestion(&own, &after, MemoryUnit::Gib).to_html();
     assert!(!html.contains("% less") && !html.contains("article"), "{html}");
@@ -159,7 +159,7 @@ fn a_run_that_does_not_fit_has_a_way_of_every_kind() {
     assert!(fits(&Run { seq_len: longest, ..run.clone() }) && !fits(&Run { seq_len: longest + 1024, ..run.clone() }));
     let fewest = way(Gain::Fewest).unwrap();
     let fewer = Run { gpus: fewest.gpus / 2, ..run.clone() };
-    assert!(!matches!(Ladder::new(&fewer).unwrap().finished(), Outcome::Chosen(_)), "{} GPUs", fewer.gpus);
+    assert!(!matches!(Ladder::new(&fewer).unwrap().finished(), LadderEnd::Chosen(_)), "{} GPUs", fewer.gpus);
 }
 
 /// A card of 24 GB holds no states of 8 B weights (18 bytes each); both adapters are offered at a length that fits.
@@ -210,7 +210,7 @@ fn the_cause_of_one_micro_batch_a_pipeline_is_named() {
     assert_eq!(cause.reason, Reason::Part(PartKind::Bubble));
     assert!((cause.before - own.pipeline.bubble_fraction).abs() < 1e-12);
     let own = evaluate(&run).unwrap();
-    let html = suggestion(&own, &Searched::of(&result, &own), MemoryUnit::Gib).to_html();
+    let html = suggestion(&own, &SearchProgressShown::of(&result, &own), MemoryUnit::Gib).to_html();
     assert!(html.contains("bubble 7"), "{html}");
 }
 
@@ -244,6 +244,6 @@ fn the_jobs_of_the_issue() {
         let own = evaluate(&run).unwrap();
         let result = searched(&run);
         hold(&run, &result.betters);
-        println!("{model}: {}", suggestion(&own, &Searched::of(&result, &own), MemoryUnit::Gib).to_html());
+        println!("{model}: {}", suggestion(&own, &SearchProgressShown::of(&result, &own), MemoryUnit::Gib).to_html());
     }
 }

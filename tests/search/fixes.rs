@@ -2,7 +2,7 @@
 //! a report. `SHARDSCOPE_CASES` says how many random Runs are tried.
 
 use crate::common::random::{Random, random_run};
-use shardscope::core::advice::fit::{Base, Fit, label};
+use shardscope::core::advice::fit::{Base, FitSearch, label};
 use shardscope::core::issue::{Issue, Severity};
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::{evaluate, work};
@@ -154,7 +154,7 @@ fn every_change_that_should_make_a_run_fit_does_cheapest_first() {
         let Ok(base) = evaluate(&run) else { continue };
         searched += 1;
         let limit = 30_000;
-        let mut fit = Fit::new(Base::of(&base), limit);
+        let mut fit = FitSearch::new(Base::of(&base), limit);
         while !fit.step(2000) {}
         // Whatever is left, a candidate is understood before its work is known: some stages, and its part of the limit.
         assert!(fit.spent() <= limit + 5000, "{}", encode(&run));

@@ -2,11 +2,11 @@
 //! what was published. Sources: `public/data/finetune_measured.csv` (rows of the kinds guide and capacity, and measured
 //! ones by their number), DeepSpeed's blog on `ZenFlow`.
 
-use shardscope::core::advice::fit::Fit;
+use shardscope::core::advice::fit::FitSearch;
 use shardscope::core::memory::Verdict::{self, Fits, Oom, Tight};
 use shardscope::core::report::{Report, evaluate, report};
 use shardscope::core::run::{Run, presets::TUNED};
-use shardscope::core::search::Request;
+use shardscope::core::search::PlanRequest;
 
 /// The Run of starting point `id` after at most three edits.
 fn asked(id: &str, edits: &[(&str, &str)]) -> Run {
@@ -63,7 +63,7 @@ fn full_fine_tuning_of_an_8b_on_four_24_gb_cards_needs_the_host() {
     let cards = [("gpus", "4"), ("gpu", "rtx-4090")];
     assert_eq!(verdict("full-8b-8-h100", &cards), Oom);
     let base = evaluate(&asked("full-8b-8-h100", &cards)).unwrap();
-    let list = Fit::finished(&base).suggestions().list;
+    let list = FitSearch::finished(&base).suggestions().list;
     let moves = |key: &str| list.iter().any(|one| one.set.iter().any(|(field, _)| field.starts_with(key)));
     assert!(moves("offload.") && moves("adapter.method"));
 }
@@ -156,7 +156,7 @@ fn a_plan_searches_adapters_and_offloading_when_asked() {
             let object =
                 serde_json::json!({"run": run.to_value(), "top": 40, "pin": ["recompute", "schedule"], "also": also});
             let object = serde_json::from_value(object).unwrap();
-            let mut request = Request::from_value(&object).unwrap();
+            let mut request = PlanRequest::from_value(&object).unwrap();
             request.search.finish();
             request.search.best().to_vec()
         };
@@ -181,7 +181,7 @@ fn a_plan_searches_adapters_and_offloading_when_asked() {
 #[test]
 fn an_offloaded_run_has_a_plan() {
     let run = asked("full-70b-8-h100", &[("global_batch", "8")]);
-    let mut request = Request::new(&run, &[], 5).unwrap();
+    let mut request = PlanRequest::new(&run, &[], 5).unwrap();
     request.search.finish();
     let best = request.search.best();
     assert!(!best.is_empty());

@@ -8,18 +8,18 @@ use shardscope::core::run::presets::{MODELS, STACKS};
 use shardscope::core::run::registry::FIELDS;
 use shardscope::core::run::{AdapterMethod, Based, Recompute, Run};
 use shardscope::core::search::better::Gain;
-use shardscope::core::search::ladder::{Choice, Failure, Ladder, Outcome};
+use shardscope::core::search::ladder::{Failure, Ladder, LadderChoice, LadderEnd};
 use shardscope::core::search::session::{PlanQuery, PlanSession};
-use shardscope::core::search::{Request, can_run, serves};
+use shardscope::core::search::{PlanRequest, can_run, serves};
 use std::time::Instant;
 
-fn climbed(run: &Run) -> Outcome {
+fn climbed(run: &Run) -> LadderEnd {
     Ladder::new(run).unwrap().finished()
 }
 
 fn failed(run: &Run) -> Failure {
     match climbed(run) {
-        Outcome::Failed(failure) => *failure,
+        LadderEnd::Failed(failure) => *failure,
         other => panic!("{other:?}"),
     }
 }
@@ -87,9 +87,9 @@ fn fastest(run: &Run, cps: &[u64], pps: &[u64], recomputes: &[Recompute], zero: 
     best
 }
 
-fn chosen(run: &Run) -> Choice {
+fn chosen(run: &Run) -> LadderChoice {
     match climbed(run) {
-        Outcome::Chosen(choice) => *choice,
+        LadderEnd::Chosen(choice) => *choice,
         other => panic!("{other:?}"),
     }
 }
@@ -104,7 +104,7 @@ fn no_layout_that_fits_and_that_the_software_runs_is_faster_than_what_is_chosen(
     ] {
         let (model, stack) = (Based::preset(model), Based::preset(stack));
         let run = Run { model, stack, gpus, global_batch, seq_len: 2048, ..Run::default() };
-        let request = Request::able(&run, &[], 1).unwrap();
+        let request = PlanRequest::able(&run, &[], 1).unwrap();
         let (mut least, mut count) = (f64::INFINITY, 0);
         for layout in request.search.space().runs() {
             assert!(can_run(&layout), "{layout:?}");
@@ -139,13 +139,13 @@ fn what_is_chosen_is_no_slower_than_the_sizes_alone() {
         let either = [Recompute::None, Recompute::Full];
         let want = fastest(&run, &cps, &pps, &either, 1);
         match (climbed(&run), want) {
-            (Outcome::Chosen(choice), want) => {
+            (LadderEnd::Chosen(choice), want) => {
                 let ours = report(&choice.run).unwrap().step.time_s.0;
                 assert_eq!(ours, choice.figures.time_s.0);
                 assert!(want.is_none_or(|time| ours <= time * (1.0 + 1e-9)), "{model} on {gpus}: {ours} and {want:?}");
                 faster += usize::from(want.is_none_or(|time| ours < time * 0.99));
             }
-            (Outcome::Failed(_), None) => println!("{model} on {gpus}, {seq_len} tokens: nothing fits"),
+            (LadderEnd::Failed(_), None) => println!("{model} on {gpus}, {seq_len} tokens: nothing fits"),
             (outcome, want) => panic!("{model} on {gpus}, {seq_len} tokens: {outcome:?}, {want:?}"),
         }
     }
@@ -191,7 +191,7 @@ fn what_is_chosen_fits_by_its_report_and_trains_the_same() {
         };
         tried += 1;
         match ladder.finished() {
-            Outcome::Chosen(choice) => {
+            LadderEnd::Chosen(choice) => {
                 chosen += 1;
                 assert_eq!(verdict(&choice.run), Verdict::Fits, "{:?}", choice.run);
                 let report = report(&choice.run).unwrap();
@@ -202,14 +202,14 @@ fn what_is_chosen_fits_by_its_report_and_trains_the_same() {
                 assert!(choice.run.tp <= per_node);
                 assert!(serves(&choice.run, &choice.figures.peak), "{:?}", choice.run);
             }
-            Outcome::Failed(failure) => {
+            LadderEnd::Failed(failure) => {
                 failures += 1;
                 for other in failure.adapters.iter().chain(&failure.gpus) {
                     assert_eq!(verdict(&other.run), Verdict::Fits, "{:?}", other.run);
                 }
                 assert!(failure.peak.is_none_or(|peak| peak.overall != Verdict::Fits));
             }
-            Outcome::Undivided => {}
+            LadderEnd::Undivided => {}
         }
     }
     println!("{chosen} chosen, {failures} failed of {tried}");
@@ -257,7 +257,7 @@ fn no_smaller_number_of_gpus_works() {
     let gpus = failure.gpus.unwrap().run.gpus;
     println!("Llama 3.1 405B needs {gpus} H100");
     for fewer in [24, 32, 48, 64, 96, 128, 192, 256].into_iter().filter(|fewer| *fewer < gpus) {
-        assert!(!matches!(climbed(&Run { gpus: fewer, ..run.clone() }), Outcome::Chosen(_)), "{fewer}");
+        assert!(!matches!(climbed(&Run { gpus: fewer, ..run.clone() }), LadderEnd::Chosen(_)), "{fewer}");
     }
 }
 
@@ -292,7 +292,7 @@ fn every_model_gets_a_layout_that_fits_on_gpus_enough() {
             slowest = (time, preset.choice.id);
         }
         match outcome {
-            Outcome::Chosen(choice) => assert_eq!(verdict(&choice.run), Verdict::Fits),
+            LadderEnd::Chosen(choice) => assert_eq!(verdict(&choice.run), Verdict::Fits),
             _ => misses.push((preset.choice.id, run.gpus)),
         }
     }
@@ -315,7 +315,7 @@ fn the_jobs_of_a_new_user_get_a_layout_that_fits() {
         let outcome = climbed(&run);
         let time = begun.elapsed().as_millis();
         match &outcome {
-            Outcome::Chosen(choice) => {
+            LadderEnd::Chosen(choice) => {
                 let Run { tp, pp, cp, ep, zero, recompute, .. } = &choice.run;
                 let (peak, step) = (choice.figures.peak.bytes.gib(), choice.figures.time_s.0);
                 println!(
@@ -324,14 +324,14 @@ fn the_jobs_of_a_new_user_get_a_layout_that_fits() {
                 );
                 assert_eq!(verdict(&choice.run), Verdict::Fits);
             }
-            Outcome::Failed(failure) => println!(
+            LadderEnd::Failed(failure) => println!(
                 "{set:?}: {:?}, {:.1} GiB too much, {:?} GPUs, {} adapters, in {time} ms",
                 failure.verdict(),
                 failure.missing().gib(),
                 failure.gpus.as_ref().map(|choice| choice.run.gpus),
                 failure.adapters.len()
             ),
-            Outcome::Undivided => println!("{set:?}: nothing divides"),
+            LadderEnd::Undivided => println!("{set:?}: nothing divides"),
         }
     }
 }

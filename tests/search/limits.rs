@@ -6,7 +6,7 @@ use shardscope::core::advice;
 use shardscope::core::memory::Verdict;
 use shardscope::core::run::{Run, Value};
 use shardscope::core::search::session::{PlanQuery, PlanSession};
-use shardscope::core::search::{Plan, Request, TOP, can_run, plan};
+use shardscope::core::search::{Plan, PlanRequest, TOP, can_run, plan};
 
 fn answer(json: &str) -> Plan {
     plan(&value(json)).unwrap_or_else(|issues| panic!("{issues:?}: {json}"))
@@ -31,7 +31,7 @@ const SPACES: [&str; 3] = [
 fn an_answer_within_any_work_has_rows_of_the_whole_one_or_is_it() {
     let (mut partial, mut complete) = (0, 0);
     for json in SPACES {
-        let request = Request::from_value(&value(json)).unwrap();
+        let request = PlanRequest::from_value(&value(json)).unwrap();
         let (count, all) = exhaustive(request.search.space());
         for power in 0..=24 {
             let plan = within(json, 1 << power);
@@ -122,8 +122,8 @@ fn the_session_of_the_page_ends_at_the_rows_of_the_verb() {
     for round in 0..75 {
         let run = Run { measured_step_s: None, ..random_run(&mut random) };
         let work = [700, 30_000, 400_000][round % 3];
-        let question = Request::question(&run);
-        let Ok(mut request) = Request::able(&question, &[], TOP) else { continue };
+        let question = PlanRequest::question(&run);
+        let Ok(mut request) = PlanRequest::able(&question, &[], TOP) else { continue };
         request.search.allow(work);
         request.search.finish();
         let Ok(mut session) = PlanSession::with_work(PlanQuery { extras: Vec::new(), ..PlanQuery::search(&run) }, work)

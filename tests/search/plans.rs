@@ -5,11 +5,11 @@ use shardscope::core::advice::answer as whole_report;
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::report;
 use shardscope::core::run::Run;
-use shardscope::core::search::{Plan, Request, can_run, is_listed, plan, tie};
+use shardscope::core::search::{Plan, PlanRequest, can_run, is_listed, plan, tie};
 use std::collections::BTreeMap;
 
-fn request(json: &str) -> Request {
-    Request::from_value(&value(json)).unwrap_or_else(|issues| panic!("{issues:?}: {json}"))
+fn request(json: &str) -> PlanRequest {
+    PlanRequest::from_value(&value(json)).unwrap_or_else(|issues| panic!("{issues:?}: {json}"))
 }
 
 fn answer(json: &str) -> Plan {
@@ -97,7 +97,7 @@ fn the_same_over_routed_experts() {
 
 /// A group of the Fujii tables: one table, one number of GPUs.
 struct Group {
-    request: Request,
+    request: PlanRequest,
     rows: Vec<Row>,
 }
 
@@ -352,7 +352,7 @@ fn slices_end_at_the_limit_of_work_too() {
     let whole = answer(text);
     assert!(whole.warnings.iter().any(|issue| issue.field == "work"));
     for slice in [1, 700, 1 << 40] {
-        let mut request = Request::from_value(&value(text)).unwrap();
+        let mut request = PlanRequest::from_value(&value(text)).unwrap();
         let mut last = request.search.step(slice);
         while !last.is_over() {
             last = request.search.step(slice);

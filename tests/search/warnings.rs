@@ -2,7 +2,7 @@
 
 use crate::common::table;
 use shardscope::core::advice::answer;
-use shardscope::core::report::{Origin, Report, evaluate};
+use shardscope::core::report::{Report, SplitOrigin, evaluate};
 use shardscope::core::run::presets::PUBLISHED;
 use shardscope::core::run::{Run, Value};
 use shardscope::core::traffic::Traffic;
@@ -66,10 +66,10 @@ fn a_report_has_the_splits_of_its_layers() {
     let published = PUBLISHED.iter().find(|run| run.id == "qwen2-vl-even").unwrap();
     let found = answer(&published.run()).unwrap().uneven.unwrap();
     let of = |origin| found.splits.iter().find(|split| split.origins.contains(&origin)).unwrap();
-    assert_eq!(of(Origin::Rule).stage_layers, [10, 18]);
-    assert_eq!(of(Origin::Even).stage_layers, [14, 14]);
-    assert_eq!(of(Origin::Even).against_even, 1.0);
-    assert!(found.splits.iter().all(|split| of(Origin::Best).step_s.0 <= split.step_s.0 * 1.005));
+    assert_eq!(of(SplitOrigin::Rule).stage_layers, [10, 18]);
+    assert_eq!(of(SplitOrigin::Even).stage_layers, [14, 14]);
+    assert_eq!(of(SplitOrigin::Even).against_even, 1.0);
+    assert!(found.splits.iter().all(|split| of(SplitOrigin::Best).step_s.0 <= split.step_s.0 * 1.005));
     assert_eq!(found.measured.unwrap().steps_s, [28.3887, 19.6071]);
     assert!(answer(&decode("v=1&pp=1").run).unwrap().uneven.is_none());
 }

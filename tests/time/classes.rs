@@ -2,7 +2,7 @@
 //! (`cargo test --test time classes -- --nocapture`). Classes and ranges are in `left_out/`.
 
 use crate::common::{evidence, step_s};
-use shardscope::core::accuracy::Measured;
+use shardscope::core::accuracy::Measurement;
 use shardscope::core::run::Scenario;
 use std::sync::OnceLock;
 
@@ -24,7 +24,7 @@ fn computed() -> Vec<Row> {
     let files = ["throughput.csv", "throughput_2.csv"];
     let dense = |row: &Row| row.scenario.model.moe.is_none();
     let rows = files.into_iter().flat_map(evidence).filter_map(|row| {
-        let Measured::Step(measured) = row.measured else { return None };
+        let Measurement::Step(measured) = row.measured else { return None };
         let scenario = Scenario::new(&row.run).unwrap();
         Some(Row { source: row.source().name, ratio: step_s(&scenario) / measured, scenario })
     });

@@ -3,7 +3,7 @@
 
 use crate::common::evidence;
 use shardscope::core::accuracy::origin::at_share;
-use shardscope::core::accuracy::{DATED, Measured, Prediction};
+use shardscope::core::accuracy::{DATED, Measurement, Prediction};
 use shardscope::core::run::Scenario;
 use shardscope::core::time::{BETWEEN_LAYOUTS, RANGES, StepClass};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ struct Step {
 fn groups(routed: bool) -> Vec<Vec<Step>> {
     let mut groups: BTreeMap<String, Vec<Step>> = BTreeMap::new();
     for row in DATED.into_iter().flat_map(evidence) {
-        let Measured::Step(measured) = row.measured else { continue };
+        let Measurement::Step(measured) = row.measured else { continue };
         let scenario = Scenario::new(&row.run).unwrap();
         let class = StepClass::of(&scenario);
         if class == StepClass::Tuned || scenario.model.moe.is_some() != routed {

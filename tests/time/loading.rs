@@ -2,7 +2,7 @@
 
 use crate::common::{scenario, step_s};
 use shardscope::core::advice::{answer, balance};
-use shardscope::core::report::{Origin, evaluate};
+use shardscope::core::report::{SplitOrigin, evaluate};
 use shardscope::core::run::Run;
 use shardscope::core::run::presets::PUBLISHED;
 use shardscope::core::time::PartKind;
@@ -44,7 +44,7 @@ fn layers_leave_the_stage_that_loads() {
     let note = PUBLISHED.iter().find(|run| run.id == "qwen2-vl-even").unwrap().run();
     let first = |seconds| {
         let run = Run { loader_stage_s: seconds, ..note.clone() };
-        balance(&evaluate(&run).unwrap()).unwrap().of(Origin::Best).unwrap().layers[0]
+        balance(&evaluate(&run).unwrap()).unwrap().of(SplitOrigin::Best).unwrap().layers[0]
     };
     assert!(first(0.05) < first(0.0));
     let uneven = answer(&note).unwrap().uneven.unwrap();

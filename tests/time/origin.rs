@@ -2,9 +2,9 @@
 //! ranges hold runs that are predicted by what was known before them (`cargo test --test time origin -- --nocapture`).
 
 use crate::common::evidence;
-use shardscope::core::accuracy::origin::{Tally, Timeline, origin_of};
+use shardscope::core::accuracy::origin::{DatedSteps, Tally, origin_of};
 use shardscope::core::accuracy::record::{Protocol, RECORD, Recipe, as_printed, head, headline, recorded, recorded_of};
-use shardscope::core::accuracy::{DATED, Evidence, Measured};
+use shardscope::core::accuracy::{DATED, Evidence, Measurement};
 use shardscope::core::report::evaluate;
 use shardscope::core::run::{Run, Scenario};
 use shardscope::core::time::{OpenField, Products, RANGES, REACH, RangePart, SEEN, StepClass, family, is_new_ground};
@@ -14,7 +14,7 @@ use std::fs::read_to_string;
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/kept_runs.csv");
 
 fn rows() -> Vec<Evidence> {
-    DATED.into_iter().flat_map(evidence).filter(|row| matches!(row.measured, Measured::Step(_))).collect()
+    DATED.into_iter().flat_map(evidence).filter(|row| matches!(row.measured, Measurement::Step(_))).collect()
 }
 
 fn run(link: &str) -> Run {
@@ -90,7 +90,7 @@ fn ranges_hold_runs_that_were_predicted_before_they_were_known() {
     for (recipe, edit) in
         [(Recipe::AsRun, (|_: &Evidence, _: &mut Run| {}) as fn(&Evidence, &mut Run)), (Recipe::AsPrinted, as_printed)]
     {
-        let timeline = Timeline::new(&rows(), edit);
+        let timeline = DatedSteps::new(&rows(), edit);
         let found = timeline.rolling();
         let all = timeline.tally(&found, None);
         println!("{}: {all:?}", recipe.words());
@@ -112,7 +112,7 @@ fn ranges_hold_runs_that_were_predicted_before_they_were_known() {
 /// lie inside.
 #[test]
 fn own_runs_of_a_publisher_leave_its_others_inside_the_range() {
-    let timeline = Timeline::new(&rows(), |_, _| {});
+    let timeline = DatedSteps::new(&rows(), |_, _| {});
     let mut users: BTreeMap<(usize, String), Vec<f64>> = BTreeMap::new();
     for unseen in timeline.by_publisher() {
         let row = &timeline.rows[unseen.row];

@@ -3,7 +3,7 @@
 //! share and the contention were chosen, so they are not blind; the rows with experts were not.
 
 use crate::common::{evidence, step_s};
-use shardscope::core::accuracy::{Kind, Measured};
+use shardscope::core::accuracy::{Measurement, SourceUse};
 use shardscope::core::run::Scenario;
 use std::collections::BTreeMap;
 
@@ -26,10 +26,10 @@ fn runs_outside_the_fit_are_met_within_wide_bands() {
     let mut sources: BTreeMap<&str, Vec<(f64, String)>> = BTreeMap::new();
     for row in evidence("throughput.csv") {
         let source = row.source();
-        let Measured::Step(measured) = row.measured else {
+        let Measurement::Step(measured) = row.measured else {
             continue;
         };
-        if source.kind != Kind::Fitted {
+        if source.kind != SourceUse::Fitted {
             let ratio = step_s(&Scenario::new(&row.run).unwrap()) / measured;
             let ratios = sources.entry(source.name).or_default();
             ratios.push((ratio, row.label));

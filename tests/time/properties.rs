@@ -4,7 +4,7 @@ use crate::common::{scenario, step_s, try_scenario};
 use shardscope::core::cluster::Link;
 use shardscope::core::report::evaluate;
 use shardscope::core::run::{Run, Scenario};
-use shardscope::core::time::{PartKind, Peak, Step};
+use shardscope::core::time::{ComputePeak, PartKind, Step};
 use shardscope::core::traffic::Traffic;
 
 /// Layouts of all kinds: dense and routed, each way to share a sequence, each `ZeRO` stage, recomputation, fp8.
@@ -258,7 +258,7 @@ fn lengths_count_as_the_tokens_they_have() {
             assert!(near(step.tokens_per_s, tokens as f64 / step.time_s.0));
             assert!(near(step.days.unwrap() * 86400.0, 1e12 / step.tokens_per_s));
             let rate = step.model_flops / step.time_s.0 / scenario.layout.gpus as f64;
-            assert!(near(step.mfu, rate / Peak::of(&scenario).rate().0));
+            assert!(near(step.mfu, rate / ComputePeak::of(&scenario).rate().0));
             assert!(near(step.hfu / step.mfu, usual.hfu / usual.mfu), "{layout}");
             for (a, b) in report.overlap.iter().zip(&whole.overlap) {
                 let once = a.traffic == Traffic::Dp;

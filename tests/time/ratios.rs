@@ -1,7 +1,7 @@
 //! The overlap table against formulas of its own: speeds reached, ratios, and the bytes of each kind of message.
 
 use crate::common::random::{Random, random_run};
-use shardscope::core::cluster::Axis;
+use shardscope::core::cluster::ParallelAxis;
 use shardscope::core::report::{Evaluation, evaluate, rank_overlaps};
 use shardscope::core::run::{Run, Schedule};
 use shardscope::core::traffic::{CallKind, OverlapRow, Traffic};
@@ -84,7 +84,7 @@ fn the_wire_time_of_tensor_parallelism_is_that_of_its_messages() {
             continue;
         }
         seen += 1;
-        let group = layout.mesh().group(Axis::Tp);
+        let group = layout.mesh().group(ParallelAxis::Tp);
         let (nodes, size, near) = (group.nodes() as f64, group.size as f64, group.in_node as f64);
         let start = 15e-6 + (size - nodes) * 3e-6 + (nodes - 1.0) * 14e-6;
         let (link, cards) = (0.78 * scenario.gpu.intra.0, 0.75 * scenario.gpu.inter.0 * near);
@@ -232,7 +232,7 @@ fn no_message_is_faster_than_the_links_of_its_group() {
         for row in &evaluation.report.overlap {
             let group = match row.traffic {
                 Traffic::Dp | Traffic::Zero3 => mesh.shard_group(scenario.layout.dp * scenario.layout.cp),
-                Traffic::Tp => mesh.group(Axis::Tp),
+                Traffic::Tp => mesh.group(ParallelAxis::Tp),
                 _ => continue,
             };
             let Some(reached) = row.reached_bytes_per_s else { continue };

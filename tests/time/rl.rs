@@ -6,7 +6,7 @@
 //! staleness: 0.7, 200 and 1 are assumed.
 
 use shardscope::core::report::evaluate;
-use shardscope::core::rl::{Batch, Bound, EngineModel, Group, Lengths, Queue, RlStep, answer, predict, step};
+use shardscope::core::rl::{Batch, EngineModel, GpuGroup, Lengths, Queue, RlStep, WaitsFor, answer, predict, step};
 use shardscope::core::run::Run;
 use shardscope::core::units::Seconds;
 use shardscope::io::link::decode;
@@ -166,7 +166,7 @@ fn phases_in_turn_add_up_to_the_step() {
         let step = predict(&with(more)).unwrap();
         let sum: f64 = step.phases.iter().map(|phase| phase.seconds.0).sum();
         assert!((sum / step.step_s.0 - 1.0).abs() < 1e-9, "{more}: {sum} {}", step.step_s.0);
-        assert_eq!(step.bound, Bound::InTurn);
+        assert_eq!(step.bound, WaitsFor::InTurn);
     }
 }
 
@@ -174,7 +174,7 @@ fn phases_in_turn_add_up_to_the_step() {
 fn a_group_works_and_waits_for_the_whole_step() {
     for more in ["rl.staleness=1", "rl.staleness=4", "rl.staleness=0"] {
         let step = predict(&with(&format!("rl.placement=split&rl.rollout_gpus=32&{more}"))).unwrap();
-        for group in [Group::Engines, Group::Trainer] {
+        for group in [GpuGroup::Engines, GpuGroup::Trainer] {
             let of = step.phases.iter().filter(|phase| phase.group == group);
             let work: f64 = of.map(|phase| phase.seconds.0).sum();
             let idle = step.idle.iter().find(|idle| idle.group == group).unwrap().share;
@@ -187,7 +187,7 @@ fn a_group_works_and_waits_for_the_whole_step() {
 #[test]
 fn two_pools_without_staleness_overlap_nothing() {
     let step = predict(&with("phases.framework=trl&rl.placement=split&rl.rollout_gpus=32")).unwrap();
-    assert_eq!(step.bound, Bound::InTurn);
+    assert_eq!(step.bound, WaitsFor::InTurn);
     assert!(step.step_s > step.generation_s + step.training_s);
 }
 

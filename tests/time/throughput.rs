@@ -4,9 +4,9 @@
 //! in `src/core/accuracy/sources.rs`, which the page reads too.
 
 use crate::common::{evidence, step_s};
-use shardscope::core::accuracy::{Kind, Measured, Quantity};
+use shardscope::core::accuracy::{MeasuredQuantity, Measurement, SourceUse};
 use shardscope::core::run::Scenario;
-use shardscope::core::time::Peak;
+use shardscope::core::time::ComputePeak;
 use std::collections::BTreeMap;
 
 /// A run with its measured step time.
@@ -28,13 +28,13 @@ impl Case {
 fn cases(file: &str) -> Vec<Case> {
     evidence(file)
         .into_iter()
-        .filter(|row| row.source().kind == Kind::Fitted)
+        .filter(|row| row.source().kind == SourceUse::Fitted)
         .filter_map(|row| {
-            let Measured::Step(measured) = row.measured else {
+            let Measurement::Step(measured) = row.measured else {
                 return None;
             };
             let source = row.source();
-            assert!(source.quantity != Quantity::TokensPerGpu);
+            assert!(source.quantity != MeasuredQuantity::TokensPerGpu);
             Some(Case {
                 name: format!("{}: {}", source.name, row.label),
                 source: source.name,
@@ -144,7 +144,7 @@ fn held_runs_are_met_to_15_percent_in_tokens_a_second() {
 fn model_flops_utilisation_stays_below_one() {
     for case in fujii().into_iter().chain(published()) {
         let scenario = &case.scenario;
-        let peak = Peak::of(scenario).rate().0 * scenario.layout.gpus as f64;
+        let peak = ComputePeak::of(scenario).rate().0 * scenario.layout.gpus as f64;
         let mfu = scenario.model_flops() / step_s(scenario) / peak;
         assert!(mfu > 0.0 && mfu < 1.0, "{}: {mfu}", case.name);
     }

@@ -4,7 +4,7 @@
 use crate::common::{Row, scenario, table};
 use shardscope::core::model::{Architecture, CountedBy};
 use shardscope::core::report::evaluate;
-use shardscope::core::time::Peak;
+use shardscope::core::time::ComputePeak;
 
 fn count(by: CountedBy, model: &Architecture, seq: u64) -> f64 {
     by.convention().flops_per_token(model, seq).unwrap()
@@ -82,12 +82,12 @@ fn llm_foundry_prints_what_the_palm_paper_counts() {
 #[test]
 fn utilisation_is_a_share_of_the_peak_that_computes() {
     for (precision, rate, printed) in [("bf16", 551.7, 0.5578), ("te-fp8", 886.0, 0.4477)] {
-        let peak = Peak::of(&scenario(&format!(r#"{{"precision":"{precision}"}}"#)));
+        let peak = ComputePeak::of(&scenario(&format!(r#"{{"precision":"{precision}"}}"#)));
         assert!((rate / peak.tflops - printed).abs() < 2e-4, "{precision}");
     }
     // A100 multiplies fp32 at 156 TFLOP/s in TF32 by NVIDIA's data sheet.
     let single = r#"{"gpu":"a100-sxm-80gb","precision":"fp32"}"#;
-    assert_eq!(Peak::of(&scenario(single)).tflops, 156.0);
+    assert_eq!(ComputePeak::of(&scenario(single)).tflops, 156.0);
 }
 
 /// H20's data sheet: 296 TFLOP/s in fp8, 148 in bf16. More than a hundred percent cannot be.

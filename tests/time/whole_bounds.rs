@@ -4,7 +4,7 @@ use crate::common::random::{Random, random_run};
 use crate::whole_run::{run, whole};
 use shardscope::core::report::{Evaluation, evaluate};
 use shardscope::core::run::{ContextPhase, ContextPhases, FailureClass, Failures, Operation, Run, RunLength};
-use shardscope::core::whole_run::{Range, RangeFrom, Rhythm, deadline, figures, setting, tokens_in, whole_run};
+use shardscope::core::whole_run::{CalendarRange, RangeFrom, Rhythm, deadline, figures, setting, tokens_in, whole_run};
 
 /// Settings of the whole run as people give them, each once in a while.
 fn random_length(random: &mut Random) -> RunLength {
@@ -249,6 +249,6 @@ fn the_range_of_the_productive_share_does_not_hold_the_step() {
     let measured = Run { measured_step_s: Some(step.time_s.0), ..predicted.clone() };
     let [open, exact] = [&predicted, &measured].map(|run| whole(run).range.unwrap());
     assert!(open.high_days - open.low_days > 1.5 * (exact.high_days - exact.low_days));
-    let width = |range: Range| range.high_productive - range.low_productive;
+    let width = |range: CalendarRange| range.high_productive - range.low_productive;
     assert!((width(open) / width(exact) - 1.0).abs() < 1e-9 && open.high_productive < 1.0);
 }

@@ -1,7 +1,7 @@
 //! The rows computed, a few at a time, and what came of it: errors by source, worst misses, verdict bands.
 
-use super::evidence::{Evidence, Measured};
-use super::sources::{Quantity, SOURCES, Source};
+use super::evidence::{Evidence, Measurement};
+use super::sources::{EvidenceSource, MeasuredQuantity, SOURCES};
 use crate::memory::detailed::steady;
 use crate::memory::{Nature, StageMemory, Verdict};
 use crate::report::{Evaluation, evaluate_plain};
@@ -49,7 +49,7 @@ impl Prediction {
 /// Mean and worst error of a source.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceError {
-    pub source: &'static Source,
+    pub source: &'static EvidenceSource,
     pub count: usize,
     /// Mean of |predicted/measured - 1|.
     pub mean: f64,
@@ -96,11 +96,11 @@ impl Bench {
             return;
         };
         if let Some(prediction) = prediction {
-            if row.source().quantity == Quantity::FujiiTflops {
-                let ran_out = row.measured == Measured::RanOut;
+            if row.source().quantity == MeasuredQuantity::FujiiTflops {
+                let ran_out = row.measured == Measurement::RanOut;
                 self.verdicts.push((prediction.verdict, ran_out));
             }
-            if let Measured::Step(measured) | Measured::Memory(measured) = row.measured {
+            if let Measurement::Step(measured) | Measurement::Memory(measured) = row.measured {
                 self.facts.push(Fact { row: self.done, measured, predicted: prediction.value });
             }
         }
@@ -120,11 +120,11 @@ impl Bench {
         self.facts
             .iter()
             .copied()
-            .filter(move |fact| memory == matches!(self.rows[fact.row].measured, Measured::Memory(_)))
+            .filter(move |fact| memory == matches!(self.rows[fact.row].measured, Measurement::Memory(_)))
     }
     /// Errors by source, in the order of [`SOURCES`].
     pub fn errors(&self) -> Vec<SourceError> {
-        let source_error = |(index, source): (usize, &'static Source)| {
+        let source_error = |(index, source): (usize, &'static EvidenceSource)| {
             let facts: Vec<Fact> =
                 self.facts.iter().copied().filter(|fact| self.rows[fact.row].source == index).collect();
             let count = facts.len();
@@ -145,7 +145,7 @@ impl Bench {
         let mut groups: BTreeMap<(usize, u64), Vec<Fact>> = BTreeMap::new();
         for fact in &self.facts {
             let row = &self.rows[fact.row];
-            if row.source().quantity == Quantity::FujiiTflops {
+            if row.source().quantity == MeasuredQuantity::FujiiTflops {
                 let group = groups.entry((row.source, row.run.gpus)).or_default();
                 group.push(*fact);
             }
@@ -179,15 +179,17 @@ pub fn verdict_bands(verdicts: &[(Verdict, bool)]) -> [BandCount; 3] {
 }
 
 /// The figure that answers to what was measured.
-fn predicted(evaluation: &Evaluation, quantity: Quantity) -> f64 {
+fn predicted(evaluation: &Evaluation, quantity: MeasuredQuantity) -> f64 {
     let ranks = &evaluation.report.memory.per_stage;
     let most = |of: fn(&StageMemory) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
     match quantity {
-        Quantity::FujiiTflops | Quantity::StepSeconds | Quantity::TokensPerGpu => evaluation.report.step.time_s.0,
-        Quantity::Allocated => most(|rank| rank.allocated().gib()),
-        Quantity::AllocatedLast => ranks.last().map_or(0.0, |rank| rank.allocated().gib()),
-        Quantity::Reserved => most(reserved),
-        Quantity::Steady | Quantity::Outcome => {
+        MeasuredQuantity::FujiiTflops | MeasuredQuantity::StepSeconds | MeasuredQuantity::TokensPerGpu => {
+            evaluation.report.step.time_s.0
+        }
+        MeasuredQuantity::Allocated => most(|rank| rank.allocated().gib()),
+        MeasuredQuantity::AllocatedLast => ranks.last().map_or(0.0, |rank| rank.allocated().gib()),
+        MeasuredQuantity::Reserved => most(reserved),
+        MeasuredQuantity::Steady | MeasuredQuantity::Outcome => {
             let loads = evaluation.loads.iter();
             let each = loads.map(|load| steady(&evaluation.scenario, load).gib());
             each.fold(0.0, f64::max)

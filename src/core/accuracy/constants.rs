@@ -19,7 +19,7 @@ use crate::units::{Seconds, show_bandwidth, show_seconds, significant};
 
 /// A constant and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Constant {
+pub struct SourcedConstant {
     /// Its value in words.
     pub name: Message,
     /// Its value, as shown.
@@ -31,7 +31,7 @@ pub struct Constant {
     pub fitted: bool,
 }
 
-impl Constant {
+impl SourcedConstant {
     fn new<T>(name: impl Into<Message>, value: Message, cited: &Cited<T>) -> Self {
         Self { name: name.into(), value, source: cited.source, how: cited.place.into(), fitted: cited.fitted }
     }
@@ -44,8 +44,8 @@ impl Constant {
 }
 
 /// All of them, those fitted to training runs first.
-pub fn constants() -> Vec<Constant> {
-    let (number, time) = (Constant::number, Constant::time);
+pub fn constants() -> Vec<SourcedConstant> {
+    let (number, time) = (SourcedConstant::number, SourcedConstant::time);
     let (link, card) = DISPATCH.value;
     let process = significant(PROCESS.value.gib(), 2);
     let mut constants = vec![
@@ -59,8 +59,8 @@ pub fn constants() -> Vec<Constant> {
         number("loader and GPUs setting the pace, exponent", &COUPLING),
         number("reserved over allocated memory", &FRAGMENTATION),
         number("half the width of the tight band", &HALF_BAND),
-        Constant::new("a process and its libraries, GiB", verbatim(process), &PROCESS),
-        Constant::new(
+        SourcedConstant::new("a process and its libraries, GiB", verbatim(process), &PROCESS),
+        SourcedConstant::new(
             "once-a-node dispatch over the scale-up link; over the card",
             verbatim(format!("{link}; {card}")),
             &DISPATCH,
@@ -73,13 +73,13 @@ pub fn constants() -> Vec<Constant> {
         number("all-to-all inside a node over the data sheet", &ALL_TO_ALL),
         number("elementwise kernels over memory bandwidth", &ELEMENTWISE),
         number("GEMM operands over memory bandwidth", &OPERANDS),
-        Constant::new("kernels that quantise, at most", verbatim(show_bandwidth(QUANTISE.value.0)), &QUANTISE),
-        Constant::new(
+        SourcedConstant::new("kernels that quantise, at most", verbatim(show_bandwidth(QUANTISE.value.0)), &QUANTISE),
+        SourcedConstant::new(
             "expert permutation over memory bandwidth, by PyTorch; by fused kernels",
             verbatim(format!("{}; {}", PERMUTE.value.0, PERMUTE.value.1)),
             &PERMUTE,
         ),
-        Constant::new(
+        SourcedConstant::new(
             "MXFP8 on MI355X over its fp8 peak, by Primus-Turbo; by hipBLASLt",
             verbatim(format!("{}; {}", MXFP8_OF_AMD.value.0, MXFP8_OF_AMD.value.1)),
             &MXFP8_OF_AMD,
@@ -87,16 +87,16 @@ pub fn constants() -> Vec<Constant> {
         number("grouped GEMMs over one GEMM", &GROUPED),
         number("tokens at which attention runs at half its rate", &ATTENTION_HALF),
         number("FlashAttention-2 over FlashAttention-1", &FLASH_1),
-        Constant::new(
+        SourcedConstant::new(
             "last wave of attention in mean tiles, forward and backward",
             t!("{forward} and {backward}", forward = LAST_WAVE.value.0, backward = LAST_WAVE.value.1),
             &LAST_WAVE,
         ),
         time("gap of a launch", &LAUNCH),
     ];
-    constants.extend(PRIORS.iter().map(|row| Constant::number(row.name, &row.fitted)));
+    constants.extend(PRIORS.iter().map(|row| SourcedConstant::number(row.name, &row.fitted)));
     let [launch, near, far] = LATENCY.value.map(|seconds| show_seconds(Seconds(seconds)));
-    constants.push(Constant::new(
+    constants.push(SourcedConstant::new(
         "a message, a hop in the node, a hop between nodes",
         verbatim(format!("{launch}, {near}, {far}")),
         &LATENCY,
@@ -104,7 +104,7 @@ pub fn constants() -> Vec<Constant> {
     for (name, cited) in &LOSS_KERNELS {
         let name = t!("bytes per logit, {name} cross-entropy", name = *name);
         let value = t!("{held} held, {peak} at peak", held = cited.value.held, peak = cited.value.peak);
-        constants.push(Constant::new(name, value, cited));
+        constants.push(SourcedConstant::new(name, value, cited));
     }
     constants.extend([
         number("deviation of a step between publishers, of its logarithm", &BETWEEN),
@@ -113,7 +113,7 @@ pub fn constants() -> Vec<Constant> {
         number("deviation of products on a GPU and in a format of which no run is known", &UNSEEN),
         number("deviation of launches on another host, of their logarithm", &OTHER_HOST),
     ]);
-    constants.extend(RANGES.iter().map(|row| Constant {
+    constants.extend(RANGES.iter().map(|row| SourcedConstant {
         name: t!("deviations of a step, {of}", of = row.of),
         value: t!("{within} within a publisher, {release} by release", within = row.within, release = row.release),
         source: &PUBLISHED_RUNS,
@@ -126,8 +126,8 @@ pub fn constants() -> Vec<Constant> {
 }
 
 /// The kernels of each family of GPUs.
-fn families() -> impl Iterator<Item = Constant> {
-    FAMILIES.iter().map(|family| Constant {
+fn families() -> impl Iterator<Item = SourcedConstant> {
+    FAMILIES.iter().map(|family| SourcedConstant {
         name: if family.gpus.is_empty() { t!("any other GPU") } else { verbatim(ids_of(family.gpus)) },
         value: t!(
             "GEMM {gemm}, fp8 {gemm_fp8}, fp4 {gemm_fp4}, attention {attention} and {backward}",
@@ -144,8 +144,8 @@ fn families() -> impl Iterator<Item = Constant> {
 }
 
 /// The attention kernels that a family's own figures do not stand for.
-fn kernels() -> impl Iterator<Item = Constant> {
-    KERNELS.iter().map(|row| Constant {
+fn kernels() -> impl Iterator<Item = SourcedConstant> {
+    KERNELS.iter().map(|row| SourcedConstant {
         name: t!(
             "attention by {kernel}, {gpus}",
             kernel = row.kernel.choice().label,

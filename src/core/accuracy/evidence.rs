@@ -1,13 +1,13 @@
 //! One published row: its Run, and what was measured of it.
 
-use super::sources::{FILES, Quantity, SOURCES, Source};
+use super::sources::{EvidenceSource, FILES, MeasuredQuantity, SOURCES};
 use crate::run::{Run, Scenario};
 use crate::table::{Line, Table};
 use std::collections::BTreeMap;
 
 /// A measurement: a figure, or an outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Measured {
+pub enum Measurement {
     /// Seconds a step.
     Step(f64),
     /// GiB.
@@ -25,7 +25,7 @@ pub struct Evidence {
     /// Its name in the source.
     pub label: String,
     pub run: Run,
-    pub measured: Measured,
+    pub measured: Measurement,
     /// Further columns of the row.
     pub note: String,
     /// The document that printed it, with its release.
@@ -35,7 +35,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    pub fn source(&self) -> &'static Source {
+    pub fn source(&self) -> &'static EvidenceSource {
         &SOURCES[self.source]
     }
 }
@@ -74,7 +74,7 @@ fn ids(file: &str, table: &Table) -> Vec<String> {
     table.lines().map(|line| counted(id(line))).collect()
 }
 
-fn belongs(source: &Source, line: Line) -> bool {
+fn belongs(source: &EvidenceSource, line: Line) -> bool {
     source.only.iter().all(|(column, what)| {
         let (cell, told) = (line.text(column), what.trim_start_matches('!'));
         let says = told.strip_prefix('=').map_or_else(|| cell.contains(told), |exact| cell == exact);
@@ -104,15 +104,15 @@ fn label(template: &str, line: Line) -> Option<String> {
     Some(out)
 }
 
-fn evidence(id: &str, index: usize, source: &Source, line: Line) -> Option<Evidence> {
+fn evidence(id: &str, index: usize, source: &EvidenceSource, line: Line) -> Option<Evidence> {
     let run = run(line)?;
     let measured = match source.quantity {
-        Quantity::FujiiTflops if line.text("tflops_per_gpu_or_oom") == "OOM" => Measured::RanOut,
-        Quantity::FujiiTflops => {
-            Measured::Step(fujii_flops() / (line.number("tflops_per_gpu_or_oom")? * 1e12 * run.gpus as f64))
+        MeasuredQuantity::FujiiTflops if line.text("tflops_per_gpu_or_oom") == "OOM" => Measurement::RanOut,
+        MeasuredQuantity::FujiiTflops => {
+            Measurement::Step(fujii_flops() / (line.number("tflops_per_gpu_or_oom")? * 1e12 * run.gpus as f64))
         }
-        Quantity::StepSeconds => Measured::Step(line.number("step_time_s")?),
-        Quantity::TokensPerGpu => {
+        MeasuredQuantity::StepSeconds => Measurement::Step(line.number("step_time_s")?),
+        MeasuredQuantity::TokensPerGpu => {
             let tokens = (run.global_batch * run.seq_len) as f64;
             let rate = line.number("tokens_per_s_per_gpu");
             let rate = rate.or_else(|| line.number("tokens_per_s"))?;
@@ -120,14 +120,14 @@ fn evidence(id: &str, index: usize, source: &Source, line: Line) -> Option<Evide
             let scope = line.text("tokens_scope");
             let whole = scope.starts_with("all GPUs") || scope.ends_with("(whole run)");
             let sharers = if whole { 1 } else { run.gpus };
-            Measured::Step(tokens / rate / sharers as f64)
+            Measurement::Step(tokens / rate / sharers as f64)
         }
-        Quantity::Allocated | Quantity::AllocatedLast | Quantity::Reserved => {
+        MeasuredQuantity::Allocated | MeasuredQuantity::AllocatedLast | MeasuredQuantity::Reserved => {
             let peak = line.number("measured_GiB");
-            Measured::Memory(peak.or_else(|| line.number("peak_GiB"))?)
+            Measurement::Memory(peak.or_else(|| line.number("peak_GiB"))?)
         }
-        Quantity::Steady => Measured::Memory(line.number("steady_GiB")?),
-        Quantity::Outcome => Measured::RanOut,
+        MeasuredQuantity::Steady => Measurement::Memory(line.number("steady_GiB")?),
+        MeasuredQuantity::Outcome => Measurement::RanOut,
     };
     Scenario::new(&run).ok()?;
     Some(Evidence {

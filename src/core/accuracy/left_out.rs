@@ -6,7 +6,7 @@
 //! the effects of the code to it. It is in sample of what the recipes of rows say, and of publishers: what the page
 //! says of runs that nobody here has seen comes from `origin.rs`.
 
-use super::{Evidence, Measured};
+use super::{Evidence, Measurement};
 use crate::maths::ln;
 use crate::report::{evaluate, evaluate_scenario};
 use crate::run::presets::Peers;
@@ -26,7 +26,7 @@ const REACHED: (f64, f64) = (0.92, 0.05);
 
 /// A published step time.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct LeftOutRow {
     /// Index of its evidence in the list that the table was made of.
     pub evidence: usize,
     /// The class that its range comes from.
@@ -77,15 +77,15 @@ impl Constants {
 
 /// Rows with their slopes.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
-    pub rows: Vec<Row>,
+pub struct LeftOutTable {
+    pub rows: Vec<LeftOutRow>,
     /// The constants that move them.
     pub constants: Constants,
 }
 
 /// True for the step of a run of fine-tuning, whose constants and ranges are its own.
 pub fn is_tuned(row: &Evidence) -> bool {
-    matches!(row.measured, Measured::Step(_))
+    matches!(row.measured, Measurement::Step(_))
         && Scenario::new(&row.run).is_ok_and(|scenario| StepClass::of(&scenario) == StepClass::Tuned)
 }
 
@@ -156,12 +156,12 @@ pub fn assembled<'a>(
     all: impl Iterator<Item = &'a Evidence>,
     remove: impl Fn(&mut Run),
     still: &dyn Fn(&mut Fitted),
-) -> Table {
+) -> LeftOutTable {
     let mut constants = Constants::default();
     let mut alike: Vec<String> = Vec::new();
     let mut rows = Vec::new();
     for (evidence, row) in all.enumerate() {
-        let Measured::Step(measured) = row.measured else { continue };
+        let Measurement::Step(measured) = row.measured else { continue };
         let mut row = row.clone();
         remove(&mut row.run);
         let Ok(mut scenario) = Scenario::new(&row.run) else { continue };
@@ -181,7 +181,7 @@ pub fn assembled<'a>(
         let (precision, overlap) = (row.run.precision.base, scenario.software.ep_overlap);
         alike
             .push(format!("{model} {gpu} {graphs:?} {precision:?} {} {} {overlap:?}", row.run.micro_batch, row.run.pp));
-        rows.push(Row {
+        rows.push(LeftOutRow {
             evidence,
             class,
             eager: scenario.software.peers == Some(Peers::Tuners),
@@ -201,10 +201,10 @@ pub fn assembled<'a>(
     for (row, name) in rows.iter_mut().zip(&alike) {
         row.weight /= count(name).sqrt();
     }
-    Table { rows, constants }
+    LeftOutTable { rows, constants }
 }
 
-impl Row {
+impl LeftOutRow {
     /// Move of the step's logarithm by `moves` of the constants.
     pub fn moves(&self, moves: &[f64]) -> f64 {
         self.slopes.iter().map(|(at, slope)| slope * moves[*at]).sum()
@@ -215,11 +215,11 @@ impl Row {
     }
 }
 
-impl Table {
+impl LeftOutTable {
     /// Moves of the logarithms of all constants that fit the rows of one kind that `used` accepts.
-    pub fn fit(&self, experts: bool, used: impl Fn(&Row) -> bool) -> Vec<f64> {
+    pub fn fit(&self, experts: bool, used: impl Fn(&LeftOutRow) -> bool) -> Vec<f64> {
         let n = self.constants.names.len();
-        let rows: Vec<&Row> = self.rows.iter().filter(|row| row.experts == experts && used(row)).collect();
+        let rows: Vec<&LeftOutRow> = self.rows.iter().filter(|row| row.experts == experts && used(row)).collect();
         let mut moves = vec![0.0; n];
         for _ in 0..12 {
             let mut matrix = vec![vec![0.0; n]; n];
@@ -247,13 +247,13 @@ impl Table {
     /// Moves of the logarithm of each row's step, with the rows of one kind left out that `parts` names with it: for
     /// each row, those that agree with it in any of its names.
     pub fn left_out(&self, parts: &[Key]) -> Vec<f64> {
-        let names = |row: &Row| parts.iter().map(|part| part(row)).collect::<Vec<String>>();
+        let names = |row: &LeftOutRow| parts.iter().map(|part| part(row)).collect::<Vec<String>>();
         let mut moved = vec![0.0; self.rows.len()];
         for experts in [false, true] {
             let kind: Vec<usize> = (0..self.rows.len()).filter(|at| self.rows[*at].experts == experts).collect();
             let groups: BTreeSet<Vec<String>> = kind.iter().map(|at| names(&self.rows[*at])).collect();
             for group in groups {
-                let apart = |row: &Row| names(row).iter().zip(&group).all(|(one, other)| one != other);
+                let apart = |row: &LeftOutRow| names(row).iter().zip(&group).all(|(one, other)| one != other);
                 let moves = self.fit(experts, apart);
                 for at in kind.iter().filter(|at| names(&self.rows[**at]) == group) {
                     moved[*at] = self.rows[*at].moves(&moves);
@@ -287,7 +287,7 @@ pub(super) fn solved(mut matrix: Vec<Vec<f64>>, mut side: Vec<f64>) -> Vec<f64> 
 }
 
 /// The key that groups rows, by the name of the grouping.
-pub type Key = fn(&Row) -> String;
+pub type Key = fn(&LeftOutRow) -> String;
 
 /// Groups that are left out one by one.
 pub const GROUPINGS: [(&str, Key); 4] = [

@@ -15,8 +15,8 @@ pub mod record;
 mod sources;
 
 pub use bench::{BandCount, Bench, Fact, Prediction, SourceError, verdict_bands};
-pub use constants::{Constant, constants};
-pub use evidence::{Evidence, Measured, read};
+pub use constants::{SourcedConstant, constants};
+pub use evidence::{Evidence, Measurement, read};
 pub use nearest::nearest_of;
 pub use outcomes::{Outcome, Rule};
-pub use sources::{DATED, FILES, Kind, LEFT_OUT, Quantity, SOURCES, Source, TUNED};
+pub use sources::{DATED, EvidenceSource, FILES, LEFT_OUT, MeasuredQuantity, SOURCES, SourceUse, TUNED};

@@ -6,7 +6,7 @@
 //! first fifty are not scored.
 
 use super::left_out::{Constants, fitted_slopes, solved};
-use super::{Evidence, Measured};
+use super::{Evidence, Measurement};
 use crate::maths::{exp, ln};
 use crate::report::{evaluate, evaluate_plain};
 use crate::run::presets::GpuFamily;
@@ -119,7 +119,7 @@ pub struct Dated {
 
 /// All published steps, in the order of their dates.
 #[derive(Clone, Debug, Default)]
-pub struct Timeline {
+pub struct DatedSteps {
     pub rows: Vec<Dated>,
     pub constants: Constants,
 }
@@ -127,7 +127,7 @@ pub struct Timeline {
 /// A prediction of a row by constants that did not see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Unseen {
-    /// Index in [`Timeline::rows`].
+    /// Index in [`DatedSteps::rows`].
     pub row: usize,
     /// Logarithm of predicted over measured.
     pub error: f64,
@@ -214,13 +214,13 @@ fn slopes(scenario: &Scenario, base: f64, constants: &mut Constants) -> (Vec<(us
     (list, name, of_products)
 }
 
-impl Timeline {
+impl DatedSteps {
     /// The timeline of `rows`, with `edit` applied to every run.
     pub fn new(rows: &[Evidence], edit: impl Fn(&Evidence, &mut Run)) -> Self {
         let mut timeline = Self::default();
         let mut alike: Vec<String> = Vec::new();
         for (evidence, row) in rows.iter().enumerate() {
-            let Measured::Step(measured) = row.measured else { continue };
+            let Measurement::Step(measured) = row.measured else { continue };
             let Some((date, publisher)) = origin_of(row.source().file, &row.origin) else { continue };
             let mut run = row.run.clone();
             edit(row, &mut run);

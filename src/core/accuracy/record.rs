@@ -3,7 +3,7 @@
 
 use super::constants::constants;
 use super::evidence::Evidence;
-use super::origin::{PRODUCT_PRIORS, Tally, Timeline};
+use super::origin::{DatedSteps, PRODUCT_PRIORS, Tally};
 use super::sources::THROUGHPUT;
 use crate::maths::ln;
 use crate::report::evaluate;
@@ -159,7 +159,7 @@ pub fn record(rows: &[Evidence], aside: &[(Run, f64, f64)], tables: &[String]) -
     let mut text = head(tables) + "protocol,recipe,class,runs,mean,median,four_of_five,held,width,score,from,to\n";
     let as_run: fn(&Evidence, &mut Run) = |_, _| {};
     for (recipe, edit) in [(Recipe::AsRun, as_run), (Recipe::AsPrinted, as_printed)] {
-        let timeline = Timeline::new(rows, edit);
+        let timeline = DatedSteps::new(rows, edit);
         for protocol in Protocol::ALL {
             let found = match protocol {
                 Protocol::Fitted => timeline.as_shipped(),

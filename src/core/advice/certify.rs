@@ -4,9 +4,9 @@
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::pipeline::certify::certificate::MOST_OPS;
-use crate::pipeline::certify::joint::Joint;
-use crate::pipeline::certify::splits::{Cost, Limit, Model, Unit};
-use crate::pipeline::certify::{Certificate, Proof, Stages};
+use crate::pipeline::certify::joint::JointSearch;
+use crate::pipeline::certify::splits::{Cost, Limit, Model, ModelPiece};
+use crate::pipeline::certify::{Certificate, Proof, StepStages};
 use crate::pipeline::{self, Order, SCHEDULES, Spec, build};
 use crate::report::passes::layer_passes;
 use crate::report::schedule::spec;
@@ -55,7 +55,7 @@ pub struct BestSplit {
 /// A search for the split of a Run's layers and the order of its ops together.
 #[derive(Clone, Debug)]
 pub struct SplitSearch {
-    joint: Joint,
+    joint: JointSearch,
 }
 
 /// States that the search for a split and an order generates at most.
@@ -69,10 +69,10 @@ impl SplitSearch {
         if scenario.chunks != 1 || scenario.layout.pp == 1 || evaluation.durations.microbatch_scale.is_some() {
             return None;
         }
-        let stages = Stages::of_order(&evaluation.order, &evaluation.durations).ok()?;
+        let stages = StepStages::of_order(&evaluation.order, &evaluation.durations).ok()?;
         // As the durations of the evaluation: scaled to a measured step.
         let scale = evaluation.report.step.rescaled_by.unwrap_or(1.0);
-        let unit = |[forward, input, weight]: &[f64; 3]| Unit {
+        let unit = |[forward, input, weight]: &[f64; 3]| ModelPiece {
             fixed: 0.0,
             choices: vec![Cost {
                 forward: forward * scale,
@@ -90,7 +90,7 @@ impl SplitSearch {
             whole: stages.whole,
             limit: Limit::Microbatches(stages.room.iter().copied().max()?),
         };
-        Some(Self { joint: Joint::new(&model, WORK) })
+        Some(Self { joint: JointSearch::new(&model, WORK) })
     }
 
     /// Works on; true once the search is over.

@@ -12,16 +12,16 @@ pub mod staircase;
 pub mod unequal;
 
 pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};
-pub use splits::{Balance, Split, balance};
+pub use splits::{BalancedSplits, LayerSplit, balance};
 
-use crate::report::{Answer, MAX_OPS_AT_ONCE, Refusal, Report, Uneven, by_rank, effort_of, evaluate};
+use crate::report::{LayerSplits, MAX_OPS_AT_ONCE, Refusal, Report, Reported, by_rank, effort_of, evaluate};
 use crate::run::{Run, Value};
 
 /// The report of a Run given as an object.
 ///
 /// # Errors
 /// Unknown fields, wrong types, and settings that cannot work.
-pub fn report_value(run: &Value) -> Answer {
+pub fn report_value(run: &Value) -> Reported {
     let run = Run::from_value(run).map_err(|errors| Refusal { errors })?;
     answer(&run)
 }
@@ -31,12 +31,12 @@ pub fn report_value(run: &Value) -> Answer {
 ///
 /// # Errors
 /// The settings that cannot work, with what would.
-pub fn answer(run: &Run) -> Answer {
+pub fn answer(run: &Run) -> Reported {
     let evaluation = evaluate(run).map_err(|errors| Refusal { errors })?;
     let is_short = effort_of(&evaluation.scenario) <= MAX_OPS_AT_ONCE;
     let balance = if is_short { balance(&evaluation) } else { None };
     let ranks = if is_short { by_rank(&evaluation) } else { None };
-    let mut report = Report { uneven: balance.as_ref().map(Uneven::from), ..evaluation.report };
+    let mut report = Report { uneven: balance.as_ref().map(LayerSplits::from), ..evaluation.report };
     if let Some(ranks) = ranks {
         report.step.by_rank = Some(ranks.parts);
         report.step.kernels = Some(ranks.kernels);

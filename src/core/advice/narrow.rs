@@ -36,10 +36,10 @@ pub fn narrow(evaluation: &Evaluation) -> Vec<Narrowing> {
 }
 
 /// A known gap, and what this estimate counts for it on the fullest rank; none: nothing.
-pub type Counted = (Gap, Option<Bytes>);
+pub type CountedGap = (Gap, Option<Bytes>);
 
 /// The known gaps, with what the estimate of `evaluation` counts for each.
-pub fn gaps(evaluation: &Evaluation) -> Vec<Counted> {
+pub fn gaps(evaluation: &Evaluation) -> Vec<CountedGap> {
     let memory = &evaluation.report.memory;
     let rank = memory.per_stage.get(memory.peak_stage);
     let total = |nature: Nature| -> Bytes {

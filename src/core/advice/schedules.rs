@@ -3,7 +3,7 @@
 use crate::memory::Verdict;
 use crate::message::Message;
 use crate::pipeline::{Order, stats};
-use crate::report::{Evaluation, Variant, evaluate, work};
+use crate::report::{Evaluation, ScheduleVariant, evaluate, work};
 use crate::run::Run;
 use crate::t;
 use crate::units::{Bytes, Seconds};
@@ -15,7 +15,7 @@ pub const MAX_OPS: u64 = 200_000;
 /// A schedule's row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScheduleRow {
-    pub variant: Variant,
+    pub variant: ScheduleVariant,
     /// The fields to set, as the registry's texts; an empty text unsets.
     pub set: Vec<(&'static str, String)>,
     /// Its figures, or in a few words why there are none.
@@ -24,7 +24,7 @@ pub struct ScheduleRow {
 
 impl ScheduleRow {
     /// The row of `variant` under `run`, its figures computed before; none where it cannot run.
-    pub fn of(run: &Run, variant: Variant, limit: u64, figures: Option<ScheduleFigures>) -> Self {
+    pub fn of(run: &Run, variant: ScheduleVariant, limit: u64, figures: Option<ScheduleFigures>) -> Self {
         let figures = match figures {
             Some(figures) => Ok(figures),
             // Why it cannot run is found before anything is simulated.
@@ -92,7 +92,7 @@ fn a_microbatch(order: &Order) -> f64 {
 ///
 /// # Errors
 /// The refusal in words.
-pub fn run_with(run: &Run, variant: Variant, limit: u64) -> Result<Run, Message> {
+pub fn run_with(run: &Run, variant: ScheduleVariant, limit: u64) -> Result<Run, Message> {
     let other = run.with_texts(&variant.set(run, limit));
     let other = other.ok_or_else(|| t!("has no place in this run"))?;
     match work(&other) {
@@ -105,7 +105,7 @@ pub fn run_with(run: &Run, variant: Variant, limit: u64) -> Result<Run, Message>
 ///
 /// # Errors
 /// The refusal in words.
-pub fn schedule_figures(run: &Run, variant: Variant, limit: u64) -> Result<ScheduleFigures, Message> {
+pub fn schedule_figures(run: &Run, variant: ScheduleVariant, limit: u64) -> Result<ScheduleFigures, Message> {
     let first = |issues: Vec<crate::issue::Issue>| {
         let first = issues.into_iter().next();
         first.map_or_else(Message::default, |issue| issue.message)
@@ -120,12 +120,12 @@ mod tests {
     use crate::report::{memory_limit, report, with_schedule};
 
     fn row(run: &Run, text: &str) -> ScheduleRow {
-        let variant = Variant::named(text).unwrap();
+        let variant = ScheduleVariant::named(text).unwrap();
         ScheduleRow::of(run, variant, memory_limit(run), None)
     }
 
     fn rows(run: &Run) -> Vec<ScheduleRow> {
-        let variants = Variant::all(run).into_iter();
+        let variants = ScheduleVariant::all(run).into_iter();
         variants.map(|variant| row(run, &variant.to_string())).collect()
     }
 
@@ -219,13 +219,13 @@ mod tests {
         let run = Run::default();
         for (id, chunks) in [("zb-auto", 1.0), ("zb-v-auto", 2.0)] {
             let figures = |limit: u64| {
-                let variant = Variant::named(id).unwrap();
+                let variant = ScheduleVariant::named(id).unwrap();
                 schedule_figures(&run, variant, limit).unwrap()
             };
             let (low, high) = (figures(4), figures(8));
             assert!(low.in_flight <= 4.0 && high.in_flight <= 8.0, "{id}");
             assert!(high.bubble_span <= low.bubble_span, "{id}");
-            let set = Variant::named(id).unwrap().set(&run, 8);
+            let set = ScheduleVariant::named(id).unwrap().set(&run, 8);
             let limit = (8.0 * chunks).to_string();
             assert!(set.contains(&("schedule_options.memory_limit", limit)), "{id}");
             let run = run.with_texts(&set).unwrap();
@@ -238,7 +238,7 @@ mod tests {
         // Korthikanti 2022: A (1 + (p - 1)/(p v)) where 1F1B holds A, the activations of p stages.
         for (v, held) in [(2, 4.0 + 3.0 / 2.0), (4, 4.0 + 3.0 / 4.0)] {
             let figures = {
-                let variant = Variant::named(&format!("interleaved-1f1b.{v}")).unwrap();
+                let variant = ScheduleVariant::named(&format!("interleaved-1f1b.{v}")).unwrap();
                 schedule_figures(&Run::default(), variant, 4).unwrap()
             };
             assert!((figures.in_flight - held).abs() < 1e-9, "{v}: {}", figures.in_flight);

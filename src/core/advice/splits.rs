@@ -4,9 +4,9 @@
 use crate::memory::Verdict;
 use crate::memory::methods::uneven::split as note_split;
 use crate::message::Message;
-use crate::pipeline::balance::{Work, optimum};
+use crate::pipeline::balance::{StageWork, optimum};
 use crate::report::passes::layer_seconds;
-use crate::report::{Evaluation, Origin, Pair, SplitFigures, Uneven, evaluate};
+use crate::report::{Evaluation, LayerSplits, Pair, SplitFigures, SplitOrigin, evaluate};
 use crate::run::Run;
 use crate::run::presets::{Measured, PUBLISHED, PublishedRun};
 use crate::sort::{sort, sort_by};
@@ -19,16 +19,16 @@ const FAR_OFF: f64 = 0.5;
 
 /// A split of the Run's layers, and what it gives.
 #[derive(Clone, Debug)]
-pub struct Split {
-    /// Its origins, in the order of [`Origin`].
-    pub origins: Vec<Origin>,
+pub struct LayerSplit {
+    /// Its origins, in the order of [`SplitOrigin`].
+    pub origins: Vec<SplitOrigin>,
     /// Layers a stage.
     pub layers: Vec<u64>,
     /// The Run with it.
     pub evaluation: Evaluation,
 }
 
-impl Split {
+impl LayerSplit {
     pub fn step_s(&self) -> Seconds {
         self.evaluation.report.step.time_s
     }
@@ -39,24 +39,24 @@ impl Split {
 
 /// Splits of the Run's layers, each once.
 #[derive(Clone, Debug)]
-pub struct Balance {
+pub struct BalancedSplits {
     /// In the order of their first origin.
-    pub splits: Vec<Split>,
+    pub splits: Vec<LayerSplit>,
     /// Measurement, where the Run is a published one but for its layers a stage.
     pub measured: Option<Pair>,
 }
 
-impl Balance {
+impl BalancedSplits {
     /// The split by `origin`.
-    pub fn of(&self, origin: Origin) -> Option<&Split> {
-        let is_by = |split: &&Split| split.origins.contains(&origin);
+    pub fn of(&self, origin: SplitOrigin) -> Option<&LayerSplit> {
+        let is_by = |split: &&LayerSplit| split.origins.contains(&origin);
         self.splits.iter().find(is_by)
     }
 
     /// Says how far the measured steps are from the computed ones, and why only their ratio is compared.
     pub fn far_off(&self) -> Option<Message> {
         let [even, uneven] = self.measured.as_ref()?.steps_s;
-        let computed = self.of(Origin::Even)?.step_s();
+        let computed = self.of(SplitOrigin::Even)?.step_s();
         let short = 1.0 - computed.0 / even;
         (short > FAR_OFF).then(|| {
             t!(
@@ -71,24 +71,24 @@ impl Balance {
     }
 
     /// True if `layers` are a split that is here; `origin` is then one of its origins.
-    fn join(&mut self, origin: Origin, layers: &[u64]) -> bool {
+    fn join(&mut self, origin: SplitOrigin, layers: &[u64]) -> bool {
         let same = self.splits.iter_mut().find(|split| split.layers == layers);
         same.map(|split| split.origins.push(origin)).is_some()
     }
 
-    fn enter(&mut self, origin: Origin, evaluation: Option<Evaluation>) {
+    fn enter(&mut self, origin: SplitOrigin, evaluation: Option<Evaluation>) {
         let Some(evaluation) = evaluation else { return };
         let layers = evaluation.scenario.stage_layers.clone();
         if !self.join(origin, &layers) {
-            self.splits.push(Split { origins: vec![origin], layers, evaluation });
+            self.splits.push(LayerSplit { origins: vec![origin], layers, evaluation });
         }
     }
 }
 
-impl From<&Balance> for Uneven {
-    fn from(balance: &Balance) -> Self {
-        let even = balance.of(Origin::Even).map(Split::step_s);
-        let figures = |split: &Split| SplitFigures {
+impl From<&BalancedSplits> for LayerSplits {
+    fn from(balance: &BalancedSplits) -> Self {
+        let even = balance.of(SplitOrigin::Even).map(LayerSplit::step_s);
+        let figures = |split: &LayerSplit| SplitFigures {
             origins: split.origins.clone(),
             stage_layers: split.layers.clone(),
             step_s: split.step_s(),
@@ -114,7 +114,7 @@ fn with_split(evaluation: &Evaluation, split: Option<Vec<u64>>) -> Option<Evalua
 }
 
 /// Balances the layers of `evaluation`; none for a single stage.
-pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
+pub fn balance(evaluation: &Evaluation) -> Option<BalancedSplits> {
     let scenario = &evaluation.scenario;
     let stages = scenario.stage_layers.len();
     let seconds = layer_seconds(scenario);
@@ -126,7 +126,7 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
         Some(split) if split == scenario.stage_layers => Some(evaluation.clone()),
         split => with_split(evaluation, split),
     };
-    let mut work = Work { layers, first: *first, last: *last, most: None };
+    let mut work = StageWork { layers, first: *first, last: *last, most: None };
     let mut found = with(Some(optimum(&work, stages)?))?;
     if found.report.memory.verdict == Verdict::Oom
         && let Some(most) = most_layers(evaluation, &found)
@@ -136,19 +136,19 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
             found = other;
         }
     }
-    let mut balance = Balance { splits: Vec::new(), measured: measured(&scenario.run) };
+    let mut balance = BalancedSplits { splits: Vec::new(), measured: measured(&scenario.run) };
     // The Run's own first: a measured step is its.
-    balance.enter(Origin::Own, Some(evaluation.clone()));
+    balance.enter(SplitOrigin::Own, Some(evaluation.clone()));
     let is_even = scenario.run.stage_layers.is_none();
-    if !(is_even && balance.join(Origin::Even, &scenario.stage_layers)) {
-        balance.enter(Origin::Even, with(None));
+    if !(is_even && balance.join(SplitOrigin::Even, &scenario.stage_layers)) {
+        balance.enter(SplitOrigin::Even, with(None));
     }
-    balance.enter(Origin::Best, Some(found));
+    balance.enter(SplitOrigin::Best, Some(found));
     let rule = (scenario.chunks == 1).then(|| note_split(scenario));
     if let Some(rule) = rule
-        && !balance.join(Origin::Rule, &rule)
+        && !balance.join(SplitOrigin::Rule, &rule)
     {
-        balance.enter(Origin::Rule, with(Some(rule)));
+        balance.enter(SplitOrigin::Rule, with(Some(rule)));
     }
     for split in &mut balance.splits {
         sort(&mut split.origins);
@@ -216,11 +216,11 @@ mod tests {
     use super::*;
     use crate::run::{Run, Schedule};
 
-    fn of(run: &Run) -> Balance {
+    fn of(run: &Run) -> BalancedSplits {
         balance(&evaluate(run).unwrap()).unwrap()
     }
 
-    fn step(balance: &Balance, origin: Origin) -> Seconds {
+    fn step(balance: &BalancedSplits, origin: SplitOrigin) -> Seconds {
         balance.of(origin).unwrap().step_s()
     }
 
@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn the_last_stage_gives_layers_away_and_the_step_is_shorter() {
         let found = of(&Run::default());
-        let (own, best) = (found.of(Origin::Own).unwrap(), found.of(Origin::Best).unwrap());
+        let (own, best) = (found.of(SplitOrigin::Own).unwrap(), found.of(SplitOrigin::Best).unwrap());
         assert_eq!(own.layers, [8, 8, 8, 8]);
-        assert_eq!(own.origins, [Origin::Even, Origin::Rule, Origin::Own]);
+        assert_eq!(own.origins, [SplitOrigin::Even, SplitOrigin::Rule, SplitOrigin::Own]);
         assert!(best.layers[3] < 8, "{:?}", best.layers);
         assert_eq!(best.layers.iter().sum::<u64>(), 32);
         assert!(best.step_s().0 < own.step_s().0);
@@ -257,7 +257,7 @@ mod tests {
         let warning = warnings.iter().find(|issue| issue.field == "stage_layers").unwrap();
         let fix = warning.fix.as_ref().unwrap();
         let mended = evaluate(&Run::default().with_texts(&fix.set).unwrap()).unwrap();
-        let best = step(&of(&Run::default()), Origin::Best);
+        let best = step(&of(&Run::default()), SplitOrigin::Best);
         assert!(mended.report.step.time_s.0 <= best.0 * 1.005, "{:?} {best:?}", fix.set);
         assert!(mended.report.warnings.iter().all(|issue| issue.field != "stage_layers"));
     }
@@ -266,8 +266,8 @@ mod tests {
     fn a_measured_step_is_that_of_its_own_split_only() {
         let measured = Run { measured_step_s: Some(10.0), ..Run::default() };
         let (found, plain) = (of(&measured), of(&Run::default()));
-        assert_eq!(step(&found, Origin::Own), Seconds(10.0));
-        let gain = |balance: &Balance| step(balance, Origin::Own) / step(balance, Origin::Best);
+        assert_eq!(step(&found, SplitOrigin::Own), Seconds(10.0));
+        let gain = |balance: &BalancedSplits| step(balance, SplitOrigin::Own) / step(balance, SplitOrigin::Best);
         assert!((gain(&found) - gain(&plain)).abs() < 1e-9);
     }
 
@@ -276,8 +276,8 @@ mod tests {
         let uneven = Run { stage_layers: Some(vec![2, 10, 10, 10]), ..Run::default() };
         let found = of(&uneven);
         let even = evaluate(&Run::default()).unwrap();
-        assert_eq!(step(&found, Origin::Even), even.report.step.time_s);
-        let best = |balance: &Balance| balance.of(Origin::Best).unwrap().layers.clone();
+        assert_eq!(step(&found, SplitOrigin::Even), even.report.step.time_s);
+        let best = |balance: &BalancedSplits| balance.of(SplitOrigin::Best).unwrap().layers.clone();
         assert_eq!(best(&of(&Run::default())), best(&found));
     }
 
@@ -291,9 +291,9 @@ mod tests {
             run.model.parts.vision.hidden = Some(width);
             run.model.parts.vision.ffn = Some(4 * width);
             let found = of(&run);
-            assert_eq!(found.of(Origin::Rule).unwrap().layers, printed);
-            assert_eq!(found.of(Origin::Even).unwrap().layers, [14, 14]);
-            let best = step(&found, Origin::Best);
+            assert_eq!(found.of(SplitOrigin::Rule).unwrap().layers, printed);
+            assert_eq!(found.of(SplitOrigin::Even).unwrap().layers, [14, 14]);
+            let best = step(&found, SplitOrigin::Best);
             for split in &found.splits {
                 assert!(best.0 <= split.step_s().0 * 1.005, "{width}: {:?}", split.layers);
             }
@@ -318,8 +318,8 @@ mod tests {
     fn every_stage_counts_where_a_rank_has_several_and_one_stage_has_nothing_to_balance() {
         let chunks = Run { schedule: Schedule::ZbV, ..Run::default() };
         let found = of(&chunks);
-        assert_eq!(found.of(Origin::Best).unwrap().layers.len(), 8);
-        assert!(found.of(Origin::Rule).is_none());
+        assert_eq!(found.of(SplitOrigin::Best).unwrap().layers.len(), 8);
+        assert!(found.of(SplitOrigin::Rule).is_none());
         let one = Run { pp: 1, ..Run::default() };
         assert!(balance(&evaluate(&one).unwrap()).is_none());
     }

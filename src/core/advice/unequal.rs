@@ -5,7 +5,7 @@
 //! what this run's stages take at three lengths. The formula is `(c − 1) max t + sum t` over c ranks.
 
 use crate::pipeline::injection::{adaptive, fullest};
-use crate::pipeline::packing::{Spread, draw, iteration_time, pack, rise_and_fall};
+use crate::pipeline::packing::{LengthSpread, draw, iteration_time, pack, rise_and_fall};
 use crate::pipeline::{Order, Timeline, measure};
 use crate::report::{Evaluation, evaluate};
 use crate::run::{Run, Schedule};
@@ -20,7 +20,7 @@ const SEED: u64 = 2026;
 
 /// A way to run the samples.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Way {
+pub struct SampleWay {
     /// In words.
     pub name: &'static str,
     /// Lengths of the samples of each micro-batch, in the order in which they enter.
@@ -39,7 +39,7 @@ pub struct Way {
     pub set: Vec<(&'static str, String)>,
 }
 
-impl Way {
+impl SampleWay {
     /// Length of the simulated pipeline.
     pub fn simulated(&self) -> Option<Seconds> {
         self.timeline.as_ref().map(|timeline| Seconds(timeline.makespan()))
@@ -64,7 +64,7 @@ pub struct Unequal {
     /// Tokens that a micro-batch may have: the Run's own.
     pub most_tokens: u64,
     /// Each way, the plain one first.
-    pub ways: Vec<Way>,
+    pub ways: Vec<SampleWay>,
 }
 
 /// Time of a micro-batch.
@@ -119,7 +119,7 @@ fn rank_seconds(evaluation: &Evaluation) -> f64 {
 
 /// Samples drawn from `spread` for one pipeline of `evaluation`, run in several ways; none where its stages cannot be
 /// timed at other lengths.
-pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Option<Unequal> {
+pub fn unequal(evaluation: &Evaluation, spread: LengthSpread) -> Option<Unequal> {
     let run = &evaluation.scenario.run;
     if run.schedule == Schedule::Custom {
         // An order of one's own is for its own micro-batches only.
@@ -170,7 +170,7 @@ impl Bench<'_> {
         let durations = durations.with_microbatch_scale(scale.collect());
         Some(measure(order, &durations).ok()?.0)
     }
-    fn way(&self, name: &'static str, microbatches: Vec<Vec<u64>>, padded: Option<u64>) -> Way {
+    fn way(&self, name: &'static str, microbatches: Vec<Vec<u64>>, padded: Option<u64>) -> SampleWay {
         let longest = |samples: &Vec<u64>| padded.or_else(|| samples.iter().copied().max()).unwrap_or(0);
         let (mut tokens, mut times) = (Vec::new(), Vec::new());
         for samples in &microbatches {
@@ -183,7 +183,7 @@ impl Bench<'_> {
         let found = run.and_then(|run| evaluate(&run).ok());
         let order = found.map(|found| found.order);
         let weights: Vec<f64> = tokens.iter().map(|tokens| *tokens as f64).collect();
-        Way {
+        SampleWay {
             name,
             formula: Seconds(iteration_time(&times, self.ranks())),
             timeline: order.as_ref().and_then(|order| self.timeline(order, &times)),
@@ -195,7 +195,7 @@ impl Bench<'_> {
         }
     }
     /// The same micro-batches let in as memory allows: that of p micro-batches as long as may be.
-    fn injected(&self, like: &Way, most_tokens: u64) -> Option<Way> {
+    fn injected(&self, like: &SampleWay, most_tokens: u64) -> Option<SampleWay> {
         let stages = self.evaluation.durations.forward.len();
         if stages != self.ranks() as usize || stages < 2 || self.evaluation.scenario.chunks != 1 {
             return None;
@@ -213,7 +213,7 @@ impl Bench<'_> {
             set.push(("schedule", "custom".to_owned()));
             set.push(("schedule_options.order", lines.join("|")));
         }
-        Some(Way {
+        Some(SampleWay {
             name: "the same, let in as memory allows",
             timeline: self.timeline(&order, &like.times),
             held: fullest(&order, &weights),
@@ -237,7 +237,7 @@ impl Bench<'_> {
 mod tests {
     use super::*;
 
-    fn of(run: &Run, spread: Spread) -> Unequal {
+    fn of(run: &Run, spread: LengthSpread) -> Unequal {
         unequal(&evaluate(run).unwrap(), spread).unwrap()
     }
 
@@ -248,9 +248,9 @@ mod tests {
     /// Every sample is run once in every way; packing is never longer by the formula that it minimises than what came.
     #[test]
     fn each_way_runs_every_sample_and_packing_is_no_longer_by_its_formula() {
-        for spread in [Spread::Uniform, Spread::LogNormal, Spread::Bimodal] {
+        for spread in [LengthSpread::Uniform, LengthSpread::LogNormal, LengthSpread::Bimodal] {
             let found = of(&run(), spread);
-            let sorted = |way: &Way| {
+            let sorted = |way: &SampleWay| {
                 let mut samples: Vec<u64> = way.microbatches.iter().flatten().copied().collect();
                 samples.sort_unstable();
                 samples
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn gpipe_is_never_longer_than_the_formula() {
         let gpipe = Run { schedule: Schedule::Gpipe, ..run() };
-        let found = of(&gpipe, Spread::Uniform);
+        let found = of(&gpipe, LengthSpread::Uniform);
         // Letting in as memory allows is another order.
         for way in found.ways.iter().filter(|way| !way.name.contains("memory")) {
             let latency = 1e-2 * way.formula.0;
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_way_becomes_the_runs_own() {
-        let found = of(&run(), Spread::Bimodal);
+        let found = of(&run(), LengthSpread::Bimodal);
         for way in &found.ways {
             let evaluation = evaluate(&run().with_texts(&way.set).unwrap()).unwrap();
             assert_eq!(evaluation.scenario.run.microbatch_lengths.as_ref(), Some(&way.tokens));
@@ -294,7 +294,7 @@ mod tests {
         }
         let custom = &found.ways[2].set;
         let evaluation = evaluate(&run().with_texts(custom).unwrap()).unwrap();
-        assert_eq!(unequal(&evaluation, Spread::Bimodal), Some(found.clone()));
+        assert_eq!(unequal(&evaluation, LengthSpread::Bimodal), Some(found.clone()));
         assert!(custom.iter().any(|(key, value)| *key == "schedule" && value == "custom"));
     }
 

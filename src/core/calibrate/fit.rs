@@ -2,7 +2,7 @@
 //! the fit arrives, until both agree.
 
 use super::components::Components;
-use super::learned::{Lesson, Standing, lessons, standings};
+use super::learned::{LearnedMultiplier, RunStanding, lessons, standings};
 use super::memory::MemoryFit;
 use super::observation::{Observation, named};
 use super::posterior::{Datum, Measured, Posterior, mixture};
@@ -25,9 +25,9 @@ const SPREAD_RUNS: f64 = 5.0;
 pub struct Fit {
     pub posterior: Posterior,
     /// Agreement of each observation with the fit, in their order; none for those of memory alone.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<RunStanding>,
     /// Result for each multiplier.
-    pub lessons: Vec<Lesson>,
+    pub lessons: Vec<LearnedMultiplier>,
     /// Standard deviation of the logarithm of a step besides the multipliers'.
     pub spread: f64,
     pub memory: MemoryFit,

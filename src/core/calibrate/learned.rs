@@ -22,7 +22,7 @@ const ODD_ONE: f64 = 2.0;
 
 /// Result of the fit for one multiplier.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Lesson {
+pub struct LearnedMultiplier {
     pub multiplier: Multiplier,
     /// Its value after the runs; 1 before.
     pub factor: f64,
@@ -49,7 +49,7 @@ pub enum Agreement {
 
 /// A run held against the fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct RunStanding {
     pub observation: usize,
     /// Seconds as measured.
     pub measured_s: f64,
@@ -66,7 +66,7 @@ pub struct Standing {
     pub suspects: Vec<Suspect>,
 }
 
-impl Standing {
+impl RunStanding {
     /// True if it is the one that does not agree.
     pub fn stands_out(&self) -> bool {
         self.agreement == Agreement::StandsOut
@@ -79,7 +79,7 @@ impl Standing {
 }
 
 /// Result for every multiplier.
-pub(super) fn lessons(measured: &[Measured], found: &Posterior) -> Vec<Lesson> {
+pub(super) fn lessons(measured: &[Measured], found: &Posterior) -> Vec<LearnedMultiplier> {
     let lesson = |multiplier: Multiplier| {
         let at = multiplier as usize;
         let shares = measured.iter().map(|one| one.components.shares(&found.mean)[at]);
@@ -87,7 +87,7 @@ pub(super) fn lessons(measured: &[Measured], found: &Posterior) -> Vec<Lesson> {
         let tight = (1.0 - found.wide) * TIGHT[at].powi(2);
         let before = (tight + found.wide * WIDE[at].powi(2)).sqrt();
         let width = found.covariance[at][at].max(0.0).sqrt();
-        Lesson {
+        LearnedMultiplier {
             multiplier,
             factor: exp(found.mean[at]),
             width,
@@ -145,12 +145,12 @@ pub(super) fn standings(
     measured: &[Measured],
     found: &Posterior,
     apart: &[Posterior],
-) -> Result<Vec<Standing>, Vec<Issue>> {
+) -> Result<Vec<RunStanding>, Vec<Issue>> {
     let agreements = agreements(measured, apart);
     let standing = |(at, one): (usize, &Measured)| {
         let (run, without) = (&observations[one.observation].run, &apart[at]);
         let before = Components::exact_log(run, &[0.0; MULTIPLIERS]);
-        let mut standing = Standing {
+        let mut standing = RunStanding {
             observation: one.observation,
             measured_s: exp(one.log_seconds),
             before_s: exp(before.map_err(|issues| named(one.observation, issues))?),

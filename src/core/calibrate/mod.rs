@@ -18,12 +18,12 @@ mod suspects;
 
 pub use components::Components;
 pub use fit::{Fit, fit, fit_step, leave_one_out, spread};
-pub use learned::{Agreement, Lesson, Standing};
+pub use learned::{Agreement, LearnedMultiplier, RunStanding};
 pub use memory::{Allocated, MemoryFit};
-pub use next::{Next, candidates, informed_by};
-pub use observation::{MemoryKind, Observation, Peak};
+pub use next::{NextRun, candidates, informed_by};
+pub use observation::{MeasuredPeak, MemoryKind, Observation};
 pub use posterior::{Datum, Posterior, TIGHT, WIDE, mixture, posterior};
-pub use request::{Calibrated, Calibration, Request, calibrate, disagreement, warning, wrong_layout};
+pub use request::{CalibrateRequest, Calibrated, Calibration, calibrate, disagreement, warning, wrong_layout};
 pub use suspects::Suspect;
 
 /// Standard deviation of the logarithm of a step across layouts, where all constants are known: what the fit takes, and

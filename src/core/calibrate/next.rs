@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 /// A run worth making.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Next {
+pub struct NextRun {
     pub run: Run,
     /// Mean standard deviation of the targets' logarithms now, and after it.
     pub sd: (f64, f64),
@@ -113,7 +113,7 @@ pub(crate) fn next_runs(
     targets: &[Run],
     candidates: &[Run],
     count: usize,
-) -> Vec<Next> {
+) -> Vec<NextRun> {
     let goals: Vec<Vector> = targets.iter().filter_map(|run| slopes(run, found)).collect();
     if goals.is_empty() {
         return Vec::new();
@@ -123,7 +123,7 @@ pub(crate) fn next_runs(
         (sum / goals.len() as f64).sqrt()
     };
     let now = mean_sd(&found.covariance);
-    let mut ranked: Vec<Next> = candidates
+    let mut ranked: Vec<NextRun> = candidates
         .iter()
         .filter_map(|run| {
             let slopes = slopes(run, found)?;
@@ -135,7 +135,7 @@ pub(crate) fn next_runs(
                 shares.sum::<f64>() * (found.covariance[at][at] - then[at][at])
             };
             let teaches = Multiplier::ALL.into_iter().max_by(|a, b| narrowed(*a).total_cmp(&narrowed(*b)))?;
-            Some(Next { run: run.clone(), sd: (now, mean_sd(&then)), teaches })
+            Some(NextRun { run: run.clone(), sd: (now, mean_sd(&then)), teaches })
         })
         .filter(|next| next.sd.1 < next.sd.0 * 0.99)
         .collect();

@@ -22,7 +22,7 @@ named! {
 
 /// A measured peak.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Peak {
+pub struct MeasuredPeak {
     pub kind: MemoryKind,
     /// Amount, GiB.
     pub gib: f64,
@@ -39,7 +39,7 @@ pub struct Observation {
     /// Standard deviation of the logarithm of the step.
     pub sigma: f64,
     /// Peaks of the fullest GPU.
-    pub peaks: Vec<Peak>,
+    pub peaks: Vec<MeasuredPeak>,
     /// Measured by itself, of a benchmark or a trace: what a kind of work takes over the model's prediction.
     pub ratios: Vec<(Multiplier, f64)>,
 }
@@ -105,7 +105,7 @@ impl Observation {
                 ("step_s", number, _) => positive(key, number, 1e7).map(|seconds| observation.step_s = Some(seconds)),
                 ("sigma", number, _) => positive(key, number, 2.0).map(|sigma| observation.sigma = sigma),
                 (_, number, Some(kind)) => positive(key, number, 1e5).map(|gib| {
-                    observation.peaks.push(Peak { kind, gib });
+                    observation.peaks.push(MeasuredPeak { kind, gib });
                 }),
                 _ => Err(vec![Issue::error(
                     key,
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn an_observation_comes_back_from_its_object() {
         let observation = Observation {
-            peaks: vec![Peak { kind: MemoryKind::Reserved, gib: 61.5 }],
+            peaks: vec![MeasuredPeak { kind: MemoryKind::Reserved, gib: 61.5 }],
             ..Observation::step("first", Run { tp: 4, ..Run::default() }, 12.5)
         };
         let read = Observation::from_value(&observation.to_value());

@@ -28,7 +28,7 @@ const TRIED: u64 = 8;
 
 /// A request, understood.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub struct CalibrateRequest {
     pub observations: Vec<Observation>,
     pub name: String,
     /// The run to predict; the first run where none is given.
@@ -48,22 +48,22 @@ pub struct Calibration {
     pub warnings: Vec<Issue>,
     /// The profile, as the field `profile` of a Run.
     pub profile: Value,
-    pub constants: Vec<Constant>,
+    pub constants: Vec<FittedMultiplier>,
     /// Each measured step.
-    pub runs: Vec<Standing>,
+    pub runs: Vec<StandingReply>,
     /// Reserved over allocated, GiB beyond the model's overhead; none where no run said it.
     pub memory: Option<Value>,
     /// The issue of runs that disagree where the wrong one cannot be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disagreement: Option<Message>,
     /// Allocated peaks that mean another layout.
-    pub layouts: Vec<Layout>,
-    pub next: Vec<Next>,
+    pub layouts: Vec<ImpossiblePeak>,
+    pub next: Vec<NextRunReply>,
 }
 
 /// A multiplier after the fit.
 #[derive(Serialize)]
-pub struct Constant {
+pub struct FittedMultiplier {
     /// The kind of work that it stretches.
     pub name: &'static str,
     /// Its value; 1 before the runs.
@@ -83,7 +83,7 @@ pub struct Constant {
 
 /// A run against the fit.
 #[derive(Serialize)]
-pub struct Standing {
+pub struct StandingReply {
     pub name: String,
     /// Seconds as measured.
     pub measured_s: f64,
@@ -102,7 +102,7 @@ pub struct Standing {
 
 /// An allocated peak that the stated layout cannot have.
 #[derive(Serialize)]
-pub struct Layout {
+pub struct ImpossiblePeak {
     pub name: String,
     pub measured_gib: f64,
     /// GiB by the model.
@@ -113,7 +113,7 @@ pub struct Layout {
 
 /// A run to make next.
 #[derive(Serialize)]
-pub struct Next {
+pub struct NextRunReply {
     /// The run, as an object of what differs from the default.
     pub run: Value,
     /// Standard deviation of the prediction's logarithm now, without the spread of a run.
@@ -130,7 +130,7 @@ pub struct Calibrated {
     pub fit: Fit,
     pub profile: Profile,
     /// Runs to make next, best first.
-    pub next: Vec<super::next::Next>,
+    pub next: Vec<super::next::NextRun>,
     /// Observations at the end that are left out, beyond the limit of work.
     pub left_out: usize,
     /// True if the limit of work leaves the runs to make next out.
@@ -154,7 +154,7 @@ impl Calibrated {
     }
 }
 
-impl Request {
+impl CalibrateRequest {
     /// Reads a request.
     ///
     /// # Errors
@@ -236,7 +236,7 @@ impl Request {
 }
 
 /// Says what usually explains a run that stands out.
-pub fn warning(standing: &super::learned::Standing) -> Option<Message> {
+pub fn warning(standing: &super::learned::RunStanding) -> Option<Message> {
     if !standing.stands_out() {
         return None;
     }
@@ -260,7 +260,7 @@ pub fn warning(standing: &super::learned::Standing) -> Option<Message> {
 }
 
 /// Says that runs disagree where it cannot be told which of them is wrong; `names` are those of the observations.
-pub fn disagreement(standings: &[super::learned::Standing], name: impl Fn(usize) -> String) -> Option<Message> {
+pub fn disagreement(standings: &[super::learned::RunStanding], name: impl Fn(usize) -> String) -> Option<Message> {
     let unclear = standings.iter().filter(|standing| standing.is_unclear());
     let named: Vec<Message> = unclear
         .map(|standing| {
@@ -307,7 +307,7 @@ fn with_suspects(found: Message, suspects: &[super::suspects::Suspect]) -> Messa
 /// # Errors
 /// Every fault of the request or of one of its runs.
 pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
-    let request = Request::from_value(request)?;
+    let request = CalibrateRequest::from_value(request)?;
     let answer = request.answer()?;
     let warnings = answer.left_out().into_iter().map(|message| Issue::warning("runs", message)).collect();
     let Calibrated { fit, profile, next, .. } = answer;
@@ -324,7 +324,7 @@ pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
         constants: fit
             .lessons
             .iter()
-            .map(|lesson| Constant {
+            .map(|lesson| FittedMultiplier {
                 name: lesson.multiplier.name(),
                 factor: lesson.factor,
                 width_before: lesson.before,
@@ -337,7 +337,7 @@ pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
         runs: fit
             .standings
             .iter()
-            .map(|standing| Standing {
+            .map(|standing| StandingReply {
                 name: name(standing.observation),
                 measured_s: standing.measured_s,
                 before_s: standing.before_s,
@@ -359,7 +359,7 @@ pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
             .allocated
             .iter()
             .filter(|of| of.is_wrong())
-            .map(|of| Layout {
+            .map(|of| ImpossiblePeak {
                 name: name(of.observation),
                 measured_gib: of.measured,
                 predicted_gib: of.predicted,
@@ -368,7 +368,7 @@ pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
             .collect(),
         next: next
             .iter()
-            .map(|next| Next {
+            .map(|next| NextRunReply {
                 run: next.run.to_value(),
                 sd_before: next.sd.0,
                 sd_after: next.sd.1,

@@ -1,7 +1,7 @@
 //! The groups of one GPU by member, and the indices that the table of ranks lists.
 
-use super::mesh::{Axis, Mesh};
-use super::span::{Group, Span};
+use super::mesh::{Mesh, ParallelAxis};
+use super::span::{RankGroup, Span};
 use crate::statics::named;
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ impl Members {
         (0..count).map(move |at| self.rank(at * step))
     }
     /// Places of its ranks on nodes of `per_node` GPUs.
-    pub fn group(self, per_node: u64) -> Group {
+    pub fn group(self, per_node: u64) -> RankGroup {
         self.span.group(per_node)
     }
     /// True if all of them share a node of `per_node` GPUs.
@@ -72,11 +72,11 @@ impl Mesh {
     pub fn members(self, kind: GroupKind, rank: u64) -> Members {
         let place = self.place(rank);
         let (span, index) = match kind {
-            GroupKind::Tp => (self.span(Axis::Tp), place.tp),
-            GroupKind::Cp => (self.span(Axis::Cp), place.cp),
-            GroupKind::Dp => (self.span(Axis::Dp), place.dp),
-            GroupKind::Pp => (self.span(Axis::Pp), place.pp),
-            GroupKind::Ep => (self.span(Axis::Ep), place.ep),
+            GroupKind::Tp => (self.span(ParallelAxis::Tp), place.tp),
+            GroupKind::Cp => (self.span(ParallelAxis::Cp), place.cp),
+            GroupKind::Dp => (self.span(ParallelAxis::Dp), place.dp),
+            GroupKind::Pp => (self.span(ParallelAxis::Pp), place.pp),
+            GroupKind::Ep => (self.span(ParallelAxis::Ep), place.ep),
             GroupKind::ExpertDp => (self.expert_copies(), place.expert_dp),
         };
         Members { first: rank - span.offset(index), span }
@@ -98,7 +98,7 @@ impl Mesh {
     }
     /// Ranks from a stage to the next one of the same pipeline.
     pub fn stage_stride(self) -> u64 {
-        if self.pp == 1 { self.ranks() } else { self.span(Axis::Pp).offset(1) }
+        if self.pp == 1 { self.ranks() } else { self.span(ParallelAxis::Pp).offset(1) }
     }
 }
 

@@ -6,12 +6,12 @@
 //! experts, expert data parallel in the place of data parallel (Megatron-LM, `core/parallel_state.py`,
 //! `RankGenerator`).
 
-use super::span::{Group, Link, Row, Span};
+use super::span::{Link, RankGroup, Row, Span};
 use crate::field::one_of;
 
 /// Place of a rank in every group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RankPlace {
     pub node: u64,
     /// Index in the tensor-parallel group; the next ones likewise.
     pub tp: u64,
@@ -26,7 +26,7 @@ pub struct Place {
 
 /// A kind of group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
+pub enum ParallelAxis {
     /// Tensor parallel; expert tensor parallel for routed experts.
     Tp,
     Cp,
@@ -37,7 +37,7 @@ pub enum Axis {
     Ep,
 }
 
-impl Axis {
+impl ParallelAxis {
     /// All kinds, the innermost first, experts last.
     pub const ALL: [Self; 5] = [Self::Tp, Self::Cp, Self::Dp, Self::Pp, Self::Ep];
 }
@@ -57,11 +57,13 @@ one_of! {
 }
 
 impl RankOrder {
-    fn axes(self) -> [Axis; 5] {
+    fn axes(self) -> [ParallelAxis; 5] {
         match self {
-            Self::PpLast => [Axis::Tp, Axis::Cp, Axis::Ep, Axis::Dp, Axis::Pp],
-            Self::DpLast => [Axis::Tp, Axis::Cp, Axis::Ep, Axis::Pp, Axis::Dp],
-            Self::EpAfterPp => [Axis::Tp, Axis::Cp, Axis::Pp, Axis::Ep, Axis::Dp],
+            Self::PpLast => [ParallelAxis::Tp, ParallelAxis::Cp, ParallelAxis::Ep, ParallelAxis::Dp, ParallelAxis::Pp],
+            Self::DpLast => [ParallelAxis::Tp, ParallelAxis::Cp, ParallelAxis::Ep, ParallelAxis::Pp, ParallelAxis::Dp],
+            Self::EpAfterPp => {
+                [ParallelAxis::Tp, ParallelAxis::Cp, ParallelAxis::Pp, ParallelAxis::Ep, ParallelAxis::Dp]
+            }
         }
     }
 }
@@ -87,91 +89,91 @@ impl Mesh {
         self.tp * self.cp * self.dp / (self.ep * self.etp).max(1)
     }
     /// Size and stride along `axis` on the mesh of the dense parts.
-    fn dense(self, axis: Axis) -> Row {
+    fn dense(self, axis: ParallelAxis) -> Row {
         self.row(axis, |axis| match axis {
-            Axis::Tp => self.tp,
-            Axis::Cp => self.cp,
-            Axis::Dp => self.dp,
-            Axis::Pp => self.pp,
-            Axis::Ep => 1,
+            ParallelAxis::Tp => self.tp,
+            ParallelAxis::Cp => self.cp,
+            ParallelAxis::Dp => self.dp,
+            ParallelAxis::Pp => self.pp,
+            ParallelAxis::Ep => 1,
         })
     }
     /// Size and stride along `axis` on the mesh of the routed experts.
-    fn experts(self, axis: Axis) -> Row {
+    fn experts(self, axis: ParallelAxis) -> Row {
         self.row(axis, |axis| match axis {
-            Axis::Tp => self.etp,
-            Axis::Cp => 1,
-            Axis::Dp => self.expert_dp(),
-            Axis::Pp => self.pp,
-            Axis::Ep => self.ep,
+            ParallelAxis::Tp => self.etp,
+            ParallelAxis::Cp => 1,
+            ParallelAxis::Dp => self.expert_dp(),
+            ParallelAxis::Pp => self.pp,
+            ParallelAxis::Ep => self.ep,
         })
     }
-    fn row(self, axis: Axis, size: impl Fn(Axis) -> u64) -> Row {
+    fn row(self, axis: ParallelAxis, size: impl Fn(ParallelAxis) -> u64) -> Row {
         let inner = self.order.axes().into_iter().take_while(|a| *a != axis);
         (size(axis), inner.map(&size).product())
     }
     /// True if dense parts and routed experts have the same pipeline groups. Megatron-LM asserts it; it can fail only
     /// where the pipeline is not the last axis.
     pub fn pipelines_agree(self) -> bool {
-        self.pp == 1 || self.dense(Axis::Pp) == self.experts(Axis::Pp)
+        self.pp == 1 || self.dense(ParallelAxis::Pp) == self.experts(ParallelAxis::Pp)
     }
-    /// The group of rank 0 along `axis`; along [`Axis::Ep`] with expert tensor parallelism.
-    pub fn span(self, axis: Axis) -> Span {
+    /// The group of rank 0 along `axis`; along [`ParallelAxis::Ep`] with expert tensor parallelism.
+    pub fn span(self, axis: ParallelAxis) -> Span {
         match axis {
-            Axis::Ep => Span::new(self.experts(Axis::Tp), self.experts(Axis::Ep)),
+            ParallelAxis::Ep => Span::new(self.experts(ParallelAxis::Tp), self.experts(ParallelAxis::Ep)),
             axis => Span::new(self.dense(axis), (1, 1)),
         }
     }
     /// The ranks that share gradients of dense parts: context and data parallel.
     fn replicas(self) -> Span {
-        Span::new(self.dense(Axis::Cp), self.dense(Axis::Dp))
+        Span::new(self.dense(ParallelAxis::Cp), self.dense(ParallelAxis::Dp))
     }
     /// The ranks that hold the same routed experts.
     pub(super) fn expert_copies(self) -> Span {
-        Span::new(self.experts(Axis::Dp), (1, 1))
+        Span::new(self.experts(ParallelAxis::Dp), (1, 1))
     }
     /// Places of the groups along `axis` on the nodes.
-    pub fn group(self, axis: Axis) -> Group {
+    pub fn group(self, axis: ParallelAxis) -> RankGroup {
         self.span(axis).group(self.per_node)
     }
     /// `size` neighbours of the tensor-parallel group.
-    pub(crate) fn tensor_group(self, size: u64) -> Group {
-        self.span(Axis::Tp).split(size).0.group(self.per_node)
+    pub(crate) fn tensor_group(self, size: u64) -> RankGroup {
+        self.span(ParallelAxis::Tp).split(size).0.group(self.per_node)
     }
     /// The first `size` ranks of those that share gradients: a `ZeRO` or HSDP shard group.
-    pub fn shard_group(self, size: u64) -> Group {
+    pub fn shard_group(self, size: u64) -> RankGroup {
         self.replicas().split(size).0.group(self.per_node)
     }
     /// The ranks that hold the same shard where shard groups have `shard` ranks.
-    pub(crate) fn replica_group(self, shard: u64) -> Group {
+    pub(crate) fn replica_group(self, shard: u64) -> RankGroup {
         self.replicas().split(shard).1.group(self.per_node)
     }
     /// The first `size` of the ranks that hold the same routed experts.
-    pub(crate) fn expert_shard_group(self, size: u64) -> Group {
+    pub(crate) fn expert_shard_group(self, size: u64) -> RankGroup {
         self.expert_copies().split(size).0.group(self.per_node)
     }
     /// The ranks that hold the same shard of the same routed experts where shard groups have `shard` ranks.
-    pub(crate) fn expert_replica_group(self, shard: u64) -> Group {
+    pub(crate) fn expert_replica_group(self, shard: u64) -> RankGroup {
         self.expert_copies().split(shard).1.group(self.per_node)
     }
     /// Wire of the groups along `axis`; gradients' groups include context-parallel ranks.
-    pub fn link(self, axis: Axis) -> Link {
+    pub fn link(self, axis: ParallelAxis) -> Link {
         match axis {
-            Axis::Dp => self.replicas().group(self.per_node).link(),
+            ParallelAxis::Dp => self.replicas().group(self.per_node).link(),
             axis => self.group(axis).link(),
         }
     }
 
-    pub fn place(self, rank: u64) -> Place {
+    pub fn place(self, rank: u64) -> RankPlace {
         let on = |(size, stride): Row| rank / stride % size;
-        Place {
+        RankPlace {
             node: rank / self.per_node,
-            tp: on(self.dense(Axis::Tp)),
-            cp: on(self.dense(Axis::Cp)),
-            dp: on(self.dense(Axis::Dp)),
-            pp: on(self.dense(Axis::Pp)),
-            ep: on(self.experts(Axis::Tp)) + self.etp * on(self.experts(Axis::Ep)),
-            expert_dp: on(self.experts(Axis::Dp)),
+            tp: on(self.dense(ParallelAxis::Tp)),
+            cp: on(self.dense(ParallelAxis::Cp)),
+            dp: on(self.dense(ParallelAxis::Dp)),
+            pp: on(self.dense(ParallelAxis::Pp)),
+            ep: on(self.experts(ParallelAxis::Tp)) + self.etp * on(self.experts(ParallelAxis::Ep)),
+            expert_dp: on(self.experts(ParallelAxis::Dp)),
         }
     }
 }
@@ -185,13 +187,13 @@ mod tests {
 
     #[test]
     fn groups_leave_the_node_when_they_outgrow_it() {
-        assert_eq!(MESH.link(Axis::Tp), Link::Intra);
-        assert_eq!(MESH.link(Axis::Dp), Link::Inter);
-        assert_eq!(MESH.link(Axis::Pp), Link::Inter);
+        assert_eq!(MESH.link(ParallelAxis::Tp), Link::Intra);
+        assert_eq!(MESH.link(ParallelAxis::Dp), Link::Inter);
+        assert_eq!(MESH.link(ParallelAxis::Pp), Link::Inter);
         let one_node = Mesh { dp: 1, ..MESH };
-        assert_eq!(one_node.link(Axis::Pp), Link::Intra);
+        assert_eq!(one_node.link(ParallelAxis::Pp), Link::Intra);
         let pipeline_first = Mesh { order: RankOrder::DpLast, ..MESH };
-        assert_eq!(pipeline_first.link(Axis::Pp), Link::Intra);
+        assert_eq!(pipeline_first.link(ParallelAxis::Pp), Link::Intra);
         assert_eq!(pipeline_first.shard_group(8).in_node, 1);
     }
 
@@ -199,10 +201,10 @@ mod tests {
     fn a_group_counts_its_members_on_a_node() {
         let dp = MESH.shard_group(8);
         assert_eq!((dp.in_node, dp.nodes()), (4, 2));
-        assert_eq!(MESH.group(Axis::Pp).in_node, 1);
-        assert_eq!(MESH.group(Axis::Tp).nodes(), 1);
+        assert_eq!(MESH.group(ParallelAxis::Pp).in_node, 1);
+        assert_eq!(MESH.group(ParallelAxis::Tp).nodes(), 1);
         let nvl72 = Mesh { per_node: 72, ..MESH };
-        assert_eq!(nvl72.group(Axis::Pp).nodes(), 1);
+        assert_eq!(nvl72.group(ParallelAxis::Pp).nodes(), 1);
     }
 
     fn meshes() -> impl Iterator<Item = Mesh> {
@@ -215,8 +217,8 @@ mod tests {
     fn every_rank_has_its_own_place_on_both_meshes() {
         for mesh in meshes() {
             let places: Vec<_> = (0..mesh.ranks()).map(|rank| mesh.place(rank)).collect();
-            let dense = |p: &Place| (p.tp, p.cp, p.dp, p.pp);
-            let experts = |p: &Place| (p.ep, p.expert_dp, p.pp);
+            let dense = |p: &RankPlace| (p.tp, p.cp, p.dp, p.pp);
+            let experts = |p: &RankPlace| (p.ep, p.expert_dp, p.pp);
             for (at, place) in places.iter().enumerate() {
                 assert!(place.pp < mesh.pp && place.node == at as u64 / 8);
                 assert!(places[..at].iter().all(|other| dense(other) != dense(place)));

@@ -7,5 +7,5 @@ mod span;
 
 pub use gpu::{Gpu, GpuParts};
 pub use groups::{GroupKind, Members, RANK_COLUMNS};
-pub use mesh::{Axis, Mesh, Place, RankOrder};
-pub use span::{Group, Link, Span};
+pub use mesh::{Mesh, ParallelAxis, RankOrder, RankPlace};
+pub use span::{Link, RankGroup, Span};

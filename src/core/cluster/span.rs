@@ -12,13 +12,13 @@ pub enum Link {
 
 /// A group of ranks that exchange data, by how it lies on the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct RankGroup {
     pub size: u64,
     /// Ranks of it that share a node.
     pub in_node: u64,
 }
 
-impl Group {
+impl RankGroup {
     /// Nodes that the group is spread over.
     pub fn nodes(self) -> u64 {
         self.size.div_ceil(self.in_node)
@@ -58,9 +58,9 @@ impl Span {
         member % self.inner.0 * self.inner.1 + member / self.inner.0 * self.outer.1
     }
     /// Its places on nodes of `per_node` GPUs.
-    pub fn group(self, per_node: u64) -> Group {
+    pub fn group(self, per_node: u64) -> RankGroup {
         let near = |(size, stride): Row| (per_node / stride.max(1)).clamp(1, size.max(1));
-        Group { size: self.size(), in_node: near(self.inner) * near(self.outer) }
+        RankGroup { size: self.size(), in_node: near(self.inner) * near(self.outer) }
     }
     /// Places that its members have in a node of `per_node` GPUs, on any node, where the first is at `first`; of long
     /// rows the first members are looked at.

@@ -12,7 +12,7 @@ use crate::run::registry::field;
 use crate::run::{OneOf, Run, Scenario};
 use crate::sort::sort_by;
 use crate::t;
-use crate::time::Peak;
+use crate::time::ComputePeak;
 use crate::units::{Seconds, fixed, show_percent, show_seconds, significant};
 
 /// Hypotheses that are listed.
@@ -256,7 +256,7 @@ pub struct CountedAs {
 /// The way in which `stated` is counted; none where none meets it, or where too little is stated.
 pub fn counted(stated: &StatedUtilisation, run: &Run) -> Option<CountedAs> {
     let scenario = Scenario::new(run).ok()?;
-    let dense = Peak::of(&scenario).tflops;
+    let dense = ComputePeak::of(&scenario).tflops;
     let h100 = 989.5;
     let peaks = [(dense, false), (2.0 * dense, true), (h100, false), (2.0 * h100, true)];
     let mfu = stated.mfu?;

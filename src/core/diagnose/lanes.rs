@@ -3,7 +3,7 @@
 use super::causes::CauseId;
 use super::parts::{GapReason, why};
 use super::trace::{AttentionPass, Interval, RankTrace, StepWindow, WorkKind};
-use crate::pipeline::Kind;
+use crate::pipeline::OpKind;
 use crate::report::Evaluation;
 use crate::statics::named;
 use crate::time::{KernelClass, PartKind};
@@ -128,7 +128,7 @@ impl TraceLanes {
         };
         let mut compute: Vec<LaneSpan> = Vec::new();
         for op in ops {
-            let kind = if op.op.kind == Kind::F { LaneKind::Forward } else { LaneKind::Backward };
+            let kind = if op.op.kind == OpKind::F { LaneKind::Forward } else { LaneKind::Backward };
             let begin = ns(op.start).max(compute.last().map_or(0, |span| span.end));
             if ns(op.end) > begin {
                 compute.push(LaneSpan { begin, end: ns(op.end), kind });

@@ -47,7 +47,7 @@ use crate::message::Message;
 use crate::run::{Run, Scenario};
 use crate::statics::named;
 use crate::t;
-use crate::time::{KernelClass, Peak, executed_flops};
+use crate::time::{ComputePeak, KernelClass, executed_flops};
 use crate::units::{Seconds, fixed, show_off, show_percent, show_seconds, significant};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -411,7 +411,7 @@ fn judged(
             return false;
         };
         let flops = executed_flops(&scenario) / scenario.layout.gpus as f64;
-        flops / (products.max(1) as f64 * 1e-9) > Peak::of(&scenario).rate().0
+        flops / (products.max(1) as f64 * 1e-9) > ComputePeak::of(&scenario).rate().0
     };
     let whole = match counted {
         Some(count) => (count / all - 1.0).abs() <= WHOLE,

@@ -1,14 +1,14 @@
 //! The types that a setting can have, to and from [`Value`]s.
 
 use super::choice::OneOf;
-use super::row::{Field, Row, Slot};
+use super::row::{FieldOf, Row, Slot};
 use super::value::Value;
 use crate::units::whole;
 
 /// A part of a struct that has settings: one, or those of a struct of its own.
 pub trait Settable: Sized + 'static {
     /// Its settings. One that stands alone has this `key` and `row`.
-    fn fields(key: &'static str, row: Row) -> Vec<Field<Self>>;
+    fn fields(key: &'static str, row: Row) -> Vec<FieldOf<Self>>;
 }
 
 /// Settings of the part of `Whole` that `part` reaches.
@@ -17,7 +17,7 @@ pub(crate) fn at<Whole: 'static, Part: Settable>(
     row: Row,
     part: fn(&Whole) -> &Part,
     part_mut: fn(&mut Whole) -> &mut Part,
-) -> impl Iterator<Item = Field<Whole>> {
+) -> impl Iterator<Item = FieldOf<Whole>> {
     Part::fields(key, row).into_iter().map(move |field| field.within(part, part_mut))
 }
 
@@ -31,10 +31,10 @@ pub trait Held: Sized + 'static {
 }
 
 impl<T: Held> Settable for T {
-    fn fields(key: &'static str, row: Row) -> Vec<Field<Self>> {
+    fn fields(key: &'static str, row: Row) -> Vec<FieldOf<Self>> {
         let put = |held: &mut Self, value: &Value| Self::of(value).map(|new| *held = new).is_some();
         let slot = Self::slot(&row);
-        vec![Field::new(key, row, slot, Self::get, put)]
+        vec![FieldOf::new(key, row, slot, Self::get, put)]
     }
 }
 

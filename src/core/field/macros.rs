@@ -27,7 +27,7 @@ macro_rules! fields {
     };
     (@settable $name:ident { $($field:ident: $key:expr, $row:tt, $hint:expr;)* }) => {
         impl $crate::field::Settable for $name {
-            fn fields(_: &'static str, _: $crate::field::Row) -> Vec<$crate::field::Field<Self>> {
+            fn fields(_: &'static str, _: $crate::field::Row) -> Vec<$crate::field::FieldOf<Self>> {
                 let mut fields = Vec::new();
                 $(fields.extend($crate::field::at(
                     $key,
@@ -68,7 +68,7 @@ macro_rules! shape {
         #[derive(Clone, Debug, Default, PartialEq)]
         #[allow(clippy::doc_markdown)] // the same
         pub struct $parts {
-            $($(#[doc = $hint])+ pub $field: <$type as $crate::field::Shape>::Parts,)*
+            $($(#[doc = $hint])+ pub $field: <$type as $crate::field::PresetShape>::Parts,)*
         }
 
         impl $name {
@@ -83,9 +83,9 @@ macro_rules! shape {
 
         impl $parts {
             /// The shapes that they mean over `base`.
-            pub(crate) fn over(&self, base: Option<$name>, missing: &mut $crate::field::Missing) -> $name {
+            pub(crate) fn over(&self, base: Option<$name>, missing: &mut $crate::field::MissingParts) -> $name {
                 $($(let $fixed = base.map_or($fixed_usual, |base| base.$fixed);)*)?
-                $(let $field = $crate::field::Shape::resolve(
+                $(let $field = $crate::field::PresetShape::resolve(
                     &self.$field,
                     base.map(|base| base.$field),
                     $crate::field::shape!(@key $prefix $field $($key)?),
@@ -98,12 +98,12 @@ macro_rules! shape {
 
         impl From<$name> for $parts {
             fn from(shape: $name) -> Self {
-                Self { $($field: $crate::field::Shape::spelled(shape.$field),)* }
+                Self { $($field: $crate::field::PresetShape::spelled(shape.$field),)* }
             }
         }
 
         /// May be lacking; there where a part of it is set.
-        impl $crate::field::Shape for Option<$name> {
+        impl $crate::field::PresetShape for Option<$name> {
             type Parts = $parts;
             const STAND_IN: Self = None;
 
@@ -112,7 +112,7 @@ macro_rules! shape {
                 base: Option<Self>,
                 _: &'static str,
                 _: Option<Self>,
-                missing: &mut $crate::field::Missing,
+                missing: &mut $crate::field::MissingParts,
             ) -> Self {
                 let base = base.flatten();
                 (base.is_some() || *parts != $parts::default()).then(|| parts.over(base, missing))
@@ -131,7 +131,7 @@ macro_rules! shape {
     (@key $prefix:literal $field:ident $key:ident) => { concat!($prefix, stringify!($key)) };
     (@usual) => { None };
     (@usual $usual:expr) => { Some($usual) };
-    (@bare $type:ty) => { <$type as $crate::field::Shape>::STAND_IN };
+    (@bare $type:ty) => { <$type as $crate::field::PresetShape>::STAND_IN };
     (@bare $type:ty, $usual:expr) => { $usual };
 }
 

@@ -134,7 +134,7 @@ type Get<T> = Box<dyn Fn(&T) -> Value + Send + Sync>;
 type Put<T> = Box<dyn Fn(&mut T, &Value) -> bool + Send + Sync>;
 
 /// One setting of a `T`. It reads as its [`Row`].
-pub struct Field<T> {
+pub struct FieldOf<T> {
     /// The dotted key in links and JSON; never changes.
     pub key: &'static str,
     /// Type and limits of its value.
@@ -144,7 +144,7 @@ pub struct Field<T> {
     put: Put<T>,
 }
 
-impl<T> Deref for Field<T> {
+impl<T> Deref for FieldOf<T> {
     type Target = Row;
 
     fn deref(&self) -> &Row {
@@ -152,7 +152,7 @@ impl<T> Deref for Field<T> {
     }
 }
 
-impl<T: 'static> Field<T> {
+impl<T: 'static> FieldOf<T> {
     /// A setting that `get` reads and `put` writes; `put` is false for an id that there is not.
     pub(crate) fn new(
         key: &'static str,
@@ -169,9 +169,9 @@ impl<T: 'static> Field<T> {
         self,
         part: fn(&Whole) -> &T,
         part_mut: fn(&mut Whole) -> &mut T,
-    ) -> Field<Whole> {
+    ) -> FieldOf<Whole> {
         let Self { key, slot, row, get, put } = self;
-        Field {
+        FieldOf {
             key,
             slot,
             row,
@@ -196,7 +196,7 @@ impl<T: 'static> Field<T> {
     }
 }
 
-impl<T: Default + 'static> Field<T> {
+impl<T: Default + 'static> FieldOf<T> {
     /// A value in `run` other than the default.
     pub fn is_changed(&self, run: &T) -> bool {
         self.get(run) != self.get(&T::default())

@@ -2,7 +2,7 @@
 //! refused with a message that names what would work.
 
 use super::choice::Choice;
-use super::row::{Field, Slot};
+use super::row::{FieldOf, Slot};
 use super::text::{plain, shorten};
 use super::value::Value;
 use crate::message::Message;
@@ -16,7 +16,7 @@ const LONGEST_LIST: usize = 65_536;
 /// A text of at most this many bytes is read: what it becomes in a link, three letters a byte at worst, is read back.
 pub const LONGEST_TEXT: usize = 400_000;
 
-impl<T: Default + 'static> Field<T> {
+impl<T: Default + 'static> FieldOf<T> {
     /// Sets the value in `run`; [`Value::Null`] sets the default.
     ///
     /// # Errors

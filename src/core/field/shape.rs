@@ -8,7 +8,7 @@ use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, GIB};
 use std::marker::PhantomData;
 
 /// Something that is resolved from what a person set and what a preset has.
-pub trait Shape: Sized {
+pub trait PresetShape: Sized {
     /// Parts of it that a person may set.
     type Parts: Settable + Default;
     /// Value used where nothing says it, beside an issue.
@@ -20,7 +20,7 @@ pub trait Shape: Sized {
         base: Option<Self>,
         key: &'static str,
         usual: Option<Self>,
-        missing: &mut Missing,
+        missing: &mut MissingParts,
     ) -> Self;
 
     /// The parts that mean it.
@@ -29,11 +29,11 @@ pub trait Shape: Sized {
 
 /// Issues at parts that neither a preset nor the person gave.
 #[derive(Default)]
-pub struct Missing(Vec<Issue>);
+pub struct MissingParts(Vec<Issue>);
 
-impl Missing {
+impl MissingParts {
     /// An issue at `key`, and a value that stands in.
-    pub(crate) fn need<T: Shape>(&mut self, key: &'static str) -> T {
+    pub(crate) fn need<T: PresetShape>(&mut self, key: &'static str) -> T {
         let whole = key.split('.').next().unwrap_or(key);
         let message =
             t!("needed where {whole} has no base; give it, or name a preset as {whole}.base", whole = whole.to_owned());
@@ -52,7 +52,7 @@ impl Missing {
 /// A value that is set as a `$set`: the conversions to and from it, and what stands in for a missing one.
 macro_rules! scalar {
     ($({$($bound:tt)*})? $type:ty as $set:ty, $of:expr, $set_of:expr, $stand_in:expr) => {
-        impl$(<$($bound)*>)? Shape for $type {
+        impl$(<$($bound)*>)? PresetShape for $type {
             type Parts = Option<$set>;
             const STAND_IN: Self = $stand_in;
 
@@ -61,7 +61,7 @@ macro_rules! scalar {
                 base: Option<Self>,
                 key: &'static str,
                 usual: Option<Self>,
-                missing: &mut Missing,
+                missing: &mut MissingParts,
             ) -> Self {
                 let set = parts.map($of);
                 set.or(base).or(usual).unwrap_or_else(|| missing.need(key))
@@ -85,11 +85,11 @@ scalar!(bool as bool, |set| set, |value| value, false);
 scalar!({T: OneOf} T as T, |set| set, |value| value, T::ALL[0].0);
 
 /// May stay unset: its meaning then follows from other settings.
-impl Shape for Option<f64> {
+impl PresetShape for Option<f64> {
     type Parts = Self;
     const STAND_IN: Self = None;
 
-    fn resolve(parts: &Self, base: Option<Self>, _: &'static str, _: Option<Self>, _: &mut Missing) -> Self {
+    fn resolve(parts: &Self, base: Option<Self>, _: &'static str, _: Option<Self>, _: &mut MissingParts) -> Self {
         parts.or(base.flatten())
     }
 
@@ -103,14 +103,14 @@ scalar!(FlopsPerSecond as f64, |tera| Self(tera * 1e12), |rate: Self| tidy(rate.
 scalar!(BytesPerSecond as f64, |giga| Self(giga * 1e9), |rate: Self| tidy(rate.0 / 1e9), Self(1e9));
 
 /// Set beside the shapes, no shape itself: a name.
-impl<T> Shape for PhantomData<T>
+impl<T> PresetShape for PhantomData<T>
 where
     Option<T>: Settable,
 {
     type Parts = Option<T>;
     const STAND_IN: Self = Self;
 
-    fn resolve(_: &Option<T>, _: Option<Self>, _: &'static str, _: Option<Self>, _: &mut Missing) -> Self {
+    fn resolve(_: &Option<T>, _: Option<Self>, _: &'static str, _: Option<Self>, _: &mut MissingParts) -> Self {
         Self
     }
 

@@ -1,12 +1,12 @@
 //! Fields as text: what links and inputs hold, read and written.
 
-use super::row::{Field, Slot};
+use super::row::{FieldOf, Slot};
 use super::value::Value;
 use crate::message::Message;
 use crate::t;
 use crate::units::{group, is_mark, parse_count, parse_number, shortest};
 
-impl<T: Default + 'static> Field<T> {
+impl<T: Default + 'static> FieldOf<T> {
     /// The value that typed or linked text means.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! The order of events comes from the simulated timeline as plain numbers; states and standing buffers lie beneath, the
 //! activations of each chunk on top. At the instant that the schedule's load names, the curve meets the estimate.
 
-use super::detailed::{self, Heads};
+use super::detailed::{self, HeadBytes};
 use super::estimate::{RankLoad, StageMemory};
 use super::verdict::fragmentation;
 use crate::run::Scenario;
@@ -11,7 +11,7 @@ use crate::units::{Bytes, Seconds};
 
 /// Activations of one chunk appear or go.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
+pub struct ActivationChange {
     /// When.
     pub time: Seconds,
     /// Of which global stage.
@@ -22,7 +22,7 @@ pub struct Change {
 
 /// A rank's memory from one change to the next, from the bottom up.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub struct CurvePoint {
     /// From when.
     pub time: Seconds,
     /// Weights, gradients and optimizer states.
@@ -34,7 +34,7 @@ pub struct Point {
     pub overhead: Bytes,
 }
 
-impl Point {
+impl CurvePoint {
     pub fn total(&self) -> Bytes {
         self.states + self.buffers + self.activations + self.overhead
     }
@@ -42,7 +42,7 @@ impl Point {
 
 /// Activations of one chunk that are alive.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Alive {
+pub struct LiveChunk {
     /// Global stage.
     pub stage: usize,
     /// Micro-batches.
@@ -55,18 +55,18 @@ pub struct Alive {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// One point a change, in time.
-    pub points: Vec<Point>,
+    pub points: Vec<CurvePoint>,
     /// Index of the highest point; the first of equals.
     pub peak: usize,
     /// Activations alive then.
-    pub alive: Vec<Alive>,
+    pub alive: Vec<LiveChunk>,
 }
 
 /// One chunk of the rank, with what a micro-batch of it holds.
 struct Chunk {
     stage: usize,
     activations: f64,
-    heads: Option<Heads>,
+    heads: Option<HeadBytes>,
     alive: f64,
 }
 
@@ -79,7 +79,7 @@ impl Chunk {
 
 /// The curve of pipeline rank `rank`, whose chunks are `load.stages`, by the detailed method. Changes are taken in the
 /// order given.
-pub fn curve(scenario: &Scenario, rank: usize, load: &RankLoad, changes: &[Change]) -> Curve {
+pub fn curve(scenario: &Scenario, rank: usize, load: &RankLoad, changes: &[ActivationChange]) -> Curve {
     let empty = RankLoad { in_flight: vec![0.0; load.stages.len()], ..load.clone() };
     let base = detailed::rank_memory(scenario, rank, &empty);
     let blocks = fragmentation(scenario) - 1.0;
@@ -110,17 +110,17 @@ pub fn curve(scenario: &Scenario, rank: usize, load: &RankLoad, changes: &[Chang
     curve
 }
 
-fn alive(chunk: &Chunk) -> Alive {
-    Alive { stage: chunk.stage, microbatches: chunk.alive, bytes: chunk.bytes() }
+fn alive(chunk: &Chunk) -> LiveChunk {
+    LiveChunk { stage: chunk.stage, microbatches: chunk.alive, bytes: chunk.bytes() }
 }
 
-fn point(time: Seconds, base: &StageMemory, blocks: f64, chunks: &[Chunk]) -> Point {
+fn point(time: Seconds, base: &StageMemory, blocks: f64, chunks: &[Chunk]) -> CurvePoint {
     let sum = |of: &dyn Fn(&Chunk) -> f64| -> f64 { chunks.iter().map(of).sum() };
-    let head = |of: fn(&Heads) -> f64| sum(&|chunk: &Chunk| chunk.alive * chunk.heads.as_ref().map_or(0.0, of));
+    let head = |of: fn(&HeadBytes) -> f64| sum(&|chunk: &Chunk| chunk.alive * chunk.heads.as_ref().map_or(0.0, of));
     let activations = sum(&|chunk| chunk.alive * chunk.activations);
     let inputs = head(|head| head.inputs);
     let momentary = sum(&|chunk| chunk.alive.min(1.0) * chunk.heads.map_or(0.0, |h| h.momentary));
-    Point {
+    CurvePoint {
         time,
         states: base.weights + base.gradients + base.optimizer,
         buffers: base.buffers + Bytes(inputs + head(|head| head.held)),
@@ -135,8 +135,8 @@ mod tests {
     use crate::run::Run;
 
     /// Rank 3 of 1F1B: forward and backward in turn; rank 0 holds up to four.
-    fn changes(alive: &[f64], stage: usize) -> Vec<Change> {
-        alive.iter().enumerate().map(|(at, by)| Change { time: Seconds(at as f64), stage, by: *by }).collect()
+    fn changes(alive: &[f64], stage: usize) -> Vec<ActivationChange> {
+        alive.iter().enumerate().map(|(at, by)| ActivationChange { time: Seconds(at as f64), stage, by: *by }).collect()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The result of a memory method: bytes by rank and purpose, the capacity they are held against, and a verdict.
 
-use super::verdict::{Need, Verdict};
+use super::verdict::{MemoryNeed, Verdict};
 use crate::explain::Quantity;
 use crate::issue::Issue;
 use crate::sort::sort_by;
@@ -208,7 +208,7 @@ pub struct Estimate {
     /// Memory that it is held against.
     pub capacity: Bytes,
     /// Need of the fullest rank, by the method's rule.
-    pub need: Need,
+    pub need: MemoryNeed,
     /// Fields that the method ignores.
     pub warnings: Vec<Issue>,
 }
@@ -218,7 +218,7 @@ impl Estimate {
     pub fn new(
         per_stage: Vec<StageMemory>,
         capacity: Bytes,
-        need: impl Fn(Bytes) -> Need,
+        need: impl Fn(Bytes) -> MemoryNeed,
         warnings: Vec<Issue>,
     ) -> Self {
         Self { need: need(fullest(&per_stage).1), per_stage, capacity, warnings }

@@ -1,7 +1,7 @@
 //! The interface of every way to estimate the memory of a pipeline rank.
 
 use super::estimate::{Estimate, RankLoad, StageMemory};
-use super::verdict::Need;
+use super::verdict::MemoryNeed;
 use crate::explain::Term;
 use crate::issue::Issue;
 use crate::run::Scenario;
@@ -14,8 +14,8 @@ pub trait MemoryMethod: Sync {
 
     /// Range of what the fullest rank needs, of which the method counts `peak`. A method that counts tensors only gets
     /// what the detailed one adds for the process and fragmentation.
-    fn need(&self, scenario: &Scenario, peak: Bytes) -> Need {
-        Need::of_tensors(scenario, peak)
+    fn need(&self, scenario: &Scenario, peak: Bytes) -> MemoryNeed {
+        MemoryNeed::of_tensors(scenario, peak)
     }
 
     /// Memory that the need is held against.

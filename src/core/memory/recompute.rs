@@ -5,7 +5,7 @@ use crate::run::{Activations, Leaving, Module, Recompute, Scenario};
 
 /// A recomputation setting as it acts on one layer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Policy {
+pub enum LayerRecompute {
     /// Everything is kept.
     Keep,
     /// Only the layer's input is kept.
@@ -20,7 +20,7 @@ pub enum Policy {
     Budget(f64),
 }
 
-impl Policy {
+impl LayerRecompute {
     /// The policy of layer number `position` of a stage.
     pub fn of(scenario: &Scenario, position: u64) -> Self {
         match scenario.run.recomputed() {

@@ -53,7 +53,7 @@ pub(crate) fn fused_loss(
 
 /// One step of the way back from the smallest Run to the one that failed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct NarrowingStep {
     /// The part that this step puts back.
     pub label: &'static str,
     /// The Run to try.
@@ -62,7 +62,7 @@ pub struct Step {
 
 /// The blog's way to find what a failing Run chokes on: everything small at once (SGD, one sequence of 128 tokens, full
 /// recomputation, ZeRO-3), then back to the Run's own settings one by one. Steps that change nothing are left out.
-pub fn narrowing(run: &Run) -> Vec<Step> {
+pub fn narrowing(run: &Run) -> Vec<NarrowingStep> {
     let whole = run.tp.saturating_mul(run.cp).max(1);
     let small = Run {
         optimizer: Optimizer::Sgd,
@@ -75,7 +75,7 @@ pub fn narrowing(run: &Run) -> Vec<Step> {
         cp_dynamic: false,
         ..run.clone()
     };
-    let mut steps = vec![Step {
+    let mut steps = vec![NarrowingStep {
         label: "everything small: SGD, one short sequence, full recomputation, ZeRO-3",
         run: small.clone(),
     }];
@@ -85,7 +85,7 @@ pub fn narrowing(run: &Run) -> Vec<Step> {
         put(&mut next);
         if next != now {
             now = next;
-            steps.push(Step { label, run: now.clone() });
+            steps.push(NarrowingStep { label, run: now.clone() });
         }
     };
     back("ZeRO as it was: shards of the states", &|next| {

@@ -36,7 +36,7 @@ pub enum Verdict {
 
 /// Need of a rank, as a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Need {
+pub struct MemoryNeed {
     /// Measured runs whose range begins above the capacity ran out.
     pub low: Bytes,
     /// The estimate itself, process and fragmentation included.
@@ -45,7 +45,7 @@ pub struct Need {
     pub high: Bytes,
 }
 
-impl Need {
+impl MemoryNeed {
     /// The calibrated range around an estimate that counts what a process needs beyond its tensors.
     pub fn calibrated(likely: Bytes) -> Self {
         Self { low: likely / (1.0 + HALF_BAND.value), likely, high: likely / (1.0 - HALF_BAND.value) }

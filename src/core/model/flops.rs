@@ -7,7 +7,7 @@
 use super::architecture::Architecture;
 use super::elements::{headless, indexer};
 use super::kept_mixers::widths;
-use super::kinds::Kinds;
+use super::kinds::LayerKinds;
 use super::mixers::Compressed;
 use super::pattern::{Ffn, LayerKind, Mixer};
 use crate::explain::symbols::{
@@ -236,7 +236,7 @@ pub(crate) fn trained_flops<Q: Quantity>(model: &Architecture, layers: Q, module
 
 /// The same, each layer as `layer` counts it.
 pub(super) fn whole(model: &Architecture, layer: impl Fn(LayerKind) -> f64) -> f64 {
-    let sum = |kinds: Kinds| -> f64 { kinds.iter().map(|(kind, count)| *count as f64 * layer(*kind)).sum() };
+    let sum = |kinds: LayerKinds| -> f64 { kinds.iter().map(|(kind, count)| *count as f64 * layer(*kind)).sum() };
     trained_flops(model, sum(model.all_kinds()), sum(model.module_kinds()), head_forward_flops(model))
 }
 

@@ -6,7 +6,7 @@
 //! the peaks that SimuMax published.
 
 use super::architecture::Architecture;
-use super::kept::{Cut, Kept, Role, down_bytes, up_bytes};
+use super::kept::{Cut, KeptTensor, Role, down_bytes, up_bytes};
 use super::pattern::{Ffn, LayerKind, Mixer};
 use super::{kept_mixers as mixers, routed};
 use crate::explain::Quantity;
@@ -16,7 +16,7 @@ use crate::explain::symbols::{FFN, HIDDEN, SCALE};
 ///
 /// Dense Llama, e = h/a: `T h (12 + 4 k/a + 6 f/h) + 4 a T`, all over t with sequence parallelism. GPT with stored
 /// scores: `s b h (10 + 24/t + 5 a s/(h t))`. Source: Korthikanti 2022 equations 1 to 4; Megatron-LM.
-pub(crate) fn layer_inventory<Q: Quantity>(model: &Architecture, kind: LayerKind, cut: &Cut<Q>) -> Vec<Kept<Q>> {
+pub(crate) fn layer_inventory<Q: Quantity>(model: &Architecture, kind: LayerKind, cut: &Cut<Q>) -> Vec<KeptTensor<Q>> {
     let mut kept = mixers::mixer(model, kind.mixer, cut);
     if kind.ffn.is_dense() {
         kept.extend(dense_ffn(model, cut));
@@ -38,10 +38,10 @@ pub(crate) fn layer_inventory<Q: Quantity>(model: &Architecture, kind: LayerKind
     }
     let hidden = cut.tokens * HIDDEN.of::<Q>(model.hidden) / cut.residual * f64::from(kind.operations());
     if model.post_norms {
-        kept.push(Kept::new("inputs of the norms after attention and FFN", Role::NormInput, hidden * 2.0));
+        kept.push(KeptTensor::new("inputs of the norms after attention and FFN", Role::NormInput, hidden * 2.0));
     }
     if model.dropout {
-        kept.push(Kept::new("dropout masks", Role::Mask, hidden));
+        kept.push(KeptTensor::new("dropout masks", Role::Mask, hidden));
     }
     let streams = model.compressed.map_or(1.0, |own| own.streams as f64);
     let routed = kind.ffn.is_routed();
@@ -56,14 +56,14 @@ pub(crate) fn layer_inventory<Q: Quantity>(model: &Architecture, kind: LayerKind
 
 /// A dense FFN: norm input and output, `4 T f` of gate and up, `2 T f` into the down projection; an unfused SwiGLU
 /// keeps `2 T f` more.
-fn dense_ffn<Q: Quantity>(model: &Architecture, cut: &Cut<Q>) -> Vec<Kept<Q>> {
+fn dense_ffn<Q: Quantity>(model: &Architecture, cut: &Cut<Q>) -> Vec<KeptTensor<Q>> {
     let hidden = cut.tokens * HIDDEN.of::<Q>(model.hidden) * 2.0;
     let f = cut.tokens * FFN.of::<Q>(model.ffn) / cut.tp;
     vec![
-        Kept::new("input of the FFN norm", Role::Residual, hidden / cut.residual),
-        Kept::new("input of the FFN", Role::FfnNorm, hidden / cut.linear_input),
-        Kept::new("FFN up projection", Role::DenseUp, f * up_bytes(model)),
-        Kept::new("input of the down projection", Role::DenseDown, f * down_bytes(model, cut)),
+        KeptTensor::new("input of the FFN norm", Role::Residual, hidden / cut.residual),
+        KeptTensor::new("input of the FFN", Role::FfnNorm, hidden / cut.linear_input),
+        KeptTensor::new("FFN up projection", Role::DenseUp, f * up_bytes(model)),
+        KeptTensor::new("input of the down projection", Role::DenseDown, f * down_bytes(model, cut)),
     ]
 }
 

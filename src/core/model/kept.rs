@@ -98,7 +98,7 @@ pub enum Role {
 
 /// A tensor that lives from a layer's forward to its backward.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Kept<Q = f64> {
+pub struct KeptTensor<Q = f64> {
     pub name: &'static str,
     /// Its place in the layer.
     pub role: Role,
@@ -106,7 +106,7 @@ pub struct Kept<Q = f64> {
     pub bytes: Q,
 }
 
-impl<Q> Kept<Q> {
+impl<Q> KeptTensor<Q> {
     pub(super) const fn new(name: &'static str, role: Role, bytes: Q) -> Self {
         Self { name, role, bytes }
     }

@@ -6,12 +6,12 @@ use std::ops::{Deref, Range};
 
 /// The kinds of some layers, each with how many layers are of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kinds {
+pub struct LayerKinds {
     list: [(LayerKind, u64); MAX_KINDS],
     count: usize,
 }
 
-impl Kinds {
+impl LayerKinds {
     const NONE: Self = Self { list: [(LayerKind::DENSE, 0); MAX_KINDS], count: 0 };
 
     fn add(&mut self, kind: LayerKind, layers: u64) {
@@ -35,7 +35,7 @@ impl Kinds {
     }
 }
 
-impl Deref for Kinds {
+impl Deref for LayerKinds {
     type Target = [(LayerKind, u64)];
     fn deref(&self) -> &Self::Target {
         self.list.get(..self.count).unwrap_or_default()
@@ -66,8 +66,8 @@ impl Architecture {
     }
 
     /// The kinds among `layers`, in the order in which they first appear.
-    pub fn kinds(&self, layers: Range<u64>) -> Kinds {
-        let mut kinds = Kinds::NONE;
+    pub fn kinds(&self, layers: Range<u64>) -> LayerKinds {
+        let mut kinds = LayerKinds::NONE;
         if layers.is_empty() {
             return kinds;
         }
@@ -98,13 +98,13 @@ impl Architecture {
         kinds
     }
 
-    pub fn all_kinds(&self) -> Kinds {
+    pub fn all_kinds(&self) -> LayerKinds {
         self.kinds(0..self.layers)
     }
 
     /// The kinds of the layers of one multi-token-prediction module: as the pattern says, else the last layer's.
-    pub(crate) fn module_kinds(&self) -> Kinds {
-        let mut kinds = Kinds::NONE;
+    pub(crate) fn module_kinds(&self) -> LayerKinds {
+        let mut kinds = LayerKinds::NONE;
         for kind in self.pattern.module() {
             kinds.add(kind, 1);
         }

@@ -34,9 +34,9 @@ pub(crate) use flops::{
 };
 pub use heads::Heads;
 pub(crate) use inventory::layer_inventory;
-pub use kept::{Cut, Kept, Quantised, Role, Swiglu};
+pub use kept::{Cut, KeptTensor, Quantised, Role, Swiglu};
 pub(crate) use kept_mixers::widths as key_value_widths;
-pub use kinds::Kinds;
+pub use kinds::LayerKinds;
 pub use mixers::{
     Compressed, CompressedParts, DeltaNet, DeltaNetParts, Indexer, IndexerParts, Kda, KdaParts, Mamba, MambaParts,
     SecondHeads, SecondHeadsParts,

@@ -3,7 +3,7 @@
 //! A uniform model is the sequence of one kind behind its leading dense layers; a [`Pattern`] is any other, and the
 //! layers of a model are whole repeats of it. Everything that counts over layers counts over [`Kinds`](super::Kinds).
 
-use crate::field::{Missing, Shape};
+use crate::field::{MissingParts, PresetShape};
 use crate::message::Message;
 use crate::t;
 
@@ -138,11 +138,11 @@ impl std::fmt::Debug for Pattern {
 }
 
 /// Read together with the layers that it is repeated to, by the Run.
-impl Shape for Pattern {
+impl PresetShape for Pattern {
     type Parts = Option<String>;
     const STAND_IN: Self = Self::UNIFORM;
 
-    fn resolve(_: &Self::Parts, base: Option<Self>, _: &'static str, _: Option<Self>, _: &mut Missing) -> Self {
+    fn resolve(_: &Self::Parts, base: Option<Self>, _: &'static str, _: Option<Self>, _: &mut MissingParts) -> Self {
         base.unwrap_or(Self::UNIFORM)
     }
 

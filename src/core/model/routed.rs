@@ -1,7 +1,7 @@
 //! Tensors that a mixture of experts keeps for the backward pass.
 
 use super::architecture::Architecture;
-use super::kept::{Cut, Kept, Role, down_bytes, up_bytes};
+use super::kept::{Cut, KeptTensor, Role, down_bytes, up_bytes};
 use crate::explain::Quantity;
 use crate::explain::symbols::{EXPERT_FFN, EXPERTS, HIDDEN, LATENT_WIDTH, SHARED_EXPERTS, TOP_K};
 
@@ -11,7 +11,7 @@ use crate::explain::symbols::{EXPERT_FFN, EXPERTS, HIDDEN, LATENT_WIDTH, SHARED_
 /// The rows of a rank do not depend on expert parallelism: E/x local experts meet x times the tokens. With t > 1 a
 /// rank sends its own T/t tokens; inside an expert cut over te ranks they meet again. Source: Megatron-LM token
 /// dispatcher; SimuMax peaks of DeepSeek-V2 and V3.
-pub(super) fn ffn<Q: Quantity>(model: &Architecture, cut: &Cut<Q>) -> Vec<Kept<Q>> {
+pub(super) fn ffn<Q: Quantity>(model: &Architecture, cut: &Cut<Q>) -> Vec<KeptTensor<Q>> {
     let Some(moe) = model.moe else {
         return Vec::new();
     };
@@ -24,19 +24,19 @@ pub(super) fn ffn<Q: Quantity>(model: &Architecture, cut: &Cut<Q>) -> Vec<Kept<Q
     let latent = LATENT_WIDTH.of::<Q>(moe.latent);
     let input = if moe.latent > 0 { latent } else { h };
     let mut kept = vec![
-        Kept::new("input of the FFN norm", Role::Residual, sent * h * 2.0),
-        Kept::new("input of the router", Role::FfnNorm, sent * h * 2.0),
-        Kept::new("router logits", Role::Router, sent * EXPERTS.of::<Q>(moe.experts) * 4.0),
-        Kept::new("probabilities and indices", Role::Router, rows * 8.0),
-        Kept::new("tokens by expert", Role::Routed, rows * input * 2.0),
-        Kept::new("experts' up projection", Role::RoutedUp, expert * up_bytes(model)),
-        Kept::new("input of the experts' down projection", Role::RoutedDown, expert * down_bytes(model, cut)),
+        KeptTensor::new("input of the FFN norm", Role::Residual, sent * h * 2.0),
+        KeptTensor::new("input of the router", Role::FfnNorm, sent * h * 2.0),
+        KeptTensor::new("router logits", Role::Router, sent * EXPERTS.of::<Q>(moe.experts) * 4.0),
+        KeptTensor::new("probabilities and indices", Role::Router, rows * 8.0),
+        KeptTensor::new("tokens by expert", Role::Routed, rows * input * 2.0),
+        KeptTensor::new("experts' up projection", Role::RoutedUp, expert * up_bytes(model)),
+        KeptTensor::new("input of the experts' down projection", Role::RoutedDown, expert * down_bytes(model, cut)),
     ];
     if moe.latent > 0 {
-        kept.push(Kept::new("tokens in the experts' width", Role::Latent, sent * latent * 4.0));
+        kept.push(KeptTensor::new("tokens in the experts' width", Role::Latent, sent * latent * 4.0));
     }
     if moe.shared_experts > 0 {
-        kept.push(Kept::new("shared experts", Role::Shared, shared * (up_bytes(model) + down_bytes(model, cut))));
+        kept.push(KeptTensor::new("shared experts", Role::Shared, shared * (up_bytes(model) + down_bytes(model, cut))));
     }
     kept
 }

@@ -2,7 +2,7 @@
 
 use super::architecture::{Architecture, Vision};
 use super::inventory::layer_inventory;
-use super::kept::{Cut, Kept, Role};
+use super::kept::{Cut, KeptTensor, Role};
 use super::pattern::LayerKind;
 use crate::explain::symbols::{HIDDEN, PATCHES, PROJECTED, PROJECTOR, VISION_HIDDEN};
 use crate::explain::{Provenance, Quantity};
@@ -14,7 +14,7 @@ const HEAD: u64 = 64;
 ///
 /// The tower is a GPT block without dropout over the image's patches; context parallelism does not cut it. A frozen one
 /// runs without a graph: only what the trained projector needs stays, its input and twice its inner width a token.
-pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, cut: &Cut<Q>) -> Vec<Kept<Q>> {
+pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, cut: &Cut<Q>) -> Vec<KeptTensor<Q>> {
     let Some(vision) = model.vision else {
         return Vec::new();
     };
@@ -26,7 +26,7 @@ pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, c
     };
     let projector = tokens * VISION_HIDDEN.of::<Q>(vision.hidden) * cut.element / cut.residual
         + inner * (2.0 * cut.element) / cut.tp;
-    let mut kept = vec![Kept::new("projector", Role::LayerInput, projector)];
+    let mut kept = vec![KeptTensor::new("projector", Role::LayerInput, projector)];
     if vision.frozen {
         return kept;
     }
@@ -43,8 +43,8 @@ pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, c
     let layer: f64 = layer_inventory(&block, LayerKind::DENSE, &tower).iter().map(|tensor| tensor.bytes.value()).sum();
     let pixels = vision.patches() * vision.patch_elements();
     let added_up = |bytes| Q::marked(bytes, Provenance::AddedUp, "");
-    kept.push(Kept::new("pixels", Role::LayerInput, added_up(cut.element * images * pixels as f64)));
-    kept.push(Kept::new("vision tower", Role::LayerInput, added_up(vision.layers as f64 * layer)));
+    kept.push(KeptTensor::new("pixels", Role::LayerInput, added_up(cut.element * images * pixels as f64)));
+    kept.push(KeptTensor::new("vision tower", Role::LayerInput, added_up(vision.layers as f64 * layer)));
     kept
 }
 

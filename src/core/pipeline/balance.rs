@@ -5,7 +5,7 @@
 
 /// Work of the stages.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Work<'a> {
+pub struct StageWork<'a> {
     /// Seconds of each layer, in the model's order.
     pub layers: &'a [f64],
     /// Work of the first stage beside its layers: embedding, vision tower.
@@ -16,7 +16,7 @@ pub struct Work<'a> {
     pub most: Option<&'a [u64]>,
 }
 
-impl Work<'_> {
+impl StageWork<'_> {
     /// Seconds of the longest of `split`'s stages.
     pub fn longest(&self, split: &[u64]) -> f64 {
         let mut from = 0;
@@ -67,7 +67,7 @@ const MAX_STEPS: usize = 1 << 28;
 
 /// The split of the layers over `stages` stages whose longest stage is shortest; among those, the most even one. None
 /// where memory for fewer layers than there are is left, or where the search would take too long.
-pub(crate) fn optimum(work: &Work, stages: usize) -> Option<Vec<u64>> {
+pub(crate) fn optimum(work: &StageWork, stages: usize) -> Option<Vec<u64>> {
     let count = work.layers.len();
     if stages.saturating_mul(count).saturating_mul(count) > MAX_STEPS {
         return None;
@@ -92,7 +92,7 @@ struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    fn of(work: &Work, sums: &'a [f64], stage: usize, stages: usize) -> Self {
+    fn of(work: &StageWork, sums: &'a [f64], stage: usize, stages: usize) -> Self {
         let first = if stage == 0 { work.first } else { 0.0 };
         let last = if stage + 1 == stages { work.last } else { 0.0 };
         let most = work.most.and_then(|most| most.get(stage).copied()).unwrap_or(u64::MAX);
@@ -215,7 +215,7 @@ mod tests {
         for h_vit in [640.0, 1280.0, 2048.0, 4096.0, 6000.0, 8000.0] {
             let (total, layer) = note(h_vit);
             let layers = [layer; 28];
-            let work = Work { layers: &layers, first: total - 28.0 * layer, last: 0.0, most: None };
+            let work = StageWork { layers: &layers, first: total - 28.0 * layer, last: 0.0, most: None };
             let first = note_rule(total, layer, 28);
             let best = optimum(&work, 2).unwrap();
             assert!(work.longest(&best) <= work.longest(&[first, 28 - first]) * (1.0 + 1e-12));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     /// Every split of up to 8 layers over up to 4 stages, one by one.
-    fn by_hand(work: &Work, stages: usize) -> Option<f64> {
+    fn by_hand(work: &StageWork, stages: usize) -> Option<f64> {
         let count = work.layers.len() as u64;
         let mut best: Option<f64> = None;
         let mut splits = vec![Vec::new()];
@@ -252,7 +252,7 @@ mod tests {
             stages in 1usize..5,
             most in proptest::option::of(proptest::collection::vec(0u64..5, 4)),
         ) {
-            let work = Work { layers: &layers, first, last, most: most.as_deref() };
+            let work = StageWork { layers: &layers, first, last, most: most.as_deref() };
             let found = optimum(&work, stages).map(|split| {
                 assert_eq!(split.iter().sum::<u64>(), layers.len() as u64);
                 work.longest(&split)
@@ -273,7 +273,7 @@ mod tests {
             last in 0.0f64..5.0,
         ) {
             let layers = vec![1.0; usize::try_from(split.iter().sum::<u64>()).unwrap()];
-            let work = Work { layers: &layers, first, last, most: None };
+            let work = StageWork { layers: &layers, first, last, most: None };
             let end = split.len() - 1;
             // A middle stage tells what a layer takes; without one, a stage's own work looks like its layers'.
             prop_assume!(end > 1);
@@ -290,10 +290,10 @@ mod tests {
 
     #[test]
     fn equal_layers_without_extras_are_split_evenly() {
-        let work = Work { layers: &[1.0; 32], first: 0.0, last: 0.0, most: None };
+        let work = StageWork { layers: &[1.0; 32], first: 0.0, last: 0.0, most: None };
         assert_eq!(optimum(&work, 4).unwrap(), [8, 8, 8, 8]);
         // Llama 3 drops a layer at both ends of the pipeline because of embedding and head.
-        let ends = Work { layers: &[1.0; 126], first: 0.9, last: 1.0, most: None };
+        let ends = StageWork { layers: &[1.0; 126], first: 0.9, last: 1.0, most: None };
         let split = optimum(&ends, 16).unwrap();
         assert_eq!((split[0], split[15]), (7, 7), "{split:?}");
     }

@@ -1,7 +1,7 @@
 //! Durations of ops: per global stage and micro-batch, a pair, and the latency between ranks.
 
-use super::fault::Fault;
-use super::op::{Item, Kind, Op};
+use super::fault::OrderFault;
+use super::op::{Op, OpKind, OrderItem};
 use crate::t;
 
 /// Seconds of every op of an order.
@@ -87,7 +87,7 @@ impl Durations {
     ///
     /// # Errors
     /// A list that is too short, or a duration that is none.
-    pub fn check(&self, stages: u32, units: u32) -> Result<(), Fault> {
+    pub fn check(&self, stages: u32, units: u32) -> Result<(), OrderFault> {
         let lists = [
             ("forward", Some(&self.forward), stages),
             ("backward_input", Some(&self.backward_input), stages),
@@ -99,7 +99,7 @@ impl Durations {
             let Some(list) = list else { continue };
             if list.len() != length as usize {
                 let what = t!("{name} has {list} entries and needs {length}", name, list = list.len(), length);
-                return Err(Fault::Durations { what });
+                return Err(OrderFault::Durations { what });
             }
             check_times(name, list)?;
         }
@@ -116,18 +116,18 @@ impl Durations {
     pub fn of(&self, op: Op) -> f64 {
         let at = |list: &[f64]| list.get(op.stage as usize).copied().unwrap_or(0.0);
         let time = match op.kind {
-            Kind::F => at(&self.forward),
-            Kind::B => at(&self.backward_input),
-            Kind::W => at(&self.backward_weight),
-            Kind::BW => at(&self.backward_input) + at(&self.backward_weight),
+            OpKind::F => at(&self.forward),
+            OpKind::B => at(&self.backward_input),
+            OpKind::W => at(&self.backward_weight),
+            OpKind::BW => at(&self.backward_input) + at(&self.backward_weight),
         };
         time * self.scale(op)
     }
     /// Seconds of an entry of an order.
-    pub(crate) fn of_item(&self, item: Item) -> f64 {
+    pub(crate) fn of_item(&self, item: OrderItem) -> f64 {
         match item {
-            Item::One(op) => self.of(op),
-            Item::Pair(first, second) => self.share(first) + self.share(second),
+            OrderItem::One(op) => self.of(op),
+            OrderItem::Pair(first, second) => self.share(first) + self.share(second),
         }
     }
     /// Share of `op` in the time of a pair.
@@ -141,10 +141,10 @@ impl Durations {
     }
 }
 
-fn check_times(name: &'static str, times: &[f64]) -> Result<(), Fault> {
+fn check_times(name: &'static str, times: &[f64]) -> Result<(), OrderFault> {
     match times.iter().find(|time| !(time.is_finite() && **time >= 0.0)) {
         None => Ok(()),
-        Some(time) => Err(Fault::Durations {
+        Some(time) => Err(OrderFault::Durations {
             what: t!("{name} is {time}: a time is a number of seconds, zero or more", name, time = time.to_string()),
         }),
     }
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_pair_takes_the_sum_of_its_parts_unless_told_otherwise() {
-        let item = Item::Pair(Op::f(0, 1), Op::bw(1, 0));
+        let item = OrderItem::Pair(Op::f(0, 1), Op::bw(1, 0));
         let sum = Durations::uniform(2, 10.0, 12.0, 7.0).with_stage_scale(&[1.0, 2.0]);
         assert!((sum.of_item(item) - (10.0 + 38.0)).abs() < 1e-12);
         let told = Durations::uniform(2, 10.0, 12.0, 7.0).with_pair(24.0);

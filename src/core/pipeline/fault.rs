@@ -7,7 +7,7 @@ use crate::t;
 
 /// Fault of an order, or of the durations given for it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fault {
+pub enum OrderFault {
     /// An op stands twice.
     Twice {
         /// Place of the second one.
@@ -54,7 +54,7 @@ pub struct Stuck {
     pub waits_for: Op,
 }
 
-impl Fault {
+impl OrderFault {
     /// The fault and its place, for people.
     pub fn message(&self) -> Message {
         match self {

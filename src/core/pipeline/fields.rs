@@ -1,7 +1,7 @@
 //! The fields of a `schedule` request: a schedule with its sizes, and durations.
 
 use super::durations::Durations;
-use super::registry::{Schedule, Spec};
+use super::registry::{ScheduleInfo, Spec};
 use super::rows::{SCHEDULES, schedule};
 use crate::issue::Issue;
 use crate::message::Message;
@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
         };
         let found = schedule(id);
         if found.is_none() {
-            let ids: Vec<_> = SCHEDULES.iter().map(Schedule::id).collect();
+            let ids: Vec<_> = SCHEDULES.iter().map(ScheduleInfo::id).collect();
             self.wrong("schedule", t!("one of: {ids}", ids = ids.join(", ")));
         }
         let is = |kind: Kind| found.is_some_and(|row| row.kind == kind);
@@ -271,7 +271,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The backward is one op that takes `backward_input_s`.
-    fn whole_backward(&mut self, found: Option<&Schedule>) -> bool {
+    fn whole_backward(&mut self, found: Option<&ScheduleInfo>) -> bool {
         let asked = self.flag("whole_backward", false);
         if asked && found.is_some_and(|row| row.splits_backward && row.kind != Kind::Optimal) {
             self.wrong("whole_backward", "a schedule that does not split the backward");

@@ -5,9 +5,9 @@
 //! memory fill the gaps. Source: Fudan lecture; `DynaPipe`, memory-aware adaptive scheduling.
 
 use super::Durations;
-use super::op::{Item, Op};
-use super::order::{Order, Placement};
-use super::row::Row;
+use super::op::{Op, OrderItem};
+use super::order::{Order, StagePlacement};
+use super::row::RankRow;
 use std::collections::VecDeque;
 
 /// One rank while the order is made.
@@ -22,7 +22,7 @@ struct Rank {
     next: u32,
     held: f64,
     done: u32,
-    items: Vec<Item>,
+    items: Vec<OrderItem>,
 }
 
 /// An order of `weights.len()` micro-batches over as many ranks as `durations` has stages. A rank holds at most `room`
@@ -43,7 +43,7 @@ pub(crate) fn adaptive(durations: &Durations, weights: &[f64], room: f64) -> Ord
         let (crossing, last) = (end + durations.p2p, rank + 1 == stages);
         let row = &mut ranks[rank];
         row.free = end;
-        row.items.push(Item::One(op));
+        row.items.push(OrderItem::One(op));
         if op.kind.frees() {
             row.gradients.pop_front();
             row.done += 1;
@@ -64,7 +64,7 @@ pub(crate) fn adaptive(durations: &Durations, weights: &[f64], room: f64) -> Ord
     }
     let items = ranks.into_iter().map(|rank| rank.items);
     let stages = u32::try_from(stages).unwrap_or(u32::MAX);
-    Order::new(items, stages, Placement::Loop, microbatches)
+    Order::new(items, stages, StagePlacement::Loop, microbatches)
 }
 
 /// The op that can start first, where and when.
@@ -89,12 +89,12 @@ fn earliest(ranks: &[Rank], weight: &impl Fn(u32) -> f64, room: f64) -> Option<(
 /// Most of the `weights` that a rank holds at once under `order`, on the fullest rank.
 pub fn fullest(order: &Order, weights: &[f64]) -> f64 {
     let chunk = f64::from(order.chunks_per_rank() * order.splits);
-    let peak = |items: &Row| {
+    let peak = |items: &RankRow| {
         let (mut alive, mut most) = (0.0f64, 0.0f64);
-        for op in items.iter().flat_map(Item::ops) {
+        for op in items.iter().flat_map(OrderItem::ops) {
             let index = (op.microbatch / order.splits.max(1)) as usize;
             let weight = weights.get(index).copied().unwrap_or(0.0) / chunk;
-            if op.kind == super::Kind::F {
+            if op.kind == super::OpKind::F {
                 alive += weight;
                 most = most.max(alive);
             } else if op.kind.frees() {
@@ -158,10 +158,10 @@ mod tests {
     /// rhythm on most draws, and on their mean.
     #[test]
     fn letting_short_ones_in_is_quicker_on_average() {
-        use crate::pipeline::packing::{Spread, draw};
+        use crate::pipeline::packing::{LengthSpread, draw};
         let (mut sum, mut plain) = (0.0, 0.0);
         for seed in 0..40 {
-            let drawn = draw(Spread::Bimodal, 24, 8192, seed);
+            let drawn = draw(LengthSpread::Bimodal, 24, 8192, seed);
             let times: Vec<f64> = drawn.iter().map(|tokens| *tokens as f64 / 8192.0).collect();
             sum += of(&times, 4, 4.0).1;
             plain += strict(&times, 4);

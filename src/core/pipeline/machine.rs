@@ -8,7 +8,7 @@
 use super::durations::Durations;
 use super::needs::{Need, needs};
 use super::op::{Half, TimedOp};
-use super::op::{Item, Kind, Op};
+use super::op::{Op, OpKind, OrderItem};
 use super::order::Order;
 use super::row::Loop;
 use std::ops::Range;
@@ -186,7 +186,7 @@ impl<'a> Machine<'a> {
         machine
     }
 
-    fn compile(&mut self, item: Item, order: &Order, in_order: bool) {
+    fn compile(&mut self, item: OrderItem, order: &Order, in_order: bool) {
         let mut step = Step { seconds: self.durations.of_item(item), needs: [NONE; 5], results: [NONE; 2] };
         let (mut waits, mut makes) = (step.needs.iter_mut(), step.results.iter_mut());
         for op in item.ops() {
@@ -283,7 +283,7 @@ impl<'a> Machine<'a> {
 
 /// The result that others may wait for.
 fn result(op: Op) -> Option<Need> {
-    if op.kind == Kind::F {
+    if op.kind == OpKind::F {
         Some(Need::Forward(op.stage, op.microbatch))
     } else {
         let sends = op.kind.sends_gradient();
@@ -292,10 +292,10 @@ fn result(op: Op) -> Option<Need> {
 }
 
 /// Appends the ops of an item.
-pub(super) fn record(done: &mut Vec<TimedOp>, item: Item, start: f64, end: f64) {
+pub(super) fn record(done: &mut Vec<TimedOp>, item: OrderItem, start: f64, end: f64) {
     let halves = match item {
-        Item::One(_) => [Half::Whole; 2],
-        Item::Pair(..) => [Half::First, Half::Second],
+        OrderItem::One(_) => [Half::Whole; 2],
+        OrderItem::Pair(..) => [Half::First, Half::Second],
     };
     done.extend(item.ops().zip(halves).map(|(op, half)| TimedOp { op, half, start, end }));
 }

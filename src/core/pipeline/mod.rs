@@ -36,11 +36,11 @@ pub mod torch_csv;
 pub mod trace;
 
 pub use durations::Durations;
-pub use fault::Fault;
-pub use op::{Half, Item, Kind, Op, TimedOp};
-pub use order::{Order, Placement};
-pub use registry::{Built, Schedule, Spec};
-pub use row::Row;
+pub use fault::OrderFault;
+pub use op::{Half, Op, OpKind, OrderItem, TimedOp};
+pub use order::{Order, StagePlacement};
+pub use registry::{Built, ScheduleInfo, Spec};
+pub use row::RankRow;
 pub use rows::{SCHEDULES, schedule};
 pub use simulate::{Spans, Timeline, simulate, time};
 pub use spec::{build, warnings};

@@ -6,7 +6,7 @@
 //! * with sequences cut into pieces also F(s, q) after F(s, q−1) and B(s, q) after B(s, q+1) within a micro-batch,
 //!   because attention is causal.
 
-use super::op::{Kind, Op};
+use super::op::{Op, OpKind};
 use super::order::Order;
 
 /// A result that must exist: a forward or a gradient of the input.
@@ -26,17 +26,17 @@ pub fn needs(op: Op, order: &Order) -> impl Iterator<Item = Need> {
 fn rules(op: Op, stages: u32, splits: u32) -> impl Iterator<Item = Need> {
     let Op { kind, stage: s, microbatch: i } = op;
     let slots = match kind {
-        Kind::F => [
+        OpKind::F => [
             (s > 0).then(|| Need::Forward(s - 1, i)),
             (splits > 1 && i % splits != 0).then(|| Need::Forward(s, i - 1)),
             None,
         ],
-        Kind::B | Kind::BW => [
+        OpKind::B | OpKind::BW => [
             Some(Need::Forward(s, i)),
             (s + 1 < stages).then_some(Need::Gradient(s + 1, i)),
             (splits > 1 && i % splits != splits - 1).then_some(Need::Gradient(s, i + 1)),
         ],
-        Kind::W => [Some(Need::Gradient(s, i)), None, None],
+        OpKind::W => [Some(Need::Gradient(s, i)), None, None],
     };
     slots.into_iter().flatten()
 }

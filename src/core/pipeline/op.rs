@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 /// The work of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Kind {
+pub enum OpKind {
     /// Forward.
     F,
     /// Gradient of the input.
@@ -22,7 +22,7 @@ pub enum Kind {
     BW,
 }
 
-impl Kind {
+impl OpKind {
     /// As a token writes it.
     pub const fn letters(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl Kind {
 #[must_use]
 pub struct Op {
     /// The work.
-    pub kind: Kind,
+    pub kind: OpKind,
     /// Global stage, from the embedding on.
     pub stage: u32,
     /// Micro-batch, or micro-batch · splits + split.
@@ -56,24 +56,24 @@ pub struct Op {
 
 impl Op {
     /// `kind` of `stage` on `microbatch`.
-    pub const fn new(kind: Kind, stage: u32, microbatch: u32) -> Self {
+    pub const fn new(kind: OpKind, stage: u32, microbatch: u32) -> Self {
         Self { kind, stage, microbatch }
     }
     /// Forward.
     pub const fn f(stage: u32, microbatch: u32) -> Self {
-        Self::new(Kind::F, stage, microbatch)
+        Self::new(OpKind::F, stage, microbatch)
     }
     /// Gradient of the input.
     pub const fn b(stage: u32, microbatch: u32) -> Self {
-        Self::new(Kind::B, stage, microbatch)
+        Self::new(OpKind::B, stage, microbatch)
     }
     /// Gradient of the weight.
     pub const fn w(stage: u32, microbatch: u32) -> Self {
-        Self::new(Kind::W, stage, microbatch)
+        Self::new(OpKind::W, stage, microbatch)
     }
     /// Whole backward.
     pub(crate) const fn bw(stage: u32, microbatch: u32) -> Self {
-        Self::new(Kind::BW, stage, microbatch)
+        Self::new(OpKind::BW, stage, microbatch)
     }
     /// The same op of another micro-batch, `by` further on.
     pub const fn moved(self, by: i32) -> Self {
@@ -84,14 +84,14 @@ impl Op {
 /// One entry of a rank's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[must_use]
-pub enum Item {
+pub enum OrderItem {
     /// An op alone.
     One(Op),
     /// A forward and a backward of two micro-batches, run as one block.
     Pair(Op, Op),
 }
 
-impl Item {
+impl OrderItem {
     /// The op, or the first of the pair.
     pub const fn first(self) -> Op {
         match self {
@@ -118,7 +118,7 @@ impl Item {
     }
 }
 
-impl From<Op> for Item {
+impl From<Op> for OrderItem {
     fn from(op: Op) -> Self {
         Self::One(op)
     }
@@ -130,7 +130,7 @@ impl fmt::Display for Op {
     }
 }
 
-impl fmt::Display for Item {
+impl fmt::Display for OrderItem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::One(op) => write!(out, "{op}"),
@@ -166,10 +166,10 @@ impl FromStr for Op {
         let number_at = rest.find(|c: char| c.is_ascii_digit()).ok_or_else(bad)?;
         let (letters, microbatch) = rest.split_at(number_at);
         let kind = match letters {
-            "F" => Kind::F,
-            "B" => Kind::B,
-            "W" => Kind::W,
-            "BW" => Kind::BW,
+            "F" => OpKind::F,
+            "B" => OpKind::B,
+            "W" => OpKind::W,
+            "BW" => OpKind::BW,
             _ => return Err(bad()),
         };
         let number = |digits: &str| digits.parse::<u32>().map_err(|_| bad());
@@ -177,7 +177,7 @@ impl FromStr for Op {
     }
 }
 
-impl FromStr for Item {
+impl FromStr for OrderItem {
     type Err = BadToken;
     fn from_str(token: &str) -> Result<Self, BadToken> {
         let token = token.trim();
@@ -188,7 +188,7 @@ impl FromStr for Item {
         let (first, second) = inner.strip_suffix(')').and_then(|pair| pair.split_once(';')).ok_or_else(bad)?;
         let (first, second): (Op, Op) = (first.trim().parse()?, second.trim().parse()?);
         // One of the two is a forward, the other carries a gradient: two of a kind is no overlap of this sort.
-        if (first.kind == Kind::F) == (second.kind == Kind::F) {
+        if (first.kind == OpKind::F) == (second.kind == OpKind::F) {
             return Err(bad());
         }
         Ok(Self::Pair(first, second))
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn tokens_read_back_as_they_were_written() {
         for token in ["0F3", "12B0", "3W44", "7BW3", "(0F7;7BW3)", "(3BW0;4F1)"] {
-            assert_eq!(token.parse::<Item>().unwrap().to_string(), token);
+            assert_eq!(token.parse::<OrderItem>().unwrap().to_string(), token);
         }
     }
 
@@ -245,7 +245,7 @@ mod tests {
             "0F-1",
             "0é3",
         ] {
-            let error = token.parse::<Item>().unwrap_err();
+            let error = token.parse::<OrderItem>().unwrap_err();
             assert!(error.message().to_string().contains(&error.0), "{token}");
         }
     }

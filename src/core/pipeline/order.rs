@@ -2,15 +2,15 @@
 //!
 //! Every schedule, generated or typed by a person, is one of these; what follows does not depend on its origin.
 
-use super::fault::Fault;
-use super::op::{BadToken, Item, Kind, Op};
-use super::row::Row;
+use super::fault::OrderFault;
+use super::op::{BadToken, Op, OpKind, OrderItem};
+use super::row::RankRow;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// Rank of each global stage. `p` ranks, `S` stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Placement {
+pub enum StagePlacement {
     /// rank(s) = s mod p.
     Loop,
     /// rank(s) = s mod p if ⌊s/p⌋ is even, else p − 1 − (s mod p): the V of two chunks, the waves of more.
@@ -21,8 +21,8 @@ pub enum Placement {
     Given,
 }
 
-impl Placement {
-    /// The global stage that is chunk `chunk` of `rank` (for [`Placement::Bidirectional`] a direction is a chunk).
+impl StagePlacement {
+    /// The global stage that is chunk `chunk` of `rank` (for [`StagePlacement::Bidirectional`] a direction is a chunk).
     pub const fn stage(self, rank: u32, chunk: u32, p: u32) -> u32 {
         match self {
             Self::Loop | Self::Given => chunk * p + rank,
@@ -32,7 +32,7 @@ impl Placement {
             Self::Bidirectional => p - 1 - rank,
         }
     }
-    /// True if `stage` and the one before it lie on different ranks; not known of [`Placement::Given`].
+    /// True if `stage` and the one before it lie on different ranks; not known of [`StagePlacement::Given`].
     pub const fn crosses(self, stage: u32, p: u32) -> bool {
         match self {
             Self::Given => false,
@@ -46,11 +46,11 @@ impl Placement {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// One row a rank.
-    pub ranks: Vec<Row>,
+    pub ranks: Vec<RankRow>,
     /// Global stages, S.
     pub stages: u32,
     /// Rank of each stage.
-    pub placement: Placement,
+    pub placement: StagePlacement,
     /// Micro-batches, m.
     pub microbatches: u32,
     /// Pieces a micro-batch's sequence is cut into; op index = micro-batch · splits + split.
@@ -64,12 +64,12 @@ pub struct Order {
 impl Order {
     /// An order whose ranks hold their weights once and whose micro-batches are whole.
     pub fn new(
-        ranks: impl IntoIterator<Item: Into<Row>>,
+        ranks: impl IntoIterator<Item: Into<RankRow>>,
         stages: u32,
-        placement: Placement,
+        placement: StagePlacement,
         microbatches: u32,
     ) -> Self {
-        let ranks: Vec<Row> = ranks.into_iter().map(Into::into).collect();
+        let ranks: Vec<RankRow> = ranks.into_iter().map(Into::into).collect();
         Self { weight_copies: vec![1; ranks.len()], ranks, stages, placement, microbatches, splits: 1, causal: false }
     }
     /// Pipeline ranks, p.
@@ -86,12 +86,12 @@ impl Order {
     }
     /// Entries of all ranks; a pair is one.
     pub fn items(&self) -> usize {
-        self.ranks.iter().map(Row::len).sum()
+        self.ranks.iter().map(RankRow::len).sum()
     }
     /// The stages that `rank` runs, ascending: those whose layers it has.
     pub fn stages_of(&self, rank: usize) -> Vec<u32> {
         let mut has = vec![false; self.stages as usize];
-        let items = self.ranks.get(rank).map_or(&[][..], Row::written);
+        let items = self.ranks.get(rank).map_or(&[][..], RankRow::written);
         for op in items.iter().flat_map(|item| item.ops()) {
             if let Some(stage) = has.get_mut(op.stage as usize) {
                 *stage = true;
@@ -101,7 +101,7 @@ impl Order {
     }
     /// The tokens of each rank.
     pub fn tokens(&self) -> Vec<Vec<String>> {
-        let tokens = |row: &Row| row.iter().map(|item| item.to_string()).collect();
+        let tokens = |row: &RankRow| row.iter().map(|item| item.to_string()).collect();
         self.ranks.iter().map(tokens).collect()
     }
     /// One line a rank, tokens separated by commas; [`parse_ranks`] reads it back.
@@ -122,7 +122,7 @@ impl Order {
     ///
     /// # Errors
     /// The first op that stands twice, lies outside the sizes or is missing.
-    pub fn check(&self) -> Result<(), Fault> {
+    pub fn check(&self) -> Result<(), OrderFault> {
         const F: u8 = 1;
         const B: u8 = 2;
         const W: u8 = 4;
@@ -130,22 +130,22 @@ impl Order {
         let mut seen = vec![0u8; self.stages as usize * units];
         let mut home = vec![usize::MAX; self.stages as usize * units];
         for (rank, items) in self.ranks.iter().enumerate() {
-            for op in items.iter().flat_map(Item::ops) {
+            for op in items.iter().flat_map(OrderItem::ops) {
                 if op.stage >= self.stages || op.microbatch as usize >= units {
-                    return Err(Fault::Outside { rank, op });
+                    return Err(OrderFault::Outside { rank, op });
                 }
                 let bits = match op.kind {
-                    Kind::F => F,
-                    Kind::B => B,
-                    Kind::W => W,
-                    Kind::BW => B | W,
+                    OpKind::F => F,
+                    OpKind::B => B,
+                    OpKind::W => W,
+                    OpKind::BW => B | W,
                 };
                 let cell = op.stage as usize * units + op.microbatch as usize;
                 if seen[cell] & bits != 0 {
-                    return Err(Fault::Twice { rank, op });
+                    return Err(OrderFault::Twice { rank, op });
                 }
                 if seen[cell] != 0 && home[cell] != rank {
-                    return Err(Fault::Elsewhere { rank, op, home: home[cell] });
+                    return Err(OrderFault::Elsewhere { rank, op, home: home[cell] });
                 }
                 home[cell] = rank;
                 seen[cell] |= bits;
@@ -155,13 +155,13 @@ impl Order {
             #[allow(clippy::cast_possible_truncation)] // stages and units are u32
             let (stage, microbatch) = ((cell / units) as u32, (cell % units) as u32);
             let missing = match *seen {
-                bits if bits & F == 0 => Kind::F,
-                bits if bits & (B | W) == 0 => Kind::BW,
-                bits if bits & B == 0 => Kind::B,
-                bits if bits & W == 0 => Kind::W,
+                bits if bits & F == 0 => OpKind::F,
+                bits if bits & (B | W) == 0 => OpKind::BW,
+                bits if bits & B == 0 => OpKind::B,
+                bits if bits & W == 0 => OpKind::W,
                 _ => continue,
             };
-            return Err(Fault::Missing { op: Op::new(missing, stage, microbatch) });
+            return Err(OrderFault::Missing { op: Op::new(missing, stage, microbatch) });
         }
         Ok(())
     }
@@ -171,7 +171,7 @@ impl Order {
 ///
 /// # Errors
 /// The first token that is no op.
-pub fn parse_ranks(text: &str) -> Result<Vec<Vec<Item>>, BadToken> {
+pub fn parse_ranks(text: &str) -> Result<Vec<Vec<OrderItem>>, BadToken> {
     let ranks = text.split(['\n', '|']).map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let items = |line: &str| {
         let tokens = line.split(',').map(str::trim);
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn order(text: &str) -> Order {
-        Order::new(parse_ranks(text).unwrap(), 2, Placement::Loop, 2)
+        Order::new(parse_ranks(text).unwrap(), 2, StagePlacement::Loop, 2)
     }
 
     #[test]
@@ -199,19 +199,19 @@ mod tests {
     fn an_op_twice_missing_or_outside_is_named() {
         let check = |text| order(text).check();
         assert_eq!(check("0F0,0F1,0BW0,0BW1|1F0,1BW0,1F1,1B1,1W1"), Ok(()));
-        let twice = Fault::Twice { rank: 0, op: Op::b(0, 0) };
+        let twice = OrderFault::Twice { rank: 0, op: Op::b(0, 0) };
         assert_eq!(check("0F0,0F1,0BW0,0B0|1F0"), Err(twice));
-        let missing = Fault::Missing { op: Op::w(1, 1) };
+        let missing = OrderFault::Missing { op: Op::w(1, 1) };
         assert_eq!(check("0F0,0F1,0BW0,0BW1|1F0,1BW0,1F1,1B1"), Err(missing));
-        let outside = Fault::Outside { rank: 1, op: Op::f(2, 0) };
+        let outside = OrderFault::Outside { rank: 1, op: Op::f(2, 0) };
         assert_eq!(check("0F0|2F0"), Err(outside));
-        let elsewhere = Fault::Elsewhere { rank: 1, op: Op::bw(0, 0), home: 0 };
+        let elsewhere = OrderFault::Elsewhere { rank: 1, op: Op::bw(0, 0), home: 0 };
         assert_eq!(check("0F0|0BW0"), Err(elsewhere));
     }
 
     #[test]
     fn the_snake_turns_at_both_ends() {
-        let stages: Vec<u32> = (0..4).map(|chunk| Placement::Snake.stage(0, chunk, 4)).collect();
+        let stages: Vec<u32> = (0..4).map(|chunk| StagePlacement::Snake.stage(0, chunk, 4)).collect();
         assert_eq!(stages, [0, 7, 8, 15]);
     }
 }

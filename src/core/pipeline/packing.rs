@@ -108,7 +108,7 @@ pub(crate) fn rise_and_fall(times: &[f64]) -> Vec<usize> {
 
 /// Distribution of sample lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spread {
+pub enum LengthSpread {
     /// Evenly between an eighth of the longest and the longest.
     Uniform,
     /// Many short, few long: log-normal around a quarter of the longest, standard deviation 0.8 of its logarithm.
@@ -120,7 +120,7 @@ pub enum Spread {
 
 /// `count` sample lengths up to `longest`, the same for the same `seed`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 1 and the longest
-pub fn draw(spread: Spread, count: usize, longest: u64, seed: u64) -> Vec<u64> {
+pub fn draw(spread: LengthSpread, count: usize, longest: u64, seed: u64) -> Vec<u64> {
     let mut state = seed;
     let mut next = || {
         // Knuth's MMIX generator; the upper 32 bits are well mixed.
@@ -128,14 +128,14 @@ pub fn draw(spread: Spread, count: usize, longest: u64, seed: u64) -> Vec<u64> {
         (state >> 32) as f64 / f64::from(u32::MAX)
     };
     let mut share = || match spread {
-        Spread::Uniform => 0.125 + 0.875 * next(),
-        Spread::LogNormal => {
+        LengthSpread::Uniform => 0.125 + 0.875 * next(),
+        LengthSpread::LogNormal => {
             // Box and Muller.
             let (u, v) = (next().max(1e-12), next());
             let normal = (-2.0 * ln(u)).sqrt() * cos(std::f64::consts::TAU * v);
             0.25 * exp(0.8 * normal)
         }
-        Spread::Bimodal => {
+        LengthSpread::Bimodal => {
             let (long, within) = (next() < 0.2, next());
             if long { 0.8 + 0.2 * within } else { 0.0625 + 0.125 * within }
         }
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_draws_the_same_lengths() {
-        for spread in [Spread::Uniform, Spread::LogNormal, Spread::Bimodal] {
+        for spread in [LengthSpread::Uniform, LengthSpread::LogNormal, LengthSpread::Bimodal] {
             let drawn = draw(spread, 200, 8192, 7);
             assert_eq!(drawn, draw(spread, 200, 8192, 7));
             assert_ne!(drawn, draw(spread, 200, 8192, 8));
@@ -217,13 +217,13 @@ mod tests {
         }
         let mean = |spread| draw(spread, 4000, 8192, 1).iter().sum::<u64>() as f64 / 4000.0 / 8192.0;
         // Means of the distributions: 9/16; 0.8 · 1/8 + 0.2 · 0.9; e^(0.8²/2)/4 less what the longest cuts off.
-        assert!((mean(Spread::Uniform) - 0.5625).abs() < 0.02);
-        assert!((mean(Spread::Bimodal) - 0.28).abs() < 0.02);
+        assert!((mean(LengthSpread::Uniform) - 0.5625).abs() < 0.02);
+        assert!((mean(LengthSpread::Bimodal) - 0.28).abs() < 0.02);
         let uncut = exp(0.8f64.powi(2) / 2.0) / 4.0;
-        let cut = mean(Spread::LogNormal);
+        let cut = mean(LengthSpread::LogNormal);
         assert!(cut < uncut && cut > 0.9 * uncut, "{cut} {uncut}");
         // Half of them are below the median.
-        let short = draw(Spread::LogNormal, 4000, 8192, 1);
+        let short = draw(LengthSpread::LogNormal, 4000, 8192, 1);
         let short = short.iter().filter(|length| **length < 2048).count();
         assert!((1900..2100).contains(&short), "{short}");
     }
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn the_long_ones_meet_in_the_middle() {
         assert_eq!(rise_and_fall(&[5.0, 1.0, 3.0, 2.0, 4.0]), [3, 4, 0, 2, 1]);
-        let times: Vec<f64> = draw(Spread::LogNormal, 16, 1000, 3).iter().map(|l| *l as f64).collect();
+        let times: Vec<f64> = draw(LengthSpread::LogNormal, 16, 1000, 3).iter().map(|l| *l as f64).collect();
         let ordered: Vec<f64> = rise_and_fall(&times).into_iter().map(|at| times[at]).collect();
         let mut long_first = times.clone();
         long_first.sort_by(|a, b| b.total_cmp(a));

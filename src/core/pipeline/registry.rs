@@ -4,8 +4,8 @@
 //! Fields of a [`Spec`] are named as the contract names them; those of `schedule_options` without that prefix.
 
 use super::durations::Durations;
-use super::order::{Order, Placement};
-use super::row::Row;
+use super::order::{Order, StagePlacement};
+use super::row::RankRow;
 use crate::issue::Issue;
 use crate::run::presets::Trainer;
 use crate::run::{OneOf, Variant};
@@ -13,7 +13,7 @@ use crate::source::Source;
 
 /// Number of global stages that a schedule cuts the model into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stages {
+pub enum StageCount {
     /// p.
     Ranks,
     /// p · `virtual_stages`.
@@ -41,7 +41,7 @@ pub(crate) enum Make {
 
 /// A row.
 #[derive(Clone, Copy, Debug)]
-pub struct Schedule {
+pub struct ScheduleInfo {
     /// The schedule, with its id and its name.
     pub kind: crate::run::Schedule,
     /// The idea in a sentence.
@@ -58,9 +58,9 @@ pub struct Schedule {
     /// Chunks a rank where the schedule fixes them.
     pub virtual_stages: Option<u32>,
     /// Global stages.
-    pub stages: Stages,
+    pub stages: StageCount,
     /// Rank of each stage.
-    pub placement: Placement,
+    pub placement: StagePlacement,
     /// Copies of its share of the weights that a rank holds, of p and the rank.
     pub(crate) copies: fn(u32, u32) -> u32,
     /// The backward is cut into B and W.
@@ -77,20 +77,20 @@ pub struct Schedule {
     pub(crate) warn: fn(&Spec) -> Vec<Issue>,
 }
 
-impl PartialEq for Schedule {
+impl PartialEq for ScheduleInfo {
     fn eq(&self, other: &Self) -> bool {
         self.kind == other.kind
     }
 }
 
-impl Schedule {
+impl ScheduleInfo {
     /// Global stages on `pp` ranks; p for an order not yet read.
     pub const fn stages(&self, pp: u32, virtual_stages: u32, waves: u32) -> u32 {
         match self.stages {
-            Stages::Ranks | Stages::Order => pp,
-            Stages::Chunks => pp.saturating_mul(virtual_stages),
-            Stages::TwoEach => pp.saturating_mul(2),
-            Stages::Waves => pp.saturating_mul(2).saturating_mul(waves),
+            StageCount::Ranks | StageCount::Order => pp,
+            StageCount::Chunks => pp.saturating_mul(virtual_stages),
+            StageCount::TwoEach => pp.saturating_mul(2),
+            StageCount::Waves => pp.saturating_mul(2).saturating_mul(waves),
         }
     }
     /// As links write it.
@@ -114,7 +114,7 @@ impl Schedule {
 /// A schedule and its sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    pub schedule: &'static Schedule,
+    pub schedule: &'static ScheduleInfo,
     /// Pipeline ranks, p. For `custom` 0 takes what the order has.
     pub pp: u32,
     /// Micro-batches a step, m. For `custom` 0 takes what the order has.
@@ -141,7 +141,7 @@ pub struct Spec {
 
 impl Spec {
     /// `schedule` on `pp` ranks with the contract's defaults.
-    pub const fn new(schedule: &'static Schedule, pp: u32, microbatches: u32) -> Self {
+    pub const fn new(schedule: &'static ScheduleInfo, pp: u32, microbatches: u32) -> Self {
         Self {
             schedule,
             pp,
@@ -158,7 +158,7 @@ impl Spec {
         }
     }
     /// The order whose ranks run `ranks`.
-    pub(crate) fn order(&self, ranks: impl IntoIterator<Item: Into<Row>>) -> Order {
+    pub(crate) fn order(&self, ranks: impl IntoIterator<Item: Into<RankRow>>) -> Order {
         let (row, p) = (self.schedule, self.pp);
         Order {
             weight_copies: (0..p).map(|rank| (row.copies)(p, rank)).collect(),
@@ -168,7 +168,7 @@ impl Spec {
     /// Chunks a rank where the schedule fixes them, 2 · waves for Hanayo.
     pub fn own_chunks(&self) -> Option<u32> {
         match self.schedule.stages {
-            Stages::Waves => Some(self.waves.saturating_mul(2)),
+            StageCount::Waves => Some(self.waves.saturating_mul(2)),
             _ => self.schedule.virtual_stages,
         }
     }

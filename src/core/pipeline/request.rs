@@ -5,8 +5,8 @@
 use super::certify::Certificate;
 use super::durations::Durations;
 use super::fields::Reader;
-use super::op::Kind;
-use super::registry::{Built, Spec, Stages};
+use super::op::OpKind;
+use super::registry::{Built, Spec, StageCount};
 use super::simulate::Timeline;
 use super::spec::{build, check};
 use super::stats::measure;
@@ -19,7 +19,7 @@ use serde::{Serialize, Serializer};
 
 /// The response.
 #[derive(Clone, Debug, Serialize)]
-pub struct Reply {
+pub struct ScheduleReply {
     /// Empty where there is an answer.
     pub errors: Vec<Issue>,
     /// Sizes that some implementation refuses.
@@ -58,7 +58,7 @@ pub struct Reply {
 #[derive(Clone, Copy, Debug)]
 pub struct OpEntry {
     rank: usize,
-    kind: Kind,
+    kind: OpKind,
     stage: u32,
     microbatch: u32,
     start: f64,
@@ -75,7 +75,7 @@ impl Serialize for OpEntry {
 ///
 /// # Errors
 /// Unknown fields, wrong types, and schedules that dead-lock or have no order.
-pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
+pub fn answer(request: &Value) -> Result<ScheduleReply, Vec<Issue>> {
     let mut read = Reader::new(request)?;
     let (spec, sizes) = read.spec();
     let (ops, certified) = (read.flag("ops", true), read.flag("certificate", false));
@@ -85,7 +85,7 @@ pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
     };
     let one = |issue: Issue| vec![issue.naming_its_fix()];
     check(&spec).map_err(one)?;
-    let durations = if spec.schedule.stages == Stages::Order {
+    let durations = if spec.schedule.stages == StageCount::Order {
         // The number of stages is known once the order is read.
         Durations::unit(1)
     } else {
@@ -96,7 +96,7 @@ pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
     let steady_s = spec.schedule.endless.then(|| step_seconds(&durations, built.order.microbatches));
     let (timeline, stats) = measure(&built.order, &durations).map_err(|fault| vec![fault.issue("order")])?;
     let certificate = if certified { certificate(&spec, &mut built, &durations) } else { None };
-    Ok(Reply {
+    Ok(ScheduleReply {
         errors: Vec::new(),
         warnings: built.warnings,
         makespan_s: stats.makespan_s,

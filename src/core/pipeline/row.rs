@@ -1,7 +1,7 @@
 //! A rank's list, written as short as it repeats: an order is periodic for most of its length, whatever the number of
 //! micro-batches, and what repeats is written, simulated and counted once.
 
-use super::op::Item;
+use super::op::OrderItem;
 use serde::{Deserialize, Serialize};
 
 /// A part of a row: its items, run some times over, each time `step` micro-batches on.
@@ -15,8 +15,8 @@ struct Repeat {
 
 /// Ops of a rank, in order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Row {
-    items: Vec<Item>,
+pub struct RankRow {
+    items: Vec<OrderItem>,
     repeats: Vec<Repeat>,
 }
 
@@ -24,7 +24,7 @@ pub struct Row {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loop<'a> {
     /// Its items, as they run first.
-    pub body: &'a [Item],
+    pub body: &'a [OrderItem],
     /// Number of times it runs.
     pub times: u32,
     /// Op indices that it moves on by each time.
@@ -32,24 +32,24 @@ pub(crate) struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    fn items(self) -> impl Iterator<Item = Item> {
+    fn items(self) -> impl Iterator<Item = OrderItem> {
         (0..self.times).flat_map(move |turn| self.turn(turn))
     }
     /// The items of one run, from 0.
-    pub fn turn(self, turn: u32) -> impl Iterator<Item = Item> {
+    pub fn turn(self, turn: u32) -> impl Iterator<Item = OrderItem> {
         #[allow(clippy::cast_possible_wrap)] // an order has at most 2^21 ops
         let by = turn as i32 * self.step;
         self.body.iter().map(move |item| item.moved(by))
     }
 }
 
-impl Row {
+impl RankRow {
     /// Appends an item.
-    pub fn push(&mut self, item: impl Into<Item>) {
+    pub fn push(&mut self, item: impl Into<OrderItem>) {
         self.extend([item.into()]);
     }
     /// Appends `body`, run `times` times, each time `step` op indices on.
-    pub fn repeat(&mut self, body: impl IntoIterator<Item = Item>, times: u32, step: i32) {
+    pub fn repeat(&mut self, body: impl IntoIterator<Item = OrderItem>, times: u32, step: i32) {
         let before = self.items.len();
         self.items.extend(body);
         let end = u32::try_from(self.items.len()).unwrap_or(u32::MAX);
@@ -73,11 +73,11 @@ impl Row {
         })
     }
     /// Every item.
-    pub fn iter(&self) -> impl Iterator<Item = Item> {
+    pub fn iter(&self) -> impl Iterator<Item = OrderItem> {
         self.loops().flat_map(Loop::items)
     }
     /// Its items as they are written: those that repeat, once.
-    pub fn written(&self) -> &[Item] {
+    pub fn written(&self) -> &[OrderItem] {
         &self.items
     }
     /// Number of items.
@@ -89,7 +89,7 @@ impl Row {
         self.items.is_empty()
     }
     /// The item at `at`, from 0.
-    pub fn get(&self, at: usize) -> Option<Item> {
+    pub fn get(&self, at: usize) -> Option<OrderItem> {
         self.iter().nth(at)
     }
     /// Visits the first and the last run of each part with `visit`, and tells `skip` of those between: what grows
@@ -109,7 +109,7 @@ impl Row {
 
     /// The row of these items, with what repeats `step` op indices on, or back, written once: loops of at most
     /// `longest` items.
-    pub fn folded(items: &[Item], step: i32, longest: usize) -> Self {
+    pub fn folded(items: &[OrderItem], step: i32, longest: usize) -> Self {
         let mut row = Self::default();
         let mut from = 0;
         while let Some(item) = items.get(from) {
@@ -130,7 +130,7 @@ impl Row {
         row
     }
     /// The row of items of which nothing is known: they are folded by what repeats behind their first quarter.
-    pub fn of(items: Vec<Item>) -> Self {
+    pub fn of(items: Vec<OrderItem>) -> Self {
         let start = items.len() / 4;
         let found = (1..=start).find_map(|length| {
             let (one, next) = (items[start].first(), items[start + length].first());
@@ -159,30 +159,30 @@ impl Row {
     }
 }
 
-/// A stop of [`Row::ends`].
+/// A stop of [`RankRow::ends`].
 pub enum Visit<'a> {
     /// An item that runs.
-    Item(Item),
+    Item(OrderItem),
     /// Items that run so many times more.
-    Skipped(&'a [Item], u32),
+    Skipped(&'a [OrderItem], u32),
 }
 
-impl From<Vec<Item>> for Row {
-    fn from(items: Vec<Item>) -> Self {
+impl From<Vec<OrderItem>> for RankRow {
+    fn from(items: Vec<OrderItem>) -> Self {
         let mut row = Self::default();
         row.extend(items);
         row
     }
 }
 
-impl Extend<Item> for Row {
-    fn extend<I: IntoIterator<Item = Item>>(&mut self, items: I) {
+impl Extend<OrderItem> for RankRow {
+    fn extend<I: IntoIterator<Item = OrderItem>>(&mut self, items: I) {
         self.repeat(items, 1, 0);
     }
 }
 
-impl FromIterator<Item> for Row {
-    fn from_iter<I: IntoIterator<Item = Item>>(items: I) -> Self {
+impl FromIterator<OrderItem> for RankRow {
+    fn from_iter<I: IntoIterator<Item = OrderItem>>(items: I) -> Self {
         let mut row = Self::default();
         row.extend(items);
         row
@@ -190,7 +190,7 @@ impl FromIterator<Item> for Row {
 }
 
 /// Rows are equal where they run the same, however they are written.
-impl PartialEq for Row {
+impl PartialEq for RankRow {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
     }
@@ -200,46 +200,46 @@ impl PartialEq for Row {
 mod tests {
     use super::*;
     use crate::pipeline::order::parse_ranks;
-    use crate::pipeline::{Kind, Op};
+    use crate::pipeline::{Op, OpKind};
 
-    fn items(text: &str) -> Vec<Item> {
+    fn items(text: &str) -> Vec<OrderItem> {
         parse_ranks(text).unwrap().remove(0)
     }
 
     #[test]
     fn what_repeats_is_written_once() {
         let items = items("0F0,0F1,0F2,0BW0,0F3,0BW1,0F4,0BW2,0F5,0BW3,0BW4,0BW5");
-        let row = Row::folded(&items, 1, 2);
+        let row = RankRow::folded(&items, 1, 2);
         assert!(row.iter().eq(items.iter().copied()));
         let loops: Vec<(usize, u32)> = row.loops().map(|part| (part.body.len(), part.times)).collect();
         assert_eq!(loops, [(1, 3), (2, 3), (1, 3)]);
-        assert_eq!(row, Row::of(items));
+        assert_eq!(row, RankRow::of(items));
     }
 
     #[test]
     fn a_stretched_row_has_more_of_what_repeats() {
-        let row = Row::folded(&items("0F0,0F1,0BW0,0F2,0BW1,0F3,0BW2,0BW3"), 1, 2);
+        let row = RankRow::folded(&items("0F0,0F1,0BW0,0F2,0BW1,0F3,0BW2,0BW3"), 1, 2);
         let longer = items("0F0,0F1,0BW0,0F2,0BW1,0F3,0BW2,0F4,0BW3,0F5,0BW4,0BW5");
         assert_eq!(row.stretched(2), Some(longer.into()));
-        let twice = Row::folded(&items("0F0,0BW0"), 1, 2);
+        let twice = RankRow::folded(&items("0F0,0BW0"), 1, 2);
         assert_eq!(twice.stretched(1), None);
     }
 
     /// Held after each item: what is largest at the end of a loop of forwards, or at the start of one of backwards.
     #[test]
     fn both_ends_of_a_loop_tell_the_most_that_is_held() {
-        let mut row = Row::default();
+        let mut row = RankRow::default();
         row.repeat([Op::f(0, 0).into()], 9, 1);
         row.repeat([Op::bw(0, 8).into()], 9, -1);
         let (mut alive, mut most, mut seen) = (0i32, 0, 0);
         row.ends(|part| match part {
             Visit::Item(item) => {
-                alive += if item.first().kind == Kind::F { 1 } else { -1 };
+                alive += if item.first().kind == OpKind::F { 1 } else { -1 };
                 most = most.max(alive);
                 seen += 1;
             }
             Visit::Skipped(body, times) => {
-                let change = if body[0].first().kind == Kind::F { 1 } else { -1 };
+                let change = if body[0].first().kind == OpKind::F { 1 } else { -1 };
                 alive += change * times.cast_signed();
             }
         });

@@ -4,8 +4,8 @@ use super::families::{
     chimera, controllable, custom, dualpipe, flush, hanayo, interleaved, optimal, sequence, slots, zb_auto, zb_v,
     zb_v_auto, zero_bubble,
 };
-use super::order::Placement;
-use super::registry::{Make, Schedule, Spec, Stages};
+use super::order::StagePlacement;
+use super::registry::{Make, ScheduleInfo, Spec, StageCount};
 use crate::issue::Issue;
 use crate::run::Schedule as Kind;
 use crate::run::presets::Trainer::{self, DeepSeek, DeepSpeed, MaxText, Megatron, Nanotron, PyTorch, Torchtitan};
@@ -16,7 +16,7 @@ fn no_warnings(_: &Spec) -> Vec<Issue> {
 }
 
 /// The defaults of a row.
-const ROW: Schedule = Schedule {
+const ROW: ScheduleInfo = ScheduleInfo {
     kind: Kind::Naive,
     idea: "",
     cost: "",
@@ -25,8 +25,8 @@ const ROW: Schedule = Schedule {
     software: &[],
     options: &[],
     virtual_stages: Some(1),
-    stages: Stages::Ranks,
-    placement: Placement::Loop,
+    stages: StageCount::Ranks,
+    placement: StagePlacement::Loop,
     copies: |_, _| 1,
     splits_backward: false,
     uses_durations: false,
@@ -38,24 +38,24 @@ const ROW: Schedule = Schedule {
 };
 
 /// The defaults of a V of two chunks a rank with a split backward.
-const V_SHAPE: Schedule = Schedule {
+const V_SHAPE: ScheduleInfo = ScheduleInfo {
     virtual_stages: Some(2),
-    stages: Stages::TwoEach,
-    placement: Placement::Snake,
+    stages: StageCount::TwoEach,
+    placement: StagePlacement::Snake,
     splits_backward: true,
     ..ROW
 };
 
 /// The rows, in the order of a menu.
-pub static SCHEDULES: &[Schedule] = &[
-    Schedule {
+pub static SCHEDULES: &[ScheduleInfo] = &[
+    ScheduleInfo {
         kind: Kind::Naive,
         idea: "One micro-batch crosses all ranks forward and backward before the next enters.",
         cost: "All ranks but one idle at any time: p − 1 times the work.",
         needs: "Nothing; the baseline that the others improve on.",
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::Gpipe,
         idea: "All forwards, then all backwards.",
         cost: "Idle (p − 1)/m of the work; every micro-batch's activations are held at once.",
@@ -65,7 +65,7 @@ pub static SCHEDULES: &[Schedule] = &[
         make: Make::Always(flush::gpipe),
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::OneFOneB,
         idea: "After a short warm-up each rank alternates one forward and one backward.",
         cost: "GPipe's bubble, but rank r holds p − r micro-batches at most; waits for every transfer.",
@@ -76,7 +76,7 @@ pub static SCHEDULES: &[Schedule] = &[
         warn: flush::warn_few_microbatches,
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::Eager,
         idea: "1F1B with twice the warm-up, so that transfers run behind computation.",
         cost: "1F1B's bubble without its latency; up to 2(p − 1 − r) + 1 micro-batches on rank r.",
@@ -85,7 +85,7 @@ pub static SCHEDULES: &[Schedule] = &[
         make: Make::Always(flush::eager),
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::Interleaved,
         idea: "Each rank holds v chunks of the model, so that the fill of the pipeline is v times shorter.",
         cost: "Bubble (p − 1)/(v m); (p − 1)/(p v) more activations and v times the transfers.",
@@ -94,12 +94,12 @@ pub static SCHEDULES: &[Schedule] = &[
         software: &[(Megatron, ""), (Torchtitan, "Interleaved1F1B"), (PyTorch, "Interleaved1F1B")],
         options: &["group"],
         virtual_stages: None,
-        stages: Stages::Chunks,
+        stages: StageCount::Chunks,
         make: Make::Sometimes(interleaved::interleaved, interleaved::has_whole_groups),
         warn: interleaved::warn_group,
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::LoopedBfs,
         idea: "All micro-batches through chunk after chunk, then back.",
         cost: "Interleaving's bubble with GPipe's memory; weights are gathered once a chunk.",
@@ -107,11 +107,11 @@ pub static SCHEDULES: &[Schedule] = &[
         source: &source::BREADTH_FIRST,
         software: &[(Torchtitan, "LoopedBFS"), (PyTorch, "LoopedBFS"), (MaxText, "num_pipeline_repeats")],
         virtual_stages: None,
-        stages: Stages::Chunks,
+        stages: StageCount::Chunks,
         make: Make::Always(interleaved::looped_bfs),
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::Pipedream,
         idea: "1F1B that never flushes: the next step's micro-batches follow at once.",
         cost: "No bubble in the steady state; p − r versions of the weights on rank r, stale gradients.",
@@ -123,7 +123,7 @@ pub static SCHEDULES: &[Schedule] = &[
         make: Make::Always(flush::one_f_one_b),
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::Pipedream2bw,
         idea: "PipeDream with gradients accumulated over m micro-batches, so that two versions suffice.",
         cost: "No bubble in the steady state; two copies of the weights, gradients one step late.",
@@ -135,20 +135,20 @@ pub static SCHEDULES: &[Schedule] = &[
         warn: flush::warn_2bw,
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::Chimera,
         idea: "Two pipelines in opposite directions fill each other's bubbles.",
         cost: "Total bubble (D − 2)/(2N + D − 2) for equal forward and backward; two copies of the weights.",
         needs: "An even number of ranks and of micro-batches, best in multiples of the ranks.",
         source: &source::CHIMERA,
         options: &["variant"],
-        placement: Placement::Bidirectional,
+        placement: StagePlacement::Bidirectional,
         copies: |_, _| 2,
         make: Make::Sometimes(chimera::chimera, |_| false),
         warn: chimera::warn,
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::Hanayo,
         idea: "The model folded into waves over the ranks: one wave is Chimera of twice the ranks folded onto them, \
             with one copy of the weights.",
@@ -159,13 +159,13 @@ pub static SCHEDULES: &[Schedule] = &[
         source: &source::HANAYO,
         options: &["waves"],
         virtual_stages: None, // 2 · waves
-        stages: Stages::Waves,
-        placement: Placement::Snake,
+        stages: StageCount::Waves,
+        placement: StagePlacement::Snake,
         make: Make::Always(hanayo::hanayo),
         warn: slots::notice_units,
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::ZbH1,
         idea: "1F1B with the backward cut in two, weight gradients filling the gaps.",
         cost: "Bubble (p − 1)(tF + tB − tW); p micro-batches held on every rank.",
@@ -175,7 +175,7 @@ pub static SCHEDULES: &[Schedule] = &[
         make: Make::Always(zero_bubble::h1),
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::ZbH2,
         idea: "ZB-H1 with twice the warm-up, so that no rank waits between its first and last op.",
         cost: "Up to 2p − 1 micro-batches on every rank; the start-up skew remains.",
@@ -186,7 +186,7 @@ pub static SCHEDULES: &[Schedule] = &[
         warn: zero_bubble::warn_h2,
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::ZbAuto,
         idea: "Zero bubble laid out from the real durations within a memory limit.",
         cost: "The less memory, the more bubble: 1F1B's memory at limit p, next to no idle span at 2p.",
@@ -198,7 +198,7 @@ pub static SCHEDULES: &[Schedule] = &[
         make: Make::Timed(zb_auto::zb_auto),
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::InterleavedZb,
         idea: "Interleaved 1F1B with the backward cut in two, weight gradients filling the gaps.",
         cost: "Bubble (p − 1)(tF + tB − tW) of a chunk; p v chunks held on every rank.",
@@ -206,13 +206,13 @@ pub static SCHEDULES: &[Schedule] = &[
         source: &source::TORCH_PIPELINING,
         software: &[(Torchtitan, "InterleavedZeroBubble"), (PyTorch, "InterleavedZeroBubble")],
         virtual_stages: None,
-        stages: Stages::Chunks,
+        stages: StageCount::Chunks,
         splits_backward: true,
         make: Make::Sometimes(interleaved::zero_bubble, |_| false),
         warn: |spec| interleaved::warn_rounds(spec).into_iter().collect(),
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::ZbV,
         idea: "Two chunks per rank in a V: zero bubble in the memory of 1F1B.",
         cost: "No idle time inside a rank's span for tF = tB = tW; 2p chunks held on every rank.",
@@ -223,7 +223,7 @@ pub static SCHEDULES: &[Schedule] = &[
         make: Make::Always(zb_v::zb_v),
         ..V_SHAPE
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::ZbVAuto,
         idea: "ZB-V laid out from the real durations within a memory limit.",
         cost: "2p chunks on a rank by default, as ZB-V.",
@@ -234,7 +234,7 @@ pub static SCHEDULES: &[Schedule] = &[
         make: Make::Timed(zb_v_auto::zb_v_auto),
         ..V_SHAPE
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::VHalf,
         idea: "A V of two chunks whose lifetimes are balanced: half the activations of 1F1B.",
         cost: "About half of 1F1B's bubble for equal tF, tB and tW; 2(⌊p/2⌋ + 1) chunks held.",
@@ -243,7 +243,7 @@ pub static SCHEDULES: &[Schedule] = &[
         make: Make::Always(controllable::v_half),
         ..V_SHAPE
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::VMin,
         idea: "A V of two chunks with the least activations: a third of 1F1B's.",
         cost: "About two thirds of 1F1B's bubble for equal times, more where they differ; 2⌈(p + 2)/3⌉ chunks held.",
@@ -252,7 +252,7 @@ pub static SCHEDULES: &[Schedule] = &[
         make: Make::Always(controllable::v_min),
         ..V_SHAPE
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::DualPipe,
         idea: "Both directions at once, forward and backward overlapped in pairs that hide expert communication.",
         cost: "Bubble (p/2 − 1)(F&B + B − 3W); two copies of the weights, p + 1 micro-batches held.",
@@ -260,14 +260,14 @@ pub static SCHEDULES: &[Schedule] = &[
         source: &source::DUALPIPE,
         software: &[(DeepSeek, "")],
         virtual_stages: Some(2),
-        placement: Placement::Bidirectional,
+        placement: StagePlacement::Bidirectional,
         copies: |_, _| 2,
         splits_backward: true,
         make: Make::Sometimes(dualpipe::dualpipe, |_| false),
         warn: dualpipe::warn,
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::DualPipeV,
         idea: "DualPipe cut in half: the V of two chunks per rank, without the second copy of the weights.",
         cost: "Bubble (p − 1)(F&B + B − 3W) of a chunk; 2p + 1 chunks held.",
@@ -278,7 +278,7 @@ pub static SCHEDULES: &[Schedule] = &[
         warn: dualpipe::warn,
         ..V_SHAPE
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::Overlap,
         idea: "Forward and backward of two micro-batches run as one block, hiding expert communication.",
         cost: "About twice 1F1B's activations; no second copy of the weights.",
@@ -287,7 +287,7 @@ pub static SCHEDULES: &[Schedule] = &[
         make: Make::Always(flush::overlap),
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::InterleavedOverlap,
         idea: "Interleaved 1F1B whose steady state runs forward and backward as one block.",
         cost: "One chunk more in flight than interleaved 1F1B.",
@@ -295,12 +295,12 @@ pub static SCHEDULES: &[Schedule] = &[
         source: &source::MEGATRON,
         software: &[(Megatron, "")],
         virtual_stages: None,
-        stages: Stages::Chunks,
+        stages: StageCount::Chunks,
         make: Make::Sometimes(interleaved::overlap, |_| false),
         warn: interleaved::warn_short_group,
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::Seq1F1B,
         idea: "1F1B over pieces of each sequence.",
         cost: "Bubble (p − 1)(tF + tBW)/c; p − r + c − 1 pieces held on rank r.",
@@ -310,7 +310,7 @@ pub static SCHEDULES: &[Schedule] = &[
         make: Make::Always(sequence::seq1f1b),
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::TeraPipe,
         idea: "GPipe over pieces of each sequence.",
         cost: "Bubble (p − 1)(tF + tBW)/c; all m c pieces held.",
@@ -320,7 +320,7 @@ pub static SCHEDULES: &[Schedule] = &[
         make: Make::Always(sequence::terapipe),
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::Optimal,
         idea: "The order with the least makespan for the durations and a memory limit, with a proof of how good it is.",
         cost: "What the limit leaves: it is proven optimal, or how far from it at most is said.",
@@ -335,7 +335,7 @@ pub static SCHEDULES: &[Schedule] = &[
         make: Make::Timed(optimal::optimal),
         ..ROW
     },
-    Schedule {
+    ScheduleInfo {
         kind: Kind::Custom,
         idea: "An order of your own, token by token.",
         cost: "Whatever it costs: it is simulated like the others.",
@@ -343,26 +343,26 @@ pub static SCHEDULES: &[Schedule] = &[
         source: &source::TORCH_PIPELINING,
         options: &["order"],
         virtual_stages: None,
-        stages: Stages::Order,
-        placement: Placement::Given,
+        stages: StageCount::Order,
+        placement: StagePlacement::Given,
         make: Make::Given(custom::build),
         ..ROW
     },
 ];
 
 /// The row of `id`.
-pub fn schedule(id: &str) -> Option<&'static Schedule> {
+pub fn schedule(id: &str) -> Option<&'static ScheduleInfo> {
     SCHEDULES.iter().find(|row| row.id() == id)
 }
 
 impl Kind {
-    pub fn row(self) -> &'static Schedule {
+    pub fn row(self) -> &'static ScheduleInfo {
         // Every schedule has one: a test below.
         SCHEDULES.iter().find(|row| row.kind == self).unwrap_or(&SCHEDULES[0])
     }
     /// The schedule that `trainer` calls `name`, upper or lower case.
     pub fn called(name: &str, trainer: Trainer) -> Option<Self> {
-        let named = |row: &&Schedule| row.called(trainer).is_some_and(|id| id.eq_ignore_ascii_case(name));
+        let named = |row: &&ScheduleInfo| row.called(trainer).is_some_and(|id| id.eq_ignore_ascii_case(name));
         SCHEDULES.iter().find(named).map(|row| row.kind)
     }
 }

@@ -2,13 +2,13 @@
 //! spans are asked for, what repeats is left out.
 
 use super::durations::Durations;
-use super::fault::{Fault, Stuck};
+use super::fault::{OrderFault, Stuck};
 use super::leap;
 use super::machine::{Machine, Place, record};
 use super::needs::{Need, needs};
-use super::op::{Half, Item, Op, TimedOp};
-use super::order::{Order, Placement};
-use super::row::Row;
+use super::op::{Half, Op, OrderItem, TimedOp};
+use super::order::{Order, StagePlacement};
+use super::row::RankRow;
 use serde::{Deserialize, Serialize};
 
 /// Every op of every rank, in the order of its start.
@@ -45,7 +45,7 @@ impl Timeline {
     /// The timeline of `order` with these [`Self::times`].
     pub fn of_times(order: &Order, times: &[f64]) -> Self {
         let mut times = times.chunks_exact(2);
-        let ops_of = |row: &Row| {
+        let ops_of = |row: &RankRow| {
             let mut ops = Vec::with_capacity(row.len());
             for (item, time) in row.iter().zip(&mut times) {
                 record(&mut ops, item, time[0], time[1]);
@@ -101,14 +101,14 @@ const END: Place = Place { part: usize::MAX, turn: 0, step: 0 };
 ///
 /// # Errors
 /// An order that lacks or repeats an op or dead-locks, durations that do not fit it.
-pub fn simulate(order: &Order, durations: &Durations) -> Result<Timeline, Fault> {
+pub fn simulate(order: &Order, durations: &Durations) -> Result<Timeline, OrderFault> {
     order.check()?;
     durations.check(order.stages, order.units())?;
     let mut machine = Machine::new(order, durations, false, true);
     machine.run(|_| END);
     if !machine.is_done() {
         let stuck = stuck_ranks(&machine, order);
-        return Err(Fault::Deadlock { stuck });
+        return Err(OrderFault::Deadlock { stuck });
     }
     let lanes = machine.lanes.into_iter();
     Ok(Timeline { ranks: lanes.map(|lane| lane.done).collect() })
@@ -119,9 +119,9 @@ pub fn simulate(order: &Order, durations: &Durations) -> Result<Timeline, Fault>
 ///
 /// # Errors
 /// As [`simulate`].
-pub fn time(order: &Order, durations: &Durations) -> Result<Spans, Fault> {
+pub fn time(order: &Order, durations: &Durations) -> Result<Spans, OrderFault> {
     durations.check(order.stages, order.units())?;
-    let given = order.placement == Placement::Given;
+    let given = order.placement == StagePlacement::Given;
     if given {
         order.check()?;
     }
@@ -137,7 +137,7 @@ pub fn time(order: &Order, durations: &Durations) -> Result<Spans, Fault> {
         Ok(Spans::of(&machine))
     } else {
         let stuck = stuck_ranks(&machine, order);
-        Err(Fault::Deadlock { stuck })
+        Err(OrderFault::Deadlock { stuck })
     }
 }
 
@@ -145,7 +145,7 @@ fn stuck_ranks(machine: &Machine, order: &Order) -> Vec<Stuck> {
     let mut stuck = Vec::new();
     for (rank, (lane, row)) in machine.lanes.iter().zip(&order.ranks).enumerate() {
         let at = lane.position();
-        let ops = row.get(at).into_iter().flat_map(Item::ops);
+        let ops = row.get(at).into_iter().flat_map(OrderItem::ops);
         let lacking = ops.filter_map(|op| {
             let mut lacks = needs(op, order).filter(|need| !machine.made(*need));
             lacks.next().map(|need| (op, need))
@@ -165,18 +165,18 @@ fn missing_op(order: &Order, need: Need) -> Op {
         return Op::f(stage, microbatch);
     }
     let split = Op::b(stage, microbatch);
-    let items = order.ranks.iter().flat_map(Row::iter);
-    let is_split = items.flat_map(Item::ops).any(|op| op == split);
+    let items = order.ranks.iter().flat_map(RankRow::iter);
+    let is_split = items.flat_map(OrderItem::ops).any(|op| op == split);
     if is_split { split } else { Op::bw(stage, microbatch) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::order::{Placement, parse_ranks};
+    use crate::pipeline::order::{StagePlacement, parse_ranks};
 
     fn order(text: &str, stages: u32, m: u32) -> Order {
-        Order::new(parse_ranks(text).unwrap(), stages, Placement::Given, m)
+        Order::new(parse_ranks(text).unwrap(), stages, StagePlacement::Given, m)
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn a_deadlock_is_located() {
         let order = order("0F0,0BW0,0F1,0BW1|1F1,1F0,1BW0,1BW1", 2, 2);
-        let Err(Fault::Deadlock { stuck }) = simulate(&order, &Durations::unit(2)) else {
+        let Err(OrderFault::Deadlock { stuck }) = simulate(&order, &Durations::unit(2)) else {
             panic!("no deadlock");
         };
         assert_eq!(stuck[0].op, Op::bw(0, 0));

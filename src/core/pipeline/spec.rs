@@ -3,10 +3,10 @@
 //! Rejected is only what dead-locks or has no order; what some implementation refuses is a warning that names it.
 
 use super::durations::Durations;
-use super::op::Item;
+use super::op::OrderItem;
 use super::order::Order;
-use super::registry::{Built, Make, Spec, Stages};
-use super::row::Row;
+use super::registry::{Built, Make, Spec, StageCount};
+use super::row::RankRow;
 use super::simulate::time;
 use crate::issue::Issue;
 use crate::run::{Schedule, Variant};
@@ -69,7 +69,7 @@ pub(crate) fn preview(spec: &Spec) -> Result<Option<Vec<Issue>>, Issue> {
 /// Holds when every size is at least 1 and the ops are few enough; before anything is allocated for them. An order of
 /// one's own has its sizes in itself.
 pub(super) fn check(spec: &Spec) -> Result<(), Issue> {
-    if spec.schedule.stages == Stages::Order {
+    if spec.schedule.stages == StageCount::Order {
         return Ok(());
     }
     let at_least_one = [
@@ -94,11 +94,11 @@ pub(crate) fn op_count(spec: &Spec) -> u64 {
 fn op_count_of_one_microbatch(spec: &Spec) -> u64 {
     let kinds = if spec.schedule.splits_backward { 3 } else { 2 };
     let factors = match spec.schedule.stages {
-        Stages::Ranks => [u64::from(spec.pp), 1, 1],
-        Stages::Chunks => [u64::from(spec.pp), u64::from(spec.virtual_stages), 1],
-        Stages::TwoEach => [u64::from(spec.pp), 2, 1],
-        Stages::Waves => [u64::from(spec.pp), 2, u64::from(spec.waves)],
-        Stages::Order => [1, 1, 1],
+        StageCount::Ranks => [u64::from(spec.pp), 1, 1],
+        StageCount::Chunks => [u64::from(spec.pp), u64::from(spec.virtual_stages), 1],
+        StageCount::TwoEach => [u64::from(spec.pp), 2, 1],
+        StageCount::Waves => [u64::from(spec.pp), 2, u64::from(spec.waves)],
+        StageCount::Order => [1, 1, 1],
     };
     let product = |total: u64, factor: u64| total.saturating_mul(factor);
     factors.into_iter().fold(kinds * u64::from(spec.pieces()), product)
@@ -110,7 +110,7 @@ fn guard_size(spec: &Spec) -> Result<(), Issue> {
     if one.saturating_mul(fill) > MAX_OPS {
         // No number of micro-batches is small enough: what multiplies most is to blame.
         let factors = [
-            ("virtual_stages", spec.virtual_stages, spec.schedule.stages == Stages::Chunks),
+            ("virtual_stages", spec.virtual_stages, spec.schedule.stages == StageCount::Chunks),
             ("waves", spec.waves, spec.schedule.uses("waves")),
             ("splits", spec.splits, spec.schedule.uses("splits")),
             ("pp", spec.pp, true),
@@ -175,7 +175,7 @@ pub(crate) fn runs(order: &Order) -> bool {
 }
 
 /// One row a rank from a generator of a rank.
-pub(crate) fn each_rank<R: Into<Row>>(p: u32, rank: impl Fn(u32) -> R) -> Vec<Row> {
+pub(crate) fn each_rank<R: Into<RankRow>>(p: u32, rank: impl Fn(u32) -> R) -> Vec<RankRow> {
     (0..p).map(|r| rank(r).into()).collect()
 }
 
@@ -187,10 +187,10 @@ pub(crate) fn repeated(spec: &Spec, (warm, period): (u32, u32), make: impl Fn(&S
     let few = Spec { microbatches: m - more * period, ..spec.clone() };
     let order = make(&few);
     let step = period * order.splits;
-    let stretch = |row: &Row| {
-        let items: Vec<Item> = row.iter().collect();
+    let stretch = |row: &RankRow| {
+        let items: Vec<OrderItem> = row.iter().collect();
         let longest = items.len() * period as usize / few.microbatches as usize;
-        Row::folded(&items, step.cast_signed(), longest).stretched(more)
+        RankRow::folded(&items, step.cast_signed(), longest).stretched(more)
     };
     match order.ranks.iter().map(stretch).collect() {
         Some(ranks) if more > 0 => Order { ranks, microbatches: m, ..order },

@@ -8,11 +8,11 @@
 //!   the 555 rows that an independent simulator printed. In the other 22 a pair takes less than its parts and ranks
 //!   fuse unequally many; they divide by the rank's own work, and so does this (`tests/schedules/peers.rs` holds both).
 
-use super::fault::Fault;
+use super::fault::OrderFault;
 use super::op::{Half, TimedOp};
-use super::op::{Item, Kind};
-use super::order::{Order, Placement};
-use super::row::{Row, Visit};
+use super::op::{OpKind, OrderItem};
+use super::order::{Order, StagePlacement};
+use super::row::{RankRow, Visit};
 use super::simulate::{Spans, Timeline};
 use serde::Serialize;
 
@@ -103,7 +103,7 @@ pub fn weight_versions(ops: &[TimedOp]) -> Vec<i32> {
     let mut updates = 0;
     for TimedOp { op, .. } in ops {
         match op.kind {
-            Kind::F => versions.push(updates),
+            OpKind::F => versions.push(updates),
             kind if kind.frees() => updates += 1,
             _ => {}
         }
@@ -126,17 +126,17 @@ fn over(part: f64, whole: f64) -> f64 {
 /// Most activations that each rank holds at once: from the start of F to the end of BW or W. It depends on the order
 /// alone, since a rank runs one entry at a time; a pair counts its new forward before it frees the old one.
 pub fn peak_in_flight(order: &Order) -> Vec<u32> {
-    let peak = |row: &Row| {
+    let peak = |row: &RankRow| {
         let (mut alive, mut peak) = (0i64, 0i64);
         row.ends(|part| match part {
             Visit::Item(item) => {
-                alive += count(item, |kind| kind == Kind::F);
+                alive += count(item, |kind| kind == OpKind::F);
                 peak = peak.max(alive);
-                alive -= count(item, Kind::frees);
+                alive -= count(item, OpKind::frees);
             }
             Visit::Skipped(items, times) => {
-                let gained = |item: &Item| count(*item, |kind| kind == Kind::F);
-                let freed = |item: &Item| count(*item, Kind::frees);
+                let gained = |item: &OrderItem| count(*item, |kind| kind == OpKind::F);
+                let freed = |item: &OrderItem| count(*item, OpKind::frees);
                 let change: i64 = items.iter().map(|item| gained(item) - freed(item)).sum();
                 alive += change * i64::from(times);
             }
@@ -146,7 +146,7 @@ pub fn peak_in_flight(order: &Order) -> Vec<u32> {
     order.ranks.iter().map(peak).collect()
 }
 
-fn count(item: Item, which: impl Fn(Kind) -> bool) -> i64 {
+fn count(item: OrderItem, which: impl Fn(OpKind) -> bool) -> i64 {
     item.ops().map(|op| i64::from(which(op.kind))).sum()
 }
 
@@ -168,9 +168,9 @@ impl<'a> Alive<'a> {
         self.counts.get_mut(at)
     }
     /// Adds the activations of `items`, run so many times.
-    pub fn add(&mut self, items: &[Item], times: u32) {
+    pub fn add(&mut self, items: &[OrderItem], times: u32) {
         for item in items {
-            for op in item.ops().filter(|op| op.kind == Kind::F) {
+            for op in item.ops().filter(|op| op.kind == OpKind::F) {
                 if let Some(count) = self.count(op.stage) {
                     *count += times;
                 }
@@ -178,7 +178,7 @@ impl<'a> Alive<'a> {
         }
     }
     /// Without those that `items` free, run so many times.
-    pub fn free(&mut self, items: &[Item], times: u32) {
+    pub fn free(&mut self, items: &[OrderItem], times: u32) {
         for item in items {
             for op in item.ops().filter(|op| op.kind.frees()) {
                 if let Some(count) = self.count(op.stage) {
@@ -194,7 +194,7 @@ pub fn in_flight_curve(ops: &[TimedOp]) -> Vec<(f64, u32)> {
     let mut changes: Vec<(f64, bool)> = Vec::with_capacity(ops.len());
     // Blocks follow each other: one op, or the two of a pair, of which the new forward counts before the old is freed.
     for block in ops.chunk_by(|_, next| next.half == Half::Second) {
-        let gained = block.iter().filter(|op| op.op.kind == Kind::F);
+        let gained = block.iter().filter(|op| op.op.kind == OpKind::F);
         changes.extend(gained.map(|op| (op.start, true)));
         let freed = block.iter().filter(|op| op.op.kind.frees());
         changes.extend(freed.map(|op| (op.end, false)));
@@ -214,10 +214,10 @@ pub fn in_flight_curve(ops: &[TimedOp]) -> Vec<(f64, u32)> {
 /// Boundary tensors that cross ranks, forward and backward, per micro-batch.
 pub fn messages_per_microbatch(order: &Order) -> f64 {
     let (p, units) = (order.pp(), order.units() as usize);
-    let crossing = if order.placement == Placement::Given {
+    let crossing = if order.placement == StagePlacement::Given {
         let mut home = vec![usize::MAX; order.stages as usize * units];
         for (rank, row) in order.ranks.iter().enumerate() {
-            for op in row.iter().flat_map(Item::ops) {
+            for op in row.iter().flat_map(OrderItem::ops) {
                 let cell = op.stage as usize * units + op.microbatch as usize;
                 if let Some(home) = home.get_mut(cell) {
                     *home = rank;
@@ -237,7 +237,7 @@ pub fn messages_per_microbatch(order: &Order) -> f64 {
 ///
 /// # Errors
 /// As [`super::simulate()`].
-pub fn measure(order: &Order, durations: &super::Durations) -> Result<(Timeline, Stats), Fault> {
+pub fn measure(order: &Order, durations: &super::Durations) -> Result<(Timeline, Stats), OrderFault> {
     let timeline = super::simulate(order, durations)?;
     let stats = Stats::of(order, &timeline.spans());
     Ok((timeline, stats))
@@ -246,11 +246,11 @@ pub fn measure(order: &Order, durations: &super::Durations) -> Result<(Timeline,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::order::{Placement, parse_ranks};
+    use crate::pipeline::order::{StagePlacement, parse_ranks};
     use crate::pipeline::{Durations, Op, simulate};
 
     fn order(text: &str) -> Order {
-        Order::new(parse_ranks(text).unwrap(), 2, Placement::Loop, 2)
+        Order::new(parse_ranks(text).unwrap(), 2, StagePlacement::Loop, 2)
     }
 
     #[test]
@@ -290,7 +290,7 @@ mod tests {
         let ops = &timeline.ranks[0];
         assert_eq!(weight_versions(ops)[..5], [0, 0, 0, 0, 1]);
         let before = ops.iter().take_while(|one| one.op != Op::bw(0, 4));
-        assert_eq!(before.filter(|one| one.op.kind == Kind::BW).count(), 4);
+        assert_eq!(before.filter(|one| one.op.kind == OpKind::BW).count(), 4);
         for (rank, ops) in timeline.ranks.iter().enumerate() {
             let versions = weight_versions(ops);
             let behind = |k: usize| i32::try_from(k).unwrap() - versions[k];

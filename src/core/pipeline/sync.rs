@@ -6,14 +6,14 @@
 //! one after the other, so a share of that last op can already hide its stage's traffic. Source: PyTorch DDP and
 //! Megatron-LM (buckets behind the backward pass), Chimera (eager synchronisation in bubbles).
 
-use super::op::Kind;
+use super::op::OpKind;
 use super::op::{Half, TimedOp};
 use super::simulate::Timeline;
 use crate::sort::sort_by;
 
 /// When gradients may leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
+pub enum ReducePolicy {
     /// After the last op of the last rank.
     StepEnd,
     /// After the last op of the rank itself.
@@ -23,7 +23,7 @@ pub enum Policy {
     Eager,
 }
 
-impl Policy {
+impl ReducePolicy {
     /// All of them, latest first.
     pub const ALL: [Self; 3] = [Self::StepEnd, Self::RankEnd, Self::Eager];
 }
@@ -83,7 +83,7 @@ fn last_backwards(timeline: &Timeline, stages: usize) -> Vec<Last> {
     let none = Last { end: 0.0, op_s: 0.0 };
     let mut last = vec![none; stages];
     for op in timeline.ranks.iter().flatten() {
-        if matches!(op.op.kind, Kind::W | Kind::BW)
+        if matches!(op.op.kind, OpKind::W | OpKind::BW)
             && let Some(last) = last.get_mut(op.op.stage as usize)
             && op.end >= last.end
         {
@@ -105,7 +105,12 @@ fn busy(ops: &[TimedOp], start: f64, end: f64) -> f64 {
 }
 
 /// Puts the gradients of every rank on its wire. `seconds`: for each rank its stages with their time on the wire.
-pub fn synchronise(timeline: &Timeline, seconds: &[Vec<(u32, f64)>], policy: Policy, overlap: Overlap) -> Vec<Bucket> {
+pub fn synchronise(
+    timeline: &Timeline,
+    seconds: &[Vec<(u32, f64)>],
+    policy: ReducePolicy,
+    overlap: Overlap,
+) -> Vec<Bucket> {
     let makespan = timeline.makespan();
     let stages_held = seconds.iter().flatten().map(|(stage, _)| *stage as usize);
     let stages = stages_held.max().map_or(0, |most| most + 1);
@@ -128,9 +133,9 @@ pub fn synchronise(timeline: &Timeline, seconds: &[Vec<(u32, f64)>], policy: Pol
         for (stage, time) in stages {
             let at = stage as usize;
             let may = match policy {
-                Policy::StepEnd => makespan,
-                Policy::RankEnd => done[at],
-                Policy::Eager => last[at].end - (overlap.share * last[at].op_s).min(time),
+                ReducePolicy::StepEnd => makespan,
+                ReducePolicy::RankEnd => done[at],
+                ReducePolicy::Eager => last[at].end - (overlap.share * last[at].op_s).min(time),
             };
             let start = free.max(may);
             let end = start + time;
@@ -199,7 +204,7 @@ mod tests {
         timeline.ranks.iter().map(stages).collect()
     }
 
-    fn exposed(timeline: &Timeline, time: f64, policy: Policy, overlap: Overlap) -> Vec<f64> {
+    fn exposed(timeline: &Timeline, time: f64, policy: ReducePolicy, overlap: Overlap) -> Vec<f64> {
         let buckets = synchronise(timeline, &each(timeline, time), policy, overlap);
         let ranks = ranks(timeline, &buckets, overlap.tax);
         ranks.iter().map(|rank| rank.exposed).collect()
@@ -213,14 +218,14 @@ mod tests {
         let (g, back) = (5.0, 2.0);
         for id in ["1f1b", "gpipe"] {
             let timeline = timeline(id, 4, 8, 1, [1.0, 1.0, 1.0]);
-            let eager = exposed(&timeline, g, Policy::Eager, ALONE);
+            let eager = exposed(&timeline, g, ReducePolicy::Eager, ALONE);
             for (rank, exposed) in eager.iter().enumerate() {
                 let formula = (g - rank as f64 * back).max(0.0);
                 assert!((exposed - formula).abs() < 1e-9, "{id} {rank}: {exposed}");
             }
             // One chunk a rank: when the stage is done, the rank is.
-            assert_eq!(eager, exposed(&timeline, g, Policy::RankEnd, ALONE));
-            assert_eq!(exposed(&timeline, g, Policy::StepEnd, ALONE), [g; 4]);
+            assert_eq!(eager, exposed(&timeline, g, ReducePolicy::RankEnd, ALONE));
+            assert_eq!(exposed(&timeline, g, ReducePolicy::StepEnd, ALONE), [g; 4]);
         }
     }
 
@@ -231,7 +236,7 @@ mod tests {
         let timeline = timeline("1f1b", 4, 8, 1, [1.0, 1.0, 1.0]);
         let overlap = Overlap { share: 0.8, tax: 0.4 };
         for g in [0.5, 1.6, 5.0] {
-            let wait = exposed(&timeline, g, Policy::Eager, overlap)[0];
+            let wait = exposed(&timeline, g, ReducePolicy::Eager, overlap)[0];
             let formula = g - 0.6 * f64::min(g, 1.6);
             assert!((wait - formula).abs() < 1e-9, "{g}: {wait} {formula}");
         }
@@ -241,7 +246,7 @@ mod tests {
     #[test]
     fn a_later_chunk_hides_behind_the_backward_passes_of_the_earlier() {
         let timeline = timeline("interleaved-1f1b", 4, 8, 2, [1.0, 1.0, 1.0]);
-        let buckets = synchronise(&timeline, &each(&timeline, 1.0), Policy::Eager, ALONE);
+        let buckets = synchronise(&timeline, &each(&timeline, 1.0), ReducePolicy::Eager, ALONE);
         for bucket in &buckets {
             if bucket.stage >= 4 {
                 assert!((bucket.behind - 1.0).abs() < 1e-9, "{bucket:?}");
@@ -249,8 +254,8 @@ mod tests {
                 assert!(bucket.behind.abs() < 1e-9, "{bucket:?}");
             }
         }
-        let waits = exposed(&timeline, 1.0, Policy::RankEnd, ALONE);
-        assert!(waits[0] > exposed(&timeline, 1.0, Policy::Eager, ALONE)[0]);
+        let waits = exposed(&timeline, 1.0, ReducePolicy::RankEnd, ALONE);
+        assert!(waits[0] > exposed(&timeline, 1.0, ReducePolicy::Eager, ALONE)[0]);
     }
 
     /// Chimera, section 3.2: workers whose stages are complete early have bubbles left for them; the stages that end
@@ -258,7 +263,7 @@ mod tests {
     #[test]
     fn chimera_synchronises_its_middle_stages_in_bubbles() {
         let timeline = timeline("chimera", 4, 4, 1, [1.0, 1.0, 0.0]);
-        let buckets = synchronise(&timeline, &each(&timeline, 1.0), Policy::Eager, ALONE);
+        let buckets = synchronise(&timeline, &each(&timeline, 1.0), ReducePolicy::Eager, ALONE);
         for bucket in &buckets {
             // The same stage is held by two ranks; both wait for both.
             let twins = buckets.iter().filter(|other| other.stage == bucket.stage);
@@ -271,8 +276,8 @@ mod tests {
                 assert!((bucket.behind + bucket.bubble - 1.0).abs() < 1e-9 || bucket.after > 0.0);
             }
         }
-        let eager: f64 = exposed(&timeline, 1.0, Policy::Eager, ALONE).iter().sum();
-        let done: f64 = exposed(&timeline, 1.0, Policy::RankEnd, ALONE).iter().sum();
+        let eager: f64 = exposed(&timeline, 1.0, ReducePolicy::Eager, ALONE).iter().sum();
+        let done: f64 = exposed(&timeline, 1.0, ReducePolicy::RankEnd, ALONE).iter().sum();
         assert!(eager < done, "{eager} {done}");
     }
 
@@ -293,7 +298,7 @@ mod tests {
             let timeline = timeline(id, pp, 2 * pp * rounds, 1, times);
             let overlap = Overlap { share, tax };
             let (work, makespan) = (each(&timeline, time), timeline.makespan());
-            let [end, done, eager] = Policy::ALL.map(|policy| {
+            let [end, done, eager] = ReducePolicy::ALL.map(|policy| {
                 let buckets = synchronise(&timeline, &work, policy, overlap);
                 for bucket in &buckets {
                     prop_assert!(bucket.end >= bucket.complete - 1e-9 && bucket.end <= makespan + 2.0 * time + 1e-9);

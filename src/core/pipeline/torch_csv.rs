@@ -6,7 +6,7 @@
 //! only. Actions that move data (`SEND_F`, `RECV_B`, `UNSHARD`, `REDUCE_GRAD`, ...) follow from the order and are left
 //! out.
 
-use super::op::{BadToken, Item, Kind, Op};
+use super::op::{BadToken, Op, OpKind, OrderItem};
 use super::order::{Order, parse_ranks};
 use crate::sort::sort;
 use std::fmt::Write;
@@ -54,8 +54,8 @@ pub fn to_tokens(text: &str) -> Result<String, BadToken> {
 pub fn to_csv(order: &Order) -> String {
     let cell = |op: Op| {
         let letters = match op.kind {
-            Kind::B => "I",
-            Kind::BW => "B",
+            OpKind::B => "I",
+            OpKind::BW => "B",
             kind => kind.letters(),
         };
         format!("{}{letters}{}", op.stage, op.microbatch)
@@ -63,8 +63,8 @@ pub fn to_csv(order: &Order) -> String {
     let mut csv = String::new();
     for row in &order.ranks {
         let cells = row.iter().map(|item| match item {
-            Item::One(op) => cell(op),
-            Item::Pair(first, second) => format!("({};{})OVERLAP_F_B", cell(first), cell(second)),
+            OrderItem::One(op) => cell(op),
+            OrderItem::Pair(first, second) => format!("({};{})OVERLAP_F_B", cell(first), cell(second)),
         });
         csv.push_str(&cells.collect::<Vec<_>>().join(","));
         csv.push('\n');
@@ -83,23 +83,23 @@ fn token(cell: &str) -> String {
 }
 
 /// Turns a `B` into a `BW` where no weight gradient of its stage and micro-batch stands anywhere.
-fn whole_backwards(ranks: &mut [Vec<Item>]) {
+fn whole_backwards(ranks: &mut [Vec<OrderItem>]) {
     let mut weights: Vec<(u32, u32)> = ranks
         .iter()
         .flatten()
         .flat_map(|item| item.ops())
-        .filter(|op| op.kind == Kind::W)
+        .filter(|op| op.kind == OpKind::W)
         .map(|op| (op.stage, op.microbatch))
         .collect();
     sort(&mut weights);
     let whole = |op: Op| {
         let split = weights.binary_search(&(op.stage, op.microbatch)).is_ok();
-        if op.kind == Kind::B && !split { Op::bw(op.stage, op.microbatch) } else { op }
+        if op.kind == OpKind::B && !split { Op::bw(op.stage, op.microbatch) } else { op }
     };
     for item in ranks.iter_mut().flatten() {
         *item = match *item {
-            Item::One(op) => Item::One(whole(op)),
-            Item::Pair(first, second) => Item::Pair(whole(first), whole(second)),
+            OrderItem::One(op) => OrderItem::One(whole(op)),
+            OrderItem::Pair(first, second) => OrderItem::Pair(whole(first), whole(second)),
         };
     }
 }

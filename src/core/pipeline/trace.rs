@@ -2,14 +2,14 @@
 
 use super::needs::{Need, needs};
 use super::op::{Half, TimedOp};
-use super::op::{Kind, Op};
+use super::op::{Op, OpKind};
 use super::order::Order;
 use super::simulate::Timeline;
 use std::borrow::Cow;
 
 /// Place of an op in a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct OpPlace {
     pub rank: usize,
     /// Index in the rank's timed ops.
     pub at: usize,
@@ -17,13 +17,13 @@ pub struct Place {
 
 /// Why an op did not start earlier.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Cause {
+pub enum StartCause {
     /// It starts with the step.
     Nothing,
     /// The rank was busy with this op until then.
-    Rank(Place),
+    Rank(OpPlace),
     /// It waited for this op's result, `p2p` included.
-    Result(Place),
+    Result(OpPlace),
 }
 
 /// Places at which the results of a timeline are made: built once, read often.
@@ -42,7 +42,7 @@ impl Places {
         let (mut forwards, mut gradients) = (vec![u64::MAX; cells], vec![u64::MAX; cells]);
         for (rank, ops) in timeline.ranks.iter().enumerate() {
             for (at, timed) in ops.iter().enumerate() {
-                let list = if timed.op.kind == Kind::F {
+                let list = if timed.op.kind == OpKind::F {
                     &mut forwards
                 } else if timed.op.kind.sends_gradient() {
                     &mut gradients
@@ -57,7 +57,7 @@ impl Places {
         }
         Self { units, forwards, gradients }
     }
-    fn find(&self, need: Need) -> Option<Place> {
+    fn find(&self, need: Need) -> Option<OpPlace> {
         let (list, s, i) = match need {
             Need::Forward(s, i) => (&self.forwards, s, i),
             Need::Gradient(s, i) => (&self.gradients, s, i),
@@ -65,7 +65,7 @@ impl Places {
         let packed = *list.get(s as usize * self.units + i as usize)?;
         let rank = usize::try_from(packed >> 32).ok()?;
         let at = usize::try_from(packed & u64::from(u32::MAX)).ok()?;
-        (packed != u64::MAX).then_some(Place { rank, at })
+        (packed != u64::MAX).then_some(OpPlace { rank, at })
     }
 }
 
@@ -88,15 +88,15 @@ impl<'a> Trace<'a> {
         Self { order, timeline, p2p, places: Cow::Borrowed(places) }
     }
     /// Places of the ops that make the results `op` needs.
-    pub fn made_by(&self, op: Op) -> impl Iterator<Item = Place> + '_ {
+    pub fn made_by(&self, op: Op) -> impl Iterator<Item = OpPlace> + '_ {
         needs(op, self.order).filter_map(|need| self.places.find(need))
     }
     /// The op at `place`.
-    pub fn get(&self, place: Place) -> Option<TimedOp> {
+    pub fn get(&self, place: OpPlace) -> Option<TimedOp> {
         self.timeline.ranks.get(place.rank)?.get(place.at).copied()
     }
     /// The result that arrives last of those that `op` on `rank` waits for, with the time of its arrival.
-    pub(crate) fn latest_need(&self, op: Op, rank: usize) -> Option<(Place, f64)> {
+    pub(crate) fn latest_need(&self, op: Op, rank: usize) -> Option<(OpPlace, f64)> {
         let found = needs(op, self.order).filter_map(|need| {
             let place = self.places.find(need)?;
             let crossing = if place.rank == rank { 0.0 } else { self.p2p };
@@ -105,9 +105,9 @@ impl<'a> Trace<'a> {
         found.max_by(|a, b| a.1.total_cmp(&b.1))
     }
     /// The reason why the op at `place` started when it did.
-    pub fn cause(&self, place: Place) -> Cause {
+    pub fn cause(&self, place: OpPlace) -> StartCause {
         let Some(timed) = self.get(place) else {
-            return Cause::Nothing;
+            return StartCause::Nothing;
         };
         let ops = &self.timeline.ranks[place.rank];
         let (first, last) = match timed.half {
@@ -118,23 +118,25 @@ impl<'a> Trace<'a> {
         let block = &ops[first..=last];
         let waits = block.iter().filter_map(|half| self.latest_need(half.op, place.rank));
         let latest = waits.max_by(|a, b| a.1.total_cmp(&b.1));
-        let before = first.checked_sub(1).map(|at| Place { at, ..place });
+        let before = first.checked_sub(1).map(|at| OpPlace { at, ..place });
         let free = before.and_then(|before| self.get(before)).map_or(0.0, |op| op.end);
         match (latest, before) {
             // A tie goes to the other rank: that is the edge to draw.
-            (Some((result, arrival)), Some(_)) if arrival >= free && result.rank != place.rank => Cause::Result(result),
-            (_, Some(before)) => Cause::Rank(before),
-            (Some((result, _)), None) => Cause::Result(result),
-            (None, None) => Cause::Nothing,
+            (Some((result, arrival)), Some(_)) if arrival >= free && result.rank != place.rank => {
+                StartCause::Result(result)
+            }
+            (_, Some(before)) => StartCause::Rank(before),
+            (Some((result, _)), None) => StartCause::Result(result),
+            (None, None) => StartCause::Nothing,
         }
     }
     /// The chain of ops that fixes the makespan, from the first to the last: each starts when the one before it ends
     /// (and its result arrives).
-    pub fn critical_path(&self) -> Vec<Place> {
+    pub fn critical_path(&self) -> Vec<OpPlace> {
         let ranks = self.timeline.ranks.iter().enumerate();
         let lasts = ranks.filter_map(|(rank, ops)| {
             let at = ops.len().checked_sub(1)?;
-            Some((Place { rank, at }, ops[at].end))
+            Some((OpPlace { rank, at }, ops[at].end))
         });
         let last = lasts.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.rank.cmp(&a.0.rank)));
         let Some((mut place, _)) = last else {
@@ -142,7 +144,7 @@ impl<'a> Trace<'a> {
         };
         let mut path = vec![place];
         // Every step goes to an op that ended before: no more steps than ops.
-        while let Cause::Rank(cause) | Cause::Result(cause) = self.cause(place) {
+        while let StartCause::Rank(cause) | StartCause::Result(cause) = self.cause(place) {
             path.push(cause);
             place = cause;
         }
@@ -154,13 +156,13 @@ impl<'a> Trace<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::order::{Placement, parse_ranks};
+    use crate::pipeline::order::{StagePlacement, parse_ranks};
     use crate::pipeline::{Durations, simulate};
 
     #[test]
     fn the_critical_path_has_no_gap_and_ends_with_the_step() {
         let ranks = parse_ranks("0F0,(0F1;0BW0),0BW1|1F0,1BW0,1F1,1BW1").unwrap();
-        let order = Order::new(ranks, 2, Placement::Loop, 2);
+        let order = Order::new(ranks, 2, StagePlacement::Loop, 2);
         let timeline = simulate(&order, &Durations::unit(2).with_p2p(0.25)).unwrap();
         let trace = Trace::new(&order, &timeline, 0.25);
         let path = trace.critical_path();
@@ -177,11 +179,11 @@ mod tests {
     #[test]
     fn a_backward_waits_for_the_gradient_of_the_next_stage() {
         let ranks = parse_ranks("0F0,0BW0|1F0,1BW0").unwrap();
-        let order = Order::new(ranks, 2, Placement::Loop, 1);
+        let order = Order::new(ranks, 2, StagePlacement::Loop, 1);
         let timeline = simulate(&order, &Durations::unit(2)).unwrap();
         let trace = Trace::new(&order, &timeline, 0.0);
-        let cause = trace.cause(Place { rank: 0, at: 1 });
-        assert_eq!(cause, Cause::Result(Place { rank: 1, at: 1 }));
-        assert_eq!(trace.cause(Place { rank: 0, at: 0 }), Cause::Nothing);
+        let cause = trace.cause(OpPlace { rank: 0, at: 1 });
+        assert_eq!(cause, StartCause::Result(OpPlace { rank: 1, at: 1 }));
+        assert_eq!(trace.cause(OpPlace { rank: 0, at: 0 }), StartCause::Nothing);
     }
 }

@@ -5,7 +5,7 @@ use super::passes::{Pass, durations};
 use super::schedule::{in_run, spec};
 use crate::issue::Issue;
 use crate::pipeline::{self, Built, Durations, Order, Spans, Spec};
-use crate::run::{Kinds, Run, Scenario};
+use crate::run::{Run, Scenario, StageKinds};
 use crate::time::Clock;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub(super) struct Draft {
     pub scenario: Box<Scenario>,
     pub spec: Spec,
     pub clock: Clock,
-    pub kinds: Kinds,
+    pub kinds: StageKinds,
     pub passes: Vec<Pass>,
     pub durations: Durations,
     /// Effect of samples of unequal length, where there are such.
@@ -37,7 +37,7 @@ impl Draft {
     pub fn understood(mut scenario: Box<Scenario>) -> Result<Self, Vec<Issue>> {
         let spec = spec(&scenario).map_err(|issue| vec![issue])?;
         let clock = Clock::new(&scenario);
-        let kinds = Kinds::new(&scenario);
+        let kinds = StageKinds::new(&scenario);
         let passes = kinds.each(|stage| Pass::of(&scenario, &clock, stage));
         let lengths = scenario.samples.is_some().then(|| unequal_samples(&mut scenario, &kinds, &passes)).flatten();
         let durations = durations(&scenario, &passes, &spec);

@@ -12,7 +12,7 @@ use super::step::{ends, of_rank, step};
 use super::warnings::{crowded, host_memory, much_bubble, reference_too_large};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
-use crate::memory::verdict::{Need, chance};
+use crate::memory::verdict::{MemoryNeed, chance};
 use crate::memory::{self, Chunks, RankLoad};
 use crate::pipeline::stats::{fill_and_drain, peak_in_flight};
 use crate::pipeline::steady::step_seconds;
@@ -173,7 +173,7 @@ fn memory_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> (Memor
     for phase in &phases {
         if phase.memory.total > peak_bytes {
             peak_bytes = phase.memory.total;
-            need = Need::of(scenario, peak_bytes);
+            need = MemoryNeed::of(scenario, peak_bytes);
         }
     }
     let away = memory::phases::away(scenario, loads, &estimate.per_stage);

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The rule or method that a split is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Origin {
+pub enum SplitOrigin {
     /// As many layers on each stage as it goes.
     Even,
     /// The rule of the uneven-PP note: for one stage a rank.
@@ -21,7 +21,7 @@ pub enum Origin {
 
 /// Splits of the Run's layers side by side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Uneven {
+pub struct LayerSplits {
     /// In the order of their first origin.
     pub splits: Vec<SplitFigures>,
     /// Measured steps, where the Run is a published one but for its layers a stage.
@@ -34,7 +34,7 @@ pub struct Uneven {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SplitFigures {
-    pub origins: Vec<Origin>,
+    pub origins: Vec<SplitOrigin>,
     pub stage_layers: Vec<u64>,
     pub step_s: Seconds,
     /// The even split's step over its own.

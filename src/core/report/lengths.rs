@@ -7,7 +7,7 @@ use super::evaluation::Evaluation;
 use super::passes::Pass;
 use crate::issue::Issue;
 use crate::pipeline::dealing::{Dealing, DynamicContext, Slowest};
-use crate::run::{Congruence, Deal, Kinds, LengthsParts, OneOf, Scenario};
+use crate::run::{Congruence, Deal, LengthsParts, OneOf, Scenario, StageKinds};
 use crate::t;
 use crate::time::Clock;
 use crate::units::{show_percent, significant, whole};
@@ -100,7 +100,7 @@ fn dealing(scenario: &Scenario, deal: Option<Deal>) -> Dealing {
 }
 
 /// Share of the time of `passes` that grows with the square of lengths, by the same stages at another length.
-fn squared_share(scenario: &Scenario, kinds: &Kinds, passes: &[Pass]) -> f64 {
+fn squared_share(scenario: &Scenario, kinds: &StageKinds, passes: &[Pass]) -> f64 {
     let now = scenario.attended_tokens();
     let other = if now.saturating_mul(2) <= scenario.capacity { now * 2 } else { (now / 2).max(1) };
     if other == now {
@@ -119,7 +119,7 @@ fn squared_share(scenario: &Scenario, kinds: &Kinds, passes: &[Pass]) -> f64 {
 }
 
 /// Deals the samples of `scenario`, whose stages take `passes`, and sets the work of the slowest replica in it.
-pub(super) fn unequal_samples(scenario: &mut Scenario, kinds: &Kinds, passes: &[Pass]) -> Option<LengthsReport> {
+pub(super) fn unequal_samples(scenario: &mut Scenario, kinds: &StageKinds, passes: &[Pass]) -> Option<LengthsReport> {
     let pool = scenario.samples.clone()?;
     let usual = scenario.usual_tokens();
     let squared = squared_share(scenario, kinds, passes);

@@ -1,9 +1,9 @@
 //! Chunks and micro-batches that a schedule makes each rank hold: the instant when its activations weigh most.
 
 use crate::memory::{self, Chunks, RankLoad};
-use crate::pipeline::row::{Row, Visit};
+use crate::pipeline::row::{RankRow, Visit};
 use crate::pipeline::stats::Alive;
-use crate::pipeline::{Kind, Order};
+use crate::pipeline::{OpKind, Order};
 use crate::run::Scenario;
 
 /// Load of each rank when its activations are largest, by the bytes of its chunks.
@@ -32,7 +32,7 @@ pub fn loads(scenario: &Scenario, chunks: &Chunks, order: &Order) -> Vec<RankLoa
 }
 
 /// Activations of each of `stages` alive at the instant when they weigh most.
-fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64], by_layer: bool) -> Vec<u32> {
+fn worst_instant(row: &RankRow, stages: &[usize], bytes: &[f64], by_layer: bool) -> Vec<u32> {
     let by_stage = stages.iter().map(|stage| bytes.get(*stage));
     let bytes: Vec<f64> = by_stage.map(|bytes| bytes.copied().unwrap_or(0.0)).collect();
     let mut alive = Alive::none(stages);
@@ -45,7 +45,7 @@ fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64], by_layer: bool) -> 
             }
             alive.add(&[item], 1);
             // Nothing weighs more without a forward.
-            if item.ops().any(|op| op.kind == Kind::F) {
+            if item.ops().any(|op| op.kind == OpKind::F) {
                 let counts = &alive.counts;
                 let each = counts.iter().zip(&bytes);
                 let weight: f64 = each.map(|(count, bytes)| f64::from(*count) * bytes).sum();

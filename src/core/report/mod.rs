@@ -35,13 +35,13 @@ pub(crate) use effort::{effort, effort_of};
 pub use evaluate::{evaluate, evaluate_plain, evaluate_scenario, evaluate_timed, time};
 pub use evaluation::Evaluation;
 pub use explain::{Figure, explain};
-pub use layer_splits::{Origin, Pair, SplitFigures, Uneven};
+pub use layer_splits::{LayerSplits, Pair, SplitFigures, SplitOrigin};
 pub use lengths::{LengthsReport, ReplicasWait};
 pub use offload::OffloadStep;
 pub(crate) use passes::LayerPass;
 pub use passes::windows;
 pub use step::rank_overlaps;
-pub use variant::{Variant, memory_limit, schedule_ids, with_schedule};
+pub use variant::{ScheduleVariant, memory_limit, schedule_ids, with_schedule};
 
 use crate::issue::Issue;
 use crate::memory::host::HostMemory;
@@ -80,7 +80,7 @@ pub struct Report {
     pub offload: Option<OffloadStep>,
     /// Splits of the layers over the stages, where there are several: of an [`answer`] only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub uneven: Option<Uneven>,
+    pub uneven: Option<LayerSplits>,
 }
 
 /// Derived sizes.
@@ -245,13 +245,13 @@ pub struct Refusal {
 }
 
 /// A report, or the reasons why there is none.
-pub type Answer = Result<Report, Refusal>;
+pub type Reported = Result<Report, Refusal>;
 
 /// The report of a Run.
 ///
 /// # Errors
 /// The settings that cannot work, with what would.
-pub fn report(run: &Run) -> Answer {
+pub fn report(run: &Run) -> Reported {
     evaluate(run).map(|evaluation| evaluation.report).map_err(|errors| Refusal { errors })
 }
 
@@ -260,6 +260,6 @@ pub fn report(run: &Run) -> Answer {
 ///
 /// # Errors
 /// As [`report`].
-pub(crate) fn plain_report(run: &Run) -> Answer {
+pub(crate) fn plain_report(run: &Run) -> Reported {
     evaluate_plain(run).map(|evaluation| evaluation.report).map_err(|errors| Refusal { errors })
 }

@@ -13,7 +13,7 @@ use crate::memory::reference_on_host;
 use crate::run::presets;
 use crate::run::{Offload, OffloadFramework, OffloadTo, Scenario};
 use crate::source::{Cited, DEEPSPEED, MEGATRON, SLIME, TORCHAO, ZERO_OFFLOAD};
-use crate::traffic::Held;
+use crate::traffic::HeldParameters;
 use crate::units::{Bytes, Seconds};
 use serde::Serialize;
 
@@ -179,13 +179,13 @@ fn copies(scenario: &Scenario, load: &RankLoad, offload: &Offload, forward: f64,
             OffloadFramework::Fsdp2 if scenario.adapter.is_none() => bytes.weights,
             _ => scenario.gathered_weight(),
         };
-        let parameters = stored * sharded(Held::of(scenario, &load.stages).total(), 3);
+        let parameters = stored * sharded(HeldParameters::of(scenario, &load.stages).total(), 3);
         for window in [forward, backward] {
             list.push(Copy { to_host: 0.0, to_gpu: parameters, window });
         }
     }
     if offload.gradients.is_some() {
-        let trained = Held::trained(scenario, &load.stages).total();
+        let trained = HeldParameters::trained(scenario, &load.stages).total();
         list.push(Copy { to_host: bytes.grads * sharded(trained, 1), to_gpu: 0.0, window: backward });
     }
     if offload.activations.is_some() {

@@ -7,10 +7,10 @@
 
 use super::Evaluation;
 use crate::memory::MemoryMethod;
-use crate::memory::curve::{Alive, Change, curve};
+use crate::memory::curve::{ActivationChange, LiveChunk, curve};
 use crate::memory::detailed::{self, Detailed};
 use crate::memory::{Component, Nature, StageMemory};
-use crate::pipeline::{Kind, TimedOp};
+use crate::pipeline::{OpKind, TimedOp};
 use crate::sort::sort_by;
 use crate::units::{Bytes, Seconds};
 
@@ -43,7 +43,7 @@ pub struct OverTime {
     /// Index of the fullest instant, the first of equals.
     pub peak: usize,
     /// Activations alive then, with the layers of each chunk.
-    pub alive: Vec<(Alive, u64)>,
+    pub alive: Vec<(LiveChunk, u64)>,
     /// Logits and inputs of the head among it.
     pub head: Bytes,
     /// The op that began last then.
@@ -85,14 +85,14 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
     let by_layer = scenario.run.schedule.pairs_by_layer();
     let events = events(ops, by_layer);
     let splits = f64::from(evaluation.order.splits.max(1));
-    let changes: Vec<Change> = events.iter().map(|event| event.change(ops, 1.0 / splits, by_layer)).collect();
+    let changes: Vec<ActivationChange> = events.iter().map(|event| event.change(ops, 1.0 / splits, by_layer)).collect();
     let curve = curve(scenario, rank, load, &changes);
     let mut instants: Vec<Instant> = Vec::with_capacity(curve.points.len());
     let (mut backwards, mut op) = (0u32, None);
     for (at, point) in curve.points.iter().enumerate() {
         // The first point stands before the first event.
         if let Some(event) = at.checked_sub(1).and_then(|at| events.get(at)) {
-            let backward = u32::from(ops[event.op].op.kind != Kind::F);
+            let backward = u32::from(ops[event.op].op.kind != OpKind::F);
             if event.begins {
                 backwards += backward;
                 op = Some(event.op);
@@ -160,15 +160,15 @@ struct Event {
 
 impl Event {
     /// An activation lives from the begin of its forward to the end of the op that frees it.
-    fn change(&self, ops: &[TimedOp], unit: f64, by_layer: bool) -> Change {
+    fn change(&self, ops: &[TimedOp], unit: f64, by_layer: bool) -> ActivationChange {
         let op = ops[self.op].op;
         let early = by_layer && paired(ops, self.op);
         let by = match (self.begins, op.kind) {
-            (true, Kind::F) => unit,
+            (true, OpKind::F) => unit,
             (begins, kind) if kind.frees() && begins == early => -unit,
             _ => 0.0,
         };
-        Change { time: Seconds(self.time), stage: op.stage as usize, by }
+        ActivationChange { time: Seconds(self.time), stage: op.stage as usize, by }
     }
 }
 
@@ -193,7 +193,7 @@ fn paired(ops: &[TimedOp], index: usize) -> bool {
     let start = ops[index].start;
     let near = index.saturating_sub(1)..(index + 2).min(ops.len());
     let mut others = near.filter(|other| *other != index);
-    others.any(|other| ops[other].op.kind == Kind::F && ops[other].start.total_cmp(&start).is_eq())
+    others.any(|other| ops[other].op.kind == OpKind::F && ops[other].start.total_cmp(&start).is_eq())
 }
 
 #[cfg(test)]
@@ -216,7 +216,7 @@ mod tests {
             assert_eq!((alive.stage, layers), (rank, 8));
             assert_eq!(alive.microbatches, (4 - rank) as f64);
             let op = curve.op.unwrap().op;
-            assert_eq!((op.kind, op.microbatch), (Kind::BW, 0));
+            assert_eq!((op.kind, op.microbatch), (OpKind::BW, 0));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Time of one micro-batch on each global stage: compute and waits, and the simulation's durations from both.
 
 use crate::pipeline::{Durations, Spec};
-use crate::run::{Kinds, Scenario};
+use crate::run::{Scenario, StageKinds};
 use crate::time::{Clock, ComputeTime, routed_host};
 use crate::traffic::{Beside, RoutedWindows, StageWaits, StageWindows, Wait, layer_waits, shards};
 use crate::units::Seconds;
@@ -48,19 +48,19 @@ pub(crate) struct LayerPass {
     pub windows: StageWindows,
     /// Seconds that a forward and a backward pass of two micro-batches take less side by side: their messages, less the
     /// additional time of their host.
-    pub saved: Saved,
+    pub saved: PairingChange,
 }
 
 /// Change by passes of two micro-batches side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Saved {
+pub(crate) struct PairingChange {
     /// Seconds that their messages are exposed less.
     pub messages: Seconds,
     /// Seconds that their host takes more.
     pub host: Seconds,
 }
 
-impl Saved {
+impl PairingChange {
     /// Both together.
     pub fn total(self) -> Seconds {
         self.messages - self.host
@@ -99,9 +99,9 @@ impl LayerPass {
         };
         let compute = launched(&waits, host, false);
         let pairs = scenario.layout.pp > 1 && scenario.run.schedule.overlaps_experts().is_some();
-        let saved = waits.ep_paired.filter(|_| pairs).map_or_else(Saved::default, |paired| {
+        let saved = waits.ep_paired.filter(|_| pairs).map_or_else(PairingChange::default, |paired| {
             let beside = launched(&StageWaits { ep: paired, ..waits }, wait(&paired, true), true);
-            Saved { messages: waits.ep.exposed() - paired.exposed(), host: beside.total() - compute.total() }
+            PairingChange { messages: waits.ep.exposed() - paired.exposed(), host: beside.total() - compute.total() }
         });
         Self { compute, waits, windows: windows_of(scenario, &compute), saved }
     }
@@ -113,7 +113,7 @@ pub(super) struct Pass {
     pub compute: ComputeTime,
     pub waits: StageWaits,
     /// Change by passes of two micro-batches side by side.
-    pub saved: Saved,
+    pub saved: PairingChange,
     /// Data that the stage loads before its forward pass.
     pub loading: Seconds,
 }
@@ -165,14 +165,14 @@ fn of_layers<T: Clone>(scenario: &Scenario, seconds: impl Fn(&Pass) -> T) -> Vec
     apart.stage_layers.push(0);
     apart.mtp_stage = apart.last_stage();
     let clock = Clock::new(&apart);
-    Kinds::new(&apart).each(|stage| seconds(&Pass::of(&apart, &clock, stage)))
+    StageKinds::new(&apart).each(|stage| seconds(&Pass::of(&apart, &clock, stage)))
 }
 
 /// Durations of the simulation: what a pass waits for is part of it.
 pub(super) fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
     let pieces = f64::from(spec.pieces());
     let times = |seconds: fn(&Pass) -> Seconds| passes.iter().map(|pass| seconds(pass).0 / pieces).collect();
-    let pairs = passes.iter().any(|pass| pass.saved != Saved::default());
+    let pairs = passes.iter().any(|pass| pass.saved != PairingChange::default());
     let send = passes.iter().map(|pass| pass.waits.send.0).fold(0.0, f64::max);
     let durations = Durations {
         forward: times(Pass::forward),

@@ -68,7 +68,7 @@ pub(crate) fn often_reduced(
 
 #[cfg(test)]
 mod tests {
-    use crate::pipeline::{Item, Kind, Op, Placement};
+    use crate::pipeline::{Op, OpKind, OrderItem, StagePlacement};
     use crate::report::{Report, evaluate, schedule_ids, with_schedule};
     use crate::run::{Based, Reduction, Run, Schedule};
     use crate::units::Bytes;
@@ -133,10 +133,10 @@ mod tests {
                     continue;
                 };
                 let scenario = &evaluation.scenario;
-                let looped = evaluation.order.placement == Placement::Loop && scenario.chunks > 1;
+                let looped = evaluation.order.placement == StagePlacement::Loop && scenario.chunks > 1;
                 for (rank, row) in evaluation.order.ranks.iter().enumerate() {
-                    let backward = |op: &Op| matches!(op.kind, Kind::B | Kind::BW);
-                    let ops = row.iter().flat_map(Item::ops);
+                    let backward = |op: &Op| matches!(op.kind, OpKind::B | OpKind::BW);
+                    let ops = row.iter().flat_map(OrderItem::ops);
                     let mut stages: Vec<u32> = ops.filter(backward).map(|op| op.stage).collect();
                     stages.dedup();
                     for stage in evaluation.order.stages_of(rank) {

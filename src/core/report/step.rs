@@ -3,20 +3,21 @@
 use super::draft::Draft;
 use super::evaluation::Evaluation;
 use super::offload::{OffloadStep, offload_step};
-use super::passes::{Pass, Saved};
+use super::passes::{PairingChange, Pass};
 use crate::memory::{RankLoad, detailed};
 use crate::pipeline::Stats;
 use crate::run::Scenario;
 use crate::time::{Step, StepParts, stage_loading, step_end};
 use crate::traffic::{
-    Beside, Held, OverlapRow, OverlapTotals, Wait, boundary_bytes, overlap_rows, sent_states, step_calls, step_sync,
+    Beside, HeldParameters, OverlapRow, OverlapTotals, Wait, boundary_bytes, overlap_rows, sent_states, step_calls,
+    step_sync,
 };
 use crate::units::{Bytes, Seconds};
 
 /// Time of a rank's parameters at the end of a step.
 #[derive(Clone, Copy)]
 pub(super) struct End {
-    pub held: Held,
+    pub held: HeldParameters,
     /// Parameters of the model on one GPU, elements, with the rows that pad the vocabulary.
     pub parameters: f64,
     wires: Wait,
@@ -45,14 +46,14 @@ pub(super) fn ends(draft: &Draft, loads: &[RankLoad]) -> Vec<End> {
 
 fn end(draft: &Draft, load: &RankLoad) -> End {
     let Draft { scenario, clock, passes, .. } = draft;
-    let trained = Held::trained(scenario, &load.stages);
+    let trained = HeldParameters::trained(scenario, &load.stages);
     let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
         let stages = load.stages.iter();
         stages.filter_map(|stage| passes.get(*stage)).map(part).sum()
     };
     let sync = step_sync(scenario, trained, sum(Pass::forward), sum(Pass::backward));
     End {
-        held: Held::of(scenario, &load.stages),
+        held: HeldParameters::of(scenario, &load.stages),
         parameters: detailed::parameters(scenario, load),
         wires: sync,
         optimizer: Seconds(step_end(scenario, clock.rates(), trained.updated(scenario))),
@@ -100,7 +101,8 @@ fn totals(draft: &Draft, load: &RankLoad, end: End, paired: f64) -> OverlapTotal
         let waits = &pass.waits;
         totals.tp = totals.tp + waits.tp * repeats;
         totals.cp = totals.cp + waits.cp * repeats;
-        let beside = if pass.saved == Saved::default() { waits.ep } else { waits.ep_paired.unwrap_or(waits.ep) };
+        let beside =
+            if pass.saved == PairingChange::default() { waits.ep } else { waits.ep_paired.unwrap_or(waits.ep) };
         totals.ep = totals.ep + (waits.ep * (1.0 - paired) + beside * paired) * repeats;
         totals.zero3 = totals.zero3 + waits.zero3 * repeats;
         totals.dp = totals.dp + waits.gradients * repeats;
@@ -161,7 +163,7 @@ pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stat
     let saved = share * mean(|pass| pass.saved.messages.0);
     let inside = mean(|pass| pass.exposed().0) - saved;
     let slower: fn(&Pass) -> f64 = |pass| {
-        let beside = pass.waits.ep_paired.filter(|_| pass.saved != Saved::default());
+        let beside = pass.waits.ep_paired.filter(|_| pass.saved != PairingChange::default());
         beside.map_or(0.0, |beside| (beside.both().slows - pass.waits.ep.both().slows).0)
     };
     let slowed = mean(|pass| pass.waits.slows().0) + share * mean(slower);

@@ -6,20 +6,20 @@
 //! is one that ends the step, both say the same.
 
 use super::evaluation::Evaluation;
-use crate::pipeline::sync::{Bucket, Overlap, Policy, RankSync, ranks, synchronise};
-use crate::traffic::{Beside, CONTENTION, Held, step_messages};
+use crate::pipeline::sync::{Bucket, Overlap, RankSync, ReducePolicy, ranks, synchronise};
+use crate::traffic::{Beside, CONTENTION, HeldParameters, step_messages};
 use crate::units::Seconds;
 
 /// Gradients on the timeline under one policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradientSync {
     /// When they may leave.
-    pub policy: Policy,
+    pub policy: ReducePolicy,
     /// Each rank's, in the order of its wire.
     pub buckets: Vec<Bucket>,
     /// Cost to each rank.
     pub ranks: Vec<RankSync>,
-    /// Seconds by which the step is longer under each policy, in the order of [`Policy::ALL`].
+    /// Seconds by which the step is longer under each policy, in the order of [`ReducePolicy::ALL`].
     pub exposed: [Seconds; 3],
     /// Parts that the step counts.
     pub charged: Charged,
@@ -42,7 +42,7 @@ pub struct Charged {
 
 /// The gradients of `evaluation` on its timeline; none where a step sends none at its end, as with an update after
 /// every micro-batch.
-pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<GradientSync> {
+pub fn gradient_sync(evaluation: &Evaluation, policy: ReducePolicy) -> Option<GradientSync> {
     let scenario = &evaluation.scenario;
     if scenario.updates() > 1.0 {
         return None;
@@ -50,7 +50,7 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
     let overlap = Overlap { share: scenario.software.overlap.dp, tax: CONTENTION.value };
     // The timeline is that of the measured step, where there is one.
     let measured = evaluation.report.step.rescaled_by.unwrap_or(1.0);
-    let messages = |stages: &[usize]| step_messages(scenario, Held::of(scenario, stages));
+    let messages = |stages: &[usize]| step_messages(scenario, HeldParameters::of(scenario, stages));
     let seconds: Vec<Vec<(u32, f64)>> = evaluation
         .loads
         .iter()
@@ -72,7 +72,7 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
         let ranks = ranks(timeline, &buckets, overlap.tax);
         (buckets, ranks)
     };
-    let exposed = Policy::ALL.map(|policy| {
+    let exposed = ReducePolicy::ALL.map(|policy| {
         let ranks = under(policy).1;
         Seconds(ranks.iter().map(|rank| rank.exposed).fold(0.0, f64::max))
     });
@@ -98,7 +98,7 @@ fn charged(evaluation: &Evaluation) -> Charged {
         let forward = passes(stages, &[&durations.forward]);
         let backward = [&durations.backward_input, &durations.backward_weight];
         let backward = passes(stages, &backward);
-        let sent = step_messages(scenario, Held::of(scenario, stages));
+        let sent = step_messages(scenario, HeldParameters::of(scenario, stages));
         let beside = |time: Seconds, window| Beside::new(time * measured, window, share, CONTENTION.value);
         let charged = Charged {
             rank,
@@ -124,7 +124,7 @@ mod tests {
     use crate::run::{Run, Schedule};
 
     fn of(run: &Run) -> GradientSync {
-        gradient_sync(&evaluate(run).unwrap(), Policy::Eager).unwrap()
+        gradient_sync(&evaluate(run).unwrap(), ReducePolicy::Eager).unwrap()
     }
 
     /// The calibrated step and the picture are one formula where the charged rank ends the step:
@@ -134,7 +134,7 @@ mod tests {
         for (zero, measured_step_s) in [(0, None), (1, None), (1, Some(9.0))] {
             let run = Run { zero, measured_step_s, stage_layers: Some(vec![9, 8, 8, 7]), ..Run::default() };
             let evaluation = evaluate(&run).unwrap();
-            let sync = gradient_sync(&evaluation, Policy::Eager).unwrap();
+            let sync = gradient_sync(&evaluation, ReducePolicy::Eager).unwrap();
             assert_eq!(sync.charged.rank, 0, "{:?}", sync.charged);
             let picture = sync.ranks[0].exposed;
             assert!((picture - sync.charged.gradients.exposed().0).abs() < 1e-9 * picture);
@@ -188,7 +188,7 @@ mod tests {
         let sharded = Run { zero: 3, ..Run::default() };
         for run in [alone, sharded] {
             let evaluation = evaluate(&run).unwrap();
-            assert_eq!(gradient_sync(&evaluation, Policy::Eager), None);
+            assert_eq!(gradient_sync(&evaluation, ReducePolicy::Eager), None);
         }
     }
 }

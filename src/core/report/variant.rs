@@ -11,13 +11,13 @@ const CHUNKS: [u64; 3] = [2, 4, 8];
 
 /// A schedule as it is shown beside the others: interleaving once for each number of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variant {
+pub struct ScheduleVariant {
     pub schedule: Schedule,
     /// Chunks a rank, where it is shown with several numbers of them.
     pub chunks: Option<u64>,
 }
 
-impl Variant {
+impl ScheduleVariant {
     /// All that are shown for `run`, in the menu's order: an order of one's own only where the Run has one.
     pub fn all(run: &Run) -> Vec<Self> {
         let chosen = Self::of(run);
@@ -82,7 +82,7 @@ impl Variant {
     }
 }
 
-impl Display for Variant {
+impl Display for ScheduleVariant {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(self.schedule.id())?;
         self.chunks.map_or(Ok(()), |chunks| write!(f, ".{chunks}"))
@@ -132,7 +132,7 @@ fn with_chunks(run: &Run, schedule: Schedule, chunks: Option<u64>) -> Vec<(&'sta
 
 /// Every id, in the menu's order.
 pub fn schedule_ids() -> impl Iterator<Item = &'static str> {
-    SCHEDULES.iter().map(crate::pipeline::Schedule::id)
+    SCHEDULES.iter().map(crate::pipeline::ScheduleInfo::id)
 }
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
         let run =
             |virtual_stages| Run { schedule: crate::run::Schedule::Interleaved, virtual_stages, ..Run::default() };
         let chunks = |run: &Run| -> Vec<u64> {
-            let variants = Variant::all(run).into_iter();
+            let variants = ScheduleVariant::all(run).into_iter();
             variants.filter_map(|variant| variant.chunks).collect()
         };
         assert_eq!(chunks(&Run::default()), [2, 4, 8]);
@@ -154,16 +154,16 @@ mod tests {
 
     #[test]
     fn a_variant_reads_as_it_is_written_and_the_run_s_own_sets_nothing() {
-        for variant in Variant::all(&Run::default()) {
-            assert_eq!(Variant::named(&variant.to_string()), Some(variant));
+        for variant in ScheduleVariant::all(&Run::default()) {
+            assert_eq!(ScheduleVariant::named(&variant.to_string()), Some(variant));
         }
         for text in ["", "zb", "zb-v.2", "interleaved-1f1b", "interleaved-1f1b.0", "interleaved-1f1b.x"] {
-            assert_eq!(Variant::named(text), None, "{text}");
+            assert_eq!(ScheduleVariant::named(text), None, "{text}");
         }
         for id in schedule_ids().filter(|id| *id != "custom") {
             let run = Run::default();
             let run = run.with_texts(&with_schedule(&run, id)).unwrap();
-            assert_eq!(Variant::of(&run).set(&run, memory_limit(&run)), [], "{id}");
+            assert_eq!(ScheduleVariant::of(&run).set(&run, memory_limit(&run)), [], "{id}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Lengths of responses: a distribution that the engine's limit cuts, as quantiles and as classes.
 
-use super::Cause;
+use super::WideningCause;
 use crate::maths::{erfc, exp, ln};
 use crate::run::{ResponseParts, ResponseShape};
 
@@ -110,9 +110,9 @@ fn normal_quantile(share: f64) -> f64 {
 }
 
 /// Reasons why an answer about lengths is doubtful.
-pub(super) fn doubts(lengths: &Lengths, parts: &ResponseParts, responses: f64) -> Option<Cause> {
+pub(super) fn doubts(lengths: &Lengths, parts: &ResponseParts, responses: f64) -> Option<WideningCause> {
     let is_guessed = parts.sigma.is_none() && parts.base != Some(ResponseShape::Constant);
-    (is_guessed && lengths.longest(responses) < lengths.limit).then_some(Cause::Spread)
+    (is_guessed && lengths.longest(responses) < lengths.limit).then_some(WideningCause::Spread)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub const TOLD_APART: f64 = 1.4;
 
 /// Reasons why a range may be wider than the measured one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum WideningCause {
     /// No step of the framework was measured, or none is named.
     Framework,
     /// An engine on GPUs of several nodes.
@@ -45,7 +45,7 @@ pub enum Cause {
     VerlStream,
 }
 
-impl Cause {
+impl WideningCause {
     /// The field that it is about, and its words.
     pub fn says(self) -> (&'static str, Message) {
         match self {

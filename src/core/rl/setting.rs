@@ -1,6 +1,6 @@
 //! What a step follows from: the Run's settings of reinforcement learning, understood; what is missing is asked for.
 
-use super::Cause;
+use super::WideningCause;
 use super::engine::EngineModel;
 use super::lengths::{Lengths, doubts};
 use super::rollout::Batch;
@@ -34,7 +34,7 @@ pub struct RlSetting<'a> {
     pub has_reference: bool,
     pub critic_is_apart: bool,
     /// Why the answer is doubtful.
-    pub causes: Vec<Cause>,
+    pub causes: Vec<WideningCause>,
 }
 
 /// Sequences that an engine decodes at once where nothing is said. verl `rollout.yaml` (`max_num_seqs` 256), vLLM
@@ -156,15 +156,15 @@ impl<'a> RlSetting<'a> {
     }
 
     /// Reasons why the range may be wider than it is measured.
-    fn wide(&self) -> Vec<Cause> {
+    fn wide(&self) -> Vec<WideningCause> {
         let rl = &self.run.rl;
         let fits = self.engine.capacity(self.prompt, self.lengths.mean);
         let found = [
-            (self.engine.spans_nodes, Cause::Nodes),
-            (fits < NEARLY_FULL, Cause::Cache),
-            (rl.eager == Some(true), Cause::Eager),
-            (rl.filtered.is_some() || rl.oversampling.is_some(), Cause::Filter),
-            (rl.turns.is_some_and(|turns| turns > 1), Cause::Tools),
+            (self.engine.spans_nodes, WideningCause::Nodes),
+            (fits < NEARLY_FULL, WideningCause::Cache),
+            (rl.eager == Some(true), WideningCause::Eager),
+            (rl.filtered.is_some() || rl.oversampling.is_some(), WideningCause::Filter),
+            (rl.turns.is_some_and(|turns| turns > 1), WideningCause::Tools),
         ];
         found.into_iter().filter(|(holds, _)| *holds).map(|(_, cause)| cause).collect()
     }

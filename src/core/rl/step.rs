@@ -1,6 +1,6 @@
 //! The step: its phases on each group of GPUs, who waits, which side binds, and the range.
 
-use super::range::{Cause, MEASURED, TOLD_APART, range_of_framework};
+use super::range::{MEASURED, TOLD_APART, WideningCause, range_of_framework};
 use super::rollout::Rollout;
 use super::setting::RlSetting;
 use super::split::{SplitPoint, best, flat, split, staleness};
@@ -37,7 +37,7 @@ named! {
 
 named! {
     /// GPUs that work alike.
-    pub enum Group: id {
+    pub enum GpuGroup: id {
         All = "all",
         Engines = "engines",
         Trainer = "trainer",
@@ -46,7 +46,7 @@ named! {
 
 named! {
     /// What a split step waits for.
-    pub enum Bound: id {
+    pub enum WaitsFor: id {
         Engines = "engines",
         Trainer = "trainer",
         /// Neither, within the error of the prediction.
@@ -65,20 +65,20 @@ macro_rules! as_text {
         }
     )* };
 }
-as_text!(PhaseName, Group, Bound);
+as_text!(PhaseName, GpuGroup, WaitsFor);
 
 /// Time of one kind of work on one group of GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RlPhase {
     pub name: PhaseName,
-    pub group: Group,
+    pub group: GpuGroup,
     pub seconds: Seconds,
 }
 
 /// Share of a step in which a group waits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Idle {
-    pub group: Group,
+    pub group: GpuGroup,
     pub share: f64,
 }
 
@@ -104,7 +104,7 @@ pub struct RlStep {
     pub generation_s: Seconds,
     pub training_s: Seconds,
     pub sync_s: Seconds,
-    pub bound: Bound,
+    pub bound: WaitsFor,
     /// GPUs of the engines; of colocated ones all.
     pub rollout_gpus: u64,
     /// Responses that an engine decodes at once.
@@ -134,7 +134,7 @@ pub struct RlStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     #[serde(skip)]
-    pub causes: Vec<Cause>,
+    pub causes: Vec<WideningCause>,
 }
 
 /// The three sides of a step, before they meet.
@@ -238,10 +238,10 @@ fn one(setting: &RlSetting<'_>) -> Result<RlStep, Vec<Issue>> {
     let mut causes = setting.causes.clone();
     causes.extend(trained.causes.iter().copied());
     if !matches!(framework, Some(PhasesBy::NemoRl | PhasesBy::Verl)) {
-        causes.push(Cause::Framework);
+        causes.push(WideningCause::Framework);
     }
     if framework == Some(PhasesBy::Verl) && setting.in_flight() > 1.0 {
-        causes.push(Cause::VerlStream);
+        causes.push(WideningCause::VerlStream);
     }
     Ok(RlStep {
         step_s: time,
@@ -296,17 +296,17 @@ fn at_split(issues: Vec<Issue>, setting: &RlSetting<'_>) -> Vec<Issue> {
 }
 
 /// The side that a split step waits for, where the two differ beyond the error.
-fn bound(sides: &Sides) -> Bound {
+fn bound(sides: &Sides) -> WaitsFor {
     if !sides.overlaps {
-        return Bound::InTurn;
+        return WaitsFor::InTurn;
     }
     let (generation, training) = (sides.generation(), sides.training.total());
     if generation > training * TOLD_APART {
-        Bound::Engines
+        WaitsFor::Engines
     } else if training > generation * TOLD_APART {
-        Bound::Trainer
+        WaitsFor::Trainer
     } else {
-        Bound::Balanced
+        WaitsFor::Balanced
     }
 }
 
@@ -314,7 +314,7 @@ fn bound(sides: &Sides) -> Bound {
 fn phases(sides: &Sides, apart: bool) -> Vec<RlPhase> {
     let Rollout { prefill, full, tail, tools, .. } = sides.rollout;
     let training = sides.training;
-    let [engines, trainer] = if apart { [Group::Engines, Group::Trainer] } else { [Group::All; 2] };
+    let [engines, trainer] = if apart { [GpuGroup::Engines, GpuGroup::Trainer] } else { [GpuGroup::All; 2] };
     let generation = [
         (PhaseName::Prefill, prefill),
         (PhaseName::Decode, full),
@@ -335,7 +335,7 @@ fn phases(sides: &Sides, apart: bool) -> Vec<RlPhase> {
         (PhaseName::Offload, sides.offload),
         (PhaseName::Other, Seconds(BESIDE_PHASES)),
     ];
-    let of = |group: Group, list: &[(PhaseName, Seconds)]| -> Vec<RlPhase> {
+    let of = |group: GpuGroup, list: &[(PhaseName, Seconds)]| -> Vec<RlPhase> {
         let list = list.iter().filter(|(_, seconds)| seconds.0 > 0.0);
         list.map(|(name, seconds)| RlPhase { name: *name, group, seconds: *seconds }).collect()
     };
@@ -351,9 +351,12 @@ fn phases(sides: &Sides, apart: bool) -> Vec<RlPhase> {
 /// Shares of the step in which a group waits; the sync is work of both.
 fn idle(sides: &Sides, apart: bool, time: Seconds) -> Vec<Idle> {
     if !apart {
-        return vec![Idle { group: Group::All, share: 0.0 }];
+        return vec![Idle { group: GpuGroup::All, share: 0.0 }];
     }
     let share = |work: Seconds| (1.0 - (work + sides.end()) / time).max(0.0);
     let (engines, trainer) = (sides.rollout.total(), sides.training.total());
-    vec![Idle { group: Group::Engines, share: share(engines) }, Idle { group: Group::Trainer, share: share(trainer) }]
+    vec![
+        Idle { group: GpuGroup::Engines, share: share(engines) },
+        Idle { group: GpuGroup::Trainer, share: share(trainer) },
+    ]
 }

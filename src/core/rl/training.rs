@@ -1,6 +1,6 @@
 //! The trainer's side of a step: our own training step on the packed responses, and the passes beside it.
 
-use super::Cause;
+use super::WideningCause;
 use crate::issue::Issue;
 use crate::memory::phases::Phase;
 use crate::report::{Evaluation, evaluate};
@@ -65,7 +65,7 @@ pub struct Trained {
     pub phases: Vec<Phase>,
     pub capacity: Bytes,
     pub parameters: f64,
-    pub causes: Vec<Cause>,
+    pub causes: Vec<WideningCause>,
 }
 
 /// The Run of one update on `gpus` GPUs, and its share of the packed sequences over what divides evenly.
@@ -129,7 +129,7 @@ pub fn trained(run: &Run, phases: &PhasesParts, gpus: u64, load: &Load) -> Resul
         // The longer of the two is waited for.
         training.critic = (training.critic - training.update).max(Seconds::ZERO);
     }
-    let causes = if load.tokens > run.seq_len as f64 { vec![Cause::Packing] } else { Vec::new() };
+    let causes = if load.tokens > run.seq_len as f64 { vec![WideningCause::Packing] } else { Vec::new() };
     Ok(Trained {
         training,
         phases: evaluation.report.memory.phases.clone(),
@@ -144,7 +144,7 @@ fn sent(evaluation: &Evaluation) -> f64 {
     let scenario = &evaluation.scenario;
     if scenario.adapter.is_some() {
         let loads = evaluation.loads.iter();
-        let each = loads.map(|load| crate::traffic::Held::trained(scenario, &load.stages).total());
+        let each = loads.map(|load| crate::traffic::HeldParameters::trained(scenario, &load.stages).total());
         return each.sum::<f64>() * scenario.layout.tp as f64;
     }
     scenario.model.elements().total() as f64

@@ -1,6 +1,6 @@
 //! "A preset, or a preset with changes, or all of it": the three ways to set a model, a GPU or a precision.
 
-use crate::field::{Choice, Field, Row, Settable, Slot, Value, at};
+use crate::field::{Choice, FieldOf, Row, Settable, Slot, Value, at};
 use crate::message::{Message, verbatim};
 use crate::t;
 
@@ -35,8 +35,8 @@ pub trait Preset: Settable + Default + PartialEq {
 }
 
 impl<Parts: Preset> Settable for Based<Parts> {
-    fn fields(key: &'static str, row: Row) -> Vec<Field<Self>> {
-        let base = Field::new(
+    fn fields(key: &'static str, row: Row) -> Vec<FieldOf<Self>> {
+        let base = FieldOf::new(
             key,
             row,
             Slot::Choice { options: Parts::presets },

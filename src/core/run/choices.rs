@@ -2,7 +2,7 @@
 //!
 //! A table of lists, over 400 lines.
 
-use crate::field::{Choice, Field, Held, OneOf, Row, Settable, Slot, Steps, Value, one_of, training};
+use crate::field::{Choice, FieldOf, Held, OneOf, Row, Settable, Slot, Steps, Value, one_of, training};
 use crate::message::Message;
 use crate::t;
 
@@ -441,7 +441,7 @@ const WHOLE: [(Recompute, Choice); 4] = [
 ];
 
 impl Settable for Recompute {
-    fn fields(_: &'static str, _: Row) -> Vec<Field<Self>> {
+    fn fields(_: &'static str, _: Row) -> Vec<FieldOf<Self>> {
         let whole = training("Recompute").hint("activations dropped and computed again in the backward pass");
         let layers = training("Recomputed layers").hint("full recomputation of the first n layers of a stage");
         let layers = layers.unit("a stage").advanced();
@@ -450,7 +450,7 @@ impl Settable for Recompute {
         let budget =
             budget.hint("torch.compile keeps this share of what can be recomputed: 0 is full, 1 none").advanced();
         vec![
-            Field::new(
+            FieldOf::new(
                 "recompute",
                 whole,
                 Slot::Choice { options: || WHOLE.iter().map(|(_, choice)| *choice).collect() },
@@ -460,21 +460,21 @@ impl Settable for Recompute {
                 },
                 |held, value| Self::whole(value.text().unwrap_or("none")).map(|named| *held = named).is_some(),
             ),
-            Field::new(
+            FieldOf::new(
                 "recompute.layers",
                 layers,
                 Slot::Count { range: (0, 100_000), steps: Steps::By(1.0) },
                 |held| if let Self::Layers(layers) = held { layers.get() } else { Value::Null },
                 |held, value| held.replace(u64::of(value).map(Self::Layers), |held| matches!(held, Self::Layers(_))),
             ),
-            Field::new(
+            FieldOf::new(
                 "recompute.modules",
                 modules,
                 Slot::Set { options: Module::choices },
                 |held| if let Self::Modules(modules) = held { modules.get() } else { Value::Null },
                 |held, value| held.replace(Held::of(value).map(Self::Modules), |held| matches!(held, Self::Modules(_))),
             ),
-            Field::new(
+            FieldOf::new(
                 "recompute.budget",
                 budget,
                 Slot::Number { range: (0.0, 1.0), steps: Steps::By(0.1) },

@@ -3,7 +3,7 @@
 use super::based::{Based, Preset, title};
 use super::presets::{self, GPUS};
 use crate::cluster::{Gpu, GpuParts};
-use crate::field::{Choice, Missing};
+use crate::field::{Choice, MissingParts};
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::units::Bytes;
@@ -29,7 +29,7 @@ impl Based<GpuParts> {
             let memory = self.parts.memory.unwrap_or(base.memory.gib());
             base.usable = Bytes::from_gib((base.usable.gib() + memory - base.memory.gib()).max(0.0));
         }
-        let mut missing = Missing::default();
+        let mut missing = MissingParts::default();
         let gpu = self.parts.over(base, &mut missing);
         missing.done(gpu)
     }

@@ -13,7 +13,7 @@ pub type Alike = [u64; MAX_KINDS + BESIDE];
 
 /// Stages that are alike: same layers of every kind, same ends.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kinds {
+pub struct StageKinds {
     /// The kind of each global stage.
     pub of: Vec<usize>,
     /// A stage of each kind.
@@ -21,7 +21,7 @@ pub struct Kinds {
     pub keys: Vec<Alike>,
 }
 
-impl Kinds {
+impl StageKinds {
     /// The kinds among the stages of `scenario`.
     pub fn new(scenario: &Scenario) -> Self {
         let layers = &scenario.stage_layers;

@@ -41,7 +41,7 @@ pub use choices::{
     MoeDispatch, OffloadFramework, OffloadTo, Optimizer, Recompute, Reduction, Schedule, Selective, TpOverlap, Variant,
 };
 pub use fitted::{CONSTANTS, Constant, Fitted, PRIORS, Prior};
-pub use kinds::{Alike, Kinds};
+pub use kinds::{Alike, StageKinds};
 pub(crate) use layout::divisors;
 pub use layout::{Layout, Zero, even_split};
 pub use length::{ContextPhase, ContextPhases, FailureClass, Failures, Operation, RunLength};
@@ -53,7 +53,7 @@ pub(crate) use phases::{Placement, SecondModel, Sleep};
 pub use precision::{Format, Precision, PrecisionParts};
 pub use presets::Software;
 pub use profile::{Factors, LONGEST_NAME, MULTIPLIERS, Matrix, Multiplier, Profile, Vector};
-pub use recipe::Recipe;
+pub use recipe::PrecisionRecipe;
 pub use rl::{
     Algorithm, BatchOrder, CacheFormat, ResponseParts, ResponseShape, RlParts, RolloutEngine, RolloutFormat,
     RolloutPlacement,

@@ -3,7 +3,7 @@
 use super::ModelParts;
 use super::based::{Based, Preset, title};
 use super::presets::{self, MODELS};
-use crate::field::{Choice, Missing};
+use crate::field::{Choice, MissingParts};
 use crate::issue::Issue;
 use crate::message::{Message, verbatim};
 use crate::model::{Architecture, Compressed, Ffn, LayerKind, Mixer, MoeParts, Pattern, PatternError, VisionEncoder};
@@ -11,7 +11,7 @@ use crate::t;
 use std::borrow::Cow;
 
 /// An issue for every part that a layer of the pattern needs and the model does not have.
-fn check_kinds(model: &Architecture, missing: &mut Missing) {
+fn check_kinds(model: &Architecture, missing: &mut MissingParts) {
     let (layers, modules) = (model.all_kinds(), model.module_kinds());
     let others = modules.iter().filter(|(kind, _)| layers.iter().all(|(known, _)| known != kind));
     for (kind, _) in layers.iter().chain(others) {
@@ -57,7 +57,7 @@ impl Based<ModelParts> {
     /// One issue for every shape that is not set.
     pub fn resolve(&self) -> Result<Architecture, Vec<Issue>> {
         let mut base = self.base.and_then(presets::model).map(|preset| preset.architecture);
-        let mut missing = Missing::default();
+        let mut missing = MissingParts::default();
         let (pattern, layers) = self.layers(base, &mut missing);
         let mut parts = Cow::Borrowed(&self.parts);
         // Nothing to share without heads of a second shape.
@@ -104,7 +104,7 @@ impl Based<ModelParts> {
 
     /// The pattern that was said, else the preset's, and the layers: as said, else those that the pattern writes, else
     /// the preset's; whole repeats of the pattern.
-    fn layers(&self, base: Option<Architecture>, missing: &mut Missing) -> (Pattern, u64) {
+    fn layers(&self, base: Option<Architecture>, missing: &mut MissingParts) -> (Pattern, u64) {
         let parts = &self.parts;
         let kept = base.map_or(Pattern::UNIFORM, |m| m.pattern);
         let written = parts.pattern.as_deref().map(|text| {

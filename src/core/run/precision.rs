@@ -2,12 +2,12 @@
 
 use super::based::{Based, Preset};
 use super::choices::Optimizer;
-use super::recipe::{BLOCKWISE, CURRENT, DELAYED, MXFP8, NVFP4, ROWWISE, Recipe};
+use super::recipe::{BLOCKWISE, CURRENT, DELAYED, MXFP8, NVFP4, PrecisionRecipe, ROWWISE};
 use crate::cluster::Gpu;
 use crate::explain::Quantity;
 use crate::explain::symbols::{LINEARS, QUANTISED, WEIGHT};
 use crate::field::Steps::By;
-use crate::field::{Choice, Missing, shape, training};
+use crate::field::{Choice, MissingParts, shape, training};
 use crate::issue::Issue;
 use crate::source::{DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, TORCHTUNE, TRANSFORMER_ENGINE, ZERO};
 
@@ -37,7 +37,7 @@ shape! {
         /// Format of the passes.
         computes: Format = Format::Bf16,
         /// Quantisation of the linears of the layers; none: plain casts, whose copies are in `weights`.
-        recipe: Option<&'static Recipe> = None,
+        recipe: Option<&'static PrecisionRecipe> = None,
         /// Gradients travel as they are and add up behind: FP8-LM, section 2.1; else what they added up to travels.
         reduces_first: bool = false,
     }, PrecisionParts in "precision." {
@@ -74,13 +74,13 @@ impl Based<PrecisionParts> {
     /// # Errors
     /// One issue for every entry that is not set.
     pub fn resolve(&self) -> Result<Precision, Vec<Issue>> {
-        let mut missing = Missing::default();
+        let mut missing = MissingParts::default();
         let mut bytes = self.parts.over(self.named().map(|policy| policy.bytes), &mut missing);
         bytes.param_gather &= bytes.recipe.is_some();
         missing.done(bytes)
     }
 
-    fn named(&self) -> Option<&'static Policy> {
+    fn named(&self) -> Option<&'static PrecisionPolicy> {
         POLICIES.iter().find(|policy| Some(policy.choice.id) == self.base)
     }
 
@@ -90,7 +90,7 @@ impl Based<PrecisionParts> {
     }
 
     /// The policy's quantisation of linears.
-    pub fn recipe(&self) -> Option<&'static Recipe> {
+    pub fn recipe(&self) -> Option<&'static PrecisionRecipe> {
         self.named().and_then(|policy| policy.bytes.recipe)
     }
 
@@ -185,7 +185,7 @@ impl Precision {
 
 /// A named policy.
 #[derive(Clone, Copy, Debug)]
-pub struct Policy {
+pub struct PrecisionPolicy {
     pub choice: Choice,
     pub bytes: Precision,
     pub source: &'static Source,
@@ -197,8 +197,8 @@ const fn policy(
     computes: Format,
     bytes: [f64; 6],
     source: &'static Source,
-) -> Policy {
-    Policy { choice: Choice { id, label }, bytes: Precision::new(computes, bytes), source }
+) -> PrecisionPolicy {
+    PrecisionPolicy { choice: Choice { id, label }, bytes: Precision::new(computes, bytes), source }
 }
 
 /// A recipe of Transformer Engine in Megatron-LM: bf16 weights beside its copies, fp32 gradients and states.
@@ -206,23 +206,23 @@ const fn quantised(
     id: &'static str,
     label: &'static str,
     computes: Format,
-    recipe: &'static Recipe,
+    recipe: &'static PrecisionRecipe,
     source: &'static Source,
-) -> Policy {
+) -> PrecisionPolicy {
     let mut policy = policy(id, label, computes, [2.0, 4.0, 0.0, 4.0, 4.0, 4.0], source);
     policy.bytes.recipe = Some(recipe);
     policy
 }
 
 /// FP8-LM, whose gradients travel in fp8.
-const FP8_LM_POLICY: Policy = {
+const FP8_LM_POLICY: PrecisionPolicy = {
     let mut policy = policy("fp8-lm", "FP8-LM", Format::Fp8, [1.0, 1.0, 2.0, 2.0, 1.0, 2.0], &FP8_LM);
     policy.bytes.reduces_first = true;
     policy
 };
 
 /// All policies: weights, gradients, accumulation, master, moment 1, moment 2.
-pub static POLICIES: &[Policy] = &[
+pub static POLICIES: &[PrecisionPolicy] = &[
     policy("bf16-fp32-grads", "bf16, fp32 gradients", Format::Bf16, [2.0, 4.0, 0.0, 4.0, 4.0, 4.0], &MEGATRON),
     policy("bf16", "bf16, bf16 gradients", Format::Bf16, [2.0, 2.0, 0.0, 4.0, 4.0, 4.0], &ZERO),
     policy("fp16", "fp16, fp16 gradients", Format::Fp16, [2.0, 2.0, 0.0, 4.0, 4.0, 4.0], &ZERO),

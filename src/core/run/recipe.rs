@@ -7,7 +7,7 @@ use crate::cluster::Gpu;
 
 #[allow(clippy::struct_excessive_bools)] // they are what tells recipes apart
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Recipe {
+pub struct PrecisionRecipe {
     /// Bytes of an element in one copy, with its part of the scales.
     pub element: f64,
     /// Bytes of an element of a weight in one copy.
@@ -31,7 +31,7 @@ pub struct Recipe {
 }
 
 /// fp8 with one scale a tensor, from the largest values of past steps: e4m3, gradients e5m2.
-pub(crate) static DELAYED: Recipe = Recipe {
+pub(crate) static DELAYED: PrecisionRecipe = PrecisionRecipe {
     element: 1.0,
     weight: 1.0,
     read: 2.0,
@@ -44,10 +44,11 @@ pub(crate) static DELAYED: Recipe = Recipe {
 };
 
 /// The same from the present largest value: one more pass.
-pub(crate) static CURRENT: Recipe = Recipe { read: 4.0, keeps_context: false, attended: 1.5, ..DELAYED };
+pub(crate) static CURRENT: PrecisionRecipe =
+    PrecisionRecipe { read: 4.0, keeps_context: false, attended: 1.5, ..DELAYED };
 
 /// DeepSeek's: activations in 1 x 128, weights in 128 x 128, fp32 scales.
-pub(crate) static BLOCKWISE: Recipe = Recipe {
+pub(crate) static BLOCKWISE: PrecisionRecipe = PrecisionRecipe {
     element: 1.0 + 4.0 / 128.0,
     weight: 1.0 + 4.0 / (128.0 * 128.0),
     read: 2.0,
@@ -60,10 +61,10 @@ pub(crate) static BLOCKWISE: Recipe = Recipe {
 
 /// e4m3 with a scale for every row of an operand (torchao's `rowwise`): the largest values of the rows of an operand
 /// and of its transpose are looked for first, and neither pass is part of another kernel.
-pub(crate) static ROWWISE: Recipe = Recipe { element: 1.0, weight: 1.0, read: 8.0, ..BLOCKWISE };
+pub(crate) static ROWWISE: PrecisionRecipe = PrecisionRecipe { element: 1.0, weight: 1.0, read: 8.0, ..BLOCKWISE };
 
 /// e4m3 in blocks of 32, a scale of one byte each.
-pub static MXFP8: Recipe = Recipe {
+pub static MXFP8: PrecisionRecipe = PrecisionRecipe {
     element: 1.0 + 1.0 / 32.0,
     weight: 1.0 + 1.0 / 32.0,
     microscaled: true,
@@ -74,7 +75,7 @@ pub static MXFP8: Recipe = Recipe {
 
 /// e2m1 in blocks of 16, a scale of one byte each; the largest value of the tensor is looked for first. Attention may
 /// run in fp8 with one scale a tensor (Transformer Engine 2.8, `NVTE_DPA_FP8_RECIPE`).
-pub static NVFP4: Recipe = Recipe {
+pub static NVFP4: PrecisionRecipe = PrecisionRecipe {
     element: 0.5 + 1.0 / 16.0,
     weight: 0.5 + 1.0 / 16.0,
     read: 4.0,
@@ -83,7 +84,7 @@ pub static NVFP4: Recipe = Recipe {
     ..MXFP8
 };
 
-impl Recipe {
+impl PrecisionRecipe {
     /// Copies of a tensor that products need on `gpu`: by row and by column, or one that they read both ways.
     pub fn copies(&self, gpu: &Gpu) -> f64 {
         if self.per_tensor && gpu.computes_in_fp4() { 1.0 } else { 2.0 }

@@ -10,7 +10,7 @@ use crate::issue::Issue;
 use std::sync::LazyLock;
 
 /// A setting of a Run.
-pub type Field = field::Field<Run>;
+pub type Field = field::FieldOf<Run>;
 
 /// The settings in the contract's order, which is also the order of a link.
 pub static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| Run::fields("", Row::default()));

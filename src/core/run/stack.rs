@@ -4,7 +4,7 @@ use super::Run;
 use super::based::{Based, Preset};
 use super::choices::{AttentionKernel, EpOverlap, Graphs, Recompute, Selective, TpOverlap};
 use super::presets::{GpuFamily, STACKS, Software, Stack};
-use crate::field::{Choice, Missing, fields, training};
+use crate::field::{Choice, MissingParts, fields, training};
 use crate::units::Seconds;
 
 fields! {
@@ -78,7 +78,7 @@ impl Run {
         let mut software = self.stack.preset_row().software;
         win(self, &mut software);
         software.attention = self.attention_kernel();
-        software.overlap = self.overlap.over(Some(software.overlap), &mut Missing::default());
+        software.overlap = self.overlap.over(Some(software.overlap), &mut MissingParts::default());
         let parts = &self.stack.parts;
         software.graphs = self.graphs();
         software.ep_overlap = self.experts_beside();

@@ -1,7 +1,7 @@
 //! Contents of a global stage: layers, by the format of their linears, and the modules of multi-token prediction.
 
 use super::Scenario;
-use crate::model::{Heads, Kinds, Mixer, stage_range};
+use crate::model::{Heads, LayerKinds, Mixer, stage_range};
 use std::ops::Range;
 
 impl Scenario {
@@ -29,7 +29,7 @@ impl Scenario {
     }
 
     /// The kinds of layers on `stage`, those of its modules among them.
-    pub(crate) fn kinds_on(&self, stage: usize) -> Kinds {
+    pub(crate) fn kinds_on(&self, stage: usize) -> LayerKinds {
         let kinds = self.model.kinds(self.layers_of(stage));
         match self.modules_on(stage) {
             0 => kinds,

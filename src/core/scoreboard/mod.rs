@@ -9,7 +9,7 @@ mod question;
 mod score;
 
 pub use ours::predictions;
-pub use prediction::{About, Asked, MOST, Predicted};
+pub use prediction::{About, AskedQuantity, MOST, Predicted};
 pub use question::{Column, Question, VERSION, is_ours, questions};
 pub use score::{ColumnScore, Judged, Miss, Outcomes, Score};
 

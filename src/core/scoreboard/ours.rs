@@ -6,9 +6,9 @@
 //! other table. Peaks and outcomes of sources that a constant was read off are marked. No constant was fitted to the
 //! others.
 
-use super::prediction::{Asked, Predicted};
-use crate::accuracy::origin::{Timeline, Unseen};
-use crate::accuracy::{Evidence, Kind, Measured, Outcome, Prediction, Quantity, Rule};
+use super::prediction::{AskedQuantity, Predicted};
+use crate::accuracy::origin::{DatedSteps, Unseen};
+use crate::accuracy::{Evidence, MeasuredQuantity, Measurement, Outcome, Prediction, Rule, SourceUse};
 use crate::maths::{exp, log10, pow};
 use crate::memory::Verdict;
 use crate::memory::verdict::HALF_BAND;
@@ -20,25 +20,25 @@ use std::collections::BTreeMap;
 pub fn predictions(rows: &[Evidence]) -> Vec<Predicted> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut predictions: Vec<Predicted> = Vec::new();
-    for row in rows.iter().filter(|row| row.source().quantity != Quantity::Steady) {
+    for row in rows.iter().filter(|row| row.source().quantity != MeasuredQuantity::Steady) {
         let at = *places.entry(&row.id).or_insert(predictions.len());
         if at == predictions.len() {
             predictions.push(Predicted { id: row.id.clone(), ..Predicted::default() });
         }
         let Some(found) = Prediction::of(row) else { continue };
         let line = &mut predictions[at];
-        let is_memory = matches!(row.measured, Measured::Memory(_));
+        let is_memory = matches!(row.measured, Measurement::Memory(_));
         match row.measured {
-            Measured::Memory(_) => line.peak_gib = Some(digits(found.value)),
-            Measured::Step(_) => (line.step_s, line.low_s, line.high_s) = shipped(row, found.value),
-            Measured::RanOut => {}
+            Measurement::Memory(_) => line.peak_gib = Some(digits(found.value)),
+            Measurement::Step(_) => (line.step_s, line.low_s, line.high_s) = shipped(row, found.value),
+            Measurement::RanOut => {}
         }
         // Throughput tables say nothing of memory.
-        if is_memory || row.measured == Measured::RanOut || row.source().quantity == Quantity::FujiiTflops {
+        if is_memory || row.measured == Measurement::RanOut || row.source().quantity == MeasuredQuantity::FujiiTflops {
             line.verdict = Some(found.verdict);
         }
-        if is_memory && row.source().kind == Kind::Fitted && !line.is_fitted(Asked::PeakGib) {
-            line.fitted.extend([Asked::PeakGib, Asked::Verdict]);
+        if is_memory && row.source().kind == SourceUse::Fitted && !line.is_fitted(AskedQuantity::PeakGib) {
+            line.fitted.extend([AskedQuantity::PeakGib, AskedQuantity::Verdict]);
         }
     }
     let mut set = |row: &Evidence, write: &dyn Fn(&mut Predicted)| {
@@ -67,7 +67,7 @@ fn ends_of(row: &Evidence) -> Option<(f64, f64)> {
 
 /// Steps by constants fitted to what was published before each, with the range of a run that nobody had seen then.
 fn steps(rows: &[Evidence], set: &mut Set) {
-    let timeline = Timeline::new(rows, |_, _| {});
+    let timeline = DatedSteps::new(rows, |_, _| {});
     let unseen = timeline.rolling();
     let of_row = |at: usize| unseen.iter().find(|one: &&Unseen| one.row == at);
     for (at, dated) in timeline.rows.iter().enumerate() {
@@ -84,7 +84,7 @@ fn steps(rows: &[Evidence], set: &mut Set) {
     }
     let is_dated = |at: usize| timeline.rows.iter().any(|dated| dated.evidence == at);
     for (at, row) in rows.iter().enumerate() {
-        if matches!(row.measured, Measured::Step(_)) && row.source().kind == Kind::Fitted && !is_dated(at) {
+        if matches!(row.measured, Measurement::Step(_)) && row.source().kind == SourceUse::Fitted && !is_dated(at) {
             mark(row, set);
         }
     }
@@ -93,8 +93,8 @@ fn steps(rows: &[Evidence], set: &mut Set) {
 /// Marks the step of `row` as one that constants have seen.
 fn mark(row: &Evidence, set: &mut Set) {
     set(row, &|line| {
-        if !line.is_fitted(Asked::StepS) {
-            line.fitted.push(Asked::StepS);
+        if !line.is_fitted(AskedQuantity::StepS) {
+            line.fitted.push(AskedQuantity::StepS);
         }
     });
 }
@@ -103,8 +103,8 @@ fn mark(row: &Evidence, set: &mut Set) {
 fn outcomes(rows: &[Evidence], set: &mut Set) {
     let measured: Vec<(&Evidence, Outcome)> = rows
         .iter()
-        .filter(|row| row.source().quantity == Quantity::FujiiTflops)
-        .filter_map(|row| Some((row, Outcome::new(&evaluate(&row.run).ok()?, row.measured == Measured::RanOut))))
+        .filter(|row| row.source().quantity == MeasuredQuantity::FujiiTflops)
+        .filter_map(|row| Some((row, Outcome::new(&evaluate(&row.run).ok()?, row.measured == Measurement::RanOut))))
         .collect();
     for (row, verdict) in judged_by_others(&measured) {
         set(row, &|line| line.verdict = Some(verdict));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Quantities that a question may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Asked {
+pub enum AskedQuantity {
     StepS,
     /// The peak of memory.
     PeakGib,
@@ -33,7 +33,7 @@ pub struct Predicted {
     pub verdict: Option<Verdict>,
     /// Answers that the tool was fitted to: left out of its row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub fitted: Vec<Asked>,
+    pub fitted: Vec<AskedQuantity>,
 }
 
 /// The largest figure that a prediction may have, in seconds or GiB: 30 years, and more memory than a GPU has by a
@@ -50,7 +50,7 @@ impl Predicted {
     }
 
     /// True if the tool was fitted to the answer.
-    pub fn is_fitted(&self, asked: Asked) -> bool {
+    pub fn is_fitted(&self, asked: AskedQuantity) -> bool {
         self.fitted.contains(&asked)
     }
 }

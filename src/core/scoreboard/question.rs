@@ -1,6 +1,6 @@
 //! Questions: published runs with all that their source says of them but the answer.
 
-use crate::accuracy::{Evidence, Measured, Quantity, Source, TUNED};
+use crate::accuracy::{Evidence, EvidenceSource, MeasuredQuantity, Measurement, TUNED};
 use crate::field::Value;
 use crate::run::registry::{BASED, FIELDS, Field};
 use crate::run::{Run, RunLength, Scenario};
@@ -51,7 +51,7 @@ pub struct Question {
     pub id: String,
     /// Its name in the source.
     pub name: String,
-    pub source: &'static Source,
+    pub source: &'static EvidenceSource,
     /// The document that printed it.
     pub origin: String,
     pub run: Run,
@@ -60,7 +60,7 @@ pub struct Question {
     /// Seconds of a step, measured.
     pub step_s: Option<f64>,
     /// The measured peak, GiB, and what it is the peak of.
-    pub peak_gib: Option<(Quantity, f64)>,
+    pub peak_gib: Option<(MeasuredQuantity, f64)>,
     /// True if it ran out of memory; none where its source says nothing of memory, and with it not what it did to fit.
     pub ran_out: Option<bool>,
 }
@@ -70,7 +70,7 @@ pub fn questions(rows: &[Evidence]) -> Vec<Question> {
     let mut questions: Vec<Question> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     // Memory between steps is no peak, and says of no run that it fits.
-    for row in rows.iter().filter(|row| row.source().quantity != Quantity::Steady) {
+    for row in rows.iter().filter(|row| row.source().quantity != MeasuredQuantity::Steady) {
         let at = if let Some(at) = places.get(row.id.as_str()) {
             *at
         } else {
@@ -91,16 +91,16 @@ pub fn questions(rows: &[Evidence]) -> Vec<Question> {
         };
         let question = &mut questions[at];
         match row.measured {
-            Measured::Step(seconds) => {
+            Measurement::Step(seconds) => {
                 question.step_s = Some(seconds);
-                let is_outcome = row.source().quantity == Quantity::FujiiTflops;
+                let is_outcome = row.source().quantity == MeasuredQuantity::FujiiTflops;
                 question.ran_out = question.ran_out.or(is_outcome.then_some(false));
             }
-            Measured::Memory(gib) => {
+            Measurement::Memory(gib) => {
                 question.peak_gib = question.peak_gib.or(Some((row.source().quantity, gib)));
                 question.ran_out = question.ran_out.or(Some(false));
             }
-            Measured::RanOut => question.ran_out = Some(true),
+            Measurement::RanOut => question.ran_out = Some(true),
         }
     }
     questions
@@ -127,8 +127,8 @@ impl Question {
     /// The memory that it is a peak of, in words.
     fn peak_is(&self) -> Option<&'static str> {
         Some(match self.peak_gib?.0 {
-            Quantity::AllocatedLast => "allocated, last pipeline rank",
-            Quantity::Reserved => "reserved, fullest rank",
+            MeasuredQuantity::AllocatedLast => "allocated, last pipeline rank",
+            MeasuredQuantity::Reserved => "reserved, fullest rank",
             _ => "allocated, fullest rank",
         })
     }

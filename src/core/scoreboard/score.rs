@@ -1,6 +1,6 @@
 //! Scores of a tool: coverage first, then errors by column, then verdicts.
 
-use super::prediction::{Asked, Predicted};
+use super::prediction::{AskedQuantity, Predicted};
 use super::question::{Column, Question};
 use crate::accuracy::{BandCount, Fact, verdict_bands};
 use crate::memory::Verdict;
@@ -107,9 +107,10 @@ impl Score {
         for (at, question) in questions.iter().enumerate() {
             let predicted = by_id.get(question.id.as_str()).copied().unwrap_or(&nothing);
             let range = predicted.low_s.zip(predicted.high_s);
-            let step = question.step_s.map(|step| (Asked::StepS, question.column, step, predicted.step_s, range));
+            let step =
+                question.step_s.map(|step| (AskedQuantity::StepS, question.column, step, predicted.step_s, range));
             let peak = question.peak_gib;
-            let peak = peak.map(|(_, gib)| (Asked::PeakGib, Column::Peaks, gib, predicted.peak_gib, None));
+            let peak = peak.map(|(_, gib)| (AskedQuantity::PeakGib, Column::Peaks, gib, predicted.peak_gib, None));
             for (asked, column, measured, figure, range) in [step, peak].into_iter().flatten() {
                 let score = &mut columns[column as usize];
                 if predicted.is_fitted(asked) {
@@ -125,7 +126,7 @@ impl Score {
                 misses.push(Miss { fact: Fact { row: at, measured, predicted: figure }, column, inside });
             }
             let Some(ran_out) = question.ran_out else { continue };
-            if predicted.is_fitted(Asked::Verdict) {
+            if predicted.is_fitted(AskedQuantity::Verdict) {
                 outcomes.fitted += 1;
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Layouts that the named software can run.
 
 use super::axes::Axes;
-use crate::pipeline::{SCHEDULES, Schedule as Row};
+use crate::pipeline::{SCHEDULES, ScheduleInfo as Row};
 use crate::run::presets::Stack;
 use crate::run::{Run, Schedule};
 

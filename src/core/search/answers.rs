@@ -15,7 +15,7 @@ const MAX_TOKENS: u64 = 1 << 24;
 const MAX_SEQUENCES: u64 = 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Question {
+pub enum PlanQuestion {
     /// Fewest GPUs on which some layout fits.
     FewestGpus,
     /// Longest sequence, by doubling, that some layout on these GPUs fits.
@@ -24,13 +24,13 @@ pub enum Question {
 
 /// State of the answer to a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Answer {
-    Sweep(Question, Points),
+pub enum AnswerState {
+    Sweep(PlanQuestion, Points),
     /// The run's own layout with the largest micro-batch that fits, if any does.
     MicroBatch(Box<Option<Run>>),
 }
 
-impl Question {
+impl PlanQuestion {
     /// The sweep that answers it for `run`.
     pub fn sweep(self, run: &Run) -> Sweep {
         let (grown, values, until) = match self {
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn eight_billion_parameters_need_more_than_one_gpu_and_at_most_a_node() {
         let run = Run { global_batch: 64, ..Run::default() };
-        let mut sweep = Question::FewestGpus.sweep(&run);
+        let mut sweep = PlanQuestion::FewestGpus.sweep(&run);
         sweep.finish();
         let (gpus, found) = sweep.found.last_fit().unwrap();
         assert!((2..=8).contains(&gpus), "{gpus}");

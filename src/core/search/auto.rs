@@ -2,7 +2,7 @@
 //! others are those of the fastest layout that fits and that the named software can run. The search does its default
 //! work, so that every program and every machine chooses the same.
 
-use super::ladder::{CHOSEN, Choice, Failure, Ladder, Outcome};
+use super::ladder::{CHOSEN, Failure, Ladder, LadderChoice, LadderEnd};
 use crate::issue::Issue;
 use crate::memory::Verdict;
 use crate::run::registry::field;
@@ -29,7 +29,7 @@ pub fn of_layout(key: &str) -> Option<&'static str> {
 ///
 /// # Errors
 /// A Run that has no model, GPU or precision, or of which no layout fits, with what would do.
-pub fn choose<'a>(run: &Run, given: impl IntoIterator<Item = &'a str>) -> Result<Choice, Vec<Issue>> {
+pub fn choose<'a>(run: &Run, given: impl IntoIterator<Item = &'a str>) -> Result<LadderChoice, Vec<Issue>> {
     let error = |issue: Issue| Err(vec![issue]);
     if run.measured_step_s.is_some() {
         let message = "a measured step belongs to one layout: give the layout, or leave the measured step out";
@@ -38,9 +38,9 @@ pub fn choose<'a>(run: &Run, given: impl IntoIterator<Item = &'a str>) -> Result
     let mut pins: Vec<&str> = given.into_iter().filter_map(of_layout).collect();
     pins.dedup();
     match Ladder::with_pins(run, &pins)?.finished() {
-        Outcome::Chosen(choice) => Ok(*choice),
-        Outcome::Failed(failure) => error(unfit(&failure)),
-        Outcome::Undivided => {
+        LadderEnd::Chosen(choice) => Ok(*choice),
+        LadderEnd::Failed(failure) => error(unfit(&failure)),
+        LadderEnd::Undivided => {
             error(Issue::error(KEY, "no layout divides these GPUs, this batch and this model as it is given"))
         }
     }
@@ -56,7 +56,7 @@ fn unfit(failure: &Failure) -> Issue {
         _ => t!("no layout fits here that this software can run: {missing} are missing in the leanest", missing),
     };
     let mut sets = Vec::new();
-    let mut add = |choice: &Choice, mut set: Vec<(&'static str, String)>| {
+    let mut add = |choice: &LadderChoice, mut set: Vec<(&'static str, String)>| {
         if choice.run.stack != failure.run.stack {
             set.push(("stack", choice.run.stack.preset_row().choice.id.to_owned()));
         }
@@ -65,7 +65,7 @@ fn unfit(failure: &Failure) -> Issue {
     if let Some(more) = &failure.gpus {
         add(more, vec![("gpus", more.run.gpus.to_string())]);
     }
-    let method = |choice: &Choice| {
+    let method = |choice: &LadderChoice| {
         let method = choice.run.adapter.method.filter(|method| failure.run.adapter.method != Some(*method));
         method.map(|method| ("adapter.method", method.choice().id.to_owned()))
     };
@@ -89,7 +89,7 @@ fn unfit(failure: &Failure) -> Issue {
 
 /// The layout of a choice as an answer names it: every field that is chosen, and the layers of the stages where they
 /// are uneven; whether no other layout can be faster.
-pub fn named(choice: &Choice) -> Value {
+pub fn named(choice: &LadderChoice) -> Value {
     let run = &choice.run;
     let uneven = run.stage_layers.is_some().then_some("stage_layers");
     let fields = CHOSEN.into_iter().chain(uneven).filter_map(|key| Some((key.to_owned(), field(key)?.get(run))));

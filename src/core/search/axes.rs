@@ -24,7 +24,7 @@ const MAX_RANKS: u64 = 128;
 named! {
     /// Split of layers over stages.
     #[derive(PartialOrd, Ord)]
-    pub enum Split: id {
+    pub enum SplitRule: id {
         /// As evenly as it goes.
         Even = "even",
         /// The last stage counts its head as one layer.
@@ -53,7 +53,7 @@ pub struct Axes {
     pub schedules: Vec<Schedule>,
     /// Chunks a rank, of the schedules that take any; none: 2, and more where stages come out equal.
     pub virtual_stages: Option<Vec<u64>>,
-    pub splits: Vec<Split>,
+    pub splits: Vec<SplitRule>,
     /// Only what the software of the run can run.
     pub able: bool,
 }
@@ -80,7 +80,7 @@ impl Axes {
             recompute: vec![Recompute::None, Recompute::Selective, Recompute::Full],
             schedules: SCHEDULES.to_vec(),
             virtual_stages: None,
-            splits: vec![Split::Even, Split::SpareLast, Split::SpareEnds],
+            splits: vec![SplitRule::Even, SplitRule::SpareLast, SplitRule::SpareEnds],
             able: false,
         })
     }
@@ -104,7 +104,7 @@ impl Axes {
             "recompute" => self.recompute = vec![run.recompute.clone()],
             "schedule" => self.schedules = vec![run.schedule],
             "stage_layers" => {
-                self.splits = vec![if run.stage_layers.is_some() { Split::Given } else { Split::Even }];
+                self.splits = vec![if run.stage_layers.is_some() { SplitRule::Given } else { SplitRule::Even }];
             }
             "dp" => {
                 let message = "dp is derived from gpus, tp, pp and cp: pin those";
@@ -169,7 +169,7 @@ impl Axes {
                 self.recompute = kinds.ok_or_else(|| wrong("none, selective, op-selective, full"))?;
             }
             "split" => {
-                let splits = [Split::Even, Split::SpareLast, Split::SpareEnds];
+                let splits = [SplitRule::Even, SplitRule::SpareLast, SplitRule::SpareEnds];
                 let one = |value: &Value| splits.into_iter().find(|split| value.text() == Some(split.id()));
                 let splits: Option<_> = list.iter().map(one).collect();
                 self.splits = splits.ok_or_else(|| wrong("even, spare-last, spare-ends"))?;
@@ -183,9 +183,9 @@ impl Axes {
     }
 
     /// Chunks a rank that `schedule` is tried with on `pp` ranks of `layers`.
-    pub fn chunks(&self, schedule: Schedule, run: &Run, pp: u64, layers: u64) -> Vec<Chunks> {
+    pub fn chunks(&self, schedule: Schedule, run: &Run, pp: u64, layers: u64) -> Vec<ScheduleChunks> {
         if let Some(fixed) = schedule.fixed_chunks(&run.schedule_options) {
-            return vec![Chunks { schedule, virtual_stages: 1, each: fixed }];
+            return vec![ScheduleChunks { schedule, virtual_stages: 1, each: fixed }];
         }
         let equal = |v: u64| {
             let stages = pp.saturating_mul(v);
@@ -196,13 +196,13 @@ impl Axes {
             more.filter(|v| *v == 2 || equal(*v)).collect()
         };
         let list: Vec<u64> = self.virtual_stages.clone().unwrap_or_else(unasked);
-        list.into_iter().map(|v| Chunks { schedule, virtual_stages: v, each: v }).collect()
+        list.into_iter().map(|v| ScheduleChunks { schedule, virtual_stages: v, each: v }).collect()
     }
 }
 
 /// A schedule with its chunks a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chunks {
+pub struct ScheduleChunks {
     pub schedule: Schedule,
     /// `virtual_stages` of the run: 1 where the schedule fixes its chunks.
     pub virtual_stages: u64,

@@ -5,15 +5,15 @@
 //! counts them.
 
 use super::facts::{Facts, RankFacts};
-use super::orders::{Profile, Sort, Sorts};
+use super::orders::{AlikeRanks, BlockProfile, Sorts};
 use super::stages::{Owned, StageTime};
 use crate::memory::detailed::{self, ChunkBytes};
-use crate::memory::verdict::Need;
+use crate::memory::verdict::MemoryNeed;
 use crate::memory::{self, RankLoad, Verdict};
 use crate::pipeline::steady::slowest_cycle;
-use crate::run::{Kinds, Method, Scenario, Schedule};
+use crate::run::{Method, Scenario, Schedule, StageKinds};
 use crate::time::{Rates, loader_floor, step_end, with_loader};
-use crate::traffic::{Held, step_sync};
+use crate::traffic::{HeldParameters, step_sync};
 use crate::units::{Bytes, Seconds};
 
 /// Sums of the report run in another order: a bound gives way by this share.
@@ -32,7 +32,7 @@ pub struct Path<'a> {
 
 impl<'a> Path<'a> {
     /// The path through stages of `kinds` that take `times`.
-    pub fn new(kinds: &'a Kinds, times: Vec<StageTime>) -> Self {
+    pub fn new(kinds: &'a StageKinds, times: Vec<StageTime>) -> Self {
         let mut before = Vec::with_capacity(kinds.of.len() + 1);
         let mut sums = [0.0; 3];
         before.push(sums);
@@ -148,12 +148,12 @@ pub(crate) fn states_run_out(scenario: &Scenario, owned: &[Owned]) -> bool {
     scenario.run.memory_method == Method::Detailed
         && owned.iter().any(|owned| {
             let needed = detailed::needed(scenario, owned.bytes, std::iter::empty());
-            Need::of(scenario, needed * (1.0 - ROUNDING)).verdict(scenario.gpu.usable) == Verdict::Oom
+            MemoryNeed::of(scenario, needed * (1.0 - ROUNDING)).verdict(scenario.gpu.usable) == Verdict::Oom
         })
 }
 
 /// The least step time of layouts whose stages take at least `times`, seconds: some rank has the mean of the work.
-pub(crate) fn even_time(scenario: &Scenario, kinds: &Kinds, times: &[StageTime]) -> f64 {
+pub(crate) fn even_time(scenario: &Scenario, kinds: &StageKinds, times: &[StageTime]) -> f64 {
     let stage_times = kinds.of.iter().map(|kind| &times[*kind]);
     let work: f64 = stage_times.map(|time| time.forward + time.backward()).sum();
     let busy = scenario.usual_microbatches() * work / scenario.layout.pp as f64;
@@ -161,7 +161,7 @@ pub(crate) fn even_time(scenario: &Scenario, kinds: &Kinds, times: &[StageTime])
 }
 
 /// Memory of a layout's fullest rank at least, and the best verdict that it allows.
-pub(crate) enum Peak {
+pub(crate) enum PeakBound {
     /// No more than there is.
     Listed {
         bytes: f64,
@@ -173,7 +173,7 @@ pub(crate) enum Peak {
     Out,
 }
 
-impl Peak {
+impl PeakBound {
     fn of(bytes: f64, capacity: f64, verdict: Verdict) -> Self {
         match verdict {
             Verdict::Oom => Self::Out,
@@ -184,16 +184,16 @@ impl Peak {
 }
 
 /// A layout with what it shares with others.
-pub struct Layout<'a> {
+pub struct BoundedLayout<'a> {
     pub scenario: &'a Scenario,
-    pub kinds: &'a Kinds,
+    pub kinds: &'a StageKinds,
     pub sorts: &'a Sorts,
-    pub profile: &'a Profile,
+    pub profile: &'a BlockProfile,
     /// Parameters of each sort of its ranks.
     pub owned: &'a [Owned],
 }
 
-impl Layout<'_> {
+impl BoundedLayout<'_> {
     /// The least step time on `path`, seconds.
     pub fn time(&self, path: &Path, rates: &Rates) -> f64 {
         let (scenario, facts) = (self.scenario, &self.profile.facts);
@@ -212,7 +212,7 @@ impl Layout<'_> {
     }
 
     /// Exposed time of a rank's parameters, and its optimizer, as the report counts them.
-    fn parameters(&self, path: &Path, rates: &Rates, sort: &Sort, held: Held) -> (f64, f64) {
+    fn parameters(&self, path: &Path, rates: &Rates, sort: &AlikeRanks, held: HeldParameters) -> (f64, f64) {
         let scenario = self.scenario;
         let (mut forward, mut backward) = (0.0, 0.0);
         for stage in &sort.stages {
@@ -225,7 +225,7 @@ impl Layout<'_> {
     }
 
     /// Memory of its fullest rank where chunks of each kind of stage take `bytes`.
-    pub(crate) fn peak(&self, bytes: &[ChunkBytes]) -> Peak {
+    pub(crate) fn peak(&self, bytes: &[ChunkBytes]) -> PeakBound {
         if self.scenario.run.memory_method != Method::Detailed {
             return self.estimated_peak(bytes);
         }
@@ -238,11 +238,11 @@ impl Layout<'_> {
         });
         let peak = needed.fold(0.0, f64::max) * (1.0 - ROUNDING);
         let usable = self.scenario.gpu.usable;
-        Peak::of(peak, usable.0, Need::of(self.scenario, Bytes(peak)).verdict(usable))
+        PeakBound::of(peak, usable.0, MemoryNeed::of(self.scenario, Bytes(peak)).verdict(usable))
     }
 
     /// The same by a method that is not made of these parts.
-    fn estimated_peak(&self, bytes: &[ChunkBytes]) -> Peak {
+    fn estimated_peak(&self, bytes: &[ChunkBytes]) -> PeakBound {
         let facts = &self.profile.facts;
         let load = |rank: &RankFacts| {
             let kinds: Vec<usize> = rank.stages.iter().map(|s| self.kinds.of[*s]).collect();
@@ -254,7 +254,7 @@ impl Layout<'_> {
         };
         let loads: Vec<RankLoad> = facts.ranks.iter().map(load).collect();
         let estimate = memory::estimate(self.scenario, &loads);
-        Peak::of(estimate.peak().1.0, estimate.capacity.0, estimate.verdict())
+        PeakBound::of(estimate.peak().1.0, estimate.capacity.0, estimate.verdict())
     }
 }
 

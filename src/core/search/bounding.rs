@@ -1,11 +1,11 @@
 //! Lower bounds of every layout of a space. First its memory, and the time that the mean rank computes and waits: block
 //! by block. A bound by its schedule and its parameters costs much more, and is asked of the few that may win.
 
-use super::bound::{Layout, Path, Peak, even_time, states_run_out};
+use super::bound::{BoundedLayout, Path, PeakBound, even_time, states_run_out};
 use super::orders::Orders;
-use super::promise::{Place, Promise};
+use super::promise::{LayoutPlace, Promise};
 use super::space::{Block, Member, Space};
-use super::stages::{Stages, Weights, of_order};
+use super::stages::{TimedStages, Weights, of_order};
 use crate::memory::detailed::ChunkBytes;
 use crate::run::{Recompute, Scenario};
 use crate::sort::sort_by;
@@ -25,7 +25,7 @@ struct Shared {
 /// The block looked at last, of which the next one may have a part.
 #[derive(Clone, Debug, Default)]
 struct Last {
-    stages: Option<Stages>,
+    stages: Option<TimedStages>,
     scenario: Option<(Block, Scenario)>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Bounding {
     /// Layouts that memory does not rule out, in the order of the space.
     pub promises: Vec<Promise>,
     /// Layouts that are tight at best and not listed ([`super::ranking::is_listed`]), in the order of the space.
-    pub near: Vec<Place>,
+    pub near: Vec<LayoutPlace>,
 }
 
 impl Bounding {
@@ -109,7 +109,7 @@ impl Bounding {
     pub fn settle(&mut self) {
         if self.again.is_some() {
             sort_by(&mut self.promises, |a, b| a.place.cmp(&b.place));
-            sort_by(&mut self.near, Place::cmp);
+            sort_by(&mut self.near, LayoutPlace::cmp);
             self.next_timed = 0;
         }
     }
@@ -157,32 +157,38 @@ impl Bounding {
             ) else {
                 continue;
             };
-            let layout = Layout { scenario: &scenario, kinds: &family.kinds, sorts, profile, owned: &owned };
+            let layout = BoundedLayout { scenario: &scenario, kinds: &family.kinds, sorts, profile, owned: &owned };
             let stages = &mut self.weighed.stages;
-            let stages = stages.get_or_insert_with(|| Stages::new(block, &scenario));
+            let stages = stages.get_or_insert_with(|| TimedStages::new(block, &scenario));
             let fsdp = usize::from(member.zero == 3);
             let bytes = bytes[fsdp].get_or_insert_with(|| stages.bytes(block, &scenario, &family.kinds));
             let (peak, may_fit) = match layout.peak(bytes) {
-                Peak::Listed { bytes, may_fit } => (bytes, may_fit),
-                Peak::Near => {
-                    self.near.push(Place::new(index, at));
+                PeakBound::Listed { bytes, may_fit } => (bytes, may_fit),
+                PeakBound::Near => {
+                    self.near.push(LayoutPlace::new(index, at));
                     continue;
                 }
-                Peak::Out => continue,
+                PeakBound::Out => continue,
             };
             let [pairs, cuts] = of_order(&scenario).map(usize::from);
             let bound = bounds[fsdp][pairs][cuts].get_or_insert_with(|| {
                 let times = stages.plain(block, &scenario, &family.kinds);
                 even_time(&scenario, &family.kinds, &times)
             });
-            self.promises.push(Promise { bound: *bound, timed: false, peak, may_fit, place: Place::new(index, at) });
+            self.promises.push(Promise {
+                bound: *bound,
+                timed: false,
+                peak,
+                may_fit,
+                place: LayoutPlace::new(index, at),
+            });
         }
         self.weighed.scenario = Some((*block, scenario));
         2 + members.len() as u64 + orders.spent()
     }
 
     /// The best bound of the layout at `place`, and the units of work that this took.
-    pub fn time(&mut self, space: &Space, place: Place) -> (f64, u64) {
+    pub fn time(&mut self, space: &Space, place: LayoutPlace) -> (f64, u64) {
         let find = |promises: &[Promise]| {
             let found = promises.binary_search_by_key(&place, |promise| promise.place);
             found.map(|at| promises[at]).ok()
@@ -223,7 +229,7 @@ impl Bounding {
         let Shared { orders, weights } = shared(&mut self.shared, block);
         let family = orders.family(block, &scenario, || space.schedules(block.pp));
         let stages = &mut self.timed.stages;
-        let stages = stages.get_or_insert_with(|| Stages::new(block, &scenario));
+        let stages = stages.get_or_insert_with(|| TimedStages::new(block, &scenario));
         let mut paths: Vec<([u64; 4], Path)> = Vec::new();
         for promise in promises {
             promise.timed = true;
@@ -247,7 +253,7 @@ impl Bounding {
                 paths.push((key, Path::new(&family.kinds, times)));
                 paths.len() - 1
             });
-            let layout = Layout { scenario: &scenario, kinds: &family.kinds, sorts, profile, owned: &owned };
+            let layout = BoundedLayout { scenario: &scenario, kinds: &family.kinds, sorts, profile, owned: &owned };
             promise.bound = layout.time(&paths[path].1, stages.clock.rates());
         }
         self.timed.scenario = Some((*block, scenario));

@@ -1,8 +1,8 @@
 //! Models that train on a cluster within some days: every model of the catalogue, each in the layout that the search
 //! finds.
 
-use super::request::Request;
-use super::{Found, Search, TOP, serves};
+use super::request::PlanRequest;
+use super::{FoundLayout, Search, TOP, serves};
 use crate::report::evaluate_plain as evaluate;
 use crate::run::presets::MODELS;
 use crate::run::{Based, Run};
@@ -14,7 +14,7 @@ const WORK: u64 = 400_000;
 
 /// A model in its layout, and the tokens that it trains on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trained {
+pub struct TrainedModel {
     pub run: Run,
     pub dp: u64,
     /// Tokens within the days, in the mean.
@@ -27,17 +27,17 @@ pub struct Trained {
 }
 
 /// A model of the catalogue, by its place in [`MODELS`]; none where no layout of it trains here.
-pub type Row = (usize, Option<Box<Trained>>);
+pub type CatalogueRow = (usize, Option<Box<TrainedModel>>);
 
 /// The search of the whole catalogue under way.
-pub struct Catalogue {
+pub struct CatalogueSearch {
     run: Run,
     days: f64,
     at: usize,
     search: Option<(Search, u64)>,
 }
 
-impl Catalogue {
+impl CatalogueSearch {
     /// Of the cluster, software, sequence and batch of `run`.
     pub fn new(run: &Run, days: f64) -> Self {
         let run = Run {
@@ -56,13 +56,13 @@ impl Catalogue {
     /// # Errors
     /// Every model has its row.
     #[allow(clippy::result_unit_err)] // nothing more is to say
-    pub fn step(&mut self, budget: u64) -> Result<Option<Row>, ()> {
+    pub fn step(&mut self, budget: u64) -> Result<Option<CatalogueRow>, ()> {
         let preset = MODELS.get(self.at).ok_or(())?;
         let Some((search, spent)) = &mut self.search else {
             // A preset whose parts were changed is the Run's own model.
             let id = preset.choice.id;
             let model = if self.run.model.base == Some(id) { self.run.model.clone() } else { Based::preset(id) };
-            match Request::able(&Run { model, ..self.run.clone() }, &[], TOP) {
+            match PlanRequest::able(&Run { model, ..self.run.clone() }, &[], TOP) {
                 Ok(request) => self.search = Some((request.search, 0)),
                 Err(_) => return Ok(Some(self.row(None))),
             }
@@ -73,24 +73,24 @@ impl Catalogue {
         if !is_over {
             return Ok(None);
         }
-        let fits = |found: &&std::rc::Rc<Found>| serves(&found.run, &found.figures.peak);
+        let fits = |found: &&std::rc::Rc<FoundLayout>| serves(&found.run, &found.figures.peak);
         let best = search.best();
         let best = best.iter().find(fits).or(best.first()).cloned();
         let trained = best.and_then(|found| trained(&found, self.days));
         Ok(Some(self.row(trained)))
     }
 
-    fn row(&mut self, trained: Option<Trained>) -> Row {
+    fn row(&mut self, trained: Option<TrainedModel>) -> CatalogueRow {
         self.search = None;
         self.at += 1;
         (self.at - 1, trained.map(Box::new))
     }
 }
 
-fn trained(found: &Found, days: f64) -> Option<Trained> {
+fn trained(found: &FoundLayout, days: f64) -> Option<TrainedModel> {
     let evaluation = evaluate(&found.run).ok()?;
     let parameters = &evaluation.report.parameters;
-    Some(Trained {
+    Some(TrainedModel {
         run: found.run.clone(),
         dp: found.figures.dp,
         tokens: tokens_in(&evaluation, days).ok()?,
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn every_model_gets_a_row_and_tokens_follow_its_step() {
         let run = Run { gpus: 64, ..Run::default() };
-        let mut catalogue = Catalogue::new(&run, 30.0);
+        let mut catalogue = CatalogueSearch::new(&run, 30.0);
         let mut rows = Vec::new();
         // The first three: others take the same way.
         while rows.len() < 3 {
@@ -123,7 +123,7 @@ mod tests {
             let most = step.tokens_per_s * 30.0 * 86_400.0;
             assert!(one.tokens < most && one.tokens > most / 2.0, "{} {most}", one.tokens);
         }
-        let mut end = Catalogue { at: MODELS.len(), ..Catalogue::new(&run, 30.0) };
+        let mut end = CatalogueSearch { at: MODELS.len(), ..CatalogueSearch::new(&run, 30.0) };
         assert!(end.step(1).is_err());
     }
 }

@@ -4,9 +4,9 @@
 
 use super::allowance::Allowance;
 use super::bounding::Bounding;
-use super::promise::{Place, Promise};
+use super::promise::{LayoutPlace, Promise};
 use super::proposal::{Proposal, Proposing};
-use super::ranking::{Found, Known, Outcome, Ranking};
+use super::ranking::{FoundLayout, Known, Ranking, ReportOutcome};
 use super::space::Space;
 use crate::run::Run;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ const SPLITS: u64 = 5;
 
 /// Progress of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct SearchProgress {
     pub done: bool,
     /// Share of the work that is done, about: 0 to 1.
     pub share: f64,
@@ -36,7 +36,7 @@ pub struct Progress {
     pub stopped: Option<f64>,
 }
 
-impl Progress {
+impl SearchProgress {
     /// True if nothing more is searched: it is done, or stopped at its limit of work.
     pub fn is_over(&self) -> bool {
         self.done || self.stopped.is_some()
@@ -106,7 +106,7 @@ impl Search {
     }
 
     /// Works for about `budget` units, each of a microsecond or a few, and returns the progress.
-    pub fn step(&mut self, budget: u64) -> Progress {
+    pub fn step(&mut self, budget: u64) -> SearchProgress {
         let mut left = budget.max(1);
         while left > 0 && !self.progress().is_over() {
             let spent = if self.bounding.is_over(&self.space) { self.rank() } else { self.bound() };
@@ -120,9 +120,9 @@ impl Search {
         while !self.step(u64::MAX).is_over() {}
     }
 
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> SearchProgress {
         let (ranking, bounding) = (&self.ranking, &self.bounding);
-        Progress {
+        SearchProgress {
             done: self.done,
             share: self.share,
             evaluated: bounding.evaluated - ranking.void,
@@ -133,28 +133,28 @@ impl Search {
     }
 
     /// The fastest layouts so far, strictly by step time; equal ones in the order of the space.
-    pub fn best(&self) -> &[Rc<Found>] {
+    pub fn best(&self) -> &[Rc<FoundLayout>] {
         self.ranking.best()
     }
 
     /// The layout at `place`, where it was reported and counts as feasible.
-    pub fn found(&self, place: Place) -> Option<Rc<Found>> {
+    pub fn found(&self, place: LayoutPlace) -> Option<Rc<FoundLayout>> {
         self.reported.found(place)
     }
 
     /// True if the layout at `place` was reported.
-    pub(crate) fn is_reported(&self, place: Place) -> bool {
+    pub(crate) fn is_reported(&self, place: LayoutPlace) -> bool {
         self.reported.has(place)
     }
 
     /// The layout at `place`, reported now if it was not, and the units of work that this took.
-    pub(crate) fn ask(&mut self, place: Place) -> (Option<Rc<Found>>, u64) {
+    pub(crate) fn ask(&mut self, place: LayoutPlace) -> (Option<Rc<FoundLayout>>, u64) {
         let (_, work) = self.reported.ask(&self.space, place);
         (self.reported.found(place), work)
     }
 
     /// The best bound of the layout at `place`, and the units of work that this took.
-    pub(crate) fn time(&mut self, place: Place) -> (f64, u64) {
+    pub(crate) fn time(&mut self, place: LayoutPlace) -> (f64, u64) {
         self.bounding.time(&self.space, place)
     }
 
@@ -178,14 +178,14 @@ impl Search {
     }
 
     /// Layouts that are tight at best and not listed, in the order of the space.
-    pub(crate) fn near(&self) -> &[Place] {
+    pub(crate) fn near(&self) -> &[LayoutPlace] {
         &self.bounding.near
     }
 
     /// True if the layout at `place` is tight and not listed, and the units of work that this took.
-    pub(crate) fn is_tight(&mut self, place: Place) -> (bool, u64) {
+    pub(crate) fn is_tight(&mut self, place: LayoutPlace) -> (bool, u64) {
         let (outcome, work) = self.reported.ask(&self.space, place);
-        (matches!(outcome, Outcome::Tight), work)
+        (matches!(outcome, ReportOutcome::Tight), work)
     }
 
     /// Goes on with a ranking of some of the promises: what was reported once is not reported again.

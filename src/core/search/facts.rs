@@ -2,7 +2,7 @@
 //! of a rank.
 
 use crate::pipeline::stats::Alive;
-use crate::pipeline::{Item, Kind, Order, Placement, Spec};
+use crate::pipeline::{OpKind, Order, OrderItem, Spec, StagePlacement};
 
 /// One rank of an order.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +53,7 @@ impl Facts {
     /// None where ranks may hold other stages than their placement says.
     pub fn timed(spec: &Spec) -> Option<Self> {
         let (row, p, chunks) = (spec.schedule, spec.pp, spec.chunks());
-        if !row.uses_durations || !matches!(row.placement, Placement::Loop | Placement::Snake) {
+        if !row.uses_durations || !matches!(row.placement, StagePlacement::Loop | StagePlacement::Snake) {
             return None;
         }
         let microbatches = f64::from(spec.microbatches);
@@ -87,7 +87,7 @@ impl Facts {
 }
 
 /// Messages from the first stage to each stage.
-fn hops(stages: u32, placement: Placement, pp: u32) -> Vec<f64> {
+fn hops(stages: u32, placement: StagePlacement, pp: u32) -> Vec<f64> {
     let mut hops = vec![0.0];
     for stage in 1..stages {
         let before = hops.last().copied().unwrap_or(0.0);
@@ -166,40 +166,40 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn run(&mut self, item: Item) {
+    fn run(&mut self, item: OrderItem) {
         self.work(&[item], 1);
         self.hold(item);
     }
 
     /// Counts the work of `items`, run so many times.
-    fn work(&mut self, items: &[Item], times: u32) {
+    fn work(&mut self, items: &[OrderItem], times: u32) {
         let share = f64::from(times) * self.piece;
         for op in items.iter().flat_map(|item| item.ops()) {
             let stage = op.stage as usize;
             let done = &mut self.work[self.slots[stage]];
             match op.kind {
-                Kind::F => {
+                OpKind::F => {
                     done[0] += share;
                     self.first = self.first.or(Some(stage));
                 }
-                Kind::B => done[1] += share,
-                Kind::W => done[2] += share,
-                Kind::BW => {
+                OpKind::B => done[1] += share,
+                OpKind::W => done[2] += share,
+                OpKind::BW => {
                     done[1] += share;
                     done[2] += share;
                 }
             }
             let sends = op.kind.sends_gradient();
-            self.last = sends.then_some((stage, op.kind == Kind::BW));
+            self.last = sends.then_some((stage, op.kind == OpKind::BW));
         }
     }
 
     /// Holds and frees what `item` does.
-    fn hold(&mut self, item: Item) {
-        let pair = self.by_layer && matches!(item, Item::Pair(..));
+    fn hold(&mut self, item: OrderItem) {
+        let pair = self.by_layer && matches!(item, OrderItem::Pair(..));
         let (mut starts, mut frees) = (false, false);
         for op in item.ops() {
-            starts |= op.kind == Kind::F;
+            starts |= op.kind == OpKind::F;
             frees |= op.kind.frees();
         }
         if pair {

@@ -3,9 +3,9 @@
 
 use super::able::can_run;
 use super::allowance::WORK;
-use super::engine::{Progress, Search};
-use super::ranking::Found;
-use super::request::{Request, TOP};
+use super::engine::{Search, SearchProgress};
+use super::ranking::FoundLayout;
+use super::request::{PlanRequest, TOP};
 use crate::issue::Issue;
 use crate::memory::Verdict;
 use crate::report::Peak;
@@ -31,7 +31,7 @@ impl Fastest {
     /// # Errors
     /// A Run that has no model, GPU or precision; a pin that is no field.
     pub fn new(run: &Run, pins: &[&str]) -> Result<Self, Vec<Issue>> {
-        let mut search = Request::able(run, pins, TOP)?.search.sure();
+        let mut search = PlanRequest::able(run, pins, TOP)?.search.sure();
         search.allow(WORK);
         Ok(Self { search })
     }
@@ -42,11 +42,11 @@ impl Fastest {
     }
 
     /// The fastest so far.
-    pub fn found(&self) -> Option<&Rc<Found>> {
+    pub fn found(&self) -> Option<&Rc<FoundLayout>> {
         self.search.best().first()
     }
 
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> SearchProgress {
         self.search.progress()
     }
 }

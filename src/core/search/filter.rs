@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 named! {
     /// A field that layouts differ in.
     #[derive(Serialize, Deserialize)]
-    pub enum Axis: name {
+    pub enum LayoutAxis: name {
         Tp = "TP",
         Pp = "PP",
         Cp = "CP",
@@ -22,7 +22,7 @@ named! {
     }
 }
 
-impl Axis {
+impl LayoutAxis {
     /// The values that are tried, in order.
     pub fn values(self, axes: &Axes) -> Vec<u64> {
         let indices = |count: usize| (0..count as u64).collect();
@@ -83,12 +83,12 @@ pub struct Filter {
     /// Tight ones are left out.
     pub fits: bool,
     pub max_tp: Option<u64>,
-    chosen: Vec<(Axis, u64)>,
+    chosen: Vec<(LayoutAxis, u64)>,
 }
 
 impl Filter {
     /// The fields that can be filtered by value.
-    pub const AXES: [Axis; 3] = [Axis::Schedule, Axis::Zero, Axis::Recompute];
+    pub const AXES: [LayoutAxis; 3] = [LayoutAxis::Schedule, LayoutAxis::Zero, LayoutAxis::Recompute];
 
     /// True if everything is shown.
     pub fn is_empty(&self) -> bool {
@@ -96,7 +96,7 @@ impl Filter {
     }
 
     /// True if `value` of `axis` is the one that is shown.
-    pub fn has(&self, axis: Axis, value: u64) -> bool {
+    pub fn has(&self, axis: LayoutAxis, value: u64) -> bool {
         self.chosen.contains(&(axis, value))
     }
 
@@ -106,7 +106,7 @@ impl Filter {
     }
 
     /// Keeps only `value` of `axis`; if that is set already, keeps all values again.
-    pub fn toggle(&mut self, axis: Axis, value: u64) {
+    pub fn toggle(&mut self, axis: LayoutAxis, value: u64) {
         let had = self.has(axis, value);
         self.chosen.retain(|(other, _)| *other != axis);
         if !had {
@@ -116,7 +116,7 @@ impl Filter {
 
     /// True if a layout is shown.
     pub fn keeps(&self, space: &Space, block: &Block, member: Member) -> bool {
-        let same = |(axis, value): &(Axis, u64)| axis.of(space, block, member) == *value;
+        let same = |(axis, value): &(LayoutAxis, u64)| axis.of(space, block, member) == *value;
         self.max_tp.is_none_or(|tp| block.tp <= tp) && self.chosen.iter().all(same)
     }
 }
@@ -125,14 +125,14 @@ impl Filter {
 mod tests {
     use super::*;
     use crate::run::Run;
-    use crate::search::Request;
+    use crate::search::PlanRequest;
 
     #[test]
     fn a_pressed_chip_filters_and_pressed_again_does_not() {
-        let request = Request::new(&Run::default(), &[], 1).unwrap();
+        let request = PlanRequest::new(&Run::default(), &[], 1).unwrap();
         let space = request.search.space();
         let mut filter = Filter::default();
-        filter.toggle(Axis::Zero, 3);
+        filter.toggle(LayoutAxis::Zero, 3);
         filter.toggle_max_tp(2);
         let kept = space.blocks.iter().flat_map(|block| {
             let members = space.members(block).iter();
@@ -145,16 +145,16 @@ mod tests {
             kept_members += u32::from(keeps);
         }
         assert!(kept_members > 0);
-        filter.toggle(Axis::Zero, 3);
+        filter.toggle(LayoutAxis::Zero, 3);
         filter.toggle_max_tp(2);
         assert!(filter.is_empty());
     }
 
     #[test]
     fn every_axis_labels_its_values() {
-        let request = Request::new(&Run::default(), &[], 1).unwrap();
+        let request = PlanRequest::new(&Run::default(), &[], 1).unwrap();
         let space = request.search.space();
-        for axis in Axis::ALL {
+        for axis in LayoutAxis::ALL {
             for value in axis.values(&space.axes) {
                 assert!(!axis.label(&space.axes, value).is_empty());
             }

@@ -6,7 +6,7 @@
 
 use super::engine::Search;
 use super::promise::Promise;
-use super::ranking::Found;
+use super::ranking::FoundLayout;
 use crate::maths::ln;
 use crate::memory::Verdict;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ const CELLS: [usize; 2] = [72, 48];
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layouts {
     /// The front, least memory first.
-    pub front: Vec<Rc<Found>>,
+    pub front: Vec<Rc<FoundLayout>>,
     /// Memory of the fullest GPU, bytes, and step time, seconds, of the layouts that fit: their figures where they were
     /// reported, else their bounds. Of those that share a cell of the picture the fastest.
     pub others: Vec<(f32, f32)>,
@@ -69,7 +69,7 @@ impl Grid {
 pub(crate) struct Front {
     sure: bool,
     queue: BinaryHeap<Lean>,
-    best: Vec<Rc<Found>>,
+    best: Vec<Rc<FoundLayout>>,
     peaks: Grid,
     times: Grid,
     cells: Vec<Option<(f64, f64)>>,
@@ -101,7 +101,7 @@ impl Front {
             if search.is_reported(promise.place) || !self.beats(point) {
                 let (found, asked) = search.ask(promise.place);
                 left = left.saturating_sub(asked);
-                let sure = |found: &Rc<Found>| found.figures.peak.overall == Verdict::Fits;
+                let sure = |found: &Rc<FoundLayout>| found.figures.peak.overall == Verdict::Fits;
                 let Some(found) = found.filter(|found| !self.sure || sure(found)) else {
                     continue;
                 };
@@ -123,7 +123,7 @@ impl Front {
     }
 
     /// Adds `found` where nothing on the front beats it, and removes what it beats.
-    fn enter(&mut self, found: Rc<Found>) {
+    fn enter(&mut self, found: Rc<FoundLayout>) {
         let point = place(&found);
         if self.beats(point) {
             return;
@@ -141,7 +141,7 @@ impl Front {
 }
 
 /// Memory of the fullest GPU, bytes, and step time, seconds.
-fn place(found: &Found) -> (f64, f64) {
+fn place(found: &FoundLayout) -> (f64, f64) {
     (found.figures.peak.bytes.0, found.figures.time_s.0)
 }
 
@@ -152,7 +152,7 @@ fn is_beaten(point: (f64, f64), by: (f64, f64)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::ranking::{Figures, is_listed};
-    use super::super::request::Request;
+    use super::super::request::PlanRequest;
     use super::*;
     use crate::report::report;
     use crate::run::Run;
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn the_front_is_that_of_reporting_every_layout() {
         let run = Run { gpus: 8, global_batch: 8, ..Run::default() };
-        let mut request = Request::new(&run, &["schedule", "recompute"], 5).unwrap();
+        let mut request = PlanRequest::new(&run, &["schedule", "recompute"], 5).unwrap();
         let search = &mut request.search;
         search.finish();
         while !search.time_all(50) {}

@@ -2,7 +2,7 @@
 //! software runs.
 
 use super::fastest::Fastest;
-use super::ranking::Found;
+use super::ranking::FoundLayout;
 use crate::run::presets::GPUS;
 use crate::run::{Based, Run};
 
@@ -10,7 +10,7 @@ use crate::run::{Based, Run};
 const USUAL: [&str; 5] = ["a100-sxm-80gb", "h100-sxm-80gb", "h200-sxm-141gb", "b200-sxm", "mi300x"];
 
 /// A kind by its place in [`GPUS`], with its fastest layout; none where none fits or none runs.
-pub type KindRow = (usize, Option<Box<Found>>);
+pub type KindRow = (usize, Option<Box<FoundLayout>>);
 
 /// Places of the kinds that are compared for `run`: its own, those with a price, and the usual ones.
 pub fn places(run: &Run) -> Vec<usize> {
@@ -68,11 +68,11 @@ impl GpuKinds {
         if !search.step(budget) {
             return Ok(None);
         }
-        let found = search.found().map(|found| Box::new(Found::clone(found)));
+        let found = search.found().map(|found| Box::new(FoundLayout::clone(found)));
         Ok(Some(self.row(place, found)))
     }
 
-    fn row(&mut self, place: usize, found: Option<Box<Found>>) -> KindRow {
+    fn row(&mut self, place: usize, found: Option<Box<FoundLayout>>) -> KindRow {
         self.search = None;
         self.places.pop();
         (place, found)

@@ -1,12 +1,12 @@
 //! The schedules of a block as a bound needs them: made once for every (schedule, chunks, ranks, micro-batches) and
 //! shared by all layouts.
 
-use super::axes::{Chunks, Split};
+use super::axes::{ScheduleChunks, SplitRule};
 use super::facts::{Facts, enter};
 use super::space::Block;
 use crate::pipeline::spec::op_count;
-use crate::pipeline::{self, Durations, Placement, Spec};
-use crate::run::{Kinds, Run, Scenario};
+use crate::pipeline::{self, Durations, Spec, StagePlacement};
+use crate::run::{Run, Scenario, StageKinds};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ const ROUNDS: u64 = 2;
 
 /// Ranks that hold the same kinds of stages: they send, update and keep the same.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sort {
+pub struct AlikeRanks {
     /// One of them.
     pub sample: usize,
     /// Global stages that it holds.
@@ -30,22 +30,22 @@ pub struct Sort {
 /// The sorts of the ranks of a schedule over the stages of a block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sorts {
-    pub list: Vec<Sort>,
+    pub list: Vec<AlikeRanks>,
     /// Index of each rank's order.
     of: Vec<usize>,
 }
 
 impl Sorts {
     /// The sorts among ranks with these stages and versions.
-    fn new(ranks: impl Iterator<Item = (Vec<usize>, u64)>, kinds: &Kinds) -> Self {
+    fn new(ranks: impl Iterator<Item = (Vec<usize>, u64)>, kinds: &StageKinds) -> Self {
         let mut sorts = Self::default();
         for (sample, (stages, versions)) in ranks.enumerate() {
             let kinds_of_rank: Vec<usize> = stages.iter().map(|stage| kinds.of[*stage]).collect();
-            let same = |sort: &Sort| sort.kinds == kinds_of_rank && sort.versions == versions;
+            let same = |sort: &AlikeRanks| sort.kinds == kinds_of_rank && sort.versions == versions;
             let place = sorts.list.iter().position(same);
             sorts.of.push(place.unwrap_or(sorts.list.len()));
             if place.is_none() {
-                sorts.list.push(Sort { sample, stages, versions, kinds: kinds_of_rank });
+                sorts.list.push(AlikeRanks { sample, stages, versions, kinds: kinds_of_rank });
             }
         }
         sorts
@@ -54,14 +54,14 @@ impl Sorts {
 
 /// A schedule over the stages of a block.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
+pub struct BlockProfile {
     pub facts: Rc<Facts>,
     /// Most activations alive at once on a rank of each sort, in micro-batches of each stage, where no other instant
     /// exceeds it.
     pub alive: Vec<Vec<Vec<f64>>>,
 }
 
-impl Profile {
+impl BlockProfile {
     fn new(facts: Rc<Facts>, sorts: &Sorts) -> Self {
         let mut alive = vec![Vec::new(); sorts.list.len()];
         for (rank, sort) in facts.ranks.iter().zip(&sorts.of) {
@@ -76,27 +76,27 @@ impl Profile {
 /// A schedule that has an order. It is built when it is first asked for: most layouts run out of memory before.
 #[derive(Clone, Debug)]
 struct Ordered {
-    chunks: Chunks,
+    chunks: ScheduleChunks,
     sorts: OnceCell<Sorts>,
-    profile: OnceCell<Profile>,
+    profile: OnceCell<BlockProfile>,
 }
 
 /// Blocks whose pipelines have the same stages and micro-batches.
 #[derive(Clone, Debug, Default)]
-pub struct Family {
-    pub kinds: Kinds,
+pub struct BlockFamily {
+    pub kinds: StageKinds,
     pp: u64,
     microbatches: u64,
     /// The schedules that have an order.
     schedules: Vec<Ordered>,
 }
 
-impl Family {
+impl BlockFamily {
     /// True if a schedule has an order.
-    pub fn has(&self, chunks: Chunks) -> bool {
+    pub fn has(&self, chunks: ScheduleChunks) -> bool {
         self.of(chunks).is_some()
     }
-    fn of(&self, chunks: Chunks) -> Option<&Ordered> {
+    fn of(&self, chunks: ScheduleChunks) -> Option<&Ordered> {
         self.schedules.iter().find(|one| one.chunks == chunks)
     }
 }
@@ -104,7 +104,7 @@ impl Family {
 /// The families seen so far, by ranks, chunks, split and micro-batches.
 #[derive(Clone, Debug, Default)]
 pub struct Orders {
-    known: BTreeMap<(u64, u64, Split, u64), Rc<Family>>,
+    known: BTreeMap<(u64, u64, SplitRule, u64), Rc<BlockFamily>>,
     /// Orders do not depend on how layers lie on stages: by schedule, chunks, ranks and micro-batches.
     facts: BTreeMap<(u8, u64, u64, u64), Option<Rc<Facts>>>,
     /// Ops laid out since this was last asked.
@@ -116,7 +116,12 @@ const OPS: u64 = 100;
 
 impl Orders {
     /// The family of `block`, whose scenario is `scenario`, under `schedules`.
-    pub fn family(&mut self, block: &Block, scenario: &Scenario, schedules: impl Fn() -> Vec<Chunks>) -> Rc<Family> {
+    pub fn family(
+        &mut self,
+        block: &Block,
+        scenario: &Scenario,
+        schedules: impl Fn() -> Vec<ScheduleChunks>,
+    ) -> Rc<BlockFamily> {
         let (pp, microbatches) = (block.pp, scenario.layout.microbatches);
         let key = (pp, block.chunks, block.split, microbatches);
         if let Some(family) = self.known.get(&key) {
@@ -132,8 +137,8 @@ impl Orders {
                 })
         });
         let ordered = |chunks| Ordered { chunks, sorts: OnceCell::new(), profile: OnceCell::new() };
-        let made = Rc::new(Family {
-            kinds: Kinds::new(scenario),
+        let made = Rc::new(BlockFamily {
+            kinds: StageKinds::new(scenario),
             pp,
             microbatches,
             schedules: alike.into_iter().map(ordered).collect(),
@@ -148,7 +153,7 @@ impl Orders {
     }
 
     /// The sorts of ranks of a schedule in `family`, whose layouts share `run`; none where it has no order.
-    pub fn sorts<'a>(&mut self, family: &'a Family, run: &Run, chunks: Chunks) -> Option<&'a Sorts> {
+    pub fn sorts<'a>(&mut self, family: &'a BlockFamily, run: &Run, chunks: ScheduleChunks) -> Option<&'a Sorts> {
         let one = family.of(chunks)?;
         if one.sorts.get().is_none() {
             let spec = spec(run, chunks, family.pp, family.microbatches)?;
@@ -166,18 +171,23 @@ impl Orders {
     }
 
     /// The profile of a schedule in `family`; none where it has no order.
-    pub fn profile<'a>(&mut self, family: &'a Family, run: &Run, chunks: Chunks) -> Option<&'a Profile> {
+    pub fn profile<'a>(
+        &mut self,
+        family: &'a BlockFamily,
+        run: &Run,
+        chunks: ScheduleChunks,
+    ) -> Option<&'a BlockProfile> {
         let one = family.of(chunks)?;
         if one.profile.get().is_none() {
             let facts = self.facts(run, chunks, family.pp, family.microbatches)?;
-            let made = Profile::new(facts, self.sorts(family, run, chunks)?);
+            let made = BlockProfile::new(facts, self.sorts(family, run, chunks)?);
             return Some(one.profile.get_or_init(|| made));
         }
         one.profile.get()
     }
 
     /// The facts of an order; none where there is none.
-    fn facts(&mut self, run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Rc<Facts>> {
+    fn facts(&mut self, run: &Run, chunks: ScheduleChunks, pp: u64, microbatches: u64) -> Option<Rc<Facts>> {
         let (schedule, each) = (chunks.schedule as u8, chunks.virtual_stages);
         let key = (schedule, each, pp, microbatches);
         if let Some(facts) = self.facts.get(&key) {
@@ -197,7 +207,7 @@ impl Orders {
 
     /// The facts of many rounds of the ranks, from those of few: where one round more changes nothing but the work, no
     /// number of rounds does.
-    fn stretched(&mut self, run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> {
+    fn stretched(&mut self, run: &Run, chunks: ScheduleChunks, pp: u64, microbatches: u64) -> Option<Facts> {
         let (rounds, few) = (microbatches / pp, ROUNDS * pp);
         let varies = chunks.schedule.row().uses_durations || run.schedule_options.group.is_some();
         if varies || rounds < ROUNDS + 2 || !microbatches.is_multiple_of(pp) {
@@ -213,7 +223,7 @@ impl Orders {
 /// few micro-batches as it happens.
 fn held(spec: &Spec) -> Option<impl Iterator<Item = (Vec<usize>, u64)>> {
     let (row, p, chunks) = (spec.schedule, spec.pp, spec.chunks());
-    matches!(row.placement, Placement::Loop | Placement::Snake).then(|| {
+    matches!(row.placement, StagePlacement::Loop | StagePlacement::Snake).then(|| {
         (0..p).map(move |rank| {
             let stage = |chunk| row.placement.stage(rank, chunk, p) as usize;
             let stages = (0..chunks).map(stage).collect();
@@ -223,7 +233,7 @@ fn held(spec: &Spec) -> Option<impl Iterator<Item = (Vec<usize>, u64)>> {
 }
 
 /// The request for a schedule's order.
-fn spec(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Spec> {
+fn spec(run: &Run, chunks: ScheduleChunks, pp: u64, microbatches: u64) -> Option<Spec> {
     let row = chunks.schedule.row();
     let small = |value: u64| u32::try_from(value).ok();
     let options = &run.schedule_options;
@@ -251,7 +261,7 @@ mod tests {
     use crate::run::{OneOf, Schedule};
 
     fn one(schedule: Schedule, v: u64, pp: u64, m: u64) -> Facts {
-        let chunks = Chunks { schedule, virtual_stages: v, each: v };
+        let chunks = ScheduleChunks { schedule, virtual_stages: v, each: v };
         facts(&spec(&Run::default(), chunks, pp, m).unwrap()).unwrap()
     }
 
@@ -276,7 +286,7 @@ mod tests {
         for (schedule, _) in Schedule::ALL {
             for (pp, v) in [(2, 2), (4, 3), (6, 2)] {
                 for rounds in [6, 7, 11] {
-                    let chunks = Chunks { schedule: *schedule, virtual_stages: v, each: v };
+                    let chunks = ScheduleChunks { schedule: *schedule, virtual_stages: v, each: v };
                     let whole = facts(&spec(&run, chunks, pp, rounds * pp).unwrap());
                     shorter += u32::from(orders.stretched(&run, chunks, pp, rounds * pp).is_some());
                     let ours = orders.facts(&run, chunks, pp, rounds * pp);
@@ -293,7 +303,7 @@ mod tests {
         let run = Run::default();
         for (schedule, _) in Schedule::ALL {
             let each = schedule.fixed_chunks(&run.schedule_options).unwrap_or(3);
-            let chunks = Chunks { schedule: *schedule, virtual_stages: each, each };
+            let chunks = ScheduleChunks { schedule: *schedule, virtual_stages: each, each };
             for m in [4, 8, 20] {
                 let wanted = spec(&run, chunks, 4, m);
                 let facts = wanted.as_ref().and_then(facts);
@@ -312,7 +322,7 @@ mod tests {
     fn facts_of_a_timed_schedule_need_no_order() {
         let mut met = 0;
         for (schedule, _) in Schedule::ALL {
-            let chunks = Chunks { schedule: *schedule, virtual_stages: 2, each: 2 };
+            let chunks = ScheduleChunks { schedule: *schedule, virtual_stages: 2, each: 2 };
             for (pp, m) in [(2, 6), (4, 8)] {
                 let spec = spec(&Run::default(), chunks, pp, m).unwrap();
                 if let Some(timed) = Facts::timed(&spec) {

@@ -5,12 +5,12 @@ use std::cmp::Ordering;
 
 /// Place of a layout in its space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct LayoutPlace {
     block: u32,
     member: u32,
 }
 
-impl Place {
+impl LayoutPlace {
     /// The `member`-th layout of the `block`-th block.
     pub fn new(block: usize, member: usize) -> Self {
         let small = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
@@ -36,7 +36,7 @@ pub struct Promise {
     pub peak: f64,
     /// The verdict "fits" is possible.
     pub may_fit: bool,
-    pub place: Place,
+    pub place: LayoutPlace,
 }
 
 impl Eq for Promise {}

@@ -3,10 +3,10 @@
 
 use super::able::can_run;
 use super::rank::tie;
-use super::ranking::{Figures, Found, cost, is_listed};
+use super::ranking::{Figures, FoundLayout, cost, is_listed};
 use crate::advice::run_with;
 use crate::message::Message;
-use crate::report::{Variant, plain_report as report, work};
+use crate::report::{ScheduleVariant, plain_report as report, work};
 use crate::run::Schedule;
 use crate::t;
 use crate::units::show_percent;
@@ -24,7 +24,7 @@ const LEAST: f64 = 0.005;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proposal {
     /// The layout with its figures.
-    pub found: Rc<Found>,
+    pub found: Rc<FoundLayout>,
     /// Share of the step time of the fastest layout under a schedule of the software that it saves.
     pub gain: f64,
 }
@@ -60,7 +60,7 @@ impl Proposal {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proposing {
     /// Layouts to report, the next last; none before the first step.
-    left: Option<Vec<Found>>,
+    left: Option<Vec<FoundLayout>>,
     /// The best so far.
     pub best: Option<Proposal>,
 }
@@ -68,7 +68,7 @@ pub(crate) struct Proposing {
 impl Proposing {
     /// Reports one layout more under its own order, and returns the units of work that this took; none once all are
     /// reported. `ranked` are the fastest layouts under the schedules of the space.
-    pub fn step(&mut self, ranked: &[Rc<Found>]) -> Option<u64> {
+    pub fn step(&mut self, ranked: &[Rc<FoundLayout>]) -> Option<u64> {
         let named = ranked.iter().find(|found| can_run(&found.run))?.figures.time_s;
         let next = self.left.get_or_insert_with(|| candidates(ranked, named.0)).pop()?;
         let spent = cost(&next.run);
@@ -79,7 +79,7 @@ impl Proposing {
         let gain = 1.0 - figures.time_s / named;
         let least = self.best.as_ref().map_or(LEAST, |best| best.gain);
         if gain > least {
-            self.best = Some(Proposal { found: Rc::new(Found { figures, ..next }), gain });
+            self.best = Some(Proposal { found: Rc::new(FoundLayout { figures, ..next }), gain });
         }
         Some(spent)
     }
@@ -87,19 +87,19 @@ impl Proposing {
 
 /// The first of `ranked` that may gain by an order of their own, with as many micro-batches in memory as there are
 /// ranks and with twice as many; the figures are those of the layouts as they are. The first comes last.
-fn candidates(ranked: &[Rc<Found>], named: f64) -> Vec<Found> {
-    let optimal = Variant { schedule: Schedule::Optimal, chunks: None };
-    let may_gain = |found: &&Rc<Found>| {
+fn candidates(ranked: &[Rc<FoundLayout>], named: f64) -> Vec<FoundLayout> {
+    let optimal = ScheduleVariant { schedule: Schedule::Optimal, chunks: None };
+    let may_gain = |found: &&Rc<FoundLayout>| {
         let figures = &found.figures;
         found.run.pp > 1 && (figures.time_s - figures.bubble_s).0 * (1.0 + LEAST) < named
     };
-    let mut list: Vec<Found> = Vec::new();
+    let mut list: Vec<FoundLayout> = Vec::new();
     for found in ranked.iter().filter(may_gain) {
         for limit in [found.run.pp, 2 * found.run.pp] {
             let Ok(run) = run_with(&found.run, optimal, limit) else { continue };
             let is_new = list.iter().all(|other| other.run != run);
             if is_new && list.len() < 2 * LAYOUTS && can_run(&run) && work(&run).is_some_and(|ops| ops <= MOST_OPS) {
-                list.push(Found { run, ..(**found).clone() });
+                list.push(FoundLayout { run, ..(**found).clone() });
             }
         }
     }

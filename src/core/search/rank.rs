@@ -1,9 +1,9 @@
 //! Answer of a search: its layouts strictly by step time, those as good as the first, and the simplest of them.
 
-use super::engine::Progress;
+use super::engine::SearchProgress;
 use super::fastest::serves;
 use super::proposal::Proposal;
-use super::ranking::Found;
+use super::ranking::FoundLayout;
 use super::why::why;
 use crate::advice::answer;
 use crate::issue::Issue;
@@ -25,7 +25,7 @@ pub fn tie(run: &Run) -> f64 {
 
 /// One layout of the answer.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct PlanRow {
     /// The layout, as an object of what differs from the default.
     pub run: Value,
     /// The report of `run`, splits of the layers included.
@@ -57,11 +57,11 @@ pub struct Plan {
     /// Of these, the ones whose full report was asked; the others cannot be among the best.
     pub reported: u64,
     /// The fastest, strictly by step time.
-    pub best: Vec<Row>,
+    pub best: Vec<PlanRow>,
     /// The fastest layout with an order found by search, where it beats every named schedule of the software and the
     /// software takes an order; not among `best`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub optimal: Option<Row>,
+    pub optimal: Option<PlanRow>,
     /// The simplest of those that tie with the first; none where nothing fits.
     pub recommended: Option<usize>,
     /// The fastest of `best` that fits here and that the named software can run; none where none of them does both.
@@ -70,12 +70,17 @@ pub struct Plan {
 
 impl Plan {
     /// The answer of a search that found `found`, and `proposal`.
-    pub fn new(found: &[Rc<Found>], proposal: Option<&Proposal>, progress: Progress, warnings: Vec<Issue>) -> Self {
+    pub fn new(
+        found: &[Rc<FoundLayout>],
+        proposal: Option<&Proposal>,
+        progress: SearchProgress,
+        warnings: Vec<Issue>,
+    ) -> Self {
         let tied = ties(found);
-        let row = |one: &Found, tie_with_first, why| {
+        let row = |one: &FoundLayout, tie_with_first, why| {
             let report = answer(&one.run).ok()?;
             let serves = serves(&one.run, &one.figures.peak);
-            Some(Row { run: one.run.to_value(), report, tie_with_first, serves, why, layout: one.run.clone() })
+            Some(PlanRow { run: one.run.to_value(), report, tie_with_first, serves, why, layout: one.run.clone() })
         };
         let ranked = found.iter().enumerate().filter_map(|(index, one)| {
             let why = found.get(index + 1).map_or_else(Message::default, |next| why(one, next));
@@ -97,21 +102,21 @@ impl Plan {
 }
 
 /// Number of `found`, fastest first, that tie with the first.
-pub fn ties(found: &[Rc<Found>]) -> usize {
-    let time = |one: &Rc<Found>| one.figures.time_s.0;
+pub fn ties(found: &[Rc<FoundLayout>]) -> usize {
+    let time = |one: &Rc<FoundLayout>| one.figures.time_s.0;
     let Some(first) = found.first() else { return 0 };
     let limit = time(first) * (1.0 + tie(&first.run));
     found.partition_point(|one| time(one) <= limit)
 }
 
 /// The first of `found` that serves.
-pub fn fastest(found: &[Rc<Found>]) -> Option<usize> {
+pub fn fastest(found: &[Rc<FoundLayout>]) -> Option<usize> {
     found.iter().position(|one| serves(&one.run, &one.figures.peak))
 }
 
 /// The simplest of those that tie with the first, of those that serve where some do, then of those that fit: smallest
 /// tp cp pp, then most memory left, then fastest.
-pub fn recommended(found: &[Rc<Found>]) -> Option<usize> {
+pub fn recommended(found: &[Rc<FoundLayout>]) -> Option<usize> {
     let key = |index: &usize| {
         let one = &found[*index];
         let (run, peak) = (&one.run, one.figures.peak);

@@ -4,7 +4,7 @@
 //! reported. Several rankings over parts of a space share what was reported.
 
 use super::bounding::Bounding;
-use super::promise::{Place, Promise};
+use super::promise::{LayoutPlace, Promise};
 use super::space::Space;
 use crate::memory::Verdict;
 use crate::report::{Memory, Peak, Report, effort, plain_report as report};
@@ -89,17 +89,17 @@ impl From<&Report> for Figures {
 
 /// A layout with its figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct FoundLayout {
     pub run: Run,
     pub figures: Figures,
-    pub place: Place,
+    pub place: LayoutPlace,
 }
 
 /// The outcome of a layout's report.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum ReportOutcome {
     /// It counts as feasible.
-    Fits(Rc<Found>),
+    Fits(Rc<FoundLayout>),
     /// It is tight, with an estimate above what the driver shows.
     Tight,
     /// It runs out of memory after all.
@@ -110,41 +110,41 @@ pub enum Outcome {
 
 /// Layouts reported so far.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Known(BTreeMap<Place, Outcome>);
+pub(crate) struct Known(BTreeMap<LayoutPlace, ReportOutcome>);
 
 impl Known {
     /// The layout at `place`, where it was asked for and counts as feasible.
-    pub fn found(&self, place: Place) -> Option<Rc<Found>> {
+    pub fn found(&self, place: LayoutPlace) -> Option<Rc<FoundLayout>> {
         match self.0.get(&place)? {
-            Outcome::Fits(found) => Some(Rc::clone(found)),
-            Outcome::Tight | Outcome::Out | Outcome::None => None,
+            ReportOutcome::Fits(found) => Some(Rc::clone(found)),
+            ReportOutcome::Tight | ReportOutcome::Out | ReportOutcome::None => None,
         }
     }
 
     /// True if the report of the layout at `place` was asked for.
-    pub fn has(&self, place: Place) -> bool {
+    pub fn has(&self, place: LayoutPlace) -> bool {
         self.0.contains_key(&place)
     }
 
     /// The outcome of a layout's report, and the units of work that it took.
-    pub fn ask(&mut self, space: &Space, place: Place) -> (&Outcome, u64) {
+    pub fn ask(&mut self, space: &Space, place: LayoutPlace) -> (&ReportOutcome, u64) {
         let mut work = 1;
         let outcome = self.0.entry(place).or_insert_with(|| {
             let Some((block, member)) = space.at(place) else {
-                return Outcome::None;
+                return ReportOutcome::None;
             };
             let run = space.run(block, member);
             work = cost(&run);
             let Ok(report) = report(&run) else {
-                return Outcome::None;
+                return ReportOutcome::None;
             };
             if is_listed(&report.memory) {
                 let figures = Figures::from(&report);
-                Outcome::Fits(Rc::new(Found { run, figures, place }))
+                ReportOutcome::Fits(Rc::new(FoundLayout { run, figures, place }))
             } else if report.memory.overall() == Verdict::Tight {
-                Outcome::Tight
+                ReportOutcome::Tight
             } else {
-                Outcome::Out
+                ReportOutcome::Out
             }
         });
         (outcome, work)
@@ -170,7 +170,7 @@ pub(crate) struct Ranking {
     top: usize,
     sure: bool,
     queue: BinaryHeap<Promise>,
-    best: Vec<Rc<Found>>,
+    best: Vec<Rc<FoundLayout>>,
     /// Layouts whose report was asked.
     pub reported: u64,
     /// Of these, the ones that are not listed after all.
@@ -195,7 +195,7 @@ impl Ranking {
     }
 
     /// The fastest so far, strictly by step time; equal ones in the order of the space.
-    pub fn best(&self) -> &[Rc<Found>] {
+    pub fn best(&self) -> &[Rc<FoundLayout>] {
         &self.best
     }
 
@@ -238,26 +238,26 @@ impl Ranking {
         let (outcome, work) = reported.ask(space, promise.place);
         self.reported += 1;
         match outcome {
-            Outcome::Fits(found) => {
+            ReportOutcome::Fits(found) => {
                 let sure = found.figures.peak.overall == Verdict::Fits;
                 let found = Rc::clone(found);
                 if sure || !self.sure {
                     self.enter(found);
                 }
             }
-            Outcome::Tight | Outcome::Out => {
+            ReportOutcome::Tight | ReportOutcome::Out => {
                 self.ran_out += 1;
-                self.tight |= matches!(outcome, Outcome::Tight);
+                self.tight |= matches!(outcome, ReportOutcome::Tight);
             }
-            Outcome::None => self.void += 1,
+            ReportOutcome::None => self.void += 1,
         }
         work
     }
 
-    fn enter(&mut self, found: Rc<Found>) {
-        let key = |found: &Found| (found.figures.time_s.0, found.place);
+    fn enter(&mut self, found: Rc<FoundLayout>) {
+        let key = |found: &FoundLayout| (found.figures.time_s.0, found.place);
         let (time, place) = key(&found);
-        let before = |other: &Rc<Found>| {
+        let before = |other: &Rc<FoundLayout>| {
             let (other_time, other_place) = key(other);
             let order = other_time.total_cmp(&time);
             order.then(other_place.cmp(&place)) == Ordering::Less

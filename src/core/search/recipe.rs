@@ -4,7 +4,7 @@
 //! Source: Ultra-Scale Playbook, "Finding the Best Training Configuration". Its rules choose by model size and GPU
 //! count; each rule is tried in its order, every step is a full report.
 
-use super::ranking::Found;
+use super::ranking::FoundLayout;
 use super::why::differences;
 use crate::memory::Verdict;
 use crate::message::{Message, verbatim};
@@ -23,7 +23,7 @@ const MICRO_BATCHES: [u64; 4] = [1, 2, 4, 8];
 
 /// One step of the walk.
 #[derive(Clone, Debug, Serialize)]
-pub struct Step {
+pub struct WalkStep {
     /// Its purpose.
     pub title: &'static str,
     /// Its effect, with this run's numbers.
@@ -36,7 +36,7 @@ pub struct Step {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Walk {
     /// Its steps; empty where no rule of the playbook fits in memory.
-    pub steps: Vec<Step>,
+    pub steps: Vec<WalkStep>,
     /// Its end against the search.
     pub end: Message,
 }
@@ -50,7 +50,7 @@ fn tried(run: Run) -> Option<Tried> {
 }
 
 /// Walks the recipe for `run`; `best` is the search's first.
-pub fn walk(run: &Run, best: Option<&Found>) -> Walk {
+pub fn walk(run: &Run, best: Option<&FoundLayout>) -> Walk {
     let Some((rule, start)) = fit(run) else {
         return Walk { steps: Vec::new(), end: t!("No rule of the playbook fits in memory on these GPUs.") };
     };
@@ -155,9 +155,9 @@ fn sizes(run: &Run) -> Message {
     if run.recompute == Recompute::Full { t!("{sizes}, full recomputation", sizes) } else { verbatim(sizes) }
 }
 
-fn memory_step(rule: &'static str, (run, report): &Tried) -> Step {
+fn memory_step(rule: &'static str, (run, report): &Tried) -> WalkStep {
     let memory = &report.memory;
-    Step {
+    WalkStep {
         title: "Fit in memory",
         text: t!(
             "By the rule \"{rule}\": {sizes} needs {need} of {capacity} GiB.",
@@ -171,9 +171,9 @@ fn memory_step(rule: &'static str, (run, report): &Tried) -> Step {
     }
 }
 
-fn batch_step((run, report): &Tried) -> Step {
+fn batch_step((run, report): &Tried) -> WalkStep {
     let layout = &report.layout;
-    Step {
+    WalkStep {
         title: "Reach the batch",
         text: t!(
             "dp {dp} x micro-batch {micro_batch} x {steps} accumulation steps = {sequences} sequences, {tokens} M \
@@ -190,7 +190,7 @@ fn batch_step((run, report): &Tried) -> Step {
 }
 
 /// One axis after the other in the playbook's order: TP up to the node, ZeRO, PP, micro-batch; each at its fastest.
-fn optimise(start: Tried, steps: &mut Vec<Step>) -> Tried {
+fn optimise(start: Tried, steps: &mut Vec<WalkStep>) -> Tried {
     type Set = fn(&mut Run, u64);
     let divisors = super::sweep::doublings(1, 64);
     let axes: [(&str, &str, Vec<u64>, Set); 4] = [
@@ -227,13 +227,13 @@ fn optimise(start: Tried, steps: &mut Vec<Step>) -> Tried {
                 mfu = format!("{:.1}", now.1.step.mfu * 100.0)
             )
         };
-        steps.push(Step { title, text, run: now.0.clone(), time_s: new.0 });
+        steps.push(WalkStep { title, text, run: now.0.clone(), time_s: new.0 });
     }
     now
 }
 
 /// Compares the end of the walk with the best layout of the search.
-fn ending((run, report): &Tried, best: Option<&Found>) -> Message {
+fn ending((run, report): &Tried, best: Option<&FoundLayout>) -> Message {
     let Some(best) = best else {
         return t!("The search found nothing that fits.");
     };
@@ -258,13 +258,13 @@ fn ending((run, report): &Tried, best: Option<&Found>) -> Message {
 mod tests {
     use super::*;
     use crate::run::Based;
-    use crate::search::Request;
+    use crate::search::PlanRequest;
 
     #[test]
     fn every_step_of_the_walk_fits_and_none_is_slower() {
         for (model, gpus) in [("llama-3.1-8b", 8), ("llama-3.1-70b", 128), ("mixtral-8x7b", 64)] {
             let run = Run { model: Based::preset(model), gpus, global_batch: 256, ..Run::default() };
-            let mut request = Request::new(&run, &["schedule", "recompute"], 1).unwrap();
+            let mut request = PlanRequest::new(&run, &["schedule", "recompute"], 1).unwrap();
             request.search.finish();
             let best = request.search.best().first().map(|best| &**best);
             let walk = walk(&run, best);

@@ -4,9 +4,9 @@
 
 use super::allowance::WORK;
 use super::axes::Axes;
-use super::engine::{Progress, Search};
+use super::engine::{Search, SearchProgress};
 use super::rank::{Plan, recommended};
-use super::ranking::Found;
+use super::ranking::FoundLayout;
 use super::space::Space;
 use crate::calibrate::fit_step;
 use crate::issue::Issue;
@@ -25,14 +25,14 @@ const MAX_ROWS: u64 = 1_000_000;
 
 /// A request, understood.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct PlanRequest {
     /// The search it asks for.
     pub search: Search,
     /// Parts of it that were not followed.
     pub warnings: Vec<Issue>,
 }
 
-impl Request {
+impl PlanRequest {
     /// A search of every layout of `run`, keeping the fields in `pins`.
     ///
     /// # Errors
@@ -215,8 +215,8 @@ impl Request {
 
 /// Says that the recommended layout is tight, because none that fits ties with the fastest: of all layouts where the
 /// search is `complete`, else of those found.
-fn only_tight(best: &[Rc<Found>], complete: bool) -> Option<Issue> {
-    let fits = |found: &Rc<Found>| found.figures.peak.overall == Verdict::Fits;
+fn only_tight(best: &[Rc<FoundLayout>], complete: bool) -> Option<Issue> {
+    let fits = |found: &Rc<FoundLayout>| found.figures.peak.overall == Verdict::Fits;
     let recommended = recommended(best).and_then(|index| best.get(index));
     recommended.filter(|found| !fits(found))?;
     let number = best.iter().position(fits).map(|index| index as u64 + 1);
@@ -234,7 +234,7 @@ fn only_tight(best: &[Rc<Found>], complete: bool) -> Option<Issue> {
 }
 
 /// Why a finished search found nothing.
-pub fn nothing_found(progress: Progress, best: &[Rc<Found>]) -> Option<Issue> {
+pub fn nothing_found(progress: SearchProgress, best: &[Rc<FoundLayout>]) -> Option<Issue> {
     let message = if progress.evaluated == 0 {
         "no layout divides these GPUs, this batch and this model"
     } else {
@@ -311,7 +311,7 @@ fn stopped(share: f64, nothing: bool) -> Issue {
 /// # Errors
 /// Unknown fields, wrong types, a run that is none.
 pub fn plan(request: &Value) -> Result<Plan, Vec<Issue>> {
-    let mut request = Request::from_value(request)?;
+    let mut request = PlanRequest::from_value(request)?;
     request.search.finish();
     Ok(request.plan())
 }

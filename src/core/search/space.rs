@@ -4,8 +4,8 @@
 //! replica, selective recomputation of what is not kept, any schedule of one stage.
 
 use super::able::pipes;
-use super::axes::{Axes, Chunks, Split};
-use super::promise::Place;
+use super::axes::{Axes, ScheduleChunks, SplitRule};
+use super::promise::LayoutPlace;
 use crate::cluster::Mesh;
 use crate::model::Architecture;
 use crate::run::{Recompute, Run, Schedule, Selective, divides_by};
@@ -29,7 +29,7 @@ pub struct Block {
     pub recompute: usize,
     /// Chunks a rank.
     pub chunks: u64,
-    pub split: Split,
+    pub split: SplitRule,
 }
 
 impl Block {
@@ -42,7 +42,7 @@ impl Block {
 /// One layout of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    pub chunks: Chunks,
+    pub chunks: ScheduleChunks,
     pub zero: u64,
 }
 
@@ -131,7 +131,7 @@ impl Space {
                                     sequence_parallel,
                                     recompute: 0,
                                     chunks: 1,
-                                    split: Split::Even,
+                                    split: SplitRule::Even,
                                 };
                                 self.pipelines(block, &mut found);
                             }
@@ -199,12 +199,12 @@ impl Space {
     }
 
     /// The splits that differ.
-    fn splits(&self, stages: u64) -> Vec<Split> {
+    fn splits(&self, stages: u64) -> Vec<SplitRule> {
         let mut tried: Vec<Option<Vec<u64>>> = Vec::new();
         let mut list = Vec::new();
         for &split in &self.axes.splits {
             let layers = self.layers_of(split, stages);
-            let possible = split == Split::Even || layers.is_some();
+            let possible = split == SplitRule::Even || layers.is_some();
             if possible && !tried.contains(&layers) {
                 tried.push(layers);
                 list.push(split);
@@ -214,12 +214,12 @@ impl Space {
     }
 
     /// Layers of each stage; none: the run's own even split.
-    fn layers_of(&self, split: Split, stages: u64) -> Option<Vec<u64>> {
+    fn layers_of(&self, split: SplitRule, stages: u64) -> Option<Vec<u64>> {
         let (first, last) = match split {
-            Split::Even => return None,
-            Split::Given => return self.base.stage_layers.clone(),
-            Split::SpareLast => (0, 1),
-            Split::SpareEnds => (1, 1),
+            SplitRule::Even => return None,
+            SplitRule::Given => return self.base.stage_layers.clone(),
+            SplitRule::SpareLast => (0, 1),
+            SplitRule::SpareEnds => (1, 1),
         };
         let whole = self.layers + first + last;
         if stages < 2 || whole / stages < 2 {
@@ -235,7 +235,7 @@ impl Space {
     }
 
     /// The schedules that are tried on `pp` ranks.
-    pub fn schedules(&self, pp: u64) -> Vec<Chunks> {
+    pub fn schedules(&self, pp: u64) -> Vec<ScheduleChunks> {
         let axes = &self.axes;
         let plain = Schedule::OneFOneB;
         let list = axes.schedules.iter().copied();
@@ -251,7 +251,7 @@ impl Space {
     }
 
     /// The block of the layout at `place`, and its member there.
-    pub(crate) fn at(&self, place: Place) -> Option<(&Block, Member)> {
+    pub(crate) fn at(&self, place: LayoutPlace) -> Option<(&Block, Member)> {
         let block = &self.blocks[place.block()];
         self.members(block).get(place.member()).map(|member| (block, *member))
     }
@@ -293,7 +293,7 @@ impl Space {
             micro_batch: block.micro_batch,
             sequence_parallel: block.sequence_parallel,
             recompute: self.axes.recompute[block.recompute].clone(),
-            mtp_stage: self.base.mtp_stage.filter(|_| block.split == Split::Given),
+            mtp_stage: self.base.mtp_stage.filter(|_| block.split == SplitRule::Given),
             stage_layers: self.layers_of(block.split, block.pp.saturating_mul(block.chunks)),
             zero: member.zero,
             schedule: member.chunks.schedule,
@@ -338,8 +338,8 @@ mod tests {
     #[test]
     fn a_spared_end_holds_a_layer_less() {
         let space = space(&Run::default());
-        assert_eq!(space.layers_of(Split::SpareLast, 4), Some(vec![8, 9, 8, 7]));
-        assert_eq!(space.layers_of(Split::SpareEnds, 4), Some(vec![7, 9, 9, 7]));
-        assert_eq!(space.layers_of(Split::SpareLast, 32), None);
+        assert_eq!(space.layers_of(SplitRule::SpareLast, 4), Some(vec![8, 9, 8, 7]));
+        assert_eq!(space.layers_of(SplitRule::SpareEnds, 4), Some(vec![7, 9, 9, 7]));
+        assert_eq!(space.layers_of(SplitRule::SpareLast, 32), None);
     }
 }

@@ -1,15 +1,15 @@
 //! Times of the stages of a block: stages that hold the same are timed once.
 
-use super::axes::Split;
-use super::orders::{Sort, Sorts};
+use super::axes::SplitRule;
+use super::orders::{AlikeRanks, Sorts};
 use super::space::Block;
-use crate::cluster::{Axis, Link, RankOrder};
+use crate::cluster::{Link, ParallelAxis, RankOrder};
 use crate::memory::RankLoad;
 use crate::memory::detailed::{ChunkBytes, chunk_bytes, lasting};
 use crate::report::LayerPass;
-use crate::run::{Alike, Kinds, Reduction, Scenario};
+use crate::run::{Alike, Reduction, Scenario, StageKinds};
 use crate::time::Clock;
-use crate::traffic::{Held, StageWindows, shards};
+use crate::traffic::{HeldParameters, StageWindows, shards};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -65,7 +65,7 @@ struct Plain {
 
 /// Stages timed and weighed so far, over blocks that share their kernels.
 #[derive(Clone, Debug)]
-pub struct Stages {
+pub struct TimedStages {
     pub clock: Clock,
     kernels: [u64; 7],
     /// The pipeline size, where the groups inside a stage depend on it: the pipeline is not the last axis of the mesh.
@@ -75,7 +75,7 @@ pub struct Stages {
     bytes: BTreeMap<BytesKey, ChunkBytes>,
 }
 
-impl Stages {
+impl TimedStages {
     /// Nothing known of the kernels of `block` but their times.
     pub fn new(block: &Block, scenario: &Scenario) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl Stages {
     }
 
     /// Seconds of each kind without what ZeRO moves within a micro-batch: at most those with it.
-    pub fn plain(&mut self, block: &Block, scenario: &Scenario, kinds: &Kinds) -> Vec<StageTime> {
+    pub fn plain(&mut self, block: &Block, scenario: &Scenario, kinds: &StageKinds) -> Vec<StageTime> {
         let each = kinds.keys.iter().zip(&kinds.sample);
         each.map(|(kind, stage)| {
             let key = plain_key(block, scenario, *kind);
@@ -109,7 +109,7 @@ impl Stages {
         *entry.or_insert_with(|| plain_time(scenario, &self.clock, stage))
     }
 
-    pub fn times(&mut self, block: &Block, scenario: &Scenario, kinds: &Kinds) -> Vec<StageTime> {
+    pub fn times(&mut self, block: &Block, scenario: &Scenario, kinds: &StageKinds) -> Vec<StageTime> {
         if scenario.reduction() == Reduction::Step {
             return self.plain(block, scenario, kinds);
         }
@@ -136,7 +136,7 @@ impl Stages {
         .collect()
     }
 
-    pub fn bytes(&mut self, block: &Block, scenario: &Scenario, kinds: &Kinds) -> Vec<ChunkBytes> {
+    pub fn bytes(&mut self, block: &Block, scenario: &Scenario, kinds: &StageKinds) -> Vec<ChunkBytes> {
         let each = kinds.keys.iter().zip(&kinds.sample);
         each.map(|(kind, stage)| {
             let key = (block.recompute, scenario.zero.stage == 3, block.pp > 1, *kind);
@@ -151,13 +151,13 @@ impl Stages {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Owned {
     /// Elements that are trained.
-    pub trained: Held,
+    pub trained: HeldParameters,
     /// Bytes of states and what sharding gathers.
     pub bytes: f64,
 }
 
 /// Its key: tp, pp, ep, etp, chunks, ZeRO, micro-batches up to the ranks; split; schedule.
-type OwnedKey = ([u64; 7], Split, u8);
+type OwnedKey = ([u64; 7], SplitRule, u8);
 
 /// Weights and states by pipeline, shared by all that differ in context, micro-batch or recomputation.
 #[derive(Clone, Debug, Default)]
@@ -188,13 +188,13 @@ impl Weights {
     }
 }
 
-fn owned(scenario: &Scenario, sort: &Sort) -> Owned {
+fn owned(scenario: &Scenario, sort: &AlikeRanks) -> Owned {
     let load = RankLoad {
         stages: sort.stages.clone(),
         in_flight: vec![0.0; sort.stages.len()],
         weight_versions: sort.versions,
     };
-    Owned { trained: Held::trained(scenario, &sort.stages), bytes: lasting(scenario, &load) }
+    Owned { trained: HeldParameters::trained(scenario, &sort.stages), bytes: lasting(scenario, &load) }
 }
 
 /// What a schedule changes in the times of its passes: two micro-batches run side by side; the backward is cut. The two
@@ -206,7 +206,7 @@ pub(crate) fn of_order(scenario: &Scenario) -> [bool; 2] {
 
 fn plain_key(block: &Block, scenario: &Scenario, kind: Alike) -> PlainKey {
     let order = of_order(scenario);
-    let wire = (block.pp > 1).then(|| scenario.layout.mesh().link(Axis::Pp) == Link::Intra);
+    let wire = (block.pp > 1).then(|| scenario.layout.mesh().link(ParallelAxis::Pp) == Link::Intra);
     (block.recompute, order, wire, kind)
 }
 
@@ -235,7 +235,7 @@ mod tests {
             let run = Run { model: Based::preset(model), pp: 8, zero: 3, ..Run::default() };
             let scenario = Scenario::new(&run).unwrap();
             let clock = Clock::new(&scenario);
-            let kinds = Kinds::new(&scenario);
+            let kinds = StageKinds::new(&scenario);
             for (stage, kind) in kinds.of.iter().enumerate() {
                 let sample = kinds.sample[*kind];
                 let time = |stage| plain_time(&scenario, &clock, stage).alone;

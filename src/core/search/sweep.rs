@@ -1,8 +1,8 @@
 //! Growth of the cost: the best layout at each of several GPU counts, sequence lengths or batches.
 
 use super::engine::Search;
-use super::ranking::Found;
-use super::request::Request;
+use super::ranking::FoundLayout;
+use super::request::PlanRequest;
 use crate::run::Run;
 use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
@@ -41,10 +41,10 @@ pub enum Until {
 
 /// The best layout at one value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct SweepPoint {
     pub value: u64,
     /// The fastest layout; none where nothing fits or divides.
-    pub best: Option<Rc<Found>>,
+    pub best: Option<Rc<FoundLayout>>,
 }
 
 /// Points of a sweep found so far.
@@ -52,21 +52,21 @@ pub struct Point {
 pub struct Points {
     pub grown: Grown,
     /// In the order of the values.
-    pub points: Vec<Point>,
+    pub points: Vec<SweepPoint>,
     /// No more will come.
     pub done: bool,
 }
 
 impl Points {
     /// The last value with a layout that fits.
-    pub fn last_fit(&self) -> Option<(u64, &Found)> {
+    pub fn last_fit(&self) -> Option<(u64, &FoundLayout)> {
         let mut points = self.points.iter().rev();
         points.find_map(|point| Some((point.value, point.best.as_deref()?)))
     }
 
     /// The layouts found, those that train most tokens a second and GPU first.
-    pub fn cheapest(&self) -> Vec<Rc<Found>> {
-        let rate = |found: &Found| found.figures.tokens_per_s_per_gpu;
+    pub fn cheapest(&self) -> Vec<Rc<FoundLayout>> {
+        let rate = |found: &FoundLayout| found.figures.tokens_per_s_per_gpu;
         let found = self.points.iter().filter_map(|point| point.best.clone());
         let mut found: Vec<_> = found.collect();
         sort_by(&mut found, |a, b| rate(b).total_cmp(&rate(a)));
@@ -105,7 +105,7 @@ impl Sweep {
         };
         if self.current.is_none() {
             let run = self.found.grown.set(&self.run, value);
-            self.current = Request::able(&run, &[], 1).ok().map(|request| request.search.sure());
+            self.current = PlanRequest::able(&run, &[], 1).ok().map(|request| request.search.sure());
         }
         let over = match &mut self.current {
             Some(search) => search.step(budget).done,
@@ -115,7 +115,7 @@ impl Sweep {
             let search = self.current.take();
             let best = search.and_then(|search| search.best().first().cloned());
             let (fits, before) = (best.is_some(), self.found.last_fit().is_some());
-            self.found.points.push(Point { value, best });
+            self.found.points.push(SweepPoint { value, best });
             self.found.done = match self.until {
                 Until::End => false,
                 Until::Fits => fits,

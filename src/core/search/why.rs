@@ -1,6 +1,6 @@
 //! Why one layout beats another, from the terms of their reports.
 
-use super::ranking::Found;
+use super::ranking::FoundLayout;
 use crate::message::Message;
 use crate::run::{OneOf, Run};
 use crate::t;
@@ -9,7 +9,7 @@ use crate::units::Seconds;
 /// A part of a step as what one layout wins or loses by: less of it, more of it, how much there is.
 type Part = (&'static str, &'static str, Seconds);
 
-fn parts(found: &Found) -> [Part; 5] {
+fn parts(found: &FoundLayout) -> [Part; 5] {
     let step = &found.figures;
     [
         ("less compute", "more compute", step.compute_s),
@@ -63,7 +63,7 @@ pub fn differences(one: &Run, other: &Run) -> Message {
 }
 
 /// One sentence: what `one` does differently from `next`, and the terms that decide.
-pub fn why(one: &Found, next: &Found) -> Message {
+pub fn why(one: &FoundLayout, next: &FoundLayout) -> Message {
     let step = next.figures.time_s.0;
     let (mut most, mut least) = (("", 0.0), ("", 0.0));
     for ((less, more, ours), (.., theirs)) in parts(one).into_iter().zip(parts(next)) {

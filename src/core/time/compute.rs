@@ -13,7 +13,7 @@ use super::routed::{RoutedTime, paced_by};
 use super::vision::tower_time;
 use crate::explain::symbols::{MUON, STEP_END, UPDATES};
 use crate::explain::{Provenance, Quantity};
-use crate::model::{Kinds, LayerKind};
+use crate::model::{LayerKind, LayerKinds};
 use crate::run::{Module, Recompute, Saved, Scenario};
 use crate::units::Seconds;
 
@@ -97,7 +97,7 @@ impl Clock {
     }
 
     /// The time of a layer of each of `kinds`, and how many there are.
-    pub(super) fn timed<'a>(&'a self, kinds: &'a Kinds, bf16: bool) -> impl Iterator<Item = (&'a LayerTime, f64)> {
+    pub(super) fn timed<'a>(&'a self, kinds: &'a LayerKinds, bf16: bool) -> impl Iterator<Item = (&'a LayerTime, f64)> {
         kinds.iter().filter_map(move |(kind, count)| {
             let mut layers = self.layers.iter();
             let (_, time) = layers.find(|(timed, _)| *timed == (*kind, bf16))?;

@@ -10,7 +10,7 @@ use crate::source::{
 
 /// Sustained rates of one family of GPUs, as shares of its data-sheet bf16 (or fp8) peak.
 #[derive(Clone, Copy, Debug)]
-pub struct Family {
+pub struct FamilyRates {
     /// The GPUs; none: all that are in no other row.
     pub gpus: &'static [GpuFamily],
     /// Large bf16 GEMMs.
@@ -33,8 +33,8 @@ pub struct Family {
 }
 
 /// All families; the last one stands for GPUs that are in none.
-pub static FAMILIES: &[Family] = &[
-    Family {
+pub static FAMILIES: &[FamilyRates] = &[
+    FamilyRates {
         gpus: &[GpuFamily::A100],
         gemm: 0.835,
         gemm_fp8: 0.835,
@@ -47,7 +47,7 @@ pub static FAMILIES: &[Family] = &[
             forward and 157 backward on the PCIe card at 4096 with 64 heads; PCIe cards are taken for SXM ones of \
             their own peak",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::H100, GpuFamily::H200],
         gemm: 0.74,
         gemm_fp8: 0.69,
@@ -60,7 +60,7 @@ pub static FAMILIES: &[Family] = &[
             bf16 before quantisation (Transformer Engine, GEMM speedups); FlashAttention-2 335 forward with 16k \
             tokens of 16 heads; PCIe cards are taken for SXM ones of their own peak",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::H100At500W],
         gemm: 0.57,
         gemm_fp8: 0.49,
@@ -72,7 +72,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "500 W instead of 700: H100 times the root of 5/7 is 0.625 and 0.56 ± 12 %, which 14 runs of torchtitan move \
             to these; attention leaves power to spare",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::Ada],
         gemm: 0.96,
         gemm_fp8: 0.83,
@@ -85,7 +85,7 @@ pub static FAMILIES: &[Family] = &[
             105 to 115 of 119.5 on the L20, which is Ada too: the peak with accumulation in fp32 is half of what the \
             tensor cores could feed; FlashAttention-2 as on the A100 that it was written for",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::H20],
         gemm: 0.9,
         gemm_fp8: 0.9,
@@ -96,7 +96,7 @@ pub static FAMILIES: &[Family] = &[
         source: &crate::source::H20_SHEET,
         remark: "no benchmark seen: power does not limit a part this slow",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::B200],
         gemm: 0.515,
         gemm_fp8: 0.61,
@@ -109,7 +109,7 @@ pub static FAMILIES: &[Family] = &[
             fp8: 0.8 of MAMF (3432), in view of Megatron-Bridge's Llama runs; NVFP4: 0.77 of 6745, which operands as \
             here leave of cuBLAS 13.3's 5239 at 8192³ (DeepGEMM pull request 348)",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::B300],
         gemm: 0.54,
         gemm_fp8: 0.64,
@@ -121,7 +121,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "bf16: benchmarks 0.60 ± 12 % (MAMF 1769), fp8 0.58 ± 10 % (MAMF 3353), NVFP4 0.49 ± 20 % (no benchmark), \
             which 4, 24 and 3 runs of Megatron-Bridge move to these; attention as B200",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::Gb200],
         gemm: 0.57,
         gemm_fp8: 0.57,
@@ -133,7 +133,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "bf16: benchmarks 0.60 ± 10 % (MAMF 1822), fp8 0.57 ± 4 % (Azure, 2835 to 2907), NVFP4 0.70 ± 10 % (Azure, \
             7488 to 7628), which 7, 81 and 16 runs of Megatron-Bridge and MLPerf move to these; attention as B200",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::Gb300],
         gemm: 0.71,
         gemm_fp8: 0.77,
@@ -145,7 +145,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "no benchmark: GB200 by its power 0.65 ± 12 %, 0.62 ± 12 % in fp8, 0.60 ± 20 % in NVFP4, which 7, 70 and 16 \
             runs of Megatron-Bridge and MLPerf move to these; attention as B200",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::Mi300],
         gemm: 0.47,
         gemm_fp8: 0.47,
@@ -156,7 +156,7 @@ pub static FAMILIES: &[Family] = &[
         source: &STAS,
         remark: "0.92 of MAMF (668.4), fp8 at the same share; attention by CK, of no table",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::Mi325],
         gemm: 0.55,
         gemm_fp8: 0.55,
@@ -167,7 +167,7 @@ pub static FAMILIES: &[Family] = &[
         source: &STAS,
         remark: "0.92 of MAMF (784.9, 1000 W), fp8 at the same share; attention by CK as on MI300X",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::Mi350],
         gemm: 0.57,
         gemm_fp8: 0.57,
@@ -179,7 +179,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "0.92 of MAMF (1565 on MI355X), fp8 and fp4 at the same share; MXFP8 by its kernels; attention by CK \
             as on MI300X; MI350X as MI355X, of its own peak",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::Volta],
         gemm: 0.66,
         gemm_fp8: 0.66,
@@ -191,7 +191,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "cuBLAS reaches 83 of 125 TFLOP/s in mixed precision; a fused attention kernel is taken for one of the \
             A100's count at a lower share: FlashAttention-2 does not run before Ampere",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::Turing],
         gemm: 0.4,
         gemm_fp8: 0.4,
@@ -202,7 +202,7 @@ pub static FAMILIES: &[Family] = &[
         source: &T4_SHEET,
         remark: "assumed: 70 W hold its clock far below the one of the peak; no benchmark seen",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::GeForceAmpere],
         gemm: 0.96,
         gemm_fp8: 0.96,
@@ -214,7 +214,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "as an RTX 4090, whose peak with accumulation in fp32 is half of what its tensor cores could feed too; \
             no benchmark of its own seen",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::AmpereCard],
         gemm: 0.78,
         gemm_fp8: 0.78,
@@ -226,7 +226,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "as the A100 PCIe, whose 300 W they share or undercut; the A10 has 72 multiprocessors at 150 W: less \
             than this is likely; no benchmark of their own seen",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::AdaAt300W],
         gemm: 0.6,
         gemm_fp8: 0.55,
@@ -237,7 +237,7 @@ pub static FAMILIES: &[Family] = &[
         source: &RTX_6000_ADA,
         remark: "assumed: 300 W for twice the rate of an L40; no benchmark seen",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::RtxBlackwell],
         gemm: 0.86,
         gemm_fp8: 0.83,
@@ -249,7 +249,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "cuBLASLt reaches 457.6 of 503.8 TFLOP/s in bf16 at its best shape, of which 0.95; attention by \
             analogy with Ada",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::Rubin],
         gemm: 0.68,
         gemm_fp8: 0.6,
@@ -260,7 +260,7 @@ pub static FAMILIES: &[Family] = &[
         source: &RUBIN_ANNOUNCED,
         remark: "announced: shares of GB200 and GB300, nothing is measured; the range of a step is wider",
     },
-    Family {
+    FamilyRates {
         gpus: &[GpuFamily::Mi400],
         gemm: 0.47,
         gemm_fp8: 0.47,
@@ -272,7 +272,7 @@ pub static FAMILIES: &[Family] = &[
         remark: "announced: shares and multiprocessors of the MI300X, nothing is measured; the range of a step is \
             wider",
     },
-    Family {
+    FamilyRates {
         gpus: &[],
         gemm: 0.74,
         gemm_fp8: 0.65,
@@ -290,7 +290,7 @@ pub static FAMILIES: &[Family] = &[
 pub const MOVED_BY_RUNS: [GpuFamily; 4] = [GpuFamily::H100At500W, GpuFamily::B300, GpuFamily::Gb200, GpuFamily::Gb300];
 
 /// The rates of the scenario's GPU, by the preset it is or is based on.
-pub fn family(scenario: &Scenario) -> &'static Family {
+pub fn family(scenario: &Scenario) -> &'static FamilyRates {
     let gpu = scenario.run.gpu.family();
     let row = FAMILIES.iter().find(|family| gpu.is_some_and(|gpu| family.gpus.contains(&gpu)));
     // The table is not empty: its last row is the fallback.

@@ -4,7 +4,7 @@
 //! `R / ((1 + 400/s) (1 + x S/n))`. The first factor is the pipeline of one tile, over the keys that it sees; the
 //! second the last wave, which waits for its longest tile.
 
-use super::families::Family;
+use super::families::FamilyRates;
 use crate::run::AttentionKernel;
 use crate::run::presets::GpuFamily;
 use crate::source::{AZURE_GUIDE, CUDNN_BENCHMARK, Cited, FLASH_2, FLASH_3, FLASH_4, FLYDSL, SIMUMAX, Source};
@@ -143,7 +143,7 @@ pub(crate) static KERNELS: &[KernelRate] = &[
 ];
 
 /// Shares of the bf16 peak that `kernel` reaches on `gpu`: those of `family` where no table has it.
-pub(crate) fn kernel_shares(kernel: AttentionKernel, gpu: Option<GpuFamily>, family: &Family) -> (f64, f64) {
+pub(crate) fn kernel_shares(kernel: AttentionKernel, gpu: Option<GpuFamily>, family: &FamilyRates) -> (f64, f64) {
     let measured = KERNELS.iter().find(|row| row.kernel == kernel && gpu.is_some_and(|gpu| row.gpus.contains(&gpu)));
     match (measured, kernel) {
         (Some(row), _) => row.shares,

@@ -24,19 +24,19 @@ mod step;
 mod vision;
 
 pub use compute::{Clock, ComputeTime, step_end};
-pub use families::{FAMILIES, Family, MOVED_BY_RUNS, family};
+pub use families::{FAMILIES, FamilyRates, MOVED_BY_RUNS, family};
 pub use kernel_class::{KernelClass, NamedKernel};
 pub use kernel_times::{KernelPass, KernelTimes};
 pub(crate) use kernels::{FLASH_1, KERNELS, LAST_WAVE};
 pub use range::{
-    BETWEEN, BETWEEN_LAYOUTS, FOUR_OF_FIVE, OTHER_HOST, OpenField, Products, RANGES, REACH, Range, RangeOf, RangePart,
-    RangeShare, SEEN, StepClass, UNSEEN, between_layouts, is_new_ground, range, range_ends,
+    BETWEEN, BETWEEN_LAYOUTS, FOUR_OF_FIVE, OTHER_HOST, OpenField, Products, RANGES, REACH, RangeOf, RangePart,
+    RangeShare, SEEN, StepClass, StepRange, UNSEEN, between_layouts, is_new_ground, range, range_ends,
 };
 pub(crate) use rates::{
     ATTENTION_HALF, ELEMENTWISE, GROUPED, HOST_PER_LAYER, HOST_PER_RING_STEP, LAUNCH, MXFP8_OF_AMD, OPERANDS, PERMUTE,
     QUANTISE, SPREAD, TUNED, UNDER_FSDP,
 };
-pub use rates::{IN_TRAINING, Peak, Rates, STEP_END};
+pub use rates::{ComputePeak, IN_TRAINING, Rates, STEP_END};
 pub use roofline::{Kernel, kernels, roof};
 pub use routed::{RoutedTime, paced_by, routed_host};
 pub use step::{

@@ -107,7 +107,7 @@ impl StepClass {
 
 /// Deviations of the logarithm of a step, measured over predicted, of a class of runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
+pub struct StepRange {
     pub class: StepClass,
     /// Between runs of one publisher, left out whole.
     pub within: f64,
@@ -119,13 +119,13 @@ pub struct Range {
     pub of: &'static str,
 }
 
-const fn class(class: StepClass, within: f64, release: f64, runs: u32, of: &'static str) -> Range {
-    Range { class, within, release, runs, of }
+const fn class(class: StepClass, within: f64, release: f64, runs: u32, of: &'static str) -> StepRange {
+    StepRange { class, within, release, runs, of }
 }
 
 /// The classes. The deviation by release is that of 444 pairs; that of fine-tuning is judgement, since too few of its
 /// runs are published twice.
-pub static RANGES: &[Range] = &[
+pub static RANGES: &[StepRange] = &[
     class(StepClass::Plain, 0.090, 0.027, 629, "published dense runs in 16 bits"),
     class(StepClass::Low, 0.083, 0.035, 203, "published dense runs in fp8 and NVFP4"),
     class(StepClass::Experts, 0.105, 0.160, 160, "published runs with routed experts"),
@@ -134,7 +134,7 @@ pub static RANGES: &[Range] = &[
 ];
 
 /// The deviations of the class of `scenario`.
-pub fn range(scenario: &Scenario) -> Range {
+pub fn range(scenario: &Scenario) -> StepRange {
     RANGES[StepClass::of(scenario) as usize]
 }
 
@@ -221,7 +221,7 @@ pub struct RangeOf {
     pub may_be_equal: f64,
 }
 
-impl Range {
+impl StepRange {
     /// Variance between publishers, with what their few groups leave uncertain.
     fn between() -> f64 {
         BETWEEN.value.powi(2) * (1.0 + 1.0 / GROUPS)
@@ -252,7 +252,7 @@ impl Range {
 
 impl RangeOf {
     /// Of `scenario`, as `range` says, with the variances of `more`.
-    pub fn new(scenario: &Scenario, range: Range, more: &[(RangePart, f64)]) -> Self {
+    pub fn new(scenario: &Scenario, range: StepRange, more: &[(RangePart, f64)]) -> Self {
         let variances: Vec<(RangePart, f64)> = range.variances().into_iter().chain(more.iter().copied()).collect();
         let whole: f64 = variances.iter().map(|(_, variance)| variance).sum();
         let used = variances.into_iter().filter(|(_, variance)| *variance > 0.0);

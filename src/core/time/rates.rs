@@ -131,14 +131,14 @@ pub struct Rates {
 
 /// The data-sheet peak of the precision that the layers' linears compute in: what utilisation is counted against.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Peak {
+pub struct ComputePeak {
     /// "bf16", "fp16", "fp8", "fp4" or "tf32".
     pub precision: &'static str,
     /// TFLOP/s of a GPU, dense.
     pub tflops: f64,
 }
 
-impl Peak {
+impl ComputePeak {
     /// The rate of `scenario`: TF32 for fp32, half the bf16 peak.
     pub fn of(scenario: &Scenario) -> Self {
         let gpu = &scenario.gpu;
@@ -158,7 +158,7 @@ impl Peak {
 }
 
 impl Rates {
-    /// The rates of `scenario`: family shares of its own peaks, that of the linears by precision ([`Peak`]).
+    /// The rates of `scenario`: family shares of its own peaks, that of the linears by precision ([`ComputePeak`]).
     pub fn of(scenario: &Scenario) -> Self {
         Self::with(scenario, scenario.precision)
     }

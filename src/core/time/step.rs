@@ -3,7 +3,7 @@
 use super::kernel_class::KernelClass;
 use super::kernel_times::KernelPass;
 use super::range::{RangeOf, range, range_ends};
-use super::rates::Peak;
+use super::rates::ComputePeak;
 use crate::explain::Quantity;
 use crate::explain::symbols::{LOADING, MICROBATCHES, PACE, PIPELINE, SAMPLES, SEQUENCE, STAGE_LOADING};
 use crate::message::Message;
@@ -158,7 +158,7 @@ fn parts_of(scenario: &Scenario, parts: &StepParts, loader: Seconds, scale: f64)
     let kernels = (parts.compute - parts.recompute - parts.launches) * scale;
     let flops = executed_flops(scenario) / scenario.layout.gpus as f64;
     // A measured step may be shorter than the peak allows.
-    let ideal = Seconds((flops / Peak::of(scenario).rate().0).min(kernels.0));
+    let ideal = Seconds((flops / ComputePeak::of(scenario).rate().0).min(kernels.0));
     let [tp, cp, ep, dp] = parts.exposed.map(|exposed| exposed * scale);
     [
         (PartKind::Ideal, ideal),
@@ -206,7 +206,7 @@ pub(crate) fn token_rate<Q: Quantity>([tokens, time, gpus]: [Q; 3]) -> Q {
 }
 
 /// Utilisation by every convention that covers the model, in a step of `time`.
-fn mfu_by(scenario: &Scenario, time: Seconds, peak: Peak) -> Vec<MfuBy> {
+fn mfu_by(scenario: &Scenario, time: Seconds, peak: ComputePeak) -> Vec<MfuBy> {
     let (seq, gpus) = (scenario.run.seq_len, scenario.layout.gpus as f64);
     let one = |convention: &Convention| {
         let flops_per_token = convention.flops_per_token(&scenario.model, seq)?;
@@ -263,7 +263,7 @@ pub struct Step {
     /// The same with what recomputation executes.
     pub hfu: f64,
     /// The peak that they are counted against.
-    pub peak: Peak,
+    pub peak: ComputePeak,
     /// Utilisation by published conventions, over the same peak.
     pub mfu_by: Vec<MfuBy>,
     /// Time that the data loader adds.
@@ -314,7 +314,7 @@ impl Step {
         let model_flops = scenario.model_flops();
         let tokens_per_s = scenario.tokens_per_step() / time.0;
         let tflops_per_gpu = model_flops / time.0 / gpus / 1e12;
-        let peak = Peak::of(scenario);
+        let peak = ComputePeak::of(scenario);
         let mfu = utilisation([model_flops, time.0, gpus, peak.rate().0]);
         let days = run.tokens_total.map(|tokens| tokens / tokens_per_s / 86_400.0);
         let gpu_hours = days.map(|days| days * 24.0 * gpus);

@@ -6,7 +6,7 @@
 //! (all-gather of keys and values); DeepSpeed Ulysses, section 3.2 (four all-to-alls of attention).
 
 use super::gradients::{at_update, embedding_bytes, replica_bytes, shared_bytes, sharing};
-use super::held::Held;
+use super::held::HeldParameters;
 use super::shards::{repeated, with_microbatch};
 use super::volume::{
     boundary_bytes, context_bytes, exchanged_bytes, expert_bytes, layer_block, routed_layers, sent_states,
@@ -221,7 +221,7 @@ pub(super) fn shards(scenario: &Scenario, stage: usize) -> [Calls; 2] {
     }
     let layers = scenario.stage_layers.get(stage).copied().unwrap_or(0).max(1) as f64;
     let [reductions, gatherings] = with_microbatch(scenario);
-    let posted = |held: Held, ranks: [u64; 2], bytes: f64, times: f64| {
+    let posted = |held: HeldParameters, ranks: [u64; 2], bytes: f64, times: f64| {
         let one = |elements: f64, ranks: u64| {
             Posted::each(layers * times, shared_bytes(elements, ranks, [bytes, 0.0]) / layers)
         };
@@ -230,7 +230,7 @@ pub(super) fn shards(scenario: &Scenario, stage: usize) -> [Calls; 2] {
     let ranks = [zero.shard, zero.expert_shard];
     let mut weights = Posted::default();
     if zero.stage == 3 || scenario.software.fsdp {
-        let held = Held::of(scenario, &[stage]);
+        let held = HeldParameters::of(scenario, &[stage]);
         let second = scenario.second_copy().map_or(ranks, |ranks| [ranks, zero.experts_within(ranks)]);
         let passes = gatherings.max(1.0);
         let once = gatherings / passes;
@@ -238,13 +238,13 @@ pub(super) fn shards(scenario: &Scenario, stage: usize) -> [Calls; 2] {
         weights = posted(held, ranks, element, once * (1.0 + scenario.forwards_beside()))
             + posted(held, second, element, once * (passes - 1.0));
     }
-    let trained = Held::trained(scenario, &[stage]);
+    let trained = HeldParameters::trained(scenario, &[stage]);
     let gradients = posted(trained, ranks, scenario.reduced_gradient(), reductions);
     [Calls { all_gather: weights, ..Calls::default() }, Calls { reduce_scatter: gradients, ..Calls::default() }]
 }
 
 /// Messages of an update for the parameters that a GPU has `held`.
-fn update(scenario: &Scenario, held: Held) -> Calls {
+fn update(scenario: &Scenario, held: HeldParameters) -> Calls {
     let (layout, zero) = (&scenario.layout, scenario.zero);
     let gradient = scenario.reduced_gradient();
     let updated = scenario.trained_bytes().gathered_weight();
@@ -295,6 +295,6 @@ pub(crate) fn step_calls(scenario: &Scenario, stages: &[usize]) -> [Calls; 6] {
             *sum = *sum + calls.over(count, usual);
         }
     }
-    sums[0] = sums[0] + update(scenario, Held::trained(scenario, stages));
+    sums[0] = sums[0] + update(scenario, HeldParameters::trained(scenario, stages));
     sums
 }

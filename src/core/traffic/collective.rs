@@ -5,7 +5,7 @@
 //! between nodes β is `members in a node x card`, at most the scale-up link.
 //! Source: NCCL's tuning model and nccl-tests' PERFORMANCE.md; efficiencies from curves in ML Engineering.
 
-use crate::cluster::{Group, Link};
+use crate::cluster::{Link, RankGroup};
 use crate::maths::log2;
 use crate::run::presets::GpuFamily;
 use crate::run::{Multiplier, Scenario};
@@ -82,7 +82,7 @@ impl Fabric {
     }
 
     /// Bus bandwidth of a ring over `group`.
-    fn bus(&self, group: Group) -> f64 {
+    fn bus(&self, group: RankGroup) -> f64 {
         let inside = self.intra * self.reach(group.in_node.max(2));
         if group.nodes() == 1 {
             inside
@@ -94,7 +94,7 @@ impl Fabric {
     }
 
     /// Latency of one turn round the ring.
-    fn turn(&self, group: Group) -> f64 {
+    fn turn(&self, group: RankGroup) -> f64 {
         let [launch, near, far] = self.latency;
         let nodes = group.nodes();
         let crossings = nodes - 1;
@@ -102,7 +102,7 @@ impl Fabric {
     }
 
     /// All-gather to, or reduce-scatter of, `bytes`: `(n-1)/n S / β`, n - 1 hops.
-    pub fn gather(&self, group: Group, bytes: Bytes) -> Seconds {
+    pub fn gather(&self, group: RankGroup, bytes: Bytes) -> Seconds {
         if group.size <= 1 || bytes.0 <= 0.0 {
             return Seconds::ZERO;
         }
@@ -111,7 +111,7 @@ impl Fabric {
     }
 
     /// All-reduce of `bytes`: `2 (n-1)/n S / β`; twice round the ring, or up and down a tree, whichever is sooner.
-    pub fn all_reduce(&self, group: Group, bytes: Bytes) -> Seconds {
+    pub fn all_reduce(&self, group: RankGroup, bytes: Bytes) -> Seconds {
         if group.size <= 1 || bytes.0 <= 0.0 {
             return Seconds::ZERO;
         }
@@ -129,7 +129,7 @@ impl Fabric {
     }
 
     /// All-to-all of `bytes` a rank: what stays in the node over the scale-up link, what leaves it over the card.
-    pub(crate) fn all_to_all(&self, group: Group, bytes: Bytes) -> Seconds {
+    pub(crate) fn all_to_all(&self, group: RankGroup, bytes: Bytes) -> Seconds {
         if group.size <= 1 || bytes.0 <= 0.0 {
             return Seconds::ZERO;
         }
@@ -182,7 +182,7 @@ mod tests {
             ("b200-sxm", 32, 8, 366e9),
         ] {
             let bytes = 16.0 * crate::units::GIB;
-            let time = fabric(gpu, 50.0).all_reduce(Group { size, in_node }, Bytes(bytes));
+            let time = fabric(gpu, 50.0).all_reduce(RankGroup { size, in_node }, Bytes(bytes));
             let n = size as f64;
             let bus = 2.0 * (n - 1.0) / n * bytes / time.0;
             assert!((bus / measured - 1.0).abs() < 0.2, "{gpu} {size}: {bus:e}");
@@ -198,7 +198,7 @@ mod tests {
             let mut run = Run { gpu: Based::preset("h200-sxm-141gb"), ..Run::default() };
             run.gpu.parts.nvls = nvls;
             let fabric = Fabric::of(&Scenario::new(&run).unwrap());
-            let group = Group { size, in_node: 8 };
+            let group = RankGroup { size, in_node: 8 };
             let n = size as f64;
             (2.0 * (n - 1.0) / n * bytes.0 / fabric.all_reduce(group, bytes).0, fabric.gather(group, bytes).0)
         };
@@ -214,7 +214,7 @@ mod tests {
         let (slow, fast) = (fabric("h100-sxm-80gb", 25.0), fabric("h100-sxm-80gb", 50.0));
         for size in [1, 2, 4, 8, 16, 64] {
             for in_node in [1, 2, 8] {
-                let group = Group { size, in_node: in_node.min(size) };
+                let group = RankGroup { size, in_node: in_node.min(size) };
                 let bytes = Bytes(1e8);
                 for (a, b) in [
                     (fast.gather(group, bytes), slow.gather(group, bytes)),
@@ -230,8 +230,8 @@ mod tests {
 
     #[test]
     fn a_pair_without_a_switch_gets_one_link() {
-        let pair = Group { size: 2, in_node: 2 };
-        let node = Group { size: 8, in_node: 8 };
+        let pair = RankGroup { size: 2, in_node: 2 };
+        let node = RankGroup { size: 8, in_node: 8 };
         let fabric = fabric("mi300x", 50.0);
         assert!((fabric.bus(pair) * 7.0 - fabric.bus(node)).abs() < 1.0);
     }

@@ -5,7 +5,7 @@
 //! that is limited to groups of experts keeps these nodes few (section 2.1.2, "node-limited routing"); the copies of an
 //! all-to-all it only moves elsewhere.
 
-use crate::cluster::Group;
+use crate::cluster::RankGroup;
 use crate::maths::pow;
 use crate::model::Moe;
 use crate::run::{MoeDispatch, Scenario};
@@ -39,7 +39,7 @@ impl Copies {
 /// Some of K experts stand on `v(m) = m (1 - (1 - 1/m)^K)` of m places, each expert on any of them alike. Over n nodes
 /// of g ranks, where a token may go to m of the nodes: `v(m) (n - 1)/n` copies to other nodes, and inside them one for
 /// every rank that has some of its experts but the one where it arrived, `v(m g) (g - 1)/g`.
-pub(crate) fn once_a_node(moe: Moe, group: Group) -> Copies {
+pub(crate) fn once_a_node(moe: Moe, group: RankGroup) -> Copies {
     let (nodes, near) = (group.nodes() as f64, group.in_node as f64);
     let allowed = allowed_nodes(moe, nodes);
     let visited = |places: f64| places * (1.0 - pow(1.0 - 1.0 / places, moe.top_k as f64));
@@ -89,7 +89,7 @@ mod tests {
     /// limit eight experts meet `8 (1 - (7/8)^8)` of eight nodes.
     #[test]
     fn a_limit_of_four_nodes_halves_what_crosses_the_network() {
-        let group = Group { size: 64, in_node: 8 };
+        let group = RankGroup { size: 64, in_node: 8 };
         let limited = once_a_node(deepseek(), group);
         let copies = 8.0 * 7.0 / 8.0;
         assert!(limited.crossing < 4.0 * 7.0 / 8.0);
@@ -121,7 +121,7 @@ mod tests {
         let run = Run { gpu: Based::preset("h800-sxm-80gb"), ..Run::default() };
         let fabric = Fabric::of(&Scenario::new(&run).unwrap());
         for (size, measured) in [(8, 153e9), (16, 43e9), (32, 58e9), (64, 51e9)] {
-            let group = Group { size, in_node: 8 };
+            let group = RankGroup { size, in_node: 8 };
             let nodes = group.nodes() as f64;
             let copies = once_a_node(deepseek(), group);
             let token = 4096.0 * 7168.0;

@@ -7,9 +7,9 @@
 
 use super::beside::{Beside, CONTENTION, Sent, Wait};
 use super::collective::Fabric;
-use super::held::Held;
+use super::held::HeldParameters;
 use super::volume::ring;
-use crate::cluster::{Axis, Group};
+use crate::cluster::{ParallelAxis, RankGroup};
 use crate::explain::Quantity;
 use crate::explain::symbols::{COPIES, EMBEDDINGS, HIDDEN, PADDED, SHARED, SHARING, TENSOR};
 use crate::run::{Reduction, Scenario};
@@ -31,7 +31,7 @@ pub struct StepMessages {
 }
 
 /// Messages of an update for the parameters that a GPU has `held`.
-pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
+pub fn step_messages(scenario: &Scenario, held: HeldParameters) -> StepMessages {
     let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.trained_bytes());
     let (mesh, fabric) = (layout.mesh(), Fabric::of(scenario));
     let grads = scenario.reduced_gradient();
@@ -39,7 +39,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     let [reductions, gatherings] = at_update(scenario);
     let (mut reduce, mut gather, mut bytes) = (Seconds::ZERO, Seconds::ZERO, 0.0);
     let mut dense = Sent::default();
-    for Sharing { elements, shard, copies, experts } in sharing(scenario, held) {
+    for GradientSharing { elements, shard, copies, experts } in sharing(scenario, held) {
         if experts {
             dense = Sent { bytes: Bytes(bytes), comm: reduce + gather };
         }
@@ -71,7 +71,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
 }
 
 /// Parameters of a GPU and the ranks that have the same.
-pub(crate) struct Sharing {
+pub(crate) struct GradientSharing {
     pub elements: f64,
     /// Ranks over which they are cut, or which all add up their gradients.
     pub shard: u64,
@@ -82,12 +82,12 @@ pub(crate) struct Sharing {
 }
 
 /// Parameters outside and inside the experts, each with its own ranks.
-pub(crate) fn sharing(scenario: &Scenario, held: Held) -> [Sharing; 2] {
+pub(crate) fn sharing(scenario: &Scenario, held: HeldParameters) -> [GradientSharing; 2] {
     let (layout, zero) = (&scenario.layout, scenario.zero);
     [(held.dense, zero.shard, layout.dp * layout.cp, false), (held.experts, zero.expert_shard, layout.expert_dp, true)]
         .map(|(elements, shard, ranks, experts)| match zero.stage {
-            0 => Sharing { elements, shard: ranks, copies: 1, experts },
-            _ => Sharing { elements, shard, copies: ranks / shard.max(1), experts },
+            0 => GradientSharing { elements, shard: ranks, copies: 1, experts },
+            _ => GradientSharing { elements, shard, copies: ranks / shard.max(1), experts },
         })
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn embedding_bytes<Q: Quantity>(scenario: &Scenario, gradient: Q) -> 
 
 /// Synchronises the parameters that a GPU has `held`, beside its last `backward` and first `forward` pass, at every
 /// update.
-pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Seconds) -> Wait {
+pub fn step_sync(scenario: &Scenario, held: HeldParameters, forward: Seconds, backward: Seconds) -> Wait {
     let sent = step_messages(scenario, held);
     let beside = |comm, window| Beside::new(comm, window, scenario.software.overlap.dp, CONTENTION.value);
     let once = Wait {
@@ -148,15 +148,18 @@ fn embeddings(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
         return (0.0, Seconds::ZERO);
     }
     let bytes = scenario.reduced_gradient() * (model.vocab * model.hidden) as f64 / layout.tp as f64;
-    let apart = layout.mesh().span(Axis::Pp).offset(layout.pp - 1);
+    let apart = layout.mesh().span(ParallelAxis::Pp).offset(layout.pp - 1);
     let in_node = if apart < layout.per_node { size } else { 1 };
-    (embedding_bytes(scenario, scenario.reduced_gradient()), fabric.all_reduce(Group { size, in_node }, Bytes(bytes)))
+    (
+        embedding_bytes(scenario, scenario.reduced_gradient()),
+        fabric.all_reduce(RankGroup { size, in_node }, Bytes(bytes)),
+    )
 }
 
 /// Tensor-parallel ranks that hold the same key-value head, `t/k` side by side, add up the gradients of its
 /// projections:
 /// `2 g P (y - 1)/y`, of the shards where gradients are sharded.
-fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: Held) -> (f64, Seconds) {
+fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: HeldParameters) -> (f64, Seconds) {
     let (layout, zero) = (&scenario.layout, scenario.zero);
     let shard = if scenario.shards_gradients() { zero.shard } else { 1 };
     let ranks = scenario.model.key_value_ranks(layout.tp);
@@ -175,7 +178,7 @@ mod tests {
     use super::*;
     use crate::run::{Based, Run};
 
-    const HELD: Held = Held { dense: 1e9, experts: 0.0, copied: [0.0; 2] };
+    const HELD: HeldParameters = HeldParameters { dense: 1e9, experts: 0.0, copied: [0.0; 2] };
 
     fn sync(run: &Run, window: f64) -> Wait {
         let scenario = Scenario::new(run).unwrap();
@@ -220,7 +223,7 @@ mod tests {
         };
         let reduced = |tp| {
             let scenario = Scenario::new(&run(tp)).unwrap();
-            let held = Held::of(&scenario, &[0]);
+            let held = HeldParameters::of(&scenario, &[0]);
             (held, step_messages(&scenario, held).bytes.0)
         };
         assert_eq!(reduced(8).0.copied, [0.0; 2]);

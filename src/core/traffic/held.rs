@@ -22,7 +22,7 @@ fn ends(scenario: &Scenario, stage: usize, predicts: bool) -> f64 {
 
 /// Parameters of one GPU, elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Held {
+pub struct HeldParameters {
     /// Outside the routed experts.
     pub dense: f64,
     /// Routed experts.
@@ -32,7 +32,7 @@ pub struct Held {
     pub copied: [f64; 2],
 }
 
-impl Held {
+impl HeldParameters {
     /// Parameters of one GPU that has `stages`.
     pub fn of(scenario: &Scenario, stages: &[usize]) -> Self {
         let (model, layout) = (&scenario.model, &scenario.layout);
@@ -108,7 +108,7 @@ mod tests {
             let mut model: Based<ModelParts> = Based::preset("llama-3.1-8b");
             (model.parts.vocab, model.parts.tied_embeddings) = (Some(vocab), Some(tied));
             let run = Run { model, tp: 4, pp: 1, gpus: 8, ..Run::default() };
-            Held::of(&Scenario::new(&run).unwrap(), &[0]).dense
+            HeldParameters::of(&Scenario::new(&run).unwrap(), &[0]).dense
         };
         assert_eq!(dense(131_073, false), dense(131_584, false));
         assert_eq!(dense(131_584, false) - dense(131_584, true), 131_584.0 * 4096.0 / 4.0);

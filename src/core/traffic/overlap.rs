@@ -5,7 +5,7 @@ use super::calls::{CallCount, Calls};
 use super::kind::Traffic;
 use super::playbook::playbook_ratio;
 use super::volume::sheet_bandwidth;
-use crate::cluster::{Axis, Link};
+use crate::cluster::{Link, ParallelAxis};
 use crate::run::Scenario;
 use crate::units::{Bytes, Seconds};
 use serde::Serialize;
@@ -150,18 +150,18 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
     // some, and tied embeddings stand on both ends of the pipeline.
     let experts = mesh.expert_shard_group(layout.expert_dp).link();
     let parameters = match (shards, layout.expert_dp > 1) {
-        (true, _) => mesh.link(Axis::Dp),
+        (true, _) => mesh.link(ParallelAxis::Dp),
         (false, true) => experts,
-        (false, false) => mesh.link(Axis::Pp),
+        (false, false) => mesh.link(ParallelAxis::Pp),
     };
     let [gradients, weights, tensor, sends, context, experts_sent] = totals.calls;
     let rows = [
         (Traffic::Dp, shards || totals.dp.bytes.0 > 0.0, (totals.dp, gradients), parameters),
         (Traffic::Zero3, zero3 || totals.zero3.bytes.0 > 0.0, (totals.zero3, weights), parameters),
-        (Traffic::Tp, layout.tp > 1, (totals.tp, tensor), mesh.link(Axis::Tp)),
-        (Traffic::Pp, layout.pp > 1, (totals.pp, sends), mesh.link(Axis::Pp)),
-        (Traffic::Cp, layout.cp > 1, (totals.cp, context), mesh.link(Axis::Cp)),
-        (Traffic::Ep, layout.ep > 1, (totals.ep, experts_sent), mesh.link(Axis::Ep)),
+        (Traffic::Tp, layout.tp > 1, (totals.tp, tensor), mesh.link(ParallelAxis::Tp)),
+        (Traffic::Pp, layout.pp > 1, (totals.pp, sends), mesh.link(ParallelAxis::Pp)),
+        (Traffic::Cp, layout.cp > 1, (totals.cp, context), mesh.link(ParallelAxis::Cp)),
+        (Traffic::Ep, layout.ep > 1, (totals.ep, experts_sent), mesh.link(ParallelAxis::Ep)),
     ];
     let rows = rows.into_iter().filter(|(_, present, ..)| *present);
     let rows: Vec<_> = rows.map(|(traffic, _, total, link)| (traffic, total, link)).collect();
@@ -195,10 +195,10 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
             link,
             in_node: match traffic {
                 Traffic::Dp | Traffic::Zero3 => mesh.shard_group(layout.dp * layout.cp).in_node,
-                Traffic::Tp => mesh.group(Axis::Tp).in_node,
+                Traffic::Tp => mesh.group(ParallelAxis::Tp).in_node,
                 Traffic::Pp => 1,
-                Traffic::Cp => mesh.group(Axis::Cp).in_node,
-                Traffic::Ep => mesh.group(Axis::Ep).in_node,
+                Traffic::Cp => mesh.group(ParallelAxis::Cp).in_node,
+                Traffic::Ep => mesh.group(ParallelAxis::Ep).in_node,
             },
             experts: total.experts,
         }

@@ -9,8 +9,8 @@ use super::beside::{Beside, CONTENTION, Sent, StageWindows, Wait};
 use super::calls;
 use super::collective::Fabric;
 use super::gradients::shared_bytes;
-use super::held::Held;
-use crate::cluster::Group;
+use super::held::HeldParameters;
+use crate::cluster::RankGroup;
 use crate::run::{Recompute, Reduction, Scenario};
 use crate::units::{Bytes, Seconds};
 
@@ -50,12 +50,12 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     }
     let fabric = Fabric::of(scenario);
     let groups = [layout.mesh().shard_group(zero.shard), layout.mesh().expert_shard_group(zero.expert_shard)];
-    let grouped = |held: Held| [(held.dense, groups[0]), (held.experts, groups[1])];
-    let owned = grouped(Held::of(scenario, &[stage]));
-    let trained = grouped(Held::trained(scenario, &[stage]));
+    let grouped = |held: HeldParameters| [(held.dense, groups[0]), (held.experts, groups[1])];
+    let owned = grouped(HeldParameters::of(scenario, &[stage]));
+    let trained = grouped(HeldParameters::trained(scenario, &[stage]));
     let layers = scenario.stage_layers.get(stage).copied().unwrap_or(0).max(1) as f64;
     // Of all parameters, and of the routed experts.
-    let messages = |parts: [(f64, Group); 2], bytes: f64| {
+    let messages = |parts: [(f64, RankGroup); 2], bytes: f64| {
         let [dense, experts] = parts.map(|(elements, group)| Sent {
             bytes: Bytes(shared_bytes(elements, group.size, [bytes, 0.0])),
             comm: fabric.gather(group, Bytes(bytes * elements / layers)) * layers,
@@ -72,7 +72,7 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     let second = scenario.second_copy().map_or(once, |ranks| {
         let experts = zero.experts_within(ranks);
         let groups = [layout.mesh().shard_group(ranks), layout.mesh().expert_shard_group(experts)];
-        let held = Held::of(scenario, &[stage]);
+        let held = HeldParameters::of(scenario, &[stage]);
         messages([(held.dense, groups[0]), (held.experts, groups[1])], scenario.sent_weight())
     });
     let beside = |comm, window, share| Beside::new(comm, window, share, tax);

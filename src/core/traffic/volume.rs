@@ -6,7 +6,7 @@
 
 use super::dispatch::{Copies, element_bytes, is_once_a_node, once_a_node};
 use super::kind::Traffic;
-use crate::cluster::{Axis, Group, Link};
+use crate::cluster::{Link, ParallelAxis, RankGroup};
 use crate::explain::symbols::{
     CONTEXT, CROSSING, ELEMENT, ELEMENT_BACK, ELEMENT_THERE, EXCHANGE_RANKS, EXPERT_RANKS, HIDDEN, INSIDE, KEY_WIDTH,
     LATENT_WIDTH, MIXER_WIDTH, QUERY_WIDTH, SENT_IMBALANCE, TENSOR, TOKENS, TOP_K,
@@ -82,7 +82,7 @@ pub(crate) fn expert_bytes<Q: Quantity>(scenario: &Scenario, passes: Q) -> Q {
     };
     let (there, back) = element_bytes(scenario);
     let copies = if is_once_a_node(scenario) {
-        let Copies { crossing, inside } = once_a_node(moe, layout.mesh().group(Axis::Ep));
+        let Copies { crossing, inside } = once_a_node(moe, layout.mesh().group(ParallelAxis::Ep));
         let copies = |value| Q::marked(value, Provenance::AddedUp, "m (1 - (1 - 1/m)^K) (n - 1)/n");
         copies(crossing).called(CROSSING) + copies(inside).called(INSIDE)
     } else {
@@ -240,7 +240,7 @@ pub fn bandwidth(scenario: &Scenario, link: Link) -> BytesPerSecond {
 
 /// Bandwidth of a ring over `group` by the data sheets: it leaves each node over the cards of all its members there,
 /// and is no faster than the scale-up link.
-pub fn ring_bandwidth(scenario: &Scenario, group: Group) -> BytesPerSecond {
+pub fn ring_bandwidth(scenario: &Scenario, group: RankGroup) -> BytesPerSecond {
     let gpu = &scenario.gpu;
     let cards = BytesPerSecond(gpu.inter.0 * group.in_node as f64);
     if group.nodes() == 1 || cards.0 > gpu.intra.0 { gpu.intra } else { cards }
@@ -251,10 +251,10 @@ pub(crate) fn sheet_bandwidth(scenario: &Scenario, traffic: Traffic) -> BytesPer
     let mesh = scenario.layout.mesh();
     match traffic {
         Traffic::Dp | Traffic::Zero3 => ring_bandwidth(scenario, mesh.shard_group(scenario.zero.shard)),
-        Traffic::Tp => ring_bandwidth(scenario, mesh.group(Axis::Tp)),
-        Traffic::Pp => bandwidth(scenario, mesh.link(Axis::Pp)),
-        Traffic::Cp => bandwidth(scenario, mesh.link(Axis::Cp)),
-        Traffic::Ep => bandwidth(scenario, mesh.link(Axis::Ep)),
+        Traffic::Tp => ring_bandwidth(scenario, mesh.group(ParallelAxis::Tp)),
+        Traffic::Pp => bandwidth(scenario, mesh.link(ParallelAxis::Pp)),
+        Traffic::Cp => bandwidth(scenario, mesh.link(ParallelAxis::Cp)),
+        Traffic::Ep => bandwidth(scenario, mesh.link(ParallelAxis::Ep)),
     }
 }
 

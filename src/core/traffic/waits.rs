@@ -13,7 +13,7 @@ use super::shards::{repeated, shards};
 use super::volume::{
     boundary_bytes, context_bytes, exchanged_bytes, expert_bytes, handed_on, layer_block, routed_layers, stage_message,
 };
-use crate::cluster::{Axis, Group};
+use crate::cluster::{ParallelAxis, RankGroup};
 use crate::run::{CpComm, EpOverlap, Module, Recompute, Scenario, TpOverlap};
 use crate::units::{Bytes, Seconds};
 
@@ -82,7 +82,7 @@ pub(crate) fn layer_waits(scenario: &Scenario, stage: usize, windows: &StageWind
         cp: context(&messages, again),
         ep,
         ep_paired,
-        send: fabric.send(mesh.link(Axis::Pp), hop),
+        send: fabric.send(mesh.link(ParallelAxis::Pp), hop),
         ..StageWaits::default()
     }
 }
@@ -103,7 +103,7 @@ fn tensor(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64)
     if layout.tp <= 1 {
         return Wait::default();
     }
-    let group = layout.mesh().group(Axis::Tp);
+    let group = layout.mesh().group(ParallelAxis::Tp);
     let message = stage_message(scenario);
     let pair =
         if layout.sequence_parallel { fabric.gather(group, message) * 2.0 } else { fabric.all_reduce(group, message) };
@@ -143,7 +143,7 @@ fn context(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64
     if layout.cp <= 1 {
         return Wait::default();
     }
-    let group = layout.mesh().group(Axis::Cp);
+    let group = layout.mesh().group(ParallelAxis::Cp);
     let (steps, c) = ((layout.cp - 1) as f64, layout.cp as f64);
     let model = &scenario.model;
     let kinds = scenario.kinds_on(stage);
@@ -163,7 +163,7 @@ fn context(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64
             CpComm::Ring | CpComm::Hierarchical => {
                 let near = if exchange == CpComm::Ring { 1 } else { scenario.exchange_ranks() };
                 let (u, groups) = (near as f64, c / near as f64);
-                let inner = Group { size: near, in_node: near.min(group.in_node) };
+                let inner = RankGroup { size: near, in_node: near.min(group.in_node) };
                 let bytes = exchanged_bytes(scenario, kind.mixer, near);
                 let sent = if near > 1 { Bytes(bytes.0 / 8.0 * u / (u - 1.0)) } else { Bytes(0.0) };
                 let exchange = Beside::alone(fabric.all_to_all(inner, sent) * (4.0 * count));
@@ -206,7 +206,7 @@ fn experts(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64
     let (there, back) = element_bytes(scenario);
     // Dispatch or combine of one layer and pass.
     let one = |share: f64| {
-        let group = layout.mesh().group(Axis::Ep);
+        let group = layout.mesh().group(ParallelAxis::Ep);
         let sent = expert_bytes::<f64>(scenario, 1.0) * share;
         if let Some(moe) = model.moe.filter(|_| is_once_a_node(scenario)) {
             let copies = once_a_node(moe, group);

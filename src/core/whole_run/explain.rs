@@ -14,7 +14,7 @@ use crate::units::Seconds;
 
 /// Figures of the whole run that have a formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Figure {
+pub enum WholeRunFigure {
     Days,
     /// Share of the calendar that trains.
     Productive,
@@ -30,7 +30,7 @@ pub enum Figure {
     Co2e,
 }
 
-impl Figure {
+impl WholeRunFigure {
     /// As an attribute of the page writes it: `whole:days`.
     pub fn id(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl Figure {
 
 /// The formulas of the figures: cost and emissions where price and grid are given, the interval where something is
 /// saved.
-pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> Vec<(Figure, Term)> {
+pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> Vec<(WholeRunFigure, Term)> {
     let calendar = Calendar::new(setting);
     let book = book(evaluation, setting, &calendar);
     let seconds = |symbol, name, value: Seconds| Term::given(symbol, name, value.0, Unit::Seconds);
@@ -76,28 +76,28 @@ pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> 
     let share = Term::given("η", t!("productive share"), whole.productive, Unit::Share)
         .by("S/T", vec![seconds("S", t!("steps"), calendar.training), total.clone()])
         .from(&KOKOLIS_2025, "effective training time ratio");
-    let mut figures = vec![(Figure::Days, total.clone()), (Figure::Productive, share)];
+    let mut figures = vec![(WholeRunFigure::Days, total.clone()), (WholeRunFigure::Productive, share)];
     figures.extend(losses);
-    figures.push((Figure::Interruptions, interruptions(setting, &calendar, &book)));
+    figures.push((WholeRunFigure::Interruptions, interruptions(setting, &calendar, &book)));
     if whole.checkpoint_s.is_some() {
-        figures.push((Figure::Checkpoint, interval(evaluation, setting)));
+        figures.push((WholeRunFigure::Checkpoint, interval(evaluation, setting)));
     }
-    figures.extend(spares(setting, whole).map(|count| (Figure::Spares, count)));
+    figures.extend(spares(setting, whole).map(|count| (WholeRunFigure::Spares, count)));
     if let (Some(cost), Some(price)) = (whole.cost, setting.price) {
         let price = Term::given("c", t!("price of a GPU-hour"), price, Unit::Ratio);
         figures.push((
-            Figure::Cost,
+            WholeRunFigure::Cost,
             Term::given("C", t!("cost"), cost, Unit::Ratio).by("c H", vec![price, gpu_hours.clone()]),
         ));
     }
-    figures.push((Figure::GpuHours, gpu_hours));
+    figures.push((WholeRunFigure::GpuHours, gpu_hours));
     let energy = energy(evaluation, setting, &calendar, whole);
     if let (Some(co2e), Some(grid)) = (whole.co2e_t, setting.grid) {
         let grid = Term::given("f", t!("kg of CO₂e a kWh"), grid, Unit::Ratio);
         let term = Term::given("G", t!("tonnes of CO₂e, location-based"), co2e, Unit::Ratio);
-        figures.push((Figure::Co2e, term.by("f K/1000", vec![grid, energy.clone()])));
+        figures.push((WholeRunFigure::Co2e, term.by("f K/1000", vec![grid, energy.clone()])));
     }
-    figures.push((Figure::Energy, energy));
+    figures.push((WholeRunFigure::Energy, energy));
     figures
 }
 
@@ -140,7 +140,7 @@ fn time_to_interrupt(evaluation: &Evaluation, setting: &Setting) -> Term {
     mtti(t!("time between interruptions")).by("86400000/(n r)", vec![nodes, rate])
 }
 
-fn losses(setting: &Setting, calendar: &Calendar, book: &[Term]) -> Vec<(Figure, Term)> {
+fn losses(setting: &Setting, calendar: &Calendar, book: &[Term]) -> Vec<(WholeRunFigure, Term)> {
     let seconds = |symbol, name, value: Seconds| Term::given(symbol, name, value.0, Unit::Seconds);
     let saves = setting.rhythm.every.0.is_finite();
     let fails = setting.rhythm.mtti.0.is_finite() && saves;
@@ -150,28 +150,34 @@ fn losses(setting: &Setting, calendar: &Calendar, book: &[Term]) -> Vec<(Figure,
     let startup = seconds("A", t!("start-up"), calendar.startup);
     vec![
         (
-            Figure::Loss(LossKind::Startup),
+            WholeRunFigure::Loss(LossKind::Startup),
             startup.marked(Provenance::LookedUp, "").from(&MLPERF, "init_start to init_stop, median by size"),
         ),
-        (Figure::Loss(LossKind::Evaluation), seconds("V", t!("evaluations"), calendar.evaluating).over("N E", book)),
         (
-            Figure::Loss(LossKind::Rollbacks),
+            WholeRunFigure::Loss(LossKind::Evaluation),
+            seconds("V", t!("evaluations"), calendar.evaluating).over("N E", book),
+        ),
+        (
+            WholeRunFigure::Loss(LossKind::Rollbacks),
             seconds("F", t!("rollbacks"), calendar.rolled_back)
                 .over("b a t q", book)
                 .from(&PALM, "section 5.1: about 20 loss spikes, each back about 100 steps"),
         ),
-        (Figure::Loss(LossKind::Checkpoints), formula(seconds("D", t!("saves"), calendar.saving), saves, "δ W/τ")),
         (
-            Figure::Loss(LossKind::RepeatedWork),
+            WholeRunFigure::Loss(LossKind::Checkpoints),
+            formula(seconds("D", t!("saves"), calendar.saving), saves, "δ W/τ"),
+        ),
+        (
+            WholeRunFigure::Loss(LossKind::RepeatedWork),
             formula(seconds("Y", t!("repeated work"), calendar.lost), fails, "(M + L) j - W (τ + δ)/τ")
                 .from(&KOKOLIS_2025, "renewal argument, exact for exponential gaps"),
         ),
         (
-            Figure::Loss(LossKind::Restarts),
+            WholeRunFigure::Loss(LossKind::Restarts),
             formula(seconds("Z", t!("restarts"), calendar.downtime), fails, restarts).from(&MEGASCALE, "section 6.3"),
         ),
         (
-            Figure::Loss(LossKind::Stragglers),
+            WholeRunFigure::Loss(LossKind::Stragglers),
             seconds("X", t!("stragglers"), calendar.stragglers).over("S (q - 1)", book),
         ),
     ]

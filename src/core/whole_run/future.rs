@@ -13,7 +13,7 @@ const MOST: usize = 20_000;
 const BETWEEN_EVENTS: f64 = 1.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Event {
+pub struct RunEvent {
     /// Calendar time since the start of the run.
     pub at: Seconds,
     /// Work that is repeated after it.
@@ -30,7 +30,7 @@ pub fn seed(run: &Run) -> u64 {
 }
 
 /// The interruptions of a future, and the calendar at the last token.
-pub fn future(setting: &Setting, seed: u64) -> (Vec<Event>, Seconds) {
+pub fn future(setting: &Setting, seed: u64) -> (Vec<RunEvent>, Seconds) {
     let Rhythm { mtti, by_calendar, restart, save, lag, every } = setting.rhythm;
     let work = setting.work().0;
     let mut random = Random::new(seed);
@@ -57,7 +57,7 @@ pub fn future(setting: &Setting, seed: u64) -> (Vec<Event>, Seconds) {
             let next = if by_calendar { random.exponential(mtti.0) } else { f64::INFINITY };
             let at = Seconds(clock);
             clock += down.min(next);
-            events.push(Event { at, lost: Seconds(lost), down: Seconds(down.min(next)) });
+            events.push(RunEvent { at, lost: Seconds(lost), down: Seconds(down.min(next)) });
             lost = 0.0;
             if down <= next || events.len() >= MOST {
                 break;

@@ -20,7 +20,7 @@ pub struct Ramp {
 
 /// Steps that a run takes, and their time in full steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Steps {
+pub struct RampedSteps {
     /// Optimizer steps.
     pub count: f64,
     pub time: Seconds,
@@ -61,7 +61,7 @@ impl Ramp {
     ///
     /// `full` is the batch after the ramp, `step` its step, `microbatches` its micro-batches a pipeline, `fill` is
     /// `(p-1)/v`.
-    pub fn steps(&self, total: f64, full: f64, step: Seconds, microbatches: f64, fill: f64) -> Steps {
+    pub fn steps(&self, total: f64, full: f64, step: Seconds, microbatches: f64, fill: f64) -> RampedSteps {
         let stages = ((full - self.start) / self.increment).max(0.0);
         let each = if stages > 0.0 { self.samples / stages } else { 0.0 };
         let (mut count, mut time, mut left) = (0.0, 0.0, total);
@@ -75,7 +75,7 @@ impl Ramp {
             batch += self.increment;
         }
         let rest = left.max(0.0) / full;
-        Steps { count: count + rest, time: step * (time + rest) }
+        RampedSteps { count: count + rest, time: step * (time + rest) }
     }
 }
 

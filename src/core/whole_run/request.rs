@@ -9,7 +9,7 @@ use crate::t;
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
-pub struct Reply {
+pub struct WholeRunReply {
     errors: Vec<Issue>,
     warnings: Vec<Issue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,32 +26,33 @@ pub struct Reply {
 ///
 /// # Errors
 /// Faults, by field.
-pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
+pub fn answer(request: &Value) -> Result<WholeRunReply, Vec<Issue>> {
     let Some(run) = request.get("run") else {
         return of_run(&Run::from_value(request)?);
     };
     let run = Run::from_value(run)?;
-    let empty = Reply { errors: Vec::new(), warnings: Vec::new(), whole_run: None, tokens: None, deadline: None };
+    let empty =
+        WholeRunReply { errors: Vec::new(), warnings: Vec::new(), whole_run: None, tokens: None, deadline: None };
     if let Some(days) = positive(request, "days", MOST_DAYS)? {
         let evaluation = evaluate(&run)?;
         let tokens = tokens_in(&evaluation, days)?;
         let budget = Run { tokens_total: Some(tokens), ..run };
-        return Ok(Reply { tokens: Some(tokens), ..of_run(&budget)? });
+        return Ok(WholeRunReply { tokens: Some(tokens), ..of_run(&budget)? });
     }
     let other = |key| vec![Issue::error(key, t!("tokens and by_days are asked together"))];
     match (positive(request, "tokens", MOST_TOKENS)?, positive(request, "by_days", MOST_DAYS)?) {
-        (Some(tokens), Some(days)) => Ok(Reply { deadline: Some(deadline(&run, tokens, days)?), ..empty }),
+        (Some(tokens), Some(days)) => Ok(WholeRunReply { deadline: Some(deadline(&run, tokens, days)?), ..empty }),
         (Some(_), None) => Err(other("by_days")),
         (None, Some(_)) => Err(other("tokens")),
         (None, None) => of_run(&run),
     }
 }
 
-fn of_run(run: &Run) -> Result<Reply, Vec<Issue>> {
+fn of_run(run: &Run) -> Result<WholeRunReply, Vec<Issue>> {
     let evaluation = evaluate(run)?;
     let (whole, mut warnings) = whole_run(&evaluation)?;
     warnings.extend(evaluation.report.warnings.iter().cloned());
-    Ok(Reply { errors: Vec::new(), warnings, whole_run: Some(whole), tokens: None, deadline: None })
+    Ok(WholeRunReply { errors: Vec::new(), warnings, whole_run: Some(whole), tokens: None, deadline: None })
 }
 
 /// Tokens that a question may give at most, as `tokens_total`.

@@ -2,7 +2,7 @@
 
 use super::effective::{Rhythm, best_interval, in_steps};
 use super::failures::{self, Uncertain};
-use super::ramp::{Ramp, Steps};
+use super::ramp::{Ramp, RampedSteps};
 use super::spread::Doubt;
 use crate::issue::Issue;
 use crate::maths::ln;
@@ -31,7 +31,7 @@ pub struct Setting {
     /// One step without stragglers.
     pub step: Seconds,
     /// Optimizer steps and their time, without stragglers.
-    pub steps: Steps,
+    pub steps: RampedSteps,
     /// Time of a step with stragglers over that without.
     pub straggler: f64,
     /// Rollbacks after loss spikes, and the steps of each.
@@ -172,7 +172,7 @@ fn interruptions(run: &Run, gpus: u64) -> (Option<Uncertain>, Seconds, f64) {
 
 /// Steps of the tokens: full ones, or those of the batch ramp and what follows it, then the context phases; at least
 /// one.
-fn steps(scenario: &Scenario, tokens: f64, step: Seconds) -> Result<Steps, Issue> {
+fn steps(scenario: &Scenario, tokens: f64, step: Seconds) -> Result<RampedSteps, Issue> {
     let run = &scenario.run;
     let phases = run.length.context_phases.as_ref().map_or(&[][..], |phases| &phases.0);
     let later: f64 = phases.iter().map(|phase| phase.tokens).sum();
@@ -183,7 +183,7 @@ fn steps(scenario: &Scenario, tokens: f64, step: Seconds) -> Result<Steps, Issue
     }
     let count = ((tokens - later) / scenario.tokens_per_step()).max(1.0);
     let first = match Ramp::of(run)? {
-        None => Steps { count, time: step * count },
+        None => RampedSteps { count, time: step * count },
         Some(ramp) => {
             let full = run.global_batch as f64;
             let fill = (scenario.layout.pp - 1) as f64 / scenario.chunks as f64;
@@ -192,7 +192,7 @@ fn steps(scenario: &Scenario, tokens: f64, step: Seconds) -> Result<Steps, Issue
     };
     phases.iter().try_fold(first, |steps, phase| {
         let (count, step) = phase_steps(run, *phase)?;
-        Ok(Steps { count: steps.count + count, time: steps.time + step * count })
+        Ok(RampedSteps { count: steps.count + count, time: steps.time + step * count })
     })
 }
 
@@ -256,7 +256,8 @@ fn trained_parameters(evaluation: &Evaluation) -> f64 {
     let scenario = &evaluation.scenario;
     if scenario.adapter.is_some() {
         let layout = &scenario.layout;
-        let ranks = evaluation.loads.iter().map(|load| crate::traffic::Held::trained(scenario, &load.stages).total());
+        let ranks =
+            evaluation.loads.iter().map(|load| crate::traffic::HeldParameters::trained(scenario, &load.stages).total());
         return ranks.sum::<f64>() * layout.tp as f64;
     }
     evaluation.report.parameters.total as f64

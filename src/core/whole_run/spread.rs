@@ -28,7 +28,7 @@ pub struct Doubt {
 
 /// Three quantiles of a run's calendar.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct CalendarSpread {
     /// One run in ten is shorter.
     pub low: Seconds,
     /// Half of the runs are shorter.
@@ -51,11 +51,11 @@ pub fn draws() -> Vec<Draw> {
 }
 
 /// The 10, 50 and 90 % quantiles of the calendar of `productive` time over `draws`.
-pub fn spread(rhythm: Rhythm, productive: Seconds, doubt: Doubt, draws: &[Draw]) -> Spread {
+pub fn spread(rhythm: Rhythm, productive: Seconds, doubt: Doubt, draws: &[Draw]) -> CalendarSpread {
     let mut calendars: Vec<f64> = draws.iter().map(|draw| calendar(rhythm, productive.0, doubt, *draw)).collect();
     sort_by(&mut calendars, f64::total_cmp);
     let at = |share| Seconds(quantile(&calendars, share));
-    Spread { low: at(0.1), median: at(0.5), high: at(0.9) }
+    CalendarSpread { low: at(0.1), median: at(0.5), high: at(0.9) }
 }
 
 fn calendar(rhythm: Rhythm, productive: f64, doubt: Doubt, [rate, restart, scatter, step]: Draw) -> f64 {

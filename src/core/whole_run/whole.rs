@@ -6,7 +6,7 @@ use super::energy::energy;
 use super::failures::NODE;
 use super::setting::Setting;
 use super::spares::spares;
-use super::spread::{Doubt, Spread, draws, spread};
+use super::spread::{CalendarSpread, Doubt, draws, spread};
 use crate::issue::Issue;
 use crate::maths::{exp, ln};
 use crate::message::Message;
@@ -30,7 +30,7 @@ pub enum RangeFrom {
 
 /// Range of a run's calendar and energy: it holds four of five outcomes. Thousands of draws, so apart from the means.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Range {
+pub struct CalendarRange {
     /// One run in ten is shorter.
     pub low_days: f64,
     /// One run in ten is longer.
@@ -53,7 +53,7 @@ pub struct WholeRun {
     pub days: f64,
     /// Its range, once it was drawn.
     #[serde(flatten)]
-    pub range: Option<Range>,
+    pub range: Option<CalendarRange>,
     /// GPU-hours, spares included.
     pub gpu_hours: f64,
     /// Cost of them in the currency of the price, where there is a price.
@@ -118,7 +118,7 @@ pub fn setting(evaluation: &Evaluation, tokens: f64) -> Result<Setting, Vec<Issu
     if refusals.is_empty() { Ok(setting) } else { Err(refusals) }
 }
 
-pub fn range(evaluation: &Evaluation, setting: &Setting) -> Range {
+pub fn range(evaluation: &Evaluation, setting: &Setting) -> CalendarRange {
     let calendar = Calendar::new(setting);
     let total = calendar.total();
     let days = |seconds: Seconds| (seconds + setting.startup).0 / DAY;
@@ -136,7 +136,7 @@ pub fn range(evaluation: &Evaluation, setting: &Setting) -> Range {
     let energy = energy(evaluation, setting, &calendar);
     let of_days = |days: f64| ln((days * DAY / total.0).max(f64::MIN_POSITIVE));
     let width = |days: f64| exp((of_days(days).powi(2) + ln(1.0 + energy.range).powi(2)).sqrt());
-    Range {
+    CalendarRange {
         low_days,
         high_days,
         low_productive: productive(steady.high),
@@ -183,8 +183,8 @@ pub fn figures(evaluation: &Evaluation, setting: &Setting) -> WholeRun {
 }
 
 /// The input without whose uncertainty the range is narrowest.
-fn widest(range: Spread, without: [(RangeFrom, Spread); 3]) -> Option<RangeFrom> {
-    let width = |range: Spread| (range.high - range.low).0;
+fn widest(range: CalendarSpread, without: [(RangeFrom, CalendarSpread); 3]) -> Option<RangeFrom> {
+    let width = |range: CalendarSpread| (range.high - range.low).0;
     let narrowest = without.into_iter().min_by(|a, b| width(a.1).total_cmp(&width(b.1)));
     narrowest.filter(|_| width(range) > 0.0).map(|(name, _)| name)
 }
@@ -269,7 +269,7 @@ pub fn notes(evaluation: &Evaluation, setting: &Setting) -> Vec<Issue> {
 }
 
 /// A notice where the class of nodes widens the range most.
-fn class_alone(evaluation: &Evaluation, range: &Range) -> Option<Issue> {
+fn class_alone(evaluation: &Evaluation, range: &CalendarRange) -> Option<Issue> {
     let length = &evaluation.scenario.run.length;
     let is_class = length.mtti_h.is_none() && !matches!(length.failures, Some(Failures::Rate(_)));
     (is_class && range.range_from == Some(RangeFrom::Failures)).then(|| {

@@ -16,7 +16,7 @@ pub(crate) enum Mixers {
 
 /// A kind of model.
 #[allow(clippy::struct_excessive_bools)] // independent facts of a table
-pub(crate) struct Family {
+pub(crate) struct ModelFamily {
     /// Its `model_type`s.
     pub kinds: &'static [&'static str],
     pub norm: Norm,
@@ -55,7 +55,7 @@ pub(crate) struct Family {
     pub notes: &'static [&'static str],
 }
 
-const LLAMA: Family = Family {
+const LLAMA: ModelFamily = ModelFamily {
     kinds: &["llama", "mistral", "ministral", "ministral3", "yi", "aquila", "internlm3", "seed_oss", "granite"],
     norm: Norm::Rms,
     gated: true,
@@ -79,14 +79,15 @@ const LLAMA: Family = Family {
     notes: &[],
 };
 
-const EXPERTS: Family = Family { experts: true, ..LLAMA };
+const EXPERTS: ModelFamily = ModelFamily { experts: true, ..LLAMA };
 
 /// Decoders like GPT-2: LayerNorm, two products in the FFN, biases everywhere.
-const GPT: Family = Family { norm: Norm::Layer, gated: false, biases: Biases::All, attention_bias_key: false, ..LLAMA };
+const GPT: ModelFamily =
+    ModelFamily { norm: Norm::Layer, gated: false, biases: Biases::All, attention_bias_key: false, ..LLAMA };
 
 /// Gemma since its third release.
-const GEMMA: Family =
-    Family { tied: true, post_norms: true, qk_norm: QkNorm::Head, mixers: Mixers::Windows(6), ..LLAMA };
+const GEMMA: ModelFamily =
+    ModelFamily { tied: true, post_norms: true, qk_norm: QkNorm::Head, mixers: Mixers::Windows(6), ..LLAMA };
 
 const UNKNOWN: &str = "this kind of model is not known: it is read as a Llama with the experts and the latent \
     attention that its entries name; whatever else it has is not counted";
@@ -94,21 +95,26 @@ const GATE: &str = "the gate of the shared experts (a hidden size a layer) is no
 const SCALES: &str = "the scales of layers and of the router are not counted";
 const ROUTER: &str = "the load-balancing bias of the router (a number an expert) is not counted";
 
-static FAMILIES: &[Family] = &[
+static FAMILIES: &[ModelFamily] = &[
     LLAMA,
-    Family { kinds: &["qwen2", "qwen2_vl", "qwen2_5_vl"], biases: Biases::Qkv, attention_bias_key: false, ..LLAMA },
-    Family { kinds: &["qwen3", "qwen3_vl"], qk_norm: QkNorm::Head, ..LLAMA },
-    Family { kinds: &["gemma", "ernie4_5"], tied: true, ..LLAMA },
-    Family { kinds: &["hunyuan_v1_dense"], qk_norm: QkNorm::Head, ..LLAMA },
-    Family { kinds: &["mimo"], biases: Biases::Qkv, attention_bias_key: false, prediction: true, ..LLAMA },
-    Family { kinds: &["glm4"], post_norms: true, ..LLAMA },
-    Family { kinds: &["ernie4_5_moe"], tied: true, prediction: true, notes: &[ROUTER], ..EXPERTS },
-    Family { kinds: &["hunyuan_v1_moe"], qk_norm: QkNorm::Head, ..EXPERTS },
-    Family { kinds: &["bailing_moe", "granitemoe", "granitemoehybrid"], ..EXPERTS },
-    Family { kinds: &["bailing_moe_v2"], qk_norm: QkNorm::Head, prediction: true, notes: &[ROUTER], ..EXPERTS },
-    Family { kinds: &["olmoe"], qk_norm: QkNorm::All, ..EXPERTS },
-    Family { kinds: &["gemma2"], tied: true, post_norms: true, mixers: Mixers::Windows(2), ..LLAMA },
-    Family {
+    ModelFamily {
+        kinds: &["qwen2", "qwen2_vl", "qwen2_5_vl"],
+        biases: Biases::Qkv,
+        attention_bias_key: false,
+        ..LLAMA
+    },
+    ModelFamily { kinds: &["qwen3", "qwen3_vl"], qk_norm: QkNorm::Head, ..LLAMA },
+    ModelFamily { kinds: &["gemma", "ernie4_5"], tied: true, ..LLAMA },
+    ModelFamily { kinds: &["hunyuan_v1_dense"], qk_norm: QkNorm::Head, ..LLAMA },
+    ModelFamily { kinds: &["mimo"], biases: Biases::Qkv, attention_bias_key: false, prediction: true, ..LLAMA },
+    ModelFamily { kinds: &["glm4"], post_norms: true, ..LLAMA },
+    ModelFamily { kinds: &["ernie4_5_moe"], tied: true, prediction: true, notes: &[ROUTER], ..EXPERTS },
+    ModelFamily { kinds: &["hunyuan_v1_moe"], qk_norm: QkNorm::Head, ..EXPERTS },
+    ModelFamily { kinds: &["bailing_moe", "granitemoe", "granitemoehybrid"], ..EXPERTS },
+    ModelFamily { kinds: &["bailing_moe_v2"], qk_norm: QkNorm::Head, prediction: true, notes: &[ROUTER], ..EXPERTS },
+    ModelFamily { kinds: &["olmoe"], qk_norm: QkNorm::All, ..EXPERTS },
+    ModelFamily { kinds: &["gemma2"], tied: true, post_norms: true, mixers: Mixers::Windows(2), ..LLAMA },
+    ModelFamily {
         kinds: &["gemma3"],
         // Its files leave out what is as in `configuration_gemma3.py`.
         defaults: &[
@@ -123,12 +129,12 @@ static FAMILIES: &[Family] = &[
         ],
         ..GEMMA
     },
-    Family { kinds: &["gemma4"], notes: &[SCALES], ..GEMMA },
-    Family { kinds: &["gemma4_moe"], experts: true, beside: true, notes: &[SCALES], ..GEMMA },
-    Family { kinds: &["olmo2"], qk_norm: QkNorm::All, ..LLAMA },
-    Family { kinds: &["olmo3"], qk_norm: QkNorm::All, mixers: Mixers::Windows(4), ..LLAMA },
-    Family { kinds: &["smollm3"], tied: true, ..LLAMA },
-    Family {
+    ModelFamily { kinds: &["gemma4"], notes: &[SCALES], ..GEMMA },
+    ModelFamily { kinds: &["gemma4_moe"], experts: true, beside: true, notes: &[SCALES], ..GEMMA },
+    ModelFamily { kinds: &["olmo2"], qk_norm: QkNorm::All, ..LLAMA },
+    ModelFamily { kinds: &["olmo3"], qk_norm: QkNorm::All, mixers: Mixers::Windows(4), ..LLAMA },
+    ModelFamily { kinds: &["smollm3"], tied: true, ..LLAMA },
+    ModelFamily {
         kinds: &["gpt_oss"],
         biases: Biases::All,
         attention_bias_key: false,
@@ -136,11 +142,11 @@ static FAMILIES: &[Family] = &[
         sinks: true,
         ..EXPERTS
     },
-    Family { kinds: &["llama4"], mixers: Mixers::Chunks(4), shared_experts: 1, ..EXPERTS },
-    Family { kinds: &["qwen3_next", "qwen3_5_moe"], qk_norm: QkNorm::Head, gate: true, notes: &[GATE], ..EXPERTS },
-    Family { kinds: &["qwen3_5"], qk_norm: QkNorm::Head, gate: true, ..LLAMA },
-    Family { kinds: &["nemotron_h"], gated: false, prediction: true, notes: &[ROUTER], ..EXPERTS },
-    Family {
+    ModelFamily { kinds: &["llama4"], mixers: Mixers::Chunks(4), shared_experts: 1, ..EXPERTS },
+    ModelFamily { kinds: &["qwen3_next", "qwen3_5_moe"], qk_norm: QkNorm::Head, gate: true, notes: &[GATE], ..EXPERTS },
+    ModelFamily { kinds: &["qwen3_5"], qk_norm: QkNorm::Head, gate: true, ..LLAMA },
+    ModelFamily { kinds: &["nemotron_h"], gated: false, prediction: true, notes: &[ROUTER], ..EXPERTS },
+    ModelFamily {
         kinds: &["mimo_v2", "mimo_v2_flash"],
         attention_bias_key: false,
         sinks: true,
@@ -148,8 +154,8 @@ static FAMILIES: &[Family] = &[
         notes: &[ROUTER],
         ..EXPERTS
     },
-    Family { kinds: &["kimi_linear"], latent: true, prediction: true, notes: &[ROUTER], ..EXPERTS },
-    Family {
+    ModelFamily { kinds: &["kimi_linear"], latent: true, prediction: true, notes: &[ROUTER], ..EXPERTS },
+    ModelFamily {
         kinds: &["kimi_k3"],
         latent: true,
         prediction: true,
@@ -157,9 +163,9 @@ static FAMILIES: &[Family] = &[
         notes: &[ROUTER, "attention residuals are not counted"],
         ..EXPERTS
     },
-    Family { kinds: &["deepseek_v4"], sinks: true, prediction: true, notes: &[ROUTER], ..EXPERTS },
-    Family { kinds: &["phi3"], attention_bias_key: false, ..LLAMA },
-    Family {
+    ModelFamily { kinds: &["deepseek_v4"], sinks: true, prediction: true, notes: &[ROUTER], ..EXPERTS },
+    ModelFamily { kinds: &["phi3"], attention_bias_key: false, ..LLAMA },
+    ModelFamily {
         kinds: &["phi"],
         notes: &[
             "attention and FFN stand side by side behind one norm; the calculator counts two norms a layer",
@@ -167,15 +173,21 @@ static FAMILIES: &[Family] = &[
         ],
         ..GPT
     },
-    Family { kinds: &["gpt_neox"], ..GPT },
-    Family { kinds: &["gpt2"], tied: true, learned_positions: true, short_names: true, ..GPT },
-    Family { kinds: &["mixtral"], attention_bias_key: false, ..EXPERTS },
-    Family { kinds: &["qwen2_moe"], biases: Biases::Qkv, attention_bias_key: false, notes: &[GATE], ..EXPERTS },
-    Family { kinds: &["qwen3_moe", "qwen3_vl_moe"], qk_norm: QkNorm::Head, ..EXPERTS },
-    Family { kinds: &["glm4_moe"], qk_norm: QkNorm::Head, prediction: true, notes: &[ROUTER], ..EXPERTS },
-    Family { kinds: &["minimax_m2"], qk_norm: QkNorm::All, attention_bias_key: false, notes: &[ROUTER], ..EXPERTS },
-    Family { kinds: &["deepseek_v2"], latent: true, ..EXPERTS },
-    Family {
+    ModelFamily { kinds: &["gpt_neox"], ..GPT },
+    ModelFamily { kinds: &["gpt2"], tied: true, learned_positions: true, short_names: true, ..GPT },
+    ModelFamily { kinds: &["mixtral"], attention_bias_key: false, ..EXPERTS },
+    ModelFamily { kinds: &["qwen2_moe"], biases: Biases::Qkv, attention_bias_key: false, notes: &[GATE], ..EXPERTS },
+    ModelFamily { kinds: &["qwen3_moe", "qwen3_vl_moe"], qk_norm: QkNorm::Head, ..EXPERTS },
+    ModelFamily { kinds: &["glm4_moe"], qk_norm: QkNorm::Head, prediction: true, notes: &[ROUTER], ..EXPERTS },
+    ModelFamily {
+        kinds: &["minimax_m2"],
+        qk_norm: QkNorm::All,
+        attention_bias_key: false,
+        notes: &[ROUTER],
+        ..EXPERTS
+    },
+    ModelFamily { kinds: &["deepseek_v2"], latent: true, ..EXPERTS },
+    ModelFamily {
         kinds: &["deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa", "glm4_moe_lite"],
         latent: true,
         prediction: true,
@@ -185,21 +197,21 @@ static FAMILIES: &[Family] = &[
 ];
 
 /// The family of a `model_type`; `_text` is the language model of one that sees.
-pub(crate) fn family(kind: &str) -> Option<&'static Family> {
+pub(crate) fn family(kind: &str) -> Option<&'static ModelFamily> {
     let kind = kind.strip_suffix("_text").unwrap_or(kind);
     FAMILIES.iter().find(|family| family.kinds.contains(&kind))
 }
 
 /// Families for a kind that is not known: dense, with experts, with latent attention, with both.
-static STRANGERS: [Family; 4] = [
-    Family { notes: &[UNKNOWN], ..LLAMA },
-    Family { notes: &[UNKNOWN], ..EXPERTS },
-    Family { latent: true, notes: &[UNKNOWN], ..LLAMA },
-    Family { latent: true, notes: &[UNKNOWN], ..EXPERTS },
+static STRANGERS: [ModelFamily; 4] = [
+    ModelFamily { notes: &[UNKNOWN], ..LLAMA },
+    ModelFamily { notes: &[UNKNOWN], ..EXPERTS },
+    ModelFamily { latent: true, notes: &[UNKNOWN], ..LLAMA },
+    ModelFamily { latent: true, notes: &[UNKNOWN], ..EXPERTS },
 ];
 
 /// The family for a kind that is not known, by what its entries name.
-pub fn unknown(experts: bool, latent: bool) -> &'static Family {
+pub fn unknown(experts: bool, latent: bool) -> &'static ModelFamily {
     &STRANGERS[usize::from(experts) + 2 * usize::from(latent)]
 }
 

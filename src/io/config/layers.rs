@@ -2,7 +2,7 @@
 //! mixes tokens. Source: `reference/architectures.md`, section 1.1; transformers' `configuration_<kind>.py`.
 
 use super::Reader;
-use super::families::{Family, Mixers};
+use super::families::{Mixers, ModelFamily};
 use shardscope_core::issue::Issue;
 use shardscope_core::model::{Ffn, LayerKind, Mixer, Pattern};
 use shardscope_core::run::{ModelParts, Value};
@@ -30,7 +30,7 @@ impl Reader<'_> {
     }
 
     /// The pattern of layers that differ, and the shapes that they need.
-    pub(super) fn layers(&mut self, family: &Family, parts: &mut ModelParts) {
+    pub(super) fn layers(&mut self, family: &ModelFamily, parts: &mut ModelParts) {
         self.shapes(family, parts);
         let Some(layers) = parts.layers.filter(|layers| *layers <= MAX_LAYERS) else {
             return;
@@ -69,7 +69,7 @@ impl Reader<'_> {
     }
 
     /// Windows, chunks, gates, second heads, indexer, state-space models and linear attention.
-    fn shapes(&mut self, family: &Family, parts: &mut ModelParts) {
+    fn shapes(&mut self, family: &ModelFamily, parts: &mut ModelParts) {
         let gate = self.has("attn_output_gate");
         parts.output_gate =
             if gate { Some(self.yes("attn_output_gate", "output gate", false)) } else { Some(family.gate) };
@@ -161,7 +161,7 @@ impl Reader<'_> {
     }
 
     /// Reads the mixer of each layer, where the file states it; the FFN of `Both` is not in the file.
-    fn mixers(&mut self, family: &Family, parts: &mut ModelParts, layers: u64) -> Option<Vec<LayerKind>> {
+    fn mixers(&mut self, family: &ModelFamily, parts: &mut ModelParts, layers: u64) -> Option<Vec<LayerKind>> {
         let full = attention(parts);
         let layer = |mixer| LayerKind::new(mixer, Ffn::Both);
         let listed = self.list(&["layer_types", "layers_block_type"], "what mixes tokens, by layer");
@@ -228,7 +228,7 @@ impl Reader<'_> {
     }
 
     /// A rule by the number of a layer: one in `n` is full attention, from 1.
-    fn ruled(&mut self, family: &Family, layers: u64, full: Mixer) -> Option<Vec<LayerKind>> {
+    fn ruled(&mut self, family: &ModelFamily, layers: u64, full: Mixer) -> Option<Vec<LayerKind>> {
         let (other, every) = match family.mixers {
             Mixers::Alike => (None, 1),
             Mixers::Windows(every) => (Some(Mixer::Window), every),
@@ -259,7 +259,7 @@ impl Reader<'_> {
     }
 
     /// Reads which layers have experts, where the file has more than the number of leading dense layers.
-    fn ffns(&mut self, family: &Family, parts: &mut ModelParts, layers: u64) -> Option<Vec<bool>> {
+    fn ffns(&mut self, family: &ModelFamily, parts: &mut ModelParts, layers: u64) -> Option<Vec<bool>> {
         parts.moe.experts?;
         if let Some(list) = self.list(&["mlp_layer_types"], "experts, by layer") {
             let sparse = |item: &Value| matches!(item, Value::Text(name) if name == "sparse");

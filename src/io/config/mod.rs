@@ -8,7 +8,7 @@ mod layers;
 pub(crate) mod passed;
 mod vision;
 
-use families::{Family, family, unknown};
+use families::{ModelFamily, family, unknown};
 pub(crate) use layers::attention;
 use passed::of_config;
 use shardscope_core::issue::Issue;
@@ -227,7 +227,7 @@ impl Reader<'_> {
     }
 
     /// Width of the FFN; GPT-2 leaves it out where it is four times the hidden size.
-    fn ffn(&mut self, family: &Family, hidden: Option<u64>) -> Option<u64> {
+    fn ffn(&mut self, family: &ModelFamily, hidden: Option<u64>) -> Option<u64> {
         // Some models have no dense FFN.
         let keys = ["intermediate_size_mlp", "intermediate_size", "n_inner", "moe_intermediate_size"];
         if !family.short_names {
@@ -238,7 +238,7 @@ impl Reader<'_> {
         Some(self.count_or(&keys[..3], "FFN size", 4 * hidden, "four times the hidden size"))
     }
 
-    fn parts(&mut self, family: &Family) -> ModelParts {
+    fn parts(&mut self, family: &ModelFamily) -> ModelParts {
         let hidden = self.need(&["hidden_size", "n_embd"], "hidden size");
         let heads = self.need(&["num_attention_heads", "n_head"], "heads");
         let mut parts = ModelParts {
@@ -291,7 +291,7 @@ impl Reader<'_> {
         parts
     }
 
-    fn experts(&mut self, family: &Family, parts: &mut ModelParts) {
+    fn experts(&mut self, family: &ModelFamily, parts: &mut ModelParts) {
         parts.moe.experts = self.need(&EXPERTS, "routed experts");
         parts.moe.top_k = self.need(&TOP_K, "experts per token");
         // Mixtral's experts are as wide as a dense FFN would be; where that has a width of its own, they have the

@@ -41,7 +41,7 @@ const FILES: Files = &[
 const CUT: &str = "axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin";
 
 /// Fused norms and rotary embeddings come by Liger's or Unsloth's switches.
-fn stack(entries: &Entries) -> &'static str {
+fn stack(entries: &SettingEntries) -> &'static str {
     let fused = ["liger_rms_norm", "liger_rope", "unsloth_rms_norm", "unsloth_rope", "flash_attn_rms_norm"];
     tuning::stack(entries, &fused)
 }

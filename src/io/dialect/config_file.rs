@@ -10,7 +10,7 @@ use crate::dialect::named_files::file_named;
 use crate::dialect::text::launch::{Launch, is_placed, take_launch};
 use crate::dialect::text::words::{Script, is_program};
 use crate::dialect::text::{python, toml, yaml};
-use crate::dialect::{Entries, ImportText, bare, tuning};
+use crate::dialect::{ImportText, SettingEntries, bare, tuning};
 use shardscope_core::run::Value;
 
 /// Programs that take a file of settings behind the name of a task.
@@ -147,7 +147,7 @@ impl ConfigFile {
         if has_end(&self.name, &["toml"]) {
             return toml_with(file, script, &own);
         }
-        let mut more: Entries = Vec::new();
+        let mut more: SettingEntries = Vec::new();
         if launched(file) {
             take_launch(script, &mut more);
             let trainer = tuning::objective::trainer(&script.words.join(" "));

@@ -34,7 +34,7 @@ pub fn knows(object: &Value) -> bool {
 ///
 /// # Errors
 /// Why it cannot be read, by line where there is one.
-pub fn entries(text: &str) -> Result<Entries, Issue> {
+pub fn entries(text: &str) -> Result<SettingEntries, Issue> {
     let value: Value = serde_json::from_str(text)
         .map_err(|error| Issue::error("", t!("not JSON: {error}", error = error.to_string())))?;
     let mut entries = value.flat(|_| true);
@@ -238,7 +238,7 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
 }
 
 /// JSON that says `entries`, comments under a key that nothing reads.
-pub(super) fn print(entries: &Entries, comments: &[String]) -> String {
+pub(super) fn print(entries: &SettingEntries, comments: &[String]) -> String {
     let lines = comments.iter().cloned().map(Value::Text).collect();
     let mut lines_and_settings = vec![(COMMENT.to_owned(), Value::List(lines))];
     if let Value::Map(said) = Value::nested(entries.clone()) {

@@ -36,7 +36,7 @@ const FILES: Files = &[
     (3, true, true, "examples/deepspeed/ds_z3_offload_config.json"),
 ];
 
-fn stack(entries: &Entries) -> &'static str {
+fn stack(entries: &SettingEntries) -> &'static str {
     tuning::stack(entries, &["enable_liger_kernel", "use_unsloth"])
 }
 

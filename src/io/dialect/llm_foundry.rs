@@ -22,7 +22,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 };
 
 /// The settings that a text says, with what `${name}` stands for put in.
-pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
+pub(crate) fn entries(text: &str) -> Result<SettingEntries, Issue> {
     let mut entries = yaml::entries(text)?;
     // A name may stand for another.
     for _ in 0..2 {

@@ -1,6 +1,6 @@
 //! The programs that train: what each calls the settings of a Run, read and written by one file a program.
 //!
-//! A program's settings are `Entries`: names with values, in the order they stand in. `write` says a Run in them,
+//! A program's settings are `SettingEntries`: names with values, in the order they stand in. `write` says a Run in them,
 //! `read` takes them into a Run, `print` writes the text of a launch script or a file of settings, [`entries`] reads
 //! it. What a program cannot say is found by saying it and reading it back: see [`not_said`].
 
@@ -28,8 +28,8 @@ pub use rows::program::Dialect;
 pub(crate) use rows::values::bare;
 pub use rows::values::{Same, alike, computes, same, steps, tokens};
 pub use settings::is_called;
-pub(crate) use text::Entries;
 pub use text::ImportText;
+pub(crate) use text::SettingEntries;
 pub use text::shell::{Branch, Given};
 
 use rows::reader::SettingsReader;
@@ -60,12 +60,12 @@ pub fn dialect(id: &str) -> Option<&'static Dialect> {
 ///
 /// # Errors
 /// Why it cannot be read, by line where there is one.
-pub fn entries(dialect: &Dialect, text: &str) -> Result<Entries, Issue> {
+pub fn entries(dialect: &Dialect, text: &str) -> Result<SettingEntries, Issue> {
     entries_of(dialect, &ImportText::new(text, &Given::default()))
 }
 
 /// As [`entries`], with what a request says beside the text.
-pub(crate) fn entries_of(dialect: &Dialect, text: &ImportText) -> Result<Entries, Issue> {
+pub(crate) fn entries_of(dialect: &Dialect, text: &ImportText) -> Result<SettingEntries, Issue> {
     if text.text.trim_start().starts_with('{') { deepspeed::entries(text.text) } else { (dialect.entries)(text) }
 }
 

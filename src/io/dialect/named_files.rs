@@ -1,7 +1,7 @@
 //! Files of settings that a launch command names: those of Accelerate and of DeepSpeed.
 
 use super::deepspeed;
-use super::text::{Entries, ImportText, yaml};
+use super::text::{ImportText, SettingEntries, yaml};
 
 /// The text of a file that `text` names: as it is given by this name or by the last part of it, else as the script
 /// writes it.
@@ -15,8 +15,8 @@ pub(in crate::dialect) fn file_named(text: &ImportText, name: &str) -> Option<St
 
 /// Puts the settings of files that a command names in their place, where they are given or the script writes them:
 /// DeepSpeed's under `deepspeed.`, those of Accelerate before all others.
-pub(in crate::dialect) fn take_files(text: &ImportText, entries: &mut Entries) {
-    let named = |entries: &Entries, wanted: &[&str]| {
+pub(in crate::dialect) fn take_files(text: &ImportText, entries: &mut SettingEntries) {
+    let named = |entries: &SettingEntries, wanted: &[&str]| {
         let found = entries.iter().rev().find(|(name, _)| wanted.contains(&name.as_str()))?;
         Some((found.0.clone(), file_named(text, found.1.text()?)?))
     };

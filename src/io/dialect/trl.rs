@@ -30,7 +30,7 @@ pub(super) const BATCH: Batch =
 const RANK: u64 = 16;
 
 /// The settings that a text says: YAML, JSON, or a command with arguments.
-pub(crate) fn entries(text: &ImportText) -> Result<Entries, Issue> {
+pub(crate) fn entries(text: &ImportText) -> Result<SettingEntries, Issue> {
     let script = text.script();
     let arguments = script.arguments();
     if !arguments.iter().any(|(name, _)| DIALECT.keys.contains(&&*bare(name))) {
@@ -40,13 +40,13 @@ pub(crate) fn entries(text: &ImportText) -> Result<Entries, Issue> {
     }
     let trainer = tuning::objective::trainer(text.text);
     let trainer = trainer.map(|name| ("trainer".to_owned(), Value::Text(name.to_owned())));
-    let mut named: Entries = arguments.into_iter().map(|(name, value)| (bare(&name), value)).collect();
+    let mut named: SettingEntries = arguments.into_iter().map(|(name, value)| (bare(&name), value)).collect();
     take_launch(script, &mut named);
     take_files(text, &mut named);
     Ok(trainer.into_iter().chain(named).collect())
 }
 
-fn stack(entries: &Entries) -> &'static str {
+fn stack(entries: &SettingEntries) -> &'static str {
     tuning::stack(entries, &["use_liger_kernel"])
 }
 

@@ -1,7 +1,7 @@
 //! Three files to try: a trace that was made from a prediction, a public log with spikes, a made message of an
 //! allocator.
 
-use super::{Evidence, read};
+use super::{EvidenceFile, read};
 use shardscope_core::diagnose::example_trace;
 use shardscope_core::issue::Issue;
 use shardscope_core::run::Run;
@@ -82,10 +82,10 @@ impl ExampleFile {
     ///
     /// # Errors
     /// As [`read`].
-    pub fn evidence(self) -> Result<Evidence, Vec<Issue>> {
+    pub fn evidence(self) -> Result<EvidenceFile, Vec<Issue>> {
         let run = self.run();
         match self {
-            Self::Trace => Ok(Evidence::Trace(Box::new(example_trace(&run)?), Vec::new())),
+            Self::Trace => Ok(EvidenceFile::Trace(Box::new(example_trace(&run)?), Vec::new())),
             Self::Log => read(log().as_bytes(), &run),
             Self::Memory => read(MESSAGE.as_bytes(), &run),
         }

@@ -1,7 +1,7 @@
 //! Operations of a whole pipeline as JSON: Primus' `dump_pp_data` (`{rank: {iteration: {"fwd_start": [...]}}}`,
 //! milliseconds of each rank's own clock) and rocprofv3's dispatches.
 
-use crate::json_scan::{Event, Scanner};
+use crate::json_scan::{JsonEvent, Scanner};
 use shardscope_core::diagnose::{GpuWork, RankTrace, WorkKind, WorkerOp};
 use shardscope_core::time::KernelClass;
 use std::collections::{BTreeMap, HashMap};
@@ -21,9 +21,9 @@ pub(crate) struct PrimusReader {
 }
 
 impl PrimusReader {
-    pub fn take(&mut self, scanner: &Scanner, _: &str, event: Event) {
+    pub fn take(&mut self, scanner: &Scanner, _: &str, event: JsonEvent) {
         // {"0": {"1": {"fwd_start": [0.1, ...]}}}: depth 4 inside a list.
-        if let Event::Number(number) = event
+        if let JsonEvent::Number(number) = event
             && scanner.depth() == 4
             && let Some(list) = LISTS.iter().position(|name| *name == scanner.above(0))
             && let (Ok(iteration), Ok(rank)) = (scanner.above(1).parse(), scanner.above(2).parse())
@@ -71,27 +71,27 @@ fn whole(scanner: &Scanner, number: f64) -> u64 {
 }
 
 impl RocprofReader {
-    pub fn take(&mut self, scanner: &Scanner, key: &str, event: Event) {
+    pub fn take(&mut self, scanner: &Scanner, key: &str, event: JsonEvent) {
         match event {
-            Event::Number(number) if key == "kernel_id" && scanner.above(1) == "kernel_symbols" => {
+            JsonEvent::Number(number) if key == "kernel_id" && scanner.above(1) == "kernel_symbols" => {
                 self.symbol.0 = whole(scanner, number);
             }
-            Event::Text(text) if key == "formatted_kernel_name" && scanner.above(1) == "kernel_symbols" => {
+            JsonEvent::Text(text) if key == "formatted_kernel_name" && scanner.above(1) == "kernel_symbols" => {
                 text.clone_into(&mut self.symbol.1);
             }
-            Event::End if scanner.above(0) == "kernel_symbols" => {
+            JsonEvent::End if scanner.above(0) == "kernel_symbols" => {
                 let (id, name) = std::mem::take(&mut self.symbol);
                 self.names.insert(id, KernelClass::of(&name).class);
             }
-            Event::Number(number) if scanner.above(1) == "kernel_dispatch" => match key {
+            JsonEvent::Number(number) if scanner.above(1) == "kernel_dispatch" => match key {
                 "start_timestamp" => self.open[0] = whole(scanner, number),
                 "end_timestamp" => self.open[1] = whole(scanner, number),
                 _ => {}
             },
-            Event::Number(number) if key == "kernel_id" && scanner.above(2) == "kernel_dispatch" => {
+            JsonEvent::Number(number) if key == "kernel_id" && scanner.above(2) == "kernel_dispatch" => {
                 self.open[2] = whole(scanner, number);
             }
-            Event::End if scanner.above(0) == "kernel_dispatch" => {
+            JsonEvent::End if scanner.above(0) == "kernel_dispatch" => {
                 let open = std::mem::take(&mut self.open);
                 if open[1] > open[0] && self.dispatches.len() < MAX_VALUES {
                     self.dispatches.push(open);

@@ -43,7 +43,7 @@ const MAX_UNPACKED: u64 = 4_000_000_000;
 const LINE: usize = 8192;
 
 /// What one file is.
-pub enum Evidence {
+pub enum EvidenceFile {
     Trace(Box<RankTrace>, Vec<Issue>),
     Workers(Vec<WorkerOp>),
     Calls(Vec<CallTable>),
@@ -95,7 +95,7 @@ impl TextReader {
         self.line.clear();
     }
 
-    fn finish(mut self, present: &Run) -> Result<Evidence, Vec<Issue>> {
+    fn finish(mut self, present: &Run) -> Result<EvidenceFile, Vec<Issue>> {
         if !self.line.is_empty() {
             self.line();
         }
@@ -109,9 +109,9 @@ impl TextReader {
             None => self.log.finish(present),
         };
         match (read, memory) {
-            (Ok(reading), memory) => Ok(Evidence::Log(Box::new(reading), memory, Box::new(hints))),
-            (Err(_), Some(memory)) => Ok(Evidence::Memory(memory)),
-            (Err(_), None) if !hints.is_empty() => Ok(Evidence::Hints(Box::new(hints))),
+            (Ok(reading), memory) => Ok(EvidenceFile::Log(Box::new(reading), memory, Box::new(hints))),
+            (Err(_), Some(memory)) => Ok(EvidenceFile::Memory(memory)),
+            (Err(_), None) if !hints.is_empty() => Ok(EvidenceFile::Hints(Box::new(hints))),
             (Err(issues), None) => Err(self.translated.map_or(issues, |sizes| vec![translated(&sizes)])),
         }
     }
@@ -210,7 +210,7 @@ impl Sink {
         }
     }
 
-    fn finish(mut self, present: &Run) -> Result<Evidence, Vec<Issue>> {
+    fn finish(mut self, present: &Run) -> Result<EvidenceFile, Vec<Issue>> {
         if let Some(issue) = self.issue {
             return Err(vec![issue]);
         }
@@ -224,24 +224,24 @@ impl Sink {
             Kind::Unknown(_) => Err(nothing()),
             Kind::Trace(scanner, mut trace) => {
                 if let Some(ops) = trace.operations() {
-                    return Ok(Evidence::Workers(ops));
+                    return Ok(EvidenceFile::Workers(ops));
                 }
                 let complete = scanner.depth() == 0;
                 let (trace, notes) = trace.finish(complete).map_err(|issue| vec![issue])?;
-                Ok(Evidence::Trace(Box::new(trace), notes))
+                Ok(EvidenceFile::Trace(Box::new(trace), notes))
             }
             Kind::Primus(_, primus) => {
                 let ops = primus.finish();
-                if ops.is_empty() { Err(nothing()) } else { Ok(Evidence::Workers(ops)) }
+                if ops.is_empty() { Err(nothing()) } else { Ok(EvidenceFile::Workers(ops)) }
             }
             Kind::Rocprof(_, rocprof) => {
                 let trace = rocprof.finish().ok_or_else(nothing)?;
-                Ok(Evidence::Trace(Box::new(trace), Vec::new()))
+                Ok(EvidenceFile::Trace(Box::new(trace), Vec::new()))
             }
             Kind::Table(bytes) => match tables::read(&String::from_utf8_lossy(&bytes)).ok_or_else(nothing)? {
-                TableRead::Sums(sums) => Ok(Evidence::Sums(sums)),
-                TableRead::Trace(trace) => Ok(Evidence::Trace(trace, Vec::new())),
-                TableRead::Calls(calls) => Ok(Evidence::Calls(calls)),
+                TableRead::Sums(sums) => Ok(EvidenceFile::Sums(sums)),
+                TableRead::Trace(trace) => Ok(EvidenceFile::Trace(trace, Vec::new())),
+                TableRead::Calls(calls) => Ok(EvidenceFile::Calls(calls)),
             },
             Kind::Text(reader) => reader.finish(present),
         }
@@ -332,7 +332,7 @@ impl EvidenceReader {
     ///
     /// # Errors
     /// What could not be read.
-    pub fn finish(self, present: &Run) -> Result<Evidence, Vec<Issue>> {
+    pub fn finish(self, present: &Run) -> Result<EvidenceFile, Vec<Issue>> {
         match self.reader {
             Some(Packed::Plain(sink)) => sink.finish(present),
             Some(Packed::Gzip(mut packed)) => {
@@ -341,7 +341,7 @@ impl EvidenceReader {
                 let empty = Sink::new();
                 let sink = std::mem::replace(packed.get_mut(), empty);
                 let mut evidence = sink.finish(present)?;
-                if let (false, Evidence::Trace(_, notes)) = (whole, &mut evidence) {
+                if let (false, EvidenceFile::Trace(_, notes)) = (whole, &mut evidence) {
                     notes.push(Issue::warning("files", t!("the gzip was cut off: what stands before is read")));
                 }
                 Ok(evidence)
@@ -359,7 +359,7 @@ impl EvidenceReader {
 ///
 /// # Errors
 /// As [`EvidenceReader::finish`].
-pub fn read(bytes: &[u8], present: &Run) -> Result<Evidence, Vec<Issue>> {
+pub fn read(bytes: &[u8], present: &Run) -> Result<EvidenceFile, Vec<Issue>> {
     let mut reader = EvidenceReader::default();
     reader.push(bytes).map_err(|issue| vec![issue])?;
     reader.finish(present)
@@ -380,24 +380,24 @@ struct Sorted<'a> {
 }
 
 impl<'a> Sorted<'a> {
-    fn of(files: &[&'a Result<Evidence, Vec<Issue>>]) -> Self {
+    fn of(files: &[&'a Result<EvidenceFile, Vec<Issue>>]) -> Self {
         let mut all = Self::default();
         for file in files {
             match file {
-                Ok(Evidence::Trace(trace, issues)) => {
+                Ok(EvidenceFile::Trace(trace, issues)) => {
                     all.traces.push(trace);
                     all.notes.extend(issues.iter().cloned());
                 }
-                Ok(Evidence::Workers(more)) => all.ops.extend(more.iter().copied()),
-                Ok(Evidence::Calls(tables)) => all.calls.extend(tables.iter().cloned()),
-                Ok(Evidence::Sums(more)) => all.sums = all.sums.or(Some(more)),
-                Ok(Evidence::Memory(message)) => all.memory = all.memory.or(Some(message)),
-                Ok(Evidence::Log(read, message, hints)) => {
+                Ok(EvidenceFile::Workers(more)) => all.ops.extend(more.iter().copied()),
+                Ok(EvidenceFile::Calls(tables)) => all.calls.extend(tables.iter().cloned()),
+                Ok(EvidenceFile::Sums(more)) => all.sums = all.sums.or(Some(more)),
+                Ok(EvidenceFile::Memory(message)) => all.memory = all.memory.or(Some(message)),
+                Ok(EvidenceFile::Log(read, message, hints)) => {
                     all.readings.push(read);
                     all.hints.push(hints);
                     all.memory = all.memory.or(message.as_deref());
                 }
-                Ok(Evidence::Hints(hints)) => all.hints.push(hints),
+                Ok(EvidenceFile::Hints(hints)) => all.hints.push(hints),
                 Err(issues) => all.unread.extend(issues.iter().cloned()),
             }
         }
@@ -410,7 +410,7 @@ impl<'a> Sorted<'a> {
 ///
 /// # Errors
 /// No file could be read.
-pub fn diagnose(files: &[&Result<Evidence, Vec<Issue>>], run: &Run) -> Result<Diagnosis, Vec<Issue>> {
+pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Result<Diagnosis, Vec<Issue>> {
     let Sorted { traces, notes, unread, ops, calls, sums, readings, hints, memory } = Sorted::of(files);
     let reading = readings.first().copied();
     let used = reading.map_or(run, |reading| &reading.run);

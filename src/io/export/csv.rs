@@ -1,7 +1,7 @@
 //! Figures for a spreadsheet: memory by stage, overlap, utilisation, the schedule by rank; bytes and seconds.
 
 use super::Stamp;
-use shardscope_core::pipeline::Item;
+use shardscope_core::pipeline::OrderItem;
 use shardscope_core::report::Evaluation;
 use shardscope_core::run::OneOf;
 
@@ -58,7 +58,7 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let spans = &evaluation.spans;
     let makespan = spans.makespan();
     for (rank, row) in evaluation.order.ranks.iter().enumerate() {
-        let ops = row.iter().flat_map(Item::ops).count();
+        let ops = row.iter().flat_map(OrderItem::ops).count();
         let (first, last, busy) = (spans.starts[rank], spans.ends[rank], spans.busy[rank]);
         let in_flight = report.pipeline.peak_in_flight.get(rank).copied().unwrap_or(0);
         lines.push(format!("{rank},{},{busy},{},{first},{last},{in_flight}", ops, makespan - busy));

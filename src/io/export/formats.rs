@@ -5,7 +5,7 @@ use super::stamp::Stamp;
 use super::{csv, markdown, rl_settings};
 use crate::dialect::text::words::entries;
 use crate::dialect::{
-    Dialect, Entries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron, nanotron,
+    Dialect, SettingEntries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron, nanotron,
     not_said_to, peft, torchtitan, torchtune, trl,
 };
 use crate::json::pretty;
@@ -24,7 +24,7 @@ use shardscope_view::palette::Theme;
 use shardscope_view::views::Drawn;
 
 #[derive(Clone, Copy)]
-pub struct Format {
+pub struct ExportFormat {
     /// As the JavaScript package names it.
     pub id: &'static str,
     /// On its button.
@@ -54,17 +54,17 @@ const fn format(
     label: &'static str,
     what: &'static str,
     end: &'static str,
-) -> Format {
-    Format { id, label, what, end, writer }
+) -> ExportFormat {
+    ExportFormat { id, label, what, end, writer }
 }
 
 /// The settings of a program, under its own name.
-const fn settings(dialect: &Dialect, what: &'static str) -> Format {
+const fn settings(dialect: &Dialect, what: &'static str) -> ExportFormat {
     format(Writer::Settings, dialect.id, dialect.name, what, dialect.file)
 }
 
 /// All of them, in the order of the page.
-pub static FORMATS: &[Format] = &[
+pub static FORMATS: &[ExportFormat] = &[
     format(Writer::Markdown, "markdown", "Markdown", "a report for a wiki or a review", "md"),
     format(Writer::Json, "json", "JSON", "the run and its report, for a program", "json"),
     format(Writer::Csv, "csv", "CSV", "memory by rank, overlap and schedule, for a spreadsheet", "csv"),
@@ -233,7 +233,7 @@ fn is_of(dialect: &Dialect, run: &Run) -> bool {
 }
 
 /// Settings of a program, with what they leave out in comments; `trial` are those of some steps on mock data.
-fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Option<Entries>) -> String {
+fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Option<SettingEntries>) -> String {
     let run = &evaluation.scenario.run;
     let what = match trial {
         Some(_) => "20 steps on mock data, every step logged; bring the log to Calibrate",

@@ -16,7 +16,7 @@ mod trace;
 mod whole;
 
 pub use bars::picture;
-pub use formats::{FORMATS, Format, export, ids, launcher, trial};
+pub use formats::{ExportFormat, FORMATS, export, ids, launcher, trial};
 pub use ops::ops_csv;
 pub use picture::{Picture, stacked, svg};
 pub use stamp::Stamp;

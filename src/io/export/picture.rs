@@ -2,7 +2,7 @@
 
 use plotters::prelude::{DrawingBackend, SVGBackend};
 use shardscope_core::message::{Catalogue, Message, verbatim};
-use shardscope_core::report::{Evaluation, Variant};
+use shardscope_core::report::{Evaluation, ScheduleVariant};
 use shardscope_core::run::OneOf;
 use shardscope_core::t;
 use shardscope_core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
@@ -14,7 +14,7 @@ use shardscope_view::charts::timeline::cells;
 use shardscope_view::charts::viewport::Viewport;
 use shardscope_view::gallery::letter;
 use shardscope_view::node::markup::{Node, el, text};
-use shardscope_view::paint::timeline::{Frame, NAMES, TITLE, TimelinePicture};
+use shardscope_view::paint::timeline::{NAMES, PictureFrame, TITLE, TimelinePicture};
 use shardscope_view::palette::{Rgb, Theme};
 use shardscope_view::panels::words::name;
 
@@ -87,7 +87,7 @@ impl Picture<'_> {
         let picture = TimelinePicture {
             cells: &cells(&rows, self.view, self.width),
             shape,
-            frame: Some(Frame {
+            frame: Some(PictureFrame {
                 title: &title.translated(self.catalogue),
                 rank: self.rank,
                 end: end.clamp(0.0, self.width),
@@ -122,7 +122,7 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
         let title = t!(
             "{letter}  {schedule}: step {time}, bubble {bubble}, peak {peak} of {capacity}",
             letter = verbatim(letter(at)),
-            schedule = Variant::of(&picture.evaluation.scenario.run).name(),
+            schedule = ScheduleVariant::of(&picture.evaluation.scenario.run).name(),
             time = show_seconds(report.step.time_s),
             bubble = show_percent(report.pipeline.bubble_fraction),
             peak = unit.show(report.memory.peak_bytes),

@@ -5,7 +5,7 @@
 
 use super::stamp::Stamp;
 use crate::dialect::text::yaml;
-use crate::dialect::{Entries, dialect};
+use crate::dialect::{SettingEntries, dialect};
 use shardscope_core::report::Evaluation;
 use shardscope_core::run::registry::field;
 use shardscope_core::run::{Algorithm, PhasesBy, Run, Value};
@@ -161,7 +161,7 @@ const SLIME: &[SaidSetting] = &[
 pub(super) fn settings(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let run = &evaluation.scenario.run;
     let known = SaidStep { run, evaluation };
-    let entries = |rows: &[SaidSetting]| -> Entries {
+    let entries = |rows: &[SaidSetting]| -> SettingEntries {
         rows.iter().filter_map(|(name, of)| Some(((*name).to_owned(), of(&known)?))).collect()
     };
     let head = |what: &str| {
@@ -199,13 +199,13 @@ pub(super) fn settings(evaluation: &Evaluation, stamp: &Stamp) -> String {
                 "no settings: they are written for runs with an algorithm (rl.algorithm) and verl, NeMo-RL, slime or \
                     TRL (phases.framework)",
             );
-            yaml::print(&Entries::new(), &comments)
+            yaml::print(&SettingEntries::new(), &comments)
         }
     }
 }
 
 /// A command with its settings, a line each: arguments, or overrides as Hydra has them.
-fn command(program: &str, entries: &Entries, comments: &[String]) -> String {
+fn command(program: &str, entries: &SettingEntries, comments: &[String]) -> String {
     let mut text: String = comments.iter().flat_map(|comment| ["# ", comment, "\n"]).collect();
     text.push_str(program);
     for (name, value) in entries {

@@ -3,7 +3,7 @@
 //!
 //! Written by hand: times are microseconds to the nanosecond, names hold nothing that needs escaping.
 
-use shardscope_core::pipeline::trace::Place;
+use shardscope_core::pipeline::trace::OpPlace;
 use shardscope_core::pipeline::{Half, TimedOp, Trace, stats};
 use shardscope_core::report::Evaluation;
 use shardscope_core::run::OneOf;
@@ -75,7 +75,7 @@ impl Events {
         ));
     }
     /// From inside the op that makes a result to the start of the one that waits for it.
-    fn arrow(&mut self, (from, made): (Place, &TimedOp), (rank, waits): (usize, &TimedOp)) {
+    fn arrow(&mut self, (from, made): (OpPlace, &TimedOp), (rank, waits): (usize, &TimedOp)) {
         let id = self.arrows;
         self.arrows += 1;
         let leaves = microseconds(made.start + (made.end - made.start) * 0.999);

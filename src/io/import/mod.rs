@@ -15,7 +15,7 @@ use super::dialect::config_file::{self, ConfigFile};
 use super::dialect::programs::extended;
 use super::dialect::programs::merge;
 use super::dialect::settings::tables;
-use super::dialect::{Branch, Dialect, Entries, Given, ImportText, bare, entries_of, torchtitan};
+use super::dialect::{Branch, Dialect, Given, ImportText, SettingEntries, bare, entries_of, torchtitan};
 use super::{json, link};
 use crate::dialect::rows::reader::{Left, ModelBy, SettingsReader};
 use crate::dialect::text::words::Script;
@@ -27,7 +27,7 @@ use shardscope_core::run::registry::out_of_range;
 use shardscope_core::run::{Allocator, OneOf, Run, Scenario, Value};
 use shardscope_core::t;
 use shardscope_core::units::show_count;
-use sniff::{Kind, sniff};
+use sniff::{InputKind, sniff};
 use std::collections::BTreeSet;
 use unread::{Account, account, place};
 pub use unread::{Unread, UnreadKind};
@@ -181,7 +181,7 @@ fn in_file(file: Option<&ConfigFile>, script: &Script) -> Option<Issue> {
 
 /// True of a file of fine-tuning, which leaves the GPUs to the launcher.
 fn is_launched(file: &str) -> bool {
-    matches!(sniff(&ImportText::new(file, &Given::default())), Ok(Kind::Dialect(_)))
+    matches!(sniff(&ImportText::new(file, &Given::default())), Ok(InputKind::Dialect(_)))
 }
 
 /// Reads a file of settings with those of the command that names it, `whole`, and says what its script leaves open.
@@ -195,12 +195,12 @@ fn with_file(whole: &str, source: &ImportText, present: &Run) -> Result<Meaning,
 }
 
 /// True if the settings are those of a script.
-fn is_script(kind: &Kind, source: &ImportText) -> bool {
+fn is_script(kind: &InputKind, source: &ImportText) -> bool {
     let text = source.text;
     match kind {
-        Kind::Program(_, settings) => settings.script,
-        Kind::Dialect(dialect) if text.trim_start().starts_with('{') || dialect.id == "deepspeed" => false,
-        Kind::Dialect(dialect) => match dialect.id {
+        InputKind::Program(_, settings) => settings.script,
+        InputKind::Dialect(dialect) if text.trim_start().starts_with('{') || dialect.id == "deepspeed" => false,
+        InputKind::Dialect(dialect) => match dialect.id {
             "megatron" => true,
             "torchtitan" => !torchtitan::is_python(text) && !torchtitan::is_file(&toml::read(text)),
             _ => source.script().arguments().iter().any(|(name, _)| dialect.keys.contains(&&*bare(name))),
@@ -266,7 +266,7 @@ fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
     for file in files {
         let is_object = file.trim_start().starts_with('{');
         match is_object.then(|| sniff(&ImportText::new(file, &Given::default()))) {
-            Some(Ok(Kind::Model(object))) => {
+            Some(Ok(InputKind::Model(object))) => {
                 meaning = Some(from_model(&object, meaning.as_ref().map_or(present, |read| &read.run))?);
             }
             _ => rest.push(*file),
@@ -275,7 +275,7 @@ fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
     let now = meaning.as_ref().map_or(present, |read| &read.run);
     let text = rest.join("\n");
     let kind = match merge(&rest) {
-        Some((program, settings)) => Kind::Program(program, settings),
+        Some((program, settings)) => InputKind::Program(program, settings),
         None if rest.is_empty() => return meaning.ok_or_else(|| vec![Issue::error("", t!("no file is there"))]),
         None => sniff(&ImportText::new(&text, &Given::default())).map_err(|issue| vec![issue])?,
     };
@@ -293,13 +293,13 @@ fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
     Ok(read)
 }
 
-fn of_kind(kind: Kind, source: &ImportText, present: &Run) -> Result<Meaning, Vec<Issue>> {
+fn of_kind(kind: InputKind, source: &ImportText, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let mut read = match kind {
-        Kind::Link(address) => Ok(from_link(&address)),
-        Kind::Run(object) => from_object(&object, t!("a run as JSON")),
-        Kind::Export(object) => from_object(object.get("run").unwrap_or(&Value::Null), t!("an export as JSON")),
-        Kind::Model(object) => from_model(&object, present),
-        Kind::Program(program, settings) => {
+        InputKind::Link(address) => Ok(from_link(&address)),
+        InputKind::Run(object) => from_object(&object, t!("a run as JSON")),
+        InputKind::Export(object) => from_object(object.get("run").unwrap_or(&Value::Null), t!("an export as JSON")),
+        InputKind::Model(object) => from_model(&object, present),
+        InputKind::Program(program, settings) => {
             let (reader, direct, stack) = program::begin(program, &settings, present, source.given());
             let format = t!("settings of {dialect}", dialect = program.name);
             let mut read = finish(program.base, &[program.name, program.base.id], reader, format, Some(stack))?;
@@ -309,7 +309,7 @@ fn of_kind(kind: Kind, source: &ImportText, present: &Run) -> Result<Meaning, Ve
             read.unread.retain(|one| one.kind != UnreadKind::NotModelled || !used.contains(&one.name));
             Ok(read)
         }
-        Kind::Dialect(dialect) => from_dialect(dialect, source, present),
+        InputKind::Dialect(dialect) => from_dialect(dialect, source, present),
     }?;
     allocator(&mut read, source.text);
     let beyond = out_of_range(&read.run);
@@ -430,7 +430,7 @@ fn from_dialect(dialect: &Dialect, source: &ImportText, present: &Run) -> Result
 /// Every entry that cannot be read.
 pub(crate) fn read_entries(
     dialect: &Dialect,
-    entries: Entries,
+    entries: SettingEntries,
     present: &Run,
     stack: Option<&'static str>,
 ) -> Result<Meaning, Vec<Issue>> {

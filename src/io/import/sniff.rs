@@ -9,7 +9,7 @@ use shardscope_core::run::Value;
 use shardscope_core::run::registry::FIELDS;
 use shardscope_core::t;
 
-pub enum Kind {
+pub enum InputKind {
     /// A link, wherever it stands.
     Link(String),
     /// A Run as an object.
@@ -39,13 +39,13 @@ fn readable() -> Message {
 ///
 /// # Errors
 /// The fault of the text, or the formats that can be read.
-pub(crate) fn sniff(source: &ImportText) -> Result<Kind, Issue> {
+pub(crate) fn sniff(source: &ImportText) -> Result<InputKind, Issue> {
     let text = source.text.trim();
     if text.starts_with('{') {
         return object(text);
     }
     if torchtitan::is_python(text) || torchtitan::is_file(&toml::read(text)) {
-        return Ok(Kind::Dialect(&torchtitan::DIALECT));
+        return Ok(InputKind::Dialect(&torchtitan::DIALECT));
     }
     let recognised = recognise(source);
     if let Some((_, name)) = NOT_READ.iter().find(|(entry, name)| {
@@ -59,22 +59,22 @@ pub(crate) fn sniff(source: &ImportText) -> Result<Kind, Issue> {
         return Err(Issue::error("", message));
     }
     if let Some((program, settings)) = recognised {
-        return Ok(Kind::Program(program, settings));
+        return Ok(InputKind::Program(program, settings));
     }
     let script = source.script();
     let arguments = script.arguments();
     if megatron::knows(arguments.iter().map(|(name, _)| name.as_str())) {
-        return Ok(Kind::Dialect(&megatron::DIALECT));
+        return Ok(InputKind::Dialect(&megatron::DIALECT));
     }
     if torchtitan::starts(script) || arguments.iter().any(|(name, _)| torchtitan::knows(name)) {
-        return Ok(Kind::Dialect(&torchtitan::DIALECT));
+        return Ok(InputKind::Dialect(&torchtitan::DIALECT));
     }
     let section = |line: &str| {
         let name = line.trim().strip_prefix('[').and_then(|line| line.split(']').next());
         name.is_some_and(|name| torchtitan::knows(&format!("{name}.")))
     };
     if text.lines().any(section) {
-        return Ok(Kind::Dialect(&torchtitan::DIALECT));
+        return Ok(InputKind::Dialect(&torchtitan::DIALECT));
     }
     let names: Vec<String> = arguments.iter().map(|(name, _)| bare(name)).collect();
     let keys = text.lines().filter_map(|line| Some(line.split_once(':')?.0));
@@ -83,19 +83,19 @@ pub(crate) fn sniff(source: &ImportText) -> Result<Kind, Issue> {
     let serves = ["infer_backend", "export_dir"].iter().any(|key| keys.contains(key));
     let trains = ["per_device_train_batch_size", "output_dir"].iter().any(|key| keys.contains(key));
     if let Some(dialect) = tuned(&keys).filter(|_| trains || !serves) {
-        return Ok(Kind::Dialect(dialect));
+        return Ok(InputKind::Dialect(dialect));
     }
     let component = |line: &str| line.trim().starts_with("_component_:");
     let has = |start: &str| text.lines().any(|line| line.starts_with(start));
     let evaluates = !has("optimizer") && ["tasks:", "max_new_tokens:", "quantizer:"].into_iter().any(has);
     if text.lines().any(component) && !evaluates {
-        return Ok(Kind::Dialect(&torchtune::DIALECT));
+        return Ok(InputKind::Dialect(&torchtune::DIALECT));
     }
     if text.lines().any(nanotron::knows) {
-        return Ok(Kind::Dialect(&nanotron::DIALECT));
+        return Ok(InputKind::Dialect(&nanotron::DIALECT));
     }
     link_in(text)
-        .map(Kind::Link)
+        .map(InputKind::Link)
         .ok_or_else(|| Issue::error("", t!("this is none of {readable}", readable = readable())))
 }
 
@@ -104,7 +104,7 @@ fn tuned(keys: &[&str]) -> Option<&'static Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.keys.iter().any(|key| keys.contains(key)))
 }
 
-fn object(text: &str) -> Result<Kind, Issue> {
+fn object(text: &str) -> Result<InputKind, Issue> {
     let object: Value = serde_json::from_str(text)
         .map_err(|error| Issue::error("", t!("not JSON: {error}; paste the whole file", error = error.to_string())))?;
     let Value::Map(entries) = &object else {
@@ -115,24 +115,24 @@ fn object(text: &str) -> Result<Kind, Issue> {
         FIELDS.iter().any(|field| begins(field.key))
     };
     if object.get("run").is_some_and(|run| matches!(run, Value::Map(_))) {
-        return Ok(Kind::Export(object));
+        return Ok(InputKind::Export(object));
     }
     if ["model_type", "architectures", "text_config"].iter().any(|key| object.get(key).is_some()) {
-        return Ok(Kind::Model(object));
+        return Ok(InputKind::Model(object));
     }
     if peft::knows(&object) {
-        return Ok(Kind::Dialect(&peft::DIALECT));
+        return Ok(InputKind::Dialect(&peft::DIALECT));
     }
     let keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
     if let Some(dialect) = tuned(&keys) {
-        return Ok(Kind::Dialect(dialect));
+        return Ok(InputKind::Dialect(dialect));
     }
     if deepspeed::knows(&object) {
-        return Ok(Kind::Dialect(&deepspeed::DIALECT));
+        return Ok(InputKind::Dialect(&deepspeed::DIALECT));
     }
     // A Run with a word too many is still a Run: its reader says which.
     if entries.is_empty() || entries.iter().any(|(key, _)| ours(key)) {
-        return Ok(Kind::Run(object));
+        return Ok(InputKind::Run(object));
     }
     Err(Issue::error("", t!("none of its entries is known; {readable}", readable = readable())))
 }

@@ -3,7 +3,7 @@
 
 use super::collect::Heard;
 use super::line::number;
-use super::patterns::{Pattern, Program, Quantity};
+use super::patterns::{LinePattern, LogProgram, LoggedQuantity};
 
 /// Seconds that a clock of whole seconds and a mean since the start differ by, where both are of one start.
 const SAME_CLOCK: f64 = 1.5;
@@ -14,7 +14,7 @@ const LEAST_SPAN: f64 = 30.0;
 impl Heard {
     /// Takes the clock at a step: what lies since the line before took so long, `rounded` to whole seconds. Behind an
     /// evaluation the clock starts anew, at the same step.
-    fn clocked(&mut self, program: Program, (step, elapsed): (f64, f64), rounded: bool, is_evaluation: bool) {
+    fn clocked(&mut self, program: LogProgram, (step, elapsed): (f64, f64), rounded: bool, is_evaluation: bool) {
         if let Some((before, since)) = self.clock
             && step > before
             && !is_evaluation
@@ -22,13 +22,13 @@ impl Heard {
             if rounded && elapsed - since < LEAST_SPAN {
                 return;
             }
-            self.add(program, Quantity::Seconds, (elapsed - since) / (step - before));
+            self.add(program, LoggedQuantity::Seconds, (elapsed - since) / (step - before));
         }
         self.clock = Some((step, elapsed));
     }
 
     /// `{"current_steps": 10, "total_steps": 935, "loss": 1.2, "elapsed_time": "0:07:32", "vram_reserved": 61.2}`.
-    pub(super) fn factory(&mut self, pattern: &Pattern, line: &str) -> bool {
+    pub(super) fn factory(&mut self, pattern: &LinePattern, line: &str) -> bool {
         let behind = |word: &str| line.find(word).map(|at| &line[at + word.len()..]);
         let step = behind("current_steps").and_then(number).map(|(step, _)| step);
         if step.zip(self.clock).is_some_and(|(step, (before, _))| step < before) {
@@ -43,7 +43,7 @@ impl Heard {
 
     /// `'global_step/max_steps': '10/935', 'train_speed(iter/s)': 0.0221, 'elapsed_time': '7m 32s'`: by two lines what
     /// lies between them took; an evaluation has a line of its own at the same step, which starts the clock anew.
-    pub(super) fn swift(&mut self, pattern: &Pattern, line: &str) -> bool {
+    pub(super) fn swift(&mut self, pattern: &LinePattern, line: &str) -> bool {
         let behind = |word: &str| line.find(word).map(|at| &line[at + word.len()..]);
         let of_word = |word: &str| behind(word).and_then(number).map(|(value, _)| value);
         let each = of_word("train_speed(iter/s)").map(|rate| 1.0 / rate).or_else(|| of_word("train_speed(s/it)"));
@@ -63,7 +63,7 @@ impl Heard {
         let shown = shown.filter(|shown| (shown - counted).abs() > SAME_CLOCK);
         let is_evaluation = line.contains("eval_");
         if !is_evaluation {
-            self.add(pattern.program, Quantity::MeanStepsPerSecond, 1.0 / each);
+            self.add(pattern.program, LoggedQuantity::MeanStepsPerSecond, 1.0 / each);
         }
         // The summary at the end has what was saved in it.
         if !line.contains("train_runtime") {
@@ -75,7 +75,7 @@ impl Heard {
 
     /// `perf 3: {'perf/actor_train_time': 12.5, 'perf/actor_train_tok_per_s': 41000.0, ...}` behind a line for each
     /// step of the optimizer: the steps of a round took that together.
-    pub(super) fn slime(&mut self, pattern: &Pattern, line: &str) -> bool {
+    pub(super) fn slime(&mut self, pattern: &LinePattern, line: &str) -> bool {
         if pattern.numbers.is_empty() {
             self.updates += u64::from(!line.contains("critic-"));
             return true;
@@ -86,9 +86,9 @@ impl Heard {
         let of_word =
             |word: &str| line.find(word).and_then(|at| number(&line[at + word.len()..])).map(|(value, _)| value);
         if let Some(training) = of_word("perf/actor_train_time").filter(|_| updates > 0.0) {
-            self.add(Program::Slime, Quantity::Update, training / updates);
+            self.add(LogProgram::Slime, LoggedQuantity::Update, training / updates);
             if let Some(rate) = of_word("perf/actor_train_tok_per_s") {
-                self.add(Program::Slime, Quantity::StepTokens, rate * training / updates);
+                self.add(LogProgram::Slime, LoggedQuantity::StepTokens, rate * training / updates);
             }
         }
         any

@@ -3,7 +3,7 @@
 use super::dump::{Dump, Taken};
 use super::line::{Lines, number};
 use super::nccl::{Mamf, Nccl};
-use super::patterns::{PATTERNS, Pattern, Program, Quantity, STATED, matches};
+use super::patterns::{LinePattern, LogProgram, LoggedQuantity, PATTERNS, STATED, matches};
 use super::steps::Series;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,9 +18,9 @@ pub struct Log {
 #[derive(Default)]
 pub(crate) struct Heard {
     /// Lines that were understood, by program.
-    pub programs: BTreeMap<Program, u64>,
+    pub programs: BTreeMap<LogProgram, u64>,
     /// Values over the steps, by program and quantity.
-    pub series: Vec<(Program, Quantity, Series)>,
+    pub series: Vec<(LogProgram, LoggedQuantity, Series)>,
     /// Settings that lines state: field and value.
     pub settings: Vec<(&'static str, f64)>,
     /// The program's own arguments.
@@ -42,7 +42,7 @@ pub(crate) struct Heard {
     /// The number of the last line that had one.
     last: Option<f64>,
     /// First and last step by program.
-    numbers: BTreeMap<Program, (u64, u64)>,
+    numbers: BTreeMap<LogProgram, (u64, u64)>,
     /// Runs that began before this one.
     pub begun: u64,
     /// The last of them that told of steps.
@@ -73,8 +73,8 @@ impl Log {
 }
 
 impl Heard {
-    /// The series of a quantity, of the program that printed it most often; of two the first by [`Program`].
-    pub(crate) fn series_of(&self, quantity: Quantity) -> Option<(Program, &Series)> {
+    /// The series of a quantity, of the program that printed it most often; of two the first by [`LogProgram`].
+    pub(crate) fn series_of(&self, quantity: LoggedQuantity) -> Option<(LogProgram, &Series)> {
         let candidates = self.series.iter().filter(|(_, of, _)| *of == quantity);
         let longest = candidates.max_by_key(|(program, _, series)| (series.len(), Reverse(*program)))?;
         let (program, _, series) = longest;
@@ -82,14 +82,14 @@ impl Heard {
     }
 
     /// The program that wrote it: of those that tell of steps, if any does, the one of most lines.
-    pub(crate) fn program(&self) -> Option<Program> {
-        let steps = |wanted: Program| {
+    pub(crate) fn program(&self) -> Option<LogProgram> {
+        let steps = |wanted: LogProgram| {
             let mut series = self.series.iter().filter(|(program, ..)| *program == wanted);
             series.any(|(_, what, _)| what.is_step())
         };
         let programs = self.programs.iter();
         // A progress bar is that of a program that says more of itself.
-        let is_own = |of: Program| of != Program::ProgressBar;
+        let is_own = |of: LogProgram| of != LogProgram::ProgressBar;
         let most = programs
             .max_by_key(|(of, lines)| (is_own(**of) && steps(**of), of.trains(), steps(**of), is_own(**of), **lines));
         most.map(|(program, _)| *program)
@@ -97,12 +97,12 @@ impl Heard {
 
     /// Tokens of a step over all GPUs, as the log counts them.
     pub(crate) fn step_tokens(&self) -> Option<f64> {
-        self.series_of(Quantity::StepTokens).and_then(|(_, series)| Some(series.durations()?.median))
+        self.series_of(LoggedQuantity::StepTokens).and_then(|(_, series)| Some(series.durations()?.median))
     }
 
     /// True if it tells of rounds of reinforcement learning, which are no steps.
     pub(crate) fn has_rounds(&self) -> bool {
-        self.generates || self.series_of(Quantity::Round).is_some()
+        self.generates || self.series_of(LoggedQuantity::Round).is_some()
     }
 
     /// True if the lines of two runs stand in turn.
@@ -112,7 +112,7 @@ impl Heard {
         back >= MIXED && 3 * back >= lines || steps.any(|(.., series)| series.is_mixed())
     }
 
-    pub(super) fn add(&mut self, program: Program, quantity: Quantity, value: f64) {
+    pub(super) fn add(&mut self, program: LogProgram, quantity: LoggedQuantity, value: f64) {
         let step = self.step;
         if quantity.is_step() && !POSSIBLE.contains(&value) {
             self.impossible += 1;
@@ -188,24 +188,24 @@ impl Heard {
     }
 
     /// The numbers of a line that matches; false where it has none after all.
-    fn special(&mut self, pattern: &Pattern, line: &str) -> bool {
+    fn special(&mut self, pattern: &LinePattern, line: &str) -> bool {
         match pattern.program {
-            Program::NvidiaSmi => self.smi(line),
-            Program::PyTorch => self.pytorch(line),
-            Program::ProgressBar => self.progress_bar(line),
-            Program::Torchtitan if pattern.numbers.is_empty() => self.mesh(line),
-            Program::HfTrainer if pattern.numbers.is_empty() => {
+            LogProgram::NvidiaSmi => self.smi(line),
+            LogProgram::PyTorch => self.pytorch(line),
+            LogProgram::ProgressBar => self.progress_bar(line),
+            LogProgram::Torchtitan if pattern.numbers.is_empty() => self.mesh(line),
+            LogProgram::HfTrainer if pattern.numbers.is_empty() => {
                 self.generates = true;
                 true
             }
-            Program::MsSwift | Program::MegatronSwift => self.swift(pattern, line),
-            Program::Slime => self.slime(pattern, line),
-            Program::LlamaFactory => self.factory(pattern, line),
+            LogProgram::MsSwift | LogProgram::MegatronSwift => self.swift(pattern, line),
+            LogProgram::Slime => self.slime(pattern, line),
+            LogProgram::LlamaFactory => self.factory(pattern, line),
             _ => self.numbers(pattern, line),
         }
     }
 
-    pub(super) fn numbers(&mut self, pattern: &Pattern, line: &str) -> bool {
+    pub(super) fn numbers(&mut self, pattern: &LinePattern, line: &str) -> bool {
         let mut any = false;
         // Elsewhere a line without a step belongs to the next one.
         if !pattern.program.numbers_above() {
@@ -222,9 +222,9 @@ impl Heard {
             let value = value * scale;
             any = true;
             match quantity {
-                Quantity::Iteration => self.step(pattern, value),
-                Quantity::Setting(key) => self.set(key, value),
-                Quantity::GlobalBatch => self.batch(pattern.program, value),
+                LoggedQuantity::Iteration => self.step(pattern, value),
+                LoggedQuantity::Setting(key) => self.set(key, value),
+                LoggedQuantity::GlobalBatch => self.batch(pattern.program, value),
                 other => self.add(pattern.program, *other, value),
             }
         }
@@ -232,7 +232,7 @@ impl Heard {
     }
 
     /// Takes the number of a step; one that is not behind the first of the run begins another.
-    fn step(&mut self, pattern: &Pattern, number: f64) {
+    fn step(&mut self, pattern: &LinePattern, number: f64) {
         let before = self.last.replace(number);
         self.step = shardscope_core::units::whole(number);
         let is_step = pattern.numbers.iter().any(|(_, what, _)| what.is_step());
@@ -254,15 +254,15 @@ impl Heard {
     }
 
     /// Takes the sequences of a step; steps of a smaller batch, before it grew, are let go.
-    fn batch(&mut self, program: Program, batch: f64) {
-        let before = self.series_of(Quantity::GlobalBatch);
+    fn batch(&mut self, program: LogProgram, batch: f64) {
+        let before = self.series_of(LoggedQuantity::GlobalBatch);
         let before = before.and_then(|(of, series)| series.last().filter(|_| of == program));
         if before.is_some_and(|before| (before / batch - 1.0).abs() > SAME_BATCH) {
             self.turns.1 += u64::from(before.is_some_and(|before| batch < before));
             self.series.retain(|(_, what, _)| !what.is_step());
             self.grown = true;
         }
-        self.add(program, Quantity::GlobalBatch, batch);
+        self.add(program, LoggedQuantity::GlobalBatch, batch);
     }
 }
 

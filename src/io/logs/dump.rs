@@ -1,7 +1,7 @@
 //! A program's own arguments, as it prints them: `  tensor_model_parallel_size ...................... 8`.
 
 use super::line::number;
-use crate::dialect::{Dialect, Entries, deepspeed, megatron};
+use crate::dialect::{Dialect, SettingEntries, deepspeed, megatron};
 use crate::export::launcher;
 use crate::import::{Meaning, read_entries};
 use shardscope_core::issue::Issue;
@@ -95,7 +95,7 @@ impl Dump {
     /// # Errors
     /// Every argument that cannot be read.
     pub fn run(&self, present: &Run) -> Option<Result<Meaning, Vec<Issue>>> {
-        let (dialect, mut entries): (&Dialect, Entries) = if self.get("tensor_model_parallel_size").is_some() {
+        let (dialect, mut entries): (&Dialect, SettingEntries) = if self.get("tensor_model_parallel_size").is_some() {
             (&megatron::DIALECT, self.megatron())
         } else if self.get("train_micro_batch_size_per_gpu").is_some() {
             (&deepspeed::DIALECT, self.deepspeed())
@@ -111,8 +111,8 @@ impl Dump {
     }
 
     /// As Megatron-LM's command line has them: the dump names what was parsed, and holds every default.
-    fn megatron(&self) -> Entries {
-        let mut entries: Entries = Vec::new();
+    fn megatron(&self) -> SettingEntries {
+        let mut entries: SettingEntries = Vec::new();
         if let Some(world) = self.get("world_size") {
             entries.push(("--nnodes".to_owned(), Value::Number(1.0)));
             entries.push(("--nproc-per-node".to_owned(), scalar(world)));
@@ -157,7 +157,7 @@ impl Dump {
     }
 
     /// As DeepSpeed's JSON has them.
-    fn deepspeed(&self) -> Entries {
+    fn deepspeed(&self) -> SettingEntries {
         let stage = self.get("zero_optimization_stage").or_else(|| {
             let config = self.get("zero_config")?;
             let (_, behind) = config.split_once("stage=")?;

@@ -2,7 +2,7 @@
 //! rest is the page's.
 
 use super::collect::Heard;
-use super::patterns::{ACCUMULATION, LOCAL_BATCH, NODES, Program, Quantity, REPLICAS, SHARDS, TOKENS};
+use super::patterns::{ACCUMULATION, LOCAL_BATCH, LogProgram, LoggedQuantity, NODES, REPLICAS, SHARDS, TOKENS};
 use super::reading::Reading;
 use shardscope_core::message::{Message, verbatim};
 use shardscope_core::run::presets::Trainer;
@@ -39,7 +39,7 @@ impl Reading {
             None => self.software(heard),
         }
         self.settings(heard);
-        if let Some(batch) = heard.series_of(Quantity::GlobalBatch).and_then(|(_, series)| series.last()) {
+        if let Some(batch) = heard.series_of(LoggedQuantity::GlobalBatch).and_then(|(_, series)| series.last()) {
             self.batch(heard, batch);
         } else {
             self.counted_batch(heard);
@@ -62,19 +62,19 @@ impl Reading {
     /// The software of a program whose logs do not state it, unless the page's Run has one of that program.
     fn software(&mut self, heard: &Heard) {
         let (id, trainers): (_, &[Trainer]) = match heard.program() {
-            Some(Program::MegatronLm | Program::MegatronBridge | Program::MegatronSwift | Program::Slime) => {
-                ("megatron-2025", &[Trainer::Megatron])
-            }
-            Some(Program::Torchtitan) => ("torchtitan", &[Trainer::Torchtitan]),
-            Some(Program::AutoModel | Program::OlmoCore) => ("fsdp2", &[Trainer::PyTorch]),
-            Some(Program::Torchtune) => ("torchtune", &[Trainer::Torchtune]),
-            Some(Program::Nanotron) => ("nanotron", &[Trainer::Nanotron]),
-            Some(Program::DeepSpeed) => ("deepspeed", &[Trainer::DeepSpeed]),
-            Some(Program::HfTrainer | Program::MsSwift | Program::Axolotl | Program::LlamaFactory) => {
+            Some(
+                LogProgram::MegatronLm | LogProgram::MegatronBridge | LogProgram::MegatronSwift | LogProgram::Slime,
+            ) => ("megatron-2025", &[Trainer::Megatron]),
+            Some(LogProgram::Torchtitan) => ("torchtitan", &[Trainer::Torchtitan]),
+            Some(LogProgram::AutoModel | LogProgram::OlmoCore) => ("fsdp2", &[Trainer::PyTorch]),
+            Some(LogProgram::Torchtune) => ("torchtune", &[Trainer::Torchtune]),
+            Some(LogProgram::Nanotron) => ("nanotron", &[Trainer::Nanotron]),
+            Some(LogProgram::DeepSpeed) => ("deepspeed", &[Trainer::DeepSpeed]),
+            Some(LogProgram::HfTrainer | LogProgram::MsSwift | LogProgram::Axolotl | LogProgram::LlamaFactory) => {
                 ("hf-trainer", &[Trainer::HuggingFace, Trainer::PyTorch, Trainer::DeepSpeed])
             }
-            Some(Program::MaxText) => ("maxtext", &[Trainer::MaxText]),
-            Some(Program::Composer) => ("composer-2023", &[Trainer::Composer]),
+            Some(LogProgram::MaxText) => ("maxtext", &[Trainer::MaxText]),
+            Some(LogProgram::Composer) => ("composer-2023", &[Trainer::Composer]),
             _ => return,
         };
         if !trainers.contains(&self.run.stack.preset_row().trainer) {
@@ -117,7 +117,7 @@ impl Reading {
             settings.extend(["tp", "pp", "cp", "ep"].map(|key| (key, 1.0)));
             settings.push(("gpus", all / one));
             self.assumed
-                .push(t!("data parallel alone: {program} has nothing else", program = Program::Nanochat.name()));
+                .push(t!("data parallel alone: {program} has nothing else", program = LogProgram::Nanochat.name()));
         }
         if let (Some(step), Some(length)) = (setting(TOKENS[2]), setting("seq_len")) {
             settings.push(("global_batch", step / length));
@@ -137,12 +137,12 @@ impl Reading {
     /// The batch of a log that does not print it: by the samples that it counts, or by their rate.
     fn counted_batch(&mut self, heard: &Heard) {
         let grown = heard
-            .series_of(Quantity::Consumed)
+            .series_of(LoggedQuantity::Consumed)
             .and_then(|(_, series)| series.growth())
             .map(|batch| (batch, t!("sequences per step, by those that it consumed")));
         let of_rate = || {
-            let (program, rate) = heard.series_of(Quantity::CurrentSamplesPerSecond)?;
-            let (own, seconds) = heard.series_of(Quantity::Seconds)?;
+            let (program, rate) = heard.series_of(LoggedQuantity::CurrentSamplesPerSecond)?;
+            let (own, seconds) = heard.series_of(LoggedQuantity::Seconds)?;
             let batch = rate.rates()?.median * seconds.durations()?.median;
             let words = t!("sequences per step, by its sequences per second");
             (own == program).then_some((batch, words))
@@ -161,11 +161,11 @@ impl Reading {
     /// The batch of a line: sequences, or tokens where the line's own rates say so.
     fn batch(&mut self, heard: &Heard, batch: f64) {
         let median_of = |quantity| heard.series_of(quantity).and_then(|(_, series)| Some(series.rates()?.median));
-        let seconds = heard.series_of(Quantity::Seconds).and_then(|(_, series)| Some(series.durations()?.median));
-        let tokens = median_of(Quantity::TokensPerSecond).zip(seconds).map(|(rate, seconds)| rate * seconds);
+        let seconds = heard.series_of(LoggedQuantity::Seconds).and_then(|(_, series)| Some(series.durations()?.median));
+        let tokens = median_of(LoggedQuantity::TokensPerSecond).zip(seconds).map(|(rate, seconds)| rate * seconds);
         let is_tokens = tokens.is_some_and(|tokens| (batch / tokens - 1.0).abs() < 0.1);
         // nanotron prints three digits: "1.02K" are 1024 sequences.
-        let rounded = heard.program() == Some(Program::Nanotron);
+        let rounded = heard.program() == Some(LogProgram::Nanotron);
         let counted = |count: f64| if rounded { even(count) } else { count.round() };
         let states_length = heard.settings.iter().any(|(key, _)| *key == "seq_len");
         if let Some(tokens) = tokens.filter(|_| rounded && !is_tokens && !states_length) {
@@ -188,7 +188,7 @@ impl Reading {
 
     /// Says so where the device has other memory than the Run's GPU.
     fn device(&mut self, heard: &Heard) {
-        let total = heard.series_of(Quantity::DeviceMemory).and_then(|(_, series)| series.last());
+        let total = heard.series_of(LoggedQuantity::DeviceMemory).and_then(|(_, series)| series.last());
         let sizes = self.run.gpu.resolve().map(|gpu| (gpu.usable.gib(), gpu.memory.gib()));
         if let (Some(total), Ok((usable, memory))) = (total, sizes) {
             let near = |size: f64| (total / size - 1.0).abs() < SAME_DEVICE;

@@ -17,8 +17,8 @@ mod steps;
 pub mod summary;
 mod trace;
 
-pub use patterns::Quantity;
-pub use reading::{Reading, Steps};
+pub use patterns::LoggedQuantity;
+pub use reading::{LoggedSteps, Reading};
 
 use crate::json_scan::Scanner;
 use crate::kineto::KinetoReader;

@@ -4,7 +4,7 @@
 
 use shardscope_core::statics::named;
 
-use Quantity::{
+use LoggedQuantity::{
     Allocated, Consumed, CurrentSamplesPerSecond, Device, DeviceMemory, GlobalBatch, InUse, Iteration, LabelledPerGpu,
     MeanStepsPerSecond, OfAllPhases, Reserved, Round, SamplesPerSecond, Seconds, Setting, StepTokens, StepsPerSecond,
     Theory, Timer, TokensPerGpu, TokensPerSecond,
@@ -14,7 +14,7 @@ named! {
     /// A program that writes logs.
     #[derive(PartialOrd, Ord)]
     #[allow(missing_docs)] // their names say what they are
-    pub(crate) enum Program: name {
+    pub(crate) enum LogProgram: name {
         MegatronLm = "Megatron-LM",
         MegatronBridge = "NeMo, Megatron-Bridge",
         MegatronDeepSpeed = "Megatron-DeepSpeed",
@@ -43,7 +43,7 @@ named! {
     }
 }
 
-impl Program {
+impl LogProgram {
     /// True if it trains: what measures a device, a link or a loop beside it does not.
     pub(crate) fn trains(self) -> bool {
         !matches!(self, Self::ProgressBar | Self::PyTorch | Self::NvidiaSmi | Self::NcclTests | Self::Mamf)
@@ -57,7 +57,7 @@ impl Program {
 
 /// Meaning of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
+pub enum LoggedQuantity {
     Iteration,
     Seconds,
     /// Sequences a step, printed in the line itself.
@@ -104,7 +104,7 @@ pub enum Quantity {
     Setting(&'static str),
 }
 
-impl Quantity {
+impl LoggedQuantity {
     /// True if a step follows from it.
     pub fn is_step(self) -> bool {
         matches!(
@@ -126,12 +126,12 @@ impl Quantity {
     }
 }
 
-pub(crate) struct Pattern {
-    pub program: Program,
+pub(crate) struct LinePattern {
+    pub program: LogProgram,
     /// Words that stand in it, in this order.
     pub words: &'static [&'static str],
     /// Words before a number, what the number means, and what it is multiplied by to be seconds, GiB or a count.
-    pub numbers: &'static [(&'static str, Quantity, f64)],
+    pub numbers: &'static [(&'static str, LoggedQuantity, f64)],
 }
 
 /// Data parallelism of a mesh, which is no field of a Run: times the other degrees it is the GPUs.
@@ -171,21 +171,21 @@ const GB: f64 = 1e9 / (1u64 << 30) as f64;
 const BYTE: f64 = 1.0 / (1u64 << 30) as f64;
 
 const fn row(
-    program: Program,
+    program: LogProgram,
     words: &'static [&'static str],
-    numbers: &'static [(&'static str, Quantity, f64)],
-) -> Pattern {
-    Pattern { program, words, numbers }
+    numbers: &'static [(&'static str, LoggedQuantity, f64)],
+) -> LinePattern {
+    LinePattern { program, words, numbers }
 }
 
-use Program::{
+use LogProgram::{
     Accelerate, AutoModel, Axolotl, Composer, DeepSpeed, HfTrainer, LlamaFactory, MaxText, MegatronBridge,
     MegatronDeepSpeed, MegatronLm, MegatronSwift, MsSwift, Nanochat, Nanotron, NvidiaSmi, OlmoCore, ProgressBar,
     PyTorch, Slime, Torchtitan, Torchtune, Verl,
 };
 
 /// Every line that is known; the first that matches is taken.
-pub(crate) static PATTERNS: &[Pattern] = &[
+pub(crate) static PATTERNS: &[LinePattern] = &[
     // Megatron-DeepSpeed, before Megatron-LM whose words it has: samples/sec of all GPUs.
     row(
         MegatronDeepSpeed,
@@ -618,7 +618,7 @@ pub(crate) static PATTERNS: &[Pattern] = &[
 ];
 
 /// Ends of the words of `pattern` in `line`, one behind the other; none where one is missing.
-pub fn matches(pattern: &Pattern, line: &str) -> bool {
+pub fn matches(pattern: &LinePattern, line: &str) -> bool {
     let mut rest = line;
     pattern.words.iter().all(|word| match rest.find(word) {
         Some(at) => {

@@ -1,9 +1,9 @@
 //! A run as a file states it: its layout, its step, its peaks, and every guess that was made.
 
 use super::collect::Heard;
-use super::patterns::{Program, Quantity};
+use super::patterns::{LogProgram, LoggedQuantity};
 use super::steps::Summary;
-use shardscope_core::calibrate::{COARSE_NOISE, MemoryKind, NOISE, Observation, Peak};
+use shardscope_core::calibrate::{COARSE_NOISE, MeasuredPeak, MemoryKind, NOISE, Observation};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::{Message, verbatim};
 use shardscope_core::report::report;
@@ -22,7 +22,7 @@ const CLOCKED: usize = 3;
 const OF_BEST_SHAPE: f64 = 0.92;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Steps {
+pub struct LoggedSteps {
     pub seconds: f64,
     /// Half the distance between the 16th and the 84th of 100 steps, over the median.
     pub spread: f64,
@@ -38,13 +38,13 @@ pub struct Reading {
     pub program: Message,
     /// The run: its own arguments' where it has them, else the one at hand.
     pub run: Run,
-    pub step: Option<Steps>,
+    pub step: Option<LoggedSteps>,
     /// Seconds of the steps that it tells of, in their order.
     pub series: Vec<f64>,
     /// Standard deviation of the logarithm of the step, for the fit.
     pub sigma: f64,
     /// Peaks of the fullest GPU that it tells of.
-    pub peaks: Vec<Peak>,
+    pub peaks: Vec<MeasuredPeak>,
     /// Multipliers measured by themselves, over the model's prediction.
     pub ratios: Vec<(Multiplier, f64)>,
     /// Measured figures and how they were read: figure, value and unit.
@@ -92,10 +92,10 @@ impl Reading {
         let program = match heard.program() {
             Some(program) => t!("a log of {program}", program = program.name()),
             None if heard.nccl.count() > 0 || heard.nccl.average.is_some() => {
-                t!("output of {program}", program = Program::NcclTests.name())
+                t!("output of {program}", program = LogProgram::NcclTests.name())
             }
             None if heard.mamf.tflops().is_some() => {
-                t!("output of {program}", program = Program::Mamf.name())
+                t!("output of {program}", program = LogProgram::Mamf.name())
             }
             None => match heard.dump.run(present) {
                 Some(_) => t!("arguments of a training program"),
@@ -180,28 +180,34 @@ impl Reading {
 
     fn peaks(&mut self, heard: &Heard) {
         for (quantity, kind, words) in [
-            (Quantity::Allocated, MemoryKind::Allocated, t!("peak of allocated memory")),
-            (Quantity::Reserved, MemoryKind::Reserved, t!("peak of reserved memory")),
-            (Quantity::Device, MemoryKind::Device, t!("memory that the driver shows, context and libraries included")),
+            (LoggedQuantity::Allocated, MemoryKind::Allocated, t!("peak of allocated memory")),
+            (LoggedQuantity::Reserved, MemoryKind::Reserved, t!("peak of reserved memory")),
+            (
+                LoggedQuantity::Device,
+                MemoryKind::Device,
+                t!("memory that the driver shows, context and libraries included"),
+            ),
         ] {
             let found = heard.series_of(quantity);
             if let Some((program, gib)) = found.and_then(|(program, series)| Some((program, series.largest()?))) {
                 let unit = match program {
-                    Program::MegatronLm | Program::NvidiaSmi | Program::Accelerate | Program::Nanochat => "MiB",
-                    Program::Nanotron => "MiB, bytes",
-                    Program::DeepSpeed => "\"GB\" = GiB",
-                    Program::MegatronBridge | Program::Composer => "GB = 10⁹",
+                    LogProgram::MegatronLm | LogProgram::NvidiaSmi | LogProgram::Accelerate | LogProgram::Nanochat => {
+                        "MiB"
+                    }
+                    LogProgram::Nanotron => "MiB, bytes",
+                    LogProgram::DeepSpeed => "\"GB\" = GiB",
+                    LogProgram::MegatronBridge | LogProgram::Composer => "GB = 10⁹",
                     _ => "GiB",
                 };
                 let figure = t!("{gib} GiB, printed as {unit}", gib = significant(gib, 4), unit = verbatim(unit));
                 self.measured.push((words, figure));
-                self.peaks.push(Peak { kind, gib });
+                self.peaks.push(MeasuredPeak { kind, gib });
             }
         }
         if let Some(gib) = heard.ran_out {
             self.notes.push(t!("it ran out of memory: it needed at least {gib} GiB", gib = significant(gib, 4)));
         }
-        if let Some((_, series)) = heard.series_of(Quantity::Theory)
+        if let Some((_, series)) = heard.series_of(LoggedQuantity::Theory)
             && let Some(gib) = series.largest()
         {
             self.notes.push(t!("{gib} GiB is the program's own estimate, no measurement", gib = significant(gib, 4)));
@@ -211,24 +217,24 @@ impl Reading {
             (false, t!("peak of allocated memory, of all phases")),
             (true, t!("peak of reserved memory, of all phases")),
         ] {
-            if let Some(gib) = found(Quantity::OfAllPhases(is_reserved)) {
+            if let Some(gib) = found(LoggedQuantity::OfAllPhases(is_reserved)) {
                 let (gib, unit) = (significant(gib, 4), verbatim("\"gb\" = GiB"));
                 self.measured.push((words, t!("{gib} GiB, printed as {unit}", gib, unit)));
             }
         }
-        if found(Quantity::OfAllPhases(false)).or(found(Quantity::OfAllPhases(true))).is_some() {
+        if found(LoggedQuantity::OfAllPhases(false)).or(found(LoggedQuantity::OfAllPhases(true))).is_some() {
             self.notes.push(t!(
                 "its peaks are those of a process since it began, with all that it does besides updates: they are \
                 no peak of a step and are not taken"
             ));
         }
-        if heard.program() == Some(Program::OlmoCore) && found(Quantity::Allocated).is_some() {
+        if heard.program() == Some(LogProgram::OlmoCore) && found(LoggedQuantity::Allocated).is_some() {
             self.notes.push(t!(
                 "its active memory holds freed blocks that a stream still waits for: it is at least what is allocated"
             ));
         }
         self.shares(heard);
-        if heard.series_of(Quantity::InUse).is_some() {
+        if heard.series_of(LoggedQuantity::InUse).is_some() {
             self.notes.push(t!("memory in use after a phase is no peak: it is not taken"));
         }
     }
@@ -240,7 +246,7 @@ impl Reading {
             .series
             .iter()
             .filter_map(|(_, quantity, series)| match quantity {
-                Quantity::Timer(name) => Some((*name, series.durations()?.median)),
+                LoggedQuantity::Timer(name) => Some((*name, series.durations()?.median)),
                 _ => None,
             })
             .collect();
@@ -260,7 +266,7 @@ impl Reading {
     fn round(&mut self, heard: &Heard) {
         let duration = |quantity| heard.series_of(quantity).and_then(|(_, series)| series.durations());
         let shown = |found: Summary| show_seconds(shardscope_core::units::Seconds(found.median));
-        if let Some(found) = duration(Quantity::Round) {
+        if let Some(found) = duration(LoggedQuantity::Round) {
             let (seconds, used, left_out) = (shown(found), found.used, found.left_out);
             self.measured.push((
                 t!("seconds of a round: samples, scores, updates"),
@@ -272,7 +278,7 @@ impl Reading {
                 ),
             ));
         }
-        let (Some(update), Some(counted)) = (duration(Quantity::Update), heard.step_tokens()) else {
+        let (Some(update), Some(counted)) = (duration(LoggedQuantity::Update), heard.step_tokens()) else {
             self.notes.push(t!(
                 "its rounds generate samples, score them and train on them: it does not say how long one step of the \
                 training takes, and no step is read"
@@ -293,7 +299,7 @@ impl Reading {
         }
         let Summary { median, spread, used, left_out } = update;
         self.sigma = NOISE.max(spread);
-        self.step = Some(Steps { seconds: median, spread, used, left_out });
+        self.step = Some(LoggedSteps { seconds: median, spread, used, left_out });
     }
 
     /// The step by the surest of the quantities.
@@ -303,24 +309,24 @@ impl Reading {
         }
         let tokens = self.run.global_batch as f64 * self.run.seq_len as f64;
         let (gpus, batch) = (self.run.gpus as f64, self.run.global_batch as f64);
-        let rows: [(Quantity, f64, Message); 8] = [
-            (Quantity::Seconds, 0.0, t!("seconds of a step")),
-            (Quantity::StepsPerSecond, 1.0, t!("steps per second")),
-            (Quantity::TokensPerSecond, tokens, t!("tokens per second over all GPUs")),
-            (Quantity::TokensPerGpu, tokens / gpus, t!("tokens per second and GPU")),
-            (Quantity::CurrentSamplesPerSecond, batch, t!("sequences per second over all GPUs")),
-            (Quantity::Iterations, 0.0, t!("seconds of a step, by the progress bar")),
-            (Quantity::MeanStepsPerSecond, 1.0, t!("steps per second, mean since the start")),
-            (Quantity::SamplesPerSecond, batch, t!("sequences per second over all GPUs, mean since the start")),
+        let rows: [(LoggedQuantity, f64, Message); 8] = [
+            (LoggedQuantity::Seconds, 0.0, t!("seconds of a step")),
+            (LoggedQuantity::StepsPerSecond, 1.0, t!("steps per second")),
+            (LoggedQuantity::TokensPerSecond, tokens, t!("tokens per second over all GPUs")),
+            (LoggedQuantity::TokensPerGpu, tokens / gpus, t!("tokens per second and GPU")),
+            (LoggedQuantity::CurrentSamplesPerSecond, batch, t!("sequences per second over all GPUs")),
+            (LoggedQuantity::Iterations, 0.0, t!("seconds of a step, by the progress bar")),
+            (LoggedQuantity::MeanStepsPerSecond, 1.0, t!("steps per second, mean since the start")),
+            (LoggedQuantity::SamplesPerSecond, batch, t!("sequences per second over all GPUs, mean since the start")),
         ];
         for (quantity, work, words) in rows {
             let Some((program, series)) = heard.series_of(quantity) else {
                 continue;
             };
-            if quantity == Quantity::Seconds && heard.clock.is_some() && series.len() < CLOCKED {
+            if quantity == LoggedQuantity::Seconds && heard.clock.is_some() && series.len() < CLOCKED {
                 continue;
             }
-            let found = if quantity == Quantity::MeanStepsPerSecond {
+            let found = if quantity == LoggedQuantity::MeanStepsPerSecond {
                 // The last one is the mean of most steps.
                 series.last().map(|rate| Summary { median: 1.0 / rate, spread: 0.0, used: 1, left_out: 0 })
             } else if work > 0.0 {
@@ -335,7 +341,7 @@ impl Reading {
                 series.ordered()
             };
             // A mean since the start has all of the run in it, as the sum that a trainer prints at its end.
-            let coarse = quantity == Quantity::MeanStepsPerSecond || program == Program::HfTrainer;
+            let coarse = quantity == LoggedQuantity::MeanStepsPerSecond || program == LogProgram::HfTrainer;
             self.sigma = if coarse { COARSE_NOISE } else { NOISE.max(found.spread) };
             let (used, left_out) = (found.used, found.left_out);
             let seconds = show_seconds(shardscope_core::units::Seconds(found.median));
@@ -358,7 +364,7 @@ impl Reading {
                     gpus = self.run.gpus
                 ));
             }
-            if program == Program::HfTrainer {
+            if program == LogProgram::HfTrainer {
                 self.notes
                     .push(t!("a trainer's summary covers evaluation, saving and the first steps: it weighs little"));
             } else if coarse {
@@ -366,7 +372,7 @@ impl Reading {
                     "its mean since the start covers evaluation, saving and the first steps: it weighs little"
                 ));
             }
-            self.step = Some(Steps { seconds: found.median, spread: found.spread, used, left_out });
+            self.step = Some(LoggedSteps { seconds: found.median, spread: found.spread, used, left_out });
             break;
         }
         self.labelled(heard);
@@ -376,7 +382,7 @@ impl Reading {
     /// A rate of the tokens that have a label: prompts and padding have none, and the log does not say how many a step
     /// has.
     fn labelled(&mut self, heard: &Heard) {
-        let rate = heard.series_of(Quantity::LabelledPerGpu).and_then(|(_, series)| series.rates());
+        let rate = heard.series_of(LoggedQuantity::LabelledPerGpu).and_then(|(_, series)| series.rates());
         if let Some(rate) = rate {
             let tokens = fixed(rate.median, 0);
             self.measured.push((t!("tokens per second and GPU, of those with a label"), verbatim(tokens)));
@@ -389,9 +395,10 @@ impl Reading {
 
     /// Says so where the log's tokens a second and its seconds are of another batch than the Run's.
     fn agree(&mut self, heard: &Heard, tokens: f64) {
-        let rate = heard.series_of(Quantity::TokensPerGpu).and_then(|(_, series)| series.rates());
-        let is_timed =
-            [Quantity::Seconds, Quantity::StepsPerSecond].into_iter().any(|of| heard.series_of(of).is_some());
+        let rate = heard.series_of(LoggedQuantity::TokensPerGpu).and_then(|(_, series)| series.rates());
+        let is_timed = [LoggedQuantity::Seconds, LoggedQuantity::StepsPerSecond]
+            .into_iter()
+            .any(|of| heard.series_of(of).is_some());
         let by_rate = self.step.zip(rate).filter(|_| is_timed).map(|(step, rate)| rate.median * step.seconds);
         let counted = heard.step_tokens().map(|counted| counted / self.run.gpus as f64);
         if let Some(logged) = counted.or(by_rate)

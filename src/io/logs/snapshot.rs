@@ -4,8 +4,8 @@
 //! the curve's maximum. Source: Megatron-Bridge's memory snapshot analysis; names of actions as in PyTorch.
 
 use super::reading::Reading;
-use crate::json_scan::{Event, Scanner};
-use shardscope_core::calibrate::{MemoryKind, Peak};
+use crate::json_scan::{JsonEvent, Scanner};
+use shardscope_core::calibrate::{MeasuredPeak, MemoryKind};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
 use shardscope_core::run::Run;
@@ -109,7 +109,7 @@ impl Snapshot {
             let gib = bytes / GIB;
             let figure = t!("{gib} GiB", gib = significant(gib, 4));
             reading.measured.push((words, figure));
-            reading.peaks.push(Peak { kind, gib });
+            reading.peaks.push(MeasuredPeak { kind, gib });
         }
         reading.measured.extend(self.at_peak());
         if self.events == 0 {
@@ -185,37 +185,39 @@ impl Snapshot {
         &mut self.devices[at]
     }
 
-    pub fn take(&mut self, scanner: &Scanner, key: &str, event: Event) {
+    pub fn take(&mut self, scanner: &Scanner, key: &str, event: JsonEvent) {
         let whole = |number: f64| shardscope_core::units::whole(number).and_then(|at| usize::try_from(at).ok());
         let depth = scanner.depth();
         match event {
             // {"segments": [{"device": 0, "total_size": ...}]}: depth 3 inside a segment.
-            Event::Number(number) if depth == 3 && scanner.above(1) == "segments" => match key {
+            JsonEvent::Number(number) if depth == 3 && scanner.above(1) == "segments" => match key {
                 "device" => self.segment.0 = whole(number).unwrap_or(0),
                 "total_size" => self.segment.1 = number,
                 "allocated_size" => self.segment.2 = number,
                 _ => {}
             },
-            Event::End if depth == 2 && scanner.above(0) == "segments" => {
+            JsonEvent::End if depth == 2 && scanner.above(0) == "segments" => {
                 let (at, total, allocated) = std::mem::take(&mut self.segment);
                 let device = self.device(at);
                 device.reserved_at_end += total;
                 device.allocated_at_end += allocated;
             }
             // {"device_traces": [[{"action": "alloc", "size": ...}]]}: depth 4 inside an event.
-            Event::Text(text) if depth == 4 && key == "action" && scanner.above(2) == "device_traces" => {
+            JsonEvent::Text(text) if depth == 4 && key == "action" && scanner.above(2) == "device_traces" => {
                 text.clone_into(&mut self.action);
             }
-            Event::Number(number) if depth == 4 && key == "size" && scanner.above(2) == "device_traces" => {
+            JsonEvent::Number(number) if depth == 4 && key == "size" && scanner.above(2) == "device_traces" => {
                 self.size = number;
             }
-            Event::Number(number) if depth == 4 && key == "addr" && scanner.above(2) == "device_traces" => {
+            JsonEvent::Number(number) if depth == 4 && key == "addr" && scanner.above(2) == "device_traces" => {
                 self.address = number;
             }
-            Event::Text(text) if depth == 6 && scanner.above(1) == "frames" && scanner.above(4) == "device_traces" => {
+            JsonEvent::Text(text)
+                if depth == 6 && scanner.above(1) == "frames" && scanner.above(4) == "device_traces" =>
+            {
                 self.frame(key, text);
             }
-            Event::End if depth == 3 && scanner.above(1) == "device_traces" => {
+            JsonEvent::End if depth == 3 && scanner.above(1) == "device_traces" => {
                 let (action, size) = (std::mem::take(&mut self.action), std::mem::take(&mut self.size));
                 let at = self.trace;
                 self.events += 1;
@@ -232,7 +234,7 @@ impl Snapshot {
                 }
                 (self.place, self.in_optimizer) = (AllocatedIn::Loading, false);
             }
-            Event::End if depth == 2 && scanner.above(0) == "device_traces" => self.trace += 1,
+            JsonEvent::End if depth == 2 && scanner.above(0) == "device_traces" => self.trace += 1,
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 
 use super::collect::Heard;
 use super::line::number;
-use super::patterns::{Program, Quantity, REPLICAS, SHARDS};
+use super::patterns::{LogProgram, LoggedQuantity, REPLICAS, SHARDS};
 use super::steps::Series;
 
 impl Heard {
@@ -22,8 +22,8 @@ impl Heard {
         // The query has them in any order.
         let (used, total) = (one.min(other), one.max(other) / 1024.0);
         self.step = Some(1);
-        self.add(Program::NvidiaSmi, Quantity::Device, used / 1024.0);
-        self.add(Program::NvidiaSmi, Quantity::DeviceMemory, total);
+        self.add(LogProgram::NvidiaSmi, LoggedQuantity::Device, used / 1024.0);
+        self.add(LogProgram::NvidiaSmi, LoggedQuantity::DeviceMemory, total);
         true
     }
 
@@ -56,15 +56,15 @@ impl Heard {
             let free = part("of which").or_else(|| old(" free")).unwrap_or(0.0);
             self.ran_out = Some(self.ran_out.unwrap_or(0.0).max(total - free + tried));
             self.step = Some(1);
-            self.add(Program::PyTorch, Quantity::DeviceMemory, total);
+            self.add(LogProgram::PyTorch, LoggedQuantity::DeviceMemory, total);
             return true;
         }
-        let quantity = if line.contains("Allocated") { Quantity::Allocated } else { Quantity::Reserved };
+        let quantity = if line.contains("Allocated") { LoggedQuantity::Allocated } else { LoggedQuantity::Reserved };
         let Some(peak) = line.split('|').nth(3).and_then(gib) else {
             return false;
         };
         self.step = Some(1);
-        self.add(Program::PyTorch, quantity, peak);
+        self.add(LogProgram::PyTorch, quantity, peak);
         true
     }
 
@@ -91,12 +91,13 @@ impl Heard {
             if bar.1 < self.bar.1 {
                 return false;
             }
-            let others = |(_, quantity, _): &(Program, Quantity, Series)| *quantity != Quantity::Iterations;
+            let others =
+                |(_, quantity, _): &(LogProgram, LoggedQuantity, Series)| *quantity != LoggedQuantity::Iterations;
             self.series.retain(others);
             self.bar = bar;
         }
         self.step = done.parse().ok();
-        self.add(Program::ProgressBar, Quantity::Iterations, seconds);
+        self.add(LogProgram::ProgressBar, LoggedQuantity::Iterations, seconds);
         true
     }
 

@@ -1,6 +1,6 @@
 //! The step out of many: the first ones and the odd ones left out, the median and the spread of the rest.
 
-use super::patterns::Quantity;
+use super::patterns::LoggedQuantity;
 use shardscope_core::maths::ln;
 
 /// A step longer than this many medians belongs to a checkpoint, an evaluation or a fault.
@@ -36,7 +36,7 @@ pub(crate) struct Summary {
 
 impl Series {
     /// A series of `quantity`, empty.
-    pub fn of(quantity: Quantity) -> Self {
+    pub fn of(quantity: LoggedQuantity) -> Self {
         Self { is_rate: quantity.is_rate(), ..Self::default() }
     }
 

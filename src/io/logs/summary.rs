@@ -8,7 +8,7 @@ use shardscope_core::message::Message;
 use shardscope_core::run::Run;
 use shardscope_core::t;
 use shardscope_core::units::{Seconds, show_percent, show_seconds};
-use shardscope_view::node::action::Measured;
+use shardscope_view::node::action::RunsAction;
 use shardscope_view::node::markup::{Action, Node, bullet, el, fold, leaf, load, paragraph, subheading, table, text};
 use shardscope_view::panels::issues::line;
 use shardscope_view::panels::words;
@@ -61,7 +61,7 @@ pub fn summary(of: &Reading, present: &Run) -> Node {
         parts.push(fold(&count, table("Entries used", &["entry", "read as"], &rows)));
     }
     if of.observation("").is_some() {
-        let keep = leaf("button", "main", "Keep this run").on(Action::Measured(Measured::Keep));
+        let keep = leaf("button", "main", "Keep this run").on(Action::Measured(RunsAction::Keep));
         let open = load(
             "",
             run,
@@ -90,7 +90,7 @@ mod tests {
         let log = " iteration 3/ 50 | consumed samples: 384 | elapsed time per iteration (ms): 6000.0 | global batch \
             size: 128 |\n";
         let summary = read(log);
-        assert!(summary.actions().contains(&&Action::Measured(Measured::Keep)));
+        assert!(summary.actions().contains(&&Action::Measured(RunsAction::Keep)));
         let html = summary.to_html();
         for words in [
             "Megatron-LM",
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn what_measures_nothing_cannot_be_kept() {
         let summary = read("# Avg bus bandwidth    : 231.5\n");
-        assert!(!summary.actions().contains(&&Action::Measured(Measured::Keep)));
+        assert!(!summary.actions().contains(&&Action::Measured(RunsAction::Keep)));
         assert!(summary.to_html().contains("no time of a step and no peak"));
     }
 }

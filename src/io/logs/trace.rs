@@ -3,7 +3,7 @@
 //! Windows and parts are those of [`shardscope_core::diagnose`]: a step is the GPU's, from its first kernel to the
 //! first of the next. A window that is no whole step of the run at hand is no observation of it.
 
-use super::reading::{Reading, Steps};
+use super::reading::{LoggedSteps, Reading};
 use shardscope_core::calibrate::Components;
 use shardscope_core::diagnose::{Diagnosis, KernelRow, RankTrace, StepShare, of_traces};
 use shardscope_core::issue::Issue;
@@ -48,7 +48,7 @@ pub(super) fn reading(trace: &RankTrace, notes: Vec<Issue>, present: &Run) -> Re
     }
     reading.notes.extend(found.warnings.iter().map(|issue| issue.message.clone()));
     if found.step {
-        reading.step = Some(Steps { seconds: seconds(found.window_ns), spread: 0.0, used: steps, left_out: 0 });
+        reading.step = Some(LoggedSteps { seconds: seconds(found.window_ns), spread: 0.0, used: steps, left_out: 0 });
         ratios(&mut reading, &found);
     } else {
         reading.notes.push(found.verdict.clone());

@@ -1,7 +1,7 @@
 //! Inks of pictures: roles, each with the style sheet's name and a colour.
 
 use crate::palette::{Palette, Rgb};
-use shardscope_core::pipeline::Kind;
+use shardscope_core::pipeline::OpKind;
 
 /// Role of a drawn element, not its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +34,11 @@ const MEMORY: [&str; 6] =
     ["--m-weights", "--m-gradients", "--m-optimizer", "--m-activations", "--m-buffers", "--m-overhead"];
 
 impl Ink {
-    pub const fn of(kind: Kind) -> Self {
+    pub const fn of(kind: OpKind) -> Self {
         match kind {
-            Kind::F => Self::Forward,
-            Kind::B | Kind::BW => Self::Backward,
-            Kind::W => Self::Weight,
+            OpKind::F => Self::Forward,
+            OpKind::B | OpKind::BW => Self::Backward,
+            OpKind::W => Self::Weight,
         }
     }
     /// The style sheet's name of it.

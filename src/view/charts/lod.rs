@@ -3,34 +3,34 @@
 //! Running sums of the work by kind stand beside the ops, one entry a block of ops, built once a timeline; a picture of
 //! any width asks for its columns in the time of a binary search each, however many ops lie behind them.
 
-use shardscope_core::pipeline::{Half, Kind, TimedOp, Timeline};
+use shardscope_core::pipeline::{Half, OpKind, TimedOp, Timeline};
 
 /// Ops between two running sums.
 const BLOCK: usize = 16;
 
 /// Seconds of work by kind: forward, backward, gradient of the weight.
-pub(crate) type Work = [f64; 3];
+pub(crate) type KindSeconds = [f64; 3];
 
 /// Running sums over every rank of a timeline.
 #[derive(Clone, Debug, Default)]
 pub struct Sums {
-    ranks: Vec<Vec<Work>>,
+    ranks: Vec<Vec<KindSeconds>>,
 }
 
 /// A rank's ops and their running sums.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
+pub struct RankOps<'a> {
     /// The ops, ascending.
     pub ops: &'a [TimedOp],
-    sums: &'a [Work],
+    sums: &'a [KindSeconds],
 }
 
 /// Adds the part of `op` that lies before `until`; a half of a pair has half the rank's attention.
-fn add(work: &mut Work, op: &TimedOp, until: f64) {
+fn add(work: &mut KindSeconds, op: &TimedOp, until: f64) {
     let slot = match op.op.kind {
-        Kind::F => 0,
-        Kind::B | Kind::BW => 1,
-        Kind::W => 2,
+        OpKind::F => 0,
+        OpKind::B | OpKind::BW => 1,
+        OpKind::W => 2,
     };
     let share = if op.half == Half::Whole { 1.0 } else { 0.5 };
     work[slot] += (op.end.min(until) - op.start).max(0.0) * share;
@@ -54,13 +54,13 @@ impl Sums {
     }
 
     /// Every `stride`-th rank of the timeline that these are of.
-    pub fn rows<'a>(&'a self, timeline: &'a Timeline, stride: usize) -> Vec<Row<'a>> {
+    pub fn rows<'a>(&'a self, timeline: &'a Timeline, stride: usize) -> Vec<RankOps<'a>> {
         let both = timeline.ranks.iter().zip(&self.ranks);
-        both.step_by(stride.max(1)).map(|(ops, sums)| Row { ops, sums }).collect()
+        both.step_by(stride.max(1)).map(|(ops, sums)| RankOps { ops, sums }).collect()
     }
 }
 
-impl<'a> Row<'a> {
+impl<'a> RankOps<'a> {
     /// The ops that touch `[start, end]`.
     pub fn visible(self, start: f64, end: f64) -> &'a [TimedOp] {
         let from = self.ops.partition_point(|op| op.end < start);
@@ -69,22 +69,22 @@ impl<'a> Row<'a> {
     }
 
     /// Answers for ascending times.
-    pub(crate) fn walk(self) -> Walk<'a> {
-        Walk { row: self, started: 0 }
+    pub(crate) fn walk(self) -> RowWalk<'a> {
+        RowWalk { row: self, started: 0 }
     }
 }
 
 /// A walk along a row's ops: the work done before one time after the other, each at the cost of the way from the last.
-pub(crate) struct Walk<'a> {
-    row: Row<'a>,
+pub(crate) struct RowWalk<'a> {
+    row: RankOps<'a>,
     /// Ops that start before the last time.
     started: usize,
 }
 
-impl Walk<'_> {
+impl RowWalk<'_> {
     /// Work done before `time`, which is not less than the time before.
-    pub(crate) fn work_before(&mut self, time: f64) -> Work {
-        let Row { ops, sums } = self.row;
+    pub(crate) fn work_before(&mut self, time: f64) -> KindSeconds {
+        let RankOps { ops, sums } = self.row;
         // Steps that double until they are too far, then the place between the last two.
         let mut step = 1;
         while ops.get(self.started + step).is_some_and(|op| op.start < time) {
@@ -130,7 +130,7 @@ mod tests {
             for op in &timeline.ranks[rank] {
                 let part = (op.end.min(time) - op.start).max(0.0);
                 let part = if op.half == Half::Whole { part } else { part / 2.0 };
-                expected[match op.op.kind { Kind::F => 0, Kind::W => 2, _ => 1 }] += part;
+                expected[match op.op.kind { OpKind::F => 0, OpKind::W => 2, _ => 1 }] += part;
             }
             let found = walk.work_before(time);
             for (found, expected) in found.iter().zip(expected) {

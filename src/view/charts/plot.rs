@@ -8,13 +8,13 @@ use shardscope_core::sort::sort_by;
 
 /// Values placed between 0 and 1, evenly or by their logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Scale {
+pub(crate) struct PlotScale {
     low: f64,
     high: f64,
     log: bool,
 }
 
-impl Scale {
+impl PlotScale {
     /// Evenly, from `low` to `high`.
     pub fn even(low: f64, high: f64) -> Self {
         Self { low, high, log: false }
@@ -96,15 +96,15 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// An axis: its scale, the values with words at it, and its name.
-pub(crate) struct Axis {
-    pub scale: Scale,
+pub(crate) struct PlotAxis {
+    pub scale: PlotScale,
     pub ticks: Vec<(f64, Message)>,
     pub name: Message,
 }
 
-impl Axis {
+impl PlotAxis {
     /// With `ticks`, each in the words of `label`.
-    pub fn new<M: Into<Message>>(scale: Scale, ticks: Vec<f64>, label: impl Fn(f64) -> M) -> Self {
+    pub fn new<M: Into<Message>>(scale: PlotScale, ticks: Vec<f64>, label: impl Fn(f64) -> M) -> Self {
         let ticks = ticks.into_iter().map(|tick| (tick, label(tick).into())).collect();
         Self { scale, ticks, name: Message::default() }
     }
@@ -114,7 +114,7 @@ impl Axis {
 }
 
 /// A part of a plot, in values of its axes.
-pub(crate) enum Mark {
+pub(crate) enum PlotMark {
     Line(Vec<(f64, f64)>, Ink),
     /// A dot with its tooltip.
     Dot((f64, f64), Form, Ink, Message),
@@ -143,8 +143,8 @@ fn width(name: &Message) -> f64 {
 
 /// A plot of its own axis upwards.
 pub(crate) struct Plot {
-    pub up: Axis,
-    pub marks: Vec<Mark>,
+    pub up: PlotAxis,
+    pub marks: Vec<PlotMark>,
 }
 
 /// Height of a line of words, pixels.
@@ -158,10 +158,10 @@ const POINT: (f64, f64) = (0.025, 10.0);
 const APART: f64 = 0.08;
 
 /// The `plots` over one axis `across`, each `height` pixels high.
-pub(crate) fn draw(across: &Axis, height: f64, plots: &[Plot]) -> Drawing {
+pub(crate) fn draw(across: &PlotAxis, height: f64, plots: &[Plot]) -> Drawing {
     let line = |words: &Message| if words.is_empty() { 0.0 } else { WORDS };
     let heads = plots.iter().map(|plot| {
-        let is_ruled = plot.marks.iter().any(|mark| matches!(mark, Mark::Rule(..)));
+        let is_ruled = plot.marks.iter().any(|mark| matches!(mark, PlotMark::Rule(..)));
         if is_ruled { WORDS } else { line(&plot.up.name) }
     });
     let gap = 10.0;
@@ -194,8 +194,8 @@ pub(crate) fn draw(across: &Axis, height: f64, plots: &[Plot]) -> Drawing {
 
 /// The place of a plot in its drawing.
 struct Area {
-    across: Scale,
-    up: Scale,
+    across: PlotScale,
+    up: PlotScale,
     top: f64,
     height: f64,
 }
@@ -207,32 +207,32 @@ impl Area {
     fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (self.across.place(x), self.y(y))
     }
-    fn paint(&self, drawing: &mut Drawing, marks: &[Mark]) {
+    fn paint(&self, drawing: &mut Drawing, marks: &[PlotMark]) {
         for mark in marks {
             match mark {
-                Mark::Line(points, ink) => {
+                PlotMark::Line(points, ink) => {
                     for pair in points.windows(2) {
                         drawing.line(self.at(pair[0]), self.at(pair[1]), *ink, 1.5);
                     }
                 }
-                Mark::Dot(point, form, ink, title) => drawing.dot(self.at(*point), *form, *ink, title),
-                Mark::Cloud(points, ink) => {
+                PlotMark::Dot(point, form, ink, title) => drawing.dot(self.at(*point), *form, *ink, title),
+                PlotMark::Cloud(points, ink) => {
                     let places = points.iter().map(|(x, y)| (self.across.place(*x), 1.0 - self.up.place(*y)));
                     drawing.cloud(self.top, self.height, places, *ink);
                 }
-                Mark::Names(names) => self.names(drawing, names, marks),
-                Mark::Numbered(points, ink) => self.number(drawing, points, *ink),
-                Mark::Band(ends, name) => {
+                PlotMark::Names(names) => self.names(drawing, names, marks),
+                PlotMark::Numbered(points, ink) => self.number(drawing, points, *ink),
+                PlotMark::Band(ends, name) => {
                     let [low, high] = ends.map(|end| self.y(end));
                     drawing.fill(Box { x: 0.0, width: 1.0, y: high, height: low - high }, Ink::Accent, 0.1, "");
                     drawing.words((0.004, high - 8.0), Anchor::Start, Ink::Muted, name);
                 }
-                Mark::Level(value, name) => {
+                PlotMark::Level(value, name) => {
                     let y = self.y(*value);
                     drawing.line((0.0, y), (1.0, y), Ink::Text, 1.5);
                     drawing.words((1.0, self.beside(y)), Anchor::End, Ink::Text, name);
                 }
-                Mark::Rule(value, name) => {
+                PlotMark::Rule(value, name) => {
                     let x = self.across.place(*value);
                     drawing.line((x, self.top), (x, self.top + self.height), Ink::Text, 1.5);
                     // Near the left the name stands inside, since the axis has its name above it.
@@ -250,7 +250,7 @@ impl Area {
         if y < self.top + self.height / 2.0 { y - 8.0 } else { y + 9.0 }
     }
     /// Room that a mark takes from names.
-    fn rooms(&self, mark: &Mark) -> Vec<Box> {
+    fn rooms(&self, mark: &PlotMark) -> Vec<Box> {
         let between = |(x, y): (f64, f64), (right, low): (f64, f64)| Box {
             x: x.min(right),
             width: (right - x).abs(),
@@ -258,15 +258,15 @@ impl Area {
             height: (low - y).abs(),
         };
         match mark {
-            Mark::Line(points, _) => {
+            PlotMark::Line(points, _) => {
                 points.windows(2).map(|ends| between(self.at(ends[0]), self.at(ends[1]))).collect()
             }
-            Mark::Dot(point, ..) => vec![around(self.at(*point), POINT)],
-            Mark::Level(value, name) => {
+            PlotMark::Dot(point, ..) => vec![around(self.at(*point), POINT)],
+            PlotMark::Level(value, name) => {
                 let (y, width) = (self.y(*value), width(name));
                 vec![between((0.0, y), (1.0, y)), around((1.0 - width / 2.0, self.beside(y)), (width, NAME))]
             }
-            Mark::Rule(value, _) => {
+            PlotMark::Rule(value, _) => {
                 let x = self.across.place(*value);
                 vec![between((x, self.top), (x, self.top + self.height))]
             }
@@ -274,7 +274,7 @@ impl Area {
         }
     }
     /// A name goes to the first corner of its point where it is inside the plot and covers neither a mark nor a name.
-    fn names(&self, drawing: &mut Drawing, names: &[((f64, f64), Ink, Message)], marks: &[Mark]) {
+    fn names(&self, drawing: &mut Drawing, names: &[((f64, f64), Ink, Message)], marks: &[PlotMark]) {
         let plot = Box { x: 0.0, width: 1.0, y: self.top, height: self.height };
         let mut taken: Vec<Box> = marks.iter().flat_map(|mark| self.rooms(mark)).collect();
         for (point, ink, name) in names {
@@ -314,23 +314,24 @@ mod tests {
     fn axes_have_round_ticks_inside_them_and_all_values_between_their_ends() {
         for values in [[0.02, 40.0], [3.0, 9.0], [1.0, 1.0], [2e-9, 7e8]] {
             let numbers = || values.into_iter();
-            for scale in [Scale::from_zero(numbers()), Scale::around(numbers()), Scale::log(numbers(), 1.3)] {
+            for scale in [PlotScale::from_zero(numbers()), PlotScale::around(numbers()), PlotScale::log(numbers(), 1.3)]
+            {
                 let round = scale.round();
                 assert!(!round.is_empty() && round.len() < 40, "{values:?} {scale:?}");
                 for value in round.iter().chain(&values) {
                     assert!((scale.low * 0.999..=scale.high * 1.001).contains(value), "{value} {scale:?}");
                 }
             }
-            let powers = Scale::log(numbers(), 1.0).doubling().powers(2.0);
+            let powers = PlotScale::log(numbers(), 1.0).doubling().powers(2.0);
             assert!((1..=9).contains(&powers.len()), "{powers:?}");
         }
-        let none = Scale::log(std::iter::empty(), 1.0).doubling();
+        let none = PlotScale::log(std::iter::empty(), 1.0).doubling();
         assert!((none.place(1.0) - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn equal_ratios_are_equally_far_on_a_logarithmic_axis_and_what_is_beyond_stands_on_its_end() {
-        let scale = Scale::log([0.5, 2.0].into_iter(), 1.0);
+        let scale = PlotScale::log([0.5, 2.0].into_iter(), 1.0);
         assert!((scale.place(1.0) - 0.5).abs() < 1e-12);
         assert!((scale.place(9.0) - 1.0).abs() < 1e-12 && scale.place(0.1).abs() < 1e-12);
     }
@@ -338,10 +339,10 @@ mod tests {
     #[test]
     fn names_of_points_stay_inside_and_cover_nothing() {
         let plot = |points: &[(f64, f64)]| {
-            let axis = |scale: Scale| Axis::new(scale, Vec::new(), |_| Message::default());
+            let axis = |scale: PlotScale| PlotAxis::new(scale, Vec::new(), |_| Message::default());
             let names = points.iter().map(|point| (*point, Ink::Text, verbatim("twelve chars"))).collect();
-            let plot = Plot { up: axis(Scale::even(0.0, 1.0)), marks: vec![Mark::Names(names)] };
-            draw(&axis(Scale::even(0.0, 1.0)), 100.0, &[plot])
+            let plot = Plot { up: axis(PlotScale::even(0.0, 1.0)), marks: vec![PlotMark::Names(names)] };
+            draw(&axis(PlotScale::even(0.0, 1.0)), 100.0, &[plot])
                 .inline("Plot")
                 .to_html()
                 .matches(">twelve chars<")
@@ -354,19 +355,20 @@ mod tests {
 
     #[test]
     fn a_plot_shows_its_marks_once() {
-        let axis = |scale: Scale| Axis::new(scale, scale.round(), |tick| verbatim(tick.to_string())).named("axis");
-        let dot = |form| Mark::Dot((1.0, 1.0), form, Ink::Forward, "dot".into());
+        let axis =
+            |scale: PlotScale| PlotAxis::new(scale, scale.round(), |tick| verbatim(tick.to_string())).named("axis");
+        let dot = |form| PlotMark::Dot((1.0, 1.0), form, Ink::Forward, "dot".into());
         let plot = Plot {
-            up: axis(Scale::from_zero([2.0].into_iter())),
+            up: axis(PlotScale::from_zero([2.0].into_iter())),
             marks: vec![
-                Mark::Line(vec![(0.0, 0.0), (1.0, 1.0), (2.0, 0.0)], Ink::Accent),
+                PlotMark::Line(vec![(0.0, 0.0), (1.0, 1.0), (2.0, 0.0)], Ink::Accent),
                 dot(Form::Large),
                 dot(Form::Square),
-                Mark::Level(1.5, "level".into()),
-                Mark::Cloud(vec![(1.0, 1.0); 1000], Ink::Hatch),
+                PlotMark::Level(1.5, "level".into()),
+                PlotMark::Cloud(vec![(1.0, 1.0); 1000], Ink::Hatch),
             ],
         };
-        let html = draw(&axis(Scale::even(0.0, 2.0)), 100.0, &[plot]).inline("Plot").to_html();
+        let html = draw(&axis(PlotScale::even(0.0, 2.0)), 100.0, &[plot]).inline("Plot").to_html();
         assert_eq!(html.matches("var(--accent)").count(), 2);
         assert_eq!((html.matches("<circle").count(), html.matches(">dot</title>").count()), (1, 2));
         assert!(html.contains(">level<") && html.len() < 20_000, "{}", html.len());

@@ -3,7 +3,7 @@
 use super::lod::Sums;
 use crate::prelude::*;
 use shardscope_core::pipeline::stats::weight_versions;
-use shardscope_core::pipeline::trace::{Place, Places};
+use shardscope_core::pipeline::trace::{OpPlace, Places};
 use shardscope_core::pipeline::{TimedOp, Trace};
 use shardscope_core::report::over_time::over_time;
 use std::sync::{Arc, OnceLock};
@@ -15,7 +15,7 @@ pub struct Prepared {
     /// Running sums of its work.
     pub sums: Sums,
     places: OnceLock<Places>,
-    path: OnceLock<Vec<(Place, TimedOp)>>,
+    path: OnceLock<Vec<(OpPlace, TimedOp)>>,
     versions: Vec<Vec<i32>>,
 }
 
@@ -24,7 +24,7 @@ impl Prepared {
         let sums = Sums::of(evaluation.timeline());
         Self { versions: versions(&evaluation), evaluation, sums, places: OnceLock::new(), path: OnceLock::new() }
     }
-    pub fn op(&self, place: Place) -> Option<TimedOp> {
+    pub fn op(&self, place: OpPlace) -> Option<TimedOp> {
         let ops = self.evaluation.timeline().ranks.get(place.rank)?;
         ops.get(place.at).copied()
     }
@@ -40,7 +40,7 @@ impl Prepared {
         Trace::with(order, timeline, self.evaluation.durations.p2p, places)
     }
     /// The chain of ops that fixes the makespan.
-    pub fn critical_path(&self) -> &[(Place, TimedOp)] {
+    pub fn critical_path(&self) -> &[(OpPlace, TimedOp)] {
         self.path.get_or_init(|| {
             let path = self.trace().critical_path().into_iter();
             path.filter_map(|place| Some((place, self.op(place)?))).collect()

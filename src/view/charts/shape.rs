@@ -12,13 +12,13 @@ const SLIM_AXIS: f64 = 16.0;
 const SLIM_PITCH: f64 = 3.0;
 /// Rows and their spacing, CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rows {
+pub struct PictureRows {
     /// Distance from one row's top to the next.
     pub pitch: f64,
     pub height: f64,
 }
 
-impl Rows {
+impl PictureRows {
     /// Rows for `count` ranks: 28 px where they fit, thinner where there are many.
     pub fn fitting(count: usize) -> Self {
         let pitch = (480.0 / count.max(1) as f64).clamp(4.0, 34.0);
@@ -43,7 +43,7 @@ pub struct Shape {
     pub count: usize,
     /// Ranks from one row to the next.
     pub stride: usize,
-    pub rows: Rows,
+    pub rows: PictureRows,
     /// Height of the axis with its numbers; 0 where there is one below.
     pub axis: f64,
     /// Height of the memory curve.
@@ -55,13 +55,13 @@ impl Shape {
     pub fn of(ranks: usize) -> Self {
         let stride = ranks.div_ceil(MAX_ROWS).max(1);
         let count = ranks.div_ceil(stride);
-        Self { count, stride, rows: Rows::fitting(count), axis: AXIS, curve: CURVE }
+        Self { count, stride, rows: PictureRows::fitting(count), axis: AXIS, curve: CURVE }
     }
     /// The shape of one of several pictures that share an axis.
     pub fn low(ranks: usize) -> Self {
         let mut shape = Self::of(ranks);
         let pitch = (LOW / shape.count.max(1) as f64).clamp(2.0, 17.0);
-        shape.rows = Rows { pitch, height: pitch - (pitch * 0.15).min(2.0) };
+        shape.rows = PictureRows { pitch, height: pitch - (pitch * 0.15).min(2.0) };
         (shape.axis, shape.curve) = (6.0, 40.0);
         shape
     }
@@ -72,13 +72,13 @@ impl Shape {
         let stride = ranks.div_ceil(most.max(1)).max(1);
         let count = ranks.div_ceil(stride).max(1);
         let pitch = height / count as f64;
-        let rows = Rows { pitch, height: pitch - (pitch * 0.2).min(1.0) };
+        let rows = PictureRows { pitch, height: pitch - (pitch * 0.2).min(1.0) };
         Self { count, stride, rows, axis: SLIM_AXIS, curve: 0.0 }
     }
     /// The same rows at twice the height, without an axis.
     pub fn doubled(self) -> Self {
         let pitch = self.rows.pitch * 2.0;
-        Self { rows: Rows { pitch, height: pitch - (pitch * 0.2).min(2.0) }, axis: 1.0, curve: 0.0, ..self }
+        Self { rows: PictureRows { pitch, height: pitch - (pitch * 0.2).min(2.0) }, axis: 1.0, curve: 0.0, ..self }
     }
     /// True if the axis stands below several pictures.
     pub(crate) fn shares_axis(self) -> bool {

@@ -2,7 +2,7 @@
 
 use super::viewport::Viewport;
 use shardscope_core::pipeline::TimedOp;
-use shardscope_core::pipeline::trace::Place;
+use shardscope_core::pipeline::trace::OpPlace;
 use std::fmt::Write;
 
 /// A stepped curve as a path of `(x, value)`: of the steps within one pixel only the first, the extremes and the last.
@@ -31,7 +31,7 @@ pub fn steps(curve: &[(f64, u32)], view: Viewport, width: f64) -> Vec<(f64, u32)
 }
 
 /// A chain of ops as an SVG path through the middles of their rows; steps within a pixel and a row are left out.
-pub fn chain(path: &[(Place, TimedOp)], view: Viewport, width: f64, middle: impl Fn(usize) -> f64) -> String {
+pub fn chain(path: &[(OpPlace, TimedOp)], view: Viewport, width: f64, middle: impl Fn(usize) -> f64) -> String {
     let mut out = String::new();
     let mut last: Option<(f64, f64)> = None;
     let from = path.partition_point(|(_, op)| op.end < view.start);

@@ -6,9 +6,9 @@
 //! cell; where the cells would still be too many, more of the work may differ, and at last the columns widen. A column
 //! without work is never joined with one that has some, so idle time stays open to within a column.
 
-use super::lod::{Row, Work};
+use super::lod::{KindSeconds, RankOps};
 use super::viewport::Viewport;
-use shardscope_core::pipeline::{Half, Kind, TimedOp};
+use shardscope_core::pipeline::{Half, OpKind, TimedOp};
 use std::collections::{HashMap, VecDeque};
 
 /// Most cells in a picture of few rows, and most of a row in one of many.
@@ -36,7 +36,7 @@ pub struct Cell {
     pub width: f64,
     /// Upper and lower edge as shares of the row's height; of a column, as shares of its time.
     pub band: (f64, f64),
-    pub kind: Kind,
+    pub kind: OpKind,
     /// Share of its column's time that is work, above 0; 1 for an op.
     pub busy: f64,
     /// The op, where it is one and not several together.
@@ -60,7 +60,7 @@ fn most_cells(rows: usize) -> usize {
 }
 
 /// The visible part of some rows of ops.
-pub fn cells(rows: &[Row], view: Viewport, width: f64) -> Vec<Cell> {
+pub fn cells(rows: &[RankOps], view: Viewport, width: f64) -> Vec<Cell> {
     let seen: Vec<&[TimedOp]> = rows.iter().map(|row| row.visible(view.start, view.end)).collect();
     let most = most_cells(rows.len());
     let few = seen.iter().map(|ops| ops.len()).sum::<usize>() <= most;
@@ -122,12 +122,12 @@ struct Stretch {
     column: u64,
     from: f64,
     to: f64,
-    work: Work,
+    work: KindSeconds,
 }
 
 impl Stretch {
     /// Each kind's share of its time.
-    fn shares(&self) -> Work {
+    fn shares(&self) -> KindSeconds {
         self.work.map(|seconds| seconds / (self.to - self.from).max(f64::MIN_POSITIVE))
     }
     fn is_idle(&self) -> bool {
@@ -156,7 +156,7 @@ impl Stretch {
 }
 
 /// The columns of a row that `view` shows, from its first op to its last.
-fn columns(row: Row, ops: &[TimedOp], view: Viewport, column: f64) -> Vec<Stretch> {
+fn columns(row: RankOps, ops: &[TimedOp], view: Viewport, column: f64) -> Vec<Stretch> {
     let (Some(first), Some(last)) = (ops.first(), ops.last()) else {
         return Vec::new();
     };
@@ -213,7 +213,7 @@ fn write(row: usize, stretch: &Stretch, view: Viewport, width: f64, out: &mut Ve
     let shares = stretch.shares();
     let busy = shares.iter().sum::<f64>().min(1.0);
     let mut top = 0.0;
-    for (kind, share) in [Kind::F, Kind::BW, Kind::W].into_iter().zip(shares) {
+    for (kind, share) in [OpKind::F, OpKind::BW, OpKind::W].into_iter().zip(shares) {
         let bottom = (top + share).min(busy);
         if share > 0.0 {
             out.push(Cell { row, x, width: view.x(stretch.to, width) - x, band: (top, bottom), kind, busy, op: None });
@@ -223,9 +223,9 @@ fn write(row: usize, stretch: &Stretch, view: Viewport, width: f64, out: &mut Ve
 }
 
 /// The identity of a block in two timelines: row, direction of the pass, micro-batch.
-fn block(cell: &Cell) -> Option<(usize, Kind, u32)> {
+fn block(cell: &Cell) -> Option<(usize, OpKind, u32)> {
     let op = cell.op?.op;
-    let kind = if op.kind == Kind::BW { Kind::B } else { op.kind };
+    let kind = if op.kind == OpKind::BW { OpKind::B } else { op.kind };
     Some((cell.row, kind, op.microbatch))
 }
 
@@ -325,15 +325,15 @@ mod tests {
     }
 
     /// Seconds of work of a rank between two times, added up op by op.
-    fn added_up(ops: &[TimedOp], from: f64, to: f64) -> Work {
+    fn added_up(ops: &[TimedOp], from: f64, to: f64) -> KindSeconds {
         let mut work = [0.0; 3];
         let first = ops.partition_point(|op| op.end <= from);
         for op in ops[first..].iter().take_while(|op| op.start < to) {
             let part = (op.end.min(to) - op.start.max(from)).max(0.0);
             let kind = match op.op.kind {
-                Kind::F => 0,
-                Kind::B | Kind::BW => 1,
-                Kind::W => 2,
+                OpKind::F => 0,
+                OpKind::B | OpKind::BW => 1,
+                OpKind::W => 2,
             };
             work[kind] += if op.half == Half::Whole { part } else { part / 2.0 };
         }
@@ -372,7 +372,7 @@ mod tests {
                 }
                 let (from, to) = (view.time(cell.x, width), view.time(cell.x + cell.width, width));
                 let work = added_up(ops, from, to);
-                let kind = [Kind::F, Kind::BW, Kind::W].iter().position(|kind| *kind == cell.kind).unwrap();
+                let kind = [OpKind::F, OpKind::BW, OpKind::W].iter().position(|kind| *kind == cell.kind).unwrap();
                 let share = work[kind] / (to - from);
                 let band = cell.band.1 - cell.band.0;
                 assert!((band - share).abs() < 1e-6, "{which}, rank {rank}: {band} drawn of {share}");
@@ -436,9 +436,9 @@ mod tests {
                     let start = time + pause + 0.01 * random();
                     time = start + 0.05 + random();
                     let kind = match random() {
-                        share if share < 0.3 => Kind::F,
-                        share if share < 0.7 => Kind::BW,
-                        _ => Kind::W,
+                        share if share < 0.3 => OpKind::F,
+                        share if share < 0.7 => OpKind::BW,
+                        _ => OpKind::W,
                     };
                     let op = shardscope_core::pipeline::Op { kind, stage: 0, microbatch };
                     TimedOp { op, half: Half::Whole, start, end: time }

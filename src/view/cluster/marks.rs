@@ -6,7 +6,7 @@ use shardscope_core::cluster::GroupKind;
 use shardscope_core::sort::sort;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Mark {
+pub(crate) enum ClusterMark {
     /// A member of a group, by its cell: drawn in full colour with a ring.
     Member(GroupKind, usize),
     /// Cells side by side that all have members.
@@ -27,7 +27,7 @@ const MAX_MARKED: usize = 700;
 const LANE: f64 = 6.0;
 
 /// Marks of the groups of `gpu`.
-pub(crate) fn marks(scene: &Scene, gpu: u64, kinds: &[GroupKind]) -> Vec<Mark> {
+pub(crate) fn marks(scene: &Scene, gpu: u64, kinds: &[GroupKind]) -> Vec<ClusterMark> {
     let mut marks = Vec::new();
     let mut lane = 0;
     for kind in kinds {
@@ -37,11 +37,11 @@ pub(crate) fn marks(scene: &Scene, gpu: u64, kinds: &[GroupKind]) -> Vec<Mark> {
         }
         let mut cells: Vec<usize> = members.sample(MAX_MEMBERS).map(|rank| scene.cell_of(rank)).collect();
         if scene.level == Level::Gpus && members.size() <= MAX_JOINED {
-            marks.extend(cells.iter().map(|cell| Mark::Member(*kind, *cell)));
+            marks.extend(cells.iter().map(|cell| ClusterMark::Member(*kind, *cell)));
             let per_node = scene.mesh.per_node;
             let whole = members.size() == per_node && members.share_node(per_node);
             if whole && let Some(node) = node_of(scene, cells[0]) {
-                marks.push(Mark::Node(*kind, node));
+                marks.push(ClusterMark::Node(*kind, node));
             } else {
                 links(scene, *kind, &cells, lane, &mut marks);
                 lane += 1;
@@ -51,11 +51,11 @@ pub(crate) fn marks(scene: &Scene, gpu: u64, kinds: &[GroupKind]) -> Vec<Mark> {
         sort(&mut cells);
         cells.dedup();
         if marks.len() + cells.len() <= MAX_MARKED {
-            marks.extend(cells.iter().map(|cell| Mark::Member(*kind, *cell)));
+            marks.extend(cells.iter().map(|cell| ClusterMark::Member(*kind, *cell)));
         }
         let outlines = outlines(scene, &cells).into_iter();
         let left = MAX_MARKED.saturating_sub(marks.len()).max(MAX_MARKED / 10);
-        marks.extend(outlines.take(left).map(|at| Mark::Outline(*kind, at)));
+        marks.extend(outlines.take(left).map(|at| ClusterMark::Outline(*kind, at)));
     }
     marks
 }
@@ -67,7 +67,7 @@ fn node_of(scene: &Scene, cell: usize) -> Option<Rect> {
 
 /// Lines below the nodes that join the members: a bus for each line of nodes, the buses joined on the left; a pipeline
 /// is a chain from stage to stage.
-fn links(scene: &Scene, kind: GroupKind, cells: &[usize], lane: usize, marks: &mut Vec<Mark>) {
+fn links(scene: &Scene, kind: GroupKind, cells: &[usize], lane: usize, marks: &mut Vec<ClusterMark>) {
     let below = |node: Rect| node.bottom() + 5.0 + (lane as f64 * LANE).min(LINKS - 9.0);
     let ends: Vec<(Rect, Rect)> =
         cells.iter().filter_map(|cell| Some((scene.cells.get(*cell)?.at, node_of(scene, *cell)?))).collect();
@@ -89,7 +89,7 @@ fn links(scene: &Scene, kind: GroupKind, cells: &[usize], lane: usize, marks: &m
             let end = if lower { to.x + (x - from.x) } else { beside(*to, *other) };
             let stop = if lower { to.y } else { to.bottom() };
             let points = vec![(x, from.bottom()), (x, y), (end, y), (end, stop)];
-            marks.push(Mark::Link(kind, stage, points));
+            marks.push(ClusterMark::Link(kind, stage, points));
         }
         return;
     }
@@ -100,13 +100,13 @@ fn links(scene: &Scene, kind: GroupKind, cells: &[usize], lane: usize, marks: &m
         && last.right() - first.x < (first.width + 5.0) * ends.len() as f64
     {
         let y = first.bottom() + 2.0;
-        marks.push(Mark::Link(kind, 0, vec![(first.x, y), (last.right(), y)]));
+        marks.push(ClusterMark::Link(kind, 0, vec![(first.x, y), (last.right(), y)]));
         return;
     }
     let mut buses: Vec<(f64, f64, f64)> = Vec::new();
     for (cell, node) in ends {
         let (x, y) = (beside(cell, node), below(node));
-        marks.push(Mark::Link(kind, 0, vec![(x, cell.bottom()), (x, y)]));
+        marks.push(ClusterMark::Link(kind, 0, vec![(x, cell.bottom()), (x, y)]));
         match buses.iter_mut().find(|bus| (bus.0 - y).abs() < 0.5) {
             Some(bus) => (bus.1, bus.2) = (bus.1.min(x), bus.2.max(x)),
             None => buses.push((y, x, x)),
@@ -116,10 +116,10 @@ fn links(scene: &Scene, kind: GroupKind, cells: &[usize], lane: usize, marks: &m
     let several = buses.len() > 1;
     for (y, from, to) in &buses {
         let from = if several { side } else { *from };
-        marks.push(Mark::Link(kind, 0, vec![(from, *y), (*to, *y)]));
+        marks.push(ClusterMark::Link(kind, 0, vec![(from, *y), (*to, *y)]));
     }
     if let (true, Some(first), Some(last)) = (several, buses.first(), buses.last()) {
-        marks.push(Mark::Link(kind, 0, vec![(side, first.0), (side, last.0)]));
+        marks.push(ClusterMark::Link(kind, 0, vec![(side, first.0), (side, last.0)]));
     }
 }
 
@@ -178,13 +178,13 @@ mod tests {
         let marks = marks(&scene, 83, &GroupKind::ALL);
         let members = |kind| -> Vec<usize> {
             let cells = marks.iter().filter_map(|mark| match mark {
-                Mark::Member(of, cell) if *of == kind => Some(*cell),
+                ClusterMark::Member(of, cell) if *of == kind => Some(*cell),
                 _ => None,
             });
             cells.collect()
         };
         assert_eq!(members(GroupKind::Tp), (80..88).collect::<Vec<_>>());
-        assert!(marks.contains(&Mark::Node(GroupKind::Tp, scene.nodes[10])));
+        assert!(marks.contains(&ClusterMark::Node(GroupKind::Tp, scene.nodes[10])));
         assert_eq!(members(GroupKind::Dp), [67, 75, 83, 91, 99, 107, 115, 123]);
         assert_eq!(members(GroupKind::Pp), [19, 83, 147, 211]);
         assert!(members(GroupKind::Cp).is_empty());
@@ -197,7 +197,7 @@ mod tests {
         let marks = marks(&scene, 7211, &GroupKind::ALL);
         let outlines = |kind| -> Vec<Rect> {
             let rects = marks.iter().filter_map(|mark| match mark {
-                Mark::Outline(of, at) if *of == kind => Some(*at),
+                ClusterMark::Outline(of, at) if *of == kind => Some(*at),
                 _ => None,
             });
             rects.collect()

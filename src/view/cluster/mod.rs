@@ -24,7 +24,7 @@ pub mod wires;
 pub use scene::{Level, Scene};
 
 use crate::charts::figure::save;
-use crate::node::action::Choice;
+use crate::node::action::PanelChoice;
 use crate::prelude::*;
 use shardscope_core::cluster::{GroupKind, Link};
 use wires::Wire;
@@ -93,13 +93,13 @@ pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>, load: Option<Li
     let kinds = kinds(evaluation).into_iter().map(Some);
     let option = |kind: Option<GroupKind>| {
         let label = kind.map_or("all", GroupKind::name);
-        let choose = Action::Choose(Choice::Group(kind));
+        let choose = Action::Choose(PanelChoice::Group(kind));
         (choose, label.into(), kind == chosen)
     };
     let options = std::iter::once(None).chain(kinds).map(option);
     let colours = [(None, "stage"), (Some(Link::Intra), "node link load"), (Some(Link::Inter), "network load")];
     let colours = colours.map(|(link, label)| {
-        let choose = Action::Choose(Choice::Load(link));
+        let choose = Action::Choose(PanelChoice::Load(link));
         (choose, label.into(), link == load)
     });
     Node::from_iter([

@@ -4,15 +4,15 @@ use super::wires::Wire;
 use crate::charts::prepared::Prepared;
 use crate::prelude::*;
 use shardscope_core::cluster::GroupKind;
-use shardscope_core::pipeline::trace::{Cause, Place};
-use shardscope_core::pipeline::{Kind, TimedOp, Timeline};
+use shardscope_core::pipeline::trace::{OpPlace, StartCause};
+use shardscope_core::pipeline::{OpKind, TimedOp, Timeline};
 
 /// The op of `rank` at `time`, by its place in the timeline.
-pub fn op_at(timeline: &Timeline, rank: usize, time: f64) -> Option<(Place, TimedOp)> {
+pub fn op_at(timeline: &Timeline, rank: usize, time: f64) -> Option<(OpPlace, TimedOp)> {
     let ops = timeline.ranks.get(rank)?;
     let at = ops.partition_point(|op| op.end <= time);
     let op = ops.get(at).filter(|op| op.start <= time)?;
-    Some((Place { rank, at }, *op))
+    Some((OpPlace { rank, at }, *op))
 }
 
 /// The links that a block of the timeline waits for, and those that it uses while it runs.
@@ -26,18 +26,18 @@ pub struct Waits {
 
 impl Waits {
     /// Of the block at `place`.
-    pub fn of(prepared: &Prepared, place: Place, wires: &[Wire]) -> Self {
+    pub fn of(prepared: &Prepared, place: OpPlace, wires: &[Wire]) -> Self {
         let Some(op) = prepared.op(place) else {
             return Self::default();
         };
         let from = match prepared.trace().cause(place) {
-            Cause::Result(result) if result.rank != place.rank => Some(result.rank),
+            StartCause::Result(result) if result.rank != place.rank => Some(result.rank),
             _ => None,
         };
         let pass = match op.op.kind {
-            Kind::F => Some(0),
-            Kind::B | Kind::BW => Some(1),
-            Kind::W => None,
+            OpKind::F => Some(0),
+            OpKind::B | OpKind::BW => Some(1),
+            OpKind::W => None,
         };
         // Gradients are reduced behind the last backward pass, pipeline sends stand between blocks.
         let inside = |wire: &&Wire| {
@@ -54,7 +54,7 @@ impl Waits {
         }
         let ops = timeline.ranks.get(rank).map_or(&[][..], Vec::as_slice);
         let at = ops.partition_point(|op| op.end <= time);
-        Self { kinds: Vec::new(), ..Self::of(prepared, Place { rank, at }, wires) }
+        Self { kinds: Vec::new(), ..Self::of(prepared, OpPlace { rank, at }, wires) }
     }
     /// The pipeline link that `rank` waited over, by its lower stage; none where stages are no neighbours.
     pub fn link(&self, rank: usize) -> Option<usize> {
@@ -86,9 +86,9 @@ mod tests {
         let wires = &wires(&evaluation)[2];
         let prepared = Prepared::of(Arc::new(evaluation));
         let ops = &prepared.evaluation.timeline().ranks[2];
-        let backward = ops.iter().position(|op| op.op.kind == Kind::BW).unwrap();
+        let backward = ops.iter().position(|op| op.op.kind == OpKind::BW).unwrap();
         for (at, from) in [(0, 1), (backward, 3)] {
-            let waits = Waits::of(&prepared, Place { rank: 2, at }, wires);
+            let waits = Waits::of(&prepared, OpPlace { rank: 2, at }, wires);
             assert_eq!(waits.from, Some(from));
             assert_eq!(waits.kinds, [GroupKind::Tp]);
             assert!(waits.words().to_string().contains(&format!("stage {from} over PP")));

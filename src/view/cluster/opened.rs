@@ -1,6 +1,6 @@
 //! The node of the selected GPU, opened below cells that stand for nodes.
 
-use super::scene::{Cell, Level, Rect, Scene};
+use super::scene::{GpuCell, Level, Rect, Scene};
 
 /// A GPU of it with the gap beside it, and the line of its name, pixels.
 const STRIP: f64 = 26.0;
@@ -9,7 +9,7 @@ const STRIP_HEAD: f64 = 22.0;
 const MAX_STRIP: u64 = 144;
 
 /// The cells of the node of `gpu`, where the picture has none of its own; below the others.
-pub fn strip(scene: &Scene, gpu: u64) -> Vec<Cell> {
+pub fn strip(scene: &Scene, gpu: u64) -> Vec<GpuCell> {
     let mesh = scene.mesh;
     if scene.level == Level::Gpus {
         return Vec::new();
@@ -19,7 +19,7 @@ pub fn strip(scene: &Scene, gpu: u64) -> Vec<Cell> {
     let count = mesh.per_node.min(MAX_STRIP).min(mesh.ranks() - first);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
     let across = ((scene.width - scene.gutter) / STRIP).max(1.0) as u64;
-    let cell = |local: u64| Cell {
+    let cell = |local: u64| GpuCell {
         rank: first + local,
         stage: mesh.place(first + local).pp,
         at: Rect {
@@ -34,7 +34,7 @@ pub fn strip(scene: &Scene, gpu: u64) -> Vec<Cell> {
 
 /// The GPU at a point of the whole picture.
 pub fn hit(scene: &Scene, x: f64, y: f64, selected: u64) -> Option<u64> {
-    let inside = |cell: &&Cell| {
+    let inside = |cell: &&GpuCell| {
         let at = cell.at;
         x >= at.x && x < at.right() && y >= at.y && y < at.bottom()
     };

@@ -2,22 +2,22 @@
 
 use super::base::{rect, stage_of_tone, tone_of, tones, words};
 use super::legend::class;
-use super::marks::{Mark, marks};
+use super::marks::{ClusterMark, marks};
 use super::opened::strip;
 use super::rails;
-use super::scene::{Cell, Level, Scene};
+use super::scene::{GpuCell, Level, Scene};
 use super::wires::Wire;
 use crate::charts::ink::Ink;
 use crate::palette::{Palette, Rgb, Theme, blend, ink_on, stage_colour};
 use crate::prelude::*;
 use shardscope_core::cluster::GroupKind;
-use shardscope_core::pipeline::Kind;
+use shardscope_core::pipeline::OpKind;
 use shardscope_core::sort::sort_by;
 use std::fmt::Write;
 
 /// Selection and colours of the picture.
 #[derive(Clone, Copy, Debug)]
-pub struct Look<'a> {
+pub struct ClusterLook<'a> {
     pub scene: &'a Scene,
     /// Part of its picture that stays.
     pub base: &'a Node,
@@ -30,7 +30,7 @@ pub struct Look<'a> {
     /// Traffic of the GPU's stage.
     pub wires: &'a [Wire],
     /// Op of each colour's stage while a step is played: `None` for the colours of the stages.
-    pub doing: Option<&'a [Option<Kind>]>,
+    pub doing: Option<&'a [Option<OpKind>]>,
     /// Load of the links of each colour's stage, against the busiest: in the place of the stages' colours.
     pub load: Option<&'a [f64]>,
     /// Groups whose links are lit, and the pair of stages.
@@ -44,7 +44,7 @@ fn heat(palette: &Palette, load: f64) -> Rgb {
     blend(palette.paper, palette.exposed, 0.1 + 0.9 * load)
 }
 
-impl Look<'_> {
+impl ClusterLook<'_> {
     fn colour(&self, stage: u64) -> Rgb {
         let tone = tone_of(self.scene, stage);
         let palette = self.theme.palette();
@@ -62,7 +62,7 @@ impl Look<'_> {
         wire.map_or(1.0, Wire::thickness)
     }
     /// A cell in full colour, with its number where it fits.
-    fn cell(&self, cell: Cell, single: bool, ring: &str) -> Node {
+    fn cell(&self, cell: GpuCell, single: bool, ring: &str) -> Node {
         let colour = self.colour(cell.stage);
         let (r, g, b) = colour;
         let fill = format!("fill:rgb({r},{g},{b})");
@@ -79,7 +79,7 @@ impl Look<'_> {
         let ring = if ring.is_empty() { Node::none() } else { rect(cell.at, ring, "") };
         Node::from_iter([rect(cell.at, "", &fill), ring, number])
     }
-    fn mark(&self, mark: &Mark) -> Node {
+    fn mark(&self, mark: &ClusterMark) -> Node {
         let lit = |kind: GroupKind, stage: usize| {
             let on = match kind {
                 GroupKind::Pp => self.lit_stage == Some(stage),
@@ -89,7 +89,7 @@ impl Look<'_> {
         };
         let width = |kind: GroupKind| format!("stroke-width:{:.1}px", self.thickness(kind));
         match mark {
-            Mark::Member(kind, cell) => {
+            ClusterMark::Member(kind, cell) => {
                 let single = self.scene.level == Level::Gpus;
                 let Some(cell) = self.scene.cells.get(*cell) else {
                     return Node::none();
@@ -97,10 +97,10 @@ impl Look<'_> {
                 let ring = if single { format!("ring {}", class(*kind)) } else { String::new() };
                 self.cell(*cell, single, &ring)
             }
-            Mark::Outline(kind, at) | Mark::Node(kind, at) => {
+            ClusterMark::Outline(kind, at) | ClusterMark::Node(kind, at) => {
                 rect(*at, &format!("ring {}", lit(*kind, usize::MAX)), &width(*kind))
             }
-            Mark::Link(kind, stage, points) => {
+            ClusterMark::Link(kind, stage, points) => {
                 let mut path = String::new();
                 for (at, (x, y)) in points.iter().enumerate() {
                     let letter = if at == 0 { 'M' } else { 'L' };
@@ -112,10 +112,10 @@ impl Look<'_> {
         }
     }
     /// Traffic over the widest link of each group, at its right end, and its load.
-    fn labels(&self, marks: &[Mark]) -> Node {
+    fn labels(&self, marks: &[ClusterMark]) -> Node {
         let widest = |wire: &Wire| {
             let links = marks.iter().filter_map(|mark| match mark {
-                Mark::Link(kind, _, points) if *kind == wire.kind => Some(points),
+                ClusterMark::Link(kind, _, points) if *kind == wire.kind => Some(points),
                 _ => None,
             });
             let across = links.flat_map(|points| points.windows(2)).filter_map(|ends| {
@@ -173,14 +173,14 @@ impl Look<'_> {
         let scene = self.scene;
         let marks = marks(scene, self.gpu, self.kinds);
         // Members lie below links.
-        let is_member = |mark: &&Mark| matches!(mark, Mark::Member(..));
+        let is_member = |mark: &&ClusterMark| matches!(mark, ClusterMark::Member(..));
         let below: Node = marks.iter().filter(is_member).map(|mark| self.mark(mark)).collect();
         let above: Node = marks.iter().filter(|mark| !is_member(mark)).map(|mark| self.mark(mark)).collect();
         let selected = |gpu: u64, class: &str| {
             let cell = scene.cells.get(scene.cell_of(gpu)).copied();
             let inside = strip(scene, self.selected).into_iter().find(|cell| cell.rank == gpu);
             let drawn = cell.map_or_else(Node::none, |cell| {
-                let cell = if scene.level == Level::Gpus { Cell { rank: gpu, ..cell } } else { cell };
+                let cell = if scene.level == Level::Gpus { GpuCell { rank: gpu, ..cell } } else { cell };
                 self.cell(cell, scene.level == Level::Gpus, class)
             });
             Node::from_iter([drawn, inside.map_or_else(Node::none, |cell| self.cell(cell, true, class))])
@@ -231,7 +231,7 @@ mod tests {
         let evaluation = evaluate(&run).unwrap();
         let scene = Scene::of(evaluation.scenario.layout.mesh(), 1064.0);
         let base = base(&scene, &evaluation);
-        let look = Look {
+        let look = ClusterLook {
             scene: &scene,
             base: &base,
             theme: Theme::Light,

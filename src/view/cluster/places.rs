@@ -1,7 +1,7 @@
 //! Places and sizes of nodes, GPUs and cells in the picture.
 
 use super::grid::{Grid, largest_block};
-use super::scene::{Cell, Level, Rect, RowName, Scene};
+use super::scene::{GpuCell, Level, Rect, RowName, Scene};
 use shardscope_core::cluster::Mesh;
 
 /// Most cells that stand for several GPUs.
@@ -93,7 +93,7 @@ fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let cells = (0..mesh.ranks()).map(|rank| {
         let (node, local) = (rank / mesh.per_node, rank % mesh.per_node);
         let frame = place(node);
-        Cell {
+        GpuCell {
             rank,
             stage: mesh.place(rank).pp,
             at: Rect {
@@ -156,7 +156,7 @@ fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
         for cell in 0..row_cells {
             let block = grid.at(row * merged_rows, cell * merged);
             let rank = (block * grid.block).min(mesh.ranks() - 1);
-            cells.push(Cell {
+            cells.push(GpuCell {
                 rank,
                 stage: mesh.place(rank).pp,
                 at: Rect {

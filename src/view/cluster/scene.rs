@@ -31,7 +31,7 @@ impl Rect {
 
 /// A GPU, or all those that are drawn as one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
+pub struct GpuCell {
     /// The first rank in it.
     pub rank: u64,
     /// Its pipeline rank.
@@ -68,7 +68,7 @@ pub struct Scene {
     /// The unit that a cell stands for.
     pub level: Level,
     /// GPUs in the order of ranks; other cells row by row.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<GpuCell>,
     /// Nodes in their order; none where cells stand for more than a GPU.
     pub nodes: Vec<Rect>,
     /// On the left.

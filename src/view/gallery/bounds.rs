@@ -4,12 +4,12 @@ use super::card::Gallery;
 use super::certificate::{covered, words as proven};
 use crate::charts::drawing::Form;
 use crate::charts::ink::Ink;
-use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::advice::certify::BestSplit;
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
-use shardscope_core::report::Variant;
+use shardscope_core::report::ScheduleVariant;
 use shardscope_core::sort::sort_by;
 use shardscope_core::units::GIB;
 
@@ -64,8 +64,8 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
             steps.push(row);
         }
     }
-    let across = Scale::around(seen.iter().map(|(_, figures)| figures.peak_bytes.0).chain([capacity]));
-    let up = Scale::around(seen.iter().map(|(_, figures)| figures.makespan_s.0).chain(floor));
+    let across = PlotScale::around(seen.iter().map(|(_, figures)| figures.peak_bytes.0).chain([capacity]));
+    let up = PlotScale::around(seen.iter().map(|(_, figures)| figures.makespan_s.0).chain(floor));
     let corner = |pair: &[&&(&ScheduleRow, &ScheduleFigures)]| {
         let ((left, high), (right, _)) = (point(pair[0].1), point(pair[1].1));
         [(left, high), (right, high)]
@@ -73,7 +73,7 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
     let end = steps.last().map(|last| point(last.1));
     let right = seen.last().map_or(capacity, |(_, figures)| figures.peak_bytes.0.max(capacity));
     let line = steps.windows(2).flat_map(corner).chain(end).chain(end.map(|(_, low)| (right, low)));
-    let mut marks = vec![Mark::Rule(capacity, t!("usable memory")), Mark::Line(line.collect(), Ink::Accent)];
+    let mut marks = vec![PlotMark::Rule(capacity, t!("usable memory")), PlotMark::Line(line.collect(), Ink::Accent)];
     // Names on the line come first.
     let is_step = |row: &ScheduleRow| steps.iter().any(|step| step.0.variant == row.variant);
     let (on_line, beside): (Vec<_>, Vec<_>) = seen.iter().copied().partition(|(row, _)| is_step(row));
@@ -87,13 +87,14 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
         let (form, ink, text) =
             if is_step(row) { (Form::Large, Ink::Accent, Ink::Text) } else { (Form::Hollow, Ink::Muted, Ink::Muted) };
         names.push((point(figures), text, row.variant.name()));
-        marks.push(Mark::Dot(point(figures), form, ink, title));
+        marks.push(PlotMark::Dot(point(figures), form, ink, title));
     }
-    marks.push(Mark::Names(names));
-    marks.extend(floor.map(|floor| Mark::Level(floor, t!("bound {floor}", floor = show_seconds(Seconds(floor))))));
+    marks.push(PlotMark::Names(names));
+    marks.extend(floor.map(|floor| PlotMark::Level(floor, t!("bound {floor}", floor = show_seconds(Seconds(floor))))));
     let ticks = across.per(GIB).round().into_iter().map(|gib| gib * GIB).collect();
-    let across = Axis::new(across, ticks, |bytes| verbatim(gallery.unit.show(Bytes(bytes))));
-    let up = Axis::new(up, up.round(), |time| verbatim(show_seconds(Seconds(time)))).named(t!("step of the pipeline"));
+    let across = PlotAxis::new(across, ticks, |bytes| verbatim(gallery.unit.show(Bytes(bytes))));
+    let up =
+        PlotAxis::new(up, up.round(), |time| verbatim(show_seconds(Seconds(time)))).named(t!("step of the pipeline"));
     let others = unbounded(gallery);
     let rings = t!("Filled: the shortest known pipeline with so much memory. Rings: other schedules.");
     let left = (!others.is_empty()).then(|| {
@@ -192,7 +193,7 @@ fn answer(gallery: &Gallery) -> Node {
 
 /// The search for a split of layers and an order together: its best so far.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Joint {
+pub struct JointBest {
     /// The best so far.
     pub best: Option<BestSplit>,
     pub running: bool,
@@ -201,7 +202,7 @@ pub struct Joint {
 }
 
 /// The result of the joint search beside the Run's own pipeline.
-pub fn joint(found: &Joint, own: Seconds) -> Node {
+pub fn joint(found: &JointBest, own: Seconds) -> Node {
     let status = match (&found.best, found.running, found.ended) {
         (_, true, _) => t!("Searching…"),
         (None, false, true) => t!("Nothing to split: this needs one stage on each of several ranks."),
@@ -234,7 +235,7 @@ pub fn joint(found: &Joint, own: Seconds) -> Node {
 }
 
 /// Places of the schedules that get a certificate, those that are compared first.
-pub fn wanted(rows: &[ScheduleRow], ticked: &[Variant]) -> Vec<usize> {
+pub fn wanted(rows: &[ScheduleRow], ticked: &[ScheduleVariant]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].figures.is_ok()).collect();
     let rank = |at: &usize| ticked.iter().position(|one| *one == rows[*at].variant).unwrap_or(usize::MAX);
     sort_by(&mut places, |a, b| rank(a).cmp(&rank(b)).then(a.cmp(b)));
@@ -243,8 +244,8 @@ pub fn wanted(rows: &[ScheduleRow], ticked: &[Variant]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Look;
-    use super::super::certificate::{Certified, line};
+    use super::super::GalleryLook;
+    use super::super::certificate::{ScheduleCertificate, line};
     use super::super::sketch::Axis;
     use super::*;
     use shardscope_core::advice::certify::proof;
@@ -252,13 +253,13 @@ mod tests {
     use shardscope_core::report::memory_limit;
 
     /// The panel and the first line of every certificate of `run`.
-    fn shown(run: &Run) -> (String, Vec<Certified>) {
+    fn shown(run: &Run) -> (String, Vec<ScheduleCertificate>) {
         let evaluation = evaluate(run).unwrap();
-        let look = Look::default();
+        let look = GalleryLook::default();
         let limit = memory_limit(run);
         let rows: Vec<ScheduleRow> =
-            Variant::all(run).iter().map(|variant| ScheduleRow::of(run, *variant, limit, None)).collect();
-        let certified: Vec<Certified> = wanted(&rows, &look.ticked(run))
+            ScheduleVariant::all(run).iter().map(|variant| ScheduleRow::of(run, *variant, limit, None)).collect();
+        let certified: Vec<ScheduleCertificate> = wanted(&rows, &look.ticked(run))
             .into_iter()
             .map(|at| {
                 let variant = rows[at].variant;
@@ -289,7 +290,7 @@ mod tests {
     fn every_schedule_that_drains_has_a_certificate_in_words() {
         let run = Run { global_batch: 64, ..Run::default() };
         let (html, certified) = shown(&run);
-        assert_eq!(certified.first().map(|(variant, _)| *variant), Some(Variant::of(&run)));
+        assert_eq!(certified.first().map(|(variant, _)| *variant), Some(ScheduleVariant::of(&run)));
         let without = certified.iter().filter(|(_, one)| one.is_none()).map(|(variant, _)| variant.schedule);
         assert!(without.clone().any(|schedule| schedule == Schedule::Pipedream));
         let (mut proven, mut open) = (0, 0);
@@ -312,7 +313,7 @@ mod tests {
     #[test]
     fn a_split_is_offered_where_it_is_shorter() {
         let best = BestSplit { stage_layers: vec![9, 9, 8, 6], makespan_s: 2.0, lower_bound_s: 1.9, proven: false };
-        let found = Joint { best: Some(best), running: false, ended: true };
+        let found = JointBest { best: Some(best), running: false, ended: true };
         let [shorter, longer] = [2.5, 1.95].map(|own| joint(&found, Seconds(own)));
         let set = vec![("stage_layers", "9,9,8,6".to_owned()), ("schedule", "optimal".to_owned())];
         assert!(

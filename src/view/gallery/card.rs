@@ -2,14 +2,14 @@
 
 use super::certificate::line;
 use super::sketch::{Axis, Sketch};
-use super::{GalleryAction, Look, MOST};
+use super::{GalleryAction, GalleryLook, MOST};
 use crate::charts::ticks::{tick_label, ticks};
 use crate::node::figure::Scope;
 use crate::panels::words::{sign, unnamed, verdict};
 use crate::prelude::*;
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::pipeline::certify::Certificate;
-use shardscope_core::report::Variant;
+use shardscope_core::report::ScheduleVariant;
 
 /// The zero-bubble papers' measure is shown from this difference on.
 const DIFFERS: f64 = 5e-4;
@@ -19,7 +19,7 @@ const APART: f64 = 0.11;
 
 /// The card of a schedule that fits.
 pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
-    let (variant, own) = (row.variant, Variant::of(&gallery.own.scenario.run));
+    let (variant, own) = (row.variant, ScheduleVariant::of(&gallery.own.scenario.run));
     let Ok(figures) = &row.figures else {
         return Node::none();
     };
@@ -52,7 +52,7 @@ fn difference(gallery: &Gallery, is_own: bool, figures: &ScheduleFigures) -> Nod
 }
 
 /// The picture in words: its label for screen readers and its tooltip.
-fn described(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> Message {
+fn described(gallery: &Gallery, variant: ScheduleVariant, figures: &ScheduleFigures) -> Message {
     t!(
         "{name}: step {step}, bubble {bubble}, peak {peak} of {capacity}, {held} micro-batches held",
         name = variant.name(),
@@ -145,13 +145,13 @@ pub struct Gallery<'a> {
     /// Its schedules, as far as they are known.
     pub rows: &'a [ScheduleRow],
     /// Their pictures, as far as they are drawn.
-    pub sketch: &'a dyn Fn(Variant) -> Option<&'a Sketch>,
+    pub sketch: &'a dyn Fn(ScheduleVariant) -> Option<&'a Sketch>,
     /// Their certificates, as far as they are known.
-    pub certificate: &'a dyn Fn(Variant) -> Option<&'a Option<Certificate>>,
+    pub certificate: &'a dyn Fn(ScheduleVariant) -> Option<&'a Option<Certificate>>,
     /// The axis that all of them share.
     pub axis: Axis,
     /// Selection and sorting.
-    pub look: &'a Look,
+    pub look: &'a GalleryLook,
     pub unit: MemoryUnit,
 }
 
@@ -161,7 +161,7 @@ pub fn letter(at: usize) -> &'static str {
 }
 
 /// The button that compares a schedule, with its letter where it is compared.
-pub(super) fn tick(gallery: &Gallery, variant: Variant, inside: &[Node]) -> Node {
+pub(super) fn tick(gallery: &Gallery, variant: ScheduleVariant, inside: &[Node]) -> Node {
     let ticked = gallery.look.ticked(&gallery.own.scenario.run);
     let at = ticked.iter().position(|one| *one == variant);
     let full = at.is_none() && ticked.len() >= MOST;

@@ -4,7 +4,7 @@ use super::card::{Gallery, card, tick};
 use crate::panels::schedules::{sorted, table};
 use crate::prelude::*;
 use shardscope_core::advice::ScheduleRow;
-use shardscope_core::report::Variant;
+use shardscope_core::report::ScheduleVariant;
 use shardscope_core::sort::sort_by;
 
 /// The verdict of a schedule; none where it cannot run.
@@ -18,7 +18,7 @@ pub(super) fn is_pictured(row: &ScheduleRow) -> bool {
 }
 
 /// Trains with weights of an earlier step: another training than the others'.
-fn is_stale(variant: Variant) -> bool {
+fn is_stale(variant: ScheduleVariant) -> bool {
     variant.schedule.row().endless
 }
 
@@ -67,7 +67,7 @@ pub fn cards(gallery: &Gallery) -> Node {
 
 /// Share of an order's makespan above what is proven of any order, nothing where it is optimal; infinite where there is
 /// no certificate.
-fn distance(gallery: &Gallery, variant: Variant) -> f64 {
+fn distance(gallery: &Gallery, variant: ScheduleVariant) -> f64 {
     let found = (gallery.certificate)(variant).and_then(Option::as_ref);
     found.map_or(f64::INFINITY, |found| if found.proven { 0.0 } else { found.gap })
 }
@@ -99,21 +99,21 @@ fn without(gallery: &Gallery, row: &ScheduleRow) -> Node {
 #[cfg(test)]
 mod tests {
     use super::super::sketch::{Axis, Sketch};
-    use super::super::{GalleryAction, Look};
+    use super::super::{GalleryAction, GalleryLook};
     use super::*;
     use crate::gallery::head;
     use shardscope_core::advice::run_with;
     use shardscope_core::report::memory_limit;
 
     /// The gallery of `run` with all of its pictures.
-    fn shown(run: &Run, look: &Look) -> (String, usize) {
+    fn shown(run: &Run, look: &GalleryLook) -> (String, usize) {
         let evaluation = evaluate(run).unwrap();
         let limit = look.limit(run);
-        let variants = Variant::all(run);
+        let variants = ScheduleVariant::all(run);
         let rows: Vec<ScheduleRow> =
             variants.iter().map(|variant| ScheduleRow::of(run, *variant, limit, None)).collect();
         let axis = Axis::of(&evaluation, look.whole);
-        let sketches: Vec<(Variant, Sketch)> = variants
+        let sketches: Vec<(ScheduleVariant, Sketch)> = variants
             .iter()
             .filter_map(|variant| {
                 let other = evaluate(&run_with(run, *variant, limit).ok()?).ok()?;
@@ -140,7 +140,7 @@ mod tests {
     fn every_schedule_stands_once_with_its_picture_or_why_it_has_none() {
         let run = Run::default();
         for whole in [false, true] {
-            let look = Look { whole, ..Look::default() };
+            let look = GalleryLook { whole, ..GalleryLook::default() };
             let (html, count) = shown(&run, &look);
             let cards = html.matches("data-variant=").count();
             let drawn = html.matches("<svg").count();
@@ -156,7 +156,7 @@ mod tests {
     /// Ops of `PipeDream` are of stale weights; the others' sections hold none of them.
     #[test]
     fn schedules_of_stale_weights_are_set_apart() {
-        let (html, _) = shown(&Run::default(), &Look::default());
+        let (html, _) = shown(&Run::default(), &GalleryLook::default());
         let (before, after) = html.split_once("Stale weights").unwrap();
         for id in ["pipedream", "pipedream-2bw"] {
             let card = format!("data-variant=\"{id}\"");
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_says_how_much_is_too_much() {
         let run = Run { seq_len: 16384, ..Run::default() };
-        let (html, _) = shown(&run, &Look::default());
+        let (html, _) = shown(&run, &GalleryLook::default());
         let (_, without) = html.split_once("Do not fit or cannot run").unwrap();
         let (_, gpipe) = without.split_once(">GPipe<").unwrap();
         assert!(gpipe.contains("too much: 32 micro-batches"), "{gpipe}");
@@ -178,9 +178,9 @@ mod tests {
     #[test]
     fn four_are_ticked_at_most_and_have_letters() {
         let run = Run::default();
-        let mut look = Look::default();
+        let mut look = GalleryLook::default();
         for id in ["zb-v", "dualpipe", "v-min"] {
-            look.press(&run, GalleryAction::Tick(Variant::named(id).unwrap()));
+            look.press(&run, GalleryAction::Tick(ScheduleVariant::named(id).unwrap()));
         }
         let (html, count) = shown(&run, &look);
         for letter in ["A", "B", "C", "D"] {

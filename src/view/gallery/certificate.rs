@@ -3,10 +3,10 @@
 use crate::prelude::*;
 use shardscope_core::pipeline::certify::Certificate;
 use shardscope_core::pipeline::certify::certificate::Bound;
-use shardscope_core::report::Variant;
+use shardscope_core::report::ScheduleVariant;
 
 /// A schedule's certificate; none inside where such an order has none.
-pub type Certified = (Variant, Option<Certificate>);
+pub type ScheduleCertificate = (ScheduleVariant, Option<Certificate>);
 
 /// The certificate in a line, with what it covers as its tooltip.
 pub(super) fn line(certificate: Option<&Option<Certificate>>) -> Node {

@@ -17,7 +17,7 @@ pub use head::{head, opening};
 
 pub use crate::node::action::GalleryAction;
 use crate::panels::schedules::Sort;
-use shardscope_core::report::{Variant, memory_limit};
+use shardscope_core::report::{ScheduleVariant, memory_limit};
 use shardscope_core::run::Run;
 
 /// Timelines that are compared at most.
@@ -25,9 +25,9 @@ pub const MOST: usize = 4;
 
 /// Selection and sorting of the gallery.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Look {
+pub struct GalleryLook {
     /// The schedules to compare; none: the Run's own.
-    pub ticked: Option<Vec<Variant>>,
+    pub ticked: Option<Vec<ScheduleVariant>>,
     /// The order of pictures and table.
     pub sort: Sort,
     /// Whole steps; else without the part where the pattern repeats.
@@ -38,14 +38,14 @@ pub struct Look {
 }
 
 /// The schedules that a link names: `1f1b,zb-v,interleaved-1f1b.4`; unknown ones are left out.
-pub(crate) fn variants(list: &str) -> Vec<Variant> {
-    list.split(',').filter_map(Variant::named).take(MOST).collect()
+pub(crate) fn variants(list: &str) -> Vec<ScheduleVariant> {
+    list.split(',').filter_map(ScheduleVariant::named).take(MOST).collect()
 }
 
-impl Look {
+impl GalleryLook {
     /// The schedules to compare under `run`, in the order of their letters.
-    pub fn ticked(&self, run: &Run) -> Vec<Variant> {
-        let chosen = || vec![Variant::of(run)];
+    pub fn ticked(&self, run: &Run) -> Vec<ScheduleVariant> {
+        let chosen = || vec![ScheduleVariant::of(run)];
         self.ticked.clone().unwrap_or_else(chosen)
     }
 

@@ -7,7 +7,7 @@ use crate::charts::lod::Sums;
 use crate::charts::timeline::{Cell, cells};
 use crate::charts::viewport::Viewport;
 use serde::{Deserialize, Serialize};
-use shardscope_core::pipeline::Kind;
+use shardscope_core::pipeline::OpKind;
 use shardscope_core::report::Evaluation;
 use std::fmt::Write;
 
@@ -102,9 +102,9 @@ impl Sketch {
                     chunk.min(CHUNKS - 1)
                 });
                 let kind = match cell.kind {
-                    Kind::F => 0,
-                    Kind::B | Kind::BW => 1,
-                    Kind::W => 2,
+                    OpKind::F => 0,
+                    OpKind::B | OpKind::BW => 1,
+                    OpKind::W => 2,
                 };
                 let x = left * WIDTH + cell.x;
                 let top = cell.row as f64 * f64::from(PITCH);
@@ -208,7 +208,7 @@ mod tests {
     /// Half of a column's time is idle: nearly half of its colour is paper, as on the canvas.
     #[test]
     fn columns_of_a_sketch_are_lighter_where_they_wait() {
-        let cell = |busy| Cell { row: 0, x: 0.0, width: 9.0, band: (0.0, busy), kind: Kind::F, busy, op: None };
+        let cell = |busy| Cell { row: 0, x: 0.0, width: 9.0, band: (0.0, busy), kind: OpKind::F, busy, op: None };
         assert_eq!([1.0, 0.6, 0.2, 0.01].map(|busy| shade(&cell(busy))), [0, 4, 7, 9]);
         let large = evaluate(&Run { gpus: 512, pp: 16, global_batch: 4096, ..Run::default() }).unwrap();
         let sketch = Sketch::of(&large, Axis::of(&large, true));

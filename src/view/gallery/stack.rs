@@ -10,7 +10,7 @@ use crate::panels::schedules::against;
 use crate::panels::words::{sign, unnamed, verdict};
 use crate::prelude::*;
 use shardscope_core::advice::ScheduleFigures;
-use shardscope_core::report::Variant;
+use shardscope_core::report::ScheduleVariant;
 use shardscope_core::units::GIB;
 
 /// Memory at `time` on a curve of MiB over time.
@@ -21,7 +21,7 @@ fn held(curve: &[(f64, u32)], time: f64) -> Bytes {
 }
 
 /// Letter and name of a timeline, what takes it away and what makes it the Run's.
-pub fn title(run: &Run, at: usize, variant: Variant, set: Vec<(&'static str, String)>) -> Node {
+pub fn title(run: &Run, at: usize, variant: ScheduleVariant, set: Vec<(&'static str, String)>) -> Node {
     let name = t!("{letter}  {name}", letter = verbatim(letter(at).to_string()), name = variant.name());
     let away = el("button", &[("class", "quiet")], &[text("×")])
         .label(t!("Take {name} away", name = variant.name()))
@@ -36,8 +36,8 @@ pub fn title(run: &Run, at: usize, variant: Variant, set: Vec<(&'static str, Str
 }
 
 /// The schedules that are ticked, each with what takes it away.
-pub fn chips(ticked: &[Variant]) -> Node {
-    let chip = |variant: &Variant| {
+pub fn chips(ticked: &[ScheduleVariant]) -> Node {
+    let chip = |variant: &ScheduleVariant| {
         let name = variant.name();
         el("button", &[], &[text(name.clone()), text(verbatim(" ×"))])
             .label(t!("Take {name} away", name))
@@ -76,9 +76,9 @@ pub fn axis(view: Viewport, cursor: Option<f64>) -> Node {
 }
 
 /// Each timeline against the first, and as a table.
-pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
-    let name = |(variant, _): &(Variant, &Prepared)| variant.name();
-    let figures = |(_, prepared): &(Variant, &Prepared)| ScheduleFigures::of(&prepared.evaluation);
+pub fn below(lanes: &[(ScheduleVariant, &Prepared)], unit: MemoryUnit) -> Node {
+    let name = |(variant, _): &(ScheduleVariant, &Prepared)| variant.name();
+    let figures = |(_, prepared): &(ScheduleVariant, &Prepared)| ScheduleFigures::of(&prepared.evaluation);
     let others = lanes.first().into_iter().flat_map(|first| {
         lanes.iter().skip(1).map(move |other| {
             let sentence = against((&name(first), &figures(first)), (&name(other), &figures(other)), unit);
@@ -133,8 +133,8 @@ mod tests {
     #[test]
     fn every_timeline_has_its_table() {
         let runs = [Schedule::OneFOneB, Schedule::Gpipe, Schedule::Pipedream, Schedule::Pipedream2bw].map(prepared);
-        let lanes: Vec<(Variant, &Prepared)> =
-            runs.iter().map(|one| (Variant::of(&one.evaluation.scenario.run), one)).collect();
+        let lanes: Vec<(ScheduleVariant, &Prepared)> =
+            runs.iter().map(|one| (ScheduleVariant::of(&one.evaluation.scenario.run), one)).collect();
         let html = below(&lanes, MemoryUnit::Gib).to_html();
         assert_eq!(html.matches("<table").count(), 4);
         assert!(html.contains("GPipe takes") && html.contains("PipeDream takes"));

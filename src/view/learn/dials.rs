@@ -37,7 +37,7 @@ pub(super) const TENSOR: Slider = slider("t", "tensor-parallel ranks", &[1, 2, 4
 
 /// A slider as it is shown.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scale {
+pub struct DialScale {
     /// As formulas write it.
     pub symbol: String,
     pub name: Message,
@@ -49,7 +49,7 @@ pub struct Scale {
     pub shown: Message,
 }
 
-impl Scale {
+impl DialScale {
     pub fn value(&self) -> u64 {
         self.values.get(self.position).copied().unwrap_or_default()
     }
@@ -121,8 +121,8 @@ impl Dials {
         (dials, notices)
     }
     /// The sliders as they are shown.
-    pub fn scales(&self) -> Vec<Scale> {
-        let scale = |(slider, position): (&Slider, &usize)| Scale {
+    pub fn scales(&self) -> Vec<DialScale> {
+        let scale = |(slider, position): (&Slider, &usize)| DialScale {
             symbol: slider.symbol.to_owned(),
             name: slider.name.into(),
             values: slider.values.to_vec(),

@@ -13,7 +13,7 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Mixture of experts",
     about: "routing, capacity, all-to-all, overlap",
     steps: &[
-        Step {
+        LessonStep {
             id: "routing",
             title: "Routing: few of many weights",
             sliders: &[K],
@@ -21,7 +21,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&MIXTRAL, "section 2.1"),
             on_run: (Gauge::Active, &[]),
         },
-        Step {
+        LessonStep {
             id: "capacity",
             title: "The fullest expert decides",
             sliders: &[FULL],
@@ -29,7 +29,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&DEEPSEEK_V3, "section 2.1.2"),
             on_run: (Gauge::Step, &[("moe_imbalance", "1.5")]),
         },
-        Step {
+        LessonStep {
             id: "exchange",
             title: "All-to-all: tokens travel to experts",
             sliders: &[EP],
@@ -37,7 +37,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&DEEPSEEK_V3, "section 3.2.2"),
             on_run: (Gauge::Exposed(Traffic::Ep), &[]),
         },
-        Step {
+        LessonStep {
             id: "overlap",
             title: "What overlap hides",
             sliders: &[EP, SHARE],

@@ -13,7 +13,7 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Number formats",
     about: "bits, range, resolution and scales",
     steps: &[
-        Step {
+        LessonStep {
             id: "bits",
             title: "Exponent for range, mantissa for resolution",
             sliders: &[K],
@@ -21,7 +21,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&TRANSFORMER_ENGINE, "low-precision formats"),
             on_run: (Gauge::Step, &[("precision", "te-fp8")]),
         },
-        Step {
+        LessonStep {
             id: "scaling",
             title: "Loss scaling: small gradients survive",
             sliders: &[G, S],
@@ -29,7 +29,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "mixed precision training"),
             on_run: (Gauge::Peak, &[("precision", "fp16")]),
         },
-        Step {
+        LessonStep {
             id: "blocks",
             title: "Blocks that share a scale",
             sliders: &[

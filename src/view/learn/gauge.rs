@@ -3,7 +3,7 @@
 use crate::gallery::certificate;
 use crate::panels::overlap::exposed;
 use crate::panels::strip::{budget_tokens, show_tokens};
-use crate::panels::whole::{Answer, duration};
+use crate::panels::whole::{WholeRunAnswer, duration};
 use crate::panels::words::name;
 use crate::prelude::*;
 use crate::views::View;
@@ -80,7 +80,7 @@ impl Gauge {
 
     fn value(self, evaluation: &Evaluation, unit: MemoryUnit) -> Message {
         let report = &evaluation.report;
-        let whole = || Answer::new(evaluation).ok();
+        let whole = || WholeRunAnswer::new(evaluation).ok();
         let row = |kind| report.overlap.iter().find(|row| row.traffic == kind);
         verbatim(match self {
             Self::Certificate => {

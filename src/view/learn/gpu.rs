@@ -12,7 +12,7 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "How a GPU is fed",
     about: "memory against arithmetic, and tiles",
     steps: &[
-        Step {
+        LessonStep {
             id: "kernels",
             title: "The kernels of your run",
             sliders: &[B, slider("t", "tensor-parallel ranks", &[1, 2, 4, 8], 1)],
@@ -20,7 +20,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&STAS, "accelerators, maximum achievable FLOP/s"),
             on_run: (Gauge::Step, &[("tp", "4")]),
         },
-        Step {
+        LessonStep {
             id: "tiles",
             title: "FlashAttention: tiles instead of scores",
             sliders: &[SEQUENCE, TILE],

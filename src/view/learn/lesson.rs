@@ -12,11 +12,11 @@ pub struct Lesson {
     pub title: &'static str,
     /// Subject.
     pub about: &'static str,
-    pub steps: &'static [Step],
+    pub steps: &'static [LessonStep],
 }
 
 /// A step of a lesson.
-pub struct Step {
+pub struct LessonStep {
     /// Its id in links, within the lesson.
     pub id: &'static str,
     /// The idea in some words.

@@ -4,7 +4,7 @@ use super::bars::part;
 use crate::learn::prelude::*;
 use shardscope_core::memory::methods::he::CHECKPOINTED;
 use shardscope_core::run::Optimizer;
-use shardscope_core::run::precision::{POLICIES, Policy};
+use shardscope_core::run::precision::{POLICIES, PrecisionPolicy};
 use shardscope_core::source::{FP8_LM, FUJII_2024, KORTHIKANTI_2022, MEGATRON, PLAYBOOK};
 use shardscope_core::units::GIB;
 
@@ -16,7 +16,7 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Memory of a GPU",
     about: "weights, gradients, optimizer states, activations",
     steps: &[
-        Step {
+        LessonStep {
             id: "states",
             title: "States: bytes per parameter",
             sliders: &[N],
@@ -24,7 +24,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&FUJII_2024, "section 3"),
             on_run: (Gauge::Held(Component::Optimizer), &[]),
         },
-        Step {
+        LessonStep {
             id: "precisions",
             title: "Precisions: which bytes can go",
             sliders: &[N],
@@ -32,7 +32,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&FP8_LM, "section 3"),
             on_run: (Gauge::Peak, &[("precision", "bf16")]),
         },
-        Step {
+        LessonStep {
             id: "activations",
             title: "Activations: what a layer keeps",
             sliders: &[SEQUENCE, B.over(&[1, 2, 4], 2)],
@@ -40,7 +40,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&KORTHIKANTI_2022, "section 4"),
             on_run: (Gauge::Held(Component::Activations), &[]),
         },
-        Step {
+        LessonStep {
             id: "scores",
             title: "Attention scores: the square",
             sliders: &[SEQUENCE],
@@ -48,7 +48,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&KORTHIKANTI_2022, "section 4.1"),
             on_run: (Gauge::Held(Component::Activations), &[("flash_attention", "false")]),
         },
-        Step {
+        LessonStep {
             id: "recomputation",
             title: "Recomputation: time for memory",
             sliders: &[SEQUENCE],
@@ -56,7 +56,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&KORTHIKANTI_2022, "section 5"),
             on_run: (Gauge::Held(Component::Activations), &[("recompute", "full")]),
         },
-        Step {
+        LessonStep {
             id: "logits",
             title: "Logits: a number per word",
             sliders: &[SEQUENCE, TENSOR],
@@ -64,7 +64,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&MEGATRON, "vocab-parallel cross entropy"),
             on_run: (Gauge::Held(Component::Buffers), &[("cross_entropy", "megatron")]),
         },
-        Step {
+        LessonStep {
             id: "fit",
             title: "Does it fit?",
             sliders: &[SEQUENCE.over(&[2048, 4096, 8192, 16_384, 32_768], 3), TENSOR],
@@ -76,7 +76,7 @@ pub(super) const LESSON: Lesson = Lesson {
 };
 
 /// Weights, gradients and optimizer states of `parameters` under a policy.
-fn held(policy: &Policy, parameters: f64) -> Bar {
+fn held(policy: &PrecisionPolicy, parameters: f64) -> Bar {
     let bytes = policy.bytes;
     let optimizer = bytes.optimizer(Optimizer::Adam);
     let each = [bytes.weights, bytes.gradients(), optimizer];

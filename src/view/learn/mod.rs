@@ -5,7 +5,7 @@
 //! a file here; a new step is a row of its `steps`, its id in `view/steps.rs`, and a function from slider values to
 //! [`Live`].
 //!
-//! A [`Question`] names a step, its sliders and the Run; its [`Page`] holds the views.
+//! A [`StepQuestion`] names a step, its sliders and the Run; its [`Page`] holds the views.
 
 mod bars;
 mod caption;
@@ -36,17 +36,17 @@ mod whole;
 mod zero;
 
 pub use crate::steps::StepId;
-pub use dials::{Dials, Scale, Slider};
+pub use dials::{DialScale, Dials, Slider};
 pub use gauge::Gauge;
 pub use goal::Goal;
-pub use lesson::{Lesson, Live, Step};
-pub use question::{Page, Question};
+pub use lesson::{Lesson, LessonStep, Live};
+pub use question::{Page, StepQuestion};
 
 impl StepId {
     pub fn lesson(self) -> &'static Lesson {
         LESSONS.iter().find(|lesson| lesson.id == self.lesson_id()).unwrap_or(&LESSONS[0])
     }
-    pub fn step(self) -> &'static Step {
+    pub fn step(self) -> &'static LessonStep {
         let steps = self.lesson().steps;
         steps.iter().find(|step| step.id == self.id()).unwrap_or(&steps[0])
     }
@@ -93,7 +93,7 @@ mod tests {
         "fp32",
     ];
 
-    fn positions(step: &Step, pick: impl Fn(&Slider) -> usize) -> Vec<usize> {
+    fn positions(step: &LessonStep, pick: impl Fn(&Slider) -> usize) -> Vec<usize> {
         step.sliders.iter().map(pick).collect()
     }
 

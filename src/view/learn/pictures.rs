@@ -7,7 +7,7 @@ use crate::charts::ink::Ink;
 use crate::charts::ticks::ticks;
 use crate::prelude::*;
 use shardscope_core::pipeline::stats::{buffered_version, in_flight_curve, weight_versions};
-use shardscope_core::pipeline::{Durations, Half, Kind, Order, Spec, Stats, Timeline, build, measure};
+use shardscope_core::pipeline::{Durations, Half, OpKind, Order, Spec, Stats, Timeline, build, measure};
 
 /// A simulated pipeline: a forward pass of a rank's layers takes 1, each half of a backward pass 1.
 pub(super) struct Pipeline {
@@ -167,7 +167,7 @@ fn curves(drawing: &mut Drawing, all: &[&Pipeline], end: f64, top: f64) {
 /// The kinds of op that are drawn.
 pub(super) fn legend(drawn: &[(Message, Pipeline)]) -> Node {
     let ops = drawn.iter().flat_map(|(_, one)| one.timeline.ranks.iter().flatten());
-    let split = ops.clone().any(|op| op.op.kind == Kind::W);
+    let split = ops.clone().any(|op| op.op.kind == OpKind::W);
     let chunks = drawn.iter().any(|(_, one)| one.order.chunks_per_rank() > 1);
     let mut kinds = vec![
         ("c-forward", "F forward"),

@@ -4,7 +4,7 @@ use super::Live;
 use super::caption::{colours, data};
 use crate::charts::drawing::Form;
 use crate::charts::ink::Ink;
-use crate::charts::plot::{self, Mark, Scale, draw};
+use crate::charts::plot::{self, PlotMark, PlotScale, draw};
 use crate::prelude::*;
 
 /// An axis: its name with the unit, and its values' spacing.
@@ -65,18 +65,18 @@ impl Live {
 
 impl Axis {
     /// Over `values`; `room` of its length is left free at both ends.
-    fn over(self, values: impl Iterator<Item = f64>, room: f64) -> plot::Axis {
+    fn over(self, values: impl Iterator<Item = f64>, room: f64) -> plot::PlotAxis {
         let (scale, ticks) = match self.spacing {
             Spacing::Linear => {
-                let scale = Scale::from_zero(values);
+                let scale = PlotScale::from_zero(values);
                 (scale, scale.round())
             }
             spacing => {
-                let scale = Scale::log(values, 1.0).doubling();
+                let scale = PlotScale::log(values, 1.0).doubling();
                 (scale, scale.powers(if spacing == Spacing::Tens { 10.0 } else { 2.0 }))
             }
         };
-        plot::Axis::new(scale.with_room(room), ticks, |tick| verbatim(number(tick, 3))).named(self.name)
+        plot::PlotAxis::new(scale.with_room(room), ticks, |tick| verbatim(number(tick, 3))).named(self.name)
     }
 }
 
@@ -93,19 +93,19 @@ impl Plot {
     fn marked(&self) -> plot::Plot {
         let points = self.lines.iter().flat_map(|line| &line.points).map(|point| point.1);
         let up = self.up.over(points.chain(self.level.iter().map(|(value, _)| *value)), 0.0);
-        let level = self.level.iter().map(|(value, name)| Mark::Level(*value, name.clone()));
+        let level = self.level.iter().map(|(value, name)| PlotMark::Level(*value, name.clone()));
         plot::Plot { up, marks: level.chain(self.lines.iter().flat_map(Line::marks)).collect() }
     }
 }
 
 impl Line {
-    fn marks(&self) -> Vec<Mark> {
-        let line = Mark::Line(self.points.clone(), self.ink);
-        let dot = |point: &(f64, f64)| Mark::Dot(*point, Form::Dot, self.ink, Message::default());
+    fn marks(&self) -> Vec<PlotMark> {
+        let line = PlotMark::Line(self.points.clone(), self.ink);
+        let dot = |point: &(f64, f64)| PlotMark::Dot(*point, Form::Dot, self.ink, Message::default());
         match self.marks {
             Marks::None => vec![line],
             Marks::Dots => std::iter::once(line).chain(self.points.iter().map(dot)).collect(),
-            Marks::Numbers => vec![Mark::Numbered(self.points.clone(), self.ink)],
+            Marks::Numbers => vec![PlotMark::Numbered(self.points.clone(), self.ink)],
         }
     }
 }

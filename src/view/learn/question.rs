@@ -1,7 +1,7 @@
 //! A step of a lesson and its views.
 
 use super::page::Place;
-use super::{Dials, Scale, StepId, gauge, page};
+use super::{DialScale, Dials, StepId, gauge, page};
 use crate::panels::issues::line;
 use crate::prelude::*;
 use shardscope_core::issue::Issue;
@@ -9,7 +9,7 @@ use shardscope_core::report::needs_worker;
 
 /// A step to be shown.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Question {
+pub struct StepQuestion {
     /// Lesson and step.
     pub step: StepId,
     /// Values of its sliders, as in a link: `p.8,m.16`.
@@ -40,7 +40,7 @@ pub struct Page {
     pub formula: Node,
     /// True if the challenge is answered.
     pub is_done: bool,
-    pub sliders: Vec<Scale>,
+    pub sliders: Vec<DialScale>,
     /// Its settings on the Run.
     pub on_run: Node,
     /// Source of the answer.
@@ -53,7 +53,7 @@ pub struct Page {
     pub overview: Node,
 }
 
-impl Question {
+impl StepQuestion {
     /// The step, shown.
     pub fn page(&self) -> Page {
         let id = self.step;
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn page_of(step: StepId, sliders: &str) -> Page {
-        Question { step, sliders: sliders.to_owned(), run: Run::default(), unit: MemoryUnit::Gib, done: Vec::new() }
+        StepQuestion { step, sliders: sliders.to_owned(), run: Run::default(), unit: MemoryUnit::Gib, done: Vec::new() }
             .page()
     }
 

@@ -2,7 +2,7 @@
 //! and one group of them or two.
 
 use crate::learn::prelude::*;
-use shardscope_core::rl::{Group, RlStep, SplitPoint, predict, step};
+use shardscope_core::rl::{GpuGroup, RlStep, SplitPoint, predict, step};
 use shardscope_core::source::{AREAL, NEMO_RL, TRL_COLOCATED, VERL};
 
 const LIMIT: Slider = slider("R", "tokens at which a response is cut", &[2048, 4096, 8192, 16_384], 2);
@@ -15,7 +15,7 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Reinforcement learning",
     about: "generation, staleness, split",
     steps: &[
-        Step {
+        LessonStep {
             id: "tail",
             title: "The longest response decides",
             sliders: &[LIMIT],
@@ -23,7 +23,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&NEMO_RL, "docs/about/performance-summary.md: longest and mean sequences"),
             on_run: (Gauge::RlStep, &[]),
         },
-        Step {
+        LessonStep {
             id: "staleness",
             title: "What staleness buys",
             sliders: &[STALE],
@@ -31,7 +31,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&AREAL, "areal/core/staleness_manager.py"),
             on_run: (Gauge::RlStep, &[]),
         },
-        Step {
+        LessonStep {
             id: "split",
             title: "How to split the GPUs",
             sliders: &[ENGINES],
@@ -39,7 +39,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&VERL, "docs/advance/dynamic_schedule.md"),
             on_run: (Gauge::RlStep, &[]),
         },
-        Step {
+        LessonStep {
             id: "place",
             title: "One group of GPUs or two",
             sliders: &[PLACE],
@@ -122,27 +122,27 @@ fn stale_step(steps: u64) -> Option<RlStep> {
 }
 
 /// The share of a step in which a group waits.
-fn idle_of(step: &RlStep, group: Group) -> f64 {
+fn idle_of(step: &RlStep, group: GpuGroup) -> f64 {
     step.idle.iter().find(|idle| idle.group == group).map_or(0.0, |idle| idle.share)
 }
 
 /// The share of all GPU time that waits.
 fn waiting(run: &Run, step: &RlStep) -> f64 {
     let engines = step.rollout_gpus as f64 / run.gpus as f64;
-    let trainer = idle_of(step, Group::Trainer) * (1.0 - engines);
-    idle_of(step, Group::All) + idle_of(step, Group::Engines) * engines + trainer
+    let trainer = idle_of(step, GpuGroup::Trainer) * (1.0 - engines);
+    idle_of(step, GpuGroup::All) + idle_of(step, GpuGroup::Engines) * engines + trainer
 }
 
 fn staleness(dials: &Dials) -> Live {
     let bars = STALE.values.iter().filter_map(|steps| {
         let step = stale_step(*steps)?;
-        let waits = step.step_s.0 * idle_of(&step, Group::Trainer);
+        let waits = step.step_s.0 * idle_of(&step, GpuGroup::Trainer);
         Some(Bar::new(t!("η = {steps}", steps), [step.step_s.0 - waits, waits]))
     });
     let bars: Vec<Bar> = bars.collect();
     let steps = dials.get("η");
     let (Some(now), Some(first)) = (stale_step(steps), stale_step(0)) else { return Live::default() };
-    let idle = idle_of(&now, Group::Trainer);
+    let idle = idle_of(&now, GpuGroup::Trainer);
     Live::of([
         t!("Two groups of GPUs that use each other's newest result work in turn. If responses may come from weights \
                 that are some steps old, the next batch is generated while the last is trained on."),

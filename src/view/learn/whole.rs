@@ -13,7 +13,7 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "The whole run",
     about: "failures, saves and days",
     steps: &[
-        Step {
+        LessonStep {
             id: "failures",
             title: "Small failures cost days",
             sliders: &[G],
@@ -21,7 +21,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&LLAMA_3, "section 3.3.4, table 5"),
             on_run: (Gauge::Calendar, &[("failures", "0")]),
         },
-        Step {
+        LessonStep {
             id: "saves",
             title: "How often to save",
             sliders: &[MTTI, SAVE],

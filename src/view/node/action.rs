@@ -1,14 +1,14 @@
 //! Presses as values: actions of the page, which its dispatcher carries out, and those of the panel that shows them.
 
-pub use super::fold::Fold;
+pub use super::fold::PlanFold;
 use crate::look::Slice;
 use crate::palette::Theme;
 use crate::steps::StepId;
 use crate::views::{Drawn, View};
 use shardscope_core::cluster::{GroupKind, Link};
-use shardscope_core::pipeline::packing::Spread;
-use shardscope_core::pipeline::sync::Policy;
-use shardscope_core::report::{Figure, Variant};
+use shardscope_core::pipeline::packing::LengthSpread;
+use shardscope_core::pipeline::sync::ReducePolicy;
+use shardscope_core::report::{Figure, ScheduleVariant};
 use shardscope_core::run::{OneOf, Run};
 use shardscope_core::search::session::PlanCommand;
 use shardscope_core::statics::named;
@@ -52,7 +52,7 @@ pub enum PanelAction {
     /// A command for the planner.
     Plan(PlanCommand),
     /// Opens a closed fold of the plan, closes an open one.
-    Fold(Fold),
+    Fold(PlanFold),
     /// Zooms or saves the timeline.
     Timeline(TimelineAction),
     /// Draws the in-flight activations of this rank.
@@ -117,20 +117,20 @@ pub enum Action {
     /// Explains a figure in the drawer.
     Explain(Figure),
     /// Explains a figure of the whole run in the drawer.
-    ExplainWhole(whole_run::Figure),
+    ExplainWhole(whole_run::WholeRunFigure),
     /// Shows the simulated future of this seed, the Run's own where there is none.
     Future(Option<u64>),
     /// Goes to the input of the field with this key.
     Focus(&'static str),
     Compare(Compare),
     /// Chooses a variant of a panel.
-    Choose(Choice),
+    Choose(PanelChoice),
     /// Sorts the schedules by the column with this key; again: the other way round.
     Sort(&'static str),
     /// Changes what the gallery of schedules shows.
     Gallery(GalleryAction),
     /// Does something with the runs that were measured.
-    Measured(Measured),
+    Measured(RunsAction),
     /// Changes what the scoreboard shows, or opens one of its runs.
     Board(BoardAction),
 }
@@ -165,7 +165,7 @@ pub enum Dialog {
 
 /// Actions on the measured runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measured {
+pub enum RunsAction {
     /// Keeps what was read.
     Keep,
     /// Keeps the measured step of the Run, as it was before an edit.
@@ -199,11 +199,11 @@ pub enum Compare {
 
 /// A variant of a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum PanelChoice {
     /// When gradients leave.
-    Policy(Policy),
+    Policy(ReducePolicy),
     /// Distribution of sample lengths.
-    Spread(Spread),
+    Spread(LengthSpread),
     /// The groups that the cluster shows; all where none is chosen.
     Group(Option<GroupKind>),
     /// The links whose load colours the cluster; the stages where none is chosen.
@@ -309,24 +309,24 @@ impl Dialog {
     }
 }
 
-impl Choice {
+impl PanelChoice {
     pub fn id(self) -> &'static str {
         match self {
-            Self::Policy(Policy::Eager) => "eager",
-            Self::Policy(Policy::RankEnd) => "rank",
-            Self::Policy(Policy::StepEnd) => "end",
+            Self::Policy(ReducePolicy::Eager) => "eager",
+            Self::Policy(ReducePolicy::RankEnd) => "rank",
+            Self::Policy(ReducePolicy::StepEnd) => "end",
             Self::Group(kind) => kind.map_or("all groups", GroupKind::name),
             Self::Load(None) => "stages",
             Self::Load(Some(Link::Intra)) => "node links",
             Self::Load(Some(Link::Inter)) => "network",
-            Self::Spread(Spread::LogNormal) => "log-normal",
-            Self::Spread(Spread::Bimodal) => "bimodal",
-            Self::Spread(Spread::Uniform) => "uniform",
+            Self::Spread(LengthSpread::LogNormal) => "log-normal",
+            Self::Spread(LengthSpread::Bimodal) => "bimodal",
+            Self::Spread(LengthSpread::Uniform) => "uniform",
         }
     }
 }
 
-impl Measured {
+impl RunsAction {
     fn name(self) -> String {
         match self {
             Self::Keep => "keep-run".to_owned(),
@@ -356,7 +356,7 @@ impl Save {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GalleryAction {
     /// Compares a schedule, or no longer.
-    Tick(Variant),
+    Tick(ScheduleVariant),
     /// Shows whole steps, or only fill and drain.
     Whole(bool),
 }

@@ -5,7 +5,7 @@ use shardscope_core::statics::named;
 
 named! {
     /// A part of the plan that opens and closes; it is computed only while open.
-    pub enum Fold: name {
+    pub enum PlanFold: name {
         /// The filters that are rarely used.
         Filters = "filters",
         /// The rows after the first.
@@ -19,7 +19,7 @@ named! {
     }
 }
 
-impl Fold {
+impl PlanFold {
     /// Folds that are open at first.
     pub const OPEN: [Self; 2] = [Self::Pareto, Self::Map];
 

@@ -13,7 +13,7 @@ use crate::palette::{Palette, Rgb, blend, ink_on};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters_backend::DrawingBackend;
-use shardscope_core::pipeline::Kind;
+use shardscope_core::pipeline::OpKind;
 
 /// A cell is labelled from this width on.
 const LABEL_WIDTH: f64 = 16.0;
@@ -29,7 +29,7 @@ const HATCH: f64 = 6.0;
 
 /// Parts of a picture outside the page besides its blocks.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame<'a> {
+pub struct PictureFrame<'a> {
     /// A line above it.
     pub title: &'a str,
     /// Rank whose memory is drawn.
@@ -44,7 +44,7 @@ pub struct TimelinePicture<'a> {
     pub cells: &'a [Cell],
     pub shape: Shape,
     /// Title, names, paper and hatch of its own; none on the page, which has them around the canvas.
-    pub frame: Option<Frame<'a>>,
+    pub frame: Option<PictureFrame<'a>>,
     /// The time axis.
     pub view: Viewport,
     /// Size in CSS pixels: width of the picture.
@@ -93,11 +93,11 @@ impl TimelinePicture<'_> {
         self.px(css + self.frame.map_or(0.0, |_| TITLE))
     }
 
-    fn colour(kind: Kind, palette: &Palette) -> Rgb {
+    fn colour(kind: OpKind, palette: &Palette) -> Rgb {
         match kind {
-            Kind::F => palette.forward,
-            Kind::B | Kind::BW => palette.backward,
-            Kind::W => palette.weight,
+            OpKind::F => palette.forward,
+            OpKind::B | OpKind::BW => palette.backward,
+            OpKind::W => palette.weight,
         }
     }
 
@@ -115,7 +115,7 @@ impl TimelinePicture<'_> {
     }
 
     /// Paper, title, names and a hatch behind the rows.
-    fn paint_frame<DB: DrawingBackend>(&self, frame: &Frame, backend: &mut DB) -> Painted<DB> {
+    fn paint_frame<DB: DrawingBackend>(&self, frame: &PictureFrame, backend: &mut DB) -> Painted<DB> {
         let (right, bottom) = (self.width, self.shape.height());
         let corner = (self.across(right), self.down(bottom));
         backend.draw_rect((0, 0), corner, &ink(self.palette.paper), true)?;
@@ -261,9 +261,9 @@ impl TimelinePicture<'_> {
 
 /// The device pixels that a band of a row `height` pixels high fills, the same on every row: at least one, and below
 /// the one that what stands above it keeps.
-fn whole((from, to): (f64, f64), kind: Kind, height: i32) -> (i32, i32) {
+fn whole((from, to): (f64, f64), kind: OpKind, height: i32) -> (i32, i32) {
     let above = match kind {
-        Kind::W if height > 2 => 2,
+        OpKind::W if height > 2 => 2,
         _ => 1,
     };
     let last = (height - 1).max(0);
@@ -318,7 +318,7 @@ mod tests {
         for (ranks, scale) in [(16, 1.0), (64, 1.0), (64, 1.5), (100, 1.0), (128, 2.0)] {
             let shape = Shape::of(ranks);
             let column = |row| {
-                [(Kind::F, (0.0, 0.25)), (Kind::BW, (0.25, 1.0))].map(|(kind, band)| Cell {
+                [(OpKind::F, (0.0, 0.25)), (OpKind::BW, (0.25, 1.0))].map(|(kind, band)| Cell {
                     row,
                     x: 0.0,
                     width: 90.0,
@@ -351,7 +351,7 @@ mod tests {
     fn idle_time_of_a_column_is_lightness() {
         let forward = Theme::Light.palette().forward;
         let paper = Theme::Light.palette().paper;
-        let cell = |busy| Cell { row: 0, x: 0.0, width: 90.0, band: (0.0, busy), kind: Kind::F, busy, op: None };
+        let cell = |busy| Cell { row: 0, x: 0.0, width: 90.0, band: (0.0, busy), kind: OpKind::F, busy, op: None };
         let colour = |busy| {
             let mut svg = String::new();
             {

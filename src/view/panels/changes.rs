@@ -8,7 +8,7 @@ use std::cell::LazyCell;
 use std::ops::Deref;
 
 /// A setting that differs.
-pub struct Change {
+pub struct SettingChange {
     pub field: &'static Field,
     /// Its other value, as shown.
     pub from: Message,
@@ -18,7 +18,7 @@ pub struct Change {
     pub back: String,
 }
 
-impl Change {
+impl SettingChange {
     /// Sets the field to what it was.
     pub(crate) fn undo(&self) -> Action {
         Action::Apply(vec![(self.field.key, self.back.clone())])
@@ -26,11 +26,11 @@ impl Change {
 }
 
 /// Settings of `run` that differ from `other`. An unset one reads as its resolved value.
-pub fn changes(run: &Run, other: &Run) -> Vec<Change> {
+pub fn changes(run: &Run, other: &Run) -> Vec<SettingChange> {
     // Read for unset fields alone.
     let (meant, elsewhere) = (LazyCell::new(|| run.resolved()), LazyCell::new(|| other.resolved()));
     let differs = |field: &&Field| field.get(run) != field.get(other);
-    let change = |field: &'static Field| Change {
+    let change = |field: &'static Field| SettingChange {
         field,
         from: shown(field, other, &elsewhere),
         to: shown(field, run, &meant),
@@ -40,7 +40,7 @@ pub fn changes(run: &Run, other: &Run) -> Vec<Change> {
 }
 
 /// Changes of the defaults, and of the presets that the Run names.
-pub fn changed(run: &Run) -> Vec<Change> {
+pub fn changed(run: &Run) -> Vec<SettingChange> {
     let presets =
         Run { model: run.model.bare(), gpu: run.gpu.bare(), precision: run.precision.bare(), ..Run::default() };
     // The presets themselves against the default's, then all else against the presets.
@@ -75,8 +75,9 @@ fn shown(field: &Field, run: &Run, meant: &impl Deref<Target = Run>) -> Message 
 
 /// Changed settings that neither the column nor the sentence shows: a page on paper has them in a list.
 pub fn of_sheets(run: &Run) -> Node {
-    let changed =
-        changed(run).into_iter().filter(|Change { field, .. }| !is_in_column(field) && !SENTENCE.contains(&field.key));
+    let changed = changed(run)
+        .into_iter()
+        .filter(|SettingChange { field, .. }| !is_in_column(field) && !SENTENCE.contains(&field.key));
     changed.map(|change| el("p", &[], &[text(change.field.label), text(": "), strong(change.to)])).collect()
 }
 
@@ -91,7 +92,7 @@ pub fn what_changed(run: &Run) -> Node {
     if differences.is_empty() {
         return muted("Nothing: this is the default run.");
     }
-    let line = |change: &Change| {
+    let line = |change: &SettingChange| {
         let back = t!("Back to {from}", from = &change.from);
         let values = el("span", &[], &[leaf("s", "", &change.from), text(" → "), strong(&change.to)]);
         let button = el("button", &[("class", "choose")], &[text("↶")])

@@ -2,11 +2,11 @@
 //! would do where nothing fits.
 
 use crate::prelude::*;
-use shardscope_core::search::ladder::{Choice, Failure, Outcome, Searched};
+use shardscope_core::search::ladder::{Failure, LadderChoice, LadderEnd, Searched};
 
 /// Where a layout is from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Origin {
+pub enum LayoutOrigin {
     /// The search chose it under the present settings.
     Chosen,
     /// The page opens with it.
@@ -21,7 +21,7 @@ pub enum Origin {
     Yours,
 }
 
-impl Origin {
+impl LayoutOrigin {
     /// The words of the pill.
     pub const fn words(self) -> &'static str {
         match self {
@@ -38,11 +38,11 @@ impl Origin {
 /// The layout of a Run as the pill speaks of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Whose<'a> {
-    pub origin: Origin,
+    pub origin: LayoutOrigin,
     /// The search for the layout is under way.
     pub waits: bool,
     /// End of the search that led to the Run as it is.
-    pub outcome: Option<&'a Outcome>,
+    pub outcome: Option<&'a LadderEnd>,
     /// Share of the step that the fastest known layout saves, where it can be told apart.
     pub gain: Option<f64>,
 }
@@ -56,18 +56,18 @@ pub fn chip(whose: &Whose) -> Node {
         return el("span", &[("class", "whose chosen"), ("aria-busy", "true")], &[words]);
     }
     let gain = gain.filter(|gain| *gain > 0.0);
-    if origin == Origin::Chosen && gain.is_none() {
+    if origin == LayoutOrigin::Chosen && gain.is_none() {
         let words = el("b", &[], &[text("✦ "), text(origin.words())]).title(reason(outcome));
         let undo = match outcome {
-            Some(Outcome::Chosen(_) | Outcome::Failed(_)) => {
+            Some(LadderEnd::Chosen(_) | LadderEnd::Failed(_)) => {
                 Node::from_iter([text(" "), link_button("undo").on(Action::ChooseLayout(false))])
             }
-            Some(Outcome::Undivided) | None => Node::none(),
+            Some(LadderEnd::Undivided) | None => Node::none(),
         };
         return el("span", &[("class", "whose chosen")], &[words, undo]);
     }
     let words = match origin {
-        Origin::Chosen => Origin::Link.words(),
+        LayoutOrigin::Chosen => LayoutOrigin::Link.words(),
         other => other.words(),
     };
     let choose = match gain {
@@ -84,9 +84,9 @@ fn whole_percent(share: f64) -> String {
 }
 
 /// How it was chosen, in a sentence.
-pub fn reason(outcome: Option<&Outcome>) -> Message {
+pub fn reason(outcome: Option<&LadderEnd>) -> Message {
     match outcome {
-        Some(Outcome::Chosen(choice)) => {
+        Some(LadderEnd::Chosen(choice)) => {
             let software = choice.run.stack.preset_row().choice.label;
             match choice.searched {
                 Some(Searched { layouts, complete: true }) => t!(
@@ -104,18 +104,18 @@ pub fn reason(outcome: Option<&Outcome>) -> Message {
                 None => t!("A first guess that fits here and that {software} can run.", software),
             }
         }
-        Some(Outcome::Failed(failure)) if failure.verdict() == Verdict::Tight => {
+        Some(LadderEnd::Failed(failure)) if failure.verdict() == Verdict::Tight => {
             t!("No layout fits, even with full recomputation: this one is tight.")
         }
-        Some(Outcome::Failed(_)) => t!("No layout fits, even with full recomputation: this one needs least."),
-        Some(Outcome::Undivided) => t!("No layout divides these GPUs, this batch and this model."),
+        Some(LadderEnd::Failed(_)) => t!("No layout fits, even with full recomputation: this one needs least."),
+        Some(LadderEnd::Undivided) => t!("No layout divides these GPUs, this batch and this model."),
         None => t!("Chosen when the link was made. It is chosen anew until you set a layout field."),
     }
 }
 
 /// The missing memory where the last rung failed, and the ways out, each as a button.
-pub fn failed(outcome: Option<&Outcome>, unit: MemoryUnit) -> Node {
-    let Some(Outcome::Failed(failure)) = outcome else {
+pub fn failed(outcome: Option<&LadderEnd>, unit: MemoryUnit) -> Node {
+    let Some(LadderEnd::Failed(failure)) = outcome else {
         return Node::none();
     };
     let missing = unit.show(failure.missing());
@@ -136,19 +136,20 @@ pub fn failed(outcome: Option<&Outcome>, unit: MemoryUnit) -> Node {
 
 /// The buttons: more GPUs, adapters, a shorter sequence.
 fn buttons(failure: &Failure) -> Vec<Node> {
-    let several = |choice: &Choice, set: Vec<(&'static str, String)>, words: Message| {
+    let several = |choice: &LadderChoice, set: Vec<(&'static str, String)>, words: Message| {
         let title =
             t!("{layout}: {peak}", layout = sizes(&choice.run), peak = MemoryUnit::Gib.show(choice.figures.peak.bytes));
         apply("fix", set, title, words)
     };
-    let button =
-        |choice: &Choice, key: &'static str, value: String, words: Message| several(choice, vec![(key, value)], words);
+    let button = |choice: &LadderChoice, key: &'static str, value: String, words: Message| {
+        several(choice, vec![(key, value)], words)
+    };
     let more = failure.gpus.iter().map(|choice| {
         let gpus = choice.run.gpus;
         button(choice, "gpus", gpus.to_string(), t!("Use {gpus} GPUs", gpus))
     });
     // By another software where the Run's own does not do it.
-    let by = |choice: &Choice, set: &mut Vec<(&'static str, String)>, words: Message| {
+    let by = |choice: &LadderChoice, set: &mut Vec<(&'static str, String)>, words: Message| {
         let stack = choice.run.stack.preset_row().choice;
         if choice.run.stack == failure.run.stack {
             return words;
@@ -190,23 +191,23 @@ mod tests {
     use super::*;
     use shardscope_core::search::ladder::Ladder;
 
-    fn climbed(run: &Run) -> Outcome {
+    fn climbed(run: &Run) -> LadderEnd {
         Ladder::new(run).unwrap().finished()
     }
 
-    fn whose(origin: Origin, outcome: Option<&Outcome>, gain: Option<f64>) -> Node {
+    fn whose(origin: LayoutOrigin, outcome: Option<&LadderEnd>, gain: Option<f64>) -> Node {
         chip(&Whose { origin, waits: false, outcome, gain })
     }
 
     #[test]
     fn a_chosen_layout_says_how_and_can_be_taken_back() {
         let outcome = climbed(&Run::default());
-        let view = whose(Origin::Chosen, Some(&outcome), None);
+        let view = whose(LayoutOrigin::Chosen, Some(&outcome), None);
         let html = view.to_html();
         assert!(html.contains("Layout: chosen for you") && html.contains("The fastest that fits here"), "{html}");
         assert_eq!(view.actions(), [&Action::ChooseLayout(false)]);
         assert!(failed(Some(&outcome), MemoryUnit::Gib) == Node::none());
-        assert!(whose(Origin::Chosen, None, None).actions().is_empty());
+        assert!(whose(LayoutOrigin::Chosen, None, None).actions().is_empty());
     }
 
     /// page.md, fourth edition: a layout that a card beats is never called chosen, and each other one offers the
@@ -214,11 +215,11 @@ mod tests {
     #[test]
     fn every_other_layout_says_where_it_is_from_and_what_choosing_gains() {
         for (origin, words) in [
-            (Origin::Example, "the example's"),
-            (Origin::Default, "the format's default"),
-            (Origin::Link, "from the link"),
-            (Origin::File, "from the file"),
-            (Origin::Yours, "yours"),
+            (LayoutOrigin::Example, "the example's"),
+            (LayoutOrigin::Default, "the format's default"),
+            (LayoutOrigin::Link, "from the link"),
+            (LayoutOrigin::File, "from the file"),
+            (LayoutOrigin::Yours, "yours"),
         ] {
             for (gain, choose) in [(None, "choose for me<"), (Some(0.231), "choose for me: 23 % less time<")] {
                 let view = whose(origin, None, gain);
@@ -227,9 +228,9 @@ mod tests {
                 assert!(html.contains(words) && html.contains(choose), "{html}");
             }
         }
-        let beaten = whose(Origin::Chosen, None, Some(0.1)).to_html();
+        let beaten = whose(LayoutOrigin::Chosen, None, Some(0.1)).to_html();
         assert!(!beaten.contains("chosen for you") && beaten.contains("choose for me"), "{beaten}");
-        let waits = chip(&Whose { origin: Origin::Chosen, waits: true, outcome: None, gain: None });
+        let waits = chip(&Whose { origin: LayoutOrigin::Chosen, waits: true, outcome: None, gain: None });
         assert!(waits.actions().is_empty() && !waits.to_html().contains("chosen for you"));
     }
 
@@ -248,7 +249,7 @@ mod tests {
             [("model", "llama-3.1-70b"), ("gpu", "l40s"), ("gpus", "1"), ("stack", stack), ("global_batch", "1")];
         let run = Run::default().with_texts(&edits.map(|(key, value)| (key, value.to_owned()))).unwrap();
         let outcome = climbed(&run);
-        let Outcome::Failed(failure) = &outcome else {
+        let LadderEnd::Failed(failure) = &outcome else {
             panic!("it fits");
         };
         let choice = failure.shorter.as_ref().unwrap();
@@ -275,11 +276,11 @@ mod tests {
             let Action::Apply(set) = action else {
                 panic!("{action:?}");
             };
-            let Outcome::Failed(failure) = &outcome else {
+            let LadderEnd::Failed(failure) = &outcome else {
                 panic!("it fits");
             };
             let after = failure.run.with_texts(set).unwrap();
-            assert!(matches!(climbed(&after), Outcome::Chosen(_)), "{set:?}");
+            assert!(matches!(climbed(&after), LadderEnd::Chosen(_)), "{set:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Ways to cut compared: a sequence over ranks, a matrix over grids, ring attention step by step.
 
 use crate::prelude::*;
-use shardscope_core::cluster::Axis;
+use shardscope_core::cluster::ParallelAxis;
 use shardscope_core::traffic::{
     GridCut, bandwidth, flops_per_byte, grid_cuts, ring_block_ratio, ring_buffer, ring_steps, sequence_cuts,
 };
@@ -127,7 +127,7 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
         .table("Ring attention step by step");
     let share = model.kv_heads as f64 / model.heads as f64;
     let chunk = scenario.run.seq_len as f64 / ranks as f64;
-    let wire = bandwidth(scenario, layout.mesh().link(Axis::Cp));
+    let wire = bandwidth(scenario, layout.mesh().link(ParallelAxis::Cp));
     let ratio = ring_block_ratio(share, chunk, true, flops_per_byte(scenario.gpu.bf16, wire));
     let what = t!(
         "What the slowest of {ranks} ranks computes in each step; a full block of attention is 1. Plain: whole blocks \

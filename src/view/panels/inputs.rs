@@ -19,10 +19,10 @@ pub const COLUMN: [(&str, &str, &str); 8] = [
 pub const SENTENCE: [&str; 6] = ["model", "gpus", "gpu", "seq_len", "global_batch", "stack"];
 
 /// A part of a sheet: its title, and the fields that are in it unless a later part has them.
-pub type Part = (&'static str, fn(&Field) -> bool);
+pub type SheetPart = (&'static str, fn(&Field) -> bool);
 
 /// The sheets: title and parts.
-pub const SHEETS: [(&str, &[Part]); 6] = [
+pub const SHEETS: [(&str, &[SheetPart]); 6] = [
     (
         "Model shape",
         &[

@@ -3,12 +3,12 @@
 use super::strip::{PRICE, budget_tokens, money, show_price, show_tokens, sign};
 use crate::charts::drawing::Form;
 use crate::charts::ink::Ink;
-use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::node::figure::Scope;
 use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::run::presets::GPUS;
-use shardscope_core::search::Found;
+use shardscope_core::search::FoundLayout;
 use shardscope_core::search::kinds::{KindRow, on};
 use shardscope_core::sort::sort_by;
 
@@ -16,7 +16,7 @@ use shardscope_core::sort::sort_by;
 struct KindLine<'a> {
     id: &'static str,
     name: &'static str,
-    found: &'a Found,
+    found: &'a FoundLayout,
     /// Its Run with the budget and the prices as they are now.
     run: Run,
     hours: f64,
@@ -25,7 +25,7 @@ struct KindLine<'a> {
 }
 
 impl<'a> KindLine<'a> {
-    fn new(own: &Run, place: usize, found: &'a Found) -> Option<Self> {
+    fn new(own: &Run, place: usize, found: &'a FoundLayout) -> Option<Self> {
         let choice = &GPUS.get(place)?.choice;
         let is_own = own.gpu.base == Some(choice.id);
         let hours = budget_tokens(own) / found.figures.tokens_per_s_per_gpu / 3600.0;
@@ -111,11 +111,11 @@ fn chart(own: &Run, lines: &[KindLine]) -> Node {
         lines.iter().filter_map(|line| Some(((line.days(), up(line)?), line))).collect();
     let name = if by_money { t!("Cost by days") } else { t!("GPU-hours by days") };
     let currency = sign(own);
-    let across = Scale::from_zero(points.iter().map(|(at, _)| at.0));
-    let across = Axis::new(across, across.round(), |days| verbatim(significant(days, 3))).named("days");
-    let scale = Scale::from_zero(points.iter().map(|(at, _)| at.1));
+    let across = PlotScale::from_zero(points.iter().map(|(at, _)| at.0));
+    let across = PlotAxis::new(across, across.round(), |days| verbatim(significant(days, 3))).named("days");
+    let scale = PlotScale::from_zero(points.iter().map(|(at, _)| at.1));
     let shown = |value: f64| if by_money { money(&currency, value) } else { show_count(value) };
-    let up = Axis::new(scale, scale.round(), |value| verbatim(shown(value)));
+    let up = PlotAxis::new(scale, scale.round(), |value| verbatim(shown(value)));
     let dots = points.iter().map(|(at, line)| {
         let (gpu, days, amount) = (line.name, significant(at.0, 3), shown(at.1));
         let title = if by_money {
@@ -123,10 +123,10 @@ fn chart(own: &Run, lines: &[KindLine]) -> Node {
         } else {
             t!("{gpu}: {amount} GPU-hours in {days} days", gpu, amount, days)
         };
-        Mark::Dot(*at, Form::Dot, Ink::Accent, title)
+        PlotMark::Dot(*at, Form::Dot, Ink::Accent, title)
     });
     let names = points.iter().map(|(at, line)| (*at, Ink::Text, verbatim(line.name)));
-    let marks = dots.chain([Mark::Names(names.collect())]).collect();
+    let marks = dots.chain([PlotMark::Names(names.collect())]).collect();
     let picture = draw(&across, 180.0, &[Plot { up, marks }]).inline(&name);
     el("figure", &[("class", "chart")], &[caption(&name), picture])
 }

@@ -3,8 +3,8 @@
 
 use super::pipeline::kind_name;
 use crate::prelude::*;
-use shardscope_core::memory::curve::Alive;
-use shardscope_core::pipeline::Kind;
+use shardscope_core::memory::curve::LiveChunk;
+use shardscope_core::pipeline::OpKind;
 use shardscope_core::report::over_time::{Instant, OverTime};
 use shardscope_core::sort::sort;
 
@@ -55,7 +55,7 @@ fn tops(instant: &Instant, scale: Bytes) -> [f64; 6] {
 }
 
 /// "stage 0: 4 micro-batches × 8 layers, 27.1 GiB".
-fn alive((one, layers): &(Alive, u64), several: bool, unit: MemoryUnit) -> Message {
+fn alive((one, layers): &(LiveChunk, u64), several: bool, unit: MemoryUnit) -> Message {
     let bytes = unit.show(one.bytes);
     // Splits are fractions of a micro-batch.
     let count = (one.microbatches * 100.0).round() / 100.0;
@@ -87,7 +87,7 @@ pub(crate) fn peak_words(curve: &OverTime, unit: MemoryUnit) -> Message {
     if curve.head.0 > 0.0 {
         then.push(t!("of it logits and inputs of the head, {head}", head = unit.show(curve.head)));
     }
-    if curve.op.is_some_and(|op| op.op.kind != Kind::F) {
+    if curve.op.is_some_and(|op| op.op.kind != OpKind::F) {
         for (name, bytes) in &curve.momentary {
             then.push(t!("{part}, {bytes}", part = *name, bytes = unit.show(*bytes)));
         }

@@ -2,11 +2,11 @@
 
 use crate::charts::viewport::Viewport;
 use crate::prelude::*;
-use shardscope_core::pipeline::Kind;
+use shardscope_core::pipeline::OpKind;
 
 /// A part of the step on the axis of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum AxisPart {
     Step,
     /// Until the first micro-batch is through.
     Fill,
@@ -16,7 +16,7 @@ pub enum Part {
     Drain,
 }
 
-impl Part {
+impl AxisPart {
     /// All, with their names.
     pub const ALL: [(Self, &'static str); 4] =
         [(Self::Step, "whole step"), (Self::Fill, "fill"), (Self::Steady, "steady"), (Self::Drain, "drain")];
@@ -25,9 +25,9 @@ impl Part {
     pub fn window(self, evaluation: &Evaluation) -> Option<Viewport> {
         let full = Viewport::all(evaluation.spans.makespan());
         let ops = evaluation.timeline().ranks.first()?;
-        let back = ops.iter().find(|op| op.op.kind != Kind::F);
+        let back = ops.iter().find(|op| op.op.kind != OpKind::F);
         let fill = back.map_or(full.end, |op| op.end);
-        let last = ops.iter().rfind(|op| op.op.kind == Kind::F);
+        let last = ops.iter().rfind(|op| op.op.kind == OpKind::F);
         let window = match self {
             Self::Step => return None,
             Self::Fill => full.between(0.0, fill),
@@ -68,18 +68,18 @@ mod tests {
     fn the_fill_ends_with_the_first_micro_batch_and_the_drain_begins_with_the_last_forward() {
         let evaluation = evaluate(&Run::default()).unwrap();
         let ranks = &evaluation.timeline().ranks;
-        let fill = Part::Fill.window(&evaluation).unwrap();
-        let through = ranks[0].iter().find(|op| op.op.kind != Kind::F).unwrap();
+        let fill = AxisPart::Fill.window(&evaluation).unwrap();
+        let through = ranks[0].iter().find(|op| op.op.kind != OpKind::F).unwrap();
         assert_eq!((fill.start, through.op.microbatch), (0.0, 0));
         assert!((fill.end - through.end).abs() < 1e-9);
-        let drain = Part::Drain.window(&evaluation).unwrap();
+        let drain = AxisPart::Drain.window(&evaluation).unwrap();
         assert!((drain.end - evaluation.spans.makespan()).abs() < 1e-9);
-        assert!(ranks[0].iter().all(|op| op.op.kind != Kind::F || op.start <= drain.start + 1e-9));
-        let steady = Part::Steady.window(&evaluation).unwrap();
+        assert!(ranks[0].iter().all(|op| op.op.kind != OpKind::F || op.start <= drain.start + 1e-9));
+        let steady = AxisPart::Steady.window(&evaluation).unwrap();
         assert!((steady.span() - fill.span()).abs() < 1e-9 && steady.start > fill.end && steady.end < drain.start);
-        assert_eq!(Part::Step.window(&evaluation), None);
+        assert_eq!(AxisPart::Step.window(&evaluation), None);
         // One rank, one micro-batch: nothing to zoom into.
         let alone = Run { tp: 1, pp: 1, global_batch: 64, ..Run::default() };
-        assert_eq!(Part::Fill.window(&evaluate(&alone).unwrap()), None);
+        assert_eq!(AxisPart::Fill.window(&evaluate(&alone).unwrap()), None);
     }
 }

@@ -5,8 +5,8 @@ use crate::charts::figure::swatch;
 use crate::charts::prepared::memory_curve;
 use crate::charts::shape::Shape;
 use crate::prelude::*;
-use shardscope_core::pipeline::trace::{Cause, Place};
-use shardscope_core::pipeline::{Item, Kind, TimedOp, Trace};
+use shardscope_core::pipeline::trace::{OpPlace, StartCause};
+use shardscope_core::pipeline::{OpKind, OrderItem, TimedOp, Trace};
 use shardscope_core::report::Pipeline;
 use shardscope_core::units::GIB;
 
@@ -22,14 +22,14 @@ const MAX_ROWS: usize = 256;
 pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize) -> Node {
     let pipeline = &evaluation.report.pipeline;
     let drawn = || std::iter::once(evaluation).chain(other);
-    let any = |is: &dyn Fn(&Item) -> bool| {
+    let any = |is: &dyn Fn(&OrderItem) -> bool| {
         let mut rows = drawn().flat_map(|one| &one.order.ranks);
         rows.any(|row| row.written().iter().any(is))
     };
     let has = |kind| any(&|item| item.ops().any(|op| op.kind == kind));
-    let split = has(Kind::W);
-    let paired = any(&|item| matches!(item, Item::Pair(..)));
-    let backward = match (split, has(Kind::BW)) {
+    let split = has(OpKind::W);
+    let paired = any(&|item| matches!(item, OrderItem::Pair(..)));
+    let backward = match (split, has(OpKind::BW)) {
         (true, false) => "B backward (input)",
         (true, true) => "BW backward, B (input)",
         _ => "BW backward",
@@ -56,12 +56,12 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
     ])
 }
 
-pub(super) fn kind_name(kind: Kind) -> &'static str {
+pub(super) fn kind_name(kind: OpKind) -> &'static str {
     match kind {
-        Kind::F => "forward",
-        Kind::B => "backward for the input",
-        Kind::W => "gradient of the weight",
-        Kind::BW => "backward",
+        OpKind::F => "forward",
+        OpKind::B => "backward for the input",
+        OpKind::W => "gradient of the weight",
+        OpKind::BW => "backward",
     }
 }
 
@@ -75,15 +75,15 @@ pub(super) fn op_name(op: TimedOp) -> Message {
 }
 
 /// The lines of the tooltip for the op at `place`.
-pub fn describe(trace: &Trace, place: Place) -> Vec<Message> {
+pub fn describe(trace: &Trace, place: OpPlace) -> Vec<Message> {
     let Some(op) = trace.get(place) else {
         return Vec::new();
     };
-    let named = |place: Place| trace.get(place).map(op_name).unwrap_or_default();
+    let named = |place: OpPlace| trace.get(place).map(op_name).unwrap_or_default();
     let waited = match trace.cause(place) {
-        Cause::Nothing => t!("starts with the step"),
-        Cause::Rank(before) => t!("follows the {before}", before = named(before)),
-        Cause::Result(result) => t!("waits for rank {rank}: {result}", rank = result.rank, result = named(result)),
+        StartCause::Nothing => t!("starts with the step"),
+        StartCause::Rank(before) => t!("follows the {before}", before = named(before)),
+        StartCause::Result(result) => t!("waits for rank {rank}: {result}", rank = result.rank, result = named(result)),
     };
     vec![
         t!("rank {rank}: {op}", rank = place.rank, op = op_name(op)),
@@ -98,7 +98,7 @@ pub fn describe(trace: &Trace, place: Place) -> Vec<Message> {
 }
 
 /// The critical path in a sentence.
-pub fn critical(path: &[(Place, TimedOp)]) -> Message {
+pub fn critical(path: &[(OpPlace, TimedOp)]) -> Message {
     let Some((_, last)) = path.last() else {
         return Message::default();
     };
@@ -191,14 +191,14 @@ pub fn rank_memory(evaluation: &Evaluation, shape: Shape, unit: MemoryUnit) -> N
 /// The kinds of blocks of the first screen's picture, and the idle share.
 pub fn kinds(evaluation: &Evaluation) -> Node {
     let pipeline = &evaluation.report.pipeline;
-    let has = |kind: Kind| {
+    let has = |kind: OpKind| {
         evaluation.order.ranks.iter().any(|row| row.written().iter().any(|item| item.ops().any(|op| op.kind == kind)))
     };
     let later = evaluation.loads.iter().any(|load| load.stages.len() > 1);
     Node::from_iter([
         swatch(&("c-forward", "forward")),
         swatch(&("c-backward", "backward")),
-        if has(Kind::W) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
+        if has(OpKind::W) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
         if later { swatch(&("c-forward later", "later stages of the rank")) } else { Node::none() },
         bubble(pipeline),
     ])
@@ -209,7 +209,7 @@ pub fn colours(drawn: &[&Evaluation]) -> Node {
     let any = |is: &dyn Fn(&Evaluation) -> bool| drawn.iter().any(|one| is(one));
     let splits = |one: &Evaluation| {
         let mut rows = one.order.ranks.iter();
-        rows.any(|row| row.written().iter().any(|item| item.ops().any(|op| op.kind == Kind::W)))
+        rows.any(|row| row.written().iter().any(|item| item.ops().any(|op| op.kind == OpKind::W)))
     };
     let later = |one: &Evaluation| one.loads.iter().any(|load| load.stages.len() > 1);
     Node::from_iter([
@@ -266,11 +266,11 @@ mod tests {
     fn an_op_says_what_it_waits_for() {
         let evaluation = evaluate(&Run::default()).unwrap();
         let trace = Trace::new(&evaluation.order, evaluation.timeline(), evaluation.durations.p2p);
-        let first = describe(&trace, Place { rank: 0, at: 0 });
+        let first = describe(&trace, OpPlace { rank: 0, at: 0 });
         assert_eq!(first[2].to_string(), "starts with the step");
-        let second = describe(&trace, Place { rank: 1, at: 0 });
+        let second = describe(&trace, OpPlace { rank: 1, at: 0 });
         assert_eq!(second[2].to_string(), "waits for rank 0: forward of micro-batch 0 on stage 0");
-        assert!(describe(&trace, Place { rank: 9, at: 0 }).is_empty());
+        assert!(describe(&trace, OpPlace { rank: 9, at: 0 }).is_empty());
     }
 
     #[test]

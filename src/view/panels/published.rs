@@ -1,7 +1,7 @@
 //! Published runs: what was measured of them beside what the calculator predicts.
 
 use super::words;
-use crate::panels::whole::Answer;
+use crate::panels::whole::WholeRunAnswer;
 use crate::prelude::*;
 use shardscope_core::report::Memory;
 use shardscope_core::run::presets::{MLPERF_RUNS, Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};
@@ -12,7 +12,7 @@ use shardscope_core::whole_run::time_to_train;
 /// no such figure.
 fn figure(measured: Measured, evaluation: &Evaluation) -> Option<(&'static str, String, String, f64)> {
     let step = &evaluation.report.step;
-    let whole = || Answer::new(evaluation).ok().map(|answer| answer.figures);
+    let whole = || WholeRunAnswer::new(evaluation).ok().map(|answer| answer.figures);
     let rate = |value: f64| format!("{} TFLOP/s", significant(value, 3));
     let grouped = |count: f64| group(&format!("{count:.0}"));
     let (name, theirs, ours, show): (_, f64, f64, fn(f64) -> String) = match measured {

@@ -4,11 +4,11 @@
 use crate::charts::drawing::Form;
 use crate::charts::figure::key;
 use crate::charts::ink::Ink;
-use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::charts::ticks::tick_label;
 use crate::prelude::*;
 use shardscope_core::issue::Issue;
-use shardscope_core::rl::{Bound, Group, PhaseName, RlReply, RlStep, of_run};
+use shardscope_core::rl::{GpuGroup, PhaseName, RlReply, RlStep, WaitsFor, of_run};
 use shardscope_core::run::registry::field;
 use shardscope_core::run::{RlParts, RolloutPlacement};
 
@@ -112,21 +112,21 @@ fn answer(run: &Run, step: &RlStep) -> Node {
     Node::from_iter(lines)
 }
 
-fn group_words(group: Group, run: &Run, step: &RlStep) -> Message {
+fn group_words(group: GpuGroup, run: &Run, step: &RlStep) -> Message {
     let trainer = run.gpus.saturating_sub(step.rollout_gpus);
     match group {
-        Group::All => t!("{gpus} GPUs, in turn", gpus = run.gpus),
-        Group::Engines => t!("{gpus} GPUs generate", gpus = step.rollout_gpus),
-        Group::Trainer => t!("{gpus} GPUs train", gpus = trainer),
+        GpuGroup::All => t!("{gpus} GPUs, in turn", gpus = run.gpus),
+        GpuGroup::Engines => t!("{gpus} GPUs generate", gpus = step.rollout_gpus),
+        GpuGroup::Trainer => t!("{gpus} GPUs train", gpus = trainer),
     }
 }
 
 /// A row a group: its work in order, and where it waits.
 fn bars(run: &Run, step: &RlStep) -> Node {
-    let row = |group: Group, waits: f64| {
+    let row = |group: GpuGroup, waits: f64| {
         let share = |seconds: Seconds| seconds / step.step_s;
         // In turn the trainer waits first; the sync is at the end of both.
-        let is_last = step.bound == Bound::InTurn && group == Group::Trainer;
+        let is_last = step.bound == WaitsFor::InTurn && group == GpuGroup::Trainer;
         let mut at = if is_last { waits } else { 0.0 };
         let mut inside = Vec::new();
         if is_last && waits > 0.0 {
@@ -164,24 +164,24 @@ fn bars(run: &Run, step: &RlStep) -> Node {
 fn diagnosis(run: &Run, step: &RlStep) -> Node {
     let (generation, training) = (show_seconds(step.generation_s), show_seconds(step.training_s));
     let bound = match step.bound {
-        Bound::InTurn if run.rl.is_split() => t!(
+        WaitsFor::InTurn if run.rl.is_split() => t!(
             "Generation ({generation}) and training ({training}) wait for each other: without a staleness limit over 0 \
                 two groups of GPUs overlap nothing.",
             generation,
             training
         ),
-        Bound::InTurn => t!("Every GPU generates ({generation}), then trains ({training}).", generation, training),
-        Bound::Engines => t!(
+        WaitsFor::InTurn => t!("Every GPU generates ({generation}), then trains ({training}).", generation, training),
+        WaitsFor::Engines => t!(
             "The trainer waits for the engines: {generation} of generation, {training} of training.",
             generation,
             training
         ),
-        Bound::Trainer => t!(
+        WaitsFor::Trainer => t!(
             "The engines wait for the trainer: {training} of training, {generation} of generation.",
             generation,
             training
         ),
-        Bound::Balanced => t!(
+        WaitsFor::Balanced => t!(
             "Generation ({generation}) and training ({training}) are balanced within our error.",
             generation,
             training
@@ -221,21 +221,26 @@ fn splits(run: &Run, step: &RlStep) -> Node {
     let most = (shortest * 4.0).max(step.step_s.0 * 1.1);
     let within = |list: Vec<(f64, f64)>| list.into_iter().filter(|(_, time)| *time <= most).collect();
     let mut marks = vec![
-        Mark::Band([shortest, shortest * 1.1], t!("within 10 %")),
-        Mark::Line(within(seconds(&|point| point.generation_s)), Ink::Forward),
-        Mark::Line(within(seconds(&|point| point.training_s)), Ink::Backward),
-        Mark::Line(within(steps), Ink::Text),
+        PlotMark::Band([shortest, shortest * 1.1], t!("within 10 %")),
+        PlotMark::Line(within(seconds(&|point| point.generation_s)), Ink::Forward),
+        PlotMark::Line(within(seconds(&|point| point.training_s)), Ink::Backward),
+        PlotMark::Line(within(steps), Ink::Text),
     ];
     if run.rl.is_split() {
         let here = (step.rollout_gpus as f64, step.step_s.0);
-        marks.push(Mark::Dot(here, Form::Large, Ink::Accent, t!("this run: {time}", time = show_seconds(step.step_s))));
+        marks.push(PlotMark::Dot(
+            here,
+            Form::Large,
+            Ink::Accent,
+            t!("this run: {time}", time = show_seconds(step.step_s)),
+        ));
     } else {
-        marks.push(Mark::Level(step.step_s.0, t!("colocated")));
+        marks.push(PlotMark::Level(step.step_s.0, t!("colocated")));
     }
-    let scale = Scale::even(0.0, most);
-    let up = Axis::new(scale, scale.round(), |time| verbatim(tick_label(time)));
-    let across = Scale::even(first.rollout_gpus as f64, last.rollout_gpus as f64);
-    let across = Axis::new(across, across.round(), |gpus| verbatim(number(gpus, 3)));
+    let scale = PlotScale::even(0.0, most);
+    let up = PlotAxis::new(scale, scale.round(), |time| verbatim(tick_label(time)));
+    let across = PlotScale::even(first.rollout_gpus as f64, last.rollout_gpus as f64);
+    let across = PlotAxis::new(across, across.round(), |gpus| verbatim(number(gpus, 3)));
     let label = t!("Step time by the GPUs that generate, of {gpus}", gpus = run.gpus);
     let picture = draw(&across, 150.0, &[Plot { up, marks }]).inline(label);
     let flat = step.flat.map(|[low, high]| {
@@ -311,10 +316,10 @@ fn doubts(reply: &RlReply) -> Node {
 
 /// The phases as a table.
 fn as_table(step: &RlStep) -> Node {
-    let group = |group: Group| match group {
-        Group::All => t!("all"),
-        Group::Engines => t!("engines"),
-        Group::Trainer => t!("trainer"),
+    let group = |group: GpuGroup| match group {
+        GpuGroup::All => t!("all"),
+        GpuGroup::Engines => t!("engines"),
+        GpuGroup::Trainer => t!("trainer"),
     };
     let table = Rows::of(step.phases.iter())
         .column("phase", |phase| words_of(phase.name))

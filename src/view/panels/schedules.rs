@@ -4,7 +4,7 @@ use super::pipeline::IN_SPAN;
 use super::words::{unnamed, verdict};
 use crate::prelude::*;
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
-use shardscope_core::pipeline::{SCHEDULES, Schedule as Row};
+use shardscope_core::pipeline::{SCHEDULES, ScheduleInfo as Row};
 use shardscope_core::sort::sort_by;
 
 /// A column: its key in links and buttons, its head, and what it means.
@@ -264,17 +264,17 @@ pub fn against(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardscope_core::report::{Variant, memory_limit};
+    use shardscope_core::report::{ScheduleVariant, memory_limit};
 
     fn row(text: &str) -> ScheduleRow {
         let run = Run::default();
-        let variant = Variant::named(text).unwrap();
+        let variant = ScheduleVariant::named(text).unwrap();
         ScheduleRow::of(&run, variant, memory_limit(&run), None)
     }
 
     /// All, and one that cannot run.
     fn rows() -> Vec<ScheduleRow> {
-        let rows = Variant::all(&Run::default()).into_iter();
+        let rows = ScheduleVariant::all(&Run::default()).into_iter();
         let rows = rows.map(|variant| row(&variant.to_string()));
         rows.chain([row("custom")]).collect()
     }

@@ -9,14 +9,14 @@ use crate::prelude::*;
 use shardscope_core::run::Recompute;
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
 use shardscope_core::search::session::PlanResult;
-use shardscope_core::search::{Request, differences, tie};
+use shardscope_core::search::{PlanRequest, differences, tie};
 use shardscope_core::time::PartKind;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Progress of the search in the background.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Searched {
+pub struct SearchProgressShown {
     /// True if it is over.
     pub done: bool,
     /// Layouts looked at.
@@ -29,7 +29,7 @@ pub struct Searched {
     pub betters: Betters,
 }
 
-impl Searched {
+impl SearchProgressShown {
     /// Share of the step of `evaluation` that the fastest layout known saves, where that can be told apart.
     pub fn gain(&self, evaluation: &Evaluation) -> Option<f64> {
         let faster = self.betters.list.iter().find(|better| better.gain == Gain::Time)?;
@@ -40,7 +40,7 @@ impl Searched {
     /// better where it is of another layout.
     pub fn of(result: &PlanResult, evaluation: &Evaluation) -> Self {
         let run = &evaluation.scenario.run;
-        let same = Request::question(&result.run) == Request::question(run);
+        let same = PlanRequest::question(&result.run) == PlanRequest::question(run);
         let Some(progress) = result.progress.filter(|_| same) else {
             return Self::default();
         };
@@ -159,7 +159,7 @@ impl Card {
 }
 
 /// The cards of the layouts that do better, or why there are none.
-pub fn suggestion(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit) -> Node {
+pub fn suggestion(evaluation: &Evaluation, searched: &SearchProgressShown, unit: MemoryUnit) -> Node {
     let Betters { list, tight, .. } = &searched.betters;
     // The fewest GPUs are a line below the cards, where there are three of them.
     let is_line = |better: &&Better| better.gain == Gain::Fewest && list.len() > CARDS;
@@ -212,7 +212,7 @@ pub fn heading(evaluation: &Evaluation) -> &'static str {
 }
 
 /// Tight layouts that take less time, on demand.
-fn only_tight(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit) -> Node {
+fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: MemoryUnit) -> Node {
     let tight = &searched.betters.tight;
     let step_s = evaluation.report.step.time_s;
     let saved = |better: &Better| 100.0 * (1.0 - better.figures.time_s / step_s);
@@ -449,7 +449,7 @@ fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
 }
 
 /// The words in place of the cards.
-fn nothing(evaluation: &Evaluation, searched: &Searched) -> Node {
+fn nothing(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
     let words = if !searched.done {
         t!("Looking for better layouts…")
     } else if evaluation.report.memory.overall() == Verdict::Oom {
@@ -478,7 +478,7 @@ fn nothing(evaluation: &Evaluation, searched: &Searched) -> Node {
 }
 
 /// The main loss that a layout can change, and how far the search is: the line beside the head of the cards.
-pub fn lead(evaluation: &Evaluation, searched: &Searched) -> Message {
+pub fn lead(evaluation: &Evaluation, searched: &SearchProgressShown) -> Message {
     let loss = match main_loss(evaluation) {
         _ if evaluation.report.memory.overall() == Verdict::Oom => {
             t!("Only what fits; times against the step if it fitted.")

@@ -5,19 +5,19 @@ use crate::charts::drawing::{Anchor, Box, DETAIL, Drawing};
 use crate::charts::figure::figure;
 use crate::charts::ink::Ink;
 use crate::charts::strips::strips;
-use crate::node::action::Choice;
+use crate::node::action::PanelChoice;
 use crate::prelude::*;
-use shardscope_core::advice::unequal::{Unequal, Way, unequal as ways};
+use shardscope_core::advice::unequal::{SampleWay, Unequal, unequal as ways};
 use shardscope_core::pipeline::Timeline;
-use shardscope_core::pipeline::packing::Spread;
+use shardscope_core::pipeline::packing::LengthSpread;
 use shardscope_core::units::thousands;
 
 /// The distributions, and what the page calls them.
-pub(crate) const SPREADS: [(Spread, &str); 3] =
-    [(Spread::LogNormal, "log-normal"), (Spread::Bimodal, "bimodal"), (Spread::Uniform, "uniform")];
+pub(crate) const SPREADS: [(LengthSpread, &str); 3] =
+    [(LengthSpread::LogNormal, "log-normal"), (LengthSpread::Bimodal, "bimodal"), (LengthSpread::Uniform, "uniform")];
 
 /// The panel for lengths that are spread like this.
-pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
+pub fn unequal(evaluation: &Evaluation, spread: LengthSpread) -> Node {
     let present = own(evaluation);
     let Some(found) = ways(evaluation, spread) else {
         let why = "The stages of this run cannot be timed at other sequence lengths.";
@@ -38,7 +38,7 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
         choices(
             ["Sample lengths", "Distribution of sample lengths"],
             SPREADS.map(|(known, label)| {
-                let choice = Action::Choose(Choice::Spread(known));
+                let choice = Action::Choose(PanelChoice::Spread(known));
                 (choice, label.into(), known == spread)
             }),
             Node::none(),
@@ -130,14 +130,14 @@ fn histogram(found: &Unequal) -> Drawing {
 /// The first three ways that make other micro-batches of the samples: each micro-batch as wide as its time, its samples
 /// one below the other.
 pub(crate) fn packing(found: &Unequal) -> Drawing {
-    let mut drawn: Vec<&Way> = Vec::new();
+    let mut drawn: Vec<&SampleWay> = Vec::new();
     for way in &found.ways {
         if drawn.last().is_none_or(|last| last.tokens != way.tokens) {
             drawn.push(way);
         }
     }
     drawn.truncate(3);
-    let sum = |way: &Way| way.times.iter().sum::<f64>();
+    let sum = |way: &SampleWay| way.times.iter().sum::<f64>();
     let longest = drawn.iter().copied().map(sum).fold(0.0, f64::max).max(1e-12);
     let mut drawing = Drawing::new(PITCH * drawn.len() as f64);
     for (at, way) in drawn.iter().enumerate() {
@@ -196,10 +196,10 @@ pub fn pipelines(found: &Unequal) -> Drawing {
 
 /// A row a way, with the button that makes it the run's own.
 fn figures(found: &Unequal) -> Node {
-    let first = found.ways.first().and_then(Way::simulated);
-    let best = found.ways.iter().filter_map(Way::simulated);
+    let first = found.ways.first().and_then(SampleWay::simulated);
+    let best = found.ways.iter().filter_map(SampleWay::simulated);
     let best = best.map(|time| time.0).fold(f64::INFINITY, f64::min);
-    let of_first = |way: &Way| {
+    let of_first = |way: &SampleWay| {
         let both = way.simulated().zip(first);
         both.map_or("–".to_owned(), |(time, first)| format!("{}×", significant(first / time, 3)))
     };
@@ -217,7 +217,7 @@ fn figures(found: &Unequal) -> Node {
         .table("Ways to run unequal samples")
 }
 
-fn use_way(way: &Way) -> Node {
+fn use_way(way: &SampleWay) -> Node {
     if way.set.is_empty() || way.timeline.is_none() {
         return Node::none();
     }
@@ -229,7 +229,7 @@ fn use_way(way: &Way) -> Node {
 mod tests {
     use super::*;
 
-    fn panel(run: &Run, spread: Spread) -> Node {
+    fn panel(run: &Run, spread: LengthSpread) -> Node {
         unequal(&evaluate(run).unwrap(), spread)
     }
 
@@ -247,7 +247,7 @@ mod tests {
         let run = Run::default();
         for (spread, label) in SPREADS {
             let view = panel(&run, spread);
-            let choice = Action::Choose(Choice::Spread(spread));
+            let choice = Action::Choose(PanelChoice::Spread(spread));
             assert!(view.actions().contains(&&choice), "{label}");
             let html = view.to_html();
             assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
@@ -275,7 +275,7 @@ mod tests {
             let counts = counts(&found);
             assert_eq!(counts.iter().sum::<usize>(), found.samples, "{label}");
             let short = counts[..BINS / 2].iter().sum::<usize>() as f64 / found.samples as f64;
-            assert!(spread != Spread::Uniform || (short - 0.5).abs() < 0.15, "{short}");
+            assert!(spread != LengthSpread::Uniform || (short - 0.5).abs() < 0.15, "{short}");
         }
     }
 
@@ -284,7 +284,7 @@ mod tests {
         // DualPipe on 16 ranks has no order for the 16 micro-batches that 64 samples of four each make; 1F1B has.
         let run = |schedule| Run { schedule, pp: 16, micro_batch: 4, ..Run::default() };
         let (refused, runs) = (Schedule::DualPipe, Schedule::OneFOneB);
-        let html = |schedule| panel(&run(schedule), Spread::LogNormal).to_html();
+        let html = |schedule| panel(&run(schedule), LengthSpread::LogNormal).to_html();
         let (refused, runs) = (html(refused), html(runs));
         for way in ["padded to the longest", "each to its own length"] {
             let row = |html: &str| {

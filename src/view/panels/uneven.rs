@@ -4,8 +4,8 @@ use super::words::verdict;
 use crate::charts::figure::figure;
 use crate::charts::strips::strips;
 use crate::prelude::*;
-use shardscope_core::advice::{Balance, Split, balance};
-use shardscope_core::report::{Origin, Pair};
+use shardscope_core::advice::{BalancedSplits, LayerSplit, balance};
+use shardscope_core::report::{Pair, SplitOrigin};
 use shardscope_core::source::UNEVEN_PP;
 
 /// Less than this is not worth a button.
@@ -26,7 +26,7 @@ pub fn short(split: &[u64]) -> String {
 }
 
 /// Measurement on GPUs of that name, and the reason why no model of equal layers reaches it where none does.
-fn held_against(balance: &Balance, measured: &Pair, gpu: &Message) -> Message {
+fn held_against(balance: &BalancedSplits, measured: &Pair, gpu: &Message) -> Message {
     let notes = t!(
         "Measured on {gpu}, {uneven} against {even}: {gain}×.",
         gpu,
@@ -50,30 +50,31 @@ fn held_against(balance: &Balance, measured: &Pair, gpu: &Message) -> Message {
     }
 }
 
-fn name(origin: Origin) -> &'static str {
+fn name(origin: SplitOrigin) -> &'static str {
     match origin {
-        Origin::Even => "even",
-        Origin::Rule => "NVIDIA's rule",
-        Origin::Own => "this run",
-        Origin::Best => "best found",
+        SplitOrigin::Even => "even",
+        SplitOrigin::Rule => "NVIDIA's rule",
+        SplitOrigin::Own => "this run",
+        SplitOrigin::Best => "best found",
     }
 }
 
 /// All that a split is called.
-pub fn called(split: &Split) -> Message {
+pub fn called(split: &LayerSplit) -> Message {
     let names = split.origins.iter().map(|origin| name(*origin).into());
     Message::joined(", ", names)
 }
 
 /// Gain over the even split.
-fn speed(split: &Split, even: &Split) -> String {
+fn speed(split: &LayerSplit, even: &LayerSplit) -> String {
     format!("{}×", significant(even.step_s() / split.step_s(), 4))
 }
 
 /// The even split, that of the note's rule, the run's and the best on one axis, and as a table.
 pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let balance = balance(evaluation);
-    let Some((balance, even)) = balance.as_ref().and_then(|balance| Some((balance, balance.of(Origin::Even)?))) else {
+    let Some((balance, even)) = balance.as_ref().and_then(|balance| Some((balance, balance.of(SplitOrigin::Even)?)))
+    else {
         return muted("One stage has nothing to balance.");
     };
     let drawn: Vec<_> = balance
@@ -83,7 +84,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             let (name, layers) = (called(split), short(&split.layers));
             let time = show_seconds(split.step_s());
             let words = match split.origins[0] {
-                Origin::Even => t!("{name}: {layers} layers, a step of {time}", name, layers, time),
+                SplitOrigin::Even => t!("{name}: {layers} layers, a step of {time}", name, layers, time),
                 _ => t!(
                     "{name}: {layers} layers, a step of {time}, {speed} as fast as even",
                     name,
@@ -95,16 +96,16 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             (words, split.evaluation.timeline())
         })
         .collect();
-    let is_own = |split: &Split| split.origins.contains(&Origin::Own);
-    let names = |split: &Split| {
+    let is_own = |split: &LayerSplit| split.origins.contains(&SplitOrigin::Own);
+    let names = |split: &LayerSplit| {
         let names = split.origins.iter().map(|origin| match origin {
-            Origin::Rule => ask("link", Figure::Rule, &[text(name(*origin))]),
+            SplitOrigin::Rule => ask("link", Figure::Rule, &[text(name(*origin))]),
             _ => text(name(*origin)),
         });
         let comma = |at| if at > 0 { text(", ") } else { Node::none() };
         names.enumerate().flat_map(|(at, name)| [comma(at), name]).collect::<Node>()
     };
-    let choose = |split: &Split| {
+    let choose = |split: &LayerSplit| {
         let set = vec![("stage_layers", list(&split.layers))];
         if is_own(split) { Node::none() } else { apply("fix", set, "", "use") }
     };
@@ -130,13 +131,13 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
 }
 
 /// The splits compared, in words.
-fn outcome(balance: &Balance, gpu: &Message) -> Message {
+fn outcome(balance: &BalancedSplits, gpu: &Message) -> Message {
     let has = |origin, other| balance.of(origin).is_some_and(|split| split.origins.contains(&other));
     if let Some(measured) = &balance.measured {
         held_against(balance, measured, gpu)
-    } else if !has(Origin::Best, Origin::Even) {
+    } else if !has(SplitOrigin::Best, SplitOrigin::Even) {
         t!("Layers move from the stages that have more to do beside them: embedding, head and loss, vision tower.")
-    } else if balance.of(Origin::Rule).is_none() || has(Origin::Rule, Origin::Even) {
+    } else if balance.of(SplitOrigin::Rule).is_none() || has(SplitOrigin::Rule, SplitOrigin::Even) {
         t!("The even split is the best there is: no stage works longer than it must.")
     } else {
         t!("No split is faster than the even one. The rule counts FLOPs of the vision tower and the layers; the \
@@ -145,9 +146,10 @@ fn outcome(balance: &Balance, gpu: &Message) -> Message {
 }
 
 /// Predicted and measured gain of balancing; `gpu` is the name of this run's.
-pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
+pub fn uneven(balance: &BalancedSplits, gpu: &Message) -> Node {
     let split_of = |origin| balance.of(origin);
-    let (Some(own), Some(even), Some(best)) = (split_of(Origin::Own), split_of(Origin::Even), split_of(Origin::Best))
+    let (Some(own), Some(even), Some(best)) =
+        (split_of(SplitOrigin::Own), split_of(SplitOrigin::Even), split_of(SplitOrigin::Best))
     else {
         return Node::none();
     };
@@ -184,8 +186,8 @@ pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
         notes.push(apply("fix", set, "", "split evenly"));
     }
     // Where the rule applies, its split is shown beside the other two, faster or not.
-    if let Some(rule) = split_of(Origin::Rule).filter(|rule| rule.layers != even.layers || !notes.is_empty()) {
-        let step = |split: &Split| format!("{}: {}", short(&split.layers), show_seconds(split.step_s()));
+    if let Some(rule) = split_of(SplitOrigin::Rule).filter(|rule| rule.layers != even.layers || !notes.is_empty()) {
+        let step = |split: &LayerSplit| format!("{}: {}", short(&split.layers), show_seconds(split.step_s()));
         notes.push(text(" "));
         notes.push(text(t!(
             "NVIDIA's rule gives {rule}; the even split {even}; the best found {best}",
@@ -214,10 +216,10 @@ mod tests {
             _ => panic!("the first button sets fields"),
         };
         let balanced = run.with_texts(&fix(&uneven(&found, &"H20".into()))).unwrap();
-        let best = found.of(Origin::Best).unwrap();
+        let best = found.of(SplitOrigin::Best).unwrap();
         assert_eq!(balanced.stage_layers.as_ref(), Some(&best.layers));
         let after = balance(&evaluate(&balanced).unwrap()).unwrap();
-        assert_eq!(after.of(Origin::Own).unwrap().step_s(), best.step_s());
+        assert_eq!(after.of(SplitOrigin::Own).unwrap().step_s(), best.step_s());
         let view = uneven(&after, &"H20".into());
         let html = view.to_html();
         assert!(!html.contains("balance the layers") && html.contains("split evenly"), "{html}");
@@ -235,7 +237,7 @@ mod tests {
         let uneven_run = evaluate(&qwen2_vl(&[10, 18])).unwrap();
         let found = balance(&uneven_run).unwrap();
         let step = |origin| found.of(origin).unwrap().step_s();
-        let predicted = step(Origin::Even) / step(Origin::Own);
+        let predicted = step(SplitOrigin::Even) / step(SplitOrigin::Own);
         assert!(predicted > 1.1 && predicted < 22.0 / 18.0, "{predicted}");
         let words = uneven(&found, &"H20".into()).to_html();
         let sentence = format!("{}× as fast. Measured on H20, 10/18 against 14/14: 1.448×.", significant(predicted, 4));
@@ -243,7 +245,7 @@ mod tests {
         let html = picture(&uneven_run, MemoryUnit::Gib).to_html();
         // The note's steps stand there, and that the computed ones are far off.
         assert!(html.contains("28.4 s and 19.6 s are several times"), "{html}");
-        assert!(28.3887 / step(Origin::Even).0 > 3.0);
+        assert!(28.3887 / step(SplitOrigin::Even).0 > 3.0);
         for notes in ["14/14 layers", "10/18 layers", "as fast as even", "1.448×", "22/18"] {
             assert!(html.contains(notes), "{notes}");
         }

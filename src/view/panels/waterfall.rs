@@ -12,11 +12,11 @@ use shardscope_core::traffic::Traffic;
 use shardscope_core::units::show_flops;
 
 /// A row: name, class, figure, and the parts that it adds up.
-pub type Row = (&'static str, &'static str, Figure, &'static [PartKind]);
+pub type WaterfallRow = (&'static str, &'static str, Figure, &'static [PartKind]);
 
 /// All rows, in the order of a step. Those of one kind in use share a row, and one that is rarely used is there only
 /// then.
-static ROWS: [Row; 10] = [
+static ROWS: [WaterfallRow; 10] = [
     ("Ideal compute", "c-compute", Figure::Compute, &[PartKind::Ideal]),
     ("Kernels below peak", "c-kernels", Figure::Compute, &[PartKind::Kernels]),
     ("Recomputation", "c-recompute", Figure::Compute, &[PartKind::Recompute]),
@@ -62,7 +62,7 @@ pub const fn part_words(part: PartKind) -> &'static str {
 }
 
 /// The rows of `step` that are shown: name, class, figure and time.
-pub fn parts(step: &Step) -> impl Iterator<Item = (&'static Row, Seconds)> {
+pub fn parts(step: &Step) -> impl Iterator<Item = (&'static WaterfallRow, Seconds)> {
     ROWS.iter().filter_map(|row| {
         let parts = step.parts.iter().filter(|part| row.3.contains(&part.kind));
         let time: Seconds = parts.map(|part| part.seconds).sum();
@@ -124,7 +124,7 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
 }
 
 /// The bar of a row and what is said beside it, on the side that has space.
-fn track(evaluation: &Evaluation, row: &Row, start: f64, share: f64) -> Node {
+fn track(evaluation: &Evaluation, row: &WaterfallRow, start: f64, share: f64) -> Node {
     let (_, class, ..) = *row;
     let end = start + share;
     let bar = (share > 0.0).then(|| bar_at(class, start, share));

@@ -4,11 +4,11 @@ use super::board::{Board, Tool};
 use crate::charts::drawing::Form;
 use crate::charts::figure::save;
 use crate::charts::ink::Ink;
-use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::look::{Look, Slice};
 use crate::node::action::BoardAction;
 use crate::prelude::*;
-use shardscope_core::calibrate::Standing;
+use shardscope_core::calibrate::RunStanding;
 use shardscope_core::scoreboard::{Column, Miss};
 
 /// The scatter of the chosen row and class, with the buttons that choose.
@@ -47,21 +47,21 @@ pub fn scatter(board: &Board, look: &Look) -> Node {
 }
 
 /// Predictions of the row over measurements, for one class; `near` stand out, `yours` are runs of one's own.
-pub fn points(tool: &Tool, slice: Slice, label: &'static str, near: &[&Miss], yours: &[Standing]) -> Node {
+pub fn points(tool: &Tool, slice: Slice, label: &'static str, near: &[&Miss], yours: &[RunStanding]) -> Node {
     let misses: Vec<&Miss> = tool.score.misses.iter().filter(|miss| slice.has(miss.column)).collect();
     if misses.is_empty() {
         return muted(t!("{name} predicts none of these runs.", name = verbatim(&tool.about.name)));
     }
     let is_peak = slice == Slice::Column(Column::Peaks);
     let unit = if is_peak { "GiB" } else { "s" };
-    let across = Scale::log(misses.iter().map(|miss| miss.fact.measured), 1.1);
-    let across = Axis::new(across, across.round(), |tick| verbatim(format!("{} {unit}", significant(tick, 1))));
+    let across = PlotScale::log(misses.iter().map(|miss| miss.fact.measured), 1.1);
+    let across = PlotAxis::new(across, across.round(), |tick| verbatim(format!("{} {unit}", significant(tick, 1))));
     let across = across.named(if is_peak { "measured peak" } else { "measured step time" });
-    let up = Scale::log([0.5, 2.0].into_iter(), 1.0);
-    let up = Axis::new(up, vec![0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0], |ratio| verbatim(ratio.to_string()));
-    let dot = |place, form, ink| Mark::Dot(place, form, ink, Message::default());
+    let up = PlotScale::log([0.5, 2.0].into_iter(), 1.0);
+    let up = PlotAxis::new(up, vec![0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0], |ratio| verbatim(ratio.to_string()));
+    let dot = |place, form, ink| PlotMark::Dot(place, form, ink, Message::default());
     let place = |miss: &Miss| (miss.fact.measured, miss.fact.ratio());
-    let mut marks = vec![Mark::Band([0.9, 1.1], t!("within 10 %")), Mark::Level(1.0, Message::default())];
+    let mut marks = vec![PlotMark::Band([0.9, 1.1], t!("within 10 %")), PlotMark::Level(1.0, Message::default())];
     marks.extend(misses.iter().map(|miss| match miss.column {
         Column::Experts => dot(place(miss), Form::Square, Ink::Backward),
         Column::Tuned => dot(place(miss), Form::Hollow, Ink::Exposed),
@@ -69,7 +69,7 @@ pub fn points(tool: &Tool, slice: Slice, label: &'static str, near: &[&Miss], yo
     }));
     // Last, so that they lie over the others.
     marks.extend(near.iter().map(|miss| dot(place(miss), Form::Large, Ink::Accent)));
-    let of_own = |own: &Standing| dot((own.measured_s, own.before_s / own.measured_s), Form::Ring, Ink::Text);
+    let of_own = |own: &RunStanding| dot((own.measured_s, own.before_s / own.measured_s), Form::Ring, Ink::Text);
     marks.extend(yours.iter().map(of_own));
     let within = |share: f64| misses.iter().filter(|miss| miss.fact.error() <= share).count();
     let words = t!(

@@ -15,7 +15,7 @@ use wasm_bindgen::JsCast;
 const EXPORT_SCALE: f64 = 2.0;
 
 /// Everything that a picture depends on.
-pub struct Frame<'a> {
+pub struct CanvasFrame<'a> {
     pub prepared: &'a Prepared,
     pub shape: Shape,
     pub most: u32,
@@ -27,7 +27,7 @@ pub struct Frame<'a> {
 
 /// Paints one frame; its cells are `share` of the way from those of another frame, where that is given. Returns the
 /// cells that it painted.
-pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame, from: Option<(&[Cell], f64)>) -> Vec<Cell> {
+pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &CanvasFrame, from: Option<(&[Cell], f64)>) -> Vec<Cell> {
     let shape = frame.shape;
     let scale = window().device_pixel_ratio().max(1.0);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a size in pixels

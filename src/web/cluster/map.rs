@@ -1,18 +1,18 @@
 //! Handles of the view, and what of it is computed once.
 
-use crate::core::pipeline::Kind;
+use crate::core::pipeline::OpKind;
 use crate::core::report::Evaluation;
 use crate::view::cluster::base::{base, stage_of_tone, tones};
 use crate::view::cluster::crossing::tables;
 use crate::view::cluster::moment::{Waits, op_at};
 use crate::view::cluster::opened::hit;
-use crate::view::cluster::picture::Look as Picture;
+use crate::view::cluster::picture::ClusterLook as Picture;
 use crate::view::cluster::wires::{Wire, load, wires};
 use crate::view::cluster::{Scene, kinds, summary};
 use crate::view::node::Node;
 use crate::web::browser::html::view_once;
 use crate::web::state::State;
-use crate::web::timeline::look::Look;
+use crate::web::timeline::look::TimelineLook;
 use leptos::prelude::*;
 use std::sync::Arc;
 use wasm_bindgen::JsCast;
@@ -31,7 +31,7 @@ pub(super) struct Drawn {
 #[derive(Clone, Copy)]
 pub(super) struct Map {
     pub(super) state: State,
-    pub(super) look: Look,
+    pub(super) look: TimelineLook,
     pub(super) open: Signal<bool>,
     pub(super) width: RwSignal<f64>,
     /// The GPU under the pointer.
@@ -66,7 +66,7 @@ impl Map {
         );
         Self {
             state,
-            look: expect_context::<Look>().large(state),
+            look: expect_context::<TimelineLook>().large(state),
             open,
             width,
             hover: RwSignal::new(None),
@@ -130,7 +130,7 @@ impl Map {
             let timeline = prepared.evaluation.timeline();
             let op = |tone| op_at(timeline, stage_of_tone(scene, tone), time);
             let doing = (0..tones(scene)).map(|tone| op(tone).map(|(_, op)| op.op.kind));
-            doing.collect::<Vec<Option<Kind>>>()
+            doing.collect::<Vec<Option<OpKind>>>()
         });
         let waits = self.waits(&wires).unwrap_or_default();
         let load = self.loads().map(|(loads, most)| {

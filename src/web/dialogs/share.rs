@@ -1,13 +1,13 @@
 //! The Share dialog: the picture of the view, the link, and what to copy into a wiki.
 
-use crate::core::report::{Evaluation, Variant, evaluate, needs_worker};
+use crate::core::report::{Evaluation, ScheduleVariant, evaluate, needs_worker};
 use crate::core::run::{OneOf, Run};
 use crate::core::units::MemoryUnit;
 use crate::io::export::{Picture, picture as drawing, stacked};
 use crate::io::link::{encode, encode_with};
 use crate::view::charts::lod::Sums;
 use crate::view::charts::viewport::Viewport;
-use crate::view::gallery::Look;
+use crate::view::gallery::GalleryLook;
 use crate::view::node::action::Save;
 use crate::view::node::figure::Scope;
 use crate::view::node::markup::{Action, Node, el, leaf, raw};
@@ -64,7 +64,7 @@ const WIDE: f64 = 960.0;
 const CARD: f64 = 1200.0;
 
 /// The picture of `panel`; words where it is seen in its frame only.
-fn picture(evaluation: &Evaluation, panel: Embed, look: &Look, unit: MemoryUnit, theme: Theme) -> Node {
+fn picture(evaluation: &Evaluation, panel: Embed, look: &GalleryLook, unit: MemoryUnit, theme: Theme) -> Node {
     let (run, report) = (&evaluation.scenario.run, &evaluation.report);
     let name = |name: &'static str| leaf("p", "", name);
     match panel {
@@ -93,9 +93,9 @@ fn picture(evaluation: &Evaluation, panel: Embed, look: &Look, unit: MemoryUnit,
 }
 
 /// The schedules that are ticked, on one axis.
-fn stack(run: &Run, look: &Look, unit: MemoryUnit, theme: Theme) -> String {
+fn stack(run: &Run, look: &GalleryLook, unit: MemoryUnit, theme: Theme) -> String {
     let limit = look.limit(run);
-    let set = |variant: Variant| run.with_texts(&variant.set(run, limit));
+    let set = |variant: ScheduleVariant| run.with_texts(&variant.set(run, limit));
     let evaluations = look.ticked(run).into_iter().filter_map(|variant| evaluate(&set(variant)?).ok());
     let lanes: Vec<_> = evaluations.map(|one| (Sums::of(one.timeline()), one)).collect();
     let end = lanes.iter().map(|(_, one)| one.spans.makespan()).fold(0.0, f64::max);

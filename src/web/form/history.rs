@@ -9,7 +9,7 @@ use crate::io::import::summary::is_model_alone;
 use crate::io::link;
 use crate::view::node::markup::{Action, Node, el, text};
 use crate::view::panels::changes::{changed, what_changed};
-use crate::view::panels::chosen::Origin;
+use crate::view::panels::chosen::LayoutOrigin;
 use crate::web::browser;
 use crate::web::browser::html::text as text_of;
 use crate::web::browser::i18n::{say, translated};
@@ -22,7 +22,7 @@ use leptos::prelude::*;
 const APART: f64 = 500.0;
 
 /// Shows `run`, whose layout is from `origin`, in place of the page's own, as a step of its own.
-pub(crate) fn load(state: State, run: Run, origin: Origin) {
+pub(crate) fn load(state: State, run: Run, origin: LayoutOrigin) {
     state.history.get_value().begin();
     state.take(run, origin);
 }
@@ -34,7 +34,7 @@ pub(crate) fn import(state: State, run: Run) {
     if is_model && state.view.follows.get_untracked() {
         state.run.set(run);
     } else {
-        load(state, run, Origin::File);
+        load(state, run, LayoutOrigin::File);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::core::t;
 use crate::io::dialect::is_called;
 use crate::view::panels::changes::of_sheets;
 use crate::view::panels::derived::derived;
-use crate::view::panels::inputs::{COLUMN, Part, SHEETS, fields, is_in_column, place};
+use crate::view::panels::inputs::{COLUMN, SHEETS, SheetPart, fields, is_in_column, place};
 use crate::view::panels::issues::list;
 use crate::web::browser;
 use crate::web::browser::html::{flag, text, view_of};
@@ -135,7 +135,7 @@ fn group(state: State, at: usize) -> AnyView {
 fn sheet(state: State, at: usize) -> AnyView {
     let (title, parts) = SHEETS[at];
     let close = move || state.panels.sheet.set(None);
-    let part = |(part, (name, _)): (usize, &Part)| {
+    let part = |(part, (name, _)): (usize, &SheetPart)| {
         let rows = fields(at).filter(|(of, _)| *of == part).map(|(_, field)| field_row(state, field));
         let heading = (!name.is_empty()).then(|| view! { <h3>{say(*name)}</h3> });
         view! { {heading}{rows.collect_view()} }

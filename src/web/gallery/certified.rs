@@ -3,22 +3,22 @@
 use super::compared::is_seen;
 use crate::core::advice::ScheduleRow;
 use crate::core::run::Run;
-use crate::view::gallery::bounds::{self, Joint};
-use crate::view::gallery::certificate::Certified;
+use crate::view::gallery::bounds::{self, JointBest};
+use crate::view::gallery::certificate::ScheduleCertificate;
 use crate::view::node::markup::Node;
 use crate::web::browser::html::{effect, flag, view_of};
 use crate::web::browser::i18n::say;
 use crate::web::document::render::patched;
 use crate::web::state::State;
-use crate::web::worker::{Job, Progress, Reply, Request, request};
+use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use leptos::prelude::*;
 
 /// The rows of the gallery, and the Run and limit that they are of once all are there.
 pub(super) type Rows = (Option<(Run, u64)>, Vec<ScheduleRow>);
 
 /// Certificates of all rows once they have their figures, those that are compared first.
-pub(super) fn certify(state: State, rows: RwSignal<Rows>, certificates: RwSignal<Vec<Certified>>) {
-    let requested = StoredValue::new(None::<Request>);
+pub(super) fn certify(state: State, rows: RwSignal<Rows>, certificates: RwSignal<Vec<ScheduleCertificate>>) {
+    let requested = StoredValue::new(None::<JobRequest>);
     let wanted = Memo::new(move |_| {
         let question = rows.with(|(question, _)| question.clone())?;
         is_seen(state).then_some(question)
@@ -40,7 +40,7 @@ pub(super) fn certify(state: State, rows: RwSignal<Rows>, certificates: RwSignal
         let (mut variants, mut proven) = (variants.into_iter(), 0);
         let job = Job::Certificates { run, limit, which };
         let request = request(job, move |progress| {
-            let Progress::Reply(Reply::Certificate(found, done)) = progress else {
+            let JobProgress::Reply(Reply::Certificate(found, done)) = progress else {
                 return;
             };
             let found = found.map(|found| *found);
@@ -59,8 +59,8 @@ pub(super) fn certify(state: State, rows: RwSignal<Rows>, certificates: RwSignal
 
 /// The search for a split of layers and an order together: starts when it is asked for, can be stopped.
 pub(super) fn joint(state: State) -> AnyView {
-    let found = RwSignal::new(Joint::default());
-    let requested = StoredValue::new(None::<Request>);
+    let found = RwSignal::new(JointBest::default());
+    let requested = StoredValue::new(None::<JobRequest>);
     let stop = move || {
         if let Some(before) = requested.try_update_value(Option::take).flatten() {
             before.cancel();
@@ -70,7 +70,7 @@ pub(super) fn joint(state: State) -> AnyView {
     effect(move || {
         state.run.track();
         stop();
-        found.set(Joint::default());
+        found.set(JointBest::default());
     });
     let press = move |_| {
         stop();
@@ -81,13 +81,13 @@ pub(super) fn joint(state: State) -> AnyView {
         let Some(evaluation) = untrack(|| state.evaluation()) else {
             return;
         };
-        found.set(Joint { running: true, ..Joint::default() });
+        found.set(JointBest { running: true, ..JointBest::default() });
         let job = Job::Split(evaluation.scenario.run.clone());
         let request = request(job, move |progress| match progress {
-            Progress::Reply(Reply::Split(best, done)) => {
-                let _ = found.try_set(Joint { best, running: !done, ended: done });
+            JobProgress::Reply(Reply::Split(best, done)) => {
+                let _ = found.try_set(JointBest { best, running: !done, ended: done });
             }
-            Progress::Failed => {
+            JobProgress::Failed => {
                 let _ = found.try_update(|found| found.running = false);
             }
             _ => {}

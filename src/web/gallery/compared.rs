@@ -1,6 +1,6 @@
 //! The timelines of the schedules that are ticked, one below the other on one axis.
 
-use crate::core::report::{Evaluation, Variant};
+use crate::core::report::{Evaluation, ScheduleVariant};
 use crate::core::run::Run;
 use crate::core::t;
 use crate::io::export::{Picture, stacked};
@@ -18,7 +18,7 @@ use crate::web::dialogs::share::open_share;
 use crate::web::document::render::{Handler, handled, nodes};
 use crate::web::state::State;
 use crate::web::state::evaluated::evaluated;
-use crate::web::timeline::look::{Lane, Look, Size, current};
+use crate::web::timeline::look::{Lane, Size, TimelineLook, current};
 use crate::web::timeline::minimap::minimap;
 use crate::web::timeline::surface::surface;
 use crate::web::timeline::zoom_buttons;
@@ -55,7 +55,7 @@ pub fn compared(state: State) -> AnyView {
         if framed { Lane { size: Size::Filling(FRAMED), ..lane } } else { lane }
     });
     // The instant under the cursor is that of all views.
-    let look = Look { clock: expect_context::<Look>().clock, ..Look::over(&lanes) };
+    let look = TimelineLook { clock: expect_context::<TimelineLook>().clock, ..TimelineLook::over(&lanes) };
     let handler: Handler = Arc::new(move |action| {
         let PanelAction::Timeline(action) = action else {
             return;
@@ -119,7 +119,7 @@ pub fn compared(state: State) -> AnyView {
 }
 
 /// Ticked schedules, at the bottom of the window, with the way to the timelines while they are out of sight.
-fn bar(state: State, ticked: Memo<Option<(Run, u64, Vec<Variant>)>>) -> AnyView {
+fn bar(state: State, ticked: Memo<Option<(Run, u64, Vec<ScheduleVariant>)>>) -> AnyView {
     let list = move || {
         let chosen = state.view.gallery.with(|look| look.ticked.is_some());
         let ticked = ticked.get().filter(|_| chosen);
@@ -178,7 +178,7 @@ fn tools() -> Node {
 }
 
 /// All timelines as one picture.
-fn save(state: State, look: Look, lanes: &[Lane], png: bool) {
+fn save(state: State, look: TimelineLook, lanes: &[Lane], png: bool) {
     let drawn: Vec<_> = lanes.iter().filter_map(|lane| Some((lane, lane.prepared.get_untracked()?))).collect();
     let (_, catalogue) = untrack(shown);
     let pictures: Vec<Picture> = drawn

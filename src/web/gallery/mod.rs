@@ -4,13 +4,13 @@ mod certified;
 mod compared;
 
 use crate::core::advice::ScheduleRow;
-use crate::core::report::Variant;
+use crate::core::report::ScheduleVariant;
 use crate::core::run::Run;
 use crate::core::sort::sort_by;
 use crate::core::t;
 use crate::core::units::Bytes;
 use crate::view::gallery::bounds::activation_bytes;
-use crate::view::gallery::certificate::Certified;
+use crate::view::gallery::certificate::ScheduleCertificate;
 use crate::view::gallery::sketch::{Axis, Sketch};
 use crate::view::gallery::{Gallery, best_known, cards, head, opening};
 use crate::view::node::markup::Node;
@@ -20,7 +20,7 @@ use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::patched;
 use crate::web::late::parts;
 use crate::web::state::State;
-use crate::web::worker::{Job, Progress, Reply, Request, request};
+use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use compared::{compared, is_seen};
 use leptos::prelude::*;
 
@@ -38,9 +38,9 @@ struct Page {
     state: State,
     rows: RwSignal<certified::Rows>,
     /// Of one question and one axis.
-    sketches: RwSignal<Vec<(Variant, Sketch)>>,
+    sketches: RwSignal<Vec<(ScheduleVariant, Sketch)>>,
     /// Of one question.
-    certificates: RwSignal<Vec<Certified>>,
+    certificates: RwSignal<Vec<ScheduleCertificate>>,
     axis: Memo<Option<Axis>>,
     left: RwSignal<usize>,
 }
@@ -117,7 +117,7 @@ impl Page {
 
     /// Figures of all schedules, again with each Run. Rows of another Run stay until all of this one are there.
     fn simulate(self) {
-        let requested = StoredValue::new(None::<Request>);
+        let requested = StoredValue::new(None::<JobRequest>);
         let wanted = Memo::new(move |_| self.asked());
         effect(move || {
             if let Some(before) = requested.get_value() {
@@ -126,16 +126,16 @@ impl Page {
             let Some((run, limit)) = wanted.get() else {
                 return;
             };
-            let variants = Variant::all(&run);
+            let variants = ScheduleVariant::all(&run);
             self.left.set(variants.len());
             let mut fresh: Vec<ScheduleRow> = Vec::new();
             let job = Job::AllSchedules(run.clone(), limit);
             let request = request(job, move |progress| {
-                let Progress::Reply(Reply::Schedule(figures)) = progress else {
+                let JobProgress::Reply(Reply::Schedule(figures)) = progress else {
                     return;
                 };
                 let variant = variants.get(fresh.len());
-                let row = |variant: &Variant| ScheduleRow::of(&run, *variant, limit, figures);
+                let row = |variant: &ScheduleVariant| ScheduleRow::of(&run, *variant, limit, figures);
                 fresh.extend(variant.map(row));
                 let left = variants.len() - fresh.len();
                 let of_this = self.rows.try_with_untracked(|(of, _)| of.is_none());
@@ -154,7 +154,7 @@ impl Page {
 
     /// Pictures of all rows, those first that are in sight, also after scrolling.
     fn draw(self) {
-        let requested = StoredValue::new(None::<Request>);
+        let requested = StoredValue::new(None::<JobRequest>);
         let scrolled = RwSignal::new(0_u32);
         let handle = window_event_listener_untyped("scrollend", move |_| {
             scrolled.update(|times| *times += 1);
@@ -188,7 +188,7 @@ impl Page {
                 let mut order = order.into_iter().map(|(_, variant)| variant);
                 let job = Job::Sketches { run, limit, axis, which };
                 let request = request(job, move |progress| {
-                    let Progress::Reply(Reply::Sketch(sketch)) = progress else {
+                    let JobProgress::Reply(Reply::Sketch(sketch)) = progress else {
                         return;
                     };
                     if let Some(drawn) = order.next().zip(sketch) {
@@ -200,9 +200,9 @@ impl Page {
         });
     }
 
-    /// The schedules that have figures and no picture yet, with their places in [`Variant::all`], the nearest to what
+    /// The schedules that have figures and no picture yet, with their places in [`ScheduleVariant::all`], the nearest to what
     /// is in sight first.
-    fn undrawn(self) -> Vec<(usize, Variant)> {
+    fn undrawn(self) -> Vec<(usize, ScheduleVariant)> {
         // The view may be gone by now.
         let signals = (self.sketches.try_read_untracked(), self.rows.try_read_untracked());
         let (Some(sketches), Some(rows)) = signals else {
@@ -220,7 +220,7 @@ impl Page {
 }
 
 /// Distance of the picture of `variant` from the visible part, pixels.
-fn distance(variant: Variant) -> f64 {
+fn distance(variant: ScheduleVariant) -> f64 {
     let card = document().query_selector(&format!("[data-variant=\"{variant}\"]"));
     let Some(card) = card.ok().flatten() else {
         return f64::MAX;

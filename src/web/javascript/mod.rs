@@ -10,10 +10,10 @@ use crate::core::issue::{Issue, Severity};
 use crate::core::pipeline;
 use crate::core::rl;
 use crate::core::run::Value;
-use crate::core::search::Request;
+use crate::core::search::PlanRequest;
 use crate::core::sort::sort_by;
 use crate::core::whole_run;
-use crate::io::auto::{self, Chosen};
+use crate::io::auto::{self, ChosenAnswer};
 use crate::io::link;
 use crate::io::request::Verb;
 use crate::web::javascript::plain::{reply, text, value};
@@ -26,7 +26,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 /// An answer, with the layout that was chosen for it where it was.
 fn reply_chosen<T: Serialize>(answer: Result<(T, Option<Value>), Vec<Issue>>) -> JsValue {
     match answer {
-        Ok((answer, Some(chosen))) => reply(Ok(Chosen::new(answer, chosen))),
+        Ok((answer, Some(chosen))) => reply(Ok(ChosenAnswer::new(answer, chosen))),
         other => reply(other.map(|(answer, _)| answer)),
     }
 }
@@ -69,7 +69,7 @@ const SLICE: u64 = 4000;
 /// The best layouts of a Run: a promise, worked on in slices so that the page around it stays alive.
 #[wasm_bindgen(js_name = plan)]
 pub async fn plan(request: JsValue) -> JsValue {
-    let read = value(request).and_then(|request| Request::from_value(&auto::unasked(&request)?));
+    let read = value(request).and_then(|request| PlanRequest::from_value(&auto::unasked(&request)?));
     let mut request = match read {
         Ok(request) => request,
         Err(errors) => return reply(Err::<(), _>(errors)),

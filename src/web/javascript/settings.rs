@@ -7,7 +7,7 @@ use crate::io::auto;
 use crate::io::evidence::{EvidenceReader, diagnose};
 use crate::io::export::{self, Stamp};
 use crate::io::json::Text;
-use crate::io::request::{self, Imported, Measured, Verb};
+use crate::io::request::{self, Imported, RunMeasurements, Verb};
 use crate::io::{import as importer, logs};
 use crate::web::javascript::plain::{reply, text, value};
 use crate::web::late::parts;
@@ -72,7 +72,7 @@ fn log(of: JsValue, run: JsValue) -> JsValue {
         let present = Run::from_value(&value(run)?)?;
         logs::read(&text(of, "a log")?, &present)
     };
-    reply(read().map(Measured::from))
+    reply(read().map(RunMeasurements::from))
 }
 
 /// Bytes of a file that are read at once.
@@ -97,7 +97,7 @@ fn diagnosed(files: JsValue, run: JsValue) -> js_sys::Promise {
     })
 }
 
-async fn pieces(file: &web_sys::Blob, run: &Run) -> Result<crate::io::evidence::Evidence, Vec<Issue>> {
+async fn pieces(file: &web_sys::Blob, run: &Run) -> Result<crate::io::evidence::EvidenceFile, Vec<Issue>> {
     let failed = || vec![Issue::error("files", t!("the file cannot be read"))];
     let (size, mut at) = (file.size(), 0.0);
     let mut reader = EvidenceReader::default();

@@ -13,7 +13,7 @@ use crate::web::document::panel::shown;
 use crate::web::document::render::patched;
 use crate::web::form::choice::choice_select;
 use crate::web::state::State;
-use crate::web::worker::{Job, Progress, Reply, Request, request};
+use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use leptos::prelude::*;
 use std::sync::Arc;
 
@@ -45,13 +45,13 @@ fn found(state: State, open: Signal<bool>) -> Signal<Node> {
     // The evaluation with its suggestions, which are none while the search goes on.
     let found = RwSignal::new_local(None::<(Arc<Evaluation>, Option<Suggestions>)>);
     let base = Memo::new_with_compare(move |_| open.get().then(|| state.evaluation()).flatten(), |_, _| true);
-    Effect::new(move |before: Option<Option<Request>>| {
+    Effect::new(move |before: Option<Option<JobRequest>>| {
         if let Some(request) = before.flatten() {
             request.cancel();
         }
         let base = base.get()?;
         Some(request(Job::Fit(Base::of(&base)), move |progress| {
-            if let Progress::Reply(Reply::Fit(suggestions)) = progress {
+            if let JobProgress::Reply(Reply::Fit(suggestions)) = progress {
                 // The panel may be gone by now.
                 let _ = found.try_set(Some((Arc::clone(&base), suggestions)));
             }

@@ -1,6 +1,6 @@
 //! The page of the dialog: what is imported, what is typed, what is kept, what it teaches.
 
-use crate::core::calibrate::{MemoryKind, Observation, Peak};
+use crate::core::calibrate::{MeasuredPeak, MemoryKind, Observation};
 use crate::core::issue::Issue;
 use crate::core::run::{LONGEST_NAME, Run};
 use crate::core::t;
@@ -8,7 +8,7 @@ use crate::core::units::{parse_count, parse_number, show_percent};
 use crate::io::export::{Stamp, trial};
 use crate::io::link;
 use crate::io::logs::summary::summary;
-use crate::view::node::action::{Dialog, Measured};
+use crate::view::node::action::{Dialog, RunsAction};
 use crate::view::node::markup::{Node, muted};
 use crate::view::panels::issues::line;
 use crate::view::panels::runs::{bare, fitted, kept, profiles};
@@ -179,7 +179,7 @@ fn typed(state: State) -> AnyView {
         observation.step_s = number(step, 1e7)?;
         for (typed, kind) in [(allocated, MemoryKind::Allocated), (reserved, MemoryKind::Reserved)] {
             let gib = number(typed, 1e5)?;
-            observation.peaks.extend(gib.map(|gib| Peak { kind, gib }));
+            observation.peaks.extend(gib.map(|gib| MeasuredPeak { kind, gib }));
         }
         // The same checks as of a saved run.
         Observation::from_value(&observation.to_value()).map_err(|mut issues| issues.remove(0))

@@ -6,11 +6,11 @@ mod reading;
 pub use dialog::dialog;
 pub(crate) use dialog::page;
 
-use crate::core::calibrate::{Observation, Request as Question};
+use crate::core::calibrate::{CalibrateRequest as Question, Observation};
 use crate::core::report::evaluate;
 use crate::core::run::{Profile, Run, Scenario, Value};
 use crate::io::{json, link};
-use crate::view::node::action::{Dialog, Measured};
+use crate::view::node::action::{Dialog, RunsAction};
 use crate::view::node::markup::Node;
 use crate::view::panels::runs::{bare, offer};
 use crate::web::browser;
@@ -19,8 +19,8 @@ use crate::web::browser::i18n;
 use crate::web::document::modal;
 use crate::web::late::parts;
 use crate::web::state::State;
-use crate::web::state::runs::{Runs, STORED, Saved};
-use crate::web::worker::{Job, Progress, Reply, Request, request};
+use crate::web::state::runs::{Runs, STORED, SavedRuns};
+use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use leptos::prelude::*;
 
 parts! {
@@ -29,9 +29,9 @@ parts! {
 
 impl Runs {
     /// Does `command`.
-    pub(crate) fn act(self, state: State, command: Measured) {
+    pub(crate) fn act(self, state: State, command: RunsAction) {
         match command {
-            Measured::Keep => {
+            RunsAction::Keep => {
                 let read = self.read.try_update(Option::take).flatten();
                 if let Some(Ok(reading)) = read
                     && let Some(observation) = reading.observation("")
@@ -39,15 +39,15 @@ impl Runs {
                     self.keep(state, observation);
                 }
             }
-            Measured::KeepStep => {
+            RunsAction::KeepStep => {
                 if let Some(observation) = self.before.try_update(Option::take).flatten() {
                     state.run.update(|run| run.measured_step_s = None);
                     self.keep(state, observation);
                     modal::open(state, Dialog::Runs);
                 }
             }
-            Measured::LeaveStep => self.before.set(None),
-            Measured::Remove(at) => {
+            RunsAction::LeaveStep => self.before.set(None),
+            RunsAction::Remove(at) => {
                 self.kept.update(|kept| {
                     if at < kept.len() {
                         kept.remove(at);
@@ -55,16 +55,16 @@ impl Runs {
                 });
                 self.changed(state);
             }
-            Measured::Use => {
+            RunsAction::Use => {
                 let profile = self.fit.with_untracked(|fit| Some(fit.as_ref()?.1.profile.clone()));
                 let name = Some(self.name.get_untracked()).filter(|name| !name.is_empty());
                 if let Some(profile) = profile {
                     use_profile(state, Profile { name, ..profile });
                 }
             }
-            Measured::Without => use_profile(state, Profile::default()),
-            Measured::Save => browser::download("runs.json", "application/json", &self.to_json()),
-            Measured::Stop => self.stop(),
+            RunsAction::Without => use_profile(state, Profile::default()),
+            RunsAction::Save => browser::download("runs.json", "application/json", &self.to_json()),
+            RunsAction::Stop => self.stop(),
         }
     }
 
@@ -100,7 +100,7 @@ impl Runs {
             gpus: self.gpus.get_untracked(),
             plan: state.planner.layouts(),
         };
-        let same = |asked: &Option<(Question, Request)>| asked.as_ref().is_some_and(|(of, _)| *of == question);
+        let same = |asked: &Option<(Question, JobRequest)>| asked.as_ref().is_some_and(|(of, _)| *of == question);
         if self.asked.with_value(same) {
             return;
         }
@@ -115,15 +115,15 @@ impl Runs {
         let job = Job::Calibrate(Box::new(question.clone()));
         let fitted = question.observations.clone();
         let handle = move |progress| match progress {
-            Progress::Reply(Reply::Calibrated(answer)) => {
+            JobProgress::Reply(Reply::Calibrated(answer)) => {
                 self.failed.set(answer.is_none());
                 self.fit.set(answer.map(|answer| (fitted.clone(), *answer)));
             }
-            Progress::Failed => {
+            JobProgress::Failed => {
                 self.failed.set(true);
                 self.asked.set_value(None);
             }
-            Progress::Reply(_) | Progress::Done => {}
+            JobProgress::Reply(_) | JobProgress::Done => {}
         };
         let request = request(job, handle);
         self.asked.set_value(Some((question, request)));
@@ -131,7 +131,7 @@ impl Runs {
 
     /// Adds the runs of a saved file, or offers the profile of a link or an export; false where `text` is neither.
     fn add(self, state: State, text: &str) -> bool {
-        let Some(saved) = Saved::read(text) else {
+        let Some(saved) = SavedRuns::read(text) else {
             let profile = profile_of(text);
             self.offered.set(profile.clone());
             return profile.is_some();

@@ -8,7 +8,7 @@ use crate::core::run::Run;
 use crate::core::search::ladder::Ladder;
 use crate::web::browser::after_paint;
 use crate::web::browser::html::effect;
-use crate::web::worker::{Job, Progress, Reply, Request, request};
+use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use leptos::prelude::*;
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub fn evaluated(run: impl Fn() -> Option<Run> + Send + Sync + 'static) -> Memo<
 
 fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
     let arrived = RwSignal::new(None::<(Run, Evaluated)>);
-    let requested = StoredValue::new(None::<(Run, Request)>);
+    let requested = StoredValue::new(None::<(Run, JobRequest)>);
     effect(move || {
         let wanted = run.get().filter(needs_worker);
         if let Some((before, request)) = requested.get_value() {
@@ -55,11 +55,11 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
             let run = wanted.clone();
             let request = request(job, move |progress| {
                 let result = match progress {
-                    Progress::Reply(Reply::Evaluated(Some(timed))) => evaluate_timed(&run, timed),
+                    JobProgress::Reply(Reply::Evaluated(Some(timed))) => evaluate_timed(&run, timed),
                     // Its errors are found before anything is simulated.
-                    Progress::Reply(_) => evaluate(&run),
-                    Progress::Failed => Err(vec![Issue::error("schedule", FAILED)]),
-                    Progress::Done => return,
+                    JobProgress::Reply(_) => evaluate(&run),
+                    JobProgress::Failed => Err(vec![Issue::error("schedule", FAILED)]),
+                    JobProgress::Done => return,
                 };
                 // The panel may be gone by now.
                 let _ = arrived.try_set(Some((run.clone(), result.map(Arc::new))));
@@ -130,7 +130,7 @@ pub fn drawn(
     let latest = Signal::derive(of);
     let latest = Memo::new_with_compare(move |_| latest.get(), differ);
     let (arrived, failed) = (RwSignal::new(()), RwSignal::new(false));
-    let requested = StoredValue::new(None::<Request>);
+    let requested = StoredValue::new(None::<JobRequest>);
     effect(move || {
         if let Some(request) = requested.get_value() {
             request.cancel();
@@ -145,10 +145,10 @@ pub fn drawn(
         let job = Job::Simulate(evaluation.scenario.run.clone());
         let request = request(job, move |progress| {
             // The panel may be gone by now.
-            if let Progress::Reply(Reply::Simulated(Some(times))) = progress {
+            if let JobProgress::Reply(Reply::Simulated(Some(times))) = progress {
                 evaluation.keep_timeline(&times);
                 let _ = arrived.try_set(());
-            } else if matches!(progress, Progress::Failed) {
+            } else if matches!(progress, JobProgress::Failed) {
                 let _ = failed.try_set(true);
             }
         });

@@ -3,7 +3,7 @@
 use crate::core::run::Run;
 use crate::io::link;
 use crate::web::browser;
-use crate::web::entries::Entries;
+use crate::web::entries::HistoryEntries;
 use leptos::prelude::*;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const LOST: Duration = Duration::from_secs(1);
 /// Entries of the tab, each with its Run.
 #[derive(Clone, Copy)]
 pub struct History {
-    pub(in crate::web) entries: RwSignal<Entries>,
+    pub(in crate::web) entries: RwSignal<HistoryEntries>,
     /// When the Run last changed; 0: its next change is a step of its own.
     pub(in crate::web) time: StoredValue<f64>,
     /// While the browser goes to another entry: the number of the way.
@@ -29,7 +29,7 @@ impl History {
         let kept = browser::of_tab(KEPT).unwrap_or_default();
         let at = browser::entry().unwrap_or(0);
         Self {
-            entries: RwSignal::new(Entries::new(&kept, at, &link::encode(run))),
+            entries: RwSignal::new(HistoryEntries::new(&kept, at, &link::encode(run))),
             time: StoredValue::new(0.0),
             way: StoredValue::new(None),
             ways: StoredValue::new(0),
@@ -38,7 +38,7 @@ impl History {
 
     /// Number of the entry that is shown.
     pub(in crate::web) fn at(self) -> usize {
-        self.entries.with_untracked(Entries::at)
+        self.entries.with_untracked(HistoryEntries::at)
     }
 
     /// The next change of the Run is a step of its own.
@@ -88,6 +88,6 @@ impl History {
 
     /// Writes down the entries, for a reload.
     pub(in crate::web) fn keep(self) {
-        browser::keep_of_tab(KEPT, &self.entries.with_untracked(Entries::kept));
+        browser::keep_of_tab(KEPT, &self.entries.with_untracked(HistoryEntries::kept));
     }
 }

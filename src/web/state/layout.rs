@@ -4,10 +4,10 @@ use super::history::History;
 use super::view::Viewed;
 use crate::core::run::Run;
 use crate::core::search::auto::of_layout;
-use crate::core::search::ladder::{Ladder, Outcome, asks_anew, differs_in_layout, may_change};
-use crate::view::panels::chosen::Origin;
+use crate::core::search::ladder::{Ladder, LadderEnd, asks_anew, differs_in_layout, may_change};
+use crate::view::panels::chosen::LayoutOrigin;
 use crate::web::browser::html::effect;
-use crate::web::worker::{Job, Progress, Reply, Request, request};
+use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use leptos::prelude::*;
 
 /// Runs whose layout's origin is remembered.
@@ -23,20 +23,20 @@ pub(crate) struct ChosenLayout {
     /// The search for a layout is under way; a first guess may be shown.
     pub searches: RwSignal<bool>,
     /// Where the layout is from.
-    pub origin: RwSignal<Origin>,
+    pub origin: RwSignal<LayoutOrigin>,
     /// It is under way, and there is no guess.
     blind: RwSignal<bool>,
-    requested: StoredValue<Option<Request>>,
+    requested: StoredValue<Option<JobRequest>>,
     /// The guess that is shown until the search is over.
     guessed: StoredValue<Option<Run>>,
     /// End of the last search, and the Run that it led to.
-    outcome: RwSignal<Option<(Run, Outcome)>, LocalStorage>,
+    outcome: RwSignal<Option<(Run, LadderEnd)>, LocalStorage>,
     /// The Run whose layout stands, whatever it differs in from the one before.
     accepted: RwSignal<Option<Run>>,
     /// The Run as it was typed before its layout was chosen, and where its layout was from.
-    typed: StoredValue<Option<(Run, Origin)>>,
+    typed: StoredValue<Option<(Run, LayoutOrigin)>>,
     /// Runs of this visit with the origins of their layouts, the last one last.
-    origins: StoredValue<Vec<(Run, Origin)>>,
+    origins: StoredValue<Vec<(Run, LayoutOrigin)>>,
     run: RwSignal<Run>,
     history: StoredValue<History>,
     /// Stored: the state is passed by value.
@@ -45,7 +45,7 @@ pub(crate) struct ChosenLayout {
 
 impl ChosenLayout {
     /// Follows `run`, whose layout is from `origin`, while `view` says so.
-    pub fn new(run: RwSignal<Run>, view: Viewed, origin: Origin, history: StoredValue<History>) -> Self {
+    pub fn new(run: RwSignal<Run>, view: Viewed, origin: LayoutOrigin, history: StoredValue<History>) -> Self {
         let accepted = RwSignal::new(None::<Run>);
         let origin = RwSignal::new(origin);
         let settled = Memo::new(move |before: Option<&Run>| {
@@ -101,7 +101,7 @@ impl ChosenLayout {
                 && differs_in_layout(&before, &now)
             {
                 self.view.get_value().change(|view| view.chosen = false);
-                self.origin.set(Origin::Yours);
+                self.origin.set(LayoutOrigin::Yours);
             }
         });
         effect(move || {
@@ -133,14 +133,14 @@ impl ChosenLayout {
     pub fn choose(self, run: &Run, pins: &[&'static str]) {
         self.stop();
         self.typed.set_value(Some((run.clone(), self.origin.get_untracked())));
-        self.origin.set(Origin::Chosen);
+        self.origin.set(LayoutOrigin::Chosen);
         self.view.get_value().change(|view| view.chosen = true);
         self.searches.set(true);
         let guess = Ladder::guess(run, pins).map(|guess| guess.run);
         match &guess {
             Some(guess) => {
                 self.guessed.set_value(Some(guess.clone()));
-                self.accept(guess, Origin::Chosen);
+                self.accept(guess, LayoutOrigin::Chosen);
                 self.run.set(guess.clone());
             }
             None => self.blind.set(true),
@@ -149,12 +149,12 @@ impl ChosenLayout {
         let job = Job::Layout(run.clone(), pins.iter().map(|pin| (*pin).to_owned()).collect());
         let request = request(job, move |progress| {
             let outcome = match progress {
-                Progress::Reply(Reply::Layout(outcome)) => Some(*outcome),
-                Progress::Reply(_) => return,
+                JobProgress::Reply(Reply::Layout(outcome)) => Some(*outcome),
+                JobProgress::Reply(_) => return,
                 // The end of a search whose layout stands already.
                 _ if !self.searches.try_get_untracked().unwrap_or(false) => return,
                 // Without a model, a GPU or a worker the Run is shown as it is.
-                Progress::Done | Progress::Failed => None,
+                JobProgress::Done | JobProgress::Failed => None,
             };
             let shown = |now: &Run| *now == typed || guess.as_ref() == Some(now);
             if self.run.try_with_untracked(shown).unwrap_or(false) {
@@ -165,17 +165,17 @@ impl ChosenLayout {
     }
 
     /// Shows the layout that was chosen for `run`; where none fits, the one that needs least.
-    fn end(self, run: &Run, guess: Option<&Run>, outcome: Option<Outcome>) {
+    fn end(self, run: &Run, guess: Option<&Run>, outcome: Option<LadderEnd>) {
         let chosen = match &outcome {
-            Some(Outcome::Chosen(choice)) => choice.run.clone(),
-            Some(Outcome::Failed(failure)) => failure.run.clone(),
-            Some(Outcome::Undivided) | None => guess.unwrap_or(run).clone(),
+            Some(LadderEnd::Chosen(choice)) => choice.run.clone(),
+            Some(LadderEnd::Failed(failure)) => failure.run.clone(),
+            Some(LadderEnd::Undivided) | None => guess.unwrap_or(run).clone(),
         };
         self.guessed.set_value(None);
         self.searches.set(false);
         self.blind.set(false);
         if outcome.is_none() && guess.is_none() {
-            self.origin.set(Origin::Yours);
+            self.origin.set(LayoutOrigin::Yours);
         }
         self.outcome.set(outcome.map(|outcome| (chosen.clone(), outcome)));
         if guess.is_some() {
@@ -187,22 +187,22 @@ impl ChosenLayout {
     }
 
     /// Lets the layout of `run`, which is from `origin`, stand.
-    pub fn accept(self, run: &Run, origin: Origin) {
+    pub fn accept(self, run: &Run, origin: LayoutOrigin) {
         self.accepted.set(Some(run.clone()));
         if self.origin.get_untracked() != origin {
             self.origin.set(origin);
         }
-        let follows = matches!(origin, Origin::Chosen | Origin::Example);
+        let follows = matches!(origin, LayoutOrigin::Chosen | LayoutOrigin::Example);
         self.view.get_value().change(|view| view.chosen = follows);
     }
 
     /// Where the layout of `run` was from when it was shown on this visit.
-    pub fn remembered(self, run: &Run) -> Option<Origin> {
+    pub fn remembered(self, run: &Run) -> Option<LayoutOrigin> {
         self.origins.with_value(|known| known.iter().find(|(other, _)| other == run).map(|(_, origin)| *origin))
     }
 
     /// End of the search that led to the Run as it is; none where none was made.
-    pub fn outcome(self) -> Option<Outcome> {
+    pub fn outcome(self) -> Option<LadderEnd> {
         let run = self.run.get();
         self.outcome.with(|outcome| outcome.as_ref().filter(|(of, _)| *of == run).map(|(_, outcome)| outcome.clone()))
     }
@@ -213,7 +213,7 @@ impl ChosenLayout {
             self.choose(&self.run.get_untracked(), &[]);
         } else if let Some((run, origin)) = self.typed.get_value() {
             // A layout that was chosen for other settings.
-            let origin = if origin == Origin::Chosen { Origin::Yours } else { origin };
+            let origin = if origin == LayoutOrigin::Chosen { LayoutOrigin::Yours } else { origin };
             self.accept(&run, origin);
             self.view.get_value().change(|view| view.chosen = false);
             self.run.set(run);
@@ -233,7 +233,7 @@ fn differ(run: RwSignal<Run>, settled: Memo<Run>) -> bool {
 }
 
 /// True if a layout is chosen for `now` after `before`, whose layout is from `origin`.
-fn follows(before: &Run, now: &Run, origin: Origin) -> bool {
-    let asks = asks_anew(before, now) || origin == Origin::Chosen && may_change(before, now);
+fn follows(before: &Run, now: &Run, origin: LayoutOrigin) -> bool {
+    let asks = asks_anew(before, now) || origin == LayoutOrigin::Chosen && may_change(before, now);
     asks && !differs_in_layout(before, now)
 }

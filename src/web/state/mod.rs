@@ -16,14 +16,14 @@ use crate::core::report::{Evaluation, Figure};
 use crate::core::run::Run;
 use crate::core::run::registry::{Field, field};
 use crate::io::link::{self, Decoded};
-use crate::view::panels::chosen::Origin;
+use crate::view::panels::chosen::LayoutOrigin;
 use crate::view::panels::issues::{Instead, entered, is_of_budget};
 use crate::web::browser;
 use crate::web::state::evaluated::{Shown, drawn, evaluated, painted};
 pub(crate) use history::History;
 pub(crate) use layout::ChosenLayout;
 use leptos::prelude::*;
-pub(crate) use panels::{Panels, Part};
+pub(crate) use panels::{Panels, PanelsTab};
 use planner::Planner;
 use runs::Runs;
 use std::sync::Arc;
@@ -189,14 +189,14 @@ impl State {
     }
 
     /// Shows `run` with the layout that it has, which is from `origin`.
-    pub(crate) fn take(&self, run: Run, origin: Origin) {
+    pub(crate) fn take(&self, run: Run, origin: LayoutOrigin) {
         self.layout.get_value().accept(&run, origin);
         self.run.set(run);
     }
 
     /// Where the layout of `run`, which this visit may have shown, is from.
-    pub(crate) fn origin_of(&self, run: &Run) -> Origin {
-        self.layout.get_value().remembered(run).unwrap_or(Origin::Yours)
+    pub(crate) fn origin_of(&self, run: &Run) -> LayoutOrigin {
+        self.layout.get_value().remembered(run).unwrap_or(LayoutOrigin::Yours)
     }
 
     /// Sets the fields that a fix names.

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 /// A tab of panels below the first screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum PanelsTab {
     #[default]
     Memory,
     Overlap,
@@ -23,7 +23,7 @@ pub(crate) struct Panels {
     /// The figure that the drawer explains.
     pub figure: RwSignal<Option<Figure>>,
     /// The figure of the whole run that it explains instead.
-    pub whole: RwSignal<Option<whole_run::Figure>>,
+    pub whole: RwSignal<Option<whole_run::WholeRunFigure>>,
     /// True while the drawer is open, where it is one.
     pub drawer: RwSignal<bool>,
     /// The page that the dialog shows; none while it is closed.
@@ -37,7 +37,7 @@ pub(crate) struct Panels {
     /// The dialog that shares while it is open: true if it was opened for the code of a frame.
     pub shares: RwSignal<Option<bool>>,
     /// The open tab of panels.
-    pub part: RwSignal<Part>,
+    pub part: RwSignal<PanelsTab>,
     /// The side that a phone shows: "inputs" or "results".
     pub tab: RwSignal<&'static str>,
 }
@@ -54,7 +54,7 @@ impl Panels {
             edited: RwSignal::new(""),
             sheet: RwSignal::new(None),
             shares: RwSignal::new(None),
-            part: RwSignal::new(Part::default()),
+            part: RwSignal::new(PanelsTab::default()),
             tab: RwSignal::new("results"),
         }
     }
@@ -67,7 +67,7 @@ impl Panels {
     }
 
     /// Opens the drawer on a figure of the whole run.
-    pub fn explain_whole(self, figure: whole_run::Figure) {
+    pub fn explain_whole(self, figure: whole_run::WholeRunFigure) {
         self.whole.set(Some(figure));
         self.drawer.set(true);
     }

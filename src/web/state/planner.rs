@@ -3,10 +3,10 @@
 use crate::core::report::Evaluation;
 use crate::core::run::Run;
 use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
-use crate::view::node::action::Fold;
+use crate::view::node::action::PlanFold;
 use crate::view::panels::runs::bare;
-use crate::view::panels::suggest::Searched;
-use crate::web::worker::{Job, Progress, Reply, Request, request};
+use crate::view::panels::suggest::SearchProgressShown;
+use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use leptos::prelude::*;
 
 /// Layouts that are candidates for the next run to measure.
@@ -17,9 +17,9 @@ const FIRST: usize = 8;
 pub(crate) struct Planner {
     pub(in crate::web) query: RwSignal<Option<PlanQuery>>,
     /// Open folds of the panel.
-    pub(in crate::web) folds: RwSignal<Vec<Fold>>,
+    pub(in crate::web) folds: RwSignal<Vec<PlanFold>>,
     pub(in crate::web) result: RwSignal<PlanResult, LocalStorage>,
-    pub(in crate::web) request: StoredValue<Option<Request>>,
+    pub(in crate::web) request: StoredValue<Option<JobRequest>>,
 }
 
 impl Planner {
@@ -27,15 +27,15 @@ impl Planner {
     pub fn new() -> Self {
         Self {
             query: RwSignal::new(None),
-            folds: RwSignal::new(Fold::OPEN.to_vec()),
+            folds: RwSignal::new(PlanFold::OPEN.to_vec()),
             result: RwSignal::new_local(PlanResult::default()),
             request: StoredValue::new(None),
         }
     }
 
     /// Progress of the search for the run of `evaluation`.
-    pub fn searched(self, evaluation: &Evaluation) -> Searched {
-        self.result.with(|result| Searched::of(result, evaluation))
+    pub fn searched(self, evaluation: &Evaluation) -> SearchProgressShown {
+        self.result.with(|result| SearchProgressShown::of(result, evaluation))
     }
 
     /// The fastest layouts that were found.
@@ -59,7 +59,7 @@ impl Planner {
     }
 
     /// Opens a closed fold, closes an open one; a result that only it shows is searched while it is open.
-    pub(in crate::web) fn toggle(self, fold: Fold) {
+    pub(in crate::web) fn toggle(self, fold: PlanFold) {
         let is_open = self.folds.with_untracked(|folds| folds.contains(&fold));
         self.folds.update(|folds| {
             folds.retain(|one| *one != fold);
@@ -96,9 +96,9 @@ impl Planner {
         self.result.update(|result| result.done = stopped);
         // The panel may be gone when a reply comes.
         let request = request(Job::Plan(query.clone()), move |progress| match progress {
-            Progress::Reply(Reply::Plan(result)) => drop(self.result.try_set(*result)),
-            Progress::Reply(_) => {}
-            Progress::Done | Progress::Failed => {
+            JobProgress::Reply(Reply::Plan(result)) => drop(self.result.try_set(*result)),
+            JobProgress::Reply(_) => {}
+            JobProgress::Done | JobProgress::Failed => {
                 self.result.try_update(|result| result.done = true);
             }
         });

@@ -1,6 +1,6 @@
 //! The runs that a person measured, as this browser keeps them, and what is known of them.
 
-use crate::core::calibrate::{Calibrated, Observation, Request as Question};
+use crate::core::calibrate::{CalibrateRequest as Question, Calibrated, Observation};
 use crate::core::issue::Issue;
 use crate::core::message::verbatim;
 use crate::core::run::{LONGEST_NAME, Profile, Value};
@@ -8,7 +8,7 @@ use crate::core::t;
 use crate::io::json;
 use crate::io::logs::Reading;
 use crate::web::browser;
-use crate::web::worker::Request;
+use crate::web::worker::JobRequest;
 use leptos::prelude::*;
 
 /// Key of the runs in the browser's storage.
@@ -38,7 +38,7 @@ pub struct Runs {
     /// The file that is read, by number: a later one ends it.
     pub(in crate::web) turn: StoredValue<u32>,
     /// Last request to the worker.
-    pub(in crate::web) asked: StoredValue<Option<(Question, Request)>>,
+    pub(in crate::web) asked: StoredValue<Option<(Question, JobRequest)>>,
     /// The measured step of the Run before an edit.
     pub(in crate::web) before: RwSignal<Option<Observation>>,
 }
@@ -46,8 +46,8 @@ pub struct Runs {
 impl Runs {
     /// Reads the runs of this browser's storage.
     pub fn stored() -> Self {
-        let stored = browser::stored(STORED).and_then(|text| Saved::read(&text));
-        let Saved { runs: kept, name, .. } = stored.unwrap_or_default();
+        let stored = browser::stored(STORED).and_then(|text| SavedRuns::read(&text));
+        let SavedRuns { runs: kept, name, .. } = stored.unwrap_or_default();
         Self {
             kept: RwSignal::new(kept),
             fit: RwSignal::new(None),
@@ -83,14 +83,14 @@ pub(in crate::web) fn shortened(name: &str) -> String {
 
 /// A saved file.
 #[derive(Default)]
-pub(in crate::web) struct Saved {
+pub(in crate::web) struct SavedRuns {
     pub(in crate::web) runs: Vec<Observation>,
     pub(in crate::web) name: String,
     /// Why some of its runs cannot be taken.
     pub(in crate::web) wrong: Vec<Issue>,
 }
 
-impl Saved {
+impl SavedRuns {
     /// Reads such a file; none where `text` is something else.
     pub(in crate::web) fn read(text: &str) -> Option<Self> {
         let is_object = text.trim_start().starts_with('{');

@@ -1,11 +1,11 @@
 //! The view context: the one state that links hold, the parts of it to follow, and choices that links do not hold.
 
 use crate::core::cluster::{GroupKind, Link};
-use crate::core::pipeline::packing::Spread;
-use crate::core::pipeline::sync::Policy;
+use crate::core::pipeline::packing::LengthSpread;
+use crate::core::pipeline::sync::ReducePolicy;
 use crate::core::run::{OneOf, Run};
 use crate::core::units::MemoryUnit;
-use crate::view::gallery::Look;
+use crate::view::gallery::GalleryLook;
 use crate::view::look;
 use crate::view::palette::Theme;
 use crate::view::view_state::ViewState;
@@ -15,11 +15,11 @@ use leptos::prelude::*;
 
 /// Variants of panels that were chosen.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Chosen {
+pub(crate) struct PanelChoices {
     /// When gradients leave in the picture of them.
-    pub policy: Policy,
+    pub policy: ReducePolicy,
     /// Distribution of sample lengths in the panel of unequal micro-batches.
-    pub spread: Spread,
+    pub spread: LengthSpread,
     /// The groups that the cluster shows.
     pub group: Option<GroupKind>,
     /// The links whose load colours it.
@@ -37,7 +37,7 @@ pub(crate) struct Viewed {
     /// Positions of the sliders of the open step.
     pub sliders: Memo<String>,
     /// Choices in the gallery.
-    pub gallery: Memo<Look>,
+    pub gallery: Memo<GalleryLook>,
     /// The selected GPU, by its global rank.
     pub gpu: Memo<Option<u64>>,
     /// Id of the schedule under the Run's own.
@@ -64,7 +64,7 @@ pub(crate) struct Viewed {
     /// GiB or GB.
     pub unit: RwSignal<MemoryUnit>,
     /// Variants of panels.
-    pub chosen: RwSignal<Chosen>,
+    pub chosen: RwSignal<PanelChoices>,
 }
 
 /// A part of the state to follow.
@@ -97,7 +97,7 @@ impl Viewed {
             preferred,
             language: RwSignal::new(browser::stored("language")),
             unit: RwSignal::new(MemoryUnit::Gib),
-            chosen: RwSignal::new(Chosen::default()),
+            chosen: RwSignal::new(PanelChoices::default()),
         }
     }
 

@@ -11,8 +11,8 @@ use crate::view::panels::strip::{PRICE, read_price, show_price, sign};
 use crate::web::browser::html::{effect, flag, text, view_of};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::patched;
-use crate::web::state::{Part, State};
-use crate::web::worker::asked::Asked;
+use crate::web::state::{PanelsTab, State};
+use crate::web::worker::asked::WorkerQuestion;
 use crate::web::worker::{Job, Reply};
 use leptos::prelude::*;
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn question(run: &Run) -> Run {
 
 /// The comparison.
 pub(crate) fn comparison(state: State) -> AnyView {
-    let asked = Asked::<(Run, Vec<usize>), Vec<KindRow>>::new();
+    let asked = WorkerQuestion::<(Run, Vec<usize>), Vec<KindRow>>::new();
     // Kinds that were added and have no price yet.
     let added = RwSignal::new(Vec::<usize>::new());
     let compared = Memo::new(move |_| {
@@ -39,7 +39,7 @@ pub(crate) fn comparison(state: State) -> AnyView {
     });
     let pending = StoredValue::new(None::<TimeoutHandle>);
     effect(move || {
-        if state.panels.part.get() != Part::Costs {
+        if state.panels.part.get() != PanelsTab::Costs {
             return;
         }
         let Some(evaluation) = state.evaluation() else {

@@ -8,7 +8,7 @@ pub(crate) mod plan;
 use crate::web::browser::html::{flag, text};
 use crate::web::browser::i18n::say;
 use crate::web::memory::MemoryPanel;
-use crate::web::state::{Part, State};
+use crate::web::state::{PanelsTab, State};
 use crate::web::tabs::accuracy::AccuracyPanel;
 use crate::web::tabs::overlap::{CostsPanel, OverlapPanel};
 use crate::web::tabs::plan::layouts;
@@ -16,23 +16,23 @@ use crate::web::timeline::TimelinePanel;
 use leptos::prelude::*;
 
 /// All tabs in their order, with their names.
-const TABS: [(Part, &str); 6] = [
-    (Part::Memory, "Memory"),
-    (Part::Overlap, "Overlap"),
-    (Part::Layouts, "Layouts"),
-    (Part::Pipeline, "Pipeline"),
-    (Part::Costs, "Costs and scaling"),
-    (Part::Accuracy, "Accuracy"),
+const TABS: [(PanelsTab, &str); 6] = [
+    (PanelsTab::Memory, "Memory"),
+    (PanelsTab::Overlap, "Overlap"),
+    (PanelsTab::Layouts, "Layouts"),
+    (PanelsTab::Pipeline, "Pipeline"),
+    (PanelsTab::Costs, "Costs and scaling"),
+    (PanelsTab::Accuracy, "Accuracy"),
 ];
 
-fn panel(state: State, part: Part) -> AnyView {
+fn panel(state: State, part: PanelsTab) -> AnyView {
     match part {
-        Part::Memory => view! { <MemoryPanel/> }.into_any(),
-        Part::Overlap => view! { <OverlapPanel/> }.into_any(),
-        Part::Layouts => layouts(state),
-        Part::Pipeline => view! { <TimelinePanel/> }.into_any(),
-        Part::Costs => view! { <CostsPanel/> }.into_any(),
-        Part::Accuracy => view! { <AccuracyPanel/> }.into_any(),
+        PanelsTab::Memory => view! { <MemoryPanel/> }.into_any(),
+        PanelsTab::Overlap => view! { <OverlapPanel/> }.into_any(),
+        PanelsTab::Layouts => layouts(state),
+        PanelsTab::Pipeline => view! { <TimelinePanel/> }.into_any(),
+        PanelsTab::Costs => view! { <CostsPanel/> }.into_any(),
+        PanelsTab::Accuracy => view! { <AccuracyPanel/> }.into_any(),
     }
 }
 
@@ -41,15 +41,15 @@ fn panel(state: State, part: Part) -> AnyView {
 pub(crate) fn Tabs() -> impl IntoView {
     let state = expect_context::<State>();
     let open = state.panels.part;
-    let tab = move |(part, name): (Part, &'static str)| {
+    let tab = move |(part, name): (PanelsTab, &'static str)| {
         let selected = text(move || (open.get() == part).to_string());
         view! { <button role="tab" aria-selected=selected on:click=move |_| open.set(part)>{say(name)}</button> }
     };
-    let body = move |(part, _): (Part, &'static str)| {
+    let body = move |(part, _): (PanelsTab, &'static str)| {
         let opened = Memo::new(move |before: Option<&bool>| before == Some(&true) || open.get() == part);
         let content = move || opened.get().then(|| panel(state, part));
         // The layouts of the default Run are none of this one's.
-        let is_foreign = flag(move || part == Part::Layouts && state.stands_in());
+        let is_foreign = flag(move || part == PanelsTab::Layouts && state.stands_in());
         view! { <div hidden=flag(move || open.get() != part) inert=is_foreign>{content}</div> }
     };
     view! {

@@ -31,7 +31,7 @@ pub(crate) fn follow(state: State) {
 }
 
 /// `view` of what the search found.
-fn part(state: State, view: fn(&plan::View) -> Node) -> AnyView {
+fn part(state: State, view: fn(&plan::PlanView) -> Node) -> AnyView {
     let panel = state.planner;
     let content = Signal::derive(move || {
         let evaluation = state.evaluation();
@@ -39,7 +39,8 @@ fn part(state: State, view: fn(&plan::View) -> Node) -> AnyView {
             let query = query.as_ref()?;
             panel.result.with(|result| {
                 let own = evaluation.as_deref();
-                let input = plan::View { query, result, own, folds: &panel.folds.get(), unit: state.view.unit.get() };
+                let input =
+                    plan::PlanView { query, result, own, folds: &panel.folds.get(), unit: state.view.unit.get() };
                 Some(view(&input))
             })
         });

@@ -1,6 +1,6 @@
 //! The timeline as a file: picture, table of ops, trace.
 
-use super::look::Look;
+use super::look::TimelineLook;
 use crate::io::export::{Picture, chrome_trace, file_name, ops_csv, svg};
 use crate::view::node::action::TimelineAction;
 use crate::web::browser;
@@ -10,7 +10,7 @@ use crate::web::state::State;
 use leptos::prelude::*;
 
 /// Offers the file of that kind.
-pub fn export(state: State, look: Look, kind: TimelineAction) {
+pub fn export(state: State, look: TimelineLook, kind: TimelineAction) {
     let Some(prepared) = look.own.prepared.get_untracked() else {
         return;
     };

@@ -1,15 +1,15 @@
 //! One step of the pipeline on the first screen: the playhead crosses it, a lens shows what is under the pointer twice
 //! as large.
 
-use super::look::{Lane, Look};
+use super::look::{Lane, TimelineLook};
 use super::overlay::hovered;
 use super::surface::surface;
 use crate::core::units::{Seconds, show_seconds};
 use crate::view::charts::viewport::Viewport;
 use crate::view::node::markup::{Node, leaf};
-use crate::view::panels::part::{Part, played, played_line};
+use crate::view::panels::part::{AxisPart, played, played_line};
 use crate::view::panels::pipeline::{kinds, rank_memory};
-use crate::web::browser::canvas::{Frame, paint};
+use crate::web::browser::canvas::{CanvasFrame, paint};
 use crate::web::browser::html::{effect, flag, text};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::nodes;
@@ -27,7 +27,7 @@ const TICK: Duration = Duration::from_millis(120);
 #[component]
 pub(crate) fn FirstTimeline() -> impl IntoView {
     let state = expect_context::<State>();
-    let look = expect_context::<Look>();
+    let look = expect_context::<TimelineLook>();
     let lane = look.own;
     let drawn = move |view: fn(&crate::core::report::Evaluation) -> Node| {
         lane.prepared.get().map_or_else(Node::none, |prepared| view(&prepared.evaluation))
@@ -37,11 +37,11 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
         prepared.map_or_else(Node::none, |one| rank_memory(&one.evaluation, lane.shape(), state.view.unit.get()))
     };
     let is_stale = move || state.is_stale() || !state.is_drawn();
-    let part = move |(part, name): (Part, &'static str)| {
+    let part = move |(part, name): (AxisPart, &'static str)| {
         let window = move || lane.prepared.get().and_then(|prepared| part.window(&prepared.evaluation));
         let is_on = move || {
             let view = look.view();
-            window().map_or(part == Part::Step && view.is_all(), |window| window == view)
+            window().map_or(part == AxisPart::Step && view.is_all(), |window| window == view)
         };
         view! {
             <button
@@ -87,7 +87,7 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
 }
 
 /// Over the picture: the playhead and the lens.
-fn over(state: State, look: Look, lane: Lane) -> AnyView {
+fn over(state: State, look: TimelineLook, lane: Lane) -> AnyView {
     let makespan = move || lane.makespan();
     let length = move || format!("{:.3}s", played(makespan()));
     // All of the step at the scale of the window.
@@ -123,7 +123,11 @@ fn over(state: State, look: Look, lane: Lane) -> AnyView {
             return;
         };
         let (shape, theme) = (lane.shape().doubled(), state.view.theme.get());
-        paint(&canvas, &Frame { prepared: &prepared, shape, most: 0, curve: &[], view, width: LENS.1, theme }, None);
+        paint(
+            &canvas,
+            &CanvasFrame { prepared: &prepared, shape, most: 0, curve: &[], view, width: LENS.1, theme },
+            None,
+        );
     });
     let is_off = flag(move || lane.pointer.get().is_none());
     let frame = move || {

@@ -1,10 +1,10 @@
 //! The timeline by keyboard: move, zoom, step from op to op.
 
-use super::look::{Lane, Look};
-use crate::core::pipeline::trace::Place;
+use super::look::{Lane, TimelineLook};
+use crate::core::pipeline::trace::OpPlace;
 
 /// Does what the key asks for.
-pub fn key(look: Look, lane: Lane, event: &web_sys::KeyboardEvent) {
+pub fn key(look: TimelineLook, lane: Lane, event: &web_sys::KeyboardEvent) {
     use leptos::prelude::*;
     if event.ctrl_key() || event.meta_key() || event.alt_key() {
         return;
@@ -33,18 +33,18 @@ pub fn key(look: Look, lane: Lane, event: &web_sys::KeyboardEvent) {
 }
 
 /// Chooses the op so many ranks and ops further, if there is one.
-fn walk(look: Look, lane: Lane, ranks: isize, ops: isize) {
+fn walk(look: TimelineLook, lane: Lane, ranks: isize, ops: isize) {
     use leptos::prelude::*;
     let Some(prepared) = lane.prepared.get_untracked() else {
         return;
     };
     let next = match lane.focus.get_untracked().or(lane.hover.get_untracked()) {
-        None => Some(Place { rank: lane.rank.get_untracked(), at: 0 }),
+        None => Some(OpPlace { rank: lane.rank.get_untracked(), at: 0 }),
         Some(place) => place
             .rank
             .checked_add_signed(ranks)
             .zip(place.at.checked_add_signed(ops))
-            .map(|(rank, at)| Place { rank, at }),
+            .map(|(rank, at)| OpPlace { rank, at }),
     };
     let Some((place, op)) = next.and_then(|place| Some((place, prepared.op(place)?))) else {
         return;

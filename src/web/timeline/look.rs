@@ -1,6 +1,6 @@
 //! The window on the time axis that all pictures share, and the selection in each.
 
-use crate::core::pipeline::trace::Place;
+use crate::core::pipeline::trace::OpPlace;
 use crate::core::report::{Evaluation, with_schedule};
 use crate::view::charts::prepared::Prepared;
 use crate::view::charts::shape::Shape;
@@ -17,9 +17,9 @@ pub struct Lane {
     /// The timeline, made ready; none: no picture.
     pub prepared: Memo<Option<Arc<Prepared>>>,
     /// The op under the pointer.
-    pub hover: RwSignal<Option<Place>>,
+    pub hover: RwSignal<Option<OpPlace>>,
     /// The op chosen by click or key.
-    pub focus: RwSignal<Option<Place>>,
+    pub focus: RwSignal<Option<OpPlace>>,
     /// The selected rank, whose memory is drawn.
     pub rank: Signal<usize>,
     /// Its memory over time.
@@ -91,7 +91,7 @@ impl Lane {
 
 /// Window and selection that all pictures share.
 #[derive(Clone, Copy)]
-pub struct Look {
+pub struct TimelineLook {
     /// The Run's own schedule.
     pub own: Lane,
     /// The one it is compared with.
@@ -129,7 +129,7 @@ pub fn current(shown: Memo<Shown>) -> Memo<Option<Arc<Prepared>>> {
     prepared(drawn)
 }
 
-impl Look {
+impl TimelineLook {
     /// The look of the first screen.
     pub fn new(state: State) -> Self {
         let height = ROWS[usize::from(state.view.embed.is_some())];
@@ -170,7 +170,7 @@ impl Look {
         }
     }
     /// Chooses the op of `lane` at `place` and selects its rank; a second press lets go of the op.
-    pub fn press(self, lane: Lane, state: State, place: Option<Place>) {
+    pub fn press(self, lane: Lane, state: State, place: Option<OpPlace>) {
         let same = lane.focus.get_untracked() == place;
         lane.focus.set(place.filter(|_| !same));
         if let Some(place) = place {

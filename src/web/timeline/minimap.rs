@@ -1,10 +1,10 @@
 //! Window on the whole axis; click or drag moves it.
 
-use super::look::Look;
+use super::look::TimelineLook;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-pub(crate) fn minimap(look: Look) -> AnyView {
+pub(crate) fn minimap(look: TimelineLook) -> AnyView {
     let track = NodeRef::<Div>::new();
     let percent = |share: f64| format!("{:.3}%", share * 100.0);
     let go = move |event: web_sys::PointerEvent| {

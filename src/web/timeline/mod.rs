@@ -27,7 +27,7 @@ use crate::web::document::choice_row::views;
 use crate::web::document::panel::{fold, shown};
 use crate::web::document::render::{Handler, handled, nodes, patched};
 use crate::web::state::State;
-use crate::web::timeline::look::Look;
+use crate::web::timeline::look::TimelineLook;
 use leptos::prelude::*;
 use std::iter;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(crate) use first::FirstTimeline;
 #[component]
 pub(crate) fn TimelinePanel() -> impl IntoView {
     let state = expect_context::<State>();
-    let look = expect_context::<Look>().large(state);
+    let look = expect_context::<TimelineLook>().large(state);
     let handler: Handler = Arc::new(move |action| {
         let PanelAction::Timeline(action) = action else {
             return;
@@ -114,7 +114,7 @@ fn gallery_link() -> Node {
     el("button", &[("class", "link")], &[text("All schedules for this run")]).on(Action::Show(View::Schedules))
 }
 
-fn own(look: Look) -> Option<std::sync::Arc<crate::view::charts::prepared::Prepared>> {
+fn own(look: TimelineLook) -> Option<std::sync::Arc<crate::view::charts::prepared::Prepared>> {
     look.own.prepared.get()
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn zoom_buttons() -> impl Iterator<Item = Node> {
         .into_iter()
 }
 
-fn shown_legend(look: Look) -> Node {
+fn shown_legend(look: TimelineLook) -> Node {
     own(look).map_or_else(Node::none, |own| {
         let other = look.other.prepared.get();
         let other = other.as_ref().map(|other| &*other.evaluation);
@@ -138,7 +138,7 @@ fn shown_legend(look: Look) -> Node {
 }
 
 /// Ops on the critical path, while it is drawn.
-fn path_note(look: Look) -> Node {
+fn path_note(look: TimelineLook) -> Node {
     match own(look) {
         Some(own) if look.path.get() => text(critical(own.critical_path())),
         _ => Node::none(),
@@ -146,13 +146,13 @@ fn path_note(look: Look) -> Node {
 }
 
 /// The panel of other splits of the layers, where they are quick to simulate: each one is.
-fn split(look: Look) -> Option<Panel> {
+fn split(look: TimelineLook) -> Option<Panel> {
     let items = own(look)?.evaluation.order.items();
     (items as u64 <= MAX_OPS_AT_ONCE).then_some(Panel::Uneven)
 }
 
 /// The second schedule against the first, or why there is none.
-fn comparison(state: State, look: Look) -> Node {
+fn comparison(state: State, look: TimelineLook) -> Node {
     let Some(id) = state.view.compare.get() else {
         return Node::none();
     };

@@ -1,7 +1,7 @@
 //! Overlay of the canvas: the mark around an op with its name, the critical path.
 
-use super::look::{Lane, Look};
-use crate::core::pipeline::trace::Place;
+use super::look::{Lane, TimelineLook};
+use crate::core::pipeline::trace::OpPlace;
 use crate::core::t;
 use crate::view::charts::prepared::Prepared;
 use crate::view::charts::strokes::chain;
@@ -10,7 +10,7 @@ use crate::view::panels::pipeline::describe;
 use leptos::prelude::*;
 
 /// Everything over the canvas of `lane`.
-pub(crate) fn overlay(look: Look, lane: Lane) -> Node {
+pub(crate) fn overlay(look: TimelineLook, lane: Lane) -> Node {
     let path = if look.path.get() { path(look, lane) } else { None };
     [path, clock(look, lane), mark(look, lane)].into_iter().flatten().collect()
 }
@@ -24,7 +24,7 @@ pub(crate) fn hovered(lane: Lane) -> Node {
 }
 
 /// Kind of an op, its time and what it waits for.
-fn lines(prepared: &Prepared, place: Place) -> Node {
+fn lines(prepared: &Prepared, place: OpPlace) -> Node {
     let version = prepared.op(place).and_then(|op| prepared.version(place.rank, op.op.microbatch));
     let version = version.map(|updates| match updates {
         ..0 => t!("weights of one update before this step"),
@@ -33,7 +33,7 @@ fn lines(prepared: &Prepared, place: Place) -> Node {
     describe(&prepared.trace(), place).iter().chain(&version).map(|line| leaf("div", "", line)).collect()
 }
 
-fn path(look: Look, lane: Lane) -> Option<Node> {
+fn path(look: TimelineLook, lane: Lane) -> Option<Node> {
     let prepared = lane.prepared.get()?;
     let shape = lane.shape();
     let (view, width) = (look.view(), look.width.get());
@@ -49,7 +49,7 @@ fn path(look: Look, lane: Lane) -> Option<Node> {
 }
 
 /// The instant that is shown while a step is played.
-fn clock(look: Look, lane: Lane) -> Option<Node> {
+fn clock(look: TimelineLook, lane: Lane) -> Option<Node> {
     let x = look.view().x(look.clock.get()?, look.width.get());
     let shape = lane.shape();
     let height = if lane.is_low() { shape.height() } else { shape.rows_height() };
@@ -57,7 +57,7 @@ fn clock(look: Look, lane: Lane) -> Option<Node> {
     (0.0..=look.width.get()).contains(&x).then(|| el("div", &[("class", "clock"), ("style", &style)], &[]))
 }
 
-fn mark(look: Look, lane: Lane) -> Option<Node> {
+fn mark(look: TimelineLook, lane: Lane) -> Option<Node> {
     let place = lane.hover.get().or(lane.focus.get())?;
     let prepared = lane.prepared.get()?;
     let op = prepared.op(place)?;

@@ -1,16 +1,16 @@
 //! A timeline's canvas with what lies over it, the rank names beside it, and the pointer.
 
 use super::keys::key;
-use super::look::{Lane, Look, Size};
+use super::look::{Lane, Size, TimelineLook};
 use super::overlay::overlay;
-use crate::core::pipeline::trace::Place;
+use crate::core::pipeline::trace::OpPlace;
 use crate::core::report::Figure;
 use crate::view::charts::prepared::Prepared;
 use crate::view::charts::timeline::{Cell, hit};
 use crate::view::node::markup::{Node, PanelAction};
 use crate::view::panels::pipeline::{label, rank_names};
 use crate::web::browser;
-use crate::web::browser::canvas::{Frame, paint};
+use crate::web::browser::canvas::{CanvasFrame, paint};
 use crate::web::browser::html::effect;
 use crate::web::browser::i18n::translated;
 use crate::web::document::render::{Handler, handled, nodes};
@@ -23,7 +23,7 @@ use std::sync::Arc;
 const PAUSE: f64 = 400.0;
 
 /// One picture: names, canvas, overlay.
-pub(crate) fn surface(state: State, look: Look, lane: Lane, over: AnyView) -> AnyView {
+pub(crate) fn surface(state: State, look: TimelineLook, lane: Lane, over: AnyView) -> AnyView {
     let surface = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
     let drag = RwSignal::new(None::<f64>);
@@ -45,7 +45,7 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane, over: AnyView) -> An
         let rank = row * shape.stride;
         let time = look.seen().time(f64::from(event.offset_x()), look.width.get_untracked());
         let at = hit(prepared.evaluation.timeline().ranks.get(rank)?, time, upper)?;
-        Some(Place { rank, at })
+        Some(OpPlace { rank, at })
     };
     let moved = move |event: web_sys::PointerEvent| {
         // A tap opens the sheet and nothing else.
@@ -122,7 +122,7 @@ pub(crate) fn surface(state: State, look: Look, lane: Lane, over: AnyView) -> An
 
 /// Zooms by the wheel, unless the page scrolls; only with Ctrl where `guarded`: among several pictures, and in a frame,
 /// whose host scrolls.
-fn wheel(look: Look, guarded: bool) -> impl Fn(web_sys::WheelEvent) + 'static {
+fn wheel(look: TimelineLook, guarded: bool) -> impl Fn(web_sys::WheelEvent) + 'static {
     let scrolled = StoredValue::new(f64::NEG_INFINITY);
     let handle = window_event_listener_untyped("scroll", move |event| scrolled.set_value(event.time_stamp()));
     on_cleanup(move || handle.remove());
@@ -158,7 +158,7 @@ fn names(state: State, lane: Lane) -> AnyView {
 }
 
 /// End of the hatch of idle time: it ends with the pipeline.
-fn hatched(look: Look, lane: Lane) -> String {
+fn hatched(look: TimelineLook, lane: Lane) -> String {
     let end = look.view().x(lane.makespan(), 100.0).clamp(0.0, 100.0);
     format!("{end:.3}%")
 }
@@ -175,7 +175,7 @@ struct Painted {
 }
 
 /// One painting a frame, however many signals changed; blocks move to their places in another timeline.
-fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>, still: bool) {
+fn repaint(state: State, look: TimelineLook, lane: Lane, canvas: NodeRef<Canvas>, still: bool) {
     let waiting = StoredValue::new(false);
     let painted = StoredValue::new(Painted::default());
     let moves = RwSignal::new(());
@@ -201,7 +201,7 @@ fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>, still:
             if let (Some(canvas), Some(prepared)) = (canvas.get_untracked(), lane.prepared.get_untracked())
                 && width >= 1.0
             {
-                let frame = Frame {
+                let frame = CanvasFrame {
                     prepared: &prepared,
                     shape: untrack(move || lane.shape()),
                     most: look.most.get_untracked(),

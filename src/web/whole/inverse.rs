@@ -3,8 +3,8 @@
 
 use crate::core::message::Message;
 use crate::core::run::Run;
-use crate::core::search::Request as Layouts;
-use crate::core::search::catalogue::Row;
+use crate::core::search::PlanRequest as Layouts;
+use crate::core::search::catalogue::CatalogueRow;
 use crate::core::t;
 use crate::core::units::number;
 use crate::core::whole_run::{Deadline, MOST_DAYS};
@@ -15,7 +15,7 @@ use crate::web::browser::html::{flag, text, view_of};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::patched;
 use crate::web::state::State;
-use crate::web::worker::asked::Asked;
+use crate::web::worker::asked::WorkerQuestion;
 use crate::web::worker::{Job, Reply};
 use leptos::prelude::*;
 
@@ -37,8 +37,8 @@ fn of_any_count(run: &Run) -> Run {
 /// The section of both questions.
 pub(crate) fn inverse(state: State) -> AnyView {
     let days = move || state.view.days.get().unwrap_or(DAYS);
-    let models = Asked::<(Run, f64), Vec<Row>>::new();
-    let counts = Asked::<(Run, f64), (Option<Deadline>, bool)>::new();
+    let models = WorkerQuestion::<(Run, f64), Vec<CatalogueRow>>::new();
+    let counts = WorkerQuestion::<(Run, f64), (Option<Deadline>, bool)>::new();
     let optimal = RwSignal::new(false);
     let press_models = move |_| {
         if models.works.get_untracked() {

@@ -8,11 +8,11 @@ use crate::core::report::Evaluation;
 use crate::core::run::registry::{Field, field};
 use crate::core::run::{Choice, FailureClass, OneOf, Run, Value};
 use crate::core::t;
-use crate::core::whole_run::{Range, WholeRun};
+use crate::core::whole_run::{CalendarRange, WholeRun};
 use crate::view::node::markup::Node;
 use crate::view::panels::issues::line;
 use crate::view::panels::published::checked;
-use crate::view::panels::whole::{self, Answer, Caption};
+use crate::view::panels::whole::{self, Caption, WholeRunAnswer};
 use crate::view::views::{Embed, View};
 use crate::web::browser::html::{effect, flag, text, view_of};
 use crate::web::browser::i18n::{say, translated};
@@ -24,7 +24,7 @@ use crate::web::late::parts;
 use crate::web::state::State;
 use crate::web::strip::{price_input, tokens_input};
 use crate::web::whole::inverse::inverse;
-use crate::web::worker::{Job, Progress, Reply, Request, request};
+use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use leptos::prelude::*;
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ parts! {
 }
 
 /// An answer and its evaluation.
-type Of = (Arc<Evaluation>, Arc<Answer>);
+type Of = (Arc<Evaluation>, Arc<WholeRunAnswer>);
 
 /// The last answer, and the errors of the present Run.
 #[derive(Clone, Default)]
@@ -49,7 +49,7 @@ struct Page {
     state: State,
     shown: Memo<Shown>,
     /// The last range that was drawn, with the Run and the figures that it is of.
-    drawn: RwSignal<Option<(Run, WholeRun, Range)>>,
+    drawn: RwSignal<Option<(Run, WholeRun, CalendarRange)>>,
 }
 
 /// The view; hidden while another is open.
@@ -132,7 +132,7 @@ impl Page {
                 let Some(evaluation) = is_open().then(|| state.evaluation()).flatten() else {
                     return last;
                 };
-                match Answer::new(&evaluation) {
+                match WholeRunAnswer::new(&evaluation) {
                     Ok(answer) => Shown { answer: Some((evaluation, Arc::new(answer))), errors: Vec::new() },
                     Err(errors) => Shown { errors, ..last },
                 }
@@ -146,7 +146,7 @@ impl Page {
 
     /// Asks the worker for the range of every answer.
     fn draw(self) {
-        let requested = StoredValue::new(None::<Request>);
+        let requested = StoredValue::new(None::<JobRequest>);
         effect(move || {
             if let Some(before) = requested.get_value() {
                 before.cancel();
@@ -160,7 +160,7 @@ impl Page {
             }
             let job = Job::WholeRange(run.clone());
             let request = request(job, move |progress| {
-                if let Progress::Reply(Reply::WholeRange(Some(range))) = progress {
+                if let JobProgress::Reply(Reply::WholeRange(Some(range))) = progress {
                     // The view may be gone by now.
                     let _ = self.drawn.try_set(Some((run.clone(), answer.figures.clone(), range)));
                 }
@@ -175,7 +175,7 @@ impl Page {
     }
 
     /// The range of an answer, or the one before in proportion until it is drawn.
-    fn range(self, evaluation: &Evaluation, answer: &Answer) -> Option<Range> {
+    fn range(self, evaluation: &Evaluation, answer: &WholeRunAnswer) -> Option<CalendarRange> {
         self.drawn.with(|drawn| {
             let (run, figures, range) = drawn.as_ref()?;
             Some(if *run == evaluation.scenario.run { *range } else { answer.scaled(*range, figures) })

@@ -1,28 +1,28 @@
 //! A question that the worker answers row by row, and that can be stopped.
 
-use crate::web::worker::{Job, Progress, Reply, Request, request};
+use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use leptos::prelude::*;
 
 /// A question to the worker with what is known of its answer.
-pub(crate) struct Asked<Q: Send + Sync + 'static, T: Send + Sync + 'static> {
+pub(crate) struct WorkerQuestion<Q: Send + Sync + 'static, T: Send + Sync + 'static> {
     /// What it was asked of.
     pub of: RwSignal<Option<Q>>,
     /// What is known.
     pub found: RwSignal<T>,
     /// More will come.
     pub works: RwSignal<bool>,
-    request: StoredValue<Option<Request>>,
+    request: StoredValue<Option<JobRequest>>,
 }
 
-impl<Q: Send + Sync + 'static, T: Send + Sync + 'static> Clone for Asked<Q, T> {
+impl<Q: Send + Sync + 'static, T: Send + Sync + 'static> Clone for WorkerQuestion<Q, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<Q: Send + Sync + 'static, T: Send + Sync + 'static> Copy for Asked<Q, T> {}
+impl<Q: Send + Sync + 'static, T: Send + Sync + 'static> Copy for WorkerQuestion<Q, T> {}
 
-impl<Q: Send + Sync + 'static, T: Default + Send + Sync + 'static> Asked<Q, T> {
+impl<Q: Send + Sync + 'static, T: Default + Send + Sync + 'static> WorkerQuestion<Q, T> {
     pub fn new() -> Self {
         Self {
             of: RwSignal::new(None),
@@ -40,8 +40,8 @@ impl<Q: Send + Sync + 'static, T: Default + Send + Sync + 'static> Asked<Q, T> {
         self.works.set(true);
         let asked = request(job, move |progress| match progress {
             // The view may be gone by now.
-            Progress::Reply(reply) => drop(self.found.try_update(|found| take(found, reply))),
-            Progress::Done | Progress::Failed => drop(self.works.try_set(false)),
+            JobProgress::Reply(reply) => drop(self.found.try_update(|found| take(found, reply))),
+            JobProgress::Done | JobProgress::Failed => drop(self.works.try_set(false)),
         });
         self.request.set_value(Some(asked));
     }

@@ -15,6 +15,6 @@ mod turn;
 
 pub use job::{Job, Reply};
 #[cfg(feature = "ui")]
-pub use page::{Progress, Request, request};
+pub use page::{JobProgress, JobRequest, request};
 #[cfg(feature = "ui")]
 pub(crate) use turn::next_turn;

@@ -1,6 +1,6 @@
 //! The page's side: starts the worker when the first job comes, hands out replies, cancels.
 
-use super::job::{Job, Lane, Pace, Reply, from_bytes, to_bytes, turn};
+use super::job::{Job, Pace, Reply, WorkerLane, from_bytes, to_bytes, turn};
 use super::next_turn;
 use crate::core::units::whole;
 use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array};
@@ -20,7 +20,7 @@ extern "C" {
 }
 
 /// Progress of a job.
-pub enum Progress {
+pub enum JobProgress {
     /// A part of the result.
     Reply(Reply),
     /// Everything has been replied.
@@ -31,9 +31,9 @@ pub enum Progress {
 
 /// A job that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request(u32);
+pub struct JobRequest(u32);
 
-type Handler = Rc<RefCell<dyn FnMut(Progress)>>;
+type Handler = Rc<RefCell<dyn FnMut(JobProgress)>>;
 
 #[derive(Default)]
 struct Connection {
@@ -46,7 +46,7 @@ struct Connection {
 /// A job that is not over.
 #[derive(Clone)]
 struct Waiting {
-    lane: Lane,
+    lane: WorkerLane,
     handler: Handler,
     /// A worker has it.
     is_sent: bool,
@@ -85,9 +85,9 @@ thread_local! {
 /// Starts `job`; `handle` is called with its progress until it is done or cancelled.
 ///
 /// A background search, for instance: `let request = request(Job::Plan(PlanQuery::search(&run)), handle)` starts it,
-/// `handle` gets `Progress::Reply(Reply::Plan(result))` as rows are found and `Progress::Done` at the end, and
+/// `handle` gets `JobProgress::Reply(Reply::Plan(result))` as rows are found and `JobProgress::Done` at the end, and
 /// `request.cancel()` before the next request drops it. Nothing of it runs on the page's thread but `handle`.
-pub fn request(job: Job, handle: impl FnMut(Progress) + 'static) -> Request {
+pub fn request(job: Job, handle: impl FnMut(JobProgress) + 'static) -> JobRequest {
     let lane = job.lane();
     let number = CONNECTION.with_borrow_mut(|connection| {
         connection.last += 1;
@@ -106,10 +106,10 @@ pub fn request(job: Job, handle: impl FnMut(Progress) + 'static) -> Request {
             None => work_here(number, job).await,
         }
     });
-    Request(number)
+    JobRequest(number)
 }
 
-impl Request {
+impl JobRequest {
     /// Cancels the job: its handler is not called again. A search ends after its slice; a worker that simulates it and
     /// has nothing else to do is ended.
     pub(crate) fn cancel(self) {
@@ -120,7 +120,7 @@ impl Request {
                 return None;
             }
             let is_used = connection.waiting.values().any(|other| other.lane == lane);
-            let ends = lane == Lane::Simulation && !is_used;
+            let ends = lane == WorkerLane::Simulation && !is_used;
             let worker = &mut connection.workers[lane as usize];
             let opening = if ends { worker.take() } else { worker.clone() };
             Some((opening?, ends))
@@ -154,10 +154,10 @@ fn is_sent(number: u32) -> bool {
 }
 
 /// Tells the handler of `number`, which may ask for more or cancel meanwhile.
-fn tell(number: u32, progress: Progress) {
+fn tell(number: u32, progress: JobProgress) {
     let handler = CONNECTION.with_borrow_mut(|connection| match progress {
-        Progress::Reply(_) => connection.waiting.get(&number).cloned(),
-        Progress::Done | Progress::Failed => connection.waiting.remove(&number),
+        JobProgress::Reply(_) => connection.waiting.get(&number).cloned(),
+        JobProgress::Done | JobProgress::Failed => connection.waiting.remove(&number),
     });
     if let Some(Waiting { handler, .. }) = handler {
         handler.borrow_mut()(progress);
@@ -165,7 +165,7 @@ fn tell(number: u32, progress: Progress) {
 }
 
 /// The worker is gone, and with it all that was asked of it; the next job starts another.
-fn fail_all(lane: Lane) {
+fn fail_all(lane: WorkerLane) {
     let (gone, failed) = CONNECTION.with_borrow_mut(|connection| {
         let gone = connection.workers[lane as usize].take();
         let waiting = std::mem::take(&mut connection.waiting).into_iter();
@@ -177,7 +177,7 @@ fn fail_all(lane: Lane) {
     spawn_local(async move { drop(gone) });
     let failed: BTreeMap<u32, Waiting> = failed;
     for Waiting { handler, .. } in failed.into_values() {
-        handler.borrow_mut()(Progress::Failed);
+        handler.borrow_mut()(JobProgress::Failed);
     }
 }
 
@@ -192,15 +192,15 @@ async fn work_here(number: u32, job: Job) {
         }
         let (replies, over) = turn(&mut *slices, pace);
         for reply in replies {
-            tell(number, Progress::Reply(reply));
+            tell(number, JobProgress::Reply(reply));
         }
         if over {
-            return tell(number, Progress::Done);
+            return tell(number, JobProgress::Done);
         }
     }
 }
 
-async fn worker(lane: Lane) -> Option<Worker> {
+async fn worker(lane: WorkerLane) -> Option<Worker> {
     let opening = CONNECTION.with_borrow(|connection| connection.workers[lane as usize].clone());
     let opening = opening.unwrap_or_else(|| {
         let mut heard = None;
@@ -222,7 +222,7 @@ async fn opened(opening: &Opening) -> Option<Worker> {
 }
 
 /// Starts the worker with this very module, already compiled.
-fn start(lane: Lane, resolve: &Function, reject: &Function) -> Result<Heard, JsValue> {
+fn start(lane: WorkerLane, resolve: &Function, reject: &Function) -> Result<Heard, JsValue> {
     let module_url = MODULE_URL.with(String::clone);
     let address = Url::new_with_base("worker.js", &module_url)?.href();
     let options = WorkerOptions::new();
@@ -241,11 +241,11 @@ fn start(lane: Lane, resolve: &Function, reject: &Function) -> Result<Heard, JsV
             return;
         };
         if message.length() == 1 {
-            tell(number, Progress::Done);
+            tell(number, JobProgress::Done);
         }
         for bytes in message.iter().skip(1) {
             let reply = from_bytes(&bytes.unchecked_into::<Uint8Array>().to_vec());
-            tell(number, reply.map_or(Progress::Failed, Progress::Reply));
+            tell(number, reply.map_or(JobProgress::Failed, JobProgress::Reply));
         }
     });
     worker.set_onmessage(Some(receive.as_ref().unchecked_ref()));

@@ -7,7 +7,7 @@ mod parts;
 
 use shardscope::core::diagnose::RankTrace;
 use shardscope::core::run::Run;
-use shardscope::io::evidence::{Evidence, read};
+use shardscope::io::evidence::{EvidenceFile, read};
 
 /// Traces with kernels of a GPU and their order.
 const TRACES: [&str; 15] = [
@@ -34,7 +34,7 @@ fn bytes(name: &str) -> Vec<u8> {
 
 fn trace(name: &str) -> RankTrace {
     match read(&bytes(&format!("{name}.json.gz")), &Run::default()) {
-        Ok(Evidence::Trace(trace, _)) => *trace,
+        Ok(EvidenceFile::Trace(trace, _)) => *trace,
         Ok(_) => panic!("{name} is no trace"),
         Err(issues) => panic!("{name}: {issues:?}"),
     }

@@ -2,7 +2,7 @@
 
 use super::{bytes, trace};
 use shardscope::core::run::Run;
-use shardscope::io::evidence::{Evidence, EvidenceReader, diagnose, markdown, read};
+use shardscope::io::evidence::{EvidenceFile, EvidenceReader, diagnose, markdown, read};
 use shardscope::io::request::{Answer, Verb, answer};
 
 fn said(file: &[u8]) -> String {
@@ -21,7 +21,7 @@ fn pieces_of_any_length_give_the_same_trace() {
         for piece in bytes("hta_toy_mi250.json.gz").chunks(size) {
             reader.push(piece).unwrap();
         }
-        let Ok(Evidence::Trace(trace, _)) = reader.finish(&Run::default()) else { panic!("no trace") };
+        let Ok(EvidenceFile::Trace(trace, _)) = reader.finish(&Run::default()) else { panic!("no trace") };
         assert_eq!(*trace, whole);
     }
 }
@@ -29,14 +29,14 @@ fn pieces_of_any_length_give_the_same_trace() {
 #[test]
 fn a_file_that_was_cut_off_keeps_what_stands_before() {
     let whole = bytes("hta_ddp_args_a100_rank0of2.json.gz");
-    let Ok(Evidence::Trace(part, notes)) = read(&whole[..whole.len() / 2], &Run::default()) else {
+    let Ok(EvidenceFile::Trace(part, notes)) = read(&whole[..whole.len() / 2], &Run::default()) else {
         panic!("nothing was kept")
     };
     assert!(part.activities.len() > 100);
     assert!(notes.iter().any(|note| note.message.to_string().contains("ends in the middle")), "{notes:?}");
     let text =
         br#"{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2},{"ph":"X","cat"#;
-    let Ok(Evidence::Trace(part, _)) = read(text, &Run::default()) else { panic!("nothing was kept") };
+    let Ok(EvidenceFile::Trace(part, _)) = read(text, &Run::default()) else { panic!("nothing was kept") };
     assert_eq!(part.activities.len(), 1);
 }
 
@@ -55,7 +55,7 @@ fn what_cannot_be_read_says_why() {
 fn impossible_events_are_left_out() {
     let text = br#"{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","ts":10,"dur":2},
         {"ph":"X","cat":"kernel","name":"gemm","ts":9,"dur":-5}]}"#;
-    let Ok(Evidence::Trace(part, notes)) = read(text, &Run::default()) else { panic!("nothing was kept") };
+    let Ok(EvidenceFile::Trace(part, notes)) = read(text, &Run::default()) else { panic!("nothing was kept") };
     assert_eq!(part.activities.len(), 1);
     assert!(notes[0].message.to_string().contains("before they begin"));
     let groups: Vec<String> = (0..200_000).map(|at| format!(r#"{{"pg_name":"{at}","ranks":[0,1]}}"#)).collect();
@@ -64,7 +64,7 @@ fn impossible_events_are_left_out() {
             {{"ph":"X","cat":"kernel","name":"gemm","ts":10,"dur":2}}]}}"#,
         groups.join(",")
     );
-    let Ok(Evidence::Trace(part, _)) = read(text.as_bytes(), &Run::default()) else { panic!("nothing was kept") };
+    let Ok(EvidenceFile::Trace(part, _)) = read(text.as_bytes(), &Run::default()) else { panic!("nothing was kept") };
     assert!(part.groups.len() <= 60_000);
 }
 

@@ -302,7 +302,7 @@ pub fn orders() -> BoxedStrategy<String> {
 /// Requests for one schedule.
 pub fn schedules() -> BoxedStrategy<String> {
     let ids: Vec<&str> =
-        shardscope::core::pipeline::SCHEDULES.iter().map(shardscope::core::pipeline::Schedule::id).collect();
+        shardscope::core::pipeline::SCHEDULES.iter().map(shardscope::core::pipeline::ScheduleInfo::id).collect();
     let small = |most: u32| prop_oneof![8 => (0..most).prop_map(f64::from), 1 => any::<u32>().prop_map(f64::from), 1 => any::<f64>()];
     let time = || prop_oneof![6 => 0.0f64..4.0, 1 => Just(0.0), 1 => any::<f64>()];
     let entry = prop_oneof![

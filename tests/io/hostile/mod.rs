@@ -17,7 +17,7 @@ use shardscope::core::pipeline::{self, torch_csv};
 use shardscope::core::report::{Evaluation, evaluate, work};
 use shardscope::core::run::registry::field;
 use shardscope::core::run::{Run, Schedule, Value};
-use shardscope::core::search::Request;
+use shardscope::core::search::PlanRequest;
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::{FORMATS, Stamp, export};
 use shardscope::io::import::{self, summary::summary};
@@ -400,7 +400,7 @@ fn plan_request(text: &str) -> Result<bool, String> {
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         return Ok(false);
     };
-    match Request::from_value(&value) {
+    match PlanRequest::from_value(&value) {
         Err(no) => refusal(text, &no),
         Ok(mut request) => {
             issues(text, &request.warnings)?;

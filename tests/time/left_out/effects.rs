@@ -3,7 +3,7 @@
 //! An effect is taken out of all runs (a setting) or of all constants (a value, which then is not fitted); everything
 //! else is fitted again, and each model is left out as before.
 
-use super::{GROUPINGS, Key, Row, Table, assembled, evidence, mean};
+use super::{GROUPINGS, Key, LeftOutRow, LeftOutTable, assembled, evidence, mean};
 use shardscope::core::accuracy::Evidence;
 use shardscope::core::model::Biases;
 use shardscope::core::run::Constant::{self, Host, HostExpert, HostOverlapped, TileEnd};
@@ -22,7 +22,7 @@ enum Class {
 }
 
 impl Class {
-    fn has(self, row: &Row) -> bool {
+    fn has(self, row: &LeftOutRow) -> bool {
         let bridge = row.source.starts_with("Megatron-Bridge");
         match self {
             Self::Experts => bridge && !row.hybrid,
@@ -96,7 +96,7 @@ const EFFECTS: [Effect; 10] = [
 ];
 
 /// `table` with the constants of `still` as they are.
-pub(super) fn held(mut table: Table, still: &[(Constant, f64)]) -> Table {
+pub(super) fn held(mut table: LeftOutTable, still: &[(Constant, f64)]) -> LeftOutTable {
     for (constant, _) in still {
         let name = PRIORS[*constant as usize].name;
         let at = table.constants.names.iter().position(|known| known == name).unwrap();
@@ -106,10 +106,10 @@ pub(super) fn held(mut table: Table, still: &[(Constant, f64)]) -> Table {
 }
 
 /// Mean error of the runs of `class`, as fitted and with each model left out.
-fn errors(table: &Table, class: Class) -> [f64; 2] {
+fn errors(table: &LeftOutTable, class: Class) -> [f64; 2] {
     let key: Key = GROUPINGS[2].1;
     let all = table.fit(true, |_| true);
-    let rows: Vec<&Row> = table.rows.iter().filter(|row| class.has(row)).collect();
+    let rows: Vec<&LeftOutRow> = table.rows.iter().filter(|row| class.has(row)).collect();
     let groups: BTreeSet<String> = rows.iter().map(|row| key(row)).collect();
     let without = groups.iter().flat_map(|group| {
         let moves = table.fit(true, |row| key(row) != *group);

@@ -9,16 +9,16 @@ mod tuned;
 
 use crate::common::evidence;
 use shardscope::core::accuracy::Evidence;
-use shardscope::core::accuracy::left_out::{GROUPINGS, Key, Row, Table, assembled};
+use shardscope::core::accuracy::left_out::{GROUPINGS, Key, LeftOutRow, LeftOutTable, assembled};
 use shardscope::core::run::{CONSTANTS, Fitted, PRIORS};
 use std::sync::OnceLock;
 
-fn table() -> &'static Table {
-    static TABLE: OnceLock<Table> = OnceLock::new();
+fn table() -> &'static LeftOutTable {
+    static TABLE: OnceLock<LeftOutTable> = OnceLock::new();
     TABLE.get_or_init(computed)
 }
 
-fn computed() -> Table {
+fn computed() -> LeftOutTable {
     let files = ["fujii_measured.csv", "throughput.csv", "throughput_2.csv", "throughput_3.csv"];
     let all: Vec<Evidence> = files.into_iter().flat_map(evidence).collect();
     assembled(all.iter(), |_| {}, &|_| {})
@@ -30,7 +30,7 @@ fn errors() -> &'static [Vec<f64>; 4] {
     ERRORS.get_or_init(|| errors_of(table()))
 }
 
-fn errors_of(table: &Table) -> [Vec<f64>; 4] {
+fn errors_of(table: &LeftOutTable) -> [Vec<f64>; 4] {
     let errors = |moves: Vec<f64>| table.rows.iter().zip(moves).map(|(row, moves)| row.error + moves).collect();
     GROUPINGS.map(|(_, key)| errors(table.left_out(&[key])))
 }
@@ -41,8 +41,8 @@ fn mean(errors: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Rows of which a constant could move the step: by a hundredth of its own move or more.
-fn movers(table: &Table, at: usize) -> usize {
-    let moves = |row: &&Row| row.slopes.iter().any(|(of, slope)| *of == at && slope.abs() > 0.01);
+fn movers(table: &LeftOutTable, at: usize) -> usize {
+    let moves = |row: &&LeftOutRow| row.slopes.iter().any(|(of, slope)| *of == at && slope.abs() > 0.01);
     table.rows.iter().filter(moves).count()
 }
 

@@ -1,7 +1,7 @@
 //! Programs that fine-tune: two constants of their host, fitted to eager runs and held to the same protocol.
 
 use super::effects::{NOTHING, held};
-use super::{GROUPINGS, Row, Table, assembled, errors_of, mean, movers};
+use super::{GROUPINGS, LeftOutRow, LeftOutTable, assembled, errors_of, mean, movers};
 use crate::common::evidence;
 use shardscope::core::accuracy::Evidence;
 use shardscope::core::accuracy::left_out::is_tuned;
@@ -14,8 +14,8 @@ fn rows() -> Vec<Evidence> {
     ["finetune_measured.csv", "mlperf.csv"].into_iter().flat_map(evidence).filter(is_tuned).collect()
 }
 
-pub(super) fn table() -> &'static Table {
-    static TABLE: OnceLock<Table> = OnceLock::new();
+pub(super) fn table() -> &'static LeftOutTable {
+    static TABLE: OnceLock<LeftOutTable> = OnceLock::new();
     TABLE.get_or_init(|| assembled(rows().iter(), |_| {}, &|_| {}))
 }
 
@@ -25,7 +25,7 @@ pub(super) fn errors() -> &'static [Vec<f64>; 4] {
     ERRORS.get_or_init(|| errors_of(table()))
 }
 
-fn launches(row: &Row) -> bool {
+fn launches(row: &LeftOutRow) -> bool {
     row.eager
 }
 
@@ -35,7 +35,7 @@ fn launches(row: &Row) -> bool {
 fn the_constants_of_eager_programs_are_those_of_the_fit_and_lower_the_error() {
     let table = table();
     let moves = table.fit(false, |_| true);
-    let left_out = |table: &Table| -> Vec<f64> {
+    let left_out = |table: &LeftOutTable| -> Vec<f64> {
         let errors = errors_of(table);
         let of = |errors: &Vec<f64>| {
             let rows = table.rows.iter().zip(errors).filter(|(row, _)| launches(row));

@@ -1,6 +1,6 @@
 //! Settings of a Run that may make it smaller, and their values from the smallest change to the largest.
 
-use super::{Ladder, Set};
+use super::{Set, TrialValues};
 use crate::run::{AttentionKernel, Format, OneOf, Optimizer, Recompute, Run, Scenario};
 
 /// Context parallelism beyond this is not suggested.
@@ -11,14 +11,14 @@ const MIN_TOKENS: u64 = 256;
 const MAX_GPUS: u64 = 64;
 
 /// Everything that may help `scenario` on the GPUs that it has.
-pub(crate) fn ladders(scenario: &Scenario) -> Vec<Ladder> {
+pub(crate) fn ladders(scenario: &Scenario) -> Vec<TrialValues> {
     let run = &scenario.run;
     let mut list = parallelism(scenario);
     list.push(ladder(
         "micro_batch",
         divisors(run.micro_batch).rev().filter(|size| *size < run.micro_batch).map(|size| number("micro_batch", size)),
     ));
-    list.push(Ladder { monotone: true, ..ladder("recompute.layers", layers(scenario).into_iter()) });
+    list.push(TrialValues { monotone: true, ..ladder("recompute.layers", layers(scenario).into_iter()) });
     list.push(ladder("recompute", modules(scenario).into_iter()));
     // Megatron-LM refuses ZeRO-2 and 3 with a pipeline, and both communicate once a micro-batch there.
     let most_zero = if run.pp > 1 { 1 } else { 3 };
@@ -47,7 +47,7 @@ pub(crate) fn ladders(scenario: &Scenario) -> Vec<Ladder> {
 
 /// Changes of fine-tuning: adapters beside a frozen or a quantised base, optimizers that keep less, states, parameters
 /// or activations on the host as the software moves them. A check that refuses a combination drops it.
-fn tuning(scenario: &Scenario) -> [Ladder; 6] {
+fn tuning(scenario: &Scenario) -> [TrialValues; 6] {
     let (run, software) = (&scenario.run, &scenario.software);
     let quantised = scenario.adapter.as_ref().map(|adapter| adapter.base.is_some());
     let adapters: &[&str] = match quantised {
@@ -89,13 +89,13 @@ pub(crate) fn shorter_sequences(run: &Run) -> impl Iterator<Item = u64> {
 }
 
 /// More GPUs, by doubling.
-pub(crate) fn more_gpus(run: &Run) -> Ladder {
+pub(crate) fn more_gpus(run: &Run) -> TrialValues {
     let doubled = (1..).map(|power| 1u64 << power).take_while(|times| *times <= MAX_GPUS);
     ladder("gpus", doubled.map(|times| number("gpus", run.gpus.saturating_mul(times))))
 }
 
-fn ladder(field: &'static str, rungs: impl Iterator<Item = Set>) -> Ladder {
-    Ladder { field, rungs: rungs.collect(), monotone: false }
+fn ladder(field: &'static str, rungs: impl Iterator<Item = Set>) -> TrialValues {
+    TrialValues { field, rungs: rungs.collect(), monotone: false }
 }
 
 fn one(key: &'static str, value: &str) -> Set {
@@ -111,7 +111,7 @@ fn divisors(number: u64) -> impl DoubleEndedIterator<Item = u64> {
 }
 
 /// Larger tp within the node, larger pp, cp and ep; layers by stage are even again where the stages change.
-fn parallelism(scenario: &Scenario) -> Vec<Ladder> {
+fn parallelism(scenario: &Scenario) -> Vec<TrialValues> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let sizes = move |key: &'static str, now: u64, others: u64, most: u64| {
         let room = run.training_gpus() / others.max(1);

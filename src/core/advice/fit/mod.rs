@@ -1,6 +1,6 @@
 //! Changes that make a Run fit: the smallest, each with its price in time.
 //!
-//! Every setting that can help is a `Ladder`: its values from the smallest change to the largest. A [`Fit`] climbs
+//! Every setting that can help is a `TrialValues`: its values from the smallest change to the largest. A [`FitSearch`] climbs
 //! each ladder to the first value that fits; where few single changes do, pairs are tried, then triples, more GPUs
 //! last. It works in slices of a budget, counted by the work of its candidates, and can be dropped between two. Its
 //! [`Base`] and its [`Suggestions`] can be sent to another thread.
@@ -9,8 +9,8 @@ mod ladders;
 mod search;
 
 pub(crate) use ladders::shorter_sequences;
-pub(crate) use search::Goal;
-pub use search::{Fit, LIMIT};
+pub(crate) use search::FitGoal;
+pub use search::{FitSearch, LIMIT};
 
 use crate::issue::{Fix, Issue};
 use crate::memory::{self, RankLoad, Verdict};
@@ -28,7 +28,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// A setting's values that may help, smallest change first: the fields to set, as a link writes them.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Ladder {
+pub(crate) struct TrialValues {
     pub field: &'static str,
     pub rungs: Vec<Set>,
     /// True if a higher rung never needs more memory, so that the first that fits can be bisected.
@@ -95,7 +95,7 @@ pub struct Base {
     run: Run,
     peak: Bytes,
     seconds_a_token: f64,
-    goal: Goal,
+    goal: FitGoal,
 }
 
 /// A candidate that may reach the goal, not yet simulated.
@@ -171,13 +171,13 @@ impl Base {
             run: evaluation.scenario.run.clone(),
             peak: report.memory.peak_bytes,
             seconds_a_token: report.step.time_s.0 / report.layout.tokens_per_step,
-            goal: if fits { Goal::Less } else { Goal::Fits },
+            goal: if fits { FitGoal::Less } else { FitGoal::Fits },
         }
     }
 
     /// True if memory of this verdict and peak reaches the goal.
     fn reached(&self, verdict: Verdict, peak: Bytes) -> bool {
-        verdict == Verdict::Fits && (self.goal == Goal::Fits || peak.0 < self.peak.0 * 0.99)
+        verdict == Verdict::Fits && (self.goal == FitGoal::Fits || peak.0 < self.peak.0 * 0.99)
     }
 
     /// The Run with `set`, where it works and may reach the goal; and the units of work to see that.

@@ -1,7 +1,7 @@
 //! Climbs the ladders one candidate at a time.
 
 use super::ladders::{ladders, more_gpus};
-use super::{Base, Ladder, Set, Suggestion, Suggestions};
+use super::{Base, Set, Suggestion, Suggestions, TrialValues};
 use crate::report::Evaluation;
 use crate::run::Scenario;
 use crate::sort::sort_by;
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// Goal of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Goal {
+pub(crate) enum FitGoal {
     /// The verdict "fits".
     Fits,
     /// Less memory than now, of a Run that fits already.
@@ -64,10 +64,10 @@ enum Level {
 
 /// The search for what makes a Run fit: worked on in slices, with what was found so far after each.
 #[derive(Clone, Debug)]
-pub struct Fit {
+pub struct FitSearch {
     base: Base,
-    ladders: Vec<Ladder>,
-    gpus: Ladder,
+    ladders: Vec<TrialValues>,
+    gpus: TrialValues,
     level: Level,
     waiting: VecDeque<Climb>,
     found: Vec<Suggestion>,
@@ -84,7 +84,7 @@ const FEW: usize = 3;
 /// Units of work of a search in one go: about 15 ms natively, 100 to 200 ms in a browser.
 pub const LIMIT: u64 = 150_000;
 
-impl Fit {
+impl FitSearch {
     /// Prepares the search around the Run of `base`, which takes at most `limit` units of work, each about an op: what
     /// would take more than is left is passed over.
     pub fn new(base: Base, limit: u64) -> Self {
@@ -159,7 +159,7 @@ impl Fit {
     fn next_level(&mut self) {
         let found = self.found.len();
         self.level = match self.level {
-            Level::Singles if found < FEW && self.base.goal == Goal::Fits => Level::Pairs,
+            Level::Singles if found < FEW && self.base.goal == FitGoal::Fits => Level::Pairs,
             Level::Pairs if found == 0 => Level::Triples,
             Level::Triples if found == 0 => Level::MoreGpus,
             _ => Level::Done,
@@ -194,7 +194,7 @@ impl Fit {
         combinations(self.ladders.len(), count)
             .into_iter()
             .filter_map(|chosen| {
-                let chosen: Vec<&Ladder> = chosen.iter().map(|at| &self.ladders[*at]).collect();
+                let chosen: Vec<&TrialValues> = chosen.iter().map(|at| &self.ladders[*at]).collect();
                 let recomputes = chosen.iter().filter(|one| one.field.starts_with("recompute"));
                 let mut rungs = mixed(&chosen);
                 rungs.retain(|rung| !self.works_with_less(rung));
@@ -223,12 +223,12 @@ impl Fit {
 }
 
 /// First and last rungs of several ladders in every mixture, the smallest change first.
-fn mixed(chosen: &[&Ladder]) -> Vec<Set> {
+fn mixed(chosen: &[&TrialValues]) -> Vec<Set> {
     let mut masks: Vec<u32> = (0..1u32 << chosen.len()).collect();
     sort_by(&mut masks, |a, b| a.count_ones().cmp(&b.count_ones()));
     let mut sets: Vec<Set> = Vec::new();
     for mask in masks {
-        let rung = |(at, ladder): (usize, &&Ladder)| {
+        let rung = |(at, ladder): (usize, &&TrialValues)| {
             let last = mask & (1 << at) != 0;
             let rung = if last { ladder.rungs.last() } else { ladder.rungs.first() };
             rung.cloned().unwrap_or_default()
@@ -264,7 +264,7 @@ mod tests {
     use crate::run::{Based, Run};
 
     fn suggestions(run: &Run) -> Vec<Suggestion> {
-        Fit::finished(&evaluate(run).unwrap()).suggestions().list
+        FitSearch::finished(&evaluate(run).unwrap()).suggestions().list
     }
 
     /// Every suggestion, applied as the page's button does, is a Run that the calculator takes and calls fitting.
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn a_run_that_fits_is_told_what_would_take_less() {
         let base = evaluate(&Run::default()).unwrap();
-        assert_eq!(Base::of(&base).goal, Goal::Less);
+        assert_eq!(Base::of(&base).goal, FitGoal::Less);
         let list = hold(&Run::default());
         assert!(!list.is_empty());
         for suggestion in list {
@@ -353,13 +353,13 @@ mod tests {
     #[test]
     fn slices_find_what_one_go_finds() {
         let base = evaluate(&llama_70b()).unwrap();
-        let mut sliced = Fit::new(Base::of(&base), LIMIT);
+        let mut sliced = FitSearch::new(Base::of(&base), LIMIT);
         let mut slices = 1;
         while !sliced.step(1) {
             slices += 1;
         }
         assert!(slices > 10);
-        assert_eq!(sliced.suggestions(), Fit::finished(&base).suggestions());
+        assert_eq!(sliced.suggestions(), FitSearch::finished(&base).suggestions());
     }
 
     /// The Runs that took 14 s and more: the work is limited, whatever theirs is.
@@ -367,7 +367,7 @@ mod tests {
     fn the_work_is_that_of_the_candidates_and_limited() {
         let large = Run { micro_batch: 1 << 30, global_batch: 1 << 40, ..Run::default() };
         let base = evaluate(&large).unwrap();
-        let mut fit = Fit::new(Base::of(&base), 50_000);
+        let mut fit = FitSearch::new(Base::of(&base), 50_000);
         while !fit.step(1000) {}
         // The last candidate understood is over by its own stages at most.
         assert!(fit.spent() <= 50_000 + 100, "{}", fit.spent());

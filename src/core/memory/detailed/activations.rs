@@ -8,9 +8,11 @@ use crate::explain::symbols::{
 };
 use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::RankLoad;
-use crate::memory::recompute::{Policy, leaves};
-use crate::model::{Cut, Kept as Tensor, LayerKind, Mixer, Quantised, Role, Swiglu, layer_inventory, vision_inventory};
-use crate::run::{AttentionKernel, CpComm, Kinds, Recipe, Recompute, Scenario};
+use crate::memory::recompute::{LayerRecompute, leaves};
+use crate::model::{
+    Cut, KeptTensor as Tensor, LayerKind, Mixer, Quantised, Role, Swiglu, layer_inventory, vision_inventory,
+};
+use crate::run::{AttentionKernel, CpComm, PrecisionRecipe, Recompute, Scenario, StageKinds};
 
 /// Pieces that a chunk of one kind of layers has at most, about.
 const PIECES: usize = 16;
@@ -130,7 +132,7 @@ fn copies_context(scenario: &Scenario) -> bool {
 }
 
 /// The recipe in whose copies the inputs of linears wait.
-pub(crate) fn kept_copy(scenario: &Scenario) -> Option<&'static Recipe> {
+pub(crate) fn kept_copy(scenario: &Scenario) -> Option<&'static PrecisionRecipe> {
     scenario.precision.recipe.filter(|_| scenario.software.keeps_quantised)
 }
 
@@ -167,18 +169,18 @@ pub fn kept(scenario: &Scenario, stage: usize) -> Kept {
 /// Tensors that each global stage keeps, worked out once a kind of stage.
 #[derive(Clone, Debug)]
 pub struct Chunks<Q = f64> {
-    kinds: Kinds,
+    kinds: StageKinds,
     kept: Vec<Kept<Q>>,
 }
 
 impl<Q: Quantity> Chunks<Q> {
     /// Factors of `scenario`.
     pub fn of(scenario: &Scenario) -> Self {
-        Self::of_kinds(scenario, Kinds::new(scenario))
+        Self::of_kinds(scenario, StageKinds::new(scenario))
     }
 
     /// Factors of `scenario`, whose stages are of `kinds`.
-    pub fn of_kinds(scenario: &Scenario, kinds: Kinds) -> Self {
+    pub fn of_kinds(scenario: &Scenario, kinds: StageKinds) -> Self {
         let mut layers = Layers::of(scenario);
         let kept = kinds.sample.iter().map(|stage| layers.kept(*stage));
         Self { kept: kept.collect(), kinds }
@@ -243,7 +245,7 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
             if part.is_empty() {
                 continue;
             }
-            let policy = Policy::of(scenario, position);
+            let policy = LayerRecompute::of(scenario, position);
             for (part, bf16) in scenario.by_precision(part) {
                 for (kind, count) in scenario.model.kinds(part).iter() {
                     self.add(&policy, *count as f64, (*kind, bf16), &mut sum);
@@ -262,7 +264,7 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
         sum
     }
 
-    fn add(&mut self, policy: &Policy, count: f64, of: (LayerKind, bool), sum: &mut Kept<Q>) {
+    fn add(&mut self, policy: &LayerRecompute, count: f64, of: (LayerKind, bool), sum: &mut Kept<Q>) {
         let mut dropped = 0.0;
         let (scenario, stays) = (self.scenario, self.stays);
         let leaving = scenario.offload.and_then(|offload| offload.activations);
@@ -281,8 +283,8 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
         let output = cut.tokens * HIDDEN.of::<Q>(self.scenario.model.hidden) / cut.residual * cut.element;
         match policy {
             // The compiler's partition of the graph keeps nothing that no backward pass reads.
-            Policy::EverySecondProduct if scenario.software.compile => {}
-            Policy::EverySecondProduct => sum.add("FFN output", output, 1.0, count),
+            LayerRecompute::EverySecondProduct if scenario.software.compile => {}
+            LayerRecompute::EverySecondProduct => sum.add("FFN output", output, 1.0, count),
             _ => {}
         }
         sum.recomputed = sum.recomputed.max(dropped);

@@ -1,7 +1,7 @@
 //! A forward pass that keeps nothing for a backward pass: log-probabilities of a policy, values, rewards.
 
 use super::activations::cut;
-use super::holding::{Kind, holdings};
+use super::holding::{ShardGroup, holdings};
 use super::logits;
 use super::sharding::{gathered_root, largest_layer};
 use super::states::shards;
@@ -16,7 +16,7 @@ pub(crate) fn items<Q: Quantity>(scenario: &Scenario, load: &RankLoad, scores: b
     let (model, cut) = (&scenario.model, cut::<Q>(scenario));
     let width = HIDDEN.of::<Q>(model.hidden) * 2.0 + FFN.of::<Q>(model.ffn) / cut.tp * 3.0;
     let mut items = vec![Item::buffer("a layer's forward pass", cut.tokens * width * cut.element)];
-    if scenario.zero.stage == 3 && shards(scenario, Kind::Dense) > 1.0 {
+    if scenario.zero.stage == 3 && shards(scenario, ShardGroup::Dense) > 1.0 {
         let unit = LARGEST_LAYER.of::<Q>(largest_layer(scenario, load));
         items.push(Item::buffer("gathered layers", GATHERED.of::<Q>(scenario.gathered_weight()) * unit * 2.0));
         items.push(Item::buffer("gathered embedding and head", gathered_root(scenario, &holdings(scenario, load))));

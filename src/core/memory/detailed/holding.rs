@@ -1,13 +1,13 @@
 //! Parameters that a pipeline rank holds, and the ranks over which their states are sharded.
 
 use crate::memory::estimate::RankLoad;
-use crate::model::{Kinds, LayerElements, Mixer, layer_elements, stage_range};
+use crate::model::{LayerElements, LayerKinds, Mixer, layer_elements, stage_range};
 use crate::run::{Adapter, Saved, Scenario};
 use std::ops::Range;
 
 /// Group that shards a parameter's states, if it is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ShardGroup {
     /// Sharded over d c, or the HSDP group.
     Dense,
     /// Routed experts: sharded over their own data-parallel group.
@@ -20,7 +20,7 @@ pub enum Kind {
 
 /// Parameters at the ends of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ModelEnd {
     /// Embedding of the tokens.
     Embedding,
     /// Norm before the head.
@@ -35,11 +35,11 @@ pub(crate) struct Holding {
     /// Their name on the page.
     pub name: &'static str,
     /// The end of the model that they are, if they are one.
-    pub end: Option<End>,
+    pub end: Option<ModelEnd>,
     /// Elements on one GPU, after t, x and te, before ZeRO.
     pub elements: f64,
     /// The group that shards them.
-    pub kind: Kind,
+    pub kind: ShardGroup,
     /// True where they have gradients and states.
     pub trained: bool,
     /// Parameters in linears of layers, which a recipe quantises.
@@ -70,7 +70,7 @@ pub(crate) fn is_last(scenario: &Scenario, stage: usize) -> bool {
 }
 
 /// The kinds of layers on global stage `stage`, and how many are of each.
-pub(crate) fn kinds_of(scenario: &Scenario, stage: usize) -> Kinds {
+pub(crate) fn kinds_of(scenario: &Scenario, stage: usize) -> LayerKinds {
     scenario.model.kinds(layers_of(scenario, stage))
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn holdings(scenario: &Scenario, load: &RankLoad) -> Vec<Holding> {
 
 /// Parameters of the model on the rank that holds `load`, adapters left out, elements.
 pub(crate) fn parameters(scenario: &Scenario, load: &RankLoad) -> f64 {
-    let parts = holdings(scenario, load).into_iter().filter(|part| part.kind != Kind::Adapter);
+    let parts = holdings(scenario, load).into_iter().filter(|part| part.kind != ShardGroup::Adapter);
     parts.map(|part| part.elements).sum()
 }
 
@@ -131,31 +131,31 @@ impl Holdings<'_> {
             layers as f64 * (dense + routed)
         });
         let elements = elements.sum();
-        self.add("adapters", elements, Kind::Adapter);
+        self.add("adapters", elements, ShardGroup::Adapter);
         let last = load.stages.iter().any(|stage| is_last(scenario, *stage));
         let (embedding, head) = (load.stages.contains(&0), last);
         for (saved, here, end, name) in [
-            (Saved::Embedding, embedding, End::Embedding, "trained embedding"),
-            (Saved::Head, head, End::Head, "trained head"),
+            (Saved::Embedding, embedding, ModelEnd::Embedding, "trained embedding"),
+            (Saved::Head, head, ModelEnd::Head, "trained head"),
         ] {
             if here && adapter.saved.contains(&saved) {
-                self.add_end(end, name, Kind::Adapter, embedding_elements(scenario));
+                self.add_end(end, name, ShardGroup::Adapter, embedding_elements(scenario));
             }
         }
     }
 
-    fn add(&mut self, name: &'static str, elements: f64, kind: Kind) {
+    fn add(&mut self, name: &'static str, elements: f64, kind: ShardGroup) {
         self.add_matrices(name, elements, kind, 0.0, 0.0);
     }
 
-    fn add_matrices(&mut self, name: &'static str, elements: f64, kind: Kind, linears: f64, largest: f64) {
+    fn add_matrices(&mut self, name: &'static str, elements: f64, kind: ShardGroup, linears: f64, largest: f64) {
         if elements > 0.0 {
             self.list.push(Holding {
                 name,
                 end: None,
                 elements,
                 kind,
-                trained: kind != Kind::Frozen,
+                trained: kind != ShardGroup::Frozen,
                 linears,
                 largest_matrix: largest,
             });
@@ -163,7 +163,7 @@ impl Holdings<'_> {
     }
 
     /// Adds an end of the model.
-    fn add_end(&mut self, end: End, name: &'static str, kind: Kind, elements: f64) {
+    fn add_end(&mut self, end: ModelEnd, name: &'static str, kind: ShardGroup, elements: f64) {
         let before = self.list.len();
         self.add(name, elements, kind);
         if let Some(added) = self.list.get_mut(before) {
@@ -190,10 +190,10 @@ impl Holdings<'_> {
         let elements = count * block.dense_per_rank(&self.scenario.model, layout.tp);
         let quantised = |linears: f64| if bf16 { 0.0 } else { linears };
         let linears = quantised(elements - count * self.beside_linears(block));
-        self.add_matrices(name, elements, Kind::Dense, linears, matrix);
+        self.add_matrices(name, elements, ShardGroup::Dense, linears, matrix);
         let experts = count * block.experts_per_rank(layout.ep, layout.etp);
         let linears = quantised(experts);
-        self.add_matrices("routed experts", experts, Kind::Expert, linears, expert);
+        self.add_matrices("routed experts", experts, ShardGroup::Expert, linears, expert);
     }
 
     fn stage(&mut self, stage: usize, load: &RankLoad) {
@@ -201,7 +201,7 @@ impl Holdings<'_> {
         let (first, last) = (stage == 0, is_last(scenario, stage));
         let positions = model.embedding().replicated as f64;
         if first {
-            self.add_end(End::Embedding, "embedding", Kind::Dense, embedding_elements(scenario) + positions);
+            self.add_end(ModelEnd::Embedding, "embedding", ShardGroup::Dense, embedding_elements(scenario) + positions);
             self.vision();
         }
         for (part, bf16) in scenario.by_precision(layers_of(scenario, stage)) {
@@ -211,10 +211,10 @@ impl Holdings<'_> {
         }
         if last {
             let norm = model.final_norm().dense_per_rank(model, scenario.layout.tp);
-            self.add_end(End::FinalNorm, "final norm", Kind::Dense, norm);
+            self.add_end(ModelEnd::FinalNorm, "final norm", ShardGroup::Dense, norm);
             // Tied weights live once on a rank that has both ends, and on both ends where two ranks do.
             if !(model.shares_embedding() && load.stages.contains(&0)) {
-                self.add_end(End::Head, "head", Kind::Dense, head_elements(scenario));
+                self.add_end(ModelEnd::Head, "head", ShardGroup::Dense, head_elements(scenario));
             }
         }
         self.prediction(scenario.modules_on(stage), load);
@@ -230,7 +230,7 @@ impl Holdings<'_> {
         self.block("multi-token prediction", modules, module, false);
         if !load.stages.contains(&0) && self.scenario.embeds_again() {
             let copy = embedding_elements(self.scenario);
-            self.add("embedding for multi-token prediction", copy, Kind::Dense);
+            self.add("embedding for multi-token prediction", copy, ShardGroup::Dense);
         }
     }
 
@@ -239,9 +239,10 @@ impl Holdings<'_> {
         let (model, tp) = (&self.scenario.model, self.scenario.layout.tp);
         let projector = model.projector().dense_per_rank(model, tp);
         let tower = model.vision_tower().dense_per_rank(model, tp) - projector;
-        let kind = if model.vision.is_some_and(|vision| vision.frozen) { Kind::Frozen } else { Kind::Dense };
+        let kind =
+            if model.vision.is_some_and(|vision| vision.frozen) { ShardGroup::Frozen } else { ShardGroup::Dense };
         self.add("vision tower", tower, kind);
-        self.add("projector", projector, Kind::Dense);
+        self.add("projector", projector, ShardGroup::Dense);
     }
 }
 
@@ -254,7 +255,7 @@ mod tests {
         RankLoad { in_flight: vec![1.0; stages.len()], stages, weight_versions: 1 }
     }
 
-    fn sum(list: &[Holding], kind: Kind) -> f64 {
+    fn sum(list: &[Holding], kind: ShardGroup) -> f64 {
         list.iter().filter(|part| part.kind == kind).map(|part| part.elements).sum()
     }
 
@@ -267,7 +268,7 @@ mod tests {
         model.parts.moe.dense_layers = Some(1);
         let run = Run { model, gpus: 8, tp: 1, pp: 1, ep: 8, ..Run::default() };
         let list = holdings(&Scenario::new(&run).unwrap(), &load(vec![0]));
-        assert!((sum(&list, Kind::Expert) / 1e9 - 4.228).abs() < 0.001);
+        assert!((sum(&list, ShardGroup::Expert) / 1e9 - 4.228).abs() < 0.001);
     }
 
     /// Megatron-LM: tied embeddings are two copies on two ends of a pipeline, one where one rank has both ends.
@@ -278,7 +279,10 @@ mod tests {
             let scenario = Scenario::new(run).unwrap();
             let lists = ranks.iter().map(|stages| holdings(&scenario, &load(stages.clone())));
             let parts = lists.flatten();
-            parts.filter(|part| matches!(part.end, Some(End::Embedding | End::Head))).map(|part| part.elements).sum()
+            parts
+                .filter(|part| matches!(part.end, Some(ModelEnd::Embedding | ModelEnd::Head)))
+                .map(|part| part.elements)
+                .sum()
         };
         // 50257 padded to 50304, and 1024 learned positions.
         let copy = 50304.0 * 1600.0;

@@ -23,7 +23,7 @@ mod transient;
 pub(crate) use activations::Chunks;
 pub(crate) use beside::{REFERENCE_MODEL, offloaded_reference, reference_on_host};
 pub(crate) use forward::items as forward_items;
-pub use holding::Kind;
+pub use holding::ShardGroup;
 pub(crate) use holding::{Holding, holdings, parameters};
 pub(crate) use items::offloaded_activation_bytes;
 pub use logits::LOSS_KERNELS;
@@ -33,7 +33,7 @@ pub(crate) use states::{States, base_weights, split_weights, states, weights};
 
 use super::estimate::{RankLoad, StageMemory};
 use super::method::MemoryMethod;
-use super::verdict::{Need, fragmentation, process};
+use super::verdict::{MemoryNeed, fragmentation, process};
 use crate::explain::Term;
 use crate::issue::Issue;
 use crate::run::Scenario;
@@ -52,8 +52,8 @@ impl MemoryMethod for Detailed {
         ranks(scenario, &Chunks::of(scenario), loads)
     }
 
-    fn need(&self, scenario: &Scenario, peak: Bytes) -> Need {
-        Need::of(scenario, peak)
+    fn need(&self, scenario: &Scenario, peak: Bytes) -> MemoryNeed {
+        MemoryNeed::of(scenario, peak)
     }
 
     fn ignored(&self, _: &Scenario) -> Vec<Issue> {
@@ -88,7 +88,7 @@ pub(crate) fn layer_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes
 
 /// Bytes that the head holds of one micro-batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Heads {
+pub struct HeadBytes {
     /// Logits from the loss's forward to its backward.
     pub held: f64,
     /// Bytes that the loss needs for a moment beyond that.
@@ -98,8 +98,8 @@ pub struct Heads {
 }
 
 /// The head's part of global stage `stage`, where it is the last.
-pub fn heads(scenario: &Scenario, stage: usize) -> Option<Heads> {
-    holding::is_last(scenario, stage).then(|| Heads {
+pub fn heads(scenario: &Scenario, stage: usize) -> Option<HeadBytes> {
+    holding::is_last(scenario, stage).then(|| HeadBytes {
         held: logits::held(scenario, 1.0),
         momentary: logits::momentary(scenario, 1.0),
         inputs: logits::inputs(scenario, 1.0),
@@ -118,7 +118,7 @@ pub struct ChunkBytes {
     /// Buffers of sends and receives that run beside compute.
     pub exchanged: f64,
     /// Bytes that the head holds of a micro-batch, where it ends the model.
-    pub head: Option<Heads>,
+    pub head: Option<HeadBytes>,
 }
 
 /// Bytes that global stage `stage` adds to the memory of its rank.

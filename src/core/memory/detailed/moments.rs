@@ -10,7 +10,7 @@
 //! optimizer's, whatever the batch.
 
 use super::activations::{Chunks, cut};
-use super::holding::{Holding, Kind, head_elements, holdings, kinds_of};
+use super::holding::{Holding, ShardGroup, head_elements, holdings, kinds_of};
 use super::items::{Placed, activation_items, heads_in_flight, library_workspaces, state_items};
 use super::logits::{self, eager_kernel};
 use super::sharding::{largest_layer, root_elements};
@@ -79,7 +79,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
             chunks,
             load,
             holdings: holdings(scenario, load),
-            sharded: scenario.fetches_parameters() || scenario.zero.stage == 3 && shards(scenario, Kind::Dense) > 1.0,
+            sharded: scenario.fetches_parameters()
+                || scenario.zero.stage == 3 && shards(scenario, ShardGroup::Dense) > 1.0,
         }
     }
 
@@ -200,7 +201,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
             () if heads <= 0.0 || !self.trains_head() || self.by_deepspeed() => 0.0,
             // FSDP2 reduces it with the root, at the end of each backward pass.
             () if self.sharded && !scenario.sums_whole() => scenario.precision.gathered_weight(),
-            () if first => trained_bytes(scenario, Kind::Dense).gradients(),
+            () if first => trained_bytes(scenario, ShardGroup::Dense).gradients(),
             () => 0.0,
         };
         let head = width * head_elements(scenario);
@@ -243,7 +244,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
     fn other_streams(&self, unit: Q) -> Option<Placed<Q>> {
         let scenario = self.scenario;
         let second = scenario.software.of_hub && !scenario.sums_whole() && scenario.precision.master == 0.0;
-        let shards = if scenario.fetches_parameters() { 1.0 / shards(scenario, Kind::Dense) } else { 0.0 };
+        let shards = if scenario.fetches_parameters() { 1.0 / shards(scenario, ShardGroup::Dense) } else { 0.0 };
         let bytes = GATHERED.of::<Q>(scenario.precision.gathered_weight()) * unit * (2.0 + 2.0 * shards);
         second.then(|| apart(Item::momentary("buffers of FSDP2's streams", bytes)))
     }

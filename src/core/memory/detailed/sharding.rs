@@ -1,6 +1,6 @@
 //! Tensors that ZeRO-2, ZeRO-3 and FSDP gather and scatter beside the shards that stay.
 
-use super::holding::{Holding, Kind, head_elements, holdings, is_last, kinds_of};
+use super::holding::{Holding, ShardGroup, head_elements, holdings, is_last, kinds_of};
 use super::states::shards;
 use crate::explain::symbols::{
     BUCKET, ELEMENTS, GATHERED, GRADIENT, HEAD, LARGEST_LAYER, QUANTISED, ROOT, SECOND_SHARDS, STORED_LINEARS,
@@ -26,7 +26,7 @@ pub(crate) fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
 
 /// Elements of the root unit: embedding, head and final norm.
 pub(crate) fn root_elements(holdings: &[Holding]) -> f64 {
-    let root = |part: &&Holding| part.end.is_some() && part.kind != Kind::Adapter;
+    let root = |part: &&Holding| part.end.is_some() && part.kind != ShardGroup::Adapter;
     holdings.iter().filter(root).map(|part| part.elements).sum()
 }
 
@@ -72,13 +72,13 @@ pub(crate) fn gathered_copies(scenario: &Scenario) -> f64 {
 pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Vec<Item<Q>> {
     let bucket = host_bucket(scenario, holdings);
     let fetched = scenario.fetches_parameters();
-    if shards(scenario, Kind::Dense) <= 1.0 && shards(scenario, Kind::Expert) <= 1.0 && !fetched {
+    if shards(scenario, ShardGroup::Dense) <= 1.0 && shards(scenario, ShardGroup::Expert) <= 1.0 && !fetched {
         return bucket.into_iter().collect();
     }
     let precision = scenario.precision;
     let unit = LARGEST_LAYER.of::<Q>(largest_layer(scenario, load));
     // Two layers, or all that a rank has.
-    let inner = holdings.iter().filter(|part| part.end.is_none() && part.kind != Kind::Adapter);
+    let inner = holdings.iter().filter(|part| part.end.is_none() && part.kind != ShardGroup::Adapter);
     let two = (unit * 2.0).min(ELEMENTS.of::<Q>(inner.map(|part| part.elements).sum::<f64>()));
     let (w, again) = (GATHERED.of::<Q>(scenario.gathered_weight()), QUANTISED.summand::<Q>(gathered_copies(scenario)));
     // The gradients of a frozen base do not exist, those of adapters are small.
@@ -103,7 +103,7 @@ pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Ho
     let second = scenario.second_copy().map(|ranks| {
         let within = scenario.zero.experts_within(ranks);
         let [dense, experts] = [(false, ranks), (true, within)].map(|(routed, ranks)| {
-            let parts = holdings.iter().filter(|part| (part.kind == Kind::Expert) == routed);
+            let parts = holdings.iter().filter(|part| (part.kind == ShardGroup::Expert) == routed);
             ELEMENTS.summand::<Q>(parts.map(|part| part.elements).sum::<f64>()) / SECOND_SHARDS.of::<Q>(ranks)
         });
         Item::buffer("second copy of the weights (hpZ)", w * (dense + experts))

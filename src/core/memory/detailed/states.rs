@@ -1,6 +1,6 @@
 //! Weights, gradients and optimizer states, sharded as ZeRO says.
 
-use super::holding::{End, Holding, Kind, holdings};
+use super::holding::{Holding, ModelEnd, ShardGroup, holdings};
 use crate::explain::Quantity;
 use crate::explain::symbols::{
     ELEMENTS, EXPERT_SHARDS, GRADIENT, LARGEST_MATRIX, MASTER, SHARDS, STATES, STATES_LEFT, STORED, STORED_LINEARS,
@@ -23,12 +23,12 @@ pub struct States<Q = f64> {
 
 /// Ranks that share one set of the states of `kind`: d c (or the HSDP group) for dense parameters, the experts' own
 /// group world / (p x te) for theirs.
-pub fn shards(scenario: &Scenario, kind: Kind) -> f64 {
+pub fn shards(scenario: &Scenario, kind: ShardGroup) -> f64 {
     match kind {
-        Kind::Dense => scenario.zero.shard as f64,
-        Kind::Expert => scenario.zero.expert_shard as f64,
-        Kind::Frozen => 1.0,
-        Kind::Adapter => match &scenario.adapter {
+        ShardGroup::Dense => scenario.zero.shard as f64,
+        ShardGroup::Expert => scenario.zero.expert_shard as f64,
+        ShardGroup::Frozen => 1.0,
+        ShardGroup::Adapter => match &scenario.adapter {
             Some(adapter) if adapter.sharded => scenario.zero.shard as f64,
             _ => 1.0,
         },
@@ -36,17 +36,18 @@ pub fn shards(scenario: &Scenario, kind: Kind) -> f64 {
 }
 
 /// Ranks over which the states of `kind` are cut where they are `sharded`, else 1.
-fn over<Q: Quantity>(scenario: &Scenario, kind: Kind, sharded: bool) -> Q {
-    let symbol = if kind == Kind::Expert { EXPERT_SHARDS } else { SHARDS };
-    if sharded && kind != Kind::Frozen { symbol.of(shards(scenario, kind)) } else { Q::number(1.0) }
+fn over<Q: Quantity>(scenario: &Scenario, kind: ShardGroup, sharded: bool) -> Q {
+    let symbol = if kind == ShardGroup::Expert { EXPERT_SHARDS } else { SHARDS };
+    if sharded && kind != ShardGroup::Frozen { symbol.of(shards(scenario, kind)) } else { Q::number(1.0) }
 }
 
 /// Ranks over which optimizer states of `kind` are cut where they are `sharded`, else 1: those of all HSDP groups where
 /// the groups cut them too.
-fn over_outer<Q: Quantity>(scenario: &Scenario, kind: Kind, sharded: bool) -> Q {
+fn over_outer<Q: Quantity>(scenario: &Scenario, kind: ShardGroup, sharded: bool) -> Q {
     let zero = scenario.zero;
-    let (symbol, outer) = if kind == Kind::Expert { (EXPERT_SHARDS, zero.expert_outer) } else { (SHARDS, zero.outer) };
-    if sharded && matches!(kind, Kind::Dense | Kind::Expert) {
+    let (symbol, outer) =
+        if kind == ShardGroup::Expert { (EXPERT_SHARDS, zero.expert_outer) } else { (SHARDS, zero.outer) };
+    if sharded && matches!(kind, ShardGroup::Dense | ShardGroup::Expert) {
         symbol.of(shards(scenario, kind) * outer as f64)
     } else {
         over(scenario, kind, sharded)
@@ -68,9 +69,9 @@ pub(crate) fn base_weights<Q: Quantity>(scenario: &Scenario, holding: &Holding) 
 }
 
 /// The bytes of what a holding trains.
-pub(crate) fn trained_bytes(scenario: &Scenario, kind: Kind) -> Precision {
+pub(crate) fn trained_bytes(scenario: &Scenario, kind: ShardGroup) -> Precision {
     match (&scenario.adapter, kind) {
-        (Some(adapter), Kind::Adapter) => adapter.bytes,
+        (Some(adapter), ShardGroup::Adapter) => adapter.bytes,
         _ => scenario.precision,
     }
 }
@@ -172,7 +173,9 @@ fn optimizer<Q: Quantity>(scenario: &Scenario, holding: &Holding, n: Q) -> Q {
     let each = match scenario.run.optimizer {
         Optimizer::GaLore if holding.largest_matrix > 0.0 => bytes.master + projected(scenario, bytes),
         // Hugging Face's Trainer keeps the states of embeddings in fp32 (`register_module_override`, bitsandbytes).
-        Optimizer::Adam8Bit if scenario.software.of_hub && holding.end == Some(End::Embedding) => bytes.master + 8.0,
+        Optimizer::Adam8Bit if scenario.software.of_hub && holding.end == Some(ModelEnd::Embedding) => {
+            bytes.master + 8.0
+        }
         Optimizer::Muon if holding.largest_matrix > 0.0 => bytes.optimizer(Optimizer::Muon),
         Optimizer::Muon | Optimizer::GaLore => bytes.optimizer(Optimizer::Adam),
         other => bytes.optimizer(other),
@@ -210,7 +213,7 @@ mod tests {
             name: "layers",
             end: None,
             elements: 1000.0,
-            kind: Kind::Dense,
+            kind: ShardGroup::Dense,
             trained: true,
             linears: 0.0,
             largest_matrix: 100.0,

@@ -14,7 +14,7 @@ use crate::memory::assumptions::{LLAMA, MEGATRON, ignored};
 use crate::memory::estimate::{Component, Item, RankLoad, StageMemory};
 use crate::memory::explain::published;
 use crate::memory::method::MemoryMethod;
-use crate::memory::verdict::Need;
+use crate::memory::verdict::MemoryNeed;
 use crate::run::Scenario;
 use crate::source::FUJII_2024;
 use crate::t;
@@ -70,8 +70,8 @@ impl MemoryMethod for Fujii {
     }
 
     /// The paper's rule: up to 80 % of the memory fits, above all of it does not.
-    fn need(&self, _: &Scenario, peak: Bytes) -> Need {
-        Need { low: peak, likely: peak, high: peak / FITS }
+    fn need(&self, _: &Scenario, peak: Bytes) -> MemoryNeed {
+        MemoryNeed { low: peak, likely: peak, high: peak / FITS }
     }
 
     fn capacity(&self, scenario: &Scenario) -> Bytes {

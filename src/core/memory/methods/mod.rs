@@ -110,7 +110,7 @@ pub static METHODS: &[MethodInfo] = &[
     },
     MethodInfo {
         method: Method::Uneven,
-        rule: &uneven::Uneven,
+        rule: &uneven::UnevenMethod,
         source: &UNEVEN_PP,
         leaves_out: &[
             "micro-batches in flight: one is counted",

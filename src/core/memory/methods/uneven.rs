@@ -190,9 +190,9 @@ fn items<Q: Quantity>(scenario: &Scenario, load: &RankLoad) -> Vec<Item<Q>> {
 }
 
 /// The method of the note on uneven pipeline stages.
-pub struct Uneven;
+pub struct UnevenMethod;
 
-impl MemoryMethod for Uneven {
+impl MemoryMethod for UnevenMethod {
     fn rank(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
         StageMemory::of_items(rank, 1.0, items::<f64>(scenario, load).into_iter().map(Item::plain))
     }
@@ -252,7 +252,7 @@ mod tests {
             let mut scenario = qwen(4096, tp, None);
             scenario.stage_layers = vec![10, 18];
             let load = RankLoad { stages: vec![0], in_flight: vec![1.0], weight_versions: 1 };
-            let memory = Uneven.rank(&scenario, 0, &load);
+            let memory = UnevenMethod.rank(&scenario, 0, &load);
             let gb = |name: &'static str| -> f64 {
                 let items = memory.items.iter().filter(|item| item.name == name);
                 items.map(|item| item.bytes.gb()).sum()

@@ -7,7 +7,7 @@
 
 use super::memo::{Memo, NumberMap};
 use super::problem::Ticks;
-use super::state::{Choice, Layout, Merit};
+use super::state::{Merit, NextOp, SearchProblem};
 
 /// Index of the state before, in the layer before, and the chain whose op led from it.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub struct Beam {
     pub narrowed: bool,
     /// States generated.
     pub children: u64,
-    choices: Vec<Choice>,
+    choices: Vec<NextOp>,
     /// States of the layer that is being made.
     next: Vec<Ticks>,
 }
@@ -59,7 +59,7 @@ pub struct Ended {
 
 impl Beam {
     /// A search for an order that takes at most `limit`.
-    pub fn new(layout: &Layout, memo: &mut Memo, width: usize, limit: Ticks) -> Self {
+    pub fn new(layout: &SearchProblem, memo: &mut Memo, width: usize, limit: Ticks) -> Self {
         Self {
             width,
             limit,
@@ -94,7 +94,7 @@ impl Beam {
     }
 
     /// Lays out one op more in every state; something once the search has ended.
-    pub fn advance(&mut self, layout: &Layout, memo: &mut Memo) -> Option<Ended> {
+    pub fn advance(&mut self, layout: &SearchProblem, memo: &mut Memo) -> Option<Ended> {
         if self.history.len() == layout.problem().ops() {
             return Some(self.ended(layout));
         }
@@ -136,7 +136,7 @@ impl Beam {
     }
 
     /// The best candidates that no better one dominates.
-    fn keep(&mut self, layout: &Layout, next: &[Ticks], candidates: &[(Merit, Step)]) {
+    fn keep(&mut self, layout: &SearchProblem, next: &[Ticks], candidates: &[(Merit, Step)]) {
         let words = layout.words;
         let mut order: Vec<usize> = (0..candidates.len()).collect();
         match self.first {
@@ -180,7 +180,7 @@ impl Beam {
         self.history.push(steps);
     }
 
-    fn ended(&self, layout: &Layout) -> Ended {
+    fn ended(&self, layout: &SearchProblem) -> Ended {
         let ends = self.states.chunks_exact(layout.words).map(|state| layout.latest(state));
         let best = ends.enumerate().min_by_key(|(_, end)| *end);
         let found = best.map(|(mut at, end)| {

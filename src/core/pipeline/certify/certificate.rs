@@ -3,8 +3,8 @@
 use super::modulo::periodic;
 use super::problem::{Problem, Ticks};
 use super::root::{bound, loops};
-use super::search::Search;
-use super::stages::{Scale, Stages};
+use super::search::OrderSearch;
+use super::stages::{StepStages, TickScale};
 use crate::message::Message;
 use crate::pipeline::{Durations, Order, simulate, time};
 use serde::{Deserialize, Serialize};
@@ -79,14 +79,14 @@ pub struct Certificate {
 /// A certificate in the making: a bound at once, a better one while it works.
 #[derive(Clone, Debug)]
 pub struct Proof {
-    stages: Stages,
+    stages: StepStages,
     order: Order,
     durations: Durations,
     makespan: f64,
     problem: Problem,
-    scale: Scale,
+    scale: TickScale,
     root: f64,
-    search: Option<Search>,
+    search: Option<OrderSearch>,
 }
 
 impl Proof {
@@ -95,14 +95,14 @@ impl Proof {
     /// # Errors
     /// Why such an order has no certificate.
     pub fn new(order: &Order, durations: &Durations) -> Result<Self, Message> {
-        let stages = Stages::of_order(order, durations)?;
+        let stages = StepStages::of_order(order, durations)?;
         let makespan = time(order, durations).map_err(|fault| fault.message())?.makespan();
         let (problem, scale) = stages.problem();
         let root = scale.seconds(bound(&problem));
         let mut search = None;
         if problem.ops() <= MOST_OPS && makespan > root * (1.0 + OPTIMAL) {
             let timeline = simulate(order, durations).map_err(|fault| fault.message())?;
-            let mut begun = Search::new(&problem, WORK);
+            let mut begun = OrderSearch::new(&problem, WORK);
             begun.start_from(stages.chains_of(&timeline));
             if let Some(chains) = periodic(&stages) {
                 begun.start_from(chains);
@@ -115,8 +115,8 @@ impl Proof {
     /// Begins from another order of the same stages, too, where its ranks hold no more.
     pub fn start_from(&mut self, order: &Order) {
         let Some(search) = &mut self.search else { return };
-        let is_alike = |other: Stages| other.home == self.stages.home && other.whole == self.stages.whole;
-        if Stages::of_order(order, &self.durations).is_ok_and(is_alike)
+        let is_alike = |other: StepStages| other.home == self.stages.home && other.whole == self.stages.whole;
+        if StepStages::of_order(order, &self.durations).is_ok_and(is_alike)
             && let Ok(timeline) = simulate(order, &self.durations)
         {
             search.start_from(self.stages.chains_of(&timeline));
@@ -174,23 +174,23 @@ impl Certificate {
 }
 
 /// The bound with room for one activation more on every rank.
-fn one_more(stages: &Stages) -> f64 {
+fn one_more(stages: &StepStages) -> f64 {
     with_room(stages, |room| room + 1)
 }
 
 /// The bound with room for all activations on every rank.
-fn unlimited(stages: &Stages) -> f64 {
+fn unlimited(stages: &StepStages) -> f64 {
     with_room(stages, |_| u32::MAX)
 }
 
-fn with_room(stages: &Stages, room: impl Fn(&u32) -> u32) -> f64 {
+fn with_room(stages: &StepStages, room: impl Fn(&u32) -> u32) -> f64 {
     let room = stages.room.iter().map(room).collect();
-    let (problem, scale) = Stages { room, ..stages.clone() }.problem();
+    let (problem, scale) = StepStages { room, ..stages.clone() }.problem();
     scale.seconds(bound(&problem))
 }
 
 /// Work or memory, if it alone explains a bound of `lower` seconds; `unlimited` is the bound of work alone.
-fn binding(stages: &Stages, problem: &Problem, scale: Scale, lower: f64, unlimited: f64) -> Binding {
+fn binding(stages: &StepStages, problem: &Problem, scale: TickScale, lower: f64, unlimited: f64) -> Binding {
     let ranks = stages.ranks();
     let kinds = stages.kinds();
     let mut work = vec![0; ranks];

@@ -5,9 +5,9 @@
 
 use super::problem::{Problem, Ticks};
 use super::root::bound;
-use super::search::Search;
-use super::splits::{Model, Split};
-use super::stages::{Scale, Stages};
+use super::search::OrderSearch;
+use super::splits::{Model, StageCut};
+use super::stages::{StepStages, TickScale};
 
 /// A bound of sums of 64-bit floats is taken this much lower.
 const ROUNDING: f64 = 1e-9;
@@ -18,9 +18,9 @@ const FIRST: u64 = 6_000;
 
 /// The best split and order so far.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
-    pub split: Split,
-    pub stages: Stages,
+pub struct JointResult {
+    pub split: StageCut,
+    pub stages: StepStages,
     /// The ops as chains in the order of their starts.
     pub chains: Vec<u16>,
     pub makespan_s: f64,
@@ -28,10 +28,10 @@ pub struct Found {
 
 #[derive(Clone, Debug)]
 struct Candidate {
-    split: Split,
-    stages: Stages,
+    split: StageCut,
+    stages: StepStages,
     problem: Problem,
-    scale: Scale,
+    scale: TickScale,
     lower: f64,
     /// States for its order so far.
     spent: u64,
@@ -39,22 +39,22 @@ struct Candidate {
 
 /// A search over splits, choices and orders that can be stopped at any time.
 #[derive(Clone, Debug)]
-pub struct Joint {
+pub struct JointSearch {
     /// Splits whose own bound is not known yet.
-    raw: Vec<(f64, Split)>,
+    raw: Vec<(f64, StageCut)>,
     model: Model,
     candidates: Vec<Candidate>,
     /// Least bound of the splits that are not looked at.
     left_out: f64,
-    current: Option<(usize, Search)>,
+    current: Option<(usize, OrderSearch)>,
     /// The best so far.
-    pub best: Option<Found>,
+    pub best: Option<JointResult>,
     /// States generated, and the most that may be.
     pub states: u64,
     budget: u64,
 }
 
-impl Joint {
+impl JointSearch {
     /// A search of `budget` states.
     pub fn new(model: &Model, budget: u64) -> Self {
         let mut joint = Self {
@@ -70,7 +70,7 @@ impl Joint {
         // An order of the split of the least bound: the splits of larger bounds than its makespan are of no use.
         joint.look_at_next();
         if let Some(candidate) = joint.candidates.pop() {
-            let mut search = Search::new(&candidate.problem, FIRST / 8);
+            let mut search = OrderSearch::new(&candidate.problem, FIRST / 8);
             search.finish();
             joint.candidates.push(candidate);
             joint.take(0, &search);
@@ -132,7 +132,7 @@ impl Joint {
             open.min_by(|(_, one), (_, other)| one.spent.cmp(&other.spent).then(one.lower.total_cmp(&other.lower)));
         let Some((at, candidate)) = likeliest else { return true };
         let budget = FIRST.max(candidate.spent * 4);
-        let mut search = Search::new(&candidate.problem, budget);
+        let mut search = OrderSearch::new(&candidate.problem, budget);
         if let Some(chains) = super::modulo::periodic(&candidate.stages) {
             search.start_from(chains);
         }
@@ -150,14 +150,14 @@ impl Joint {
         self.candidates.push(Candidate { split, stages, problem, scale, lower, spent: 0 });
     }
 
-    fn take(&mut self, at: usize, search: &Search) {
+    fn take(&mut self, at: usize, search: &OrderSearch) {
         let candidate = &mut self.candidates[at];
         candidate.lower = candidate.lower.max(candidate.scale.seconds(search.lower));
         candidate.spent = candidate.spent.max(FIRST / 4) * 4;
         let Some((ticks, chains)) = &search.best else { return };
         let makespan_s = replayed(candidate, *ticks, chains);
         if self.best.as_ref().is_none_or(|best| makespan_s < best.makespan_s) {
-            self.best = Some(Found {
+            self.best = Some(JointResult {
                 split: candidate.split.clone(),
                 stages: candidate.stages.clone(),
                 chains: chains.clone(),

@@ -8,8 +8,8 @@
 
 use super::modulo::periodic;
 use super::problem::{Problem, Ticks};
-use super::search::{Search, replay};
-use super::stages::Stages;
+use super::search::{OrderSearch, replay};
+use super::stages::StepStages;
 use crate::sort::sort_by;
 use std::collections::HashMap;
 
@@ -57,7 +57,7 @@ const REPLAYED: usize = 200_000;
 const COMMON: u32 = 12;
 
 /// An order of many micro-batches: the best of several short ones repeated. None where no short one repeats.
-pub fn folded(stages: &Stages, budget: u64) -> Option<Folded> {
+pub fn folded(stages: &StepStages, budget: u64) -> Option<Folded> {
     let (problem, _) = stages.problem();
     let m = stages.microbatches;
     let ranks = u32::try_from(stages.ranks()).unwrap_or(u32::MAX);
@@ -73,8 +73,8 @@ pub fn folded(stages: &Stages, budget: u64) -> Option<Folded> {
     let mut found: Vec<(Ticks, Folded)> = Vec::new();
     for &few in &sizes {
         let short = Problem { microbatches: few, ..problem.clone() };
-        let mut search = Search::new(&short, budget / sizes.len() as u64);
-        let solved = periodic(&Stages { microbatches: few, ..stages.clone() });
+        let mut search = OrderSearch::new(&short, budget / sizes.len() as u64);
+        let solved = periodic(&StepStages { microbatches: few, ..stages.clone() });
         if let Some(solved) = &solved {
             search.start_from(solved.clone());
         }

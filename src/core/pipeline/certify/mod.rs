@@ -29,5 +29,5 @@ pub mod tails;
 
 pub use certificate::{Certificate, Proof};
 pub use problem::Problem;
-pub use search::Search;
-pub use stages::Stages;
+pub use search::OrderSearch;
+pub use stages::StepStages;

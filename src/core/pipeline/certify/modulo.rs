@@ -7,7 +7,7 @@
 //! going from stage to stage with the least x is exact: memory holds where W ends within c periods after its F began.
 //! The least P is found by raising it.
 
-use super::stages::Stages;
+use super::stages::StepStages;
 
 /// Growth of the period from one trial to the next, and trials at most: up to twice the bound.
 const GROWTH: f64 = 1.0005;
@@ -21,7 +21,7 @@ type Offsets = [f64; 3];
 
 /// The chains of `microbatches` in the order in which a solved period starts them; none where stages share ranks or no
 /// period was found.
-pub fn periodic(stages: &Stages) -> Option<Vec<u16>> {
+pub fn periodic(stages: &StepStages) -> Option<Vec<u16>> {
     if stages.home.iter().enumerate().any(|(stage, rank)| stage != *rank) {
         return None;
     }
@@ -51,7 +51,7 @@ pub fn periodic(stages: &Stages) -> Option<Vec<u16>> {
 }
 
 /// The offsets of every stage with period `period`, if they exist.
-fn offsets(stages: &Stages, period: f64) -> Option<Vec<Offsets>> {
+fn offsets(stages: &StepStages, period: f64) -> Option<Vec<Offsets>> {
     let last = stages.home.len() - 1;
     let slack = period * SLACK;
     let mut spans = vec![(0.0, 0.0); last + 1];

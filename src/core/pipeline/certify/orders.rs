@@ -1,15 +1,15 @@
 //! Orders as the rest of the pipeline knows them, to and from stages and chains.
 
 use super::many::Folded;
-use super::stages::Stages;
+use super::stages::StepStages;
 use super::tails::MOST_CHAINS;
 use crate::message::Message;
 use crate::pipeline::stats::peak_in_flight;
-use crate::pipeline::{Durations, Item, Kind, Op, Order, Placement, Row, Timeline, time};
+use crate::pipeline::{Durations, Op, OpKind, Order, OrderItem, RankRow, StagePlacement, Timeline, time};
 use crate::sort::sort_by;
 use crate::t;
 
-impl Stages {
+impl StepStages {
     /// The stages of `order`, and as the room of each rank what the order holds at most.
     ///
     /// # Errors
@@ -29,7 +29,7 @@ impl Stages {
                     return Err(t!("a forward and a backward that run as one block take less than their sum"));
                 }
                 for op in item.ops() {
-                    whole &= matches!(op.kind, Kind::F | Kind::BW);
+                    whole &= matches!(op.kind, OpKind::F | OpKind::BW);
                     let Some(lies_on) = home.get_mut(op.stage as usize) else { continue };
                     if *lies_on != usize::MAX && *lies_on != rank {
                         return Err(t!("a stage lies on two ranks"));
@@ -57,14 +57,14 @@ impl Stages {
     }
 
     /// The rows of ranks that run `chains`, the ops of a problem in the order of their starts.
-    pub fn rows(&self, chains: &[u16]) -> Vec<Vec<Item>> {
+    pub fn rows(&self, chains: &[u16]) -> Vec<Vec<OrderItem>> {
         self.rows_from(chains, &mut vec![0u32; self.home.len() * self.kinds()])
     }
 
     /// Seconds that `chains` take with the true times, in the simulator; none where they are no order.
     pub fn seconds(&self, chains: &[u16]) -> Option<f64> {
         let stages = u32::try_from(self.home.len()).ok()?;
-        let order = Order::new(self.rows(chains), stages, Placement::Given, self.microbatches);
+        let order = Order::new(self.rows(chains), stages, StagePlacement::Given, self.microbatches);
         let durations = Durations {
             forward: self.forward.clone(),
             backward_input: self.backward_input.clone(),
@@ -75,7 +75,7 @@ impl Stages {
     }
 
     /// The rows of ranks that run an order with a repeated part.
-    pub fn folded_rows(&self, folded: &Folded) -> Vec<Row> {
+    pub fn folded_rows(&self, folded: &Folded) -> Vec<RankRow> {
         let mut counts = vec![0u32; self.home.len() * self.kinds()];
         let fill = self.rows_from(&folded.fill, &mut counts);
         let period = self.rows_from(&folded.period, &mut counts);
@@ -83,8 +83,8 @@ impl Stages {
             *count += folded.step * (folded.times - 1);
         }
         let drain = self.rows_from(&folded.drain, &mut counts);
-        let row = |((fill, period), drain): ((Vec<Item>, Vec<Item>), Vec<Item>)| {
-            let mut row = Row::of(fill);
+        let row = |((fill, period), drain): ((Vec<OrderItem>, Vec<OrderItem>), Vec<OrderItem>)| {
+            let mut row = RankRow::of(fill);
             row.repeat(period, folded.times, folded.step.cast_signed());
             for item in drain {
                 row.push(item);
@@ -95,21 +95,21 @@ impl Stages {
     }
 
     /// The rows of `chains` where `counts` ops of every chain have run before; they are counted on.
-    fn rows_from(&self, chains: &[u16], counts: &mut [u32]) -> Vec<Vec<Item>> {
+    fn rows_from(&self, chains: &[u16], counts: &mut [u32]) -> Vec<Vec<OrderItem>> {
         let kinds = self.kinds();
         let mut rows = vec![Vec::new(); self.ranks()];
         for &chain in chains {
             let chain = usize::from(chain);
             let (stage, kind) = (chain / kinds, chain % kinds);
             let kind = match (kind, self.whole) {
-                (0, _) => Kind::F,
-                (1, false) => Kind::B,
-                (1, true) => Kind::BW,
-                _ => Kind::W,
+                (0, _) => OpKind::F,
+                (1, false) => OpKind::B,
+                (1, true) => OpKind::BW,
+                _ => OpKind::W,
             };
             let op = Op::new(kind, u32::try_from(stage).unwrap_or(0), counts[chain]);
             counts[chain] += 1;
-            rows[self.home[stage]].push(Item::One(op));
+            rows[self.home[stage]].push(OrderItem::One(op));
         }
         rows
     }
@@ -125,15 +125,15 @@ impl Stages {
         for timed in timeline.ranks.iter().flatten() {
             let chain = timed.op.stage as usize * kinds;
             match timed.op.kind {
-                Kind::F => add(timed.start, timed.end, chain),
-                Kind::B => add(timed.start, timed.end, chain + 1),
-                Kind::BW if self.whole => add(timed.start, timed.end, chain + 1),
-                Kind::BW => {
+                OpKind::F => add(timed.start, timed.end, chain),
+                OpKind::B => add(timed.start, timed.end, chain + 1),
+                OpKind::BW if self.whole => add(timed.start, timed.end, chain + 1),
+                OpKind::BW => {
                     let middle = timed.end - self.backward_weight[timed.op.stage as usize];
                     add(timed.start, middle, chain + 1);
                     add(middle, timed.end, chain + 2);
                 }
-                Kind::W => add(timed.start, timed.end, chain + 2),
+                OpKind::W => add(timed.start, timed.end, chain + 2),
             }
         }
         sort_by(&mut starts, |one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));

@@ -138,7 +138,7 @@ impl Room {
     /// place that holds one micro-batch after another: it is free at some time, holds each for its round trip at least,
     /// and what follows the last is left. Places are as many as there is room, their first and last micro-batches all
     /// different.
-    pub fn bound(&self, counts: &[Ticks], starts: &[Ticks], tails: &Tails, ways: &mut Vec<Way>) -> Ticks {
+    pub fn bound(&self, counts: &[Ticks], starts: &[Ticks], tails: &Tails, ways: &mut Vec<HolderWay>) -> Ticks {
         let held = self.held(counts);
         let left = self.holders.iter().map(|holder| (self.microbatches - counts[holder.takes]) * holder.amount);
         if left.sum::<Ticks>() + held < self.size {
@@ -153,21 +153,21 @@ impl Room {
             let freed = counts[holder.takes] - counts[holder.frees];
             let ends = freed * starts[holder.frees] + freed * (freed + 1) / 2 * holder.ticks[1];
             sum += ends * holder.amount;
-            ways.push(Way { holder: at, next: starts[holder.takes], left: more });
+            ways.push(HolderWay { holder: at, next: starts[holder.takes], left: more });
         }
         sum += self.first_starts(ways, self.size - held);
         // A place may keep what it holds as its last.
         ways.clear();
         for (holder, at) in self.holders.iter().zip(0..) {
             let left = counts[holder.takes] - counts[holder.frees];
-            ways.push(Way { holder: at, next: Ticks::MAX, left });
+            ways.push(HolderWay { holder: at, next: Ticks::MAX, left });
         }
         sum += self.last_tails(counts, tails, ways);
         sum.div_euclid(self.size) + Ticks::from(sum.rem_euclid(self.size) > 0)
     }
 
     /// The sum of the first `units` starts of the ops that take room, each as early as its chain allows.
-    fn first_starts(&self, ways: &mut [Way], units: Ticks) -> Ticks {
+    fn first_starts(&self, ways: &mut [HolderWay], units: Ticks) -> Ticks {
         let (mut sum, mut left) = (0, units);
         while left > 0
             && let Some(way) = ways.iter_mut().filter(|way| way.left > 0).min_by_key(|way| way.next)
@@ -185,8 +185,8 @@ impl Room {
     /// The sum of the least tails, as many as there is room: of those after a round trip, and of what `ways` hold. A
     /// chain's later micro-batches have the shorter tails, so that each way is walked from its end as long as it
     /// replaces a longer one.
-    fn last_tails(&self, counts: &[Ticks], tails: &Tails, ways: &mut [Way]) -> Ticks {
-        let tail = |way: &Way| {
+    fn last_tails(&self, counts: &[Ticks], tails: &Tails, ways: &mut [HolderWay]) -> Ticks {
+        let tail = |way: &HolderWay| {
             let holder = &self.holders[way.holder];
             let last = usize::try_from(counts[holder.frees] + way.left - 1).unwrap_or(0);
             tails.tau[holder.frees].get(last).copied().unwrap_or(0) - holder.ticks[1]
@@ -221,7 +221,7 @@ impl Room {
 
 /// A holder's ops on the way through them, in the order of their values.
 #[derive(Clone, Copy, Debug)]
-pub struct Way {
+pub struct HolderWay {
     holder: usize,
     /// Value of the next op.
     next: Ticks,
@@ -231,7 +231,7 @@ pub struct Way {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stages::Stages;
+    use super::super::stages::StepStages;
     use super::*;
 
     /// The sum of so many of the least of all.
@@ -253,7 +253,7 @@ mod tests {
         for (home, room) in [(vec![0, 1, 1, 0], 5), (vec![0, 1, 1, 0, 0, 1, 1, 0], 9), (vec![0, 1, 1, 0], 15)] {
             let stages = home.len();
             let times = |base: f64| (0..stages).map(|stage| base + (stage % 3) as f64).collect::<Vec<f64>>();
-            let stages = Stages {
+            let stages = StepStages {
                 home,
                 microbatches: 8,
                 forward: times(2.0),

@@ -2,7 +2,7 @@
 
 use super::memo::Memo;
 use super::problem::{Arc, Problem, Ticks};
-use super::state::Layout;
+use super::state::SearchProblem;
 use super::tails::Tails;
 use std::collections::BinaryHeap;
 
@@ -13,8 +13,8 @@ pub fn bound(problem: &Problem) -> Ticks {
 
 /// The layouts of a problem and of its mirror image, and their bound: of no op laid out from either end, and of every
 /// rank with the heads and tails of its ops. Shared room adds what its activations need of memory times time.
-pub fn both_sides(problem: &Problem) -> ([Layout; 2], Ticks) {
-    let layouts = [Layout::new(problem), Layout::new(&problem.reversed())];
+pub fn both_sides(problem: &Problem) -> ([SearchProblem; 2], Ticks) {
+    let layouts = [SearchProblem::new(problem), SearchProblem::new(&problem.reversed())];
     let mut bound = 0;
     for layout in &layouts {
         let mut memo = Memo::new(layout.problem());

@@ -5,7 +5,7 @@ use super::memo::Memo;
 use super::problem::{Problem, Ticks};
 use super::relaxed::Few;
 use super::root::both_sides;
-use super::state::Layout;
+use super::state::SearchProblem;
 
 /// Runs of the beam: states kept in a layer, the limit, and which are kept first. Each is from both sides; the last,
 /// from the first side alone, is repeated while it proves more.
@@ -34,13 +34,13 @@ const FEW_ALIKE: usize = 16;
 /// One of the two directions: its problem with tails, and what was computed of it.
 #[derive(Clone, Debug)]
 struct Side {
-    layout: Layout,
+    layout: SearchProblem,
     memo: Memo,
 }
 
 /// Search for the order of a [`Problem`] with the least makespan.
 #[derive(Clone, Debug)]
-pub struct Search {
+pub struct OrderSearch {
     sides: [Side; 2],
     /// No order takes less.
     pub lower: Ticks,
@@ -63,7 +63,7 @@ pub struct Search {
 #[derive(Clone, Debug)]
 struct FewRun {
     few: Few,
-    search: Search,
+    search: OrderSearch,
 }
 
 /// One run of the beam: width, side, and how far from the lower bound to the best order its limit is.
@@ -86,7 +86,7 @@ enum Limit {
     Best,
 }
 
-impl Search {
+impl OrderSearch {
     /// A search that generates `budget` states, then ends as soon as it has an order.
     pub fn new(problem: &Problem, budget: u64) -> Self {
         let (layouts, lower) = both_sides(problem);

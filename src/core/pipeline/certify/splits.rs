@@ -13,7 +13,7 @@
 //! every split and choice. Each cell keeps its k best, ties by the sum of squared work. Choices of stages in front and
 //! behind count with their least times, which keeps the bound true.
 
-use super::stages::Stages;
+use super::stages::StepStages;
 use crate::sort::sort_by;
 
 /// Times and memory of a unit under one choice.
@@ -32,7 +32,7 @@ pub struct Cost {
 
 /// A piece of the model that no cut divides.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unit {
+pub struct ModelPiece {
     /// Bytes of weights, gradients and states.
     pub fixed: f64,
     /// One cost a choice; every unit has as many.
@@ -52,7 +52,7 @@ pub enum Limit {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// From the first to the last.
-    pub units: Vec<Unit>,
+    pub units: Vec<ModelPiece>,
     pub ranks: usize,
     pub microbatches: u32,
     /// Seconds between ranks.
@@ -65,7 +65,7 @@ pub struct Model {
 
 /// A cut into stages: where each ends, and its choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Split {
+pub struct StageCut {
     /// Units before the end of each stage.
     pub ends: Vec<usize>,
     /// The choice of each stage.
@@ -117,13 +117,13 @@ impl Model {
     }
 
     /// The stages of `split`; none where one has no room.
-    pub fn stages(&self, split: &Split) -> Option<Stages> {
-        let mut stages = Stages {
+    pub fn stages(&self, split: &StageCut) -> Option<StepStages> {
+        let mut stages = StepStages {
             home: (0..self.ranks).collect(),
             microbatches: self.microbatches,
             whole: self.whole,
             lag: self.lag,
-            ..Stages::default()
+            ..StepStages::default()
         };
         let mut from = 0;
         for (to, choice) in split.ends.iter().zip(&split.choices) {
@@ -143,7 +143,7 @@ impl Model {
     ///
     /// Every partial split that a cell drops has `most` others in its cell whose bound is no larger, and so have their
     /// completions: what is dropped anywhere takes at least the bound of the last of the list.
-    pub fn candidates(&self, most: usize, limit: f64) -> (Vec<(f64, Split)>, f64) {
+    pub fn candidates(&self, most: usize, limit: f64) -> (Vec<(f64, StageCut)>, f64) {
         let (count, last) = (self.units.len(), self.ranks - 1);
         let choices = self.units.first().map_or(0, |unit| unit.choices.len());
         if self.ranks == 0 || count < self.ranks || choices == 0 {
@@ -211,7 +211,7 @@ impl Model {
     }
 
     /// The split that the cell of all units holds at `at`.
-    fn read(&self, history: &[Vec<Vec<Partial>>], mut at: usize) -> (f64, Split) {
+    fn read(&self, history: &[Vec<Vec<Partial>>], mut at: usize) -> (f64, StageCut) {
         let mut place = self.units.len();
         let bound = history[self.ranks][place][at].bound;
         let (mut ends, mut choices) = (Vec::new(), Vec::new());
@@ -223,7 +223,7 @@ impl Model {
         }
         ends.reverse();
         choices.reverse();
-        (bound, Split { ends, choices })
+        (bound, StageCut { ends, choices })
     }
 }
 

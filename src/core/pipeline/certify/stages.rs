@@ -5,7 +5,7 @@ use crate::maths::{exp2, log2};
 
 /// The stages of a step whose order is looked for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Stages {
+pub struct StepStages {
     /// The rank of each stage.
     pub home: Vec<usize>,
     pub microbatches: u32,
@@ -29,9 +29,9 @@ pub struct Stages {
 /// Seconds of a tick: all times are rounded down to whole ticks, so that a bound in ticks is a bound of the true times
 /// (the optimum is monotone in the times: it is for a fixed order, so for the least over orders).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale(pub f64);
+pub struct TickScale(pub f64);
 
-impl Scale {
+impl TickScale {
     pub fn seconds(self, ticks: i64) -> f64 {
         ticks as f64 * self.0
     }
@@ -40,7 +40,7 @@ impl Scale {
 /// Ticks of the longest op: rounding moves a makespan by one in 10^5.
 const LONGEST: f64 = 1_048_576.0;
 
-impl Stages {
+impl StepStages {
     pub fn ranks(&self) -> usize {
         self.room.len()
     }
@@ -57,18 +57,18 @@ impl Stages {
         self.forward[stage] + self.backward_input[stage] + self.weight(stage)
     }
 
-    fn scale(&self) -> Scale {
+    fn scale(&self) -> TickScale {
         let lists = [&self.forward, &self.backward_input, &self.backward_weight];
         let kept = &lists[..self.kinds()];
         let longest = kept.iter().copied().flatten().copied().fold(self.lag, f64::max);
         let finest = LONGEST / longest;
         // A power of two keeps whole numbers whole.
-        Scale(if finest.is_finite() && finest > 0.0 { exp2(log2(finest).floor()) } else { 1.0 })
+        TickScale(if finest.is_finite() && finest > 0.0 { exp2(log2(finest).floor()) } else { 1.0 })
     }
 
     /// The problem and the seconds of its tick.
     #[allow(clippy::cast_possible_truncation)] // at most LONGEST
-    pub fn problem(&self) -> (Problem, Scale) {
+    pub fn problem(&self) -> (Problem, TickScale) {
         let scale = self.scale();
         let ticks = |seconds: f64| (seconds * scale.0).floor() as Ticks;
         let lists = [&self.forward, &self.backward_input, &self.backward_weight];
@@ -112,7 +112,7 @@ impl Stages {
         let pools = (0..self.ranks()).filter_map(|rank| self.pool(rank));
         let problem =
             Problem { ranks: self.ranks(), microbatches: self.microbatches, chains, arcs, pools: pools.collect() };
-        (problem, Scale(unit as f64 / scale.0))
+        (problem, TickScale(unit as f64 / scale.0))
     }
 
     /// The room that the stages of `rank` share; none where one stage's own arc says it all or nothing is short.

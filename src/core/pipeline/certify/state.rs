@@ -42,7 +42,7 @@ impl Ring {
 
 /// The problem as the search reads it.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct SearchProblem {
     problem: Problem,
     /// Tails of the same problem.
     pub tails: Tails,
@@ -78,12 +78,12 @@ pub struct Merit {
 
 /// An op that may be laid out next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct NextOp {
     pub chain: usize,
     pub start: Ticks,
 }
 
-impl Layout {
+impl SearchProblem {
     pub fn new(problem: &Problem) -> Self {
         let chains = problem.chains.len();
         let m = problem.microbatches as usize;
@@ -181,7 +181,7 @@ impl Layout {
     }
 
     /// Lays out the next op of `choice.chain`; `open` is empty before and after.
-    pub fn lay(&self, state: &mut [Ticks], choice: Choice, memo: &mut Memo, open: &mut Vec<usize>) {
+    pub fn lay(&self, state: &mut [Ticks], choice: NextOp, memo: &mut Memo, open: &mut Vec<usize>) {
         let chain = self.problem.chains[choice.chain];
         let op = usize::try_from(state[choice.chain]).unwrap_or(0);
         let end = choice.start + chain.ticks;
@@ -287,7 +287,7 @@ impl Layout {
 
     /// The ops of which one starts next in some active schedule (Giffler and Thompson): those on the rank where an op
     /// could end first that could start before that end. Returns the chain of that op.
-    pub fn choices(&self, state: &[Ticks], found: &mut Vec<Choice>) -> Option<usize> {
+    pub fn choices(&self, state: &[Ticks], found: &mut Vec<NextOp>) -> Option<usize> {
         let starts = self.starts(state);
         found.clear();
         let mut first: Option<(Ticks, usize)> = None;
@@ -299,7 +299,7 @@ impl Layout {
                 if first.is_none_or(|(earliest, _)| end < earliest) {
                     first = Some((end, chain));
                 }
-                found.push(Choice { chain, start: *start });
+                found.push(NextOp { chain, start: *start });
             }
         }
         let (end, at) = first?;

@@ -3,7 +3,7 @@
 //! `concat` lies on the plain grid of [`slots`](super::slots). Forward doubling runs two micro-batches in each forward
 //! slot, so that it is as long as a backward; backward halving is the same order over half micro-batches.
 
-use super::slots::{Grid, chimera_concat, notice_units, units};
+use super::slots::{SlotGrid, chimera_concat, notice_units, units};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::Order;
@@ -54,14 +54,14 @@ pub(crate) fn warn(spec: &Spec) -> Vec<Issue> {
 /// Units of 2 D, shifted by the 3 D slots that each worker works in a unit.
 fn doubled(spec: &Spec) -> Order {
     let (d, m) = (spec.pp, spec.microbatches);
-    let mut grids: Vec<Grid> = (0..d).map(|_| Grid::default()).collect();
+    let mut grids: Vec<SlotGrid> = (0..d).map(|_| SlotGrid::default()).collect();
     for (j, unit) in (0u64..).zip(units(m, 2 * d)) {
         let start = 3 * u64::from(d) * j;
         for (worker, slot, op) in greedy_unit(d, unit) {
             grids[worker as usize].push(start + slot, op);
         }
     }
-    spec.order(grids.into_iter().map(Grid::by_slot))
+    spec.order(grids.into_iter().map(SlotGrid::by_slot))
 }
 
 /// One direction of a unit: which micro-batches, in pairs, and how far each has come.

@@ -7,7 +7,7 @@
 //! Source: Qi et al. 2024, section 3 and appendix; the greedy pulling is that of their scheduler (`zbv_greedy.py`).
 
 use super::pull::Tail;
-use crate::pipeline::op::{Item, Op};
+use crate::pipeline::op::{Op, OrderItem};
 use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::spec::repeated;
@@ -265,7 +265,7 @@ fn squeeze(ranks: &mut [Rank]) {
 }
 
 /// The list of a rank; a W is of the second chunk wherever one is pending, else of the first.
-fn write(r: u32, p: u32, rank: &Rank) -> Vec<Item> {
+fn write(r: u32, p: u32, rank: &Rank) -> Vec<OrderItem> {
     let (lo, hi) = (r, 2 * p - 1 - r);
     let mut slots: Vec<(u64, usize)> = Vec::with_capacity(6 * rank[0].len());
     for (kind, list) in rank.iter().enumerate() {

@@ -1,10 +1,10 @@
 //! An order that was typed or pasted: any ranks, stages and micro-batches, as long as it runs.
 
 use crate::issue::Issue;
-use crate::pipeline::op::{Item, Op};
-use crate::pipeline::order::{Order, Placement, parse_ranks};
+use crate::pipeline::op::{Op, OrderItem};
+use crate::pipeline::order::{Order, StagePlacement, parse_ranks};
 use crate::pipeline::registry::{Built, Spec};
-use crate::pipeline::row::Row;
+use crate::pipeline::row::RankRow;
 use crate::pipeline::spec::MAX_OPS;
 use crate::pipeline::{Durations, simulate};
 use crate::t;
@@ -17,7 +17,7 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, Issue> {
         return Err(Issue::error("order", message));
     }
     let ranks = parse_ranks(text).map_err(|bad| Issue::error("order", bad.message()))?;
-    let ops = || ranks.iter().flatten().flat_map(|item: &Item| item.ops());
+    let ops = || ranks.iter().flatten().flat_map(|item: &OrderItem| item.ops());
     let end = |number: fn(Op) -> u32| ops().map(number).max().map(|last| u64::from(last) + 1);
     let (Some(stages), Some(microbatches)) = (end(|op| op.stage), end(|op| op.microbatch)) else {
         let message = "a custom schedule needs an order: tokens such as 0F0,0BW0, one line (or |) a rank";
@@ -35,7 +35,8 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, Issue> {
         return Err(Issue::error("order", message));
     }
     let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    let order = Order::new(ranks.into_iter().map(Row::of), narrow(stages), Placement::Given, narrow(microbatches));
+    let order =
+        Order::new(ranks.into_iter().map(RankRow::of), narrow(stages), StagePlacement::Given, narrow(microbatches));
     expect("pp", "ranks", spec.pp, order.pp())?;
     expect("microbatches", "micro-batches", spec.microbatches, order.microbatches)?;
     simulate(&order, &Durations::unit(order.stages)).map_err(|fault| fault.issue("order"))?;

@@ -4,10 +4,10 @@
 //! this rank's end, flow 1 comes back.
 
 use crate::issue::Issue;
-use crate::pipeline::op::{Item, Op};
-use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::op::{Op, OrderItem};
+use crate::pipeline::order::{Order, StagePlacement};
 use crate::pipeline::registry::Spec;
-use crate::pipeline::row::Row;
+use crate::pipeline::row::RankRow;
 use crate::pipeline::spec::{each_rank, runs};
 use crate::t;
 use std::collections::VecDeque;
@@ -37,7 +37,7 @@ impl Flow {
 struct Rank {
     flows: [Flow; 2],
     weights: VecDeque<Op>,
-    out: Row,
+    out: RankRow,
 }
 
 impl Rank {
@@ -62,12 +62,12 @@ impl Rank {
         }
     }
     fn w(&mut self) {
-        self.out.extend(self.weights.pop_front().map(Item::from));
+        self.out.extend(self.weights.pop_front().map(OrderItem::from));
     }
     /// The forward and the backward of two flows as a block.
-    fn paired(&mut self, forward: usize, backward: usize) -> Item {
+    fn paired(&mut self, forward: usize, backward: usize) -> OrderItem {
         let forward = self.flows[forward].f();
-        Item::Pair(forward, self.flows[backward].backward(Op::bw))
+        OrderItem::Pair(forward, self.flows[backward].backward(Op::bw))
     }
     fn pair(&mut self, forward: usize, backward: usize) {
         let pair = self.paired(forward, backward);
@@ -89,8 +89,8 @@ impl Rank {
 /// The eight steps of a rank. Needs n ≥ 2R − 1.
 ///
 /// Source: DeepSeek, DualPipe, `dualpipe.py` and `dualpipev.py` (`step`).
-fn rank(half: u32, i: u32, n: u32, flows: [Flow; 2]) -> Row {
-    let mut rank = Rank { flows, weights: VecDeque::new(), out: Row::default() };
+fn rank(half: u32, i: u32, n: u32, flows: [Flow; 2]) -> RankRow {
+    let mut rank = Rank { flows, weights: VecDeque::new(), out: RankRow::default() };
     let inner = half - i - 1;
     for _ in 0..2 * inner {
         rank.f(0);
@@ -200,7 +200,7 @@ pub(crate) fn warn(spec: &Spec) -> Vec<Issue> {
     if spec.microbatches >= needed {
         return Vec::new();
     }
-    let message = if spec.schedule.placement == Placement::Bidirectional {
+    let message = if spec.schedule.placement == StagePlacement::Bidirectional {
         t!("DeepSeek's DualPipe asserts m ≥ 2p = {needed}", needed)
     } else {
         t!("DeepSeek's DualPipeV and PyTorch's ScheduleDualPipeV assert m ≥ 2p = {needed}", needed)

@@ -2,7 +2,7 @@
 //!
 //! The i-th unit of a stage is a micro-batch; rank r runs stage r.
 
-use super::weave::{Pattern, Strand, weave};
+use super::weave::{Strand, WeavePattern, weave};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::Order;
@@ -16,7 +16,7 @@ fn order(spec: &Spec, lag: impl Fn(u32) -> u32, pairs: bool) -> Order {
     let row = |r| {
         let (forward, backward) = (|i| Op::f(r, i), |i| Op::bw(r, i));
         let strands = [Strand { lag: 0, op: &forward }, Strand { lag: lag(r).min(m), op: &backward }];
-        weave(Pattern::plain(m), &strands, pairs)
+        weave(WeavePattern::plain(m), &strands, pairs)
     };
     spec.order(each_rank(spec.pp, row))
 }

@@ -6,9 +6,9 @@
 //! micro-batches of its stages, what one unit needs on the fullest rank. What is ready is found with backwards of two
 //! slots. The idle time is then that of one unit, 4 (P − 1) tF for tBW = 2 tF, however many follow.
 
-use super::slots::{Grid, units};
-use crate::pipeline::op::{Item, Kind, Op};
-use crate::pipeline::order::{Order, Placement};
+use super::slots::{SlotGrid, units};
+use crate::pipeline::op::{Op, OpKind, OrderItem};
+use crate::pipeline::order::{Order, StagePlacement};
 use crate::pipeline::registry::Spec;
 use crate::pipeline::spec::repeated;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 /// Slots of an op where units are merged.
 const fn slots(op: Op) -> u32 {
     match op.kind {
-        Kind::F => 1,
+        OpKind::F => 1,
         _ => 2,
     }
 }
@@ -51,9 +51,9 @@ fn merged(spec: &Spec) -> Order {
 
 /// Ops of `rank` in a unit of `p` micro-batches.
 fn unit(rank: u32, p: u32, chunks: u32) -> Vec<Op> {
-    let mut grid = Grid::default();
+    let mut grid = SlotGrid::default();
     for chunk in 0..chunks {
-        let stage = Placement::Snake.stage(rank, chunk, p);
+        let stage = StagePlacement::Snake.stage(rank, chunk, p);
         grid.wave(0, stage, p * chunks, 0..p);
     }
     grid.by_slot().iter().flat_map(|item| item.ops()).collect()
@@ -77,7 +77,7 @@ impl Done {
     fn enter(&mut self, op: Op, end: u32) {
         let at = self.at(op);
         match op.kind {
-            Kind::F => self.forward[at] = end,
+            OpKind::F => self.forward[at] = end,
             _ => self.backward[at] = end,
         }
     }
@@ -85,7 +85,7 @@ impl Done {
     fn frees(&self, op: Op, slot: u32) -> bool {
         let at = self.at(op);
         match op.kind {
-            Kind::F => op.stage == 0 || self.forward[at - 1] <= slot,
+            OpKind::F => op.stage == 0 || self.forward[at - 1] <= slot,
             _ if op.stage as usize + 1 == self.stages => self.forward[at] <= slot,
             _ => self.backward[at + 1] <= slot,
         }
@@ -108,7 +108,7 @@ struct Rank {
     later: VecDeque<std::ops::Range<u32>>,
     free: u32,
     alive: u32,
-    items: Vec<Item>,
+    items: Vec<OrderItem>,
 }
 
 impl Rank {
@@ -130,7 +130,7 @@ impl Rank {
         if let Some(microbatches) = self.later.pop_front() {
             let ops = self.unit.iter().map(|op| Op { microbatch: microbatches.start + op.microbatch, ..*op });
             let ops: VecDeque<Op> = ops.filter(|op| op.microbatch < microbatches.end).collect();
-            let forwards = ops.iter().map(|op| u32::from(op.kind == Kind::F)).sum();
+            let forwards = ops.iter().map(|op| u32::from(op.kind == OpKind::F)).sum();
             self.open.push_back(Unit { ops, forwards });
         }
     }
@@ -142,7 +142,7 @@ impl Rank {
         let mut older = 0;
         for (at, unit) in self.open.iter().enumerate() {
             let next = unit.ops.front().copied();
-            let admitted = |op: &Op| op.kind != Kind::F || at == 0 || self.alive + 1 + older <= limit;
+            let admitted = |op: &Op| op.kind != OpKind::F || at == 0 || self.alive + 1 + older <= limit;
             let ready = next.filter(|op| done.frees(*op, slot) && admitted(op));
             chosen = ready.map(|op| (at, op)).or(chosen);
             older += unit.forwards;
@@ -151,13 +151,13 @@ impl Rank {
         let youngest = at + 1 == self.open.len();
         let unit = &mut self.open[at];
         unit.ops.pop_front();
-        if op.kind == Kind::F {
+        if op.kind == OpKind::F {
             unit.forwards -= 1;
             self.alive += 1;
         } else {
             self.alive -= 1;
         }
-        self.items.push(Item::One(op));
+        self.items.push(OrderItem::One(op));
         if youngest {
             self.open_next();
         }
@@ -180,7 +180,7 @@ mod tests {
             let stages = 2 * waves * p;
             for rank in 0..p {
                 let slot = |op: &Op| match op.kind {
-                    Kind::F => op.stage + 2 * op.microbatch,
+                    OpKind::F => op.stage + 2 * op.microbatch,
                     _ => 2 * stages - 1 - op.stage + 2 * op.microbatch,
                 };
                 let ops = unit(rank, p, 2 * waves);
@@ -199,7 +199,7 @@ mod tests {
             for (rank, row) in (0..p).zip(&order.ranks) {
                 let alone = unit(rank, p, 2 * waves);
                 for range in units(m, p) {
-                    let ops = row.iter().flat_map(Item::ops);
+                    let ops = row.iter().flat_map(OrderItem::ops);
                     let laid: Vec<Op> = ops.filter(|op| range.contains(&op.microbatch)).collect();
                     let drawn = alone.iter().map(|op| Op { microbatch: op.microbatch + range.start, ..*op });
                     let drawn: Vec<Op> = drawn.filter(|op| op.microbatch < range.end).collect();

@@ -4,12 +4,12 @@
 //! Chunk c of rank r is stage c·p + r. The visiting order runs groups of g micro-batches through all chunks before the
 //! next group; backwards follow the same table with the chunks reversed.
 
-use super::weave::{Pattern, Strand, weave};
+use super::weave::{Strand, WeavePattern, weave};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
-use crate::pipeline::row::Row;
+use crate::pipeline::row::RankRow;
 use crate::pipeline::spec::{each_rank, runs};
 use crate::t;
 
@@ -43,13 +43,13 @@ impl Visits {
         let (microbatch, chunk) = self.at(at);
         op((self.v - 1 - chunk) * self.p + rank, microbatch)
     }
-    const fn pattern(self) -> Pattern {
+    const fn pattern(self) -> WeavePattern {
         let period = self.g * self.v;
-        Pattern { units: self.m * self.v, period, step: self.g, regular: self.m / self.g * period }
+        WeavePattern { units: self.m * self.v, period, step: self.g, regular: self.m / self.g * period }
     }
 }
 
-fn order(spec: &Spec, rank: impl Fn(u32) -> Row) -> Order {
+fn order(spec: &Spec, rank: impl Fn(u32) -> RankRow) -> Order {
     spec.order(each_rank(spec.pp, rank))
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn warn_rounds(spec: &Spec) -> Option<Issue> {
 pub(crate) fn looped_bfs(spec: &Spec) -> Order {
     let (p, m, v) = (spec.pp, spec.microbatches, spec.chunks());
     order(spec, |r| {
-        let mut row = Row::default();
+        let mut row = RankRow::default();
         for c in 0..v {
             row.repeat([Op::f(c * p + r, 0).into()], m, 1);
         }

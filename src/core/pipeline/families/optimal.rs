@@ -7,7 +7,7 @@ use super::super::certify::certificate::MOST_OPS;
 use super::super::certify::many::{DIRECT, Folded, folded};
 use super::super::certify::modulo::periodic;
 use super::super::certify::problem::Problem;
-use super::super::certify::{Search, Stages};
+use super::super::certify::{OrderSearch, StepStages};
 use super::super::durations::Durations;
 use super::super::order::Order;
 use super::super::registry::Spec;
@@ -50,7 +50,7 @@ pub(crate) fn optimal(spec: &Spec, durations: &Durations) -> Result<Order, Issue
         return Err(Issue::error("memory_limit", message).with_fix("memory_limit", 1));
     }
     let room_of_all = room.iter().copied().min();
-    let stages = Stages {
+    let stages = StepStages {
         home: (0..spec.pp as usize).collect(),
         microbatches: spec.microbatches,
         forward: durations.forward.clone(),
@@ -75,7 +75,7 @@ pub(crate) fn optimal(spec: &Spec, durations: &Durations) -> Result<Order, Issue
     if let Some(folded) = folded.as_ref().filter(|_| repeats_often) {
         return Ok(spec.order(stages.folded_rows(folded)));
     }
-    let mut search = Search::new(&problem, WORK);
+    let mut search = OrderSearch::new(&problem, WORK);
     for chains in periodic(&stages).into_iter().chain(repeated.clone()) {
         search.start_from(chains);
     }

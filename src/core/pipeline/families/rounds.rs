@@ -8,7 +8,7 @@
 //! repeated for as long as each such comparison comes out as it did. Times are on a grid on which their sums are exact,
 //! so the order is that of all rounds, op for op.
 
-use crate::pipeline::{Durations, Item, Row};
+use crate::pipeline::{Durations, OrderItem, RankRow};
 use std::collections::VecDeque;
 
 /// Longest period looked for, in rounds.
@@ -39,12 +39,12 @@ pub(super) fn exact(durations: &Durations, ops: u64) -> Durations {
 /// Ops of a rank: those since the last repetition stand apart.
 #[derive(Default)]
 pub(super) struct Laid {
-    pub row: Row,
-    pub ops: Vec<Item>,
+    pub row: RankRow,
+    pub ops: Vec<OrderItem>,
 }
 
 impl Laid {
-    pub fn row(mut self) -> Row {
+    pub fn row(mut self) -> RankRow {
         self.row.extend(self.ops);
         self.row
     }

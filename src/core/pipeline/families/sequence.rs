@@ -2,7 +2,7 @@
 //!
 //! Attention is causal: forwards run the splits of a micro-batch ascending, backwards descending.
 
-use super::weave::{Pattern, Strand, weave};
+use super::weave::{Strand, WeavePattern, weave};
 use crate::pipeline::op::Op;
 use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
@@ -20,7 +20,7 @@ fn order(spec: &Spec, warm_up: impl Fn(u32) -> u32) -> Order {
         let forward = |i| Op::f(r, i);
         let backward = |at| Op::bw(r, backward_index(at, c));
         let strands = [Strand { lag: 0, op: &forward }, Strand { lag: warm_up(r).min(units), op: &backward }];
-        let pattern = Pattern { period: c, step: c, ..Pattern::plain(units) };
+        let pattern = WeavePattern { period: c, step: c, ..WeavePattern::plain(units) };
         weave(pattern, &strands, false)
     });
     Order { splits: c, causal: true, ..spec.order(ranks) }

@@ -4,7 +4,7 @@
 //! Everything an op waits for lies in an earlier slot, so that an order by slots never dead-locks.
 
 use crate::issue::Issue;
-use crate::pipeline::op::{Item, Op};
+use crate::pipeline::op::{Op, OrderItem};
 use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::spec::each_rank;
@@ -13,9 +13,9 @@ use crate::t;
 
 /// Ops with their slots, in any order.
 #[derive(Default)]
-pub(crate) struct Grid(Vec<(u64, Op)>);
+pub(crate) struct SlotGrid(Vec<(u64, Op)>);
 
-impl Grid {
+impl SlotGrid {
     pub(crate) fn push(&mut self, slot: u64, op: Op) {
         self.0.push((slot, op));
     }
@@ -27,9 +27,9 @@ impl Grid {
             self.push(start + 2 * last - 1 - s + 2 * k, Op::bw(stage, microbatch));
         }
     }
-    pub(crate) fn by_slot(mut self) -> Vec<Item> {
+    pub(crate) fn by_slot(mut self) -> Vec<OrderItem> {
         sort_by(&mut self.0, |(a, _), (b, _)| a.cmp(b));
-        self.0.into_iter().map(|(_, op)| Item::from(op)).collect()
+        self.0.into_iter().map(|(_, op)| OrderItem::from(op)).collect()
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn units(m: u32, unit: u32) -> impl Iterator<Item = std::ops::Range<u
 pub(crate) fn chimera_concat(spec: &Spec) -> Order {
     let (d, m) = (spec.pp, spec.microbatches);
     let ranks = each_rank(d, |worker| {
-        let mut grid = Grid::default();
+        let mut grid = SlotGrid::default();
         for (j, unit) in (0u64..).zip(units(m, d)) {
             let middle = unit.start + (unit.end - unit.start).div_ceil(2);
             let start = 2 * u64::from(d) * j;

@@ -1,7 +1,7 @@
 //! `weave`: what every 1F1B-like schedule is made of.
 
-use crate::pipeline::op::{Item, Kind, Op};
-use crate::pipeline::row::Row;
+use crate::pipeline::op::{Op, OpKind, OrderItem};
+use crate::pipeline::row::RankRow;
 
 /// Ops of one kind, of which turn i + `lag` runs the i-th.
 pub(crate) struct Strand<'a> {
@@ -11,7 +11,7 @@ pub(crate) struct Strand<'a> {
 
 /// Number of times that strands run, and their period.
 #[derive(Clone, Copy)]
-pub(crate) struct Pattern {
+pub(crate) struct WeavePattern {
     /// Ops of a strand.
     pub units: u32,
     /// Op i + `period` is op i, `step` op indices on.
@@ -21,7 +21,7 @@ pub(crate) struct Pattern {
     pub regular: u32,
 }
 
-impl Pattern {
+impl WeavePattern {
     /// Op i is of unit i.
     pub(crate) const fn plain(units: u32) -> Self {
         Self { units, period: 1, step: 1, regular: units }
@@ -33,14 +33,14 @@ impl Pattern {
 ///
 /// 1F1B is a strand of forwards and one of backwards, as many turns later as its warm-up is long; a gradient of the
 /// weight is a third strand.
-pub(crate) fn weave(pattern: Pattern, strands: &[Strand], pairs: bool) -> Row {
-    let Pattern { units, regular, .. } = pattern;
+pub(crate) fn weave(pattern: WeavePattern, strands: &[Strand], pairs: bool) -> RankRow {
+    let WeavePattern { units, regular, .. } = pattern;
     let turns = |strand: &Strand, ops: u32| strand.lag..strand.lag + ops;
     let mut bounds: Vec<u32> =
         strands.iter().flat_map(|strand| [0, regular, units].map(|op| strand.lag + op)).collect();
     bounds.sort_unstable();
     bounds.dedup();
-    let turn = |items: &mut Vec<Item>, turn: u32| {
+    let turn = |items: &mut Vec<OrderItem>, turn: u32| {
         let first = items.len();
         for strand in strands {
             if !turns(strand, units).contains(&turn) {
@@ -48,14 +48,14 @@ pub(crate) fn weave(pattern: Pattern, strands: &[Strand], pairs: bool) -> Row {
             }
             let op = (strand.op)(turn - strand.lag);
             match items.get_mut(first) {
-                Some(item @ Item::One(_)) if pairs && item.first().kind == Kind::F => {
-                    *item = Item::Pair(item.first(), op);
+                Some(item @ OrderItem::One(_)) if pairs && item.first().kind == OpKind::F => {
+                    *item = OrderItem::Pair(item.first(), op);
                 }
                 _ => items.push(op.into()),
             }
         }
     };
-    let mut row = Row::default();
+    let mut row = RankRow::default();
     let mut items = Vec::new();
     for between in bounds.windows(2) {
         let (start, end) = (between[0], between[1]);
@@ -77,7 +77,7 @@ pub(crate) fn weave(pattern: Pattern, strands: &[Strand], pairs: bool) -> Row {
 mod tests {
     use super::*;
 
-    fn text(row: &Row) -> String {
+    fn text(row: &RankRow) -> String {
         let tokens: Vec<String> = row.iter().map(|item| item.to_string()).collect();
         tokens.join(" ")
     }
@@ -86,9 +86,9 @@ mod tests {
     fn warm_up_then_one_each_then_the_rest() {
         let (forward, backward) = (|i| Op::f(0, i), |i| Op::bw(0, i));
         let strands = [Strand { lag: 0, op: &forward }, Strand { lag: 2, op: &backward }];
-        let row = weave(Pattern::plain(4), &strands, false);
+        let row = weave(WeavePattern::plain(4), &strands, false);
         assert_eq!(text(&row), "0F0 0F1 0F2 0BW0 0F3 0BW1 0BW2 0BW3");
-        let row = weave(Pattern::plain(4), &strands, true);
+        let row = weave(WeavePattern::plain(4), &strands, true);
         assert_eq!(text(&row), "0F0 0F1 (0F2;0BW0) (0F3;0BW1) 0BW2 0BW3");
         assert_eq!(row.loops().count(), 3);
     }
@@ -97,7 +97,7 @@ mod tests {
     fn weights_come_their_delay_later_and_none_is_lost() {
         let (b, w) = (|i| Op::b(0, i), |i| Op::w(0, i));
         let strands = [Strand { lag: 0, op: &b }, Strand { lag: 1, op: &w }];
-        let row = weave(Pattern::plain(3), &strands, false);
+        let row = weave(WeavePattern::plain(3), &strands, false);
         assert_eq!(text(&row), "0B0 0B1 0W0 0B2 0W1 0W2");
     }
 }

@@ -6,7 +6,7 @@ use super::rounds::{Comparison, LONGEST, Laid, Mark, Period, Rounds, exact};
 use super::within::fastest;
 use crate::issue::Issue;
 use crate::pipeline::Durations;
-use crate::pipeline::op::{Kind, Op};
+use crate::pipeline::op::{Op, OpKind};
 use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::spec::op_count;
@@ -73,36 +73,36 @@ impl<'a> Layout<'a> {
             comparisons: Vec::new(),
         }
     }
-    fn time(&self, j: usize, kind: Kind) -> f64 {
+    fn time(&self, j: usize, kind: OpKind) -> f64 {
         let list = match kind {
-            Kind::F => &self.durations.forward,
-            Kind::B => &self.durations.backward_input,
+            OpKind::F => &self.durations.forward,
+            OpKind::B => &self.durations.backward_input,
             _ => &self.durations.backward_weight,
         };
         list[j]
     }
     /// The rank that what the `kind` of rank j needs comes from.
-    fn source(&self, j: usize, kind: Kind) -> Option<usize> {
+    fn source(&self, j: usize, kind: OpKind) -> Option<usize> {
         match kind {
-            Kind::F => j.checked_sub(1),
-            Kind::B => Some(j + 1).filter(|from| *from < self.ranks.len()),
+            OpKind::F => j.checked_sub(1),
+            OpKind::B => Some(j + 1).filter(|from| *from < self.ranks.len()),
             _ => None,
         }
     }
     /// When what the next `kind` of rank j needs from its neighbour arrives.
-    fn arrival(&self, j: usize, kind: Kind) -> Option<f64> {
+    fn arrival(&self, j: usize, kind: OpKind) -> Option<f64> {
         let from = self.source(j, kind)?;
         let sent = &self.sent[kind as usize][from];
         Some(sent.front()? + self.durations.p2p)
     }
     /// Runs the next `kind` of rank j as early as it can.
-    fn run(&mut self, j: usize, kind: Kind) {
+    fn run(&mut self, j: usize, kind: OpKind) {
         let time = self.time(j, kind);
         let unhindered = self.ranks[j].clock + time;
         let end = self.arrival(j, kind).map_or(unhindered, |arrival| unhindered.max(arrival + time));
         let is_used = match kind {
-            Kind::F => j + 1 < self.ranks.len(),
-            Kind::B => j > 0,
+            OpKind::F => j + 1 < self.ranks.len(),
+            OpKind::B => j > 0,
             _ => false,
         };
         if let Some(from) = self.source(j, kind) {
@@ -137,32 +137,32 @@ impl<'a> Layout<'a> {
     /// run all backwards but those of its warm-up, which the limit has bounded.
     fn make_room(&mut self, j: usize) {
         while self.ranks[j].held() + 1 > self.limit && self.ranks[j].pending() {
-            self.run(j, Kind::W);
+            self.run(j, OpKind::W);
         }
     }
     /// W into the gap before `ready`: those that fit, and one that does not where the gap matters.
     fn fill(&mut self, j: usize, ready: Option<f64>) {
         let Some(ready) = ready else { return };
-        let time = self.time(j, Kind::W);
+        let time = self.time(j, OpKind::W);
         while self.ranks[j].pending() && self.ranks[j].clock + time <= ready {
-            self.run(j, Kind::W);
+            self.run(j, OpKind::W);
         }
         let gap = ready - self.ranks[j].clock;
         if self.ranks[j].pending() && gap > 0.0 && (self.switches.greedy || self.matters(j, gap)) {
-            self.run(j, Kind::W);
+            self.run(j, OpKind::W);
         }
     }
 
     /// Forwards before the first backward, then that.
     fn warm_up(&mut self) {
         let p = self.ranks.len();
-        (0..p).for_each(|j| self.run(j, Kind::F));
+        (0..p).for_each(|j| self.run(j, OpKind::F));
         let mut extra = vec![0usize; p];
         let last = &self.ranks[p - 1];
-        let mut first_b = last.clock + self.time(p - 1, Kind::B);
+        let mut first_b = last.clock + self.time(p - 1, OpKind::B);
         for j in (0..p - 1).rev() {
             let arrival = first_b + self.durations.p2p;
-            let time = self.time(j, Kind::F);
+            let time = self.time(j, OpKind::F);
             let mut clock = self.ranks[j].clock;
             while 1 + extra[j] < self.m && 1 + extra[j] < self.limit {
                 let late = if self.switches.bubble_first { clock + time > arrival } else { clock >= arrival };
@@ -172,7 +172,7 @@ impl<'a> Layout<'a> {
                 clock += time;
                 extra[j] += 1;
             }
-            first_b = clock.max(arrival) + self.time(j, Kind::B);
+            first_b = clock.max(arrival) + self.time(j, OpKind::B);
         }
         for j in 1..p {
             // A rank stays behind the one before it; level with it only where both have run every forward.
@@ -181,9 +181,9 @@ impl<'a> Layout<'a> {
             extra[j] = extra[j].min(most);
         }
         for (j, extra) in extra.into_iter().enumerate() {
-            (0..extra).for_each(|_| self.run(j, Kind::F));
+            (0..extra).for_each(|_| self.run(j, OpKind::F));
         }
-        (0..p).rev().for_each(|j| self.run(j, Kind::B));
+        (0..p).rev().for_each(|j| self.run(j, OpKind::B));
     }
 
     /// True if rank j runs a forward in this round.
@@ -198,14 +198,14 @@ impl<'a> Layout<'a> {
         if !self.switches.favour_b || rank.done[0] < next.done[0] + 2 {
             return true;
         }
-        let horizon = next.clock + self.time(j + 1, Kind::F) + self.time(j + 1, Kind::B) + self.durations.p2p;
+        let horizon = next.clock + self.time(j + 1, OpKind::F) + self.time(j + 1, OpKind::B) + self.durations.p2p;
         if rank.clock >= horizon {
             return false;
         }
         let needed = (rank.held() + 1).saturating_sub(self.limit);
         let needed = needed.min(rank.done[1] - rank.done[2]);
-        let weights: f64 = (0..needed).map(|_| self.time(j, Kind::W)).sum();
-        if rank.clock + self.time(j, Kind::F) + weights <= horizon {
+        let weights: f64 = (0..needed).map(|_| self.time(j, OpKind::W)).sum();
+        if rank.clock + self.time(j, OpKind::F) + weights <= horizon {
             return true;
         }
         let gap = horizon - rank.clock;
@@ -221,21 +221,21 @@ impl<'a> Layout<'a> {
         }
         for j in (0..p).filter(|j| go[*j]) {
             self.make_room(j);
-            self.fill(j, self.arrival(j, Kind::F));
-            self.run(j, Kind::F);
+            self.fill(j, self.arrival(j, OpKind::F));
+            self.run(j, OpKind::F);
         }
         for j in (0..p).rev() {
-            self.fill(j, self.arrival(j, Kind::B));
+            self.fill(j, self.arrival(j, OpKind::B));
             if j == 0 && self.ranks[0].done[0] == self.m {
                 self.flush(0);
             }
-            self.run(j, Kind::B);
+            self.run(j, OpKind::B);
         }
     }
 
     fn flush(&mut self, j: usize) {
         while self.ranks[j].pending() {
-            self.run(j, Kind::W);
+            self.run(j, OpKind::W);
         }
     }
 
@@ -255,7 +255,7 @@ impl<'a> Layout<'a> {
             }
         }
         (0..self.ranks.len()).for_each(|j| self.flush(j));
-        let span = |(j, rank): (usize, &Rank)| rank.clock - rank.first + self.time(j, Kind::F);
+        let span = |(j, rank): (usize, &Rank)| rank.clock - rank.first + self.time(j, OpKind::F);
         self.ranks.iter().enumerate().map(span).fold(0.0, f64::max)
     }
 

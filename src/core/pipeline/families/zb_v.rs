@@ -2,10 +2,10 @@
 //!
 //! Rank r holds `lo` = stage r and `hi` = stage 2p − 1 − r.
 
-use crate::pipeline::op::{Item, Kind, Op};
+use crate::pipeline::op::{Op, OpKind, OrderItem};
 use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
-use crate::pipeline::row::Row;
+use crate::pipeline::row::RankRow;
 use crate::pipeline::spec::each_rank;
 
 /// One rank's list under construction: the next micro-batch of each kind of op.
@@ -14,14 +14,14 @@ struct Rank {
     next: [[u32; 3]; 2],
     /// Micro-batches from here on are counted, not written.
     m: u32,
-    out: Row,
+    out: RankRow,
 }
 
 const LO: usize = 0;
 const HI: usize = 1;
 
 impl Rank {
-    fn run(&mut self, chunk: usize, kind: Kind) {
+    fn run(&mut self, chunk: usize, kind: OpKind) {
         let next = &mut self.next[chunk][kind as usize];
         if *next < self.m {
             let op = Op::new(kind, self.stages[chunk], *next);
@@ -29,22 +29,23 @@ impl Rank {
         }
         *next += 1;
     }
-    fn all(&mut self, chunk: usize, kinds: &[Kind]) {
+    fn all(&mut self, chunk: usize, kinds: &[OpKind]) {
         for kind in kinds {
             self.run(chunk, *kind);
         }
     }
     /// One op of each kind and chunk, so many times; none of a micro-batch from m on.
     fn repeat(&mut self, times: u32) {
-        let kinds = [(LO, Kind::F), (LO, Kind::B), (LO, Kind::W), (HI, Kind::F), (HI, Kind::B), (HI, Kind::W)];
+        let kinds =
+            [(LO, OpKind::F), (LO, OpKind::B), (LO, OpKind::W), (HI, OpKind::F), (HI, OpKind::B), (HI, OpKind::W)];
         let op = |(chunk, kind)| Op::new(kind, self.stages[chunk], self.done(chunk, kind));
-        let body = kinds.map(op).map(Item::from);
+        let body = kinds.map(op).map(OrderItem::from);
         self.out.repeat(body, times, 1);
         for next in self.next.iter_mut().flatten() {
             *next += times;
         }
     }
-    fn done(&self, chunk: usize, kind: Kind) -> u32 {
+    fn done(&self, chunk: usize, kind: OpKind) -> u32 {
         self.next[chunk][kind as usize]
     }
 }
@@ -53,11 +54,11 @@ impl Rank {
 ///
 /// Source: Qi et al. 2024, as PyTorch's `ScheduleZBVZeroBubble` runs it.
 pub(crate) fn zb_v(spec: &Spec) -> Order {
-    use Kind::{B, F, W};
+    use OpKind::{B, F, W};
     let (p, m) = (spec.pp, spec.microbatches);
     let n = m.max(2 * p - 1);
     let ranks = each_rank(p, |r| {
-        let mut rank = Rank { stages: [r, 2 * p - 1 - r], next: [[0; 3]; 2], m, out: Row::default() };
+        let mut rank = Rank { stages: [r, 2 * p - 1 - r], next: [[0; 3]; 2], m, out: RankRow::default() };
         for _ in 0..2 * (p - r) - 1 {
             rank.run(LO, F);
         }
@@ -105,8 +106,9 @@ mod tests {
         for p in 1..6 {
             let full = zb_v(&Spec::new(row, p, 2 * p - 1));
             for m in 1..2 * p {
-                let kept = |row: &Row| -> Row { row.iter().filter(|item| item.first().microbatch < m).collect() };
-                let filtered: Vec<Row> = full.ranks.iter().map(kept).collect();
+                let kept =
+                    |row: &RankRow| -> RankRow { row.iter().filter(|item| item.first().microbatch < m).collect() };
+                let filtered: Vec<RankRow> = full.ranks.iter().map(kept).collect();
                 assert_eq!(zb_v(&Spec::new(row, p, m)).ranks, filtered, "p={p} m={m}");
             }
         }

@@ -10,7 +10,7 @@ use super::rounds::{Comparison, LONGEST, Laid, Mark, Period, Rounds, exact};
 use super::within::fastest;
 use crate::issue::Issue;
 use crate::pipeline::Durations;
-use crate::pipeline::op::{Kind, Op};
+use crate::pipeline::op::{Op, OpKind};
 use crate::pipeline::order::Order;
 use crate::pipeline::registry::Spec;
 use crate::pipeline::spec::op_count;
@@ -105,7 +105,7 @@ impl<'a> Layout<'a> {
         let from = self.upstream(lane, rank)?;
         Some(self.sent[kind][lane][from].front()? + self.durations.p2p)
     }
-    fn push(&mut self, rank: usize, kind: Kind, stage: usize, i: usize) {
+    fn push(&mut self, rank: usize, kind: OpKind, stage: usize, i: usize) {
         #[allow(clippy::cast_possible_truncation)] // both come from u32
         let op = Op::new(kind, stage as u32, i as u32);
         self.ranks[rank].laid.ops.push(op.into());
@@ -148,7 +148,7 @@ impl<'a> Layout<'a> {
             self.worst = rank;
         }
         let stage = self.stage(kind, lane, rank);
-        self.push(rank, if kind == F { Kind::F } else { Kind::B }, stage, i);
+        self.push(rank, if kind == F { OpKind::F } else { OpKind::B }, stage, i);
         Ok(())
     }
     /// The oldest W, if there is one.
@@ -159,7 +159,7 @@ impl<'a> Layout<'a> {
         self.ranks[rank].clock += self.weight_time(lane, rank);
         self.ranks[rank].held -= 1;
         let stage = self.stage(B, lane, rank);
-        self.push(rank, Kind::W, stage, i);
+        self.push(rank, OpKind::W, stage, i);
         true
     }
     /// W into the gap before `ready`: those that fit; one that does not where `partly` and the gap matters.

@@ -1,6 +1,6 @@
 //! Zero bubble by hand, one chunk a rank: ZB-H1 and ZB-H2. The backward is cut into B and W, and W fills the gaps.
 
-use super::weave::{Pattern, Strand, weave};
+use super::weave::{Strand, WeavePattern, weave};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::Order;
@@ -15,7 +15,7 @@ fn delayed(spec: &Spec, warm_up: impl Fn(u32) -> u32, delay: impl Fn(u32) -> u32
         let (f, b, w) = (|i| Op::f(r, i), |i| Op::b(r, i), |i| Op::w(r, i));
         let lag = warm_up(r).min(m);
         let strands = [Strand { lag: 0, op: &f }, Strand { lag, op: &b }, Strand { lag: lag + delay(r), op: &w }];
-        weave(Pattern::plain(m), &strands, false)
+        weave(WeavePattern::plain(m), &strands, false)
     });
     spec.order(ranks)
 }

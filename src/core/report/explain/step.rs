@@ -11,10 +11,10 @@ use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
 use crate::run::{Multiplier, ReferencePlace};
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Peak, Rates, family, loading, stage_loading,
-    step_end, together,
+    ATTENTION_HALF, Clock, ComputePeak, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Rates, family, loading,
+    stage_loading, step_end, together,
 };
-use crate::traffic::Held;
+use crate::traffic::HeldParameters;
 use crate::units::{Seconds, show_seconds, significant};
 
 /// The parts of the step, and its range.
@@ -76,8 +76,8 @@ fn measured(evaluation: &Evaluation, predicted: Written) -> Written {
 fn optimizer(evaluation: &Evaluation) -> Term {
     let scenario = &evaluation.scenario;
     let clock = Clock::new(scenario);
-    let held = evaluation.loads.iter().map(|load| Held::trained(scenario, &load.stages));
-    let end = |held: &Held| step_end::<f64>(scenario, clock.rates(), held.updated(scenario));
+    let held = evaluation.loads.iter().map(|load| HeldParameters::trained(scenario, &load.stages));
+    let end = |held: &HeldParameters| step_end::<f64>(scenario, clock.rates(), held.updated(scenario));
     let slowest = held.max_by(|a, b| end(a).total_cmp(&end(b))).unwrap_or_default();
     let term = written(|| {
         let mut time = step_end::<Written>(scenario, clock.rates(), slowest.updated(scenario));
@@ -169,7 +169,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
 fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
     let scenario = &evaluation.scenario;
     let family = family(scenario);
-    let peak = Peak::of(scenario);
+    let peak = ComputePeak::of(scenario);
     let name = "GEMM rate in training";
     let fitted = scenario.factors.of(Multiplier::Gemm);
     let formula = if (fitted - 1.0).abs() > 0.0 { "t g F/p" } else { "t g F" };

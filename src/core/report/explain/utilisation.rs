@@ -7,7 +7,7 @@ use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
 use crate::field::OneOf;
 use crate::message::Message;
 use crate::model::{
-    Architecture, AttentionCount, CountedBy, Kinds, LayerKind, MAX_KINDS, as_nanotron, head_forward_flops,
+    Architecture, AttentionCount, CountedBy, LayerKind, LayerKinds, MAX_KINDS, as_nanotron, head_forward_flops,
     layer_forward_flops, trained_flops, visited, weight_gradient_flops,
 };
 use crate::run::Format;
@@ -75,7 +75,7 @@ fn whole(symbol: &'static str, model: &Architecture, counted: Counted) -> Term {
         Written::part(Term::count(layers, number, *count))
             * Written::part(layer_flops(model, each, name, *kind, counted))
     };
-    let module = |kinds: Kinds| -> f64 {
+    let module = |kinds: LayerKinds| -> f64 {
         let each = kinds.iter().map(|(kind, count)| {
             *count as f64 * layer_forward_flops::<f64>(model, *kind, counted.seq, counted.attention, counted.router)
         });

@@ -13,9 +13,9 @@ use crate::run::Scenario;
 use crate::source::{MEGATRON, PLAYBOOK, ZERO};
 use crate::t;
 use crate::traffic::{
-    Held, OverlapRow, Sharing, Traffic, at_update, boundary_bytes, context_bytes, embedding_bytes, expert_bytes,
-    forwards, model_ends, replica_bytes, routed_forwards, routed_layers, sent_states, shared_bytes, sharing,
-    stage_pairs, tensor_bytes, with_microbatch,
+    GradientSharing, HeldParameters, OverlapRow, Traffic, at_update, boundary_bytes, context_bytes, embedding_bytes,
+    expert_bytes, forwards, model_ends, replica_bytes, routed_forwards, routed_layers, sent_states, shared_bytes,
+    sharing, stage_pairs, tensor_bytes, with_microbatch,
 };
 
 /// The volume of a row, with its formula.
@@ -81,17 +81,17 @@ fn sent(scenario: &Scenario, stages: &[usize], traffic: Traffic) -> Written {
             let states: u64 = stages.iter().flat_map(|stage| sent_states(scenario, stages, *stage)).sum();
             boundary_bytes(scenario, STATES_SENT.of::<Written>(states) * every)
         }
-        Traffic::Dp => parameters(scenario, Held::trained(scenario, stages), m),
-        Traffic::Zero3 => gathered(scenario, Held::of(scenario, stages), m),
+        Traffic::Dp => parameters(scenario, HeldParameters::trained(scenario, stages), m),
+        Traffic::Zero3 => gathered(scenario, HeldParameters::of(scenario, stages), m),
     }
 }
 
-fn name(part: &Sharing) -> Message {
+fn name(part: &GradientSharing) -> Message {
     if part.experts { t!("routed experts") } else { t!("parameters outside the experts") }
 }
 
 /// Weights that ZeRO-3 gathers for the passes of `m` micro-batches.
-fn gathered(scenario: &Scenario, held: Held, m: f64) -> Written {
+fn gathered(scenario: &Scenario, held: HeldParameters, m: f64) -> Written {
     let gatherings = with_microbatch(scenario)[1];
     let weight = |times: f64| GATHERED.of::<Written>(scenario.sent_weight()) * GATHERINGS.of::<Written>(times * m);
     let beside = scenario.forwards_beside();
@@ -101,7 +101,7 @@ fn gathered(scenario: &Scenario, held: Held, m: f64) -> Written {
     let first = gatherings.min(1.0);
     // The second copy is gathered for the backward pass, where that gathers at all.
     let Some(second) = scenario.second_copy().filter(|_| gatherings > 1.0) else {
-        let bytes = |part: &Sharing| {
+        let bytes = |part: &GradientSharing| {
             shared_bytes(part.elements, part.shard, [none(), weight(first * (1.0 + beside) + gatherings - first)])
         };
         return Written::total("V_i", parts.iter().map(|part| (name(part), bytes(part))));
@@ -117,7 +117,7 @@ fn gathered(scenario: &Scenario, held: Held, m: f64) -> Written {
 
 /// Gradients and weights over the ranks that share them, dense and routed each over their own, and between ranks that
 /// hold the same besides: groups, heads of keys and values, embeddings.
-fn parameters(scenario: &Scenario, held: Held, m: f64) -> Written {
+fn parameters(scenario: &Scenario, held: HeldParameters, m: f64) -> Written {
     let updates = UPDATES.of::<Written>(scenario.updates());
     let gradient = REDUCED.of::<Written>(scenario.reduced_gradient());
     let updated = scenario.trained_bytes().gathered_weight();

@@ -13,8 +13,8 @@ use crate::source::NCCL;
 use crate::t;
 use crate::time::{Clock, Part, PartKind};
 use crate::traffic::{
-    ALL_TO_ALL, CallCount, CallKind, DISPATCH, Direction, Held, INTER, INTRA, LATENCY, OverlapRow, StageWaits, Traffic,
-    Wait, bandwidth, is_once_a_node, playbook_term, sheet_bandwidth, step_sync,
+    ALL_TO_ALL, CallCount, CallKind, DISPATCH, Direction, HeldParameters, INTER, INTRA, LATENCY, OverlapRow,
+    StageWaits, Traffic, Wait, bandwidth, is_once_a_node, playbook_term, sheet_bandwidth, step_sync,
 };
 use crate::units::{Seconds, show_bandwidth, show_bytes, show_seconds, significant};
 
@@ -51,7 +51,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         })
         .collect();
     let ends = loads.iter().map(|load| {
-        let held = Held::trained(scenario, &load.stages);
+        let held = HeldParameters::trained(scenario, &load.stages);
         let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
             let stages = load.stages.iter().filter_map(|stage| passes.get(*stage));
             stages.map(part).sum()

@@ -10,10 +10,10 @@ pub use cause::{Cause, Gain, Reason};
 
 use super::engine::Search;
 use super::fastest::serves;
-use super::promise::{Place, Promise};
+use super::promise::{LayoutPlace, Promise};
 use super::rank::tie;
-use super::ranking::{Figures, Found, Ranking};
-use super::request::{Request, TOP};
+use super::ranking::{Figures, FoundLayout, Ranking};
+use super::request::{PlanRequest, TOP};
 use super::space::Space;
 use crate::memory::Verdict;
 use crate::report::{Report, plain_report as report};
@@ -60,17 +60,17 @@ pub(crate) struct Improving {
     /// Share of a step time that is not told apart.
     tie: f64,
     fastest: Ranking,
-    known: Option<Rc<Found>>,
+    known: Option<Rc<FoundLayout>>,
     /// Least memory last.
     lean: Option<Vec<Promise>>,
-    leanest: Option<Rc<Found>>,
+    leanest: Option<Rc<FoundLayout>>,
     reports: usize,
     /// Numbers of GPUs that are tried next, and the search of one.
     gpus: Vec<u64>,
     fewer: Option<Box<Search>>,
-    cheapest: Option<Rc<Found>>,
+    cheapest: Option<Rc<FoundLayout>>,
     /// The fastest, where its gain is inside the error of differences.
-    equal: Option<Rc<Found>>,
+    equal: Option<Rc<FoundLayout>>,
     /// Of a Run that is out of memory.
     mending: Option<Box<Mending>>,
     /// The larger batch is looked for.
@@ -81,7 +81,7 @@ pub(crate) struct Improving {
 impl Improving {
     /// For `run`; `search` has bounded its layouts, `known` is the fastest that a search of its own found. None where
     /// it has no report.
-    pub fn new(run: &Run, search: &Search, known: Option<Rc<Found>>) -> Option<Self> {
+    pub fn new(run: &Run, search: &Search, known: Option<Rc<FoundLayout>>) -> Option<Self> {
         let space = search.space();
         let kept: Vec<Promise> = search.promises().iter().filter(|one| suits(space, one.place)).copied().collect();
         let report = report(run).ok()?;
@@ -144,7 +144,7 @@ impl Improving {
     }
 
     /// The fastest layout that serves, of both searches.
-    fn fastest(&self) -> Option<Rc<Found>> {
+    fn fastest(&self) -> Option<Rc<FoundLayout>> {
         let known = self.fastest.best().first().into_iter().chain(&self.known);
         known.min_by(|a, b| a.figures.time_s.0.total_cmp(&b.figures.time_s.0)).cloned()
     }
@@ -157,7 +157,7 @@ impl Improving {
         self.reports = 1;
         let verdict = self.report.memory.overall();
         let (present, tie) = (self.report.step.time_s.0, self.tie);
-        let faster = |found: &Found, by: f64| found.figures.time_s.0 * (1.0 + by) < present;
+        let faster = |found: &FoundLayout, by: f64| found.figures.time_s.0 * (1.0 + by) < present;
         let fastest = self.fastest();
         let of_use = fastest.as_ref().filter(|_| verdict != Verdict::Oom);
         if let Some(found) = of_use.filter(|found| faster(found, tie)) {
@@ -200,7 +200,7 @@ impl Improving {
             let (found, asked) = search.ask(promise.place);
             self.reports += 1;
             spent += asked;
-            let suits = |found: &Rc<Found>| {
+            let suits = |found: &Rc<FoundLayout>| {
                 let figures = &found.figures;
                 serves(&found.run, &figures.peak) && figures.time_s.0 <= self.longest() && figures.peak.bytes.0 < most
             };
@@ -239,7 +239,7 @@ impl Improving {
     }
 
     /// True if no card has the layout yet.
-    fn is_new(&self, found: &Found) -> bool {
+    fn is_new(&self, found: &FoundLayout) -> bool {
         self.found.list.iter().all(|better| better.run != found.run)
     }
 
@@ -262,7 +262,7 @@ impl Improving {
             if search.step(SLICE).is_over() {
                 let best = search.best().first().cloned();
                 self.fewer = None;
-                let hours = |found: &Found| found.figures.time_s.0 * found.run.gpus as f64;
+                let hours = |found: &FoundLayout| found.figures.time_s.0 * found.run.gpus as f64;
                 let present = self.report.step.time_s.0 * self.run.gpus as f64;
                 let least = self.cheapest.as_deref().map_or(present / (1.0 + self.tie), hours);
                 if let Some(found) = best.filter(|found| hours(found) < least) {
@@ -283,17 +283,17 @@ impl Improving {
             return 1;
         };
         let run = Run { gpus, ..self.run.clone() };
-        let request = Request::able(&run, &[], 1);
+        let request = PlanRequest::able(&run, &[], 1);
         self.fewer = request.ok().map(|request| Box::new(request.search.sure()));
         1
     }
 
-    fn add(&mut self, gain: Gain, found: &Found) {
+    fn add(&mut self, gain: Gain, found: &FoundLayout) {
         let better = self.better(gain, found);
         self.found.list.extend(better);
     }
 
-    fn better(&self, gain: Gain, found: &Found) -> Option<Better> {
+    fn better(&self, gain: Gain, found: &FoundLayout) -> Option<Better> {
         self.caused(gain, &found.run, found.figures)
     }
 
@@ -305,7 +305,7 @@ impl Improving {
 }
 
 /// True if the layout at `place` trains what the Run does: adapters and offloading change that.
-fn suits(space: &Space, place: Place) -> bool {
+fn suits(space: &Space, place: LayoutPlace) -> bool {
     space.at(place).is_some_and(|(block, _)| block.variant == 0)
 }
 

@@ -2,7 +2,7 @@
 //! on a node or less, and the fewest GPUs on which a layout fits.
 
 use super::Gain;
-use crate::advice::fit::{Base, Fit, LIMIT, Suggestion, shorter_sequences};
+use crate::advice::fit::{Base, FitSearch, LIMIT, Suggestion, shorter_sequences};
 use crate::memory::Verdict;
 use crate::report::{evaluate, plain_report as report};
 use crate::run::Run;
@@ -26,7 +26,7 @@ pub(super) struct Mended {
 #[derive(Clone, Debug)]
 pub(super) struct Mending {
     run: Run,
-    fit: Option<Box<Fit>>,
+    fit: Option<Box<FitSearch>>,
     sequence: Option<LongestSequence>,
     /// Runs with adapters to find a layout for, the first last; a shorter sequence comes after a longer one.
     adapted: Vec<Run>,
@@ -41,7 +41,7 @@ pub(super) struct Mending {
 impl Mending {
     /// For a Run that is out of memory; `fits`: some layout on its GPUs fits.
     pub fn new(run: &Run, fits: bool) -> Self {
-        let fit = evaluate(run).ok().map(|own| Box::new(Fit::new(Base::of(&own), LIMIT)));
+        let fit = evaluate(run).ok().map(|own| Box::new(FitSearch::new(Base::of(&own), LIMIT)));
         let ways = if fits { Vec::new() } else { adapters(run) };
         let adapted = ways.into_iter().flat_map(|way| {
             let mut lengths: Vec<u64> = shorter_sequences(&way).collect();

@@ -5,10 +5,10 @@ use crate::issue::Issue;
 use crate::run::{Run, Schedule, ScheduleOptions};
 use crate::search::able::{has_schedule, schedules};
 use crate::search::axes::Axes;
-use crate::search::engine::{Progress, Search};
+use crate::search::engine::{Search, SearchProgress};
 use crate::search::fastest::serves;
-use crate::search::ranking::{Figures, Found};
-use crate::search::request::Request;
+use crate::search::ranking::{Figures, FoundLayout};
+use crate::search::request::PlanRequest;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -21,15 +21,15 @@ pub struct Searched {
     pub complete: bool,
 }
 
-impl From<Progress> for Searched {
-    fn from(progress: Progress) -> Self {
+impl From<SearchProgress> for Searched {
+    fn from(progress: SearchProgress) -> Self {
         Self { layouts: progress.evaluated, complete: progress.done }
     }
 }
 
 /// A layout that was chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Choice {
+pub struct LadderChoice {
     pub run: Run,
     pub figures: Figures,
     /// The search that chose it; none of a first guess.
@@ -43,7 +43,7 @@ pub(in crate::search) struct Climb {
     stages: VecDeque<Axes>,
     search: Option<Search>,
     evaluated: u64,
-    choice: Option<Choice>,
+    choice: Option<LadderChoice>,
     /// Tight layouts hold a rung, too.
     tight: bool,
 }
@@ -77,7 +77,7 @@ impl Climb {
         self.evaluated
     }
 
-    pub fn choice(&self) -> Option<&Choice> {
+    pub fn choice(&self) -> Option<&LadderChoice> {
         self.choice.as_ref()
     }
 
@@ -90,7 +90,7 @@ impl Climb {
             let Some(axes) = self.stages.pop_front() else {
                 return true;
             };
-            let request = Request::with_axes(&self.run, axes, &["schedule"], 1);
+            let request = PlanRequest::with_axes(&self.run, axes, &["schedule"], 1);
             let search = request.ok().map(|request| request.search);
             self.search = search.map(|search| if self.tight { search } else { search.sure() });
             return false;
@@ -101,7 +101,8 @@ impl Climb {
         }
         self.evaluated += progress.evaluated;
         let best = search.best().first();
-        let choice = best.map(|found| Choice { run: chosen(&self.run, found), figures: found.figures, searched: None });
+        let choice =
+            best.map(|found| LadderChoice { run: chosen(&self.run, found), figures: found.figures, searched: None });
         self.choice = choice.filter(|choice| self.tight || serves(&choice.run, &choice.figures.peak));
         self.search = None;
         self.choice.is_some()
@@ -127,7 +128,7 @@ fn bare(run: &Run, pins: &[&str]) -> Run {
 }
 
 /// `run` in the layout of `found`: nothing else of it changes.
-fn chosen(run: &Run, found: &Found) -> Run {
+fn chosen(run: &Run, found: &FoundLayout) -> Run {
     let layout = &found.run;
     Run {
         tp: layout.tp,

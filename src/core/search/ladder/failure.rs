@@ -1,13 +1,13 @@
 //! Result of a ladder of which no rung holds: missing memory, and changes that would do.
 
-use super::climb::{Choice, Climb};
+use super::climb::{Climb, LadderChoice};
 use super::rungs::rungs;
 use crate::advice::fit::shorter_sequences;
 use crate::memory::Verdict;
 use crate::report::{Peak, plain_report as report};
 use crate::run::presets::{STACKS, Stack, Trainer};
 use crate::run::{AdapterMethod, OneOf, Run};
-use crate::search::request::Request;
+use crate::search::request::PlanRequest;
 use crate::sort::sort_by;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -27,12 +27,12 @@ pub struct Failure {
     /// Memory of its fullest GPU; none where no layout of the rungs has a report.
     pub peak: Option<Peak>,
     /// The fewest GPUs, of 2ⁿ and 3·2ⁿ, on which a layout fits.
-    pub gpus: Option<Choice>,
+    pub gpus: Option<LadderChoice>,
     /// The longest sequence of half the tokens or less with which a layout on the same GPUs fits, of a node or less: as
     /// the Run trains, else with `QLoRA`; where none fits, one that is tight.
-    pub shorter: Option<Choice>,
+    pub shorter: Option<LadderChoice>,
     /// Adapters with which a layout on the same GPUs fits: LoRA, then QLoRA; of a node or less.
-    pub adapters: Vec<Choice>,
+    pub adapters: Vec<LadderChoice>,
 }
 
 impl Failure {
@@ -146,7 +146,7 @@ fn leanest(run: &Run) -> Vec<Run> {
     let last = stages.into_iter().rev().take(3);
     let mut found = Vec::new();
     for axes in last {
-        let Ok(request) = Request::with_axes(run, axes, &["schedule"], 1) else {
+        let Ok(request) = PlanRequest::with_axes(run, axes, &["schedule"], 1) else {
             continue;
         };
         let mut runs: Vec<Run> = request.search.space().runs().collect();

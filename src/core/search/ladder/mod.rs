@@ -12,12 +12,12 @@ mod failure;
 mod rungs;
 
 pub(in crate::search) use climb::Climb;
-pub use climb::{Choice, Searched};
+pub use climb::{LadderChoice, Searched};
 pub use failure::Failure;
 pub(in crate::search) use failure::{adapters, gpu_counts};
 
 use super::fastest::Fastest;
-use super::request::Request;
+use super::request::PlanRequest;
 use crate::issue::Issue;
 use crate::run::Run;
 use crate::run::length::RunLength;
@@ -30,9 +30,9 @@ const AT_ONCE: (usize, u64) = (12, 400);
 
 /// End of a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum LadderEnd {
     /// The fastest layout that serves.
-    Chosen(Box<Choice>),
+    Chosen(Box<LadderChoice>),
     /// None fits.
     Failed(Box<Failure>),
     /// No layout divides the GPUs, the batch and the model: the checks of the Run say why.
@@ -46,7 +46,7 @@ pub struct Ladder {
     pins: Vec<String>,
     fastest: Option<Box<Fastest>>,
     fallback: Option<Box<Fallback>>,
-    outcome: Option<Outcome>,
+    outcome: Option<LadderEnd>,
 }
 
 impl Ladder {
@@ -69,7 +69,7 @@ impl Ladder {
     }
 
     /// A first layout that serves and leaves the fields in `pins`, where one is found within a frame.
-    pub fn guess(run: &Run, pins: &[&str]) -> Option<Choice> {
+    pub fn guess(run: &Run, pins: &[&str]) -> Option<LadderChoice> {
         let mut climb = Climb::new(run, pins).ok()?;
         let (slices, units) = AT_ONCE;
         if (0..slices).any(|_| climb.step(units)) { climb.choice().cloned() } else { None }
@@ -94,9 +94,9 @@ impl Ladder {
         self.outcome.is_some()
     }
 
-    fn work(&mut self, budget: u64) -> Option<Outcome> {
+    fn work(&mut self, budget: u64) -> Option<LadderEnd> {
         if let Some(fallback) = &mut self.fallback {
-            return fallback.step(budget).then(|| Outcome::Failed(Box::new(fallback.failure())));
+            return fallback.step(budget).then(|| LadderEnd::Failed(Box::new(fallback.failure())));
         }
         if let Some(fastest) = &mut self.fastest {
             return if fastest.step(budget) { self.choose() } else { None };
@@ -105,43 +105,43 @@ impl Ladder {
             let pins: Vec<&str> = self.pins.iter().map(String::as_str).collect();
             match Fastest::new(self.climb.run(), &pins) {
                 Ok(fastest) => self.fastest = Some(Box::new(fastest)),
-                Err(_) => return Some(Outcome::Undivided),
+                Err(_) => return Some(LadderEnd::Undivided),
             }
         }
         None
     }
 
     /// The faster of the guess and what the search found; else the search for what would do.
-    fn choose(&mut self) -> Option<Outcome> {
+    fn choose(&mut self) -> Option<LadderEnd> {
         let search = self.fastest.as_ref()?;
         let searched = Searched::from(search.progress());
-        let found = search.found().map(|found| Choice {
+        let found = search.found().map(|found| LadderChoice {
             run: found.run.clone(),
             figures: found.figures,
             searched: Some(searched),
         });
-        let guess = self.climb.choice().map(|guess| Choice { searched: Some(searched), ..guess.clone() });
-        let time = |choice: &Choice| choice.figures.time_s.0;
+        let guess = self.climb.choice().map(|guess| LadderChoice { searched: Some(searched), ..guess.clone() });
+        let time = |choice: &LadderChoice| choice.figures.time_s.0;
         let chosen = match (found, guess) {
             (Some(found), Some(guess)) => Some(if time(&guess) < time(&found) { guess } else { found }),
             (found, guess) => found.or(guess),
         };
         if let Some(choice) = chosen {
-            return Some(Outcome::Chosen(Box::new(choice)));
+            return Some(LadderEnd::Chosen(Box::new(choice)));
         }
         if self.climb.evaluated() + searched.layouts == 0 {
-            return Some(Outcome::Undivided);
+            return Some(LadderEnd::Undivided);
         }
         self.fallback = Some(Box::new(Fallback::new(self.climb.run())));
         None
     }
 
-    pub fn finished(mut self) -> Outcome {
+    pub fn finished(mut self) -> LadderEnd {
         while !self.step(u64::MAX) {}
-        self.outcome.unwrap_or(Outcome::Undivided)
+        self.outcome.unwrap_or(LadderEnd::Undivided)
     }
 
-    pub fn outcome(&self) -> Option<&Outcome> {
+    pub fn outcome(&self) -> Option<&LadderEnd> {
         self.outcome.as_ref()
     }
 }
@@ -191,7 +191,7 @@ pub fn may_change(before: &Run, after: &Run) -> bool {
         tokens_total: None,
         price_per_gpu_hour: None,
         length: RunLength::default(),
-        ..Request::question(run)
+        ..PlanRequest::question(run)
     };
     question(before) != question(after)
 }
@@ -236,7 +236,7 @@ mod tests {
             let run = Run::default().with_texts(&texts).unwrap();
             let guess = Ladder::guess(&run, &[]);
             assert_eq!(guess.is_some(), is_short, "{link:?}");
-            if let (Some(guess), Outcome::Chosen(choice)) = (guess, Ladder::new(&run).unwrap().finished()) {
+            if let (Some(guess), LadderEnd::Chosen(choice)) = (guess, Ladder::new(&run).unwrap().finished()) {
                 assert!(guess.searched.is_none() && choice.searched.is_some());
                 assert!(choice.figures.time_s <= guess.figures.time_s, "{link:?}");
             }

@@ -2,7 +2,7 @@
 
 use crate::issue::Issue;
 use crate::run::{Recompute, Run, Selective};
-use crate::search::axes::{Axes, Split};
+use crate::search::axes::{Axes, SplitRule};
 
 /// The sizes that the software of `run` can cut, without context parallelism, recomputation or sharding of more than
 /// states.
@@ -24,7 +24,7 @@ pub(super) fn sizes(run: &Run) -> Result<Axes, Vec<Issue>> {
         recompute: vec![Recompute::None],
         schedules: vec![run.schedule],
         virtual_stages: Some(vec![run.virtual_stages]),
-        splits: vec![Split::Even],
+        splits: vec![SplitRule::Even],
         able: true,
     })
 }

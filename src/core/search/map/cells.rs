@@ -4,8 +4,8 @@ use crate::message::{Message, verbatim};
 use crate::run::Choice;
 use crate::run::presets::MODELS;
 use crate::search::axes::Axes;
-use crate::search::filter::Axis;
-use crate::search::ranking::Found;
+use crate::search::filter::LayoutAxis;
+use crate::search::ranking::FoundLayout;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
@@ -14,45 +14,45 @@ const SIZES: [&str; 6] = ["gpt-2-xl", "llama-3.1-8b", "llama-2-13b", "llama-3.1-
 /// The two axes of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[must_use]
-pub enum Picture {
+pub enum MapAxes {
     /// Two fields of the search.
-    Fields(Axis, Axis),
+    Fields(LayoutAxis, LayoutAxis),
     /// Model size by nodes.
     Sizes,
     /// (TP, PP, CP) by GPUs.
     Layouts,
 }
 
-impl Default for Picture {
+impl Default for MapAxes {
     fn default() -> Self {
-        Self::Fields(Axis::Pp, Axis::Tp)
+        Self::Fields(LayoutAxis::Pp, LayoutAxis::Tp)
     }
 }
 
-impl Picture {
+impl MapAxes {
     /// The axes across and down; the default ones where it has none.
-    fn axes(self) -> (Axis, Axis) {
+    fn axes(self) -> (LayoutAxis, LayoutAxis) {
         match self {
             Self::Fields(across, down) => (across, down),
-            Self::Sizes | Self::Layouts => (Axis::Tp, Axis::Pp),
+            Self::Sizes | Self::Layouts => (LayoutAxis::Tp, LayoutAxis::Pp),
         }
     }
 
     /// With `axis` across; where it was down, the two axes are exchanged.
-    pub fn with_across(self, axis: Axis) -> Self {
+    pub fn with_across(self, axis: LayoutAxis) -> Self {
         let (across, down) = self.axes();
         Self::Fields(axis, if axis == down { across } else { down })
     }
 
     /// With `axis` down; where it was across, the two axes are exchanged.
-    pub fn with_down(self, axis: Axis) -> Self {
+    pub fn with_down(self, axis: LayoutAxis) -> Self {
         let (across, down) = self.axes();
         Self::Fields(if axis == across { down } else { across }, axis)
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Cell {
+pub enum MapCell {
     Open,
     /// No layout divides.
     Void,
@@ -60,13 +60,13 @@ pub enum Cell {
     Tight,
     /// Every layout runs out of memory.
     Out,
-    Best(Rc<Found>),
+    Best(Rc<FoundLayout>),
 }
 
 /// The head of a column or row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Head {
-    Value(Axis, u64),
+    Value(LayoutAxis, u64),
     /// Nodes or GPUs.
     Count(u64),
     /// A preset, by its place in the playbook's list.
@@ -97,24 +97,24 @@ pub(super) fn models() -> impl Iterator<Item = Choice> {
 /// The map as far as it is known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cells {
-    pub picture: Picture,
+    pub picture: MapAxes,
     /// Heads of the columns.
     pub across: Vec<Head>,
     /// Heads of the rows.
     pub down: Vec<Head>,
     /// Row by row.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<MapCell>,
     pub done: bool,
 }
 
 impl Cells {
-    pub fn cell(&self, column: usize, row: usize) -> &Cell {
+    pub fn cell(&self, column: usize, row: usize) -> &MapCell {
         &self.cells[row * self.across.len() + column]
     }
 
     /// Share of the cells that is known.
     pub fn share(&self) -> f64 {
-        let open = self.cells.iter().filter(|cell| matches!(cell, Cell::Open));
+        let open = self.cells.iter().filter(|cell| matches!(cell, MapCell::Open));
         1.0 - open.count() as f64 / self.cells.len().max(1) as f64
     }
 }

@@ -3,19 +3,19 @@
 //! when nothing left in it can be faster.
 
 use crate::run::{Based, Recompute, Run, Schedule};
-use crate::search::axes::{Axes, Split};
+use crate::search::axes::{Axes, SplitRule};
 use crate::search::engine::Search;
-use crate::search::filter::{Axis, Filter};
-use crate::search::promise::{Place, Promise};
+use crate::search::filter::{Filter, LayoutAxis};
+use crate::search::promise::{LayoutPlace, Promise};
 use crate::search::ranking::Ranking;
-use crate::search::request::Request;
+use crate::search::request::PlanRequest;
 use crate::sort::{sort, sort_by};
 use std::rc::Rc;
 
 mod cells;
 
 use cells::models;
-pub use cells::{Cell, Cells, Head, Picture};
+pub use cells::{Cells, Head, MapAxes, MapCell};
 
 const NODES: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Layouts of the paper's picture.
@@ -36,14 +36,14 @@ pub struct Map {
     /// Answers of its cells, as far as known.
     pub found: Cells,
     /// By cell: the ranking of its layouts, and those that are tight at best.
-    rankings: Vec<(usize, Ranking, Vec<Place>)>,
+    rankings: Vec<(usize, Ranking, Vec<LayoutPlace>)>,
     jobs: Vec<Job>,
     search: Option<Search>,
 }
 
 impl Map {
     /// The map of `picture` over the layouts of `search` that `filter` keeps; the search is bounded.
-    pub fn new(picture: Picture, run: &Run, search: &Search, filter: &Filter) -> Self {
+    pub fn new(picture: MapAxes, run: &Run, search: &Search, filter: &Filter) -> Self {
         let mut map = Self {
             found: Cells { picture, across: Vec::new(), down: Vec::new(), cells: Vec::new(), done: false },
             rankings: Vec::new(),
@@ -51,9 +51,9 @@ impl Map {
             search: None,
         };
         match picture {
-            Picture::Fields(across, down) => map.fields(across, down, search, filter),
-            Picture::Sizes => map.sizes(run),
-            Picture::Layouts => map.layouts(run, search),
+            MapAxes::Fields(across, down) => map.fields(across, down, search, filter),
+            MapAxes::Sizes => map.sizes(run),
+            MapAxes::Layouts => map.layouts(run, search),
         }
         // Taken from the end.
         map.jobs.reverse();
@@ -111,7 +111,7 @@ impl Map {
             self.search = Some(search);
         } else {
             for (cell, _) in &job.cells {
-                self.found.cells[*cell] = Cell::Void;
+                self.found.cells[*cell] = MapCell::Void;
             }
             self.jobs.pop();
         }
@@ -119,9 +119,9 @@ impl Map {
     }
 
     /// Opens a cell on its layouts, of which there are `any`.
-    fn open(&mut self, cell: usize, promises: &[Promise], near: Vec<Place>, any: bool) {
+    fn open(&mut self, cell: usize, promises: &[Promise], near: Vec<LayoutPlace>, any: bool) {
         if promises.is_empty() && near.is_empty() {
-            self.found.cells[cell] = if any { Cell::Out } else { Cell::Void };
+            self.found.cells[cell] = if any { MapCell::Out } else { MapCell::Void };
         } else {
             self.rankings.push((cell, Ranking::new(promises, 1, false), near));
         }
@@ -135,15 +135,15 @@ impl Map {
             return search.rank_more(ranking);
         }
         self.found.cells[*cell] = match (ranking.best().first(), ranking.tight) {
-            (Some(found), _) => Cell::Best(Rc::clone(found)),
-            (None, true) => Cell::Tight,
+            (Some(found), _) => MapCell::Best(Rc::clone(found)),
+            (None, true) => MapCell::Tight,
             (None, false) => {
                 if let Some(place) = near.pop() {
                     let (tight, work) = search.is_tight(place);
                     ranking.tight = tight;
                     return work;
                 }
-                Cell::Out
+                MapCell::Out
             }
         };
         self.rankings.pop();
@@ -152,30 +152,30 @@ impl Map {
 
     fn size(&mut self) {
         let cells = self.found.across.len() * self.found.down.len();
-        self.found.cells = vec![Cell::Open; cells];
+        self.found.cells = vec![MapCell::Open; cells];
     }
 
-    fn fields(&mut self, across: Axis, down: Axis, search: &Search, filter: &Filter) {
+    fn fields(&mut self, across: LayoutAxis, down: LayoutAxis, search: &Search, filter: &Filter) {
         let space = search.space();
         let (columns, rows) = (across.values(&space.axes), down.values(&space.axes));
-        let heads = |axis: Axis, values: &[u64]| -> Vec<Head> {
+        let heads = |axis: LayoutAxis, values: &[u64]| -> Vec<Head> {
             let values = values.iter();
             values.map(|value| Head::Value(axis, *value)).collect()
         };
         self.found.across = heads(across, &columns);
         self.found.down = heads(down, &rows);
         self.size();
-        let mut promises: Vec<(Vec<Promise>, Vec<Place>)> = vec![Default::default(); self.found.cells.len()];
+        let mut promises: Vec<(Vec<Promise>, Vec<LayoutPlace>)> = vec![Default::default(); self.found.cells.len()];
         let mut any = vec![false; self.found.cells.len()];
         let mut next = search.promises().iter().peekable();
         let mut next_near = search.near().iter().peekable();
         for (at, block) in space.blocks.iter().enumerate() {
             for (index, &member) in space.members(block).iter().enumerate() {
-                let place = |values: &[u64], axis: Axis| {
+                let place = |values: &[u64], axis: LayoutAxis| {
                     let place = axis.of(space, block, member);
                     values.iter().position(|value| *value == place)
                 };
-                let here = Place::new(at, index);
+                let here = LayoutPlace::new(at, index);
                 let promise = next.next_if(|promise| promise.place == here);
                 let near = next_near.next_if(|place| **place == here);
                 if !filter.keeps(space, block, member) {
@@ -253,7 +253,7 @@ impl Map {
 
 /// The layouts of `sizes`, all where there are none: the promises, those that are tight at best, and whether the space
 /// has any.
-fn of_layout(search: &Search, sizes: Option<[u64; 3]>) -> (Vec<Promise>, Vec<Place>, bool) {
+fn of_layout(search: &Search, sizes: Option<[u64; 3]>) -> (Vec<Promise>, Vec<LayoutPlace>, bool) {
     let blocks = &search.space().blocks;
     let same = |index: usize| {
         let block = &blocks[index];
@@ -272,11 +272,11 @@ fn search_of(job: &Job) -> Option<Search> {
         if axes.schedules.contains(&Schedule::OneFOneB) {
             axes.schedules = vec![Schedule::OneFOneB];
         }
-        axes.splits = vec![Split::Even];
+        axes.splits = vec![SplitRule::Even];
         axes.sequence_parallel = vec![true];
         axes.recompute = vec![Recompute::None, Recompute::Full];
     }
-    let request = Request::with_axes(&job.run, axes, &[], 1).ok()?;
+    let request = PlanRequest::with_axes(&job.run, axes, &[], 1).ok()?;
     Some(request.search)
 }
 
@@ -284,7 +284,7 @@ fn search_of(job: &Job) -> Option<Search> {
 mod tests {
     use super::*;
     use crate::memory::Verdict;
-    use crate::search::ranking::Found;
+    use crate::search::ranking::FoundLayout;
 
     fn run() -> Run {
         Run { gpus: 8, global_batch: 16, ..Run::default() }
@@ -292,19 +292,19 @@ mod tests {
 
     #[test]
     fn choosing_the_other_sides_axis_exchanges_the_axes() {
-        let exchanged = Picture::Fields(Axis::Pp, Axis::Tp);
-        assert_eq!(Picture::default().with_across(Axis::Pp), exchanged);
-        assert_eq!(Picture::default().with_down(Axis::Tp), exchanged);
-        let other = Picture::Fields(Axis::Pp, Axis::Zero);
-        assert_eq!(exchanged.with_down(Axis::Zero), other);
+        let exchanged = MapAxes::Fields(LayoutAxis::Pp, LayoutAxis::Tp);
+        assert_eq!(MapAxes::default().with_across(LayoutAxis::Pp), exchanged);
+        assert_eq!(MapAxes::default().with_down(LayoutAxis::Tp), exchanged);
+        let other = MapAxes::Fields(LayoutAxis::Pp, LayoutAxis::Zero);
+        assert_eq!(exchanged.with_down(LayoutAxis::Zero), other);
     }
 
     /// Each cell against a search of its own, pinned to it.
     #[test]
     fn a_cell_holds_what_a_search_pinned_to_it_finds() {
-        let mut request = Request::new(&run(), &[], 5).unwrap();
+        let mut request = PlanRequest::new(&run(), &[], 5).unwrap();
         request.search.finish();
-        let picture = Picture::Fields(Axis::Tp, Axis::Pp);
+        let picture = MapAxes::Fields(LayoutAxis::Tp, LayoutAxis::Pp);
         let mut map = Map::new(picture, &run(), &request.search, &Filter::default());
         while !map.is_over() {
             map.step(&mut request.search, 50);
@@ -312,13 +312,13 @@ mod tests {
         for (column, tp) in [1, 2, 4, 8].into_iter().enumerate() {
             for (row, pp) in [1, 2, 4, 8].into_iter().enumerate() {
                 let pinned = Run { tp, pp, ..run() };
-                let mut alone = Request::new(&pinned, &["tp", "pp"], 1).unwrap();
+                let mut alone = PlanRequest::new(&pinned, &["tp", "pp"], 1).unwrap();
                 alone.search.finish();
                 let best = alone.search.best().first();
-                let time = |found: &Found| found.figures.time_s;
+                let time = |found: &FoundLayout| found.figures.time_s;
                 match (map.found.cell(column, row), best) {
-                    (Cell::Best(ours), Some(theirs)) => assert_eq!(time(ours), time(theirs)),
-                    (Cell::Tight | Cell::Out | Cell::Void, None) => {}
+                    (MapCell::Best(ours), Some(theirs)) => assert_eq!(time(ours), time(theirs)),
+                    (MapCell::Tight | MapCell::Out | MapCell::Void, None) => {}
                     other => panic!("tp {tp} pp {pp}: {other:?}"),
                 }
             }
@@ -327,20 +327,20 @@ mod tests {
 
     #[test]
     fn layouts_by_gpus_are_filled_and_the_own_column_holds_the_first() {
-        let mut request = Request::new(&run(), &[], 1).unwrap();
+        let mut request = PlanRequest::new(&run(), &[], 1).unwrap();
         request.search.finish();
-        let mut map = Map::new(Picture::Layouts, &run(), &request.search, &Filter::default());
+        let mut map = Map::new(MapAxes::Layouts, &run(), &request.search, &Filter::default());
         while !map.is_over() {
             map.step(&mut request.search, 500);
         }
         assert_eq!(map.found.across, [2, 4, 8, 16, 32].map(Head::Count));
         let times = (0..map.found.down.len()).filter_map(|row| match map.found.cell(2, row) {
-            Cell::Best(found) => Some(found.figures.time_s.0),
+            MapCell::Best(found) => Some(found.figures.time_s.0),
             _ => None,
         });
         let least = times.fold(f64::INFINITY, f64::min);
         assert_eq!(least, request.search.best()[0].figures.time_s.0);
-        assert!(map.found.cells.iter().all(|cell| !matches!(cell, Cell::Open)));
+        assert!(map.found.cells.iter().all(|cell| !matches!(cell, MapCell::Open)));
     }
 
     /// A cell without a listed layout says tight where the report of one of its layouts does, out of memory where none
@@ -354,7 +354,7 @@ mod tests {
         };
         let mut search = search_of(&job).unwrap();
         search.finish();
-        let mut map = Map::new(Picture::Fields(Axis::Tp, Axis::Pp), &job.run, &search, &Filter::default());
+        let mut map = Map::new(MapAxes::Fields(LayoutAxis::Tp, LayoutAxis::Pp), &job.run, &search, &Filter::default());
         while !map.is_over() {
             map.step(&mut search, 500);
         }
@@ -370,11 +370,11 @@ mod tests {
                     blocks.flat_map(|block| space.members(block).iter().map(|member| space.run(block, *member)));
                 let verdicts = layouts.filter_map(|run| Some(crate::report::report(&run).ok()?.memory.overall()));
                 match map.found.cell(column, row) {
-                    Cell::Tight => {
+                    MapCell::Tight => {
                         assert_eq!(verdicts.min(), Some(Verdict::Tight), "tp {tp} pp {pp}");
                         counts[0] += 1;
                     }
-                    Cell::Out => {
+                    MapCell::Out => {
                         assert_eq!(verdicts.min(), Some(Verdict::Oom), "tp {tp} pp {pp}");
                         counts[1] += 1;
                     }

@@ -5,10 +5,10 @@
 mod query;
 mod result;
 
-pub use query::{Asked, Extra, Order, PlanCommand, PlanQuery};
+pub use query::{Asked, Extra, PlanCommand, PlanQuery, RowOrder};
 pub use result::PlanResult;
 
-use super::answers::{Answer, MAX_GPUS, Question, fewer_gpus, largest_micro_batch};
+use super::answers::{AnswerState, MAX_GPUS, PlanQuestion, fewer_gpus, largest_micro_batch};
 use super::better::{Betters, Improving};
 use super::engine::Search;
 use super::fastest::Fastest;
@@ -16,8 +16,8 @@ use super::filter::Filter;
 use super::front::Front;
 use super::map::Map;
 use super::promise::Promise;
-use super::ranking::{Found, Ranking};
-use super::request::{Request, TOP};
+use super::ranking::{FoundLayout, Ranking};
+use super::request::{PlanRequest, TOP};
 use super::sweep::{Grown, Sweep, Until, doublings};
 use crate::issue::Issue;
 use crate::run::Run;
@@ -35,7 +35,7 @@ const MAX_SEQUENCES: u64 = 65_536;
 /// The work for an answer.
 #[derive(Clone, Debug)]
 enum Answering {
-    Sweep(Question, Box<Sweep>),
+    Sweep(PlanQuestion, Box<Sweep>),
     MicroBatch(Box<Option<Run>>),
 }
 
@@ -47,7 +47,7 @@ pub struct PlanSession {
     work: u64,
     question: Run,
     /// Its space takes more time and memory than the rest of a session: made when the search starts.
-    request: Option<Request>,
+    request: Option<PlanRequest>,
     /// The filtered rows, while something is filtered.
     filtered: Option<Ranking>,
     front: Option<Front>,
@@ -77,13 +77,13 @@ impl PlanSession {
         query.run.model.resolve()?;
         query.run.gpu.resolve()?;
         query.run.precision.resolve()?;
-        let question = Request::question(&query.run);
+        let question = PlanRequest::question(&query.run);
         Ok(Self { query, work, question, ..Self::default() })
     }
 
     /// True if its work answers queries about `run`.
     pub fn is_about(&self, run: &Run) -> bool {
-        Request::question(run) == self.question
+        PlanRequest::question(run) == self.question
     }
 
     /// Takes another query of the same question; work that it does not change is kept.
@@ -112,7 +112,7 @@ impl PlanSession {
         }
     }
 
-    pub fn rows(&self) -> &[Rc<Found>] {
+    pub fn rows(&self) -> &[Rc<FoundLayout>] {
         let ranked = self.request.as_ref().map(|request| request.search.best());
         let filtered = self.filtered.as_ref().map(Ranking::best);
         filtered.or(ranked).unwrap_or_default()
@@ -125,7 +125,7 @@ impl PlanSession {
         }
         if self.query.searches {
             if self.request.is_none() {
-                let request = Request::able(&self.question, &[], TOP).ok();
+                let request = PlanRequest::able(&self.question, &[], TOP).ok();
                 let (also, work) = (self.query.also, self.work);
                 self.request = request.map(|request| {
                     let mut request = if also { request.also(&self.question) } else { request };
@@ -138,7 +138,7 @@ impl PlanSession {
                 return false;
             }
         }
-        if self.query.order == Order::Cheapest {
+        if self.query.order == RowOrder::Cheapest {
             let question = &self.question;
             let sweep = self.cheapest.get_or_insert_with(|| fewer_gpus(question));
             if !sweep.step(budget) {
@@ -221,7 +221,7 @@ impl PlanSession {
     /// Works on the Pareto front where it is shown; true when it is found.
     fn front(&mut self, budget: u64) -> bool {
         let (query, request) = (&self.query, self.request.as_mut());
-        let wanted = query.wants(Extra::Front) || query.order == Order::Leanest;
+        let wanted = query.wants(Extra::Front) || query.order == RowOrder::Leanest;
         let Some(request) = request.filter(|_| wanted) else {
             return true;
         };
@@ -286,8 +286,8 @@ impl PlanSession {
             map: map.map(|map| map.found.clone()),
             sweep: self.sweep.as_ref().map(|sweep| sweep.found.clone()),
             answer: self.answering.as_ref().map(|answering| match answering {
-                Answering::Sweep(question, sweep) => Answer::Sweep(*question, sweep.found.clone()),
-                Answering::MicroBatch(run) => Answer::MicroBatch(run.clone()),
+                Answering::Sweep(question, sweep) => AnswerState::Sweep(*question, sweep.found.clone()),
+                Answering::MicroBatch(run) => AnswerState::MicroBatch(run.clone()),
             }),
         }
     }
@@ -315,7 +315,7 @@ fn kept(search: &Search, filter: &Filter) -> Vec<Promise> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::filter::Axis;
+    use super::super::filter::LayoutAxis;
     use super::*;
 
     fn query() -> PlanQuery {
@@ -349,13 +349,13 @@ mod tests {
     fn filtered_rows_are_those_of_a_limited_search() {
         let mut query = query();
         query.apply(PlanCommand::Search);
-        query.apply(PlanCommand::Filter(Axis::Zero, 2));
+        query.apply(PlanCommand::Filter(LayoutAxis::Zero, 2));
         let mut session = PlanSession::new(query.clone()).unwrap();
         let rows = finish(&mut session).rows;
         let run = Run { zero: 2, ..session.question.clone() };
-        let mut alone = Request::able(&run, &["zero"], TOP).unwrap();
+        let mut alone = PlanRequest::able(&run, &["zero"], TOP).unwrap();
         alone.search.finish();
-        let times = |rows: &[Rc<Found>]| -> Vec<f64> { rows.iter().map(|row| row.figures.time_s.0).collect() };
+        let times = |rows: &[Rc<FoundLayout>]| -> Vec<f64> { rows.iter().map(|row| row.figures.time_s.0).collect() };
         assert_eq!(times(&rows), times(alone.search.best()));
         assert!(rows.iter().all(|row| row.run.zero == 2));
         query.apply(PlanCommand::ClearFilter);
@@ -383,7 +383,7 @@ mod tests {
         let mut session = PlanSession::new(query.clone()).unwrap();
         let row = Rc::clone(&finish(&mut session).rows[1]);
         query.apply(PlanCommand::Pin(row.place));
-        query.apply(PlanCommand::Filter(Axis::Zero, (row.run.zero + 1) % 4));
+        query.apply(PlanCommand::Filter(LayoutAxis::Zero, (row.run.zero + 1) % 4));
         session.set(&query);
         let result = finish(&mut session);
         assert!(!result.rows.contains(&row));

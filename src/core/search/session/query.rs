@@ -1,11 +1,11 @@
 //! Requests of a user to the planner, and the effect of each command on them.
 
 use crate::run::Run;
-use crate::search::answers::Question;
-use crate::search::filter::{Axis, Filter};
-use crate::search::map::Picture;
-use crate::search::promise::Place;
-use crate::search::request::Request;
+use crate::search::answers::PlanQuestion;
+use crate::search::filter::{Filter, LayoutAxis};
+use crate::search::map::MapAxes;
+use crate::search::promise::LayoutPlace;
+use crate::search::request::PlanRequest;
 use crate::search::sweep::Grown;
 use crate::statics::named;
 use serde::{Deserialize, Serialize};
@@ -27,9 +27,9 @@ pub struct PlanQuery {
     /// No work is done.
     pub stopped: bool,
     pub filter: Filter,
-    pub order: Order,
-    pub pinned: Vec<Place>,
-    pub picture: Picture,
+    pub order: RowOrder,
+    pub pinned: Vec<LayoutPlace>,
+    pub picture: MapAxes,
     /// Quantity that grows in the sweep.
     pub sweep: Option<Grown>,
     pub asked: Option<Asked>,
@@ -40,7 +40,7 @@ pub struct PlanQuery {
 named! {
     /// The order of the rows.
     #[derive(Default, Serialize, Deserialize)]
-    pub enum Order: label {
+    pub enum RowOrder: label {
         /// The shortest steps first.
         #[default]
         Fastest = "Fastest",
@@ -55,7 +55,7 @@ named! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Asked {
     /// A question that a sweep answers.
-    Sweep(Question),
+    Sweep(PlanQuestion),
     /// The largest micro-batch of the run's own layout.
     MicroBatch,
 }
@@ -73,16 +73,16 @@ pub enum PlanCommand {
     /// Hides layouts that may not fit, or shows them again.
     FilterFits,
     /// Shows only the layouts with this value of the axis, or all again.
-    Filter(Axis, u64),
-    Order(Order),
+    Filter(LayoutAxis, u64),
+    Order(RowOrder),
     /// Shows only the layouts up to this tensor-parallel size, or all again.
     MaxTp(u64),
     ClearFilter,
     /// Pins a row for comparison, or unpins it.
-    Pin(Place),
+    Pin(LayoutPlace),
     UnpinAll,
     /// Changes the axes of the map.
-    Map(Picture),
+    Map(MapAxes),
     /// Searches the best layout over a range of sizes.
     Sweep(Grown),
     Ask(Asked),
@@ -112,16 +112,16 @@ impl PlanCommand {
             Self::ClearFilter => "filter:none".to_owned(),
             Self::Pin(place) => format!("pin:{}.{}", place.block(), place.member()),
             Self::UnpinAll => "unpin".to_owned(),
-            Self::Map(Picture::Fields(across, down)) => {
+            Self::Map(MapAxes::Fields(across, down)) => {
                 format!("map:{},{}", across.name(), down.name())
             }
-            Self::Map(Picture::Sizes) => "map:sizes".to_owned(),
-            Self::Map(Picture::Layouts) => "map:layouts".to_owned(),
+            Self::Map(MapAxes::Sizes) => "map:sizes".to_owned(),
+            Self::Map(MapAxes::Layouts) => "map:layouts".to_owned(),
             Self::Sweep(Grown::Gpus) => "sweep:gpus".to_owned(),
             Self::Sweep(Grown::SeqLen) => "sweep:seq_len".to_owned(),
             Self::Sweep(Grown::GlobalBatch) => "sweep:global_batch".to_owned(),
-            Self::Ask(Asked::Sweep(Question::FewestGpus)) => "ask:fewest".to_owned(),
-            Self::Ask(Asked::Sweep(Question::LongestSequence)) => "ask:longest".to_owned(),
+            Self::Ask(Asked::Sweep(PlanQuestion::FewestGpus)) => "ask:fewest".to_owned(),
+            Self::Ask(Asked::Sweep(PlanQuestion::LongestSequence)) => "ask:longest".to_owned(),
             Self::Ask(Asked::MicroBatch) => "ask:micro-batch".to_owned(),
         }
     }
@@ -157,7 +157,7 @@ impl PlanQuery {
         if self.run == *run {
             return;
         }
-        if Request::question(&self.run) != Request::question(run) {
+        if PlanRequest::question(&self.run) != PlanRequest::question(run) {
             self.pinned.clear();
             (self.sweep, self.asked, self.stopped) = (None, None, false);
         }
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn pinning_a_pinned_row_unpins_it_and_four_are_kept() {
         let mut query = query();
-        let pin = |member| PlanCommand::Pin(Place::new(0, member));
+        let pin = |member| PlanCommand::Pin(LayoutPlace::new(0, member));
         query.apply(pin(1));
         query.apply(pin(1));
         assert!(query.pinned.is_empty());
@@ -230,7 +230,7 @@ mod tests {
             query.apply(pin(member));
         }
         assert_eq!(query.pinned.len(), MAX_PINNED);
-        assert_eq!(query.pinned[3], Place::new(0, 5));
+        assert_eq!(query.pinned[3], LayoutPlace::new(0, 5));
     }
 
     #[test]

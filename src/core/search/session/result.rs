@@ -1,13 +1,13 @@
 //! The answer of a session.
 
 use crate::run::Run;
-use crate::search::answers::Answer;
+use crate::search::answers::AnswerState;
 use crate::search::better::Betters;
-use crate::search::engine::Progress;
+use crate::search::engine::SearchProgress;
 use crate::search::front::Layouts;
 use crate::search::map::Cells;
 use crate::search::proposal::Proposal;
-use crate::search::ranking::Found;
+use crate::search::ranking::FoundLayout;
 use crate::search::sweep::Points;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
@@ -18,27 +18,27 @@ pub struct PlanResult {
     /// The run that it was asked for.
     pub run: Run,
     /// Progress of the search; none where none was asked for.
-    pub progress: Option<Progress>,
+    pub progress: Option<SearchProgress>,
     /// Approximate share of the present work that is done.
     pub share: f64,
     pub done: bool,
     /// The fastest layouts that the filter keeps, strictly by step time.
-    pub rows: Vec<Rc<Found>>,
+    pub rows: Vec<Rc<FoundLayout>>,
     /// The Pareto front of step time and memory, and the other layouts that the filter keeps.
     pub layouts: Layouts,
     /// The fastest layouts on fewer GPUs, while the order asks for them.
     pub cheapest: Option<Points>,
     /// The fastest layout of all.
-    pub best: Option<Rc<Found>>,
+    pub best: Option<Rc<FoundLayout>>,
     /// The fastest layout with an order found by search.
     pub proposal: Option<Proposal>,
     /// Layouts that do better than that of the run.
     pub betters: Betters,
-    pub pinned: Vec<Rc<Found>>,
+    pub pinned: Vec<Rc<FoundLayout>>,
     /// The map, while its fold is open.
     pub map: Option<Cells>,
     pub sweep: Option<Points>,
-    pub answer: Option<Answer>,
+    pub answer: Option<AnswerState>,
 }
 
 impl Default for PlanResult {

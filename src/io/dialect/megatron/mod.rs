@@ -55,9 +55,9 @@ pub fn knows<'n>(names: impl Iterator<Item = &'n str>) -> bool {
 }
 
 /// The settings that a text says.
-fn entries(text: &ImportText) -> Entries {
+fn entries(text: &ImportText) -> SettingEntries {
     let script = text.script();
-    let mut entries: Entries = script.arguments();
+    let mut entries: SettingEntries = script.arguments();
     for (name, _) in &mut entries {
         *name = name.replace('_', "-");
     }
@@ -67,7 +67,7 @@ fn entries(text: &ImportText) -> Entries {
 }
 
 /// Puts the stage of DeepSpeed's file behind the arguments of Megatron-DeepSpeed, where the file is at hand.
-fn take_stage(text: &ImportText, entries: &mut Entries) {
+fn take_stage(text: &ImportText, entries: &mut SettingEntries) {
     let named = entries.iter().find(|(name, _)| name == "--deepspeed-config");
     let Some(file) = named.and_then(|(_, value)| file_named(text, value.text()?)) else { return };
     let settings = deepspeed::entries(&file).unwrap_or_default();
@@ -98,7 +98,7 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
     training::write(&s.run, writer);
 }
 
-fn print(entries: &Entries, comments: &[String]) -> String {
+fn print(entries: &SettingEntries, comments: &[String]) -> String {
     let script = script::script("pretrain_gpt.py", "", entries, comments);
     let says = |names: &[&str]| entries.iter().any(|(name, _)| names.contains(&&**name));
     // `validate_args` refuses tensor and context parallelism without it on GPUs before Blackwell, and FSDP with it.

@@ -2,7 +2,7 @@
 //!
 //! Source: the history of `megatron/training/arguments.py`.
 
-use super::super::Entries;
+use super::super::SettingEntries;
 use shardscope_core::run::Software;
 use shardscope_core::run::presets::Peers;
 
@@ -14,7 +14,7 @@ const OF_2025: &str = "attention-backend";
 const OF_2024: [&str; 2] = ["use-flash-attn", "use-mcore-models"];
 
 /// The release, by arguments that only some have.
-pub(super) fn generation(entries: &Entries) -> &'static str {
+pub(super) fn generation(entries: &SettingEntries) -> &'static str {
     let has = |names: &[&str]| {
         entries.iter().any(|(name, _)| names.contains(&&*name.trim_start_matches('-').replace('_', "-")))
     };

@@ -1,11 +1,11 @@
 //! Settings into a launch script.
 
-use crate::dialect::Entries;
+use crate::dialect::SettingEntries;
 use shardscope_core::run::Value;
 use shardscope_core::run::registry::plain;
 
 /// A shell script that starts `program` by torchrun: comments, the launcher's two arguments, then an argument a line.
-pub(super) fn script(program: &str, dashes: &str, entries: &Entries, comments: &[String]) -> String {
+pub(super) fn script(program: &str, dashes: &str, entries: &SettingEntries, comments: &[String]) -> String {
     let word = |(name, value): &(String, Value)| match value {
         Value::Bool(_) => format!("{dashes}{name}"),
         Value::List(items) => {

@@ -12,7 +12,7 @@ use crate::dialect::text::words::entries;
 pub(crate) type Blank = (&'static str, &'static str);
 
 /// Arguments of a launch, and the variables among them.
-pub(crate) fn start(scenario: &Scenario, said: &Entries) -> (Entries, Vec<Blank>) {
+pub(crate) fn start(scenario: &Scenario, said: &SettingEntries) -> (SettingEntries, Vec<Blank>) {
     let has = |name: &str| said.iter().any(|(known, _)| known == name);
     let (mut words, mut blanks): (Vec<(&str, &str)>, Vec<Blank>) = (Vec::new(), Vec::new());
     if scenario.layout.gpus > scenario.layout.per_node {

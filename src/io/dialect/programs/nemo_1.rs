@@ -8,11 +8,11 @@ use super::source::Settings;
 use super::table::{Program, by, row, when};
 use super::values::on;
 use crate::dialect::text::words::entries;
-use crate::dialect::{Entries, megatron};
+use crate::dialect::{SettingEntries, megatron};
 use shardscope_core::run::Value;
 
 /// Passes in 16 or 32 bits: `bf16`, `bf16-mixed`, 16, 32.
-fn precision(value: &Value) -> Entries {
+fn precision(value: &Value) -> SettingEntries {
     match value {
         Value::Number(bits) if *bits == 16.0 => entries(&[("--fp16", "")]),
         Value::Text(name) if name.starts_with("bf16") => entries(&[("--bf16", "")]),
@@ -22,7 +22,7 @@ fn precision(value: &Value) -> Entries {
 }
 
 /// The distributed optimizers shard their states.
-fn optimizer(value: &Value) -> Entries {
+fn optimizer(value: &Value) -> SettingEntries {
     match value.text() {
         Some("distributed_fused_adam" | "mcore_distributed_optim") => entries(&[("--use-distributed-optimizer", "")]),
         Some("fused_adam" | "adam" | "adamw") => entries(&[("--optimizer", "adam")]),
@@ -30,7 +30,7 @@ fn optimizer(value: &Value) -> Entries {
     }
 }
 
-fn activation(value: &Value) -> Entries {
+fn activation(value: &Value) -> SettingEntries {
     match value.text() {
         Some("fast-swiglu" | "swiglu") => entries(&[("--swiglu", "")]),
         Some("squared-relu") => entries(&[("--squared-relu", "")]),
@@ -38,7 +38,7 @@ fn activation(value: &Value) -> Entries {
     }
 }
 
-fn normalization(value: &Value) -> Entries {
+fn normalization(value: &Value) -> SettingEntries {
     match value.text() {
         Some("rmsnorm") => entries(&[("--normalization", "RMSNorm")]),
         Some("layernorm" | "layernorm1p") => entries(&[("--normalization", "LayerNorm")]),
@@ -47,12 +47,12 @@ fn normalization(value: &Value) -> Entries {
 }
 
 /// Head and embedding apart.
-fn shared(value: &Value) -> Entries {
+fn shared(value: &Value) -> SettingEntries {
     let apart = if on(value) { "false" } else { "" };
     entries(&[("--untie-embeddings-and-output-weights", apart)])
 }
 
-fn positions(value: &Value) -> Entries {
+fn positions(value: &Value) -> SettingEntries {
     match value.text() {
         Some("rope") => entries(&[("--position-embedding-type", "rope")]),
         Some("learned_absolute") => entries(&[("--position-embedding-type", "learned_absolute")]),
@@ -61,7 +61,7 @@ fn positions(value: &Value) -> Entries {
 }
 
 /// Gradients travel in the optimizer's own format.
-fn reduced(value: &Value) -> Entries {
+fn reduced(value: &Value) -> SettingEntries {
     match value.text() {
         Some("bf16") => entries(&[("--grad-reduce-in-bf16", "")]),
         _ => Vec::new(),
@@ -80,7 +80,7 @@ fn trains(settings: &Settings) -> bool {
 }
 
 /// Steps, where they are said: -1 is as many as the epochs have.
-fn steps(value: &Value) -> Entries {
+fn steps(value: &Value) -> SettingEntries {
     match value {
         Value::Number(count) if *count > 0.0 => vec![("--train-iters".to_owned(), value.clone())],
         _ => Vec::new(),
@@ -88,7 +88,7 @@ fn steps(value: &Value) -> Entries {
 }
 
 /// Adapters by their scheme; everything is trained where there is none.
-fn scheme(value: &Value) -> Entries {
+fn scheme(value: &Value) -> SettingEntries {
     match value.text() {
         Some(kind @ ("lora" | "qlora")) => entries(&[("peft.kind", kind)]),
         _ => Vec::new(),

@@ -9,19 +9,19 @@
 //! `slime/utils/arguments.py`; modelscope/ms-swift 3602360 `swift/megatron/arguments`; hiyouga/LLaMA-Factory ff6d4d1
 //! `examples/megatron`; `mlcommons/training_results_v5.1` 4da2d1c `config_*.sh`.
 
-use super::table::{Program, Row, STAGES, Together, by, otherwise, row, when};
+use super::table::{Program, STAGES, SettingRow, Together, by, otherwise, row, when};
 use super::values::{
     ADAPTED, DYNAMIC, cache_precision, colocated, engine, engine_precision, estimator, estimator_of_slime, forced,
     full, gpu, gpus, leaves, limit, measured, modules, objective, precision, prefers, prompts, rank, recipe, reference,
     rewards, teacher, tunes,
 };
 use crate::dialect::text::words::entries;
-use crate::dialect::{Entries, megatron};
+use crate::dialect::{SettingEntries, megatron};
 use shardscope_core::run::Value;
 
 /// The sections of a configuration of Megatron-Bridge.
 #[rustfmt::skip]
-static BRIDGE_ROWS: [Row; 31] = [
+static BRIDGE_ROWS: [SettingRow; 31] = [
     by("def", recipe),
     by("begins with", recipe),
     by("--recipe", recipe),
@@ -495,7 +495,7 @@ pub(super) static LLAMA_FACTORY: Program = Program {
 };
 
 /// The model of a benchmark, by its size.
-fn of_size(value: &Value) -> Entries {
+fn of_size(value: &Value) -> SettingEntries {
     let size = value.text().unwrap_or_default().to_ascii_lowercase();
     let name = match () {
         () if size.contains("405b") => "Llama-3.1-405B",

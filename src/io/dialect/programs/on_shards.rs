@@ -7,13 +7,13 @@
 
 use super::on_megatron::{NEMO_RL_TOGETHER, VERL_BUDGET, tuning_budget, tuning_together, verl_together};
 use super::source::Settings;
-use super::table::{Program, Row, Together, by, row, when};
+use super::table::{Program, SettingRow, Together, by, row, when};
 use super::values::{
     ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, leaves, on, prefers, prompts, rank,
     reference, rewards, stage, tunes,
 };
 use crate::dialect::text::words::entries;
-use crate::dialect::{Entries, llama_factory, torchtitan};
+use crate::dialect::{SettingEntries, llama_factory, torchtitan};
 use shardscope_core::run::Value;
 
 const MODEL: &str = "hf_assets_path";
@@ -25,7 +25,7 @@ const CP: &str = "parallelism.context_parallel_degree";
 const PP: &str = "parallelism.pipeline_parallel_degree";
 
 /// Every layer again, or nothing.
-fn checkpoint(value: &Value) -> Entries {
+fn checkpoint(value: &Value) -> SettingEntries {
     entries(&[("activation_checkpoint.mode", if on(value) { "full" } else { "none" })])
 }
 
@@ -33,7 +33,7 @@ fn checkpoint(value: &Value) -> Entries {
 const OFFLOAD: &[(&str, &str)] = &[("training.enable_cpu_offload", "")];
 
 /// The type in which weights are kept.
-fn dtype(value: &Value) -> Entries {
+fn dtype(value: &Value) -> SettingEntries {
     match value.text().map(|name| name.trim_start_matches("torch.")) {
         Some("bf16" | "bfloat16") => entries(&[("training.dtype", "bfloat16")]),
         Some("fp32" | "float32" | "float") => entries(&[("training.dtype", "float32")]),
@@ -42,7 +42,7 @@ fn dtype(value: &Value) -> Entries {
 }
 
 /// A number, where it is more than 0.
-fn length(value: &Value) -> Entries {
+fn length(value: &Value) -> SettingEntries {
     match value {
         Value::Number(tokens) if *tokens > 0.0 => vec![(LENGTH.to_owned(), value.clone())],
         _ => Vec::new(),
@@ -50,7 +50,7 @@ fn length(value: &Value) -> Entries {
 }
 
 /// Ranks that share shards, where they are not all: -1 is all of them.
-fn shard(value: &Value) -> Entries {
+fn shard(value: &Value) -> SettingEntries {
     match value {
         Value::Number(ranks) if *ranks > 0.0 => vec![("@hsdp_shard".to_owned(), value.clone())],
         _ => Vec::new(),
@@ -58,14 +58,14 @@ fn shard(value: &Value) -> Entries {
 }
 
 /// The name of an optimizer's class.
-fn optimizer(value: &Value) -> Entries {
+fn optimizer(value: &Value) -> SettingEntries {
     let class = value.text().and_then(|path| path.rsplit('.').next()).unwrap_or_default();
     let name = if class.contains("Adam") { "AdamW" } else { class };
     vec![("optimizer.name".to_owned(), Value::Text(name.to_owned()))]
 }
 
 /// A schedule without regard to its capitals.
-fn schedule(value: &Value) -> Entries {
+fn schedule(value: &Value) -> SettingEntries {
     let name = match value.text().map(str::to_ascii_lowercase).as_deref() {
         Some("interleaved1f1b") => "Interleaved1F1B",
         Some("gpipe") => "GPipe",
@@ -75,12 +75,12 @@ fn schedule(value: &Value) -> Entries {
     entries(&[("parallelism.pipeline_parallel_schedule", name)])
 }
 
-fn reshard(value: &Value) -> Entries {
+fn reshard(value: &Value) -> SettingEntries {
     entries(&[("parallelism.fsdp_reshard_after_forward", if on(value) { "always" } else { "never" })])
 }
 
 /// Who shards: Megatron-LM's FSDP, like PyTorch's, all states; DDP nothing.
-fn strategy(value: &Value) -> Entries {
+fn strategy(value: &Value) -> SettingEntries {
     match value.text() {
         Some("fsdp2" | "megatron_fsdp") => entries(&[("parallelism.fsdp_reshard_after_forward", "default")]),
         Some("ddp") => entries(&[("@zero", "0")]),
@@ -89,7 +89,7 @@ fn strategy(value: &Value) -> Entries {
 }
 
 /// Kernels of the loss by their classes. Source: NVIDIA-NeMo/Automodel 36044ad `nemo_automodel/components/loss`.
-fn loss(value: &Value) -> Entries {
+fn loss(value: &Value) -> SettingEntries {
     match value.text().and_then(|path| path.rsplit('.').next()) {
         Some("FusedLinearCrossEntropy") => entries(&[("@cross_entropy", "fused-linear")]),
         Some("ChunkedCrossEntropy") => entries(&[("@cross_entropy", "chunked")]),
@@ -101,7 +101,7 @@ fn loss(value: &Value) -> Entries {
 }
 
 /// Heads of classes of models.
-fn class(value: &Value) -> Entries {
+fn class(value: &Value) -> SettingEntries {
     let path = value.text().unwrap_or_default();
     match path.rsplit('.').nth(1) {
         Some("NeMoAutoModelForCausalLM") => entries(&[("@objective", "next-token")]),
@@ -113,7 +113,7 @@ fn class(value: &Value) -> Entries {
 }
 
 /// Ways of tokens to experts.
-fn dispatcher(value: &Value) -> Entries {
+fn dispatcher(value: &Value) -> SettingEntries {
     match value.text() {
         Some("deepep") => entries(&[("@moe_dispatch", "per-node")]),
         Some("hybridep") => entries(&[("@moe_dispatch", "hybridep")]),
@@ -123,7 +123,7 @@ fn dispatcher(value: &Value) -> Entries {
 }
 
 /// Recipes of Transformer Engine by their short names: "current", "block", "mxfp8".
-fn recipe(value: &Value) -> Entries {
+fn recipe(value: &Value) -> SettingEntries {
     match value.text() {
         Some("mxfp8") => entries(&[("model.converters", "mxfp8")]),
         Some(_) => entries(&[("model.converters", "float8")]),
@@ -332,13 +332,13 @@ pub(super) static VERL_TUNING: Program = Program {
 };
 
 /// The kernels' names; Transformers' `eager` is LLaMA-Factory's `disabled`.
-fn attention(value: &Value) -> Entries {
+fn attention(value: &Value) -> SettingEntries {
     let stored = value.text() == Some("eager");
     vec![("flash_attn".to_owned(), if stored { Value::from("disabled") } else { value.clone() })]
 }
 
 /// The settings of LLaMA-Factory's second edition.
-static V1: [Row; 16] = [
+static V1: [SettingRow; 16] = [
     row("model", MODEL),
     row("micro_batch_size", LOCAL),
     row("global_batch_size", GLOBAL),
@@ -373,7 +373,7 @@ pub(super) static LLAMA_FACTORY: Program = Program {
 };
 
 /// FSDP by the name of a file that ms-swift brings. Source: ms-swift 3602360 `swift/config/fsdp2.json`.
-fn sharded(value: &Value) -> Entries {
+fn sharded(value: &Value) -> SettingEntries {
     if value.text() == Some("fsdp2") {
         let file = [("fsdp", "full_shard auto_wrap"), ("fsdp_config.fsdp_version", "2")];
         return entries(&[&file[..], &[("fsdp_config.activation_checkpointing", "")]].concat());
@@ -382,7 +382,7 @@ fn sharded(value: &Value) -> Entries {
 }
 
 /// The GPUs of a list of their numbers: `0,1,2,3`.
-fn devices(value: &Value) -> Entries {
+fn devices(value: &Value) -> SettingEntries {
     let count = match value {
         Value::Text(text) => text.split(',').filter(|part| part.trim().parse::<u64>().is_ok()).count(),
         Value::Number(_) => 1,

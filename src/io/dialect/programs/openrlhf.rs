@@ -5,11 +5,11 @@
 //! `openrlhf/utils/deepspeed/deepspeed.py` and `deepspeed_utils.py`; names before of `v0.9.9`.
 
 use super::source::Settings;
-use super::table::{FULL_LENGTH, Program, Row, Together, by, row, when};
+use super::table::{FULL_LENGTH, Program, SettingRow, Together, by, row, when};
 use super::values::{DYNAMIC, leaves, on};
 use crate::dialect::llama_factory::{self, EPOCHS};
 use crate::dialect::text::words::entries;
-use crate::dialect::{Entries, tuning};
+use crate::dialect::{SettingEntries, tuning};
 use shardscope_core::run::Value;
 
 const NAME: &str = "OpenRLHF";
@@ -27,12 +27,12 @@ fn starts(settings: &Settings, module: &str) -> bool {
 const ADAM_OFFLOAD: &[(&str, &str)] = &[("deepspeed.zero_optimization.offload_optimizer.device", "cpu")];
 
 /// The model keeps no layer's tensors.
-fn checkpoints(value: &Value) -> Entries {
+fn checkpoints(value: &Value) -> SettingEntries {
     vec![("disable_gradient_checkpointing".to_owned(), Value::Bool(!on(value)))]
 }
 
 /// Passes in bf16 or fp16; a switch before 0.9.
-fn precision(value: &Value) -> Entries {
+fn precision(value: &Value) -> SettingEntries {
     match value.text() {
         Some("fp16") => entries(&[("fp16", ""), ("bf16", "false")]),
         Some("bf16") => entries(&[("bf16", "")]),
@@ -42,7 +42,7 @@ fn precision(value: &Value) -> Entries {
 }
 
 /// Gradients add up in fp32. Source: `deepspeed_utils.py`, `data_types.grad_accum_dtype`.
-fn accumulates(value: &Value) -> Entries {
+fn accumulates(value: &Value) -> SettingEntries {
     match value.text() {
         Some("fp32") => entries(&[("@precision", "bf16-fp32-grads")]),
         _ => Vec::new(),
@@ -50,7 +50,7 @@ fn accumulates(value: &Value) -> Entries {
 }
 
 /// Adapters, where their rank is more than 0.
-fn adapters(value: &Value) -> Entries {
+fn adapters(value: &Value) -> SettingEntries {
     match value {
         Value::Number(rank) if *rank > 0.0 => {
             vec![("finetuning_type".to_owned(), Value::from("lora")), ("lora_rank".to_owned(), value.clone())]
@@ -61,7 +61,7 @@ fn adapters(value: &Value) -> Entries {
 
 /// Ranks of ring attention, whose keys and values are gathered. Source: `models/ring_attn_utils.py`, whose
 /// `ring_flash_attn.substitute_hf_flash_attn` takes `llama3_flash_attn_varlen_func`.
-fn ring(value: &Value) -> Entries {
+fn ring(value: &Value) -> SettingEntries {
     match value {
         Value::Number(ranks) if *ranks > 1.0 => vec![
             ("cp".to_owned(), value.clone()),
@@ -74,36 +74,36 @@ fn ring(value: &Value) -> Entries {
 }
 
 /// `DeepSpeed`'s `AutoTP`, which cuts no sequence.
-fn tensor_parallel(value: &Value) -> Entries {
+fn tensor_parallel(value: &Value) -> SettingEntries {
     vec![("@tp".to_owned(), value.clone()), ("@sequence_parallel".to_owned(), Value::Bool(false))]
 }
 
 /// Ranks of a second copy of the weights, where there is one.
-fn hierarchy(value: &Value) -> Entries {
+fn hierarchy(value: &Value) -> SettingEntries {
     match value {
         Value::Number(ranks) if *ranks > 1.0 => vec![("@zero_hpz".to_owned(), value.clone())],
         _ => Vec::new(),
     }
 }
 
-fn on_host(value: &Value) -> Entries {
+fn on_host(value: &Value) -> SettingEntries {
     if on(value) { entries(&[("@objective.reference", "offloaded")]) } else { Vec::new() }
 }
 
 /// Attention that stores its scores, by Transformers' name.
-fn attention(value: &Value) -> Entries {
+fn attention(value: &Value) -> SettingEntries {
     let stored = value.text() == Some("eager");
     vec![("flash_attn".to_owned(), if stored { Value::from("disabled") } else { value.clone() })]
 }
 
 /// Fused norms and rotary embeddings; logits stay, because log-probabilities are read from them. Source:
 /// `models/actor.py` (`AutoLigerKernelForCausalLM`, `output["logits"].to(torch.float32)`).
-fn liger(value: &Value) -> Entries {
+fn liger(value: &Value) -> SettingEntries {
     if on(value) { entries(&[("use_unsloth", "")]) } else { Vec::new() }
 }
 
 /// The same for the optimizer.
-fn optimizer(value: &Value) -> Entries {
+fn optimizer(value: &Value) -> SettingEntries {
     match value.text() {
         Some("muon") => entries(&[("@optimizer", "muon")]),
         Some("adam") => entries(&[("@optimizer", "adam")]),
@@ -153,7 +153,7 @@ macro_rules! shared {
     };
 }
 
-static TUNING: &[Row] = shared![
+static TUNING: &[SettingRow] = shared![
     row("--model.model-name-or-path", "model_name_or_path"),
     row("--pretrain", "model_name_or_path"),
     by("--model.gradient-checkpointing-enable", checkpoints),
@@ -227,7 +227,7 @@ pub(super) static REWARD: Program = tuning(
 );
 
 /// Estimators of advantages. Source: `train_ppo_ray.py:478`; only `gae` has a critic (`:597`).
-fn estimator(value: &Value) -> Entries {
+fn estimator(value: &Value) -> SettingEntries {
     let algorithm = match value.text() {
         Some("gae") => "ppo",
         Some("group_norm" | "dr_grpo") => "grpo",
@@ -239,7 +239,7 @@ fn estimator(value: &Value) -> Entries {
 }
 
 /// No reference where the penalty is 0: `train_ppo_ray.py:84`.
-fn penalty(value: &Value) -> Entries {
+fn penalty(value: &Value) -> SettingEntries {
     match value {
         Value::Number(weight) => vec![("@phases.reference".to_owned(), Value::Bool(*weight > 0.0))],
         _ => Vec::new(),
@@ -247,12 +247,12 @@ fn penalty(value: &Value) -> Entries {
 }
 
 /// The preset of a second model by its name, else one of the policy's shapes.
-fn reward(value: &Value) -> Entries {
+fn reward(value: &Value) -> SettingEntries {
     value.text().map(|name| entries(&[("@phases.reward", tuning::objective::teacher(name))])).unwrap_or_default()
 }
 
 /// All models on the same GPUs, the engines too unless they have some of their own.
-fn colocated(value: &Value) -> Entries {
+fn colocated(value: &Value) -> SettingEntries {
     if on(value) { vec![("@phases.placement".to_owned(), Value::Null)] } else { Vec::new() }
 }
 
@@ -301,7 +301,7 @@ macro_rules! learning {
 }
 
 /// Source: OpenRLHF 3c3be62 `trainer/ray/vllm_engine.py` (`sleep(level=1)`).
-fn sleeps(value: &Value) -> Entries {
+fn sleeps(value: &Value) -> SettingEntries {
     if on(value) { vec![("@phases.sleep".to_owned(), Value::from("1"))] } else { Vec::new() }
 }
 
@@ -309,7 +309,7 @@ fn sleeps(value: &Value) -> Entries {
 /// too.
 const BESIDE: &[(&str, &str)] = &[("@phases.placement", "engine-apart")];
 
-static LEARNING: &[Row] =
+static LEARNING: &[SettingRow] =
     learning![row("--actor.model-name-or-path", "model_name_or_path"), row("--pretrain", "model_name_or_path")];
 
 /// Settings that follow from several together, by the names of a release: updates of a step, the GPUs of the trained

@@ -5,14 +5,14 @@ use crate::dialect::named_files::take_files;
 use crate::dialect::text::launch::{Launch, is_placed};
 use crate::dialect::text::words::scalar;
 use crate::dialect::text::{python, yaml};
-use crate::dialect::{Entries, ImportText};
+use crate::dialect::{ImportText, SettingEntries};
 use shardscope_core::message::Message;
 use shardscope_core::run::Value;
 use std::collections::BTreeMap;
 
 /// Settings as they stand: dotted names of YAML, Hydra and Python, `--name` of arguments, `$NAME` of variables.
 pub(crate) struct Settings {
-    pub entries: Entries,
+    pub entries: SettingEntries,
     /// The text that they stand in; of a script first the words that run.
     pub text: String,
     /// Notes on the choices that the text leaves open.
@@ -80,7 +80,7 @@ impl Settings {
 }
 
 /// The files that settings are over: what `defaults` and `extends` name.
-pub(crate) fn extended(entries: &Entries) -> Vec<&str> {
+pub(crate) fn extended(entries: &SettingEntries) -> Vec<&str> {
     let lists = entries.iter().filter(|(name, _)| name == "defaults" || name == "extends");
     let names = lists.flat_map(|(_, value)| match value {
         Value::List(items) => items.iter().filter_map(Value::text).collect(),
@@ -92,8 +92,13 @@ pub(crate) fn extended(entries: &Entries) -> Vec<&str> {
 /// The settings of a text in each form that it may have.
 pub(crate) fn read_all(source: &ImportText) -> Vec<Settings> {
     let text = source.text;
-    let settings =
-        |entries: Entries| Settings { entries, text: text.to_owned(), doubts: Vec::new(), files: 1, script: false };
+    let settings = |entries: SettingEntries| Settings {
+        entries,
+        text: text.to_owned(),
+        doubts: Vec::new(),
+        files: 1,
+        script: false,
+    };
     if python::is_file(text) {
         return vec![settings(python::entries(text))];
     }
@@ -104,7 +109,7 @@ pub(crate) fn read_all(source: &ImportText) -> Vec<Settings> {
 }
 
 /// The settings of a file of YAML; none of a shell's words, or where there is a comment alone.
-fn of_yaml(text: &str) -> Option<Entries> {
+fn of_yaml(text: &str) -> Option<SettingEntries> {
     let entries = yaml::entries(text).ok().filter(|entries| !entries.is_empty())?;
     Some(entries.into_iter().map(|(name, value)| (name, of_environment(value))).collect())
 }
@@ -125,7 +130,7 @@ pub(super) fn merged(files: &[&str]) -> Option<Settings> {
         let mut sections = name.match_indices('.').map(|(end, _)| &name[..end]);
         !sections.any(|section| gone.get(section).is_some_and(|gone| *gone > at))
     };
-    let entries: Entries =
+    let entries: SettingEntries =
         all.into_iter().filter(|(at, name, _)| stays(*at, name)).map(|(_, name, value)| (name, value)).collect();
     Some(Settings { entries, text: files.join("\n"), doubts: Vec::new(), files: files.len(), script: false })
 }
@@ -155,7 +160,7 @@ fn script(source: &ImportText) -> Settings {
     let script = source.script();
     let file = config_file::of(source).filter(|file| file.in_place);
     let (with_file, of_file) = file.and_then(|file| file.spliced(script)).unzip();
-    let mut out: Entries = Vec::new();
+    let mut out: SettingEntries = Vec::new();
     for (name, value) in of_file.iter().flatten().chain(&script.variables) {
         out.push((format!("${name}"), plain(scalar(value))));
     }
@@ -206,7 +211,7 @@ fn of_swift(words: &[String]) -> Option<&'static str> {
 
 /// Puts the GPUs of a launcher before ms-swift or OpenRLHF in the variables that ms-swift reads itself, and the settings
 /// of files that are here in their place.
-fn launched(source: &ImportText, out: &mut Entries) {
+fn launched(source: &ImportText, out: &mut SettingEntries) {
     let script = source.script();
     let launch = Launch::of(script);
     // One process may see several GPUs: without a launcher their list says nothing of processes.
@@ -222,7 +227,7 @@ fn launched(source: &ImportText, out: &mut Entries) {
         out.push(("$NPROC_PER_NODE".to_owned(), Value::from(gpus / nodes)));
     }
     out.retain(|(name, _)| !is_placed(name));
-    let mut named: Entries = Vec::new();
+    let mut named: SettingEntries = Vec::new();
     out.retain(|(name, value)| {
         let file = ["--config-file", "--deepspeed"].contains(&name.as_str());
         if file {

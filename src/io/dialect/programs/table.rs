@@ -11,7 +11,7 @@ pub(crate) struct Program {
     pub is: fn(&Settings) -> bool,
     /// The program whose settings its own become.
     pub base: &'static Dialect,
-    pub rows: &'static [Row],
+    pub rows: &'static [SettingRow],
     /// Settings that follow from several together.
     pub together: &'static [Together],
     /// Its defaults, as arguments of the base.
@@ -33,13 +33,13 @@ pub(super) const SAMPLES: Option<&'static str> = Some(
 
 /// A setting by the program's name and by the base's. A star in the first stands for a word between dots; stars in the
 /// second are its last ones.
-pub(crate) struct Row(&'static str, &'static str, As);
+pub(crate) struct SettingRow(&'static str, &'static str, As);
 
 /// Result of reading a setting.
 pub(super) enum As {
     Same,
     /// Settings of the base, by name.
-    By(fn(&Value) -> Entries),
+    By(fn(&Value) -> SettingEntries),
     /// These settings of the base, where a switch is on.
     On(&'static [(&'static str, &'static str)]),
     /// The same, where the text has no setting of this name.
@@ -54,18 +54,18 @@ pub(crate) struct Together {
     pub of: fn(&[f64]) -> Option<f64>,
 }
 
-pub(super) const fn row(from: &'static str, to: &'static str) -> Row {
-    Row(from, to, As::Same)
+pub(super) const fn row(from: &'static str, to: &'static str) -> SettingRow {
+    SettingRow(from, to, As::Same)
 }
 /// A setting that counts where the text has no `other`.
-pub(super) const fn otherwise(from: &'static str, to: &'static str, other: &'static str) -> Row {
-    Row(from, to, As::Without(other))
+pub(super) const fn otherwise(from: &'static str, to: &'static str, other: &'static str) -> SettingRow {
+    SettingRow(from, to, As::Without(other))
 }
-pub(super) const fn by(from: &'static str, make: fn(&Value) -> Entries) -> Row {
-    Row(from, "", As::By(make))
+pub(super) const fn by(from: &'static str, make: fn(&Value) -> SettingEntries) -> SettingRow {
+    SettingRow(from, "", As::By(make))
 }
-pub(super) const fn when(from: &'static str, set: &'static [(&'static str, &'static str)]) -> Row {
-    Row(from, "", As::On(set))
+pub(super) const fn when(from: &'static str, set: &'static [(&'static str, &'static str)]) -> SettingRow {
+    SettingRow(from, "", As::On(set))
 }
 
 /// Note beside a file of Primus, which names further files.
@@ -91,13 +91,13 @@ impl Program {
             let origin = Origin::Text(name.clone());
             match self.rows.iter().find_map(|row| Some((row, row.target(name)?))) {
                 // A value that a later one takes the place of makes nothing.
-                Some((Row(_, _, As::By(_) | As::On(_)), _))
+                Some((SettingRow(_, _, As::By(_) | As::On(_)), _))
                     if settings.entries[at + 1..].iter().any(|(later, _)| later == name) => {}
                 None => out.push((origin, format!("?{name}"), value.clone())),
-                Some((Row(_, _, As::Without(other)), _)) if settings.get(other).is_some() => {
+                Some((SettingRow(_, _, As::Without(other)), _)) if settings.get(other).is_some() => {
                     out.push((origin, format!("?{name}"), value.clone()));
                 }
-                Some((Row(_, _, how @ (As::By(_) | As::On(_))), _)) => {
+                Some((SettingRow(_, _, how @ (As::By(_) | As::On(_))), _)) => {
                     let made = match how {
                         As::By(make) => make(value),
                         As::On(set) if on(value) => entries(set),
@@ -163,10 +163,10 @@ fn argument(name: String, value: &Value) -> (String, Value) {
     ((*argument).to_owned(), value)
 }
 
-impl Row {
+impl SettingRow {
     /// The base's name of the setting `name`, if this is its row.
     fn target(&self, name: &str) -> Option<String> {
-        let Row(from, to, _) = self;
+        let SettingRow(from, to, _) = self;
         let (mut found, mut words) = (Vec::new(), name.split('.'));
         for part in from.split('.') {
             let word = words.next()?;

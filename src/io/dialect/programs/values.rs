@@ -2,7 +2,7 @@
 
 use super::gpu_names::first_gpu;
 use crate::dialect::text::words::entries;
-use crate::dialect::{Entries, tuning};
+use crate::dialect::{SettingEntries, tuning};
 use shardscope_core::run::{OneOf, Value};
 
 /// True where a switch is on.
@@ -15,7 +15,7 @@ pub(super) fn on(value: &Value) -> bool {
 }
 
 /// Arguments of Megatron-LM for a precision by its name: `bf16_with_fp8_current_scaling_mixed`, `fp8_cs`, `nvfp4`.
-pub(super) fn precision(value: &Value) -> Entries {
+pub(super) fn precision(value: &Value) -> SettingEntries {
     let Some(name) = value.text().map(|name| name.to_ascii_lowercase().replace('-', "_")) else { return Vec::new() };
     // The name of a function that makes one, whose argument says which.
     if name.contains("precision") {
@@ -37,7 +37,7 @@ pub(super) fn precision(value: &Value) -> Entries {
 }
 
 /// As [`precision`], of recipes for measurements: gradients are reduced in bf16.
-pub(super) fn measured(value: &Value) -> Entries {
+pub(super) fn measured(value: &Value) -> SettingEntries {
     let mut out = precision(value);
     if !out.is_empty() {
         out.extend(entries(&[("--grad-reduce-in-bf16", "")]));
@@ -46,13 +46,13 @@ pub(super) fn measured(value: &Value) -> Entries {
 }
 
 /// The GPU that a setting names.
-pub(super) fn gpu(value: &Value) -> Entries {
+pub(super) fn gpu(value: &Value) -> SettingEntries {
     let found = value.text().and_then(first_gpu);
     found.map(|id| vec![("@gpu".to_owned(), Value::Text(id.to_owned()))]).unwrap_or_default()
 }
 
 /// Settings in the name of a recipe of Megatron-Bridge: `llama3_70b_pretrain_64gpu_h100_bf16_config`.
-pub(super) fn recipe(value: &Value) -> Entries {
+pub(super) fn recipe(value: &Value) -> SettingEntries {
     let Some(name) = value.text().and_then(|name| name.rsplit('.').next()) else { return Vec::new() };
     let Some(model) = ["_pretrain", "_sft", "_peft"].iter().find_map(|task| Some(&name[..name.find(task)?])) else {
         return Vec::new();
@@ -77,7 +77,7 @@ pub(super) fn recipe(value: &Value) -> Entries {
 }
 
 /// Modules that are computed again, where there are any.
-pub(super) fn modules(value: &Value) -> Entries {
+pub(super) fn modules(value: &Value) -> SettingEntries {
     match value {
         Value::List(items) if items.is_empty() => Vec::new(),
         Value::List(_) | Value::Text(_) => {
@@ -91,28 +91,28 @@ pub(super) fn modules(value: &Value) -> Entries {
 }
 
 /// All GPUs of one job.
-pub(super) fn gpus(value: &Value) -> Entries {
+pub(super) fn gpus(value: &Value) -> SettingEntries {
     vec![("--nnodes".to_owned(), Value::from(1)), ("--nproc-per-node".to_owned(), value.clone())]
 }
 
 /// Every layer again, where a switch is on.
-pub(super) fn full(value: &Value) -> Entries {
+pub(super) fn full(value: &Value) -> SettingEntries {
     entries(&[("--recompute-granularity", if on(value) { "full" } else { "none" })])
 }
 
 /// Place of models that wait while others work: the host if a switch is on.
-pub(super) fn leaves(value: &Value) -> Entries {
+pub(super) fn leaves(value: &Value) -> SettingEntries {
     vec![("@phases.offload".to_owned(), Value::Bool(on(value)))]
 }
 
 /// A reference beside the policy.
-pub(super) fn reference(value: &Value) -> Entries {
+pub(super) fn reference(value: &Value) -> SettingEntries {
     vec![("@phases.reference".to_owned(), Value::Bool(on(value)))]
 }
 
 /// The algorithm that an estimator of advantages makes. Source: verl `ppo_trainer.yaml` (`adv_estimator`, gae unless it
 /// is said), `core_algos.py`.
-pub(super) fn estimator(value: &Value) -> Entries {
+pub(super) fn estimator(value: &Value) -> SettingEntries {
     let Some(name) = value.text() else { return Vec::new() };
     let algorithm = match () {
         () if name == "gae" => "ppo",
@@ -126,23 +126,23 @@ pub(super) fn estimator(value: &Value) -> Entries {
 
 /// Trainings of NeMo-RL without an engine that generates, by the sections of their own. Source: NVIDIA-NeMo/RL 7ea279a
 /// `examples/configs/{dpo,sft,rm}.yaml`.
-pub(super) fn prefers(_: &Value) -> Entries {
+pub(super) fn prefers(_: &Value) -> SettingEntries {
     alone("dpo")
 }
-pub(super) fn tunes(_: &Value) -> Entries {
+pub(super) fn tunes(_: &Value) -> SettingEntries {
     alone("next-token")
 }
-pub(super) fn rewards(_: &Value) -> Entries {
+pub(super) fn rewards(_: &Value) -> SettingEntries {
     alone("reward")
 }
 
-fn alone(objective: &str) -> Entries {
+fn alone(objective: &str) -> SettingEntries {
     vec![("@objective".to_owned(), Value::from(objective)), ("@phases.framework".to_owned(), Value::Null)]
 }
 
 /// The same of slime. Source: slime 624b824 `slime/utils/arguments.py:941`: `gspo` and `cispo` are other losses of
 /// GRPO's responses.
-pub(super) fn estimator_of_slime(value: &Value) -> Entries {
+pub(super) fn estimator_of_slime(value: &Value) -> SettingEntries {
     let algorithm = match value.text() {
         Some("ppo") => "ppo",
         Some("grpo" | "gspo" | "cispo") => "grpo",
@@ -153,12 +153,12 @@ pub(super) fn estimator_of_slime(value: &Value) -> Entries {
 }
 
 /// The limit of a response.
-pub(super) fn limit(value: &Value) -> Entries {
+pub(super) fn limit(value: &Value) -> SettingEntries {
     vec![("@rl.response_limit".to_owned(), value.clone())]
 }
 
 /// Engines on the training's GPUs; apart, their number says it.
-pub(super) fn colocated(value: &Value) -> Entries {
+pub(super) fn colocated(value: &Value) -> SettingEntries {
     if on(value) {
         entries(&[("@rl.placement", "colocated"), ("@phases.placement", "colocated"), ("@phases.offload", "")])
     } else {
@@ -167,14 +167,14 @@ pub(super) fn colocated(value: &Value) -> Entries {
 }
 
 /// Prompts of a step of GRPO.
-pub(super) fn prompts(value: &Value) -> Entries {
+pub(super) fn prompts(value: &Value) -> SettingEntries {
     let mut made = entries(&[("@rl.algorithm", "grpo")]);
     made.push(("@rl.prompts".to_owned(), value.clone()));
     made
 }
 
 /// The program that generates.
-pub(super) fn engine(value: &Value) -> Entries {
+pub(super) fn engine(value: &Value) -> SettingEntries {
     match value.text() {
         Some("vllm") => entries(&[("@rl.engine", "vllm")]),
         Some("sglang") => entries(&[("@rl.engine", "sglang")]),
@@ -183,7 +183,7 @@ pub(super) fn engine(value: &Value) -> Entries {
 }
 
 /// Format of the engine's weights; a name that is none of them stays unread.
-pub(super) fn engine_precision(value: &Value) -> Entries {
+pub(super) fn engine_precision(value: &Value) -> SettingEntries {
     match value.text() {
         Some("fp8") => entries(&[("@rl.rollout_precision", "fp8")]),
         Some("bfloat16" | "bf16") => entries(&[("@rl.rollout_precision", "bf16")]),
@@ -192,7 +192,7 @@ pub(super) fn engine_precision(value: &Value) -> Entries {
 }
 
 /// Format of the engine's keys and values: auto is that of the weights that compute.
-pub(super) fn cache_precision(value: &Value) -> Entries {
+pub(super) fn cache_precision(value: &Value) -> SettingEntries {
     match value.text() {
         Some(name) if name.starts_with("fp8") => entries(&[("@rl.cache_precision", "fp8")]),
         Some("auto" | "bfloat16") => entries(&[("@rl.cache_precision", "bf16")]),
@@ -201,7 +201,7 @@ pub(super) fn cache_precision(value: &Value) -> Entries {
 }
 
 /// A pass of old log-probabilities, unless the ratio is forced to 1.
-pub(super) fn forced(value: &Value) -> Entries {
+pub(super) fn forced(value: &Value) -> SettingEntries {
     vec![("@rl.old_log_probs".to_owned(), Value::Bool(!on(value)))]
 }
 
@@ -210,7 +210,7 @@ pub(super) const DYNAMIC: &[(&str, &str)] = &[("@dynamic", "")];
 pub(super) const ADAPTED: &[(&str, &str)] = &[("peft.kind", "lora")];
 
 /// The objective of ms-swift's `--rlhf_type` and `--task_type`, as a stage of LLaMA-Factory.
-pub(super) fn stage(value: &Value) -> Entries {
+pub(super) fn stage(value: &Value) -> SettingEntries {
     match value.text() {
         None => Vec::new(),
         Some("causal_lm") => entries(&[("stage", "sft")]),
@@ -221,19 +221,19 @@ pub(super) fn stage(value: &Value) -> Entries {
 }
 
 /// The same as a field of the Run.
-pub(super) fn objective(value: &Value) -> Entries {
+pub(super) fn objective(value: &Value) -> SettingEntries {
     let named = value.text().and_then(tuning::objective::named);
     named.map(|named| vec![("@objective".to_owned(), Value::Text(named.id().to_owned()))]).unwrap_or_default()
 }
 
 /// The teacher of a distillation.
-pub(super) fn teacher(value: &Value) -> Entries {
+pub(super) fn teacher(value: &Value) -> SettingEntries {
     let id = value.text().map(tuning::objective::teacher);
     id.map(|id| vec![("@objective.teacher".to_owned(), Value::Text(id.to_owned()))]).unwrap_or_default()
 }
 
 /// A rank of adapters, where it is more than 0.
-pub(super) fn rank(value: &Value) -> Entries {
+pub(super) fn rank(value: &Value) -> SettingEntries {
     match value {
         Value::Number(rank) if *rank > 0.0 => {
             vec![("peft.kind".to_owned(), Value::Text("lora".to_owned())), ("peft.rank".to_owned(), value.clone())]

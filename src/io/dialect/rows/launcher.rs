@@ -14,7 +14,7 @@ pub(crate) struct Launcher {
 
 impl Launcher {
     /// Scripts keep the size of the cluster in variables: they count where no argument is a number.
-    pub(crate) fn take_variables(&self, script: &Script, entries: &mut Entries) {
+    pub(crate) fn take_variables(&self, script: &Script, entries: &mut SettingEntries) {
         let launch = Launch::of(script);
         // All together, without a word of nodes.
         let alone = launch.total.filter(|_| launch.nodes.is_none());

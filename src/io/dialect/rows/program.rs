@@ -2,8 +2,8 @@
 
 use crate::dialect::rows::reader::SettingsReader;
 use crate::dialect::rows::values::Same;
-use crate::dialect::text::Entries;
 use crate::dialect::text::ImportText;
+use crate::dialect::text::SettingEntries;
 use shardscope_core::issue::Issue;
 use shardscope_core::run::registry::field;
 use shardscope_core::run::{Run, Scenario, Value};
@@ -14,21 +14,21 @@ pub struct Dialect {
     pub name: &'static str,
     pub file: &'static str,
     /// Reads its own form of text; JSON is read alike for all.
-    pub entries: fn(&ImportText) -> Result<Entries, Issue>,
+    pub entries: fn(&ImportText) -> Result<SettingEntries, Issue>,
     /// Names that only its files have; none where another sign tells them.
     pub keys: &'static [&'static str],
     /// The training software of the settings, as far as they tell its release.
-    pub stack: fn(&Entries) -> &'static str,
+    pub stack: fn(&SettingEntries) -> &'static str,
     /// Takes them into the Run of the reader.
     pub read: fn(&mut SettingsReader),
     pub(crate) write: fn(&Scenario, &mut SettingsWriter),
     /// The text that says them, comments first.
-    pub print: fn(&Entries, &[String]) -> String,
+    pub print: fn(&SettingEntries, &[String]) -> String,
 }
 
 impl Dialect {
     /// The settings that say a Run.
-    pub fn written(&self, scenario: &Scenario) -> Entries {
+    pub fn written(&self, scenario: &Scenario) -> SettingEntries {
         let mut writer = SettingsWriter::default();
         (self.write)(scenario, &mut writer);
         writer.done()
@@ -37,7 +37,7 @@ impl Dialect {
 
 /// Writes a Run in a dialect, one setting after the other.
 #[derive(Default)]
-pub(crate) struct SettingsWriter(Entries);
+pub(crate) struct SettingsWriter(SettingEntries);
 
 impl SettingsWriter {
     pub fn say(&mut self, name: &str, value: impl Into<Value>) {
@@ -73,7 +73,7 @@ impl SettingsWriter {
         }
     }
 
-    pub fn done(self) -> Entries {
+    pub fn done(self) -> SettingEntries {
         self.0
     }
 }

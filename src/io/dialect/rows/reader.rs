@@ -1,6 +1,6 @@
 //! Reads a program's settings into a Run, and records what was used for what, what was assumed and what is left.
 
-use crate::dialect::{Branch, Entries, Given, Same};
+use crate::dialect::{Branch, Given, Same, SettingEntries};
 use serde::Serialize;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
@@ -90,7 +90,7 @@ pub struct SettingsReader {
 }
 
 impl SettingsReader {
-    pub fn new(entries: Entries, run: Run) -> Self {
+    pub fn new(entries: SettingEntries, run: Run) -> Self {
         let in_text = |(name, value): (String, Value)| (Origin::Text(name.clone()), name, value);
         Self::translated(entries.into_iter().map(in_text), run)
     }
@@ -145,7 +145,7 @@ impl SettingsReader {
     }
 
     /// All that the settings say.
-    pub(crate) fn said(&self) -> Entries {
+    pub(crate) fn said(&self) -> SettingEntries {
         self.entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect()
     }
 
@@ -155,7 +155,7 @@ impl SettingsReader {
     }
 
     /// Puts defaults before everything that the text says.
-    pub(crate) fn begin_with(&mut self, defaults: Entries, whose: &'static str) {
+    pub(crate) fn begin_with(&mut self, defaults: SettingEntries, whose: &'static str) {
         let default = |(name, value)| Entry { name, value, origin: Origin::Default(whose), taken: false };
         self.entries.splice(0..0, defaults.into_iter().map(default));
     }

@@ -4,7 +4,7 @@
 //! Sources: pytorch `torch/distributed/run.py`, Accelerate `commands/launch.py`, DeepSpeed `launcher/runner.py`,
 //! `srun(1)`, `mpirun(1)`.
 
-use crate::dialect::Entries;
+use crate::dialect::SettingEntries;
 use crate::dialect::text::shell::Started;
 use crate::dialect::text::words::{Script, is_extra, is_override};
 use shardscope_core::run::Value;
@@ -235,7 +235,7 @@ pub(in crate::dialect) fn is_placed(name: &str) -> bool {
 
 /// Puts the GPUs of a launcher in place of its options, under the names `nnodes` and `nproc_per_node`, or
 /// `num_processes` for all together.
-pub(in crate::dialect) fn take_launch(script: &Script, entries: &mut Entries) {
+pub(in crate::dialect) fn take_launch(script: &Script, entries: &mut SettingEntries) {
     let launch = Launch::of(script);
     if launch.gpus().is_none() {
         return;

@@ -13,7 +13,7 @@ use shardscope_core::run::Value;
 use std::cell::OnceCell;
 
 /// Names and values of a program's settings; nested ones are dotted.
-pub(crate) type Entries = Vec<(String, Value)>;
+pub(crate) type SettingEntries = Vec<(String, Value)>;
 
 /// The text, and the script that it is where it is one.
 pub struct ImportText<'t> {

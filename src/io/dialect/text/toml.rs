@@ -1,6 +1,6 @@
 //! A TOML file as a program's settings, read by the `toml` crate.
 
-use crate::dialect::Entries;
+use crate::dialect::SettingEntries;
 use crate::dialect::text::words::scalar;
 use shardscope_core::issue::Issue;
 use shardscope_core::run::Value;
@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 16;
 ///
 /// # Errors
 /// The first line that is not TOML, by its number.
-pub fn read(text: &str) -> Result<Entries, Issue> {
+pub fn read(text: &str) -> Result<SettingEntries, Issue> {
     let mut depth = 0usize;
     for brace in text.matches(['{', '}']) {
         depth = if brace == "{" { depth + 1 } else { depth.saturating_sub(1) };

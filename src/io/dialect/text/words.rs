@@ -1,6 +1,6 @@
 //! The words of a launch script: the command that trains, as a shell would start it, and its arguments.
 
-use crate::dialect::Entries;
+use crate::dialect::SettingEntries;
 use crate::dialect::text::launch::chosen;
 use crate::dialect::text::shell::{Branch, Fault, Given, MissingFile, is_name, run};
 use shardscope_core::message::Message;
@@ -128,8 +128,8 @@ impl Script {
 
     /// The arguments: `--name`, `--name value`, `--name=value`, `--name several values`; names as they are, a value
     /// that is a number as one.
-    pub fn arguments(&self) -> Entries {
-        let mut entries: Entries = Vec::new();
+    pub fn arguments(&self) -> SettingEntries {
+        let mut entries: SettingEntries = Vec::new();
         // Words behind the end of a statement belong to no argument before it.
         let mut open = false;
         for word in &self.words {
@@ -177,8 +177,8 @@ impl Script {
     }
 
     /// Settings as Hydra takes them, `section.name=value`; behind a program `name=value` as well.
-    pub fn overrides(&self) -> Entries {
-        let mut entries: Entries = Vec::new();
+    pub fn overrides(&self) -> SettingEntries {
+        let mut entries: SettingEntries = Vec::new();
         let mut before = "";
         let mut program = false;
         for word in &self.words {
@@ -254,7 +254,7 @@ fn batch_options(text: &str) -> Vec<(&'static str, String)> {
 }
 
 /// Settings by name; a switch has no text.
-pub(crate) fn entries(pairs: &[(&str, &str)]) -> Entries {
+pub(crate) fn entries(pairs: &[(&str, &str)]) -> SettingEntries {
     let value = |text: &str| if text.is_empty() { Value::Bool(true) } else { scalar(text) };
     pairs.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect()
 }

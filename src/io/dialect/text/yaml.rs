@@ -3,7 +3,7 @@
 //! Plain words mean what `PyYAML` makes of them, the reader of the programs: `yes` and `on` are true, `8_192` is a
 //! number, and `<<` merges another map. Tags are ignored but for `!!str`.
 
-use crate::dialect::Entries;
+use crate::dialect::SettingEntries;
 use crate::dialect::text::words::scalar;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use shardscope_core::issue::Issue;
@@ -39,12 +39,12 @@ pub fn read(text: &str) -> Result<Value, Issue> {
 }
 
 /// Reads the first document of a file as dotted names and their values.
-pub(crate) fn entries(text: &str) -> Result<Entries, Issue> {
+pub(crate) fn entries(text: &str) -> Result<SettingEntries, Issue> {
     Ok(read(text)?.flat(|_| true))
 }
 
 /// A file that says `entries`, comments first.
-pub(crate) fn print(entries: &Entries, comments: &[String]) -> String {
+pub(crate) fn print(entries: &SettingEntries, comments: &[String]) -> String {
     let comments = comments.iter().map(|comment| format!("# {comment}\n"));
     let mut lines: Vec<String> = comments.collect();
     block(&Value::nested(entries.clone()), 0, &mut lines);

@@ -52,7 +52,7 @@ pub fn knows(name: &str) -> bool {
 }
 
 /// True if a text is a file of its settings, whichever form of TOML names them.
-pub(crate) fn is_file(file: &Result<Entries, Issue>) -> bool {
+pub(crate) fn is_file(file: &Result<SettingEntries, Issue>) -> bool {
     let entries = file.as_ref();
     entries.is_ok_and(|entries| entries.iter().any(|(name, _)| knows(name)))
 }
@@ -69,7 +69,7 @@ pub(crate) fn starts(script: &Script) -> bool {
 
 /// With the compiler where the settings say so: `compile.enable`, before `training.compile`; `compile.components` are
 /// the model and the loss unless they are said.
-fn compiled(entries: &Entries) -> &'static str {
+fn compiled(entries: &SettingEntries) -> &'static str {
     let mut settings = if shipped::is_python(entries) { shipped::defaults(entries) } else { Vec::new() };
     settings.extend(entries.iter().cloned());
     let entries = &settings;
@@ -98,7 +98,7 @@ fn names_the_model(value: &Value) -> bool {
 ///
 /// # Errors
 /// Why it cannot be read, by line where there is one.
-fn entries(source: &ImportText) -> Result<Entries, Issue> {
+fn entries(source: &ImportText) -> Result<SettingEntries, Issue> {
     let text = source.text;
     if is_python(text) {
         return Ok(function(text));
@@ -109,7 +109,7 @@ fn entries(source: &ImportText) -> Result<Entries, Issue> {
     if is_file(&file) || !starts(script) && !arguments.iter().any(|(name, _)| knows(name)) {
         return file;
     }
-    let mut entries: Entries = Vec::new();
+    let mut entries: SettingEntries = Vec::new();
     for (name, value) in arguments {
         let name = bare(&name);
         // "--compile.no_enable" switches off.
@@ -135,7 +135,7 @@ const LAUNCH: &str = "LAUNCH = \"";
 const FUNCTION: &str = "run";
 
 /// The settings of a Python file: the launcher's first. What only names a section's class says nothing.
-fn function(text: &str) -> Entries {
+fn function(text: &str) -> SettingEntries {
     let launch = text.lines().find_map(|line| line.strip_prefix(LAUNCH));
     let mut out = Script::read(launch.unwrap_or_default().trim_end_matches('"')).arguments();
     out.retain(|(name, _)| [LAUNCHER.nodes.0, LAUNCHER.each.0].contains(&name.trim_start_matches('-')));
@@ -181,7 +181,7 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
     training::write(s, writer);
 }
 
-fn print(entries: &Entries, comments: &[String]) -> String {
+fn print(entries: &SettingEntries, comments: &[String]) -> String {
     let (launcher, settings) = entries.split_at(entries.len().min(2));
     let flag = |(name, value): &(String, Value)| format!("--{name} {}", plain(value).unwrap_or_default());
     let launcher: Vec<String> = launcher.iter().map(flag).collect();
@@ -197,7 +197,7 @@ fn print(entries: &Entries, comments: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn entries(text: &str) -> Result<Entries, Issue> {
+    fn entries(text: &str) -> Result<SettingEntries, Issue> {
         crate::dialect::entries(&DIALECT, text)
     }
     use shardscope_core::run::{Recompute, Run};

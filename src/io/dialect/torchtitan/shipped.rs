@@ -3,7 +3,7 @@
 //! Source: pytorch/torchtitan at b5bcd76 (August 2026), `torchtitan/models/*/config_registry.py` and
 //! `config/configs.py`.
 
-use crate::dialect::Entries;
+use crate::dialect::SettingEntries;
 use crate::dialect::text::python;
 use crate::dialect::text::words::Script;
 use shardscope_core::run::Value;
@@ -130,20 +130,20 @@ pub(super) fn last_class(name: &str) -> &str {
 }
 
 /// The shipped configuration that the settings begin with.
-pub(super) fn begun(entries: &Entries) -> Option<&'static Shipped> {
+pub(super) fn begun(entries: &SettingEntries) -> Option<&'static Shipped> {
     let named = |wanted: &str| entries.iter().rev().find(|(name, _)| name == wanted)?.1.text();
     let function = named(python::BEGINS_WITH).map(last).or_else(|| named("config"))?;
     SHIPPED.iter().find(|shipped| shipped.function == Some(function))
 }
 
 /// True if settings are of torchtitan as it is since its configurations are Python.
-pub(super) fn is_python(entries: &Entries) -> bool {
+pub(super) fn is_python(entries: &SettingEntries) -> bool {
     let marks = [python::FUNCTION, python::BEGINS_WITH, "module", "config", "model_spec", LENGTH];
     entries.iter().any(|(name, _)| marks.contains(&&**name) || name == TOKENS)
 }
 
 /// Meaning where such settings are silent: the shipped configuration's, or what every configuration begins with.
-pub(super) fn defaults(entries: &Entries) -> Entries {
+pub(super) fn defaults(entries: &SettingEntries) -> SettingEntries {
     let text = |text: &str| Value::Text(text.to_owned());
     let mut out = vec![(CHECKPOINT.to_owned(), text(SELECTIVE))];
     let Some(shipped) = begun(entries) else {

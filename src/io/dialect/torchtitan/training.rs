@@ -4,19 +4,19 @@ use super::shipped::{self, CHECKPOINT, LOSS, PIECES, SHIPPED, TOKENS};
 use crate::dialect::rows::hub;
 use crate::dialect::rows::prelude::*;
 use crate::dialect::text::python;
-use crate::dialect::text::python::End;
+use crate::dialect::text::python::CallEnd;
 
 const STEP: &str = "training.num_tokens_per_train_step";
 const SPEC: &str = "model_spec";
 /// Ends of calls of some classes beside what the settings say of them.
-pub(super) const ENDS: &[End] = &[
-    End {
+pub(super) const ENDS: &[CallEnd] = &[
+    CallEnd {
         class: "CrossEntropyLoss.Config",
         argument: "global_vocab_size",
         place: "torchtitan.models.common.config_utils.decoder_vocab_size",
         rest: "(config.model_spec)",
     },
-    End {
+    CallEnd {
         class: "ConcatThenSplitPackingConfig",
         argument: "dataset",
         place: "torchtitan.hf_datasets.text_datasets.DATASETS",

@@ -19,7 +19,7 @@ pub(super) use sharing::{
 use crate::dialect::rows::prelude::*;
 
 /// Hugging Face's libraries, with fused norms and rotary embeddings where one of `switches` is on.
-pub(super) fn stack(entries: &Entries, switches: &[&str]) -> &'static str {
+pub(super) fn stack(entries: &SettingEntries, switches: &[&str]) -> &'static str {
     let on = |(name, value): &(String, Value)| switches.contains(&&**name) && *value == Value::Bool(true);
     if entries.iter().any(on) { "hf-fused" } else { "hf-trainer" }
 }

@@ -23,7 +23,7 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Collectives",
     about: "who sends what, on a ring and on a tree",
     steps: &[
-        Step {
+        LessonStep {
             id: "kinds",
             title: "Eight exchanges of a group",
             sliders: &[K],
@@ -31,7 +31,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "appendix A0"),
             on_run: (Gauge::Sent(Traffic::Dp), &[]),
         },
-        Step {
+        LessonStep {
             id: "ring",
             title: "An all-reduce around a ring",
             sliders: &[N, STEP],
@@ -39,7 +39,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "appendix A0, ring all-reduce"),
             on_run: (Gauge::Sent(Traffic::Dp), &[]),
         },
-        Step {
+        LessonStep {
             id: "server",
             title: "A parameter server or a ring",
             sliders: &[N.over(&[2, 4, 8, 16, 64], 2), slider("k", "servers", &[1, 2, 4, 8], 0)],
@@ -47,7 +47,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&LECTURE, "data parallelism, parameter server"),
             on_run: (Gauge::Sent(Traffic::Dp), &[]),
         },
-        Step {
+        LessonStep {
             id: "tree",
             title: "An all-reduce up and down a tree",
             sliders: &[N.over(&[4, 8, 16], 1), STEP.over(&[0, 1, 2, 3, 4, 5, 6, 7, 8], 1)],
@@ -55,7 +55,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&NCCL, "tuning.cc"),
             on_run: (Gauge::Exposed(Traffic::Dp), &[]),
         },
-        Step {
+        LessonStep {
             id: "bandwidth",
             title: "Bus bandwidth",
             sliders: &[S, NODES],
@@ -63,7 +63,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&NCCL, "PERFORMANCE.md"),
             on_run: (Gauge::Exposed(Traffic::Dp), &[]),
         },
-        Step {
+        LessonStep {
             id: "gradients",
             title: "Who exchanges what in training",
             sliders: &[slider(

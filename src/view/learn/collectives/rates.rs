@@ -1,7 +1,7 @@
 //! Times and bus bandwidth of collectives over nodes of eight.
 
 use crate::learn::prelude::*;
-use shardscope_core::cluster::Group;
+use shardscope_core::cluster::RankGroup;
 use shardscope_core::traffic::Fabric;
 
 /// The wires of nodes of eight H100.
@@ -11,7 +11,7 @@ pub(in crate::learn) fn fabric() -> Option<Fabric> {
 
 /// Seconds of an all-gather and of an all-reduce of `bytes` over `nodes` nodes of eight.
 pub(super) fn times(fabric: &Fabric, nodes: u64, bytes: f64) -> [f64; 2] {
-    let group = Group { size: 8 * nodes, in_node: 8 };
+    let group = RankGroup { size: 8 * nodes, in_node: 8 };
     [fabric.gather(group, Bytes(bytes)), fabric.all_reduce(group, Bytes(bytes))].map(|time| time.0)
 }
 

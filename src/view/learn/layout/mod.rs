@@ -23,7 +23,7 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Choosing a layout",
     about: "a recipe with real numbers",
     steps: &[
-        Step {
+        LessonStep {
             id: "fit",
             title: "First: it must fit",
             sliders: &[S, G],
@@ -35,7 +35,7 @@ pub(super) const LESSON: Lesson = Lesson {
             ),
             on_run: (Gauge::Peak, &[("zero", "3"), ("pp", "1")]),
         },
-        Step {
+        LessonStep {
             id: "recomputation",
             title: "Longer sequences, or less recomputation",
             sliders: &[TENSOR],
@@ -43,7 +43,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&KORTHIKANTI_2022, "section 5"),
             on_run: (Gauge::Held(Component::Activations), &[("recompute", "full")]),
         },
-        Step {
+        LessonStep {
             id: "batch",
             title: "Second: reach the batch",
             sliders: &[N, B],
@@ -51,7 +51,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "finding the best training configuration, step 2"),
             on_run: (Gauge::Step, &[("micro_batch", "2")]),
         },
-        Step {
+        LessonStep {
             id: "tensor",
             title: "Third: tensor parallelism up to the node",
             sliders: &[S],
@@ -59,7 +59,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "finding the best training configuration, step 3"),
             on_run: (Gauge::Step, &[("tp", "8")]),
         },
-        Step {
+        LessonStep {
             id: "pipeline",
             title: "Pipelines beyond the node",
             sliders: &[slider("m", "micro-batches", &[8, 32, 128], 1)],
@@ -67,7 +67,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&NARAYANAN_2021, "section 3"),
             on_run: (Gauge::Bubble, &[("pp", "8")]),
         },
-        Step {
+        LessonStep {
             id: "context",
             title: "Context parallelism for long sequences",
             sliders: &[S.over(&[32_768, 131_072, 524_288], 1)],
@@ -75,7 +75,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "context parallelism"),
             on_run: (Gauge::Held(Component::Activations), &[("cp", "2")]),
         },
-        Step {
+        LessonStep {
             id: "savings",
             title: "What each strategy divides",
             sliders: &[
@@ -86,7 +86,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "5D parallelism in a nutshell"),
             on_run: (Gauge::Peak, &[]),
         },
-        Step {
+        LessonStep {
             id: "restore",
             title: "Shrink everything, then restore",
             sliders: &[S.over(&[4096, 8192, 16_384], 1), G.over(&[64, 128, 256], 1)],
@@ -94,7 +94,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&HE_BLOG, "shrink everything, then restore one by one"),
             on_run: (Gauge::Step, &[]),
         },
-        Step {
+        LessonStep {
             id: "nodes",
             title: "The best layouts of one to many nodes",
             sliders: &[
@@ -104,7 +104,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "benchmarking thousands of configurations"),
             on_run: (Gauge::Step, &[]),
         },
-        Step {
+        LessonStep {
             id: "recipe",
             title: "The whole recipe",
             sliders: &[P, G.over(&[64, 512, 2048], 1)],
@@ -112,7 +112,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "finding the best training configuration"),
             on_run: (Gauge::Step, &[]),
         },
-        Step {
+        LessonStep {
             id: "flow",
             title: "The recipe on your run",
             sliders: &[slider("x", "times the GPUs of your run", &[1, 2, 4], 0)],

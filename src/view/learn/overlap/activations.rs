@@ -3,7 +3,7 @@
 use super::super::lanes::Lanes;
 use super::layer::{Layer, cut, index, seconds, three};
 use crate::learn::prelude::*;
-use shardscope_core::cluster::Axis;
+use shardscope_core::cluster::ParallelAxis;
 use shardscope_core::time::kernels;
 use shardscope_core::traffic::ring_block_ratio;
 
@@ -36,7 +36,7 @@ pub(super) fn tensor(dials: &Dials) -> Live {
         return Live::default();
     };
     let drawn = [halves("Messages as a whole".into(), &layer, 1), halves(t!("In {t} chunks", t), &layer, t)];
-    let group = layer.scenario.layout.mesh().group(Axis::Tp);
+    let group = layer.scenario.layout.mesh().group(ParallelAxis::Tp);
     let ratio = layer.ratio(Traffic::Tp, layer.wire(group));
     let h = layer.scenario.model.hidden;
     Live::of([
@@ -95,7 +95,7 @@ pub(super) fn ring(dials: &Dials) -> Live {
     ];
     let model = &layer.scenario.model;
     let share = model.kv_heads as f64 / model.heads as f64;
-    let per_byte = layer.per_byte(layer.scenario.layout.mesh().group(Axis::Cp));
+    let per_byte = layer.per_byte(layer.scenario.layout.mesh().group(ParallelAxis::Cp));
     let piece = s as f64 / c as f64;
     let ratio = |tokens| ring_block_ratio(share, tokens, true, per_byte);
     Live::of([
@@ -143,7 +143,7 @@ mod tests {
     fn the_ratios_are_those_of_the_playbook_in_bytes() {
         let layer = Layer::of(&cut(8192, 8, 2, "")).unwrap();
         assert_eq!(three(layer.ratio(Traffic::Tp, BytesPerSecond(450e9))), "1.88");
-        let per_byte = layer.per_byte(layer.scenario.layout.mesh().group(Axis::Cp));
+        let per_byte = layer.per_byte(layer.scenario.layout.mesh().group(ParallelAxis::Cp));
         assert_eq!(three(ring_block_ratio(0.125, 1.0, true, per_byte) / 1e3), "4.95");
         let layer = Layer::of(&copies(4096, 256, "&zero=3")).unwrap();
         let tokens = layer.ratio(Traffic::Zero3, BytesPerSecond(50e9)) * 4096.0 * 256.0 / 255.0;

@@ -1,7 +1,7 @@
 //! The layer whose compute and messages the lesson compares.
 
 use crate::learn::prelude::*;
-use shardscope_core::cluster::Group;
+use shardscope_core::cluster::RankGroup;
 use shardscope_core::report::windows;
 use shardscope_core::time::{Clock, ComputeTime};
 use shardscope_core::traffic::{StageWaits, flops_per_byte, playbook_ratio, ring_bandwidth, stage_waits};
@@ -23,11 +23,11 @@ impl Layer {
         Some(Self { scenario: *scenario, time, waits })
     }
     /// Bandwidth of a ring over `group` by the data sheets.
-    pub fn wire(&self, group: Group) -> BytesPerSecond {
+    pub fn wire(&self, group: RankGroup) -> BytesPerSecond {
         ring_bandwidth(&self.scenario, group)
     }
     /// FLOPs that the GPU computes while a byte travels: F / B of the formulas.
-    pub fn per_byte(&self, group: Group) -> f64 {
+    pub fn per_byte(&self, group: RankGroup) -> f64 {
         flops_per_byte(self.scenario.gpu.bf16, self.wire(group))
     }
     /// The playbook's ratio of `traffic` over a wire, in bytes.
@@ -36,7 +36,7 @@ impl Layer {
         ratio.map_or(0.0, |ratio| ratio.corrected)
     }
     /// The data-parallel ranks.
-    pub fn copies(&self) -> Group {
+    pub fn copies(&self) -> RankGroup {
         let scenario = &self.scenario;
         scenario.layout.mesh().shard_group(scenario.zero.shard)
     }

@@ -24,7 +24,7 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Overlap",
     about: "what can hide behind compute",
     steps: &[
-        Step {
+        LessonStep {
             id: "kernels",
             title: "How long a kernel takes",
             sliders: &[S, TENSOR],
@@ -32,7 +32,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&STAS, "accelerators, maximum achievable FLOP/s"),
             on_run: (Gauge::Step, &[]),
         },
-        Step {
+        LessonStep {
             id: "exchange",
             title: "How fast a group exchanges",
             sliders: &[M],
@@ -40,7 +40,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&NCCL, "PERFORMANCE.md"),
             on_run: (Gauge::Exposed(Traffic::Dp), &[]),
         },
-        Step {
+        LessonStep {
             id: "gradients",
             title: "Gradients leave in buckets",
             sliders: &[S, N, K],
@@ -48,7 +48,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "appendix A3"),
             on_run: (Gauge::Exposed(Traffic::Dp), &[("overlap.dp", "0")]),
         },
-        Step {
+        LessonStep {
             id: "gathers",
             title: "ZeRO-3: gather the next layer",
             sliders: &[S, N],
@@ -56,7 +56,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "appendix A3"),
             on_run: (Gauge::Exposed(Traffic::Zero3), &[("zero", "3"), ("pp", "1")]),
         },
-        Step {
+        LessonStep {
             id: "tensor",
             title: "Tensor parallelism: nothing runs beside it",
             sliders: &[S, TENSOR.over(&[2, 4, 8, 16], 2)],
@@ -64,7 +64,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "appendix A3"),
             on_run: (Gauge::Exposed(Traffic::Tp), &[("stack.tp_overlap", "userbuffers")]),
         },
-        Step {
+        LessonStep {
             id: "ring",
             title: "Ring attention: send while attending",
             sliders: &[S.over(&[8192, 16_384, 32_768, 131_072, 524_288], 2), C],
@@ -72,7 +72,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "context parallelism"),
             on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2"), ("overlap.cp", "0")]),
         },
-        Step {
+        LessonStep {
             id: "cost",
             title: "Hiding is not free",
             sliders: &[SHARE, S.over(&[4096, 8192, 16_384, 32_768], 2)],

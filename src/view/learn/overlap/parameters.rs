@@ -3,13 +3,13 @@
 use super::super::lanes::Lanes;
 use super::layer::{Layer, copies, index, seconds, three};
 use crate::learn::prelude::*;
-use shardscope_core::traffic::{CONTENTION, Held, step_messages};
+use shardscope_core::traffic::{CONTENTION, HeldParameters, step_messages};
 
 /// A backward pass whose gradients are sent after every `size` layers.
 fn buckets(name: Message, layer: &Layer, layers: u64, size: u64) -> Lanes {
     let mut lanes = Lanes::new(name);
     let backward = (layer.time.backward_input + layer.time.backward_weight).0;
-    let mut sharded = Held::of(&layer.scenario, &[1]);
+    let mut sharded = HeldParameters::of(&layer.scenario, &[1]);
     sharded.dense *= size as f64;
     let message = step_messages(&layer.scenario, sharded).reduce.0;
     for at in 1..=layers {
@@ -201,7 +201,7 @@ mod tests {
     fn the_last_bucket_has_nothing_to_hide_behind() {
         let layer = Layer::of(&copies(32_768, 16, "&zero=0")).unwrap();
         let exposed = |size| buckets("".into(), &layer, 32, size).exposed();
-        let mut held = Held::of(&layer.scenario, &[1]);
+        let mut held = HeldParameters::of(&layer.scenario, &[1]);
         held.dense *= 4.0;
         let message = step_messages(&layer.scenario, held).reduce.0;
         assert!((exposed(4) / message - 1.0).abs() < 1e-9);

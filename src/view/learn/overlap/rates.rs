@@ -3,7 +3,7 @@
 use super::super::collectives::bus;
 use super::layer::{Layer, cut, index, seconds, three};
 use crate::learn::prelude::*;
-use shardscope_core::cluster::Group;
+use shardscope_core::cluster::RankGroup;
 use shardscope_core::time::{Kernel, kernels, roof};
 use shardscope_core::traffic::Fabric;
 
@@ -68,7 +68,7 @@ pub(super) fn roofline(dials: &Dials) -> Live {
 
 /// Seconds of an all-gather of one byte over `nodes` nodes of eight.
 fn latency(fabric: &Fabric, nodes: u64) -> f64 {
-    fabric.gather(Group { size: 8 * nodes, in_node: 8 }, Bytes(1.0)).0
+    fabric.gather(RankGroup { size: 8 * nodes, in_node: 8 }, Bytes(1.0)).0
 }
 
 pub(super) fn exchange(dials: &Dials) -> Live {

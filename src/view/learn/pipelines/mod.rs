@@ -26,7 +26,7 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "How pipelines fill up",
     about: "from one micro-batch at a time to DualPipe",
     steps: &[
-        Step {
+        LessonStep {
             id: "naive",
             title: "One micro-batch at a time",
             sliders: &[P, M],
@@ -34,7 +34,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&LECTURE, "naive pipeline"),
             on_run: (Gauge::Bubble, &[]),
         },
-        Step {
+        LessonStep {
             id: "gpipe",
             title: "GPipe: many micro-batches",
             sliders: &[P, M],
@@ -42,7 +42,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&GPIPE, "section 2.3"),
             on_run: (Gauge::Bubble, &[("schedule", "gpipe"), ("micro_batch", "1")]),
         },
-        Step {
+        LessonStep {
             id: "1f1b",
             title: "1F1B: start backward passes early",
             sliders: &[P, M],
@@ -50,7 +50,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&NARAYANAN_2021, "section 2.2.1"),
             on_run: (Gauge::Held(Component::Activations), &[("schedule", "gpipe")]),
         },
-        Step {
+        LessonStep {
             id: "interleaving",
             title: "Interleaving: smaller stages",
             sliders: &[P, M, V],
@@ -58,7 +58,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&NARAYANAN_2021, "section 2.2.2"),
             on_run: (Gauge::Bubble, &[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")]),
         },
-        Step {
+        LessonStep {
             id: "halves",
             title: "A backward pass is two products",
             sliders: &[SEQUENCE],
@@ -66,7 +66,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&ZERO_BUBBLE, "section 2"),
             on_run: (Gauge::Bubble, &[("schedule", "zb-h1")]),
         },
-        Step {
+        LessonStep {
             id: "zb-h1",
             title: "ZB-H1: split the backward pass",
             sliders: &[P, M],
@@ -74,7 +74,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&ZERO_BUBBLE, "section 3.1"),
             on_run: (Gauge::Bubble, &[("schedule", "zb-h1")]),
         },
-        Step {
+        LessonStep {
             id: "zb-v",
             title: "ZB-V: a V of two stages",
             sliders: &[P, M],
@@ -82,7 +82,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&ZERO_BUBBLE, "section 6"),
             on_run: (Gauge::Bubble, &[("schedule", "zb-v")]),
         },
-        Step {
+        LessonStep {
             id: "chimera",
             title: "Chimera: two directions",
             sliders: &[P, M],
@@ -90,7 +90,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&CHIMERA, "section 3.1"),
             on_run: (Gauge::Bubble, &[("schedule", "chimera")]),
         },
-        Step {
+        LessonStep {
             id: "hanayo",
             title: "Hanayo: waves instead of copies",
             sliders: &[P, M, W],
@@ -98,7 +98,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&HANAYO, "section 3"),
             on_run: (Gauge::Bubble, &[("schedule", "hanayo")]),
         },
-        Step {
+        LessonStep {
             id: "dualpipe",
             title: "DualPipe: overlap the directions",
             sliders: &[P, M],
@@ -106,7 +106,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&DEEPSEEK_V3, "section 3.2.1"),
             on_run: (Gauge::Bubble, &[("schedule", "dualpipe")]),
         },
-        Step {
+        LessonStep {
             id: "pipedream",
             title: "PipeDream: never drain",
             sliders: &[P, M],
@@ -114,7 +114,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PIPEDREAM, "section 3.3"),
             on_run: (Gauge::Bubble, &[("schedule", "pipedream")]),
         },
-        Step {
+        LessonStep {
             id: "bubble",
             title: "The bubble against micro-batches",
             sliders: &[P, M, V.over(&[2, 4, 8], 0)],
@@ -122,7 +122,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&NARAYANAN_2021, "section 2.2"),
             on_run: (Gauge::Bubble, &[("micro_batch", "1")]),
         },
-        Step {
+        LessonStep {
             id: "bound",
             title: "Why no order is shorter",
             sliders: &[P, M],
@@ -130,7 +130,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&ZERO_BUBBLE, "section 3.2"),
             on_run: (Gauge::Certificate, &[("schedule", "zb-v")]),
         },
-        Step {
+        LessonStep {
             id: "uneven",
             title: "Uneven stages: equal time, not equal layers",
             sliders: &[L, TOWER],

@@ -6,7 +6,7 @@ use crate::learn::prelude::*;
 use crate::node::markup::text as text_node;
 use shardscope_core::memory::MemoryMethod;
 use shardscope_core::memory::RankLoad;
-use shardscope_core::memory::methods::uneven::{Uneven, projector, split};
+use shardscope_core::memory::methods::uneven::{UnevenMethod, projector, split};
 use shardscope_core::run::presets::{Measured, PUBLISHED, PublishedRun};
 
 /// A published run, and the step that was measured.
@@ -47,7 +47,7 @@ fn held(first: u64) -> [f64; 2] {
     let Some(evaluation) = with(first, 1, MEASURED_WIDTH) else {
         return [0.0; 2];
     };
-    let memory = Uneven.rank(&evaluation.scenario, 0, &load);
+    let memory = UnevenMethod.rank(&evaluation.scenario, 0, &load);
     let projector = projector(&evaluation.scenario);
     [memory.total - projector, projector].map(Bytes::gb)
 }

@@ -25,7 +25,7 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Sequence and context parallelism",
     about: "ring attention, causal and zig-zag masks",
     steps: &[
-        Step {
+        LessonStep {
             id: "outside",
             title: "What tensor parallelism leaves whole",
             sliders: &[T, SEQUENCE],
@@ -33,7 +33,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&KORTHIKANTI_2022, "section 4.2.2"),
             on_run: (Gauge::Held(Component::Activations), &[("sequence_parallel", "false")]),
         },
-        Step {
+        LessonStep {
             id: "tokens",
             title: "Longer sequences: cut the tokens",
             sliders: &[C.over(&[1, 2, 4, 8, 16], 0)],
@@ -41,7 +41,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "context parallelism"),
             on_run: (Gauge::Held(Component::Activations), &[("cp", "2")]),
         },
-        Step {
+        LessonStep {
             id: "ulysses",
             title: "Ulysses: exchange tokens for heads",
             sliders: &[P, LONG],
@@ -49,7 +49,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&DEEPSPEED, "Ulysses"),
             on_run: (Gauge::Exposed(Traffic::Cp), &[("cp", "2"), ("cp_comm", "ulysses")]),
         },
-        Step {
+        LessonStep {
             id: "ring",
             title: "Ring attention: pass keys and values on",
             sliders: &[C, STEP, LONG],
@@ -57,7 +57,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "ring attention"),
             on_run: (Gauge::Sent(Traffic::Cp), &[("cp", "2"), ("cp_comm", "ring")]),
         },
-        Step {
+        LessonStep {
             id: "causal",
             title: "Causal masks: some ranks wait",
             sliders: &[C],
@@ -65,7 +65,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "ring attention; causal masks"),
             on_run: (Gauge::Step, &[("cp", "2")]),
         },
-        Step {
+        LessonStep {
             id: "zig-zag",
             title: "Zig-zag: an early and a late piece",
             sliders: &[C],
@@ -73,7 +73,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "zig-zag ring attention"),
             on_run: (Gauge::Step, &[("cp", "2")]),
         },
-        Step {
+        LessonStep {
             id: "compared",
             title: "Which cut sends how much",
             sliders: &[P.over(&[8, 32, 128], 0), LONG],
@@ -81,7 +81,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&LECTURE, "sequence parallelism"),
             on_run: (Gauge::Sent(Traffic::Cp), &[("cp", "2")]),
         },
-        Step {
+        LessonStep {
             id: "lengths",
             title: "Samples of unequal length",
             sliders: &[REPLICAS, BATCHES, MEDIAN],
@@ -283,7 +283,7 @@ mod tests {
     /// GB; of one GPU `12 N d (P - 1)/P`, 48.8 GB.
     #[test]
     fn the_lectures_numbers_are_in_the_notes() {
-        let note = |step: &Step| (step.live)(&Dials::new(step.sliders, &[])).compared.to_string();
+        let note = |step: &LessonStep| (step.live)(&Dials::new(step.sliders, &[])).compared.to_string();
         let outside = note(&LESSON.steps[0]);
         assert!(outside.contains("85.9 GB whole, 10.7 GB cut"), "{outside}");
         let compared = note(&LESSON.steps[6]);

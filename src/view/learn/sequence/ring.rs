@@ -1,7 +1,7 @@
 //! Ring attention: where each block of keys and values is in every step.
 
 use crate::learn::prelude::*;
-use shardscope_core::cluster::{Axis, Link};
+use shardscope_core::cluster::{Link, ParallelAxis};
 use shardscope_core::traffic::{bandwidth, flops_per_byte, microbatch_traffic, ring_block_ratio, ring_buffer};
 use std::f64::consts::TAU;
 
@@ -34,7 +34,7 @@ pub(in crate::learn) fn ring(dials: &Dials) -> Live {
             block = show_bytes(Bytes(block))
         ),
     ];
-    let link = it.layout.mesh().link(Axis::Cp);
+    let link = it.layout.mesh().link(ParallelAxis::Cp);
     let wire = bandwidth(&it, link);
     let share = it.model.kv_heads as f64 / it.model.heads as f64;
     let per_byte = flops_per_byte(it.gpu.bf16, wire);

@@ -10,7 +10,7 @@ use super::bars::TIME;
 use super::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
 use crate::learn::prelude::*;
 use layer::{layer_bytes, scenario, settings};
-use shardscope_core::cluster::Axis;
+use shardscope_core::cluster::ParallelAxis;
 use shardscope_core::source::{KORTHIKANTI_2022, LECTURE, PLAYBOOK};
 use shardscope_core::traffic::{flops_per_byte, playbook_ratio, ring_bandwidth};
 use shardscope_core::units::BytesPerSecond;
@@ -24,7 +24,7 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Tensor parallelism",
     about: "matrices cut in one, two and three dimensions",
     steps: &[
-        Step {
+        LessonStep {
             id: "matrix",
             title: "Cut one matrix",
             sliders: &[T],
@@ -32,7 +32,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&LECTURE, "tensor parallelism"),
             on_run: (Gauge::Peak, &[]),
         },
-        Step {
+        LessonStep {
             id: "pair",
             title: "Columns first, then rows",
             sliders: &[T, SEQUENCE],
@@ -40,7 +40,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "tensor parallelism"),
             on_run: (Gauge::Sent(Traffic::Tp), &[("tp", "8")]),
         },
-        Step {
+        LessonStep {
             id: "heads",
             title: "More ranks than heads of keys",
             sliders: &[WIDE, slider("k", "heads of keys and values", &[1, 2, 8, 64], 1)],
@@ -48,7 +48,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "tensor parallelism, heads of keys and values"),
             on_run: (Gauge::Held(Component::Weights), &[("tp", "8")]),
         },
-        Step {
+        LessonStep {
             id: "f-and-g",
             title: "What is sent: f and g",
             sliders: &[T, SEQUENCE],
@@ -56,7 +56,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&KORTHIKANTI_2022, "section 4.2.1"),
             on_run: (Gauge::Sent(Traffic::Tp), &[]),
         },
-        Step {
+        LessonStep {
             id: "between",
             title: "Sequence parallelism between blocks",
             sliders: &[T, SEQUENCE],
@@ -64,7 +64,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&KORTHIKANTI_2022, "section 4.2.2"),
             on_run: (Gauge::Peak, &[("sequence_parallel", "false")]),
         },
-        Step {
+        LessonStep {
             id: "embedding",
             title: "The embedding: rows of words",
             sliders: &[T, SEQUENCE],
@@ -72,7 +72,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "sequence parallelism, embedding layer"),
             on_run: (Gauge::Held(Component::Weights), &[("tp", "8")]),
         },
-        Step {
+        LessonStep {
             id: "cost",
             title: "What it costs, and why it ends at the node",
             sliders: &[WIDE, SEQUENCE],
@@ -80,7 +80,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "tensor parallelism; appendix A3"),
             on_run: (Gauge::Exposed(Traffic::Tp), &[("tp", "8")]),
         },
-        Step {
+        LessonStep {
             id: "square",
             title: "Two dimensions: a square of ranks",
             sliders: &[P],
@@ -88,7 +88,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&LECTURE, "two-dimensional tensor parallelism"),
             on_run: (Gauge::Sent(Traffic::Tp), &[]),
         },
-        Step {
+        LessonStep {
             id: "cube",
             title: "Three dimensions: a cube of ranks",
             sliders: &[P.over(&[8, 27, 64], 1)],
@@ -195,7 +195,7 @@ fn gpu_time(tp: u64, s: u64) -> Option<Bar> {
 
 /// Rate of a rank of the group, by the data sheet: between nodes a ring uses the cards of all its members.
 fn wire(scenario: &Scenario) -> BytesPerSecond {
-    ring_bandwidth(scenario, scenario.layout.mesh().group(Axis::Tp))
+    ring_bandwidth(scenario, scenario.layout.mesh().group(ParallelAxis::Tp))
 }
 
 fn cost(dials: &Dials) -> Live {

@@ -3,7 +3,7 @@
 use super::super::lanes::Lanes;
 use super::super::overlap::{Layer, copies, index};
 use crate::learn::prelude::*;
-use shardscope_core::traffic::{Held, step_messages};
+use shardscope_core::traffic::{HeldParameters, step_messages};
 
 /// Layers drawn as one block, and tokens of a micro-batch.
 const LAYERS: u64 = 4;
@@ -45,7 +45,7 @@ impl Parts {
         let settings = copies(TOKENS, n, "&zero=1");
         let layer = Layer::of(&settings)?;
         let blocks = (layer.scenario.model.layers / LAYERS).max(1);
-        let mut held = Held::of(&layer.scenario, &[1]);
+        let mut held = HeldParameters::of(&layer.scenario, &[1]);
         held.dense *= LAYERS as f64;
         let messages = step_messages(&layer.scenario, held);
         let each = LAYERS as f64;

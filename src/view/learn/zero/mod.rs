@@ -22,7 +22,7 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "Data parallelism and ZeRO",
     about: "what stages 0, 1, 2 and 3 shard",
     steps: &[
-        Step {
+        LessonStep {
             id: "copies",
             title: "Copies that must agree",
             sliders: &[N],
@@ -30,7 +30,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "data parallelism"),
             on_run: (Gauge::Sent(Traffic::Dp), &[("zero", "0")]),
         },
-        Step {
+        LessonStep {
             id: "collectives",
             title: "How fast a collective is",
             sliders: &[S],
@@ -38,7 +38,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&NCCL, "PERFORMANCE.md"),
             on_run: (Gauge::Exposed(Traffic::Dp), &[]),
         },
-        Step {
+        LessonStep {
             id: "overlap",
             title: "Hide it behind the backward pass",
             sliders: &[N],
@@ -46,7 +46,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "overlapping gradient synchronisation"),
             on_run: (Gauge::Exposed(Traffic::Dp), &[]),
         },
-        Step {
+        LessonStep {
             id: "optimizer",
             title: "ZeRO-1: shard the optimizer",
             sliders: &[N],
@@ -54,7 +54,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&ZERO, "section 5.1"),
             on_run: (Gauge::Held(Component::Optimizer), &[("zero", "0")]),
         },
-        Step {
+        LessonStep {
             id: "shards",
             title: "ZeRO-2 and ZeRO-3: shard the rest",
             sliders: &[N],
@@ -62,7 +62,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&ZERO, "sections 5.2 and 5.3"),
             on_run: (Gauge::Peak, &[("zero", "3"), ("pp", "1")]),
         },
-        Step {
+        LessonStep {
             id: "everywhere",
             title: "Memory of all GPUs together",
             sliders: &[N],
@@ -70,7 +70,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&ZERO, "figure 1"),
             on_run: (Gauge::Held(Component::Optimizer), &[("zero", "3"), ("pp", "1")]),
         },
-        Step {
+        LessonStep {
             id: "traffic",
             title: "What each stage sends",
             sliders: &[N],
@@ -78,7 +78,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&ZERO, "section 7"),
             on_run: (Gauge::Sent(Traffic::Zero3), &[("zero", "3"), ("pp", "1")]),
         },
-        Step {
+        LessonStep {
             id: "flow",
             title: "A step as a flow",
             sliders: &[W, N, Z, M],
@@ -86,7 +86,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "ZeRO-1 and ZeRO-2, communication"),
             on_run: (Gauge::Exposed(Traffic::Dp), &[("overlap.dp", "0")]),
         },
-        Step {
+        LessonStep {
             id: "pipeline",
             title: "ZeRO-3 or a pipeline",
             sliders: &[
@@ -98,7 +98,7 @@ pub(super) const LESSON: Lesson = Lesson {
             source: (&PLAYBOOK, "5D parallelism in a nutshell"),
             on_run: (Gauge::Sent(Traffic::Pp), &[]),
         },
-        Step {
+        LessonStep {
             id: "scaling",
             title: "How far data parallelism goes",
             sliders: &[B],

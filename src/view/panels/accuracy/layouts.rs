@@ -4,9 +4,9 @@
 use crate::charts::drawing::Form;
 use crate::charts::figure::save;
 use crate::charts::ink::Ink;
-use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::prelude::*;
-use shardscope_core::accuracy::{Bench, Evidence, Measured, Quantity};
+use shardscope_core::accuracy::{Bench, Evidence, MeasuredQuantity, Measurement};
 use std::collections::BTreeMap;
 
 /// A layout: its TP x CP x PP, and the seconds of a step; none where it ran out of memory.
@@ -15,7 +15,7 @@ type Layout = (u64, Option<f64>);
 /// The layouts of the paper's tables by GPU and number of GPUs.
 fn groups(bench: &Bench) -> BTreeMap<(Message, u64), Vec<Layout>> {
     let mut groups: BTreeMap<(Message, u64), Vec<Layout>> = BTreeMap::new();
-    for row in bench.rows.iter().filter(|row| row.source().quantity == Quantity::FujiiTflops) {
+    for row in bench.rows.iter().filter(|row| row.source().quantity == MeasuredQuantity::FujiiTflops) {
         groups.entry((row.run.gpu.title(), row.run.gpus)).or_default().push(layout(row));
     }
     groups
@@ -23,7 +23,7 @@ fn groups(bench: &Bench) -> BTreeMap<(Message, u64), Vec<Layout>> {
 
 fn layout(row: &Evidence) -> Layout {
     let seconds = match row.measured {
-        Measured::Step(seconds) => Some(seconds),
+        Measurement::Step(seconds) => Some(seconds),
         _ => None,
     };
     (row.run.tp * row.run.cp * row.run.pp, seconds)
@@ -89,11 +89,11 @@ fn picture<'a>(groups: impl Iterator<Item = (u64, &'a Vec<Layout>)>) -> Node {
         dots.extend(best(layouts).map(|(fastest, _)| (place(fastest), Form::Large, Ink::Accent)));
     }
     let axis = |pick: fn(&(f64, f64)) -> f64, name: &'static str| {
-        let scale = Scale::log(dots.iter().map(|(at, ..)| pick(at)), 1.0).doubling();
-        Axis::new(scale.with_room(0.04), scale.powers(2.0), |tick| verbatim(number(tick, 3))).named(name)
+        let scale = PlotScale::log(dots.iter().map(|(at, ..)| pick(at)), 1.0).doubling();
+        PlotAxis::new(scale.with_room(0.04), scale.powers(2.0), |tick| verbatim(number(tick, 3))).named(name)
     };
     let (across, up) = (axis(|at| at.0, "GPUs"), axis(|at| at.1, "TP × CP × PP"));
-    let marks = dots.iter().map(|(at, form, ink)| Mark::Dot(*at, *form, *ink, Message::default())).collect();
+    let marks = dots.iter().map(|(at, form, ink)| PlotMark::Dot(*at, *form, *ink, Message::default())).collect();
     draw(&across, 180.0, &[Plot { up, marks }]).inline("Best layouts beside those that ran out of memory")
 }
 
@@ -109,7 +109,7 @@ mod tests {
         let csv = include_str!("../../../../public/data/fujii_measured.csv");
         let mut bench = Bench::default();
         bench.add(read("fujii_measured.csv", csv));
-        let rows = bench.rows.iter().filter(|row| row.source().quantity == Quantity::FujiiTflops);
+        let rows = bench.rows.iter().filter(|row| row.source().quantity == MeasuredQuantity::FujiiTflops);
         // As the tables themselves say, line by line.
         let (mut ran, mut out) = (0, 0);
         for line in csv.lines().filter(|line| line.starts_with(['3', '4'])) {

@@ -13,7 +13,7 @@ use crate::views::View;
 use layouts::layouts;
 use shardscope_core::accuracy::record::{Protocol, Recipe, headline, recorded_of};
 use shardscope_core::accuracy::{Bench, LEFT_OUT};
-use shardscope_core::calibrate::{Observation, Standing};
+use shardscope_core::calibrate::{Observation, RunStanding};
 use shardscope_core::scoreboard::{Column, Miss};
 use tables::{bands, by_class, by_protocol, by_source, constants_table, misses, uneven};
 
@@ -22,7 +22,7 @@ use tables::{bands, by_class, by_protocol, by_source, constants_table, misses, u
 pub struct Yours<'a> {
     pub runs: &'a [Observation],
     /// Their steps against the shipped constants and against the fit.
-    pub standings: &'a [Standing],
+    pub standings: &'a [RunStanding],
 }
 
 /// The slice of the scoreboard that is about `run`: this calculator's row, the published runs most like it, and
@@ -44,7 +44,7 @@ pub fn near(board: &Board, run: &Run, yours: Yours) -> Node {
     el("div", &[("class", "two")], &[picture, beside])
 }
 
-fn picture(tool: &Tool, slice: Slice, title: &'static str, like: &[&Miss], yours: &[Standing]) -> Node {
+fn picture(tool: &Tool, slice: Slice, title: &'static str, like: &[&Miss], yours: &[RunStanding]) -> Node {
     el("figure", &[("class", "chart")], &[heading(title), points(tool, slice, title, like, yours)])
 }
 

@@ -3,7 +3,7 @@
 use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::accuracy::record::{Protocol, Recipe, recorded_of};
-use shardscope_core::accuracy::{Bench, Fact, Measured, constants, verdict_bands};
+use shardscope_core::accuracy::{Bench, Fact, Measurement, constants, verdict_bands};
 use shardscope_core::report::Pair;
 use shardscope_core::time::StepClass;
 use shardscope_core::units::show_off;
@@ -40,7 +40,7 @@ pub fn bands(bench: &Bench) -> Node {
 pub fn misses(label: impl Into<Message>, bench: &Bench, facts: &[Fact]) -> Node {
     let row = |fact: &Fact| &bench.rows[fact.row];
     let show = |fact: &Fact, value: f64| match row(fact).measured {
-        Measured::Memory(_) => format!("{} GiB", significant(value, 3)),
+        Measurement::Memory(_) => format!("{} GiB", significant(value, 3)),
         _ => show_seconds(Seconds(value)),
     };
     let name = |fact: &Fact| {

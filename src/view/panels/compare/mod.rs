@@ -6,7 +6,7 @@ mod falls;
 mod figures;
 mod lanes;
 
-use super::changes::{Change, changes, name};
+use super::changes::{SettingChange, changes, name};
 use super::issues;
 use crate::node::action::Compare;
 use crate::node::figure::Scope;
@@ -112,7 +112,7 @@ fn settings(first: &Run, second: &Run) -> Node {
         1 => t!("One setting differs."),
         n => t!("{n} settings differ.", n),
     };
-    let row = |change: &Change| {
+    let row = |change: &SettingChange| {
         let take = el("button", &[("class", "link")], &[text("use this value")]).on(change.undo());
         let values = [text(" "), text(&change.to), text(" → "), strong(&change.from), text(" "), take];
         el("li", &[], &[name(change.field), Node::from_iter(values)]).keyed(change.field.key)

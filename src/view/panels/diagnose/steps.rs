@@ -2,7 +2,7 @@
 
 use super::head;
 use crate::charts::ink::Ink;
-use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::charts::ticks::ticks;
 use crate::prelude::*;
 use crate::views::View;
@@ -27,19 +27,19 @@ pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
     let points: Vec<(f64, f64)> =
         series.points.iter().enumerate().map(|(at, seconds)| ((at + 1) as f64, *seconds)).collect();
     let heights = series.points.iter().copied().chain(found.high_s).chain(found.predicted_s);
-    let up = Scale::from_zero(heights);
-    let up = Axis::new(up, up.round(), |seconds| verbatim(show_seconds(Seconds(seconds))));
+    let up = PlotScale::from_zero(heights);
+    let up = PlotAxis::new(up, up.round(), |seconds| verbatim(show_seconds(Seconds(seconds))));
     let mut marks = Vec::new();
     if let (Some(low), Some(high)) = (found.low_s, found.high_s) {
-        marks.push(Mark::Band([low, high], Message::default()));
+        marks.push(PlotMark::Band([low, high], Message::default()));
     }
     if let Some(predicted) = found.predicted_s {
         let shown = show_seconds(Seconds(predicted));
-        marks.push(Mark::Level(predicted, t!("predicted {seconds}", seconds = shown)));
+        marks.push(PlotMark::Level(predicted, t!("predicted {seconds}", seconds = shown)));
     }
-    marks.push(Mark::Line(points, Ink::Exposed));
+    marks.push(PlotMark::Line(points, Ink::Exposed));
     let last = series.points.len().max(2) as f64;
-    let across = Axis::new(Scale::even(1.0, last), ticks(1.0, last, 6), |step| verbatim(format!("{step:.0}")));
+    let across = PlotAxis::new(PlotScale::even(1.0, last), ticks(1.0, last, 6), |step| verbatim(format!("{step:.0}")));
     let across = across.named("step");
     let beside = t!(
         "median {median}, scatter {spread}, {spikes} spikes",

@@ -5,7 +5,7 @@ use super::verdict;
 use crate::prelude::*;
 use shardscope_core::advice::fit::Suggestions;
 use shardscope_core::advice::narrow;
-use shardscope_core::advice::narrow::{Counted, Narrowing};
+use shardscope_core::advice::narrow::{CountedGap, Narrowing};
 use shardscope_core::report::Memory;
 use shardscope_core::source::HE_BLOG;
 
@@ -51,7 +51,7 @@ pub(crate) fn narrow(base: &Evaluation, unit: MemoryUnit) -> Node {
     way_back(&narrow::narrow(base), &narrow::gaps(base), unit)
 }
 
-fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
+fn way_back(way: &[Narrowing], gaps: &[CountedGap], unit: MemoryUnit) -> Node {
     let more = |at: usize, step: &Narrowing| {
         let Some(before) = at.checked_sub(1).map(|before| &way[before]) else {
             return String::new();
@@ -90,13 +90,13 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardscope_core::advice::fit::Fit;
+    use shardscope_core::advice::fit::FitSearch;
 
     #[test]
     fn every_suggestion_is_a_button_that_sets_what_it_says() {
         let run = Run { micro_batch: 4, ..Run::default() };
         let base = evaluate(&run).unwrap();
-        let found = Fit::finished(&base).suggestions();
+        let found = FitSearch::finished(&base).suggestions();
         let sets = found.list.iter();
         let sets = sets.map(|one| Action::Apply(one.set.clone()));
         let sets: Vec<Action> = sets.collect();

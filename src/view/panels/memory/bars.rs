@@ -123,7 +123,7 @@ pub(crate) fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
 
 /// A named part of a component and its bytes on each of some ranks.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PartRow {
+pub(crate) struct ComponentRow {
     pub component: Component,
     pub name: &'static str,
     /// Bytes on each rank; 0 where a rank has none.
@@ -131,8 +131,8 @@ pub(crate) struct PartRow {
 }
 
 /// The named parts of all components over the ranks, for the table behind the bars.
-pub(crate) fn part_rows(ranks: &[&StageMemory]) -> Vec<PartRow> {
-    let mut rows: Vec<PartRow> = Vec::new();
+pub(crate) fn part_rows(ranks: &[&StageMemory]) -> Vec<ComponentRow> {
+    let mut rows: Vec<ComponentRow> = Vec::new();
     for component in Component::ALL {
         for rank in ranks {
             for part in rank.parts(component) {
@@ -142,7 +142,7 @@ pub(crate) fn part_rows(ranks: &[&StageMemory]) -> Vec<PartRow> {
                             rank.items.iter().filter(|item| item.component == component && item.name == part.name);
                         items.map(|item| item.bytes).sum()
                     };
-                    rows.push(PartRow { component, name: part.name, bytes: ranks.iter().map(on).collect() });
+                    rows.push(ComponentRow { component, name: part.name, bytes: ranks.iter().map(on).collect() });
                 }
             }
         }

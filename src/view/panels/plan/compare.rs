@@ -1,14 +1,14 @@
 //! Pinned layouts side by side: every figure of each, and its difference from the first.
 
-use super::controls::{View, button};
+use super::controls::{PlanView, button};
 use super::rows::{layout, schedule};
 use crate::prelude::*;
-use shardscope_core::search::Found;
+use shardscope_core::search::FoundLayout;
 use shardscope_core::search::session::PlanCommand;
 use shardscope_core::units::fixed;
 
 /// A figure: its name, its value, and how it is shown.
-type Figure = (&'static str, fn(&Found) -> f64, fn(&View, f64) -> String);
+type Figure = (&'static str, fn(&FoundLayout) -> f64, fn(&PlanView, f64) -> String);
 
 const FIGURES: [Figure; 9] = [
     ("step time", |one| one.figures.time_s.0, seconds),
@@ -22,12 +22,12 @@ const FIGURES: [Figure; 9] = [
     ("micro-batches", |one| one.figures.microbatches as f64, |_, value| fixed(value, 0)),
 ];
 
-fn seconds(_: &View, value: f64) -> String {
+fn seconds(_: &PlanView, value: f64) -> String {
     show_seconds(Seconds(value))
 }
 
 /// The layout in words, line by line.
-fn settings(one: &Found) -> [(&'static str, Message); 9] {
+fn settings(one: &FoundLayout) -> [(&'static str, Message); 9] {
     let run = &one.run;
     [
         ("TP", verbatim(run.tp.to_string())),
@@ -43,7 +43,7 @@ fn settings(one: &Found) -> [(&'static str, Message); 9] {
 }
 
 /// The pinned layouts as columns; nothing where none is pinned.
-pub(crate) fn pinned(view: &View) -> Node {
+pub(crate) fn pinned(view: &PlanView) -> Node {
     let pinned = &view.result.pinned;
     let Some(first) = pinned.first() else {
         return Node::none();
@@ -88,7 +88,7 @@ pub(crate) fn pinned(view: &View) -> Node {
 }
 
 /// "+120 ms (+3.2 %)".
-fn against(view: &View, base: f64, own: f64, show: fn(&View, f64) -> String) -> Message {
+fn against(view: &PlanView, base: f64, own: f64, show: fn(&PlanView, f64) -> String) -> Message {
     let difference = own - base;
     if difference.abs() <= 1e-9 * base.abs() {
         return t!("the same");

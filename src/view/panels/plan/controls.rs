@@ -1,17 +1,17 @@
 //! Building blocks of the plan: its buttons, chips and folds.
 
-use crate::node::action::Fold;
+use crate::node::action::PlanFold;
 use crate::prelude::*;
 use shardscope_core::search::session::{PlanCommand, PlanQuery, PlanResult};
 
 /// Inputs of the panel's parts.
-pub struct View<'a> {
+pub struct PlanView<'a> {
     pub query: &'a PlanQuery,
     /// The answer so far.
     pub result: &'a PlanResult,
     /// The page's run.
     pub own: Option<&'a Evaluation>,
-    pub folds: &'a [Fold],
+    pub folds: &'a [PlanFold],
     pub unit: MemoryUnit,
 }
 
@@ -40,6 +40,6 @@ pub(super) fn chips_of(name: &'static str, chips: impl Iterator<Item = (PlanComm
 }
 
 /// A fold whose state the page keeps, so that it survives a redraw of the panel.
-pub(super) fn fold(view: &View, fold: Fold, summary: &'static str, inside: impl FnOnce() -> Node) -> Node {
+pub(super) fn fold(view: &PlanView, fold: PlanFold, summary: &'static str, inside: impl FnOnce() -> Node) -> Node {
     toggled_fold(view.folds.contains(&fold), PanelAction::Fold(fold), summary, inside)
 }

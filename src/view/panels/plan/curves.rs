@@ -1,15 +1,15 @@
 //! Growth of the cost: step time, memory and efficiency of the best layout at each number of GPUs, sequence length or
 //! batch, as small curves over a doubling axis; hover shows the layout, a table has the same figures.
 
-use super::controls::{View, buttons, fold};
+use super::controls::{PlanView, buttons, fold};
 use super::rows::layout;
 use crate::charts::drawing::Form;
 use crate::charts::figure::save;
 use crate::charts::ink::Ink;
-use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
-use crate::node::action::Fold;
+use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
+use crate::node::action::PlanFold;
 use crate::prelude::*;
-use shardscope_core::search::Found;
+use shardscope_core::search::FoundLayout;
 use shardscope_core::search::session::PlanCommand;
 use shardscope_core::search::sweep::{Grown, Points};
 use shardscope_core::units::group;
@@ -21,7 +21,7 @@ const BUTTONS: [(PlanCommand, &str); 3] = [
 ];
 
 /// The buttons, and the curves of the last sweep.
-pub(crate) fn sweeps(view: &View) -> Node {
+pub(crate) fn sweeps(view: &PlanView) -> Node {
     let name = faint("How the cost grows");
     let chips = el("p", &[("class", "chips ask")], &[name, buttons(&BUTTONS)]);
     let Some(sweep) = &view.result.sweep else {
@@ -46,9 +46,9 @@ fn unit_of(unit: MemoryUnit) -> f64 {
 }
 
 /// Figure of a layout in a chart, true for a logarithmic axis, and a line across it.
-type Part<'a> = (&'a dyn Fn(&Found) -> f64, bool, Option<f64>);
+type Part<'a> = (&'a dyn Fn(&FoundLayout) -> f64, bool, Option<f64>);
 
-fn curves(view: &View, sweep: &Points) -> Node {
+fn curves(view: &PlanView, sweep: &Points) -> Node {
     let bytes = unit_of(view.unit);
     let names = [t!("Step time, s"), t!("Peak memory, {unit}", unit = view.unit.name()), t!("MFU, %")];
     let capacity = sweep.last_fit().map(|(_, found)| found.figures.peak.capacity.0 / bytes);
@@ -71,7 +71,7 @@ fn curves(view: &View, sweep: &Points) -> Node {
     );
     let without = (!none.is_empty()).then(|| t!("Nothing fits or divides at {points}.", points = none.join(", ")));
     let words = Message::joined(" ", std::iter::once(what).chain(without));
-    let data_table = fold(view, Fold::SweepTable, "Show as a table", || data_table(view, sweep));
+    let data_table = fold(view, PlanFold::SweepTable, "Show as a table", || data_table(view, sweep));
     Node::from_iter([el("div", &[("class", "curves")], &[pictures]), footnote(&words), data_table])
 }
 
@@ -84,11 +84,11 @@ fn short(value: u64) -> String {
     }
 }
 
-fn chart(sweep: &Points, name: &Message, part: &dyn Fn(&Found) -> f64, log: bool, line: Option<f64>) -> Node {
+fn chart(sweep: &Points, name: &Message, part: &dyn Fn(&FoundLayout) -> f64, log: bool, line: Option<f64>) -> Node {
     let points = &sweep.points;
     let heading = caption(name);
     let places = points.iter().enumerate();
-    let found: Vec<((f64, f64), u64, &Found)> = places
+    let found: Vec<((f64, f64), u64, &FoundLayout)> = places
         .filter_map(|(index, point)| {
             let best = point.best.as_deref()?;
             Some(((index as f64, part(best)), point.value, best))
@@ -98,30 +98,30 @@ fn chart(sweep: &Points, name: &Message, part: &dyn Fn(&Found) -> f64, log: bool
     if values().next().is_none() {
         return el("figure", &[("class", "chart")], &[heading]);
     }
-    let scale = if log { Scale::log(values(), 1.3) } else { Scale::from_zero(values()) };
-    let up = Axis::new(scale, scale.round(), |tick| verbatim(significant(tick, 3)));
-    let across = Scale::even(-0.5, points.len() as f64 - 0.5);
+    let scale = if log { PlotScale::log(values(), 1.3) } else { PlotScale::from_zero(values()) };
+    let up = PlotAxis::new(scale, scale.round(), |tick| verbatim(significant(tick, 3)));
+    let across = PlotScale::even(-0.5, points.len() as f64 - 0.5);
     let every = points.len().div_ceil(6).max(1);
     let ticks = (0..points.len()).step_by(every).map(|index| index as f64);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an index
-    let across = Axis::new(across, ticks.collect(), |index| verbatim(short(points[index as usize].value)));
+    let across = PlotAxis::new(across, ticks.collect(), |index| verbatim(short(points[index as usize].value)));
     let joined = found.windows(2).filter(|pair| pair[1].0.0 - pair[0].0.0 < 1.5);
-    let lines = joined.map(|pair| Mark::Line(vec![pair[0].0, pair[1].0], Ink::Accent));
+    let lines = joined.map(|pair| PlotMark::Line(vec![pair[0].0, pair[1].0], Ink::Accent));
     let dots = found.iter().map(|(at, value, best)| {
         let value = group(&value.to_string());
         let (figure, layout) = (significant(at.1, 3), layout(best));
         let title = t!("{value} {axis}: {figure}, {layout}", value, axis = axis_name(sweep.grown), figure, layout);
-        Mark::Dot(*at, Form::Dot, Ink::Accent, title)
+        PlotMark::Dot(*at, Form::Dot, Ink::Accent, title)
     });
-    let level = line.map(|line| Mark::Level(line, Message::default()));
+    let level = line.map(|line| PlotMark::Level(line, Message::default()));
     let marks = level.into_iter().chain(lines).chain(dots).collect();
     let picture = draw(&across, 150.0, &[Plot { up, marks }]).inline(name);
     el("figure", &[("class", "chart")], &[heading, picture, save("plan")])
 }
 
-fn data_table(view: &View, sweep: &Points) -> Node {
+fn data_table(view: &PlanView, sweep: &Points) -> Node {
     let figure =
-        |best: &Option<_>, show: &dyn Fn(&Found) -> String| best.as_deref().map_or_else(|| "–".to_owned(), show);
+        |best: &Option<_>, show: &dyn Fn(&FoundLayout) -> String| best.as_deref().map_or_else(|| "–".to_owned(), show);
     Rows::of(&sweep.points)
         .figures(axis_name(sweep.grown), |point| group(&point.value.to_string()))
         .figures("step", |point| figure(&point.best, &|found| show_seconds(found.figures.time_s)))

@@ -1,21 +1,21 @@
 //! The map: the best layout of every cell of two axes, by lightness of one hue and the number in it; an empty cell says
 //! why it is empty.
 
-use super::controls::{View, chips_of, fold};
+use super::controls::{PlanView, chips_of, fold};
 use super::rows::layout;
-use crate::node::action::Fold;
+use crate::node::action::PlanFold;
 use crate::panels::words;
 use crate::prelude::*;
-use shardscope_core::search::filter::Axis;
-use shardscope_core::search::map::{Cell, Cells, Picture};
+use shardscope_core::search::filter::LayoutAxis;
+use shardscope_core::search::map::{Cells, MapAxes, MapCell};
 use shardscope_core::search::session::PlanCommand;
-use shardscope_core::search::{Axes, Found};
+use shardscope_core::search::{Axes, FoundLayout};
 
 /// Strongest tint of a cell: the ink stays readable on it, on light and on dark paper.
 const TINT: f64 = 50.0;
 
-pub fn map(view: &View, axes: &Axes) -> Node {
-    fold(view, Fold::Map, "Map: the best layout over two axes", || {
+pub fn map(view: &PlanView, axes: &Axes) -> Node {
+    fold(view, PlanFold::Map, "Map: the best layout over two axes", || {
         let grid = match &view.result.map {
             Some(map) => drawn(view, map, axes),
             None => muted("being searched…"),
@@ -24,47 +24,47 @@ pub fn map(view: &View, axes: &Axes) -> Node {
     })
 }
 
-fn choices(view: &View, axes: &Axes) -> Node {
+fn choices(view: &PlanView, axes: &Axes) -> Node {
     let current = view.query.picture;
-    let chip = |picture: Picture, label: Message| (PlanCommand::Map(picture), picture == current, label);
+    let chip = |picture: MapAxes, label: Message| (PlanCommand::Map(picture), picture == current, label);
     let several = || {
-        let axes_of_maps = Axis::ALL.into_iter();
+        let axes_of_maps = LayoutAxis::ALL.into_iter();
         axes_of_maps.filter(|axis| axis.values(axes).len() > 1)
     };
     let published =
-        [chip(Picture::Sizes, "model size by nodes".into()), chip(Picture::Layouts, "TP, PP, CP by GPUs".into())];
+        [chip(MapAxes::Sizes, "model size by nodes".into()), chip(MapAxes::Layouts, "TP, PP, CP by GPUs".into())];
     let across = several().map(|axis| chip(current.with_across(axis), axis.name().into()));
     let down = several().map(|axis| chip(current.with_down(axis), axis.name().into()));
     let lines = [chips_of("Columns", across), chips_of("Rows", down), chips_of("As published", published.into_iter())];
     el("div", &[("class", "filters")], &lines)
 }
 
-fn drawn(view: &View, map: &Cells, axes: &Axes) -> Node {
+fn drawn(view: &PlanView, map: &Cells, axes: &Axes) -> Node {
     let present = view.own.map(|own| (own.scenario.run.tp, own.scenario.run.pp));
-    let sizes = [Axis::Tp, Axis::Pp];
+    let sizes = [LayoutAxis::Tp, LayoutAxis::Pp];
     let by_sizes =
-        matches!(map.picture, Picture::Fields(across, down) if sizes.contains(&across) && sizes.contains(&down));
-    let by_time = matches!(map.picture, Picture::Fields(..));
-    let value = |found: &Found| {
+        matches!(map.picture, MapAxes::Fields(across, down) if sizes.contains(&across) && sizes.contains(&down));
+    let by_time = matches!(map.picture, MapAxes::Fields(..));
+    let value = |found: &FoundLayout| {
         let step = &found.figures;
         if by_time { 1.0 / step.time_s.0 } else { step.mfu }
     };
     let best = map.cells.iter().filter_map(|cell| match cell {
-        Cell::Best(found) => Some(value(found)),
+        MapCell::Best(found) => Some(value(found)),
         _ => None,
     });
     let best = best.fold(f64::MIN_POSITIVE, f64::max);
     let (corner, words) = match map.picture {
-        Picture::Fields(across, down) => (
+        MapAxes::Fields(across, down) => (
             t!("{down} by {across}", down = down.name(), across = across.name()),
             "Best step time of each cell; outlined: your sizes; ▲ tight. Press a cell to use its layout.",
         ),
-        Picture::Sizes => (
+        MapAxes::Sizes => (
             t!("model by nodes"),
             "MFU of the best layout of each model on each number of nodes, with this run's GPUs, sequence and batch; \
                 1F1B, even splits, with and without recomputation, as the playbook searched.",
         ),
-        Picture::Layouts => (
+        MapAxes::Layouts => (
             t!("TP, PP, CP by GPUs"),
             "MFU of the best layout of each (TP, PP, CP) on each number of GPUs, this batch; rows are the most \
                 promising here.",
@@ -79,20 +79,20 @@ fn drawn(view: &View, map: &Cells, axes: &Axes) -> Node {
         .enumerate()
         .map(|(row, head)| {
             let cells = (0..map.across.len()).map(|column| match map.cell(column, row) {
-                Cell::Best(found) => {
+                MapCell::Best(found) => {
                     let figure =
                         if by_time { show_seconds(found.figures.time_s) } else { show_percent(found.figures.mfu) };
                     let mine = by_sizes && present == Some((found.run.tp, found.run.pp));
                     let peak = view.unit.number(found.figures.peak.bytes);
                     filled(found, [figure, peak], value(found) / best, mine)
                 }
-                Cell::Open => leaf("td", "muted", "…"),
-                Cell::Tight => over(
+                MapCell::Open => leaf("td", "muted", "…"),
+                MapCell::Tight => over(
                     Verdict::Tight,
                     "Every layout here is tight with an estimate above the usable memory, or out of memory",
                 ),
-                Cell::Out => over(Verdict::Oom, "Every layout here is out of memory"),
-                Cell::Void => empty(verbatim("–"), "No layout divides here"),
+                MapCell::Out => over(Verdict::Oom, "Every layout here is out of memory"),
+                MapCell::Void => empty(verbatim("–"), "No layout divides here"),
             });
             let name = std::iter::once(el("th", &[("scope", "row")], &[text(head.label(axes))]));
             el("tr", &[], &[name.chain(cells).collect()])
@@ -105,7 +105,7 @@ fn drawn(view: &View, map: &Cells, axes: &Axes) -> Node {
 }
 
 /// The best layout of a cell; `mine` where the page's own run is of the cell.
-fn filled(found: &Found, [figure, peak]: [String; 2], share: f64, mine: bool) -> Node {
+fn filled(found: &FoundLayout, [figure, peak]: [String; 2], share: f64, mine: bool) -> Node {
     let tint = format!("background:color-mix(in srgb, var(--accent) {:.0}%, var(--bg))", share.powi(2) * TINT);
     let title = layout(found);
     let verdict = found.figures.peak.verdict;

@@ -9,15 +9,15 @@ mod pareto;
 mod question;
 pub(crate) mod rows;
 
-pub use controls::View;
+pub use controls::PlanView;
 
-use crate::node::action::Fold;
+use crate::node::action::PlanFold;
 use crate::prelude::*;
 use controls::fold;
-use shardscope_core::search::{Axes, Progress, Request, measured_step, nothing_found, recipe};
+use shardscope_core::search::{Axes, PlanRequest, SearchProgress, measured_step, nothing_found, recipe};
 
 /// The panel: how far the work is, and everything else.
-pub fn panel(view: &View) -> [Node; 2] {
+pub fn panel(view: &PlanView) -> [Node; 2] {
     let body = match view.result.progress {
         Some(progress) => body(view, progress),
         None => intro(),
@@ -26,7 +26,7 @@ pub fn panel(view: &View) -> [Node; 2] {
 }
 
 /// The other panel: questions with one answer, and curves over other sizes.
-pub fn scaling(view: &View) -> Node {
+pub fn scaling(view: &PlanView) -> Node {
     Node::from_iter([question::buttons(view), curves::sweeps(view)])
 }
 
@@ -36,7 +36,7 @@ fn intro() -> Node {
     muted(words)
 }
 
-fn progress(view: &View) -> Node {
+fn progress(view: &PlanView) -> Node {
     let (result, over) = (view.result, view.result.done || view.query.stopped);
     let words = if let Some(progress) = result.progress {
         let counts = t!(
@@ -79,7 +79,7 @@ fn progress(view: &View) -> Node {
     Node::from_iter([ratio, line])
 }
 
-fn body(view: &View, progress: Progress) -> Node {
+fn body(view: &PlanView, progress: SearchProgress) -> Node {
     let axes = Axes::of(&view.query.run).ok().filter(|_| progress.is_over());
     let measured = view.query.run.measured_step_s.map(|_| {
         let factor = view.own.and_then(|own| own.report.step.rescaled_by);
@@ -102,10 +102,10 @@ fn body(view: &View, progress: Progress) -> Node {
     parts.into_iter().collect()
 }
 
-fn walk(view: &View) -> Node {
+fn walk(view: &PlanView) -> Node {
     let summary = "The playbook's recipe with this run's numbers";
-    fold(view, Fold::Recipe, summary, || {
-        let question = Request::question(&view.query.run);
+    fold(view, PlanFold::Recipe, summary, || {
+        let question = PlanRequest::question(&view.query.run);
         let walk = recipe::walk(&question, view.result.best.as_deref());
         let steps = walk.steps.iter();
         let items: Node =
@@ -119,24 +119,24 @@ fn walk(view: &View) -> Node {
 mod tests {
     use super::*;
     use crate::node::action::Press;
-    use shardscope_core::search::answers::Question;
-    use shardscope_core::search::filter::Axis;
-    use shardscope_core::search::map::Picture;
-    use shardscope_core::search::session::{Asked, Extra, Order, PlanSession};
+    use shardscope_core::search::answers::PlanQuestion;
+    use shardscope_core::search::filter::LayoutAxis;
+    use shardscope_core::search::map::MapAxes;
+    use shardscope_core::search::session::{Asked, Extra, PlanSession, RowOrder};
     use shardscope_core::search::session::{PlanCommand, PlanQuery, PlanResult};
     use shardscope_core::search::sweep::Grown;
 
     /// Both parts as HTML with these folds open, and the Runs that their buttons load.
-    fn shown(query: &PlanQuery, result: &PlanResult, folds: &[Fold]) -> (String, usize) {
-        let view = View { folds, ..view(query, result) };
+    fn shown(query: &PlanQuery, result: &PlanResult, folds: &[PlanFold]) -> (String, usize) {
+        let view = PlanView { folds, ..view(query, result) };
         let panel: Node = panel(&view).into_iter().chain([scaling(&view)]).collect();
         let actions = panel.actions().into_iter();
         let loads = actions.filter(|action| matches!(action, Action::Load(_)));
         (panel.to_html(), loads.count())
     }
 
-    fn view<'a>(query: &'a PlanQuery, result: &'a PlanResult) -> View<'a> {
-        View { query, result, own: None, folds: &Fold::OPEN, unit: MemoryUnit::Gib }
+    fn view<'a>(query: &'a PlanQuery, result: &'a PlanResult) -> PlanView<'a> {
+        PlanView { query, result, own: None, folds: &PlanFold::OPEN, unit: MemoryUnit::Gib }
     }
 
     fn finished(commands: &[PlanCommand]) -> (PlanQuery, PlanResult) {
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn the_answer_says_its_rows_and_how_to_load_them() {
         let (query, mut result) = finished(&[PlanCommand::Search, PlanCommand::Want(Extra::Map, false)]);
-        let (html, loads) = shown(&query, &result, &[Fold::Pareto, Fold::Rows]);
+        let (html, loads) = shown(&query, &result, &[PlanFold::Pareto, PlanFold::Rows]);
         assert_eq!(loads, result.rows.len());
         assert!(html.contains("simplest") && !html.contains("progressbar"));
         assert!(!html.contains("NaN") && !html.contains("inf "));
@@ -168,10 +168,10 @@ mod tests {
         let (query, result) = finished(&[
             PlanCommand::Search,
             PlanCommand::Sweep(Grown::GlobalBatch),
-            PlanCommand::Ask(Asked::Sweep(Question::FewestGpus)),
-            PlanCommand::Map(Picture::Fields(Axis::Schedule, Axis::Pp)),
+            PlanCommand::Ask(Asked::Sweep(PlanQuestion::FewestGpus)),
+            PlanCommand::Map(MapAxes::Fields(LayoutAxis::Schedule, LayoutAxis::Pp)),
         ]);
-        let folds = [&Fold::OPEN[..], &[Fold::Recipe, Fold::SweepTable]].concat();
+        let folds = [&PlanFold::OPEN[..], &[PlanFold::Recipe, PlanFold::SweepTable]].concat();
         let (html, _) = shown(&query, &result, &folds);
         for part in ["usable memory", "Map of layouts", "Step time, s", "Fit in memory", "train this"] {
             assert!(html.contains(part), "{part}");
@@ -182,19 +182,19 @@ mod tests {
     /// Every order shows rows with the run above them, and orders by what it says.
     #[test]
     fn rows_stand_in_the_order_that_was_chosen() {
-        let (query, result) = finished(&[PlanCommand::Search, PlanCommand::Order(Order::Cheapest)]);
-        let (html, _) = shown(&query, &result, &[Fold::Pareto, Fold::Map, Fold::Rows]);
+        let (query, result) = finished(&[PlanCommand::Search, PlanCommand::Order(RowOrder::Cheapest)]);
+        let (html, _) = shown(&query, &result, &[PlanFold::Pareto, PlanFold::Map, PlanFold::Rows]);
         // Eight billion parameters fit on some of 1, 2, 4 and 8 GPUs, and on one with 80 GB do not.
         let rows = result.cheapest.as_ref().unwrap().cheapest();
         let rates = rows.iter().map(|one| -one.figures.tokens_per_s_per_gpu);
         assert!((1..4).contains(&rows.len()) && rates.is_sorted());
         assert_eq!(html.matches(">Compare<").count(), rows.len());
         assert!(html.contains("GPU-hours") && html.contains("8 GPUs"), "{html}");
-        let (query, result) = finished(&[PlanCommand::Search, PlanCommand::Order(Order::Leanest)]);
+        let (query, result) = finished(&[PlanCommand::Search, PlanCommand::Order(RowOrder::Leanest)]);
         let peaks: Vec<f64> = result.layouts.front.iter().map(|one| one.figures.peak.bytes.0).collect();
         assert!(peaks.len() > 3 && peaks.is_sorted());
         let first = MemoryUnit::Gib.number(result.layouts.front[0].figures.peak.bytes);
-        let (html, _) = shown(&query, &result, &Fold::OPEN);
+        let (html, _) = shown(&query, &result, &PlanFold::OPEN);
         let row = html.split("<tr").nth(2).unwrap();
         assert!(row.contains(&first), "{first}: {row}");
     }
@@ -207,7 +207,7 @@ mod tests {
         }
         let mut session = PlanSession::new(query.clone()).unwrap();
         while !session.step(100_000) {}
-        let (html, _) = shown(&query, &session.result(true), &Fold::OPEN);
+        let (html, _) = shown(&query, &session.result(true), &PlanFold::OPEN);
         let table = html.split("<table class=\"pinned\">").nth(1).unwrap();
         let (head, rows) = table.split_once("</thead>").unwrap();
         assert!(head.contains("Pinned") && head.contains(">use A<") && head.contains(">use B<"));

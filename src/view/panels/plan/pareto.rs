@@ -1,26 +1,26 @@
 //! Memory against throughput of the searched layouts, and which of them no other beats in both.
 
-use super::controls::{View, fold};
+use super::controls::{PlanView, fold};
 use super::rows::layout;
 use crate::charts::drawing::Form;
 use crate::charts::figure::save;
 use crate::charts::ink::Ink;
-use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
-use crate::node::action::Fold;
+use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
+use crate::node::action::PlanFold;
 use crate::prelude::*;
 use shardscope_core::search::Figures;
 use shardscope_core::search::front::Layouts;
 use shardscope_core::units::{GIB, group};
 
 /// Memory against throughput of all layouts that were searched; the front marked.
-pub(crate) fn pareto(view: &View) -> Node {
+pub(crate) fn pareto(view: &PlanView) -> Node {
     if view.result.rows.is_empty() {
         return Node::none();
     }
-    fold(view, Fold::Pareto, "Memory against throughput", || dots(view))
+    fold(view, PlanFold::Pareto, "Memory against throughput", || dots(view))
 }
 
-fn dots(view: &View) -> Node {
+fn dots(view: &PlanView) -> Node {
     let Layouts { front, others } = &view.result.layouts;
     if front.is_empty() {
         return muted("being searched…");
@@ -36,23 +36,25 @@ fn dots(view: &View) -> Node {
     let capacity = front.first().map_or(0.0, |row| row.figures.peak.capacity.0);
     let present = view.own.map(|present| point(&Figures::from(&present.report)));
     let every_point = || points.iter().copied().chain(present).chain(others());
-    let (x, y) =
-        (Scale::around(every_point().map(|p| p.0).chain([capacity])), Scale::around(every_point().map(|p| p.1)));
+    let (x, y) = (
+        PlotScale::around(every_point().map(|p| p.0).chain([capacity])),
+        PlotScale::around(every_point().map(|p| p.1)),
+    );
     let round = x.per(GIB).round().into_iter().map(|gib| gib * GIB).collect();
-    let across = Axis::new(x, round, |bytes| verbatim(view.unit.show(Bytes(bytes))));
+    let across = PlotAxis::new(x, round, |bytes| verbatim(view.unit.show(Bytes(bytes))));
     // A layout of the front stands for all that need more and give less.
     let steps = points.windows(2).flat_map(|pair| [pair[0], (pair[1].0, pair[0].1)]);
     let mut marks = vec![
-        Mark::Rule(capacity, t!("usable memory")),
-        Mark::Cloud(others().collect(), Ink::Hatch),
-        Mark::Line(steps.chain(points.last().copied()).collect(), Ink::Accent),
+        PlotMark::Rule(capacity, t!("usable memory")),
+        PlotMark::Cloud(others().collect(), Ink::Hatch),
+        PlotMark::Line(steps.chain(points.last().copied()).collect(), Ink::Accent),
     ];
     marks.extend(front.iter().zip(&points).map(|(found, point)| {
         let time = verbatim(show_seconds(found.figures.time_s));
-        Mark::Dot(*point, Form::Large, Ink::Accent, Message::joined(", ", [layout(found), time]))
+        PlotMark::Dot(*point, Form::Large, Ink::Accent, Message::joined(", ", [layout(found), time]))
     }));
-    marks.extend(present.map(|present| Mark::Dot(present, Form::Ring, Ink::Text, t!("this run"))));
-    let up = Axis::new(y, y.round(), |tick| verbatim(group(&format!("{tick:.0}")))).named(t!("tokens/s/GPU"));
+    marks.extend(present.map(|present| PlotMark::Dot(present, Form::Ring, Ink::Text, t!("this run"))));
+    let up = PlotAxis::new(y, y.round(), |tick| verbatim(group(&format!("{tick:.0}")))).named(t!("tokens/s/GPU"));
     let words = "Filled: Pareto-optimal. Grey: the other layouts that fit; the most that one can reach where it was \
         not reported in full. The ring is your run.";
     let across = across.named(t!("peak memory per GPU"));

@@ -1,34 +1,34 @@
 //! Questions with one answer: a button each, the last one's answer in a sentence, and a button to use it.
 
-use super::controls::View;
+use super::controls::PlanView;
 use super::rows::layout;
 use crate::prelude::*;
-use shardscope_core::search::answers::{Answer, MAX_GPUS, Question};
+use shardscope_core::search::answers::{AnswerState, MAX_GPUS, PlanQuestion};
 use shardscope_core::search::session::{Asked, PlanCommand};
 use shardscope_core::search::sweep::Points;
 use shardscope_core::units::group;
 
-const fn ask(question: Question) -> PlanCommand {
+const fn ask(question: PlanQuestion) -> PlanCommand {
     PlanCommand::Ask(Asked::Sweep(question))
 }
 
 const BUTTONS: [(PlanCommand, &str); 3] = [
-    (ask(Question::FewestGpus), "Fewest GPUs"),
-    (ask(Question::LongestSequence), "Longest sequence"),
+    (ask(PlanQuestion::FewestGpus), "Fewest GPUs"),
+    (ask(PlanQuestion::LongestSequence), "Longest sequence"),
     (PlanCommand::Ask(Asked::MicroBatch), "Largest micro-batch"),
 ];
 
 /// The buttons, and the last answer.
-pub(crate) fn buttons(view: &View) -> Node {
+pub(crate) fn buttons(view: &PlanView) -> Node {
     let answer = view.result.answer.as_ref();
     let answer = answer.map_or_else(Node::none, |answer| show(view, answer));
     let buttons = el("p", &[("class", "chips ask")], &[super::controls::buttons(&BUTTONS)]);
     Node::from_iter([buttons, answer])
 }
 
-fn show(view: &View, answer: &Answer) -> Node {
+fn show(view: &PlanView, answer: &AnswerState) -> Node {
     let (words, run) = match answer {
-        Answer::MicroBatch(found) => match found.as_ref() {
+        AnswerState::MicroBatch(found) => match found.as_ref() {
             None => (t!("No micro-batch fits in this run's layout."), None),
             Some(run) => {
                 let count = run.micro_batch;
@@ -41,23 +41,23 @@ fn show(view: &View, answer: &Answer) -> Node {
                 (Message::joined(" ", std::iter::once(largest).chain(already)), (!set).then(|| run.clone()))
             }
         },
-        Answer::Sweep(_, sweep) if !sweep.done => {
+        AnswerState::Sweep(_, sweep) if !sweep.done => {
             let tried = sweep.points.last().map_or(0, |point| point.value);
             (t!("Searching; {tried} tried.", tried), None)
         }
-        Answer::Sweep(question, sweep) => swept(*question, sweep),
+        AnswerState::Sweep(question, sweep) => swept(*question, sweep),
     };
     let used = run.map_or_else(Node::none, |run| load("fix", &run, "", &[text("use this")]));
     el("p", &[("class", "answer"), ("role", "status")], &[text(&words), text(" "), used])
 }
 
-fn swept(question: Question, sweep: &Points) -> (Message, Option<Run>) {
+fn swept(question: PlanQuestion, sweep: &Points) -> (Message, Option<Run>) {
     let Some((value, found)) = sweep.last_fit() else {
         let none = match question {
-            Question::FewestGpus => {
+            PlanQuestion::FewestGpus => {
                 t!("No number of GPUs up to {max} can train this.", max = MAX_GPUS)
             }
-            Question::LongestSequence => {
+            PlanQuestion::LongestSequence => {
                 t!("No sequence of this length or more fits on these GPUs.")
             }
         };
@@ -67,13 +67,13 @@ fn swept(question: Question, sweep: &Points) -> (Message, Option<Run>) {
     let step = &found.figures;
     let time = show_seconds(step.time_s);
     let words = match question {
-        Question::FewestGpus => t!(
+        PlanQuestion::FewestGpus => t!(
             "{number} GPUs are the fewest of 1, 2, 4, 8, … that can train this: {how}, {time} per step.",
             number,
             how,
             time
         ),
-        Question::LongestSequence => t!(
+        PlanQuestion::LongestSequence => t!(
             "{number} tokens are the longest sequence of this one's doublings that fits: {how}, {time} per step.",
             number,
             how,

@@ -1,25 +1,27 @@
 //! The ranked layouts: filters, the table, why each beats the next, memory against throughput.
 
-use super::controls::{View, button, chips_of, fold};
+use super::controls::{PlanView, button, chips_of, fold};
 use crate::charts::figure::key;
-use crate::node::action::{Compare, Fold};
+use crate::node::action::{Compare, PlanFold};
 use crate::node::figure::Scope;
 use crate::panels::strip::{budget_tokens, without_unit};
 use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::memory::verdict::HALF_BAND;
 use shardscope_core::run::Recompute;
-use shardscope_core::search::filter::{Axis, Filter};
-use shardscope_core::search::session::{Order, PlanCommand};
+use shardscope_core::search::filter::{Filter, LayoutAxis};
+use shardscope_core::search::session::{PlanCommand, RowOrder};
 use shardscope_core::search::sweep::Points;
-use shardscope_core::search::{Axes, Figures, Found, Place, Proposal, recommended, tie, ties, why as reason};
+use shardscope_core::search::{
+    Axes, Figures, FoundLayout, LayoutPlace, Proposal, recommended, tie, ties, why as reason,
+};
 use shardscope_core::units::{fixed, show_off};
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// A layout in one line: its sizes, and what is not usual.
-pub fn layout(found: &Found) -> Message {
+pub fn layout(found: &FoundLayout) -> Message {
     let run = &found.run;
     let mut list = vec![verbatim(words::sizes(run, found.figures.dp)), verbatim(format!("ZeRO-{}", run.zero))];
     list.push(t!("micro-batch {micro_batch}", micro_batch = run.micro_batch));
@@ -70,20 +72,20 @@ pub fn schedule(run: &Run) -> String {
 }
 
 /// Filters of the rows, as chips to press: the usual ones, and the others folded.
-pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
+pub(crate) fn chips(view: &PlanView, axes: &Axes) -> Node {
     let (order, filter) = (view.query.order, &view.query.filter);
-    let orders = Order::ALL.map(|one| {
+    let orders = RowOrder::ALL.map(|one| {
         let command = PanelAction::Plan(PlanCommand::Order(one));
         (command, one.label().into(), one == order)
     });
     let parts =
         key(&[("c-compute", "compute"), ("hatch", "bubble"), ("c-exposed", "exposed"), ("c-opt-step", "optimizer")]);
     let orders = choices(["Show", "Order of the layouts"], orders, parts);
-    if order == Order::Cheapest {
+    if order == RowOrder::Cheapest {
         return orders;
     }
     let fits = (PlanCommand::FilterFits, filter.fits, t!("no tight ones"));
-    let sizes = Axis::Tp.values(axes).into_iter();
+    let sizes = LayoutAxis::Tp.values(axes).into_iter();
     let sizes = sizes.map(|tp| {
         let on = filter.max_tp == Some(tp);
         (PlanCommand::MaxTp(tp), on, t!("TP up to {tp}", tp))
@@ -101,7 +103,7 @@ pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
         });
         chips_of(axis.name(), chips)
     });
-    let others = fold(view, Fold::Filters, "More filters", || others.collect());
+    let others = fold(view, PlanFold::Filters, "More filters", || others.collect());
     let clear = (!filter.is_empty()).then(|| button("link", PlanCommand::ClearFilter, None, "show all again"));
     let lines = also.into_iter().chain([usual, others]).chain(clear);
     let lines: Node = lines.collect();
@@ -109,20 +111,20 @@ pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
 }
 
 /// Step time, tokens a second and MFU rank layouts of as many GPUs alike: one of the last two is enough.
-fn head(order: Order) -> [(&'static str, &'static str); 7] {
+fn head(order: RowOrder) -> [(&'static str, &'static str); 7] {
     let (used, peak) = match order {
-        Order::Cheapest => (("GPU-hours", ""), ("peak", "phone-hide")),
+        RowOrder::Cheapest => (("GPU-hours", ""), ("peak", "phone-hide")),
         _ => (("MFU", "phone-hide"), ("peak", "")),
     };
     [("", "number"), ("layout", ""), ("step", ""), ("what the step is made of", "grow"), used, peak, ("", "tools")]
 }
 
 /// The rows in the order that is asked for.
-fn ordered<'a>(view: &'a View) -> Cow<'a, [Rc<Found>]> {
+fn ordered<'a>(view: &'a PlanView) -> Cow<'a, [Rc<FoundLayout>]> {
     match view.query.order {
-        Order::Fastest => Cow::Borrowed(&view.result.rows[..]),
-        Order::Leanest => Cow::Borrowed(&view.result.layouts.front[..]),
-        Order::Cheapest => {
+        RowOrder::Fastest => Cow::Borrowed(&view.result.rows[..]),
+        RowOrder::Leanest => Cow::Borrowed(&view.result.layouts.front[..]),
+        RowOrder::Cheapest => {
             let sweep = view.result.cheapest.as_ref();
             Cow::Owned(sweep.map(Points::cheapest).unwrap_or_default())
         }
@@ -133,7 +135,7 @@ fn ordered<'a>(view: &'a View) -> Cow<'a, [Rc<Found>]> {
 const FIRST: usize = 9;
 
 /// The page's own run above the ranked layouts, each with what it changes; `done`: the search is over.
-pub fn rows(view: &View, done: bool) -> Node {
+pub fn rows(view: &PlanView, done: bool) -> Node {
     let order = view.query.order;
     let found = &ordered(view)[..];
     if found.is_empty() {
@@ -143,19 +145,19 @@ pub fn rows(view: &View, done: bool) -> Node {
             Node::none()
         };
     }
-    let present = view.own.map(|present| Found {
+    let present = view.own.map(|present| FoundLayout {
         run: present.scenario.run.clone(),
         figures: Figures::from(&present.report),
-        place: Place::new(0, 0),
+        place: LayoutPlace::new(0, 0),
     });
-    let work = |one: &Found| one.figures.time_s.0 * one.run.gpus as f64;
+    let work = |one: &FoundLayout| one.figures.time_s.0 * one.run.gpus as f64;
     let works = found.iter().map(|one| work(one)).chain(present.iter().map(work));
     let most = works.fold(f64::MIN_POSITIVE, f64::max);
     let (tied, simplest) = match order {
-        Order::Fastest => (ties(found), recommended(found)),
+        RowOrder::Fastest => (ties(found), recommended(found)),
         _ => (0, None),
     };
-    let is_open = view.folds.contains(&Fold::Rows);
+    let is_open = view.folds.contains(&PlanFold::Rows);
     let count = if is_open { found.len() } else { FIRST };
     let ranked = found.iter().enumerate().take(count).map(|(index, one)| {
         let mark = if simplest == Some(index) {
@@ -183,9 +185,9 @@ pub fn rows(view: &View, done: bool) -> Node {
         } else {
             t!("Show {count} more", count = found.len() - FIRST)
         };
-        link_button(words).on(PanelAction::Fold(Fold::Rows))
+        link_button(words).on(PanelAction::Fold(PlanFold::Rows))
     });
-    let proposal = view.result.proposal.as_ref().filter(|_| order == Order::Fastest && view.query.filter.is_empty());
+    let proposal = view.result.proposal.as_ref().filter(|_| order == RowOrder::Fastest && view.query.filter.is_empty());
     let complete = view.result.progress.is_some_and(|progress| progress.done);
     let proposal = proposal.map(|proposal| proposed(proposal, complete));
     std::iter::once(rows).chain(more).chain(proposal).chain(notes).collect()
@@ -200,15 +202,15 @@ fn proposed(proposal: &Proposal, complete: bool) -> Node {
 }
 
 /// The order of the rows, and the rule that admits them.
-fn rule(view: &View) -> Message {
+fn rule(view: &PlanView) -> Message {
     let order = match view.query.order {
-        Order::Fastest => t!(
+        RowOrder::Fastest => t!(
             "Strictly by time; ≈ may be as fast as the first: differences between layouts of one run are known to \
                 {tie} %. Of these one is the simplest.",
             tie = significant(tie(&view.query.run) * 100.0, 2)
         ),
-        Order::Leanest => t!("By memory; each is the fastest of those that need no more."),
-        Order::Cheapest => t!(
+        RowOrder::Leanest => t!("By memory; each is the fastest of those that need no more."),
+        RowOrder::Cheapest => t!(
             "The fastest layout on each of 1, 2, 4, … GPUs up to those of the run; GPU-hours for {tokens} tokens.",
             tokens = show_count(tokens(view))
         ),
@@ -223,12 +225,19 @@ fn rule(view: &View) -> Message {
 }
 
 /// Tokens to train.
-fn tokens(view: &View) -> f64 {
+fn tokens(view: &PlanView) -> f64 {
     budget_tokens(&view.query.run)
 }
 
 /// A layout: `index` of a ranked one, none of the page's own; what it changes of `own`.
-fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most: f64, mark: &'static str) -> Node {
+fn row(
+    view: &PlanView,
+    index: Option<usize>,
+    one: &FoundLayout,
+    own: Option<&FoundLayout>,
+    most: f64,
+    mark: &'static str,
+) -> Node {
     let figures = &one.figures;
     let memory = &figures.peak;
     let rate = fixed(figures.tokens_per_s_per_gpu, 0);
@@ -255,8 +264,8 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
     let peak = peak.title(words::fullest(memory));
     let (class, sign) = words::sign(memory.verdict);
     let verdict = t!("{sign}{verdict}", sign, verdict = words::verdict(memory.verdict));
-    let used = if order == Order::Cheapest {
-        let hours = |one: &Found| tokens(view) / one.figures.tokens_per_s_per_gpu / 3600.0;
+    let used = if order == RowOrder::Cheapest {
+        let hours = |one: &FoundLayout| tokens(view) / one.figures.tokens_per_s_per_gpu / 3600.0;
         let dearer = own.map(|own| {
             let share = hours(one) / hours(own) - 1.0;
             change(show_off(share, 1), share < 0.0)
@@ -283,7 +292,7 @@ fn row(view: &View, index: Option<usize>, one: &Found, own: Option<&Found>, most
 }
 
 /// The range of a layout's step, "3.27–3.64 s", where a profile narrows it.
-pub(crate) fn narrowed(found: &Found) -> Option<String> {
+pub(crate) fn narrowed(found: &FoundLayout) -> Option<String> {
     found.run.profile.widths.as_ref()?;
     let (low, high) = (found.figures.low_s, found.figures.high_s);
     let (low, high) = (show_seconds(low), show_seconds(high));
@@ -291,9 +300,9 @@ pub(crate) fn narrowed(found: &Found) -> Option<String> {
 }
 
 /// The layout's name; of a ranked one a fold with the reason, in a sentence.
-fn name(view: &View, one: &Found, own: Option<&Found>, mark: &'static str) -> Node {
+fn name(view: &PlanView, one: &FoundLayout, own: Option<&FoundLayout>, mark: &'static str) -> Node {
     let [mut sizes, others] = short(&one.run, one.figures.dp);
-    if view.query.order == Order::Cheapest {
+    if view.query.order == RowOrder::Cheapest {
         let gpus = t!("{gpus} GPUs", gpus = one.run.gpus);
         sizes = Message::joined(" · ", [gpus, sizes]);
     }
@@ -302,7 +311,7 @@ fn name(view: &View, one: &Found, own: Option<&Found>, mark: &'static str) -> No
     let sizes = std::iter::once(strong(sizes)).chain(tag).chain(unable);
     let lines: Node = sizes.chain([aside(others)]).collect();
     // Layouts on other GPUs are places of another search, and differ in more than their layout.
-    let Some(own) = own.filter(|_| view.query.order != Order::Cheapest) else {
+    let Some(own) = own.filter(|_| view.query.order != RowOrder::Cheapest) else {
         return el("div", &[], &[lines]);
     };
     let pinned = view.query.pinned.contains(&one.place);
@@ -335,7 +344,7 @@ fn made_of(figures: &Figures, longest: f64) -> Node {
     ))
 }
 
-fn tools(one: &Found, own: bool) -> Node {
+fn tools(one: &FoundLayout, own: bool) -> Node {
     if own {
         return faint("your run");
     }
@@ -351,8 +360,8 @@ mod tests {
     use shardscope_core::calibrate::fit_step;
     use shardscope_core::report::report;
 
-    fn found(run: Run) -> Found {
-        Found { figures: Figures::from(&report(&run).unwrap()), run, place: Place::new(0, 0) }
+    fn found(run: Run) -> FoundLayout {
+        FoundLayout { figures: Figures::from(&report(&run).unwrap()), run, place: LayoutPlace::new(0, 0) }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::panels::changes::changes;
 use crate::panels::issues::line;
 use crate::prelude::*;
 use shardscope_core::calibrate::{
-    Calibrated, Lesson, Next, Observation, disagreement, informed_by, warning, wrong_layout,
+    Calibrated, LearnedMultiplier, NextRun, Observation, disagreement, informed_by, warning, wrong_layout,
 };
 use shardscope_core::issue::Issue;
 use shardscope_core::report::{FOUR_OF_FIVE, report};
@@ -88,7 +88,7 @@ fn predicted(of: &Calibrated, present: &Run) -> Option<Node> {
 }
 
 fn constants(of: &Calibrated) -> Node {
-    let name = |lesson: &Lesson| {
+    let name = |lesson: &LearnedMultiplier| {
         let words = if lesson.informed {
             t!("fitted")
         } else {
@@ -110,11 +110,11 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
     let Some(first) = of.next.first() else {
         return Node::none();
     };
-    let name = |next: &Next| {
+    let name = |next: &NextRun| {
         // Opened with the values that are known already.
         let run = Run { profile: present.profile.clone(), ..next.run.clone() };
         let differences = changes(&run, present).into_iter();
-        let setting = |change: crate::panels::changes::Change| {
+        let setting = |change: crate::panels::changes::SettingChange| {
             Message::joined(" ", [Message::plain(change.field.label), change.to])
         };
         let mut settings: Vec<Message> = differences.map(setting).collect();
@@ -147,10 +147,10 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardscope_core::calibrate::Request;
+    use shardscope_core::calibrate::CalibrateRequest;
 
     fn view(observations: Vec<Observation>) -> String {
-        let request = Request {
+        let request = CalibrateRequest {
             observations,
             name: "ours".to_owned(),
             question: Some(Run::default()),

@@ -5,10 +5,10 @@ mod fitted;
 pub use fitted::fitted;
 
 use super::words;
-use crate::node::action::{Compare, Measured};
+use crate::node::action::{Compare, RunsAction};
 use crate::panels::issues::line;
 use crate::prelude::*;
-use shardscope_core::calibrate::{MemoryKind, Observation, Standing};
+use shardscope_core::calibrate::{MemoryKind, Observation, RunStanding};
 use shardscope_core::run::{Multiplier, Profile};
 use shardscope_core::units::show_off;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub fn kept(observations: &[Observation]) -> Node {
     let table = Rows::of(observations.iter().enumerate())
         .column("run", |(_, one)| name(one))
         .column("measured", |(_, one)| leaf("span", "wrap", figures(one)))
-        .column("", |(at, _)| button("quiet", "Remove", Action::Measured(Measured::Remove(*at))))
+        .column("", |(at, _)| button("quiet", "Remove", Action::Measured(RunsAction::Remove(*at))))
         .table("Runs that are kept");
     let mut parts = vec![leaf("h3", "", "Runs that are kept"), table];
     parts.extend(faults);
@@ -47,7 +47,7 @@ pub fn kept(observations: &[Observation]) -> Node {
 /// Measurements of a run: "6.01 s, allocated 37.1 GiB".
 pub(crate) fn figures(one: &Observation) -> Message {
     let step = one.step_s.map(|step| verbatim(show_seconds(Seconds(step))));
-    let peak = |peak: &shardscope_core::calibrate::Peak| {
+    let peak = |peak: &shardscope_core::calibrate::MeasuredPeak| {
         let gib = significant(peak.gib, 4);
         match peak.kind {
             MemoryKind::Allocated => t!("allocated {gib} GiB", gib),
@@ -99,7 +99,7 @@ pub fn profiles(run: &Run, read: Option<&Profile>, fitted: Option<&Profile>, lin
         let both = Action::Compare(Compare::Keep(Arc::new(with)));
         buttons.push(button("", "Compare what both predict", both));
     } else {
-        let without = Action::Measured(Measured::Without);
+        let without = Action::Measured(RunsAction::Without);
         let both = Action::Compare(Compare::Keep(Arc::new(bare(run))));
         buttons.push(button("", "Without the profile", without));
         buttons.push(text(" "));
@@ -155,19 +155,19 @@ pub fn offer(of: &Observation) -> Node {
             every layout.",
         step
     );
-    let keep = Action::Measured(Measured::KeepStep);
-    let leave = Action::Measured(Measured::LeaveStep);
+    let keep = Action::Measured(RunsAction::KeepStep);
+    let leave = Action::Measured(RunsAction::LeaveStep);
     let parts =
         [text(words), text(" "), button("", "Keep it as a run", keep), text(" "), button("quiet", "Leave it", leave)];
     el("p", &[("class", "issue notice"), ("role", "status")], &parts)
 }
 
 /// Steps that were measured, against the shipped constants and against the fit.
-pub fn standings(observations: &[Observation], all: &[Standing]) -> Node {
+pub fn standings(observations: &[Observation], all: &[RunStanding]) -> Node {
     if all.is_empty() {
         return Node::none();
     }
-    let off = |predicted: f64, run: &Standing| show_off(predicted / run.measured_s - 1.0, 1);
+    let off = |predicted: f64, run: &RunStanding| show_off(predicted / run.measured_s - 1.0, 1);
     Rows::of(all)
         .figures("run", |run| observations.get(run.observation).map(|one| one.name.clone()).unwrap_or_default())
         .figures("measured", |run| show_seconds(Seconds(run.measured_s)))
@@ -190,7 +190,7 @@ mod tests {
         let node = kept(&observations);
         let actions = node.actions();
         assert!(actions.contains(&&Action::Load(Arc::new(run))));
-        assert!(actions.contains(&&Action::Measured(Measured::Remove(1))));
+        assert!(actions.contains(&&Action::Measured(RunsAction::Remove(1))));
         let html = node.to_html();
         for words in ["ours", "6.50 s", "TP4", "odd: "] {
             assert!(html.contains(words), "{words}: {html}");

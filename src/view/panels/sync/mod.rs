@@ -3,24 +3,24 @@
 mod picture;
 
 use crate::charts::figure::{key, save};
-use crate::node::action::Choice;
+use crate::node::action::PanelChoice;
 use crate::prelude::*;
 use picture::picture;
-use shardscope_core::pipeline::sync::Policy;
+use shardscope_core::pipeline::sync::ReducePolicy;
 use shardscope_core::report::sync::{Charged, GradientSync, gradient_sync};
 use shardscope_core::traffic::CONTENTION;
 
 /// Rows of the table; of more, the first.
 const MAX_ROWS: usize = 256;
 /// The choices, and what the page calls them.
-pub(crate) const CHOICES: [(Policy, &str); 3] = [
-    (Policy::Eager, "eagerly, bucket by bucket"),
-    (Policy::RankEnd, "when a rank is done"),
-    (Policy::StepEnd, "at the end of the step"),
+pub(crate) const CHOICES: [(ReducePolicy, &str); 3] = [
+    (ReducePolicy::Eager, "eagerly, bucket by bucket"),
+    (ReducePolicy::RankEnd, "when a rank is done"),
+    (ReducePolicy::StepEnd, "at the end of the step"),
 ];
 
 /// The panel for gradients that leave by `policy`.
-pub fn sync(evaluation: &Evaluation, policy: Policy) -> Node {
+pub fn sync(evaluation: &Evaluation, policy: ReducePolicy) -> Node {
     let Some(found) = gradient_sync(evaluation, policy) else {
         return muted(nothing(evaluation));
     };
@@ -28,7 +28,7 @@ pub fn sync(evaluation: &Evaluation, policy: Policy) -> Node {
         choices(
             ["Gradients leave", "When gradients leave"],
             CHOICES.map(|(known, label)| {
-                let choice = Action::Choose(Choice::Policy(known));
+                let choice = Action::Choose(PanelChoice::Policy(known));
                 (choice, label.into(), known == policy)
             }),
             Node::from_iter([leaf("span", "spring", ""), save("gradients")]),
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use shardscope_core::run::Reduction;
 
-    fn panel(run: &Run, policy: Policy) -> Node {
+    fn panel(run: &Run, policy: ReducePolicy) -> Node {
         sync(&evaluate(run).unwrap(), policy)
     }
 
@@ -161,7 +161,7 @@ mod tests {
         let run = Run::default();
         for (policy, label) in CHOICES {
             let view = panel(&run, policy);
-            let choice = Action::Choose(Choice::Policy(policy));
+            let choice = Action::Choose(PanelChoice::Policy(policy));
             assert!(view.actions().contains(&&choice), "{label}");
             let html = view.to_html();
             assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
@@ -170,15 +170,15 @@ mod tests {
         }
         // At the end of the step nothing hides.
         let html = |policy| panel(&run, policy).to_html();
-        assert!(!html(Policy::StepEnd).contains("fill-opacity"));
-        assert!(html(Policy::Eager).contains("fill-opacity"));
+        assert!(!html(ReducePolicy::StepEnd).contains("fill-opacity"));
+        assert!(html(ReducePolicy::Eager).contains("fill-opacity"));
     }
 
     #[test]
     fn chunks_and_many_ranks_stay_within_a_small_picture() {
         let run =
             Run { schedule: Schedule::Interleaved, virtual_stages: 2, pp: 16, tp: 1, gpus: 128, ..Run::default() };
-        let html = panel(&run, Policy::Eager).to_html();
+        let html = panel(&run, ReducePolicy::Eager).to_html();
         assert_eq!(html.matches("<tr").count(), 1 + 32);
         assert!(html.len() < 1_000_000, "{}", html.len());
     }
@@ -186,11 +186,11 @@ mod tests {
     #[test]
     fn a_run_that_sends_none_says_why() {
         let alone = Run { gpus: 8, ..Run::default() };
-        assert!(panel(&alone, Policy::Eager).to_html().contains("one copy"));
+        assert!(panel(&alone, ReducePolicy::Eager).to_html().contains("one copy"));
         let sharded = Run { zero: 3, ..Run::default() };
-        assert!(panel(&sharded, Policy::Eager).to_html().contains("in every micro-batch"));
+        assert!(panel(&sharded, ReducePolicy::Eager).to_html().contains("in every micro-batch"));
         // ZeRO-2 that reduces once a step has ZeRO-1's gradients to draw.
         let once = |zero| Run { zero, zero2_reduce: Some(Reduction::Step), ..Run::default() };
-        assert_eq!(panel(&once(2), Policy::Eager), panel(&once(1), Policy::Eager));
+        assert_eq!(panel(&once(2), ReducePolicy::Eager), panel(&once(1), ReducePolicy::Eager));
     }
 }

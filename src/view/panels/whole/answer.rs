@@ -1,10 +1,10 @@
 //! The key figures of the whole run, each with its range.
 
-use super::found::{Answer, duration};
+use super::found::{WholeRunAnswer, duration};
 use crate::panels::strip::{show_price, show_tokens, sign};
 use crate::prelude::*;
 use shardscope_core::units::group;
-use shardscope_core::whole_run::{Figure, Range, Setting};
+use shardscope_core::whole_run::{CalendarRange, Setting, WholeRunFigure};
 
 const DAY: f64 = 86_400.0;
 
@@ -53,16 +53,16 @@ fn calendar(days: f64) -> Scale {
 }
 
 /// The key figures; each opens its formula.
-pub fn answer(run: &Run, answer: &Answer, range: Option<&Range>) -> Node {
+pub fn answer(run: &Run, answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> Node {
     let (figures, setting) = (&answer.figures, &answer.setting);
     let ends = range.map(|range| [range.low_days / figures.days, range.high_days / figures.days]);
     let energy = range.map(|range| [range.low_energy_kwh, range.high_energy_kwh].map(|kwh| kwh / figures.energy_kwh));
     let days = figures.days;
     let mut cells = vec![
-        figure(t!("To the last token"), Figure::Days, days, &calendar(days), ends, budget(run, setting)),
+        figure(t!("To the last token"), WholeRunFigure::Days, days, &calendar(days), ends, budget(run, setting)),
         figure(
             t!("GPU-hours"),
-            Figure::GpuHours,
+            WholeRunFigure::GpuHours,
             figures.gpu_hours,
             &Scale::of(figures.gpu_hours, COUNT),
             ends,
@@ -71,23 +71,23 @@ pub fn answer(run: &Run, answer: &Answer, range: Option<&Range>) -> Node {
     ];
     if let Some((cost, price)) = figures.cost.zip(setting.price) {
         let money = Scale { sign: figures.currency.clone(), ..Scale::of(cost, COUNT) };
-        cells.push(figure(t!("Cost"), Figure::Cost, cost, &money, ends, priced(run, price)));
+        cells.push(figure(t!("Cost"), WholeRunFigure::Cost, cost, &money, ends, priced(run, price)));
     }
     let lost = Seconds((1.0 - figures.productive) * days * DAY);
     let shares = range.map(|range| [range.low_productive, range.high_productive].map(|end| end / figures.productive));
     let share = Scale { size: 0.01, sign: String::new(), name: t!("%") };
     let lost = t!("{time} lost", time = duration(lost));
-    cells.push(figure(t!("Productive time"), Figure::Productive, figures.productive, &share, shares, lost));
+    cells.push(figure(t!("Productive time"), WholeRunFigure::Productive, figures.productive, &share, shares, lost));
     let often =
         figures.mtti_s.map_or_else(|| t!("nothing fails"), |mtti| t!("one every {time}", time = duration(mtti)));
     let count = Scale::of(figures.interruptions, EXPECTED);
-    cells.push(figure(t!("Interruptions"), Figure::Interruptions, figures.interruptions, &count, None, often));
+    cells.push(figure(t!("Interruptions"), WholeRunFigure::Interruptions, figures.interruptions, &count, None, often));
     let pue = t!("PUE {pue}", pue = significant(setting.pue, 3));
     let kwh = figures.energy_kwh;
-    cells.push(figure(t!("Energy"), Figure::Energy, kwh, &Scale::of(kwh, ENERGY), energy, pue));
+    cells.push(figure(t!("Energy"), WholeRunFigure::Energy, kwh, &Scale::of(kwh, ENERGY), energy, pue));
     if let Some((co2e, factor)) = figures.co2e_t.zip(setting.grid) {
         let note = t!("{factor} kg per kWh", factor = significant(factor, 3));
-        cells.push(figure(t!("Emissions"), Figure::Co2e, co2e, &Scale::of(co2e, CO2E), energy, note));
+        cells.push(figure(t!("Emissions"), WholeRunFigure::Co2e, co2e, &Scale::of(co2e, CO2E), energy, note));
     }
     cells.into_iter().collect()
 }
@@ -104,20 +104,20 @@ fn priced(run: &Run, price: f64) -> Message {
 }
 
 /// The notes on what of the budget is assumed, where there is no room below the figures.
-pub fn assumed(run: &Run, answer: &Answer) -> Node {
+pub fn assumed(run: &Run, answer: &WholeRunAnswer) -> Node {
     let tokens = run.tokens_total.is_none().then(|| budget(run, &answer.setting));
     let price = answer.setting.price.filter(|_| run.own_price().is_none()).map(|price| priced(run, price));
     let notes: Vec<Message> = tokens.into_iter().chain(price).collect();
     if notes.is_empty() { Node::none() } else { leaf("p", "assumed", Message::joined(" · ", notes)) }
 }
 
-fn spare(answer: &Answer) -> Message {
+fn spare(answer: &WholeRunAnswer) -> Message {
     let count = answer.figures.spares;
     if count == 0 { t!("0 spare nodes") } else { t!("with {count} spare nodes", count) }
 }
 
 /// A figure with its range, which `ends` gives as shares of it, and a note below.
-fn figure(name: Message, of: Figure, value: f64, scale: &Scale, ends: Option<[f64; 2]>, note: Message) -> Node {
+fn figure(name: Message, of: WholeRunFigure, value: f64, scale: &Scale, ends: Option<[f64; 2]>, note: Message) -> Node {
     let marks = ends.map_or_else(Node::none, |ends| {
         let [low, high] = ends.map(|end| (end - 0.5).clamp(0.0, 1.0));
         Node::from_iter([bracket(low, high), el("b", &[], &[])])

@@ -1,6 +1,6 @@
 //! The calendar as a bar from the first step to the last token, and its losses as a waterfall.
 
-use super::found::{Answer, duration};
+use super::found::{WholeRunAnswer, duration};
 use super::kinds::{Row, TRAINING, in_order};
 use crate::charts::figure::{legend, swatch};
 use crate::charts::ticks::ticks;
@@ -8,7 +8,7 @@ use crate::panels::strip::show_tokens;
 use crate::prelude::*;
 use shardscope_core::sort::sort_by;
 use shardscope_core::units::group;
-use shardscope_core::whole_run::{Figure, Loss, LossKind, Range, RangeFrom};
+use shardscope_core::whole_run::{CalendarRange, Loss, LossKind, RangeFrom, WholeRunFigure};
 
 const DAY: f64 = 86_400.0;
 /// Share of a row's width that all bars take together: words have the rest.
@@ -25,7 +25,7 @@ fn round_number(value: f64) -> String {
 }
 
 /// The bar: a share of its width for each share of time; the bracket below holds four of five outcomes.
-pub(super) fn bar(answer: &Answer, range: Option<&Range>) -> Node {
+pub(super) fn bar(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> Node {
     let figures = &answer.figures;
     let most = range.map_or(figures.days * 1.25, |range| range.high_days.max(figures.days) * 1.03);
     let at = |days: f64| days / most;
@@ -78,7 +78,7 @@ pub(super) fn bar(answer: &Answer, range: Option<&Range>) -> Node {
 
 /// The waterfall of losses, the largest first, each beginning where the one above ends, and which input widens the
 /// range most.
-pub(super) fn losses(answer: &Answer, range: Option<&Range>) -> Node {
+pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> Node {
     let figures = &answer.figures;
     let calendar = Seconds(figures.days * DAY);
     let mut rows: Vec<_> = in_order(figures).map(|(row, loss)| (row, loss.seconds)).collect();
@@ -94,7 +94,8 @@ pub(super) fn losses(answer: &Answer, range: Option<&Range>) -> Node {
             if start > 1.0 - end { ("before", percent("right", 1.0 - start)) } else { ("after", percent("left", end)) };
         let words = el("em", &[("class", side), ("style", &place)], &[text(note(answer, *kind))]);
         let inside: Vec<Node> = bar.into_iter().chain([words]).collect();
-        let ask = el("button", &[("class", "plain")], &[text(*name)]).on(Action::ExplainWhole(Figure::Loss(*kind)));
+        let ask =
+            el("button", &[("class", "plain")], &[text(*name)]).on(Action::ExplainWhole(WholeRunFigure::Loss(*kind)));
         let cells = [
             el("span", &[("class", "who")], &[ask]),
             el("span", &[("class", "track")], &inside),
@@ -131,7 +132,7 @@ pub(super) fn losses(answer: &Answer, range: Option<&Range>) -> Node {
 }
 
 /// The sentence on the input that moves the range most.
-fn widest(range: &Range) -> Message {
+fn widest(range: &CalendarRange) -> Message {
     match range.range_from {
         Some(RangeFrom::Failures) => {
             t!("The rate of failures widens the range most: give hours between interruptions, or the class of your \
@@ -144,7 +145,7 @@ fn widest(range: &Range) -> Message {
 }
 
 /// The origin of a loss in numbers.
-fn note(answer: &Answer, kind: LossKind) -> Message {
+fn note(answer: &WholeRunAnswer, kind: LossKind) -> Message {
     let (figures, setting) = (&answer.figures, &answer.setting);
     let count = || {
         let count = figures.interruptions;

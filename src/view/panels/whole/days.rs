@@ -1,11 +1,11 @@
 //! One simulated future by days: its interruptions, and the time that each day loses.
 
-use super::found::{Answer, duration};
+use super::found::{WholeRunAnswer, duration};
 use crate::charts::drawing::{Anchor, Box, Drawing};
 use crate::charts::figure::key;
 use crate::charts::ink::Ink;
 use crate::prelude::*;
-use shardscope_core::whole_run::{self, Event, seed};
+use shardscope_core::whole_run::{self, RunEvent, seed};
 
 const DAY: f64 = 86_400.0;
 /// Cells of the picture at most.
@@ -34,7 +34,7 @@ pub(super) struct Cell {
 }
 
 /// The cells of a future, each `length` seconds.
-pub(super) fn cells(events: &[Event], end: Seconds, length: f64) -> Vec<Cell> {
+pub(super) fn cells(events: &[RunEvent], end: Seconds, length: f64) -> Vec<Cell> {
     let place = |time: f64| {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive, and few
         let at = (time / length).max(0.0) as usize;
@@ -60,7 +60,7 @@ pub(super) fn cells(events: &[Event], end: Seconds, length: f64) -> Vec<Cell> {
 }
 
 /// One simulated future by days; `chosen` is another seed than the Run's own.
-pub fn future(run: &Run, answer: &Answer, chosen: Option<u64>) -> Node {
+pub fn future(run: &Run, answer: &WholeRunAnswer, chosen: Option<u64>) -> Node {
     let setting = &answer.setting;
     let (events, end) = whole_run::future(setting, chosen.unwrap_or_else(|| seed(run)));
     let fits = |(length, _): &&(f64, &str)| end.0 / length <= MOST;

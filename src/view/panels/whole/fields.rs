@@ -1,12 +1,12 @@
 //! Words below the five inputs: what each means here, and where its default comes from.
 
-use super::found::{Answer, duration};
+use super::found::{WholeRunAnswer, duration};
 use super::interval::bytes;
 use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::run::{FailureClass, Failures, Operation};
 use shardscope_core::units::group;
-use shardscope_core::whole_run::{Figure, LossKind};
+use shardscope_core::whole_run::{LossKind, WholeRunFigure};
 
 /// The five inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Caption {
 }
 
 /// The words below an input.
-pub fn caption(of: Caption, evaluation: &Evaluation, answer: Option<&Answer>) -> Node {
+pub fn caption(of: Caption, evaluation: &Evaluation, answer: Option<&WholeRunAnswer>) -> Node {
     let run = &evaluation.scenario.run;
     let words = match of {
         // Both speak of this run's own times.
@@ -36,9 +36,9 @@ pub fn caption(of: Caption, evaluation: &Evaluation, answer: Option<&Answer>) ->
         Caption::Restart => restart(run, answer),
     };
     let figure = match of {
-        Caption::Failures => Some(Figure::Interruptions),
-        Caption::Storage => Some(Figure::Loss(LossKind::Checkpoints)),
-        Caption::Restart => Some(Figure::Loss(LossKind::Restarts)),
+        Caption::Failures => Some(WholeRunFigure::Interruptions),
+        Caption::Storage => Some(WholeRunFigure::Loss(LossKind::Checkpoints)),
+        Caption::Restart => Some(WholeRunFigure::Loss(LossKind::Restarts)),
         Caption::Tokens | Caption::Price => None,
     };
     match figure.filter(|_| answer.is_some()) {
@@ -55,7 +55,7 @@ fn tokens(evaluation: &Evaluation) -> Message {
     }
 }
 
-fn failures(run: &Run, answer: Option<&Answer>) -> Message {
+fn failures(run: &Run, answer: Option<&WholeRunAnswer>) -> Message {
     let often = answer.and_then(|answer| answer.figures.mtti_s);
     let often = often.map_or_else(String::new, duration);
     if run.length.mtti_h.is_some() {
@@ -79,7 +79,7 @@ fn failures(run: &Run, answer: Option<&Answer>) -> Message {
     }
 }
 
-fn storage(run: &Run, answer: Option<&Answer>) -> Message {
+fn storage(run: &Run, answer: Option<&WholeRunAnswer>) -> Message {
     let Some(answer) = answer else {
         return t!("50 GB/s unless you say so: the least of 40 production runs");
     };
@@ -98,7 +98,7 @@ fn storage(run: &Run, answer: Option<&Answer>) -> Message {
     t!("{bytes} each in {time}, behind training", bytes = stored, time)
 }
 
-fn restart(run: &Run, answer: Option<&Answer>) -> Message {
+fn restart(run: &Run, answer: Option<&WholeRunAnswer>) -> Message {
     let time = answer.map_or_else(String::new, |answer| duration(answer.setting.rhythm.restart));
     if run.length.restart_s.is_some() {
         return t!("{time} from an interruption to the first repeated step, yours", time);
@@ -113,7 +113,7 @@ fn restart(run: &Run, answer: Option<&Answer>) -> Message {
 }
 
 /// Parts of the calendar: the step of the Run, and their number.
-pub fn steps(evaluation: &Evaluation, answer: &Answer) -> Node {
+pub fn steps(evaluation: &Evaluation, answer: &WholeRunAnswer) -> Node {
     let step = &evaluation.report.step;
     let words = t!(
         "A step of {tokens} tokens takes {time} ({low} to {high}): {steps} steps.",

@@ -3,11 +3,11 @@
 use crate::panels::strip::{PRICE, budget_tokens};
 use crate::prelude::*;
 use shardscope_core::issue::Issue;
-use shardscope_core::whole_run::{self, Range, Setting, WholeRun, figures, notes};
+use shardscope_core::whole_run::{self, CalendarRange, Setting, WholeRun, figures, notes};
 
 /// Everything that the view shows of a Run, but its range.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct WholeRunAnswer {
     pub setting: Setting,
     /// Its figures, without their range.
     pub figures: WholeRun,
@@ -15,7 +15,7 @@ pub struct Answer {
     pub notes: Vec<Issue>,
 }
 
-impl Answer {
+impl WholeRunAnswer {
     /// The answer of an evaluated Run; without a budget that of the one that the key figures assume as well.
     ///
     /// # Errors
@@ -28,11 +28,11 @@ impl Answer {
     }
 
     /// `range` of an earlier answer, in proportion to this one: a stand-in until its own is drawn.
-    pub fn scaled(&self, range: Range, before: &WholeRun) -> Range {
+    pub fn scaled(&self, range: CalendarRange, before: &WholeRun) -> CalendarRange {
         let days = self.figures.days / before.days;
         let energy = self.figures.energy_kwh / before.energy_kwh;
         let productive = self.figures.productive / before.productive;
-        Range {
+        CalendarRange {
             low_days: range.low_days * days,
             high_days: range.high_days * days,
             low_productive: range.low_productive * productive,

@@ -1,14 +1,14 @@
 //! Time lost by the interval between two saves: saving, repeating, and both; the interval that loses least.
 
-use super::found::{Answer, duration};
+use super::found::{WholeRunAnswer, duration};
 use crate::charts::drawing::Form;
 use crate::charts::figure::key;
 use crate::charts::ink::Ink;
-use crate::charts::plot::{Axis, Mark, Plot, Scale, draw};
+use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::charts::ticks::tick_percent;
 use crate::prelude::*;
 use shardscope_core::units::group;
-use shardscope_core::whole_run::{Calendar, Figure, Rhythm, Setting};
+use shardscope_core::whole_run::{Calendar, Rhythm, Setting, WholeRunFigure};
 
 /// The curve goes to so many times the best interval, both ways.
 const FAR: f64 = 12.0;
@@ -43,7 +43,7 @@ pub(super) fn losses_at(setting: &Setting, every: Seconds) -> [f64; 2] {
 }
 
 /// The curve and its formula.
-pub(super) fn interval(answer: &Answer) -> Node {
+pub(super) fn interval(answer: &WholeRunAnswer) -> Node {
     let title = leaf("h2", "", "Best checkpoint interval");
     let (figures, setting) = (&answer.figures, &answer.setting);
     let (Some(every), Some(best), Some(mtti)) = (figures.checkpoint_s, figures.best_checkpoint_s, figures.mtti_s)
@@ -65,10 +65,11 @@ pub(super) fn interval(answer: &Answer) -> Node {
     let most = (here * 1.3).max(sum(losses_at(setting, best)) * 4.5).min(1.0);
     let line = |of: &dyn Fn([f64; 2]) -> f64, ink| {
         let visible = points.iter().map(|(x, parts)| (*x, of(*parts))).filter(|(_, y)| *y <= most);
-        Mark::Line(visible.collect(), ink)
+        PlotMark::Line(visible.collect(), ink)
     };
     let young = Seconds((2.0 * rhythm.save.0 * mtti.0).sqrt());
-    let dot = |at: Seconds, form, ink, name: Message| Mark::Dot((at.0, sum(losses_at(setting, at))), form, ink, name);
+    let dot =
+        |at: Seconds, form, ink, name: Message| PlotMark::Dot((at.0, sum(losses_at(setting, at))), form, ink, name);
     let mut marks = vec![
         line(&|[saving, _]| saving, Ink::Memory(1)),
         line(&|[_, repeated]| repeated, Ink::Backward),
@@ -79,11 +80,11 @@ pub(super) fn interval(answer: &Answer) -> Node {
     marks.extend(
         is_there.then(|| dot(young, Form::Hollow, Ink::Muted, t!("Young 1974: {time}", time = duration(young)))),
     );
-    let scale = Scale::even(0.0, most);
-    let up = Axis::new(scale, scale.round(), |share| verbatim(tick_percent(share)));
-    let across = Scale::log([first, last].into_iter(), 1.0);
+    let scale = PlotScale::even(0.0, most);
+    let up = PlotAxis::new(scale, scale.round(), |share| verbatim(tick_percent(share)));
+    let across = PlotScale::log([first, last].into_iter(), 1.0);
     let named = ROUND.into_iter().filter(|time| (first..=last).contains(time)).collect();
-    let across = Axis::new(across, named, |time| verbatim(duration(Seconds(time))));
+    let across = PlotAxis::new(across, named, |time| verbatim(duration(Seconds(time))));
     let label = t!(
         "Lost time by the interval between two saves: least {share} at {time}",
         share = show_percent(sum(losses_at(setting, best))),
@@ -109,7 +110,7 @@ pub(super) fn interval(answer: &Answer) -> Node {
         el(
             "p",
             &[],
-            &[el("button", &[("class", "link")], &[text(exact)]).on(Action::ExplainWhole(Figure::Checkpoint))],
+            &[el("button", &[("class", "link")], &[text(exact)]).on(Action::ExplainWhole(WholeRunFigure::Checkpoint))],
         ),
         muted(first_order),
     ];
@@ -126,7 +127,7 @@ pub(super) fn interval(answer: &Answer) -> Node {
 }
 
 /// Times of a save, until it is durable; a line more where they keep saves further apart than the best interval.
-fn durable(answer: &Answer, best: Seconds) -> Vec<Node> {
+fn durable(answer: &WholeRunAnswer, best: Seconds) -> Vec<Node> {
     let (figures, setting) = (&answer.figures, &answer.setting);
     let (rhythm, storage) = (setting.rhythm, show_bandwidth(setting.storage));
     let (bytes, save, lag) = (bytes(figures.checkpoint_bytes), duration(rhythm.save), duration(rhythm.lag));

@@ -3,12 +3,12 @@
 use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::run::presets::MODELS;
-use shardscope_core::search::catalogue::{Row, Trained};
+use shardscope_core::search::catalogue::{CatalogueRow, TrainedModel};
 use shardscope_core::units::group;
 use shardscope_core::whole_run::{Deadline, optimal_tokens};
 
 /// A layout in one line.
-fn layout(trained: &Trained) -> String {
+fn layout(trained: &TrainedModel) -> String {
     let run = &trained.run;
     let mut parts = vec![words::sizes(run, trained.dp)];
     parts.extend((run.zero > 1).then(|| format!("ZeRO-{}", run.zero)));
@@ -18,7 +18,7 @@ fn layout(trained: &Trained) -> String {
 
 /// Models with the tokens that they train on within `days`, as far as they are known; `own` is the page's Run. With
 /// `optimal` each bar marks the tokens for which the model would be compute-optimal.
-pub fn trains(own: &Run, days: f64, rows: &[Row], optimal: bool) -> Node {
+pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Node {
     if rows.is_empty() {
         return muted(
             "Every model of the catalogue on these GPUs, each in the fastest layout that fits: some seconds a model.",
@@ -126,13 +126,13 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardscope_core::search::catalogue::Catalogue;
+    use shardscope_core::search::catalogue::CatalogueSearch;
     use shardscope_core::whole_run::deadline;
 
     #[test]
     fn a_model_can_be_loaded_in_its_layout_and_the_least_gpus_be_used() {
         let present = Run { tokens_total: Some(1e12), ..Run::default() };
-        let mut catalogue = Catalogue::new(&present, 30.0);
+        let mut catalogue = CatalogueSearch::new(&present, 30.0);
         let row = loop {
             if let Some(row) = catalogue.step(50_000).unwrap() {
                 break row;

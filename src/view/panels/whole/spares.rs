@@ -1,10 +1,10 @@
 //! Spare nodes: how many are under repair at once, and how many spares that needs.
 
-use super::found::Answer;
+use super::found::WholeRunAnswer;
 use crate::charts::drawing::{Anchor, Box, Drawing};
 use crate::charts::ink::Ink;
 use crate::prelude::*;
-use shardscope_core::whole_run::{Figure, spares as spares_for, under_repair};
+use shardscope_core::whole_run::{WholeRunFigure, spares as spares_for, under_repair};
 
 /// Height of the picture above its axis, pixels.
 const HEIGHT: f64 = 130.0;
@@ -15,7 +15,7 @@ const USUAL: f64 = 0.99;
 const BARS: usize = 60;
 
 /// The distribution and the quantile.
-pub(super) fn spares(answer: &Answer) -> Node {
+pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
     let title = leaf("h2", "", "Spare nodes");
     let (setting, count) = (&answer.setting, answer.figures.spares);
     let mean = setting.under_repair;
@@ -67,7 +67,7 @@ pub(super) fn spares(answer: &Answer) -> Node {
         days = number(setting.repair_days, 3)
     );
     let (lead, paid) = if setting.spare_quantile.is_some() {
-        let lead = el("button", &[("class", "link")], &[text(enough)]).on(Action::ExplainWhole(Figure::Spares));
+        let lead = el("button", &[("class", "link")], &[text(enough)]).on(Action::ExplainWhole(WholeRunFigure::Spares));
         let share = show_percent(count as f64 / setting.nodes);
         (lead, t!("The spares are {share} of the nodes, and paid.", share))
     } else {

@@ -4,7 +4,7 @@ use super::days::{Cell, cells};
 use super::interval::losses_at;
 use super::*;
 use shardscope_core::run::{FailureClass, Failures, RunLength};
-use shardscope_core::whole_run::{Event, range};
+use shardscope_core::whole_run::{RunEvent, range};
 
 fn run(length: RunLength) -> Run {
     Run { tokens_total: Some(15e12), length, ..Run::default() }
@@ -27,7 +27,7 @@ fn widths(html: &str) -> Vec<f64> {
 fn every_figure_opens_a_formula_that_is_there() {
     let run = priced();
     let evaluation = evaluate(&run).unwrap();
-    let found = Answer::new(&evaluation).unwrap();
+    let found = WholeRunAnswer::new(&evaluation).unwrap();
     let range = range(&evaluation, &found.setting);
     let view = Node::from_iter([
         answer(&run, &found, Some(&range)),
@@ -49,7 +49,7 @@ fn every_figure_opens_a_formula_that_is_there() {
 #[test]
 fn the_bar_is_as_long_as_the_calendar_and_the_losses_as_what_is_lost() {
     let evaluation = evaluate(&run(RunLength::default())).unwrap();
-    let found = Answer::new(&evaluation).unwrap();
+    let found = WholeRunAnswer::new(&evaluation).unwrap();
     let range = range(&evaluation, &found.setting);
     // The bar ends at the days, on an axis that ends 3 % behind the bracket.
     let bar: f64 = widths(&calendar::bar(&found, Some(&range)).to_html()).iter().sum();
@@ -64,7 +64,7 @@ fn units_are_small_and_numbers_have_four_digits_at_most() {
     for (tokens, price) in [(1e9, 0.5), (15e12, 2.0), (1e15, 40.0)] {
         let run = Run { tokens_total: Some(tokens), price_per_gpu_hour: Some(price), ..priced() };
         let evaluation = evaluate(&run).unwrap();
-        let html = answer(&run, &Answer::new(&evaluation).unwrap(), None).to_html();
+        let html = answer(&run, &WholeRunAnswer::new(&evaluation).unwrap(), None).to_html();
         for value in html.split("class=\"value\">").skip(1) {
             let (number, unit) = value.split_once("</b> <small>").unwrap();
             let digits = number.chars().filter(char::is_ascii_digit).count();
@@ -79,7 +79,7 @@ fn units_are_small_and_numbers_have_four_digits_at_most() {
 fn gpu_hours_are_the_number_times_its_unit() {
     for tokens in [1e9, 3e10, 1e12, 15e12] {
         let run = Run { tokens_total: Some(tokens), ..priced() };
-        let found = Answer::new(&evaluate(&run).unwrap()).unwrap();
+        let found = WholeRunAnswer::new(&evaluate(&run).unwrap()).unwrap();
         let html = answer(&run, &found, None).to_html();
         let value = html.split("GPU-hours</span>").nth(1).unwrap().split("<b>").nth(1).unwrap();
         let (number, rest) = value.split_once("</b> <small>").unwrap();
@@ -95,7 +95,7 @@ fn a_run_without_a_budget_shows_that_of_the_key_figures_and_says_that_it_is_assu
         (Run::default(), Run { tokens_total: Some(1e12), price_per_gpu_hour: Some(2.0), ..Run::default() });
     let [shown, same] = [&open, &given].map(|run| {
         let evaluation = evaluate(run).unwrap();
-        let found = Answer::new(&evaluation).unwrap();
+        let found = WholeRunAnswer::new(&evaluation).unwrap();
         (answer(run, &found, None).to_html(), found)
     });
     assert_eq!((shown.1.figures.days, shown.1.figures.cost), (same.1.figures.days, same.1.figures.cost));
@@ -106,7 +106,7 @@ fn a_run_without_a_budget_shows_that_of_the_key_figures_and_says_that_it_is_assu
 fn nothing_fails_nothing_is_drawn() {
     let calm = run(RunLength { failures: Some(Failures::Rate(0.0)), ..RunLength::default() });
     let evaluation = evaluate(&calm).unwrap();
-    let found = Answer::new(&evaluation).unwrap();
+    let found = WholeRunAnswer::new(&evaluation).unwrap();
     let html = Node::from_iter([choices(&found), future(&calm, &found, None), calendar(&found, None)]).to_html();
     assert!(html.contains("Nothing fails") && html.contains("No node fails"), "{html}");
     assert!(!html.contains("NaN") && !html.contains("inf"), "{html}");
@@ -114,7 +114,7 @@ fn nothing_fails_nothing_is_drawn() {
 
 #[test]
 fn cells_hold_all_of_what_is_lost() {
-    let event = |at: f64, lost: f64, down: f64| Event { at: Seconds(at), lost: Seconds(lost), down: Seconds(down) };
+    let event = |at: f64, lost: f64, down: f64| RunEvent { at: Seconds(at), lost: Seconds(lost), down: Seconds(down) };
     // Two hours down over the end of the first day, then six hours again; the third interruption cuts a repetition
     // short.
     let day = 86_400.0;
@@ -137,7 +137,7 @@ fn cells_hold_all_of_what_is_lost() {
 fn the_least_of_the_curve_is_the_best_interval() {
     let evaluation =
         evaluate(&run(RunLength { failures: Some(Failures::Class(FailureClass::Shared)), ..RunLength::default() }));
-    let found = Answer::new(&evaluation.unwrap()).unwrap();
+    let found = WholeRunAnswer::new(&evaluation.unwrap()).unwrap();
     let best = found.figures.best_checkpoint_s.unwrap();
     // Downtime is the same at any interval, to first order: what is left is least at the optimum of the whole.
     let at = |factor: f64| losses_at(&found.setting, best * factor).iter().sum::<f64>();
@@ -147,7 +147,7 @@ fn the_least_of_the_curve_is_the_best_interval() {
 #[test]
 fn the_same_link_shows_the_same_future_and_another_seed_another() {
     let run = run(RunLength::default());
-    let found = Answer::new(&evaluate(&run).unwrap()).unwrap();
+    let found = WholeRunAnswer::new(&evaluate(&run).unwrap()).unwrap();
     let html = |run: &Run, chosen| future(run, &found, chosen).to_html();
     assert_eq!(html(&run, None), html(&run, None));
     assert_ne!(html(&run, None), html(&run, Some(1)));

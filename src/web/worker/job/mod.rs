@@ -2,19 +2,19 @@
 
 use crate::core::advice::certify::{BestSplit, SplitSearch, proof};
 use crate::core::advice::fit;
-use crate::core::advice::fit::{Fit, Suggestions};
+use crate::core::advice::fit::{FitSearch, Suggestions};
 use crate::core::advice::{ScheduleFigures, run_with, schedule_figures};
-use crate::core::calibrate::{Calibrated, Request as CalibrateRequest};
+use crate::core::calibrate::{CalibrateRequest, Calibrated};
 use crate::core::pipeline::certify::{Certificate, Proof};
-use crate::core::report::{Timed, Variant, evaluate, time};
+use crate::core::report::{ScheduleVariant, Timed, evaluate, time};
 use crate::core::run::Run;
-use crate::core::search::catalogue::{Catalogue, Row};
+use crate::core::search::catalogue::{CatalogueRow, CatalogueSearch};
 use crate::core::search::kinds::{GpuKinds, KindRow};
-use crate::core::search::ladder::{Ladder, Outcome};
+use crate::core::search::ladder::{Ladder, LadderEnd};
 use crate::core::search::session::{PlanQuery, PlanResult, PlanSession};
-use crate::core::whole_run::{Dates, Deadline, Range, range};
+use crate::core::whole_run::{CalendarRange, Dates, Deadline, range};
 use crate::view::gallery::sketch::{Axis, Sketch};
-use crate::view::panels::whole::Answer;
+use crate::view::panels::whole::WholeRunAnswer;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -27,15 +27,15 @@ pub enum Job {
     Evaluate(Run),
     /// Simulates a Run op by op: one reply.
     Simulate(Run),
-    /// Evaluates a Run under every schedule, in the order of [`Variant::all`], with a memory limit: a reply each.
+    /// Evaluates a Run under every schedule, in the order of [`ScheduleVariant::all`], with a memory limit: a reply each.
     AllSchedules(Run, u64),
-    /// Draws schedules of a Run, by their place in [`Variant::all`]: a reply each.
+    /// Draws schedules of a Run, by their place in [`ScheduleVariant::all`]: a reply each.
     Sketches {
         run: Run,
         /// The memory limit, in stage-micro-batches.
         limit: u64,
         axis: Axis,
-        /// Their places in [`Variant::all`].
+        /// Their places in [`ScheduleVariant::all`].
         which: Vec<usize>,
     },
     /// Searches layouts: what is known as soon as there are rows, every 100 ms, and at the end. A later query of the
@@ -60,13 +60,13 @@ pub enum Job {
     Split(Run),
     /// Certifies the order of a Run's pipeline: what is proven every 100 ms, and at the end.
     Certify(Run),
-    /// Certifies schedules of a Run, by their place in [`Variant::all`], with a memory limit: the bound of each, then
+    /// Certifies schedules of a Run, by their place in [`ScheduleVariant::all`], with a memory limit: the bound of each, then
     /// what a search proves of each.
     Certificates {
         run: Run,
         /// The memory limit, in stage-micro-batches.
         limit: u64,
-        /// Their places in [`Variant::all`].
+        /// Their places in [`ScheduleVariant::all`].
         which: Vec<usize>,
     },
 }
@@ -86,15 +86,15 @@ pub enum Reply {
     /// The plan as far as it is known.
     Plan(Box<PlanResult>),
     /// The layout that was chosen, or why there is none.
-    Layout(Box<Outcome>),
+    Layout(Box<LadderEnd>),
     /// Result of the fit; none where one of the runs cannot run.
     Calibrated(Option<Box<Calibrated>>),
     /// Changes that make the Run fit; none while the search takes long.
     Fit(Option<Suggestions>),
     /// Range of the whole run; none where it does not finish.
-    WholeRange(Option<Range>),
+    WholeRange(Option<CalendarRange>),
     /// A model of the catalogue.
-    Catalogue(Row),
+    Catalogue(CatalogueRow),
     /// A kind of GPUs.
     Kind(KindRow),
     /// The smallest number of GPUs so far, and whether that is all; none while no number works.
@@ -107,7 +107,7 @@ pub enum Reply {
 
 /// Worker of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lane {
+pub enum WorkerLane {
     /// A slice of its jobs can take seconds: the worker is ended when its last job is cancelled.
     Simulation,
     /// Its jobs take short slices, and what they found is kept for the next.
@@ -162,13 +162,13 @@ pub fn turn(slices: &mut dyn Iterator<Item = Option<Reply>>, pace: Pace) -> (Vec
 
 impl Job {
     /// The worker that takes it.
-    pub fn lane(&self) -> Lane {
+    pub fn lane(&self) -> WorkerLane {
         match self {
             Self::Evaluate(_)
             | Self::Simulate(_)
             | Self::AllSchedules(..)
             | Self::Sketches { .. }
-            | Self::Calibrate(_) => Lane::Simulation,
+            | Self::Calibrate(_) => WorkerLane::Simulation,
             Self::Plan(_)
             | Self::Layout(..)
             | Self::Fit(_)
@@ -178,7 +178,7 @@ impl Job {
             | Self::WholeRange(_)
             | Self::Catalogue(..)
             | Self::Kinds(..)
-            | Self::Dates { .. } => Lane::Search,
+            | Self::Dates { .. } => WorkerLane::Search,
         }
     }
 
@@ -195,14 +195,14 @@ impl Job {
                 Box::new(std::iter::once_with(simulated))
             }
             Self::AllSchedules(run, limit) => {
-                let variants = Variant::all(&run).into_iter();
+                let variants = ScheduleVariant::all(&run).into_iter();
                 Box::new(variants.map(move |variant| {
                     let figures = schedule_figures(&run, variant, limit).ok();
                     Some(Reply::Schedule(figures))
                 }))
             }
             Self::Sketches { run, limit, axis, which } => {
-                let variants = Variant::all(&run);
+                let variants = ScheduleVariant::all(&run);
                 Box::new(which.into_iter().map(move |at| {
                     let other = variants.get(at).and_then(|variant| run_with(&run, *variant, limit).ok());
                     let drawn = other.and_then(|other| evaluate(&other).ok());
@@ -215,13 +215,13 @@ impl Job {
             }
             Self::WholeRange(run) => Box::new(std::iter::once_with(move || {
                 let evaluation = evaluate(&run).ok();
-                let answer = evaluation.as_ref().and_then(|evaluation| Answer::new(evaluation).ok());
+                let answer = evaluation.as_ref().and_then(|evaluation| WholeRunAnswer::new(evaluation).ok());
                 Some(Reply::WholeRange(
                     evaluation.zip(answer).map(|(evaluation, answer)| range(&evaluation, &answer.setting)),
                 ))
             })),
             Self::Catalogue(run, days) => {
-                let mut catalogue = Catalogue::new(&run, days);
+                let mut catalogue = CatalogueSearch::new(&run, days);
                 Box::new(std::iter::from_fn(move || Some(catalogue.step(UNITS).ok()?.map(Reply::Catalogue))))
             }
             Self::Kinds(run, places) => {
@@ -260,7 +260,7 @@ fn certify(run: Option<Run>, pace: Pace) -> impl Iterator<Item = Option<Reply>> 
 
 /// The bound of each schedule first, then the search for a better one, in the same order.
 fn certificates(run: Run, limit: u64, which: Vec<usize>, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
-    let variants = Variant::all(&run);
+    let variants = ScheduleVariant::all(&run);
     let (mut waiting, mut begun) = (which.into_iter(), VecDeque::new());
     let reply = |proof: &Option<Proof>, done| {
         Reply::Certificate(proof.as_ref().map(|proof| Box::new(proof.certificate())), done)
@@ -337,7 +337,7 @@ fn layout(run: &Run, pins: &[String], pace: Pace) -> impl Iterator<Item = Option
 }
 
 fn fit(base: fit::Base, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
-    let mut search = Fit::new(base, fit::LIMIT);
+    let mut search = FitSearch::new(base, fit::LIMIT);
     let (begun, mut done, mut told) = ((pace.now)(), false, false);
     std::iter::from_fn(move || {
         if done {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::core::report::{evaluate_timed, schedule_ids, with_schedule};
-use crate::core::search::Request;
+use crate::core::search::PlanRequest;
 use crate::core::search::session::PlanCommand;
 
 /// A clock that stands still: a slice lasts until the work is over.
@@ -44,7 +44,7 @@ fn a_plan_in_slices_says_what_a_search_in_one_go_finds() {
     let Some(Reply::Plan(result)) = steps.last().map(sent) else {
         panic!("another reply");
     };
-    let mut request = Request::able(&small(), &[], result.rows.len()).unwrap();
+    let mut request = PlanRequest::able(&small(), &[], result.rows.len()).unwrap();
     request.search.finish();
     assert!(result.done && result.progress.is_some_and(|progress| progress.is_over()));
     assert_eq!(result.rows, request.search.best());
@@ -89,7 +89,7 @@ fn suggestions_in_slices_are_those_of_a_search_in_one_go() {
     let base = base.unwrap();
     let job = Job::Fit(fit::Base::of(&base));
     let last = sent(&job).slices(many_slices()).flatten().last();
-    let found = Fit::finished(&base).suggestions();
+    let found = FitSearch::finished(&base).suggestions();
     assert!(!found.list.is_empty());
     assert_eq!(sent(&last.unwrap()), Reply::Fit(Some(found)));
 }
@@ -140,7 +140,7 @@ fn a_simulation_that_arrives_gives_the_report_of_the_page_itself() {
 #[test]
 fn every_schedule_gets_a_reply() {
     let run = Run::default();
-    let count = Variant::all(&run).len();
+    let count = ScheduleVariant::all(&run).len();
     let each = replies(Job::AllSchedules(run.clone(), 4));
     assert_eq!(each.count(), count);
     let job = sent(&Job::Sketches {
@@ -157,7 +157,7 @@ fn every_schedule_gets_a_reply() {
 #[test]
 fn a_turn_is_as_long_as_its_pace() {
     let job = || Job::AllSchedules(Run::default(), 4);
-    let count = Variant::all(&Run::default()).len();
+    let count = ScheduleVariant::all(&Run::default()).len();
     let mut slices = job().slices(one_slice());
     let (replies, over) = turn(&mut *slices, one_slice());
     assert_eq!((replies.len(), over), (count, true));

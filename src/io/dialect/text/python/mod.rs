@@ -10,4 +10,4 @@ mod writing;
 
 pub(in crate::dialect) use reading::{BEGINS_WITH, FUNCTION};
 pub(crate) use reading::{entries, is_file};
-pub(in crate::dialect) use writing::{End, print};
+pub(in crate::dialect) use writing::{CallEnd, print};

@@ -1,6 +1,6 @@
 //! Statements of a Python file into settings.
 
-use crate::dialect::Entries;
+use crate::dialect::SettingEntries;
 use crate::dialect::text::words::scalar;
 use shardscope_core::run::Value;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub(crate) fn is_file(text: &str) -> bool {
 }
 
 /// The settings of the last function of a file, or of the file where it has none.
-pub(crate) fn entries(text: &str) -> Entries {
+pub(crate) fn entries(text: &str) -> SettingEntries {
     let mut reader = Reader::default();
     for statement in statements(text) {
         reader.take(&statement);
@@ -108,9 +108,9 @@ fn statements(text: &str) -> Vec<String> {
 
 #[derive(Default)]
 struct Reader {
-    out: Entries,
+    out: SettingEntries,
     /// Meanings of names: their own value under "", what belongs to it behind a dot.
-    known: BTreeMap<String, Entries>,
+    known: BTreeMap<String, SettingEntries>,
     /// Entries that names hold, all together.
     held: usize,
 }
@@ -159,7 +159,7 @@ impl Reader {
     }
 
     /// Takes what stands under `name`; a call at the root is what the configuration begins with.
-    fn put(&mut self, name: &str, found: Entries, begins: bool) {
+    fn put(&mut self, name: &str, found: SettingEntries, begins: bool) {
         for (below, value) in found {
             let whole = match (name, below.as_str()) {
                 ("", "") if begins && value.text().is_some() => BEGINS_WITH.to_owned(),
@@ -175,11 +175,11 @@ impl Reader {
     }
 
     /// The value at the front of `words`, with what it holds; none where there is none.
-    fn expression(&self, words: &mut &[&str]) -> Option<Entries> {
+    fn expression(&self, words: &mut &[&str]) -> Option<SettingEntries> {
         computed(words, ["+", "-"], &|words| computed(words, ["*", "/"], &|words| self.operand(words)))
     }
 
-    fn operand(&self, words: &mut &[&str]) -> Option<Entries> {
+    fn operand(&self, words: &mut &[&str]) -> Option<SettingEntries> {
         let signs = words.iter().take_while(|word| **word == "-").count();
         let (word, rest) = words[signs..].split_first()?;
         *words = rest;
@@ -229,8 +229,8 @@ impl Reader {
     }
 
     /// Items up to the closing bracket: by their keyword, else numbered.
-    fn items(&self, words: &mut &[&str]) -> Entries {
-        let mut out: Entries = Vec::new();
+    fn items(&self, words: &mut &[&str]) -> SettingEntries {
+        let mut out: SettingEntries = Vec::new();
         let mut number = 0usize;
         while let Some((word, rest)) = words.split_first() {
             match *word {
@@ -276,8 +276,8 @@ impl Reader {
 fn computed(
     words: &mut &[&str],
     operators: [&str; 2],
-    operand: &dyn Fn(&mut &[&str]) -> Option<Entries>,
-) -> Option<Entries> {
+    operand: &dyn Fn(&mut &[&str]) -> Option<SettingEntries>,
+) -> Option<SettingEntries> {
     let mut found = operand(words)?;
     while let [operator, rest @ ..] = *words
         && operators.contains(operator)
@@ -304,7 +304,7 @@ fn computed(
 }
 
 /// Plain items as a list; others keep their numbers.
-fn list(items: Entries) -> Entries {
+fn list(items: SettingEntries) -> SettingEntries {
     let numbered = items.iter().enumerate().all(|(at, (name, _))| *name == at.to_string());
     if numbered {
         vec![(String::new(), Value::List(items.into_iter().map(|(_, value)| value).collect()))]

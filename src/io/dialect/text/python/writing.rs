@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// End of a call of `class`: `argument` as the name at `place` with its `rest`.
-pub(in crate::dialect) struct End {
+pub(in crate::dialect) struct CallEnd {
     pub class: &'static str,
     pub argument: &'static str,
     pub place: &'static str,
@@ -22,7 +22,7 @@ pub(in crate::dialect) fn print(
     comments: &[String],
     head: &str,
     whole: &str,
-    ends: &'static [End],
+    ends: &'static [CallEnd],
 ) -> String {
     let value = |wanted: &str| entries.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| value.text());
     let mut written = Writer { entries, imports: BTreeSet::new(), ends };
@@ -57,7 +57,7 @@ struct Writer<'a> {
     entries: &'a [(String, Value)],
     /// Modules and the names that are taken from them.
     imports: BTreeSet<(String, String)>,
-    ends: &'static [End],
+    ends: &'static [CallEnd],
 }
 
 impl Writer<'_> {
