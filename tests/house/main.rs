@@ -1,4 +1,4 @@
-//! The repository itself: order of modules, import circles, dependencies, sources of constants.
+//! The repository itself: order of modules, import circles, dependencies, sources of constants, names.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers that tests share
 
@@ -10,6 +10,7 @@ mod circles;
 mod dependencies;
 mod fields;
 mod keys;
+mod names;
 mod panels;
 mod project;
 mod provenance;

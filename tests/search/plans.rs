@@ -102,7 +102,7 @@ struct Group {
 }
 
 /// Tables 3 and 4 of Fujii 2024 by number of GPUs, each searched over what the authors varied: tp, cp, pp and the
-/// micro-batch. Loader and network as in `throughput.rs`.
+/// micro-batch. Loader and network as in `time/throughput.rs`.
 fn groups() -> BTreeMap<(String, u64), Group> {
     let mut groups: BTreeMap<(String, u64), Group> = BTreeMap::new();
     for row in table("fujii_measured.csv") {

@@ -91,7 +91,7 @@ impl Components {
         Ok(ln(exact(run, at)?.2))
     }
 
-    /// Logarithm of the step at the logarithms `delta`, and its slopes.
+    /// Logarithm of the step at the logarithms `delta` of the multipliers, and its slopes.
     pub fn log_seconds(&self, delta: &Vector) -> (f64, Vector) {
         let stretch = |kind: Multiplier| exp(delta[kind as usize] - self.at[kind as usize]);
         let parts: [f64; BUSY.len()] = std::array::from_fn(|at| self.busy[at] * stretch(BUSY[at]));
@@ -117,7 +117,7 @@ impl Components {
     }
 }
 
-/// Variance of the logarithm of the step at `delta` under `covariance`.
+/// Variance of the logarithm of a step with these `slopes` under `covariance`.
 pub fn variance(slopes: &Vector, covariance: &crate::run::Matrix) -> f64 {
     let through: Vector = std::array::from_fn(|row| dot(&covariance[row], slopes));
     dot(&through, slopes).max(0.0)

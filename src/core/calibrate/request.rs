@@ -259,7 +259,8 @@ pub fn warning(standing: &super::learned::RunStanding) -> Option<Message> {
     Some(with_suspects(found, &standing.suspects))
 }
 
-/// Says that runs disagree where it cannot be told which of them is wrong; `names` are those of the observations.
+/// Says that runs disagree where it cannot be told which of them is wrong; `name` gives that of
+/// an observation.
 pub fn disagreement(standings: &[super::learned::RunStanding], name: impl Fn(usize) -> String) -> Option<Message> {
     let unclear = standings.iter().filter(|standing| standing.is_unclear());
     let named: Vec<Message> = unclear

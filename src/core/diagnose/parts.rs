@@ -302,7 +302,7 @@ pub(super) fn why(trace: &RankTrace, window: StepWindow, (begin, end): Interval)
     (if synchronised { GapReason::Synchronised } else { GapReason::HostLate }, false)
 }
 
-/// Nanoseconds of `gap` that intervals, sorted by start, cover.
+/// Nanoseconds between `begin` and `end` that intervals, sorted by start, cover.
 fn overlap(intervals: &[Interval], (begin, end): Interval) -> i64 {
     let mut covered = 0;
     let mut from = begin;

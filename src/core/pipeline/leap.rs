@@ -229,7 +229,7 @@ struct Waiting {
     left: usize,
 }
 
-/// Fills `all` with the results that the loops of `phase` have not read yet.
+/// Fills `list` with the results that the loops of `phase` have not read yet.
 fn waiting(machine: &Machine, phase: &Phase, list: &mut Vec<Waiting>) {
     list.clear();
     for (lane, part) in machine.lanes.iter().zip(phase) {

@@ -27,7 +27,7 @@ pub(crate) struct Packing {
 /// Packs samples into micro-batches so that the iteration is shortest: they are sorted by length, neighbours share a
 /// micro-batch (padded to its longest sample), at most `most_tokens` padded tokens each.
 ///
-/// `time(count, length)`: seconds of a micro-batch of `count` samples of `length` tokens, no shorter for more of them.
+/// `time`: seconds of a micro-batch, of the number of its samples and of their tokens, no shorter for more of them.
 /// For each candidate of the longest micro-batch, `best(j) = min over i of best(i) + time(i..j)` over those not longer;
 /// the best candidate wins. None where a sample alone is too long.
 pub(crate) fn pack(lengths: &[u64], ranks: u32, most_tokens: u64, time: impl Fn(u64, u64) -> f64) -> Option<Packing> {

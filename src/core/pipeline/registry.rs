@@ -115,9 +115,9 @@ impl ScheduleInfo {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     pub schedule: &'static ScheduleInfo,
-    /// Pipeline ranks, p. For `custom` 0 takes what the order has.
+    /// Pipeline ranks, p; 0 for the schedule `custom`: those of the order.
     pub pp: u32,
-    /// Micro-batches a step, m. For `custom` 0 takes what the order has.
+    /// Micro-batches a step, m; 0 for the schedule `custom`: those of the order.
     pub microbatches: u32,
     /// Chunks a rank, v; of no effect where the schedule fixes it.
     pub virtual_stages: u32,
@@ -129,9 +129,9 @@ pub struct Spec {
     pub waves: u32,
     /// Activations a rank may hold, of the automatic schedules; none: p (zb-auto), 2 p chunks (zb-v-auto).
     pub memory_limit: Option<u32>,
-    /// The same rank by rank, of `optimal`; it wins.
+    /// The limit rank by rank, of the schedule `optimal`; it goes before `memory_limit`.
     pub memory_limits: Option<Vec<u32>>,
-    /// The backward is one op, of `optimal`.
+    /// The backward is one op, of the schedule `optimal`.
     pub whole_backward: bool,
     /// Pieces a sequence is cut into (seq1f1b, terapipe).
     pub splits: u32,

@@ -92,8 +92,8 @@ impl RankRow {
     pub fn get(&self, at: usize) -> Option<OrderItem> {
         self.iter().nth(at)
     }
-    /// Visits the first and the last run of each part with `visit`, and tells `skip` of those between: what grows
-    /// evenly from run to run is largest at either end.
+    /// Calls `event` with the items of the first and the last run of each part, and with the number of runs between:
+    /// what grows evenly from run to run is largest at either end.
     pub fn ends(&self, mut event: impl FnMut(Visit)) {
         for part in self.loops() {
             part.turn(0).for_each(|item| event(Visit::Item(item)));

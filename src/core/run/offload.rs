@@ -74,7 +74,7 @@ impl OffloadParts {
         !self.leaves() && self.framework == Some(OffloadFramework::DeepSpeed)
     }
 
-    /// The ZeRO stage from which on it works: what `check` asks for.
+    /// The ZeRO stage from which on it works; less is an issue.
     pub(crate) fn least_zero(&self, run: &Run) -> u64 {
         let alone = || Run { zero: 0, ..run.clone() };
         match (self.parameters, self.optimizer) {

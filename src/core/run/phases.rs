@@ -154,7 +154,7 @@ impl Phases {
 impl PhasesBy {
     /// Source: verl `rollout.yaml` (`gpu_memory_utilization` 0.5, `free_cache_engine`) and `fsdp_config.param_offload`;
     /// `OpenRLHF` `cli/train_ppo_ray.py` (0.95, its colocated example 0.5); TRL `grpo_config.py`
-    /// (`vllm_gpu_memory_utilization` 0.3, `vllm_enable_sleep_mode` off, `beta` 0: no reference); NeMo-RL
+    /// (`vllm_gpu_memory_utilization` 0.3, `vllm_enable_sleep_mode` off, its beta 0: no reference); NeMo-RL
     /// `grpo_math_1B.yaml` (0.6, `colocated.enabled`) and `grpo.py` (`offload_before_refit`); slime
     /// `slime/utils/arguments.py` (`--colocate` off, and `--offload` with it, `--use-kl-loss` off), its scripts
     /// (`--sglang-mem-fraction-static` 0.7).

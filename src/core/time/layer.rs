@@ -94,8 +94,8 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
 }
 
 /// Host seconds of a layer of `kind` that no kernel hides: half of a layer's for the mixer, half for a dense FFN, a
-/// tenth of either in a graph. Of a routed layer the host is the floor of
-/// [`ComputeTime::paced`](super::ComputeTime::paced).
+/// tenth of either in a graph. Of a routed layer the host is a floor:
+/// [`paced_by`](super::routed::paced_by).
 fn launches(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> f64 {
     if kind.ffn.is_routed() {
         return 0.0;

@@ -123,7 +123,7 @@ pub fn best_interval(mtti: Seconds, save: Seconds) -> Seconds {
     mtti * (1.0 + w)
 }
 
-/// The whole number of steps of `step` nearest to `interval` that loses less, at least one.
+/// `rhythm` with its interval as a whole number of steps: of the two next to it the one that loses less, at least one.
 pub fn in_steps(rhythm: Rhythm, step: Seconds) -> Rhythm {
     if rhythm.every.0.is_infinite() {
         return rhythm;

@@ -1,8 +1,8 @@
 //! The programs that train: what each calls the settings of a Run, read and written by one file a program.
 //!
-//! A program's settings are `SettingEntries`: names with values, in the order they stand in. `write` says a Run in them,
-//! `read` takes them into a Run, `print` writes the text of a launch script or a file of settings, [`entries`] reads
-//! it. What a program cannot say is found by saying it and reading it back: see [`not_said`].
+//! A program's settings are `SettingEntries`: names with values, in the order they stand in. A [`Dialect`] writes
+//! a Run in them, takes them into a Run and prints the text of a launch script or a file of settings; [`entries`] reads
+//! such a text. What a program cannot say is found by saying it and reading it back: see [`not_said`].
 
 pub(crate) mod accelerate;
 pub(crate) mod axolotl;

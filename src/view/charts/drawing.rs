@@ -111,7 +111,7 @@ impl Drawing {
     pub fn new(height: f64) -> Self {
         Self { height, ..Self::default() }
     }
-    /// A filled rectangle; `said` is its tooltip, if anything.
+    /// A filled rectangle; `label` is its tooltip, if anything.
     pub fn fill(&mut self, at: Box, ink: Ink, opacity: f64, label: impl Into<Message>) {
         let mut style = format!("fill:var({})", ink.token());
         if opacity < 1.0 {
@@ -128,7 +128,7 @@ impl Drawing {
         self.hatched = true;
         self.rect(at, "fill:url(#hatched)", "");
     }
-    /// The ops of every `stride`-th rank that `view` shows; a row's `place` is its upper edge and height, `said` the
+    /// The ops of every `stride`-th rank that `view` shows; a row's `place` is its upper edge and height, `label` the
     /// tooltip of an op.
     pub fn ops(
         &mut self,

@@ -32,7 +32,7 @@ pub trait Document {
     fn set_attribute(&self, node: &Self::Node, name: &str, value: Option<&str>);
     /// Puts `child` before a sibling, or last; from wherever it was.
     fn insert(&self, parent: &Self::Node, child: &Self::Node, before: Option<&Self::Node>);
-    /// Takes a node out. Handlers of `blur` and `change` may run meanwhile.
+    /// Takes a node out. Handlers of the events "blur" and "change" may run meanwhile.
     fn remove(&self, node: &Self::Node);
     /// True if a node holds the focus, itself or inside.
     fn has_focus(&self, node: &Self::Node) -> bool;

@@ -53,7 +53,7 @@ impl Sort {
         Self { column, down }
     }
 
-    /// As a link writes it: `bubble`, `-bubble` for the largest first.
+    /// As a link writes it: the column's name, with a minus before it for the largest first.
     pub fn text(self) -> String {
         let down = if self.down { "-" } else { "" };
         format!("{down}{}", keys().nth(self.column).unwrap_or_default())

@@ -50,7 +50,7 @@ fn follow(root: &Element, view: Signal<Node>, handler: &(impl Fn(PanelAction) + 
     Effect::new(move |before: Option<Language>| {
         let view = view.get();
         let (language, catalogue) = i18n::shown();
-        // Empty during the patch: `blur` handlers run while nodes are removed.
+        // Empty during the patch: handlers of the event "blur" run while nodes are removed.
         let Some(mut old) = mounted.try_update_value(std::mem::take) else {
             return language;
         };

@@ -149,7 +149,8 @@ pub fn import_text(of: JsValue, run: JsValue) -> JsValue {
     late(|second| (second.import)(of, run))
 }
 
-/// A Run in one of the forms of [`crate::io::export::FORMATS`]; `stamp` may hold `date` and `address`.
+/// A Run in one of the forms of [`crate::io::export::FORMATS`]; `stamp` may hold a
+/// date and an address.
 #[wasm_bindgen(js_name = exportRun)]
 pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     late(|second| (second.export)(run, format, stamp))
@@ -198,7 +199,7 @@ pub fn rl_step(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| rl::answer(&request)))
 }
 
-/// One line of the `shardscope` command (tools/npm) as the object to be printed; undefined where `verb` is none.
+/// One line of the command line (tools/npm) as the object to be printed; undefined where `verb` is none.
 #[wasm_bindgen(js_name = answerLine)]
 pub fn answer_line(verb: &str, line: &str) -> JsValue {
     let Some(verb) = Verb::named(verb) else {

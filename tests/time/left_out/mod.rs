@@ -2,7 +2,7 @@
 //! fitted again without it, and only then is it predicted (`cargo test --test time left_out -- --nocapture`).
 //!
 //! The protocol itself is `src/core/accuracy/left_out.rs`. What the page says of runs that nobody has seen is in
-//! `origin.rs`.
+//! `src/core/accuracy/origin.rs`.
 
 mod effects;
 mod tuned;

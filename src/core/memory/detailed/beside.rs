@@ -29,7 +29,7 @@ fn teacher(scenario: &Scenario) -> Option<f64> {
     Some(2.0 * (dense + experts) / layout.pp as f64 / shards)
 }
 
-/// Items of the models beside the trained one on the rank of `load`.
+/// Items of the models beside the trained one on the rank that holds `parts`.
 pub(super) fn weights<Q: Quantity>(scenario: &Scenario, parts: &[Holding]) -> Vec<Item<Q>> {
     let mut items = Vec::new();
     if scenario.learnt.reference == ReferencePlace::Resident {

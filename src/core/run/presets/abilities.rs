@@ -24,9 +24,9 @@ impl Trainer {
     /// True if its main branch, or a program built on it, trains `objective`, read in November 2026:
     ///
     /// - Hugging Face: TRL f2cd577 `trl/trainer`, `trl/experimental`; LLaMA-Factory ff6d4d1 `train/`; ms-swift 3602360
-    ///   `rlhf_trainers`, `trainers`. `DeepSpeed` beneath the same, and `OpenRLHF`.
+    ///   `swift/rlhf_trainers`, `swift/trainers`. `DeepSpeed` beneath the same, and `OpenRLHF`.
     /// - Megatron-LM beneath ms-swift 3602360, `megatron/trainers`: no ORPO, no `SimPO`.
-    /// - torchtune bd2a0fc `recipes`: `full_dpo_distributed.py`, `knowledge_distillation_distributed.py`.
+    /// - torchtune bd2a0fc, its recipes: `full_dpo_distributed.py`, `knowledge_distillation_distributed.py`.
     /// - `MaxText` `configs/base.yml`: `use_dpo`, and its distillation trainer.
     /// - A loop of one's own: all.
     pub const fn has_objective(self, objective: Objective) -> bool {

@@ -2,7 +2,7 @@
 //! torchtitan, NeMo-RL's and verl's other backend, LLaMA-Factory's second edition, ms-swift. Their base is torchtitan,
 //! or LLaMA-Factory where Trainer runs them.
 //!
-//! Sources: NVIDIA-NeMo/Automodel 36044ad `examples`, modelscope/ms-swift 3602360 `swift/arguments`,
+//! Sources: NVIDIA-NeMo/Automodel 36044ad, its examples; modelscope/ms-swift 3602360 `swift/arguments`,
 //! hiyouga/LLaMA-Factory ff6d4d1 `examples/v1`, and as in `on_megatron`.
 
 use super::on_megatron::{NEMO_RL_TOGETHER, VERL_BUDGET, tuning_budget, tuning_together, verl_together};

@@ -500,7 +500,7 @@ impl Shell<'_> {
     }
 }
 
-/// The text of `printf`: `%s` and `%d` are put in, other forms are left.
+/// The text that the command printf writes: `%s` and `%d` are put in, other forms are left.
 fn printed(values: &[Text]) -> Text {
     let Some((format, rest)) = values.split_first() else { return Text::default() };
     let mut out = Text { text: String::new(), rests: format.rests.clone() };

@@ -26,7 +26,7 @@ struct Words<'w> {
 }
 
 impl Shell<'_> {
-    /// The words behind `test` or `[`, expanded.
+    /// Truth of the words behind the command test, or behind a bracket, expanded.
     pub fn single_test(&mut self, values: &[Text]) -> Truth {
         let end = values.len() - usize::from(values.last().is_some_and(|last| last.text == "]"));
         let words: Vec<Operand> = values
