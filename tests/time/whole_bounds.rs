@@ -4,7 +4,10 @@ use crate::common::random::{Random, random_run};
 use crate::whole_run::{run, whole};
 use shardscope::core::report::{Evaluation, evaluate};
 use shardscope::core::run::{ContextPhase, ContextPhases, FailureClass, Failures, Operation, Run, RunLength};
-use shardscope::core::whole_run::{CalendarRange, RangeFrom, Rhythm, deadline, figures, setting, tokens_in, whole_run};
+use shardscope::core::whole_run::{
+    CalendarRange, LossKind, RangeFrom, Rhythm, WholeRunFigure, deadline, explain, figures, setting, tokens_in,
+    whole_run,
+};
 
 /// Settings of the whole run as people give them, each once in a while.
 fn random_length(random: &mut Random) -> RunLength {
@@ -60,6 +63,52 @@ fn with(run: &Run, set: impl FnOnce(&mut RunLength)) -> Run {
 fn days(run: &Run) -> Option<f64> {
     let evaluation = evaluate(run).ok()?;
     Some(figures(&evaluation, &setting(&evaluation, run.tokens_total?).ok()?).days)
+}
+
+/// The drawer's figures are those of the report, and each is what its formula gives with the values beside it.
+#[test]
+fn every_formula_gives_the_figure_that_is_reported() {
+    let mut formulas = 0;
+    for (mut run, _) in random_runs(60) {
+        run.price_per_gpu_hour = Some(2.0);
+        run.length.grid_kg_per_kwh = Some(0.332);
+        run.length.spare_quantile = Some(0.9);
+        let evaluation = evaluate(&run).unwrap();
+        let setting = setting(&evaluation, 1e12).unwrap();
+        let whole = figures(&evaluation, &setting);
+        let loss = |kind: LossKind| whole.losses.iter().find(|loss| loss.kind == kind).unwrap().seconds.0;
+        let mut kinds = 0;
+        for (figure, term) in explain(&evaluation, &setting, &whole) {
+            let reported = match figure {
+                WholeRunFigure::Days => whole.days * 86_400.0,
+                WholeRunFigure::Productive => whole.productive,
+                WholeRunFigure::Loss(kind) => loss(kind),
+                WholeRunFigure::Interruptions => whole.interruptions,
+                WholeRunFigure::Checkpoint => whole.checkpoint_s.unwrap().0,
+                WholeRunFigure::Spares => whole.spares as f64,
+                WholeRunFigure::GpuHours => whole.gpu_hours,
+                WholeRunFigure::Cost => whole.cost.unwrap(),
+                WholeRunFigure::Energy => whole.energy_kwh,
+                WholeRunFigure::Co2e => whole.co2e_t.unwrap(),
+            };
+            kinds += 1;
+            let near = |a: f64, b: f64, scale: f64| a == b || (a - b).abs() <= 1e-9 * a.abs() + 1e-12 * scale;
+            assert!(near(term.value, reported, 0.0), "{figure:?} of {run:?}: {} {reported}", term.value);
+            let mut open = vec![&term];
+            while let Some(term) = open.pop() {
+                open.extend(&term.parts);
+                // A difference keeps the rounding of what it is of.
+                let scale = term.parts.iter().map(|part| part.value.abs()).fold(0.0, f64::max);
+                if let Some(formula) = term.formula() {
+                    let computed = term.computed().unwrap();
+                    assert!(near(computed, term.value, scale), "{figure:?}, {}: {computed}", formula.text());
+                    formulas += 1;
+                }
+            }
+        }
+        assert!(kinds >= 14, "{kinds}");
+    }
+    assert!(formulas > 1000, "{formulas}");
 }
 
 /// A share of the calendar trains, the parts sum to it, its range holds the mean, and nothing is NaN.

@@ -2,8 +2,7 @@
 
 use super::Term;
 use super::expr::{Expr, Pick};
-use super::formula::{flat, signed};
-use super::reader::is_word;
+use super::formula::{Formula, flat, signed};
 use crate::units::MemoryUnit;
 
 impl Term {
@@ -54,7 +53,7 @@ impl Term {
     fn blocks(&self, unit: MemoryUnit, blocks: &mut Vec<String>) {
         let symbol = if self.symbol.is_empty() { "x" } else { self.symbol };
         let mut lines = Vec::new();
-        let tree = self.formula().and_then(|formula| formula.tree());
+        let tree = self.formula().map(Formula::tree);
         let mut left = format!("{} ", name(symbol));
         if let Some(tree) = tree {
             let symbols = |name_of: &str| vec![name(name_of)];
@@ -216,6 +215,11 @@ fn upright(value: &str) -> String {
     out
 }
 
+/// True of a character of a number or a symbol: a raised ² is none.
+fn is_word(c: char) -> bool {
+    (c.is_alphabetic() && c != 'Σ') || c.is_ascii_digit() || matches!(c, '_' | '.')
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Provenance, Unit};
@@ -233,20 +237,14 @@ mod tests {
 
     #[test]
     fn both_forms_hold_formula_values_and_parts() {
-        let term = Term::given("T", "step", 3.0, Unit::Seconds).by(
-            "C + I",
-            vec![
-                Term::given("C", "compute", 2.0, Unit::Seconds).by(
-                    "F/(R n)",
-                    vec![
-                        Term::given("F", "FLOPs", 4e12, Unit::Flops),
-                        Term::given("R", "rate", 1e12, Unit::FlopRate),
-                        Term::count("n", "GPUs", 2),
-                    ],
-                ),
-                Term::given("I", "idle", 1.0, Unit::Seconds).marked(Provenance::Simulated, ""),
-            ],
-        );
+        let parts = [
+            Term::given("F", "FLOPs", 4e12, Unit::Flops),
+            Term::given("R", "rate", 1e12, Unit::FlopRate),
+            Term::count("n", "GPUs", 2),
+        ];
+        let compute = Term::made("C", "compute", Unit::Seconds, parts, |[flops, rate, gpus]| flops / (rate * gpus));
+        let idle = Term::given("I", "idle", 1.0, Unit::Seconds).marked(Provenance::Simulated, "");
+        let term = Term::sum("T", "step", Unit::Seconds, vec![compute, idle]);
         let text = term.text(MemoryUnit::Gib);
         assert!(text.contains("T = C + I\n  = 2.00 s + 1.00 s\n  = 3.00 s"), "{text}");
         assert!(text.contains("C = F/(R n)\n  = 4.00 TFLOP / (1.00 TFLOP/s × 2)"), "{text}");

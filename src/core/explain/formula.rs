@@ -1,12 +1,12 @@
-//! A formula as a structure: written as the paper writes it, read once, then computed, shown with values and set in
-//! LaTeX from the same tree, so that what is printed is what was computed.
+//! A formula as a structure: computed, written in a line, shown with values and set in LaTeX from one tree, so that
+//! what is printed is what was computed.
 //!
-//! Juxtaposition multiplies and `/` divides, from left to right: `12 n T k m (c - 1)/t`. `h²`, `x^(1/4)`, `min(a, b)`,
-//! `max(a, b)` and `ceil(a)` are what they look like; `Σ A_i` adds up every part that is called `A_i`.
+//! Written in a line juxtaposition multiplies and `/` divides, from left to right: `12 n T k m (c - 1)/t`. `h²`,
+//! `x^(1/4)`, `min(a, b)`, `max(a, b)` and `ceil(a)` are what they look like; `Σ A_i` adds up every part that is called
+//! `A_i`.
 
 use super::Term;
 use super::expr::{Expr, Pick};
-use super::reader::read;
 use crate::maths::pow;
 use crate::units::{MemoryUnit, parse_number};
 
@@ -14,20 +14,14 @@ use crate::units::{MemoryUnit, parse_number};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     text: String,
-    tree: Option<Expr>,
+    tree: Expr,
 }
 
 impl Formula {
-    /// Reads a formula; one that cannot be read has a text and no value, which a test finds.
-    pub fn new(text: impl Into<String>) -> Self {
-        let text = text.into();
-        let tree = read(&text);
-        Self { text, tree }
-    }
-    /// Writes a formula that is there as a structure.
+    /// Writes the formula of `tree`.
     pub(super) fn of(tree: Expr) -> Self {
         let text = Line { parts: None, unit: MemoryUnit::Gib }.sum(&tree);
-        Self { text, tree: Some(tree) }
+        Self { text, tree }
     }
     /// As it is written.
     pub fn text(&self) -> &str {
@@ -36,24 +30,20 @@ impl Formula {
     /// Its symbols, each once, in order.
     pub fn symbols(&self) -> Vec<String> {
         let mut found = Vec::new();
-        if let Some(tree) = &self.tree {
-            collect(tree, &mut found);
-        }
+        collect(&self.tree, &mut found);
         found
     }
     /// Evaluates it with the values of `parts`; none where a symbol has no part.
     pub fn value(&self, parts: &[Term]) -> Option<f64> {
-        value(self.tree.as_ref()?, parts)
+        value(&self.tree, parts)
     }
     /// The same with the values of `parts` put in; empty where it has no symbol.
     pub fn with_values(&self, parts: &[Term], unit: MemoryUnit) -> String {
-        match &self.tree {
-            Some(tree) if !self.symbols().is_empty() => Line { parts: Some(parts), unit }.sum(tree),
-            _ => String::new(),
-        }
+        let line = Line { parts: Some(parts), unit };
+        if self.symbols().is_empty() { String::new() } else { line.sum(&self.tree) }
     }
-    pub(super) fn tree(&self) -> Option<&Expr> {
-        self.tree.as_ref()
+    pub(super) const fn tree(&self) -> &Expr {
+        &self.tree
     }
 }
 
@@ -212,45 +202,58 @@ pub(super) fn flat(expr: &Expr, under: bool) -> Vec<&Expr> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Unit;
+    use super::super::{Quantity, Unit, Written, written};
     use super::*;
 
-    fn parts() -> Vec<Term> {
-        vec![
-            Term::count("a", "", 6),
-            Term::count("b", "", 2),
-            Term::count("c", "", 4),
-            Term::given("x", "", 1.0, Unit::Bytes),
-            Term::given("x", "", 2048.0, Unit::Bytes),
-        ]
+    fn parts() -> [Term; 3] {
+        [Term::count("a", "", 6), Term::count("b", "", 2), Term::count("c", "", 4)]
     }
 
-    #[test]
-    fn a_formula_is_read_as_it_is_written() {
-        for (text, worth, shown) in [
-            ("a/b c", 12.0, "6 × 4 / 2"),
-            ("a/(b c)", 0.75, "6 / (2 × 4)"),
-            ("2 a (b - 1)/b", 6.0, "2 × 6 × (2 − 1) / 2"),
-            ("a + b c - 1", 13.0, "6 + 2 × 4 − 1"),
-            ("2 a² + c^(1/b)", 74.0, "2 × 6^2 + 4^(1 / 2)"),
-            ("max(a/b, c) b", 8.0, "max(6 / 2, 4) × 2"),
-            ("min(a, 1) · c", 4.0, "min(6, 1) × 4"),
-            ("Σ x", 2049.0, "1 B + 2.00 KiB"),
-            ("Σ x/b", 1024.5, "(1 B + 2.00 KiB) / 2"),
-            ("1.5 a", 9.0, "1.5 × 6"),
-            ("a/(b (c - 1))", 1.0, "6 / (2 × (4 − 1))"),
-        ] {
-            let formula = Formula::new(text);
-            assert_eq!(formula.value(&parts()), Some(worth), "{text}");
-            assert_eq!(formula.with_values(&parts(), MemoryUnit::Gib), shown, "{text}");
-        }
+    fn several() -> Written {
+        let of_bytes = |bytes| Term::given("x", "", bytes, Unit::Bytes);
+        Written::all("x", vec![of_bytes(1.0), of_bytes(2048.0)])
     }
 
+    type Make = fn([Written; 3]) -> Written;
+
     #[test]
-    fn what_is_no_formula_has_no_value() {
-        for text in ["", "a +", "a, divided", "(a", "a ≥ b", "min a", "Σ", "a d"] {
-            assert_eq!(Formula::new(text).value(&parts()), None, "{text}");
+    fn a_formula_is_written_and_computed_from_one_tree() {
+        let one = || Written::number(1.0);
+        let rows: [(Make, &str, f64, &str); 11] = [
+            (|[a, b, c]| a / b * c, "a c/b", 12.0, "6 × 4 / 2"),
+            (|[a, b, c]| a / (b * c), "a/(b c)", 0.75, "6 / (2 × 4)"),
+            (|[a, b, _]| a * 2.0 * (b - Written::number(1.0)) / b, "2 a (b - 1)/b", 6.0, "2 × 6 × (2 − 1) / 2"),
+            (|[a, b, c]| a + b * c - Written::number(1.0), "a + b c - 1", 13.0, "6 + 2 × 4 − 1"),
+            (
+                |[a, b, c]| a.power(Written::number(2.0)) * 2.0 + c.power(Written::number(1.0) / b),
+                "2 a² + c^(1/b)",
+                74.0,
+                "2 × 6^2 + 4^(1 / 2)",
+            ),
+            (|[a, b, c]| (a / b).max(c) * b, "max(a/b, c) b", 8.0, "max(6 / 2, 4) × 2"),
+            (|[a, _, c]| a.min(Written::number(1.0)) * c, "min(a, 1) c", 4.0, "min(6, 1) × 4"),
+            (|_| several(), "Σ x", 2049.0, "1 B + 2.00 KiB"),
+            (|[_, b, _]| several() / b, "Σ x/b", 1024.5, "(1 B + 2.00 KiB) / 2"),
+            (|[a, _, _]| a * 1.5, "1.5 a", 9.0, "1.5 × 6"),
+            (|[a, b, c]| a / (b * (c - Written::number(1.0))), "a/(b (c - 1))", 1.0, "6 / (2 × (4 − 1))"),
+        ];
+        for (make, text, worth, shown) in rows {
+            let term = Term::made("y", "", Unit::Ratio, parts(), make);
+            assert_eq!(term.formula().map(Formula::text), Some(text));
+            assert_eq!((term.value, term.computed()), (worth, Some(worth)), "{text}");
+            assert_eq!(term.with_values(MemoryUnit::Gib), shown, "{text}");
         }
-        assert_eq!(Formula::new("2 a + Σ x").symbols(), ["a", "x"]);
+        // What spells out no symbol is a number.
+        written(|| assert_eq!((one() + one()).term("y", "", Unit::Ratio).formula(), None));
+    }
+
+    /// e^x - 1 of 10⁻⁶ is 1.0000005 · 10⁻⁶; the difference of two numbers near 1 has ten digits of that.
+    #[test]
+    fn growth_keeps_its_digits_where_it_is_small() {
+        let part = Term::given("z", "", 1e-6, Unit::Ratio);
+        let term = Term::made("y", "", Unit::Ratio, [part], |[z]| z.growth());
+        assert_eq!(term.formula().map(Formula::text), Some("e^z - 1"));
+        assert!((term.value / 1.000_000_500_000_166_7e-6 - 1.0).abs() < 1e-15, "{}", term.value);
+        assert!((term.computed().unwrap() / term.value - 1.0).abs() < 1e-9);
     }
 }

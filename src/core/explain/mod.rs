@@ -8,7 +8,6 @@ mod copy;
 mod expr;
 mod formula;
 mod quantity;
-mod reader;
 pub mod symbols;
 
 pub use formula::{Formula, ceil};
@@ -122,22 +121,13 @@ impl Term {
     ) -> Self {
         written(|| make(parts.map(Written::part)).term(symbol, name, unit))
     }
-    /// Gives it a formula over `parts`.
-    pub fn by(mut self, formula: impl Into<String>, parts: Vec<Term>) -> Self {
-        self.derivation = Derivation::Formula(Formula::new(formula));
-        self.parts = parts;
-        self
-    }
-    pub fn sum(self, parts: Vec<Term>) -> Self {
-        let symbols: Vec<&str> = parts.iter().map(|part| part.symbol).collect();
-        self.by(symbols.join(" + "), parts)
-    }
-    /// Gives it a formula over those of `book` that stand in it.
-    pub fn over(self, formula: impl Into<String>, book: &[Term]) -> Self {
-        let formula = formula.into();
-        let symbols = Formula::new(formula.as_str()).symbols();
-        let term_of = |symbol: &String| book.iter().find(|term| term.symbol == symbol).cloned();
-        self.by(formula, symbols.iter().filter_map(term_of).collect())
+    /// The sum of `parts`.
+    pub fn sum(symbol: &'static str, name: impl Into<Message>, unit: Unit, parts: Vec<Self>) -> Self {
+        let add = |sum: Written, part: Written| sum + part;
+        written(|| {
+            let sum = parts.into_iter().map(Written::part).reduce(add).unwrap_or_else(|| Written::number(0.0));
+            sum.term(symbol, name, unit)
+        })
     }
     /// Says that no formula gives it, and how it comes about; `rule` is that of one piece, or empty.
     pub fn marked(mut self, provenance: Provenance, rule: &'static str) -> Self {
@@ -220,14 +210,13 @@ mod tests {
 
     #[test]
     fn values_take_the_place_of_whole_symbols() {
-        let book = [Term::count("s", "tokens", 2), Term::count("h", "hidden", 16)];
-        let term = Term::given("A", "activations", 64.0, Unit::Bytes).over("2 s h", &book);
+        let parts = [Term::count("s", "tokens", 2), Term::count("h", "hidden", 16)];
+        let term = Term::made("A", "activations", Unit::Bytes, parts, |[s, h]| s * h * 2.0);
         assert_eq!(term.with_values(MemoryUnit::Gib), "2 × 2 × 16");
-        assert_eq!(term.computed(), Some(64.0));
+        assert_eq!((term.value, term.computed()), (64.0, Some(64.0)));
         assert_eq!(term.shown(MemoryUnit::Gib).to_string(), "64 B");
-        // A symbol that is in no book leaves the formula without a value.
-        let lost = Term::given("A", "activations", 64.0, Unit::Bytes).over("2 s q", &book);
-        assert_eq!(lost.computed(), None);
+        // Without the value of a symbol a formula has none.
+        assert_eq!(Term { parts: Vec::new(), ..term }.computed(), None);
     }
 
     #[test]

@@ -3,8 +3,9 @@
 
 use super::expr::{Expr, Pick};
 use super::formula::{Formula, ceil};
+use super::symbols::EULER;
 use super::{Derivation, Provenance, Term, Unit};
-use crate::maths::pow;
+use crate::maths::{exp_m1, pow};
 use crate::message::Message;
 use crate::source::Source;
 use std::cell::RefCell;
@@ -58,7 +59,7 @@ impl Symbol {
         let value = value.plain();
         if value.abs() > 0.0 { Q::given(self, value) } else { Q::number(0.0) }
     }
-    /// An input of a formula that is written as a text.
+    /// An input as a term.
     pub fn term(self, value: impl Plain) -> Term {
         Term::given(self.sign, self.name, value.plain(), self.unit)
     }
@@ -84,6 +85,9 @@ pub trait Quantity:
     fn noted(self, note: &'static str) -> Self;
     #[must_use]
     fn power(self, exponent: Self) -> Self;
+    /// e to the power of this, less one: to the last digit where that is small.
+    #[must_use]
+    fn growth(self) -> Self;
     #[must_use]
     fn max(self, other: Self) -> Self;
     #[must_use]
@@ -116,6 +120,9 @@ impl Quantity for f64 {
     }
     fn power(self, exponent: Self) -> Self {
         pow(self, exponent)
+    }
+    fn growth(self) -> Self {
+        exp_m1(self)
     }
     fn max(self, other: Self) -> Self {
         self.max(other)
@@ -197,6 +204,11 @@ impl Written {
     pub fn part(term: Term) -> Self {
         Self::push(term.value, Expr::Symbol(term.symbol.to_owned()), vec![term])
     }
+    /// All of `terms`, which have one symbol.
+    pub fn all(sign: &'static str, terms: Vec<Term>) -> Self {
+        let value = terms.iter().map(|term| term.value).sum();
+        Self::push(value, Expr::Total(sign.to_owned()), terms)
+    }
     /// The term that this is, with its formula over the symbols in it.
     pub fn term(self, symbol: &'static str, name: impl Into<Message>, unit: Unit) -> Term {
         let Step { expr, mut parts, mark, source, note } = self.read();
@@ -246,6 +258,10 @@ impl Quantity for Written {
     fn power(self, exponent: Self) -> Self {
         let power = |base, exponent| Expr::Power(Box::new(base), Box::new(exponent));
         self.join(exponent, pow(self.value, exponent.value), power)
+    }
+    fn growth(self) -> Self {
+        let power = Self::given(EULER, std::f64::consts::E).power(self);
+        Self { value: exp_m1(self.value), ..power - Self::number(1.0) }
     }
     fn max(self, other: Self) -> Self {
         self.join(other, self.value.max(other.value), |left, right| left.pick(Pick::Max, right))

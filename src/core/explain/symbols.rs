@@ -164,6 +164,7 @@ table! {
         OTHER_LAYERS = "c", "layers of every other rank";
     }
     ratio {
+        EULER = "e", "base of the exponential";
         OFFLOADED = "f", "share of the states that leave the GPU";
         MEASURED = "x", "measured over predicted step";
         PACE = "q", "how sharply the slower sets the pace, fitted";

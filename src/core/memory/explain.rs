@@ -9,15 +9,15 @@ impl Component {
     pub(crate) const fn symbol(self) -> &'static str {
         self.symbols()[0]
     }
-    /// Its symbol, that of its items, their sum, and its name in the drawer.
-    const fn symbols(self) -> [&'static str; 4] {
+    /// Its symbol, that of its items, and its name in the drawer.
+    const fn symbols(self) -> [&'static str; 3] {
         match self {
-            Self::Weights => ["W", "W_i", "Σ W_i", "weights"],
-            Self::Gradients => ["G", "G_i", "Σ G_i", "gradients"],
-            Self::Optimizer => ["O", "O_i", "Σ O_i", "optimizer states"],
-            Self::Activations => ["A", "A_i", "Σ A_i", "activations"],
-            Self::Buffers => ["B", "B_i", "Σ B_i", "logits, transients and gathered tensors"],
-            Self::Overhead => ["X", "X_i", "Σ X_i", "fragmentation and CUDA overhead"],
+            Self::Weights => ["W", "W_i", "weights"],
+            Self::Gradients => ["G", "G_i", "gradients"],
+            Self::Optimizer => ["O", "O_i", "optimizer states"],
+            Self::Activations => ["A", "A_i", "activations"],
+            Self::Buffers => ["B", "B_i", "logits, transients and gathered tensors"],
+            Self::Overhead => ["X", "X_i", "fragmentation and CUDA overhead"],
         }
     }
 }
@@ -34,18 +34,14 @@ pub(super) fn components(inventory: impl FnOnce(&mut dyn FnMut(Item<Written>, Me
         });
     });
     parts.map(|(component, list)| {
-        let [symbol, _, formula, name] = component.symbols();
-        let sum = list.iter().map(|part| part.value).sum();
-        (component, Term::given(symbol, name, sum, Unit::Bytes).by(formula, list))
+        let [symbol, of_items, name] = component.symbols();
+        (component, written(|| Written::all(of_items, list).term(symbol, name, Unit::Bytes)))
     })
 }
 
 /// The total of a rank by its components; 0 of a rank that holds nothing.
 pub(super) fn total(name: Message, components: Vec<Term>) -> Term {
-    let symbols: Vec<_> = components.iter().map(|part| part.symbol).collect();
-    let formula = if symbols.is_empty() { "0".to_owned() } else { symbols.join(" + ") };
-    let sum = components.iter().fold(0.0, |sum, part| sum + part.value);
-    Term::given("T", name, sum, Unit::Bytes).by(formula, components)
+    Term::sum("T", name, Unit::Bytes, components)
 }
 
 /// The tree behind a rank of a published method; a component of one item has its formula.

@@ -17,7 +17,6 @@ mod pattern;
 mod pattern_text;
 mod routed;
 mod stage;
-mod symbols;
 mod vision;
 
 pub use adapter::{Linear, Side, Target, linears};

@@ -1,7 +1,7 @@
 //! Calendar of a run by what takes the time.
 
+use super::formulas;
 use super::setting::Setting;
-use crate::maths::exp_m1;
 use crate::units::Seconds;
 use serde::Serialize;
 
@@ -62,14 +62,14 @@ impl Calendar {
         let rhythm = setting.rhythm;
         let work = setting.work();
         let saving = rhythm.saving(work);
-        let segment = rhythm.every + rhythm.save;
-        let fails = rhythm.mtti.0.is_finite() && segment.0.is_finite();
-        let broken = if fails { work / rhythm.every * exp_m1(segment / rhythm.mtti) } else { 0.0 };
+        let fails = rhythm.mtti.0.is_finite() && rhythm.every.0.is_finite();
+        let often = || formulas::broken(work.0, rhythm.every.0, rhythm.save.0, rhythm.mtti.0);
+        let broken = if fails { often() } else { 0.0 };
         let downtime = rhythm.downtime() * broken;
         let total = rhythm.calendar(work);
         Self {
             training: setting.steps.time,
-            stragglers: setting.training() - setting.steps.time,
+            stragglers: Seconds(formulas::stragglers(setting.steps.time.0, setting.straggler)),
             startup: setting.startup,
             evaluating: setting.evaluating(),
             rolled_back: setting.rolled_back(),

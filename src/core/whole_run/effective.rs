@@ -13,6 +13,7 @@
 //! Its maximum over `τ` solves `(1 - τ/M) e^((τ+δ)/M) = 1`, so `τ* = M (1 + W₀(-e^(-1-δ/M)))`: it depends neither on
 //! `R` nor on `L`. Young (1974) and Daly (2006) are its first and third order.
 
+use super::formulas;
 use crate::maths::{exp, exp_m1};
 use crate::units::Seconds;
 
@@ -50,13 +51,13 @@ impl Rhythm {
         if m.is_infinite() {
             return tau / (tau + delta);
         }
-        tau / ((m + self.downtime().0 + self.lag.0) * exp_m1((tau + delta) / m))
+        formulas::productive(tau, delta, m, self.downtime().0, self.lag.0)
     }
 
     /// Downtime of an interruption of the running job, with the restarts that another interruption begins anew.
     pub fn downtime(&self) -> Seconds {
         if self.by_calendar && self.mtti.0.is_finite() {
-            self.mtti * exp_m1((self.restart / self.mtti).min(LONGEST_DRAWN))
+            Seconds(formulas::begun_anew(self.mtti.0, (self.restart / self.mtti).min(LONGEST_DRAWN)))
         } else {
             self.restart
         }
@@ -74,7 +75,10 @@ impl Rhythm {
 
     /// Time that saves block.
     pub fn saving(&self, productive: Seconds) -> Seconds {
-        if self.every.0.is_infinite() { Seconds::ZERO } else { self.save * (productive / self.every) }
+        if self.every.0.is_infinite() {
+            return Seconds::ZERO;
+        }
+        Seconds(formulas::saving(self.save.0, productive.0, self.every.0))
     }
 
     /// Segments that no mean time to interrupt lets finish.

@@ -1,6 +1,7 @@
 //! Energy and emissions of a run: power of its nodes by what they do, times the hours, times the site's factor.
 
 use super::calendar::Calendar;
+use super::formulas;
 use super::power::{Activity, POWER_RANGE, node_power};
 use super::setting::Setting;
 use crate::report::Evaluation;
@@ -36,7 +37,7 @@ pub(super) fn energy(evaluation: &Evaluation, setting: &Setting, calendar: &Cale
         (node_power(rated, activity(&evaluation.report.step)), node_power(rated, Activity::NONE));
     // Steps, repeated steps and evaluations run kernels; start-up, saves and downtime do not.
     let idle = calendar.startup + calendar.saving + calendar.downtime;
-    let joules = training_w * (calendar.total() - idle).0 + idle_w * idle.0;
-    let kwh = joules / 3.6e6 * setting.pue;
-    Energy { training_w, idle_w, kwh, range: POWER_RANGE, co2e_t: setting.grid.map(|factor| kwh * factor / 1000.0) }
+    let kwh = formulas::energy([training_w, (calendar.total() - idle).0], [idle_w, idle.0], setting.pue);
+    let co2e_t = setting.grid.map(|factor| formulas::emitted(kwh, factor));
+    Energy { training_w, idle_w, kwh, range: POWER_RANGE, co2e_t }
 }

@@ -2,10 +2,12 @@
 
 use super::calendar::{Calendar, LossKind};
 use super::energy::activity;
-use super::power::Activity;
+use super::formulas;
+use super::power::{Activity, power};
 use super::setting::Setting;
 use super::whole::WholeRun;
-use crate::explain::{Provenance, Term, Unit};
+use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
+use crate::message::Message;
 use crate::report::Evaluation;
 use crate::run::{FailureClass, Failures};
 use crate::source::{DALY_2006, KOKOLIS_2025, LLAMA_3, MEGASCALE, MLPERF, PALM};
@@ -58,76 +60,130 @@ impl WholeRunFigure {
 /// saved.
 pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> Vec<(WholeRunFigure, Term)> {
     let calendar = Calendar::new(setting);
-    let book = book(evaluation, setting, &calendar);
-    let seconds = |symbol, name, value: Seconds| Term::given(symbol, name, value.0, Unit::Seconds);
+    let book = Book::new(evaluation, setting, &calendar);
     let losses = losses(setting, &calendar, &book);
-    let total = seconds("T", t!("calendar"), calendar.total());
-    let mut parts = vec![seconds("S", t!("steps"), calendar.training)];
-    parts.extend(losses.iter().map(|(_, loss)| Term { symbol: "x", ..loss.clone() }));
-    let total = total.by("S + Σ x", parts);
-    let gpu_hours = Term::given("H", t!("GPU-hours"), whole.gpu_hours, Unit::Count).by(
-        "(g + 8 s) T/3600",
-        vec![
-            Term::count("g", t!("GPUs"), setting.gpus),
-            Term::count("s", t!("spare nodes"), whole.spares),
-            total.clone(),
-        ],
-    );
-    let share = Term::given("η", t!("productive share"), whole.productive, Unit::Share)
-        .by("S/T", vec![seconds("S", t!("steps"), calendar.training), total.clone()])
+    let total = {
+        let losses = losses.iter().map(|(_, loss)| Term { symbol: "x", ..loss.clone() }).collect();
+        written(|| {
+            (Written::all("x", losses) + Written::part(book.steps.clone())).term("T", t!("calendar"), Unit::Seconds)
+        })
+    };
+    let gpus = Term::count("g", t!("GPUs"), setting.gpus);
+    let spare = Term::count("s", t!("spare nodes"), whole.spares);
+    let gpu_hours =
+        Term::made("H", t!("GPU-hours"), Unit::Count, [gpus, spare, total.clone()], |[gpus, spares, calendar]| {
+            formulas::gpu_hours(gpus, spares, calendar)
+        });
+    let parts = [book.steps.clone(), total.clone()];
+    let share = Term::made("η", t!("productive share"), Unit::Share, parts, |[steps, calendar]| steps / calendar)
         .from(&KOKOLIS_2025, "effective training time ratio");
-    let mut figures = vec![(WholeRunFigure::Days, total.clone()), (WholeRunFigure::Productive, share)];
+    let mut figures = vec![(WholeRunFigure::Days, total), (WholeRunFigure::Productive, share)];
     figures.extend(losses);
     figures.push((WholeRunFigure::Interruptions, interruptions(setting, &calendar, &book)));
     if whole.checkpoint_s.is_some() {
-        figures.push((WholeRunFigure::Checkpoint, interval(evaluation, setting)));
+        figures.push((WholeRunFigure::Checkpoint, interval(&book)));
     }
     figures.extend(spares(setting, whole).map(|count| (WholeRunFigure::Spares, count)));
-    if let (Some(cost), Some(price)) = (whole.cost, setting.price) {
+    if let Some(price) = setting.price {
         let price = Term::given("c", t!("price of a GPU-hour"), price, Unit::Ratio);
-        figures.push((
-            WholeRunFigure::Cost,
-            Term::given("C", t!("cost"), cost, Unit::Ratio).by("c H", vec![price, gpu_hours.clone()]),
-        ));
+        let parts = [price, gpu_hours.clone()];
+        let cost = Term::made("C", t!("cost"), Unit::Ratio, parts, |[price, hours]| price * hours);
+        figures.push((WholeRunFigure::Cost, cost));
     }
     figures.push((WholeRunFigure::GpuHours, gpu_hours));
-    let energy = energy(evaluation, setting, &calendar, whole);
-    if let (Some(co2e), Some(grid)) = (whole.co2e_t, setting.grid) {
+    let energy = energy(evaluation, setting, &calendar);
+    if let Some(grid) = setting.grid {
         let grid = Term::given("f", t!("kg of CO₂e a kWh"), grid, Unit::Ratio);
-        let term = Term::given("G", t!("tonnes of CO₂e, location-based"), co2e, Unit::Ratio);
-        figures.push((WholeRunFigure::Co2e, term.by("f K/1000", vec![grid, energy.clone()])));
+        let name = t!("tonnes of CO₂e, location-based");
+        let parts = [energy.clone(), grid];
+        let emitted = Term::made("G", name, Unit::Ratio, parts, |[energy, grid]| formulas::emitted(energy, grid));
+        figures.push((WholeRunFigure::Co2e, emitted));
     }
     figures.push((WholeRunFigure::Energy, energy));
     figures
 }
 
-fn book(evaluation: &Evaluation, setting: &Setting, calendar: &Calendar) -> Vec<Term> {
-    let rhythm = setting.rhythm;
-    let seconds = |symbol, name, value: Seconds| Term::given(symbol, name, value.0, Unit::Seconds);
-    vec![
-        seconds("S", t!("steps"), calendar.training),
-        Term::given("q", t!("stragglers: time of a step over that without"), setting.straggler, Unit::Ratio),
-        seconds("W", t!("steps with stragglers, evaluations and rollbacks"), setting.work()),
-        time_to_interrupt(evaluation, setting),
-        seconds("R", t!("downtime of an interruption"), rhythm.restart),
-        seconds("L", t!("time until a save is durable"), rhythm.lag),
-        seconds("δ", t!("time that a save blocks"), rhythm.save),
-        seconds("τ", t!("training between two saves"), rhythm.every),
-        Term::given("e", t!("base of the exponential"), std::f64::consts::E, Unit::Ratio),
-        seconds("E", t!("one evaluation"), setting.evaluation),
-        Term::given("N", t!("evaluations"), setting.evaluations, Unit::Count),
-        Term::given("j", t!("interruptions of the running job"), calendar.broken, Unit::Ratio),
-        seconds("C", t!("calendar from the first step"), calendar.total() - calendar.startup),
-        seconds("t", t!("a step"), setting.step),
-        Term::given("b", t!("rollbacks"), setting.rollbacks, Unit::Count),
-        Term::given("a", t!("steps of a rollback"), setting.rollback_steps, Unit::Count),
-    ]
+/// A term of so many seconds.
+fn seconds(symbol: &'static str, name: Message, value: Seconds) -> Term {
+    Term::given(symbol, name, value.0, Unit::Seconds)
+}
+
+/// Terms that several formulas have.
+struct Book {
+    steps: Term,
+    straggler: Term,
+    /// Steps with stragglers, evaluations and rollbacks.
+    work: Term,
+    mtti: Term,
+    /// Time that a save blocks.
+    save: Term,
+    /// Training between two saves.
+    every: Term,
+    /// Downtime of an interruption of the running job.
+    downtime: Term,
+    /// Interruptions of the running job.
+    broken: Term,
+    /// Calendar from the first step.
+    calendar: Term,
+}
+
+impl Book {
+    fn new(evaluation: &Evaluation, setting: &Setting, calendar: &Calendar) -> Self {
+        let rhythm = setting.rhythm;
+        let work = seconds("W", t!("steps with stragglers, evaluations and rollbacks"), setting.work());
+        let mtti = time_to_interrupt(evaluation, setting);
+        let lag = seconds("L", t!("time until a save is durable"), rhythm.lag);
+        let save = seconds("δ", t!("time that a save blocks"), rhythm.save);
+        let every = seconds("τ", t!("training between two saves"), rhythm.every);
+        let restart = seconds("R", t!("downtime of an interruption"), rhythm.restart);
+        let name = t!("downtime of an interruption, with restarts that begin anew");
+        let downtime = if rhythm.by_calendar && rhythm.mtti.0.is_finite() {
+            Term::made("B", name, Unit::Seconds, [mtti.clone(), restart], |[mtti, restart]| {
+                formulas::begun_anew(mtti, restart / mtti)
+            })
+        } else {
+            restart
+        };
+        let parts = [work.clone(), every.clone(), save.clone(), mtti.clone()];
+        let name = t!("interruptions of the running job");
+        let broken = if calendar.broken > 0.0 {
+            Term::made("j", name, Unit::Ratio, parts, |[work, every, save, mtti]| {
+                formulas::broken(work, every, save, mtti)
+            })
+        } else {
+            Term::given("j", name, 0.0, Unit::Ratio)
+        };
+        let name = t!("calendar from the first step");
+        let parts = [work.clone(), every.clone(), save.clone(), mtti.clone(), downtime.clone(), lag.clone()];
+        let from_first_step = if calendar.broken > 0.0 {
+            Term::made("C", name, Unit::Seconds, parts, |[work, every, save, mtti, downtime, lag]| {
+                work / formulas::productive(every, save, mtti, downtime, lag)
+            })
+        } else {
+            seconds("C", name, rhythm.calendar(setting.work()))
+        };
+        Self {
+            steps: seconds("S", t!("steps"), calendar.training),
+            straggler: Term::given(
+                "q",
+                t!("stragglers: time of a step over that without"),
+                setting.straggler,
+                Unit::Ratio,
+            ),
+            work,
+            mtti,
+            save,
+            every,
+            downtime,
+            broken,
+            calendar: from_first_step,
+        }
+    }
 }
 
 fn time_to_interrupt(evaluation: &Evaluation, setting: &Setting) -> Term {
-    let mtti = |name| Term::given("M", name, setting.rhythm.mtti.0, Unit::Seconds);
     let Some(rate) = setting.rate else {
-        return mtti(t!("running time between interruptions"));
+        return seconds("M", t!("running time between interruptions"), setting.rhythm.mtti);
     };
     let rate = Term::given("r", t!("interruptions per 1,000 node-days"), rate.value, Unit::Ratio);
     let rate = match evaluation.scenario.run.length.failures.unwrap_or(Failures::Class(FailureClass::Unknown)) {
@@ -137,71 +193,85 @@ fn time_to_interrupt(evaluation: &Evaluation, setting: &Setting) -> Term {
         Failures::Rate(_) => rate,
     };
     let nodes = Term::given("n", t!("nodes of eight GPUs"), setting.nodes, Unit::Count);
-    mtti(t!("time between interruptions")).by("86400000/(n r)", vec![nodes, rate])
+    Term::made("M", t!("time between interruptions"), Unit::Seconds, [nodes, rate], |[nodes, rate]| {
+        formulas::time_to_interrupt(nodes, rate)
+    })
 }
 
-fn losses(setting: &Setting, calendar: &Calendar, book: &[Term]) -> Vec<(WholeRunFigure, Term)> {
-    let seconds = |symbol, name, value: Seconds| Term::given(symbol, name, value.0, Unit::Seconds);
+fn losses(setting: &Setting, calendar: &Calendar, book: &Book) -> Vec<(WholeRunFigure, Term)> {
     let saves = setting.rhythm.every.0.is_finite();
-    let fails = setting.rhythm.mtti.0.is_finite() && saves;
-    let restarts = if setting.rhythm.by_calendar { "M (e^(R/M) - 1) j" } else { "R j" };
-    let formula =
-        |term: Term, is_there: bool, formula: &'static str| if is_there { term.over(formula, book) } else { term };
-    let startup = seconds("A", t!("start-up"), calendar.startup);
+    let fails = calendar.broken > 0.0;
+    let made = |symbol, name, is_there: bool, make: &dyn Fn() -> Written| {
+        if is_there {
+            written(|| make().term(symbol, name, Unit::Seconds))
+        } else {
+            seconds(symbol, name, Seconds::ZERO)
+        }
+    };
+    let part = |term: &Term| Written::part(term.clone());
+    let step = seconds("t", t!("a step"), setting.step);
+    let rollbacks = Term::given("b", t!("rollbacks"), setting.rollbacks, Unit::Count);
+    let back = Term::given("a", t!("steps of a rollback"), setting.rollback_steps, Unit::Count);
+    let evaluation = seconds("E", t!("one evaluation"), setting.evaluation);
+    let evaluations = Term::given("N", t!("evaluations"), setting.evaluations, Unit::Count);
+    let saving =
+        made("D", t!("saves"), saves, &|| formulas::saving(part(&book.save), part(&book.work), part(&book.every)));
+    let restarts = made("Z", t!("restarts"), fails, &|| part(&book.downtime) * part(&book.broken));
+    let repeated = made("Y", t!("repeated work"), fails, &|| {
+        part(&book.calendar) - part(&book.work) - part(&saving) - part(&restarts)
+    });
+    // Rounding may leave a little less than nothing.
+    let repeated = Term { value: calendar.lost.0, ..repeated };
     vec![
         (
             WholeRunFigure::Loss(LossKind::Startup),
-            startup.marked(Provenance::LookedUp, "").from(&MLPERF, "init_start to init_stop, median by size"),
+            seconds("A", t!("start-up"), calendar.startup)
+                .marked(Provenance::LookedUp, "")
+                .from(&MLPERF, "init_start to init_stop, median by size"),
         ),
         (
             WholeRunFigure::Loss(LossKind::Evaluation),
-            seconds("V", t!("evaluations"), calendar.evaluating).over("N E", book),
+            made("V", t!("evaluations"), true, &|| formulas::evaluating(part(&evaluation), part(&evaluations))),
         ),
         (
             WholeRunFigure::Loss(LossKind::Rollbacks),
-            seconds("F", t!("rollbacks"), calendar.rolled_back)
-                .over("b a t q", book)
-                .from(&PALM, "section 5.1: about 20 loss spikes, each back about 100 steps"),
+            made("F", t!("rollbacks"), true, &|| {
+                formulas::rolled_back(part(&step), part(&rollbacks), part(&back), part(&book.straggler))
+            })
+            .from(&PALM, "section 5.1: about 20 loss spikes, each back about 100 steps"),
         ),
-        (
-            WholeRunFigure::Loss(LossKind::Checkpoints),
-            formula(seconds("D", t!("saves"), calendar.saving), saves, "δ W/τ"),
-        ),
+        (WholeRunFigure::Loss(LossKind::Checkpoints), saving),
         (
             WholeRunFigure::Loss(LossKind::RepeatedWork),
-            formula(seconds("Y", t!("repeated work"), calendar.lost), fails, "(M + L) j - W (τ + δ)/τ")
-                .from(&KOKOLIS_2025, "renewal argument, exact for exponential gaps"),
+            repeated.from(&KOKOLIS_2025, "renewal argument, exact for exponential gaps"),
         ),
-        (
-            WholeRunFigure::Loss(LossKind::Restarts),
-            formula(seconds("Z", t!("restarts"), calendar.downtime), fails, restarts).from(&MEGASCALE, "section 6.3"),
-        ),
+        (WholeRunFigure::Loss(LossKind::Restarts), restarts.from(&MEGASCALE, "section 6.3")),
         (
             WholeRunFigure::Loss(LossKind::Stragglers),
-            seconds("X", t!("stragglers"), calendar.stragglers).over("S (q - 1)", book),
+            made("X", t!("stragglers"), true, &|| formulas::stragglers(part(&book.steps), part(&book.straggler))),
         ),
     ]
 }
 
-fn interruptions(setting: &Setting, calendar: &Calendar, book: &[Term]) -> Term {
-    let term = Term::given("k", t!("interruptions"), calendar.interruptions, Unit::Ratio);
-    if calendar.interruptions == 0.0 {
-        term
+fn interruptions(setting: &Setting, calendar: &Calendar, book: &Book) -> Term {
+    let name = t!("interruptions");
+    if calendar.broken == 0.0 {
+        Term::given("k", name, calendar.interruptions, Unit::Ratio)
     } else if setting.rhythm.by_calendar {
-        term.over("C/M", book).note(t!("rates are counted by the calendar: interruptions strike restarts too"))
+        let parts = [book.calendar.clone(), book.mtti.clone()];
+        Term::made("k", name, Unit::Ratio, parts, |[calendar, mtti]| calendar / mtti)
+            .note(t!("rates are counted by the calendar: interruptions strike restarts too"))
     } else {
-        term.over("W (e^((τ + δ)/M) - 1)/τ", book)
+        Term { symbol: "k", name, ..book.broken.clone() }
     }
 }
 
-fn interval(evaluation: &Evaluation, setting: &Setting) -> Term {
-    let rhythm = setting.rhythm;
-    Term::given("τ", t!("training between two saves"), rhythm.every.0, Unit::Seconds)
+fn interval(book: &Book) -> Term {
+    let Book { every, mtti, save, .. } = book;
+    every
+        .clone()
         .marked(Provenance::LookedUp, "τ = M (1 + W₀(-e^(-1 - δ/M)))")
-        .with(vec![
-            time_to_interrupt(evaluation, setting),
-            Term::given("δ", t!("time that a save blocks"), rhythm.save.0, Unit::Seconds),
-        ])
+        .with(vec![mtti.clone(), save.clone()])
         .from(&DALY_2006, "whose estimate is its third order; Young's √(2 δ M) its first")
         .note(t!("rounded to whole steps, never shorter than a save takes to become durable"))
 }
@@ -217,24 +287,31 @@ fn spares(setting: &Setting, whole: &WholeRun) -> Option<Term> {
     Some(count)
 }
 
-fn energy(evaluation: &Evaluation, setting: &Setting, calendar: &Calendar, whole: &WholeRun) -> Term {
+fn energy(evaluation: &Evaluation, setting: &Setting, calendar: &Calendar) -> Term {
     let Activity { busy, waiting } = activity(&evaluation.report.step);
     let idle = calendar.startup + calendar.saving + calendar.downtime;
-    let parts = vec![
-        Term::given(
-            "P",
-            t!("rated power of the GPUs, kW"),
-            evaluation.scenario.gpu.tdp_w * setting.gpus as f64 / 1000.0,
-            Unit::Ratio,
-        ),
-        Term::given("u", t!("share of a step in kernels"), busy, Unit::Share),
-        Term::given("c", t!("share of a step that waits"), waiting, Unit::Share),
-        Term::given("h", t!("hours of steps"), (calendar.total() - idle).0 / 3600.0, Unit::Ratio),
-        Term::given("i", t!("hours without kernels"), idle.0 / 3600.0, Unit::Ratio),
+    let rated = evaluation.scenario.gpu.tdp_w * setting.gpus as f64;
+    let rated = Term::given("P", t!("rated power of the GPUs, W"), rated, Unit::Ratio);
+    let busy = Term::given("u", t!("share of a step in kernels"), busy, Unit::Share);
+    let waiting = Term::given("c", t!("share of a step that waits"), waiting, Unit::Share);
+    let name = t!("power of the nodes in a step, W");
+    let working_w = Term::made("Q", name, Unit::Ratio, [rated.clone(), busy, waiting], |[rated, busy, waiting]| {
+        power(rated, busy, waiting)
+    });
+    let name = t!("power of the nodes without kernels, W");
+    let idle_w = Term::made("Q_0", name, Unit::Ratio, [rated], |[rated]| {
+        power(rated, Written::number(0.0), Written::number(0.0))
+    });
+    let parts = [
+        working_w,
+        seconds("h", t!("time of steps"), calendar.total() - idle),
+        idle_w,
+        seconds("i", t!("time without kernels"), idle),
         Term::given("w", t!("power of the site over that of its nodes"), setting.pue, Unit::Ratio),
     ];
-    Term::given("K", t!("energy, kWh"), whole.energy_kwh, Unit::Ratio)
-        .by("w P ((1.24 u + 0.68 c) h + 0.38 i)", parts)
-        .from(&MLPERF, "power of 15 runs on H100 and B200 nodes")
-        .note(t!("another maker's chassis differs by up to 15 %; storage and switches are not counted"))
+    Term::made("K", t!("energy, kWh"), Unit::Ratio, parts, |[working_w, working_s, idle_w, idle_s, pue]| {
+        formulas::energy([working_w, working_s], [idle_w, idle_s], pue)
+    })
+    .from(&MLPERF, "power of 15 runs on H100 and B200 nodes")
+    .note(t!("another maker's chassis differs by up to 15 %; storage and switches are not counted"))
 }

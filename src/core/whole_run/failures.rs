@@ -5,12 +5,12 @@
 //! jobs of 1,024 GPUs and OPT-175B (`tests/data/whole_run.csv`). The class, not the size, carries the difference: one
 //! rate a node fits all sizes within a class.
 
+use super::formulas;
 use crate::run::{FailureClass, Failures, Operation};
 use crate::units::Seconds;
 
 /// GPUs of the node that rates are counted by.
 pub const NODE: f64 = 8.0;
-const DAY: f64 = 86_400.0;
 const HOUR: f64 = 3600.0;
 /// Uncertainty of a rate or a mean time that the user gives.
 const GIVEN: f64 = 0.1;
@@ -39,7 +39,7 @@ pub fn rate(failures: Failures) -> Uncertain {
 /// Mean time between interruptions of a job on `gpus` GPUs, by the calendar as rates are counted: `1000 days / (nodes ×
 /// rate)`, at least one node.
 pub fn time_to_interrupt(rate: f64, gpus: u64) -> Seconds {
-    Seconds(1000.0 * DAY / (nodes(gpus) * rate))
+    Seconds(formulas::time_to_interrupt(nodes(gpus), rate))
 }
 
 /// Nodes of eight GPUs, at least one: a node fails as a whole.
@@ -82,7 +82,7 @@ mod tests {
         let pool: f64 =
             [2.34, 24.0 / (0.23 * 16_384.0) * 1000.0, 10.0 / (63.0 * 55.0) * 1000.0].iter().map(|rate| ln(*rate)).sum();
         let rate = exp(pool / 3.0);
-        let predicted = Seconds(54.0 * DAY) / time_to_interrupt(rate, 16_384);
+        let predicted = Seconds(54.0 * 86_400.0) / time_to_interrupt(rate, 16_384);
         assert!((predicted - 387.0).abs() < 2.0, "{predicted}");
         // The class itself holds Llama's row too.
         let class = rate_of(FailureClass::Vetted);

@@ -8,6 +8,7 @@ mod effective;
 mod energy;
 mod explain;
 mod failures;
+mod formulas;
 mod future;
 mod inverse;
 mod optimal;

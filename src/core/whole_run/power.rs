@@ -5,6 +5,8 @@
 //! Power runs (`tests/data/node_power.csv`) of H100 and B200 nodes; B200's waiting and idle power are carried over from
 //! H100.
 
+use crate::explain::Quantity;
+
 /// Power over the rated power of the GPUs while kernels run.
 const BUSY: f64 = 1.24;
 /// While GPUs wait in collectives or bubbles.
@@ -30,8 +32,12 @@ impl Activity {
 
 /// Watts on the AC side of a node whose GPUs are rated `rated_w` together.
 pub fn node_power(rated_w: f64, activity: Activity) -> f64 {
-    let Activity { busy, waiting } = activity;
-    rated_w * (BUSY * busy + WAITING * waiting + IDLE * (1.0 - busy - waiting))
+    power(rated_w, activity.busy, activity.waiting)
+}
+
+/// [`node_power`] over numbers or symbols.
+pub(super) fn power<Q: Quantity>(rated_w: Q, busy: Q, waiting: Q) -> Q {
+    rated_w * (busy * BUSY + waiting * WAITING + (Q::number(1.0) - busy - waiting) * IDLE)
 }
 
 #[cfg(test)]

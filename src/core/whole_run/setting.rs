@@ -2,6 +2,7 @@
 
 use super::effective::{Rhythm, best_interval, in_steps};
 use super::failures::{self, Uncertain};
+use super::formulas;
 use super::ramp::{Ramp, RampedSteps};
 use super::spread::Doubt;
 use crate::issue::Issue;
@@ -153,11 +154,11 @@ impl Setting {
 
     /// Time of all steps that rollbacks repeat or skip.
     pub fn rolled_back(&self) -> Seconds {
-        self.step * (self.rollbacks * self.rollback_steps * self.straggler)
+        Seconds(formulas::rolled_back(self.step.0, self.rollbacks, self.rollback_steps, self.straggler))
     }
 
     pub fn evaluating(&self) -> Seconds {
-        self.evaluation * self.evaluations
+        Seconds(formulas::evaluating(self.evaluation.0, self.evaluations))
     }
 }
 

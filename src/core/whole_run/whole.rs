@@ -3,7 +3,7 @@
 use super::calendar::{Calendar, Loss};
 use super::effective::{Rhythm, flat_range};
 use super::energy::energy;
-use super::failures::NODE;
+use super::formulas;
 use super::setting::Setting;
 use super::spares::spares;
 use super::spread::{CalendarSpread, Doubt, draws, spread};
@@ -154,7 +154,7 @@ pub fn figures(evaluation: &Evaluation, setting: &Setting) -> WholeRun {
     let energy = energy(evaluation, setting, &calendar);
     let spares = setting.spare_quantile.map_or(0, |share| spares(setting.under_repair, share));
     let run = &evaluation.scenario.run;
-    let gpu_hours = (setting.gpus as f64 + spares as f64 * NODE) * total.0 / 3600.0;
+    let gpu_hours = formulas::gpu_hours(setting.gpus as f64, spares as f64, total.0);
     let saved = Some(setting.rhythm.every).filter(|every| every.0.is_finite());
     WholeRun {
         days: total.0 / DAY,

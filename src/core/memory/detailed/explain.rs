@@ -73,7 +73,7 @@ fn closed_form(scenario: &Scenario, load: &RankLoad) -> Option<Term> {
     let (hidden, tp) = (scenario.model.hidden, layout.tp);
     let one = tokens(scenario) * hidden as f64 / tp as f64;
     let factor = value / (in_flight * layers as f64 * one);
-    let parts = vec![
+    let parts = [
         Term::given("i", "micro-batches in flight, added over the stages of the rank", in_flight, Unit::Ratio),
         Term::count("L", "layers of a stage", layers),
         Term::given("κ", "bytes of a layer over s b h/(c t)", factor, Unit::Ratio),
@@ -83,8 +83,11 @@ fn closed_form(scenario: &Scenario, load: &RankLoad) -> Option<Term> {
         Term::count("c", "context-parallel size", layout.cp),
         Term::count("t", "tensor-parallel size", tp),
     ];
-    let term = Term::given("A_L", "activations of the layers", value, Unit::Bytes);
-    let term = term.by("i L κ s b h/(c t)", parts).from(&KORTHIKANTI_2022, "section 4, equation 2");
+    let name = "activations of the layers";
+    let term = Term::made("A_L", name, Unit::Bytes, parts, |[in_flight, layers, factor, s, b, h, c, t]| {
+        in_flight * layers * factor * (s * b * h / (c * t))
+    });
+    let term = term.from(&KORTHIKANTI_2022, "section 4, equation 2");
     factor.is_finite().then(|| term.note("κ is 34 for GPT with dropout and an MLP of 4 h, the scores aside"))
 }
 

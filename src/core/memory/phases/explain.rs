@@ -39,6 +39,6 @@ pub(crate) fn explain(
             }
         }
     });
-    let term = Term::given("T", phase.name, phase.memory.total.0, Unit::Bytes).by("Σ B_i", parts);
+    let term = written(|| Written::all("B_i", parts).term("T", phase.name, Unit::Bytes));
     Some(term.note("the fullest GPU of this phase: what works, and what the other models leave"))
 }

@@ -8,7 +8,7 @@ mod wires;
 
 use self::inputs::{makespan, simulated};
 use super::Evaluation;
-use crate::explain::{Provenance, Quantity, Term, Unit, Written};
+use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
 use crate::memory::verdict::{Chance, chance};
 use crate::memory::{self, Component, Verdict, methods};
 use crate::run::{Method, OneOf, Schedule, presets};
@@ -109,15 +109,16 @@ fn in_flight(evaluation: &Evaluation, rank: usize) -> Option<Term> {
         let name = t!("micro-batches of stage {stage} alive at once", stage);
         Term::given("n", name, *held, Unit::Ratio).marked(Provenance::Simulated, "")
     });
-    let mut parts: Vec<Term> = chunks.collect();
-    parts.push(Term::count("c", "stages of the rank", load.stages.len() as u64));
+    let chunks = chunks.collect();
+    let stages = Term::count("c", "stages of the rank", load.stages.len() as u64);
+    let name = t!("micro-batches in flight on rank {rank}", rank);
+    let mean = written(|| (Written::all("n", chunks) / Written::part(stages)).term("i", name, Unit::Ratio));
+    let mean = Term { value: load.stage_microbatches(), ..mean };
     Some(
-        Term::given("i", t!("micro-batches in flight on rank {rank}", rank), load.stage_microbatches(), Unit::Ratio)
-            .by("Σ n/c", parts)
-            .note(
-                "counted in the simulated order: from the start of a forward to the end of the backward that frees it",
-            )
-            .note("where activations weigh most, by their bytes"),
+        mean.note(
+            "counted in the simulated order: from the start of a forward to the end of the backward that frees it",
+        )
+        .note("where activations weigh most, by their bytes"),
     )
 }
 
@@ -125,12 +126,12 @@ fn capacity(evaluation: &Evaluation) -> Term {
     let (gpu, memory) = (&evaluation.scenario.gpu, &evaluation.report.memory);
     let bytes = |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
     let preset = evaluation.scenario.run.gpu.base.and_then(presets::gpu);
-    let formula = if memory.capacity_bytes == gpu.memory { "box" } else { "box - kept" };
-    let book = [
-        bytes("box", "size on the box", gpu.memory.0),
-        bytes("kept", "kept by the driver", gpu.memory.0 - gpu.usable.0),
-    ];
-    let term = bytes("C", "what memory is held against", memory.capacity_bytes.0).over(formula, &book);
+    let size = bytes("box", "size on the box", gpu.memory.0);
+    let kept = bytes("kept", "kept by the driver", gpu.memory.0 - gpu.usable.0);
+    let is_whole = memory.capacity_bytes == gpu.memory;
+    let name = "what memory is held against";
+    let term =
+        Term::made("C", name, Unit::Bytes, [size, kept], |[size, kept]| if is_whole { size } else { size - kept });
     let method = evaluation.scenario.run.memory_method;
     let verdicts = [(Verdict::Fits, "fits"), (Verdict::Tight, "tight"), (Verdict::Oom, "out of memory")];
     let term = verdicts.into_iter().fold(term, |term, (verdict, word)| {

@@ -31,7 +31,7 @@ pub fn step(evaluation: &Evaluation) -> Term {
     if step.host_s.0 > 0.0 {
         parts.push(loader(evaluation));
     }
-    let term = seconds("T", "step time", step.time_s.0).sum(parts);
+    let term = Term::sum("T", "step time", Unit::Seconds, parts);
     match step.rescaled_by {
         Some(scale) => term.note(t!(
             "scaled by {scale} to the step you measured: the model alone says {scale_2}; the \
@@ -162,7 +162,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
         let name = "what overlapped pairs and unequal micro-batches change";
         parts.push(simulated("D", name, other));
     }
-    seconds("C", "compute of the average rank", step.compute_s.0).sum(parts)
+    Term::sum("C", "compute of the average rank", Unit::Seconds, parts)
 }
 
 /// The linears of the layers: what a GEMM costs.
@@ -172,24 +172,23 @@ fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
     let peak = ComputePeak::of(scenario);
     let name = "GEMM rate in training";
     let fitted = scenario.factors.of(Multiplier::Gemm);
-    let formula = if (fitted - 1.0).abs() > 0.0 { "t g F/p" } else { "t g F" };
-    let mut rate = Term::given("r", name, rates.gemm.0, Unit::FlopRate);
-    if (rates.gemm.0 - rates.gemm_plain.0).abs() < 1.0 {
-        rate = rate
-            .over(
-                formula,
-                &[
-                    ratio("t", "in training over alone, fitted", rates.in_training),
-                    ratio("g", "share of peak that large GEMMs sustain", family.gemm),
-                    ratio("p", "what your runs say that it takes", fitted),
-                    Term::given("F", t!("{precision} peak", precision = peak.precision), peak.rate().0, Unit::FlopRate),
-                ],
-            )
-            .from(family.source, "kernel benchmarks")
-            .note(family.remark);
+    let rate = if (rates.gemm.0 - rates.gemm_plain.0).abs() < 1.0 {
+        let parts = [
+            ratio("t", "in training over alone, fitted", rates.in_training),
+            ratio("g", "share of peak that large GEMMs sustain", family.gemm),
+            Term::given("F", t!("{precision} peak", precision = peak.precision), peak.rate().0, Unit::FlopRate),
+            ratio("p", "what your runs say that it takes", fitted),
+        ];
+        let is_fitted = (fitted - 1.0).abs() > 0.0;
+        Term::made("r", name, Unit::FlopRate, parts, |[training, share, peak, takes]| {
+            let alone = training * share * peak;
+            if is_fitted { alone / takes } else { alone }
+        })
+        .from(family.source, "kernel benchmarks")
+        .note(family.remark)
     } else {
-        rate = rate.marked(Provenance::LookedUp, "");
-    }
+        Term::given("r", name, rates.gemm.0, Unit::FlopRate).marked(Provenance::LookedUp, "")
+    };
     seconds("L", "linears of the layers, by their shapes on a rank", value)
         .marked(Provenance::AddedUp, "2 q M N K/r + B/b + l")
         .with(vec![

@@ -2,7 +2,7 @@
 
 use super::super::Evaluation;
 use super::inputs::{count, ratio, seconds};
-use crate::explain::symbols::{COUNTED_KEYS, VOCABULARY};
+use crate::explain::symbols::{COUNTED_KEYS, HEAD_DIM, HEADS, PLAIN_DIM, ROTARY_DIM, VALUE_DIM};
 use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
 use crate::field::OneOf;
 use crate::message::Message;
@@ -28,13 +28,6 @@ struct Counted {
 fn layer_flops(model: &Architecture, symbol: &'static str, name: Message, kind: LayerKind, counted: Counted) -> Term {
     let Counted { seq, attention, router } = counted;
     written(|| layer_forward_flops::<Written>(model, kind, seq, attention, router).term(symbol, name, Unit::Flops))
-}
-
-/// The sizes of a model.
-fn shape(model: &Architecture, keys: f64) -> Vec<Term> {
-    let mut book = model.symbols();
-    book.extend([VOCABULARY.term(model.vocab), COUNTED_KEYS.term(keys)]);
-    book
 }
 
 /// Symbols of how many layers there are of a kind, and of their FLOPs.
@@ -199,28 +192,39 @@ fn token_flops(evaluation: &Evaluation, counted_by: CountedBy, value: f64) -> Te
         return whole("m", &gated, counted(AttentionCount::Full, true));
     }
     let (all, embedding) = visited(model);
-    let mut book = shape(model, seq as f64);
-    book.extend([
-        Term::count("L", "layers", model.layers),
-        Term::count("N", "parameters that a token visits", all),
-        Term::count("e", "of them in the input embedding", embedding),
-    ]);
-    let (parameters, elements) =
-        if counted_by == CountedBy::Torchtitan { ("6 (N - e)", all - embedding) } else { ("6 N", all) };
-    let square = if !model.pattern.is_uniform() {
-        let name = "FLOPs of attention over the whole square, of all layers that have it";
-        let square = Term::given("a_s", name, value - 6.0 * elements as f64, Unit::Flops);
-        book.push(square.marked(Provenance::AddedUp, ""));
-        "a_s"
-    } else if model.mla.is_some() {
-        "6 L a (d_n + d_r + d_v) s"
-    } else if model.value_head_dim != 0 {
-        "6 L a (d + d_v) s"
-    } else {
-        "12 L a d s"
-    };
     let name = "model FLOPs of a token, forward and backward";
-    Term::given("m", name, value, Unit::Flops).over(format!("{parameters} + {square}"), &book)
+    let term = written(|| {
+        let input = |symbol, name: &'static str, number: u64| Written::part(Term::count(symbol, name, number));
+        let parameters = input("N", "parameters that a token visits", all);
+        let parameters = if counted_by == CountedBy::Torchtitan {
+            (parameters - input("e", "of them in the input embedding", embedding)) * 6.0
+        } else {
+            parameters * 6.0
+        };
+        let square = if model.pattern.is_uniform() {
+            let widths = match (model.mla, model.value_head_dim) {
+                (Some(mla), _) => {
+                    let plain = PLAIN_DIM.of::<Written>(mla.qk_nope_head_dim);
+                    (plain + ROTARY_DIM.of::<Written>(mla.qk_rope_head_dim) + VALUE_DIM.of::<Written>(mla.v_head_dim))
+                        * 6.0
+                }
+                (None, 0) => HEAD_DIM.of::<Written>(model.head_dim) * 12.0,
+                (None, values) => (HEAD_DIM.of::<Written>(model.head_dim) + VALUE_DIM.of::<Written>(values)) * 6.0,
+            };
+            input("L", "layers", model.layers)
+                * HEADS.of::<Written>(model.heads)
+                * widths
+                * COUNTED_KEYS.of::<Written>(seq)
+        } else {
+            let name = "FLOPs of attention over the whole square, of all layers that have it";
+            let counted = if counted_by == CountedBy::Torchtitan { all - embedding } else { all };
+            let square = Term::given("a_s", name, value - 6.0 * counted as f64, Unit::Flops);
+            Written::part(square.marked(Provenance::AddedUp, ""))
+        };
+        (parameters + square).term("m", name, Unit::Flops)
+    });
+    // The convention's own figure, which the formula has to give.
+    Term { value, ..term }
 }
 
 /// Tokens a second and GPU, and what a token budget takes.

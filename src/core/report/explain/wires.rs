@@ -6,7 +6,7 @@ use super::super::step::mean_of;
 use super::inputs::seconds;
 use super::volume::volume;
 use crate::cluster::Link;
-use crate::explain::{Provenance, Term, Unit};
+use crate::explain::{Provenance, Term, Unit, Written, written};
 use crate::message::Message;
 use crate::run::{CpComm, EpOverlap, Scenario, TpOverlap};
 use crate::source::NCCL;
@@ -61,8 +61,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
     let end = ends.fold(0.0, f64::max) * scale;
     parts.push(part(t!("gradients and weights at every update, slowest rank"), end));
     parts.retain(|part| part.value > 0.0);
-    seconds("X", "exposed communication", step.exposed_comm_s.0)
-        .by("Σ X_i", parts)
+    written(|| Written::all("X_i", parts).term("X", "exposed communication", Unit::Seconds))
         .note(t!(
             "{exposed} of it do not hide; {slowed} are compute that hidden traffic slows",
             exposed = show_seconds(step.not_hidden_s),
@@ -112,7 +111,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         parts.extend(slows);
         let name = t!("exposed: {row}", row = title(row.traffic));
         row.passes.iter().filter(|pass| pass.compute_s.0 > 0.0).fold(
-            seconds("X", name, row.exposed_s.0).sum(parts),
+            Term::sum("X", name, Unit::Seconds, parts),
             |term, pass| {
                 let ratio = significant(pass.comm_s / pass.compute_s, 3);
                 let words = match pass.pass {
