@@ -70,12 +70,13 @@ impl BalancedSplits {
         })
     }
 
-    /// True if `layers` are a split that is here; `origin` is then one of its origins.
+    /// Adds `origin` to the origins of the split `layers`; false where that is not among the splits.
     fn join(&mut self, origin: SplitOrigin, layers: &[u64]) -> bool {
         let same = self.splits.iter_mut().find(|split| split.layers == layers);
         same.map(|split| split.origins.push(origin)).is_some()
     }
 
+    /// Adds the split of `evaluation`, or its origin where the split is there already.
     fn enter(&mut self, origin: SplitOrigin, evaluation: Option<Evaluation>) {
         let Some(evaluation) = evaluation else { return };
         let layers = evaluation.scenario.stage_layers.clone();
@@ -101,15 +102,15 @@ impl From<&BalancedSplits> for LayerSplits {
     }
 }
 
-/// The Run with other layers a stage. A measured step stands for its own split: others are as much faster as the model
-/// says.
+/// The Run with other layers a stage. A measured step is one of the Run's own split: that of another is the computed
+/// one by the same factor.
 fn with_split(evaluation: &Evaluation, split: Option<Vec<u64>>) -> Option<Evaluation> {
     let mut run = Run { stage_layers: split, measured_step_s: None, ..evaluation.scenario.run.clone() };
-    let found = evaluate(&run).ok()?;
+    let computed = evaluate(&run).ok()?;
     let Some(scale) = evaluation.report.step.rescaled_by else {
-        return Some(found);
+        return Some(computed);
     };
-    run.measured_step_s = Some(found.report.step.time_s.0 * scale);
+    run.measured_step_s = Some(computed.report.step.time_s.0 * scale);
     evaluate(&run).ok()
 }
 
@@ -127,13 +128,13 @@ pub fn balance(evaluation: &Evaluation) -> Option<BalancedSplits> {
         split => with_split(evaluation, split),
     };
     let mut work = StageWork { layers, first: *first, last: *last, most: None };
-    let mut found = with(Some(optimum(&work, stages)?))?;
-    if found.report.memory.verdict == Verdict::Oom
-        && let Some(most) = most_layers(evaluation, &found)
+    let mut best = with(Some(optimum(&work, stages)?))?;
+    if best.report.memory.verdict == Verdict::Oom
+        && let Some(most) = most_layers(evaluation, &best)
     {
         work.most = Some(&most);
-        if let Some(other) = optimum(&work, stages).and_then(|split| with(Some(split))) {
-            found = other;
+        if let Some(within_memory) = optimum(&work, stages).and_then(|split| with(Some(split))) {
+            best = within_memory;
         }
     }
     let mut balance = BalancedSplits { splits: Vec::new(), measured: measured(&scenario.run) };
@@ -143,7 +144,7 @@ pub fn balance(evaluation: &Evaluation) -> Option<BalancedSplits> {
     if !(is_even && balance.join(SplitOrigin::Even, &scenario.stage_layers)) {
         balance.enter(SplitOrigin::Even, with(None));
     }
-    balance.enter(SplitOrigin::Best, Some(found));
+    balance.enter(SplitOrigin::Best, Some(best));
     let rule = (scenario.chunks == 1).then(|| note_split(scenario));
     if let Some(rule) = rule
         && !balance.join(SplitOrigin::Rule, &rule)

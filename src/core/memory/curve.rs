@@ -67,6 +67,7 @@ struct Chunk {
     stage: usize,
     activations: f64,
     heads: Option<HeadBytes>,
+    /// Micro-batches whose activations it holds.
     alive: f64,
 }
 
@@ -82,7 +83,7 @@ impl Chunk {
 pub fn curve(scenario: &Scenario, rank: usize, load: &RankLoad, changes: &[ActivationChange]) -> Curve {
     let empty = RankLoad { in_flight: vec![0.0; load.stages.len()], ..load.clone() };
     let base = detailed::rank_memory(scenario, rank, &empty);
-    let blocks = fragmentation(scenario) - 1.0;
+    let fragmented = fragmentation(scenario) - 1.0;
     let mut chunks: Vec<Chunk> = load
         .stages
         .iter()
@@ -93,13 +94,14 @@ pub fn curve(scenario: &Scenario, rank: usize, load: &RankLoad, changes: &[Activ
             alive: 0.0,
         })
         .collect();
-    let mut curve = Curve { points: vec![point(Seconds::ZERO, &base, blocks, &chunks)], peak: 0, alive: Vec::new() };
+    let mut curve =
+        Curve { points: vec![point(Seconds::ZERO, &base, fragmented, &chunks)], peak: 0, alive: Vec::new() };
     let mut highest = curve.points[0].total().0;
     for change in changes {
         if let Some(chunk) = chunks.iter_mut().find(|chunk| chunk.stage == change.stage) {
             chunk.alive = (chunk.alive + change.by).max(0.0);
         }
-        let now = point(change.time, &base, blocks, &chunks);
+        let now = point(change.time, &base, fragmented, &chunks);
         if now.total().0 > highest {
             highest = now.total().0;
             curve.peak = curve.points.len();
@@ -114,7 +116,9 @@ fn alive(chunk: &Chunk) -> LiveChunk {
     LiveChunk { stage: chunk.stage, microbatches: chunk.alive, bytes: chunk.bytes() }
 }
 
-fn point(time: Seconds, base: &StageMemory, blocks: f64, chunks: &[Chunk]) -> CurvePoint {
+/// The rank's memory at `time`: `base` without activations, those of `chunks`, and the share `fragmented` of them that
+/// the allocator holds beside.
+fn point(time: Seconds, base: &StageMemory, fragmented: f64, chunks: &[Chunk]) -> CurvePoint {
     let sum = |of: &dyn Fn(&Chunk) -> f64| -> f64 { chunks.iter().map(of).sum() };
     let head = |of: fn(&HeadBytes) -> f64| sum(&|chunk: &Chunk| chunk.alive * chunk.heads.as_ref().map_or(0.0, of));
     let activations = sum(&|chunk| chunk.alive * chunk.activations);
@@ -125,7 +129,7 @@ fn point(time: Seconds, base: &StageMemory, blocks: f64, chunks: &[Chunk]) -> Cu
         states: base.weights + base.gradients + base.optimizer,
         buffers: base.buffers + Bytes(inputs + head(|head| head.held)),
         activations: Bytes(activations),
-        overhead: base.overhead + Bytes(blocks * (activations + inputs) + momentary),
+        overhead: base.overhead + Bytes(fragmented * (activations + inputs) + momentary),
     }
 }
 

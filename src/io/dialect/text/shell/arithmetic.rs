@@ -8,12 +8,13 @@ use std::rc::Rc;
 /// Brackets, signs and values of variables within each other.
 const MAX_NESTED: u32 = 32;
 
-/// A result, and whether it rests on what is not known.
+/// A result, and what it rests on.
 #[derive(Clone, Debug)]
 pub(super) struct Sum {
     pub value: i64,
     /// A variable in it has no value in the text.
     pub open: bool,
+    /// The variables that it rests on.
     pub rests: Vec<Rc<str>>,
 }
 
@@ -50,6 +51,7 @@ const LEVELS: [&[&str]; 8] =
     [&["|"], &["^"], &["&"], &["==", "!="], &["<=", ">=", "<", ">"], &["<<", ">>"], &["+", "-"], &["*", "/", "%"]];
 
 impl Reader<'_, '_, '_> {
+    /// True if `sign` comes next, which is then read.
     fn takes(&mut self, sign: &str) -> bool {
         let found = self.rest.strip_prefix(sign);
         if let Some(rest) = found {
@@ -58,6 +60,7 @@ impl Reader<'_, '_, '_> {
         found.is_some()
     }
 
+    /// `a, b`: the last of them counts.
     fn comma(&mut self) -> Option<i64> {
         let mut value = self.choice()?;
         while self.takes(",") {
@@ -114,6 +117,7 @@ impl Reader<'_, '_, '_> {
         Some(if condition == 0 { no } else { yes })
     }
 
+    /// `a || b`.
     fn either(&mut self) -> Option<i64> {
         let mut value = self.both()?;
         while self.takes("||") {
@@ -125,6 +129,7 @@ impl Reader<'_, '_, '_> {
         Some(value)
     }
 
+    /// `a && b`.
     fn both(&mut self) -> Option<i64> {
         let mut value = self.level(0)?;
         while self.takes("&&") {
@@ -136,20 +141,21 @@ impl Reader<'_, '_, '_> {
         Some(value)
     }
 
+    /// Numbers joined by the operators of `LEVELS[at]`.
     fn level(&mut self, at: usize) -> Option<i64> {
         let Some(signs) = LEVELS.get(at) else { return self.power() };
         let mut value = self.level(at + 1)?;
         loop {
             let found = signs.iter().find(|sign| {
                 let behind = self.rest.strip_prefix(**sign);
-                let other = |behind: &str| match **sign {
+                let is_longer_sign = |behind: &str| match **sign {
                     "|" => behind.starts_with(['|', '=']),
                     "&" => behind.starts_with(['&', '=']),
                     "<" | ">" => behind.starts_with(**sign),
                     "+" | "-" | "*" | "/" | "%" | "^" | "<<" | ">>" => behind.starts_with('='),
                     _ => false,
                 };
-                behind.is_some_and(|behind| !other(behind))
+                behind.is_some_and(|behind| !is_longer_sign(behind))
             });
             let Some(sign) = found else { return Some(value) };
             self.takes(sign);
@@ -158,6 +164,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
+    /// `a ** b`, read from the right.
     fn power(&mut self) -> Option<i64> {
         let base = self.signed()?;
         if !self.takes("**") {
@@ -167,6 +174,7 @@ impl Reader<'_, '_, '_> {
         base.checked_pow(u32::try_from(exponent).ok()?)
     }
 
+    /// A number, a variable or a bracket with the signs before and behind it.
     fn signed(&mut self) -> Option<i64> {
         self.depth += 1;
         if self.depth > MAX_NESTED {
@@ -263,6 +271,7 @@ impl Reader<'_, '_, '_> {
         Some(sum.value)
     }
 
+    /// Gives a variable its value, unless this part has no effect or a request gives the value.
     fn write(&mut self, name: &str, value: i64) {
         if self.quiet > 0 || self.shell.is_given(name) {
             return;
