@@ -113,7 +113,8 @@ mod tests {
             assert!(presets::gpu(row.preset).is_some(), "{}", row.preset);
         }
         for preset in presets::GPUS {
-            assert!(NAMES.iter().any(|row| row.preset == preset.choice.id), "{}", preset.choice.id);
+            let is_named = NAMES.iter().any(|row| row.preset == preset.choice.id);
+            assert!(is_named, "add the names that files give {}", preset.choice.id);
         }
     }
 
