@@ -44,7 +44,7 @@ pub fn read(text: &str) -> Result<Value, Vec<Issue>> {
     read_within(text, MAX_BYTES)
 }
 
-/// The same of a text of at most `most` bytes: one that holds files.
+/// Reads a text of at most `most` bytes: one that holds files.
 ///
 /// # Errors
 /// As [`read`].

@@ -14,7 +14,7 @@ pub struct Fact {
     pub row: usize,
     /// Seconds or GiB, as measured.
     pub measured: f64,
-    /// The same predicted.
+    /// Seconds or GiB, as predicted.
     pub predicted: f64,
 }
 

@@ -194,7 +194,7 @@ impl Bench<'_> {
             set,
         }
     }
-    /// The same micro-batches let in as memory allows: that of p micro-batches as long as may be.
+    /// The way in which the micro-batches of `like` enter as memory allows: that of p micro-batches as long as may be.
     fn injected(&self, like: &SampleWay, most_tokens: u64) -> Option<SampleWay> {
         let stages = self.evaluation.durations.forward.len();
         if stages != self.ranks() as usize || stages < 2 || self.evaluation.scenario.chunks != 1 {

@@ -28,7 +28,7 @@ pub struct LearnedMultiplier {
     pub factor: f64,
     /// Standard deviation of its logarithm after the runs.
     pub width: f64,
-    /// The same before.
+    /// Standard deviation of its logarithm before the runs.
     pub before: f64,
     /// The largest share of a step that it had in the runs.
     pub share: f64,

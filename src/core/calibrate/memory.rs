@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 /// Prior standard deviation of the overhead, and that of one observation, GiB.
 const OVERHEAD_SD: (f64, f64) = (1.5, 0.5);
-/// The same of the logarithm of reserved over allocated.
+/// Prior standard deviation of the logarithm of reserved over allocated, and that of one observation.
 const RATIO_SD: (f64, f64) = (0.05, 0.03);
 /// An allocated peak further off than this is of another layout.
 const WRONG: f64 = 0.05;

@@ -31,7 +31,7 @@ pub use suspects::Suspect;
 /// the range of four in five has to hold 70 to 90 % of the rows: 86 to 88 % of dense models, 82 to 86 % of those with
 /// experts.
 pub const NOISE: f64 = 0.07;
-/// The same of a kind of work that was measured by itself: a benchmark is not a training step.
+/// Spread of a kind of work that was measured by itself: a benchmark is not a training step.
 pub(crate) const RATIO_NOISE: f64 = 0.1;
-/// The same of a figure that covers evaluation, saving and the first steps, such as a trainer's whole runtime.
+/// Spread of a figure that covers evaluation, saving and the first steps, such as a trainer's whole runtime.
 pub const COARSE_NOISE: f64 = 0.15;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// before the constants were fitted to them. Of the halves and doubles of them these make the fitted sources
 /// other than tables 3 and 4 of Fujii 2024 the most probable (`tests/accuracy/calibration.rs`).
 pub const TIGHT: Vector = [0.025, 0.025, 0.05, 0.075, 0.1, 0.075, 0.015];
-/// The same for others.
+/// Widths of the logarithms for another cluster or other software.
 pub const WIDE: Vector = [0.20, 0.15, 0.4, 0.5, 0.6, 0.4, 0.12];
 
 const ITERATIONS: usize = 30;

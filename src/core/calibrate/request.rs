@@ -70,7 +70,7 @@ pub struct FittedMultiplier {
     pub factor: f64,
     /// Standard deviation of its logarithm, before and after.
     pub width_before: f64,
-    /// The same after.
+    /// Standard deviation of its logarithm after the runs.
     pub width: f64,
     /// The largest share of a step that it had in a run.
     pub share: f64,
@@ -118,7 +118,7 @@ pub struct NextRunReply {
     pub run: Value,
     /// Standard deviation of the prediction's logarithm now, without the spread of a run.
     pub sd_before: f64,
-    /// The same after the run.
+    /// Standard deviation of the prediction's logarithm after the run.
     pub sd_after: f64,
     /// Name of the multiplier that it informs most.
     pub teaches: &'static str,

@@ -50,7 +50,8 @@ pub struct WorkerTimes {
     pub microbatches: u64,
     /// Seconds of the median step.
     pub measured_s: f64,
-    /// The same schedule where all stages take what the median one takes, without messages; of 1F1B.
+    /// Seconds of a 1F1B step whose stages all take what the median one takes, without messages; none of other
+    /// schedules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub even_s: Option<f64>,
     /// With the stages as they were.

@@ -37,7 +37,7 @@ impl Formula {
     pub fn value(&self, parts: &[Term]) -> Option<f64> {
         value(&self.tree, parts)
     }
-    /// The same with the values of `parts` put in; empty where it has no symbol.
+    /// As it is written, with the values of `parts` in place of the symbols; empty where it has no symbol.
     pub fn with_values(&self, parts: &[Term], unit: MemoryUnit) -> String {
         let line = Line { parts: Some(parts), unit };
         if self.symbols().is_empty() { String::new() } else { line.sum(&self.tree) }

@@ -164,7 +164,7 @@ impl<T: 'static> FieldOf<T> {
         Self { key, slot, row, get: Box::new(get), put: Box::new(put) }
     }
 
-    /// The same setting of what holds the `T`.
+    /// The setting as one of the struct that holds the `T`.
     pub(super) fn within<Whole: 'static>(
         self,
         part: fn(&Whole) -> &T,

@@ -31,7 +31,7 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
     methods::estimate(scenario.run.memory_method, scenario, loads)
 }
 
-/// The same where what its `chunks` keep is known.
+/// The memory of every pipeline rank where what the `chunks` keep is known already.
 pub(crate) fn estimate_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> Estimate {
     match scenario.run.memory_method {
         Method::Detailed => Detailed.of_ranks(scenario, detailed::ranks(scenario, chunks, loads)),

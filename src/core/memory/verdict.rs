@@ -51,9 +51,9 @@ impl MemoryNeed {
         Self { low: likely / (1.0 + HALF_BAND.value), likely, high: likely / (1.0 - HALF_BAND.value) }
     }
 
-    /// The same for `scenario`, whose range begins at the tensors and the process with expandable segments: where the
-    /// driver has no more, their pages without a tensor are given back and taken again. Without them blocks that fit
-    /// nothing stay. Source: PyTorch 002a76f `c10/cuda/CUDACachingAllocator.cpp` (`ExpandableSegment`,
+    /// The calibrated range for `scenario`. With expandable segments it begins at the tensors and the process: where
+    /// the driver has no more, their pages without a tensor are given back and taken again. Without them blocks that
+    /// fit nothing stay. Source: PyTorch 002a76f `c10/cuda/CUDACachingAllocator.cpp` (`ExpandableSegment`,
     /// `release_cached_blocks`).
     pub(crate) fn of(scenario: &Scenario, likely: Bytes) -> Self {
         let need = Self::calibrated(likely);
@@ -65,7 +65,7 @@ impl MemoryNeed {
         Self { low: if tensors < need.low { tensors } else { need.low }, ..need }
     }
 
-    /// The same around `allocated` bytes of tensors.
+    /// The calibrated range for `scenario` around `allocated` bytes of tensors.
     pub(crate) fn of_tensors(scenario: &Scenario, allocated: Bytes) -> Self {
         Self::of(scenario, allocated * fragmentation(scenario) + process(scenario))
     }

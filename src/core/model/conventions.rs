@@ -186,7 +186,7 @@ mod tests {
         assert!((count(CountedBy::Megatron, &model, 2048) / paper - 1.0).abs() < 1e-12);
     }
 
-    /// The same matrices counted twice: torchtitan by parameters, nanotron by products. Norms are all that differs.
+    /// torchtitan counts matrices by their parameters, nanotron by their products: norms are all that differs.
     #[test]
     fn torchtitan_and_nanotron_differ_by_the_norms() {
         let llama = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);

@@ -36,8 +36,8 @@ impl AttentionCount {
         }
     }
 
-    /// The same where a query meets the last `window` keys at most, its own included: `W - W (W - 1)/(2 s)`. Source:
-    /// Megatron-Bridge `flop_utils.py`.
+    /// Keys that a query meets on average where it meets the last `window` at most, its own included: `W - W (W - 1)/(2
+    /// s)`. Source: Megatron-Bridge `flop_utils.py`.
     pub(crate) fn windowed(self, seq: u64, window: u64) -> f64 {
         let (s, w) = (seq as f64, window as f64);
         match self {
@@ -47,8 +47,8 @@ impl AttentionCount {
         }
     }
 
-    /// The same where it meets those of its chunk of `chunk` tokens only: `(q C^2 + r^2)/(2 s)` with q whole chunks and
-    /// r tokens over.
+    /// Keys that a query meets on average where it meets those of its chunk of `chunk` tokens: `(q C^2 + r^2)/(2 s)`
+    /// with q whole chunks and r tokens over.
     pub fn chunked(self, seq: u64, chunk: u64) -> f64 {
         if chunk >= seq || chunk == 0 {
             return self.effective(seq);
@@ -228,13 +228,13 @@ pub(crate) fn weight_gradient_flops(model: &Architecture) -> f64 {
     whole(model, products) / 3.0
 }
 
-/// The same from the FLOPs of the layers, of those of a module, and of the head.
+/// FLOPs of training on a token from those of all layers, of a multi-token-prediction module and of the head.
 pub(crate) fn trained_flops<Q: Quantity>(model: &Architecture, layers: Q, module: Q, head: Q) -> Q {
     let square = HIDDEN.of::<Q>(model.hidden).power(Q::number(2.0));
     (layers + head + PREDICTORS.summand::<Q>(model.mtp_modules) * (module + square * 4.0 + head)) * 3.0
 }
 
-/// The same, each layer as `layer` counts it.
+/// FLOPs of training on a token, each layer as `layer` counts it.
 pub(super) fn whole(model: &Architecture, layer: impl Fn(LayerKind) -> f64) -> f64 {
     let sum = |kinds: LayerKinds| -> f64 { kinds.iter().map(|(kind, count)| *count as f64 * layer(*kind)).sum() };
     trained_flops(model, sum(model.all_kinds()), sum(model.module_kinds()), head_forward_flops(model))

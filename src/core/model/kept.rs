@@ -78,7 +78,7 @@ pub enum Role {
     DenseUp,
     /// Input of the down projection of a dense FFN.
     DenseDown,
-    /// The same two of the shared experts.
+    /// Output of the up (and gate) projection of the shared experts, and input of their down projection.
     Shared,
     /// Router logits and probabilities.
     Router,
@@ -115,7 +115,7 @@ impl<Q> KeptTensor<Q> {
 /// Bytes of an fp8 element with its scale, four bytes for 128 elements.
 const FP8: f64 = 1.0 + 4.0 / 128.0;
 
-/// The same of `DeepSeek`'s E5M6, twelve bits.
+/// Bytes of an element of `DeepSeek`'s E5M6, twelve bits, with its scale.
 const E5M6: f64 = 1.5 + 4.0 / 128.0;
 
 /// Of bf16, which the inventory counts in.

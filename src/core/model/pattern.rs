@@ -223,7 +223,7 @@ impl Pattern {
         short.unwrap_or(*self)
     }
 
-    /// The same with multi-token-prediction modules of these layers.
+    /// The pattern with `modules` multi-token-prediction modules of the layers `module`.
     ///
     /// # Errors
     /// Too many layers, or layers of too many kinds.

@@ -28,7 +28,7 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// The same for every one of `stages` stages.
+    /// `stages` stages that all take as long.
     pub fn uniform(stages: u32, forward: f64, backward_input: f64, backward_weight: f64) -> Self {
         let stages = stages as usize;
         Self {

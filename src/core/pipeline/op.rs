@@ -75,7 +75,7 @@ impl Op {
     pub(crate) const fn bw(stage: u32, microbatch: u32) -> Self {
         Self::new(OpKind::BW, stage, microbatch)
     }
-    /// The same op of another micro-batch, `by` further on.
+    /// The op of the micro-batch `by` further on.
     pub const fn moved(self, by: i32) -> Self {
         Self::new(self.kind, self.stage, self.microbatch.wrapping_add_signed(by))
     }
@@ -105,7 +105,7 @@ impl OrderItem {
             Self::Pair(_, op) => Some(op),
         }
     }
-    /// The same of other micro-batches, `by` further on.
+    /// The entry with the micro-batches `by` further on.
     pub const fn moved(self, by: i32) -> Self {
         match self {
             Self::One(op) => Self::One(op.moved(by)),

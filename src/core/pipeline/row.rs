@@ -144,7 +144,7 @@ impl RankRow {
             None => items.into(),
         }
     }
-    /// The same with its longest loop run `more` times more and what follows moved on by as much; none where nothing
+    /// The row with its longest loop run `more` times more and what follows moved on by as much; none where nothing
     /// repeats.
     pub(crate) fn stretched(mut self, more: u32) -> Option<Self> {
         let loops = self.loops().enumerate().filter(|(_, part)| part.times > 1);

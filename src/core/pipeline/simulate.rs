@@ -73,7 +73,7 @@ impl Spans {
         self.ends.iter().copied().fold(0.0, f64::max)
     }
 
-    /// The same on a clock that runs `scale` times as long.
+    /// The timeline with all times multiplied by `scale`.
     pub(crate) fn rescaled(mut self, scale: f64) -> Self {
         for list in [&mut self.starts, &mut self.ends, &mut self.busy] {
             for time in list {

@@ -35,7 +35,8 @@ pub struct Stats {
     pub busy_s: Vec<f64>,
     /// Most chunk activations (of a split, where sequences are cut) that each rank holds at once.
     pub peak_in_flight: Vec<u32>,
-    /// The same in stage-micro-batches: what multiplies the activations of a rank's layers for one micro-batch.
+    /// The most that each rank holds in stage-micro-batches: what multiplies the activations of its layers for one
+    /// micro-batch.
     pub in_flight: Vec<f64>,
     /// Copies of its share of the weights on each rank.
     pub weight_copies: Vec<u32>,
@@ -71,7 +72,7 @@ impl Stats {
 }
 
 impl Stats {
-    /// The same work where a step takes `step_s` of a pipeline that never drains: a rank idles for what is left of it.
+    /// Figures of a pipeline that never drains, whose step takes `step_s`: a rank idles for what its work leaves of it.
     pub(crate) fn in_steady_state(self, step_s: f64) -> Self {
         let busy = self.busy_s.iter().copied();
         // Sums of the same times may differ in their last digits: no rank works longer than a step.
@@ -111,9 +112,9 @@ pub fn weight_versions(ops: &[TimedOp]) -> Vec<i32> {
     versions
 }
 
-/// The same where the weights are updated once in `every` micro-batches and a rank keeps two versions: micro-batch k of
-/// the training, from 0, meets max(⌊k/every⌋ − 1, 0), that of one update ago on every rank (`PipeDream-2BW`, section
-/// 3.1).
+/// Version that a micro-batch meets where weights are updated once in `every` micro-batches and a rank keeps two
+/// versions: micro-batch k of the training, from 0, meets max(⌊k/every⌋ − 1, 0), that of one update ago on every rank
+/// (`PipeDream-2BW`, section 3.1).
 pub fn buffered_version(k: u32, every: u32) -> i32 {
     let updates = i32::try_from(k / every.max(1)).unwrap_or(i32::MAX);
     (updates - 1).max(0)

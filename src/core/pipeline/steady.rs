@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::pipeline::{Spec, build, measure, schedule};
 
-    /// The same order simulated over so many micro-batches that the fill is forgotten: what more of them add.
+    /// Seconds that a micro-batch adds to the simulated order once the fill is forgotten: from `few` to `many` of them.
     fn simulated(durations: &Durations, few: u32, many: u32) -> f64 {
         let p = u32::try_from(durations.forward.len()).unwrap();
         let end = |m: u32| {

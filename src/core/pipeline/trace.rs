@@ -83,7 +83,7 @@ impl<'a> Trace<'a> {
     pub fn new(order: &'a Order, timeline: &'a Timeline, p2p: f64) -> Self {
         Self { order, timeline, p2p, places: Cow::Owned(Places::of(order, timeline)) }
     }
-    /// The same with an index that was built before.
+    /// Over `timeline` with an index of its ops that was built before.
     pub fn with(order: &'a Order, timeline: &'a Timeline, p2p: f64, places: &'a Places) -> Self {
         Self { order, timeline, p2p, places: Cow::Borrowed(places) }
     }

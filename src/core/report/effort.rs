@@ -28,7 +28,7 @@ pub(crate) fn effort(run: &Run) -> u64 {
     Scenario::new(run).map_or(0, |scenario| effort_of(&scenario))
 }
 
-/// The same of a Run understood, each op as often as its schedule takes it up.
+/// [`effort`] of a Run understood: each op counts as often as its schedule takes it up.
 pub(crate) fn effort_of(scenario: &Scenario) -> u64 {
     let Ok(spec) = spec(scenario) else { return 0 };
     let unequal = scenario.run.microbatch_lengths.is_some() || scenario.samples.is_some();

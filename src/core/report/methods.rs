@@ -1,4 +1,4 @@
-//! The same Run by every memory method, for the table that sets them side by side.
+//! A Run by every memory method, for the table that sets them side by side.
 
 use super::Evaluation;
 use crate::issue::Issue;

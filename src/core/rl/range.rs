@@ -16,7 +16,7 @@ pub fn range_of_framework(framework: Option<PhasesBy>) -> [f64; 2] {
     }
 }
 
-/// The same of a part that the user's log has measured: the same layout in three releases of NeMo-RL differs by 15 %.
+/// Range of a part that the user's log has measured: one layout in three releases of NeMo-RL differs by 15 %.
 pub const MEASURED: [f64; 2] = [0.87, 1.15];
 
 /// Factor between two predicted steps below which neither is called the faster: the range of a step.

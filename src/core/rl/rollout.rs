@@ -46,7 +46,7 @@ impl Rollout {
         self.prefill + self.full + self.tail + self.tools
     }
 
-    /// The same, `factor` times as long.
+    /// The parts, each `factor` times as long.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         let [prefill, full, tail, tools] = [self.prefill, self.full, self.tail, self.tools].map(|part| part * factor);

@@ -32,7 +32,7 @@ one_of! {
     BaseFormat {
         /// NormalFloat 4, blocks of 64 with fp32 scales.
         Nf4 = "nf4" "NF4",
-        /// The same with quantised scales.
+        /// NormalFloat 4, blocks of 64 with quantised scales.
         Nf4Double = "nf4-double" "NF4, double quantisation",
         /// int8, a scale a row.
         Int8 = "int8" "int8",
@@ -200,7 +200,7 @@ impl Adapter {
         [added(false), visited * added(true)]
     }
 
-    /// The same of all layers.
+    /// Elements of the adapters that a token meets, over all layers.
     pub(crate) fn active_elements(&self, model: &Architecture) -> f64 {
         let kinds = model.all_kinds();
         let added = |(kind, layers): &(LayerKind, u64)| *layers as f64 * self.active(model, *kind).iter().sum::<f64>();

@@ -43,7 +43,7 @@ pub(crate) static DELAYED: PrecisionRecipe = PrecisionRecipe {
     attended: 1.0,
 };
 
-/// The same from the present largest value: one more pass.
+/// fp8 with scales from the present largest value: one more pass.
 pub(crate) static CURRENT: PrecisionRecipe =
     PrecisionRecipe { read: 4.0, keeps_context: false, attended: 1.5, ..DELAYED };
 

@@ -10,8 +10,8 @@ use crate::maths::exp2;
 const SEARCH: u64 = 4096;
 
 impl Run {
-    /// The same Run with its presets spelled out and its unset fields set to what they mean, as far as it resolves:
-    /// what the form shows in fields that were left alone.
+    /// The Run with its presets spelled out and its unset fields set to what they mean, as far as it resolves: what the
+    /// form shows in fields that were left alone.
     pub fn resolved(&self) -> Self {
         let mut run = self.clone();
         if let Ok(model) = self.model.resolve() {

@@ -43,7 +43,7 @@ impl PlanRequest {
         if wrong.is_empty() { Self::with_axes(run, axes, pins, top) } else { Err(wrong) }
     }
 
-    /// The same of the layouts that the software of `run` can run.
+    /// A request for the layouts that the software of `run` can run.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -83,7 +83,7 @@ impl PlanRequest {
         Ok(Self { search: Search::new(space, top), warnings })
     }
 
-    /// The same that tries adapters, a quantised base and, where the run says how much memory a host has, offloading
+    /// The request that tries adapters, a quantised base and, where the run says how much memory a host has, offloading
     /// too.
     pub(crate) fn also(mut self, run: &Run) -> Self {
         let mut others = Vec::new();
@@ -251,7 +251,7 @@ fn measured(run: &Run) -> Option<Issue> {
     Some(measured_step(report.and_then(|report| report.step.rescaled_by)))
 }
 
-/// The same of a run that takes `factor` times its own estimate.
+/// Notes that a measured step belongs to one layout, and the `factor` by which it is longer than its estimate.
 pub fn measured_step(factor: Option<f64>) -> Issue {
     let mut clauses = vec![t!(
         "a measured step belongs to one layout: the plan takes yours as one observation of your cluster, unless the \

@@ -8,8 +8,8 @@ use crate::run::{Adapter, AdapterMethod, Scenario};
 
 /// Bytes a weight that a kernel unpacks is written in.
 const UNPACKED: f64 = 2.0;
-/// The same of PyTorch's operators: shifted into 32 bits (0.5 + 4), cast to 8 (5), masked (2), less the zero (2),
-/// scaled (3). Source: `AutoGPTQ` `qlinear_cuda_old.py`.
+/// Bytes a weight that PyTorch's operators read and write: shifted into 32 bits (0.5 + 4), cast to 8 (5), masked (2),
+/// less the zero (2), scaled (3). Source: `AutoGPTQ` `qlinear_cuda_old.py`.
 const UNPACKED_BY_OPERATORS: f64 = 16.5;
 /// Factor of operators on single bytes, spread over groups, over the time of their bytes: 2 by Qwen-7B's Q-LoRA runs,
 /// which meets those of Qwen-14B.

@@ -31,7 +31,7 @@ pub struct ComputeTime {
     pub linear: Seconds,
     /// The attention core's part of the forward pass, behind which ring attention may hide its blocks.
     pub attention_forward: Seconds,
-    /// The same of the backward pass.
+    /// The attention core's part of the backward pass.
     pub attention_backward: Seconds,
     /// The attention core's part of both.
     pub attention: Seconds,
@@ -235,8 +235,8 @@ impl ComputeTime {
         self
     }
 
-    /// The same where forward pass and both parts of the backward pass are ops of their own: each as slow as the slower
-    /// of its kernels, with messages of `exposed` seconds in the first two, and a third of the host.
+    /// With `host` seconds more where forward pass and both parts of the backward pass are ops of their own: each as
+    /// slow as the slower of its kernels, with messages of `exposed` seconds in the first two, and a third of the host.
     pub fn waiting_by_pass(mut self, exposed: [Seconds; 2], host: f64) -> Self {
         let routed = self.routed;
         if routed.layers <= 0.0 {

@@ -79,7 +79,7 @@ pub fn linear(rates: &Rates, m: f64, k: f64, n: f64, weight: Output) -> [f64; 3]
     ]
 }
 
-/// The same behind a norm, which writes its output quantised.
+/// Seconds of [`linear`] behind a norm, which writes its output quantised.
 pub(crate) fn normed_linear(rates: &Rates, m: f64, k: f64, n: f64, weight: Output) -> [f64; 3] {
     let [forward, input, gradient] = linear(rates, m, k, n, weight);
     let fused = (rates.quantise - rates.quantise_normed) * m * k;
@@ -93,7 +93,7 @@ fn quantising(rates: &Rates, m: f64, k: f64, n: f64, matrices: f64) -> [f64; 2] 
     [rates.quantise * m * k + weights, rates.quantise * m * n]
 }
 
-/// The same for `experts` linears `k -> n` that share `rows` rows, launched as one grouped kernel.
+/// Seconds of `experts` linears `k -> n` that share `rows` rows, launched as one grouped kernel.
 pub fn grouped(rates: &Rates, experts: f64, rows: f64, k: f64, n: f64, weight: Output) -> [f64; 3] {
     let padded = ((rows / experts).max(1.0) / EXPERT_ROWS).ceil() * EXPERT_ROWS;
     let end = rates.tile_end;

@@ -8,7 +8,7 @@ use crate::units::Seconds;
 
 /// Kernels of an adapter in a forward pass: dropout, two products, scaling, sum, cast. Source: PEFT `lora/layer.py`.
 const ADAPTER: f64 = 6.0;
-/// The same of adapters in fp32 beside 16 bits: autocast casts the input to fp32 and back, and both matrices.
+/// Kernels more of an adapter in fp32 beside 16 bits: autocast casts the input to fp32 and back, and both matrices.
 const CASTS: f64 = 4.0;
 /// Kernels of a dense FFN, which a routed one has not: three products, activation function, product of both.
 const DENSE: f64 = 5.0;

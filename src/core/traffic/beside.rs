@@ -94,7 +94,7 @@ pub struct Wait {
     pub bytes: Bytes,
     /// Its traffic in the forward pass.
     pub forward: Beside,
-    /// The same in the backward pass.
+    /// Its traffic in the backward pass.
     pub backward: Beside,
     /// Of all that, gradients and weights of routed experts: their data-parallel groups are others.
     pub experts: Sent,

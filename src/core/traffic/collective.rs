@@ -14,7 +14,7 @@ use crate::units::{Bytes, Seconds};
 
 /// Bus bandwidth reached inside a node over the data sheet: 78 % on A100, 80 to 82 % on H200.
 pub const INTRA: Cited<f64> = Cited::new(0.78, &STAS, "network benchmarks, all_reduce of 16 GiB");
-/// The same between nodes: 37 of 50 GB/s a card.
+/// Bus bandwidth reached between nodes over the data sheet: 37 of 50 GB/s a card.
 pub const INTER: Cited<f64> = Cited::new(0.75, &STAS, "network benchmarks, four nodes of B200");
 /// All-to-all inside a node reaches less: many small messages at once.
 pub(crate) const ALL_TO_ALL: Cited<f64> = Cited::new(0.5, &crate::source::SIMUMAX, "all2all, in node");

@@ -175,7 +175,7 @@ impl Reader<'_> {
         Some(*default)
     }
 
-    /// The same, refused where neither file nor library says it.
+    /// The count at the first of `keys`, or the library's default; refused where neither file nor library says it.
     fn need(&mut self, keys: &[&str], what: &'static str) -> Option<u64> {
         let errors = self.errors.len();
         let mut count = self.count(keys, what);
@@ -193,7 +193,7 @@ impl Reader<'_> {
         count
     }
 
-    /// The same with what is taken where neither says it.
+    /// The count at the first of `keys`, or the library's default, or `default` with the reason `why`.
     fn count_or(&mut self, keys: &[&str], what: &'static str, default: u64, why: &'static str) -> u64 {
         let count = self.count(keys, what);
         count.or_else(|| self.default(keys, what)).unwrap_or_else(|| {

@@ -74,7 +74,7 @@ pub enum LoggedQuantity {
     StepTokens,
     /// Sequences a second over all GPUs, mean since the start.
     SamplesPerSecond,
-    /// The same of this step.
+    /// Sequences a second over all GPUs, of this step.
     CurrentSamplesPerSecond,
     StepsPerSecond,
     /// Steps a second, mean since the start: first steps, evaluation and saving are in it.
@@ -136,7 +136,7 @@ pub(crate) struct LinePattern {
 
 /// Data parallelism of a mesh, which is no field of a Run: times the other degrees it is the GPUs.
 pub(crate) const REPLICAS: &str = "dp_replicate";
-/// The same of those that share their states.
+/// Data parallelism of ranks that share their states.
 pub(crate) const SHARDS: &str = "dp_shard";
 /// Sequences that a data-parallel rank takes at once, before a pipeline divides them.
 pub(crate) const LOCAL_BATCH: &str = "local batch";

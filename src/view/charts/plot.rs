@@ -36,15 +36,15 @@ impl PlotScale {
         let high = if high > 0.0 { high } else { 1.0 };
         Self { low: low.min(high) / room, high: high * room, log: true }
     }
-    /// The same over at least a doubling.
+    /// The scale over at least a doubling.
     pub fn doubling(self) -> Self {
         Self { low: self.low.min(self.high / 2.0), ..self }
     }
-    /// The same in units of `unit`.
+    /// The scale in units of `unit`.
     pub fn per(self, unit: f64) -> Self {
         Self { low: self.low / unit, high: self.high / unit, ..self }
     }
-    /// The same with `room`, a share of the axis, left free at both ends.
+    /// The scale with `room`, a share of the axis, left free at both ends.
     pub fn with_room(self, room: f64) -> Self {
         let more = room / (1.0 - 2.0 * room);
         let (low, high) = if self.log {

@@ -75,7 +75,7 @@ impl Shape {
         let rows = PictureRows { pitch, height: pitch - (pitch * 0.2).min(1.0) };
         Self { count, stride, rows, axis: SLIM_AXIS, curve: 0.0 }
     }
-    /// The same rows at twice the height, without an axis.
+    /// The picture with rows of twice the height, without an axis.
     pub fn doubled(self) -> Self {
         let pitch = self.rows.pitch * 2.0;
         Self { rows: PictureRows { pitch, height: pitch - (pitch * 0.2).min(2.0) }, axis: 1.0, curve: 0.0, ..self }

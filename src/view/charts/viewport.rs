@@ -41,7 +41,7 @@ impl Viewport {
     pub fn panned(self, seconds: f64) -> Self {
         self.placed(self.start + seconds, self.span())
     }
-    /// The same part of an axis of another length.
+    /// The share of the axis that is visible, on an axis of another length.
     pub fn on(self, full: f64) -> Self {
         let ratio = full / self.full;
         Self { start: self.start * ratio, end: self.end * ratio, full }

@@ -132,7 +132,7 @@ fn reordered(scenario: &Scenario, present: Figures) -> Vec<Reordered> {
     orders(scenario).into_iter().map(reorder).collect()
 }
 
-/// The same as a table, with a button for each order that is not the Run's.
+/// The orders as a table, with a button for each that is not the Run's.
 fn reordered_table(scenario: &Scenario, figures: Figures) -> Node {
     let experts = scenario.model.moe.is_some();
     let is_present = |row: &Reordered| row.order == scenario.run.rank_order;

@@ -30,7 +30,7 @@ pub fn wires(evaluation: &Evaluation) -> Vec<Vec<Wire>> {
     rows.iter().map(|rows| of_rows(evaluation, rows)).collect()
 }
 
-/// The same of one rank from the rows of its overlap table. Gradients and ZeRO-3 weights go over one group, those of
+/// The wires of one rank from the rows of its overlap table. Gradients and ZeRO-3 weights go over one group, those of
 /// routed experts over another.
 fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
     let scenario = &evaluation.scenario;

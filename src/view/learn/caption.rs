@@ -21,7 +21,7 @@ fn swatches(entries: &[(Message, Ink)]) -> Node {
 /// Opacity of what other ranks have.
 pub(super) const FAINT: f64 = 0.16;
 
-/// The same of a picture of one rank.
+/// The legend of a picture of one rank.
 pub(super) fn of_one_rank(entries: &[(Message, Ink)]) -> Node {
     let faint = inline("faint: on other ranks");
     legend([swatches(entries), faint])

@@ -17,11 +17,11 @@ pub struct Slider {
 }
 
 impl Slider {
-    /// The same over other values.
+    /// The slider over other values.
     pub(super) const fn over(self, values: &'static [u64], start: usize) -> Self {
         Self { values, start, ..self }
     }
-    /// The same with a name for each value.
+    /// The slider with a name for each value.
     pub(super) const fn called(self, name_of: fn(usize) -> &'static str) -> Self {
         Self { name_of: Some(name_of), ..self }
     }
@@ -73,7 +73,7 @@ impl Dials {
         });
         Self { sliders, positions: positions.collect(), run: Run::default() }
     }
-    /// The same beside `run`.
+    /// The dials beside `run`.
     pub fn beside(self, run: &Run) -> Self {
         Self { run: run.clone(), ..self }
     }
@@ -140,11 +140,11 @@ impl Dials {
         let found = each.find(|(slider, _)| slider.symbol == symbol);
         found.map(|(slider, position)| slider.values[*position])
     }
-    /// The same; 1 where there is none.
+    /// The value of the slider `symbol`; 1 where there is none.
     pub fn get(&self, symbol: &str) -> u64 {
         self.of(symbol).unwrap_or(1)
     }
-    /// The same as a 32-bit count.
+    /// The value of the slider `symbol` as a 32-bit count.
     pub fn small(&self, symbol: &str) -> u32 {
         u32::try_from(self.get(symbol)).unwrap_or(u32::MAX)
     }

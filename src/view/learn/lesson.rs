@@ -57,7 +57,7 @@ impl Live {
     pub(super) fn formula(self, symbols: &'static str, values: impl Into<String>) -> Self {
         self.worded(symbols, verbatim(values))
     }
-    /// The same with words among the values.
+    /// With the formula in `symbols`, and with `values` that have words among them.
     pub(super) fn worded(self, symbols: &'static str, values: Message) -> Self {
         Self { formula: Some([symbols.into(), values]), ..self }
     }

@@ -20,7 +20,7 @@ pub(super) enum Spacing {
     Linear,
     /// Equal ratios are equally far; powers of two are marked.
     Doublings,
-    /// The same with powers of ten.
+    /// Equal ratios are equally far; powers of ten are marked.
     Tens,
 }
 

@@ -47,7 +47,7 @@ pub struct Page {
     pub source: Node,
     /// Its picture with legend.
     pub picture: Node,
-    /// The same as a table.
+    /// What the picture shows, as a table.
     pub table: Node,
     /// All steps of all lessons.
     pub overview: Node,

@@ -13,7 +13,7 @@ impl Node {
         self.to_html_in(&Catalogue::default())
     }
 
-    /// The same in the language of `catalogue`.
+    /// The tree as HTML text in the language of `catalogue`.
     pub fn to_html_in(&self, catalogue: &Catalogue) -> String {
         let mut out = String::new();
         self.write(&mut out, catalogue);

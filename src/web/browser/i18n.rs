@@ -63,7 +63,7 @@ pub fn translated(message: impl Into<Message>) -> String {
     SHOWN.with(|(_, catalogue)| message.into().translated(catalogue))
 }
 
-/// The same as a signal, for the page's own elements.
+/// A message in the language of the page as a signal, for the page's own elements.
 pub fn say(message: impl Into<Message>) -> Signal<String> {
     let message = message.into();
     text(move || translated(&message))

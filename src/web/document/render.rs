@@ -29,7 +29,7 @@ pub(crate) fn patched(element: Element, view: Signal<Node>) {
 /// A handler of the actions of one panel.
 pub(crate) type Handler = std::sync::Arc<dyn Fn(PanelAction) + Send + Sync>;
 
-/// The same, where `handler` carries out the actions of the panel.
+/// Shows `view` in `element`; `handler` carries out the actions of the panel.
 #[allow(clippy::needless_pass_by_value)]
 pub(crate) fn handled(element: Element, (view, handler): (Signal<Node>, Handler)) {
     follow(&element, view, &move |action| handler(action));

@@ -68,7 +68,7 @@ impl Now {
         Self::written(state, field, |text| text)
     }
 
-    /// The same, written otherwise.
+    /// Of one field, whose text `write` changes.
     pub(crate) fn written(state: State, field: &'static Field, write: fn(String) -> String) -> Memo<Self> {
         Memo::new(move |_| Self {
             text: write(state.text_of(field)),
@@ -202,7 +202,7 @@ fn described_by(field: &Field) -> String {
     format!("{0}-hint {0}-issues", input_id(field))
 }
 
-/// The same by the field's key.
+/// The id of the input of the field with this key.
 pub(crate) fn input_id_of(key: &str) -> String {
     format!("f-{}", key.replace('.', "-"))
 }

@@ -17,7 +17,7 @@ use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use leptos::prelude::*;
 use std::sync::Arc;
 
-/// The same Run by every method, and the method that the page counts by.
+/// The Run by every method, and the method that the page counts by.
 pub fn methods(state: State, open: Signal<bool>) -> AnyView {
     let content = shown(state, move || open.get().then_some(Panel::Methods));
     let method = field("memory_method").map(|field| choice_select(state, field, "Memory method"));

@@ -195,7 +195,7 @@ impl TimelineLook {
         let whole_axis = Viewport::all(self.full.get());
         self.window.get().map_or(whole_axis, |window| window.on(whole_axis.full))
     }
-    /// The same, for event handlers.
+    /// The visible window for event handlers, read without following it.
     pub fn seen(self) -> Viewport {
         untrack(|| self.view())
     }

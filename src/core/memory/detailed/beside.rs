@@ -50,7 +50,7 @@ pub(crate) fn reference_on_host(scenario: &Scenario, load: &RankLoad) -> f64 {
     }
 }
 
-/// The same of the fullest GPU.
+/// Bytes of the reference that the fullest GPU keeps in host memory.
 pub(crate) fn offloaded_reference(scenario: &Scenario, loads: &[RankLoad]) -> Bytes {
     Bytes(loads.iter().map(|load| reference_on_host(scenario, load)).fold(0.0, f64::max))
 }

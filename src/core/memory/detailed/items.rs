@@ -126,7 +126,7 @@ fn workspaces(scenario: &Scenario) -> f64 {
     mib * GIB / 1024.0
 }
 
-/// The same as an item.
+/// The workspaces of cuBLAS and Transformer Engine as an item.
 pub(super) fn library_workspaces<Q: Quantity>(scenario: &Scenario) -> Item<Q> {
     let rule = "32 MiB of cuBLAS and as much of Transformer Engine; 8 and 4 before Hopper";
     Item::buffer("library workspaces", Q::marked(workspaces(scenario), Provenance::LookedUp, rule))

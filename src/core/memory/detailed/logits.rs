@@ -85,8 +85,9 @@ pub(crate) fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
     }
 }
 
-/// The same where the logits are fp32 already and no kernel copies them: Megatron's softmax stands in their place and
-/// gets a gradient beside it, Transformer Engine's gradient stands in theirs, PyTorch keeps the log-probabilities too.
+/// Kernel of a loss whose logits are fp32 already, so that none copies them: Megatron's softmax stands in their place
+/// and gets a gradient beside it, Transformer Engine's gradient stands in theirs, PyTorch keeps the log-probabilities
+/// too.
 fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
     let pytorch = scenario.runs_pytorch_layers();
     let (logits, held, peak) = match scenario.software.cross_entropy {

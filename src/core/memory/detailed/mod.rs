@@ -71,7 +71,7 @@ pub fn chunk_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
     layer_activation_bytes(scenario, stage) + Bytes(head)
 }
 
-/// The same of every global stage.
+/// Bytes that one micro-batch of each global stage holds, logits included.
 pub(crate) fn activation_bytes(scenario: &Scenario, chunks: &Chunks) -> Vec<f64> {
     let stages = 0..scenario.stage_layers.len();
     let bytes = |stage: usize| {
@@ -81,7 +81,7 @@ pub(crate) fn activation_bytes(scenario: &Scenario, chunks: &Chunks) -> Vec<f64>
     stages.map(bytes).collect()
 }
 
-/// The same without what belongs to the head.
+/// Bytes that one micro-batch of global stage `stage` holds in its layers, without logits.
 pub(crate) fn layer_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
     Bytes(activations::kept(scenario, stage).bytes())
 }

@@ -95,7 +95,7 @@ pub(crate) fn standing(scenario: &Scenario, load: &RankLoad) -> f64 {
     each.map(|states| states.weights + states.optimizer).sum()
 }
 
-/// The same of one holding.
+/// Bytes of one holding's weights that stay on a GPU through the step, as its shard or whole.
 pub(crate) fn split_weights<Q: Quantity>(scenario: &Scenario, part: &Holding) -> Q {
     let whole = if part.trained {
         let bytes = trained_bytes(scenario, part.kind).gathered_weight();

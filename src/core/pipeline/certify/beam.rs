@@ -76,13 +76,13 @@ impl Beam {
         }
     }
 
-    /// The same that keeps states in another order.
+    /// The beam that keeps states in another order.
     pub const fn keeping(mut self, first: First) -> Self {
         self.first = first;
         self
     }
 
-    /// The same that merges states of the same counts beyond so many: what is found is a bound, not an order.
+    /// The beam that merges states with equal numbers of ops beyond `alike`: what is found is a bound, not an order.
     pub const fn merging(mut self, alike: usize) -> Self {
         self.alike = alike;
         self

@@ -75,7 +75,7 @@ impl Problem {
         self.chains.len() * self.microbatches as usize
     }
 
-    /// The same seen from the end (Fact 3): what freed room takes it.
+    /// The problem with time turned round (Fact 3): what freed room takes it.
     pub fn reversed(&self) -> Self {
         let turned = self.arcs.iter().map(|arc| Arc { from: arc.to, to: arc.from, ..*arc });
         let pools = self.pools.iter().cloned().map(|mut pool| {

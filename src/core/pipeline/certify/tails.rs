@@ -39,7 +39,7 @@ impl Tails {
         Self::with_depth(problem, depth(problem))
     }
 
-    /// The same with J computed for the last `depth` micro-batches.
+    /// The tails with J computed for the last `depth` micro-batches.
     pub fn with_depth(problem: &Problem, depth: usize) -> Self {
         let m = problem.microbatches as usize;
         let mut tails = Self {

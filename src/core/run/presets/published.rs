@@ -19,7 +19,7 @@ pub enum Measured {
     HardwareTflops(f64),
     /// Model FLOP/s over the peak.
     Mfu(f64),
-    /// The same with what recomputation executes.
+    /// FLOP/s with what recomputation executes, over the peak.
     Hfu(f64),
     /// Tokens a second and GPU.
     Tokens(f64),

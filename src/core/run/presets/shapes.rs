@@ -21,7 +21,7 @@ pub(super) const fn qwen_3(model: Architecture) -> Architecture {
     Architecture { head_dim: 128, qk_norm: QkNorm::Head, ..model }
 }
 
-/// The same with experts in every layer, as wide as a dense FFN of the family never is.
+/// Qwen 3 with experts in every layer, as wide as a dense FFN of the family never is.
 pub(super) const fn qwen_3_moe((layers, hidden): (u64, u64), (heads, kv_heads): (u64, u64), moe: Moe) -> Architecture {
     Architecture {
         moe: Some(moe),
@@ -56,7 +56,7 @@ pub(super) const fn qwen_hybrid(model: Architecture, value_heads: u64, moe: Opti
     }
 }
 
-/// The same with experts, one of them shared.
+/// The hybrid Qwen with experts, one of them shared.
 pub(super) const fn qwen_hybrid_moe(
     (layers, hidden, heads, vocab): (u64, u64, u64, u64),
     value_heads: u64,

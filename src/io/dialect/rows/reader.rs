@@ -121,7 +121,8 @@ impl SettingsReader {
         names.chain(self.ignored.iter().cloned()).collect()
     }
 
-    /// The same with the name by which a reader would have asked and the value; neither for a name that was only noted.
+    /// What is left, with the name by which a reader would have asked and the value; neither for a name that was only
+    /// noted.
     pub(crate) fn left_values(&self) -> Vec<Left> {
         let last = |text: String| {
             let named = self.entries.iter().rev().find(|entry| entry.text() == Some(&text));

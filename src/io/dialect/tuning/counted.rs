@@ -83,7 +83,7 @@ pub(in crate::dialect) fn counted(reader: &mut SettingsReader, kind: &str) -> Op
     Some(Counted { rank, bf16: kind == "llamapro" })
 }
 
-/// The same of LISA, which trains `active` layers at a time, and the ends of the model.
+/// What LISA trains: `active` layers at a time, and the ends of the model.
 pub(in crate::dialect) fn lisa(reader: &mut SettingsReader, active: u64) -> Option<Counted> {
     let model = reader.run.model.resolve().ok()?;
     let sums = sums(&model);

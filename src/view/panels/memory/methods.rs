@@ -1,4 +1,4 @@
-//! The same Run by every memory method, side by side.
+//! A Run by every memory method, side by side.
 
 use super::{mini, verdict};
 use crate::prelude::*;
