@@ -3,7 +3,7 @@
 use super::evidence::{Evidence, Measurement};
 use super::sources::{EvidenceSource, MeasuredQuantity, SOURCES};
 use crate::memory::detailed::steady;
-use crate::memory::{Nature, StageMemory, Verdict};
+use crate::memory::{Lifetime, StageMemory, Verdict};
 use crate::report::{Evaluation, evaluate_plain};
 use crate::sort::sort_by;
 use std::collections::BTreeMap;
@@ -200,6 +200,6 @@ fn predicted(evaluation: &Evaluation, quantity: MeasuredQuantity) -> f64 {
 /// Bytes that the caching allocator holds: all but what the process holds beside it.
 fn reserved(rank: &StageMemory) -> f64 {
     let outside: f64 =
-        rank.items.iter().filter(|item| item.nature == Nature::Process).map(|item| item.bytes.gib()).sum();
+        rank.items.iter().filter(|item| item.lifetime == Lifetime::Process).map(|item| item.bytes.gib()).sum();
     rank.total.gib() - outside
 }

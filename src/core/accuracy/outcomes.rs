@@ -1,7 +1,7 @@
 //! The rule of the verdict fitted to measured outcomes, so that each can be judged by constants that never saw it.
 
 use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation, process, processes};
-use crate::memory::{Nature, StageMemory, Verdict};
+use crate::memory::{Lifetime, StageMemory, Verdict};
 use crate::report::Evaluation;
 use crate::run::Scenario;
 use crate::units::Bytes;
@@ -20,7 +20,7 @@ struct Rank {
 impl Rank {
     fn of(scenario: &Scenario, rank: &StageMemory) -> Self {
         let fragments: Bytes =
-            rank.items.iter().filter(|item| item.nature == Nature::Fragmentation).map(|item| item.bytes).sum();
+            rank.items.iter().filter(|item| item.lifetime == Lifetime::Fragmentation).map(|item| item.bytes).sum();
         let factor = fragmentation(scenario);
         // Without fragmentation the blocks are part of what the rule leaves alone.
         let blocks = if factor > 1.0 { fragments / (factor - 1.0) } else { Bytes::default() };

@@ -2,7 +2,7 @@
 //! stands between an estimate and the driver.
 
 use crate::memory::remedies::{Gap, narrowing};
-use crate::memory::{Nature, Verdict};
+use crate::memory::{Lifetime, Verdict};
 use crate::report::{Evaluation, evaluate};
 use crate::units::Bytes;
 
@@ -42,15 +42,15 @@ pub type CountedGap = (Gap, Option<Bytes>);
 pub fn gaps(evaluation: &Evaluation) -> Vec<CountedGap> {
     let memory = &evaluation.report.memory;
     let rank = memory.per_stage.get(memory.peak_stage);
-    let total = |nature: Nature| -> Bytes {
+    let total = |lifetime: Lifetime| -> Bytes {
         let items = rank.map_or(&[][..], |rank| &rank.items).iter();
-        let alike = items.filter(|item| item.nature == nature);
+        let alike = items.filter(|item| item.lifetime == lifetime);
         alike.map(|item| item.bytes).sum()
     };
     let counted = |gap: Gap| -> Bytes {
         match gap {
-            Gap::Communicators => total(Nature::Process),
-            Gap::Fragmentation => total(Nature::Fragmentation),
+            Gap::Communicators => total(Lifetime::Process),
+            Gap::Fragmentation => total(Lifetime::Fragmentation),
             Gap::LateStates => rank.map_or(Bytes::ZERO, |rank| rank.optimizer),
             Gap::UnevenExperts | Gap::OtherBuffers => Bytes::ZERO,
         }

@@ -8,7 +8,7 @@ use super::observation::{MemoryKind, Observation, named};
 use super::suspects::{Suspect, suspects_of_memory};
 use crate::issue::Issue;
 use crate::maths::{exp, ln};
-use crate::memory::Nature;
+use crate::memory::Lifetime;
 use crate::memory::verdict::FRAGMENTATION;
 use serde::{Deserialize, Serialize};
 
@@ -87,11 +87,11 @@ impl MemoryFit {
                 let peak = observation.peaks.iter().find(|peak| peak.kind == kind);
                 peak.map(|peak| peak.gib)
             };
-            let nature_gib = |nature: Nature| -> f64 {
-                let items = rank.items.iter().filter(|item| item.nature == nature);
+            let lifetime_gib = |lifetime: Lifetime| -> f64 {
+                let items = rank.items.iter().filter(|item| item.lifetime == lifetime);
                 items.map(|item| item.bytes.gib()).sum()
             };
-            let (fragments, process) = (nature_gib(Nature::Fragmentation), nature_gib(Nature::Process));
+            let (fragments, process) = (lifetime_gib(Lifetime::Fragmentation), lifetime_gib(Lifetime::Process));
             let blocks = fragments / (FRAGMENTATION.value - 1.0);
             let predicted = rank.allocated().gib();
             let allocated = gib(MemoryKind::Allocated);

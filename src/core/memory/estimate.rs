@@ -49,7 +49,7 @@ named! {
 
 /// Lifetime of something in memory, and its holder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Nature {
+pub enum Lifetime {
     /// Stays, or comes and goes with activations.
     #[default]
     Held,
@@ -73,13 +73,13 @@ pub struct Item<Q = Bytes> {
     pub bytes: Q,
     /// Its lifetime and holder.
     #[serde(skip)]
-    pub nature: Nature,
+    pub lifetime: Lifetime,
 }
 
 impl<Q> Item<Q> {
     /// `bytes` of `component` that are called `name` and are held.
     pub fn held(component: Component, name: &'static str, bytes: Q) -> Self {
-        Self { component, name, bytes, nature: Nature::Held }
+        Self { component, name, bytes, lifetime: Lifetime::Held }
     }
     /// A buffer that stays, or comes and goes with activations.
     pub(super) fn buffer(name: &'static str, bytes: Q) -> Self {
@@ -87,15 +87,15 @@ impl<Q> Item<Q> {
     }
     /// A buffer that is there only while a backward op runs.
     pub(super) fn momentary(name: &'static str, bytes: Q) -> Self {
-        Self { nature: Nature::Momentary, ..Self::buffer(name, bytes) }
+        Self { lifetime: Lifetime::Momentary, ..Self::buffer(name, bytes) }
     }
 }
 
 impl<Q: Quantity> Item<Q> {
     /// The item with a plain number of bytes.
     pub(super) fn plain(self) -> Item {
-        let Self { component, name, bytes, nature } = self;
-        Item { component, name, bytes: Bytes(bytes.value()), nature }
+        let Self { component, name, bytes, lifetime } = self;
+        Item { component, name, bytes: Bytes(bytes.value()), lifetime }
     }
 }
 
@@ -172,7 +172,7 @@ impl StageMemory {
     /// Bytes that PyTorch's allocator holds at the peak (`max_memory_reserved`): all but what the process takes beside
     /// it.
     pub fn reserved(&self) -> Bytes {
-        let process = self.items.iter().filter(|item| item.nature == Nature::Process);
+        let process = self.items.iter().filter(|item| item.lifetime == Lifetime::Process);
         self.total - process.map(|item| item.bytes).sum()
     }
     /// The named parts of `component`, largest first.

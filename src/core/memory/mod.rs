@@ -18,7 +18,7 @@ pub mod verdict;
 
 pub use detailed::chunk_activation_bytes;
 pub(crate) use detailed::{Chunks, REFERENCE_MODEL, activation_bytes, offloaded_reference, reference_on_host};
-pub use estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory};
+pub use estimate::{Component, Estimate, Item, Lifetime, RankLoad, StageMemory};
 pub use method::MemoryMethod;
 pub use verdict::Verdict;
 

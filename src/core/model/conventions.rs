@@ -4,7 +4,7 @@
 //! the embedding's parameters count, and in what they know of experts.
 
 use super::architecture::Architecture;
-use super::flops::{AttentionCount, layer_forward_flops, pair_flops, whole};
+use super::flops::{AttentionCount, layer_forward_flops, pair_flops, trained_by_layer};
 use super::pattern::Mixer;
 use crate::field::one_of;
 use crate::source::{MEGATRON, NANOTRON, PALM, Source, TORCHTITAN};
@@ -108,7 +108,7 @@ pub(crate) fn visited(model: &Architecture) -> (u64, u64) {
 /// counted.
 fn megatron(model: &Architecture, seq: u64) -> f64 {
     let model = &Architecture { window: seq, chunk: seq, ..*model };
-    whole(model, |kind| layer_forward_flops(model, kind, seq, AttentionCount::Causal, false))
+    trained_by_layer(model, |kind| layer_forward_flops(model, kind, seq, AttentionCount::Causal, false))
 }
 
 /// `6 n + 12 L a d s`, n: parameters without the embedding.
@@ -121,7 +121,7 @@ fn torchtitan(model: &Architecture, seq: u64) -> f64 {
 /// attention.
 fn nanotron(model: &Architecture, seq: u64) -> f64 {
     let gated = as_nanotron(model);
-    whole(&gated, |kind| layer_forward_flops(&gated, kind, seq, AttentionCount::Full, true))
+    trained_by_layer(&gated, |kind| layer_forward_flops(&gated, kind, seq, AttentionCount::Full, true))
 }
 
 /// `6 N + 12 L H Q T`, N: all parameters.

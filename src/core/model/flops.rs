@@ -215,7 +215,7 @@ pub(crate) fn head_forward_flops<Q: Quantity>(model: &Architecture) -> Q {
 /// Model FLOPs of one token, forward and backward: `3 (Σ layers + head)`, and for each module of multi-token prediction
 /// its layers, its `2 h × h` projection and the head once more; recomputation not included.
 pub fn model_flops_per_token(model: &Architecture, seq: u64, count: AttentionCount) -> f64 {
-    whole(model, |kind| layer_forward_flops(model, kind, seq, count, true))
+    trained_by_layer(model, |kind| layer_forward_flops(model, kind, seq, count, true))
 }
 
 /// FLOPs of one token for the gradients of all weights: as many as the products with them take forward.
@@ -225,7 +225,7 @@ pub(crate) fn weight_gradient_flops(model: &Architecture) -> f64 {
             + ffn_flops::<f64>(model, kind.ffn)
             + router_flops::<f64>(model, kind.ffn)
     };
-    whole(model, products) / 3.0
+    trained_by_layer(model, products) / 3.0
 }
 
 /// FLOPs of training on a token from those of all layers, of a multi-token-prediction module and of the head.
@@ -235,7 +235,7 @@ pub(crate) fn trained_flops<Q: Quantity>(model: &Architecture, layers: Q, module
 }
 
 /// FLOPs of training on a token, each layer as `layer` counts it.
-pub(super) fn whole(model: &Architecture, layer: impl Fn(LayerKind) -> f64) -> f64 {
+pub(super) fn trained_by_layer(model: &Architecture, layer: impl Fn(LayerKind) -> f64) -> f64 {
     let sum = |kinds: LayerKinds| -> f64 { kinds.iter().map(|(kind, count)| *count as f64 * layer(*kind)).sum() };
     trained_flops(model, sum(model.all_kinds()), sum(model.module_kinds()), head_forward_flops(model))
 }

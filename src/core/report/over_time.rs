@@ -9,7 +9,7 @@ use super::Evaluation;
 use crate::memory::MemoryMethod;
 use crate::memory::curve::{ActivationChange, LiveChunk, curve};
 use crate::memory::detailed::{self, Detailed};
-use crate::memory::{Component, Nature, StageMemory};
+use crate::memory::{Component, Lifetime, StageMemory};
 use crate::pipeline::{OpKind, TimedOp};
 use crate::sort::sort_by;
 use crate::units::{Bytes, Seconds};
@@ -148,7 +148,7 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
 /// The buffers of a rank that exist while a backward op runs.
 fn momentary(estimate: &StageMemory) -> Vec<(&'static str, Bytes)> {
     let buffers = estimate.parts(Component::Buffers).into_iter();
-    buffers.filter(|item| item.nature == Nature::Momentary).map(|item| (item.name, item.bytes)).collect()
+    buffers.filter(|item| item.lifetime == Lifetime::Momentary).map(|item| (item.name, item.bytes)).collect()
 }
 
 /// An op begins or ends.

@@ -414,7 +414,7 @@ pub enum Recompute {
 
 impl Recompute {
     /// The one called `id`: nothing, everything, or a selection by rule.
-    pub(crate) fn whole(id: &str) -> Option<Self> {
+    pub(crate) fn from_rule(id: &str) -> Option<Self> {
         let named = WHOLE.iter().find(|(_, choice)| choice.id == id);
         named.map(|(recompute, _)| recompute.clone())
     }
@@ -458,7 +458,7 @@ impl Settable for Recompute {
                     let named = WHOLE.iter().find(|(recompute, _)| recompute == held);
                     named.map(|(_, choice)| Value::Text(choice.id.to_owned())).unwrap_or_default()
                 },
-                |held, value| Self::whole(value.text().unwrap_or("none")).map(|named| *held = named).is_some(),
+                |held, value| Self::from_rule(value.text().unwrap_or("none")).map(|named| *held = named).is_some(),
             ),
             FieldOf::new(
                 "recompute.layers",

@@ -165,7 +165,7 @@ impl Axes {
                 self.schedules = schedules.ok_or_else(|| wrong("ids of schedules"))?;
             }
             "recompute" => {
-                let kinds: Option<_> = list.iter().map(|value| Recompute::whole(value.text()?)).collect();
+                let kinds: Option<_> = list.iter().map(|value| Recompute::from_rule(value.text()?)).collect();
                 self.recompute = kinds.ok_or_else(|| wrong("none, selective, op-selective, full"))?;
             }
             "split" => {

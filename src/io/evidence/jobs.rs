@@ -65,7 +65,7 @@ pub(crate) struct RocprofReader {
 }
 
 /// A whole number from its own text: nanoseconds of a clock have more digits than a double holds.
-fn whole(scanner: &Scanner, number: f64) -> u64 {
+fn exact_integer(scanner: &Scanner, number: f64) -> u64 {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturating
     scanner.token().parse().unwrap_or(number.max(0.0) as u64)
 }
@@ -74,7 +74,7 @@ impl RocprofReader {
     pub fn take(&mut self, scanner: &Scanner, key: &str, event: JsonEvent) {
         match event {
             JsonEvent::Number(number) if key == "kernel_id" && scanner.above(1) == "kernel_symbols" => {
-                self.symbol.0 = whole(scanner, number);
+                self.symbol.0 = exact_integer(scanner, number);
             }
             JsonEvent::Text(text) if key == "formatted_kernel_name" && scanner.above(1) == "kernel_symbols" => {
                 text.clone_into(&mut self.symbol.1);
@@ -84,12 +84,12 @@ impl RocprofReader {
                 self.names.insert(id, KernelClass::of(&name).class);
             }
             JsonEvent::Number(number) if scanner.above(1) == "kernel_dispatch" => match key {
-                "start_timestamp" => self.open[0] = whole(scanner, number),
-                "end_timestamp" => self.open[1] = whole(scanner, number),
+                "start_timestamp" => self.open[0] = exact_integer(scanner, number),
+                "end_timestamp" => self.open[1] = exact_integer(scanner, number),
                 _ => {}
             },
             JsonEvent::Number(number) if key == "kernel_id" && scanner.above(2) == "kernel_dispatch" => {
-                self.open[2] = whole(scanner, number);
+                self.open[2] = exact_integer(scanner, number);
             }
             JsonEvent::End if scanner.above(0) == "kernel_dispatch" => {
                 let open = std::mem::take(&mut self.open);

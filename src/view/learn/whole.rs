@@ -38,7 +38,7 @@ const CALENDAR: Scale = Scale {
 };
 
 /// Llama 3.1 405B on `gpus` GPUs for 15 T tokens.
-fn whole(gpus: u64) -> Option<(Setting, WholeRun)> {
+fn of_405b(gpus: u64) -> Option<(Setting, WholeRun)> {
     let evaluation = run(&format!(
         "model=llama-3.1-405b&gpus={gpus}&tp=8&pp=16&global_batch=2048&seq_len=8192&schedule=1f1b&stack=megatron-2025"
     ))?;
@@ -53,12 +53,12 @@ fn failures(dials: &Dials) -> Live {
         .values
         .iter()
         .filter_map(|gpus| {
-            let (_, whole) = whole(*gpus)?;
+            let (_, whole) = of_405b(*gpus)?;
             let training = whole.training_s.0;
             Some(Bar::new(t!("{gpus} GPUs", gpus), [training, 86_400.0 * whole.days - training]))
         })
         .collect();
-    let Some((setting, whole)) = whole(gpus) else {
+    let Some((setting, whole)) = of_405b(gpus) else {
         return Live::default();
     };
     let lost = 1.0 - whole.training_s.0 / (86_400.0 * whole.days);
@@ -150,7 +150,7 @@ mod tests {
     /// Llama 3, section 3.3.4: 419 unexpected interruptions in 54 days on 16,384 GPUs, one in 3.1 hours.
     #[test]
     fn the_published_rate_of_interruptions_is_within_a_factor_of_two() {
-        let (setting, whole) = whole(16_384).unwrap();
+        let (setting, whole) = of_405b(16_384).unwrap();
         let hours = setting.rhythm.mtti.0 / 3600.0;
         assert!((1.0..6.2).contains(&hours), "{hours}");
         assert!(whole.interruptions > 100.0);

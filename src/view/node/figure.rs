@@ -14,11 +14,6 @@ impl Scope {
         Self("run".to_owned())
     }
 
-    /// The own run from its first step to its last token.
-    pub fn whole() -> Self {
-        Self("whole-run".to_owned())
-    }
-
     /// Another layout, or another run, that stands beside `own`; the own one where it is the same.
     pub fn of(run: &Run, own: Option<&Run>) -> Self {
         if own == Some(run) {

@@ -7,7 +7,7 @@ use crate::explain::symbols::{
     ALLOCATED, HEADS_IN_FLIGHT, IN_FLIGHT, RESERVED, RESIDENT, STANDING, UNBROKEN, WORKSPACES,
 };
 use crate::explain::{Provenance, Quantity};
-use crate::memory::estimate::{Component, Item, Nature, RankLoad};
+use crate::memory::estimate::{Component, Item, Lifetime, RankLoad};
 use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation};
 use crate::run::Scenario;
 use crate::units::GIB;
@@ -137,7 +137,7 @@ pub(super) fn overhead_items<Q: Quantity>(scenario: &Scenario, load: &RankLoad, 
     let of_heads = |bytes: fn(&Scenario, Q) -> Q| {
         if alive > 0.0 { bytes(scenario, HEADS_IN_FLIGHT.of(alive)) } else { Q::number(0.0) }
     };
-    let part = |nature, name, bytes| Item { nature, ..Item::held(Component::Overhead, name, bytes) };
+    let part = |lifetime, name, bytes| Item { lifetime, ..Item::held(Component::Overhead, name, bytes) };
     let process = |bytes| Q::marked(bytes, Provenance::LookedUp, "").cited(PROCESS.source, PROCESS.place);
     let communicator = |size: u64| if size > 1 { process(PROCESS.value.0) } else { Q::number(0.0) };
     let (layout, workspaces) = (&scenario.layout, workspaces(scenario));
@@ -148,11 +148,11 @@ pub(super) fn overhead_items<Q: Quantity>(scenario: &Scenario, load: &RankLoad, 
         + STANDING.summand::<Q>(standing);
     let blocks = (reserved - Q::number(1.0)) * (ALLOCATED.of::<Q>(allocated) - unbroken);
     [
-        part(Nature::Process, "CUDA context, libraries and communicators", process(PROCESS.value.0 - workspaces)),
-        part(Nature::Process, "communicators of context parallelism", communicator(layout.cp)),
-        part(Nature::Process, "communicators of expert parallelism", communicator(layout.ep)),
-        part(Nature::Process, "what your own runs took besides", Q::number(scenario.run.profile.overhead().0)),
-        part(Nature::Held, "logits at their peak", of_heads(logits::momentary)),
-        part(Nature::Fragmentation, "fragmentation", blocks),
+        part(Lifetime::Process, "CUDA context, libraries and communicators", process(PROCESS.value.0 - workspaces)),
+        part(Lifetime::Process, "communicators of context parallelism", communicator(layout.cp)),
+        part(Lifetime::Process, "communicators of expert parallelism", communicator(layout.ep)),
+        part(Lifetime::Process, "what your own runs took besides", Q::number(scenario.run.profile.overhead().0)),
+        part(Lifetime::Held, "logits at their peak", of_heads(logits::momentary)),
+        part(Lifetime::Fragmentation, "fragmentation", blocks),
     ]
 }

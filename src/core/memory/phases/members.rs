@@ -3,7 +3,7 @@
 use crate::explain::symbols::{ALLOCATED, ENGINE_GPUS, LARGEST_TENSOR, MODEL, RESERVED, SENT_AT_ONCE};
 use crate::explain::{Provenance, Quantity};
 use crate::memory::detailed::{Holding, States, forward_items, holdings, rank_memory, split_weights, states};
-use crate::memory::estimate::{Component, Item, Nature, RankLoad, StageMemory};
+use crate::memory::estimate::{Component, Item, Lifetime, RankLoad, StageMemory};
 use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation, process};
 use crate::run::{Method, Phases, Placement, Scenario, SecondModel, Sleep};
 use crate::statics::named;
@@ -234,14 +234,14 @@ pub(super) fn beside<Q: Quantity>(
         }
     }
     let allocated: f64 = items.iter().map(|item| item.bytes.value()).sum();
-    let overhead = |nature, name, bytes| Item { nature, ..Item::held(Component::Overhead, name, bytes) };
+    let overhead = |lifetime, name, bytes| Item { lifetime, ..Item::held(Component::Overhead, name, bytes) };
     let reserved = RESERVED.of::<Q>(fragmentation(scenario)).cited(FRAGMENTATION.source, FRAGMENTATION.place);
     let extra = (reserved - Q::number(1.0)) * ALLOCATED.of::<Q>(allocated);
-    items.push(overhead(Nature::Fragmentation, "fragmentation", extra));
+    items.push(overhead(Lifetime::Fragmentation, "fragmentation", extra));
     // A reservation has what its process needs in it, and a training's memory its own overhead.
     if work != Work::Train && !engine_alone {
         let bytes = Q::marked(process(scenario).0, Provenance::LookedUp, "").cited(PROCESS.source, PROCESS.place);
-        items.push(overhead(Nature::Process, "CUDA context, libraries and communicators", bytes));
+        items.push(overhead(Lifetime::Process, "CUDA context, libraries and communicators", bytes));
     }
     if beside(Actor::Engine) {
         items.push(Item::buffer(Actor::Engine.name(), engine(scenario, phases, work)));

@@ -44,7 +44,7 @@ const KINDS: [[&str; 2]; MAX_KINDS] = [
 
 /// FLOPs of a token, forward and backward: those of a layer of each kind times their number, the head, and multi-token
 /// prediction.
-fn whole(symbol: &'static str, model: &Architecture, counted: Counted) -> Term {
+fn flops_of_token(symbol: &'static str, model: &Architecture, counted: Counted) -> Term {
     let uniform = model.pattern.is_uniform();
     let layers = |(place, (kind, count)): (usize, &(LayerKind, u64))| {
         let ([layers, each], number, name) = match (uniform, kind.ffn.is_routed()) {
@@ -96,13 +96,13 @@ fn model_flops(evaluation: &Evaluation) -> Term {
     let counted = Counted { seq: scenario.attended_tokens(), attention: scenario.run.attention_flops, router: true };
     let model = &scenario.model;
     let token = match &scenario.adapter {
-        None => whole("m", model, counted),
+        None => flops_of_token("m", model, counted),
         Some(adapter) => {
             let flops = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Flops);
             let gradients = weight_gradient_flops(model);
             let active = adapter.active_elements(model);
             let parts = [
-                whole("a", model, counted),
+                flops_of_token("a", model, counted),
                 flops("g", "gradients of the base's weights", gradients).marked(Provenance::AddedUp, ""),
                 Term::given("A", "parameters of adapters that a token meets", active, Unit::Parameters),
             ];
@@ -185,11 +185,11 @@ fn token_flops(evaluation: &Evaluation, counted_by: CountedBy, value: f64) -> Te
     if counted_by == CountedBy::Megatron {
         // It counts no windows.
         let whole_keys = Architecture { window: seq, chunk: seq, ..*model };
-        return whole("m", &whole_keys, counted(AttentionCount::Causal, false));
+        return flops_of_token("m", &whole_keys, counted(AttentionCount::Causal, false));
     }
     if counted_by == CountedBy::Nanotron {
         let gated = as_nanotron(model);
-        return whole("m", &gated, counted(AttentionCount::Full, true));
+        return flops_of_token("m", &gated, counted(AttentionCount::Full, true));
     }
     let (all, embedding) = visited(model);
     let name = "model FLOPs of a token, forward and backward";
