@@ -116,7 +116,8 @@ panels! { (evaluation, unit)
     /// The timeline as a table.
     Ranks = Self::Ranks => ranks(evaluation, "Timeline table");
     /// Moments at which gradients leave.
-    Gradients(policy: ReducePolicy) [Pipeline "gradients"] = Self::Gradients(ReducePolicy::StepEnd) => sync(evaluation, policy);
+    Gradients(policy: ReducePolicy) [Pipeline "gradients"]
+        = Self::Gradients(ReducePolicy::StepEnd) => sync(evaluation, policy);
     /// Samples of unequal length on data-parallel replicas.
     Lengths [Pipeline "unequal samples"] = Self::Lengths => lengths(evaluation);
     /// Unequal micro-batches.

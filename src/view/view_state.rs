@@ -232,7 +232,8 @@ mod tests {
             "open=whole&future=7&days=45.5&theme=dark&lang=zh&made=0.1.0",
             "open=scoreboard&tool=simumax&runs=peaks",
             "open=diagnose",
-            "open=diagnose&diagnosis=longer_5620000_4100000_3700000_4500000~products_1860000_1850000~!host-late_s740000",
+            "open=diagnose&diagnosis=longer_5620000_4100000_3700000_4500000~products_1860000_1850000~\
+                !host-late_s740000",
             "embed=diagnose&diagnosis=memory_0___~!logits_b4198000000",
             "open=calibrate&theme=dark",
             "layout=chosen&theme=dark&lang=zh&made=0.1.0",
@@ -246,8 +247,8 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_leaves_the_default() {
-        let bad = "open=kitchen&gpu=x&diagnosis=fine&lesson=cooking.1&ticked=oven&sort=taste&axis=x&limit=-1&tool=%&runs=far&\
-            layout=mine&theme=purple";
+        let bad = "open=kitchen&gpu=x&diagnosis=fine&lesson=cooking.1&ticked=oven&sort=taste&axis=x&limit=-1&tool=%&\
+            runs=far&layout=mine&theme=purple";
         assert_eq!(written(&read(bad)), "ticked=");
         assert_eq!(read("embed=cellar").embed, Some(Embed::All));
     }

@@ -162,8 +162,8 @@ fn kernels() -> impl Iterator<Item = SourcedConstant> {
 mod tests {
     use super::*;
 
-    /// Nine constants of time, three of memory, those of routed layers and four families of GPUs were fitted to training
-    /// runs; nothing is fitted to one row.
+    /// Nine constants of time, three of memory, those of routed layers and four families of GPUs were fitted to
+    /// training runs; nothing is fitted to one row.
     #[test]
     fn few_constants_are_fitted_and_every_gpu_family_is_listed() {
         let list = constants();

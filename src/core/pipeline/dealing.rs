@@ -51,7 +51,7 @@ impl Dealing {
         (groups * together).min(most.max(together))
     }
 
-    /// The micro-batches of one step by replica, as places in a list of `known` ones; `pick` takes one at random.
+    /// The micro-batches of one step by replica, as places in the list that `work` is of; `pick` takes one at random.
     pub fn step(&self, work: &[f64], mut pick: impl FnMut(usize) -> usize) -> Vec<Vec<usize>> {
         let replicas = self.drawn();
         let mut taken: Vec<usize> = (0..replicas * self.microbatches).map(|_| pick(work.len())).collect();

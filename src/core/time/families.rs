@@ -69,8 +69,8 @@ pub static FAMILIES: &[FamilyRates] = &[
         multiprocessors: 132,
         attention_tile: 128,
         source: &TORCHTITAN,
-        remark: "500 W instead of 700: H100 times the root of 5/7 is 0.625 and 0.56 ± 12 %, which 14 runs of torchtitan move \
-            to these; attention leaves power to spare",
+        remark: "500 W instead of 700: H100 times the root of 5/7 is 0.625 and 0.56 ± 12 %, which 14 runs of \
+            torchtitan move to these; attention leaves power to spare",
     },
     FamilyRates {
         gpus: &[GpuFamily::Ada],
@@ -118,8 +118,8 @@ pub static FAMILIES: &[FamilyRates] = &[
         multiprocessors: 148,
         attention_tile: 256,
         source: &STAS,
-        remark: "bf16: benchmarks 0.60 ± 12 % (MAMF 1769), fp8 0.58 ± 10 % (MAMF 3353), NVFP4 0.49 ± 20 % (no benchmark), \
-            which 4, 24 and 3 runs of Megatron-Bridge move to these; attention as B200",
+        remark: "bf16: benchmarks 0.60 ± 12 % (MAMF 1769), fp8 0.58 ± 10 % (MAMF 3353), NVFP4 0.49 ± 20 % (no \
+            benchmark), which 4, 24 and 3 runs of Megatron-Bridge move to these; attention as B200",
     },
     FamilyRates {
         gpus: &[GpuFamily::Gb200],
@@ -130,8 +130,9 @@ pub static FAMILIES: &[FamilyRates] = &[
         multiprocessors: 148,
         attention_tile: 256,
         source: &STAS,
-        remark: "bf16: benchmarks 0.60 ± 10 % (MAMF 1822), fp8 0.57 ± 4 % (Azure, 2835 to 2907), NVFP4 0.70 ± 10 % (Azure, \
-            7488 to 7628), which 7, 81 and 16 runs of Megatron-Bridge and MLPerf move to these; attention as B200",
+        remark: "bf16: benchmarks 0.60 ± 10 % (MAMF 1822), fp8 0.57 ± 4 % (Azure, 2835 to 2907), NVFP4 0.70 ± 10 % \
+            (Azure, 7488 to 7628), which 7, 81 and 16 runs of Megatron-Bridge and MLPerf move to these; \
+            attention as B200",
     },
     FamilyRates {
         gpus: &[GpuFamily::Gb300],
@@ -142,8 +143,8 @@ pub static FAMILIES: &[FamilyRates] = &[
         multiprocessors: 148,
         attention_tile: 256,
         source: &MEGATRON_BRIDGE,
-        remark: "no benchmark: GB200 by its power 0.65 ± 12 %, 0.62 ± 12 % in fp8, 0.60 ± 20 % in NVFP4, which 7, 70 and 16 \
-            runs of Megatron-Bridge and MLPerf move to these; attention as B200",
+        remark: "no benchmark: GB200 by its power 0.65 ± 12 %, 0.62 ± 12 % in fp8, 0.60 ± 20 % in NVFP4, which 7, 70 \
+            and 16 runs of Megatron-Bridge and MLPerf move to these; attention as B200",
     },
     FamilyRates {
         gpus: &[GpuFamily::Mi300],

@@ -3,7 +3,8 @@
 //! The variance of the logarithm of measured over predicted is a sum of parts: between publishers, within one, by the
 //! next release of the software, by a GPU and format of which no run is published, by settings that the Run leaves
 //! open and, of a step that waits for launches, by their host: `σ² = b² (1 + 1/k) + w² + r² + (g s)² + u² + (0.3 h)²`.
-//! The range is from `e^(-1.34 σ)` to `e^(1.34 σ)` times the prediction. `tests/time/origin.rs` holds it to runs that were predicted before they were known.
+//! The range is from `e^(-1.34 σ)` to `e^(1.34 σ)` times the prediction. `tests/time/origin.rs` holds it to runs that
+//! were predicted before they were known.
 
 use super::families::family;
 use crate::maths::exp;
@@ -58,8 +59,8 @@ pub const BETWEEN: Cited<f64> = Cited::new(
 pub const UNSEEN: Cited<f64> =
     Cited::new(0.35, &PUBLISHED_RUNS, "first runs of 22 pairs of GPU and format, predicted by the data sheet alone");
 
-/// Deviation of the time of launches on another machine and release. A Linear's forward call takes 13.5 µs on a Xeon and
-/// 33 to 37 on Grace, up to 100 in the software of 2025; where the CPU and the release are known 30 % remain.
+/// Deviation of the time of launches on another machine and release. A Linear's forward call takes 13.5 µs on a Xeon
+/// and 33 to 37 on Grace, up to 100 in the software of 2025; where the CPU and the release are known 30 % remain.
 pub const OTHER_HOST: Cited<f64> =
     Cited::new(0.3, &TRANSFORMER_ENGINE, "issue 2053: 13.5 to 100 µs a call, by CPU and release; 30 % within either");
 

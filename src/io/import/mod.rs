@@ -145,7 +145,7 @@ pub fn read_given(text: &str, present: &Run, given: &Given) -> Result<Meaning, V
     if unknown.is_empty() { Ok(placed(read, text)) } else { Err(unknown) }
 }
 
-/// The files of a request that a file of YAML stands over by its `defaults` or `extends`, the lowest first.
+/// The files of a request that a file of YAML stands over by its "defaults" or "extends", the lowest first.
 fn below(text: &str, given: &Given, depth: usize) -> Vec<String> {
     const MAX_FILES: usize = 16;
     if given.files.is_empty() || depth > MAX_FILES {

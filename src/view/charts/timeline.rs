@@ -466,8 +466,8 @@ mod tests {
         assert_eq!(wait.len(), 1, "the ops themselves have the wait");
     }
 
-    /// Of whatever work a column holds, its cells fill the height of the row, and their colour is the lighter the more of
-    /// it is idle; an op is whole and in its own colour.
+    /// Of whatever work a column holds, its cells fill the height of the row, and their colour is the lighter the more
+    /// of it is idle; an op is whole and in its own colour.
     #[test]
     fn a_column_fills_its_row_and_is_lighter_where_it_waits() {
         let timeline = timeline("zb-h1", 16, 2048);

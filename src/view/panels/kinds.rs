@@ -185,8 +185,8 @@ mod tests {
         rows
     }
 
-    /// GPU-hours are days times GPUs times 24, and cost is price times hours; at the price that is named last both kinds
-    /// cost the same.
+    /// GPU-hours are days times GPUs times 24, and cost is price times hours; at the price that is named last both
+    /// kinds cost the same.
     #[test]
     fn the_cheapest_is_the_one_of_least_hours_times_price_and_prices_named_make_even() {
         let run = Run { gpus: 16, global_batch: 64, tokens_total: Some(3e11), ..Run::default() };

@@ -200,8 +200,8 @@ impl Page {
         });
     }
 
-    /// The schedules that have figures and no picture yet, with their places in [`ScheduleVariant::all`], the nearest to what
-    /// is in sight first.
+    /// The schedules that have figures and no picture yet, with their places in [`ScheduleVariant::all`], the nearest
+    /// to what is in sight first.
     fn undrawn(self) -> Vec<(usize, ScheduleVariant)> {
         // The view may be gone by now.
         let signals = (self.sketches.try_read_untracked(), self.rows.try_read_untracked());

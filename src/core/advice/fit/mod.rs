@@ -1,9 +1,9 @@
 //! Changes that make a Run fit: the smallest, each with its price in time.
 //!
-//! Every setting that can help is a `TrialValues`: its values from the smallest change to the largest. A [`FitSearch`] climbs
-//! each ladder to the first value that fits; where few single changes do, pairs are tried, then triples, more GPUs
-//! last. It works in slices of a budget, counted by the work of its candidates, and can be dropped between two. Its
-//! [`Base`] and its [`Suggestions`] can be sent to another thread.
+//! Every setting that can help is a `TrialValues`: its values from the smallest change to the largest. A [`FitSearch`]
+//! climbs each ladder to the first value that fits; where few single changes do, pairs are tried, then triples, more
+//! GPUs last. It works in slices of a budget, counted by the work of its candidates, and can be dropped between two.
+//! Its [`Base`] and its [`Suggestions`] can be sent to another thread.
 
 mod ladders;
 mod search;

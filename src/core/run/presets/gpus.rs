@@ -370,8 +370,8 @@ pub static GPUS: &[GpuPreset] = &[
             ..MI300X
         },
         &PRIMUS,
-        "AMD-AGI/Primus pull request 772: 2300 dense in bf16; the MI355X's links; the part that the driver keeps is taken \
-            from MI300X",
+        "AMD-AGI/Primus pull request 772: 2300 dense in bf16; the MI355X's links; the part that the driver keeps is \
+            taken from MI300X",
     ),
     preset(
         "mi355x",

@@ -30,7 +30,7 @@ impl Settings {
         latest.find(|(known, _)| known == name).map(|(_, value)| value).filter(|value| **value != Value::Null)
     }
 
-    /// Files that these settings are over and that are not among them: what `defaults` and `extends` name.
+    /// Files that these settings are over and that are not among them: what the keys "defaults" and "extends" name.
     pub fn missing(&self) -> Vec<&str> {
         let names = extended(&self.entries);
         if names.len() < self.files { Vec::new() } else { names }
@@ -209,8 +209,8 @@ fn of_swift(words: &[String]) -> Option<&'static str> {
     command.or_else(file)
 }
 
-/// Puts the GPUs of a launcher before ms-swift or OpenRLHF in the variables that ms-swift reads itself, and the settings
-/// of files that are here in their place.
+/// Puts the GPUs of a launcher before ms-swift or OpenRLHF in the variables that ms-swift reads itself, and the
+/// settings of files that are here in their place.
 fn launched(source: &ImportText, out: &mut SettingEntries) {
     let script = source.script();
     let launch = Launch::of(script);

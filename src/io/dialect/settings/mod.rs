@@ -94,7 +94,7 @@ pub(crate) enum CouldChange {
 }
 
 /// True if a word that is typed is in a name that a program has for the field `key`: `--tensor-model-parallel-size=8`
-/// of `tp`, `checkpointing` of `recompute`.
+/// of `tp`, "checkpointing" of `recompute`.
 pub fn is_called(key: &str, word: &str) -> bool {
     let word = bare(word.split('=').next().unwrap_or(word)).to_ascii_lowercase();
     let word = word.rsplit('.').find(|part| !part.is_empty()).unwrap_or_default();

@@ -96,8 +96,8 @@ pub fn read(reader: &mut SettingsReader) {
     training(reader);
 }
 
-/// A recipe over FSDP's fp32 shards, which are the master weights; over weights that are `kept_in_bf16`, whose gradients
-/// and states are as they are.
+/// A recipe over FSDP's fp32 shards, which are the master weights; over weights that are `kept_in_bf16`, whose
+/// gradients and states are as they are.
 fn sharded(id: &'static str, kept_in_bf16: bool) -> Based<PrecisionParts> {
     let shards = PrecisionParts { weights: Some(4.0), master: Some(0.0), ..PrecisionParts::default() };
     let parts = if kept_in_bf16 {

@@ -27,7 +27,8 @@ pub enum Job {
     Evaluate(Run),
     /// Simulates a Run op by op: one reply.
     Simulate(Run),
-    /// Evaluates a Run under every schedule, in the order of [`ScheduleVariant::all`], with a memory limit: a reply each.
+    /// Evaluates a Run under every schedule, in the order of [`ScheduleVariant::all`], with a memory limit: a reply
+    /// each.
     AllSchedules(Run, u64),
     /// Draws schedules of a Run, by their place in [`ScheduleVariant::all`]: a reply each.
     Sketches {
@@ -60,8 +61,8 @@ pub enum Job {
     Split(Run),
     /// Certifies the order of a Run's pipeline: what is proven every 100 ms, and at the end.
     Certify(Run),
-    /// Certifies schedules of a Run, by their place in [`ScheduleVariant::all`], with a memory limit: the bound of each, then
-    /// what a search proves of each.
+    /// Certifies schedules of a Run, by their place in [`ScheduleVariant::all`], with a memory limit: the bound of
+    /// each, then what a search proves of each.
     Certificates {
         run: Run,
         /// The memory limit, in stage-micro-batches.
