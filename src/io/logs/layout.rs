@@ -203,6 +203,8 @@ impl Reading {
 /// The count of most factors of two among those that are printed as `count` with three digits.
 fn even(count: f64) -> f64 {
     let around = |share: f64| whole((count * share).round().max(1.0)).unwrap_or(1);
-    let rounding = around(1.0 - DIGITS)..=around(1.0 + DIGITS);
-    rounding.max_by_key(|count| count.trailing_zeros()).unwrap_or(1) as f64
+    let (least, most) = (around(1.0 - DIGITS), around(1.0 + DIGITS));
+    // The largest power of two of which a multiple lies between them: they may be far apart.
+    let mut multiples = (0..u64::BITS).rev().map(|power| (most >> power) << power);
+    multiples.find(|multiple| *multiple >= least).unwrap_or(most) as f64
 }

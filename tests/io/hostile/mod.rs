@@ -179,6 +179,13 @@ fn known_hostile_inputs_break_no_entry() {
             "launch file",
             format!("{{\"model_type\":\"hunyuan_v1_moe\",\"moe_topk\":[{}8]}}\n---\na: 1", many("8,", 90_000)),
         ),
+        (
+            "log",
+            "10/17/2025 16:31:56 [INFO|DP=0|PP=0|TP=0]: iteration: 327281 / 378950 | consumed_tokens: 85.8G \
+             | elapsed_time_per_iteration_ms: 11.5K | tokens_per_sec: 22.8K | tokens_per_sec_per_gpu: 11.4K | global_batch_size: 9999999G \
+             | lm_loss: 2.38 | lr: 1e-05 | model_tflops_per_gpu: 38.3 | hardware_tflops_per_gpu: 38.3 | grad_norm: 1.25"
+                .into(),
+        ),
         ("own order", many("0F0,", 500_000)),
         ("own order", many("|\n", 500_000)),
         ("own order", many("(", 1_000_000)),
