@@ -99,7 +99,7 @@ pub fn ours() -> About {
         kind: "this page".to_owned(),
         url: String::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        note: "steps without any run of the same source or the same model in the fit".to_owned(),
+        note: "steps by constants fitted to what was published before each".to_owned(),
     }
 }
 

@@ -189,11 +189,15 @@ fn note<'a>(notes: &'a [Row], file: &str, row: &Row, key: &str) -> Option<&'a Ro
     notes.iter().find(names)
 }
 
+/// Columns of a step, of which a row has one.
+const STEP_COLUMNS: [&str; 5] =
+    ["step_time_s", "step_s", "tokens_per_s", "tokens_per_s_per_gpu", "tflops_per_gpu_or_oom"];
+
 /// Published rows with a step, with their table.
 fn timed() -> Vec<(&'static str, Row)> {
     let is_timed = |row: &Row| {
         let has = |column: &str| row.get(column).is_some_and(|cell| !cell.is_empty());
-        has("run") && ["step_time_s", "step_s", "tokens_per_s", "tflops_per_gpu_or_oom"].into_iter().any(has)
+        has("run") && STEP_COLUMNS.into_iter().any(has)
     };
     let rows = |file: &'static str| table(file).into_iter().map(move |row| (file, row));
     DATED.into_iter().flat_map(rows).filter(|(_, row)| is_timed(row)).collect()

@@ -125,7 +125,8 @@ impl Run {
     }
 
     /// The kernel that the stack takes on the Run's GPU: where it runs FlashAttention-2 elsewhere, Transformer Engine
-    /// and PyTorch take cuDNN's on Blackwell, whose matrix instructions FlashAttention-2 does not use.
+    /// and PyTorch (`sdp_utils.cpp`, `check_prefer_cudnn_attention`) take cuDNN's on Blackwell, whose matrix
+    /// instructions FlashAttention-2 does not use.
     fn usual_attention(&self) -> AttentionKernel {
         let blackwell = self.gpu.family().is_some_and(GpuFamily::is_blackwell);
         match self.stack.preset_row().software.attention {

@@ -131,8 +131,8 @@ pub static FAMILIES: &[FamilyRates] = &[
         attention_tile: 256,
         source: &STAS,
         remark: "bf16: benchmarks 0.60 ± 10 % (MAMF 1822), fp8 0.57 ± 4 % (Azure, 2835 to 2907), NVFP4 0.70 ± 10 % \
-            (Azure, 7488 to 7628), which 7, 81 and 16 runs of Megatron-Bridge and MLPerf move to these; \
-            attention as B200",
+            (Azure, 7488 to 7628), which 7, 81 and 16 runs of Megatron-Bridge and MLPerf move to these; attention as \
+            B200",
     },
     FamilyRates {
         gpus: &[GpuFamily::Gb300],

@@ -74,7 +74,7 @@ const LISTED: [&str; 14] = [
     "its memory estimators",
     "formulas",
     "rule of thumb",
-    "steps without any run of the same source or the same model in the fit",
+    "steps by constants fitted to what was published before each",
     "no step time; no context parallelism",
     "no step time; bf16 with fp32 gradients",
     "states alone, without activations; ZeRO-2 and ZeRO-3; no step time",

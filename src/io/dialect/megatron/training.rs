@@ -297,7 +297,10 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
             writer.names("--recompute-modules", names.map(|(_, name)| *name));
         }
     }
+    let asked = run.stack.parts.attention.is_some();
     match (release, software.attention) {
+        // The kernel that the software takes on Blackwell where the same flag means FlashAttention-2 elsewhere.
+        (Release::Y2024, AttentionKernel::Cudnn) if !asked => writer.say("--use-flash-attn", true),
         (Release::Y2024, AttentionKernel::Eager) => {
             writer.say("--use-mcore-models", true);
             writer.say("--transformer-impl", "local");
