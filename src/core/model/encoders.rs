@@ -45,7 +45,8 @@ impl VisionEncoder {
             Self::Gemma3 => Vision { fixed_tokens: 256, pooled: true, ..so400m(14, 4) },
             Self::Gemma4 => Vision { fixed_tokens: 280, pooled: true, ..so400m(16, 3) },
             Self::RadioH => Vision { tile: 512, projector: 20_480, ..tower((32, 1280, 16, 5120), (16, 2)) },
-            Self::Vit22b => tower((48, 6144, 48, 24_576), (14, 1)),
+            // One linear, of patches that are not merged.
+            Self::Vit22b => Vision { pooled: true, ..tower((48, 6144, 48, 24_576), (14, 1)) },
         };
         Some(Vision { base: self, image_width: 1024, image_height: 1024, ..shape })
     }
