@@ -277,3 +277,125 @@ fn set(scenario: &mut Scenario, member: Member) {
         scenario.software.ep_overlap = scenario.run.experts_beside();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::axes::Axes;
+    use super::super::is_listed;
+    use super::*;
+    use crate::report::evaluate_plain;
+    use crate::run::presets::{GPUS, MODELS, STACKS};
+    use crate::run::{OneOf, Run, Schedule};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+    use proptest::test_runner::RngSeed;
+
+    /// Settings that move time or memory without being searched.
+    const SETTINGS: &[(&str, &str)] = &[
+        ("precision", "te-fp8"),
+        ("precision", "mxfp8"),
+        ("overlap.ep", "0.5"),
+        ("overlap.ep", "1"),
+        ("overlap.dp", "0"),
+        ("overlap.dp", "1"),
+        ("ep_overlap", "1f1b"),
+        ("delay_wgrad", "true"),
+        ("shared_expert_overlap", "true"),
+        ("moe_imbalance", "1.35"),
+        ("moe_dispatch", "per-node"),
+        ("cuda_graphs", "true"),
+        ("loader_stage_s", "0.05"),
+        ("loader_ns", "2.75"),
+        ("zero2_reduce", "group"),
+        ("zero2_reduce", "step"),
+        ("hsdp_shard", "4"),
+        ("rank_order", "tp-cp-ep-pp-dp"),
+        ("schedule_options.group", "2"),
+        ("schedule_options.memory_limit", "4"),
+        ("recompute.modules", "moe_act"),
+        ("gpu.inter_gb_per_s", "6.25"),
+        ("gpu.hbm_gb_per_s", "100000"),
+        ("offload.optimizer", "cpu"),
+        ("offload.parameters", "cpu"),
+        ("adapter.method", "lora"),
+        ("host_memory_gib", "2048"),
+        ("optimizer", "muon"),
+        ("cp_comm", "all-gather"),
+        ("model.tied_embeddings", "true"),
+        ("model.vocab", "250000"),
+    ];
+
+    /// A Run and the layouts of its GPUs under every schedule.
+    fn space() -> impl Strategy<Value = Option<Space>> {
+        let ids = |list: Vec<&'static str>| select(list);
+        let models = ids(MODELS.iter().map(|row| row.choice.id).collect());
+        let gpus = ids(GPUS.iter().map(|row| row.choice.id).collect());
+        let stacks = ids(STACKS.iter().map(|row| row.choice.id).collect());
+        let sizes = |list: &'static [u64]| select(list);
+        let layout = (sizes(&[1, 2, 4, 8]), sizes(&[1, 2, 4, 8]), sizes(&[1, 1, 1, 2]), sizes(&[1, 2, 4, 8, 16]));
+        let work = (sizes(&[16, 32, 64, 256, 1024]), sizes(&[32, 64, 128, 512]), sizes(&[2048, 4096, 16384]));
+        let settings = vec(select(SETTINGS), 0..5);
+        (models, gpus, stacks, layout, work, settings).prop_map(|(model, gpu, stack, layout, work, settings)| {
+            let ((tp, pp, cp, ep), (gpus, batch, length)) = (layout, work);
+            let sized = [("gpus", gpus), ("global_batch", batch), ("seq_len", length)];
+            let named = [("model", model), ("gpu", gpu), ("stack", stack)];
+            let named = named.map(|(key, id)| (key, id.to_owned()));
+            let mut texts: Vec<(&str, String)> = named.to_vec();
+            texts.extend(sized.map(|(key, size)| (key, size.to_string())));
+            texts.extend(settings.iter().map(|(key, text)| (*key, (*text).to_owned())));
+            let run = Run::default().with_texts(&texts)?;
+            let mut axes = Axes::of(&run).ok()?;
+            (axes.tp, axes.pp, axes.cp, axes.ep) = (vec![tp], vec![pp], vec![cp], vec![ep]);
+            axes.micro_batch = vec![1, 2];
+            axes.virtual_stages = Some(vec![2, 3]);
+            axes.recompute = vec![Recompute::None, Recompute::Full];
+            axes.sequence_parallel = vec![true];
+            let schedules = Schedule::ALL.iter().map(|(schedule, _)| *schedule);
+            // An order that is searched for takes long, and one that is written down is for its own sizes.
+            let searched = [Schedule::Custom, Schedule::Optimal];
+            axes.schedules = schedules.filter(|schedule| !searched.contains(schedule)).collect();
+            let model = run.model.resolve().ok()?;
+            Some(Space::new(run, axes, &model))
+        })
+    }
+
+    /// Every layout is reported and held to what was promised of it.
+    fn hold(space: &Space) -> u64 {
+        let mut bounding = Bounding::default();
+        while !bounding.is_over(space) {
+            bounding.step(space);
+        }
+        while bounding.time_next(space).is_some() {}
+        let mut seen = 0;
+        for (index, block) in space.blocks.iter().enumerate() {
+            for (at, member) in space.members(block).iter().enumerate() {
+                let run = space.run(block, *member);
+                let Ok(found) = evaluate_plain(&run) else { continue };
+                let place = Place::new(index, at);
+                let promise = bounding.promises.binary_search_by_key(&place, |promise| promise.place);
+                let Ok(promise) = promise.map(|at| bounding.promises[at]) else {
+                    assert!(!is_listed(&found.report.memory), "ruled out: {run:?}");
+                    continue;
+                };
+                let (time, peak) = (found.report.step.time_s.0, found.report.memory.peak_bytes.0);
+                assert!(promise.bound <= time, "{} s is above {time}: {run:?}", promise.bound);
+                assert!(promise.peak <= peak, "{} bytes are above {peak}: {run:?}", promise.peak);
+                seen += 1;
+            }
+        }
+        seen
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: 400, failure_persistence: None, rng_seed: RngSeed::Fixed(2_526), ..ProptestConfig::default()
+        })]
+        #[test]
+        fn no_bound_is_above_the_report_of_its_layout(space in space()) {
+            if let Some(space) = space {
+                hold(&space);
+            }
+        }
+    }
+}
