@@ -44,7 +44,7 @@ pub fn taken(object: &Value) -> Result<(Value, bool), Vec<Issue>> {
 }
 
 /// A request whose Run has its layout, and the name of that where it was chosen. The Run stands under `run`, or is the
-/// request itself; `layout` stands beside its fields, or beside `run`.
+/// request itself; `layout=auto` stands beside its fields, or beside `run`.
 ///
 /// # Errors
 /// Faults of the Run, or no layout that fits.
@@ -78,7 +78,7 @@ pub fn resolved(request: &Value) -> Result<(Value, Option<Value>), Vec<Issue>> {
 /// A request for a plan without what it says of a layout: it searches them anyway.
 ///
 /// # Errors
-/// A `layout` that is neither.
+/// A `layout=` with another word than `auto`.
 pub fn unasked(request: &Value) -> Result<Value, Vec<Issue>> {
     let (request, _) = taken(request)?;
     let Value::Map(entries) = request else {

@@ -23,7 +23,7 @@ const CALLS: [&str; 13] = [
 ];
 
 /// Places of issues that are no fields of a Run: those of requests, of a link and of a lesson.
-const PLACES: [&str; 15] = [
+const PLACES: [&str; 17] = [
     "files",
     "",
     "v",

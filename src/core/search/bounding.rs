@@ -372,7 +372,7 @@ mod tests {
             for (at, member) in space.members(block).iter().enumerate() {
                 let run = space.run(block, *member);
                 let Ok(found) = evaluate_plain(&run) else { continue };
-                let place = Place::new(index, at);
+                let place = LayoutPlace::new(index, at);
                 let promise = bounding.promises.binary_search_by_key(&place, |promise| promise.place);
                 let Ok(promise) = promise.map(|at| bounding.promises[at]) else {
                     assert!(!is_listed(&found.report.memory), "ruled out: {run:?}");

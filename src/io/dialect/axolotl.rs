@@ -1,6 +1,6 @@
 //! axolotl's YAML.
 //!
-//! Source: axolotl-ai-cloud/axolotl, `src/axolotl/utils/schemas`: names and defaults.
+//! Source: axolotl-ai-cloud/axolotl, its folder `utils/schemas`: names and defaults.
 
 use super::tuning::{self, Batch, Files, LowRank, Mesh, Sharing};
 use crate::dialect::rows::hub;
