@@ -80,7 +80,7 @@ pub(crate) fn page(state: State) -> AnyView {
             </p>
             <p role="status" class="muted" hidden=flag(move || runs.progress.with(Option::is_none))>
                 {text(progress)}" "
-                <button on:click=press(Measured::Stop)>{say("Stop")}</button>
+                <button on:click=press(RunsAction::Stop)>{say("Stop")}</button>
             </p>
             <div aria-live="polite" use:patched=view_of(move || read(state))></div>
             <div use:patched=view_of(move || profile(state))></div>
@@ -110,11 +110,11 @@ pub(crate) fn page(state: State) -> AnyView {
                     <button
                         class="main"
                         disabled=flag(move || runs.fit.with(Option::is_none))
-                        on:click=press(Measured::Use)
+                        on:click=press(RunsAction::Use)
                     >
                         {say("Use the profile")}
                     </button>
-                    <button on:click=press(Measured::Save)>{say("Save the runs")}</button>
+                    <button on:click=press(RunsAction::Save)>{say("Save the runs")}</button>
                 </p>
                 <div use:patched=view_of(move || taught(state))></div>
             </div>

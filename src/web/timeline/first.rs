@@ -66,7 +66,7 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
                     role="group"
                     aria-label=say("Part of the step")
                 >
-                    {Part::ALL.map(part).collect_view()}
+                    {AxisPart::ALL.map(part).collect_view()}
                 </span>
                 <button
                     class="quiet play-button"
