@@ -78,7 +78,7 @@ pub fn resolved(request: &Value) -> Result<(Value, Option<Value>), Vec<Issue>> {
 /// A request for a plan without what it says of a layout: it searches them anyway.
 ///
 /// # Errors
-/// A `layout=` with another word than `auto`.
+/// A request in which `layout=` has another word.
 pub fn unasked(request: &Value) -> Result<Value, Vec<Issue>> {
     let (request, _) = taken(request)?;
     let Value::Map(entries) = request else {

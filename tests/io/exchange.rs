@@ -341,7 +341,7 @@ fn settings_start_what_was_meant() {
         assert_eq!(deepspeed.get("bf16").and_then(|bf16| bf16.get("enabled")), Some(&Value::Bool(true)));
     }
     assert!(!text("megatron", r#"{"precision":"fp32"}"#).contains("--bf16"));
-    assert!(text("megatron", shards).contains(": fsdp-mixed"), "said to be lost");
+    assert!(text("megatron", shards).contains(": FSDP mixed"), "said to be lost");
     assert!(text("torchtitan", fp8).contains("Float8LinearConverter.Config("));
     // Megatron-LM's own checks, and what its experts do unless they are told.
     assert!(text("megatron", "{}").contains("export CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun"));

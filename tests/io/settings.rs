@@ -316,8 +316,9 @@ fn a_setting_is_found_by_the_name_that_a_program_has_for_it() {
         keys.collect::<Vec<_>>()
     };
     // Megatron-LM's arguments.py, torchtitan's and Hugging Face's configurations.
-    assert_eq!(found("--tensor-model-parallel-size"), ["tp"]);
-    assert_eq!(found("--tensor-model-parallel-size=8"), ["tp"]);
+    // Engines of reinforcement learning have the name too.
+    assert_eq!(found("--tensor-model-parallel-size"), ["tp", "phases.rollout_tp"]);
+    assert_eq!(found("--tensor-model-parallel-size=8"), found("--tensor-model-parallel-size"));
     assert_eq!(found("parallelism.pipeline_parallel_degree"), ["pp"]);
     assert_eq!(found("--micro-batch-size").first(), Some(&"micro_batch"));
     assert!(found("gradient_checkpointing").contains(&"recompute"));

@@ -47,9 +47,12 @@ fn agree_shortened(tree: &Node, known: &BTreeMap<Named, String>) -> usize {
             digits.parse::<f64>().unwrap_or(0.0)
         };
         let [short, whole] = [&text, full].map(|text| number(text));
-        // Half a unit of the second digit.
-        let is_same =
-            (short - whole).abs() <= 0.05 * 10f64.powf(whole.log10().floor()) * (1.0 + 1e-9) || short == whole;
+        // Half a unit of the second digit, or of the last place that the longer one has.
+        let decimals =
+            full.split_once('.').map_or(0, |(_, rest)| rest.chars().take_while(char::is_ascii_digit).count());
+        let second = if whole > 0.0 { 0.05 * 10f64.powf(whole.log10().floor()) } else { 0.0 };
+        let last = 0.5 * 0.1f64.powi(i32::try_from(decimals).unwrap());
+        let is_same = (short - whole).abs() <= second.max(last) * (1.0 + 1e-9);
         assert!(is_same, "{field}: {text} beside {full}");
         count += 1;
     }

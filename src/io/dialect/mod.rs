@@ -96,6 +96,8 @@ pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) ->
                 let offload = |parts: &OffloadParts| parts.resolve(run, &scenario.software);
                 offload(&run.offload) == offload(&reader.run.offload)
             }
+            // Follows from the GPU, which is another field.
+            "stack.attention" => field.get(run) == Value::Null && field.get(&reader.run) == Value::Null,
             // Left to the program.
             "zero2_reduce" => run.zero2_reduce.is_none(),
             // Left to the program by both.

@@ -241,7 +241,7 @@ mod tests {
         let evaluation = evaluate(&run).unwrap();
         let text = markdown(&evaluation, &Stamp::default());
         let high = show_seconds(evaluation.report.step.high_s);
-        assert!(text.contains("By the profile “ours”") && text.contains(&high), "{text}");
+        assert!(text.contains("profile “ours”") && text.contains(&high), "{text}");
         let json = crate::export::export(&run, "json", &Stamp::default()).unwrap();
         assert!(json.contains("\"log_sd\"") && json.contains("\"ours\""), "{json}");
     }

@@ -15,7 +15,7 @@ use super::dialect::config_file::{self, ConfigFile};
 use super::dialect::programs::extended;
 use super::dialect::programs::merge;
 use super::dialect::settings::tables;
-use super::dialect::{Branch, Dialect, Given, ImportText, SettingEntries, bare, entries_of, torchtitan};
+use super::dialect::{Branch, Dialect, Given, ImportText, SettingEntries, bare, entries_of, megatron, torchtitan};
 use super::{json, link};
 use crate::dialect::rows::reader::{Left, ModelBy, SettingsReader};
 use crate::dialect::text::words::Script;
@@ -393,13 +393,24 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
     })
 }
 
+/// True of settings as an export of the Run wrote them. What a launch of Megatron-LM needs besides says nothing of a Run
+/// and is filled in afterwards; its length, once it is filled in, does.
+fn is_as_written(dialect: &Dialect, scenario: &Scenario, entries: &SettingEntries) -> bool {
+    let written = dialect.written(scenario);
+    let launch = if dialect.id == megatron::DIALECT.id { megatron::start(scenario, &written).0 } else { Vec::new() };
+    let says_length = |name: &str, value: &Value| name == "--train-iters" && matches!(value, Value::Number(_));
+    let of_launch = |name: &str| launch.iter().any(|(known, _)| known == name);
+    let compared = entries.iter().filter(|(name, value)| !of_launch(name) || says_length(name, value));
+    written.iter().eq(compared)
+}
+
 fn from_dialect(dialect: &Dialect, source: &ImportText, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let entries = entries_of(dialect, source).map_err(|issue| vec![issue])?;
     let exported = sniff::link_in(source.text).map(|address| link::decode(&address).run);
     let format = t!("settings of {dialect}", dialect = dialect.name);
     if let Some(run) = &exported
         && let Ok(scenario) = Scenario::new(run)
-        && dialect.written(&scenario) == entries
+        && is_as_written(dialect, &scenario, &entries)
     {
         let what = t!("the whole run: the settings are as they were exported");
         return Ok(Meaning {

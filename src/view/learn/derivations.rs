@@ -336,6 +336,14 @@ static DERIVATIONS: &[Derivation] = &[
             "In bf16 each has 2 bytes: 2 · 6 = 12.",
         ],
     ),
+    (
+        "fill = 1 − E[L²] / (2 E[L] S)",
+        [
+            "Samples of lengths L stand one behind the other in packs of S tokens.",
+            "A point picked at random lies in a sample of length L with a chance in proportion to L: E[L²] / E[L] on average.",
+            "The end of a pack is such a point; half of the sample that it meets is room that stays free.",
+        ],
+    ),
     // Pipelines.
     (
         "bubble = (p − 1) / p",
@@ -555,6 +563,39 @@ static DERIVATIONS: &[Derivation] = &[
             "The recipe's last step is a layout of your model on these GPUs.",
             "Both step times come from the same calculator.",
             "Their ratio is the share of the time that is left.",
+        ],
+    ),
+    // Reinforcement learning.
+    (
+        "idle = 1 − ℓ / longest",
+        [
+            "An engine holds its GPUs until the longest response ends.",
+            "A response of mean length ℓ needs ℓ / longest of that time.",
+            "The rest of its place is idle.",
+        ],
+    ),
+    (
+        "in turn: T = generation + training + sync",
+        [
+            "One group of GPUs generates, then trains on what it generated.",
+            "Each part waits for the one before.",
+            "Their times add up, and the new weights are sent in between.",
+        ],
+    ),
+    (
+        "T = max(generation, training) + sync",
+        [
+            "Two groups work at the same time: one generates the next batch while the other trains.",
+            "Both hand over at the end of a step.",
+            "So the slower one sets the step; the new weights are sent after it.",
+        ],
+    ),
+    (
+        "T(g) = max(generation(g), training(N − g)) + sync",
+        [
+            "Of N GPUs g generate and N − g train, at the same time.",
+            "More GPUs make either part faster and the other one slower.",
+            "The slower of the two sets the step: it is shortest where both take as long.",
         ],
     ),
     // The whole run.

@@ -154,7 +154,7 @@ pub(super) fn on_run(
         }
         (Some(now), Some(then)) => {
             let differs = differences(&changed, run);
-            let differs = if differs.is_empty() { named(&set) } else { differs };
+            let differs = if differs.is_empty() { named(settings) } else { differs };
             let figures = [cell(t!("now"), now), leaf("em", "", verbatim("→")), cell(differs, then)];
             parts.push(el("p", &[("class", "before-after")], &figures));
             if gauge.value(now, unit) == gauge.value(then, unit) {
@@ -200,10 +200,10 @@ fn elsewhere(gauge: Gauge, pairs: &[(String, String)], unit: MemoryUnit) -> Node
 }
 
 /// Settings by name.
-fn named(set: &[(&'static str, String)]) -> Message {
-    let each = set.iter().filter_map(|(key, value)| {
+fn named(settings: &[(&'static str, &'static str)]) -> Message {
+    let each = settings.iter().filter_map(|(key, value)| {
         let label = field(key)?.label;
-        Some(t!("{field}: {value}", field = label, value = verbatim(value)))
+        Some(t!("{field}: {value}", field = label, value = Message::from(*value)))
     });
     Message::joined(", ", each)
 }

@@ -61,6 +61,11 @@ pub static WORDS: &[Word] = &[
         "Ranks that share a sequence in every layer; attention needs the keys and values of the others.",
     ),
     word(
+        &["Dynamic CP"],
+        (&MEGATRON, "arguments.py, hybrid-context-parallel"),
+        "Gives each micro-batch as many context-parallel ranks as its samples need, not all of them.",
+    ),
+    word(
         &["CP all-to-all"],
         (&MEGATRON, "transformer_config.py, cp_comm_type"),
         "Near ranks that exchange heads for tokens where context parallelism has two levels; a ring joins their \

@@ -319,7 +319,7 @@ mod tests {
         assert!(is_wide(&report.step));
         // Rounded once: 23.46 % is no 24 %, by way of 23.5 %.
         report.step.mfu = 0.2346;
-        assert!(strip(&report, MemoryUnit::Gib).to_html().contains("<b>23</b>"));
+        assert!(strip(&report, MemoryUnit::Gib).to_html().contains(">23</b>"));
         let mut step = report.step;
         step.high_s = step.low_s + step.time_s * 0.09;
         assert!(!is_wide(&step));

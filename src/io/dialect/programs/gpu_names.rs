@@ -58,6 +58,7 @@ const NAMES: &[Named] = &[
     named("rtx3080", &[], "rtx-3080-10gb"),
     named("mi300x", &[], "mi300x"),
     named("mi325x", &[], "mi325x"),
+    named("mi350x", &[], "mi350x"),
     named("mi355x", &[], "mi355x"),
     named("mi455x", &[], "mi455x"),
     named("vr200", &[], "rubin"),
