@@ -66,10 +66,10 @@ const LESSONS: [(&str, &[(&str, usize)]); 13] = [
         "pipelines",
         &[
             ("naive", 1),
+            ("halves", 0),
             ("gpipe", 2),
             ("1f1b", 3),
             ("interleaving", 4),
-            ("halves", 0),
             ("zb-h1", 5),
             ("zb-v", 6),
             ("chimera", 7),

@@ -86,7 +86,7 @@ test('each overlap row opens its own formula with the playbook beside it', async
   await tab(page, 'Overlap');
   await page.getByRole('button', { name: 'TP activations' }).click();
   const drawer = page.locator('aside.detail');
-  const formula = drawer.locator('.formula', { hasText: '8 b T h n m (t - 1)/t' });
+  const formula = drawer.locator('.formula', { hasText: 'b T h (4 P + Pe) (t - 1) m/t' });
   // What a closed fold holds is made when it is opened.
   for (let round = 0; round < 6; round += 1) {
     for (const fold of await drawer.locator('details:not([open]) > summary').all()) {

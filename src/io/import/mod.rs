@@ -393,8 +393,8 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
     })
 }
 
-/// True of settings as an export of the Run wrote them. What a launch of Megatron-LM needs besides says nothing of a Run
-/// and is filled in afterwards; its length, once it is filled in, does.
+/// True of settings as an export of the Run wrote them. What a launch of Megatron-LM needs besides says nothing of a
+/// Run and is filled in afterwards; its length, once it is filled in, does.
 fn is_as_written(dialect: &Dialect, scenario: &Scenario, entries: &SettingEntries) -> bool {
     let written = dialect.written(scenario);
     let launch = if dialect.id == megatron::DIALECT.id { megatron::start(scenario, &written).0 } else { Vec::new() };

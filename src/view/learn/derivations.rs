@@ -340,7 +340,7 @@ static DERIVATIONS: &[Derivation] = &[
         "fill = 1 − E[L²] / (2 E[L] S)",
         [
             "Samples of lengths L stand one behind the other in packs of S tokens.",
-            "A point picked at random lies in a sample of length L with a chance in proportion to L: E[L²] / E[L] on average.",
+            "A point picked at random lies in a sample of mean length E[L²] / E[L]: long ones are hit more often.",
             "The end of a pack is such a point; half of the sample that it meets is room that stays free.",
         ],
     ),

@@ -35,6 +35,14 @@ pub(super) const LESSON: Lesson = Lesson {
             on_run: (Gauge::Bubble, &[]),
         },
         LessonStep {
+            id: "halves",
+            title: "A backward pass is two products",
+            sliders: &[SEQUENCE],
+            live: halves::halves,
+            source: (&ZERO_BUBBLE, "section 2"),
+            on_run: (Gauge::Bubble, &[("schedule", "zb-h1")]),
+        },
+        LessonStep {
             id: "gpipe",
             title: "GPipe: many micro-batches",
             sliders: &[P, M],
@@ -57,14 +65,6 @@ pub(super) const LESSON: Lesson = Lesson {
             live: interleaved,
             source: (&NARAYANAN_2021, "section 2.2.2"),
             on_run: (Gauge::Bubble, &[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")]),
-        },
-        LessonStep {
-            id: "halves",
-            title: "A backward pass is two products",
-            sliders: &[SEQUENCE],
-            live: halves::halves,
-            source: (&ZERO_BUBBLE, "section 2"),
-            on_run: (Gauge::Bubble, &[("schedule", "zb-h1")]),
         },
         LessonStep {
             id: "zb-h1",

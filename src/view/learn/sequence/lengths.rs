@@ -36,14 +36,14 @@ pub(super) fn lengths(dials: &Dials) -> Live {
     let [arrival, sorted] = [said.imbalance_arrival, said.imbalance_sorted].map(|times| significant(times, 3));
     let live = Live::of([
         t!(
-            "Samples have unequal lengths. Packed into {pack} tokens, they fill {fill} of the room. Attention grows with \
-                the square of a sample, so packs as full as each other take different times.",
+            "Samples have unequal lengths. Packed into {pack} tokens, they fill {fill} of the room. Attention grows \
+                with the square of a sample, so packs as full as each other take different times.",
             pack = PACK,
             fill = show_percent(said.fill)
         ),
         t!(
-            "Every replica takes {m} packs; the step ends with the slowest: {arrival} times the mean of {d} replicas as \
-                packs arrive, {sorted} times where they are dealt longest first.",
+            "Every replica takes {m} packs; the step ends with the slowest: {arrival} times the mean of {d} replicas \
+                as packs arrive, {sorted} times where they are dealt longest first.",
             m,
             d,
             arrival = arrival.clone(),

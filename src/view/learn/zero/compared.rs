@@ -47,8 +47,7 @@ pub(super) fn compared(dials: &Dials) -> Live {
         tokens = 4096_u32
     ))
     .bars(&SENT, &bars, None);
-    let picture = Node::from_iter([live.picture, words()]);
-    Live { picture, ..live }
+    Live { table: Node::from_iter([words(), live.table]), ..live }
 }
 
 fn three(value: f64) -> String {
@@ -66,7 +65,8 @@ fn words() -> Node {
         ["needs", "memory for gathered layers", "a schedule, balanced stages"],
     ];
     let cells = |row: [&'static str; 3]| (false, row.map(text).to_vec());
-    table("ZeRO-3 and a pipeline", &["", "ZeRO-3", "pipeline"], &rows.map(cells))
+    let label = "ZeRO-3 and a pipeline";
+    fold(label, table(label, &["", "ZeRO-3", "pipeline"], &rows.map(cells)))
 }
 
 #[cfg(test)]
