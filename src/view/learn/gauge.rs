@@ -10,7 +10,7 @@ use crate::views::View;
 use shardscope_core::advice::certify::proof;
 use shardscope_core::memory::StageMemory;
 use shardscope_core::rl::predict;
-use shardscope_core::run::registry::field;
+use shardscope_core::run::registry::{Slot, field};
 use shardscope_core::search::differences;
 use shardscope_core::traffic::Traffic;
 
@@ -202,8 +202,13 @@ fn elsewhere(gauge: Gauge, pairs: &[(String, String)], unit: MemoryUnit) -> Node
 /// Settings by name.
 fn named(settings: &[(&'static str, &'static str)]) -> Message {
     let each = settings.iter().filter_map(|(key, value)| {
-        let label = field(key)?.label;
-        Some(t!("{field}: {value}", field = label, value = Message::from(*value)))
+        let field = field(key)?;
+        let chosen = match field.slot {
+            Slot::Choice { options } => options().into_iter().find(|choice| choice.id == *value),
+            _ => None,
+        };
+        let value = chosen.map_or_else(|| verbatim(*value), |choice| Message::from(choice.label));
+        Some(t!("{field}: {value}", field = field.label, value))
     });
     Message::joined(", ", each)
 }
