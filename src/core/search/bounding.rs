@@ -389,7 +389,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig {
-            cases: 400, failure_persistence: None, rng_seed: RngSeed::Fixed(2_526), ..ProptestConfig::default()
+            cases: 120, failure_persistence: None, rng_seed: RngSeed::Fixed(2_526), ..ProptestConfig::default()
         })]
         #[test]
         fn no_bound_is_above_the_report_of_its_layout(space in space()) {
