@@ -73,7 +73,7 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   const { page: colleague, problems: others } = await site.open(link);
   assert.equal(await figures(colleague), after);
   await open(colleague);
-  await colleague.locator('.waterfall', { hasText: 'By the profile “our H100, NeMo 25.07”' }).waitFor();
+  await colleague.locator('.waterfall', { hasText: 'profile “our H100, NeMo 25.07”' }).waitFor();
   assert.match(await runs(colleague).getByRole('region', { name: 'Profiles' }).innerText(), /our H100, NeMo 25\.07[^]*runs fitted\s+1[^]*h100-sxm-80gb/);
   await press(colleague, 'Without the profile');
   assert.equal(await eventually(() => fragment(colleague), (seen) => !seen.includes('profile')), '#v=1&gpus=256&global_batch=1024&stack=megatron-2025');

@@ -350,7 +350,9 @@ mod tests {
             assert!(blanks.iter().all(|blank| named.contains(blank)), "{named:?}");
             assert_eq!(text.contains("PET_RDZV_ENDPOINT"), run.gpus > 8);
             let bare: Vec<&str> = text.lines().filter(|line| !line.starts_with("# ")).collect();
-            let back = crate::import::read(&bare.join("\n"), &Run::default()).unwrap().run;
+            let text = bare.join("\n");
+            let back =
+                crate::import::read(&text, &Run::default()).unwrap_or_else(|issues| panic!("{issues:?}: {text}")).run;
             assert_eq!(back.model.resolve(), run.model.resolve(), "{text}");
             assert_eq!((back.gpus, back.tp, back.pp, back.seq_len), (run.gpus, run.tp, run.pp, run.seq_len), "{text}");
             assert_eq!(back.model.parts.arguments, None, "{text}");

@@ -66,6 +66,11 @@ pub static WORDS: &[Word] = &[
         "Gives each micro-batch as many context-parallel ranks as its samples need, not all of them.",
     ),
     word(
+        &["Tokens a rank"],
+        (&MEGATRON, "arguments.py, max-seqlen-per-dp-cp-rank"),
+        "Tokens of a sample that one rank takes under dynamic context parallelism: a longer sample takes more ranks.",
+    ),
+    word(
         &["CP all-to-all"],
         (&MEGATRON, "transformer_config.py, cp_comm_type"),
         "Near ranks that exchange heads for tokens where context parallelism has two levels; a ring joins their \

@@ -44,7 +44,7 @@ pub(crate) fn start(scenario: &Scenario, said: &SettingEntries) -> (SettingEntri
         }
     } else if rotates {
         words.push(("--rotary-base", "\"$ROTARY_BASE\""));
-        blanks.push(("ROTARY_BASE", "base of the rotary positions: rope_theta of the model's config.json"));
+        blanks.push(("ROTARY_BASE", "base of the rotary positions: rope_theta in config.json of the model"));
     }
     (entries(&words), blanks)
 }

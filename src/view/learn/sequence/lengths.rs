@@ -37,7 +37,7 @@ pub(super) fn lengths(dials: &Dials) -> Live {
     let live = Live::of([
         t!(
             "Samples have unequal lengths. Packed into {pack} tokens, they fill {fill} of the room. Attention grows \
-                with the square of a sample, so packs as full as each other take different times.",
+                with the square of a sample, so equally full packs take different times.",
             pack = PACK,
             fill = show_percent(said.fill)
         ),

@@ -206,7 +206,7 @@ mod tests {
         let measured = &bench.rows.iter().find(|row| row.label.starts_with("tp 4")).unwrap().run;
         let html = near(&board(&bench), measured, Yours::default()).to_html();
         let (first, second) = (html.find("tp 4 cp 1"), html.find("10 and 18 layers"));
-        assert!(first.unwrap() < second.unwrap());
+        assert!(first.unwrap_or_else(|| panic!("{html}")) < second.unwrap());
         assert_eq!(html.matches("mean error of its class").count(), 1);
     }
 
