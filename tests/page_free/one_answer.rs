@@ -24,13 +24,22 @@ const UNIT: MemoryUnit = MemoryUnit::Gib;
 /// Field and scope of a figure.
 type Named = (String, String);
 
+/// The number that a text begins with: blanks between digits group them, another one ends it.
+fn number_of(text: &str) -> String {
+    let chars: Vec<char> = text.trim().chars().collect();
+    let is_digit = |at: usize| chars.get(at).is_some_and(char::is_ascii_digit);
+    let groups = |at: usize| at > 0 && is_digit(at - 1) && is_digit(at + 1);
+    let end = (0..chars.len()).find(|at| chars[*at].is_whitespace() && !groups(*at)).unwrap_or(chars.len());
+    chars[..end].iter().collect()
+}
+
 /// Adds the figures of `tree` to those that are known; panics where one has other digits than before.
 fn agree(tree: &Node, known: &mut BTreeMap<Named, String>) -> usize {
     let figures = tree.figures();
     let count = figures.len();
     for (field, scope, text) in figures {
         // A unit may stand apart from its number, and a column name it once for all rows.
-        let digits = text.split_whitespace().next().unwrap_or_default().to_owned();
+        let digits = number_of(&text);
         let before = known.entry((field.clone(), scope.clone())).or_insert_with(|| digits.clone());
         assert_eq!(*before, digits, "{field} of {scope}");
     }
@@ -52,9 +61,7 @@ fn agree_shortened(tree: &Node, known: &BTreeMap<Named, String>) -> usize {
             full.split_once('.').map_or(0, |(_, rest)| rest.chars().take_while(char::is_ascii_digit).count());
         let second = if whole > 0.0 { 0.05 * 10f64.powf(whole.log10().floor()) } else { 0.0 };
         let last = 0.5 * 0.1f64.powi(i32::try_from(decimals).unwrap());
-        // A figure of a cluster that nobody has may be in thousands beside one that is not.
-        let scales = [1.0, 1e-3, 1e3];
-        let is_same = scales.iter().any(|scale| (scale * short - whole).abs() <= second.max(last) * (1.0 + 1e-9));
+        let is_same = (short - whole).abs() <= second.max(last) * (1.0 + 1e-9);
         assert!(is_same, "{field}: {text} beside {full}");
         count += 1;
     }
