@@ -78,7 +78,7 @@ pub struct Report {
     /// Traffic over the link to the host, where something is offloaded; its exposed part is in `optimizer_s`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offload: Option<OffloadStep>,
-    /// Splits of the layers over the stages, where there are several: of an [`answer`] only.
+    /// Splits of the layers over the stages, where there are several: of an `answer` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uneven: Option<LayerSplits>,
 }

@@ -1,5 +1,5 @@
 //! The generators, one file a family. Each is a function from a [`Spec`](super::Spec) to an [`Order`](super::Order);
-//! [`rows`](super::rows) says which schedule uses which.
+//! `rows` says which schedule uses which.
 
 pub(crate) mod chimera;
 pub(crate) mod controllable;
