@@ -199,7 +199,8 @@ mod tests {
         Board { questions, tools: vec![Tool { id: String::new(), about: About::default(), score }] }
     }
 
-    /// The note on uneven pipelines: a published run is most like itself, and stands first with what it was measured at.
+    /// The note on uneven pipelines: a published run is most like itself, and stands first with what it was measured
+    /// at.
     #[test]
     fn the_runs_most_like_one_begin_with_itself() {
         let bench = bench();
