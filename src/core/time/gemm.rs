@@ -221,8 +221,8 @@ mod tests {
         let far = rows.iter().filter_map(|(gpu, policy, printed)| {
             let ours = set(gpu, "bf16-fp32-grads") / set(gpu, policy);
             println!("{policy} on {gpu}: {ours:.2}, measured {printed}");
-            // On the B300 the rates of formats are of different benchmarks: of fp8 to bf16 up to 30 % too high, of NVFP4
-            // 41 %.
+            // On the B300 the rates of formats are of different benchmarks: fp8 to bf16 is up to 30 % too high, NVFP4
+            // to bf16 41 %.
             let tolerance = match (*gpu, *policy) {
                 ("b300-sxm", "nvfp4") => 0.42,
                 ("b300-sxm", _) => 0.30,
