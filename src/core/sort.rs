@@ -19,6 +19,16 @@ pub fn sort<T: Ord>(items: &mut [T]) {
     sort_by(items, T::cmp);
 }
 
+/// The middle of `values` in order; of an even number the mean of the two in the middle, none of none.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sort_by(&mut sorted, f64::total_cmp);
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    let lower = if sorted.len().is_multiple_of(2) { sorted[middle - 1] } else { upper };
+    Some(f64::midpoint(lower, upper))
+}
+
 /// Partner of each place in the swaps, from the first on, that sort `count` items.
 fn swaps(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();

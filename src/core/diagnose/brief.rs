@@ -75,15 +75,9 @@ pub fn of_brief(text: &str) -> Option<Diagnosis> {
             let bytes =
                 amount.strip_prefix('b').and_then(|bytes| bytes.parse().ok()).filter(|bytes: &f64| *bytes < 1e18);
             found.causes.push(FoundCause {
-                id,
                 seconds: amount.strip_prefix('s').and_then(seconds),
                 bytes,
-                title: id.title(),
-                evidence: crate::message::Message::default(),
-                change: None,
-                set: Vec::new(),
-                measure: None,
-                predicted_s: None,
+                ..FoundCause::new(id, crate::message::Message::default())
             });
         } else {
             let own = name.replace('-', "_");

@@ -123,6 +123,23 @@ pub struct FoundCause {
     pub predicted_s: Option<f64>,
 }
 
+impl FoundCause {
+    /// The cause `id` with what speaks for it, and nothing else known.
+    pub fn new(id: CauseId, evidence: Message) -> Self {
+        Self {
+            id,
+            seconds: None,
+            bytes: None,
+            title: id.title(),
+            evidence,
+            change: None,
+            set: Vec::new(),
+            measure: None,
+            predicted_s: None,
+        }
+    }
+}
+
 /// Seconds that each cause has in a window, with the share that they are part of.
 pub type Amounts = BTreeMap<(CauseId, StepShare), f64>;
 
@@ -380,7 +397,7 @@ fn told(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
             None,
         ),
     };
-    FoundCause { id, seconds: None, bytes: None, title: id.title(), evidence, change, set, measure, predicted_s: None }
+    FoundCause { change, set, measure, ..FoundCause::new(id, evidence) }
 }
 
 fn gaps(found: &Found, reason: GapReason) -> u64 {

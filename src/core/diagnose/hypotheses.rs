@@ -216,15 +216,9 @@ fn told(
         evidence.push(t!("The log cannot tell it from the next one."));
     }
     FoundCause {
-        id: hypothesis.id,
-        seconds: None,
-        bytes: None,
-        title: hypothesis.id.title(),
-        evidence: Message::joined(" ", evidence),
-        change: None,
-        set: Vec::new(),
         measure: Some((hypothesis.measure)()),
         predicted_s: Some(step),
+        ..FoundCause::new(hypothesis.id, Message::joined(" ", evidence))
     }
 }
 
@@ -296,15 +290,5 @@ pub fn definition(stated: &StatedUtilisation, run: &Run) -> Option<FoundCause> {
         factor = fixed(factor, 2)
     );
     let id = CauseId::Definition;
-    Some(FoundCause {
-        id,
-        seconds: None,
-        bytes: None,
-        title: id.title(),
-        evidence,
-        change: Some(t!("compare with the dense peak")),
-        set: Vec::new(),
-        measure: None,
-        predicted_s: None,
-    })
+    Some(FoundCause { change: Some(t!("compare with the dense peak")), ..FoundCause::new(id, evidence) })
 }

@@ -372,11 +372,7 @@ fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
     let listed = all.into_iter().map(|one| {
         let after = tried(run, &one.set);
         FoundCause {
-            id: one.id,
-            seconds: None,
             bytes: Some(one.bytes),
-            title: one.id.title(),
-            evidence: one.evidence,
             change: match (&one.change, after) {
                 (Some(change), Some((need, fits, _))) if !one.set.is_empty() => Some(if fits {
                     t!("{change}: fits by the prediction, {need}", change, need = gib(need))
@@ -386,8 +382,8 @@ fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
                 _ => one.change,
             },
             set: if after.is_some() { one.set } else { Vec::new() },
-            measure: None,
             predicted_s: after.map(|(_, _, seconds)| seconds),
+            ..FoundCause::new(one.id, one.evidence)
         }
     });
     listed.collect()

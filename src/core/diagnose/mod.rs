@@ -636,15 +636,10 @@ fn tell_late(causes: &mut Vec<FoundCause>, (rank, seconds, slow): (u64, f64, Opt
     }
     causes.retain(|cause| cause.seconds.is_none_or(|own| own >= 0.005 * window));
     let cause = FoundCause {
-        id: CauseId::LateRank,
         seconds: Some(seconds),
-        bytes: None,
-        title: CauseId::LateRank.title(),
-        evidence,
         change: Some(t!("look at that rank's GPU and host: clocks, errors, other processes")),
-        set: Vec::new(),
-        measure: None,
         predicted_s: Some(window - seconds),
+        ..FoundCause::new(CauseId::LateRank, evidence)
     };
     let at = causes.iter().position(|one| one.seconds < Some(seconds)).unwrap_or(causes.len());
     causes.insert(at, cause);

@@ -5,6 +5,7 @@
 //! aligned, and only lengths are used.
 
 use super::dimension::{Dimension, GroupSizes, dimension};
+use super::series::middle_of;
 use super::trace::{RankTrace, StepWindow, WorkKind};
 use crate::time::KernelClass;
 use serde::Serialize;
@@ -60,15 +61,6 @@ pub struct SeveralRanks {
     pub stages: Option<f64>,
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        length if length % 2 == 1 => values[length / 2],
-        length => f64::midpoint(values[length / 2 - 1], values[length / 2]),
-    }
-}
-
 impl SeveralRanks {
     /// With the compute of each rank, in their order: its pipeline stage, where that is known, and seconds.
     #[must_use]
@@ -78,7 +70,7 @@ impl SeveralRanks {
             row.compute_s = Some(*seconds);
             by_stage.entry(*stage).or_default().push((row.rank, *seconds));
         }
-        let middle = |rows: &[(u64, f64)]| median(&mut rows.iter().map(|row| row.1).collect::<Vec<_>>());
+        let middle = |rows: &[(u64, f64)]| middle_of(&rows.iter().map(|row| row.1).collect::<Vec<_>>());
         // The compute of two ranks has no median that one of them could be slow against.
         for rows in by_stage.values().filter(|rows| rows.len() > 2) {
             let of_stage = middle(rows);
@@ -90,9 +82,9 @@ impl SeveralRanks {
             }
         }
         let known = by_stage.keys().all(Option::is_some);
-        let mut stages: Vec<f64> = by_stage.values().map(|rows| middle(rows)).collect();
+        let stages: Vec<f64> = by_stage.values().map(|rows| middle(rows)).collect();
         let most = stages.iter().copied().fold(0.0, f64::max);
-        let of_all = median(&mut stages);
+        let of_all = middle_of(&stages);
         self.stages = (known && stages.len() > 1 && of_all > 0.0).then(|| most / of_all);
         self
     }

@@ -2,6 +2,7 @@
 
 use super::causes::{CauseId, FoundCause};
 use crate::message::{Message, verbatim};
+use crate::sort::median;
 use crate::statics::named;
 use crate::t;
 use crate::units::{Seconds, show_off, show_percent, show_seconds};
@@ -56,15 +57,9 @@ const LEAST: usize = 6;
 /// Steps at the start, as a share, that are left out.
 const WARM: usize = 20;
 
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => 0.0,
-        length if length % 2 == 1 => sorted[middle],
-        _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
-    }
+/// The median; 0 of none.
+pub(super) fn middle_of(values: &[f64]) -> f64 {
+    median(values).unwrap_or(0.0)
 }
 
 impl StepSeries {
@@ -75,11 +70,11 @@ impl StepSeries {
         }
         let from = seconds.len() / WARM;
         // A first step that compiles is none of the rest.
-        let from = if from == 0 && seconds[0] > 1.5 * median(seconds) { 1 } else { from };
+        let from = if from == 0 && seconds[0] > 1.5 * middle_of(seconds) { 1 } else { from };
         let rest = &seconds[from..];
-        let middle = median(rest);
+        let middle = middle_of(rest);
         let away: Vec<f64> = rest.iter().map(|value| (value - middle).abs()).collect();
-        let mad = median(&away);
+        let mad = middle_of(&away);
         let limit = middle + (6.0 * mad).max(0.25 * middle);
         let spikes: Vec<(usize, f64)> = rest.iter().copied().enumerate().filter(|(_, value)| *value > limit).collect();
         let heights: Vec<f64> = spikes.iter().map(|(_, value)| value - middle).collect();
@@ -90,7 +85,7 @@ impl StepSeries {
         let without: Vec<f64> = rest.iter().copied().filter(|value| *value <= limit).collect();
         let third = third.min(without.len().max(1));
         let ends = without.get(..third).zip(without.get(without.len().saturating_sub(third)..));
-        let drift = ends.map_or(0.0, |(first, last)| median(last) / median(first).max(f64::MIN_POSITIVE) - 1.0);
+        let drift = ends.map_or(0.0, |(first, last)| middle_of(last) / middle_of(first).max(f64::MIN_POSITIVE) - 1.0);
         let spread = 1.48 * mad / middle;
         let growing = heights.len() > 3 && heights.windows(2).all(|pair| pair[1] > pair[0] * 1.02);
         let pattern = match () {
@@ -108,7 +103,7 @@ impl StepSeries {
             median_s: middle,
             spread,
             spikes: spikes.len() as u64,
-            spike_s: median(&heights),
+            spike_s: middle_of(&heights),
             period: regular.then_some(mean),
             lost: heights.iter().sum::<f64>() / all,
             pattern,
@@ -202,17 +197,9 @@ impl StepSeries {
             )],
             SeriesPattern::Flat => Vec::new(),
         };
-        let causes = list.into_iter().map(|(id, evidence, measure)| FoundCause {
-            id,
-            seconds: None,
-            bytes: None,
-            title: id.title(),
-            evidence,
-            change: None,
-            set: Vec::new(),
-            measure: Some(measure),
-            predicted_s: None,
-        });
+        let causes = list
+            .into_iter()
+            .map(|(id, evidence, measure)| FoundCause { measure: Some(measure), ..FoundCause::new(id, evidence) });
         causes.collect()
     }
 }
@@ -226,7 +213,7 @@ fn points(seconds: &[f64]) -> Vec<f64> {
 /// True where the series changes its level once: the halves at the best cut are flat.
 fn is_step(values: &[f64]) -> bool {
     let spread = |part: &[f64]| {
-        let middle = median(part);
+        let middle = middle_of(part);
         part.iter().map(|value| (value / middle - 1.0).abs()).sum::<f64>() / part.len().max(1) as f64
     };
     let whole = spread(values);

@@ -57,15 +57,10 @@ pub fn by_timers(timers: &[TimerTimes], step: f64, expected: Option<&ExpectedSte
     let mut add = |id: CauseId, seconds: f64, evidence: Message, measure: Message| {
         if seconds > LEAST * step {
             all.push(FoundCause {
-                id,
                 seconds: Some(seconds),
-                bytes: None,
-                title: id.title(),
-                evidence,
-                change: None,
-                set: Vec::new(),
                 measure: Some(measure),
                 predicted_s: Some(step - seconds),
+                ..FoundCause::new(id, evidence)
             });
         }
     };

@@ -88,17 +88,7 @@ impl MemoryTrend {
             CauseId::ExpertImbalance => t!("a capacity, a balancing loss, more expert parallelism"),
             _ => t!("cut, pack or sort the samples"),
         };
-        Some(FoundCause {
-            id,
-            seconds: None,
-            bytes: Some(growth * self.steps),
-            title: id.title(),
-            evidence: words,
-            change: Some(change),
-            set: Vec::new(),
-            measure: None,
-            predicted_s: None,
-        })
+        Some(FoundCause { bytes: Some(growth * self.steps), change: Some(change), ..FoundCause::new(id, words) })
     }
 }
 

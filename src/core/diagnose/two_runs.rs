@@ -70,17 +70,7 @@ fn base(long: &RunTimes, verdict: Message, causes: Vec<FoundCause>) -> Diagnosis
 }
 
 fn cause(id: CauseId, evidence: Message, measure: Message) -> FoundCause {
-    FoundCause {
-        id,
-        seconds: None,
-        bytes: None,
-        title: id.title(),
-        evidence,
-        change: None,
-        set: Vec::new(),
-        measure: Some(measure),
-        predicted_s: None,
-    }
+    FoundCause { measure: Some(measure), ..FoundCause::new(id, evidence) }
 }
 
 /// The same settings: the difference is of what no setting says.

@@ -5,6 +5,7 @@
 //! simulated, so that what unequal stages and messages cost comes in seconds.
 
 use super::causes::{CauseId, FoundCause};
+use super::series::middle_of;
 use crate::message::Message;
 use crate::pipeline::{self, Durations, Spec};
 use crate::run::Schedule as ScheduleId;
@@ -65,15 +66,6 @@ const SLOW: f64 = 1.05;
 /// Micro-batches that scatter by so much, together on all stages, are unequal.
 const SCATTER: f64 = 0.05;
 
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        length if length % 2 == 1 => values[length / 2],
-        length => f64::midpoint(values[length / 2 - 1], values[length / 2]),
-    }
-}
-
 impl WorkerTimes {
     /// Measures `ops`; none of none. The first step is left out where there are three or more.
     pub fn of(ops: &[WorkerOp]) -> Option<Self> {
@@ -128,13 +120,11 @@ impl WorkerTimes {
         if pp < 2 || !once {
             return (None, None);
         }
-        let stages: Vec<[f64; 2]> = passes
-            .values()
-            .map(|[forward, backward]| [median(&mut forward.clone()), median(&mut backward.clone())])
-            .collect();
+        let stages: Vec<[f64; 2]> =
+            passes.values().map(|[forward, backward]| [middle_of(forward), middle_of(backward)]).collect();
         let middle = |pass: usize| {
-            let mut times: Vec<f64> = stages.iter().map(|stage| stage[pass]).collect();
-            median(&mut times)
+            let times: Vec<f64> = stages.iter().map(|stage| stage[pass]).collect();
+            middle_of(&times)
         };
         let equal = vec![[middle(0), middle(1)]; pp];
         let length = |stages: &[[f64; 2]]| {
@@ -159,15 +149,10 @@ impl WorkerTimes {
         let mut causes = Vec::new();
         let mut add = |id: CauseId, seconds: f64, evidence: Message, measure: Message| {
             causes.push(FoundCause {
-                id,
                 seconds: Some(seconds),
-                bytes: None,
-                title: id.title(),
-                evidence,
-                change: None,
-                set: Vec::new(),
                 measure: Some(measure),
                 predicted_s: Some(self.measured_s - seconds),
+                ..FoundCause::new(id, evidence)
             });
         };
         let ratio = |value: f64| significant(value, 3);
@@ -238,10 +223,10 @@ fn ratios(each: &BTreeMap<(u64, u64), BTreeMap<u64, f64>>, means: &BTreeMap<(u64
     for ((_, pp), mean) in means {
         stages.entry(*pp).or_default().push(*mean);
     }
-    let medians: BTreeMap<u64, f64> = stages.iter().map(|(pp, times)| (*pp, median(&mut times.clone()))).collect();
-    let mut all: Vec<f64> = medians.values().copied().collect();
+    let medians: BTreeMap<u64, f64> = stages.iter().map(|(pp, times)| (*pp, middle_of(times))).collect();
+    let all: Vec<f64> = medians.values().copied().collect();
     let slowest = all.iter().copied().fold(0.0, f64::max);
-    let middle = median(&mut all);
+    let middle = middle_of(&all);
     let mut found = WorkerRatios { stages: slowest / middle.max(f64::MIN_POSITIVE), ..WorkerRatios::default() };
     for ((dp, pp), mean) in means {
         let ratio = mean / medians.get(pp).copied().unwrap_or(*mean).max(f64::MIN_POSITIVE);
@@ -254,7 +239,7 @@ fn ratios(each: &BTreeMap<(u64, u64), BTreeMap<u64, f64>>, means: &BTreeMap<(u64
         let squares = times.values().map(|time| (time - mean) * (time - mean)).sum::<f64>();
         (squares / times.len().max(1) as f64).sqrt() / mean.max(f64::MIN_POSITIVE)
     });
-    found.microbatches = median(&mut spreads.collect::<Vec<_>>());
+    found.microbatches = middle_of(&spreads.collect::<Vec<_>>());
     found.together = together(each, means);
     found
 }

@@ -4,7 +4,7 @@ use super::prediction::{AskedQuantity, Predicted};
 use super::question::{Column, Question};
 use crate::accuracy::{BandCount, Fact, verdict_bands};
 use crate::memory::Verdict;
-use crate::sort::sort_by;
+use crate::sort::{median, sort_by};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -157,12 +157,4 @@ impl Score {
     pub fn column(&self, column: Column) -> &ColumnScore {
         &self.columns[column as usize]
     }
-}
-
-/// Middle of `sorted`; of an even number the mean of the two in the middle.
-fn median(sorted: &[f64]) -> Option<f64> {
-    let middle = sorted.len() / 2;
-    let upper = *sorted.get(middle)?;
-    let lower = if sorted.len().is_multiple_of(2) { sorted[middle - 1] } else { upper };
-    Some(f64::midpoint(lower, upper))
 }

@@ -581,19 +581,16 @@ fn of_calls(tables: Vec<CallTable>) -> Diagnosis {
     if let Some(late) = late {
         let id = diagnose::CauseId::LateRank;
         found.causes.push(diagnose::FoundCause {
-            id,
             seconds: Some(late.makes_wait_s),
-            bytes: None,
-            title: id.title(),
-            evidence: t!(
-                "Rank {rank} comes last to every call: the others wait {seconds} on average.",
-                rank = late.rank,
-                seconds = seconds(late.makes_wait_s)
-            ),
             change: Some(t!("look at that rank's GPU and host: clocks, errors, other processes")),
-            set: Vec::new(),
-            measure: None,
-            predicted_s: None,
+            ..diagnose::FoundCause::new(
+                id,
+                t!(
+                    "Rank {rank} comes last to every call: the others wait {seconds} on average.",
+                    rank = late.rank,
+                    seconds = seconds(late.makes_wait_s)
+                ),
+            )
         });
     }
     found.rank = row.map(|row| row.rank);

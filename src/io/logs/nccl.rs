@@ -1,6 +1,7 @@
 //! Benchmarks of one constant: nccl-tests and MAMF-finder.
 
 use super::line::number;
+use shardscope_core::sort::median;
 
 /// Messages from here on are large: bandwidth decides.
 const LARGE: f64 = 16e6;
@@ -93,9 +94,8 @@ impl Nccl {
         let large: Vec<&(f64, f64, f64)> = self.rows.iter().filter(|row| row.0 >= LARGE).collect();
         let rows: Vec<&(f64, f64, f64)> =
             if large.is_empty() { self.rows.iter().rev().take(1).collect() } else { large };
-        let mut bandwidths: Vec<f64> = rows.iter().map(|row| row.2).collect();
-        bandwidths.sort_by(f64::total_cmp);
-        let median = super::steps::median(&bandwidths)?;
+        let bandwidths: Vec<f64> = rows.iter().map(|row| row.2).collect();
+        let median = median(&bandwidths)?;
         // Weighted by 1/t²: Σ ((t - α - βx)/t)² with x = busbw t, the bytes on the wire.
         let (mut a, mut b, mut c, mut d, mut e) = (0.0, 0.0, 0.0, 0.0, 0.0);
         for (_, time, bandwidth) in &self.rows {

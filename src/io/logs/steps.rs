@@ -2,6 +2,7 @@
 
 use super::patterns::LoggedQuantity;
 use shardscope_core::maths::ln;
+use shardscope_core::sort::median;
 
 /// A step longer than this many medians belongs to a checkpoint, an evaluation or a fault.
 const ODD: f64 = 1.5;
@@ -174,16 +175,6 @@ impl Series {
 /// True if two values are not of the same step.
 fn differ(a: f64, b: f64) -> bool {
     ln(a / b).abs() > SAME
-}
-
-/// The middle of sorted values.
-pub(crate) fn median(sorted: &[f64]) -> Option<f64> {
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        length if length % 2 == 1 => Some(sorted[middle]),
-        _ => Some(f64::midpoint(sorted[middle - 1], sorted[middle])),
-    }
 }
 
 #[cfg(test)]
