@@ -7,7 +7,7 @@
 
 use super::on_megatron::{NEMO_RL_TOGETHER, VERL_BUDGET, tuning_budget, tuning_together, verl_together};
 use super::source::Settings;
-use super::table::{Program, SettingRow, Together, by, row, when};
+use super::table::{GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, row, when};
 use super::values::{
     ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, leaves, on, prefers, prompts, rank,
     reference, rewards, stage, tunes,
@@ -456,18 +456,7 @@ pub(super) static SWIFT: Program = Program {
             _ => Vec::new(),
         }),
     ],
-    together: &[
-        Together {
-            from: &[("$NPROC_PER_NODE", None), ("$NNODES", Some(1.0))],
-            to: "gpus",
-            of: |n| Some(n.iter().product()),
-        },
-        Together {
-            from: &[("$NNODES", None), ("$NPROC_PER_NODE", None)],
-            to: "@gpus_per_node",
-            of: |n| (n[0] > 1.0).then(|| n[1]),
-        },
-    ],
+    together: &[GPUS_OF_LAUNCHER, GPUS_OF_EACH_NODE],
     // Weights are loaded in bf16 and trained so: without DeepSpeed and FSDP nothing keeps a copy in fp32. `galore_rank:
     // int = 128`: swift/trainers/arguments.py:193.
     silent: "--bf16 --pure_bf16 --lora_rank 8 --galore_rank 128 --per_device_train_batch_size 1 --cutoff_len 2048",

@@ -5,7 +5,7 @@
 //! `openrlhf/utils/deepspeed/deepspeed.py` and `deepspeed_utils.py`; names before of `v0.9.9`.
 
 use super::source::Settings;
-use super::table::{FULL_LENGTH, Program, SettingRow, Together, by, row, when};
+use super::table::{FULL_LENGTH, GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, row, when};
 use super::values::{DYNAMIC, leaves, on};
 use crate::dialect::llama_factory::{self, EPOCHS};
 use crate::dialect::text::words::entries;
@@ -179,16 +179,8 @@ static TOGETHER: [Together; 4] = [
         to: "@overlap.dp",
         of: |n| (n[0] < 3.0 && n[1] == 0.0).then_some(0.0),
     },
-    Together {
-        from: &[("$NPROC_PER_NODE", None), ("$NNODES", Some(1.0))],
-        to: "gpus",
-        of: |n| Some(n.iter().product()),
-    },
-    Together {
-        from: &[("$NNODES", None), ("$NPROC_PER_NODE", None)],
-        to: "@gpus_per_node",
-        of: |n| (n[0] > 1.0).then(|| n[1]),
-    },
+    GPUS_OF_LAUNCHER,
+    GPUS_OF_EACH_NODE,
 ];
 
 const fn tuning(is: fn(&Settings) -> bool, silent: &'static str) -> Program {

@@ -54,6 +54,19 @@ pub(crate) struct Together {
     pub of: fn(&[f64]) -> Option<f64>,
 }
 
+/// GPUs by the variables of a launcher.
+pub(super) const GPUS_OF_LAUNCHER: Together = Together {
+    from: &[("$NPROC_PER_NODE", None), ("$NNODES", Some(1.0))],
+    to: "gpus",
+    of: |n| Some(n.iter().product()),
+};
+/// GPUs of each of several nodes by them.
+pub(super) const GPUS_OF_EACH_NODE: Together = Together {
+    from: &[("$NNODES", None), ("$NPROC_PER_NODE", None)],
+    to: "@gpus_per_node",
+    of: |n| (n[0] > 1.0).then(|| n[1]),
+};
+
 pub(super) const fn row(from: &'static str, to: &'static str) -> SettingRow {
     SettingRow(from, to, As::Same)
 }

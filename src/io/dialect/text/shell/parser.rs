@@ -485,7 +485,7 @@ impl<'a> Parser<'a> {
                 while let Some(c) = self.next().filter(|c| !c.is_whitespace()) {
                     match c {
                         '"' | '\'' => self.quoted(c),
-                        '\\' => self.at += 1 + self.rest().chars().nth(1).map_or(0, char::len_utf8),
+                        '\\' => self.pass_escaped(),
                         c => self.at += c.len_utf8(),
                     }
                 }
@@ -645,10 +645,7 @@ impl<'a> Parser<'a> {
         }
         while let Some(c) = self.next() {
             match c {
-                '\\' => {
-                    let next = self.rest().chars().nth(1);
-                    self.at += 1 + next.map_or(0, char::len_utf8);
-                }
+                '\\' => self.pass_escaped(),
                 '\'' | '"' | '`' => self.quoted(c),
                 '$' => self.dollar(),
                 '(' if self.text.get(from..self.at).is_some_and(|word| word.ends_with(['@', '?', '*', '+', '!'])) => {
@@ -663,16 +660,18 @@ impl<'a> Parser<'a> {
         self.text.get(from..self.at).filter(|word| !word.is_empty())
     }
 
+    /// Passes a backslash and the letter behind it.
+    fn pass_escaped(&mut self) {
+        self.at += 1 + self.rest().chars().nth(1).map_or(0, char::len_utf8);
+    }
+
     /// Passes a text between quotes.
     fn quoted(&mut self, quote: char) {
         let line = self.line();
         self.at += 1;
         while let Some(c) = self.next() {
             match c {
-                '\\' if quote != '\'' => {
-                    let next = self.rest().chars().nth(1);
-                    self.at += 1 + next.map_or(0, char::len_utf8);
-                }
+                '\\' if quote != '\'' => self.pass_escaped(),
                 '$' if quote == '"' => self.dollar(),
                 '`' if quote == '"' => self.quoted('`'),
                 c => {
@@ -713,10 +712,7 @@ impl<'a> Parser<'a> {
         let mut depth = 1_u32;
         while let Some(c) = self.next() {
             match c {
-                '\\' => {
-                    let next = self.rest().chars().nth(1);
-                    self.at += 1 + next.map_or(0, char::len_utf8);
-                }
+                '\\' => self.pass_escaped(),
                 '\'' | '"' | '`' => self.quoted(c),
                 '$' => self.dollar(),
                 c => {
