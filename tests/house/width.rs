@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most characters of a line of Rust.
+/// Most characters of a line of Rust and of the types of the JavaScript package. A row of a table of settings is as long
+/// as the names that programs have.
 const WIDTH: usize = 120;
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -11,7 +12,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             files(&path, found);
-        } else if path.extension().is_some_and(|end| end == "rs") {
+        } else if path.extension().is_some_and(|end| end == "rs" || end == "ts") {
             found.push(path);
         }
     }

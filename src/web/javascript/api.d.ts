@@ -8,7 +8,8 @@ export interface StageMemory {
   stage: number; weights_bytes: number; gradients_bytes: number; optimizer_bytes: number;
   activations_bytes: number; buffers_bytes: number; overhead_bytes: number; total_bytes: number;
   in_flight: number;
-  items: { component: "weights" | "gradients" | "optimizer" | "activations" | "buffers" | "overhead"; name: string; bytes: number }[];
+  items: { component: "weights" | "gradients" | "optimizer" | "activations" | "buffers" | "overhead"; name: string;
+    bytes: number }[];
 }
 export interface OverlapRow {
   name: "dp" | "zero3" | "tp" | "pp" | "cp" | "ep"; bytes_per_gpu: number; comm_s: number;
@@ -21,8 +22,10 @@ export interface OverlapRow {
   /** rows over the same wire */
   shares_wire_with: string[];
   /** its messages by kind; `bytes` is what a GPU sends in one, so that count times bytes add up to bytes_per_gpu */
-  calls: { kind: "all-gather" | "reduce-scatter" | "all-reduce" | "all-to-all" | "send"; count: number; bytes: number }[];
-  passes: { pass: "forward" | "backward"; comm_s: number; compute_s: number; not_hidden_s: number; slows_compute_s: number }[];
+  calls: { kind: "all-gather" | "reduce-scatter" | "all-reduce" | "all-to-all" | "send"; count: number;
+    bytes: number }[];
+  passes: { pass: "forward" | "backward"; comm_s: number; compute_s: number; not_hidden_s: number;
+    slows_compute_s: number }[];
   printed_ratio?: number; corrected_ratio?: number;
 }
 export interface Report {
@@ -31,16 +34,18 @@ export interface Report {
   chosen?: Run;
   layout: { dp: number; microbatches: number; tokens_per_step: number };
   parameters: { total: number; active: number; without_mtp: number; per_stage: number[] };
-  /** splits of the layers over the stages, where there are several; absent where a report lays out more than 50,000 ops */
-  /** effect of samples of unequal length, where the run has them (`lengths.base`); `imbalance*`: work of the replica or rank
-   * that the step waits for over the mean, as the run deals samples and in the other ways */
+  /** splits of the layers over the stages, where there are several; absent where a report lays out more than 50,000
+   * ops */
+  /** effect of samples of unequal length, where the run has them (`lengths.base`); `imbalance*`: work of the replica or
+   * rank that the step waits for over the mean, as the run deals samples and in the other ways */
   lengths?: {
     fill: number; real: number; mean_tokens: number; samples: number; equal_tokens: number; attention_share: number;
     waits: "step" | "micro-batch"; imbalance: number; imbalance_arrival: number; imbalance_sorted: number;
     imbalance_dynamic?: number; fast_tenth: number; slow_tenth: number;
   };
   uneven?: {
-    splits: { origins: ("even" | "rule" | "own" | "best")[]; stage_layers: number[]; step_s: number; against_even: number;
+    splits: { origins: ("even" | "rule" | "own" | "best")[]; stage_layers: number[]; step_s: number;
+      against_even: number;
       peak_bytes: number; verdict: "fits" | "tight" | "oom" }[];
     measured?: { even: number[]; uneven: number[]; gain: number; steps_s: [number, number] };
     /** How far the measured steps are from the computed ones, where it is much. */
@@ -67,9 +72,10 @@ export interface Report {
     not_hidden_s: number; slows_compute_s: number; optimizer_s: number;
     model_flops: number; tflops_per_gpu: number; mfu: number; hfu: number; host_s: number;
     tokens_per_s: number; tokens_per_s_per_gpu: number; low_s: number; high_s: number;
-    /** where low_s and high_s come from: the published runs of the class; parts of the variance (publishers, runs, release,
-     * new-ground, open, host, loaders, fixed-times, own-runs), shares that add up to 1; settings that are not stated, with the seconds that stating each
-     * takes out of the range; no step of this GPU in this format is published */
+    /** where low_s and high_s come from: the published runs of the class; parts of the variance (publishers, runs,
+     * release, new-ground, open, host, loaders, fixed-times, own-runs), shares that add up to 1; settings that are not
+     * stated, with the seconds that stating each takes out of the range; no step of this GPU in this format is
+     * published */
     range: {
       runs: number; of: string; of_its_class: boolean; parts: { name: string; share: number }[];
       open: { field: string; seconds: number }[]; new_ground: boolean;
@@ -79,7 +85,8 @@ export interface Report {
     /** what mfu and hfu are counted against: bf16, fp16, fp8 or tf32 */
     peak: { precision: string; tflops: number };
     /** megatron, torchtitan, nanotron (dense models only), palm; over the same peak */
-    mfu_by: { name: string; flops_per_token: number; tflops_per_gpu: number; mfu: number; counts: string; note?: string }[];
+    mfu_by: { name: string; flops_per_token: number; tflops_per_gpu: number; mfu: number; counts: string;
+      note?: string }[];
     /** from ideal to actual, summing to time_s: ideal, kernels, recompute, launches, bubble, exposed_tp, exposed_cp,
      * exposed_ep, exposed_dp, optimizer, loader */
     parts: { name: string; seconds: number }[];
@@ -103,7 +110,8 @@ export interface ScheduleRequest {
   whole_backward?: boolean;
   pair_s?: number; p2p_s?: number; stage_scale?: number[]; ops?: boolean; certificate?: boolean;
 }
-/** No order of the same stage times, on ranks that hold as much as this one does at most, ends before `lower_bound_s`. */
+/** No order of the same stage times, on ranks that hold as much as this one does at most, ends before
+ * `lower_bound_s`. */
 export interface Certificate {
   lower_bound_s: number;
   /** makespan over the bound, less 1 */
@@ -114,7 +122,8 @@ export interface Certificate {
     microbatches: number | null; round_trip_s: number | null };
   /** makespan of the best order that was found under the same memory */
   best_s: number;
-  /** chunks that each rank may hold: what the order itself holds at most; `chunks` of them are a micro-batch of a rank */
+  /** chunks that each rank may hold: what the order itself holds at most; `chunks` of them are a micro-batch of a
+   * rank */
   memory_limit: number[]; chunks: number;
   whole_backward: boolean;
   /** the bound with one chunk more on every rank */
@@ -149,7 +158,8 @@ export interface PlanRequest {
    * core. Until it has found something it goes on to that default */
   work?: number;
 }
-/** `report` is what the function `report` answers for `run`; `serves`: it fits here and the named software can run it */
+/** `report` is what the function `report` answers for `run`; `serves`: it fits here and the named software can run
+ * it */
 /** tie_with_first: its distance from the first is inside the error of differences between layouts */
 export interface PlanRow { run: Run; report: Report; tie_with_first: boolean; serves: boolean; why: string }
 export interface Plan {
@@ -160,7 +170,8 @@ export interface Plan {
   evaluated: number; feasible: number; reported: number;
   /** strictly by time_s */
   best: PlanRow[];
-  /** the fastest layout with an order found by search, where it beats the named schedules and the software takes an order */
+  /** the fastest layout with an order found by search, where it beats the named schedules and the software takes an
+   * order */
   optimal?: PlanRow;
   /** index of the simplest of the ties; null where nothing fits */
   recommended: number | null;
@@ -188,7 +199,8 @@ export interface Calibration {
   profile: { [part: string]: unknown };
   constants: { name: string; factor: number; width_before: number; width: number; share: number; informed: boolean;
     informed_by?: string }[];
-  runs: { name: string; measured_s: number; before_s: number; after_s: number; expected_s: number; off: number; warning?: string }[];
+  runs: { name: string; measured_s: number; before_s: number; after_s: number; expected_s: number; off: number;
+    warning?: string }[];
   memory: { overhead_gib: number; reserved_over_allocated: number } | null;
   /** runs that disagree where it cannot be told which is wrong */
   disagreement?: string;
@@ -204,13 +216,14 @@ export interface Measured {
   /** the calculator's step and peaks of the same run beside the measured ones */
   compared: string[];
 }
-/** A log, a benchmark's output, a trace or a memory snapshot as text; what it does not say of its run is as in `run`. */
+/** A log, a benchmark's output, a trace or a memory snapshot as text; what it does not say of its run is as in
+ * `run`. */
 export function readLog(text: string, run?: Run): Measured | Refusal;
-export type CauseId = "grad-reduce-late" | "param-gather-exposed" | "host-late" | "host-pause" | "late-rank" | "unequal-stages"
-  | "unequal-lengths" | "bubble" | "tp-exposed" | "cp-exposed" | "ep-exposed" | "ep-imbalance" | "slow-network" | "slow-kernels"
-  | "attention-fallback" | "loader" | "checkpoint" | "definition" | "another-setting" | "fragmentation" | "longest-sample"
-  | "expert-imbalance" | "first-optimizer-step" | "logits" | "retained-graph" | "other-process" | "never-fitted" | "evaluation"
-  | "context";
+export type CauseId = "grad-reduce-late" | "param-gather-exposed" | "host-late" | "host-pause" | "late-rank"
+  | "unequal-stages" | "unequal-lengths" | "bubble" | "tp-exposed" | "cp-exposed" | "ep-exposed" | "ep-imbalance"
+  | "slow-network" | "slow-kernels" | "attention-fallback" | "loader" | "checkpoint" | "definition" | "another-setting"
+  | "fragmentation" | "longest-sample" | "expert-imbalance" | "first-optimizer-step" | "logits" | "retained-graph"
+  | "other-process" | "never-fitted" | "evaluation" | "context";
 export interface Cause {
   id: CauseId; title: string; evidence: string;
   /** seconds of the window, or bytes of the GPU; neither where a log is only consistent with it */
@@ -240,13 +253,16 @@ export interface Diagnosis {
   causes: Cause[];
   explained: number | null;
   ranks: { ranks: { rank: number; wire_s: number; waiting_s: number; makes_wait_s: number; compute_s?: number;
-    offset_ns: number | null }[]; calls: number; late: number | null; workers?: number; slow?: number; stages?: number } | null;
+    offset_ns: number | null }[]; calls: number; late: number | null; workers?: number; slow?: number;
+      stages?: number } | null;
   workers: object | null; series: object | null; memory: object | null;
 }
-/** Where the rest of a measured step or of the memory is, beside what `run` predicts; nothing of the files is kept or sent. */
+/** Where the rest of a measured step or of the memory is, beside what `run` predicts; nothing of the files is kept or
+ * sent. */
 export function diagnose(files: Blob[], run?: Run): Promise<Diagnosis | Refusal>;
 /** What measured runs teach, and which to make next for `question` on at most `gpus`. */
-export function calibrate(request: { runs: Observation[]; name?: string; question?: Run; gpus?: number }): Calibration | Refusal;
+export function calibrate(request: { runs: Observation[]; name?: string; question?: Run;
+  gpus?: number }): Calibration | Refusal;
 export interface WholeRun {
   days: number; low_days: number; high_days: number;
   /** what widens the range most; null without one */
@@ -257,7 +273,8 @@ export interface WholeRun {
   /** share of the calendar that trains */
   productive: number; low_productive: number; high_productive: number; calendar_mfu: number;
   steps: number; training_s: number;
-  losses: { name: "startup" | "evaluation" | "rollbacks" | "checkpoints" | "repeated_work" | "restarts" | "stragglers"; seconds: number }[];
+  losses: { name: "startup" | "evaluation" | "rollbacks" | "checkpoints" | "repeated_work" | "restarts"
+    | "stragglers"; seconds: number }[];
   checkpoint_s: number | null; best_checkpoint_s: number | null; checkpoint_range_s: [number, number] | null;
   checkpoint_bytes: number; save_s: number; spares: number; tokens: number;
 }
@@ -269,7 +286,8 @@ export interface WholeRunReply {
   /** of `{run, days}` */
   tokens?: number;
   /** of `{run, tokens, by_days}`; `gpus` is null where no count meets the date */
-  deadline?: { gpus: number | null; days: number; high_days: number; fastest_gpus: number; counts: [number, number, number][] };
+  deadline?: { gpus: number | null; days: number; high_days: number; fastest_gpus: number;
+    counts: [number, number, number][] };
 }
 /** The whole run of a Run with `tokens_total`, or the answer to an inverse question. */
 export function wholeRun(request: Run | { run: Run; days: number } | { run: Run; tokens: number; by_days: number }):
@@ -278,7 +296,8 @@ export interface RlStep {
   /** seconds of a step; `low_s` and `high_s` as steps of the framework were measured, or stated where none were */
   step_s: number; low_s: number; high_s: number;
   phases: {
-    name: "prefill" | "decode" | "tail" | "tools" | "verifier" | "reward" | "old-log-probabilities" | "reference" | "values"
+    name: "prefill" | "decode" | "tail" | "tools" | "verifier" | "reward" | "old-log-probabilities" | "reference"
+      | "values"
       | "critic-update" | "update" | "sync" | "offload" | "other";
     group: "all" | "engines" | "trainer"; seconds: number;
   }[];
@@ -326,7 +345,8 @@ export interface Imported {
   branches: Branch[];
   model: ModelRead;
 }
-/** `decided` is false where it rests on what the text does not set: `rests_on`; `set` of an import takes the other way by `condition`. */
+/** `decided` is false where it rests on what the text does not set: `rests_on`; `set` of an import takes the other way
+ * by `condition`. */
 export interface Branch {
   line: number;
   condition: string;
@@ -349,27 +369,31 @@ export interface ModelRead {
   by: "id" | "shape" | "name" | "page";
   sure: boolean;
 }
-export type ExportFormat = "markdown" | "json" | "csv" | "order" | "rl" | "megatron" | "torchtitan" | "deepspeed" | "nanotron" | "axolotl"
-  | "llama-factory" | "trl" | "accelerate" | "torchtune" | "llm-foundry" | "peft"
+export type ExportFormat = "markdown" | "json" | "csv" | "order" | "rl" | "megatron" | "torchtitan" | "deepspeed"
+  | "nanotron" | "axolotl" | "llama-factory" | "trl" | "accelerate" | "torchtune" | "llm-foundry" | "peft"
   | "svg-memory" | "svg-step" | "svg-overlap" | "svg-timeline";
 /**
- * A link, JSON, a config.json, or settings of the programs above, of Megatron-Bridge, NeMo Automodel, NeMo-RL, verl, slime, Primus,
- * ms-swift or MLPerf; several files in one text, the lowest first, with a line of three dashes between. What it does not say is as in `run`.
+ * A link, JSON, a config.json, or settings of the programs above, of Megatron-Bridge, NeMo Automodel, NeMo-RL, verl,
+ * slime, OpenRLHF, NeMo 1, Primus, ms-swift or MLPerf; several files in one text, the lowest first, with a line of
+ * three dashes between. What it does not say is as in `run`.
  */
 export function importText(text: string, run?: Run): Imported | Refusal;
 /** `date` is printed as given; `address` is the page's, before the `#` of the link. */
 export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):
   { errors: Issue[]; text: string } | Refusal;
 /** What the package's command answers to a line of standard input; undefined where `verb` is not one of these. */
-export function answerLine(verb: "report" | "schedule" | "plan" | "certify" | "import" | "export" | "calibrate" | "log" | "whole-run"
+export function answerLine(verb: "report" | "schedule" | "plan" | "certify" | "import" | "export" | "calibrate"
+  | "log" | "whole-run"
   | "rl" | "diagnose", line: string):
   Report | ScheduleReply | Plan | Certified | Imported | Calibration | Measured | WholeRunReply | RlReply | Diagnosis
   | { errors: Issue[]; text: string } | Refusal | undefined;
 export function version(): string;
 /** Loads the calculator; nothing is mounted. Without an argument the WebAssembly is fetched from beside the module. */
-export default function init(options?: { module_or_path: RequestInfo | URL | Response | BufferSource | WebAssembly.Module }):
+export default function init(options?: { module_or_path: RequestInfo | URL | Response | BufferSource
+  | WebAssembly.Module }):
   Promise<unknown>;
 /** The same with bytes or a compiled module at hand. */
 export function initSync(options: { module: BufferSource | WebAssembly.Module }): unknown;
-/** Loads what `initSync` leaves out in a browser; until then importText, exportRun, readLog, diagnose and answerLine refuse. */
+/** Loads what `initSync` leaves out in a browser; until then importText, exportRun, readLog, diagnose and answerLine
+ * refuse. */
 export function ready(): Promise<void>;
