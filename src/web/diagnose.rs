@@ -106,7 +106,14 @@ pub(crate) fn whole(state: State) -> AnyView {
 pub(crate) fn framed(state: State) -> AnyView {
     let of_link = Memo::new(move |_| state.view.get().diagnosis);
     let shown = view_of(move || from_link(state, of_link));
-    view! { <div use:patched=shown></div> }.into_any()
+    let empty = flag(move || of_link.with(Option::is_some));
+    view! {
+        <div use:patched=shown></div>
+        <p class="muted" hidden=empty>
+            {say("This frame shows the diagnosis that its link holds; this link holds none. Diagnose makes such links.")}
+        </p>
+    }
+    .into_any()
 }
 
 /// What a link holds, as a view; nothing where it holds none.

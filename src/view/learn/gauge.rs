@@ -90,7 +90,7 @@ impl Gauge {
             Self::RlStep => {
                 return match predict(&evaluation.scenario.run) {
                     Ok(step) => verbatim(show_seconds(step.step_s)),
-                    Err(_) => t!("Your run has no such step, or it lacks a setting that the step asks for."),
+                    Err(_) => t!("none: no RL in your run, or settings are missing"),
                 };
             }
             Self::Step => show_seconds(report.step.time_s),

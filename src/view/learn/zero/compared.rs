@@ -30,8 +30,8 @@ pub(super) fn compared(dials: &Dials) -> Live {
         t!("Both keep a part of the model on each rank. With ZeRO-3 every rank runs all layers and gathers their \
                 weights; in a pipeline a rank runs its own layers and passes activations on."),
         t!(
-            "With {each} sequences a micro-batch ZeRO-3 sends {ratio} times as much. It pays with few \
-                micro-batches, a pipeline with many: its idle time shrinks with them.",
+            "In micro-batches of {each} ZeRO-3 sends {ratio} times as much. It pays with few micro-batches, a \
+                pipeline with many: its idle time shrinks with them.",
             each,
             ratio = number(ratio, 3)
         ),

@@ -21,9 +21,12 @@ const GRADIENTS: u64 = 2;
 const UPDATE: u64 = 3;
 const FORWARD: u64 = 4;
 
-/// The name of the way at `index`.
+/// The same beside the slider.
+const SHORT: [&str; 4] = ["nothing", "gradients", "and weights", "or weights"];
+
+/// The name of the way at `index` beside the slider.
 pub(super) fn way(index: usize) -> &'static str {
-    WAYS[index]
+    SHORT[index]
 }
 
 /// Seconds of the parts of a step, for each of its blocks of layers.

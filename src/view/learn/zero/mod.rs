@@ -90,7 +90,7 @@ pub(super) const LESSON: Lesson = Lesson {
             id: "pipeline",
             title: "ZeRO-3 or a pipeline",
             sliders: &[
-                N.over(&[4, 8, 16], 1),
+                slider("n", "ranks", &[4, 8, 16], 1),
                 B.over(&[16, 64, 512], 1),
                 slider("b", "sequences of a micro-batch", &[1, 4, 16, 64], 0),
             ],
