@@ -110,7 +110,7 @@ pub(crate) fn framed(state: State) -> AnyView {
     view! {
         <div use:patched=shown></div>
         <p class="muted" hidden=empty>
-            {say("This frame shows the diagnosis that its link holds; this link holds none. Diagnose makes such links.")}
+            {say("This frame shows a diagnosis that its link holds; this link holds none. Diagnose makes such links.")}
         </p>
     }
     .into_any()

@@ -24,7 +24,8 @@ named! {
         Publisher = "publisher",
         /// By constants fitted to what was published before them.
         Origin = "origin",
-        /// By the constants of the code, of runs that were kept aside until these and the widths stood.
+        /// By the constants of the code, of runs that set none of them. They were looked at once, when the part of the
+        /// host in the range was chosen.
         Kept = "kept",
     }
 }
@@ -146,9 +147,9 @@ pub fn head(tables: &[String]) -> String {
         "# Errors of published steps, by tools/accuracy: fitted, by the constants of the code; publisher, by\n\
         # constants fitted without the run's publisher; origin, by constants fitted to what was published before it; \
         kept, runs\n\
-        # that were kept aside until the constants and the widths stood. as-run: all fields of the row; as-printed:\n\
-        # without those that tables of throughput do not print. Shares, years; width and score (width and ten times\n\
-        # the distance beyond either end) in logarithms.\n\
+        # that set no constant, looked at once when the host's part of the range was chosen. as-run: all fields of\n\
+        # the row; as-printed: without those that tables of throughput do not print. Shares, years; width and score\n\
+        # (width and ten times the distance beyond either end) in logarithms.\n\
         # rows {rows:08x}, constants {:08x}\n",
         fnv(all.bytes())
     )

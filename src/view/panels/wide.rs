@@ -2,6 +2,7 @@
 
 use crate::node::action::Dialog;
 use crate::node::markup::bracket;
+use crate::panels::step::held_less;
 use crate::prelude::*;
 use shardscope_core::run::registry::field;
 use shardscope_core::time::{REACH, RangePart, Step, range, range_ends};
@@ -66,6 +67,7 @@ pub fn why_wide(evaluation: &Evaluation) -> Node {
             )),
         ],
     )];
+    words.extend(held_less(evaluation).map(muted));
     let shares = of.parts.iter().filter(|part| part.share >= 0.005).map(|part| {
         t!("{name} {share}", name = Message::plain(part.name.words()), share = format!("{:.0} %", part.share * 100.0))
     });

@@ -74,7 +74,8 @@ pub fn tested() -> Node {
     );
     let aside = recorded_of(Protocol::Kept, Recipe::AsPrinted, None).unwrap_or_default();
     let aside = t!(
-        "On {runs} kept aside until constants and ranges stood: mean {mean}, median {median}, inside {held}.",
+        "On {runs} kept aside, and looked at once when a part of the range was chosen: mean {mean}, median {median}, \
+            inside {held}.",
         runs = aside.runs,
         mean = show_percent(aside.mean),
         median = show_percent(aside.median),
