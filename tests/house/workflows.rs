@@ -36,7 +36,9 @@ struct Forge {
 /// as `tools/packages` names it.
 const GH: &str = r#"echo "gh $*" >>called
 case "$*" in
-'release list'*) echo v0.9.0 ;;
+'release list'*) printf '%s\n' v0.9.0 v0.8.0 ;;
+'release view v0.9.0'*) printf '%s\n' SHA256SUMS shardscope-site-0.9.0.tar.gz ;;
+'release view v0.8.0'*) echo notes.txt ;;
 'release download v0.9.0'*)
     site=$(mktemp -d)
     echo 'the page of 0.9.0' >"$site/index.html"
@@ -141,6 +143,25 @@ fn commands_of_the_pages_put_main_at_the_root_and_a_release_below_its_version() 
     let page = |path: &str| fs::read_to_string(forge.folder.join("target/pages").join(path)).unwrap();
     assert_eq!(page("index.html"), "the page of main");
     assert_eq!(page("release/0.9.0/index.html").trim_end(), "the page of 0.9.0");
+}
+
+/// "Events triggered by the `GITHUB_TOKEN` will not create a new workflow run" (GitHub's documentation, "Use
+/// `GITHUB_TOKEN` for authentication in workflows"): a release that release.yml publishes is no event for pages.yml,
+/// the end of that workflow is.
+#[test]
+fn the_pages_follow_the_workflow_that_makes_a_release() {
+    let read = |file: &str| {
+        let text = fs::read_to_string(root().join(".github/workflows").join(file)).unwrap();
+        yaml::read(&text).unwrap()
+    };
+    let (release, pages) = (read("release.yml"), read("pages.yml"));
+    let followed = pages.get("on").and_then(|events| events.get("workflow_run")).unwrap();
+    let names = list(followed.get("workflows"));
+    let names: Vec<&str> = names.iter().filter_map(Value::text).collect();
+    assert_eq!(names, [release.get("name").and_then(Value::text).unwrap()]);
+    // A run that failed has published nothing.
+    let condition = pages.get("jobs").and_then(|jobs| jobs.get("build")?.get("if")?.text()).unwrap();
+    assert!(condition.contains("workflow_run.conclusion == 'success'"), "{condition}");
 }
 
 #[test]
