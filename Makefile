@@ -9,9 +9,9 @@ PORT ?= 8080
 DESKTOP := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Darwin,$(shell uname)))
 WASM := --target wasm32-unknown-unknown
 SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/build tools/pkg.mjs tools/split.mjs tools/first.mjs tools/csp.mjs tools/trim.mjs \
-	tools/licences.mjs tools/docs.mjs owner.json CONTRIBUTING.md CHANGELOG.md tools/python/README.md examples/pages.rs \
-	$(wildcard tools/offline/* tools/npm/*) \
-	$(shell find src style public docs -type f)
+	tools/licences.mjs tools/metadata.mjs tools/docs.mjs owner.json CONTRIBUTING.md CHANGELOG.md LICENSE llms.txt \
+	tools/python/README.md examples/pages.rs $(wildcard tools/offline/* tools/npm/*) \
+	$(shell find src style public locales docs -type f)
 
 .DEFAULT_GOAL := help
 # cargo and trunk wait for each other anyway, and the lines read in order.

@@ -82,6 +82,41 @@ fn every_tool_that_a_workflow_the_makefile_or_another_tool_runs_is_there_and_may
     assert!(named >= 20, "{named}");
 }
 
+/// What is missing there leaves `dist` as it was: a changed translation would not be seen.
+#[test]
+fn whatever_the_build_reads_makes_the_makefile_build_again() {
+    let makefile = text("Makefile");
+    let sources = makefile.split("SOURCES := ").nth(1).unwrap().split("\n\n").next().unwrap();
+    let words_of = sources.split([' ', '\n', '\t', '(', ')']).map(|word| word.trim_end_matches("/*"));
+    let named: BTreeSet<&str> = words_of.filter(|word| !word.is_empty()).collect();
+    let ends = |file: &str, end: &str| Path::new(file).extension().is_some_and(|found| found == end);
+    let page = text("index.html");
+    let trunk = page.lines().filter(|line| line.starts_with("<link data-trunk"));
+    let linked = trunk.filter_map(|line| line.split("href=\"").nth(1)?.split(['"', '/']).next());
+    let build = text("tools/build");
+    let mut read: BTreeSet<String> = linked.map(str::to_owned).collect();
+    read.extend(words(&build, "tools/").into_iter().map(str::to_owned));
+    // The hook of Trunk.toml, and what scripts load and copy.
+    read.insert("tools/pkg.mjs".to_owned());
+    for script in read.clone().into_iter().filter(|file| ends(file, "mjs")) {
+        let script = text(&script);
+        let after = |mark: &str| {
+            let rest = script.split(mark).skip(1).map(|rest| rest.split('\'').next().unwrap().to_owned());
+            rest.collect::<Vec<_>>()
+        };
+        read.extend(after("from './").into_iter().map(|file| format!("tools/{file}")));
+        read.extend(after("copyFileSync(source('"));
+        read.extend(after("join(ROOT, '"));
+        // The documents of tools/docs.mjs.
+        read.extend(after("['").into_iter().filter(|file| ends(file, "md")));
+    }
+    assert!(read.len() >= 30, "{read:?}");
+    for file in read {
+        let is_named = Path::new(&file).ancestors().any(|part| part.to_str().is_some_and(|part| named.contains(part)));
+        assert!(is_named, "{file} is no source of dist in the Makefile");
+    }
+}
+
 /// A fork has none, and a text of a pull request within a script would be run.
 #[test]
 fn workflows_need_no_secret_pin_every_step_and_run_no_text_of_a_pull_request() {
