@@ -108,8 +108,10 @@ function frame(name, title, body, script = '') {
   const item = ([, page, label]) => `<li><a href="${page}.html"${page === name ? ' aria-current="page"' : ''}>${escaped(label)}</a></li>`;
   const sections = SECTIONS.map(([label, pages]) => `<h2>${label}</h2><ul>${pages.map(item).join('')}</ul>`).join('');
   const beside = '<h2>Beside</h2><ul><li><a href="../">The calculator</a></li><li><a href="../sources.html">Sources</a></li>'
+    + '<li><a href="../sources.zh.html" lang="zh-CN">来源</a></li>'
     + '<li><a href="../#v=1&amp;view.page=glossary">Glossary</a></li>'
-    + '<li><a href="../limits.html">What it does not model</a></li></ul>';
+    + '<li><a href="../limits.html">What it does not model</a></li>'
+    + '<li><a href="../limits.zh.html" lang="zh-CN">未建模的内容</a></li></ul>';
   return `<!doctype html>
 <html lang="en" dir="ltr"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><title>${escaped(title)} · Shardscope</title>
@@ -151,7 +153,19 @@ for (const [, part] of hits) {
 }
 `;
 
-/** Writes all pages below `dist/docs`. */
+/** llms.txt as it stands beside the page: its links lead to the pages of documents; what is no page is left out where
+ * owner.json has no address of the repository. */
+export function forAssistants(repository = '') {
+  return readFileSync(join(ROOT, 'llms.txt'), 'utf8').split('\n').flatMap((line) => {
+    const [, href] = /\]\(([^)]*)\)/.exec(line) ?? [];
+    if (href === undefined) return [line];
+    const leads = target(href, 'llms.txt', repository);
+    if (leads === undefined) return [];
+    return [line.replace(href, () => (/^[a-z]+:/i.test(leads) ? leads : `docs/${leads}`))];
+  }).join('\n');
+}
+
+/** Writes all pages below `dist/docs`, and `dist/llms.txt`. */
 export function write(dist) {
   const owner = JSON.parse(readFileSync(join(ROOT, 'owner.json'), 'utf8'));
   const folder = join(dist, 'docs');
@@ -166,6 +180,7 @@ export function write(dist) {
   const body = '<h1>Search</h1><p id="count" role="status"></p><ul id="hits"></ul>';
   const script = `<script type="application/json" id="index">${data}</script><script>${SEARCH}</script>`;
   writeFileSync(join(folder, 'search.html'), frame('search', 'Search', body, script));
+  writeFileSync(join(dist, 'llms.txt'), forAssistants(owner.repository));
   return [...PAGES.values()].map(({ name }) => name).concat('search');
 }
 

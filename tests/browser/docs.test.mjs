@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { SECTIONS, anchor, render, target } from '../../tools/docs.mjs';
+import { SECTIONS, anchor, forAssistants, render, target } from '../../tools/docs.mjs';
 import { calculator } from './calculator.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -45,6 +45,16 @@ test('links follow the documents, and name a file of the repository only where i
   assert.equal(target('../src/core/lib.rs', 'docs/start.md'), undefined);
   assert.equal(target('../src/core/lib.rs', 'docs/start.md', 'https://forge.example/it'), 'https://forge.example/it/blob/main/src/core/lib.rs');
   assert.equal(anchor('Where it is known to be wrong'), 'where-it-is-known-to-be-wrong');
+});
+
+test('the list for assistants stands beside the page, and its links lead to pages or to the repository', () => {
+  const links = (text) => [...text.matchAll(/\]\(([^)]*)\)/g)].map(([, href]) => href);
+  const here = links(readFileSync(join(ROOT, 'dist/llms.txt'), 'utf8')).filter((href) => !/^[a-z]+:/i.test(href));
+  assert.ok(here.length >= 6, `${here}`);
+  for (const href of here) assert.ok(existsSync(join(ROOT, 'dist', href)), href);
+  const all = links(forAssistants('https://forge.example/it'));
+  assert.equal(all.length, links(readFileSync(join(ROOT, 'llms.txt'), 'utf8')).length);
+  assert.ok(all.includes('https://forge.example/it/blob/main/SKILL.md'));
 });
 
 test('a tag in a document is shown and not run', () => {

@@ -12,7 +12,7 @@ const { version } = /^version = "(?<version>[^"]+)"/m.exec(readFileSync(new URL(
 
 const sha = (bytes) => createHash('sha256').update(bytes).digest('hex');
 /** The worker itself, the documents, and what only programs outside of the browser read. */
-const LEFT_OUT = /^(offline\.js$|social\.png$|single\/|docs\/|pkg\/(node\/|package\.json$|licences\.txt$))/;
+const LEFT_OUT = /^(offline\.js$|social\.png$|llms\.txt$|single\/|docs\/|pkg\/(node\/|package\.json$|licences\.txt$))/;
 const names = readdirSync(dist, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
   .map((entry) => relative(dist, `${entry.parentPath}${sep}${entry.name}`).split(sep).join('/'))
