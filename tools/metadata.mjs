@@ -29,6 +29,9 @@ export function places({ repository, homepage } = owner()) {
   };
 }
 
+/** A description of at most 100 characters, which is all that the registry takes: up to the last comma within them. */
+const short = (text) => (text.length <= 100 ? text : text.slice(0, 100).replace(/,[^,]*$/, ''));
+
 /** server.json of the MCP registry's schema of 2025-10-17; undefined without a repository, whose owner names the server. */
 export function server({ repository, homepage } = owner()) {
   const name = serverName(repository);
@@ -36,7 +39,7 @@ export function server({ repository, homepage } = owner()) {
   return {
     $schema: 'https://static.modelcontextprotocol.io/schemas/2025-10-17/server.schema.json',
     name,
-    description: said('description').slice(0, 100),
+    description: short(said('description')),
     version: said('version'),
     repository: { url: repository, source: 'github' },
     ...(homepage && { websiteUrl: homepage }),

@@ -53,5 +53,8 @@ test('addresses are left out while owner.json is empty, and are the owner\'s whe
   // It is looked for in the package that it names.
   assert.equal(places(OWNER).mcpName, made.name);
   assert.ok(made.description.length > 0 && made.description.length <= 100);
+  // It ends where a part of the package's own does.
+  const { description } = JSON.parse(readFileSync(join(ROOT, 'dist/pkg/package.json'), 'utf8'));
+  assert.match(description.slice(made.description.length), /^(,|$)/);
   assert.deepEqual(made.packages.map(({ identifier, transport }) => [identifier, transport.type]), [['shardscope', 'stdio']]);
 });

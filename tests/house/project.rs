@@ -188,7 +188,10 @@ fn every_file_that_a_document_of_the_front_links_to_is_there() {
 #[test]
 fn the_citation_and_the_own_predictions_name_the_version_of_the_package() {
     let version = env!("CARGO_PKG_VERSION");
-    assert!(text("CITATION.cff").lines().any(|line| line == format!("version: {version}")));
+    let citation = text("CITATION.cff");
+    assert!(citation.lines().any(|line| line == format!("version: {version}")));
+    let date = citation.lines().find_map(|line| line.strip_prefix("date-released: ")).unwrap();
+    assert!(text("CHANGELOG.md").lines().any(|line| line == format!("## {version} ({date})")), "{date}");
     let predictions = text("public/data/scoreboard/shardscope.jsonl");
     let head: serde_json::Value = serde_json::from_str(predictions.lines().next().unwrap()).unwrap();
     assert_eq!(head["version"], version);
