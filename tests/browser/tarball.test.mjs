@@ -108,8 +108,9 @@ test('the guide is the help, and every command line in it is answered without er
     + ' | loss scale: 1.0 | grad norm: 2.5 | number of skipped iterations:   0 |\n')).join(''));
   for (const [line] of examples) {
     const run = line.replace('| shardscope', `| '${process.execPath}' '${COMMAND}'`);
-    const [{ errors }] = answers(spawnSync('bash', ['-c', run], { ...LONG, cwd: home }));
+    const [{ errors, fastest }] = answers(spawnSync('bash', ['-c', run], { ...LONG, cwd: home }));
     assert.deepEqual(errors, [], line);
+    assert.notEqual(fastest, null, `${line}: none of its layouts is one to use`);
   }
 });
 
