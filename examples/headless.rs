@@ -1,8 +1,9 @@
 //! The calculator without a page: one request a line in, one answer a line out ([`shardscope::io::request`]).
 //!
 //! `headless report < runs.jsonl`, and `schedule`, `plan`, `import`, `log`, `export`, `calibrate`. The npm package's `shardscope` command
-//! (tools/npm) answers the same. `headless scoreboard questions > runs.jsonl`, `headless scoreboard predictions` and `headless
-//! scoreboard score FILE` read the tables of `public/data` themselves; `headless diagnose [--run RUN] FILE...` reads files.
+//! (tools/npm) answers the same. `headless scoreboard questions > runs.jsonl`, `headless scoreboard predictions` and
+//! `headless scoreboard score FILE` know the tables of `public/data`; `headless diagnose [--run RUN] FILE...` reads
+//! files. Releases have it as a static command of Linux (`tools/native`), so it needs no file beside it.
 
 use serde_json::{Value, json};
 use shardscope::core::accuracy::FILES;
@@ -17,19 +18,72 @@ use std::fs::{File, read_to_string};
 use std::io::{BufRead, Read, Write, stdin, stdout};
 use std::process::ExitCode;
 
-fn main() -> ExitCode {
-    let name = std::env::args().nth(1).unwrap_or_default();
-    let Some(verb) = Verb::named(&name) else {
-        let names = Verb::ALL.map(Verb::name).join("|");
-        eprintln!("usage: headless {names}, one request a line on standard input");
-        return ExitCode::from(2);
+/// A table of `public/data`, within the program. The module of the Python package leaves it out: nothing there asks
+/// for it.
+#[cfg(not(target_family = "wasm"))]
+macro_rules! table {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../public/data/", $name)))
     };
-    if let (Verb::Scoreboard, Some(ask)) = (verb, std::env::args().nth(2)) {
-        return scoreboard(&ask, std::env::args().nth(3).as_deref());
+}
+#[cfg(target_family = "wasm")]
+macro_rules! table {
+    ($name:literal) => {
+        ($name, "")
+    };
+}
+
+/// The tables of published runs, each of [`FILES`].
+const TABLES: &[(&str, &str)] = &[
+    table!("fujii_measured.csv"),
+    table!("throughput.csv"),
+    table!("throughput_2.csv"),
+    table!("throughput_3.csv"),
+    table!("measured_memory.csv"),
+    table!("simumax_b200.csv"),
+    table!("uneven_pp_h20.csv"),
+    table!("megatron_golden.csv"),
+    table!("finetune_measured.csv"),
+    table!("mlperf.csv"),
+];
+
+/// The verbs of the guide; `check` and `mcp` are the npm package's.
+fn help() -> &'static str {
+    let mut sections = include_str!("../tools/npm/GUIDE.md").split("\n## ");
+    let verbs = sections.find(|section| section.starts_with("The verbs"));
+    verbs.unwrap_or_default()
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let name = arguments.first().map_or("", String::as_str);
+    match (Verb::named(name), arguments.get(1..).unwrap_or_default()) {
+        (Some(Verb::Scoreboard), [ask, more @ ..]) => scoreboard(ask, more.first().map(String::as_str)),
+        (Some(Verb::Diagnose), files @ [_, ..]) => diagnosed(files),
+        (Some(verb), []) => lines(verb),
+        (None, []) if name == "--version" => said(env!("CARGO_PKG_VERSION")),
+        (None, []) if name == "--help" || name == "-h" => said(help().trim_end()),
+        _ => {
+            let names = Verb::ALL.map(Verb::name).join("|");
+            eprintln!(
+                "usage: {names}, one request a line on standard input; diagnose [--run RUN] FILE...; \
+                 scoreboard questions|predictions|origin|score FILE; --help; --version"
+            );
+            ExitCode::from(2)
+        }
     }
-    if verb == Verb::Diagnose && std::env::args().len() > 2 {
-        return diagnosed(&std::env::args().skip(2).collect::<Vec<_>>());
+}
+
+/// Prints a text.
+fn said(text: &str) -> ExitCode {
+    match writeln!(stdout(), "{text}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
     }
+}
+
+/// Answers the lines of the standard input.
+fn lines(verb: Verb) -> ExitCode {
     let mut out = stdout().lock();
     for line in stdin().lock().lines() {
         let Ok(line) = line else {
@@ -49,10 +103,9 @@ fn main() -> ExitCode {
 
 /// Writes what is asked for of the scoreboard: the text of a file, or the score of the predictions in `file`.
 fn scoreboard(ask: &str, file: Option<&str>) -> ExitCode {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/public/data");
-    let tables = FILES.iter().map(|(name, _)| Some((*name, read_to_string(format!("{folder}/{name}")).ok()?)));
-    let Some(tables) = tables.collect::<Option<BTreeMap<_, _>>>() else {
-        eprintln!("the tables are not in {folder}");
+    let of = |name| TABLES.iter().find(|(known, text)| *known == name && !text.is_empty());
+    let Some(tables) = FILES.iter().map(|(name, _)| of(*name).copied()).collect::<Option<BTreeMap<_, _>>>() else {
+        eprintln!("a table of published runs is not in this program");
         return ExitCode::FAILURE;
     };
     let request = match (ask, file.map(read_to_string)) {
@@ -60,7 +113,7 @@ fn scoreboard(ask: &str, file: Option<&str>) -> ExitCode {
         ("origin", None) => json!({ "ask": ask }),
         ("questions" | "predictions", None) => json!({ "tables": tables, "ask": ask }),
         _ => {
-            eprintln!("usage: headless scoreboard questions|predictions|origin|score FILE");
+            eprintln!("usage: scoreboard questions|predictions|origin|score FILE");
             return ExitCode::from(2);
         }
     };
@@ -102,10 +155,7 @@ fn diagnosed(arguments: &[String]) -> ExitCode {
     let read: Vec<_> = files.iter().map(read).collect();
     let found = diagnose(&read.iter().collect::<Vec<_>>(), &run);
     let text = reply(found.map(|found| Answer::Diagnosed(Box::new(found))));
-    match writeln!(stdout(), "{text}") {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+    said(&text)
 }
 
 fn reply(answer: Result<Answer, Vec<Issue>>) -> String {

@@ -90,3 +90,30 @@ fn what_nests_too_deep_is_refused_and_the_next_line_answered() {
     assert!(message.contains("nested deeper than 64 levels"), "{message}");
     assert_eq!(answers[1]["errors"].as_array().unwrap().len(), 0);
 }
+
+/// As somebody has it who took the command from a release: without the repository, and without a guide.
+#[test]
+fn the_program_needs_no_file_beside_it_and_says_its_verbs() {
+    let folder = std::env::temp_dir().join(format!("shardscope-alone-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = Command::new(program()).args(arguments).current_dir(&folder).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        (output.status.code(), text)
+    };
+    assert_eq!(run(&["--version"]), (Some(0), format!("{}\n", env!("CARGO_PKG_VERSION"))));
+    let (status, help) = run(&["--help"]);
+    assert_eq!(status, Some(0));
+    for verb in shardscope::io::request::Verb::ALL {
+        assert!(help.contains(&format!("**{}**", verb.name())), "{}", verb.name());
+    }
+    let (status, questions) = run(&["scoreboard", "questions"]);
+    assert_eq!(status, Some(0));
+    assert!(questions.lines().count() > 1000);
+    assert_eq!(run(&["report", "run.json"]), (Some(2), String::new()));
+    // No path of the machine that built it.
+    let bytes = std::fs::read(program()).unwrap();
+    let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/public/data").as_bytes();
+    assert!(!bytes.windows(tables.len()).any(|window| window == tables));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
