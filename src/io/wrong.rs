@@ -17,10 +17,11 @@ pub enum Hero {
     Memory,
     Fits,
     Bubble,
+    Exposed,
 }
 
 impl Hero {
-    pub const ALL: [Self; 5] = [Self::Step, Self::Tokens, Self::Memory, Self::Fits, Self::Bubble];
+    pub const ALL: [Self; 6] = [Self::Step, Self::Tokens, Self::Memory, Self::Fits, Self::Bubble, Self::Exposed];
 
     /// The choice of the form that it is.
     pub fn choice(self) -> &'static str {
@@ -30,6 +31,7 @@ impl Hero {
             Self::Memory => "memory",
             Self::Fits => "fits or not",
             Self::Bubble => "pipeline bubble",
+            Self::Exposed => "exposed communication",
         }
     }
 
@@ -54,6 +56,9 @@ impl Hero {
             ),
             Self::Fits => format!("{} of {}", bytes(memory.need_bytes), bytes(memory.capacity_bytes)),
             Self::Bubble => format!("{} of the pipeline's time", show_percent(report.pipeline.bubble_fraction)),
+            Self::Exposed => {
+                format!("{} of a step of {}", show_seconds(step.exposed_comm_s), show_seconds(step.time_s))
+            }
         }
     }
 }

@@ -70,6 +70,7 @@ fn measured(figure: Figure) -> Option<Hero> {
         Figure::Step => Hero::Step,
         Figure::Tokens | Figure::Mfu => Hero::Tokens,
         Figure::Bubble => Hero::Bubble,
+        Figure::Exposed => Hero::Exposed,
         _ => return None,
     })
 }
