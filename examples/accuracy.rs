@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         None => errors(),
-        Some("add") => add(&arguments.collect::<Vec<_>>()),
+        Some("add") if arguments.len() > 0 => add(&arguments.collect::<Vec<_>>()),
         Some(_) => fail(USAGE),
     }
 }

@@ -64,7 +64,12 @@ impl Contribution {
     pub fn check(&self, table: &str) -> Result<AddedRun, Vec<Issue>> {
         let mut issues = self.stated();
         let decoded = link::decode(&self.link);
-        issues.extend(decoded.notices.iter().map(|notice| Issue::error("link", notice.message.clone())));
+        // The command's option is the link; which of its keys it is stands in the message.
+        let named = |issue: Issue| {
+            let field = verbatim(issue.field);
+            Issue::error("link", t!("{field}: {message}", field, message = issue.message))
+        };
+        issues.extend(decoded.notices.into_iter().map(named));
         let run = decoded.run;
         if run.profile != Run::default().profile || run.measured_step_s.is_some() {
             let message = t!("the link holds a fit or a measured step: share the run without them");
@@ -73,10 +78,6 @@ impl Contribution {
         let evaluation = match evaluate(&run) {
             Ok(evaluation) => evaluation,
             Err(wrong) => {
-                let named = |issue: Issue| {
-                    let field = verbatim(issue.field);
-                    Issue::error("link", t!("{field}: {message}", field, message = issue.message))
-                };
                 issues.extend(wrong.into_iter().map(named));
                 return Err(issues);
             }

@@ -79,6 +79,8 @@ fn what_is_missing_or_wrong_is_named() {
     assert_eq!(with(&|said| said.link += "&wings=2"), ["link"]);
     assert_eq!(with(&|said| said.link += "&tp=3"), ["link"]);
     assert_eq!(with(&|said| said.link += "&measured_step_s=2"), ["link"]);
+    let unknown = Contribution { link: contribution().link + "&wings=2", ..contribution() };
+    assert!(unknown.check(&table()).unwrap_err()[0].message.to_string().starts_with("wings: "));
     let far = Contribution { step_s: Some(1950.0), anyway: true, ..contribution() };
     assert!(far.check(&table()).is_ok());
 }
