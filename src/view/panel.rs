@@ -5,6 +5,7 @@ use crate::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
 use crate::palette::Theme;
 use crate::panels::about::about;
 use crate::panels::cuts::{grids, ring, sequences};
+use crate::panels::experts::experts;
 use crate::panels::lengths::lengths;
 use crate::panels::memory;
 use crate::panels::over_time::{areas, curve_table, legend, peak_words};
@@ -104,6 +105,8 @@ panels! { (evaluation, unit)
     Ring [Overlap "ring attention"] = Self::Ring => ring(&evaluation.scenario, unit);
     /// Tensor parallelism in one, two and three dimensions.
     Grids [Overlap "tensors in 1D to 3D"] = Self::Grids => grids(&evaluation.scenario);
+    /// Load of the busiest expert rank.
+    Experts [Overlap "experts' load"] = Self::Experts => experts(evaluation);
     /// Certainty of the step, and utilisation by other counts.
     Step = Self::Step => step(evaluation);
     /// Stages that take unequal time.

@@ -25,6 +25,8 @@ const SPECIAL: &[&str] = &[
     "model=qwen-3-30b-a3b&gpus=64&tp=1&pp=1&ep=64&ep_overlap=1f1b&gpu.base=h100-sxm-80gb&gpu.inter_gb_per_s=80&seq_len=4096&global_batch=256",
     "model=mixtral-8x7b&gpus=64&ep=8&tp=1&pp=1",
     "model=mixtral-8x7b&gpus=64&ep=8&tp=1&pp=1&moe_rank_capacity=2",
+    "model=deepseek-v3&gpus=256&ep=32&tp=1&pp=1&stack=megatron-2026&moe_sigma=0.6&moe_clones=1&seq_len=4096&global_batch=512",
+    "model=deepseek-v3&gpus=256&ep=8&tp=1&pp=1&stack=megatron-2026&weight_shards=8&expert_weight_shards=2&seq_len=4096&global_batch=512",
     "model=deepseek-v3&gpus=256&ep=32&tp=1&pp=8&stack=megatron-2025&seq_len=4096&global_batch=512",
     "zero=3&tp=1&pp=1&gpus=64&stack=deepspeed&precision=bf16&overlap.dp=0",
     "gpus=64&tp=1&pp=1&cp=8&cp_comm=hierarchical&seq_len=32768&global_batch=64",

@@ -131,6 +131,9 @@ table! {
         FORWARD_PASSES = "f", "forward passes of a micro-batch, those that run again among them";
         RANK_LAYERS = "l", "layers of the rank";
         ROUTED_PASSES = "P", "passes over the routed layers of the rank";
+        CLONES = "y", "slots of a rank for clones of experts";
+        CLONED_FORWARDS = "f", "forward passes over the routed layers of the rank";
+        CLONED_LAYERS = "l", "routed layers of the rank";
         STATES_SENT = "v", "hidden states and gradients that the stages of the rank send";
         SHARING = "N", "ranks that share them";
         COPIES = "y", "ranks that hold the same";
@@ -175,6 +178,7 @@ table! {
         SCALE = "y", "bytes of an element with its scale over those of bf16";
         REPEATS = "x", "key-value heads as attention reads them over those that are projected";
         KEPT_SHARE = "z", "share that recomputation and offloading leave";
+        CLONED_SHARE = "y", "slots for clones over experts of a rank";
         RESIDENT = "j", "share of the layers whose activations stay on the GPU";
         IN_FLIGHT = "i", "micro-batches in flight";
         HEADS_IN_FLIGHT = "i", "micro-batches of the last stage in flight";
@@ -217,6 +221,8 @@ table! {
         STORED_LINEARS = "L", "parameters of linears that are stored quantised";
         LARGEST_MATRIX = "m", "largest matrix, which stays whole";
         LARGEST_LAYER = "U", "parameters of the largest layer";
+        EXPERTS_OF_LAYER = "U_e", "parameters of a layer's experts on the rank";
+        LARGEST_WEIGHT = "m", "parameters of the largest weight on the rank";
         TWO_CHUNKS = "A", "parameters of the two largest chunks";
         ROOT = "R", "embedding, head and final norm";
         DENSE = "P_d", "parameters outside the experts";
@@ -226,6 +232,7 @@ table! {
         SHARED = "P", "parameters of the GPU";
         MODEL = "P", "parameters";
         HEAD = "H", "parameters of the head";
+        ONE_EXPERT = "p", "parameters of an expert on the rank";
         BUCKET = "k", "gradients that are sent at once";
         RANK_PARAMETERS = "P", "parameters of the rank";
         PART_PARAMETERS = "P", "parameters";

@@ -46,9 +46,11 @@ impl Layout {
 /// Tensors that ZeRO shards, and the ranks that share them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zero {
-    /// 0: nothing, 1: optimizer states, 2: also gradients, 3: also weights.
+    /// 0: nothing, 1: optimizer states, 2: also gradients, 3: also weights. Weight shards above tensor parallelism are
+    /// 3 over their ranks, and cut states over all others besides. Source: Megatron-LM d98e8a6,
+    /// docs/api-guide/core/generalized_tensor_parallel.md ("an implementation of ZeRO-3").
     pub stage: u64,
-    /// Ranks that share one set of shards: d c, or the HSDP group.
+    /// Ranks that share one set of shards: d c, the HSDP group, or the weight shards above tensor parallelism.
     pub shard: u64,
     /// The same for routed experts: their own data-parallel group.
     pub expert_shard: u64,

@@ -118,6 +118,13 @@ fields! {
         hsdp_shard: Option<u64> => parallelism("HSDP shard group").unit("ranks").count(1, 1 << 20, Double).advanced(),
         /// optimizer states are cut over the HSDP groups too (Megatron-FSDP, outer sharding `optim`)
         hsdp_optimizer: bool = false => parallelism("Optimizer over HSDP groups").advanced(),
+        /// data-parallel ranks that cut every weight among them, gather it before its product and scatter its gradient
+        /// (Megatron-LM's generalized tensor parallelism: TP times these are its weight shards); 1: none
+        weight_shards: u64 = 1
+            => parallelism("Weight shards").symbol("GTP").unit("ranks").count(1, 1 << 20, Double).advanced(),
+        /// the same of routed experts, among the ranks that hold the same ones
+        expert_weight_shards: u64 = 1
+            => parallelism("Expert weight shards").unit("ranks").count(1, 1 << 20, Double).advanced(),
         /// when ZeRO-2 reduces gradients to their shards, and whether Hugging Face's Trainer waits with FSDP too: later
         /// sends less and holds more; unset: every micro-batch, or as Trainer does it with FSDP
         zero2_reduce: Option<Reduction> => parallelism("Gradients are reduced").advanced(),
@@ -204,6 +211,9 @@ fields! {
         /// spread of the router: standard deviation of the logarithm of the experts' popularity, from which the busiest
         /// rank follows for every expert-parallel size; a given imbalance wins
         moe_sigma: Option<f64> => training("Router spread").number(0.0, 3.0, 0.05).advanced(),
+        /// spare slots of an expert rank for clones of experts with more tokens than the rest, which then share them
+        /// (ECHO); it needs the spread of the router
+        moe_clones: Option<u64> => training("Clones of experts").unit("a rank").count(0, 16, By(1.0)).advanced(),
         /// padded expert capacity; unset: dropless
         capacity_factor: Option<f64> => training("Capacity factor").unit("x").number(0.1, 64.0, 0.25).advanced(),
         /// a copy of a token for every expert, or one a node that is passed on inside
@@ -282,9 +292,14 @@ impl Run {
 
     /// Tokens of the busiest of `ranks` expert ranks over the average, where a rank holds `held` experts.
     pub fn imbalance(&self, held: f64, ranks: f64) -> f64 {
-        let spread = || self.moe_sigma.map(|sigma| router::busiest_rank(sigma, held, ranks));
+        let spread = || self.moe_sigma.map(|sigma| router::busiest(sigma, held, ranks, self.moe_clones.unwrap_or(0)));
         let balanced = || self.moe_balance.map(Balance::imbalance);
         self.moe_imbalance.or_else(spread).or_else(balanced).unwrap_or(1.0)
+    }
+
+    /// True if weights are cut over ranks above tensor parallelism.
+    pub fn shards_weights(&self) -> bool {
+        self.weight_shards > 1 || self.expert_weight_shards > 1
     }
 
     /// True if attention stores no scores: FlashAttention has no fp32 kernel.

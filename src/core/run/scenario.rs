@@ -385,7 +385,13 @@ impl Scenario {
     /// Bytes of a weight that ZeRO-3 gathers on its way: eight bits with qwZ. Source: ZeRO++, section 3.1.
     pub(crate) fn sent_weight(&self) -> f64 {
         let whole = self.gathered_weight();
-        if self.run.zero_qwz { whole.min(1.0) } else { whole }
+        // Weight shards gather what a recipe keeps, MXFP8 too.
+        let recipe = self.precision.recipe.filter(|_| self.run.shards_weights() && self.precision.param_gather);
+        match recipe {
+            Some(recipe) => recipe.weight,
+            None if self.run.zero_qwz => whole.min(1.0),
+            None => whole,
+        }
     }
 
     /// Ranks of the second copy of the weights, where ZeRO-3 keeps one. Source: ZeRO++, section 3.2.
@@ -410,6 +416,11 @@ impl Scenario {
     pub(crate) fn imbalance(&self) -> f64 {
         let (experts, ranks) = (self.model.moe.map_or(1, |moe| moe.experts), self.layout.ep as f64);
         self.run.imbalance(experts as f64 / ranks, ranks)
+    }
+
+    /// Spare slots of an expert rank for clones, where there are other ranks to clone from.
+    pub(crate) fn clones(&self) -> Option<u64> {
+        self.run.moe_clones.filter(|slots| *slots > 0 && self.layout.ep > 1 && self.model.moe.is_some())
     }
 
     /// Model FLOPs a step, by the Run's convention, images besides.

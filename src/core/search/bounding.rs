@@ -269,7 +269,9 @@ fn shared<'a>(list: &'a mut Vec<Shared>, block: &Block) -> &'a mut Shared {
 
 /// Makes the block's scenario that of `member`.
 fn set(scenario: &mut Scenario, member: Member) {
-    scenario.zero.stage = member.zero;
+    if !scenario.run.shards_weights() {
+        scenario.zero.stage = member.zero;
+    }
     scenario.run.zero = member.zero;
     scenario.run.virtual_stages = member.chunks.virtual_stages;
     if scenario.run.schedule != member.chunks.schedule {

@@ -268,7 +268,9 @@ impl Space {
                 && run.software().selective == Selective::CoreAttention
                 && axes.recompute.contains(&Recompute::None);
             let alone = axes.zero.iter().find(|zero| **zero >= least);
-            zero >= least && (shared || Some(&zero) == alone) && !idle
+            // Weight shards go with ZeRO-1.
+            let whole = zero == 1 || !run.shards_weights();
+            zero >= least && (shared || Some(&zero) == alone) && !idle && whole
         };
         let stack = run.stack.preset_row();
         let schedules = self.schedules(block.pp).into_iter();

@@ -9,7 +9,7 @@ use super::gradients::{at_update, embedding_bytes, replica_bytes, shared_bytes, 
 use super::held::HeldParameters;
 use super::shards::{repeated, with_microbatch};
 use super::volume::{
-    boundary_bytes, context_bytes, exchanged_bytes, expert_bytes, layer_block, routed_layers, sent_states,
+    boundary_bytes, clone_bytes, context_bytes, exchanged_bytes, expert_bytes, layer_block, routed_layers, sent_states,
     stage_message, tensor_pairs,
 };
 use crate::model::Mixer;
@@ -196,14 +196,21 @@ fn layer_context(scenario: &Scenario, mixer: Mixer, c: f64, forwards: f64) -> Ca
     }
 }
 
-/// Expert parallel: a dispatch and a combine a pass.
+/// Expert parallel: a dispatch and a combine a pass; clones with their weights before a forward pass, and their
+/// gradients after the backward one.
 pub(super) fn experts(scenario: &Scenario, stage: usize) -> Calls {
     let layers = routed_layers(scenario, stage);
     if scenario.layout.ep <= 1 || layers <= 0.0 {
         return Calls::default();
     }
-    let passes = layers * (routed_forwards(scenario, stage) + 1.0);
-    Calls { all_to_all: Posted::all(2.0 * passes, expert_bytes::<f64>(scenario, passes)), ..Calls::default() }
+    let forwards = layers * routed_forwards(scenario, stage);
+    let passes = forwards + layers;
+    let clones = scenario.clones().map_or(0.0, |slots| slots as f64 * passes);
+    Calls {
+        all_to_all: Posted::all(2.0 * passes, expert_bytes::<f64>(scenario, passes)),
+        send: Posted::all(clones, clone_bytes::<f64>(scenario, forwards, layers)),
+        ..Calls::default()
+    }
 }
 
 /// Sends of hidden states to the next stage and of gradients to the one before, `states` of each.
@@ -261,8 +268,15 @@ fn update(scenario: &Scenario, held: HeldParameters) -> Calls {
         }
         calls.all_gather = calls.all_gather + once([0.0, gatherings * weight]);
         if part.copies > 1 {
-            let between = replica_bytes(gradient, part.elements, part.shard, part.copies);
-            calls.all_reduce = calls.all_reduce + Posted::each(1.0, between);
+            let [reduced, gathered] =
+                if zero.outer > 1 { [gradient, weight].map(|bytes| bytes / 2.0) } else { [gradient, 0.0] };
+            let between = |bytes: f64| Posted::each(1.0, replica_bytes(bytes, part.elements, part.shard, part.copies));
+            if zero.outer > 1 {
+                calls.reduce_scatter = calls.reduce_scatter + between(reduced);
+                calls.all_gather = calls.all_gather + between(gathered);
+            } else {
+                calls.all_reduce = calls.all_reduce + between(reduced);
+            }
         }
     }
     let shard = if scenario.shards_gradients() { zero.shard } else { 1 };

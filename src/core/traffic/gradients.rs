@@ -11,7 +11,7 @@ use super::held::HeldParameters;
 use super::volume::ring;
 use crate::cluster::{ParallelAxis, RankGroup};
 use crate::explain::Quantity;
-use crate::explain::symbols::{COPIES, EMBEDDINGS, HIDDEN, PADDED, SHARED, SHARING, TENSOR};
+use crate::explain::symbols::{COPIES, EMBEDDINGS, GATHERED, HIDDEN, PADDED, REDUCED, SHARED, SHARING, TENSOR};
 use crate::run::{Reduction, Scenario};
 use crate::units::{Bytes, Seconds};
 
@@ -55,8 +55,14 @@ pub fn step_messages(scenario: &Scenario, held: HeldParameters) -> StepMessages 
         }
         if copies > 1 {
             let over = if experts { mesh.expert_replica_group(shard) } else { mesh.replica_group(shard) };
-            reduce += fabric.all_reduce(over, Bytes(grads * elements / shard as f64));
-            bytes += replica_bytes(grads, elements, shard, copies);
+            let part = |bytes: f64| Bytes(bytes * elements / shard as f64);
+            if zero.outer > 1 {
+                reduce += fabric.gather(over, part(grads));
+                gather += fabric.gather(over, part(weights));
+            } else {
+                reduce += fabric.all_reduce(over, part(grads));
+            }
+            bytes += replica_bytes(between_groups::<f64>(scenario), elements, shard, copies);
         }
     }
     let (ends, tied) = embeddings(scenario, &fabric);
@@ -111,6 +117,18 @@ pub(crate) fn shared_bytes<Q: Quantity>(elements: f64, n: u64, kinds: [Q; 2]) ->
 pub(crate) fn replica_bytes<Q: Quantity>(gradient: Q, elements: f64, shard: u64, copies: u64) -> Q {
     let shares = gradient * SHARED.of::<Q>(elements) / SHARING.of::<Q>(shard);
     shares * ring(COPIES.of::<Q>(copies)) * 2.0
+}
+
+/// Bytes of a parameter that groups of shards exchange twice: gradients that they all add up, or, where states are cut
+/// over the groups, half of a gradient that is scattered and a weight that is gathered.
+pub(crate) fn between_groups<Q: Quantity>(scenario: &Scenario) -> Q {
+    let gradient = REDUCED.of::<Q>(scenario.reduced_gradient());
+    if scenario.zero.outer <= 1 {
+        return gradient;
+    }
+    let weight =
+        if scenario.zero.stage == 3 { scenario.sent_weight() } else { scenario.trained_bytes().gathered_weight() };
+    (gradient + GATHERED.of::<Q>(weight)) * 0.5
 }
 
 /// Bytes of the gradients of embeddings that stand on several ranks of a pipeline, `2 g V h/t (n - 1)/n`.

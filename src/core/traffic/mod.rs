@@ -25,7 +25,9 @@ pub(crate) use collective::{ALL_TO_ALL, DISPATCH, FUSED_DISPATCH, LATENCY};
 pub use collective::{Fabric, INTER, INTRA};
 pub use dispatch::Copies;
 pub(crate) use dispatch::{DISPATCHERS, FP8_ELEMENT, is_once_a_node};
-pub(crate) use gradients::{GradientSharing, at_update, embedding_bytes, replica_bytes, shared_bytes, sharing};
+pub(crate) use gradients::{
+    GradientSharing, at_update, between_groups, embedding_bytes, replica_bytes, shared_bytes, sharing,
+};
 pub use gradients::{StepMessages, step_messages, step_sync};
 pub use grid::{GridCut, grid_cuts};
 pub use held::HeldParameters;
@@ -39,7 +41,7 @@ pub use sequence::{SequenceCut, ring_buffer, ring_pieces, ring_steps, ring_work,
 pub(crate) use shards::{shards, with_microbatch};
 pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic, ring_bandwidth};
 pub(crate) use volume::{
-    boundary_bytes, context_bytes, expert_bytes, routed_layers, sent_states, sheet_bandwidth, tensor_bytes,
+    boundary_bytes, clone_bytes, context_bytes, expert_bytes, routed_layers, sent_states, sheet_bandwidth, tensor_bytes,
 };
 pub(crate) use waits::layer_waits;
 pub use waits::{StageWaits, stage_waits};

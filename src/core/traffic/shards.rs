@@ -36,7 +36,9 @@ pub(crate) fn with_microbatch(scenario: &Scenario) -> [f64; 2] {
         // Reentrant checkpoints run the whole unit again, which gathers before it and after it (transformers issue
         // 30404).
         let layers = scenario.model.layers as f64;
-        let again = if scenario.software.reentrant { repeated(scenario.run.recomputed(), layers) } else { 0.0 };
+        // Weight shards are gathered once more for a module that runs again (Megatron-LM, the chain of recomputation).
+        let whole = scenario.software.reentrant || scenario.run.shards_weights();
+        let again = if whole { repeated(scenario.run.recomputed(), layers) } else { 0.0 };
         [scenario.reductions() as f64 / m, if scenario.zero.stage == 3 { 2.0 + again } else { 1.0 }]
     }
 }
@@ -179,6 +181,39 @@ mod tests {
         ] {
             let ours = seconds(hpz, qwz, qgz) / plain;
             assert!((ours / (share / 3.0) - 1.0).abs() < 0.01, "{hpz:?} {qwz} {qgz}: {ours}");
+        }
+    }
+
+    /// Megatron-LM d98e8a6, docs/api-guide/core/generalized_tensor_parallel.md, section 1.3: of a weight's element two
+    /// gatherings and a scattering send 6 bytes in bf16, 4.0626 with MXFP8 weights, 3.125 with NVFP4 ones, times
+    /// (g - 1)/g; every micro-batch, in a pipeline too.
+    #[test]
+    fn weight_shards_send_what_their_table_says() {
+        let sent = |precision: &'static str, pp| {
+            let mut run = Run {
+                weight_shards: 4,
+                tp: 1,
+                pp,
+                gpus: 16,
+                zero: 1,
+                global_batch: 64,
+                gpu: crate::run::Based::preset("b200-sxm"),
+                precision: crate::run::Based::preset(precision),
+                stack: crate::run::Based::preset("megatron-2026"),
+                ..Run::default()
+            };
+            run.precision.parts.grads = Some(2.0);
+            if precision != "bf16" {
+                run.precision.parts.param_gather = Some(true);
+            }
+            let scenario = Scenario::new(&run).unwrap();
+            let (weights, gradients) = shards(&scenario, 0, &StageWindows::default());
+            let elements = HeldParameters::of(&scenario, &[0]).total();
+            (weights.bytes.0 + gradients.bytes.0) / elements / (3.0 / 4.0)
+        };
+        for (precision, pp, bytes) in [("bf16", 1, 6.0), ("bf16", 2, 6.0), ("mxfp8", 1, 4.0626), ("nvfp4", 1, 3.125)] {
+            let ours = sent(precision, pp);
+            assert!((ours / bytes - 1.0).abs() < 1e-3, "{precision}: {ours} of {bytes}");
         }
     }
 

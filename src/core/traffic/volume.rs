@@ -8,8 +8,9 @@ use super::dispatch::{Copies, element_bytes, is_once_a_node, once_a_node};
 use super::kind::Traffic;
 use crate::cluster::{Link, ParallelAxis, RankGroup};
 use crate::explain::symbols::{
-    CONTEXT, CROSSING, ELEMENT, ELEMENT_BACK, ELEMENT_THERE, EXCHANGE_RANKS, EXPERT_RANKS, HIDDEN, INSIDE, KEY_WIDTH,
-    LATENT_WIDTH, MIXER_WIDTH, QUERY_WIDTH, SENT_IMBALANCE, TENSOR, TOKENS, TOP_K,
+    CLONES, CONTEXT, CROSSING, ELEMENT, ELEMENT_BACK, ELEMENT_THERE, EXCHANGE_RANKS, EXPERT_RANKS, GATHERED, HIDDEN,
+    INSIDE, KEY_WIDTH, LATENT_WIDTH, MIXER_WIDTH, ONE_EXPERT, QUERY_WIDTH, REDUCED, SENT_IMBALANCE, TENSOR, TOKENS,
+    TOP_K,
 };
 use crate::explain::{Provenance, Quantity};
 use crate::model::{Architecture, Heads, LayerKind, Mixer};
@@ -46,7 +47,10 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
     MicrobatchTraffic {
         tp: Bytes(tensor_bytes(scenario, pairs, 0.0)),
         cp: Bytes(cp),
-        ep: Bytes(expert_bytes(scenario, 2.0 * routed_layers(scenario, stage))),
+        ep: Bytes(
+            expert_bytes(scenario, 2.0 * routed_layers(scenario, stage))
+                + clone_bytes(scenario, routed_layers(scenario, stage), routed_layers(scenario, stage)),
+        ),
         pp: Bytes(boundary_bytes(scenario, handed_on(scenario, stage).iter().sum::<u64>() as f64)),
     }
 }
@@ -92,6 +96,25 @@ pub(crate) fn expert_bytes<Q: Quantity>(scenario: &Scenario, passes: Q) -> Q {
     let width = LATENT_WIDTH.of::<Q>(moe.input(scenario.model.hidden));
     let rows = TOKENS.of::<Q>(scenario.tokens_per_rank()) * width * SENT_IMBALANCE.of::<Q>(scenario.imbalance());
     bytes * passes * copies * rows / TENSOR.of::<Q>(layout.tp)
+}
+
+/// Bytes that a rank sends for the clones of experts: their weights in so many `forwards` over routed layers, their
+/// gradients back in so many `backwards`. Source: Megatron-LM pull request 2368 (the planner copies weights in every
+/// forward pass, gradients of the clones are added to those of the expert).
+pub(crate) fn clone_bytes<Q: Quantity>(scenario: &Scenario, forwards: Q, backwards: Q) -> Q {
+    let (Some(slots), Some(elements)) = (scenario.clones(), expert_elements(scenario)) else {
+        return Q::number(0.0);
+    };
+    let moved = GATHERED.of::<Q>(scenario.gathered_weight()) * forwards
+        + REDUCED.of::<Q>(scenario.reduced_gradient()) * backwards;
+    CLONES.of::<Q>(slots) * ONE_EXPERT.of::<Q>(elements) * moved
+}
+
+/// Parameters of one routed expert on a rank: `3 h f` over the ranks that cut it, `2 h f` where it is not gated.
+pub(crate) fn expert_elements(scenario: &Scenario) -> Option<f64> {
+    let (model, moe) = (&scenario.model, scenario.model.moe?);
+    let matrices = if model.gated_ffn { 3 } else { 2 };
+    Some((matrices * moe.input(model.hidden) * moe.expert_ffn) as f64 / scenario.layout.etp as f64)
 }
 
 /// Hidden states of a micro-batch that a stage sends to the next one, and gradients of them to the one before: the

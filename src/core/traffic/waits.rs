@@ -11,7 +11,8 @@ use super::collective::Fabric;
 use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
 use super::shards::{repeated, shards};
 use super::volume::{
-    boundary_bytes, context_bytes, exchanged_bytes, expert_bytes, handed_on, layer_block, routed_layers, stage_message,
+    boundary_bytes, clone_bytes, context_bytes, exchanged_bytes, expert_bytes, handed_on, layer_block, routed_layers,
+    stage_message,
 };
 use crate::cluster::{ParallelAxis, RankGroup};
 use crate::run::{CpComm, EpOverlap, Module, Recompute, Scenario, TpOverlap};
@@ -221,7 +222,16 @@ fn experts(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64
     let (dispatch, combine) = (one(there / both), one(back / both));
     let pass = (dispatch + combine) * routed;
     let bytes = calls::experts(scenario, stage).bytes();
-    let wait = |forward, backward| Wait { bytes, forward, backward, ..Wait::default() };
+    // Clones are planned with the counts of the tokens, and hide behind nothing yet (the list of what is open in
+    // Megatron-LM's pull request 2368 has it).
+    let group = layout.mesh().group(ParallelAxis::Ep);
+    let copied = |forwards, backwards| {
+        let sent = Bytes(clone_bytes::<f64>(scenario, forwards, backwards));
+        if sent.0 > 0.0 { Beside::alone(fabric.all_to_all(group, sent) * routed) } else { Beside::default() }
+    };
+    let (cloned, returned) = (copied(1.0, 0.0), copied(again - 1.0, 1.0));
+    let wait =
+        |forward, backward| Wait { bytes, forward: forward + cloned, backward: backward + returned, ..Wait::default() };
     if let Some(share) = software.overlap.ep {
         // On some of the multiprocessors of the passes beside them.
         let window = windows.forward + windows.backward;

@@ -123,8 +123,10 @@ fn unused(run: &Run, key: &str) -> bool {
     match key {
         "sequence_parallel" | "stack.tp_overlap" | "overlap.tp" => run.tp == 1,
         "cp_comm" => run.cp == 1,
-        "etp" | "moe_imbalance" | "moe_sigma" | "moe_balance" | "capacity_factor" | "moe_dispatch" | "fp8_dispatch"
-        | "overlap.ep" | "ep_overlap" | "delay_wgrad" => run.model.resolve().is_ok_and(|model| model.moe.is_none()),
+        "etp" | "moe_imbalance" | "moe_sigma" | "moe_clones" | "moe_balance" | "capacity_factor" | "moe_dispatch"
+        | "fp8_dispatch" | "overlap.ep" | "ep_overlap" | "delay_wgrad" => {
+            run.model.resolve().is_ok_and(|model| model.moe.is_none())
+        }
         // The other two say the recomputed layers or modules.
         "recompute" => {
             matches!(run.recompute, Recompute::Layers(_) | Recompute::Modules(_) | Recompute::Budget(_))

@@ -63,8 +63,6 @@ const LAYOUTS: &[&str] = &[
         each to as many ranks as it needs; what other programs find is no layout that can be stated here.",
     "Diffusion heads with a pipeline of their own: neither shapes nor measurements of one were found.",
     "Different kinds of GPUs in one job, and training over slow links (DiLoCo).",
-    "Weights sharded above tensor parallelism (Megatron's generalized tensor parallelism): its settings are \
-        named where a script has them, and not counted.",
 ];
 
 pub fn limits() -> Node {

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod cuts;
 pub mod derived;
 pub mod diagnose;
+pub mod experts;
 pub mod inputs;
 pub mod issues;
 pub mod kinds;

@@ -13,7 +13,7 @@ use super::activations::{Chunks, cut};
 use super::holding::{Holding, ShardGroup, head_elements, holdings, kinds_of};
 use super::items::{Placed, activation_items, heads_in_flight, library_workspaces, state_items};
 use super::logits::{self, eager_kernel};
-use super::sharding::{largest_layer, root_elements};
+use super::sharding::{clones, largest_layer, root_elements};
 use super::states::{shards, trained_bytes};
 use super::transient::largest;
 use crate::explain::symbols::{GATHERED, LARGEST_LAYER, LOGIT_PEAK, ROOT};
@@ -87,7 +87,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
     fn always(&self) -> Vec<Item<Q>> {
         let states = state_items(self.scenario, self.load, &self.holdings);
         let lasting = states.filter(|item| item.component != Component::Gradients);
-        lasting.chain([library_workspaces(self.scenario)]).collect()
+        lasting.chain([library_workspaces(self.scenario)]).chain(clones(self.scenario, &self.holdings)).collect()
     }
 
     /// Gradients of all that is trained, sharded or whole.

@@ -3,8 +3,8 @@
 
 use super::super::Evaluation;
 use crate::explain::symbols::{
-    END_PASSES, FORWARD_PASSES, GATHERED, GATHERINGS, LAYER_PASSES, MICROBATCHES, RANK_LAYERS, REDUCED, REDUCTIONS,
-    ROUTED_PASSES, STATES_SENT, UPDATES,
+    CLONED_FORWARDS, CLONED_LAYERS, END_PASSES, FORWARD_PASSES, GATHERED, GATHERINGS, LAYER_PASSES, MICROBATCHES,
+    RANK_LAYERS, REDUCED, REDUCTIONS, ROUTED_PASSES, STATES_SENT, UPDATES,
 };
 use crate::explain::{Quantity, Term, Unit, Written, written};
 use crate::message::Message;
@@ -13,9 +13,9 @@ use crate::run::Scenario;
 use crate::source::{MEGATRON, PLAYBOOK, ZERO};
 use crate::t;
 use crate::traffic::{
-    GradientSharing, HeldParameters, OverlapRow, Traffic, at_update, boundary_bytes, context_bytes, embedding_bytes,
-    expert_bytes, forwards, model_ends, replica_bytes, routed_forwards, routed_layers, sent_states, shared_bytes,
-    sharing, stage_pairs, tensor_bytes, with_microbatch,
+    GradientSharing, HeldParameters, OverlapRow, Traffic, at_update, between_groups, boundary_bytes, clone_bytes,
+    context_bytes, embedding_bytes, expert_bytes, forwards, model_ends, replica_bytes, routed_forwards, routed_layers,
+    sent_states, shared_bytes, sharing, stage_pairs, tensor_bytes, with_microbatch,
 };
 
 /// The volume of a row, with its formula.
@@ -75,7 +75,15 @@ fn sent(scenario: &Scenario, stages: &[usize], traffic: Traffic) -> Written {
         Traffic::Ep => {
             let of = |stage: &usize| routed_layers(scenario, *stage) * (routed_forwards(scenario, *stage) + 1.0);
             let passes = ROUTED_PASSES.of::<Written>(stages.iter().map(of).sum::<f64>());
-            expert_bytes(scenario, passes * every)
+            let sent = expert_bytes(scenario, passes * every);
+            if scenario.clones().is_none() {
+                return sent;
+            }
+            let over = |passes: &dyn Fn(usize) -> f64| stages.iter().map(|stage| passes(*stage)).sum::<f64>();
+            let layers = CLONED_LAYERS.of::<Written>(over(&|stage| routed_layers(scenario, stage)));
+            let forwards = over(&|stage| routed_layers(scenario, stage) * routed_forwards(scenario, stage));
+            let cloned = clone_bytes(scenario, CLONED_FORWARDS.of::<Written>(forwards) * every, layers * every);
+            Written::total("V_i", [(t!("tokens"), sent), (t!("clones of experts"), cloned)].into_iter())
         }
         Traffic::Pp => {
             let states: u64 = stages.iter().flat_map(|stage| sent_states(scenario, stages, *stage)).sum();
@@ -129,7 +137,8 @@ fn parameters(scenario: &Scenario, held: HeldParameters, m: f64) -> Written {
     for part in sharing(scenario, held) {
         parts.push((name(&part), shared_bytes(part.elements, part.shard, each)));
         if part.copies > 1 {
-            let bytes = replica_bytes(gradient, part.elements, part.shard, part.copies) * updates;
+            let bytes =
+                replica_bytes(between_groups::<Written>(scenario), part.elements, part.shard, part.copies) * updates;
             parts.push((t!("{bytes}, between the groups", bytes = name(&part)), bytes));
         }
     }

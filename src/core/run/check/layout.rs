@@ -5,6 +5,7 @@ use crate::cluster::{Gpu, RankOrder};
 use crate::issue::{Fix, Issue};
 use crate::run::layout::{Layout, Zero};
 use crate::run::presets::Trainer;
+use crate::run::router::MOST_CLONING_RANKS;
 use crate::run::{Allocator, OneOf, Reduction, Run};
 use crate::t;
 
@@ -185,7 +186,36 @@ impl Check<'_> {
         (ranks / experts).max(1)
     }
 
+    /// Clones of experts: where there are ranks to share with, and a spread that makes one rank busier than others.
+    pub fn clones(&mut self) {
+        let run = self.run;
+        let Some(slots) = run.moe_clones.filter(|slots| *slots > 0) else { return };
+        if self.model.moe.is_none() {
+            self.refuse("moe_clones", t!("clones of experts need a model with experts"), "");
+        } else if run.capacity_factor.is_some() {
+            let message = t!("a padded capacity drops the tokens that clones would take: one of both");
+            let issue = Issue::error("moe_clones", message).with_fix("moe_clones", "");
+            self.issues.push(issue.or_fix("capacity_factor", ""));
+        } else if run.ep == 1 {
+            self.doubt("moe_clones", t!("one expert rank has all experts: there is no rank to clone them on"), "");
+        } else if run.ep > MOST_CLONING_RANKS {
+            let message = t!("clones are planned over at most {ranks} expert ranks", ranks = MOST_CLONING_RANKS);
+            self.refuse("moe_clones", message, "");
+        } else if run.moe_imbalance.is_some() || run.moe_sigma.is_none() {
+            let message = t!(
+                "{slots} slots for clones cost memory and messages; what they balance follows from the router's \
+                    spread, without a given imbalance",
+                slots
+            );
+            let spread = Issue::warning("moe_clones", message).with_fix("moe_clones", "");
+            self.warnings.push(spread);
+        }
+    }
+
     pub fn zero(&mut self, layout: &Layout) -> Zero {
+        if self.run.shards_weights() {
+            return self.weight_shards(layout);
+        }
         let group = layout.dp.saturating_mul(layout.cp);
         let shard = self.run.hsdp_shard.unwrap_or(group);
         if !group.is_multiple_of(shard) {
@@ -241,6 +271,54 @@ impl Check<'_> {
             expert_outer: over(layout.expert_dp / expert_shard),
         }
     }
+    /// Weights cut over ranks of the data: the groups divide the replicas, and nothing else cuts them.
+    fn weight_shards(&mut self, layout: &Layout) -> Zero {
+        let run = self.run;
+        let Layout { dp, expert_dp, .. } = *layout;
+        let sizes =
+            [("weight_shards", run.weight_shards, dp), ("expert_weight_shards", run.expert_weight_shards, expert_dp)];
+        for (field, shards, ranks) in sizes {
+            if !ranks.is_multiple_of(shards) {
+                let message =
+                    t!("{ranks} ranks with the same weights do not divide by {shards} weight shards", ranks, shards);
+                self.error_near(field, message, shards.min(ranks), divisors(ranks));
+            }
+        }
+        let field = if run.weight_shards > 1 { "weight_shards" } else { "expert_weight_shards" };
+        let software = run.software();
+        if field == "expert_weight_shards" && self.model.moe.is_none() {
+            self.refuse(
+                field,
+                t!("{field}={size} needs a model with experts", field, size = run.expert_weight_shards),
+                1,
+            );
+        }
+        if software.fsdp || !software.flat_buffers {
+            let label = run.stack.preset_row().choice.label;
+            let message = t!("weight shards above tensor parallelism are Megatron-LM's; {label} has none", label);
+            self.refuse(field, message, 1);
+        }
+        if run.zero != 1 {
+            let message = t!(
+                "weight shards are cut as by ZeRO-3 over their own ranks, states over the others: use ZeRO-1 with them"
+            );
+            self.issues.push(Issue::error("zero", message).with_fix("zero", 1));
+        }
+        if run.hsdp_shard.is_some() || run.adapter.method.is_some() {
+            let other = if run.hsdp_shard.is_some() { "HSDP groups" } else { "adapters" };
+            let message = t!("weight shards above tensor parallelism do not go with {other}", other);
+            self.refuse(field, message, 1);
+        }
+        let group = dp.saturating_mul(layout.cp);
+        Zero {
+            stage: 3,
+            shard: run.weight_shards,
+            expert_shard: run.expert_weight_shards,
+            outer: (group / run.weight_shards).max(1),
+            expert_outer: (expert_dp / run.expert_weight_shards).max(1),
+        }
+    }
+
     /// ZeRO++ is ZeRO-3's; the ranks of its second copy divide those of the first.
     fn second_copy(&mut self, shard: u64) {
         let run = self.run;

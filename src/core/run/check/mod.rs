@@ -59,6 +59,7 @@ pub fn check(
     check.tensor();
     check.recurrent();
     let layout = check.layout(gpu);
+    check.clones();
     let zero = check.zero(&layout);
     check.sequence();
     check.lengths(&layout);

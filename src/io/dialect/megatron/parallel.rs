@@ -118,6 +118,7 @@ pub fn read(reader: &mut SettingsReader) {
     if run.hsdp_shard.unwrap_or(group) != shard {
         run.hsdp_shard = Some(shard).filter(|shard| *shard != group);
     }
+    weight_shards(reader);
     let outer = reader.word("--outer-dp-sharding-strategy", "between groups of shards:");
     reader.run.hsdp_optimizer = outer.as_deref() == Some("optim") && reader.run.hsdp_shard.is_some();
     if reader.flag("--overlap-grad-reduce", "gradients overlap with the backward pass") {
@@ -129,6 +130,30 @@ pub fn read(reader: &mut SettingsReader) {
         reader.run.overlap.dp = Some(0.0);
     }
     reader.flag("--overlap-param-gather", "ZeRO-1's gathers overlap with the forward pass");
+}
+
+/// Shards of a weight over tensor parallelism and the ranks above it, by the field of the latter.
+const WEIGHT_SHARDS: [(&str, &str); 2] = [
+    ("weight_shards", "--tensor-parallel-num-weight-shards"),
+    ("expert_weight_shards", "--expert-tensor-parallel-num-weight-shards"),
+];
+
+/// Takes weight shards: those of tensor parallelism are among them.
+fn weight_shards(reader: &mut SettingsReader) {
+    let experts = reader.run.model.resolve().is_ok_and(|model| model.moe.is_some());
+    for (field, name) in WEIGHT_SHARDS {
+        let Some(all) = reader.count(name, "shards of a weight") else { continue };
+        let is_experts = field == "expert_weight_shards";
+        let tensor = if is_experts { reader.run.etp } else { reader.run.tp }.max(1);
+        if is_experts && !experts {
+            continue;
+        }
+        if !all.is_multiple_of(tensor) {
+            reader.assume(t!("{name} is no multiple of the {tensor} ranks that cut a weight: left out", name, tensor));
+            continue;
+        }
+        reader.set(field, all / tensor);
+    }
 }
 
 /// Takes whether each sample runs on as many ranks as it needs; the lengths of the samples are in the data.
@@ -196,9 +221,20 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
             writer.say("--use-distributed-optimizer", true);
         }
     }
+    if run.shards_weights() {
+        for ((_, name), shards) in
+            WEIGHT_SHARDS.into_iter().zip([run.weight_shards * run.tp, run.expert_weight_shards * run.etp])
+        {
+            writer.when(name.starts_with("--tensor") || s.model.moe.is_some(), name, shards);
+        }
+    }
     let group = s.layout.dp * s.layout.cp;
-    writer.when(s.zero.shard < group, "--num-distributed-optimizer-instances", group / s.zero.shard.max(1));
-    writer.when(s.zero.outer > 1, "--outer-dp-sharding-strategy", "optim");
+    writer.when(
+        s.zero.shard < group && !run.shards_weights(),
+        "--num-distributed-optimizer-instances",
+        group / s.zero.shard.max(1),
+    );
+    writer.when(s.zero.outer > 1 && !run.shards_weights(), "--outer-dp-sharding-strategy", "optim");
     if s.software.overlap.dp > 0.0 {
         writer.say("--overlap-grad-reduce", true);
         writer.when(run.zero > 0, "--overlap-param-gather", true);

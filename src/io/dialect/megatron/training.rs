@@ -127,6 +127,9 @@ fn kernels(reader: &mut SettingsReader) {
     reader.run.shared_expert_overlap = reader.flag("--moe-shared-expert-overlap", "shared experts beside messages");
     reader.run.moe_rank_capacity = reader.number("--moe-expert-rank-capacity-factor", "room of an expert rank");
     reader.run.moe_paged_stash = reader.flag("--moe-paged-stash", "activations of experts in pages");
+    let echo = reader.flag("--moe-enable-echo", "clones of experts");
+    let clones = reader.count("--moe-num-echo-experts", "clones of experts, over all ranks");
+    reader.run.moe_clones = clones.filter(|_| echo).map(|clones| clones.div_ceil(reader.run.ep.max(1)).min(16));
     let capacity = reader.number("--moe-expert-capacity-factor", "capacity factor");
     let padded = reader.flag("--moe-pad-expert-input-to-capacity", "padded to the capacity");
     reader.run.capacity_factor = capacity.filter(|_| padded);
@@ -269,6 +272,10 @@ fn write_experts(run: &Run, release: Release, writer: &mut SettingsWriter) {
     writer.when(run.shared_expert_overlap, "--moe-shared-expert-overlap", true);
     writer.maybe("--moe-expert-rank-capacity-factor", run.moe_rank_capacity);
     writer.when(run.moe_paged_stash, "--moe-paged-stash", true);
+    if let Some(slots) = run.moe_clones.filter(|slots| *slots > 0) {
+        writer.say("--moe-enable-echo", true);
+        writer.say("--moe-num-echo-experts", slots * run.ep);
+    }
     if let Some(factor) = run.capacity_factor {
         writer.say("--moe-expert-capacity-factor", factor);
         writer.say("--moe-pad-expert-input-to-capacity", true);
