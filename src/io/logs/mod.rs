@@ -10,6 +10,7 @@ mod layout;
 mod line;
 mod nccl;
 mod patterns;
+mod pickle;
 mod reading;
 mod snapshot;
 mod special;
@@ -23,6 +24,7 @@ pub use reading::{LoggedSteps, Reading};
 use crate::json_scan::Scanner;
 use crate::kineto::KinetoReader;
 use collect::Log;
+use pickle::PickleReader;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
 use shardscope_core::run::Run;
@@ -43,6 +45,7 @@ enum Kind {
     Text(Box<Log>),
     Trace(Scanner, Box<KinetoReader>),
     Snapshot(Scanner, Box<Snapshot>),
+    Pickle(Box<PickleReader>),
 }
 
 /// Reads one file, piece by piece.
@@ -69,7 +72,8 @@ impl LogReader {
     /// Takes the next bytes.
     ///
     /// # Errors
-    /// Why the file cannot be read: not text, a pickle, too large. Nothing more is to be pushed then.
+    /// Why the file cannot be read: not text, too large, a pickle that is no snapshot. Nothing more is to be pushed
+    /// then.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Issue> {
         self.taken += bytes.len() as u64;
         if let Kind::Unknown(head) = &mut self.kind {
@@ -102,7 +106,17 @@ impl LogReader {
                 let (trace, notes) = trace.finish(scanner.depth() == 0).map_err(|issue| vec![issue])?;
                 Ok(trace::reading(&trace, notes, present))
             }
-            Kind::Snapshot(_, snapshot) => snapshot.finish(present),
+            Kind::Snapshot(scanner, snapshot) => {
+                let reading = snapshot.finish(present)?;
+                Ok(if scanner.depth() == 0 { reading } else { cut_off(reading) })
+            }
+            Kind::Pickle(pickle) => match pickle.finish() {
+                (snapshot, true) => snapshot.finish(present),
+                (snapshot, false) => match snapshot.finish(present) {
+                    Ok(reading) => Ok(cut_off(reading)),
+                    Err(_) => Err(vec![pickle::broken()]),
+                },
+            },
             Kind::Unknown(_) => Err(vec![Issue::error("", reading::nothing())]),
         }
     }
@@ -126,10 +140,17 @@ impl LogReader {
             Kind::Snapshot(scanner, snapshot) => {
                 scanner.push(bytes, |scanner, key, event| snapshot.take(scanner, key, event));
             }
+            Kind::Pickle(pickle) => return pickle.push(bytes),
             Kind::Unknown(_) => {}
         }
         Ok(())
     }
+}
+
+/// The reading of a file that ends in the middle.
+fn cut_off(mut reading: Reading) -> Reading {
+    reading.notes.push(t!("the file ends in the middle: what stands before is read"));
+    reading
 }
 
 /// Recognises a file by its first bytes.
@@ -139,8 +160,10 @@ fn recognise(head: &[u8]) -> Result<Kind, Issue> {
         [b'P', b'K', 3, 4, ..] if !holds(head, b"data.pkl") => {
             return refuse(t!("compressed: unpack it first"));
         }
-        // Protocols 2 to 5; a file of torch.save is a zip of one.
-        [0x80, 2..=5, ..] | [b'P', b'K', 3, 4, ..] => {
+        // Protocols 2 to 5.
+        [0x80, 2..=5, ..] => return Ok(Kind::Pickle(Box::default())),
+        // A file of torch.save is a zip of one.
+        [b'P', b'K', 3, 4, ..] => {
             return refuse(t!(
                 "a pickle, which can run code when it is opened: convert it where you made it, {command}",
                 command = shardscope_core::message::verbatim(PICKLE)

@@ -475,5 +475,5 @@ pub(super) fn nothing() -> Message {
             DeepSpeed, Hugging Face Trainer, Accelerate, torchtune, ms-swift, axolotl, LLaMA-Factory, OLMo-core, \
             nanochat, verl, slime, nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, \
             torch.cuda.memory_summary, nvidia-smi, a \
-            Kineto trace, a memory snapshot as JSON")
+            Kineto trace, a memory snapshot")
 }

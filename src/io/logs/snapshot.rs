@@ -60,27 +60,62 @@ struct Device {
     reserved_at_end: f64,
 }
 
+/// An event of the history, with what its frames say.
+#[derive(Default)]
+pub(super) struct SnapshotEvent {
+    pub action: String,
+    pub size: f64,
+    pub address: f64,
+    /// The latest of the places that its frames name.
+    place: AllocatedIn,
+    in_optimizer: bool,
+}
+
+impl SnapshotEvent {
+    pub fn new(action: String, size: f64, address: f64) -> Self {
+        Self { action, size, address, ..Self::default() }
+    }
+
+    /// Takes a text of a frame: its function or its file.
+    pub fn frame(&mut self, key: &str, text: &str) {
+        let is_optimizer = text.contains("/optim/") || text.contains("optimizer");
+        match (key, text) {
+            ("filename", _) => self.in_optimizer |= is_optimizer,
+            ("name", "step" | "_init_group") => self.place = AllocatedIn::Optimizer,
+            // What a backward pass computes again it calls by "forward" too.
+            ("name", "backward" | "_engine_run_backward") if self.place != AllocatedIn::Optimizer => {
+                self.place = AllocatedIn::Backward;
+            }
+            ("name", "forward") if self.place == AllocatedIn::Loading => self.place = AllocatedIn::Forward,
+            _ => {}
+        }
+    }
+
+    fn place(&self) -> AllocatedIn {
+        match self.place {
+            // A step of something else than an optimizer: a scheduler, the trainer's own loop.
+            AllocatedIn::Optimizer if !self.in_optimizer => AllocatedIn::Loading,
+            place => place,
+        }
+    }
+}
+
 /// A snapshot as far as it was read.
 #[derive(Default)]
 pub(crate) struct Snapshot {
     devices: Vec<Device>,
     /// The segment being read: device, total and allocated size.
-    segment: (usize, f64, f64),
+    segment: (f64, f64, f64),
     /// The list of `device_traces` that is read, and the event in it.
     trace: usize,
-    action: String,
-    size: f64,
-    address: f64,
-    /// The latest of the places that the frames of the event name.
-    place: AllocatedIn,
-    in_optimizer: bool,
+    event: SnapshotEvent,
     /// Blocks that are alive, by device and address.
     alive: HashMap<(usize, u64), (f64, AllocatedIn)>,
     events: u64,
 }
 
 /// Devices of a node at most.
-const MAX_DEVICES: usize = 64;
+pub(super) const MAX_DEVICES: usize = 64;
 
 impl Snapshot {
     /// The reading.
@@ -140,30 +175,10 @@ impl Snapshot {
         rows.map(|(words, bytes)| (words, t!("{gib} GiB", gib = significant(bytes / GIB, 3)))).collect()
     }
 
-    /// Takes a text of a frame: its function or its file.
-    fn frame(&mut self, key: &str, text: &str) {
-        let is_optimizer = text.contains("/optim/") || text.contains("optimizer");
-        match (key, text) {
-            ("filename", _) => self.in_optimizer |= is_optimizer,
-            ("name", "step" | "_init_group") => self.place = AllocatedIn::Optimizer,
-            // What a backward pass computes again it calls by "forward" too.
-            ("name", "backward" | "_engine_run_backward") if self.place != AllocatedIn::Optimizer => {
-                self.place = AllocatedIn::Backward;
-            }
-            ("name", "forward") if self.place == AllocatedIn::Loading => self.place = AllocatedIn::Forward,
-            _ => {}
-        }
-    }
-
     /// Follows a block of device `at` that begins or ends, to tell what the peak is made of.
-    fn block(&mut self, at: usize, begins: bool, size: f64) {
-        let place = match std::mem::take(&mut self.place) {
-            // A step of something else than an optimizer: a scheduler, the trainer's own loop.
-            AllocatedIn::Optimizer if !self.in_optimizer => AllocatedIn::Loading,
-            place => place,
-        };
-        self.in_optimizer = false;
-        let address = shardscope_core::units::whole(std::mem::take(&mut self.address)).unwrap_or(0);
+    fn block(&mut self, at: usize, begins: bool, event: &SnapshotEvent) {
+        let (size, place) = (event.size, event.place());
+        let address = shardscope_core::units::whole(event.address).unwrap_or(0);
         if begins {
             if self.alive.len() < MAX_BLOCKS && self.alive.insert((at, address), (size, place)).is_none() {
                 let device = self.device(at);
@@ -185,54 +200,63 @@ impl Snapshot {
         &mut self.devices[at]
     }
 
+    /// Takes a segment of the end.
+    pub(super) fn segment(&mut self, device: f64, total: f64, allocated: f64) {
+        let at = shardscope_core::units::whole(device).and_then(|at| usize::try_from(at).ok());
+        let device = self.device(at.unwrap_or(0));
+        device.reserved_at_end += total;
+        device.allocated_at_end += allocated;
+    }
+
+    /// Takes an event of the history of device `at`.
+    pub(super) fn event(&mut self, at: usize, event: &SnapshotEvent) {
+        self.events += 1;
+        let device = self.device(at);
+        let size = event.size;
+        match event.action.as_str() {
+            "alloc" => device.allocated.add(size),
+            "free_completed" => device.allocated.add(-size),
+            "segment_alloc" | "segment_map" => device.reserved.add(size),
+            "segment_free" | "segment_unmap" => device.reserved.add(-size),
+            _ => {}
+        }
+        if matches!(event.action.as_str(), "alloc" | "free_completed") {
+            self.block(at.min(MAX_DEVICES - 1), event.action == "alloc", event);
+        }
+    }
+
     pub fn take(&mut self, scanner: &Scanner, key: &str, event: JsonEvent) {
-        let whole = |number: f64| shardscope_core::units::whole(number).and_then(|at| usize::try_from(at).ok());
         let depth = scanner.depth();
         match event {
             // {"segments": [{"device": 0, "total_size": ...}]}: depth 3 inside a segment.
             JsonEvent::Number(number) if depth == 3 && scanner.above(1) == "segments" => match key {
-                "device" => self.segment.0 = whole(number).unwrap_or(0),
+                "device" => self.segment.0 = number,
                 "total_size" => self.segment.1 = number,
                 "allocated_size" => self.segment.2 = number,
                 _ => {}
             },
             JsonEvent::End if depth == 2 && scanner.above(0) == "segments" => {
-                let (at, total, allocated) = std::mem::take(&mut self.segment);
-                let device = self.device(at);
-                device.reserved_at_end += total;
-                device.allocated_at_end += allocated;
+                let (device, total, allocated) = std::mem::take(&mut self.segment);
+                self.segment(device, total, allocated);
             }
             // {"device_traces": [[{"action": "alloc", "size": ...}]]}: depth 4 inside an event.
             JsonEvent::Text(text) if depth == 4 && key == "action" && scanner.above(2) == "device_traces" => {
-                text.clone_into(&mut self.action);
+                text.clone_into(&mut self.event.action);
             }
             JsonEvent::Number(number) if depth == 4 && key == "size" && scanner.above(2) == "device_traces" => {
-                self.size = number;
+                self.event.size = number;
             }
             JsonEvent::Number(number) if depth == 4 && key == "addr" && scanner.above(2) == "device_traces" => {
-                self.address = number;
+                self.event.address = number;
             }
             JsonEvent::Text(text)
                 if depth == 6 && scanner.above(1) == "frames" && scanner.above(4) == "device_traces" =>
             {
-                self.frame(key, text);
+                self.event.frame(key, text);
             }
             JsonEvent::End if depth == 3 && scanner.above(1) == "device_traces" => {
-                let (action, size) = (std::mem::take(&mut self.action), std::mem::take(&mut self.size));
-                let at = self.trace;
-                self.events += 1;
-                let device = self.device(at);
-                match action.as_str() {
-                    "alloc" => device.allocated.add(size),
-                    "free_completed" => device.allocated.add(-size),
-                    "segment_alloc" | "segment_map" => device.reserved.add(size),
-                    "segment_free" | "segment_unmap" => device.reserved.add(-size),
-                    _ => {}
-                }
-                if matches!(action.as_str(), "alloc" | "free_completed") {
-                    self.block(at.min(MAX_DEVICES - 1), action == "alloc", size);
-                }
-                (self.place, self.in_optimizer) = (AllocatedIn::Loading, false);
+                let event = std::mem::take(&mut self.event);
+                self.event(self.trace, &event);
             }
             JsonEvent::End if depth == 2 && scanner.above(0) == "device_traces" => self.trace += 1,
             _ => {}

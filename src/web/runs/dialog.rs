@@ -54,7 +54,7 @@ pub(crate) fn page(state: State) -> AnyView {
                 log, drop it here or choose the file: Megatron-LM, NeMo, torchtitan, DeepSpeed, Hugging Face, \
                 torchtune, ms-swift, axolotl, LLaMA-Factory, OLMo-core, nanochat, verl, slime, nanotron, MaxText, \
                 llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a \
-                memory snapshot as JSON, or runs saved here. It is read in this browser and goes nowhere; a few \
+                memory snapshot, or runs saved here. It is read in this browser and goes nowhere; a few \
                 numbers are kept.")}</p>
             <textarea
                 rows="4"

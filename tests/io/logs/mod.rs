@@ -362,7 +362,9 @@ fn a_snapshot_gives_the_peaks_of_its_curves() {
 
 #[test]
 fn what_cannot_be_read_says_why_and_what_would() {
-    assert!(refusal(&[0x80, 4, 0x95, 1, 2]).contains("json.dump"));
+    assert!(refusal(&[0x80, 4, 0x95, 1, 2]).contains("breaks off"));
+    assert!(refusal(b"\x80\x02cposix\nsystem\nq\0.").contains("json.dump"));
+    assert!(refusal(b"\x80\x04}\x94.").contains("no memory of a GPU"));
     assert!(refusal(b"PK\x03\x04 snap/data.pkl").contains("pickle"));
     assert!(refusal(&[0x1f, 0x8b, 8, 0]).contains("unpack"));
     assert!(refusal(b"ELF\0\0\x01\x02").contains("not text"));

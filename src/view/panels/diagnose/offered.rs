@@ -53,7 +53,7 @@ pub fn offered() -> Node {
             "PyTorch 1.x to 2.13, NCCL, cuBLAS, JAX",
             "what was asked for, at which moment, ranked causes",
         ),
-        ("Memory snapshot", "PyTorch (.json)", "its peaks against the prediction"),
+        ("Memory snapshot", "PyTorch (.pickle, .json)", "its peaks against the prediction"),
     ];
     let table = Rows::of(rows)
         .column("You have", |row| text(row.0))
