@@ -74,11 +74,13 @@ pub fn of_brief(text: &str) -> Option<Diagnosis> {
             let amount = values.next().unwrap_or_default();
             let bytes =
                 amount.strip_prefix('b').and_then(|bytes| bytes.parse().ok()).filter(|bytes: &f64| *bytes < 1e18);
-            found.causes.push(FoundCause {
+            let mut cause = FoundCause {
                 seconds: amount.strip_prefix('s').and_then(seconds),
                 bytes,
                 ..FoundCause::new(id, crate::message::Message::default())
-            });
+            };
+            cause.without(window);
+            found.causes.push(cause);
         } else {
             let own = name.replace('-', "_");
             let name = StepShare::ALL.into_iter().find(|one| one.name() == own)?;
@@ -109,7 +111,7 @@ mod tests {
             });
         }
         for id in CauseId::ALL.into_iter().take(20) {
-            let cause = format!("longer_1_1_1_1~!{}_s740000", id.id());
+            let cause = format!("longer_5620000_1_1_1~!{}_s740000", id.id());
             found.causes.extend(of_brief(&cause).unwrap().causes);
         }
         let text = brief(&found).unwrap();

@@ -118,9 +118,12 @@ pub struct FoundCause {
     /// The cheapest measurement that settles it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure: Option<Message>,
-    /// The window without it, or what the calculator predicts with the change.
+    /// The window without it; of a log alone, what the calculator predicts with the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_s: Option<f64>,
+    /// Seconds of a step that the calculator predicts for the run as it is, and with the fields of `set`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change_s: Option<[f64; 2]>,
 }
 
 impl FoundCause {
@@ -136,7 +139,25 @@ impl FoundCause {
             set: Vec::new(),
             measure: None,
             predicted_s: None,
+            change_s: None,
         }
+    }
+
+    /// What the step would take without it, where its seconds are known.
+    pub fn without_it(&self) -> Option<Message> {
+        let seconds = self.predicted_s.filter(|_| self.seconds.is_some())?;
+        Some(t!("Without it the step would take {seconds}.", seconds = show_seconds(Seconds(seconds))))
+    }
+
+    /// What the calculator predicts with the change.
+    pub fn with_change(&self) -> Option<Message> {
+        let [now, after] = self.change_s?.map(|seconds| show_seconds(Seconds(seconds)));
+        Some(t!("With the change the calculator predicts {after} for the run, {now} as it is.", after, now))
+    }
+
+    /// With the step or window that is left of one of `window` seconds once the cause is gone.
+    pub(super) fn without(&mut self, window: f64) {
+        self.predicted_s = self.seconds.map(|seconds| (window - seconds).max(0.0));
     }
 }
 
@@ -277,7 +298,7 @@ pub fn causes(found: &Found) -> Vec<FoundCause> {
         } else {
             cause.evidence
         };
-        cause.predicted_s = Some(found.window - effect);
+        cause.without(found.window);
         all.push(cause);
     }
     sort_by(&mut all, |a: &FoundCause, b| b.seconds.unwrap_or(0.0).total_cmp(&a.seconds.unwrap_or(0.0)));
@@ -294,7 +315,7 @@ fn told(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
         StepShare::ExposedDp => Dimension::Data,
         _ => Dimension::Other,
     };
-    let set = tries(id, found.run);
+    let (set, change_s) = tries(id, found.run);
     let (evidence, change, measure) = match id {
         CauseId::HostLate => {
             let late = [GapReason::HostLate, GapReason::Synchronised].map(|gap| found.parts.gaps.get(&gap).copied());
@@ -397,7 +418,7 @@ fn told(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
             None,
         ),
     };
-    FoundCause { change, set, measure, ..FoundCause::new(id, evidence) }
+    FoundCause { change, set, measure, change_s, ..FoundCause::new(id, evidence) }
 }
 
 fn gaps(found: &Found, reason: GapReason) -> u64 {
@@ -441,19 +462,26 @@ fn should_reach(found: &Found, dimension: Dimension) -> Message {
     t!("It should move {rate}.", rate = show_bandwidth(rate))
 }
 
+/// Fields that a change sets, and the steps that are predicted without and with it, seconds.
+type TriedChange = (Vec<(&'static str, String)>, Option<[f64; 2]>);
+
 /// Fields that try the change of a cause on `run`: those that change it and leave it working.
-fn tries(id: CauseId, run: &Run) -> Vec<(&'static str, String)> {
+fn tries(id: CauseId, run: &Run) -> TriedChange {
     let set: Vec<(&'static str, String)> = match id {
         CauseId::GradReduceLate | CauseId::ParamGatherExposed if run.overlap.dp.is_some_and(|share| share < 0.5) => {
             vec![("overlap.dp", String::new())]
         }
         CauseId::HostLate if !run.graphs().any() => vec![("cuda_graphs", "true".to_owned())],
         CauseId::EpExposed if run.ep > 1 => vec![("ep_overlap", "true".to_owned())],
-        _ => Vec::new(),
+        _ => return TriedChange::default(),
     };
-    let works =
-        run.with_texts(&set).filter(|after| after != run).is_some_and(|after| crate::report::report(&after).is_ok());
-    if works { set } else { Vec::new() }
+    let seconds = |run: &Run| crate::report::report(run).ok().map(|report| report.step.time_s.0);
+    let run = &Run { measured_step_s: None, ..run.clone() };
+    let after = run.with_texts(&set).filter(|after| after != run).and_then(|after| seconds(&after));
+    match after {
+        Some(after) => (set, seconds(run).map(|now| [now, after])),
+        None => TriedChange::default(),
+    }
 }
 
 /// Share of the difference that causes explain: each at most its part's difference, and only parts that differ by over

@@ -274,7 +274,10 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
     let both: Vec<(&RankTrace, StepWindow)> = windows.iter().map(|(trace, window, _)| (*trace, *window)).collect();
     if diagnosis.comparison == Comparison::AnotherRun {
         // What helps another program is not tried on this run.
-        diagnosis.causes.iter_mut().for_each(|cause| cause.set.clear());
+        diagnosis.causes.iter_mut().for_each(|cause| {
+            cause.set.clear();
+            cause.change_s = None;
+        });
     }
     let mesh = scenario.as_ref().ok().map(|scenario| (scenario.layout.mesh(), scenario.layout.gpus));
     let compute = windows.iter().map(|(trace, window, _)| {
@@ -354,6 +357,7 @@ pub fn without_profiler(diagnosis: &mut Diagnosis, unprofiled: f64) {
         }
     }
     diagnosis.causes.retain(|cause| cause.seconds.is_none_or(|own| own >= 0.005 * window));
+    diagnosis.causes.iter_mut().for_each(|cause| cause.without(unprofiled));
     crate::sort::sort_by(&mut diagnosis.causes, |a: &FoundCause, b| {
         b.seconds.unwrap_or(0.0).total_cmp(&a.seconds.unwrap_or(0.0))
     });
@@ -632,6 +636,7 @@ fn tell_late(causes: &mut Vec<FoundCause>, (rank, seconds, slow): (u64, f64, Opt
             let less = own.min(waits);
             *own -= less;
             waits -= less;
+            cause.without(window);
         }
     }
     causes.retain(|cause| cause.seconds.is_none_or(|own| own >= 0.005 * window));

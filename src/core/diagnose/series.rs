@@ -40,6 +40,8 @@ pub struct StepSeries {
     pub period: Option<f64>,
     /// Share of all time that the spikes are.
     pub lost: f64,
+    /// Mean of the steps, spikes included, seconds.
+    pub mean_s: f64,
     pub pattern: SeriesPattern,
     /// Seconds of the steps in order, each the longest of as many; all steps of a short series.
     pub points: Vec<f64>,
@@ -106,6 +108,7 @@ impl StepSeries {
             spike_s: middle_of(&heights),
             period: regular.then_some(mean),
             lost: heights.iter().sum::<f64>() / all,
+            mean_s: all / rest.len() as f64,
             pattern,
             points: points(seconds),
             drift,
@@ -137,15 +140,30 @@ impl StepSeries {
         list
     }
 
+    /// What the mean step is, and what it would be without the spikes.
+    fn without_spikes(&self) -> Message {
+        t!(
+            "Without the spikes the mean step would take {without} instead of {mean}.",
+            without = show_seconds(Seconds(self.mean_s * (1.0 - self.lost))),
+            mean = show_seconds(Seconds(self.mean_s))
+        )
+    }
+
     /// What the pattern is consistent with, with the measurement that settles it; a log gives no seconds of a part.
     pub fn causes(&self) -> Vec<FoundCause> {
         let list: Vec<(CauseId, Message, Message)> = match self.pattern {
             SeriesPattern::Periodic => vec![
                 (
                     CauseId::Checkpoint,
-                    t!(
-                        "Consistent with saving, evaluation or logging every {period} steps.",
-                        period = crate::units::fixed(self.period.unwrap_or(0.0), 0)
+                    Message::joined(
+                        " ",
+                        [
+                            t!(
+                                "Consistent with saving, evaluation or logging every {period} steps.",
+                                period = crate::units::fixed(self.period.unwrap_or(0.0), 0)
+                            ),
+                            self.without_spikes(),
+                        ],
                     ),
                     t!("compare the period with the intervals of saving and evaluation: 1 min"),
                 ),
@@ -158,11 +176,17 @@ impl StepSeries {
             SeriesPattern::Irregular => vec![
                 (
                     CauseId::HostPause,
-                    t!(
-                        "Consistent with Python's garbage collector: {count} spikes of {height} over the median, at \
-                            irregular distances.",
-                        count = self.spikes,
-                        height = show_seconds(Seconds(self.spike_s))
+                    Message::joined(
+                        " ",
+                        [
+                            t!(
+                                "Consistent with Python's garbage collector: {count} spikes of {height} over the \
+                                    median, at irregular distances.",
+                                count = self.spikes,
+                                height = show_seconds(Seconds(self.spike_s))
+                            ),
+                            self.without_spikes(),
+                        ],
                     ),
                     t!("gc.disable() and one collection every 100 steps: 5 min"),
                 ),

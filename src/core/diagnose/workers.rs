@@ -58,6 +58,9 @@ pub struct WorkerTimes {
     /// With the stages as they were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stages_s: Option<f64>,
+    /// The longest of the pipelines that the slowest worker is not in: none where there is one pipeline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others_s: Option<f64>,
     pub ratios: WorkerRatios,
 }
 
@@ -97,6 +100,18 @@ impl WorkerTimes {
         let microbatches = each.values().map(BTreeMap::len).max()?;
         let measured_s = length(chosen);
         let (even_s, stages_s) = Self::simulated(&passes, &each, microbatches);
+        let ratios = ratios(&each, &means);
+        let others_s = ops
+            .iter()
+            .filter(|op| op.step == chosen && op.dp != ratios.slow_worker.0)
+            .fold(BTreeMap::<u64, (f64, f64)>::new(), |mut spans, op| {
+                let span = spans.entry(op.dp).or_insert((f64::MAX, f64::MIN));
+                *span = (span.0.min(op.start), span.1.max(op.end));
+                spans
+            })
+            .into_values()
+            .map(|(start, end)| end - start)
+            .reduce(f64::max);
         Some(Self {
             steps,
             workers: each.len() as u64,
@@ -104,7 +119,8 @@ impl WorkerTimes {
             measured_s,
             even_s,
             stages_s,
-            ratios: ratios(&each, &means),
+            others_s,
+            ratios,
         })
     }
 
@@ -156,11 +172,16 @@ impl WorkerTimes {
             });
         };
         let ratio = |value: f64| significant(value, 3);
-        if ratios.workers > SLOW {
+        // Pipelines without the slow worker show what the step would be; of one pipeline the worker's own share is all
+        // there is.
+        let alone = self.measured_s * (1.0 - 1.0 / ratios.workers.max(1.0));
+        let slow = self.others_s.map_or(alone, |others| (self.measured_s - others).max(0.0));
+        let slow = if ratios.workers > SLOW { slow } else { 0.0 };
+        if slow > 0.0 {
             let (dp, pp) = ratios.slow_worker;
             add(
                 CauseId::LateRank,
-                self.measured_s * (1.0 - 1.0 / ratios.workers),
+                slow,
                 t!(
                     "The worker of data-parallel rank {dp} and pipeline rank {pp} takes {times} times as long for a \
                         micro-batch as the others of its stage.",
@@ -198,7 +219,8 @@ impl WorkerTimes {
             );
         }
         if let (Some(stages), true) = (self.stages_s, self.measured_s > self.stages_s.unwrap_or(f64::MAX)) {
-            let rest = self.measured_s - stages;
+            // What the slow worker takes is no message.
+            let rest = self.measured_s - stages - slow;
             if rest > 0.005 * self.measured_s {
                 add(
                     CauseId::Bubble,

@@ -47,6 +47,9 @@ pub fn markdown(found: &Diagnosis) -> String {
                     let _ = writeln!(text, "   {word}: {line}.");
                 }
             }
+            for line in [cause.without_it(), cause.with_change()].into_iter().flatten() {
+                let _ = writeln!(text, "   {line}");
+            }
         }
         if let Some(explained) = found.explained {
             let _ = writeln!(text, "\nExplained: {} of the difference.", show_percent(explained));

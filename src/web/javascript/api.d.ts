@@ -233,7 +233,10 @@ export interface Cause {
   set?: [string, string][];
   /** the cheapest measurement that settles it */
   measure?: string;
+  /** seconds of the step without the cause; of a log alone, what is predicted with the change */
   predicted_s?: number;
+  /** seconds of a step that are predicted for the run as it is, and with `set` */
+  change_s?: [number, number];
 }
 export interface Diagnosis {
   errors: Issue[]; warnings: Issue[]; read: string[];
@@ -247,6 +250,8 @@ export interface Diagnosis {
   /** the parts of a rank add up to its window exactly */
   parts: { rank: number; name: string; measured_ns: number; predicted_s: number | null }[];
   kernels: { class: string; count: number; measured_ns: number; median_ns: number; predicted_s: number | null }[];
+    name: "generation" | "update" | "sync"; measured_s: number; predicted_s: number | null; ratio: number | null;
+  }[];
   gaps: { reason: string; count: number; measured_ns: number; longest_ns: number }[];
   messages: { dimension: string; kind: string; ranks: number; count: number; bytes: number; measured_ns: number;
     waiting_ns: number | null; bytes_per_s: number | null }[];

@@ -172,13 +172,18 @@ struct Outcome {
     share: f64,
     right: bool,
     causes: Vec<(CauseId, f64)>,
+    /// What the first cause says that the step would be without it, seconds.
+    without: f64,
+    /// Length of the window before the delay was put in, seconds.
+    before: f64,
 }
 
-fn outcome(what: String, share: f64, found: &Diagnosis, right: &[CauseId]) -> Outcome {
+fn outcome(what: String, share: f64, found: &Diagnosis, before: f64, right: &[CauseId]) -> Outcome {
     let causes = found.causes.iter().map(|cause| (cause.id, cause.seconds.unwrap_or(0.0)));
     let causes: Vec<_> = causes.take(3).collect();
     let right = causes.first().is_some_and(|(id, _)| right.contains(id));
-    Outcome { what, share, right, causes }
+    let without = found.causes.first().and_then(|cause| cause.predicted_s).unwrap_or(f64::NAN);
+    Outcome { what, share, right, causes, without, before }
 }
 
 #[test]
@@ -186,6 +191,7 @@ fn the_delay_that_was_put_in_comes_first() {
     let mut all: Vec<Outcome> = Vec::new();
     for (number, name) in WHOLE.into_iter().enumerate() {
         let (trace, window) = step(name);
+        let before = window.length() as f64 * 1e-9;
         for (at, share) in SHARES.into_iter().enumerate() {
             let mut seed = Seed((number * 100 + at) as u64 + 1);
             #[allow(clippy::cast_possible_truncation)] // nanoseconds
@@ -193,7 +199,7 @@ fn the_delay_that_was_put_in_comes_first() {
             let diagnose = |other: &RankTrace| of_traces_beside(&[other], Some(&trace), &run());
             if let Some(other) = stretched(&trace, window, length) {
                 let right = [CauseId::SlowKernels, CauseId::AttentionFallback];
-                all.push(outcome(format!("{name}: kernels"), share, &diagnose(&other), &right));
+                all.push(outcome(format!("{name}: kernels"), share, &diagnose(&other), before, &right));
             }
             let places = quiet(&trace);
             if places.is_empty() {
@@ -210,7 +216,7 @@ fn the_delay_that_was_put_in_comes_first() {
                     at.sort_unstable();
                     at.dedup();
                     let found = diagnose(&paused(&trace, &at, length));
-                    all.push(outcome(format!("{name}: {pauses} pauses"), share, &found, &[CauseId::HostPause]));
+                    all.push(outcome(format!("{name}: {pauses} pauses"), share, &found, before, &[CauseId::HostPause]));
                 }
             }
             let mut many: Vec<usize> = (0..40).map(|_| pick()).collect();
@@ -218,7 +224,7 @@ fn the_delay_that_was_put_in_comes_first() {
             many.dedup();
             if length / (many.len() as i64) < 5_000_000 {
                 let found = diagnose(&paused(&trace, &many, length));
-                all.push(outcome(format!("{name}: late launches"), share, &found, &[CauseId::HostLate]));
+                all.push(outcome(format!("{name}: late launches"), share, &found, before, &[CauseId::HostLate]));
             }
             // Rank 1 comes late to a collective: rank 0 waits in it.
             let collectives = trace
@@ -245,13 +251,13 @@ fn the_delay_that_was_put_in_comes_first() {
                 let late = RankTrace { rank: Some(1), ..delayed(&trace, vec![(call.start, length)]) };
                 let found = of_traces_beside(&[&first, &late], Some(&trace), &run());
                 let named = found.ranks.as_ref().and_then(|ranks| ranks.late) == Some(1);
-                let mut one = outcome(format!("{name}: rank 1 late"), share, &found, &[CauseId::LateRank]);
+                let mut one = outcome(format!("{name}: rank 1 late"), share, &found, before, &[CauseId::LateRank]);
                 one.right &= named;
                 all.push(one);
             }
             if let Some((other, id, put)) = uncovered(&trace, length) {
                 let share = put as f64 / window.length() as f64;
-                all.push(outcome(format!("{name}: not hidden"), share, &diagnose(&other), &[id]));
+                all.push(outcome(format!("{name}: not hidden"), share, &diagnose(&other), before, &[id]));
             }
         }
     }
@@ -262,6 +268,13 @@ fn the_delay_that_was_put_in_comes_first() {
         .map(|one| format!("{} {:.3}: {:?}", one.what, one.share, one.causes))
         .collect();
     println!("{} delays, {} of 5 % and more, right first: {}", all.len(), above.len(), above.len() - wrong.len());
+    let mut far: Vec<(f64, &str)> = above
+        .iter()
+        .map(|one| (((one.without - one.before) / (one.share * one.before)).abs(), one.what.as_str()))
+        .collect();
+    far.sort_by(|a, b| b.0.total_cmp(&a.0));
     assert!(wrong.is_empty(), "{wrong:#?}");
+    // What the step would be without the cause is the step before the delay.
+    assert!(far[0].0 < 0.05, "{:?}", &far[..3]);
     assert!(all.len() >= 200, "{}", all.len());
 }

@@ -92,16 +92,10 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>) -> Node {
     }
     let mut change = Vec::new();
     if let Some(words) = &cause.change {
-        let seconds = cause.predicted_s.filter(|_| cause.seconds.is_some());
-        change.push(paragraph(match seconds {
-            Some(seconds) => t!(
-                "Change: {change}. Without the cause the step would take {seconds}.",
-                change = words,
-                seconds = show_seconds(Seconds(seconds))
-            ),
-            None => t!("Change: {change}.", change = words),
-        }));
+        change.push(paragraph(t!("Change: {change}.", change = words)));
     }
+    change.extend(cause.without_it().map(paragraph));
+    change.extend(cause.with_change().map(paragraph));
     if let Some(measure) = &cause.measure {
         change.push(muted(t!("Settled by: {measure}.", measure)));
     }

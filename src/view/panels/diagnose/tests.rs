@@ -55,6 +55,10 @@ fn inside_the_range_there_is_nothing_to_explain() {
     assert_eq!(delayed.causes[0].id.id(), "grad-reduce-late");
     let html = shown(&delayed, &run);
     assert!(html.contains("Gradients are reduced while nothing else runs"), "{html}");
+    // Without the delay it would be the step that was as predicted.
+    let (without, before) = (delayed.causes[0].predicted_s.unwrap(), found.window_ns as f64 * 1e-9);
+    assert!((without / before - 1.0).abs() < 0.05, "{without} {before}");
+    assert!(html.contains("Without it the step would take"), "{html}");
     let text = shardscope_core::diagnose::brief(&delayed).unwrap();
     let again = shardscope_core::diagnose::of_brief(&text).unwrap();
     let html = diagnosis_of_link(&again, &run).to_html();
