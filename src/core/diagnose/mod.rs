@@ -49,7 +49,7 @@ use crate::statics::named;
 use crate::t;
 use crate::time::{ComputePeak, KernelClass, executed_flops};
 use crate::units::{Seconds, fixed, show_off, show_percent, show_seconds, significant};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 named! {
@@ -106,6 +106,31 @@ pub struct GapRow {
     pub longest_ns: i64,
 }
 
+named! {
+    /// A part of a step of reinforcement learning that its log times.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RlPart: name {
+        Generation = "generation",
+        /// All updates of the policy.
+        Update = "update",
+        /// New weights to the engines.
+        Sync = "sync",
+    }
+}
+
+/// A part of a step of reinforcement learning, measured and predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RlRow {
+    pub name: RlPart,
+    /// The median of the log's steps.
+    pub measured_s: f64,
+    /// None where the run on the page has no such step.
+    pub predicted_s: Option<f64>,
+    /// Measured over predicted.
+    pub ratio: Option<f64>,
+}
+
 /// Messages of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MessageRow {
@@ -153,6 +178,8 @@ pub struct Diagnosis {
     pub workers: Option<WorkerTimes>,
     pub series: Option<StepSeries>,
     pub memory: Option<MemoryFound>,
+    /// Parts of a step of reinforcement learning; empty of other runs.
+    pub rl: Vec<RlRow>,
 }
 
 impl Diagnosis {
@@ -181,6 +208,7 @@ impl Diagnosis {
             workers: None,
             series: None,
             memory: None,
+            rl: Vec::new(),
         }
     }
 }

@@ -27,4 +27,4 @@ pub use range::{NOT_SAID, WideningCause, range_of_framework};
 pub use request::{RlReply, answer, of_run};
 pub use rollout::{Batch, Rollout};
 pub use split::SplitPoint;
-pub use step::{GpuGroup, Idle, PhaseMemory, PhaseName, RlPhase, RlStep, WaitsFor, predict, step};
+pub use step::{GpuGroup, Idle, PhaseMemory, PhaseName, RlPhase, RlStep, WaitsFor, predict, predicted_parts, step};

@@ -206,6 +206,24 @@ pub fn predict(run: &Run) -> Result<RlStep, Vec<Issue>> {
     one(&RlSetting::new(run)?)
 }
 
+/// Seconds of generation, of the policy's updates and of the sync that are predicted for a Run, whatever its log says.
+///
+/// # Errors
+/// As [`predict`].
+pub fn predicted_parts(run: &Run) -> Result<[f64; 3], Vec<Issue>> {
+    let rl = RlParts { measured_generation_s: None, measured_update_s: None, measured_sync_s: None, ..run.rl.clone() };
+    let step = predict(&Run { rl, ..run.clone() })?;
+    let groups = if run.rl.apart().is_some() { GpuGroup::Trainer } else { GpuGroup::All };
+    let of = |names: &[PhaseName]| -> f64 {
+        let phases = step.phases.iter().filter(|phase| names.contains(&phase.name));
+        // A sync is work of both groups, and stands with each.
+        let phases = phases.filter(|phase| phase.name != PhaseName::Sync || phase.group == groups);
+        phases.map(|phase| phase.seconds.0).sum()
+    };
+    let generation = [PhaseName::Prefill, PhaseName::Decode, PhaseName::Tail, PhaseName::Tools];
+    Ok([of(&generation), of(&[PhaseName::Update]), of(&[PhaseName::Sync])])
+}
+
 /// The step of a Run with the steps of other splits.
 ///
 /// # Errors

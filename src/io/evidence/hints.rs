@@ -2,6 +2,7 @@
 //! allocations that were tried again. Numbers are kept and no text.
 
 use super::oom::step_of;
+use super::rl::RlTimers;
 use shardscope_core::diagnose::{MemoryLine, StatedUtilisation, TimerName, TimerTimes};
 use std::collections::BTreeMap;
 
@@ -20,10 +21,12 @@ pub struct LogHints {
     pub retries: u64,
     /// A checkpoint was read.
     pub resumed: bool,
+    /// Parts of a step of reinforcement learning.
+    pub rl: RlTimers,
 }
 
 /// The number at the start of `text`, with what stands behind it.
-fn number(text: &str) -> Option<(f64, &str)> {
+pub(super) fn number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start_matches([' ', ':', '=', '\t', '(', '|', '\'', '"', '~']);
     let end = text.find(|letter: char| !letter.is_ascii_digit() && !matches!(letter, '.' | ',')).unwrap_or(text.len());
     let value = text[..end].trim_end_matches(['.', ',']).replace(',', "").parse().ok()?;
@@ -48,6 +51,7 @@ impl LogHints {
         self.utilisation(&lower);
         self.timer(&lower);
         self.memory(&lower);
+        self.rl.line(&lower);
         if lower.contains("memory allocation retries") || lower.contains("allocator cache flushes") {
             let word = if lower.contains("retries") { " cuda memory allocation retries" } else { " pytorch allocator" };
             let count = lower.find(word).and_then(|at| number_before(&lower, at)).map_or(1.0, |(count, _)| count);
@@ -150,7 +154,7 @@ impl LogHints {
     /// True where it says nothing that a diagnosis can use alone.
     pub fn is_empty(&self) -> bool {
         let utilisation = self.stated.mfu.is_some() && (self.stated.tflops.is_some() || self.stated.tokens.is_some());
-        !utilisation && self.timers.is_empty() && self.memory.len() < 3
+        !utilisation && self.timers.is_empty() && self.memory.len() < 3 && self.rl.is_empty()
     }
 }
 

@@ -1,7 +1,7 @@
 //! A diagnosis as Markdown, for an issue tracker: numbers and sentences, no host, user or path.
 
 use shardscope_core::diagnose::{Diagnosis, PartRow};
-use shardscope_core::units::{Bytes, Seconds, show_bytes, show_percent, show_seconds};
+use shardscope_core::units::{Bytes, Seconds, show_bytes, show_percent, show_seconds, significant};
 use std::fmt::Write;
 
 /// The report.
@@ -32,6 +32,14 @@ pub fn markdown(found: &Diagnosis) -> String {
         }
         let whole = found.predicted_s.map_or_else(String::new, seconds);
         let _ = writeln!(text, "| window | {} | {whole} | |", ns(found.window_ns));
+    }
+    if !found.rl.is_empty() {
+        let _ = writeln!(text, "\n| part | measured | predicted | ratio |\n| --- | ---: | ---: | ---: |");
+        for row in &found.rl {
+            let predicted = row.predicted_s.map_or_else(String::new, seconds);
+            let ratio = row.ratio.map_or_else(String::new, |ratio| significant(ratio, 3));
+            let _ = writeln!(text, "| {} | {} | {predicted} | {ratio} |", row.name.name(), seconds(row.measured_s));
+        }
     }
     if !found.causes.is_empty() {
         let _ = writeln!(text, "\n## Causes\n");

@@ -8,11 +8,13 @@ mod hints;
 mod jobs;
 mod markdown;
 mod oom;
+mod rl;
 mod tables;
 
 pub use examples::ExampleFile;
 pub use hints::LogHints;
 pub use markdown::markdown;
+pub use rl::RlTimers;
 
 use crate::json_scan::Scanner;
 use crate::kineto::KinetoReader;
@@ -463,7 +465,8 @@ fn of_two_logs(readings: &[&Reading]) -> Option<Diagnosis> {
 
 /// A text without steps: how its utilisation is counted, its timers, its memory.
 fn of_hints(hints: &LogHints, run: &Run) -> Diagnosis {
-    let verdict = t!("The file tells of no step: what its other lines say is listed.");
+    let nothing = || t!("The file tells of no step: what its other lines say is listed.");
+    let verdict = hints.rl.verdict().unwrap_or_else(nothing);
     let mut found = Diagnosis::empty(Comparison::SumsOnly, verdict);
     said(&mut found, hints, run);
     found
@@ -479,6 +482,7 @@ fn said(found: &mut Diagnosis, hints: &LogHints, run: &Run) {
             peak = shardscope_core::units::fixed(counted.peak_tflops, 0)
         ));
     }
+    hints.rl.tell(found, run);
     let expected = diagnose::ExpectedStep::of(run, 0).ok();
     let step = found.window_ns as f64 * 1e-9;
     let timers = hints.timers();
@@ -512,7 +516,8 @@ fn of_log(reading: &Reading, hints: Option<&LogHints>) -> Diagnosis {
         reading.series.clone()
     };
     let mut found = if seconds.is_empty() {
-        let words = t!("The file tells of no step: what it measures stands under Fitted to your runs.");
+        let nothing = || t!("The file tells of no step: what it measures stands under Fitted to your runs.");
+        let words = hints.and_then(|hints| hints.rl.verdict()).unwrap_or_else(nothing);
         Diagnosis::empty(Comparison::SumsOnly, words)
     } else {
         diagnose::of_series(&seconds, &reading.run)

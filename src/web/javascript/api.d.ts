@@ -250,6 +250,8 @@ export interface Diagnosis {
   /** the parts of a rank add up to its window exactly */
   parts: { rank: number; name: string; measured_ns: number; predicted_s: number | null }[];
   kernels: { class: string; count: number; measured_ns: number; median_ns: number; predicted_s: number | null }[];
+  /** parts of a step of reinforcement learning that a log times; empty of other runs */
+  rl: {
     name: "generation" | "update" | "sync"; measured_s: number; predicted_s: number | null; ratio: number | null;
   }[];
   gaps: { reason: string; count: number; measured_ns: number; longest_ns: number }[];

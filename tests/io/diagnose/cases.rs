@@ -295,3 +295,34 @@ fn timers_of_a_log_name_the_part_that_is_long() {
     let cause = found.causes.iter().find(|cause| cause.id == CauseId::GradReduceLate && cause.seconds.is_some());
     assert!(cause.and_then(|cause| cause.seconds).is_some_and(|seconds| seconds <= 3.0), "{:#?}", found.causes);
 }
+
+/// A log of verl whose generation takes twice what is predicted and whose sync half of it, and the same of engines that
+/// run beside the trainer, whose timer of generation is a wait (verl `docs/advance/v1_async_trainer.md` at 1dda039b).
+#[test]
+fn a_log_of_reinforcement_learning_is_three_ratios() {
+    let link = "v=1&model=qwen-3-32b&gpus=64&tp=8&pp=1&seq_len=4096&stack=megatron-2025&phases.framework=verl\
+        &rl.algorithm=grpo&rl.prompts=256&rl.samples=8&rl.prompt_tokens=100&rl.response_tokens.mean=1500\
+        &rl.response_limit=4096&rl.rollout_tp=4";
+    let log = |[generation, update, sync]: [f64; 3]| {
+        let line = |step: u64| {
+            format!(
+                "step:{step} - actor/lr:0.000 - timing_s/gen:{generation:.4} - timing_s/update_actor:{update:.4} - \
+                 timing_s/update_weights:{sync:.4} - timing_s/step:{:.4}\n",
+                generation + update + sync
+            )
+        };
+        (1..6).map(line).collect::<String>()
+    };
+    for (more, first) in [("", Some(2.0)), ("&rl.placement=split&rl.rollout_gpus=32&rl.staleness=1", None)] {
+        let run = shardscope::io::link::decode(&format!("{link}{more}")).run;
+        let [generation, update, sync] = shardscope::core::rl::predicted_parts(&run).unwrap();
+        let found = found(&[log([2.0 * generation, update, 0.5 * sync]).as_bytes()], &run);
+        for (row, ratio) in found.rl.iter().zip([first, Some(1.0), Some(0.5)]) {
+            let same =
+                row.ratio.zip(ratio).map_or(row.ratio == ratio, |(ratio, told)| (ratio / told - 1.0).abs() < 1e-3);
+            assert!(same, "{row:?} {ratio:?}");
+        }
+        assert_eq!(found.rl.len(), 3);
+        assert!(found.verdict.to_string().contains("reinforcement learning"), "{}", found.verdict);
+    }
+}

@@ -10,6 +10,7 @@ mod lanes;
 mod memory;
 mod offered;
 mod ranks;
+mod rl;
 mod steps;
 
 pub use lanes::{LanePair, LaneZoom};
@@ -32,6 +33,9 @@ pub fn diagnosis(found: &Diagnosis, report: &str, run: &Run, lanes: Option<(&Lan
     }
     if let Some(bars) = bars::bars(found, run) {
         section(bars);
+    }
+    if let Some(ratios) = rl::ratios(found) {
+        section(ratios);
     }
     if let Some(memory) = &found.memory {
         section(memory::bars(memory));

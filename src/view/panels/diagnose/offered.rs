@@ -54,6 +54,11 @@ pub fn offered() -> Node {
             "what was asked for, at which moment, ranked causes",
         ),
         ("Memory snapshot", "PyTorch (.pickle, .json)", "its peaks against the prediction"),
+        (
+            "Log of reinforcement learning",
+            "verl, NeMo-RL, slime; exports of TRL's trackers",
+            "generation, updates and new weights over their predictions",
+        ),
     ];
     let table = Rows::of(rows)
         .column("You have", |row| text(row.0))
