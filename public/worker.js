@@ -1,8 +1,9 @@
-// A worker of the page: runs the same module and takes jobs, see src/web/worker. The page sends it the module first.
-addEventListener('message', async ({ data: { url, module } }) => {
+// A worker of the page: runs the same module and takes jobs or a file, see src/web/worker. The page sends it the
+// module first, and the name of the function that serves.
+addEventListener('message', async ({ data: { url, module, serves } }) => {
   const calculator = await import(url);
   await calculator.default({ module_or_path: module });
-  calculator.serveJobs();
+  calculator[serves]();
 }, { once: true });
 // The page learns of a fault by the worker's error event.
 addEventListener('unhandledrejection', ({ reason }) => reportError(reason));

@@ -7,8 +7,9 @@
 
 use crate::statics::from;
 use crate::units::thousands;
-use serde::{Serialize, Serializer};
-use std::collections::HashMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::{self, Display, Formatter, Write};
 
 /// A text for people.
@@ -78,7 +79,7 @@ const fn is_named(text: &[u8], start: usize, names: &[&str]) -> bool {
 }
 
 /// Value of a hole in a template.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Argument {
     /// A whole number, shown with grouped thousands.
     Count(u64),
@@ -241,10 +242,82 @@ impl Display for Message {
 }
 
 impl Serialize for Message {
-    /// In English.
+    /// In English for people and programs; whole between the page and its worker, so that it can be translated there.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        if serializer.is_human_readable() {
+            return serializer.collect_str(self);
+        }
+        let whole = match &self.0 {
+            Kind::Plain(template) => SentMessage::Plain(template),
+            Kind::Template(template, arguments) => SentMessage::Template(template.text, template.holes, arguments),
+            Kind::Verbatim(text) => SentMessage::Verbatim(text),
+            Kind::Joined(separator, parts) => SentMessage::Joined(separator, parts),
+        };
+        whole.serialize(serializer)
     }
+}
+
+/// A message on its way to a worker or back.
+#[derive(Serialize)]
+enum SentMessage<'a> {
+    Plain(&'a str),
+    Template(&'a str, &'a [&'a str], &'a [Argument]),
+    Verbatim(&'a str),
+    Joined(&'a str, &'a [Message]),
+}
+
+/// The same as it arrives, in the same order.
+#[derive(Deserialize)]
+enum ArrivedMessage {
+    Plain(String),
+    Template(String, Vec<String>, Vec<Argument>),
+    Verbatim(String),
+    Joined(String, Vec<Message>),
+}
+
+impl<'de> Deserialize<'de> for Message {
+    /// A message that the same build of the program sent.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(match ArrivedMessage::deserialize(deserializer)? {
+            ArrivedMessage::Plain(text) => Kind::Plain(lasting(text)),
+            ArrivedMessage::Template(text, holes, arguments) => {
+                let holes = holes.into_iter().map(lasting).collect();
+                Kind::Template(lasting_template(lasting(text), holes), arguments)
+            }
+            ArrivedMessage::Verbatim(text) => Kind::Verbatim(text),
+            ArrivedMessage::Joined(separator, parts) => Kind::Joined(lasting(separator), parts),
+        }))
+    }
+}
+
+thread_local! {
+    /// Texts and templates that arrived: each is kept once, and there are no more than the program has.
+    static TEXTS: RefCell<BTreeSet<&'static str>> = const { RefCell::new(BTreeSet::new()) };
+    static TEMPLATES: RefCell<BTreeSet<&'static Template>> = const { RefCell::new(BTreeSet::new()) };
+}
+
+/// `text` for as long as the program runs.
+fn lasting(text: String) -> &'static str {
+    TEXTS.with_borrow_mut(|known| {
+        if let Some(known) = known.get(text.as_str()) {
+            return *known;
+        }
+        let kept: &'static str = text.leak();
+        known.insert(kept);
+        kept
+    })
+}
+
+/// The template for as long as the program runs.
+fn lasting_template(text: &'static str, holes: Vec<&'static str>) -> &'static Template {
+    TEMPLATES.with_borrow_mut(|known| {
+        if let Some(known) = known.iter().find(|one| one.text == text && one.holes == holes) {
+            return *known;
+        }
+        let kept: &'static Template = Box::leak(Box::new(Template { text, holes: holes.leak() }));
+        known.insert(kept);
+        kept
+    })
 }
 
 from! {

@@ -53,16 +53,24 @@ impl Scanner {
 
     /// Takes bytes; `tell` is given the scanner, the key and the event.
     pub fn push(&mut self, bytes: &[u8], mut tell: impl FnMut(&Self, &str, JsonEvent)) {
-        for byte in bytes {
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
             match self.state {
                 State::Between => self.between(*byte, &mut tell),
-                State::Text => match byte {
-                    b'"' => self.text(&mut tell),
-                    b'\\' => self.state = State::Escape,
-                    byte => self.keep(*byte),
-                },
+                State::Text => {
+                    // Most of a trace is text: what ends one is looked for, and all before it is taken at once.
+                    let rest = &bytes[at..];
+                    let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(rest.len());
+                    self.keep(&rest[..length]);
+                    at += length;
+                    match rest.get(length) {
+                        Some(b'"') => self.text(&mut tell),
+                        Some(_) => self.state = State::Escape,
+                        None => {}
+                    }
+                }
                 State::Escape => {
-                    self.keep(*byte);
+                    self.keep(&[*byte]);
                     self.state = State::Text;
                 }
                 State::Literal => {
@@ -70,17 +78,17 @@ impl Scanner {
                         self.literal(&mut tell);
                         self.between(*byte, &mut tell);
                     } else {
-                        self.keep(*byte);
+                        self.keep(&[*byte]);
                     }
                 }
             }
+            at += 1;
         }
     }
 
-    fn keep(&mut self, byte: u8) {
-        if self.token.len() < MAX_TEXT {
-            self.token.push(byte);
-        }
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = MAX_TEXT.saturating_sub(self.token.len()).min(bytes.len());
+        self.token.extend_from_slice(&bytes[..room]);
     }
 
     fn between(&mut self, byte: u8, tell: &mut impl FnMut(&Self, &str, JsonEvent)) {

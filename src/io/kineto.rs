@@ -58,8 +58,9 @@ struct Collective {
 struct RawKernel {
     work: GpuWork,
     device: u32,
-    correlation: u64,
-    external: u64,
+    /// CUPTI and roctracer count both in 32 bits; a larger one links to nothing.
+    correlation: u32,
+    external: u32,
     /// Its name does not say the operation.
     unsaid: bool,
 }
@@ -71,11 +72,22 @@ struct OpenGroup {
     ranks: Vec<u64>,
 }
 
-/// A call of the host that launches.
+/// A call of the host that launches: twice its start, and one if it launches a graph. There are millions of them.
 #[derive(Clone, Copy)]
-struct Launch {
-    start: i64,
-    graph: bool,
+struct Launch(i64);
+
+impl Launch {
+    fn new(start: i64, graph: bool) -> Self {
+        Self(start.saturating_mul(2) | i64::from(graph))
+    }
+
+    fn start(self) -> i64 {
+        self.0 >> 1
+    }
+
+    fn is_graph(self) -> bool {
+        self.0 & 1 == 1
+    }
 }
 
 /// A trace as far as it was read.
@@ -84,7 +96,8 @@ pub(crate) struct KinetoReader {
     open: OpenEvent,
     open_group: OpenGroup,
     kernels: Vec<RawKernel>,
-    launches: HashMap<u64, Launch>,
+    /// By correlation.
+    launches: HashMap<u32, Launch>,
     names: HashMap<String, (KernelClass, bool, Option<AttentionPass>)>,
     groups: HashMap<String, u16>,
     collectives: HashMap<u64, Collective>,
@@ -115,6 +128,11 @@ fn nanoseconds(text: &str) -> Option<i64> {
         thousandths = thousandths * 10 + i64::from(digit);
     }
     whole.checked_mul(1000)?.checked_add(if negative { -thousandths } else { thousandths })
+}
+
+/// An id that links events; none of 0, which links nothing.
+fn id(number: u64) -> Option<u32> {
+    u32::try_from(number).ok().filter(|id| *id > 0)
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a count, saturating
@@ -320,9 +338,9 @@ impl KinetoReader {
             "cuda_runtime" | "cuda_driver" | "hip_runtime" | "xpu_runtime" => {
                 self.trace.calls.push(start);
                 let name = &self.open.name;
-                if self.open.correlation > 0 {
+                if let Some(correlation) = id(self.open.correlation) {
                     let graph = name.contains("GraphLaunch");
-                    self.launches.entry(self.open.correlation).or_insert(Launch { start, graph });
+                    self.launches.entry(correlation).or_insert(Launch::new(start, graph));
                 }
                 if matches!(&**name, "cudaMalloc" | "hipMalloc") {
                     self.trace.reserved.push(start);
@@ -406,6 +424,7 @@ impl KinetoReader {
             self.trace.to_host_bytes += self.open.bytes;
         }
         let OpenEvent { device, correlation, external, .. } = self.open;
+        let [correlation, external] = [correlation, external].map(|number| id(number).unwrap_or_default());
         self.kernels.push(RawKernel { work: one, device, correlation, external, unsaid });
     }
 
@@ -511,14 +530,16 @@ impl KinetoReader {
             let last = enclosing.partition_point(|(start, ..)| *start <= at);
             enclosing[..last].iter().rev().take(8).find(|(_, end, _)| at <= *end).map(|(.., collective)| *collective)
         };
-        let activities = self.kernels.iter().filter(|kernel| Some(kernel.device) == busiest).map(|kernel| {
+        // Millions of them: the list of what was read becomes that of the trace, in its place.
+        let kernels = std::mem::take(&mut self.kernels).into_iter();
+        let activities = kernels.filter(|kernel| Some(kernel.device) == busiest).map(|kernel| {
             let mut work = kernel.work;
             if let Some(launch) = launches.get(&kernel.correlation).filter(|_| kernel.correlation > 0) {
-                (work.launch, work.graphed) = (Some(launch.start), launch.graph);
+                (work.launch, work.graphed) = (Some(launch.start()), launch.is_graph());
             }
             if kernel.unsaid
                 && let Some(found) =
-                    collectives.get(&kernel.external).copied().or_else(|| work.launch.and_then(enclosed))
+                    collectives.get(&u64::from(kernel.external)).copied().or_else(|| work.launch.and_then(enclosed))
             {
                 work.group = work.group.or(found.group);
                 work.bytes = work.bytes.max(found.bytes);

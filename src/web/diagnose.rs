@@ -1,4 +1,4 @@
-//! Diagnose: files are dropped, read here piece by piece and sent nowhere; the diagnosis follows the Run.
+//! Diagnose: files are dropped, read piece by piece by a worker and sent nowhere; the diagnosis follows the Run.
 
 use crate::core::diagnose::{Diagnosis, of_brief};
 use crate::core::issue::Issue;
@@ -7,7 +7,7 @@ use crate::core::report::needs_worker;
 use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{Bytes, show_bytes};
-use crate::io::evidence::{EvidenceFile, EvidenceReader, ExampleFile, diagnose, markdown};
+use crate::io::evidence::{EvidenceFile, ExampleFile, SentFile, diagnose, markdown};
 use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Node, PanelAction, leaf};
 use crate::view::panels::chosen::LayoutOrigin;
@@ -20,23 +20,19 @@ use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::{Handler, handled, patched};
 use crate::web::form::history;
 use crate::web::late::parts;
+use crate::web::reader::{FRAME_MS, pieces, unreadable};
 use crate::web::state::State;
+use crate::web::worker::job::from_bytes;
+use crate::web::worker::{FileEnd, FileReading};
 use crate::web::{browser, runs};
-use js_sys::Uint8Array;
 use leptos::prelude::*;
 use std::sync::Arc;
 use wasm_bindgen::JsCast;
-use wasm_bindgen_futures::JsFuture;
 
 parts! {
     second: diagnose_view(state: State) -> AnyView = whole(state);
     second: diagnose_frame(state: State) -> AnyView = framed(state);
 }
-
-/// Bytes that are read at once: at first, at least and at most.
-const PIECE: [f64; 3] = [262_144.0, 65_536.0, 8_388_608.0];
-/// Milliseconds that a piece should take: less than a frame.
-const PIECE_MS: f64 = 9.0;
 
 /// A file, read: its name, and what it is or why it cannot be read.
 type ReadFile = (String, Result<EvidenceFile, Vec<Issue>>);
@@ -58,6 +54,8 @@ struct Page {
     progress: RwSignal<Option<(String, f64, f64)>>,
     /// The drop that is read, by number: a later one ends it.
     turn: StoredValue<u32>,
+    /// The worker that reads.
+    reading: StoredValue<Option<FileReading>, LocalStorage>,
 }
 
 /// The view; hidden while another is open.
@@ -71,6 +69,7 @@ pub(crate) fn whole(state: State) -> AnyView {
         of_link: Memo::new(move |_| state.view.get().diagnosis),
         progress: RwSignal::new(None),
         turn: StoredValue::new(0),
+        reading: StoredValue::new_local(None),
     };
     page.follow();
     let shown = move || state.view.open.get();
@@ -324,6 +323,7 @@ impl Page {
 
     fn stop(self) {
         self.next();
+        self.reading.set_value(None);
         self.progress.set(None);
     }
 
@@ -351,12 +351,13 @@ impl Page {
         if files.is_empty() {
             return;
         }
+        self.stop();
         let turn = self.next();
         self.zoom.set(None);
         leptos::task::spawn_local(async move {
             for file in files {
                 let name = file.name();
-                let Some(read) = self.pieces(&file, turn).await else {
+                let Some(read) = self.read(&file, turn).await else {
                     return;
                 };
                 let put = self.files.try_update(|files| {
@@ -371,30 +372,36 @@ impl Page {
         });
     }
 
-    /// Reads `file` from its beginning to its end; none where another drop has begun.
-    async fn pieces(self, file: &web_sys::File, turn: u32) -> Option<Result<EvidenceFile, Vec<Issue>>> {
-        let (size, name) = (file.size(), file.name());
-        let failed = || Err(vec![Issue::error("files", Message::from("The file cannot be read."))]);
-        let (mut reader, mut at, mut piece) = (EvidenceReader::default(), 0.0, PIECE[0]);
-        while at < size {
-            let end = (at + piece).min(size);
-            let slice = file.slice_with_f64_and_f64(at, end).ok()?;
-            let Ok(bytes) = JsFuture::from(slice.array_buffer()).await else {
-                return Some(failed());
-            };
-            if self.turn.try_get_value()? != turn {
-                return None;
+    /// Reads `file`, in a worker where there can be one; none where it was stopped or another drop has begun.
+    async fn read(self, file: &web_sys::File, turn: u32) -> Option<Result<EvidenceFile, Vec<Issue>>> {
+        let (name, size) = (file.name(), file.size());
+        let told = move |read: f64| drop(self.progress.try_set(Some((name.clone(), read, size))));
+        told(0.0);
+        let run = self.state.run.with_untracked(bare);
+        let end = match FileReading::start(file, &run, told.clone()) {
+            Ok(reading) => {
+                let ended = reading.ended();
+                self.reading.set_value(Some(reading));
+                ended.await
             }
-            let begun = js_sys::Date::now();
-            if let Err(issue) = reader.push(&Uint8Array::new(&bytes).to_vec()) {
-                return Some(Err(vec![issue]));
-            }
-            let took = (js_sys::Date::now() - begun).max(1.0);
-            // Half way to the length that takes the time that it should.
-            piece = f64::midpoint(piece, piece * (PIECE_MS / took).clamp(0.25, 4.0)).clamp(PIECE[1], PIECE[2]);
-            at = end;
-            self.progress.try_set(Some((name.clone(), at, size)));
+            Err(_) => FileEnd::NoWorker,
+        };
+        if self.turn.try_get_value()? != turn {
+            return None;
         }
-        Some(reader.finish(&self.state.run.with_untracked(bare)))
+        let _ = self.reading.try_set_value(None);
+        match end {
+            FileEnd::Read(bytes) => Some(from_bytes::<SentFile>(&bytes).map_or_else(unreadable, Into::into)),
+            FileEnd::NoWorker => {
+                let stopped = move || self.turn.try_get_value() != Some(turn);
+                pieces(file, &run, FRAME_MS, told, stopped).await
+            }
+            FileEnd::Failed => Some(Err(vec![Issue::error(
+                "files",
+                t!("reading ended with a fault: the file may need more memory than the browser gives. Fewer steps, \
+                        recorded without stacks and shapes, make it smaller"),
+            )])),
+            FileEnd::Stopped => None,
+        }
     }
 }

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { launch } from './browser.mjs';
 import { frames } from './frames.mjs';
+import { dropTrace } from './made_trace.mjs';
 import { serve } from './server.mjs';
 
 const RUNS = 5;
@@ -294,6 +295,45 @@ const fits = await host.evaluate(() => {
 });
 console.log();
 report('20 measured runs fitted (aim 300)', fits);
+
+// A trace that is dropped on Diagnose: from the drop to its diagnosis, and the most memory that page and worker took for it.
+console.log(`\n${'trace dropped on Diagnose (aim 400 MB)'.padEnd(48)}${'s'.padStart(8)}${'aim'.padStart(6)}${'MB'.padStart(8)}${'frame, ms'.padStart(12)}`);
+for (const [megabytes, steps, aim] of [[100, 10, 6], [1000, 10, 60], [1000, 0, 60]]) {
+  const { page } = await browser.open(`${server.url}#v=1&gpus=8&view.open=diagnose`);
+  await page.locator('main.diagnose .board-drop').waitFor();
+  const session = await page.context().browser().newBrowserCDPSession();
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+  const renderers = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
+  const size = await page.evaluate(dropTrace, { megabytes, steps });
+  const most = memory(renderers);
+  await page.evaluate(() => {
+    globalThis.longest = 0;
+    let before = performance.now();
+    const look = (now) => { globalThis.longest = Math.max(globalThis.longest, now - before); before = now; requestAnimationFrame(look); };
+    requestAnimationFrame(look);
+  });
+  await page.locator('main.diagnose', { hasText: 'Parts add up to' }).waitFor({ timeout: 600_000 });
+  const [seconds, frame] = await page.evaluate(() => [(performance.now() - globalThis.dropped) / 1000, globalThis.longest]);
+  const name = `${(size / 1e6).toFixed(0)} MB, ${steps > 0 ? `${steps} steps` : 'no step marked'}`;
+  console.log(`${name.padEnd(48)}${seconds.toFixed(1).padStart(8)}${String(aim).padStart(6)}${most().padStart(8)}${frame.toFixed(0).padStart(12)}`);
+  await page.context().close();
+}
+
+/** The most memory of processes beyond what they have now, MB, once it is asked; nothing where the system does not tell. */
+function memory(processes) {
+  const read = (field) => processes.map((id) => {
+    const [, kib] = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${id}/status`, 'utf8'));
+    return Number(kib) * 1024 / 1e6;
+  });
+  try {
+    // The peak begins anew.
+    for (const id of processes) writeFileSync(`/proc/${id}/clear_refs`, '5');
+    const before = read('VmRSS');
+    return () => Math.max(...read('VmHWM').map((most, at) => most - before[at])).toFixed(0);
+  } catch {
+    return () => '';
+  }
+}
 await browser.close();
 await server.close();
 if (commit) {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { calculator } from './calculator.mjs';
+import { dropTrace } from './made_trace.mjs';
 
 const site = calculator();
 const TRACE = 'tests/data/traces/hta_ddp_args_a100_rank0of2.json.gz';
@@ -32,6 +33,30 @@ test('a packed trace has its parts and causes, and nothing of it is sent', async
   await view(page).locator('#lanes').getByRole('button', { name: 'all' }).click();
   await page.waitForFunction((before) => document.querySelector('#lanes .head .small').innerText === before, whole);
   assert.deepEqual(sent, []);
+  assert.deepEqual(problems, []);
+});
+
+test('a large trace is read beside the page, and a stop ends that', async () => {
+  const { page, problems } = await site.open('#v=1&gpus=8&view.open=diagnose');
+  await says(page, 'What is read');
+  await page.evaluate(dropTrace, { megabytes: 60, steps: 3 });
+  await view(page).getByRole('button', { name: 'Stop' }).click();
+  await view(page).getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  await says(page, 'What is read');
+  await page.evaluate(dropTrace, { megabytes: 6, steps: 3 });
+  await says(page, 'Parts add up to 2.00 s, nothing is left over.');
+  await view(page).getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  assert.deepEqual(problems, []);
+});
+
+test('a snapshot and a log of reinforcement learning are read', async () => {
+  const { page, problems } = await site.open('#v=1&gpus=8&view.open=diagnose');
+  await page.locator('#evidence').setInputFiles('tests/data/traces/snapshot_one.pickle');
+  await says(page, 'peak of allocated memory: 0.02312 GiB');
+  await view(page).getByRole('button', { name: 'Start again' }).click();
+  const step = (at) => `step:${at} - timing_s/gen:74.0 - timing_s/update_actor:14.3 - timing_s/update_weights:2.5 - timing_s/step:96.5\n`;
+  await view(page).getByLabel('Or paste a log or a message').fill([1, 2, 3].map(step).join(''));
+  await says(page, 'A step of reinforcement learning: generation 74.0 s, updates 14.3 s, new weights 2.50 s.');
   assert.deepEqual(problems, []);
 });
 

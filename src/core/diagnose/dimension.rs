@@ -21,7 +21,7 @@ named! {
 }
 
 /// A process group, as a trace describes it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessGroup {
     pub name: String,
     pub description: String,

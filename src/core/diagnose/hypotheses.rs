@@ -14,6 +14,7 @@ use crate::sort::sort_by;
 use crate::t;
 use crate::time::ComputePeak;
 use crate::units::{Seconds, fixed, show_percent, show_seconds, significant};
+use serde::{Deserialize, Serialize};
 
 /// Hypotheses that are listed.
 const LISTED: usize = 5;
@@ -223,7 +224,7 @@ fn told(
 }
 
 /// Figures of utilisation that a program prints of a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StatedUtilisation {
     /// Share of a peak, 0 to 1.
     pub mfu: Option<f64>,

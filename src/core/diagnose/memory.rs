@@ -13,11 +13,11 @@ use crate::sort::sort_by;
 use crate::statics::named;
 use crate::t;
 use crate::units::{Bytes, GIB, fixed, show_bytes, show_percent, thousands};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 named! {
     /// What the program was doing.
-    #[derive(Serialize)]
+    #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Moment: name {
         Checkpoint = "checkpoint",

@@ -8,7 +8,7 @@ use super::dimension::{Dimension, GroupSizes, dimension};
 use super::series::middle_of;
 use super::trace::{RankTrace, StepWindow, WorkKind};
 use crate::time::KernelClass;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Ends that differ by less are of one call.
@@ -172,7 +172,7 @@ fn offset(first: &Calls, other: &Calls) -> Option<i64> {
 }
 
 /// Calls of one kind by rank, as a table gives them: seconds in all, and the least of a call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallTable {
     pub name: String,
     /// Rank, calls, seconds in all.

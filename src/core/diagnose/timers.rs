@@ -8,10 +8,11 @@ use crate::sort::sort_by;
 use crate::statics::named;
 use crate::t;
 use crate::units::{Seconds, show_seconds, significant};
+use serde::{Deserialize, Serialize};
 
 named! {
     /// A timer by its name in the log (Megatron-LM d98e8a64, `training.py` and `schedules.py`).
-    #[derive(PartialOrd, Ord)]
+    #[derive(PartialOrd, Ord, Serialize, Deserialize)]
     pub enum TimerName: name {
         /// Forward passes of all micro-batches.
         Forward = "forward-compute",

@@ -2,12 +2,13 @@
 
 use super::dimension::ProcessGroup;
 use crate::time::KernelClass;
+use serde::{Deserialize, Serialize};
 
 /// An interval of nanoseconds, from its start to before its end.
 pub type Interval = (i64, i64);
 
 /// Kind of work on the GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkKind {
     Kernel(KernelClass),
     /// A copy or fill by the copy engines (`gpu_memcpy`, `gpu_memset`).
@@ -15,7 +16,7 @@ pub enum WorkKind {
 }
 
 /// A kernel or copy on the GPU.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GpuWork {
     pub start: i64,
     pub end: i64,
@@ -33,7 +34,7 @@ pub struct GpuWork {
 }
 
 /// Pass of an attention kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AttentionPass {
     Forward,
     Backward,
@@ -52,15 +53,18 @@ impl AttentionPass {
 }
 
 /// A step that the host marked: `ProfilerStep#7`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepMark {
     pub number: u64,
     pub begin: i64,
     pub end: i64,
 }
 
+/// What the host did so long before the first launch of a step still tells why that is late, nanoseconds.
+const HOST_BEFORE: i64 = 1_000_000;
+
 /// One rank's trace.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankTrace {
     pub rank: Option<u64>,
     /// Ranks of the job.
@@ -88,10 +92,12 @@ pub struct RankTrace {
     pub to_host_bytes: u64,
     /// The profiler recorded stacks or shapes, which slow the host.
     pub with_stacks: bool,
+    /// The step that it was cut to, and how many it was chosen from; none of a whole trace.
+    pub chosen: Option<(StepWindow, usize)>,
 }
 
 /// The time of one step on the GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepWindow {
     /// Number of the step; none where nothing marks it.
     pub number: Option<u64>,
@@ -169,6 +175,9 @@ impl RankTrace {
     /// of its last kernel, without the first where three or more are left, and without those in which memory was
     /// reserved where others are left.
     pub fn median_window(&self) -> Option<(StepWindow, usize)> {
+        if self.chosen.is_some() {
+            return self.chosen;
+        }
         let mut windows = self.windows();
         if windows.len() > 1 {
             windows.pop();
@@ -186,6 +195,28 @@ impl RankTrace {
         windows.sort_by_key(|window| StepWindow::length(*window));
         let count = windows.len();
         windows.get(count / 2).map(|window| (*window, count))
+    }
+
+    /// The trace cut to the step that is diagnosed: a long one need not be held whole. What is found of it is the same.
+    #[must_use]
+    pub fn of_median_step(mut self) -> Self {
+        let Some((window, count)) = self.median_window() else {
+            return self;
+        };
+        // The first kernel behind the window tells what its last gap waits for.
+        let behind = self.activities.iter().map(|one| one.start).filter(|start| *start >= window.end).min();
+        let until = behind.unwrap_or(window.end);
+        self.activities.retain(|one| one.end > window.begin && one.start <= until);
+        self.activities.shrink_to_fit();
+        let from = self.activities.iter().map(|one| one.launch.unwrap_or(one.start)).min().unwrap_or(window.begin);
+        let from = from.min(window.begin) - HOST_BEFORE;
+        self.loading.retain(|(start, end)| *end >= from && *start <= until);
+        for times in [&mut self.synchronised, &mut self.calls, &mut self.reserved] {
+            times.retain(|time| (from..=until).contains(time));
+            times.shrink_to_fit();
+        }
+        self.chosen = Some((window, count));
+        self
     }
 
     /// Attention kernels of a window, forward and backward: those that start in it.

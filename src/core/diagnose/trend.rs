@@ -4,10 +4,10 @@
 use super::causes::{CauseId, FoundCause};
 use crate::t;
 use crate::units::{Bytes, show_bytes};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Memory that a program printed at a step, bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryLine {
     pub step: u64,
     /// In use at the end of the step.
@@ -19,7 +19,7 @@ pub struct MemoryLine {
 }
 
 /// Growth, bytes a step; 0 where there is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryTrend {
     pub lines: u64,
     pub allocated: f64,

@@ -11,11 +11,11 @@ use crate::pipeline::{self, Durations, Spec};
 use crate::run::Schedule as ScheduleId;
 use crate::t;
 use crate::units::{Seconds, show_seconds, significant};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// An operation of a worker in one step.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerOp {
     pub step: u64,
     /// Data-parallel and pipeline rank.

@@ -3,6 +3,7 @@
 
 use super::oom::step_of;
 use super::rl::RlTimers;
+use serde::{Deserialize, Serialize};
 use shardscope_core::diagnose::{MemoryLine, StatedUtilisation, TimerName, TimerTimes};
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ const MAX_LINES: usize = 100_000;
 const GIB: f64 = 1_073_741_824.0;
 
 /// Figures of a log.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LogHints {
     pub stated: StatedUtilisation,
     /// Milliseconds of each timer, least and most of all ranks, line by line.

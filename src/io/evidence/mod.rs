@@ -9,12 +9,14 @@ mod jobs;
 mod markdown;
 mod oom;
 mod rl;
+mod sent;
 mod tables;
 
 pub use examples::ExampleFile;
 pub use hints::LogHints;
 pub use markdown::markdown;
 pub use rl::RlTimers;
+pub use sent::{SentFile, SentIssue, SentMemory};
 
 use crate::json_scan::Scanner;
 use crate::kineto::KinetoReader;
@@ -25,7 +27,7 @@ use oom::OomScanner;
 use shardscope_core::diagnose::{
     self, CallTable, Comparison, Diagnosis, KernelRow, MemoryTrend, OutOfMemory, RankTrace, RunTimes, WorkerOp,
 };
-use shardscope_core::issue::Issue;
+use shardscope_core::issue::{Issue, Severity};
 use shardscope_core::message::Message;
 use shardscope_core::run::{Run, Scenario};
 use shardscope_core::t;
@@ -68,14 +70,20 @@ struct TextReader {
     /// Sizes of a message in another language; empty of none.
     translated: Option<Vec<String>>,
     line: Vec<u8>,
+    /// A pickle, which has no lines.
+    binary: bool,
 }
 
 impl TextReader {
     fn push(&mut self, bytes: &[u8]) {
+        self.binary |= self.log.taken() == 0 && bytes.first() == Some(&0x80);
         if self.refused.is_none()
             && let Err(issue) = self.log.push(bytes)
         {
             self.refused = Some(issue);
+        }
+        if self.binary {
+            return;
         }
         for byte in bytes {
             if *byte == b'\n' {
@@ -213,9 +221,6 @@ impl Sink {
     }
 
     fn finish(mut self, present: &Run) -> Result<EvidenceFile, Vec<Issue>> {
-        if let Some(issue) = self.issue {
-            return Err(vec![issue]);
-        }
         if let Kind::Unknown(head) = &mut self.kind {
             let head = std::mem::take(head);
             self.kind = recognise(&head);
@@ -282,6 +287,8 @@ pub struct EvidenceReader {
     /// Bytes that were taken, as they are in the file.
     taken: u64,
     first: Vec<u8>,
+    /// Why nothing more is taken.
+    fault: Option<Issue>,
 }
 
 enum Packed {
@@ -297,8 +304,22 @@ impl EvidenceReader {
     /// Takes the next bytes.
     ///
     /// # Errors
-    /// Why the file cannot be read; nothing more is to be pushed then.
+    /// Why the file cannot be read further; nothing more is to be pushed then, and what stands before can be had from
+    /// [`Self::finish`].
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Issue> {
+        let taken = self.take(bytes);
+        if let Err(issue) = &taken {
+            self.broken(issue.clone());
+        }
+        taken
+    }
+
+    /// Notes that the rest of the file cannot be had.
+    pub fn broken(&mut self, why: Issue) {
+        self.fault.get_or_insert(why);
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Issue> {
         self.taken += bytes.len() as u64;
         if self.reader.is_none() {
             self.first.extend_from_slice(bytes);
@@ -330,29 +351,37 @@ impl EvidenceReader {
         }
     }
 
-    /// What the file is; settings that it leaves out are those of `present`.
+    /// What the file is, as far as it could be read; settings that it leaves out are those of `present`.
     ///
     /// # Errors
     /// What could not be read.
-    pub fn finish(self, present: &Run) -> Result<EvidenceFile, Vec<Issue>> {
-        match self.reader {
+    pub fn finish(mut self, present: &Run) -> Result<EvidenceFile, Vec<Issue>> {
+        let mut fault = self.fault.take();
+        let read = match self.reader {
             Some(Packed::Plain(sink)) => sink.finish(present),
             Some(Packed::Gzip(mut packed)) => {
-                // A gzip that was cut off gives what stands before.
-                let whole = packed.try_finish().is_ok();
-                let empty = Sink::new();
-                let sink = std::mem::replace(packed.get_mut(), empty);
-                let mut evidence = sink.finish(present)?;
-                if let (false, EvidenceFile::Trace(_, notes)) = (whole, &mut evidence) {
-                    notes.push(Issue::warning("files", t!("the gzip was cut off: what stands before is read")));
-                }
-                Ok(evidence)
+                let is_whole = packed.try_finish().is_ok();
+                let sink = std::mem::replace(packed.get_mut(), Sink::new());
+                let cut = || (!is_whole).then(|| Issue::warning("files", t!("the gzip was cut off")));
+                fault = fault.or_else(|| sink.issue.clone()).or_else(cut);
+                sink.finish(present)
             }
             None => {
                 let mut sink = Sink::new();
                 sink.push(&self.first);
                 sink.finish(present)
             }
+        };
+        let Some(fault) = fault else {
+            return read;
+        };
+        match read {
+            Ok(EvidenceFile::Trace(trace, mut notes)) => {
+                notes.push(Issue::warning("files", t!("{why}: what stands before is read", why = fault.message)));
+                Ok(EvidenceFile::Trace(trace, notes))
+            }
+            _ if fault.severity == Severity::Error => Err(vec![fault]),
+            other => other,
         }
     }
 }
@@ -363,7 +392,8 @@ impl EvidenceReader {
 /// As [`EvidenceReader::finish`].
 pub fn read(bytes: &[u8], present: &Run) -> Result<EvidenceFile, Vec<Issue>> {
     let mut reader = EvidenceReader::default();
-    reader.push(bytes).map_err(|issue| vec![issue])?;
+    // A file that breaks off gives what stands before.
+    let _ = reader.push(bytes);
     reader.finish(present)
 }
 

@@ -8,6 +8,7 @@
 //! update.
 
 use super::hints::number;
+use serde::{Deserialize, Serialize};
 use shardscope_core::diagnose::{Diagnosis, RlPart, RlRow};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
@@ -40,7 +41,7 @@ const TIMERS: [(&str, RlPart, bool); 14] = [
 ];
 
 /// Seconds of the parts of every step.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RlTimers {
     seconds: BTreeMap<RlPart, Vec<f64>>,
     /// It times how long the trainer waits for samples, which is no generation.

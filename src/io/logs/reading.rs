@@ -3,6 +3,7 @@
 use super::collect::Heard;
 use super::patterns::{LogProgram, LoggedQuantity};
 use super::steps::Summary;
+use serde::{Deserialize, Serialize};
 use shardscope_core::calibrate::{COARSE_NOISE, MeasuredPeak, MemoryKind, NOISE, Observation};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::{Message, verbatim};
@@ -21,7 +22,7 @@ const CLOCKED: usize = 3;
 /// Rate of a large product inside kernels of all shapes, over that of the best shape: as the rates' table takes MAMF.
 const OF_BEST_SHAPE: f64 = 0.92;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoggedSteps {
     pub seconds: f64,
     /// Half the distance between the 16th and the 84th of 100 steps, over the median.
@@ -33,7 +34,7 @@ pub struct LoggedSteps {
 }
 
 /// A file, understood.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     pub program: Message,
     /// The run: its own arguments' where it has them, else the one at hand.

@@ -105,7 +105,9 @@ async fn pieces(file: &web_sys::Blob, run: &Run) -> Result<crate::io::evidence::
         let end = (at + PIECE).min(size);
         let slice = file.slice_with_f64_and_f64(at, end).map_err(|_| failed())?;
         let bytes = JsFuture::from(slice.array_buffer()).await.map_err(|_| failed())?;
-        reader.push(&Uint8Array::new(&bytes).to_vec()).map_err(|issue| vec![issue])?;
+        if reader.push(&Uint8Array::new(&bytes).to_vec()).is_err() {
+            break;
+        }
         at = end;
     }
     reader.finish(run)

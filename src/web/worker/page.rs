@@ -223,12 +223,7 @@ async fn opened(opening: &Opening) -> Option<Worker> {
 
 /// Starts the worker with this very module, already compiled.
 fn start(lane: WorkerLane, resolve: &Function, reject: &Function) -> Result<Heard, JsValue> {
-    let module_url = MODULE_URL.with(String::clone);
-    let address = Url::new_with_base("worker.js", &module_url)?.href();
-    let options = WorkerOptions::new();
-    options.set_type(WorkerType::Module);
-    let worker = Worker::new_with_options(&address, &options)?;
-
+    let worker = new_worker()?;
     let is_open = Rc::new(Cell::new(false));
     let (resolve, opened, opens) = (resolve.clone(), worker.clone(), Rc::clone(&is_open));
     let receive = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
@@ -263,11 +258,25 @@ fn start(lane: WorkerLane, resolve: &Function, reject: &Function) -> Result<Hear
     });
     worker.set_onerror(Some(fail.as_ref().unchecked_ref()));
 
-    let first = Object::new();
-    Reflect::set(&first, &"url".into(), &module_url.into())?;
-    Reflect::set(&first, &"module".into(), &wasm_bindgen::module())?;
-    worker.post_message(&first)?;
+    send_module(&worker, "serveJobs")?;
     Ok(Heard { worker, _receive: receive, _fail: fail })
+}
+
+/// A worker that waits for its module.
+pub(super) fn new_worker() -> Result<Worker, JsValue> {
+    let address = Url::new_with_base("worker.js", &MODULE_URL.with(String::clone))?.href();
+    let options = WorkerOptions::new();
+    options.set_type(WorkerType::Module);
+    Worker::new_with_options(&address, &options)
+}
+
+/// Gives it this very module, already compiled, and the name of the function that it serves with.
+pub(super) fn send_module(worker: &Worker, serves: &str) -> Result<(), JsValue> {
+    let first = Object::new();
+    Reflect::set(&first, &"url".into(), &MODULE_URL.with(String::clone).into())?;
+    Reflect::set(&first, &"module".into(), &wasm_bindgen::module())?;
+    Reflect::set(&first, &"serves".into(), &serves.into())?;
+    worker.post_message(&first)
 }
 
 /// The number of a message.

@@ -4,6 +4,7 @@ mod cases;
 mod delays;
 mod odd;
 mod parts;
+mod sent;
 mod snapshots;
 
 use shardscope::core::diagnose::RankTrace;

@@ -34,6 +34,13 @@ fn a_file_that_was_cut_off_keeps_what_stands_before() {
     };
     assert!(part.activities.len() > 100);
     assert!(notes.iter().any(|note| note.message.to_string().contains("ends in the middle")), "{notes:?}");
+    // Damaged in the middle.
+    let mut damaged = whole.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 64].fill(0xff);
+    let Ok(EvidenceFile::Trace(part, notes)) = read(&damaged, &Run::default()) else { panic!("nothing was kept") };
+    assert!(part.activities.len() > 100);
+    assert!(notes.iter().any(|note| note.message.to_string().contains("what stands before is read")), "{notes:?}");
     let text =
         br#"{"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2},{"ph":"X","cat"#;
     let Ok(EvidenceFile::Trace(part, _)) = read(text, &Run::default()) else { panic!("nothing was kept") };
