@@ -4,6 +4,7 @@ use crate::charts::figure::save;
 use crate::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
 use crate::palette::Theme;
 use crate::panels::about::about;
+use crate::panels::away::away;
 use crate::panels::cuts::{grids, ring, sequences};
 use crate::panels::experts::experts;
 use crate::panels::lengths::lengths;
@@ -126,6 +127,8 @@ panels! { (evaluation, unit)
     /// Unequal micro-batches.
     Unequal(spread: LengthSpread) [Pipeline "unequal micro-batches"]
         = Self::Unequal(LengthSpread::LogNormal) => unequal(evaluation, spread);
+    /// What room and a way to the host can save.
+    Away [Pipeline "activations to the host"] = Self::Away => away(evaluation);
     /// Principle of the schedule.
     Idea [Pipeline "the schedule"] = Self::Idea => about_schedule(evaluation.report.pipeline.schedule.row());
 }

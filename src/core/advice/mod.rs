@@ -3,6 +3,7 @@
 //!
 //! Each evaluates its Runs with [`crate::report`] and compares the reports.
 
+mod away;
 pub mod certify;
 pub mod fit;
 pub mod narrow;
@@ -11,6 +12,7 @@ mod splits;
 pub mod staircase;
 pub mod unequal;
 
+pub use away::{RoomBound, bounds_by_room};
 pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};
 pub use splits::{BalancedSplits, LayerSplit, balance};
 

@@ -2,6 +2,7 @@
 
 pub mod about;
 pub mod accuracy;
+pub mod away;
 pub mod changes;
 pub mod chosen;
 pub mod compare;

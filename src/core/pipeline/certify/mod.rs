@@ -16,6 +16,7 @@ pub mod joint;
 pub mod many;
 pub mod memo;
 pub mod modulo;
+pub mod offload;
 pub mod orders;
 pub mod problem;
 pub mod relaxed;

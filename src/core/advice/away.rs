@@ -1,0 +1,97 @@
+//! The least time of a Run's pipeline by the room of its ranks: where all activations stay, and where they may leave
+//! for the host.
+
+use crate::memory::chunk_activation_bytes;
+use crate::pipeline::certify::StepStages;
+use crate::pipeline::certify::offload::{OffloadRules, OffloadedStage, least_with_offload};
+use crate::report::Evaluation;
+use crate::units::{Bytes, Seconds};
+
+/// Seconds of a way that nothing takes.
+const NEVER: f64 = 1e12;
+
+/// Bounds for ranks with room for as many micro-batches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoomBound {
+    pub room: u32,
+    /// Activations on the rank that then holds most.
+    pub bytes: Bytes,
+    /// No order is faster where every activation stays.
+    pub stays_s: Seconds,
+    /// No order is faster whatever leaves over the link to the host.
+    pub leaves_s: Seconds,
+}
+
+/// Bounds of every room up to that of the ranks, with the share of a micro-batch's compute that its way to the host and
+/// back takes on the slowest stage. None of a pipeline of one rank, or with several stages a rank, or of unequal
+/// micro-batches.
+pub fn bounds_by_room(evaluation: &Evaluation) -> Option<(Vec<RoomBound>, f64)> {
+    let scenario = &evaluation.scenario;
+    let never_drains = evaluation.report.pipeline.fill_s.is_some();
+    if scenario.chunks != 1 || scenario.layout.pp < 2 || evaluation.durations.microbatch_scale.is_some() || never_drains
+    {
+        return None;
+    }
+    let stages = StepStages::of_order(&evaluation.order, &evaluation.durations).ok()?;
+    if stages.home.len() != stages.ranks() {
+        return None;
+    }
+    let kept: Vec<f64> = (0..stages.home.len()).map(|stage| chunk_activation_bytes(scenario, stage).0).collect();
+    let most = kept.iter().copied().fold(0.0, f64::max);
+    let rules =
+        OffloadRules { microbatches: stages.microbatches, lag: stages.lag, is_split: !stages.whole, is_shared: false };
+    let of = |room: u32, leaves: bool| {
+        let each = kept.iter().enumerate().map(|(stage, kept)| {
+            let way = if leaves { kept / scenario.gpu.host.0 } else { NEVER };
+            OffloadedStage {
+                forward: stages.forward[stage],
+                backward: stages.backward_input[stage],
+                weight: stages.weight(stage),
+                out: way,
+                back: way,
+                room,
+            }
+        });
+        Seconds(least_with_offload(&each.collect::<Vec<_>>(), rules))
+    };
+    let busy = kept.iter().enumerate().map(|(stage, kept)| 2.0 * kept / scenario.gpu.host.0 / stages.work(stage));
+    let rooms = (1..=u32::try_from(stages.ranks()).ok()?).map(|room| RoomBound {
+        room,
+        bytes: Bytes(f64::from(room) * most),
+        stays_s: of(room, false),
+        leaves_s: of(room, true),
+    });
+    Some((rooms.collect(), busy.fold(0.0, f64::max)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::evaluate;
+    use crate::run::{Run, Schedule};
+
+    /// No bound is above the run's own pipeline where its ranks hold as much, more room and a way out never make it
+    /// longer, and a link without end makes it as short as room for all.
+    #[test]
+    fn no_bound_is_above_the_runs_own_order() {
+        for schedule in [Schedule::OneFOneB, Schedule::ZbH1] {
+            let run = Run { schedule, pp: 4, ..Run::default() };
+            let evaluation = evaluate(&run).unwrap();
+            let (rooms, _) = bounds_by_room(&evaluation).unwrap();
+            assert_eq!(rooms.len(), 4);
+            let own = evaluation.spans.makespan();
+            assert!(rooms[3].stays_s.0 <= own * (1.0 + 1e-9), "{rooms:?} {own}");
+            for pair in rooms.windows(2) {
+                assert!(
+                    pair[1].stays_s.0 <= pair[0].stays_s.0 + 1e-12 && pair[1].leaves_s.0 <= pair[0].leaves_s.0 + 1e-12
+                );
+            }
+            assert!(rooms.iter().all(|room| room.leaves_s.0 <= room.stays_s.0 + 1e-12));
+            let mut fast = run.clone();
+            fast.gpu.parts.host = Some(1e5);
+            let (fast, busy) = bounds_by_room(&evaluate(&fast).unwrap()).unwrap();
+            assert!(busy < 0.1 && fast[0].leaves_s.0 < rooms[0].leaves_s.0);
+        }
+        assert!(bounds_by_room(&evaluate(&Run { pp: 1, ..Run::default() }).unwrap()).is_none());
+    }
+}
