@@ -120,6 +120,16 @@ one_of! {
     }
 }
 
+one_of! {
+    /// Ranks that a vision tower stands on.
+    TowerPlace {
+        /// Those of the first stage, with its tensor parallelism.
+        FirstStage = "first-stage" "the first stage",
+        /// Its own, beside the pipeline.
+        OwnRanks = "own-ranks" "ranks of its own",
+    }
+}
+
 shape! {
     /// A vision tower in front of the language model.
     pub struct Vision, VisionParts in "model.vision." {
@@ -166,6 +176,13 @@ shape! {
         projector: u64 = 0 => model("Projector width").count(0, 1 << 20, By(128.0)).advanced(),
         /// layers whose outputs are merged and handed on besides (Qwen3-VL 3)
         deepstack: u64 = 0 => model("ViT layers handed on").count(0, 64, By(1.0)).advanced(),
+        /// where the tower stands: on the first stage with its tensor parallelism, or on ranks of its own, which work
+        /// beside the pipeline (MIMO of Megatron-Core)
+        placement: TowerPlace = TowerPlace::FirstStage => model("ViT stands on").advanced(),
+        /// of a tower on ranks of its own, among all GPUs of the run
+        gpus: u64 = 1 => model("ViT GPUs").count(1, 1 << 20, By(1.0)).advanced(),
+        /// of a tower on ranks of its own; its other GPUs are replicas
+        tp: u64 = 1 => model("ViT tensor parallel").count(1, 1 << 10, Double).advanced(),
         /// images a sequence, on average
         images: f64 = 1.0 => model("Images a sequence").number(0.0, 4096.0, 1.0).advanced(),
     }
@@ -189,6 +206,14 @@ impl Vision {
             layers: 28,
             ..Self::BARE
         }
+    }
+    /// True if it stands on ranks of its own.
+    pub fn is_apart(&self) -> bool {
+        self.placement == TowerPlace::OwnRanks
+    }
+    /// Replicas of a tower on ranks of its own.
+    pub fn replicas(&self) -> u64 {
+        (self.gpus / self.tp.max(1)).max(1)
     }
     /// Patches across and down, in whole groups that are merged.
     fn grid(&self) -> [u64; 2] {

@@ -21,8 +21,8 @@ mod vision;
 
 pub use adapter::{Linear, Side, Target, linears};
 pub use architecture::{
-    Architecture, ArchitectureParts, Biases, Mla, MlaParts, Moe, MoeParts, Norm, QkNorm, Vision, VisionEncoder,
-    VisionParts,
+    Architecture, ArchitectureParts, Biases, Mla, MlaParts, Moe, MoeParts, Norm, QkNorm, TowerPlace, Vision,
+    VisionEncoder, VisionParts,
 };
 pub use conventions::{CONVENTIONS, Convention, CountedBy};
 pub(crate) use conventions::{as_nanotron, visited};

@@ -65,6 +65,12 @@ impl Architecture {
             .plus(self.projector())
     }
 
+    /// The same where the tower stands on the first stage, none where it has ranks of its own.
+    pub(crate) fn tower_on_stage(&self) -> LayerElements {
+        let apart = self.vision.is_some_and(|vision| vision.is_apart());
+        if apart { LayerElements::default() } else { self.vision_tower() }
+    }
+
     /// Elements of the two-layer projector behind the vision tower: `h_v h + h²`, of merged patches
     /// `w² + w h` with `w = merge² h_v`.
     pub fn projector(&self) -> LayerElements {

@@ -11,9 +11,9 @@ pub fn stage_range(stage_layers: &[u64], stage: usize) -> Range<u64> {
     first..first + count
 }
 
-/// Elements of global stage `stage`: its layers; the embedding and the vision tower on the first; final norm and head
-/// on the last; multi-token prediction where it `predicts`. Tied embeddings stand on both ends of a pipeline, once
-/// where there is one stage; multi-token prediction embeds again where neither end stands.
+/// Elements of global stage `stage`: its layers; the embedding and a vision tower that stands there on the first; final
+/// norm and head on the last; multi-token prediction where it `predicts`. Tied embeddings stand on both ends of a
+/// pipeline, once where there is one stage; multi-token prediction embeds again where neither end stands.
 pub(crate) fn stage_elements(
     model: &Architecture,
     stage_layers: &[u64],
@@ -23,7 +23,7 @@ pub(crate) fn stage_elements(
     let last = stage + 1 == stage_layers.len();
     let mut elements = model.layers_elements(stage_range(stage_layers, stage));
     if stage == 0 {
-        elements = elements.plus(model.embedding()).plus(model.vision_tower());
+        elements = elements.plus(model.embedding()).plus(model.tower_on_stage());
     }
     if last {
         elements = elements.plus(model.final_norm());

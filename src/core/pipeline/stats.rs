@@ -72,7 +72,8 @@ impl Stats {
 }
 
 impl Stats {
-    /// Figures of a pipeline that never drains, whose step takes `step_s`: a rank idles for what its work leaves of it.
+    /// Figures of a pipeline whose step takes `step_s`, because it never drains or waits for what stands beside it: a
+    /// rank idles for what its work leaves of it.
     pub(crate) fn in_steady_state(self, step_s: f64) -> Self {
         let busy = self.busy_s.iter().copied();
         // Sums of the same times may differ in their last digits: no rank works longer than a step.

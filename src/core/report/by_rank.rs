@@ -32,6 +32,8 @@ pub fn by_rank(evaluation: &Evaluation) -> Option<StepByRank> {
     // Spans are on the clock of a measured step, passes on the model's own.
     let own = Stats { ideal_s: stats.ideal_s / scale, ..stats.clone() };
     let share = paired(&draft, loads, &own);
+    // Ranks wait for a tower beside them as long as for a stage.
+    let tower = evaluation.report.tower.map_or(Seconds::ZERO, |tower| tower.waits_s);
     let mean_loading: f64 = stage_loading(scenario);
     let sum = |rank: usize, of: &dyn Fn(&Pass) -> f64| -> f64 {
         let load = &loads[rank];
@@ -60,7 +62,7 @@ pub fn by_rank(evaluation: &Evaluation) -> Option<StepByRank> {
             (PartKind::Kernels, kernels),
             (PartKind::Recompute, recompute),
             (PartKind::Launches, launches),
-            (PartKind::Bubble, stats.makespan_s / scale - busy),
+            (PartKind::Bubble, (stats.makespan_s + tower.0) / scale - busy),
             (PartKind::ExposedTp, tp),
             (PartKind::ExposedCp, cp),
             (PartKind::ExposedEp, ep - saved),
@@ -94,7 +96,10 @@ pub fn by_rank(evaluation: &Evaluation) -> Option<StepByRank> {
     Some(StepByRank {
         parts,
         kernels: kernels(&draft, evaluation, scale, part(PartKind::Optimizer)),
-        bubble: bubble(&evaluation.order, &evaluation.durations),
+        bubble: {
+            let shares = bubble(&evaluation.order, &evaluation.durations);
+            BubbleShares { unequal_stages_s: shares.unequal_stages_s + tower, ..shares }
+        },
     })
 }
 

@@ -9,6 +9,7 @@ use super::mend::mend;
 use super::reduction::often_reduced;
 use super::schedule::in_run;
 use super::step::{ends, of_rank, step};
+use super::tower::tower_warning;
 use super::warnings::{crowded, host_memory, much_bubble, reference_too_large};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
@@ -91,6 +92,11 @@ impl Draft {
         }
         let chunks = Chunks::of_kinds(scenario, self.kinds.clone());
         let loads = loads(scenario, &chunks, full.as_ref().unwrap_or(&order));
+        let tower = self.tower(&loads);
+        if let Some(tower) = &tower {
+            let longer = stats.makespan_s + tower.waits_s.0;
+            stats = stats.in_steady_state(longer);
+        }
         let ends = ends(&self, &loads);
         let (busiest, mut overlap, mut step) = step(&self, &loads, &ends, &stats);
         let beside = Beside { draft: &self, loads: &loads, stats: &stats };
@@ -115,6 +121,7 @@ impl Draft {
         all_warnings.extend(much_bubble(scenario, &stats, spec.schedule.endless));
         all_warnings.extend(self.lengths.iter().flat_map(|lengths| lengths_warnings(scenario, lengths)));
         all_warnings.extend(memory.host.as_ref().and_then(host_memory));
+        all_warnings.extend(tower.iter().filter_map(|tower| tower_warning(tower, memory.capacity_bytes)));
         all_warnings.extend(reference_too_large(&memory));
         all_warnings.extend(crowded(scenario, memory.peak_bytes, memory.capacity_bytes));
         let report = Report {
@@ -149,6 +156,7 @@ impl Draft {
             overlap,
             step,
             lengths: self.lengths,
+            tower: tower.map(|tower| tower.rescaled(scale)),
         };
         Evaluation {
             order,

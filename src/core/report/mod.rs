@@ -23,6 +23,7 @@ mod reduction;
 pub(crate) mod schedule;
 mod step;
 pub mod sync;
+mod tower;
 mod variant;
 mod warnings;
 
@@ -41,6 +42,7 @@ pub use offload::OffloadStep;
 pub(crate) use passes::LayerPass;
 pub use passes::windows;
 pub use step::rank_overlaps;
+pub use tower::TowerReport;
 pub use variant::{ScheduleVariant, memory_limit, schedule_ids, with_schedule};
 
 use crate::issue::Issue;
@@ -72,6 +74,9 @@ pub struct Report {
     /// Communication against the compute that may hide it.
     pub overlap: Vec<OverlapRow>,
     pub step: Step,
+    /// The vision tower, where it has ranks of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tower: Option<TowerReport>,
     /// Effect of samples of unequal length, where the run has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lengths: Option<LengthsReport>,

@@ -8,6 +8,7 @@ use super::phases::{PhasesBy, PhasesParts, Placement, SecondModel};
 use crate::cluster::Gpu;
 use crate::field::Steps::{By, Double, Valid};
 use crate::field::{fields, one_of, training};
+use crate::model::TowerPlace;
 
 one_of! {
     /// What is learned from the responses of a step.
@@ -202,10 +203,19 @@ impl PhasesBy {
 }
 
 impl Run {
-    /// GPUs that train: all of them, but for those of engines that stand apart.
+    /// GPUs that train the language model: all of them, but for those of engines that stand apart and of a vision tower
+    /// on ranks of its own.
     pub fn training_gpus(&self) -> u64 {
         let engines = self.rl.apart().filter(|engines| self.rl.algorithm.is_some() && *engines < self.gpus);
-        self.gpus - engines.unwrap_or(0)
+        self.gpus - engines.or(self.tower_gpus()).unwrap_or(0)
+    }
+
+    /// GPUs of a vision tower on ranks of its own, where there are others.
+    fn tower_gpus(&self) -> Option<u64> {
+        let tower = &self.model.parts.vision;
+        let is_there = tower.base.is_some() || tower.hidden.is_some();
+        let apart = is_there && tower.placement == Some(TowerPlace::OwnRanks);
+        apart.then(|| tower.gpus.unwrap_or(1)).filter(|gpus| *gpus < self.gpus)
     }
 
     /// The share of a GPU's memory that the engines take.

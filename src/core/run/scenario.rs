@@ -15,7 +15,7 @@ use super::profile::Factors;
 use super::samples::{MOST_IN_A_PACK, PackShape, SampleLengths, SamplePool};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
-use crate::model::{Architecture, AttentionCount, model_flops_per_token, vision_flops, weight_gradient_flops};
+use crate::model::{Architecture, AttentionCount, Vision, model_flops_per_token, vision_flops, weight_gradient_flops};
 use crate::t;
 use std::sync::Arc;
 
@@ -416,6 +416,19 @@ impl Scenario {
     pub(crate) fn imbalance(&self) -> f64 {
         let (experts, ranks) = (self.model.moe.map_or(1, |moe| moe.experts), self.layout.ep as f64);
         self.run.imbalance(experts as f64 / ranks, ranks)
+    }
+
+    /// Replicas of the language model that one of a tower on ranks of its own serves, below 1 where it has more; 1 of a
+    /// tower on the first stage.
+    pub(crate) fn tower_share(&self) -> f64 {
+        let apart = self.model.vision.filter(Vision::is_apart);
+        apart.map_or(1.0, |vision| self.layout.dp as f64 / vision.replicas() as f64)
+    }
+
+    /// GPUs that a step keeps busy: those of the language model, and of a tower on ranks of its own.
+    pub fn busy_gpus(&self) -> u64 {
+        let apart = self.model.vision.filter(Vision::is_apart);
+        self.layout.gpus + apart.map_or(0, |vision| vision.gpus)
     }
 
     /// Spare slots of an expert rank for clones, where there are other ranks to clone from.

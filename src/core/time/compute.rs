@@ -13,7 +13,7 @@ use super::routed::{RoutedTime, paced_by};
 use super::vision::tower_time;
 use crate::explain::symbols::{MUON, STEP_END, UPDATES};
 use crate::explain::{Provenance, Quantity};
-use crate::model::{LayerKind, LayerKinds};
+use crate::model::{LayerKind, LayerKinds, Vision};
 use crate::run::{Module, Recompute, Saved, Scenario};
 use crate::units::Seconds;
 
@@ -155,12 +155,20 @@ impl Clock {
         let (forward, backward) = embedding(&self.rates, scenario.tokens_per_rank(), h);
         time.forward += Seconds(forward);
         time.backward_input += Seconds(backward);
-        if let Some(vision) = scenario.model.vision {
+        if let Some(vision) = scenario.model.vision.filter(|vision| !vision.is_apart()) {
             let [forward, input, weight] = tower_time(scenario, &self.rates, vision, self.weight);
             time.forward += Seconds(forward);
             time.backward_input += Seconds(input);
             time.backward_weight += Seconds(weight);
         }
+    }
+
+    /// Forward and backward seconds of a tower on ranks of its own, for the images that one of its replicas has of a
+    /// micro-batch of every replica of the language model.
+    pub(crate) fn tower(&self, scenario: &Scenario) -> Option<[f64; 2]> {
+        let vision = scenario.model.vision.filter(Vision::is_apart)?;
+        let [forward, input, weight] = tower_time(scenario, &self.rates, vision, self.weight);
+        Some([forward, input + weight])
     }
 
     /// Head and loss, once more for each module of multi-token prediction.

@@ -66,7 +66,7 @@ impl Clock {
             let (forward, backward) = embedding(self.rates(), scenario.tokens_per_rank(), scenario.model.hidden as f64);
             add(KernelClass::Embedding, KernelPass::Forward, forward);
             add(KernelClass::Embedding, KernelPass::BackwardInput, backward);
-            if let Some(vision) = scenario.model.vision {
+            if let Some(vision) = scenario.model.vision.filter(|vision| !vision.is_apart()) {
                 let tower = tower_time(scenario, self.rates(), vision, self.weight());
                 for (pass, seconds) in PASSES.into_iter().zip(tower) {
                     add(KernelClass::Products, pass, seconds);

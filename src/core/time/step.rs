@@ -156,7 +156,9 @@ pub fn executed_flops(scenario: &Scenario) -> f64 {
 /// and a measured step besides; then every other part as it was computed. They sum to the step.
 fn parts_of(scenario: &Scenario, parts: &StepParts, loader: Seconds, scale: f64) -> Vec<Part> {
     let kernels = (parts.compute - parts.recompute - parts.launches) * scale;
-    let flops = executed_flops(scenario) / scenario.layout.gpus as f64;
+    let apart = scenario.busy_gpus() > scenario.layout.gpus;
+    let elsewhere = if apart { scenario.image_flops() } else { 0.0 };
+    let flops = (executed_flops(scenario) - elsewhere) / scenario.layout.gpus as f64;
     // A measured step may be shorter than the peak allows.
     let ideal = Seconds((flops / ComputePeak::of(scenario).rate().0).min(kernels.0));
     let [tp, cp, ep, dp] = parts.exposed.map(|exposed| exposed * scale);
@@ -207,7 +209,7 @@ pub(crate) fn token_rate<Q: Quantity>([tokens, time, gpus]: [Q; 3]) -> Q {
 
 /// Utilisation by every convention that covers the model, in a step of `time`.
 fn mfu_by(scenario: &Scenario, time: Seconds, peak: ComputePeak) -> Vec<MfuBy> {
-    let (seq, gpus) = (scenario.run.seq_len, scenario.layout.gpus as f64);
+    let (seq, gpus) = (scenario.run.seq_len, scenario.busy_gpus() as f64);
     let one = |convention: &Convention| {
         let flops_per_token = convention.flops_per_token(&scenario.model, seq)?;
         let flops = flops_per_token * scenario.tokens_per_step();
@@ -300,7 +302,7 @@ impl Step {
     /// measured step where there is one.
     pub fn new(scenario: &Scenario, parts: StepParts) -> Self {
         let run = &scenario.run;
-        let gpus = scenario.layout.gpus as f64;
+        let gpus = scenario.busy_gpus() as f64;
         let exposed = parts.not_hidden + parts.slows;
         let busy = parts.compute + parts.bubble + exposed + parts.optimizer;
         let loading = Seconds(stage_loading(scenario));

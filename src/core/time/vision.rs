@@ -13,10 +13,14 @@ use crate::run::Scenario;
 /// Width of a head where the tower does not say: as the published towers of a billion parameters and more.
 const HEAD: f64 = 128.0;
 
-/// Forward, input-gradient and weight-gradient seconds of the tower for one micro-batch on one rank.
+/// Forward, input-gradient and weight-gradient seconds of the tower for one micro-batch on one rank: on ranks of its
+/// own for those of all replicas of the language model that it serves.
 pub(crate) fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Output) -> [f64; 3] {
-    let t = scenario.layout.tp as f64;
-    let images = scenario.sequences() as f64 * vision.images;
+    let t = if vision.is_apart() { vision.tp } else { scenario.layout.tp } as f64;
+    let images = scenario.sequences() as f64 * vision.images * scenario.tower_share();
+    if images <= 0.0 {
+        return [0.0; 3];
+    }
     let patches = vision.patches() as f64;
     let n = patches * images;
     let (h, q, f) = (vision.hidden as f64, vision.queries() as f64, vision.ffn as f64);

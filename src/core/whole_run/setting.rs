@@ -77,7 +77,7 @@ impl Setting {
         let (scenario, report) = (&evaluation.scenario, &evaluation.report);
         let run = &scenario.run;
         let length = &run.length;
-        let gpus = scenario.layout.gpus;
+        let gpus = scenario.busy_gpus();
         let step = report.step.time_s;
         let steps = steps(scenario, tokens, step)?;
         // A step that was measured, or fitted to the cluster, holds its stragglers.

@@ -51,8 +51,8 @@ pub(super) const NOT_MODELLED: &[&str] = &[
 
 /// Layouts of large runs that are not planned, each with its reason.
 const LAYOUTS: &[&str] = &[
-    "A vision tower on a grid of its own (MIMO), on ranks of its own or beside the language model's: towers \
-        stand on the first stage, with its tensor parallelism.",
+    "A vision tower on the language model's ranks with a grid of its own (MIMO, colocated): towers stand on the \
+        first stage with its tensor parallelism, or on ranks of their own with one stage and no context parallelism.",
     "Encoders in the bubbles of a pipeline (Optimus, BigMac): their kernels are cut to fit the idle time, by \
         no rule that is published.",
     "Attention and experts on different GPUs (DisagMoE, AF-Pipe): there is no public code to read the \
@@ -62,7 +62,9 @@ const LAYOUTS: &[&str] = &[
     "The solvers of FlexSP and ByteScale: samples of unequal length are dealt as they arrive, longest first, or \
         each to as many ranks as it needs; what other programs find is no layout that can be stated here.",
     "Diffusion heads with a pipeline of their own: neither shapes nor measurements of one were found.",
-    "Different kinds of GPUs in one job, and training over slow links (DiLoCo).",
+    "Different kinds of GPUs in one job: every rank is timed by one data sheet.",
+    "Training over slow links with few reductions (DiLoCo): what it costs in loss is not predicted, so neither is the \
+        number of steps.",
 ];
 
 pub fn limits() -> Node {

@@ -4,12 +4,46 @@ use crate::node::figure::Scope;
 use crate::panels::strip::{money, sign};
 use crate::prelude::*;
 use shardscope_core::accuracy::record::{Protocol, Recipe, recorded_of};
+use shardscope_core::report::TowerReport;
 use shardscope_core::time::{REACH, Step, StepClass, range, range_ends};
 
 /// Certainty of the step, utilisation, and the time of a token budget.
 pub fn step(evaluation: &Evaluation) -> Node {
     let step = &evaluation.report.step;
-    Node::from_iter([leaf("p", "muted step-note", certainty(evaluation)), utilisation(step), budget(evaluation)])
+    Node::from_iter([
+        leaf("p", "muted step-note", certainty(evaluation)),
+        evaluation.report.tower.as_ref().map_or_else(Node::none, tower),
+        utilisation(step),
+        budget(evaluation),
+    ])
+}
+
+/// The tower on ranks of its own beside the pipeline.
+fn tower(tower: &TowerReport) -> Node {
+    let [passes, stage, waits] = [tower.passes(), tower.stage_s, tower.waits_s].map(show_seconds);
+    let memory = show_bytes(tower.memory_bytes);
+    let beside = if tower.is_hidden() {
+        t!(
+            "The vision tower on {gpus} GPUs of its own takes {passes} of a micro-batch, the longest rank of the \
+                pipeline {stage}: it is hidden but for its first images, {waits}. A rank of it needs {memory}.",
+            gpus = tower.gpus,
+            passes,
+            stage,
+            waits,
+            memory
+        )
+    } else {
+        t!(
+            "The vision tower on {gpus} GPUs of its own takes {passes} of a micro-batch, the longest rank of the \
+                pipeline {stage}: the step waits {waits} for it. More GPUs shorten it. A rank of it needs {memory}.",
+            gpus = tower.gpus,
+            passes,
+            stage,
+            waits,
+            memory
+        )
+    };
+    leaf("p", "muted", beside)
 }
 
 /// Utilisation with the peak it is counted against, and as others count it.

@@ -43,6 +43,12 @@ export interface Report {
     waits: "step" | "micro-batch"; imbalance: number; imbalance_arrival: number; imbalance_sorted: number;
     imbalance_dynamic?: number; fast_tenth: number; slow_tenth: number;
   };
+  /** the vision tower on ranks of its own (`model.vision.placement`): both passes of a micro-batch's images beside
+   * those of the longest rank, and what the step waits for it, a part of `bubble_s` */
+  tower?: {
+    gpus: number; dp: number; forward_s: number; backward_s: number; stage_s: number; waits_s: number;
+    memory_bytes: number;
+  };
   uneven?: {
     splits: { origins: ("even" | "rule" | "own" | "best")[]; stage_layers: number[]; step_s: number;
       against_even: number;

@@ -237,6 +237,9 @@ impl Holdings<'_> {
     /// The vision tower and its projector stand on the first stage; a frozen tower keeps its weights only.
     fn vision(&mut self) {
         let (model, tp) = (&self.scenario.model, self.scenario.layout.tp);
+        if model.vision.is_some_and(|vision| vision.is_apart()) {
+            return;
+        }
         let projector = model.projector().dense_per_rank(model, tp);
         let tower = model.vision_tower().dense_per_rank(model, tp) - projector;
         let kind =

@@ -18,6 +18,7 @@ mod moments;
 mod rank;
 mod sharding;
 mod states;
+mod tower;
 mod transient;
 
 pub(crate) use activations::Chunks;
@@ -30,6 +31,7 @@ pub use logits::LOSS_KERNELS;
 pub(crate) use rank::{rank_memory, ranks};
 pub use states::shards;
 pub(crate) use states::{States, base_weights, split_weights, states, weights};
+pub(crate) use tower::tower_rank;
 
 use super::estimate::{RankLoad, StageMemory};
 use super::method::MemoryMethod;

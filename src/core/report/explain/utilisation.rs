@@ -130,7 +130,7 @@ fn below(evaluation: &Evaluation) -> [Term; 3] {
     let name = t!("{precision} peak", precision = step.peak.precision);
     [
         seconds("T", "step time", step.time_s.0),
-        count("N", "GPUs", evaluation.scenario.layout.gpus as f64),
+        count("N", "GPUs", evaluation.scenario.busy_gpus() as f64),
         Term::given("F", name, step.peak.rate().0, Unit::FlopRate),
     ]
 }

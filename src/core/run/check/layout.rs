@@ -53,7 +53,7 @@ impl Check<'_> {
             // A batch that does not fit a dp that is none is no news.
             self.issues.truncate(count);
         }
-        let divides = run.gpus.is_multiple_of(ranks);
+        let divides = gpus.is_multiple_of(ranks);
         let expert_dp = self.experts(dp, divides);
         if run.tp > per_node {
             self.warnings.push(

@@ -10,6 +10,7 @@ mod pattern;
 mod phases;
 mod rl;
 mod schedule;
+mod tower;
 
 pub use model::MAX_PARAMETERS;
 pub(crate) use model::divides_by;
@@ -59,6 +60,7 @@ pub fn check(
     check.tensor();
     check.recurrent();
     let layout = check.layout(gpu);
+    check.tower(&layout);
     check.clones();
     let zero = check.zero(&layout);
     check.sequence();

@@ -1,0 +1,103 @@
+//! A vision tower on ranks of its own: two pipelines side by side, of which the longer sets the pace.
+//!
+//! It is a stage in front of the first that takes `e` of every micro-batch, forward and backward, and a message each
+//! way. With 1F1B a step takes at least the sum over all stages once and `m − 1` times the longest: the tower adds `e`
+//! for the first micro-batch, and for each further one what `e` is longer than the longest rank's passes.
+//! Source: Megatron-LM d98e8a6, `megatron/core/models/mimo`; Megatron-Bridge 067f987,
+//! `tutorials/megatron_mimo/qwen35-vl-non-colocated-sft.md`.
+
+use super::draft::Draft;
+use super::step::copies;
+use crate::cluster::Link;
+use crate::issue::Issue;
+use crate::memory::{RankLoad, detailed};
+use crate::model::Vision;
+use crate::t;
+use crate::traffic::Fabric;
+use crate::units::{Bytes, Seconds};
+use serde::Serialize;
+
+/// The tower beside the pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TowerReport {
+    pub gpus: u64,
+    /// Its replicas.
+    pub dp: u64,
+    /// Of the images of one micro-batch, of all replicas of the language model that one of its own serves, with the
+    /// message.
+    pub forward_s: Seconds,
+    /// The same back.
+    pub backward_s: Seconds,
+    /// Passes of a micro-batch on the longest rank of the pipeline.
+    pub stage_s: Seconds,
+    /// Time that the step waits for the tower; it is part of the bubble.
+    pub waits_s: Seconds,
+    /// Memory of a rank of it.
+    pub memory_bytes: Bytes,
+}
+
+impl TowerReport {
+    /// Both passes.
+    pub fn passes(&self) -> Seconds {
+        self.forward_s + self.backward_s
+    }
+    /// True where the pipeline takes longer than the tower: it waits for the first micro-batch alone.
+    pub fn is_hidden(&self) -> bool {
+        self.passes().0 <= self.stage_s.0
+    }
+    /// Its times `scale` times as long.
+    pub(super) fn rescaled(self, scale: f64) -> Self {
+        Self {
+            forward_s: self.forward_s * scale,
+            backward_s: self.backward_s * scale,
+            stage_s: self.stage_s * scale,
+            waits_s: self.waits_s * scale,
+            ..self
+        }
+    }
+}
+
+impl Draft {
+    /// The tower of this run, where it has ranks of its own.
+    pub(super) fn tower(&self, loads: &[RankLoad]) -> Option<TowerReport> {
+        let scenario = &self.scenario;
+        let vision = scenario.model.vision.filter(Vision::is_apart)?;
+        let [forward, backward] = self.clock.tower(scenario)?.map(Seconds);
+        let of_rank = |load: &RankLoad| {
+            let passes = load.stages.iter().filter_map(|stage| self.passes.get(*stage));
+            passes.map(|pass| pass.total().0).sum::<f64>() / copies(scenario, load)
+        };
+        let stage_s = Seconds(loads.iter().map(of_rank).fold(0.0, f64::max));
+        let link = if scenario.busy_gpus() <= scenario.layout.per_node { Link::Intra } else { Link::Inter };
+        let tokens = vision.tokens() as f64 * vision.images * scenario.sequences() as f64;
+        let states = tokens * (scenario.model.hidden * (1 + vision.deepstack)) as f64;
+        let message = Bytes(states * scenario.precision.computes.activation());
+        let send = Fabric::of(scenario).send(link, message);
+        let (forward_s, backward_s) = (forward + send, backward + send);
+        let passes = forward_s + backward_s;
+        let longer = (passes - stage_s).max(Seconds::ZERO);
+        let further = (scenario.usual_microbatches() - 1.0).max(0.0);
+        Some(TowerReport {
+            gpus: vision.gpus,
+            dp: vision.replicas(),
+            forward_s,
+            backward_s,
+            stage_s,
+            waits_s: if tokens > 0.0 { passes + longer * further } else { Seconds::ZERO },
+            memory_bytes: detailed::tower_rank(scenario).unwrap_or_default(),
+        })
+    }
+}
+
+/// Says where a rank of the tower needs more memory than a GPU has.
+pub(super) fn tower_warning(tower: &TowerReport, capacity: Bytes) -> Option<Issue> {
+    let is_over = tower.memory_bytes.0 > capacity.0;
+    is_over.then(|| {
+        let message = t!(
+            "a rank of the tower needs {need} GiB of {capacity}: more GPUs or tensor parallelism of its own cut it",
+            need = format!("{:.1}", tower.memory_bytes.gib()),
+            capacity = format!("{:.1}", capacity.gib())
+        );
+        Issue::warning("model.vision.gpus", message)
+    })
+}
