@@ -423,6 +423,10 @@ impl KinetoReader {
         } else if self.open.name.contains("DtoH") {
             self.trace.to_host_bytes += self.open.bytes;
         }
+        // A list of millions grows by a quarter: twice as long it would hold more room than kernels.
+        if self.kernels.len() == self.kernels.capacity() {
+            self.kernels.reserve_exact((self.kernels.len() / 4).max(1024));
+        }
         let OpenEvent { device, correlation, external, .. } = self.open;
         let [correlation, external] = [correlation, external].map(|number| id(number).unwrap_or_default());
         self.kernels.push(RawKernel { work: one, device, correlation, external, unsaid });

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { launch } from './browser.mjs';
 import { frames } from './frames.mjs';
-import { dropTrace } from './made_trace.mjs';
+import { dropMade, makeTrace } from './made_trace.mjs';
 import { serve } from './server.mjs';
 
 const RUNS = 5;
@@ -304,8 +304,13 @@ for (const [megabytes, steps, aim] of [[100, 10, 6], [1000, 10, 60], [1000, 0, 6
   const session = await page.context().browser().newBrowserCDPSession();
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
   const renderers = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
-  const size = await page.evaluate(dropTrace, { megabytes, steps });
+  const size = await page.evaluate(makeTrace, { megabytes, steps });
+  const devtools = await page.context().newCDPSession(page);
+  // What making it left behind is no memory of reading it.
+  await devtools.send('HeapProfiler.collectGarbage');
+  await page.waitForTimeout(1000);
   const most = memory(renderers);
+  await page.evaluate(dropMade);
   await page.evaluate(() => {
     globalThis.longest = 0;
     let before = performance.now();

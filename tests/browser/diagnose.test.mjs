@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { calculator } from './calculator.mjs';
-import { dropTrace } from './made_trace.mjs';
+import { dropMade, makeTrace } from './made_trace.mjs';
 
 const site = calculator();
 const TRACE = 'tests/data/traces/hta_ddp_args_a100_rank0of2.json.gz';
@@ -39,11 +39,13 @@ test('a packed trace has its parts and causes, and nothing of it is sent', async
 test('a large trace is read beside the page, and a stop ends that', async () => {
   const { page, problems } = await site.open('#v=1&gpus=8&view.open=diagnose');
   await says(page, 'What is read');
-  await page.evaluate(dropTrace, { megabytes: 60, steps: 3 });
+  await page.evaluate(makeTrace, { megabytes: 60, steps: 3 });
+  await page.evaluate(dropMade);
   await view(page).getByRole('button', { name: 'Stop' }).click();
   await view(page).getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
   await says(page, 'What is read');
-  await page.evaluate(dropTrace, { megabytes: 6, steps: 3 });
+  await page.evaluate(makeTrace, { megabytes: 6, steps: 3 });
+  await page.evaluate(dropMade);
   await says(page, 'Parts add up to 2.00 s, nothing is left over.');
   await view(page).getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
   assert.deepEqual(problems, []);

@@ -1,8 +1,8 @@
 // A trace as PyTorch's profiler writes it, of any length, made in the page and dropped on Diagnose.
 
-/** Runs in the page: drops a made trace of `megabytes` MB with `steps` marked steps (0: none marked). Its events are those of parts of
- * 1 MB that differ in their times and ids. Resolves to the bytes of the file; `globalThis.dropped` is when it was dropped. */
-export function dropTrace({ megabytes, steps }) {
+/** Runs in the page: makes a trace of `megabytes` MB with `steps` marked steps (0: none marked), as `globalThis.made`. Its events are
+ * those of parts of 1 MB that differ in their times and ids. Resolves to the bytes of the file. */
+export function makeTrace({ megabytes, steps }) {
   const names = [
     'sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1',
     'void flash::compute_attn_ws<Flash_fwd_kernel_traits<128, 128, 128, 12, 2, false, 1, cutlass::bfloat16_t>>',
@@ -34,10 +34,15 @@ export function dropTrace({ megabytes, steps }) {
     parts.push(new Blob([part.replaceAll('@@@@', digits(at))]));
   }
   parts.push('{"ph":"i","name":"end","ts":1}]}');
-  const file = new File(parts, 'made.json');
+  globalThis.made = new File(parts, 'made.json');
+  return globalThis.made.size;
+}
+
+/** Runs in the page: drops it; `globalThis.dropped` is when. */
+export function dropMade() {
   const dataTransfer = new DataTransfer();
-  dataTransfer.items.add(file);
+  dataTransfer.items.add(globalThis.made);
   globalThis.dropped = performance.now();
-  document.querySelector('main.diagnose .board-drop').dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer }));
-  return file.size;
+  const place = document.querySelector('main.diagnose .board-drop');
+  place.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer }));
 }
