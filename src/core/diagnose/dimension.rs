@@ -91,6 +91,14 @@ pub struct GroupSizes {
     pub gpus: u64,
 }
 
+impl GroupSizes {
+    /// Of a job of `ranks` whose layout is not known: a group of all its ranks is of data parallelism, what others are
+    /// of is not known.
+    pub const fn unknown(ranks: u64) -> Self {
+        Self { tp: 0, cp: 1, ep: 1, dp: ranks, pp: 1, gpus: ranks }
+    }
+}
+
 impl From<&Layout> for GroupSizes {
     fn from(layout: &Layout) -> Self {
         let Layout { tp, cp, ep, dp, pp, gpus, .. } = *layout;
@@ -131,6 +139,9 @@ pub fn dimension(class: KernelClass, group: Option<&ProcessGroup>, axes: GroupSi
         (Dimension::Data, axes.dp * axes.cp, axes.tp),
     ];
     if let Some(group) = group.filter(|group| group.size > 1) {
+        if axes.tp == 0 {
+            return if group.size == axes.gpus { Dimension::Data } else { Dimension::Other };
+        }
         let fits = |(_, size, stride): &&(Dimension, u64, u64)| {
             *size > 1 && *size == group.size && (group.stride == 0 || *stride == group.stride)
         };
@@ -196,5 +207,8 @@ mod tests {
         assert_eq!(dimension(KernelClass::SendRecv, Some(&group(2, 0)), AXES), Dimension::Pipeline);
         assert_eq!(dimension(KernelClass::SendRecv, Some(&group(16, 1)), AXES), Dimension::Expert);
         assert_eq!(dimension(KernelClass::AllReduce, None, GroupSizes { tp: 1, ..AXES }), Dimension::Data);
+        // Of another job than the Run's.
+        assert_eq!(of(&group(2, 1), GroupSizes::unknown(2)), Dimension::Data);
+        assert_eq!(of(&group(4, 1), GroupSizes::unknown(64)), Dimension::Other);
     }
 }

@@ -180,6 +180,9 @@ pub struct Diagnosis {
     pub memory: Option<MemoryFound>,
     /// Parts of a step of reinforcement learning; empty of other runs.
     pub rl: Vec<RlRow>,
+    /// The predicted parts of a step, where only its whole was measured.
+    #[serde(skip)]
+    pub expected: BTreeMap<StepShare, f64>,
 }
 
 impl Diagnosis {
@@ -209,6 +212,7 @@ impl Diagnosis {
             series: None,
             memory: None,
             rl: Vec::new(),
+            expected: BTreeMap::new(),
         }
     }
 }
@@ -238,6 +242,9 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
         |_| GroupSizes { tp: run.tp, cp: run.cp, ep: run.ep, dp: 1, pp: run.pp, gpus: run.gpus },
         |scenario| GroupSizes::from(&scenario.layout),
     );
+    // The layout of the run says nothing of the groups of another job.
+    let foreign = traces.first().and_then(|trace| trace.world).filter(|ranks| *ranks != sizes.gpus);
+    let sizes = foreign.map_or(sizes, GroupSizes::unknown);
     let pipelined = sizes.pp > 1;
     let windows: Vec<(&RankTrace, StepWindow, usize)> = traces
         .iter()
@@ -714,6 +721,7 @@ pub fn of_series(seconds: &[f64], run: &Run) -> Diagnosis {
     match expected {
         Ok(expected) => {
             diagnosis.step = true;
+            diagnosis.expected.clone_from(&expected.shares);
             (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) =
                 (Some(expected.time), Some(expected.low), Some(expected.high));
             let off = show_off(median / expected.time - 1.0, 1);

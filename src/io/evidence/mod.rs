@@ -28,7 +28,8 @@ use shardscope_core::diagnose::{
     self, CallTable, Comparison, Diagnosis, KernelRow, MemoryTrend, OutOfMemory, RankTrace, RunTimes, WorkerOp,
 };
 use shardscope_core::issue::{Issue, Severity};
-use shardscope_core::message::Message;
+use shardscope_core::message::{Message, verbatim};
+use shardscope_core::run::registry::field;
 use shardscope_core::run::{Run, Scenario};
 use shardscope_core::t;
 use shardscope_core::time::KernelClass;
@@ -138,7 +139,7 @@ fn translated(sizes: &[String]) -> Issue {
             t!(
                 "a message of running out of memory in another language, with {sizes}: paste the English one, which \
                     says which is which",
-                sizes = shardscope_core::message::verbatim(sizes)
+                sizes = verbatim(sizes)
             )
         },
     )
@@ -467,7 +468,7 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     } else if let Some(found) = of_two_logs(&readings) {
         found
     } else if let Some(reading) = reading {
-        of_log(reading, hints.first().copied())
+        of_log(reading, hints.first().copied(), run)
     } else if let Some(hints) = hints.first() {
         of_hints(hints, run)
     } else if let Some(sums) = sums {
@@ -539,7 +540,7 @@ fn said(found: &mut Diagnosis, hints: &LogHints, run: &Run) {
 }
 
 /// Times of a log's steps, and the peaks that it tells.
-fn of_log(reading: &Reading, hints: Option<&LogHints>) -> Diagnosis {
+fn of_log(reading: &Reading, hints: Option<&LogHints>, run: &Run) -> Diagnosis {
     let seconds: Vec<f64> = if reading.series.is_empty() {
         reading.step.iter().map(|step| step.seconds).collect()
     } else {
@@ -556,6 +557,19 @@ fn of_log(reading: &Reading, hints: Option<&LogHints>) -> Diagnosis {
         said(&mut found, hints, &reading.run);
     }
     found.read.push(t!("Read as {program}.", program = &reading.program));
+    // What was measured of the page's run is no setting of the log's.
+    let present = Run { measured_step_s: None, profile: reading.run.profile.clone(), ..run.clone() };
+    let stated = reading.run.differences(&present).into_iter().filter_map(|(key, value)| {
+        let label = field(&key)?.label;
+        Some(Message::joined(" ", [Message::plain(label), verbatim(value)]))
+    });
+    let stated: Vec<Message> = stated.collect();
+    if !stated.is_empty() {
+        found.read.push(t!(
+            "It is compared with the run that it states, which differs from the page's: {settings}.",
+            settings = Message::joined(", ", stated)
+        ));
+    }
     for (words, figure) in &reading.measured {
         found.read.push(Message::joined(": ", [words.clone(), figure.clone()]));
     }
@@ -605,7 +619,7 @@ fn of_calls(tables: Vec<CallTable>) -> Diagnosis {
             rank = row.rank,
             all = seconds(row.wire_s + row.waiting_s),
             calls = waits.calls,
-            name = shardscope_core::message::verbatim(&first.name),
+            name = verbatim(&first.name),
             wire = seconds(row.wire_s),
             share = show_percent(row.waiting_s / (row.wire_s + row.waiting_s)),
             late = late.rank

@@ -229,3 +229,31 @@ fn the_verb_takes_files_and_its_report_names_nobody() {
         assert!(answer(Verb::Diagnose, wrong).is_err(), "{wrong}");
     }
 }
+
+/// Two ranks of data parallelism, on a page whose run has tensor-parallel groups of two and a pipeline.
+#[test]
+fn groups_of_another_job_are_not_those_of_the_run() {
+    let file = read(&bytes("hta_ddp_args_a100_rank0of2.json.gz"), &Run::default());
+    let run = Run { gpus: 64, tp: 2, pp: 4, ..Run::default() };
+    let found = diagnose(&[&file], &run).unwrap();
+    assert!(found.messages.iter().all(|row| row.dimension.name() == "dp"), "{:?}", found.messages);
+    assert!(found.parts.iter().all(|part| part.name.name() != "bubble"), "{:?}", found.parts);
+}
+
+/// A log that states its batch is compared with it, and says so.
+#[test]
+fn a_log_says_which_settings_of_its_run_are_not_the_pages() {
+    let line = |step: u64| {
+        format!(
+            " iteration {step:8}/ 100 | consumed samples: {} | elapsed time per iteration (ms): 5400.3 | throughput per \
+             GPU (TFLOP/s/GPU): 420.0 | global batch size: 64 |\n",
+            64 * step
+        )
+    };
+    let text: String = (1..40).map(line).collect();
+    let run = Run { gpus: 64, global_batch: 256, ..Run::default() };
+    let file = read(text.as_bytes(), &run);
+    let found = diagnose(&[&file], &run).unwrap();
+    let says = |words: &str| found.read.iter().any(|line| line.to_string().contains(words));
+    assert!(says("which differs from the page's: Global batch 64"), "{:?}", found.read);
+}

@@ -47,7 +47,8 @@ fn rows_of(found: &Diagnosis) -> Vec<BarRow> {
     own.map(row).collect()
 }
 
-/// The bars; none where nothing was measured in seconds. A log has its whole alone over the predicted parts of `run`.
+/// The bars; none where nothing was measured in seconds. A log has its whole alone over the predicted parts: its own
+/// run's, or those of `run` where a link alone is left and the step is that of `run`.
 pub(super) fn bars(found: &Diagnosis, run: &Run) -> Option<Node> {
     if found.window_ns <= 0 || found.workers.is_some() {
         return None;
@@ -78,7 +79,13 @@ pub(super) fn bars(found: &Diagnosis, run: &Run) -> Option<Node> {
 /// A measured whole over predicted parts.
 fn of_log(found: &Diagnosis, whole: f64, run: &Run) -> Node {
     let most = longest(found, whole);
-    let shares = ExpectedStep::of(run, 0).map(|expected| expected.shares).unwrap_or_default();
+    let same = |time: f64| found.predicted_s.is_some_and(|predicted| (time / predicted - 1.0).abs() < 0.01);
+    let shares = if found.expected.is_empty() {
+        ExpectedStep::of(run, 0).ok().filter(|expected| same(expected.time)).map(|expected| expected.shares)
+    } else {
+        Some(found.expected.clone())
+    };
+    let shares = shares.unwrap_or_default();
     let rows = shares.into_iter().map(|(name, seconds)| BarRow { name, measured: 0.0, predicted: Some(seconds) });
     let rows: Vec<BarRow> = rows.collect();
     let measured = [bar_at("me d-text", 0.0, whole / most).title("Measured, whole")];

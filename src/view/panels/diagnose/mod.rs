@@ -49,7 +49,9 @@ pub fn diagnosis(found: &Diagnosis, report: &str, run: &Run, lanes: Option<(&Lan
     if let Some(ratios) = ranks::ratios(found) {
         section(ratios);
     }
-    section(causes::causes(found, lanes.map(|(lanes, _)| lanes)));
+    if !found.causes.is_empty() || found.rl.is_empty() {
+        section(causes::causes(found, lanes.map(|(lanes, _)| lanes)));
+    }
     if found.comparison == Comparison::Inside {
         section(steps::more());
     }

@@ -76,6 +76,16 @@ fn a_log_gives_no_seconds_to_a_part() {
     assert!(found.causes.iter().all(|cause| cause.seconds.is_none()));
 }
 
+/// A log that states another run than the page's: the predicted bar is of the log's run, a third of the measured one.
+#[test]
+fn the_parts_under_a_log_are_those_of_its_own_run() {
+    let run = small();
+    let predicted = evaluate(&run).unwrap().report.step.time_s.0;
+    let found = of_series(&[3.0 * predicted; 40], &run);
+    let html = shown(&found, &Run::default());
+    assert!((widths(&html, "pr ") - 100.0 / 3.0 / 1.02).abs() < 1.0, "{}", widths(&html, "pr "));
+}
+
 /// 1.78 GiB short: the box of what was asked for begins where the memory in use ends, and crosses the limit.
 #[test]
 fn what_was_asked_for_crosses_the_limit() {
