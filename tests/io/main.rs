@@ -15,6 +15,7 @@ mod headless;
 mod hostile;
 mod identity;
 mod launch;
+mod launched;
 mod links;
 mod logs;
 mod programs;

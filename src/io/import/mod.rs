@@ -5,6 +5,7 @@
 //! exported as, it is that Run, complete; where it was edited since, what it says is read over that Run. So an export
 //! comes back whole even from a program that cannot say everything.
 
+mod gpu;
 mod program;
 mod sniff;
 pub mod summary;
@@ -20,6 +21,7 @@ use super::{json, link};
 use crate::dialect::rows::reader::{Left, ModelBy, SettingsReader};
 use crate::dialect::text::words::Script;
 use crate::dialect::text::{toml, yaml};
+use gpu::gpu_of_text;
 use serde::Serialize;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::{Message, verbatim};
@@ -120,7 +122,7 @@ pub fn read_given(text: &str, present: &Run, given: &Given) -> Result<Meaning, V
             let kind =
                 sniff(&source).map_err(|issue| vec![in_file(file.as_ref(), source.script()).unwrap_or(issue)])?;
             let is_script = is_script(&kind, &source);
-            let mut read = of_kind(kind, &source, present)?;
+            let mut read = of_kind(kind, &source, &source, present)?;
             if is_script {
                 of_script(&mut read, source.script())?;
             }
@@ -188,7 +190,7 @@ fn is_launched(file: &str) -> bool {
 fn with_file(whole: &str, source: &ImportText, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let inner = ImportText::new(whole, source.given());
     let kind = sniff(&inner).map_err(|issue| vec![issue])?;
-    let mut read = of_kind(kind, &inner, present)?;
+    let mut read = of_kind(kind, &inner, source, present)?;
     allocator(&mut read, source.text);
     of_script(&mut read, source.script())?;
     Ok(read)
@@ -280,7 +282,7 @@ fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
         None => sniff(&ImportText::new(&text, &Given::default())).map_err(|issue| vec![issue])?,
     };
     let source = ImportText::new(&text, &Given::default());
-    let mut read = of_kind(kind, &source, now)?;
+    let mut read = of_kind(kind, &source, &source, now)?;
     if let Some(model) = meaning {
         read.used.splice(0..0, model.used);
         read.assumed.splice(0..0, model.assumed);
@@ -293,14 +295,15 @@ fn together(files: &[&str], present: &Run) -> Result<Meaning, Vec<Issue>> {
     Ok(read)
 }
 
-fn of_kind(kind: InputKind, source: &ImportText, present: &Run) -> Result<Meaning, Vec<Issue>> {
+/// Reads settings; `launch` is the text that starts their program: `source`, or a script that names it.
+fn of_kind(kind: InputKind, source: &ImportText, launch: &ImportText, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let mut read = match kind {
         InputKind::Link(address) => Ok(from_link(&address)),
         InputKind::Run(object) => from_object(&object, t!("a run as JSON")),
         InputKind::Export(object) => from_object(object.get("run").unwrap_or(&Value::Null), t!("an export as JSON")),
         InputKind::Model(object) => from_model(&object, present),
         InputKind::Program(program, settings) => {
-            let (reader, direct, stack) = program::begin(program, &settings, present, source.given());
+            let (reader, direct, stack) = program::begin(program, &settings, present, source.given(), launch.text);
             let format = t!("settings of {dialect}", dialect = program.name);
             let mut read = finish(program.base, &[program.name, program.base.id], reader, format, Some(stack))?;
             direct.take(&mut read.run, &mut read.used, &mut read.assumed)?;
@@ -309,7 +312,7 @@ fn of_kind(kind: InputKind, source: &ImportText, present: &Run) -> Result<Meanin
             read.unread.retain(|one| one.kind != UnreadKind::NotModelled || !used.contains(&one.name));
             Ok(read)
         }
-        InputKind::Dialect(dialect) => from_dialect(dialect, source, present),
+        InputKind::Dialect(dialect) => from_dialect(dialect, source, launch, present),
     }?;
     allocator(&mut read, source.text);
     let beyond = out_of_range(&read.run);
@@ -404,7 +407,12 @@ fn is_as_written(dialect: &Dialect, scenario: &Scenario, entries: &SettingEntrie
     written.iter().eq(compared)
 }
 
-fn from_dialect(dialect: &Dialect, source: &ImportText, present: &Run) -> Result<Meaning, Vec<Issue>> {
+fn from_dialect(
+    dialect: &Dialect,
+    source: &ImportText,
+    launch: &ImportText,
+    present: &Run,
+) -> Result<Meaning, Vec<Issue>> {
     let entries = entries_of(dialect, source).map_err(|issue| vec![issue])?;
     let exported = sniff::link_in(source.text).map(|address| link::decode(&address).run);
     let format = t!("settings of {dialect}", dialect = dialect.name);
@@ -429,10 +437,21 @@ fn from_dialect(dialect: &Dialect, source: &ImportText, present: &Run) -> Result
     reader.told = source.given().clone();
     if exported.is_some() {
         reader.note("link in the comment", "what the settings do not say; they were edited since");
+    } else {
+        let said = gpu_of_text(&mut reader.run, launch.text, &said_by(source, launch));
+        reader.assumed.push(said.unwrap_or_else(|none| none.why));
     }
     let mut read = finish(dialect, &[dialect.id], reader, format, exported.is_none().then_some(stack))?;
     read.assumed.extend(source.script().doubts());
     Ok(read)
+}
+
+/// The words that name a GPU where one is named: those of a script that run, with its comments; a file's whole text.
+fn said_by(source: &ImportText, launch: &ImportText) -> String {
+    let script = launch.script();
+    let starts = !script.arguments().is_empty() || !script.overrides().is_empty();
+    let heard = if starts { script.heard(launch.text) } else { launch.text.to_owned() };
+    if std::ptr::eq(source, launch) { heard } else { [heard.as_str(), source.text].join("\n") }
 }
 
 /// Reads the settings of a program that are at hand as entries, over `present`; `stack` as in [`finish`].
@@ -504,6 +523,7 @@ fn finish(
         let label = reader.run.stack.preset_row().choice.label;
         reader.assumed.push(t!("software: {label}; attention, overlap and fusion follow it", label));
     }
+    reader.whole_nodes();
     (dialect.read)(&mut reader);
     if !reader.errors.is_empty() {
         return Err(reader.errors);

@@ -1,6 +1,7 @@
 //! Settings of programs that another one's reader takes, by their tables.
 
-use crate::dialect::programs::{Program, Settings, first_gpu, take_adapter};
+use super::gpu::{NoGpu, gpu_of_text};
+use crate::dialect::programs::{Program, Settings, take_adapter};
 use crate::dialect::rows::reader::{Origin, SettingsReader};
 use crate::dialect::{Given, bare};
 use shardscope_core::issue::Issue;
@@ -28,12 +29,14 @@ pub(super) struct Direct {
 /// GPUs a node of a launcher: a tray of GB200, GB300, Rubin or MI455X, of which a rack has 18.
 const TRAY: u64 = 4;
 
-/// Begins to read the settings of a program: its base reads on, for the software that is named.
+/// Begins to read the settings of a program: its base reads on, for the software that is named. `launch` is the text
+/// that starts it.
 pub(super) fn begin(
     program: &Program,
     settings: &Settings,
     present: &Run,
     given: &Given,
+    launch: &str,
 ) -> (SettingsReader, Direct, &'static str) {
     let translated = program.translate(settings);
     let (mut fields, mut base): (Vec<_>, Vec<_>) =
@@ -41,7 +44,7 @@ pub(super) fn begin(
     let mut run = present.clone();
     run.phases = PhasesParts::default();
     let said = std::mem::take(&mut run.rl);
-    let named = gpu(&mut run, &mut fields, settings);
+    let named = gpu(&mut run, &mut fields, settings, launch);
     if matches!(run.gpu.family(), Some(GpuFamily::Gb200 | GpuFamily::Gb300 | GpuFamily::Rubin | GpuFamily::Mi400)) {
         for (origin, name, value) in &mut base {
             if matches!(origin, Origin::Default(_)) && bare(name) == "nproc_per_node" {
@@ -155,7 +158,7 @@ fn whole_share(run: &mut Run, assumed: &mut Vec<Message>) {
 
 /// Takes the GPU: as the settings say, else the first that the text names, else the program's, where it runs on GPUs of
 /// one maker and the page's is another's, else the page's.
-fn gpu(run: &mut Run, fields: &mut Vec<(Origin, String, Value)>, settings: &Settings) -> Option<Message> {
+fn gpu(run: &mut Run, fields: &mut Vec<(Origin, String, Value)>, settings: &Settings, launch: &str) -> Option<Message> {
     let id = |(origin, name, value): &(Origin, String, Value)| {
         let preset = value.text().and_then(presets::gpu).filter(|_| name == "@gpu")?;
         Some((matches!(origin, Origin::Text(_)), preset.choice.id))
@@ -166,20 +169,18 @@ fn gpu(run: &mut Run, fields: &mut Vec<(Origin, String, Value)>, settings: &Sett
         return None;
     }
     fields.retain(|(_, name, _)| name != "@gpu");
-    let first = first_gpu(&settings.text);
     let is_amd = |gpu: &Based<GpuParts>| gpu.family().is_some_and(GpuFamily::is_amd);
-    Some(match (first, stated) {
-        (Some(id), _) => {
-            run.gpu = Based::preset(id);
-            t!("the GPU is {gpu}, which the text names", gpu = run.gpu.title())
-        }
-        (None, Some((_, id))) if run.gpu.base.is_none() || is_amd(&run.gpu) != is_amd(&Based::preset(id)) => {
+    Some(match (gpu_of_text(run, launch, &settings.text), stated) {
+        (Err(NoGpu { .. }), Some((_, id)))
+            if run.gpu.base.is_none() || is_amd(&run.gpu) != is_amd(&Based::preset(id)) =>
+        {
             run.gpu = Based::preset(id);
             t!(
                 "the GPU is {gpu}: the program runs on GPUs of its maker, the text does not say which",
                 gpu = run.gpu.title()
             )
         }
-        _ => t!("the GPU is {gpu}, as on this page: the text does not say", gpu = run.gpu.title()),
+        (Err(NoGpu { why }), _) => why,
+        (Ok(named), _) => named,
     })
 }

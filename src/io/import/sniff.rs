@@ -82,7 +82,9 @@ pub(crate) fn sniff(source: &ImportText) -> Result<InputKind, Issue> {
     // LLaMA-Factory's files that answer or merge name a model too; torchtune's that evaluate have no optimizer.
     let serves = ["infer_backend", "export_dir"].iter().any(|key| keys.contains(key));
     let trains = ["per_device_train_batch_size", "output_dir"].iter().any(|key| keys.contains(key));
-    if let Some(dialect) = tuned(&keys).filter(|_| trains || !serves) {
+    // A script may write files that are other programs': its own arguments count first.
+    let by_arguments = tuned(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    if let Some(dialect) = by_arguments.or_else(|| tuned(&keys)).filter(|_| trains || !serves) {
         return Ok(InputKind::Dialect(dialect));
     }
     let component = |line: &str| line.trim().starts_with("_component_:");

@@ -84,8 +84,34 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The first GPU that a text names: the id of its preset.
+/// A GPU that a text names.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NamedGpu {
+    /// The id of its preset.
+    pub preset: &'static str,
+    /// The word of the text.
+    pub word: &'static str,
+    /// False where GPUs of this name have other memory or another form, and the text does not say which it is.
+    pub sure: bool,
+}
+
+/// True of a size of memory: `80gb`, `40g`.
+fn is_memory(word: &str) -> bool {
+    let unit = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    unit.len() < word.len() && ["g", "gb", "gib"].contains(&unit)
+}
+
+fn near_memory(before: &[String], after: &[String]) -> bool {
+    before.iter().chain(after).any(|word| is_memory(word))
+}
+
+/// The preset of the first GPU that a text names.
 pub(crate) fn first_gpu(text: &str) -> Option<&'static str> {
+    named_gpu(text).map(|gpu| gpu.preset)
+}
+
+/// The first GPU that a text names.
+pub(crate) fn named_gpu(text: &str) -> Option<NamedGpu> {
     let words = words(text);
     // Alone, as the value of a setting, a name needs no other word.
     let alone = words.len() <= 2;
@@ -99,7 +125,10 @@ pub(crate) fn first_gpu(text: &str) -> Option<&'static str> {
         let fits = |row: &&Named| {
             is(row.word) && (row.near.is_empty() || near(row.near) || (alone && row.near.contains(&"x")))
         };
-        NAMES.iter().find(fits).filter(|row| !another(row)).map(|row| row.preset)
+        let row = NAMES.iter().find(fits).filter(|row| !another(row))?;
+        let others = || NAMES.iter().any(|other| other.word == row.word && other.preset != row.preset);
+        let sure = !row.near.is_empty() || near_memory(before, after) || !others();
+        Some(NamedGpu { preset: row.preset, word: row.word, sure })
     })
 }
 

@@ -13,7 +13,7 @@ mod source;
 mod table;
 mod values;
 
-pub(crate) use gpu_names::first_gpu;
+pub(crate) use gpu_names::{NamedGpu, named_gpu};
 pub(crate) use source::{Settings, extended};
 pub(crate) use table::Program;
 

@@ -390,6 +390,28 @@ impl SettingsReader {
         }
     }
 
+    /// Takes `gpu` and `auto` of torchrun, which are all GPUs of a node, for those of the Run's nodes. Source: pytorch
+    /// `torch/distributed/run.py`, `determine_local_world_size`.
+    pub(crate) fn whole_nodes(&mut self) {
+        let each = |entry: &&mut Entry| crate::dialect::bare(&entry.name) == "nproc_per_node";
+        let Some(entry) = self.entries.iter_mut().rev().find(each) else { return };
+        let first = match &entry.value {
+            Value::List(items) => items.first(),
+            value => Some(value),
+        };
+        let Some(word) = first.and_then(Value::text).filter(|word| ["gpu", "auto"].contains(word)) else { return };
+        let word = word.to_owned();
+        // A launcher's node is no whole rack.
+        let now = self.run.gpus_per_node.or_else(|| self.run.gpu.resolve().map(|gpu| gpu.per_node).ok());
+        let count = now.filter(|count| *count <= 16).unwrap_or(4);
+        entry.value = Value::from(count);
+        self.assumed.push(t!(
+            "{count} GPUs a node, as on this page: {word} of the launcher is all that a node has",
+            count,
+            word
+        ));
+    }
+
     /// Takes a model: the Run's own where it is that, else the preset that it is, else its shapes.
     pub fn model(&mut self, parts: ModelParts) {
         self.model_by = (ModelBy::Shape, true);

@@ -6,6 +6,7 @@
 
 use crate::dialect::SettingEntries;
 use crate::dialect::text::shell::Started;
+use crate::dialect::text::slurm;
 use crate::dialect::text::words::{Script, is_extra, is_override};
 use shardscope_core::run::Value;
 
@@ -31,6 +32,20 @@ const LAUNCHERS: [(&str, &[&str]); 20] = [
     ("nemo", &["llm"]),
     ("ray", &["job"]),
     ("python", &["torch.distributed.launch", "torch.distributed.run", "accelerate.commands.launch"]),
+];
+
+/// Programs that start a node's processes themselves, whatever starts them on each node.
+const STARTERS: [&str; 10] = [
+    "torchrun",
+    "torchrun_megatron",
+    "torch.distributed.run",
+    "torch.distributed.launch",
+    "accelerate",
+    "accelerate.commands.launch",
+    "deepspeed",
+    "composer",
+    "ray",
+    "mpirun",
 ];
 
 /// Parts of a program's name that does something else than train.
@@ -138,11 +153,17 @@ impl Launch {
                 is.then(|| value.or_else(|| rest.get(at + 1).copied()))?
             })
         };
-        let number = |from: usize, names: &[&str]| option(from, names).and_then(count);
+        let number = |from: usize, names: &[&str]| option(from, names).and_then(slurm::count);
+        // Tasks of Slurm are processes that train where no launcher starts those.
+        let is_plain = !STARTERS.iter().any(|name| named(name).is_some());
         if let Some(at) = named("srun") {
+            let tasks = if is_plain { number(at, &["-n", "--ntasks"]) } else { None };
+            let each_task = number(at, &["--gpus-per-task"]).or_else(|| script.number(&["SLURM_GPUS_PER_TASK"]));
             out.nodes = number(at, &["-N", "--nodes"]);
-            out.each = number(at, &["--gpus-per-node", "--gres"]).or_else(|| number(at, &["--ntasks-per-node"]));
-            out.total = number(at, &["-n", "--ntasks", "-G", "--gpus"]).filter(|_| named("torchrun").is_none());
+            out.each = number(at, &["--gpus-per-node", "--gres"])
+                .or_else(|| number(at, &["--ntasks-per-node"]).filter(|_| is_plain));
+            out.total = tasks.map(|tasks| tasks.saturating_mul(each_task.unwrap_or(1))).filter(|_| out.each.is_none());
+            out.total = out.total.or_else(|| number(at, &["-G", "--gpus"]));
         }
         if let Some(at) = ["mpirun", "mpiexec", "horovodrun"].into_iter().find_map(named) {
             out.total = number(at, &["-np", "-n", "--np", "-c"]);
@@ -176,7 +197,24 @@ impl Launch {
             let names = ["NPROC_PER_NODE", "GPUS_PER_NODE", "NUM_GPUS", "SLURM_GPUS_PER_NODE"];
             out.each = script.number(&names).or_else(|| visible(script));
         }
+        if out.each.is_none() && out.total.is_none() {
+            out.take_job(script, is_plain);
+        }
         out
+    }
+
+    /// Takes the GPUs that a batch job asks for, then its tasks, where those are what trains.
+    fn take_job(&mut self, script: &Script, is_plain: bool) {
+        let of = |name: &str| script.number(&[name]);
+        self.total = of("SLURM_GPUS");
+        if self.total.is_some() || !is_plain {
+            return;
+        }
+        let each_task = of("SLURM_GPUS_PER_TASK").unwrap_or(1);
+        self.each = of("SLURM_NTASKS_PER_NODE").map(|tasks| tasks.saturating_mul(each_task));
+        if self.each.is_none() {
+            self.total = of("SLURM_NTASKS").map(|tasks| tasks.saturating_mul(each_task));
+        }
     }
 
     /// All GPUs; one node where nothing says how many.
@@ -196,12 +234,6 @@ fn visible(script: &Script) -> Option<u64> {
     let list = script.known("CUDA_VISIBLE_DEVICES")?;
     let all = !list.is_empty() && list.split(',').all(|one| one.trim().parse::<u64>().is_ok());
     all.then(|| list.split(',').count() as u64)
-}
-
-/// A count; of "gpu:h100:8" and "2:4" the one behind or before the colon, as the options have it.
-fn count(text: &str) -> Option<u64> {
-    let text = text.rsplit(':').next().filter(|_| text.starts_with("gpu")).unwrap_or(text);
-    text.split([':', '-']).next()?.parse().ok()
 }
 
 /// Nodes and GPUs of `host@host:0,2`: all of a host without a list are not known.

@@ -3,6 +3,7 @@
 pub(crate) mod launch;
 pub(crate) mod python;
 pub(crate) mod shell;
+pub(crate) mod slurm;
 pub mod toml;
 pub mod words;
 pub mod yaml;

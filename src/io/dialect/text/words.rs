@@ -3,6 +3,7 @@
 use crate::dialect::SettingEntries;
 use crate::dialect::text::launch::chosen;
 use crate::dialect::text::shell::{Branch, Fault, Given, MissingFile, is_name, run};
+use crate::dialect::text::slurm;
 use shardscope_core::message::Message;
 use shardscope_core::run::Value;
 use shardscope_core::t;
@@ -229,25 +230,18 @@ pub(crate) fn is_extra(word: &str) -> bool {
 /// The size of a job in comments `#SBATCH --nodes=32 --gpus-per-node=h100:8`, in the variables that Slurm sets of it.
 fn batch_options(text: &str) -> Vec<(&'static str, String)> {
     let mut set = Vec::new();
-    let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix("#SBATCH"));
-    for line in lines {
-        let words = line.split([' ', '\t', '=']).take_while(|word| !word.starts_with('#'));
-        let mut options = words.filter(|word| !word.is_empty());
-        while let Some(option) = options.next() {
-            let variables: &[&str] = match option {
-                "-N" | "--nodes" => &["SLURM_NNODES", "SLURM_JOB_NUM_NODES"],
-                "--gpus-per-node" | "--gres" => &["SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"],
-                "--ntasks-per-node" => &["SLURM_NTASKS_PER_NODE"],
-                "-n" | "--ntasks" => &["SLURM_NTASKS"],
-                _ => continue,
-            };
-            // "gpu:h100:8"; "2-4" nodes are at least 2.
-            let value = options.next().unwrap_or_default();
-            let count = value.rsplit(':').next().unwrap_or_default();
-            let count = count.split('-').next().unwrap_or_default();
-            if count.parse::<u64>().is_ok() {
-                set.extend(variables.iter().map(|name| (*name, count.to_owned())));
-            }
+    for (option, value) in slurm::options(text) {
+        let variables: &[&str] = match option.as_str() {
+            "-N" | "--nodes" => &["SLURM_NNODES", "SLURM_JOB_NUM_NODES"],
+            "--gpus-per-node" | "--gres" => &["SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"],
+            "--ntasks-per-node" => &["SLURM_NTASKS_PER_NODE"],
+            "--gpus-per-task" => &["SLURM_GPUS_PER_TASK"],
+            "-G" | "--gpus" => &["SLURM_GPUS"],
+            "-n" | "--ntasks" => &["SLURM_NTASKS"],
+            _ => continue,
+        };
+        if let Some(count) = slurm::count(&value) {
+            set.extend(variables.iter().map(|name| (*name, count.to_string())));
         }
     }
     set

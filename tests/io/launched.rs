@@ -1,0 +1,113 @@
+//! What launch texts say beside the program's own settings: GPUs by their name and their number, the defaults that a
+//! command names, and defaults of releases.
+
+use shardscope::core::run::Run;
+use shardscope::core::run::registry::field;
+use shardscope::io::import::{Meaning, read};
+
+const MEGATRON: &str = "python pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \
+    --seq-length 4096 --max-position-embeddings 4096 --bf16 --micro-batch-size 1 --global-batch-size 256";
+
+fn import(text: &str) -> Meaning {
+    read(text, &Run::default()).unwrap_or_else(|issues| panic!("{issues:?}: {text}"))
+}
+
+fn says(read: &Meaning, key: &str) -> String {
+    field(key).unwrap().text(&read.run.resolved()).unwrap_or_default()
+}
+
+fn assumed(read: &Meaning) -> String {
+    read.assumed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// `sbatch(1)`: `--gres=name[[:type]:count]`, `--gpus=[type:]number`, `--gpus-per-node=[type:]number`, `--constraint`
+/// with features of nodes. The accounts of bigscience-workshop/bigscience `train/tr11-176B-ml` are `six@v100`,
+/// `six@a100`.
+#[test]
+fn the_gpu_is_the_one_that_a_launch_text_names() {
+    for (options, gpu) in [
+        ("--gres=gpu:a100:8", "a100-sxm-80gb"),
+        ("--gpus a100:8", "a100-sxm-80gb"),
+        ("--gpus-per-node=h200:4", "h200-sxm-141gb"),
+        ("--gres=gpu:8\n#SBATCH --constraint=a100", "a100-sxm-80gb"),
+        ("-C v100-32g", "v100-sxm2-32gb"),
+        ("--account=six@v100", "v100-sxm2-16gb"),
+    ] {
+        let read =
+            import(&format!("#!/bin/bash\n#SBATCH {options}\nif [ -n \"$A\" ]; then B=1; fi\nsrun {MEGATRON}\n"));
+        // What may be about the other way of a condition names no GPU, except the job's own options.
+        if options.starts_with("--account") {
+            assert!(assumed(&read).contains("the text does not say"), "{options}: {}", assumed(&read));
+        } else {
+            assert_eq!(says(&read, "gpu"), gpu, "{options}");
+        }
+        let plain = import(&format!("#SBATCH {options}\nsrun {MEGATRON}\n"));
+        assert_eq!(says(&plain, "gpu"), gpu, "{options}");
+        let kind = assumed(&plain).contains("does not say which kind");
+        assert_eq!(kind, !["h200-sxm-141gb", "v100-sxm2-32gb"].contains(&gpu), "{options}: {}", assumed(&plain));
+    }
+    let unknown = import(&format!("#SBATCH --gres=gpu:p100:4\nsrun {MEGATRON}\n"));
+    assert!(assumed(&unknown).contains("p100 is not known"), "{}", assumed(&unknown));
+    // Texts of every program say whose the GPU is.
+    for text in [
+        MEGATRON,
+        "torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 4",
+        "base_model: NousResearch/Meta-Llama-3.1-8B\nsequence_len: 4096\nmicro_batch_size: 2\n",
+        "model_name_or_path: Qwen/Qwen2.5-7B\nfinetuning_type: lora\ncutoff_len: 2048\n",
+        "distributed_type: FSDP\nnum_processes: 8\nmixed_precision: bf16\n",
+    ] {
+        let read = import(text);
+        assert!(assumed(&read).contains("as on this page: the text does not say"), "{text}: {}", assumed(&read));
+    }
+}
+
+/// `srun(1)`: options that `srun` does not give are those of the job; a task is a process, of which a plain `srun`
+/// starts one for each GPU that trains.
+#[test]
+fn a_batch_job_says_how_many_gpus_train() {
+    for (options, command, gpus) in [
+        ("-N 4\n#SBATCH --ntasks-per-node=8", "srun", "32"),
+        ("-N 4\n#SBATCH --ntasks-per-node=8", "srun -N 2", "16"),
+        ("--gpus=32\n#SBATCH --ntasks=32", "srun", "32"),
+        ("-n 16\n#SBATCH --gpus-per-task=1", "srun", "16"),
+        ("-n4 --gpus-per-task=2", "srun", "8"),
+        ("--nodes=2\n#SBATCH --gpus-per-node=h100:4", "srun", "8"),
+        ("--nodes=2", "srun --gpus-per-node=h100:4", "8"),
+        ("--nodes=2 --ntasks-per-node=1 --gres=gpu:a100:8", "srun", "16"),
+        // Each task starts its node's processes.
+        ("--nodes=2 --ntasks-per-node=1", "srun torchrun --nnodes 2 --nproc-per-node 8", "16"),
+    ] {
+        let read = import(&format!("#SBATCH {options}\n{command} {MEGATRON}\n"));
+        assert_eq!(says(&read, "gpus"), gpus, "{options} {command}: {}", assumed(&read));
+    }
+}
+
+/// pytorch `torch/distributed/run.py`, `determine_local_world_size`: `gpu` and `auto` are the devices of the node.
+#[test]
+fn all_gpus_of_a_node_are_those_of_the_page() {
+    let train = "train.py --model_name_or_path Qwen/Qwen2.5-7B --bf16 True --per_device_train_batch_size 4";
+    for (launcher, gpus) in
+        [("torchrun --nproc_per_node gpu", "8"), ("torchrun --nnodes 2 --nproc-per-node=auto", "16")]
+    {
+        let read = import(&format!("{launcher} {train}\n"));
+        assert_eq!(says(&read, "gpus"), gpus, "{launcher}");
+        assert!(assumed(&read).contains("is all that a node has"), "{launcher}: {}", assumed(&read));
+        let megatron = import(&format!("{launcher} {}\n", MEGATRON.replace("python ", "")));
+        assert_eq!(says(&megatron, "gpus"), gpus, "{launcher}");
+    }
+}
+
+/// A script that writes its launcher's file, as `accelerate launch --config_file` takes it.
+#[test]
+fn a_script_that_writes_a_file_of_accelerate_is_a_script() {
+    let text = "cat > acc.yaml <<EOF\ndistributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n  \
+        fsdp_reshard_after_forward: true\nmixed_precision: bf16\nnum_processes: 16\nnum_machines: 2\nEOF\n\
+        accelerate launch --config_file acc.yaml train.py --model_name_or_path Qwen/Qwen2.5-7B --bf16 true \
+        --per_device_train_batch_size 2 --max_length 2048\n";
+    let read = import(text);
+    for (key, value) in
+        [("model", "qwen-2.5-7b"), ("gpus", "16"), ("zero", "3"), ("micro_batch", "2"), ("seq_len", "2048")]
+    {
+        assert_eq!(says(&read, key), value, "{key}");
+    }
+}
