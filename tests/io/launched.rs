@@ -111,3 +111,32 @@ fn a_script_that_writes_a_file_of_accelerate_is_a_script() {
         assert_eq!(says(&read, key), value, "{key}");
     }
 }
+
+/// volcengine/verl b178a3c `verl/trainer/config/ppo_megatron_trainer.yaml`: the actor is `megatron_actor`, whose engine
+/// has the distributed optimizer, one rank of tensor and of pipeline parallelism (`config/engine/megatron.yaml`). The
+/// command is `examples/ppo_trainer/run_deepseek_full_hh_rlhf.sh` with another model. `verl.trainer.fsdp_sft_trainer`
+/// has names that are not read.
+#[test]
+fn the_defaults_that_a_command_of_verl_names_decide_its_engine() {
+    let command = |config: &str| {
+        format!(
+            "python3 -m verl.trainer.main_ppo --config-path=./config {config} algorithm.adv_estimator=gae \
+             data.train_batch_size=512 data.max_prompt_length=128 data.max_response_length=128 \
+             actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct actor_rollout_ref.actor.ppo_mini_batch_size=128 \
+             actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 trainer.n_gpus_per_node=8 trainer.nnodes=1\n"
+        )
+    };
+    for config in ["--config-name='ppo_megatron_trainer'", "--config-name=ppo_megatron_trainer.yaml"] {
+        let read = import(&command(config));
+        for (key, value) in [("zero", "1"), ("tp", "1"), ("pp", "1"), ("micro_batch", "4"), ("global_batch", "128")] {
+            assert_eq!(says(&read, key), value, "{config} {key}");
+        }
+        assert!(says(&read, "stack").starts_with("megatron"), "{config}");
+    }
+    let shards = import(&command("--config-name=ppo_trainer"));
+    assert_eq!((says(&shards, "zero"), says(&shards, "stack")), ("3".to_owned(), "torchtitan-eager".to_owned()));
+    let tuning = "torchrun --nproc_per_node=8 -m verl.trainer.fsdp_sft_trainer data.micro_batch_size_per_gpu=4 \
+        model.partial_pretrain=Qwen/Qwen2.5-0.5B-Instruct\n";
+    let refused = read(tuning, &Run::default()).unwrap_err();
+    assert!(refused[0].message.to_string().contains("verl.trainer.fsdp_sft_trainer"), "{refused:?}");
+}

@@ -25,7 +25,16 @@ pub enum InputKind {
 
 /// Programs that are known by what starts them, whose names of settings are those of others too: what of them is not
 /// read is refused by the program's name. Source: `OpenRLHF` 3c3be62 and before, `openrlhf/cli`.
-const NOT_READ: [(&str, &str); 2] = [("openrlhf.cli.", "OpenRLHF"), ("openrlhf/cli/", "OpenRLHF")];
+const NOT_READ: [(&str, &str); 4] = [
+    ("openrlhf.cli.", "OpenRLHF"),
+    ("openrlhf/cli/", "OpenRLHF"),
+    ("verl.trainer.fsdp_sft_trainer", FSDP_TUNING),
+    ("verl/trainer/fsdp_sft_trainer", FSDP_TUNING),
+];
+
+/// verl's other trainer for fine-tuning, with names of its own. Source:
+/// volcengine/verl b178a3c `verl/trainer/fsdp_sft_trainer.py`.
+const FSDP_TUNING: &str = "verl.trainer.fsdp_sft_trainer";
 
 /// Names the formats that can be read, for a message.
 fn readable() -> Message {

@@ -233,7 +233,11 @@ pub(super) const fn verl_together(
 
 pub(super) static VERL: Program = Program {
     name: "verl",
-    is: |s| s.begins(&["actor_rollout_ref.actor.megatron."]) || s.is("actor_rollout_ref.actor.strategy", "megatron"),
+    is: |s| {
+        s.begins(&["actor_rollout_ref.actor.megatron."])
+            || s.is("actor_rollout_ref.actor.strategy", "megatron")
+            || s.begins(&["actor_rollout_ref."]) && s.has_defaults_of_megatron()
+    },
     base: &megatron::DIALECT,
     rows: &[
         row("actor_rollout_ref.model.path", "model"),
