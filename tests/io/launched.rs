@@ -140,3 +140,60 @@ fn the_defaults_that_a_command_of_verl_names_decide_its_engine() {
     let refused = read(tuning, &Run::default()).unwrap_err();
     assert!(refused[0].message.to_string().contains("verl.trainer.fsdp_sft_trainer"), "{refused:?}");
 }
+
+/// huggingface/trl `trl/trainer/grpo_config.py`: `vllm_mode` is "server" in v0.18.0 to v0.29.0 and "colocate" since
+/// v1.0.0; `max_prompt_length` is a setting up to v0.27.
+#[test]
+fn vllm_of_trl_is_where_the_release_of_the_text_has_it() {
+    let file = |more: &str| {
+        format!(
+            "model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nbf16: true\nuse_vllm: true\ngradient_accumulation_steps: 4\n\
+             max_completion_length: 1024\nnum_generations: 16\nper_device_train_batch_size: 16\n{more}"
+        )
+    };
+    for (more, placement, said) in [
+        ("max_prompt_length: 512\n", "split", "before 1.0"),
+        ("", "colocated", "since 1.0"),
+        ("max_prompt_length: 512\nvllm_mode: colocate\n", "colocated", ""),
+        ("vllm_mode: server\n", "split", ""),
+    ] {
+        let read = import(&file(more));
+        assert_eq!(says(&read, "rl.placement"), placement, "{more}");
+        assert!(!assumed(&read).contains("training alone is counted"), "{}", assumed(&read));
+        assert!(assumed(&read).contains(said), "{more}: {}", assumed(&read));
+        assert_eq!(assumed(&read).contains("vllm_mode is not said"), !said.is_empty(), "{more}");
+    }
+}
+
+/// modelscope/ms-swift 3602360 `swift/arguments`: `lora_rank` is a default of adapters; DeepSpeed keeps copies in fp32
+/// beside weights in bf16 (`runtime/bf16_optimizer.py`).
+#[test]
+fn defaults_that_change_nothing_are_not_said() {
+    let swift = |more: &str| {
+        let text = format!("NPROC_PER_NODE=4 swift sft --model Qwen/Qwen2.5-7B-Instruct --max_length 4096 {more}\n");
+        assumed(&import(&text))
+    };
+    let sharded = swift("--tuner_type full --deepspeed zero3");
+    assert!(!sharded.contains("rank of the adapters") && !sharded.contains("pure bf16"), "{sharded}");
+    let alone = swift("--tuner_type full");
+    assert!(alone.contains("pure bf16") && !alone.contains("; bf16:"), "{alone}");
+    let adapted = swift("--tuner_type lora");
+    assert!(adapted.contains("rank of the adapters 8") && !adapted.contains("pure bf16"), "{adapted}");
+}
+
+/// pytorch `torch/distributed/fsdp/api.py`, `CPUOffload`: "offloads gradients to CPU as well, meaning that the
+/// optimizer step runs on CPU". axolotl takes version 1 where `fsdp_version` is not said (`utils/schemas/validation.py`).
+#[test]
+fn offloading_of_the_first_fsdp_is_said_to_be_counted_as_the_second() {
+    let file = |version: &str| {
+        format!(
+            "base_model: NousResearch/Meta-Llama-3.1-8B\nsequence_len: 4096\nmicro_batch_size: 2\nbf16: auto\n\
+             {version}fsdp:\n  - full_shard\n  - auto_wrap\nfsdp_config:\n  fsdp_offload_params: true\n"
+        )
+    };
+    for (version, said) in [("", true), ("fsdp_version: 1\n", true), ("fsdp_version: 2\n", false)] {
+        let read = import(&file(version));
+        assert_eq!(says(&read, "offload.parameters"), "cpu", "{version}");
+        assert_eq!(assumed(&read).contains("counted as FSDP2's"), said, "{version}: {}", assumed(&read));
+    }
+}

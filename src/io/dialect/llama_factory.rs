@@ -63,7 +63,15 @@ fn read(reader: &mut SettingsReader) {
     }
     // `galore_rank: int = 16`: `finetuning_args.py:279`.
     tuning::galore(reader, 16);
+    // Who shards keeps copies in fp32, and adapters do.
+    let alone = sharing == Sharing::Nobody && reader.run.adapter.method.is_none();
+    if !alone {
+        reader.without_default("pure_bf16");
+    }
     let pure = reader.flag("pure_bf16", "pure bf16, states too");
+    if pure && alone {
+        reader.without_default("bf16");
+    }
     let (bf16, fp16) = (reader.flag("bf16", "bf16"), reader.flag("fp16", "fp16"));
     tuning::precision(reader, bf16, fp16, pure, sharing);
     if reader.flag("fp8", "fp8 linears") {
@@ -106,6 +114,9 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
     let kind = reader.word("finetuning_type", "fine-tuning").unwrap_or("lora".to_owned());
     let bits = reader.count("quantization_bit", "bits of the base");
     let double = tuning::switch(reader, "double_quantization", "double quantisation");
+    if !["lora", "longlora"].contains(&kind.as_str()) {
+        reader.without_default("lora_rank");
+    }
     let rank = reader.count("lora_rank", "rank of the adapters");
     let list = if kind == "oft" { "oft_target" } else { "lora_target" };
     let targets = tuning::targets(reader, list);

@@ -190,6 +190,11 @@ impl SettingsReader {
         (place, written)
     }
 
+    /// Takes a program's own default of `name` away, where it changes nothing beside what the text says.
+    pub(crate) fn without_default(&mut self, name: &str) {
+        self.entries.retain(|entry| entry.name != name || entry.text().is_some());
+    }
+
     /// True if only a program's defaults have `name`.
     pub(crate) fn is_default(&self, name: &str) -> bool {
         let mut named = self.entries.iter().filter(|entry| entry.name == name).peekable();

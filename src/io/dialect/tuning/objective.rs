@@ -120,10 +120,8 @@ pub(in crate::dialect) fn of_trl(reader: &mut SettingsReader, loss: Option<&str>
     let ready = reader.has("precompute_ref_log_probs") && reader.flag("precompute_ref_log_probs", "reference before");
     let by_teacher = reader.has("teacher_model_name_or_path").then_some(Objective::Distillation);
     let mut objective = said.or(by_loss).or(by_teacher).or(ready.then_some(Objective::Dpo));
-    let learns = reader.has("num_generations");
-    if objective.is_none() && learns {
-        reader.assume("training alone is counted, of the next token: GRPO has more models");
-    }
+    // The step of reinforcement learning, or that its training alone is counted, is said where that is read.
+    let learns = super::rollout::generates(reader);
     // Trainers of preferences alone cut prompts; the file does not say which of them runs.
     if objective.is_none() && !learns && reader.has("max_prompt_length") {
         objective = reader.choose("the trainer is that of DPO", true).then_some(Objective::Dpo);

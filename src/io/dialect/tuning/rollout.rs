@@ -102,10 +102,28 @@ fn batch(reader: &mut SettingsReader) {
     }
 }
 
+/// Where vLLM runs when the text is silent: on a server until TRL 0.29, on the GPUs that train since 1.0 (c0eabc4,
+/// "Change default `vllm_mode`"). A limit of prompts is a setting of releases before 0.28 (89070d2).
+fn silent_server(reader: &mut SettingsReader) -> bool {
+    let is_server = reader.choose("vllm_mode is \"server\"", reader.has("max_prompt_length"));
+    reader.assume(if is_server {
+        "vLLM generates on a server with GPUs of its own, as in TRL before 1.0 where vllm_mode is not said: later \
+            releases generate on the GPUs that train"
+    } else {
+        "vLLM generates on the GPUs that train, as in TRL since 1.0 where vllm_mode is not said: releases before have \
+            a server with GPUs of its own"
+    });
+    is_server
+}
+
 /// Where vLLM runs, and what it takes.
 fn engines(reader: &mut SettingsReader) {
     let mode = reader.word("vllm_mode", "vLLM's place");
-    if mode.as_deref() == Some("server") {
+    let is_server = match mode {
+        Some(mode) => mode == "server",
+        None => silent_server(reader),
+    };
+    if is_server {
         reader.set("rl.placement", "split");
         reader.assume(
             "the GPUs are those that train: the text does not say those of the vLLM server. Add them to the GPUs, and \
