@@ -211,13 +211,7 @@ fn diagnosed(line: &str) -> Result<Diagnosis, Vec<Issue>> {
 }
 
 fn diagnosed_of(request: &Value) -> Result<Diagnosis, Vec<Issue>> {
-    if let Value::Map(entries) = request {
-        let unknown = entries.iter().filter(|(name, _)| name != "run" && name != "files");
-        let unknown: Vec<_> = unknown.map(|(name, _)| Issue::error(name, "no such field")).collect();
-        if !unknown.is_empty() {
-            return Err(unknown);
-        }
-    }
+    request.entries(&["run", "files"])?;
     let empty = Value::Map(Vec::new());
     let run = Run::from_value(request.get("run").unwrap_or(&empty))?;
     let Some(Value::List(files)) = request.get("files") else {
@@ -302,13 +296,8 @@ fn given(request: &Value) -> Result<Given, Vec<Issue>> {
 /// The Run and the text under `key` of a request that holds nothing else but keys of `more`; the default Run where it
 /// has none.
 fn run_and_text<'a>(request: &'a Value, key: &'static str, more: &[&str]) -> Result<(Run, &'a str), Vec<Issue>> {
-    if let Value::Map(entries) = request {
-        let unknown = entries.iter().filter(|(name, _)| name != "run" && name != key && !more.contains(&&**name));
-        let unknown: Vec<_> = unknown.map(|(name, _)| Issue::error(name, "no such field")).collect();
-        if !unknown.is_empty() {
-            return Err(unknown);
-        }
-    }
+    let keys: Vec<&str> = ["run", key].into_iter().chain(more.iter().copied()).collect();
+    request.entries(&keys)?;
     let empty = Value::Map(Vec::new());
     let run = Run::from_value(request.get("run").unwrap_or(&empty))?;
     match request.get(key) {

@@ -144,6 +144,7 @@ fn evidence(request: &Value) -> Result<Vec<Evidence>, Vec<Issue>> {
 /// # Errors
 /// Questions that the request lacks.
 pub fn answer(request: &Value) -> Result<ScoreboardAnswer, Vec<Issue>> {
+    request.entries(&["ask", "tables", "predictions"])?;
     let text = |text: String| ScoreboardAnswer::Text(text.into());
     if matches!(request.get("ask"), Some(Value::Text(ask)) if ask == "origin") {
         return Ok(text(RECORD.to_owned()));

@@ -12,6 +12,46 @@ fn no_verb_answers_what_is_no_request() {
     }
 }
 
+/// A request that is answered, of every verb.
+fn answered(verb: Verb) -> Value {
+    let run = json!({ "gpus": 8, "tokens_total": 1e11 });
+    let log = " iteration 10/100 | elapsed time per iteration (ms): 9000.0 | global batch size: 128 |";
+    match verb {
+        Verb::Report | Verb::Certify => run,
+        Verb::Schedule => json!({ "schedule": "1f1b", "pp": 2, "microbatches": 4 }),
+        Verb::Plan => json!({ "run": run, "work": 1000 }),
+        Verb::Import => json!({ "text": "--tensor-model-parallel-size 2", "run": run }),
+        Verb::Export => json!({ "run": run, "format": "megatron" }),
+        Verb::Calibrate => json!({ "runs": [{ "run": run, "step_s": 9.0 }] }),
+        Verb::Log => json!({ "text": log, "run": run }),
+        Verb::Diagnose => json!({ "files": [{ "text": log }], "run": run }),
+        Verb::WholeRun => json!({ "run": run }),
+        Verb::Rl => {
+            let rl = json!({
+                "algorithm": "grpo", "prompts": 128, "samples": 8, "prompt_tokens": 120, "rollout_tp": 4,
+                "response_tokens": { "mean": 700 }, "response_limit": 4096
+            });
+            let phases = json!({ "framework": "verl" });
+            json!({ "run": { "model": "qwen-3-32b", "gpus": 64, "tp": 4, "phases": phases, "rl": rl } })
+        }
+        Verb::Scoreboard => json!({ "ask": "origin" }),
+    }
+}
+
+/// What stands beside a Run is known or refused, so that a mistyped question is not answered as another.
+#[test]
+fn every_verb_refuses_a_key_that_it_does_not_know() {
+    for verb in Verb::ALL {
+        let mut request = answered(verb);
+        if let Err(issues) = answer(verb, &request.to_string()) {
+            panic!("{}: {issues:?}", verb.name());
+        }
+        request["dayz"] = json!(30);
+        let Err(issues) = answer(verb, &request.to_string()) else { panic!("{} answers {request}", verb.name()) };
+        assert!(issues.iter().any(|issue| issue.field == "dayz"), "{}: {issues:?}", verb.name());
+    }
+}
+
 /// Its MTP module is a layer like the last.
 #[test]
 fn a_part_that_layers_and_a_module_need_is_asked_for_once_a_kind() {

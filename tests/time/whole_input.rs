@@ -174,6 +174,9 @@ fn absurd_questions_are_refused_at_their_key() {
         ("\"tokens\":0,\"by_days\":30", Some("tokens")),
         ("\"tokens\":1e300,\"by_days\":30", Some("tokens")),
         ("\"tokens\":1e18,\"by_days\":1e-320", None),
+        ("\"days\":30,\"tokens\":1e12", Some("days")),
+        ("\"days\":30,\"by_days\":30", Some("days")),
+        ("\"dayz\":30", Some("dayz")),
         ("\"days\":36500", None),
     ] {
         let request: Value = serde_json::from_str(&format!("{{\"run\":{{\"gpus\":64}},{question}}}")).unwrap();

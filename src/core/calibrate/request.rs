@@ -161,15 +161,7 @@ impl CalibrateRequest {
     /// Unknown fields, wrong types, observations that are none.
     pub fn from_value(request: &Value) -> Result<Self, Vec<Issue>> {
         let wrong = |field: &str, message: Message| vec![Issue::error(field, message)];
-        let Value::Map(entries) = request else {
-            let kind = request.kind();
-            return Err(wrong("", t!("a request is an object of fields, this is {kind}", kind)));
-        };
-        let keys = ["runs", "name", "question", "gpus"];
-        if let Some((key, _)) = entries.iter().find(|(key, _)| !keys.contains(&key.as_str())) {
-            let join = keys.join(", ");
-            return Err(wrong(key, t!("no such field; a request has {join}", join)));
-        }
+        request.entries(&["runs", "name", "question", "gpus"])?;
         let Some(Value::List(runs)) = request.get("runs") else {
             return Err(wrong("runs", t!("needs a list of observations")));
         };

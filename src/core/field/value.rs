@@ -1,6 +1,8 @@
 //! A configuration value before it is understood: what JSON, a JavaScript object or a link can hold.
 
+use crate::issue::Issue;
 use crate::statics::from;
+use crate::t;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -43,6 +45,20 @@ impl Value {
             Self::Map(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
             _ => None,
         }
+    }
+    /// The entries of a request: of an object that has no other keys than `keys`.
+    ///
+    /// # Errors
+    /// A value that is no object; every key that is not of `keys`.
+    pub fn entries(&self, keys: &[&str]) -> Result<&[(String, Self)], Vec<Issue>> {
+        let Self::Map(entries) = self else {
+            let message = t!("a request is an object of fields, this is {kind}", kind = self.kind());
+            return Err(vec![Issue::error("", message)]);
+        };
+        let unknown = entries.iter().filter(|(key, _)| !keys.contains(&key.as_str()));
+        let message = || t!("no such field; a request has {join}", join = keys.join(", "));
+        let issues: Vec<_> = unknown.map(|(key, _)| Issue::error(key.clone(), message())).collect();
+        if issues.is_empty() { Ok(entries) } else { Err(issues) }
     }
     /// Nested objects as dotted keys: `{"model": {"layers": 8}}` is `model.layers` = 8. An object below a key that
     /// `opens` does not know stays one value.

@@ -31,7 +31,13 @@ pub fn answer(request: &Value) -> Result<RlReply, Vec<Issue>> {
             return Err(refused);
         }
     }
-    of_run(&Run::from_value(request.get("run").unwrap_or(request))?)
+    match request.get("run") {
+        None => of_run(&Run::from_value(request)?),
+        Some(run) => {
+            request.entries(&["run"])?;
+            of_run(&Run::from_value(run)?)
+        }
+    }
 }
 
 /// The answer for a Run.

@@ -109,16 +109,8 @@ impl PlanRequest {
     /// # Errors
     /// Unknown fields, wrong types, a run that is none.
     pub fn from_value(request: &Value) -> Result<Self, Vec<Issue>> {
-        let Value::Map(entries) = request else {
-            let message = t!("a request is an object of fields, this is {kind}", kind = request.kind());
-            return Err(vec![Issue::error("", message)]);
-        };
+        request.entries(&["run", "top", "pin", "space", "also", "work"])?;
         let mut issues = Vec::new();
-        let fields = ["run", "top", "pin", "space", "also", "work"];
-        for (key, _) in entries.iter().filter(|(key, _)| !fields.contains(&key.as_str())) {
-            let message = t!("no such field; a request has {join}", join = fields.join(", "));
-            issues.push(Issue::error(key.clone(), message));
-        }
         let run = match request.get("run") {
             None | Some(Value::Null) => Run::default(),
             Some(run @ Value::Map(_)) => Run::from_value(run)?,

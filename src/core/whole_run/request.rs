@@ -30,17 +30,22 @@ pub fn answer(request: &Value) -> Result<WholeRunReply, Vec<Issue>> {
     let Some(run) = request.get("run") else {
         return of_run(&Run::from_value(request)?);
     };
+    request.entries(&["run", "days", "tokens", "by_days"])?;
     let run = Run::from_value(run)?;
     let empty =
         WholeRunReply { errors: Vec::new(), warnings: Vec::new(), whole_run: None, tokens: None, deadline: None };
+    let asked = (positive(request, "tokens", MOST_TOKENS)?, positive(request, "by_days", MOST_DAYS)?);
     if let Some(days) = positive(request, "days", MOST_DAYS)? {
+        if asked != (None, None) {
+            return Err(vec![Issue::error("days", t!("days ask for tokens: either days, or tokens and by_days"))]);
+        }
         let evaluation = evaluate(&run)?;
         let tokens = tokens_in(&evaluation, days)?;
         let budget = Run { tokens_total: Some(tokens), ..run };
         return Ok(WholeRunReply { tokens: Some(tokens), ..of_run(&budget)? });
     }
     let other = |key| vec![Issue::error(key, t!("tokens and by_days are asked together"))];
-    match (positive(request, "tokens", MOST_TOKENS)?, positive(request, "by_days", MOST_DAYS)?) {
+    match asked {
         (Some(tokens), Some(days)) => Ok(WholeRunReply { deadline: Some(deadline(&run, tokens, days)?), ..empty }),
         (Some(_), None) => Err(other("by_days")),
         (None, Some(_)) => Err(other("tokens")),
