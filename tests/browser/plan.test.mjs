@@ -24,7 +24,7 @@ const pressed = (page, word) => eventually(
   (state) => state === 'true',
 );
 const idle = (page) => panel(page).locator('[aria-busy=false]').waitFor();
-const button = (page) => panel(page).locator('.panel-head button');
+const button = (page) => panel(page).locator('.panel-head button:not(.toggle-link)');
 
 /** A page whose layouts are searched: it does so by itself. */
 async function planned(link = SMALL) {

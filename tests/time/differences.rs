@@ -117,6 +117,11 @@ fn a_difference_beyond_its_error_is_in_the_right_order_four_times_of_five() {
         let whole: f64 = beyond.iter().map(|pair| pair.2).sum();
         println!("  beyond it: {:.1} % of {} pairs in the other order", 100.0 * wrong / whole, beyond.len());
         assert!(wrong / whole < 0.2, "{}", wrong / whole);
+        // What a card promises of a gain beyond the error: at least the predicted difference less the error.
+        let kept: f64 =
+            beyond.iter().filter(|(predicted, measured, _)| *measured >= predicted - told).map(|pair| pair.2).sum();
+        println!("  at least the predicted difference less the error: {:.1} %", 100.0 * kept / whole);
+        assert!((0.75..0.9).contains(&(kept / whole)), "{}", kept / whole);
     }
     assert_eq!(at_share(&[1.0, 2.0, 3.0], 0.5), 2.0);
 }

@@ -42,7 +42,7 @@ pub use engine::{Search, SearchProgress};
 pub use fastest::{Fastest, serves};
 pub use promise::{LayoutPlace, Promise};
 pub use proposal::Proposal;
-pub use rank::{Plan, PlanRow, fastest, recommended, tie, ties};
+pub use rank::{Plan, PlanRow, fastest, least_saved, recommended, tie, ties};
 pub use ranking::{Figures, FoundLayout, is_listed};
 pub use request::{PlanRequest, TOP, measured_step, nothing_found, plan};
 pub use space::{Block, Member, Space};

@@ -9,7 +9,7 @@ use crate::prelude::*;
 use shardscope_core::run::Recompute;
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
 use shardscope_core::search::session::PlanResult;
-use shardscope_core::search::{PlanRequest, differences, tie};
+use shardscope_core::search::{PlanRequest, differences, least_saved, tie};
 use shardscope_core::time::PartKind;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -302,6 +302,10 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
             reasons.push(t!("By {software}.", software));
         }
         _ => {}
+    }
+    if better.gain == Gain::Time {
+        let least = least_saved(own, 1.0 - figures.time_s / report.step.time_s);
+        reasons.push(t!("Measured gains of this kind were at least {least} % in three of four cases.", least = percent(least)));
     }
     if better.gain == Gain::Equal {
         reasons.push(t!(
