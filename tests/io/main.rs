@@ -8,6 +8,7 @@ mod common;
 mod accumulation;
 mod audit;
 mod brought;
+mod commands;
 mod configs;
 mod diagnose;
 mod exchange;

@@ -110,7 +110,8 @@ impl Held for ContextPhases {
     }
 }
 
-/// Prices of a GPU-hour by the ids of GPUs, as text `b200-sxm:4.5`, with commas between; an object in JSON.
+/// Prices of a GPU-hour by the ids of GPUs, in the order of these, as text `b200-sxm:4.5`, with commas between; an
+/// object in JSON.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GpuPrices(pub Vec<(&'static str, f64)>);
 
@@ -133,7 +134,7 @@ impl GpuPrices {
             (_, Some(price)) if !(0.0..=MOST_PRICE).contains(&price) => return None,
             (Some(at), Some(price)) => prices[at].1 = price,
             (Some(at), None) => drop(prices.remove(at)),
-            (None, Some(price)) => prices.push((id, price)),
+            (None, Some(price)) => prices.insert(prices.partition_point(|(known, _)| *known < id), (id, price)),
             (None, None) => {}
         }
         Some(Self(prices))

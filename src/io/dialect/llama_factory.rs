@@ -77,8 +77,7 @@ fn read(reader: &mut SettingsReader) {
     if reader.flag("fp8", "fp8 linears") {
         reader.assume("linears in bf16: Accelerate's fp8 keeps weights and states as they are, a step may be shorter");
     }
-    let none =
-        reader.value(NO_CHECKPOINTS).is_some_and(|value| value != Value::Bool(false) && value.text() != Some("false"));
+    let none = reader.value(NO_CHECKPOINTS).is_some_and(|value| !is_off(&value));
     if reader.has(NO_CHECKPOINTS) {
         let what = if none { t!("no {what}", what = "recomputation") } else { Message::plain("full recomputation") };
         reader.note(NO_CHECKPOINTS, what);

@@ -25,8 +25,8 @@ mod tuning;
 
 pub(crate) use rows::hub::repository;
 pub use rows::program::Dialect;
-pub(crate) use rows::values::bare;
 pub use rows::values::{Same, alike, computes, same, steps, tokens};
+pub(crate) use rows::values::{bare, is_off};
 pub use settings::is_called;
 pub use text::ImportText;
 pub(crate) use text::SettingEntries;

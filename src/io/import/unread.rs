@@ -1,8 +1,8 @@
 //! What becomes of the settings that nothing took: those that change nothing, and those that may matter.
 
-use crate::dialect::bare;
 use crate::dialect::rows::reader::Left;
 use crate::dialect::settings::{CouldChange, NoEffect, SettingClass, SettingsTable, class};
+use crate::dialect::{bare, is_off};
 use serde::Serialize;
 use shardscope_core::message::{Message, verbatim};
 use shardscope_core::run::Value;
@@ -168,17 +168,6 @@ fn weight(unread: &Unread) -> u8 {
 /// A setting without effect, with why.
 pub(super) fn ignored(name: &str, reason: &'static str) -> Message {
     t!("{name}: {reason}", name = verbatim(name), reason)
-}
-
-fn is_off(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(yes) => !yes,
-        Value::Number(number) => *number == 0.0,
-        Value::Text(text) => matches!(text.as_str(), "false" | "False" | "none" | "None" | "null" | "no" | "off"),
-        Value::List(items) => items.is_empty(),
-        Value::Map(entries) => entries.is_empty(),
-    }
 }
 
 fn why(reason: NoEffect) -> &'static str {

@@ -305,7 +305,10 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
     }
     if better.gain == Gain::Time {
         let least = least_saved(own, 1.0 - figures.time_s / report.step.time_s);
-        reasons.push(t!("Measured gains of this kind were at least {least} % in three of four cases.", least = percent(least)));
+        reasons.push(t!(
+            "Measured gains of this kind were at least {least} % in three of four cases.",
+            least = percent(least)
+        ));
     }
     if better.gain == Gain::Equal {
         reasons.push(t!(

@@ -1,6 +1,6 @@
 //! Reads a program's settings into a Run, and records what was used for what, what was assumed and what is left.
 
-use crate::dialect::{Branch, Given, Same, SettingEntries};
+use crate::dialect::{Branch, Given, Same, SettingEntries, is_off};
 use serde::Serialize;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
@@ -351,7 +351,7 @@ impl SettingsReader {
         let Some(value) = self.value(name) else {
             return false;
         };
-        let yes = value != Value::Bool(false) && value != Value::Text("false".to_owned());
+        let yes = !is_off(&value);
         self.note(name, if yes { Message::plain(what) } else { t!("no {what}", what) });
         yes
     }

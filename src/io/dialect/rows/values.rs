@@ -1,6 +1,6 @@
 //! Building blocks of programs' settings, and the counts of a Run in them.
 
-use shardscope_core::run::{Based, Format, PrecisionParts, Run};
+use shardscope_core::run::{Based, Format, PrecisionParts, Run, Value};
 
 /// The name of an argument as a file of settings writes it: `--model-name` is `model_name`.
 pub(crate) fn bare(name: &str) -> String {
@@ -50,4 +50,19 @@ pub fn tokens(run: &Run, steps: u64) -> f64 {
 pub fn steps(run: &Run) -> Option<u64> {
     let steps = run.tokens_total? / tokens(run, 1);
     shardscope_core::units::whole(steps.ceil())
+}
+
+/// True of the value of a switch that is off: what Hugging Face's parser takes for false (`string_to_bool` of
+/// transformers `hf_argparser.py`, in any case), and a value that is none.
+pub(crate) fn is_off(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(yes) => !yes,
+        Value::Number(number) => *number == 0.0,
+        Value::Text(text) => {
+            ["false", "f", "no", "n", "off", "none", "null"].iter().any(|word| text.eq_ignore_ascii_case(word))
+        }
+        Value::List(items) => items.is_empty(),
+        Value::Map(entries) => entries.is_empty(),
+    }
 }

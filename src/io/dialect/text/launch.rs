@@ -96,7 +96,8 @@ fn weight(words: &[String]) -> u8 {
     if programs.clone().any(other) || words.get(1).is_some_and(|word| OTHER_WORK.contains(&word.as_str())) {
         return 0;
     }
-    if first == "ray" && words.get(1).is_some_and(|word| word == "start" || word == "stop") {
+    // Of a cluster of Ray: `srun bash -c "ray start"` trains as little.
+    if words.windows(2).any(|pair| name(&pair[0]) == "ray" && (pair[1] == "start" || pair[1] == "stop")) {
         return 0;
     }
     let launches = words.iter().enumerate().any(|(at, word)| {
@@ -112,9 +113,19 @@ fn weight(words: &[String]) -> u8 {
     }
 }
 
-/// The commands that say the training: the last one that trains, and parts of a command line that stand alone; and how
-/// many others train as well.
-pub(in crate::dialect) fn chosen(started: &[Started]) -> (Vec<&Started>, usize) {
+/// The commands that say the training.
+#[derive(Debug, Default)]
+pub(in crate::dialect) struct Chosen<'s> {
+    /// The last one that trains; none where a text is a part of a script.
+    pub training: Option<&'s Started>,
+    /// Parts of a command line that stand alone; of a part of a script all that may say settings.
+    pub parts: Vec<&'s Started>,
+    /// How many others train as well.
+    pub others: usize,
+}
+
+/// The commands of a script that say its training.
+pub(in crate::dialect) fn chosen(started: &[Started]) -> Chosen<'_> {
     // Arguments alone, those that are not known too: a line before them lacks its backslash.
     let is_part = |one: &&Started| one.words.first().is_some_and(|word| word.starts_with("--") || is_extra(word));
     let parts: Vec<&Started> = started.iter().filter(is_part).collect();
@@ -122,11 +133,11 @@ pub(in crate::dialect) fn chosen(started: &[Started]) -> (Vec<&Started>, usize) 
     let best = whole.clone().map(|one| weight(&one.words)).max().unwrap_or(0);
     if best < 2 {
         // Nothing trains: what is there is a part of a script.
-        return (started.iter().filter(|one| weight(&one.words) > 0).collect(), 0);
+        let parts = started.iter().filter(|one| weight(&one.words) > 0).collect();
+        return Chosen { parts, ..Chosen::default() };
     }
     let trains: Vec<&Started> = whole.filter(|one| weight(&one.words) == best).collect();
-    let others = trains.len().saturating_sub(1);
-    (trains.last().copied().into_iter().chain(parts).collect(), others)
+    Chosen { training: trains.last().copied(), parts, others: trains.len().saturating_sub(1) }
 }
 
 /// What a launcher says of the GPUs.

@@ -26,6 +26,8 @@ pub(crate) struct Script {
     pub files: BTreeMap<String, String>,
     /// Commands that train beside the one that is read.
     pub others: usize,
+    /// Lines of arguments that belong to no command, beside a command that trains.
+    pub alone: usize,
     /// The first line that no shell would read.
     pub fault: Option<Fault>,
     /// Names of a request's values that the text has.
@@ -42,18 +44,19 @@ impl Script {
     /// As [`Self::read`], with what a request says beside the text.
     pub fn given(text: &str, given: &Given) -> Self {
         let ran = run(text, given, &batch_options(text));
-        let (started, others) = chosen(&ran.started);
+        let chosen = chosen(&ran.started);
+        let variables = ran.variables(chosen.training);
         let mut words: Vec<String> = Vec::new();
-        for one in started {
+        for one in chosen.training.into_iter().chain(chosen.parts.iter().copied()) {
             words.extend(one.words.iter().filter(|word| !word.is_empty()).cloned());
             words.push(String::new());
         }
         if !words.iter().any(|word| is_argument(word)) {
             // Nothing is started with arguments: a part of a script, whose variables hold them.
             let mut last: BTreeMap<&str, &str> = BTreeMap::new();
-            last.extend(ran.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+            last.extend(variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
             let mut texts: Vec<&str> = Vec::new();
-            for (name, _) in &ran.variables {
+            for (name, _) in &variables {
                 texts.extend(last.remove(name.as_str()).filter(|value| value.trim_start().starts_with("--")));
             }
             for text in texts.into_iter().take(MAX_FRAGMENTS) {
@@ -75,11 +78,12 @@ impl Script {
         }
         Self {
             words,
-            variables: ran.variables,
+            variables,
+            alone: if chosen.training.is_some() { chosen.parts.len() } else { 0 },
             branches: ran.branches,
             missing: ran.missing,
             files: ran.files,
-            others,
+            others: chosen.others,
             fault: ran.fault,
             met: ran.met,
             all_run: ran.all_run,
@@ -100,7 +104,14 @@ impl Script {
         let others = self.others as u64;
         let several =
             (others > 0).then(|| t!("the text starts {count} trainings: the last one is read", count = others + 1));
-        several.into_iter().collect()
+        let alone = (self.alone > 0).then(|| {
+            t!(
+                "{count} lines of arguments belong to no command: a shell gives them to none, here they are read as if the \
+                    line before them went on",
+                count = self.alone as u64
+            )
+        });
+        several.into_iter().chain(alone).collect()
     }
 
     pub fn known(&self, name: &str) -> Option<&str> {
@@ -133,6 +144,8 @@ impl Script {
         let mut entries: SettingEntries = Vec::new();
         // Words behind the end of a statement belong to no argument before it.
         let mut open = false;
+        // True as long as the last argument has no value: `--bf16 True` has one.
+        let mut bare = false;
         for word in &self.words {
             if word.is_empty() {
                 open = false;
@@ -150,6 +163,7 @@ impl Script {
                     Some((name, value)) => (name, scalar(value)),
                     None => (argument, Value::Bool(true)),
                 };
+                bare = !argument.contains('=');
                 entries.push((format!("--{name}"), value));
                 open = !name.is_empty();
                 continue;
@@ -160,18 +174,19 @@ impl Script {
                 open = false;
                 continue;
             };
-            if *value != Value::Bool(true) && is_program(word) {
+            if !bare && is_program(word) {
                 open = false;
                 continue;
             }
             *value = match std::mem::take(value) {
-                Value::Bool(true) => scalar(word),
+                _ if bare => scalar(word),
                 Value::List(mut items) => {
                     items.push(scalar(word));
                     Value::List(items)
                 }
                 first => Value::List(vec![first, scalar(word)]),
             };
+            bare = false;
         }
         entries.retain(|(name, _)| name != "--");
         entries
@@ -253,8 +268,12 @@ pub(crate) fn entries(pairs: &[(&str, &str)]) -> SettingEntries {
     pairs.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect()
 }
 
-/// A number where the text is one, as Python reads it (`220_000_000`), else the text.
+/// A number where the text is one, as Python reads it (`220_000_000`), true or false in any case, else the text.
 pub(crate) fn scalar(text: &str) -> Value {
+    if let Some(yes) = [("true", true), ("false", false)].into_iter().find(|(word, _)| text.eq_ignore_ascii_case(word))
+    {
+        return Value::Bool(yes.1);
+    }
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let parsed = if text.contains('_') && text.split('_').all(digits) {
         text.replace('_', "").parse::<f64>()

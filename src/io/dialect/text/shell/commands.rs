@@ -46,6 +46,7 @@ impl Shell<'_> {
             self.named(values, line, piped)
         };
         for name in own {
+            self.forget(&name, before.get(&name));
             let variables = Rc::make_mut(&mut self.variables);
             match before.get(&name) {
                 Some(value) => variables.insert(name, value.clone()),
@@ -282,7 +283,8 @@ impl Shell<'_> {
         words.extend(values.iter().map(Text::shown));
         let size = words.iter().map(String::len).sum();
         if self.started.len() < MAX_KEPT && self.spend(size) {
-            self.started.push(Started { words, line: self.fixed_line.unwrap_or(line) });
+            let set = self.set.len();
+            self.started.push(Started { words, line: self.fixed_line.unwrap_or(line), set });
         }
         Flow::Next
     }

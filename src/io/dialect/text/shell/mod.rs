@@ -50,6 +50,8 @@ pub(crate) struct Started {
     /// What is not known stands by its name: `$NAME`, `$(command)`.
     pub words: Vec<String>,
     pub line: u64,
+    /// How many values were set when it started.
+    pub set: usize,
 }
 
 /// A file that is sourced and was not given.
@@ -63,8 +65,8 @@ pub(crate) struct MissingFile {
 #[derive(Debug, Default)]
 pub(crate) struct Ran {
     pub started: Vec<Started>,
-    /// Values of variables in the order they were set.
-    pub variables: Vec<(String, String)>,
+    /// Values of plain variables in the order they were set; none where one ends to be set.
+    pub set: Vec<(String, Option<String>)>,
     /// The arrays at the end.
     pub arrays: Vec<(String, Vec<String>)>,
     pub branches: Vec<Branch>,
@@ -76,6 +78,22 @@ pub(crate) struct Ran {
     /// Names of the request's values that the text has.
     pub met: Vec<String>,
     pub fault: Option<Fault>,
+}
+
+impl Ran {
+    /// The values of the variables that are set where `command` starts, in the order they were set; of the whole text
+    /// where there is none.
+    pub fn variables(&self, command: Option<&Started>) -> Vec<(String, String)> {
+        let mut values: Vec<(String, String)> = Vec::new();
+        for (name, value) in self.set.iter().take(command.map_or(usize::MAX, |command| command.set)) {
+            match value {
+                Some(value) => values.push((name.clone(), value.clone())),
+                None if command.is_some() => values.retain(|(known, _)| known != name),
+                None => {}
+            }
+        }
+        values
+    }
 }
 
 /// Runs `text` on paper; `before` are variables that are set already.
@@ -93,7 +111,7 @@ pub(crate) fn run(text: &str, given: &Given, before: &[(&str, String)]) -> Ran {
     Ran {
         arrays: arrays.collect(),
         started: shell.started,
-        variables: shell.set,
+        set: shell.set,
         branches: shell.branches,
         missing: shell.missing,
         files: shell.files.into_iter().map(|(name, text)| (name, text.shown())).collect(),

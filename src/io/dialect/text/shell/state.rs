@@ -143,8 +143,8 @@ pub(super) struct Shell<'g> {
     pub variables: Rc<BTreeMap<String, Value>>,
     /// Names that a branch which does not run would have set.
     pub passed_by: BTreeSet<String>,
-    /// Every value of a plain variable, in the order they were set.
-    pub set: Vec<(String, String)>,
+    /// Every value of a plain variable, in the order they were set; none where it ends to be set.
+    pub set: Vec<(String, Option<String>)>,
     /// What `set` names and the text has.
     pub met: Vec<String>,
     pub functions: BTreeMap<String, (Rc<str>, u64)>,
@@ -268,7 +268,18 @@ impl<'g> Shell<'g> {
     /// Remembers the value of a plain variable.
     pub fn remember(&mut self, name: &str, value: &str) {
         if self.set.len() < MAX_KEPT {
-            self.set.push((name.to_owned(), value.to_owned()));
+            self.set.push((name.to_owned(), Some(value.to_owned())));
+        }
+    }
+
+    /// Remembers that a variable has its value of before again, or none: what stood before a command was for it alone.
+    pub fn forget(&mut self, name: &str, before: Option<&Value>) {
+        if self.set.len() < MAX_KEPT {
+            let value = match before {
+                Some(Value::One(text)) => Some(text.shown()),
+                _ => None,
+            };
+            self.set.push((name.to_owned(), value));
         }
     }
 
