@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use shardscope::core::report::report;
-use shardscope::core::run::{Recompute, Run};
+use shardscope::core::run::{OffloadTo, Optimizer, Recompute, Run};
 use shardscope::io::dialect::Given;
 use shardscope::io::import::{Meaning, UnreadKind, read, read_given};
 use shardscope::io::request::{Verb, answer};
@@ -324,6 +324,139 @@ fn what_changes_nothing_is_no_problem() {
     // fp8 that is switched off is none.
     let bridge = "model:\n  tensor_model_parallel_size: 2\n  pipeline_model_parallel_size: 1\n  fp8: false\n";
     assert!(run(bridge).run.precision.base.is_none_or(|base| !base.contains("fp8")));
+}
+
+/// Files of settings whose launcher is not beside them: huggingface/open-r1 1416fa0
+/// `recipes/OlympicCoder-7B/sft/config_v00.00.yaml`, which its `README.md:110` starts with
+/// `--config_file=recipes/accelerate_configs/zero3.yaml`; hiyouga/LLaMA-Factory ff6d4d1
+/// `examples/ascend/qwen3_full_sft_fsdp2.yaml`.
+#[test]
+fn a_file_alone_says_that_its_launcher_may_shard() {
+    let recipe = "model_name_or_path: Qwen/Qwen2.5-Coder-7B-Instruct\ntorch_dtype: bfloat16\nbf16: true\n\
+        attn_implementation: flash_attention_2\ngradient_accumulation_steps: 8\ngradient_checkpointing: true\n\
+        packing: false\nmax_length: 32768\nper_device_train_batch_size: 2\nuse_liger_kernel: true\n";
+    let factory = "model_name_or_path: Qwen/Qwen3-8B\nflash_attn: fa2\nstage: sft\nfinetuning_type: full\n\
+        cutoff_len: 2048\nper_device_train_batch_size: 8\ngradient_accumulation_steps: 1\nbf16: true\n";
+    for text in [recipe, factory] {
+        let read = run(text);
+        let branch = read.branches.iter().find(|branch| !branch.decided).unwrap();
+        assert_eq!((read.run.zero, branch.taken), (0, false), "{text}");
+        assert_eq!(told(text, &[(&branch.condition, "true")], &[]).run.zero, 3, "{text}");
+    }
+    // Adapters are seldom sharded, and a command says what it shards.
+    for text in [recipe.replace("packing: false", "use_peft: true"), factory.replace("full", "lora")] {
+        assert!(run(&text).branches.is_empty(), "{text}");
+    }
+    assert!(run(&format!("torchrun --nproc_per_node 8 {TRAINER}\n")).branches.is_empty());
+}
+
+/// pytorch/torchtune bd2a0fc `recipes/configs/llama2/7B_lora_dpo_single_device.yaml` ("This config works only for
+/// training on single device") and `7B_lora.yaml`, whose comments name the other's file.
+#[test]
+fn a_recipe_of_torchtune_for_one_device_has_one_gpu() {
+    let settings = "model:\n  _component_: torchtune.models.llama2.lora_llama2_7b\n  lora_rank: 8\ntokenizer:\n  \
+        max_seq_len: 1024\nbatch_size: 4\noptimizer:\n  _component_: torch.optim.AdamW\ndtype: bf16\n";
+    let one = "# To launch on a single device, run the following command from root:\n#   tune run \
+        lora_dpo_single_device --config llama2/7B_lora_dpo_single_device\n";
+    let read = run(&format!("{one}{settings}"));
+    assert_eq!((read.run.gpus, read.run.zero), (1, 0));
+    let several = "# To launch on 2 devices, run the following command from root:\n#   tune run --nnodes 1 \
+        --nproc_per_node 2 lora_finetune_distributed --config llama2/7B_lora\n# For single device LoRA finetuning \
+        please use 7B_lora_single_device.yaml\n";
+    assert_eq!((run(&format!("{several}{settings}")).run.gpus, run(settings).run.gpus), (8, 8));
+}
+
+/// Optimizers with Adam's name and states of other sizes: NVIDIA-NeMo/Automodel 36044ad
+/// `examples/convergence/tulu3/models/moonlight-16b/moonlight_16b_ep8_flashoptim.yaml` (`flashoptim.FlashAdamW`);
+/// transformers `training_args.py` (`OptimizerNames`: `apollo_adamw`, `ao_adamw_4bit`, `ao_adamw_fp8`).
+#[test]
+fn an_optimizer_with_the_name_of_adam_alone_is_adam() {
+    let automodel = |class: &str| {
+        let text = format!(
+            "step_scheduler:\n  global_batch_size: 128\n  local_batch_size: 4\nmodel:\n  _target_: \
+            nemo_automodel.NeMoAutoModelForCausalLM.from_pretrained\n  pretrained_model_name_or_path: \
+            moonshotai/Moonlight-16B-A3B\ndistributed:\n  strategy: fsdp2\n  ep_size: 8\noptimizer:\n  \
+            _target_: {class}\n  lr: 1.0e-5\n"
+        );
+        run(&text).assumed.iter().any(|one| one.to_string().contains("is not known"))
+    };
+    assert!(automodel("flashoptim.FlashAdamW"));
+    for known in ["torch.optim.AdamW", "torch.optim.Adam", "transformer_engine.pytorch.optimizers.FusedAdam"] {
+        assert!(!automodel(known), "{known}");
+    }
+    let trainer = |optimizer: &str| {
+        let read = run(&format!("torchrun --nproc_per_node 8 {TRAINER} --optim {optimizer}\n"));
+        (read.run.optimizer, read.assumed.iter().any(|one| one.to_string().contains("is not known")))
+    };
+    assert_eq!(trainer("ao_adamw_fp8"), (Optimizer::Adam8Bit, false));
+    assert!(trainer("apollo_adamw").1 && trainer("ao_adamw_4bit").1);
+    assert_eq!(trainer("adamw_torch_fused"), (Optimizer::Adam, false));
+}
+
+/// NVIDIA-NeMo/RL 7ea279a `examples/configs/dpo.yaml` and `rm.yaml` on `DTensor`; NVIDIA-NeMo/Automodel 36044ad
+/// `examples/llm_seq_cls`, whose class of models has a head of scores.
+#[test]
+fn trainings_of_nemo_on_dtensor_can_run() {
+    for (section, objective) in [("dpo:\n  sft_loss_weight: 0\n", "dpo"), ("rm:\n  max_num_epochs: 1\n", "reward")] {
+        let text = format!(
+            "{section}policy:\n  model_name: meta-llama/Llama-3.2-1B-Instruct\n  train_global_batch_size: 128\n  \
+            train_micro_batch_size: 2\n  max_total_sequence_length: 1024\n  precision: bfloat16\n  dtensor_cfg:\n    \
+            enabled: true\ncluster:\n  gpus_per_node: 8\n  num_nodes: 1\n"
+        );
+        let read = run(&text);
+        assert_eq!(read.run.objective.base, Some(objective));
+        assert!(report(&read.run).is_ok(), "{:?}", report(&read.run).err());
+    }
+    let text = "step_scheduler:\n  global_batch_size: 64\n  local_batch_size: 1\nmodel:\n  _target_: \
+        nemo_automodel.NeMoAutoModelForSequenceClassification.from_pretrained\n  pretrained_model_name_or_path: \
+        Qwen/Qwen3-8B\ndistributed:\n  strategy: fsdp2\n";
+    let read = run(text);
+    assert_eq!(read.run.objective.base, Some("classification"));
+    assert!(report(&read.run).is_ok(), "{:?}", report(&read.run).err());
+}
+
+/// volcengine/verl b178a3c `examples/grpo_trainer/run_qwen3-235b_megatron_96gb.sh`; `verl/utils/megatron/optimizer.py:54`
+/// hands the settings on to Megatron-LM's `OptimizerConfig`.
+#[test]
+fn settings_of_the_optimizer_that_verl_hands_on_are_read() {
+    let text = |more: &str| {
+        format!(
+            "python3 -m verl.trainer.main_ppo --config-name='ppo_megatron_trainer.yaml' data.max_prompt_length=2048 \
+            data.max_response_length=9632 data.train_batch_size=32 actor_rollout_ref.rollout.n=8 \
+            actor_rollout_ref.model.path=Qwen/Qwen3-235B-A22B actor_rollout_ref.actor.ppo_mini_batch_size=16 \
+            actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=8 \
+            actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4 \
+            actor_rollout_ref.actor.megatron.expert_model_parallel_size=4 trainer.nnodes=4 \
+            trainer.n_gpus_per_node=8 {more}"
+        )
+    };
+    let set = "+actor_rollout_ref.actor.optim.override_optimizer_config";
+    assert_eq!(run(&text("")).run.offload.optimizer, None);
+    let read = run(&text(&format!("{set}.optimizer_cpu_offload=True {set}.optimizer_offload_fraction=1.")));
+    assert_eq!(read.run.offload.optimizer, Some(OffloadTo::Cpu));
+    assert!(read.unread.iter().all(|one| !one.name.contains("optimizer_cpu_offload")), "{:?}", read.unread);
+    let part = run(&text(&format!("{set}.optimizer_cpu_offload=True {set}.optimizer_offload_fraction=0.5")));
+    assert_eq!(part.run.offload.fraction, Some(0.5));
+}
+
+/// OpenRLHF 3c3be62 `cli/train_ppo_ray.py:97`: the engines stand on GPUs of their own, so that none of them has a shard
+/// of the critic.
+#[test]
+fn a_critic_is_sharded_over_the_gpus_that_train() {
+    let text = |engines: u64| {
+        format!(
+            "python3 -m openrlhf.cli.train_ppo_ray --actor.num_nodes 1 --actor.num_gpus_per_node 4 \
+            --vllm.num_engines {engines} --vllm.tensor_parallel_size 2 --train.colocate_actor_ref \
+            --actor.model_name_or_path Qwen/Qwen3-8B --train.micro_batch_size 8 --train.batch_size 128 \
+            --rollout.batch_size 1024 --data.max_len 2048 --ds.zero_stage 3\n"
+        )
+    };
+    let peak = |engines: u64| {
+        let read = run(&text(engines));
+        report(&read.run).unwrap_or_else(|refused| panic!("{engines}: {refused:?}")).memory.peak_bytes.0
+    };
+    // 4 and 12 GPUs in all: more engines take no shards from those that train.
+    assert_eq!(peak(2), peak(4));
 }
 
 #[test]

@@ -203,6 +203,8 @@ impl Run {
     /// logits.
     pub(crate) fn of_second(&self, second: SecondModel) -> Self {
         let mut run = Self {
+            // The engines' own GPUs hold none of its shards.
+            gpus: self.training_gpus(),
             phases: PhasesParts::default(),
             rl: RlParts::default(),
             objective: super::Based::preset("next-token"),

@@ -12,13 +12,30 @@ pub(crate) static DIALECT: Dialect = Dialect {
     id: "torchtune",
     name: "torchtune",
     file: "torchtune.yaml",
-    entries: |text| yaml::entries(text.text),
+    entries,
     keys: &[],
     stack: |_| "torchtune",
     read,
     write,
     print: yaml::print,
 };
+
+/// The settings, with the one GPU of a recipe for a single device, which a file names in the command above it and in its
+/// own folders: pytorch/torchtune bd2a0fc `recipes/configs/llama2/7B_lora_dpo_single_device.yaml`. A file for several
+/// names the file of such a recipe alone.
+fn entries(text: &ImportText) -> Result<SettingEntries, Issue> {
+    let mut said = yaml::entries(text.text)?;
+    let of_one = |line: &str| {
+        let mut words = line.trim_start_matches(['#', ' ', '$']).split_whitespace();
+        let runs = (words.next(), words.next()) == (Some("tune"), Some("run"));
+        let recipe = words.next().unwrap_or_default();
+        runs && recipe.trim_end_matches(".py").ends_with("_single_device")
+    };
+    if text.text.lines().any(of_one) {
+        said.push(("gpus".to_owned(), Value::Number(1.0)));
+    }
+    Ok(said)
+}
 
 const MESH: Mesh = Mesh {
     tp: "tensor_parallel_dim",

@@ -68,6 +68,8 @@ fn read(reader: &mut SettingsReader) {
     } else {
         tuning::sequence(reader, &["max_length", "max_seq_length", "model_max_length"], "TRL", silent);
     }
+    let loss = reader.word("loss_type", "loss");
+    tuning::objective::of_trl(reader, loss.as_deref());
     reader.set("zero", 0);
     let (sharing, wrapped) = shards(reader);
     adapter(reader, name.as_deref());
@@ -98,8 +100,6 @@ fn read(reader: &mut SettingsReader) {
     let leaves = leaves || wrapped.is_some_and(|fsdp| fsdp.activations);
     tuning::offload_activations(reader, leaves);
     let liger = reader.flag("use_liger_kernel", "fused kernels of Liger");
-    let loss = reader.word("loss_type", "loss");
-    tuning::objective::of_trl(reader, loss.as_deref());
     tuning::loss(reader, liger, loss.as_deref() == Some("chunked_nll"));
     tuning::compile(reader, "torch_compile");
     tuning::attention(reader, "attn_implementation", &["eager"]);

@@ -248,6 +248,8 @@ pub(super) static VERL: Program = Program {
         by("actor_rollout_ref.actor.megatron.grad_offload", leaves),
         row("actor_rollout_ref.actor.megatron.override_transformer_config.*", "--*"),
         row("actor_rollout_ref.actor.megatron.*", "--*"),
+        // Megatron-LM's `OptimizerConfig`, as verl hands it on.
+        row("actor_rollout_ref.actor.optim.override_optimizer_config.*", "--*"),
         by("actor_rollout_ref.actor.use_kl_loss", reference),
         by("actor_rollout_ref.model.lora_rank", rank),
         by("actor_rollout_ref.model.lora.rank", rank),

@@ -9,8 +9,8 @@ use super::on_megatron::{NEMO_RL_TOGETHER, VERL_BUDGET, tuning_budget, tuning_to
 use super::source::Settings;
 use super::table::{GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, row, when};
 use super::values::{
-    ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, leaves, on, prefers, prompts, rank,
-    reference, rewards, stage, tunes,
+    ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, leaves, on, prompts, rank,
+    reference, stage, tunes,
 };
 use crate::dialect::text::words::entries;
 use crate::dialect::{SettingEntries, llama_factory, torchtitan};
@@ -57,10 +57,11 @@ fn shard(value: &Value) -> SettingEntries {
     }
 }
 
-/// The name of an optimizer's class.
+/// The name of an optimizer's class. Those with Adam's name and states of other sizes, as `FlashAdamW` with its moments
+/// in 8 bits, keep their own.
 fn optimizer(value: &Value) -> SettingEntries {
     let class = value.text().and_then(|path| path.rsplit('.').next()).unwrap_or_default();
-    let name = if class.contains("Adam") { "AdamW" } else { class };
+    let name = if ["Adam", "AdamW", "FusedAdam"].contains(&class) { "AdamW" } else { class };
     vec![("optimizer.name".to_owned(), Value::Text(name.to_owned()))]
 }
 
@@ -100,14 +101,29 @@ fn loss(value: &Value) -> SettingEntries {
     }
 }
 
+/// An objective of a training loop of one's own on PyTorch's FSDP2: torchtitan, whose settings are the base, has the
+/// next token alone.
+fn on_loop(objective: &str) -> SettingEntries {
+    entries(&[("@objective", objective), ("@stack", "fsdp2")])
+}
+
+/// Trainings of NeMo-RL on `DTensor`.
+fn preference(_: &Value) -> SettingEntries {
+    [on_loop("dpo"), vec![("@phases.framework".to_owned(), Value::Null)]].concat()
+}
+
+fn scores(_: &Value) -> SettingEntries {
+    [on_loop("reward"), vec![("@phases.framework".to_owned(), Value::Null)]].concat()
+}
+
 /// Heads of classes of models.
 fn class(value: &Value) -> SettingEntries {
     let path = value.text().unwrap_or_default();
     match path.rsplit('.').nth(1) {
         Some("NeMoAutoModelForCausalLM") => entries(&[("@objective", "next-token")]),
-        Some("NeMoAutoModelForSequenceClassification") => entries(&[("@objective", "classification")]),
-        Some("NeMoAutoModelBiEncoder") => entries(&[("@objective", "embedding")]),
-        Some("NeMoAutoModelCrossEncoder") => entries(&[("@objective", "reranking")]),
+        Some("NeMoAutoModelForSequenceClassification") => on_loop("classification"),
+        Some("NeMoAutoModelBiEncoder") => on_loop("embedding"),
+        Some("NeMoAutoModelCrossEncoder") => on_loop("reranking"),
         _ => Vec::new(),
     }
 }
@@ -247,9 +263,9 @@ pub(super) static NEMO_RL: Program = Program {
         row("policy.generation.vllm_kwargs.max_num_seqs", "@rl.max_sequences"),
         row("cluster.num_nodes", "nnodes"),
         row("cluster.gpus_per_node", "nproc_per_node"),
-        by("dpo.*", prefers),
+        by("dpo.*", preference),
         by("sft.*", tunes),
-        by("rm.*", rewards),
+        by("rm.*", scores),
     ],
     together: &NEMO_RL_TOGETHER,
     silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode none \

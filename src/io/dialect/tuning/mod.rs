@@ -200,6 +200,8 @@ pub(super) fn optimizer(reader: &mut SettingsReader, name: &str) {
     let word = reader.word(name, "optimizer").unwrap_or_default();
     let lower = word.to_ascii_lowercase();
     let has = |part: &str| lower.contains(part);
+    // States in 4 or 8 bits, of low rank, or none: transformers `training_args.py` (`OptimizerNames`), flashoptim.
+    let other_states = ["4bit", "apollo", "flash", "lomo"].iter().any(|part| has(part));
     let optimizers = [
         (has("galore"), Optimizer::GaLore),
         (has("adam") && has("mini"), Optimizer::AdamMini),
@@ -208,7 +210,8 @@ pub(super) fn optimizer(reader: &mut SettingsReader, name: &str) {
         (has("muon"), Optimizer::Muon),
         (has("adam") && has("8bit") && has("paged"), Optimizer::Adam8BitPaged),
         (has("adam") && has("8bit"), Optimizer::Adam8Bit),
-        (has("adam") && !has("4bit") || has("cpuoffload") || word.is_empty(), Optimizer::Adam),
+        (has("adam") && has("fp8"), Optimizer::Adam8Bit),
+        (has("adam") && !other_states || has("cpuoffload") || word.is_empty(), Optimizer::Adam),
         (has("sgd"), Optimizer::Sgd),
     ];
     match optimizers.iter().find(|(is, _)| *is) {

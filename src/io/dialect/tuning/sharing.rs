@@ -86,7 +86,7 @@ pub(in crate::dialect) fn by_accelerate(reader: &mut SettingsReader) -> Option<S
 /// The shards of a file of Accelerate that is not here: by its name, else both readings are offered.
 pub(in crate::dialect) fn by_accelerate_file(reader: &mut SettingsReader) -> Sharing {
     let Some(Value::Text(file)) = reader.value("config_file") else {
-        return Sharing::Nobody;
+        return by_nobody_or_launcher(reader);
     };
     let name = file.to_ascii_lowercase();
     reader
@@ -105,6 +105,27 @@ pub(in crate::dialect) fn by_accelerate_file(reader: &mut SettingsReader) -> Sha
     reader.assume(t!("ZeRO stage 3 by FSDP: {file} has it, which is not here", file));
     reader.set("zero", 3);
     Sharing::Fsdp
+}
+
+/// A file of settings alone, with no command that starts it: its launcher may shard by a file of its own. Adapters are
+/// seldom sharded. Source: huggingface/open-r1 1416fa0 `README.md`, alignment-handbook 925acdf `scripts/README.md`
+/// (`accelerate launch --config_file recipes/accelerate_configs/zero3.yaml`, where the recipe says nothing of shards).
+fn by_nobody_or_launcher(reader: &mut SettingsReader) -> Sharing {
+    const LAUNCHED: [&str; 7] =
+        ["gpus", "nproc_per_node", "num_processes", "nnodes", "num_machines", "distributed_type", "ray_num_workers"];
+    let word = |name| reader.last(name).and_then(Value::text).unwrap_or_default();
+    let adapts = ["lora", "oft", "freeze"].contains(&word("finetuning_type"))
+        || ["adapter", "use_peft", "use_lora", "lora_enable", "lora_r"].iter().any(|name| reader.has(name));
+    if adapts || reader.run.gpus == 1 || LAUNCHED.iter().any(|name| reader.has(name)) {
+        return Sharing::Nobody;
+    }
+    if reader.choose("the launcher shards the states", false) {
+        reader.assume("ZeRO stage 3 by FSDP, as the launcher's own file has it");
+        reader.set("zero", 3);
+        return Sharing::Fsdp;
+    }
+    reader.assume("nothing shards the states: a file of the launcher that does is not here");
+    Sharing::Nobody
 }
 
 /// Gradients are reduced to their shards in every micro-batch, where there are shards.
