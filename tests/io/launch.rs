@@ -5,6 +5,7 @@ use shardscope::core::run::presets::{MODELS, PUBLISHED, PublishedRun, TUNED};
 use shardscope::core::run::registry::field;
 use shardscope::core::run::{Based, OneOf, Optimizer, Recompute, Run, Scenario, Schedule, Value};
 use shardscope::io::dialect::{DIALECTS, Dialect, dialect, entries};
+use shardscope::io::export::{Stamp, export};
 use shardscope::io::import::{Meaning, read};
 use std::collections::BTreeSet;
 use std::fs;
@@ -345,6 +346,28 @@ fn every_argument_of_an_export_is_one_that_its_program_knows() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// Megatron-LM asserts that at most one of these is set (`megatron/training/arguments.py`), and counts the virtual stages
+/// of a layout by its bars.
+#[test]
+fn a_layout_of_stages_is_said_without_the_number_of_virtual_stages() {
+    let run = |stage_layers: [f64; 4]| {
+        let layers = Value::List(stage_layers.into_iter().map(Value::Number).collect());
+        let mut run =
+            Run { gpus: 64, tp: 1, pp: 2, schedule: Schedule::Interleaved, virtual_stages: 2, ..Run::default() };
+        run.assign("model", &Value::from("llama-3.1-8b")).unwrap();
+        run.assign("stage_layers", &layers).unwrap();
+        run
+    };
+    for (stages, by_layout) in [([9.0, 8.0, 8.0, 7.0], true), ([8.0; 4], false)] {
+        let before = run(stages);
+        let text = export(&before, "megatron", &Stamp::default()).unwrap();
+        assert_eq!(text.contains("--pipeline-model-parallel-layout"), by_layout, "{text}");
+        assert_eq!(text.contains("--num-virtual-stages-per-pipeline-rank"), !by_layout, "{text}");
+        let after = read(&text, &Run::default()).unwrap().run;
+        assert_eq!((after.virtual_stages, after.schedule), (2, Schedule::Interleaved), "{text}");
+    }
 }
 
 /// A batch job of 32 nodes of four GPUs: Slurm's comments say the cluster, its variables stand in the arguments.

@@ -137,11 +137,14 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let as_said = s.stage_layers.len() as u64 == run.pp * chunks;
     let even = s.stage_layers.windows(2).all(|pair| pair[0] == pair[1]);
     let apart = s.model.mtp_modules > 0 && s.mtp_stage + 1 < s.stage_layers.len();
-    if as_said && (!even || apart) {
+    // A layout says the virtual stages too: Megatron-LM takes one of the two (d98e8a64 `arguments.py`, "No more than
+    // one of the following arguments can be set at the same time").
+    let by_layout = as_said && (!even || apart);
+    if by_layout {
         writer.say("--pipeline-model-parallel-layout", written(&s.stage_layers, s.model.mtp_modules, s.mtp_stage));
     }
     if chunks > 1 {
-        writer.say("--num-virtual-stages-per-pipeline-rank", chunks);
+        writer.when(!by_layout, "--num-virtual-stages-per-pipeline-rank", chunks);
         writer.maybe("--microbatch-group-size-per-virtual-pipeline-stage", group(run));
     }
     let alone = run.pp == 1 && s.model.moe.is_some() && s.software.ep_overlap == EpOverlap::OneFOneB;
