@@ -2,7 +2,7 @@
 
 use crate::core::diagnose::{Diagnosis, of_brief};
 use crate::core::issue::Issue;
-use crate::core::message::{Message, verbatim};
+use crate::core::message::verbatim;
 use crate::core::report::needs_worker;
 use crate::core::run::Run;
 use crate::core::t;
