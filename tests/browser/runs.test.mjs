@@ -121,7 +121,7 @@ test('what is no log says why, and the run stays', async () => {
     name, mimeType: 'application/octet-stream', buffer: Buffer.from(bytes),
   });
   await choose('snap.pickle', [0x80, 4, 0x95, 1, 2, 3]);
-  await says(page, 'json.dump');
+  await says(page, 'a pickle that breaks off');
   await choose('train.log.gz', [0x1f, 0x8b, 8, 0]);
   await says(page, 'unpack it first');
   await runs(page).getByLabel('A log, or saved runs').fill('nothing that is known');

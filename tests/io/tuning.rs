@@ -98,11 +98,11 @@ const MEANT: &[(&str, &str, &str)] = &[
         "model=llama-3.1-8b zero=0 seq_len=1024 micro_batch=1 global_batch=128 precision=fp16 adapter.method=qlora adapter.rank= \
          adapter.targets=q_proj,v_proj adapter.base= recompute=full",
     ),
-    // max_steps -1 is none.
+    // max_steps -1 is none. Its README launches it with Accelerate's `deepspeed_zero3.yaml`, which is not here.
     (
         "trl_zephyr_full.yaml",
         "hf-trainer",
-        "model=mistral-7b zero=0 seq_len=2048 micro_batch=16 global_batch=256 precision=bf16-pure recompute=full tokens_total= \
+        "model=mistral-7b zero=3 seq_len=2048 micro_batch=16 global_batch=256 precision=fsdp-mixed recompute=full tokens_total= \
          adapter.method=",
     ),
     // TRL quantises scales only where it is told; w1, w2 and w3 are gate, down and up, `gate` is the router.
@@ -119,10 +119,11 @@ const MEANT: &[(&str, &str, &str)] = &[
          recompute=full adapter.method=lora adapter.rank=32 adapter.base=",
     ),
     // 4 completions a rank, 8 micro-batches of them a generation, 2 an update; TRL's RL checkpoints, as its SFT does.
+    // The states of 8 billion parameters fit no GPU whole: its launcher, which is not here, shards them.
     (
         "trl_grpo.yaml",
         "hf-trainer",
-        "model=qwen-3-8b gpus=16 zero=0 seq_len=2560 micro_batch=4 global_batch=128 recompute=full phases.framework=trl \
+        "model=qwen-3-8b gpus=16 zero=3 seq_len=2560 micro_batch=4 global_batch=128 recompute=full phases.framework=trl \
          phases.reference=false rl.algorithm=grpo rl.samples=16 rl.prompts=32 rl.updates=4 rl.epochs=2 rl.response_limit=2048 \
          rl.placement=colocated rl.memory_share=0.35",
     ),

@@ -20,9 +20,9 @@ pub(crate) static DIALECT: Dialect = Dialect {
     print: yaml::print,
 };
 
-/// The settings, with the one GPU of a recipe for a single device, which a file names in the command above it and in its
-/// own folders: pytorch/torchtune bd2a0fc `recipes/configs/llama2/7B_lora_dpo_single_device.yaml`. A file for several
-/// names the file of such a recipe alone.
+/// The settings, with the one GPU of a recipe for a single device, which a file names in the command above it and in
+/// its own folders: pytorch/torchtune bd2a0fc `recipes/configs/llama2/7B_lora_dpo_single_device.yaml`. A file for
+/// several names the file of such a recipe alone.
 fn entries(text: &ImportText) -> Result<SettingEntries, Issue> {
     let mut said = yaml::entries(text.text)?;
     let of_one = |line: &str| {

@@ -119,6 +119,11 @@ pub static WORDS: &[Word] = &[
         "What data-parallel ranks shard instead of copying: 1 optimizer states, 2 also gradients, 3 also weights.",
     ),
     word(
+        &["expert weight shards", "weight shards"],
+        (&MEGATRON, "arguments"),
+        "Ranks beyond tensor parallelism that store a part of every matrix each and gather it before its product.",
+    ),
+    word(
         &["HSDP shard group", "HSDP"],
         (&TORCHTITAN, "parallelism"),
         "Shards within a group of ranks, copies between the groups: less traffic between nodes for more memory.",

@@ -106,8 +106,8 @@ impl Script {
             (others > 0).then(|| t!("the text starts {count} trainings: the last one is read", count = others + 1));
         let alone = (self.alone > 0).then(|| {
             t!(
-                "{count} lines of arguments belong to no command: a shell gives them to none, here they are read as if the \
-                    line before them went on",
+                "{count} lines of arguments belong to no command: a shell gives them to none, here they are read as if \
+                    the line before them went on",
                 count = self.alone as u64
             )
         });

@@ -107,9 +107,12 @@ pub(in crate::dialect) fn by_accelerate_file(reader: &mut SettingsReader) -> Sha
     Sharing::Fsdp
 }
 
-/// A file of settings alone, with no command that starts it: its launcher may shard by a file of its own. Adapters are
-/// seldom sharded. Source: huggingface/open-r1 1416fa0 `README.md`, alignment-handbook 925acdf `scripts/README.md`
-/// (`accelerate launch --config_file recipes/accelerate_configs/zero3.yaml`, where the recipe says nothing of shards).
+/// A file of settings alone, with no command that starts it: its launcher may shard by a file of its own. It does where
+/// weights, gradients and Adam states (16 bytes a parameter) do not fit a GPU whole; what asks for fewer bytes is made
+/// for one GPU. Adapters are seldom sharded.
+///
+/// Source: huggingface/open-r1 1416fa0 `README.md`, alignment-handbook 925acdf `scripts/README.md` (`accelerate launch
+/// --config_file recipes/accelerate_configs/zero3.yaml`, where the recipe says nothing of shards).
 fn by_nobody_or_launcher(reader: &mut SettingsReader) -> Sharing {
     const LAUNCHED: [&str; 7] =
         ["gpus", "nproc_per_node", "num_processes", "nnodes", "num_machines", "distributed_type", "ray_num_workers"];
@@ -119,7 +122,10 @@ fn by_nobody_or_launcher(reader: &mut SettingsReader) -> Sharing {
     if adapts || reader.run.gpus == 1 || LAUNCHED.iter().any(|name| reader.has(name)) {
         return Sharing::Nobody;
     }
-    if reader.choose("the launcher shards the states", false) {
+    let states = reader.run.model.resolve().map_or(0.0, |model| 16.0 * model.elements().total() as f64);
+    let fits = reader.run.gpu.resolve().is_ok_and(|gpu| states < gpu.memory.0);
+    let fewer = ["pure_bf16", "use_galore", "use_apollo", "use_badam"].iter().any(|name| reader.has(name));
+    if reader.choose("the launcher shards the states", !fits && !fewer) {
         reader.assume("ZeRO stage 3 by FSDP, as the launcher's own file has it");
         reader.set("zero", 3);
         return Sharing::Fsdp;
