@@ -1,6 +1,5 @@
 //! Makes the tables of settings short: of `src/io/dialect/settings/*.csv` the program keeps each name with one letter.
-//! What
-//! `src/io/dialect/settings/mod.rs` says of a table is checked here, so that a wrong row is an error of the build.
+//! What `src/io/dialect/settings/mod.rs` says of a table is checked here, so that a wrong row is an error of the build.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -67,7 +66,8 @@ fn read(path: &Path, called: &mut Names) -> Result<(Vec<String>, String), Box<dy
     let text = fs::read_to_string(path)?;
     let mut also = Vec::new();
     let mut names: Vec<(String, char)> = Vec::new();
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in rows(&text) {
+        let line = line.as_str();
         let wrong = |what: &str| format!("{}:{}: {what}: {line}", path.display(), number + 1);
         if let Some(comment) = line.strip_prefix('#') {
             if let Some(tables) = comment.trim().strip_prefix("also:") {
@@ -113,6 +113,21 @@ fn read(path: &Path, called: &mut Names) -> Result<(Vec<String>, String), Box<dy
         writeln!(rows, "{name} {letter}")?;
     }
     Ok((also, rows))
+}
+
+/// The rows of a table with the numbers of their first lines, from 0: a line that begins with a blank goes on with the
+/// row above it, behind that blank, or without it behind the comma of a cell.
+fn rows(text: &str) -> Vec<(usize, String)> {
+    let mut rows: Vec<(usize, String)> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        match rows.last_mut() {
+            Some((_, row)) if line.starts_with(' ') => {
+                row.push_str(if row.ends_with(',') { line.trim_start() } else { line });
+            }
+            _ => rows.push((number, line.to_owned())),
+        }
+    }
+    rows
 }
 
 /// `--model-name` is `model_name`, as in `src/io/dialect/rows/values.rs`.

@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most characters of a line of Rust and of the types of the JavaScript package. A row of a table of settings is as long
-/// as the names that programs have.
+/// Most characters of a line of Rust, of the types of the JavaScript package and of the tables of settings.
 const WIDTH: usize = 120;
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -12,7 +11,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             files(&path, found);
-        } else if path.extension().is_some_and(|end| end == "rs" || end == "ts") {
+        } else if path.extension().is_some_and(|end| ["rs", "ts", "csv"].iter().any(|known| end == *known)) {
             found.push(path);
         }
     }

@@ -41,7 +41,8 @@ fn sheets() -> Vec<Sheet> {
 }
 
 fn sheet(path: &Path) -> Sheet {
-    let text = fs::read_to_string(path).unwrap();
+    // A line that begins with a blank goes on with the row above it.
+    let text = fs::read_to_string(path).unwrap().replace(",\n ", ",").replace("\n ", " ");
     let comments: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# ")).collect();
     let tried = comments.iter().filter_map(|line| line.strip_prefix("tried in: "));
     let beside = comments.iter().filter_map(|line| line.strip_prefix("beside: "));

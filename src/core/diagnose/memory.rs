@@ -194,6 +194,7 @@ fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
     let moment = message.moment.unwrap_or(Moment::Unknown);
     let allocated = message.allocated.unwrap_or(0.0);
     let unused = message.unused.unwrap_or(0.0);
+    let free = message.free.unwrap_or(0.0);
     let optimizer = found.predicted.iter().find(|(name, _)| *name == "optimizer").map_or(asked, |(_, bytes)| *bytes);
     let mut all: Vec<Hypothesis> = Vec::new();
     let mut add = |id, weight, bytes: f64, evidence, change: Option<Message>, set| {
@@ -281,11 +282,21 @@ fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
         let change =
             t!("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_ALLOC_CONF from 2.9 on), or equal shapes");
         add(CauseId::Fragmentation, 0.85, unused, evidence, Some(change), vec![]);
-    } else if unused > 0.0 && unused < asked {
+    } else if unused > 0.0 && free < asked && unused + free >= asked {
+        let evidence = t!(
+            "{unused} are reserved and not in use, {free} are free: together at least the {asked} that were asked for.",
+            unused = gib(unused),
+            free = gib(free),
+            asked = gib(asked)
+        );
+        // Expandable segments give pages that are not in use back to the driver: both together can serve one request.
+        let change = t!("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_ALLOC_CONF from 2.9 on)");
+        add(CauseId::Fragmentation, 0.6, unused, evidence, Some(change), vec![]);
+    } else if unused > 0.0 && unused + free < asked {
         let evidence = t!(
             "{unused} are reserved and not in use. With all of it free, {short} would still be missing.",
             unused = gib(unused),
-            short = gib(asked - unused - message.free.unwrap_or(0.0).min(asked - unused))
+            short = gib(asked - unused - free)
         );
         add(CauseId::Fragmentation, 0.05, unused, evidence, None, vec![]);
     }
@@ -369,15 +380,20 @@ fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
         named.push(one.id);
         is_new
     });
+    // A change proves nothing where the run fits by the prediction as it is.
+    let now = found.need.map(|[_, need, _, capacity]| (need, need <= capacity));
     let listed = all.into_iter().map(|one| {
         let after = tried(run, &one.set);
         FoundCause {
             bytes: Some(one.bytes),
             change: match (&one.change, after) {
-                (Some(change), Some((need, fits, _))) if !one.set.is_empty() => Some(if fits {
-                    t!("{change}: fits by the prediction, {need}", change, need = gib(need))
-                } else {
-                    t!("{change}: would not do by the prediction, {need}", change, need = gib(need))
+                (Some(change), Some((need, fits, _))) if !one.set.is_empty() => Some(match now {
+                    Some((now, true)) => {
+                        let (need, now) = (gib(need), gib(now));
+                        t!("{change}: {need} by the prediction, {now} for the run as it is", change, need, now)
+                    }
+                    _ if fits => t!("{change}: fits by the prediction, {need}", change, need = gib(need)),
+                    _ => t!("{change}: would not do by the prediction, {need}", change, need = gib(need)),
                 }),
                 _ => one.change,
             },
@@ -404,6 +420,18 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
         }
         _ if by_prediction => t!("The prediction for this run needs more than the GPU has."),
         _ => t!("Together with what was asked for, more is needed than the GPU has."),
+    };
+    let evidence = match (message.allocated, found.need) {
+        (Some(allocated), Some([_, _, high, _])) if allocated > high => {
+            let more = t!(
+                "It held {allocated}, the prediction for the run ends at {high}: what failed was another run, or needs \
+                    what is not counted.",
+                allocated = gib(allocated),
+                high = gib(high)
+            );
+            Message::joined(" ", [evidence, more])
+        }
+        _ => evidence,
     };
     let weight = match () {
         () if larger => 0.94,

@@ -24,7 +24,8 @@ pub fn tie(run: &Run) -> f64 {
 }
 
 /// Share of a step that a layout of `run` saves at least, where `saved` is predicted: the predicted gain less the error
-/// of the difference. Of published pairs of layouts 76 % kept it (`tests/time/differences.rs`). Negative where `saved`
+/// of the difference. Of the published pairs of layouts that the error is set by, 76 % kept it
+/// (`tests/time/differences.rs`). Negative where `saved`
 /// is inside [`tie`].
 pub fn least_saved(run: &Run, saved: f64) -> f64 {
     1.0 - (1.0 - saved) * (1.0 + tie(run))

@@ -6,6 +6,7 @@ use crate::charts::figure::key;
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::charts::ticks::tick_label;
+use crate::panels::strip::{money, sign};
 use crate::prelude::*;
 use shardscope_core::issue::Issue;
 use shardscope_core::rl::{GpuGroup, PhaseName, RlReply, RlStep, WaitsFor, of_run};
@@ -100,11 +101,11 @@ fn answer(run: &Run, step: &RlStep) -> Node {
         let (days, hours) = (number(days, 3), show_count(hours));
         lines.push(paragraph(match step.cost {
             Some(cost) => t!(
-                "{steps} steps: {days} days, {hours} GPU-hours, {cost} in the currency of the price",
+                "{steps} steps: {days} days, {hours} GPU-hours, {cost}",
                 steps,
                 days,
                 hours,
-                cost = show_count(cost)
+                cost = money(&sign(run), cost)
             ),
             None => t!("{steps} steps: {days} days, {hours} GPU-hours", steps, days, hours),
         }));

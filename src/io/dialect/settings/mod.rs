@@ -17,7 +17,8 @@
 //! - `# beside: --a=1 --b` has settings that the test adds as well in a further try, for those that count beside them
 //!   alone.
 //!
-//! Then `name,class,field,note` and a row a name, sorted:
+//! Then `name,class,field,note` and a row a name, sorted; a row that is longer than a window goes on in lines that
+//! begin with a blank:
 //!
 //! - **name**: as the program's own text has it; nested ones dotted, or the section alone where all in it is alike; a
 //!   star stands for any text.

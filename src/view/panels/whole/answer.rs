@@ -70,7 +70,7 @@ pub fn answer(run: &Run, answer: &WholeRunAnswer, range: Option<&CalendarRange>)
         ),
     ];
     if let Some((cost, price)) = figures.cost.zip(setting.price) {
-        let money = Scale { sign: figures.currency.clone(), ..Scale::of(cost, COUNT) };
+        let money = Scale { sign: sign(run), ..Scale::of(cost, COUNT) };
         cells.push(figure(t!("Cost"), WholeRunFigure::Cost, cost, &money, ends, priced(run, price)));
     }
     let lost = Seconds((1.0 - figures.productive) * days * DAY);
