@@ -87,7 +87,8 @@ fn others(one: &Run, other: &Run) -> Vec<Message> {
     let differs = |key: &str| !NAMED.contains(&key) && !key.starts_with("schedule_options.");
     let pairs = one.differences(other).into_iter().filter(|(key, _)| differs(key));
     let said = pairs.filter_map(|(key, text)| {
-        let label = field(&key)?.label;
+        let (label, unit) = (field(&key)?.label, field(&key)?.unit);
+        let text = if text.is_empty() || unit.is_empty() { text } else { format!("{text} {unit}") };
         Some(if text.is_empty() {
             t!("{label} unset", label)
         } else {

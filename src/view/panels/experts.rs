@@ -1,7 +1,7 @@
 //! Load of the busiest expert rank by the size of the group, with clones of experts and without.
 
 use crate::charts::drawing::{Anchor, Box, Drawing};
-use crate::charts::figure::figure;
+use crate::charts::figure::{figure, key};
 use crate::charts::ink::Ink;
 use crate::prelude::*;
 
@@ -39,8 +39,8 @@ pub fn experts(evaluation: &Evaluation) -> Node {
         return Node::from_iter([
             muted(
                 "Tokens choose some experts more often than others, and all ranks wait for the busiest. How uneven \
-                    that is hangs on the number of ranks: give the router's spread, and it follows for every size of \
-                    the group.",
+                    that is depends on the number of ranks: give the router's spread, and the load follows for every \
+                    size of the group.",
             ),
             examples(),
         ]);
@@ -73,6 +73,7 @@ pub fn experts(evaluation: &Evaluation) -> Node {
     );
     Node::from_iter([
         leaf("p", "", words),
+        key(&[("c-forward", "without clones"), ("c-weights", "with clones")]),
         figure(
             "experts",
             "Tokens of the busiest rank over the mean, by EP: without clones, and with them",
@@ -93,7 +94,8 @@ fn examples() -> Node {
         let set = vec![("moe_sigma", (*sigma).to_owned()), ("moe_imbalance", String::new())];
         apply("choose", set, "", t!("{name}, σ {sigma}", name = *name, sigma = verbatim(*sigma)))
     });
-    Node::from_iter([muted("Examples that were measured:"), buttons.collect()])
+    let buttons: Vec<Node> = buttons.flat_map(|button| [button, text(" ")]).collect();
+    Node::from_iter([muted("Examples that were measured:"), el("p", &[("class", "row-of-buttons")], &buttons)])
 }
 
 fn bars(loads: &[GroupLoad], own: u64) -> Drawing {

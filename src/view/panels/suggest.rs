@@ -305,10 +305,8 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
     }
     if better.gain == Gain::Time {
         let least = least_saved(own, 1.0 - figures.time_s / report.step.time_s);
-        reasons.push(t!(
-            "Measured gains of this kind were at least {least} % in three of four cases.",
-            least = percent(least)
-        ));
+        reasons
+            .push(t!("Where such gains were measured, three of four were at least {least} %.", least = percent(least)));
     }
     if better.gain == Gain::Equal {
         reasons.push(t!(
@@ -390,6 +388,10 @@ fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -> Message {
         Gain::Adapter => t!("The weights are frozen"),
         _ => relevant(own, other, reason),
     };
+    // The card's title says all that differs.
+    if better.gain == Gain::Change {
+        return t!("{name}: {before} to {after}.", name = Message::plain(name), before, after);
+    }
     t!("{differs}: {name} {before} to {after}.", differs, name = Message::plain(name), before, after)
 }
 
