@@ -76,6 +76,18 @@ fn a_tower_on_a_rank_of_its_own_shortens_the_step_as_measured_in_part() {
     assert_eq!(errors.len(), 4);
 }
 
+/// A rank of the tower that a GPU does not hold is refused at its field: the verdict is that of the other ranks.
+#[test]
+fn a_tower_that_no_gpu_holds_is_refused() {
+    let run = |images: u64| {
+        let link = format!("{QWEN}&gpus=65&model.vision.base=qwen3.5&model.vision.placement=own-ranks");
+        evaluate(&decode(&format!("v=1&{link}&model.vision.images={images}")).run)
+    };
+    assert!(run(1).is_ok());
+    let Err(issues) = run(4000) else { panic!("4,000 images fit") };
+    assert!(issues.iter().any(|issue| issue.field == "model.vision.gpus"), "{issues:?}");
+}
+
 /// Two pipelines side by side: without images the step is that of the language model, and a tower that is longer than
 /// the longest rank sets the pace, m times its passes and what the pipeline takes to fill and drain.
 #[test]
@@ -84,11 +96,14 @@ fn the_longer_of_tower_and_pipeline_sets_the_pace() {
         report(&format!(
             "model.base=qwen-3.5-27b&model.vision.base=qwen3.5&model.vision.placement=own-ranks&gpus={}\
                 &model.vision.gpus={own}&model.vision.images={images}&tp=8&pp=4&seq_len=16384&global_batch=64\
-                &stack=megatron-2026",
+                &stack=megatron-2026&gpu.base=h100-sxm-80gb&gpu.memory_gib=4096",
             64 + own
         ))
     };
-    let text = report("model.base=qwen-3.5-27b&gpus=64&tp=8&pp=4&seq_len=16384&global_batch=64&stack=megatron-2026");
+    let text = report(
+        "model.base=qwen-3.5-27b&gpus=64&tp=8&pp=4&seq_len=16384&global_batch=64&stack=megatron-2026\
+            &gpu.base=h100-sxm-80gb&gpu.memory_gib=4096",
+    );
     let none = link(0, 2);
     assert!((none.step.time_s / text.step.time_s - 1.0).abs() < 1e-9);
     assert_eq!(none.memory.per_stage[0].total, text.memory.per_stage[0].total);

@@ -3,6 +3,7 @@
 use super::lengths::{LengthsReport, unequal_samples};
 use super::passes::{Pass, durations};
 use super::schedule::{in_run, spec};
+use super::tower::tower_fits;
 use crate::issue::Issue;
 use crate::pipeline::{self, Built, Durations, Order, Spans, Spec};
 use crate::run::{Run, Scenario, StageKinds};
@@ -36,6 +37,7 @@ impl Draft {
 
     pub fn understood(mut scenario: Box<Scenario>) -> Result<Self, Vec<Issue>> {
         let spec = spec(&scenario).map_err(|issue| vec![issue])?;
+        tower_fits(&scenario)?;
         let clock = Clock::new(&scenario);
         let kinds = StageKinds::new(&scenario);
         let passes = kinds.each(|stage| Pass::of(&scenario, &clock, stage));

@@ -9,7 +9,6 @@ use super::mend::mend;
 use super::reduction::often_reduced;
 use super::schedule::in_run;
 use super::step::{ends, of_rank, step};
-use super::tower::tower_warning;
 use super::warnings::{crowded, host_memory, much_bubble, reference_too_large};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
@@ -121,7 +120,6 @@ impl Draft {
         all_warnings.extend(much_bubble(scenario, &stats, spec.schedule.endless));
         all_warnings.extend(self.lengths.iter().flat_map(|lengths| lengths_warnings(scenario, lengths)));
         all_warnings.extend(memory.host.as_ref().and_then(host_memory));
-        all_warnings.extend(tower.iter().filter_map(|tower| tower_warning(tower, memory.capacity_bytes)));
         all_warnings.extend(reference_too_large(&memory));
         all_warnings.extend(crowded(scenario, memory.peak_bytes, memory.capacity_bytes));
         let report = Report {

@@ -12,6 +12,7 @@ use crate::cluster::Link;
 use crate::issue::Issue;
 use crate::memory::{RankLoad, detailed};
 use crate::model::Vision;
+use crate::run::Scenario;
 use crate::t;
 use crate::traffic::Fabric;
 use crate::units::{Bytes, Seconds};
@@ -89,15 +90,19 @@ impl Draft {
     }
 }
 
-/// Says where a rank of the tower needs more memory than a GPU has.
-pub(super) fn tower_warning(tower: &TowerReport, capacity: Bytes) -> Option<Issue> {
-    let is_over = tower.memory_bytes.0 > capacity.0;
-    is_over.then(|| {
-        let message = t!(
-            "a rank of the tower needs {need} GiB of {capacity}: more GPUs or tensor parallelism of its own cut it",
-            need = format!("{:.1}", tower.memory_bytes.gib()),
-            capacity = format!("{:.1}", capacity.gib())
-        );
-        Issue::warning("model.vision.gpus", message)
-    })
+/// Refuses a tower whose rank needs more memory than a GPU has: the verdict is that of the language model's ranks.
+///
+/// # Errors
+/// At the tower's GPUs.
+pub(super) fn tower_fits(scenario: &Scenario) -> Result<(), Vec<Issue>> {
+    let capacity = scenario.gpu.usable;
+    let Some(need) = detailed::tower_rank(scenario).filter(|need| need.0 > capacity.0) else {
+        return Ok(());
+    };
+    let message = t!(
+        "a rank of the tower needs {need} GiB of {capacity}: more GPUs or tensor parallelism of its own cut it",
+        need = format!("{:.1}", need.gib()),
+        capacity = format!("{:.1}", capacity.gib())
+    );
+    Err(vec![Issue::error("model.vision.gpus", message)])
 }
