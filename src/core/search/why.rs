@@ -1,8 +1,7 @@
 //! Why one layout beats another, from the terms of their reports.
 
 use super::ranking::FoundLayout;
-use crate::message::{Message, verbatim};
-use crate::run::registry::field;
+use crate::message::Message;
 use crate::run::{OneOf, Run};
 use crate::t;
 use crate::units::Seconds;
@@ -60,42 +59,7 @@ pub fn differences(one: &Run, other: &Run) -> Message {
             None => t!("layers split evenly"),
         });
     }
-    list.extend(others(one, other));
     Message::joined(", ", list)
-}
-
-/// Keys whose differences [`differences`] has words for.
-const NAMED: [&str; 14] = [
-    "gpus",
-    "tp",
-    "pp",
-    "cp",
-    "ep",
-    "etp",
-    "zero",
-    "micro_batch",
-    "schedule",
-    "virtual_stages",
-    "recompute",
-    "sequence_parallel",
-    "stage_layers",
-    "measured_step_s",
-];
-
-/// The other settings of `one` that `other` does not have, by their labels: what goes to the host, the precision.
-fn others(one: &Run, other: &Run) -> Vec<Message> {
-    let differs = |key: &str| !NAMED.contains(&key) && !key.starts_with("schedule_options.");
-    let pairs = one.differences(other).into_iter().filter(|(key, _)| differs(key));
-    let said = pairs.filter_map(|(key, text)| {
-        let (label, unit) = (field(&key)?.label, field(&key)?.unit);
-        let text = if text.is_empty() || unit.is_empty() { text } else { format!("{text} {unit}") };
-        Some(if text.is_empty() {
-            t!("{label} unset", label)
-        } else {
-            t!("{label} {text}", label, text = verbatim(text))
-        })
-    });
-    said.collect()
 }
 
 /// One sentence: what `one` does differently from `next`, and the terms that decide.
@@ -134,21 +98,4 @@ pub fn why(one: &FoundLayout, next: &FoundLayout) -> Message {
     }
     let clauses = Message::joined(", ", clauses);
     t!("{clauses}.", clauses)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A card is titled by its differences: there is none without words.
-    #[test]
-    fn every_setting_that_differs_is_named() {
-        let own = Run::default();
-        for (key, text) in [("offload.optimizer", "cpu"), ("precision", "bf16-pure"), ("host_memory_gib", "192")] {
-            let other = own.with_texts(&[(key, text.to_owned())]).unwrap();
-            let words = differences(&other, &own).to_string();
-            assert!(words.contains(field(key).unwrap().label) && words.contains(text), "{key}: {words}");
-        }
-        assert!(differences(&own, &own).to_string().is_empty());
-    }
 }

@@ -1,6 +1,7 @@
 //! Layouts that a search in the background found to do better, a card each, and the largest loss that a layout can
 //! change.
 
+use super::changes::changes;
 use super::waterfall::{main_loss, part_words};
 use super::words;
 use crate::node::action::Compare;
@@ -285,7 +286,7 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
         Gain::Fewest => (gpus_words(better.run.gpus), t!("instead of {gpus}", gpus = own.gpus), word(&peak)),
     };
     let name = match better.gain {
-        Gain::Change => differences(&better.run, own),
+        Gain::Change => change_name(&better.run, own),
         Gain::Length => t!("A shorter sequence, this layout"),
         Gain::Batch => t!("Batch {batch}, this layout", batch = better.run.global_batch),
         Gain::Adapter => adapter_name(&better.run, own),
@@ -344,6 +345,18 @@ fn adapter_name(other: &Run, own: &Run) -> Message {
     let same = Run { adapter: other.adapter.clone(), ..own.clone() };
     let layout = (other.gpus > 1).then(|| brief(other, &same));
     Message::joined(" · ", method.into_iter().chain(tokens).chain(layout))
+}
+
+/// What differs, in the field's own terms; where these have no word for it, every setting with its value: what goes to
+/// the host, the precision.
+fn change_name(other: &Run, own: &Run) -> Message {
+    let named = differences(other, own);
+    if !named.is_empty() {
+        return named;
+    }
+    let said =
+        changes(other, own).into_iter().map(|change| t!("{field}: {to}", field = change.field.label, to = change.to));
+    Message::joined(", ", said.collect::<Vec<_>>())
 }
 
 /// The cause in a sentence: what is set differently, and the quantity before and after.
@@ -518,5 +531,16 @@ mod tests {
         let text = |reason| relevant(&run, &other, reason).to_string();
         assert_eq!(text(Reason::Memory(Component::Activations)), "TP 4 instead of 1");
         assert_eq!(text(Reason::Part(PartKind::Kernels)), "micro-batch 2 instead of 1");
+    }
+
+    /// A change that moves states to the host has a title, with units and labels.
+    #[test]
+    fn every_change_has_a_title() {
+        let own = Run::default();
+        let texts = [("offload.optimizer", "cpu"), ("host_memory_gib", "192")];
+        let other = own.with_texts(&texts.map(|(key, text)| (key, text.to_owned()))).unwrap();
+        let title = change_name(&other, &own).to_string();
+        assert!(title.contains("Offload optimizer: ") && title.contains("Host memory: 192 GiB"), "{title}");
+        assert_eq!(change_name(&Run { tp: 8, ..own.clone() }, &own).to_string(), "TP 8 instead of 2");
     }
 }
