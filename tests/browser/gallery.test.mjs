@@ -86,7 +86,7 @@ test('sorted, cut or whole, within another memory limit; the table has them all'
   await eventually(() => fragment(page), (hash) => /view\.sort=peak&view\.axis=whole&view\.limit=8/.test(hash));
   await page.locator('.gallery summary', { hasText: 'Show as a table' }).first().click();
   const rows = page.locator('table.schedules tbody tr');
-  assert.ok(await rows.count() >= 26);
+  await eventually(() => rows.count(), (count) => count >= 26);
   await page.locator('[data-action="sort bubble"]').last().click();
   await page.waitForSelector('th[aria-sort=ascending] [data-action="sort bubble"]');
   const bubbles = (await page.locator('table.schedules tbody tr td:nth-child(3)').allInnerTexts()).map(parseFloat).filter((value) => !Number.isNaN(value));
