@@ -6,7 +6,10 @@
 //! staleness: 0.7, 200 and 1 are assumed.
 
 use shardscope::core::report::evaluate;
-use shardscope::core::rl::{Batch, EngineModel, GpuGroup, Lengths, Queue, RlStep, WaitsFor, answer, predict, step};
+use shardscope::core::rl::{
+    Batch, EngineModel, EngineRates, GpuGroup, Lengths, Queue, RlStep, WaitsFor, answer, changes, predict, predict_at,
+    range_of_framework, step,
+};
 use shardscope::core::run::Run;
 use shardscope::core::units::Seconds;
 use shardscope::io::link::decode;
@@ -74,6 +77,73 @@ fn ranges_hold_published_steps() {
         let inside = rows.iter().filter(|(row, step)| (step.low_s.0..=step.high_s.0).contains(&row.step_s)).count();
         assert!(inside as f64 >= holds * rows.len() as f64, "{framework}: {inside} of {}", rows.len());
     }
+}
+
+/// The constants that were fitted to NeMo-RL's steps: seconds of a layer, times its messages across nodes, and the
+/// updates over those of the shipped constant.
+type Fit = (EngineRates, f64);
+
+/// What a fit chooses from: around the priors (160 µs, 4) and the shipped constants (200 µs, 2, 1).
+fn fits() -> Vec<Fit> {
+    let mut list = Vec::new();
+    for layer in [120e-6, 160e-6, 200e-6, 240e-6, 280e-6] {
+        for across_nodes in [1.0, 2.0, 4.0] {
+            let rates = EngineRates { layer_s: layer, across_nodes, ..EngineRates::default() };
+            list.extend([0.6, 0.75, 0.9, 1.0, 1.1, 1.25].map(|over| (rates, over)));
+        }
+    }
+    list
+}
+
+/// Seconds of a predicted step whose training takes `over` times as long.
+fn with_training(step: &RlStep, over: f64) -> f64 {
+    let (generation, training) = (step.generation_s.0, step.training_s.0 * over);
+    let both = if step.bound == WaitsFor::InTurn { generation + training } else { generation.max(training) };
+    both + step.sync_s.0
+}
+
+/// Each model of the published steps is left out of the fit of the three constants and predicted by the others' fit:
+/// measured over predicted is inside the range of its framework for three of four steps at least, and the range is not
+/// so wide that it holds more than nine of ten.
+#[test]
+fn ranges_hold_steps_of_models_that_the_fit_left_out() {
+    let fits = fits();
+    let mut rows = Vec::new();
+    for framework in ["nemo-rl", "verl"] {
+        for (row, _) in self::rows(framework) {
+            let run = run(&row.run);
+            let model = run.model.base.unwrap_or_default();
+            // A fit differs in the engine every sixth time.
+            let mut steps: Vec<f64> = Vec::new();
+            for same in fits.chunks(6) {
+                let step = predict_at(&run, same[0].0).unwrap();
+                steps.extend(same.iter().map(|(_, over)| with_training(&step, *over)));
+            }
+            rows.push((row, model, range_of_framework(run.phases.framework), steps));
+        }
+    }
+    let models: std::collections::BTreeSet<&str> = rows.iter().map(|(_, model, ..)| *model).collect();
+    assert!(models.len() >= 5, "{models:?}");
+    let (mut inside, mut errors) = (0, Vec::new());
+    for left_out in models {
+        // Fitted to NeMo-RL alone, as the shipped constants are.
+        let seen = rows.iter().filter(|(row, model, ..)| *model != left_out && row.framework == "nemo-rl");
+        let seen: Vec<_> = seen.collect();
+        let off = |at: usize| seen.iter().map(|(row, .., steps)| (steps[at] / row.step_s).ln().abs()).sum::<f64>();
+        let best = (0..fits.len()).min_by(|a, b| off(*a).total_cmp(&off(*b))).unwrap();
+        for (row, _, [low, high], steps) in rows.iter().filter(|(_, model, ..)| *model == left_out) {
+            let ratio = row.step_s / steps[best];
+            inside += usize::from((*low..=*high).contains(&ratio));
+            errors.push((1.0 / ratio - 1.0).abs());
+            let (rates, over) = fits[best];
+            println!("{left_out}: {ratio:.2} by {:.0} µs, {}, {over}", rates.layer_s * 1e6, rates.across_nodes);
+        }
+    }
+    errors.sort_by(f64::total_cmp);
+    let (share, median) = (inside as f64 / errors.len() as f64, errors[errors.len() / 2]);
+    println!("{inside} of {} inside, median error {median:.3}", errors.len());
+    assert!((0.75..=0.9).contains(&share), "{share}");
+    assert!(median < 0.25, "{median}");
 }
 
 /// verl's own report (`dynamic_schedule.md`): with 16 GPUs of 32 the engines are waited for, with 24 the trainer is.
@@ -252,6 +322,26 @@ fn a_logged_step_scales_and_narrows() {
     assert!((logged.generation_s.0 - 100.0).abs() < 1e-9);
     let width = |step: &RlStep| step.high_s.0 / step.low_s.0;
     assert!(width(&logged) < width(&free));
+}
+
+/// A change that is listed is the run with that one setting, and no phase of it runs out of memory.
+#[test]
+fn what_moves_a_step_is_the_run_with_one_setting_changed() {
+    for more in ["", "rl.eager=true", "rl.placement=split&rl.rollout_gpus=32&rl.staleness=1"] {
+        let link = format!("{COLOCATED}&{more}");
+        let link = link.trim_end_matches('&');
+        let present = predict(&run(link)).unwrap();
+        let list = changes(&run(link), &present);
+        assert!(list.len() >= 2, "{more}: {list:?}");
+        for change in list {
+            let pairs = link.split('&').filter(|pair| pair.split('=').next() != Some(change.field));
+            let kept: Vec<&str> = pairs.collect();
+            let changed = format!("{}&{}={}", kept.join("&"), change.field, change.value);
+            let step = predict(&run(&changed)).unwrap();
+            assert_eq!(step.step_s, change.step_s, "{changed}");
+            assert!(step.memory.iter().all(|phase| phase.bytes <= step.capacity_bytes), "{changed}");
+        }
+    }
 }
 
 #[test]

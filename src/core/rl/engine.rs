@@ -54,6 +54,8 @@ pub struct EngineRates {
     pub layer_s: f64,
     /// Seconds by which a layer is longer for each doubling of the engine's GPUs.
     pub doubling_s: f64,
+    /// Times that where the engine spans nodes.
+    pub across_nodes: f64,
     /// Seconds of a response and iteration over all GPUs of the engine.
     pub sequence_s: f64,
 }
@@ -67,6 +69,7 @@ impl Default for EngineRates {
             prefill_peak: PREFILL_PEAK,
             layer_s: LAYER,
             doubling_s: DOUBLING,
+            across_nodes: ACROSS_NODES,
             sequence_s: SEQUENCE,
         }
     }
@@ -143,7 +146,6 @@ impl EngineModel {
             _ => share * memory - BESIDE,
         };
         let spans_nodes = tp > per_node;
-        let across = if spans_nodes { ACROSS_NODES } else { 1.0 };
         let launches = if rl.eager == Some(true) { EAGER } else { 1.0 };
         let layers = model.layers as f64;
         Self {
@@ -158,7 +160,7 @@ impl EngineModel {
             peak: peak(gpu, format),
             room: Bytes(taken - dense - experts),
             most,
-            layers: [layers * launches, layers * across * log2(ranks)],
+            layers: [layers * launches, layers * log2(ranks)],
             rates: EngineRates::default(),
             spans_nodes,
         }
@@ -214,7 +216,8 @@ impl EngineModel {
         let read = weights / (rates.weight_reads * self.bandwidth);
         let products = 2.0 * self.active * responses / (self.tp * self.peak * rates.decode_peak);
         let cache = responses * self.held(context) / (rates.cache_reads * self.bandwidth);
-        let fixed = self.layers[0] * rates.layer_s + self.layers[1] * rates.doubling_s;
+        let across = if self.spans_nodes { rates.across_nodes } else { 1.0 };
+        let fixed = self.layers[0] * rates.layer_s + self.layers[1] * across * rates.doubling_s;
         read.max(products) + cache + fixed + rates.sequence_s * responses / self.tp
     }
 

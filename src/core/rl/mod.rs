@@ -8,6 +8,7 @@
 //! Measured against 24 steps that NeMo-RL publishes and three constants fitted to them: `tests/time/rl.rs` has the
 //! errors.
 
+mod changes;
 mod engine;
 mod lengths;
 mod queue;
@@ -20,6 +21,7 @@ mod step;
 mod sync;
 mod training;
 
+pub use changes::{RlChange, changes};
 pub use engine::{EngineModel, EngineRates};
 pub use lengths::Lengths;
 pub use queue::Queue;
@@ -27,4 +29,6 @@ pub use range::{NOT_SAID, WideningCause, range_of_framework};
 pub use request::{RlReply, answer, of_run};
 pub use rollout::{Batch, Rollout};
 pub use split::SplitPoint;
-pub use step::{GpuGroup, Idle, PhaseMemory, PhaseName, RlPhase, RlStep, WaitsFor, predict, predicted_parts, step};
+pub use step::{
+    GpuGroup, Idle, PhaseMemory, PhaseName, RlPhase, RlStep, WaitsFor, predict, predict_at, predicted_parts, step,
+};

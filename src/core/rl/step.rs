@@ -1,5 +1,6 @@
 //! The step: its phases on each group of GPUs, who waits, which side binds, and the range.
 
+use super::engine::EngineRates;
 use super::range::{MEASURED, TOLD_APART, WideningCause, range_of_framework};
 use super::rollout::Rollout;
 use super::setting::RlSetting;
@@ -204,6 +205,16 @@ pub(super) fn sides(setting: &RlSetting<'_>, engines: u64, apart: bool, trained:
 /// What is missing or cannot work, by field.
 pub fn predict(run: &Run) -> Result<RlStep, Vec<Issue>> {
     one(&RlSetting::new(run)?)
+}
+
+/// The step of a Run alone, whose engines work at `rates`: what a fit to published steps chooses from.
+///
+/// # Errors
+/// As [`predict`].
+pub fn predict_at(run: &Run, rates: EngineRates) -> Result<RlStep, Vec<Issue>> {
+    let setting = RlSetting::new(run)?;
+    let engine = setting.engine.clone().at(rates);
+    one(&RlSetting { engine, ..setting })
 }
 
 /// Seconds of generation, of the policy's updates and of the sync that are predicted for a Run, whatever its log says.
