@@ -126,6 +126,8 @@ pub(crate) enum PlotMark {
     Numbered(Vec<(f64, f64)>, Ink),
     /// A band across between two values upwards, with its name.
     Band([f64; 2], Message),
+    /// A band upwards between two values across, with its name; never narrower than can be seen.
+    Span([f64; 2], Message),
     /// A line across at a value upwards, with its name.
     Level(f64, Message),
     /// A line upwards at a value across, with its name.
@@ -147,6 +149,8 @@ pub(crate) struct Plot {
     pub marks: Vec<PlotMark>,
 }
 
+/// Least width of a band upwards, a share of the plot's.
+const NARROWEST: f64 = 0.012;
 /// Height of a line of words, pixels.
 const WORDS: f64 = 20.0;
 /// Width of a letter in a plot of 560 pixels, a share of it, and height of a name beside a point, pixels.
@@ -226,6 +230,16 @@ impl Area {
                     let [low, high] = ends.map(|end| self.y(end));
                     drawing.fill(Box { x: 0.0, width: 1.0, y: high, height: low - high }, Ink::Accent, 0.1, "");
                     drawing.words((0.004, high - 8.0), Anchor::Start, Ink::Muted, name);
+                }
+                PlotMark::Span(ends, name) => {
+                    let [from, to] = ends.map(|end| self.across.place(end));
+                    let width = (to - from).max(NARROWEST);
+                    let x = (f64::midpoint(from, to) - width / 2.0).clamp(0.0, 1.0 - width);
+                    let area = Box { x, width, y: self.top, height: self.height };
+                    drawing.fill(area, Ink::Accent, 0.1, "");
+                    let (place, anchor) =
+                        if x < 0.7 { (x + 0.004, Anchor::Start) } else { (x + width - 0.004, Anchor::End) };
+                    drawing.words((place, self.top + 8.0), anchor, Ink::Muted, name);
                 }
                 PlotMark::Level(value, name) => {
                     let y = self.y(*value);

@@ -9,7 +9,7 @@ use crate::charts::ticks::tick_label;
 use crate::panels::strip::{money, sign};
 use crate::prelude::*;
 use shardscope_core::issue::Issue;
-use shardscope_core::rl::{GpuGroup, PhaseName, RlReply, RlStep, WaitsFor, of_run};
+use shardscope_core::rl::{GpuGroup, PhaseName, RlChange, RlReply, RlStep, WaitsFor, changes, of_run};
 use shardscope_core::run::registry::field;
 use shardscope_core::run::{RlParts, RolloutPlacement};
 
@@ -70,7 +70,10 @@ pub fn rl(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
         Err(issues) => el("section", &[("class", "rl")], &[head, missing(&issues)]),
         Ok(reply) => {
             let parts = [head, answer(run, &reply.rl), bars(run, &reply.rl), diagnosis(run, &reply.rl)];
-            let more = [splits(run, &reply.rl), memory(&reply.rl, unit), doubts(&reply), as_table(&reply.rl)];
+            let pair = [splits(run, &reply.rl), memory(&reply.rl, unit)].into_iter();
+            let pair = pair.filter(|part| *part != Node::none()).map(|part| el("div", &[], &[part]));
+            let pair = el("div", &[("class", "rl-pair")], &pair.collect::<Vec<Node>>());
+            let more = [pair, moves(run, &reply.rl), doubts(&reply), as_table(&reply.rl)];
             el("section", &[("class", "rl")], &[Node::from_iter(parts), Node::from_iter(more)])
         }
     }
@@ -158,7 +161,10 @@ fn bars(run: &Run, step: &RlStep) -> Node {
         el("div", &[("class", "row")], &cells)
     };
     let rows: Vec<Node> = step.idle.iter().map(|idle| row(idle.group, idle.share)).collect();
-    Node::from_iter([el("div", &[("class", "waterfall")], &rows), key(&KEY)])
+    let waits = step.idle.iter().any(|idle| idle.share > 0.0);
+    let is_there = |colour: &str| step.phases.iter().any(|phase| class(phase.name) == colour);
+    let shown = KEY.into_iter().filter(|(colour, _)| if *colour == "hatch" { waits } else { is_there(colour) });
+    Node::from_iter([el("div", &[("class", "waterfall")], &rows), key(&shown.collect::<Vec<_>>())])
 }
 
 /// Which side binds, and what moves it.
@@ -189,6 +195,14 @@ fn diagnosis(run: &Run, step: &RlStep) -> Node {
         ),
     };
     let mut lines = vec![paragraph(bound)];
+    let idle = |group: GpuGroup| step.idle.iter().find(|idle| idle.group == group).map(|idle| idle.share);
+    if let (Some(engines), Some(trainer)) = (idle(GpuGroup::Engines), idle(GpuGroup::Trainer)) {
+        lines.push(paragraph(t!(
+            "The engines are idle for {engines} of the step, the trainer for {trainer}.",
+            engines = show_percent(engines),
+            trainer = show_percent(trainer)
+        )));
+    }
     if step.busy < 1.0 {
         lines.push(muted(t!(
             "Responses that start together wait for the longest: their places in the engines are busy {share} of the \
@@ -221,12 +235,13 @@ fn splits(run: &Run, step: &RlStep) -> Node {
     // What is far slower would flatten the rest.
     let most = (shortest * 4.0).max(step.step_s.0 * 1.1);
     let within = |list: Vec<(f64, f64)>| list.into_iter().filter(|(_, time)| *time <= most).collect();
-    let mut marks = vec![
-        PlotMark::Band([shortest, shortest * 1.1], t!("within 10 %")),
+    let zone = step.flat.map(|ends| PlotMark::Span(ends.map(|gpus| gpus as f64), t!("within 10 %")));
+    let mut marks: Vec<PlotMark> = zone.into_iter().collect();
+    marks.extend([
         PlotMark::Line(within(seconds(&|point| point.generation_s)), Ink::Forward),
         PlotMark::Line(within(seconds(&|point| point.training_s)), Ink::Backward),
         PlotMark::Line(within(steps), Ink::Text),
-    ];
+    ]);
     if run.rl.is_split() {
         let here = (step.rollout_gpus as f64, step.step_s.0);
         marks.push(PlotMark::Dot(
@@ -242,6 +257,7 @@ fn splits(run: &Run, step: &RlStep) -> Node {
     let up = PlotAxis::new(scale, scale.round(), |time| verbatim(tick_label(time)));
     let across = PlotScale::even(first.rollout_gpus as f64, last.rollout_gpus as f64);
     let across = PlotAxis::new(across, across.round(), |gpus| verbatim(number(gpus, 3)));
+    let across = across.named(t!("GPUs that generate, of {gpus}", gpus = run.gpus));
     let label = t!("Step time by the GPUs that generate, of {gpus}", gpus = run.gpus);
     let picture = draw(&across, 150.0, &[Plot { up, marks }]).inline(label);
     let flat = step.flat.map(|[low, high]| {
@@ -282,6 +298,34 @@ fn better(run: &Run, step: &RlStep) -> Node {
         now = show_seconds(step.step_s)
     );
     load("link", &other, t!("Use this split"), &[text(words)])
+}
+
+/// Single changes of the engines, the shortest step first; a button only where the gain is beyond the error.
+fn moves(run: &Run, step: &RlStep) -> Node {
+    let list = changes(run, step);
+    if list.is_empty() {
+        return Node::none();
+    }
+    let name = |change: &RlChange| {
+        let label = field(change.field).map_or(change.field, |field| field.label);
+        t!("{label}: {value}", label, value = change.value.clone())
+    };
+    let button = |change: &RlChange| {
+        if change.is_told_apart(step.step_s) {
+            apply("main", vec![(change.field, change.value.clone())], "", "Use it")
+        } else {
+            Node::none()
+        }
+    };
+    let gains = list.iter().any(|change| change.is_told_apart(step.step_s));
+    let table = Rows::of(list.clone())
+        .column("change", name)
+        .figures("step", |change| show_seconds(change.step_s))
+        .figures("over now", |change| number(change.step_s / step.step_s, 3))
+        .column("", button)
+        .table("What moves the step");
+    let words = "None of these is shorter beyond the error: steps within 40 % of each other are not told apart.";
+    Node::from_iter([subheading("What moves it"), table, if gains { Node::none() } else { muted(words) }])
 }
 
 /// The fullest GPU of each phase.
@@ -364,6 +408,22 @@ mod tests {
     fn what_is_missing_is_asked_for_and_no_figure_stands_in_for_it() {
         let text = shown(&run(RlParts::default()));
         assert!(text.contains("Every figure follows from it") && !text.contains("a step,"));
+    }
+
+    /// A change within the factor of 1.4 that two predictions are not told apart by has no button.
+    #[test]
+    fn only_gains_beyond_the_error_are_offered() {
+        let (mut offered, mut listed) = (0, 0);
+        for (eager, tp) in [(None, 1), (None, 4), (Some(true), 1)] {
+            let run = run(RlParts { eager, rollout_tp: Some(tp), ..asked() });
+            let step = of_run(&run).unwrap().rl;
+            let list = changes(&run, &step);
+            let node = moves(&run, &step);
+            let set = node.actions().into_iter().filter(|action| matches!(action, Action::Apply(_))).count();
+            assert_eq!(set, list.iter().filter(|change| change.step_s * 1.4 < step.step_s).count());
+            (offered, listed) = (offered + set, listed + list.len());
+        }
+        assert!(offered > 0 && listed > offered, "{offered} of {listed}");
     }
 
     #[test]
