@@ -440,6 +440,35 @@ fn settings_of_the_optimizer_that_verl_hands_on_are_read() {
     assert_eq!(part.run.offload.fraction, Some(0.5));
 }
 
+/// volcengine/verl b178a3c `verl/experimental/fully_async_policy/shell/dapo_7b_math_fsdp2_4_12.sh`, and the meaning of
+/// its settings in `docs/advance/fully_async.md`: between two weight syncs `trigger_parameter_sync_step *
+/// require_batches * ppo_mini_batch_size` samples are trained on. One step off: `docs/advance/one_step_off.md`.
+#[test]
+fn engines_of_verl_beside_its_trainer_are_gpus_of_their_own() {
+    let text = |module: &str, more: &str| {
+        format!(
+            "python -m verl.experimental.{module} data.max_prompt_length=2048 data.max_response_length=8192 \
+            actor_rollout_ref.rollout.n=16 algorithm.adv_estimator=grpo actor_rollout_ref.actor.strategy=fsdp2 \
+            actor_rollout_ref.actor.use_kl_loss=False actor_rollout_ref.hybrid_engine=False \
+            actor_rollout_ref.model.path=Qwen/Qwen2.5-Math-7B actor_rollout_ref.actor.ppo_mini_batch_size=32 \
+            actor_rollout_ref.rollout.gpu_memory_utilization=0.80 trainer.nnodes=2 trainer.n_gpus_per_node=6 \
+            rollout.nnodes=2 rollout.n_gpus_per_node=2 {more}"
+        )
+    };
+    let streams = "data.train_batch_size=0 async_training.staleness_threshold=0.1 \
+        async_training.trigger_parameter_sync_step=4 async_training.require_batches=4 \
+        async_training.use_rollout_log_probs=True";
+    let read = run(&text("fully_async_policy.fully_async_main", streams));
+    let rl = &read.run.rl;
+    assert_eq!((read.run.gpus, rl.rollout_gpus, rl.prompts, rl.samples), (16, Some(4), Some(512), Some(16)));
+    assert_eq!((rl.updates, rl.staleness, rl.old_log_probs), (Some(16), Some(0.1), Some(false)));
+    assert_eq!(read.run.global_batch, 512);
+    let waits = run(&text("one_step_off_policy.main_ppo", "data.train_batch_size=64"));
+    let rl = &waits.run.rl;
+    assert_eq!((waits.run.gpus, rl.rollout_gpus, rl.prompts, rl.updates), (16, Some(4), Some(64), Some(2)));
+    assert_eq!((rl.staleness, rl.old_log_probs), (Some(1.0), None));
+}
+
 /// OpenRLHF 3c3be62 `cli/train_ppo_ray.py:97`: the engines stand on GPUs of their own, so that none of them has a shard
 /// of the critic.
 #[test]

@@ -71,32 +71,50 @@ fn estimator(algorithm: Algorithm, ppo: &'static str) -> &'static str {
 }
 
 /// verl b178a3c `verl/trainer/config`.
-const VERL: &[SaidSetting] = &[
-    ("algorithm.adv_estimator", |of| Some(estimator(of.run.rl.algorithm?, "gae").into())),
-    ("data.train_batch_size", |of| of.field("rl.prompts")),
-    ("data.max_prompt_length", |of| counted(of.prompt())),
-    ("data.max_response_length", |of| of.field("rl.response_limit")),
-    ("actor_rollout_ref.model.path", |of| of.model()),
-    ("actor_rollout_ref.actor.strategy", |_| Some("megatron".into())),
-    ("actor_rollout_ref.actor.ppo_mini_batch_size", |of| {
-        counted(Some(of.run.rl.prompts? / of.run.rl.updates.unwrap_or(1).max(1)))
-    }),
-    ("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", |of| of.field("micro_batch")),
-    ("actor_rollout_ref.actor.ppo_epochs", |of| of.field("rl.epochs")),
-    ("actor_rollout_ref.actor.use_kl_loss", |of| Some(Value::Bool(of.has_reference()))),
-    ("actor_rollout_ref.actor.megatron.tensor_model_parallel_size", |of| of.field("tp")),
-    ("actor_rollout_ref.actor.megatron.pipeline_model_parallel_size", |of| of.field("pp")),
-    ("actor_rollout_ref.actor.megatron.context_parallel_size", |of| of.field("cp")),
-    ("actor_rollout_ref.actor.megatron.expert_model_parallel_size", |of| of.field("ep")),
-    ("actor_rollout_ref.rollout.n", |of| of.field("rl.samples")),
-    ("actor_rollout_ref.rollout.name", |of| of.field("rl.engine").or(Some("vllm".into()))),
-    ("actor_rollout_ref.rollout.tensor_model_parallel_size", |of| of.field("rl.rollout_tp")),
-    ("actor_rollout_ref.rollout.gpu_memory_utilization", |of| of.field("rl.memory_share")),
-    ("actor_rollout_ref.rollout.max_num_seqs", |of| of.field("rl.max_sequences")),
-    ("actor_rollout_ref.rollout.enforce_eager", |of| of.field("rl.eager")),
-    ("trainer.nnodes", |of| counted(Some(of.nodes(of.run.gpus)[0]))),
-    ("trainer.n_gpus_per_node", |of| counted(Some(of.nodes(of.run.gpus)[1]))),
-];
+const VERL: &[SaidSetting] =
+    &[
+        ("algorithm.adv_estimator", |of| Some(estimator(of.run.rl.algorithm?, "gae").into())),
+        // A stream has no batch: a step is what is trained on between two weight syncs.
+        ("data.train_batch_size", |of| {
+            if of.run.rl.apart().is_some() { Some(0_u64.into()) } else { of.field("rl.prompts") }
+        }),
+        ("data.max_prompt_length", |of| counted(of.prompt())),
+        ("data.max_response_length", |of| of.field("rl.response_limit")),
+        ("actor_rollout_ref.model.path", |of| of.model()),
+        ("actor_rollout_ref.actor.strategy", |_| Some("megatron".into())),
+        ("actor_rollout_ref.actor.ppo_mini_batch_size", |of| {
+            counted(Some(of.run.rl.prompts? / of.run.rl.updates.unwrap_or(1).max(1)))
+        }),
+        ("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", |of| of.field("micro_batch")),
+        ("actor_rollout_ref.actor.ppo_epochs", |of| of.field("rl.epochs")),
+        ("actor_rollout_ref.actor.use_kl_loss", |of| Some(Value::Bool(of.has_reference()))),
+        ("actor_rollout_ref.actor.megatron.tensor_model_parallel_size", |of| of.field("tp")),
+        ("actor_rollout_ref.actor.megatron.pipeline_model_parallel_size", |of| of.field("pp")),
+        ("actor_rollout_ref.actor.megatron.context_parallel_size", |of| of.field("cp")),
+        ("actor_rollout_ref.actor.megatron.expert_model_parallel_size", |of| of.field("ep")),
+        ("actor_rollout_ref.rollout.n", |of| of.field("rl.samples")),
+        ("actor_rollout_ref.rollout.name", |of| of.field("rl.engine").or(Some("vllm".into()))),
+        ("actor_rollout_ref.rollout.tensor_model_parallel_size", |of| of.field("rl.rollout_tp")),
+        ("actor_rollout_ref.rollout.gpu_memory_utilization", |of| of.field("rl.memory_share")),
+        ("actor_rollout_ref.rollout.max_num_seqs", |of| of.field("rl.max_sequences")),
+        ("actor_rollout_ref.rollout.enforce_eager", |of| of.field("rl.eager")),
+        ("trainer.nnodes", |of| counted(Some(of.nodes(of.run.training_gpus())[0]))),
+        ("trainer.n_gpus_per_node", |of| counted(Some(of.nodes(of.run.training_gpus())[1]))),
+        ("rollout.nnodes", |of| counted(Some(of.nodes(of.run.rl.apart()?)[0]))),
+        ("rollout.n_gpus_per_node", |of| counted(Some(of.nodes(of.run.rl.apart()?)[1]))),
+        // 0 is synchronous training.
+        ("async_training.staleness_threshold", |of| {
+            of.run.rl.apart().map(|_| Value::Number(of.run.rl.staleness.unwrap_or(0.0)))
+        }),
+        ("async_training.trigger_parameter_sync_step", |of| {
+            of.run.rl.apart().map(|_| of.run.rl.updates.unwrap_or(1).max(1).into())
+        }),
+        ("async_training.require_batches", |of| of.run.rl.apart().map(|_| 1_u64.into())),
+        ("async_training.use_rollout_log_probs", |of| {
+            of.run.rl.apart()?;
+            of.run.rl.old_log_probs.map(|passes| Value::Bool(!passes))
+        }),
+    ];
 
 /// NVIDIA-NeMo/RL 7ea279a `examples/configs`.
 const NEMO_RL: &[SaidSetting] = &[
@@ -175,14 +193,13 @@ pub(super) fn settings(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let framework = run.phases.framework.filter(|_| run.rl.algorithm.is_some());
     match framework {
         Some(PhasesBy::Verl) => {
-            let mut comments = head(what);
-            if run.rl.is_split() {
-                // Its trainers have names of their own for it.
-                comments.push(
-                    "GPUs of the engines and staleness are not said: verl has several trainers for it".to_owned(),
-                );
-            }
-            command("python3 -m verl.trainer.main_ppo", &entries(VERL), &comments)
+            let program = if run.rl.apart().is_some() {
+                "python3 -m verl.experimental.fully_async_policy.fully_async_main \
+                    --config-name=fully_async_ppo_megatron_trainer.yaml"
+            } else {
+                "python3 -m verl.trainer.main_ppo"
+            };
+            command(program, &entries(VERL), &head(what))
         }
         Some(PhasesBy::NemoRl) => yaml::print(&entries(NEMO_RL), &head(what)),
         Some(PhasesBy::Slime) => {
@@ -264,6 +281,7 @@ mod tests {
     fn a_step_comes_back_from_the_settings_of_its_program() {
         for (framework, more) in [
             ("verl", ""),
+            ("verl", "&rl.rollout_gpus=32&rl.staleness=1"),
             ("nemo-rl", ""),
             ("nemo-rl", "&rl.rollout_gpus=32&rl.staleness=1"),
             ("slime", "&rl.placement=colocated"),

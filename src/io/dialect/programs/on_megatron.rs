@@ -150,9 +150,13 @@ const VERL_SEQUENCE: [(&str, Option<f64>); 2] =
 /// training's, so that a response is at most that long.
 pub(super) const NEMO_RL_TOGETHER: [Together; 4] = [
     Together {
-        from: &[("grpo.num_prompts_per_step", None), ("policy.max_total_sequence_length", None)],
+        from: &[
+            ("grpo.num_prompts_per_step", None),
+            ("policy.max_total_sequence_length", None),
+            ("policy.generation.max_new_tokens", Some(f64::INFINITY)),
+        ],
         to: "@rl.response_limit",
-        of: |n| n.get(1).copied(),
+        of: |n| Some(n[1].min(n[2])),
     },
     Together {
         from: &[
@@ -195,13 +199,22 @@ pub(super) const VERL_BUDGET: [(&str, Option<f64>); 5] = [
     ("actor_rollout_ref.actor.megatron.context_parallel_size", Some(1.0)),
 ];
 
+/// GPUs of verl's engines beside the trainer's, in `fully_async_policy` and `one_step_off_policy`. Source: verl b178a3c
+/// `verl/experimental/fully_async_policy/config/fully_async_ppo_trainer.yaml`.
+const APART: [(&str, Option<f64>); 2] = [("rollout.nnodes", None), ("rollout.n_gpus_per_node", Some(8.0))];
+/// Batches between two weight syncs of `fully_async_policy`, and mini-batches of each: a step generates all of them.
+/// The staleness threshold is the share of them that may have been started before. Source: the same,
+/// `docs/advance/fully_async.md` and `fully_async_rollouter.py:197`.
+const ASYNC_ROUNDS: (&str, Option<f64>) = ("async_training.trigger_parameter_sync_step", Some(0.0));
+const ASYNC_BATCHES: (&str, Option<f64>) = ("async_training.require_batches", Some(1.0));
+
 /// Settings that follow from several of verl together; the names of the base are those of Megatron-LM or of torchtitan.
 pub(super) const fn verl_together(
     length: &'static str,
     global: &'static str,
     micro: &'static str,
     budget: &'static [(&'static str, Option<f64>)],
-) -> [Together; 6] {
+) -> [Together; 11] {
     [
         Together { from: &VERL_SEQUENCE, to: length, of: |n| Some(n.iter().sum()) },
         Together {
@@ -215,9 +228,41 @@ pub(super) const fn verl_together(
             from: &[
                 ("data.train_batch_size", Some(1024.0)),
                 ("actor_rollout_ref.actor.ppo_mini_batch_size", Some(256.0)),
+                ASYNC_ROUNDS,
+                ASYNC_BATCHES,
             ],
             to: "@rl.updates",
-            of: |n| (n[1] > 0.0).then(|| (n[0] / n[1]).floor().max(1.0)),
+            of: |n| {
+                let rounds = (n[2] > 0.0).then(|| n[2] * n[3]);
+                rounds.or((n[1] > 0.0).then(|| (n[0] / n[1]).floor().max(1.0)))
+            },
+        },
+        Together {
+            from: &[
+                (ASYNC_ROUNDS.0, None),
+                ASYNC_BATCHES,
+                ("actor_rollout_ref.actor.ppo_mini_batch_size", Some(256.0)),
+                ("data.train_batch_size", Some(0.0)),
+            ],
+            to: "@rl.prompts",
+            of: |n| Some(n[0] * n[1] * n[2]),
+        },
+        Together {
+            from: &[APART[0], APART[1], ("trainer.nnodes", Some(1.0)), ("trainer.n_gpus_per_node", Some(8.0))],
+            to: "@gpus",
+            of: |n| Some(n[0] * n[1] + n[2] * n[3]),
+        },
+        Together { from: &APART, to: "@rl.rollout_gpus", of: |n| Some(n.iter().product()) },
+        Together {
+            from: &[("async_training.staleness_threshold", None), APART[0]],
+            to: "@rl.staleness",
+            of: |n| n.first().copied(),
+        },
+        // Its engines generate the next batch while this one is trained on: `docs/advance/one_step_off.md`.
+        Together {
+            from: &[APART[0], ("~one_step_off_policy", None)],
+            to: "@rl.staleness",
+            of: |n| (n[1] > 0.0).then_some(1.0),
         },
         // With batches of tokens a micro-batch is as many whole sequences as they hold.
         Together {
@@ -256,7 +301,8 @@ pub(super) static VERL: Program = Program {
         row("actor_rollout_ref.rollout.tensor_model_parallel_size", "@phases.rollout_tp"),
         row("actor_rollout_ref.rollout.gpu_memory_utilization", "@share"),
         by("algorithm.adv_estimator", estimator),
-        row("data.train_batch_size", "@rl.prompts"),
+        otherwise("data.train_batch_size", "@rl.prompts", "async_training.trigger_parameter_sync_step"),
+        by("async_training.use_rollout_log_probs", forced),
         row("actor_rollout_ref.actor.ppo_epochs", "@rl.epochs"),
         row("actor_rollout_ref.rollout.max_num_seqs", "@rl.max_sequences"),
         row("actor_rollout_ref.rollout.enforce_eager", "@rl.eager"),

@@ -7,7 +7,7 @@
 
 use super::on_megatron::{NEMO_RL_TOGETHER, VERL_BUDGET, tuning_budget, tuning_together, verl_together};
 use super::source::Settings;
-use super::table::{GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, row, when};
+use super::table::{GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, otherwise, row, when};
 use super::values::{
     ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, leaves, on, prompts, rank,
     reference, stage, tunes,
@@ -305,7 +305,8 @@ pub(super) static VERL: Program = Program {
         row("actor_rollout_ref.rollout.tensor_model_parallel_size", "@phases.rollout_tp"),
         row("actor_rollout_ref.rollout.gpu_memory_utilization", "@share"),
         by("algorithm.adv_estimator", estimator),
-        row("data.train_batch_size", "@rl.prompts"),
+        otherwise("data.train_batch_size", "@rl.prompts", "async_training.trigger_parameter_sync_step"),
+        by("async_training.use_rollout_log_probs", forced),
         row("actor_rollout_ref.actor.ppo_epochs", "@rl.epochs"),
         row("actor_rollout_ref.rollout.max_num_seqs", "@rl.max_sequences"),
         row("actor_rollout_ref.rollout.enforce_eager", "@rl.eager"),

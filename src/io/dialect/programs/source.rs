@@ -60,10 +60,11 @@ impl Settings {
         self.entries.iter().any(|(name, _)| starts.iter().any(|start| name.starts_with(start)))
     }
 
-    /// True where verl's command names its defaults of Megatron: `verl/trainer/config/ppo_megatron_trainer.yaml`.
+    /// True where verl's command names its defaults of Megatron: `verl/trainer/config/ppo_megatron_trainer.yaml`, or
+    /// those over it (`fully_async_ppo_megatron_trainer.yaml`).
     pub fn has_defaults_of_megatron(&self) -> bool {
         let named = self.get("--config-name").and_then(Value::text);
-        named.is_some_and(|name| name.trim_end_matches(".yaml") == "ppo_megatron_trainer")
+        named.is_some_and(|name| name.trim_end_matches(".yaml").ends_with("ppo_megatron_trainer"))
     }
 
     /// True of verl's trainer for fine-tuning.
