@@ -7,7 +7,9 @@
 use crate::export::Stamp;
 use crate::link::escape;
 use shardscope_core::report::Evaluation;
-use shardscope_core::units::{MemoryUnit, show_percent, show_seconds, significant};
+use shardscope_core::units::{MemoryUnit, show_count, show_percent, show_seconds, significant};
+use shardscope_view::panels::strip::{PRICE, budget_tokens, money, show_price, show_tokens, sign};
+use shardscope_view::panels::whole::WholeRunAnswer;
 
 /// A figure of the first screen that may have been measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +20,15 @@ pub enum Hero {
     Fits,
     Bubble,
     Exposed,
+    /// From the first step to the last token of the budget.
+    Days,
+    /// Price of those days.
+    Cost,
 }
 
 impl Hero {
-    pub const ALL: [Self; 6] = [Self::Step, Self::Tokens, Self::Memory, Self::Fits, Self::Bubble, Self::Exposed];
+    pub const ALL: [Self; 8] =
+        [Self::Step, Self::Tokens, Self::Memory, Self::Fits, Self::Bubble, Self::Exposed, Self::Days, Self::Cost];
 
     /// The choice of the form that it is.
     pub fn choice(self) -> &'static str {
@@ -32,6 +39,8 @@ impl Hero {
             Self::Fits => "fits or not",
             Self::Bubble => "pipeline bubble",
             Self::Exposed => "exposed communication",
+            Self::Days => "days of a whole run",
+            Self::Cost => "cost of a whole run",
         }
     }
 
@@ -59,7 +68,28 @@ impl Hero {
             Self::Exposed => {
                 format!("{} of a step of {}", show_seconds(step.exposed_comm_s), show_seconds(step.time_s))
             }
+            Self::Days | Self::Cost => self.of_whole_run(evaluation),
         }
+    }
+
+    /// Days or cost of the token budget, with what the steps alone take.
+    fn of_whole_run(self, evaluation: &Evaluation) -> String {
+        let run = &evaluation.scenario.run;
+        let tokens = budget_tokens(run);
+        let steps_days = tokens / evaluation.report.step.tokens_per_s / 86_400.0;
+        let budget = format!("of {} tokens", show_tokens(tokens));
+        let Ok(whole) = WholeRunAnswer::new(evaluation) else {
+            return format!("{} days {budget} for the steps alone; the run does not end", significant(steps_days, 4));
+        };
+        let (days, hours) = (whole.figures.days, whole.figures.gpu_hours);
+        if self == Self::Days {
+            let [days, steps] = [days, steps_days].map(|days| significant(days, 4));
+            return format!("{days} days {budget}, {steps} of them for the steps alone");
+        }
+        let currency = sign(run);
+        let price = run.own_price().unwrap_or(PRICE);
+        let cost = money(&currency, whole.figures.cost.unwrap_or(hours * price));
+        format!("{cost} {budget}: {} GPU-hours at {} each", show_count(hours), show_price(&currency, price))
     }
 }
 

@@ -6,13 +6,12 @@ use crate::core::run::Run;
 use crate::core::run::registry::field;
 use crate::core::t;
 use crate::core::units::show_count;
-use crate::view::node::figure::Scope;
 use crate::view::node::markup::{Node, leaf, text as plain};
 use crate::view::panel::Panel;
 use crate::view::panels::chosen::failed;
 use crate::view::panels::issues::note;
 use crate::view::panels::strip::{
-    PRICE, budget, budget_name, budget_tokens, read_price, show_price, show_tokens, sign, strip,
+    PRICE, budget_name, budget_tokens, own_budget, read_price, show_price, show_tokens, sign, strip,
 };
 use crate::view::panels::suggest::{heading, lead, suggestion};
 use crate::view::panels::waterfall::waterfall;
@@ -33,7 +32,7 @@ pub(crate) fn Strip() -> impl IntoView {
     let state = expect_context::<State>();
     let figures = panel(state, || true, |evaluation, unit| strip(&evaluation.report, unit));
     let why = panel(state, || true, |evaluation, _| why_wide(evaluation));
-    let cost = panel(state, || true, |evaluation, _| budget(evaluation, &Scope::run()));
+    let cost = panel(state, || true, |evaluation, _| own_budget(evaluation));
     view! {
         <div
             class="strip-frame stale-able"

@@ -2,6 +2,8 @@
 
 use shardscope::core::report::evaluate;
 use shardscope::core::run::Run;
+use shardscope::core::units::{show_count, significant};
+use shardscope::core::whole_run::whole_run;
 use shardscope::io::export::Stamp;
 use shardscope::io::link::decode;
 use shardscope::io::wrong::{Hero, WrongFigure};
@@ -47,6 +49,19 @@ fn every_field_and_choice_that_it_fills_is_one_of_the_form() {
             assert!(!value.contains(['#', ' ', '"', '<']), "{key}={value}");
         }
     }
+}
+
+/// The whole run's days are those of its verb, and its cost what the steps and all losses take at the price.
+#[test]
+fn days_and_cost_are_those_of_the_whole_run() {
+    let run = decode("v=1&gpus=64&tp=4&tokens_total=2T&price_per_gpu_hour=3").run;
+    let evaluation = evaluate(&run).unwrap();
+    let (whole, _) = whole_run(&evaluation).unwrap();
+    let stamp = Stamp { date: "2026-11-21", address: "https://example.org/x/" };
+    let of = |figure: Hero| WrongFigure::new(figure, &evaluation, &stamp).text();
+    assert!(of(Hero::Days).contains(&format!("{} days of 2 T tokens", significant(whole.days, 4))));
+    assert!(of(Hero::Cost).contains(&format!("${}", show_count(whole.cost.unwrap()).replace(' ', ""))));
+    assert!(of(Hero::Cost).contains("at $3.00 each"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use shardscope_core::memory::verdict::Chance;
 use shardscope_core::report::Memory;
 use shardscope_core::time::Step;
 use shardscope_core::units::{count_to, group, seconds_to};
-use shardscope_core::whole_run::{figures, setting};
+use shardscope_core::whole_run::{WholeRunFigure, figures, setting};
 
 /// Tokens of the budget where the Run has none, round numbers: of a pretraining, and of a fine-tuning, a million
 /// samples of a thousand tokens.
@@ -73,10 +73,10 @@ fn behind(unit: &Message) -> Node {
 }
 
 /// The figure of `field` with its unit, if it has one; one that is long is smaller.
-fn value((number, unit): &Part, (field, scope): (&'static str, &Scope), short: bool, more: Node) -> Node {
+fn value((number, unit): &Part, (field, scope): (&'static str, &Scope), short: bool) -> Node {
     let class = if number.chars().count() > ROOM { "value long" } else { "value" };
     let unit = if unit.is_empty() { Node::none() } else { behind(unit) };
-    el("span", &[("class", class)], &[strong(verbatim(number)).reports_short(field, scope, short), unit, more])
+    el("span", &[("class", class)], &[strong(verbatim(number)).reports_short(field, scope, short), unit])
 }
 
 /// The fullest GPU: verdict, peak, and the range of its need on a bar that ends at the capacity.
@@ -127,7 +127,7 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
 /// Its range is below it: beside it neither fits a phone.
 fn cells(name: Node, field: &'static str, step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> Vec<Node> {
     let (track, caption) = range(step, show, inverse);
-    let value = value(&show(step.time_s), (field, &Scope::run()), is_wide(step), Node::none());
+    let value = value(&show(step.time_s), (field, &Scope::run()), is_wide(step));
     vec![name, value, track, leaf("span", "range", caption)]
 }
 
@@ -189,6 +189,16 @@ fn tight(amount: f64, wide: bool) -> (&'static str, String) {
 /// Cost and days of the token budget of the Run that `scope` names, at round numbers where it has none; the rows below
 /// the name, in which both are edited.
 pub fn budget(evaluation: &Evaluation, scope: &Scope) -> Node {
+    budget_rows(evaluation, scope, false)
+}
+
+/// The same of the page's own Run: each opens what it is in the whole run, where that ends.
+pub fn own_budget(evaluation: &Evaluation) -> Node {
+    let ends = setting(evaluation, budget_tokens(&evaluation.scenario.run)).is_ok();
+    budget_rows(evaluation, &Scope::run(), ends)
+}
+
+fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     let (run, step) = (&evaluation.scenario.run, &evaluation.report.step);
     let currency = sign(run);
     let tokens = budget_tokens(run);
@@ -201,7 +211,11 @@ pub fn budget(evaluation: &Evaluation, scope: &Scope) -> Node {
     };
     let days = show_days(seconds / 86_400.0, is_wide(step));
     let short = is_wide(step);
+    let opening = |figure, shown: Node| {
+        if opens { el("button", &[("class", "figure")], &[shown]).on(Action::ExplainWhole(figure)) } else { shown }
+    };
     let after = strong(verbatim(&days.0)).reports_short("budget.days", scope, short);
+    let after = opening(WholeRunFigure::Days, after);
     let after = el("span", &[("class", "days")], &[text(" "), after, behind(&days.1)]);
     let (track, caption) = range(step, &cost, false);
     let (less, hours) = tight(hours, is_wide(step));
@@ -209,7 +223,11 @@ pub fn budget(evaluation: &Evaluation, scope: &Scope) -> Node {
     // The second part is left out where both have no room: neither is cut.
     let hours = el("span", &[], &[text(verbatim("· ")), text(hours)]);
     let caption = el("span", &[("class", "range parts")], &[inline(caption), added(evaluation, &currency), hours]);
-    Node::from_iter([value(&cost(step.time_s), ("budget.cost", scope), short, after), track, caption])
+    let (amount, _) = cost(step.time_s);
+    let class = if amount.chars().count() > ROOM { "value long" } else { "value" };
+    let amount = strong(verbatim(amount)).reports_short("budget.cost", scope, short);
+    let value = el("span", &[("class", class)], &[opening(WholeRunFigure::Cost, amount), after]);
+    Node::from_iter([value, track, caption])
 }
 
 /// What losses and spares add to the cost of the steps, with the way to the whole run; nothing where it does not end.
@@ -389,6 +407,15 @@ mod tests {
             ["€1.80", "1.80 EUR", "2", "2e-3", "¥ 12", "", "€1,80", "2,5", "1,000", "cheap", "-3"].map(read),
             ["€|1.80", "EUR|1.80", "|2", "|2e-3", "¥|12", "|", "€|1.80", "|2.5", "|1,000", "|cheap", "|-3"]
         );
+    }
+
+    /// Days and cost open their figures of the whole run; those of another layout do not.
+    #[test]
+    fn the_budget_of_the_page_opens_its_figures_in_the_whole_run() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let opens =
+            |node: &Node| node.actions().into_iter().filter(|action| matches!(action, Action::ExplainWhole(_))).count();
+        assert_eq!((opens(&own_budget(&evaluation)), opens(&budget(&evaluation, &Scope::run()))), (2, 0));
     }
 
     /// The widest figures that a field's range allows: units stay short of the column, numbers take a larger unit.

@@ -3,6 +3,7 @@
 
 use crate::core::report::Figure;
 use crate::core::t;
+use crate::core::whole_run::WholeRunFigure;
 use crate::io::export::Stamp;
 use crate::io::wrong::{Hero, WrongFigure, repository};
 use crate::view::node::markup::{Node, copied, el, paragraph, text as words};
@@ -56,8 +57,9 @@ pub(crate) fn About() -> impl IntoView {
         </span>
         <div use:patched=content></div>
         {move || {
-            let figure = panels.figure.get().filter(|_| panels.drawer.get() && panels.whole.get().is_none());
-            figure.and_then(measured).map(|hero| wrong(state, hero))
+            let of_step = || panels.figure.get().and_then(measured);
+            let hero = panels.drawer.get().then(|| panels.whole.get().map_or_else(of_step, measured_whole));
+            hero.flatten().map(|hero| wrong(state, hero))
         }}
     }
 }
@@ -73,6 +75,15 @@ fn measured(figure: Figure) -> Option<Hero> {
         Figure::Exposed => Hero::Exposed,
         _ => return None,
     })
+}
+
+/// The same of the figures of a whole run.
+fn measured_whole(figure: WholeRunFigure) -> Option<Hero> {
+    match figure {
+        WholeRunFigure::Days => Some(Hero::Days),
+        WholeRunFigure::Cost | WholeRunFigure::GpuHours => Some(Hero::Cost),
+        _ => None,
+    }
 }
 
 /// "This was wrong": the text of an issue about the figure, to copy, and the form where the repository has an address.
