@@ -40,7 +40,7 @@ export const SECTIONS = [
     ['docs/architecture.md', 'architecture', 'Architecture'],
     ['CONTRIBUTING.md', 'contributing', 'Contributing'],
     ['CHANGELOG.md', 'changelog', 'What is new'],
-    ['docs/history.md', 'history', 'Before 1.0'],
+    ['docs/history.md', 'history', 'History'],
   ]],
 ];
 
