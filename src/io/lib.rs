@@ -15,6 +15,7 @@ mod json_scan;
 mod kineto;
 pub mod link;
 pub mod logs;
+pub mod pasted;
 pub mod request;
 pub mod scoreboard;
 pub mod wrong;

@@ -28,7 +28,7 @@ use crate::web::tabs::Tabs;
 use crate::web::tabs::plan;
 use crate::web::timeline::FirstTimeline;
 use crate::web::timeline::look::TimelineLook;
-use crate::web::{browser, link_sync, opened};
+use crate::web::{browser, link_sync, opened, pasted};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -142,6 +142,7 @@ fn dropped(state: State, event: &web_sys::DragEvent) {
 }
 
 fn page(state: State) -> impl IntoView {
+    pasted::listen(state);
     let tab = state.panels.tab;
     let beside = view_of(move || state.run.with(published::beside));
     let footer = view_of(footer);

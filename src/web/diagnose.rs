@@ -238,6 +238,13 @@ impl Page {
                 self.take(&files);
             }
         });
+        // A text that was pasted onto the page.
+        effect(move || {
+            if let Some(text) = self.state.pasted.get() {
+                self.state.pasted.set(None);
+                self.paste(&text);
+            }
+        });
     }
 
     fn shown(self) -> Node {

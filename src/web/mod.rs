@@ -40,6 +40,8 @@ mod memory;
 #[cfg(feature = "ui")]
 mod opened;
 #[cfg(feature = "ui")]
+mod pasted;
+#[cfg(feature = "ui")]
 mod reader;
 #[cfg(feature = "ui")]
 mod runs;

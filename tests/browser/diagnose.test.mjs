@@ -90,6 +90,31 @@ test('a file that is dropped on another view opens the diagnosis', async () => {
   assert.deepEqual(problems, []);
 });
 
+test('a text that is pasted onto the page is diagnosed or imported, and fields keep theirs', async () => {
+  const { page, problems } = await site.open('#v=1&gpus=8');
+  const paste = (selector, text) => page.locator(selector).first().evaluate((element, words) => {
+    const data = new DataTransfer();
+    data.setData('text/plain', words);
+    element.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+  }, text);
+  await page.locator('.strip').first().waitFor();
+  const script = 'torchrun pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --bf16 --seq-length 4096';
+  await page.locator('.field input').first().focus();
+  await paste('.field input', script);
+  await page.locator('.field input').first().evaluate((input) => input.blur());
+  assert.equal(await page.locator('dialog[open]').count(), 0);
+  await paste('body', script);
+  await page.getByLabel('What to bring in').waitFor();
+  assert.equal(await page.getByLabel('What to bring in').inputValue(), script);
+  await page.locator('#dialog').getByRole('button', { name: 'Close' }).click();
+  const texts = await readFile('tests/data/traces/oom_messages.txt', 'utf8');
+  const message = texts.split('====').find((one) => one.includes('trl#3436')).replace(/^.*#.*$/m, '').trim();
+  await paste('body', message);
+  await says(page, 'Reserved memory that is not used');
+  await page.waitForFunction(() => location.hash.includes('view.open=diagnose'));
+  assert.deepEqual(problems, []);
+});
+
 test('a message that was pasted is explained, and the second tab calibrates', async () => {
   const { page, problems } = await site.open('#v=1&gpus=8&view.open=diagnose');
   const texts = await readFile('tests/data/traces/oom_messages.txt', 'utf8');

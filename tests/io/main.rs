@@ -19,6 +19,7 @@ mod launch;
 mod launched;
 mod links;
 mod logs;
+mod pasted;
 mod programs;
 mod refused;
 mod round_trip;

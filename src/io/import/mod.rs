@@ -88,6 +88,17 @@ pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
     read_given(text, present, &Given::default())
 }
 
+/// True if the format of `text`, or of a file in it, is one that [`read`] knows, whether or not it can be read.
+pub(crate) fn is_known(text: &str) -> bool {
+    let given = Given::default();
+    let knows = |file: &&str| {
+        let command = config_file::as_command(file);
+        sniff(&ImportText::new(command.as_deref().unwrap_or(file), &given)).is_ok()
+    };
+    let files = files(text);
+    text.len() <= MAX_LENGTH && files.iter().all(|file| depth(file) <= MAX_DEPTH) && files.iter().any(knows)
+}
+
 /// As [`read`], with what a request says beside the text: values of its variables, the other way of its conditions,
 /// files that it names.
 ///

@@ -14,7 +14,7 @@ use leptos::prelude::*;
 
 /// The dialog, closed; a text to import is typed, pasted, chosen or dropped here, what it means is shown below.
 pub fn dialog(state: State) -> AnyView {
-    let typed = RwSignal::new(String::new());
+    let typed = state.panels.imported;
     let opened = Memo::new(move |was: Option<&bool>| was == Some(&true) || state.panels.dialog.get().is_some());
     let dropped = move |event: web_sys::DragEvent| {
         event.prevent_default();

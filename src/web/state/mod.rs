@@ -67,6 +67,8 @@ pub(crate) struct State {
     pub panels: Panels,
     /// Files that were dropped on the page, to be diagnosed.
     pub dropped: RwSignal<Option<web_sys::FileList>, LocalStorage>,
+    /// A text that was pasted onto the page, to be diagnosed.
+    pub pasted: RwSignal<Option<String>>,
 }
 
 /// The address, read. The version of the application that made a link is for people alone.
@@ -109,6 +111,7 @@ impl State {
             view,
             panels: Panels::new(),
             dropped: RwSignal::new_local(None),
+            pasted: RwSignal::new(None),
         }
     }
 

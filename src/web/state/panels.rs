@@ -28,6 +28,8 @@ pub(crate) struct Panels {
     pub drawer: RwSignal<bool>,
     /// The page that the dialog shows; none while it is closed.
     pub dialog: RwSignal<Option<Dialog>>,
+    /// The text in the import.
+    pub imported: RwSignal<String>,
     /// Words typed into the search for a setting.
     pub search: RwSignal<String>,
     /// Key of the field typed into last.
@@ -50,6 +52,7 @@ impl Panels {
             whole: RwSignal::new(None),
             drawer: RwSignal::new(false),
             dialog: RwSignal::new(None),
+            imported: RwSignal::new(String::new()),
             search: RwSignal::new(String::new()),
             edited: RwSignal::new(""),
             sheet: RwSignal::new(None),

@@ -1,0 +1,36 @@
+//! What a text is that was pasted onto the page and not into a field: what a run left behind, or settings.
+
+use super::evidence::{self, EvidenceFile};
+use super::import::is_known;
+use shardscope_core::run::Run;
+
+/// The view that takes a pasted text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PastedKind {
+    /// A message of an allocator, a log, a trace or a profiler's table: to diagnose.
+    Evidence,
+    /// A link, settings of a program or a model's file: to import.
+    Settings,
+}
+
+/// The kind of `text`; none of a text that neither view understands.
+///
+/// A log states its settings too, and a launch script names what it logs. So what was measured decides first, then what
+/// is set, then lines that say something of a run without a step.
+pub fn pasted(text: &str) -> Option<PastedKind> {
+    let read = evidence::read(text.as_bytes(), &Run::default());
+    let measured = match &read {
+        Ok(EvidenceFile::Log(reading, message, _)) => {
+            message.is_some() || reading.step.is_some() || !reading.series.is_empty()
+        }
+        Ok(EvidenceFile::Hints(_)) | Err(_) => false,
+        Ok(_) => true,
+    };
+    if measured {
+        Some(PastedKind::Evidence)
+    } else if is_known(text) {
+        Some(PastedKind::Settings)
+    } else {
+        read.is_ok().then_some(PastedKind::Evidence)
+    }
+}

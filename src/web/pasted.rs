@@ -1,0 +1,53 @@
+//! A text that is pasted onto the page, outside of its fields, is diagnosed or imported.
+
+use crate::io::pasted::{PastedKind, pasted};
+use crate::view::node::action::Dialog;
+use crate::view::views::View;
+use crate::web::browser;
+use crate::web::document::modal;
+use crate::web::late::parts;
+use crate::web::state::State;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::ClipboardEvent;
+
+parts! {
+    second: pasted_text(state: State, text: String) -> () = take(state, text);
+}
+
+/// Listens for texts that are pasted; those that a field or another dialog takes are left alone.
+pub(crate) fn listen(state: State) {
+    let handle = window_event_listener_untyped("paste", move |event| {
+        let other =
+            state.panels.dialog.with_untracked(|page| page.as_ref().is_some_and(|page| *page != Dialog::Import));
+        if browser::is_typing() || other || state.panels.shares.get_untracked().is_some() {
+            return;
+        }
+        let data = event.dyn_ref::<ClipboardEvent>().and_then(ClipboardEvent::clipboard_data);
+        let text = data.and_then(|data| data.get_data("text/plain").ok()).filter(|text| !text.trim().is_empty());
+        if let Some(text) = text {
+            event.prevent_default();
+            leptos::task::spawn_local(async move {
+                let _ = pasted_text(state, text).await;
+            });
+        }
+    });
+    on_cleanup(move || handle.remove());
+}
+
+/// Opens the view that takes `text`; nothing where none understands it.
+pub(crate) fn take(state: State, text: String) {
+    match pasted(&text) {
+        Some(PastedKind::Evidence) => {
+            modal::close();
+            state.view.show(View::Diagnose(false));
+            state.pasted.set(Some(text));
+            browser::to_top();
+        }
+        Some(PastedKind::Settings) => {
+            state.panels.imported.set(text);
+            modal::open(state, Dialog::Import);
+        }
+        None => {}
+    }
+}

@@ -1,0 +1,61 @@
+//! A text that is pasted onto the page goes where it is understood: published messages, tables and logs to the
+//! diagnosis, published settings and models to the import, any other text nowhere.
+
+use shardscope::io::pasted::{PastedKind, pasted};
+use std::fs;
+
+#[test]
+fn published_messages_tables_and_logs_are_evidence() {
+    let messages = fs::read_to_string("tests/data/traces/oom_messages.txt").unwrap();
+    let mut count = 0;
+    for message in messages.split("====").filter(|message| message.contains("Tried to allocate")) {
+        let message: String =
+            message.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+        assert_eq!(pasted(&message), Some(PastedKind::Evidence), "{message}");
+        count += 1;
+    }
+    assert!(count > 8, "{count}");
+    let table = fs::read_to_string("tests/data/traces/tracelens_llama70b_fsdp_nccl_summary_long.csv").unwrap();
+    assert_eq!(pasted(&table), Some(PastedKind::Evidence));
+    // Megatron-LM prints its arguments before its steps (megatron/training/arguments.py `_print_args`, training.py
+    // `training_log`).
+    let log = "  tensor_model_parallel_size ...................... 8\n  num_layers ...................... 32\n\
+        iteration       10/     100 | elapsed time per iteration (ms): 4100.0 |\n\
+        iteration       20/     100 | elapsed time per iteration (ms): 4102.0 |\n\
+        iteration       30/     100 | elapsed time per iteration (ms): 4098.0 |\n";
+    assert_eq!(pasted(log), Some(PastedKind::Evidence));
+}
+
+#[test]
+fn published_settings_and_models_are_imported() {
+    let mut count = 0;
+    for entry in fs::read_dir("tests/data/launch").unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        // Lists of a program's own names, which nothing starts.
+        if name.ends_with("_arguments.txt") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let present = shardscope::core::run::Run::default();
+        if shardscope::io::import::read(&text, &present).is_ok() {
+            assert_eq!(pasted(&text), Some(PastedKind::Settings), "{name}");
+            count += 1;
+        }
+    }
+    assert!(count > 40, "{count}");
+    for line in fs::read_to_string("tests/data/released_configs.jsonl").unwrap().lines() {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        if let Some(config) = row.get("config").filter(|config| config.get("model_type").is_some()) {
+            assert_eq!(pasted(&config.to_string()), Some(PastedKind::Settings));
+        }
+    }
+    assert_eq!(pasted("https://example.org/#v=1&tp=4"), Some(PastedKind::Settings));
+}
+
+#[test]
+fn other_texts_are_neither() {
+    for text in ["", " \n", "Llama 3.1 8B", "64", "The run was slow: why?", "{\"name\": 1}", "<b>bold</b>", "4096"] {
+        assert_eq!(pasted(text), None, "{text}");
+    }
+}
