@@ -115,7 +115,7 @@ fn the_largest_phase_decides_and_models_apart_need_less() {
         assert_eq!(memory.peak_bytes.0, largest);
         largest
     };
-    let order = ["apart", "engine-apart", "colocated"].map(peak);
+    let order = ["apart", "pairs", "engine-apart", "colocated"].map(peak);
     assert!(order.is_sorted(), "{order:?}");
     let squeezed = memory(&[VERL, ("phases.rollout_gib", "75"), ("phases.sleep", "off")]);
     assert_eq!(squeezed.verdict, Verdict::Oom);

@@ -9,7 +9,7 @@
 use super::detailed::{Holding, base_weights, holdings, offloaded_activation_bytes, shards, weights};
 use super::estimate::RankLoad;
 use super::verdict::Verdict;
-use crate::run::{Offload, OffloadFramework, OffloadTo, Optimizer, Precision, Scenario};
+use crate::run::{Offload, OffloadFramework, OffloadTo, Precision, Scenario};
 use crate::units::Bytes;
 use serde::Serialize;
 
@@ -75,16 +75,15 @@ fn states(scenario: &Scenario, load: &RankLoad, offload: &Offload) -> f64 {
 
 /// Memory of a node's host, with the bytes `away` of each GPU for a while; none where nothing leaves the GPUs.
 pub fn host(scenario: &Scenario, loads: &[RankLoad], away: Bytes) -> Option<HostMemory> {
-    let paged = scenario.run.optimizer == Optimizer::Adam8BitPaged;
-    if scenario.offload.is_none() && !paged && away == Bytes::ZERO {
+    let paged = Precision::paged(scenario.run.optimizer);
+    if scenario.offload.is_none() && paged == 0.0 && away == Bytes::ZERO {
         return None;
     }
     let (offload, layout) = (scenario.offload.as_ref(), &scenario.layout);
     let gpus = layout.per_node.min(layout.gpus) as f64;
     let most = |figure: &dyn Fn(&RankLoad) -> f64| loads.iter().map(figure).fold(0.0, f64::max);
     let state_bytes = |load: &RankLoad| offload.map_or(0.0, |offload| states(scenario, load, offload));
-    let pages = if paged { gpus * Precision::EIGHT_BIT } else { 0.0 };
-    let pages = pages * most(&|load| updated(scenario, load));
+    let pages = gpus * paged * most(&|load| updated(scenario, load));
     let node_states = gpus * most(&state_bytes);
     let on_disk = |offload: &Offload| [offload.optimizer, offload.parameters].contains(&Some(OffloadTo::Nvme));
     let disk = offload.is_some_and(on_disk);

@@ -142,6 +142,8 @@ one_of! {
         Muon = "muon" "Muon",
         /// Two moments of one byte in unified memory, which the driver moves to the host.
         Adam8BitPaged = "adam-8bit-paged" "paged 8-bit Adam",
+        /// Two moments of four bytes there.
+        AdamPaged = "adam-paged" "paged Adam",
         /// One moment, and one number a block for the second.
         AdamMini = "adam-mini" "Adam-mini",
         /// Moments of gradients that are projected to a quarter of the hidden size.

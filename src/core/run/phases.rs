@@ -33,6 +33,8 @@ one_of! {
         Colocated = "colocated" "all on the same GPUs",
         /// All but the rollout engine.
         EngineApart = "engine-apart" "the engine on its own",
+        /// The reference with the policy, the reward model with the critic; the engine apart.
+        Pairs = "pairs" "policy and reference, critic and reward model",
         /// None: as many GPUs for each as for the policy.
         Apart = "apart" "each on its own",
     }

@@ -173,8 +173,18 @@ impl Precision {
                 Optimizer::Adam8Bit => Self::EIGHT_BIT,
                 Optimizer::SgdMomentum | Optimizer::Lion | Optimizer::Muon | Optimizer::AdamMini => self.moment1,
                 Optimizer::GaLore => (self.moment1 + self.moment2 + self.weights) / 4.0,
-                Optimizer::Sgd | Optimizer::Adafactor | Optimizer::Adam8BitPaged => 0.0,
+                Optimizer::Sgd | Optimizer::Adafactor | Optimizer::Adam8BitPaged | Optimizer::AdamPaged => 0.0,
             }
+    }
+
+    /// Bytes that an optimizer keeps in unified memory, which the driver moves to the host. Source: bitsandbytes
+    /// `optim/optimizer.py` (`get_state_buffer`, `is_paged`); transformers `training_args.py` (`paged_adamw_32bit`).
+    pub(crate) fn paged(optimizer: Optimizer) -> f64 {
+        match optimizer {
+            Optimizer::Adam8BitPaged => Self::EIGHT_BIT,
+            Optimizer::AdamPaged => 4.0 + 4.0,
+            _ => 0.0,
+        }
     }
 
     /// All bytes a parameter with Adam.

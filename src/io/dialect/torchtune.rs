@@ -208,6 +208,7 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
         }
         (Optimizer::Adam8Bit, _) => "bitsandbytes.optim.AdamW8bit",
         (Optimizer::Adam8BitPaged, _) => "bitsandbytes.optim.PagedAdamW8bit",
+        (Optimizer::AdamPaged, _) => "bitsandbytes.optim.PagedAdamW32bit",
         (Optimizer::Sgd | Optimizer::SgdMomentum, _) => "torch.optim.SGD",
         _ => "torch.optim.AdamW",
     };

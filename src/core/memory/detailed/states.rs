@@ -54,14 +54,15 @@ fn over_outer<Q: Quantity>(scenario: &Scenario, kind: ShardGroup, sharded: bool)
     }
 }
 
-/// Bytes of the frozen base: linears as they are quantised, the rest as it computes.
+/// Bytes of the frozen base: linears as they are quantised, the rest as its weights are kept: in fp32 where passes in
+/// 16 bits are around such weights.
 pub(crate) fn base_weights<Q: Quantity>(scenario: &Scenario, holding: &Holding) -> Q {
     let precision = scenario.precision;
     // Without a copy in 16 bits linears are those of the recipe.
     let (whole, linear) = if precision.param_gather {
         (precision.weights, precision.copies(&scenario.gpu))
     } else {
-        (precision.gathered_weight(), precision.gathered_weight())
+        (precision.weights, precision.weights)
     };
     let quantised = scenario.base_weight().unwrap_or(linear);
     let linears = STORED_LINEARS.summand::<Q>(holding.linears);
@@ -257,6 +258,7 @@ mod tests {
             // torchao, Llama-2-7B: from bf16 Adam to 8 bit 12.4 GiB less, so 2.03 bytes a parameter.
             (Optimizer::Adam8Bit, 4.0 + 2.03125),
             (Optimizer::Adam8BitPaged, 4.0),
+            (Optimizer::AdamPaged, 4.0),
             (Optimizer::AdamMini, 8.0),
         ] {
             near(bytes_a_parameter(&run(optimizer)), [2.0, 4.0, states]);

@@ -211,6 +211,16 @@ pub(crate) fn phases(scenario: &Scenario, loads: &[RankLoad], training: &[StageM
     existing.map(phase).collect()
 }
 
+/// Number of the GPUs where models stand in pairs. Source: `OpenRLHF` 3c3be62 `openrlhf/cli/train_ppo_ray.py:41`
+/// (`colocate_actor_ref`), `:107` (`colocate_critic_reward`).
+fn pair(actor: Actor) -> u8 {
+    match actor {
+        Actor::Policy | Actor::Reference => 0,
+        Actor::Critic | Actor::Reward => 1,
+        Actor::Engine => 2,
+    }
+}
+
 /// Items of one rank in one phase, but those of a model that is being trained.
 pub(super) fn beside<Q: Quantity>(
     scenario: &Scenario,
@@ -222,6 +232,7 @@ pub(super) fn beside<Q: Quantity>(
     let beside = |other: Actor| match phases.placement {
         Placement::Colocated => true,
         Placement::EngineApart => (other == Actor::Engine) == (actor == Actor::Engine),
+        Placement::Pairs => pair(other) == pair(actor),
         Placement::Apart => other == actor,
     };
     let at_work = list.iter().find(|member| member.actor == actor);

@@ -65,9 +65,9 @@ impl Check<'_> {
     /// (`zero_force_ds_cpu_optimizer`), bitsandbytes `optim/optimizer.py`.
     fn eight_bit(&mut self, offload: Offload) {
         let on_host = [OffloadFramework::DeepSpeed, OffloadFramework::Fsdp2].contains(&offload.framework);
-        let small = [Optimizer::Adam8Bit, Optimizer::Adam8BitPaged].contains(&self.run.optimizer);
-        if offload.optimizer.is_some() && on_host && small {
-            self.refuse("optimizer", "the host steps no 8-bit states: bitsandbytes steps them on the GPU", "adam");
+        let own = [Optimizer::Adam8Bit, Optimizer::Adam8BitPaged, Optimizer::AdamPaged].contains(&self.run.optimizer);
+        if offload.optimizer.is_some() && on_host && own {
+            self.refuse("optimizer", "the host steps no states of bitsandbytes, which steps them on the GPU", "adam");
         }
     }
 

@@ -210,6 +210,7 @@ pub(super) fn optimizer(reader: &mut SettingsReader, name: &str) {
         (has("muon"), Optimizer::Muon),
         (has("adam") && has("8bit") && has("paged"), Optimizer::Adam8BitPaged),
         (has("adam") && has("8bit"), Optimizer::Adam8Bit),
+        (has("adam") && has("paged") && !other_states, Optimizer::AdamPaged),
         (has("adam") && has("fp8"), Optimizer::Adam8Bit),
         (has("adam") && !other_states || has("cpuoffload") || word.is_empty(), Optimizer::Adam),
         (has("sgd"), Optimizer::Sgd),
@@ -218,7 +219,7 @@ pub(super) fn optimizer(reader: &mut SettingsReader, name: &str) {
         Some((_, optimizer)) => reader.run.optimizer = *optimizer,
         None => reader.unknown_optimizer(&*word),
     }
-    if has("paged") && !has("8bit") {
+    if has("paged") && !has("adam") {
         reader.assume("paged states are counted on the GPU");
     }
 }
@@ -248,6 +249,7 @@ pub(super) fn write_optimizer(writer: &mut SettingsWriter, name: &str, optimizer
         Optimizer::Adafactor => "adafactor",
         Optimizer::Adam8Bit => "adamw_bnb_8bit",
         Optimizer::Adam8BitPaged => "paged_adamw_8bit",
+        Optimizer::AdamPaged => "paged_adamw_32bit",
         Optimizer::Lion => "lion_32bit",
         Optimizer::GaLore => "galore_adamw",
         Optimizer::Muon | Optimizer::AdamMini => return,
