@@ -150,7 +150,8 @@ impl ConfigFile {
         let mut more: SettingEntries = Vec::new();
         if launched(file) {
             take_launch(script, &mut more);
-            let trainer = tuning::objective::trainer(&script.words.join(" "));
+            let trainer = tuning::objective::trainer(&script.words.join(" "))
+                .or_else(|| tuning::objective::named_in(&script.words));
             more.extend(trainer.map(|name| ("trainer".to_owned(), Value::from(name))));
         }
         // The launcher's own file stands before the program.

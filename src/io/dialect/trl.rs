@@ -10,6 +10,7 @@ use crate::dialect::rows::prelude::*;
 use crate::dialect::text::launch::take_launch;
 use crate::dialect::text::yaml;
 use shardscope_core::message::Message;
+use shardscope_core::run::Objective;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "trl",
@@ -38,7 +39,7 @@ pub(crate) fn entries(text: &ImportText) -> Result<SettingEntries, Issue> {
         take_files(text, &mut said);
         return Ok(said);
     }
-    let trainer = tuning::objective::trainer(text.text);
+    let trainer = tuning::objective::trainer(text.text).or_else(|| tuning::objective::named_in(&script.words));
     let trainer = trainer.map(|name| ("trainer".to_owned(), Value::Text(name.to_owned())));
     let mut named: SettingEntries = arguments.into_iter().map(|(name, value)| (bare(&name), value)).collect();
     take_launch(script, &mut named);
@@ -52,7 +53,9 @@ fn stack(entries: &SettingEntries) -> &'static str {
 
 fn read(reader: &mut SettingsReader) {
     tuning::begin(reader);
-    let name = hub::read(reader, "model_name_or_path");
+    // simplescaling/s1 77272c6 `train/sft.py` calls it so.
+    let key = ["model_name_or_path", "model_name"].into_iter().find(|name| reader.has(name));
+    let name = hub::read(reader, key.unwrap_or("model_name_or_path"));
     reader.set("tp", 1);
     reader.set("cp", 1);
     tuning::gpus_of_page(reader);
@@ -66,13 +69,13 @@ fn read(reader: &mut SettingsReader) {
     if generates {
         tuning::rollout::sequence(reader);
     } else {
-        tuning::sequence(reader, &["max_length", "max_seq_length", "model_max_length"], "TRL", silent);
+        tuning::sequence(reader, LENGTHS, "TRL", silent);
     }
     let loss = reader.word("loss_type", "loss");
     tuning::objective::of_trl(reader, loss.as_deref());
     reader.set("zero", 0);
     let (sharing, wrapped) = shards(reader);
-    adapter(reader, name.as_deref());
+    adapter(reader, name.as_deref(), of_trl);
     BATCH.read(reader);
     tuning::rollout::take(reader);
     let max = reader.number("max_steps", "steps").and_then(shardscope_core::units::whole);
@@ -86,24 +89,95 @@ fn read(reader: &mut SettingsReader) {
     }
     let dtype = reader.word("dtype", "weights in");
     let dtype = dtype.or_else(|| reader.word("torch_dtype", "weights in"));
-    let bf16 = bf16.unwrap_or(of_trl && !fp16);
-    let pure = dtype.is_some_and(|dtype| dtype == "bfloat16");
+    // Trainer takes the launcher's where it says none: Transformers `training_args.py` (`ACCELERATE_MIXED_PRECISION`).
+    let by_launcher = bf16.is_none() && !fp16 && reader.last("mixed_precision").and_then(Value::text) == Some("bf16");
+    if by_launcher {
+        reader.value("mixed_precision");
+        reader.note("mixed_precision", Message::plain("bf16"));
+    }
+    let bf16 = bf16.or(by_launcher.then_some(true));
+    let bf16 = bf16.unwrap_or_else(|| of_trl && !fp16 && silent_bf16(reader));
+    let auto = dtype.as_deref() == Some("auto");
+    if auto {
+        reader.assume("weights are loaded in bf16: dtype \"auto\" is that of the checkpoint, which is not here");
+    }
+    let pure = auto || dtype.as_deref() == Some("bfloat16");
     tuning::precision(reader, bf16, fp16, pure, sharing);
+    let whole = reader.run.adapter.method.is_some() && reader.run.adapter.base.is_none() && reader.has("use_peft");
+    if whole && of_trl && bf16 && !pure && sharing != Sharing::DeepSpeed {
+        whole_base(reader);
+    }
     let again = tuning::switch(reader, "gradient_checkpointing", "full recomputation");
     let by_fsdp = wrapped.as_ref().and_then(|fsdp| fsdp.checkpoints);
-    if again.is_none() && of_trl {
-        let message = Message::plain("full recomputation");
-        reader.assume(t!("{message}: {whose} where the text is silent", message, whose = "TRL"));
-    }
-    tuning::checkpoint(reader, again.unwrap_or(of_trl) || by_fsdp == Some(true));
+    let again = again.unwrap_or_else(|| of_trl && silent_checkpoints(reader));
+    tuning::checkpoint(reader, again || by_fsdp == Some(true));
     let leaves = reader.flag("activation_offloading", "activations on the host");
     let leaves = leaves || wrapped.is_some_and(|fsdp| fsdp.activations);
     tuning::offload_activations(reader, leaves);
     let liger = reader.flag("use_liger_kernel", "fused kernels of Liger");
-    tuning::loss(reader, liger, loss.as_deref() == Some("chunked_nll"));
+    let supervised = of_trl && !generates && reader.run.objective.base == Some(Objective::NextToken.id());
+    let slices = match loss.as_deref() {
+        Some(loss) => loss == "chunked_nll",
+        None => supervised && !liger && silent_slices(reader),
+    };
+    tuning::loss(reader, liger, slices);
     tuning::compile(reader, "torch_compile");
     tuning::attention(reader, "attn_implementation", &["eager"]);
     reader.flag("use_flash_attention_2", "attention without stored scores");
+}
+
+/// Names of the length of a sequence: TRL's, Trainer's examples' (Transformers `examples/pytorch/language-modeling`).
+const LENGTHS: &[&str] = &["max_length", LENGTH_BEFORE, "model_max_length", "block_size"];
+
+/// The name of `max_length` up to TRL 0.19: `trl/trainer/sft_config.py` of v0.16 to v0.20.
+const LENGTH_BEFORE: &str = "max_seq_length";
+
+/// Layers are computed again where a text of TRL is silent: since 0.22, whose `gradient_checkpointing` is true in each
+/// trainer's configuration (`trl/trainer/sft_config.py` of v0.21.0 and v0.22.0). `dtype` is a setting since 0.23.
+fn silent_checkpoints(reader: &mut SettingsReader) -> bool {
+    if reader.has(LENGTH_BEFORE) {
+        reader.assume("no recomputation: TRL before 0.22 where the text is silent, whose max_seq_length it has");
+        return false;
+    }
+    let again = reader.has("dtype") || reader.choose("TRL is release 0.22 or later", true);
+    reader.assume(if again {
+        "full recomputation: TRL since 0.22 where the text is silent"
+    } else {
+        "no recomputation: TRL before 0.22 where the text is silent"
+    });
+    again
+}
+
+/// Passes are in bf16 where a text of TRL is silent: since 0.19 (`trl/trainer/sft_config.py` of v0.18.0 and v0.19.0).
+fn silent_bf16(reader: &mut SettingsReader) -> bool {
+    if !reader.has(LENGTH_BEFORE) {
+        return true;
+    }
+    let half = reader.choose("TRL is release 0.19", false);
+    if !half {
+        reader.assume("fp32: TRL before 0.19 where the text is silent, whose max_seq_length it has");
+    }
+    half
+}
+
+/// The loss is taken in slices where a text of TRL is silent: since 1.7 (`trl/trainer/sft_config.py` of v1.6.0 and
+/// v1.7.0, `loss_type`).
+fn silent_slices(reader: &mut SettingsReader) -> bool {
+    let before = [LENGTH_BEFORE, "torch_dtype"].iter().any(|name| reader.has(name));
+    let slices = !before && reader.choose("TRL is release 1.7 or later", false);
+    if slices {
+        reader.assume("loss by slices: TRL since 1.7 where the text is silent");
+    } else if !before {
+        reader.assume("logits of all tokens at once, as in TRL before 1.7 where loss_type is not said");
+    }
+    slices
+}
+
+/// A base that TRL loads in fp32, around passes in bf16. Source: huggingface/trl f2cd577
+/// `trl/trainer/model_config.py:89` ("float32"; none until 0.27, which Transformers before 5 takes for fp32).
+fn whole_base(reader: &mut SettingsReader) {
+    reader.precision("fsdp-mixed");
+    reader.assume("the frozen base is kept in fp32, as TRL loads it where dtype is not said: bfloat16 halves it");
 }
 
 /// The library that shards: DeepSpeed by a file or settings inside, or FSDP with its settings.
@@ -124,7 +198,14 @@ fn shards(reader: &mut SettingsReader) -> (Sharing, Option<Fsdp>) {
     (Sharing::said(false, fsdp.as_ref()), fsdp)
 }
 
-fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
+/// TRL reads no other setting of adapters without `use_peft` (`trl/trainer/utils.py`, `get_peft_config`); scripts
+/// beside Trainer that have a rank train them, as lm-sys/FastChat 0e6d3e4 `fastchat/train/train_lora.py:57`.
+fn adapter(reader: &mut SettingsReader, name: Option<&str>, of_trl: bool) {
+    let by_rank = reader.has("lora_r") && ["use_peft", "use_lora", "lora_enable"].iter().all(|name| !reader.has(name));
+    let by_rank = by_rank && !of_trl && reader.choose("adapters are trained, whose rank is lora_r", true);
+    if by_rank {
+        reader.assume("adapters are trained: lora_r is their rank, and no other setting switches them on");
+    }
     let rank = reader.count("lora_r", "rank of the adapters");
     let targets = tuning::targets(reader, "lora_target_modules");
     let saved = tuning::saved(reader, "lora_modules_to_save");
@@ -135,8 +216,12 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>) {
     // Scripts beside Trainer call it so: QwenLM/Qwen 2df8e8a `finetune.py`, haotian-liu/LLaVA `train.py`, whose
     // rank is 64.
     let theirs = reader.any(["use_lora", "lora_enable"], "adapters");
-    let four = four | (reader.has("q_lora") && reader.flag("q_lora", "base in 4 bits"));
-    if !reader.flag("use_peft", "adapters") && !theirs {
+    // allenai/open-instruct e6c3044 `open_instruct/finetune.py` (`use_qlora`, `lora_rank`), shibing624/MedicalGPT
+    // `training/supervised_finetuning.py` (`lora_rank`, `target_modules`).
+    let four = four | reader.any(["q_lora", "use_qlora"], "base in 4 bits");
+    let rank = if of_trl { rank } else { rank.or_else(|| reader.count("lora_rank", "rank of the adapters")) };
+    let targets = if of_trl { targets } else { targets.or_else(|| tuning::targets(reader, "target_modules")) };
+    if !reader.flag("use_peft", "adapters") && !theirs && !by_rank {
         return;
     }
     let base = match (four, eight) {
@@ -162,7 +247,8 @@ pub(super) fn words(run: &Run) -> &'static str {
 fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
     hub::write(writer, "model_name_or_path", &run.model);
-    writer.when(tuning::is_pure(s), "dtype", "bfloat16");
+    let half = s.adapter.is_some() && s.precision.weights == 2.0 && super::computes(&run.precision) != "fp16";
+    writer.when(tuning::is_pure(s) || half, "dtype", "bfloat16");
     if let Some(adapter) = &s.adapter {
         writer.say("use_peft", true);
         writer.say("lora_r", adapter.rank);

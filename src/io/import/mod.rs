@@ -318,6 +318,7 @@ fn of_kind(kind: InputKind, source: &ImportText, launch: &ImportText, present: &
             let format = t!("settings of {dialect}", dialect = program.name);
             let mut read = finish(program.base, &[program.name, program.base.id], reader, format, Some(stack))?;
             direct.take(&mut read.run, &mut read.used, &mut read.assumed)?;
+            read.assumed.extend(program::adapters_of_experts(program, &read.run));
             // What several settings say together was left by the base's reader.
             let used: BTreeSet<&String> = read.used.iter().map(|(name, _)| name).collect();
             read.unread.retain(|one| one.kind != UnreadKind::NotModelled || !used.contains(&one.name));

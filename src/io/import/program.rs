@@ -6,6 +6,7 @@ use crate::dialect::rows::reader::{Origin, SettingsReader};
 use crate::dialect::{Given, bare};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
+use shardscope_core::model::Target;
 use shardscope_core::run::presets::{self, GpuFamily};
 use shardscope_core::run::registry::field;
 use shardscope_core::run::{AdapterParts, Based, GpuParts, PhasesParts, RlParts, Run, Value};
@@ -137,6 +138,19 @@ impl Direct {
         run.hsdp_shard = run.hsdp_shard.filter(|shard| *shard < ranks);
         Ok(())
     }
+}
+
+/// Says that adapters of routed experts are counted once a rank, where the program has one beside each of them. Source:
+/// mcore-bridge 1.5.0, on which ms-swift runs, `tuners/lora.py:248` (`num_gemms` of the base's grouped linear).
+pub(super) fn adapters_of_experts(program: &Program, run: &Run) -> Option<Message> {
+    let of_ffn = [Target::Gate, Target::Up, Target::Down];
+    let adapts = run.adapter.targets.as_ref().is_none_or(|targets| targets.iter().any(|one| of_ffn.contains(one)));
+    let experts = run.model.resolve().is_ok_and(|model| model.moe.is_some());
+    let is_own = program.name == "ms-swift" && program.base.id == "megatron";
+    (is_own && run.adapter.method.is_some() && adapts && experts).then(|| {
+        t!("routed experts of a GPU share one adapter here: the program has one beside each of them, whose weights, \
+                gradients and states need more memory")
+    })
 }
 
 /// Makes micro-batches that hold a number of tokens of one size, the largest that divides what a rank has of the batch.

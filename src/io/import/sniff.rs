@@ -24,17 +24,21 @@ pub enum InputKind {
 }
 
 /// Programs that are known by what starts them, whose names of settings are those of others too: what of them is not
-/// read is refused by the program's name. Source: `OpenRLHF` 3c3be62 and before, `openrlhf/cli`.
-const NOT_READ: [(&str, &str); 4] = [
+/// read is refused by the program's name. Source: `OpenRLHF` 3c3be62 and before, `openrlhf/cli`; allenai/open-instruct
+/// e6c3044 `open_instruct` (its `finetune.py` alone is a loop of Accelerate under Trainer's names);
+/// PKU-Alignment/align-anything 3f9decc `align_anything/trainers` (batches and precision are in files of its own).
+const NOT_READ: [(&str, &str); 8] = [
     ("openrlhf.cli.", "OpenRLHF"),
     ("openrlhf/cli/", "OpenRLHF"),
-    ("verl.trainer.fsdp_sft_trainer", FSDP_TUNING),
-    ("verl/trainer/fsdp_sft_trainer", FSDP_TUNING),
+    ("open_instruct/grpo", OPEN_INSTRUCT),
+    ("open_instruct/dpo", OPEN_INSTRUCT),
+    ("open_instruct/ppo", OPEN_INSTRUCT),
+    ("open_instruct/reward_modeling", OPEN_INSTRUCT),
+    ("open_instruct/olmo_core", OPEN_INSTRUCT),
+    ("align_anything.trainers.", "align-anything"),
 ];
 
-/// verl's other trainer for fine-tuning, with names of its own. Source:
-/// volcengine/verl b178a3c `verl/trainer/fsdp_sft_trainer.py`.
-const FSDP_TUNING: &str = "verl.trainer.fsdp_sft_trainer";
+const OPEN_INSTRUCT: &str = "open-instruct";
 
 /// Names the formats that can be read, for a message.
 fn readable() -> Message {

@@ -67,6 +67,11 @@ pub fn read(reader: &mut SettingsReader) {
     if reader.flag("--use-tp-pp-dp-mapping", "rank order") {
         reader.run.rank_order = RankOrder::DpLast;
     }
+    // Megatron-DeepSpeed 4efb479 `megatron/arguments.py:974`: DeepSpeed-Ulysses.
+    let by_heads = reader.count("--ds-sequence-parallel-size", "ranks that share a sequence by heads");
+    if let Some(ranks) = by_heads {
+        reader.set("cp", ranks);
+    }
     let exchange = reader.word("--cp-comm-type", "CP exchange");
     // "the first value of the list indicates the group size of the a2a communication type".
     let near = reader.count("--hierarchical-context-parallel-sizes", "ranks that exchange heads for tokens");
@@ -78,6 +83,7 @@ pub fn read(reader: &mut SettingsReader) {
             (None, Some(other)) => {
                 reader.assume(t!("CP exchange as on this page: {other} is not known", other = other.clone()));
             }
+            (None, None) if by_heads.is_some() => reader.run.cp_comm = CpComm::Ulysses,
             (None, None) => reader.run.cp_comm = CpComm::Ring,
         }
     }

@@ -22,7 +22,7 @@ use crate::dialect::rows::prelude::*;
 use source::{merged, read_all};
 
 /// All of them; the first that knows its settings is it.
-pub(crate) static PROGRAMS: [&Program; 22] = [
+pub(crate) static PROGRAMS: [&Program; 24] = [
     &openrlhf::SFT,
     &openrlhf::DPO,
     &openrlhf::REWARD,
@@ -36,6 +36,8 @@ pub(crate) static PROGRAMS: [&Program; 22] = [
     &on_shards::VERL,
     &on_megatron::VERL_TUNING,
     &on_shards::VERL_TUNING,
+    &on_shards::VERL_TUNING_BEFORE,
+    &on_megatron::SLIME_TUNING,
     &on_megatron::SLIME,
     &on_megatron::SWIFT,
     &on_shards::SWIFT,

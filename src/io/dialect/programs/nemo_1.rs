@@ -5,7 +5,7 @@
 //! `examples/nlp/language_modeling/conf/megatron_gpt_config.yaml`.
 
 use super::source::Settings;
-use super::table::{Program, by, row, when};
+use super::table::{Program, Together, by, row, when};
 use super::values::on;
 use crate::dialect::text::words::entries;
 use crate::dialect::{SettingEntries, megatron};
@@ -126,7 +126,18 @@ pub(super) static NEMO_1: Program = Program {
         when("model.optim.overlap_param_sync", &[("--overlap-param-gather", "")]),
         row("model.*", "--*"),
     ],
-    together: &[],
+    // Apex's distributed Adam keeps 16 bits beside those of a bf16 weight, that fp8 weights need whole: NVIDIA/NeMo
+    // 000316c `nemo/collections/nlp/models/language_modeling/megatron_base_model.py` (`setup_optimization`:
+    // `store_param_remainders`, `fp8_params`).
+    together: &[Together {
+        from: &[
+            ("model.megatron_amp_O2", None),
+            ("model.optim.name=distributed_fused_adam", None),
+            ("model.fp8_params", Some(0.0)),
+        ],
+        to: "@precision.master",
+        of: |n| (n[0] > 0.0 && n[1] > 0.0 && n[2] == 0.0).then_some(2.0),
+    }],
     silent: "--nnodes 1 --nproc-per-node 8 --recompute-granularity none",
     says: None,
 };

@@ -9,11 +9,12 @@
 //! `slime/utils/arguments.py`; modelscope/ms-swift 3602360 `swift/megatron/arguments`; hiyouga/LLaMA-Factory ff6d4d1
 //! `examples/megatron`; `mlcommons/training_results_v5.1` 4da2d1c `config_*.sh`.
 
+use super::source::Settings;
 use super::table::{Program, STAGES, SettingRow, Together, by, otherwise, row, when};
 use super::values::{
-    ADAPTED, DYNAMIC, cache_precision, colocated, engine, engine_precision, estimator, estimator_of_slime, forced,
-    full, gpu, gpus, leaves, limit, measured, modules, objective, precision, prefers, prompts, rank, recipe, reference,
-    rewards, teacher, tunes,
+    ADAPTED, DYNAMIC, PACKED, cache_precision, colocated, engine, engine_precision, estimator, estimator_of_slime,
+    forced, full, gpu, gpus, leaves, limit, measured, modules, objective, on, packed, precision, prefers, prompts,
+    rank, recipe, reference, rewards, teacher, tunes,
 };
 use crate::dialect::text::words::entries;
 use crate::dialect::{SettingEntries, megatron};
@@ -363,6 +364,13 @@ pub(super) static VERL_TUNING: Program = Program {
     says: super::table::FULL_LENGTH,
 };
 
+/// The batch of an update by the samples of a step. Source: slime 624b824 `slime/utils/arguments.py:1972`.
+const BATCH_OF_SLIME: Together = Together {
+    from: &[("--rollout-batch-size", None), ("--n-samples-per-prompt", Some(1.0)), ("--num-steps-per-rollout", None)],
+    to: "--global-batch-size",
+    of: |n| Some((n[0] * n[1] / n[2].max(1.0)).floor()),
+};
+
 /// A step of slime. Its GPUs are those of the actor, and those of the engines beside them unless they are colocated.
 /// Source: THUDM/slime 624b824 `slime/ray/placement_group.py:97`; `train_async.py:38` (the next responses are generated
 /// while the last are trained on, weights move every `--update-weights-interval` of them);
@@ -370,16 +378,7 @@ pub(super) static VERL_TUNING: Program = Program {
 /// log-probabilities off the loss); `slime/ray/placement_group.py:178` (reference).
 const SLIME_TOGETHER: [Together; 10] = [
     Together { from: &[("--rollout-max-response-len", None)], to: "--seq-length", of: |n| n.first().copied() },
-    // `slime/utils/arguments.py:1972`.
-    Together {
-        from: &[
-            ("--rollout-batch-size", None),
-            ("--n-samples-per-prompt", Some(1.0)),
-            ("--num-steps-per-rollout", None),
-        ],
-        to: "--global-batch-size",
-        of: |n| Some((n[0] * n[1] / n[2].max(1.0)).floor()),
-    },
+    BATCH_OF_SLIME,
     Together {
         from: &[
             ("--use-dynamic-batch-size", None),
@@ -467,9 +466,53 @@ fn updates_of_slime(n: &[f64]) -> Option<f64> {
     }
 }
 
+/// True of slime's settings.
+fn is_of_slime(settings: &Settings) -> bool {
+    settings.begins(&["--actor-num-nodes", "--rollout-batch-size", "--num-rollout"])
+}
+
+/// Settings that say that samples are trained on as they are.
+fn of_samples(value: &Value) -> SettingEntries {
+    let is_named = value.text().is_some_and(|name| name == "sft_loss" || name.contains(".sft_rollout."));
+    if is_named || on(value) { entries(&[("@objective", "next-token")]) } else { Vec::new() }
+}
+
+/// Supervised fine-tuning of slime: the "rollout" reads samples, no engine generates. A micro-batch is as many tokens
+/// as are packed into it. Source: THUDM/slime 624b824 `slime/rollout/sft_rollout.py`,
+/// `slime/backends/megatron_utils/loss.py:1233` (`sft_loss_function`), `slime/utils/arguments.py:914`, `:1594`
+/// (`--debug-train-only`), `slime/utils/dp_schedule.py:120`.
+pub(super) static SLIME_TUNING: Program = Program {
+    name: "slime",
+    is: |s| is_of_slime(s) && s.is("--loss-type", "sft_loss"),
+    base: &megatron::DIALECT,
+    rows: &[
+        row("--hf-checkpoint", "model"),
+        row("--actor-num-nodes", "--nnodes"),
+        row("--actor-num-gpus-per-node", "--nproc-per-node"),
+        by("--loss-type", of_samples),
+        by("--rollout-function-path", of_samples),
+        by("--debug-train-only", of_samples),
+        by("--disable-compute-advantages-and-returns", of_samples),
+        row("--*", "--*"),
+    ],
+    together: &[
+        BATCH_OF_SLIME,
+        Together {
+            from: &[("--max-tokens-per-gpu", None), ("--context-parallel-size", Some(1.0))],
+            to: "--seq-length",
+            of: |n| Some(n[0] * n[1].max(1.0)),
+        },
+    ],
+    silent: "--bf16 --use-distributed-optimizer --nnodes 1 --nproc-per-node 8 --@objective next-token",
+    says: Some(
+        "every sample is counted as long as the tokens of a micro-batch (--max-tokens-per-gpu), which no file says: \
+            shorter ones are packed, and a step of as many samples takes less time",
+    ),
+};
+
 pub(super) static SLIME: Program = Program {
     name: "slime",
-    is: |s| s.begins(&["--actor-num-nodes", "--rollout-batch-size", "--num-rollout"]),
+    is: is_of_slime,
     base: &megatron::DIALECT,
     rows: &[
         row("--hf-checkpoint", "model"),
@@ -515,10 +558,11 @@ pub(super) static SWIFT: Program = Program {
         row("--lora-rank", "peft.rank"),
         row("--target-modules", "peft.targets"),
         row("$NNODES", "--nnodes"),
+        row("nnodes", "--nnodes"),
         row("$NPROC_PER_NODE", "--nproc-per-node"),
         row("--*", "--*"),
     ],
-    together: &[],
+    together: &[Together { from: &PACKED, to: "--seq-length", of: packed }],
     // `expert_tensor_parallel_size: int = 1`: `swift/megatron/arguments/megatron_args.py:619`.
     silent: "--bf16 --use-distributed-optimizer --recompute-granularity selective --attention-backend flash \
         --cross-entropy-loss-fusion --micro-batch-size 1 --global-batch-size 16 --expert-tensor-parallel-size 1",

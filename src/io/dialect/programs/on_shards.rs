@@ -9,8 +9,8 @@ use super::on_megatron::{NEMO_RL_TOGETHER, VERL_BUDGET, tuning_budget, tuning_to
 use super::source::Settings;
 use super::table::{GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, otherwise, row, when};
 use super::values::{
-    ADAPTED, DYNAMIC, cache_precision, engine, engine_precision, estimator, forced, leaves, on, prompts, rank,
-    reference, stage, tunes,
+    ADAPTED, DYNAMIC, PACKED, cache_precision, engine, engine_precision, estimator, forced, leaves, on, packed,
+    prompts, rank, reference, stage, tunes, whole_node,
 };
 use crate::dialect::text::words::entries;
 use crate::dialect::{SettingEntries, llama_factory, torchtitan};
@@ -348,6 +348,34 @@ pub(super) static VERL_TUNING: Program = Program {
     says: super::table::FULL_LENGTH,
 };
 
+/// Fine-tuning of releases up to 0.7, whose file is `sft_trainer.yaml`: FSDP of fp32 weights with passes in bf16,
+/// micro-batches of a number of samples. Source: verl b178a3c `verl/trainer/fsdp_sft_trainer.py`,
+/// `verl/trainer/config/sft_trainer.yaml`.
+pub(super) static VERL_TUNING_BEFORE: Program = Program {
+    name: "verl",
+    is: Settings::is_tuning_of_verl_before,
+    base: &torchtitan::DIALECT,
+    rows: &[
+        row("model.partial_pretrain", MODEL),
+        row("data.train_batch_size", GLOBAL),
+        row("data.micro_batch_size_per_gpu", LOCAL),
+        row("data.max_length", LENGTH),
+        row("ulysses_sequence_parallel_size", CP),
+        by("model.fsdp_config.model_dtype", dtype),
+        by("model.enable_gradient_checkpointing", checkpoint),
+        by("model.lora_rank", rank),
+        row("model.target_modules", "peft.targets"),
+        row("--nnodes", "nnodes"),
+        row("--nproc-per-node", "nproc_per_node"),
+        otherwise("trainer.nnodes", "nnodes", "--nnodes"),
+        otherwise("trainer.n_gpus_per_node", "nproc_per_node", "--nproc-per-node"),
+    ],
+    together: &[],
+    silent: "--activation_checkpoint.mode full --training.local_batch_size 4 --training.global_batch_size 256 \
+        --training.seq_len 1024 --@cp_comm ulysses",
+    says: super::table::FULL_LENGTH,
+};
+
 /// The kernels' names; Transformers' `eager` is LLaMA-Factory's `disabled`.
 fn attention(value: &Value) -> SettingEntries {
     let stored = value.text() == Some("eager");
@@ -456,6 +484,8 @@ pub(super) static SWIFT: Program = Program {
         row("--deepspeed", "deepspeed"),
         by("--fsdp", sharded),
         by("$CUDA_VISIBLE_DEVICES", devices),
+        by("$NPROC_PER_NODE", whole_node),
+        row("nnodes", "nnodes"),
         row("--config-file", "config_file"),
         row("deepspeed.*.*", "deepspeed.*.*"),
         row("deepspeed.*.*.*", "deepspeed.*.*.*"),
@@ -473,7 +503,7 @@ pub(super) static SWIFT: Program = Program {
             _ => Vec::new(),
         }),
     ],
-    together: &[GPUS_OF_LAUNCHER, GPUS_OF_EACH_NODE],
+    together: &[GPUS_OF_LAUNCHER, GPUS_OF_EACH_NODE, Together { from: &PACKED, to: "cutoff_len", of: packed }],
     // Weights are loaded in bf16 and trained so: without DeepSpeed and FSDP nothing keeps a copy in fp32. `galore_rank:
     // int = 128`: swift/trainers/arguments.py:193.
     silent: "--bf16 --pure_bf16 --lora_rank 8 --galore_rank 128 --per_device_train_batch_size 1 --cutoff_len 2048",

@@ -5,8 +5,10 @@
 //! `openrlhf/utils/deepspeed/deepspeed.py` and `deepspeed_utils.py`; names before of `v0.9.9`.
 
 use super::source::Settings;
-use super::table::{FULL_LENGTH, GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, row, when};
-use super::values::{DYNAMIC, leaves, on};
+use super::table::{
+    FULL_LENGTH, GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, row, unless, when,
+};
+use super::values::{DYNAMIC, leaves, on, whole_node};
 use crate::dialect::llama_factory::{self, EPOCHS};
 use crate::dialect::text::words::entries;
 use crate::dialect::{SettingEntries, tuning};
@@ -148,6 +150,8 @@ macro_rules! shared {
             row("--target-modules", "lora_target"),
             when("--ds.load-in-4bit", &[("quantization_bit", "4")]),
             when("--load-in-4bit", &[("quantization_bit", "4")]),
+            by("$NPROC_PER_NODE", whole_node),
+            row("nnodes", "nnodes"),
             $($more),*
         ]
     };
@@ -281,8 +285,8 @@ macro_rules! learning {
             by("--deepspeed-enable-sleep", leaves),
             by("--train.colocate-all", colocated),
             by("--colocate-all-models", colocated),
-            when("--train.colocate-actor-ref", BESIDE),
-            when("--colocate-actor-ref", BESIDE),
+            unless("--train.colocate-actor-ref", BESIDE, "--train.colocate-all"),
+            unless("--colocate-actor-ref", BESIDE, "--colocate-all-models"),
             by("--reward.model-name-or-path", reward),
             by("--reward-pretrain", reward),
             when("--train.dynamic-batch-enable", DYNAMIC),
@@ -297,9 +301,9 @@ fn sleeps(value: &Value) -> SettingEntries {
     if on(value) { vec![("@phases.sleep".to_owned(), Value::from("1"))] } else { Vec::new() }
 }
 
-/// The reference on the policy's GPUs, the engines on others: the critic, which has some of its own, is counted there
-/// too.
-const BESIDE: &[(&str, &str)] = &[("@phases.placement", "engine-apart")];
+/// The reference on the policy's GPUs, the engines on others, critic and reward model on a third kind: the last two
+/// stand on the same ones with `colocate_critic_reward`, and are counted so without it.
+const BESIDE: &[(&str, &str)] = &[("@phases.placement", "pairs")];
 
 static LEARNING: &[SettingRow] =
     learning![row("--actor.model-name-or-path", "model_name_or_path"), row("--pretrain", "model_name_or_path")];

@@ -67,6 +67,12 @@ impl Settings {
         named.is_some_and(|name| name.trim_end_matches(".yaml").ends_with("ppo_megatron_trainer"))
     }
 
+    /// True of verl's trainer for fine-tuning before its engines, and of its file `sft_trainer.yaml`.
+    pub fn is_tuning_of_verl_before(&self) -> bool {
+        self.text.contains("fsdp_sft_trainer") && self.begins(&["data.", "model."])
+            || self.begins(&["model.partial_pretrain"])
+    }
+
     /// True of verl's trainer for fine-tuning.
     pub fn is_tuning_of_verl(&self) -> bool {
         self.text.contains("verl.trainer.sft_trainer") && self.begins(&["engine.", "data."])
@@ -233,7 +239,9 @@ fn launched(source: &ImportText, out: &mut SettingEntries) {
         out.push(("$NNODES".to_owned(), Value::from(nodes)));
         out.push(("$NPROC_PER_NODE".to_owned(), Value::from(gpus / nodes)));
     }
+    let whole_nodes = whole_nodes(launch.nodes, out);
     out.retain(|(name, _)| !is_placed(name));
+    out.extend(whole_nodes);
     let mut named: SettingEntries = Vec::new();
     out.retain(|(name, value)| {
         let file = ["--config-file", "--deepspeed"].contains(&name.as_str());
@@ -247,6 +255,27 @@ fn launched(source: &ImportText, out: &mut SettingEntries) {
         "config_file" | "deepspeed" => (format!("--{}", name.replace('_', "-")), value),
         _ => (name, value),
     }));
+}
+
+/// `gpu` and `auto` of torchrun, all GPUs of a node, as the variable that ms-swift hands on to it, and the nodes beside
+/// it; nothing where a number is said. Source: ms-swift 3602360 `swift/cli/main.py:31`.
+fn whole_nodes(nodes: Option<u64>, out: &SettingEntries) -> SettingEntries {
+    let last = |name: &str| out.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+    let argument = last("--nproc-per-node").map(|value| match value {
+        Value::List(items) => items.into_iter().next().unwrap_or_default(),
+        value => value,
+    });
+    match last("$NPROC_PER_NODE").or(argument) {
+        Some(word) if all_of_a_node(&word) => {
+            vec![("$NPROC_PER_NODE".to_owned(), word), ("nnodes".to_owned(), Value::from(nodes.unwrap_or(1).max(1)))]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// True of torchrun's words for all GPUs of a node.
+pub(super) fn all_of_a_node(value: &Value) -> bool {
+    value.text().is_some_and(|word| ["gpu", "auto"].contains(&word))
 }
 
 /// Value that a program of Python reads from a word of a shell.

@@ -42,6 +42,8 @@ pub(super) enum As {
     By(fn(&Value) -> SettingEntries),
     /// These settings of the base, where a switch is on.
     On(&'static [(&'static str, &'static str)]),
+    /// These settings where a switch is on and that of this name is not; with both they are unset.
+    OnBeside(&'static [(&'static str, &'static str)], &'static str),
     /// The same, where the text has no setting of this name.
     Without(&'static str),
 }
@@ -81,6 +83,15 @@ pub(super) const fn when(from: &'static str, set: &'static [(&'static str, &'sta
     SettingRow(from, "", As::On(set))
 }
 
+/// A switch that says nothing where `other` is on.
+pub(super) const fn unless(
+    from: &'static str,
+    set: &'static [(&'static str, &'static str)],
+    other: &'static str,
+) -> SettingRow {
+    SettingRow(from, "", As::OnBeside(set, other))
+}
+
 /// Note beside a file of Primus, which names further files.
 pub(super) const FILES_OF_PRIMUS: Option<&'static str> = Some(
     "settings in Primus's own model and trainer files count where they stand before this one; kernels of Primus-Turbo \
@@ -104,16 +115,20 @@ impl Program {
             let origin = Origin::Text(name.clone());
             match self.rows.iter().find_map(|row| Some((row, row.target(name)?))) {
                 // A value that a later one takes the place of makes nothing.
-                Some((SettingRow(_, _, As::By(_) | As::On(_)), _))
+                Some((SettingRow(_, _, As::By(_) | As::On(_) | As::OnBeside(..)), _))
                     if settings.entries[at + 1..].iter().any(|(later, _)| later == name) => {}
                 None => out.push((origin, format!("?{name}"), value.clone())),
                 Some((SettingRow(_, _, As::Without(other)), _)) if settings.get(other).is_some() => {
                     out.push((origin, format!("?{name}"), value.clone()));
                 }
-                Some((SettingRow(_, _, how @ (As::By(_) | As::On(_))), _)) => {
+                Some((SettingRow(_, _, how @ (As::By(_) | As::On(_) | As::OnBeside(..))), _)) => {
                     let made = match how {
                         As::By(make) => make(value),
                         As::On(set) if on(value) => entries(set),
+                        As::OnBeside(set, other) if on(value) && settings.number(other).unwrap_or(0.0) > 0.0 => {
+                            set.iter().map(|(name, _)| ((*name).to_owned(), Value::Null)).collect()
+                        }
+                        As::OnBeside(set, _) if on(value) => entries(set),
                         _ => Vec::new(),
                     };
                     if made.is_empty() {

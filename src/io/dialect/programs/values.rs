@@ -1,6 +1,7 @@
 //! Values that programs write otherwise than their base does.
 
 use super::gpu_names::first_gpu;
+use super::source::all_of_a_node;
 use crate::dialect::text::words::entries;
 use crate::dialect::{SettingEntries, tuning};
 use shardscope_core::run::{OneOf, Value};
@@ -12,6 +13,11 @@ pub(super) fn on(value: &Value) -> bool {
         Value::Number(number) => *number != 0.0,
         _ => false,
     }
+}
+
+/// torchrun's words for all GPUs of a node; a number of them is read with that of nodes.
+pub(super) fn whole_node(value: &Value) -> SettingEntries {
+    if all_of_a_node(value) { vec![("nproc_per_node".to_owned(), value.clone())] } else { Vec::new() }
 }
 
 /// Arguments of Megatron-LM for a precision by its name: `bf16_with_fp8_current_scaling_mixed`, `fp8_cs`, `nvfp4`.
@@ -224,6 +230,30 @@ pub(super) fn stage(value: &Value) -> SettingEntries {
 pub(super) fn objective(value: &Value) -> SettingEntries {
     let named = value.text().and_then(tuning::objective::named);
     named.map(|named| vec![("@objective".to_owned(), Value::Text(named.id().to_owned()))]).unwrap_or_default()
+}
+
+/// Settings of ms-swift that say how long a pack is, with the objectives that have two sequences a sample: a pack holds
+/// as many tokens of both together. Source: ms-swift 3602360 `swift/dataset/packing.py:113` (a
+/// sample is as long as the sum of its lengths), `swift/template/base.py:530`, `:550` (chosen and rejected, or the
+/// completion and that of the KL term), `swift/arguments/base_args/base_args.py:198`.
+pub(super) const PACKED: [(&str, Option<f64>); 6] = [
+    ("--max-length", None),
+    ("--packing", None),
+    ("--packing-length", Some(0.0)),
+    ("--rlhf-type=dpo", None),
+    ("--rlhf-type=kto", None),
+    ("--rlhf-type=rm", None),
+];
+
+/// Length of a sequence of a pack by them; none where it is `max_length`.
+pub(super) fn packed(n: &[f64]) -> Option<f64> {
+    let tokens = if n[2] > 0.0 { n[2] } else { n[0] };
+    let pairs = n[3..].iter().any(|is| *is > 0.0);
+    match (n[1] > 0.0, pairs) {
+        (false, _) => None,
+        (true, true) => Some((tokens / 2.0).ceil().max(1.0)),
+        (true, false) => (n[2] > 0.0).then_some(tokens),
+    }
 }
 
 /// The teacher of a distillation.

@@ -109,6 +109,14 @@ pub(in crate::dialect) fn trainer(text: &str) -> Option<&'static str> {
     command.chain(scripts).find_map(of)
 }
 
+/// The trainer of TRL that a script of one's own runs, by a word of its name: `run_dpo.py`, `train_grpo.py`.
+pub(in crate::dialect) fn named_in(words: &[String]) -> Option<&'static str> {
+    const WORDS: [&str; 8] = ["dpo", "kto", "orpo", "simpo", "cpo", "gkd", "grpo", "rloo"];
+    let stems = words.iter().filter_map(|word| word.rsplit('/').next()?.strip_suffix(".py"));
+    let mut parts = stems.flat_map(|stem| stem.split(['_', '-']));
+    parts.find_map(|part| WORDS.into_iter().find(|word| *word == part))
+}
+
 /// Takes the objective of TRL: by its trainer, else by a loss or a setting that one trainer alone has.
 pub(in crate::dialect) fn of_trl(reader: &mut SettingsReader, loss: Option<&str>) {
     let said = reader.word("trainer", "trainer").and_then(|name| named(&name));
@@ -119,7 +127,15 @@ pub(in crate::dialect) fn of_trl(reader: &mut SettingsReader, loss: Option<&str>
     });
     let ready = reader.has("precompute_ref_log_probs") && reader.flag("precompute_ref_log_probs", "reference before");
     let by_teacher = reader.has("teacher_model_name_or_path").then_some(Objective::Distillation);
-    let mut objective = said.or(by_loss).or(by_teacher).or(ready.then_some(Objective::Dpo));
+    // TRL's `CPOConfig`, princeton-nlp/SimPO 1b3e8f3 `scripts/simpo_config.py`; TRL's `KTOConfig`.
+    let by_weight = [
+        ("gamma_beta_ratio", Objective::Simpo),
+        ("simpo_gamma", Objective::Simpo),
+        ("cpo_alpha", Objective::Simpo),
+        ("desirable_weight", Objective::Kto),
+    ];
+    let by_weight = by_weight.iter().find(|(name, _)| reader.has(name)).map(|(_, objective)| *objective);
+    let mut objective = said.or(by_loss).or(by_weight).or(by_teacher).or(ready.then_some(Objective::Dpo));
     // The step of reinforcement learning, or that its training alone is counted, is said where that is read.
     let learns = super::rollout::generates(reader);
     // Trainers of preferences alone cut prompts; the file does not say which of them runs.

@@ -221,7 +221,9 @@ fn file_means(name: &str) -> Option<(u64, bool, bool)> {
         let digit = rest.trim_start_matches(['_', '-']).chars().next()?;
         Some(u64::from(digit.to_digit(4)?))
     })?;
-    let leaves = name.contains("offload");
+    // allenai/open-instruct e6c3044 `configs/ds_configs/stage3_no_offloading_accelerate.conf`.
+    let stays = ["no_offload", "no-offload", "nooffload"].iter().any(|part| name.contains(part));
+    let leaves = name.contains("offload") && !stays;
     let optimizer = leaves && !name.contains("params");
     Some((stage, optimizer, leaves && stage == 3))
 }
@@ -352,6 +354,8 @@ mod tests {
             ("examples/deepspeed/ds_z2_offload_config.json", Some((2, true, false))),
             ("examples/deepspeed/ds_z3_offload_config.json", Some((3, true, true))),
             ("config/stage_2.json", Some((2, false, false))),
+            ("configs/ds_configs/stage3_no_offloading_accelerate.conf", Some((3, false, false))),
+            ("configs/ds_configs/stage3_offloading_accelerate.conf", Some((3, true, true))),
             ("ds_config.json", None),
         ] {
             assert_eq!(file_means(name), meant, "{name}");
