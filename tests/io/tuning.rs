@@ -115,8 +115,9 @@ const MEANT: &[(&str, &str, &str)] = &[
     (
         "trl_command.sh",
         "hf-trainer",
-        "model=qwen-2.5-7b gpus=4 zero=3 seq_len=4096 micro_batch=2 global_batch=64 precision=bf16 optimizer=adam-8bit-paged \
-         recompute=full adapter.method=lora adapter.rank=32 adapter.base=",
+        // Without `dtype` TRL loads the base in fp32 (`trl/trainer/model_config.py:89`).
+        "model=qwen-2.5-7b gpus=4 zero=3 seq_len=4096 micro_batch=2 global_batch=64 precision=fsdp-mixed \
+         optimizer=adam-8bit-paged recompute=full adapter.method=lora adapter.rank=32 adapter.base=",
     ),
     // 4 completions a rank, 8 micro-batches of them a generation, 2 an update; TRL's RL checkpoints, as its SFT does.
     // The states of 8 billion parameters fit no GPU whole: its launcher, which is not here, shards them.
