@@ -44,6 +44,7 @@ const SPECIAL: &[&str] = &[
     "model.base=llama-3.1-8b&model.vision.hidden=1024&model.vision.layers=24",
     "model.base=llama-3.1-8b&model.vision.hidden=1024&model.vision.layers=24&model.vision.window=56",
     "model.base=llama-3.1-8b&model.vision.base=internvit-300m",
+    "model.base=llama-3.1-8b&model.vision.base=qwen3.5&model.vision.image_sizes=448x448:3,1920x1080:1",
     "model.base=llama-3.1-8b&model.vision.base=qwen3.5&model.vision.placement=own-ranks&model.vision.gpus=4&gpus=68",
     "model.base=llama-3.1-8b&model.vision.base=qwen3.5&model.vision.placement=own-ranks&gpus=5&tp=1&pp=1&global_batch=8",
     "model=gpt-3-175b&gpus=64&tp=8&pp=8",
@@ -129,6 +130,7 @@ fn values(field: &Field, now: &Value, random: &mut Random) -> Vec<Value> {
             "zzzzzzzzzzzzzzzzzzzzz",
             "a name",
             "512:1,4096:3",
+            "448x448:1,896x896:3",
         ]
         .map(|text| Value::Text(text.to_owned()))
         .into(),

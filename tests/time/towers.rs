@@ -47,35 +47,6 @@ fn more_images_than_a_sequence_holds_are_named() {
     assert!(!warned(4) && warned(5));
 }
 
-/// Megatron-Bridge 067f987, `qwen35-vl-non-colocated-sft.md`, section 4: Qwen3.5-VL 27B with TP 4, PP 2, DP 2 on 16
-/// GPUs, and one more for the tower, images of 768 pixels a side.
-fn mimo(seq: u64, batch: u64, apart: bool) -> Report {
-    let own = if apart { "&gpus=17&model.vision.placement=own-ranks" } else { "&gpus=16" };
-    report(&format!(
-        "model.base=qwen-3.5-27b&model.vision.base=qwen3.5&model.vision.image_width=768&model.vision.image_height=768\
-            &tp=4&pp=2&seq_len={seq}&global_batch={batch}&stack=megatron-2026&gpu=h100-sxm-80gb{own}"
-    ))
-}
-
-/// A rank of its own is never slower than the first stage. The measured gains of the four cells with images of one size
-/// are larger than those here: sequences there are as long as their samples, of which the table says a maximum alone,
-/// and the tower under TP 4 is bound by its host, by no count that is printed.
-#[test]
-fn a_tower_on_a_rank_of_its_own_shortens_the_step_as_measured_in_part() {
-    let rows = table("layouts/mimo_measured.csv");
-    assert_eq!(rows.len(), 12);
-    let mut errors = Vec::new();
-    for row in rows.iter().filter(|row| row["data"].starts_with("RDR")) {
-        let (seq, batch) = (row["seq"].parse().unwrap(), row["global_batch"].parse().unwrap());
-        let [first, own] = [false, true].map(|apart| mimo(seq, batch, apart).step.time_s.0);
-        let (ours, measured) = (100.0 * (1.0 - own / first), row["wall_less_percent"].parse::<f64>().unwrap());
-        println!("seq {seq}, batch {batch}: {ours:.1} % less, measured {measured} %");
-        assert!(ours > 0.0 && ours < measured, "{ours} {measured}");
-        errors.push(ours / measured);
-    }
-    assert_eq!(errors.len(), 4);
-}
-
 /// A rank of the tower that a GPU does not hold is refused at its field: the verdict is that of the other ranks.
 #[test]
 fn a_tower_that_no_gpu_holds_is_refused() {
@@ -133,4 +104,33 @@ fn towers_that_cannot_stand_apart_are_named_at_their_fields() {
     assert_eq!(refused(&format!("{apart}&gpus=16&model.vision.gpus=16")), "model.vision.gpus");
     assert_eq!(refused(&format!("{apart}&gpus=18&model.vision.gpus=2&model.vision.tp=4")), "model.vision.tp");
     assert_eq!(refused(&format!("{apart}&gpus=35&model.vision.gpus=3")), "model.vision.gpus");
+}
+
+/// A mix of sizes is between its sizes alone, and images of one size are that size.
+#[test]
+fn images_of_several_sizes_stand_between_them() {
+    let step = |sizes: &str| report(&format!("{QWEN}&model.vision.base=qwen3.5{sizes}"));
+    let [small, large] =
+        ["448", "1344"].map(|side| step(&format!("&model.vision.image_width={side}&model.vision.image_height={side}")));
+    let of = |sizes: &str| step(&format!("&model.vision.image_sizes={sizes}"));
+    let (half, one) = (of("448x448:1,1344x1344:1"), of("448x448:5"));
+    assert!((one.step.time_s / small.step.time_s - 1.0).abs() < 1e-12);
+    let between = (half.step.time_s - small.step.time_s) / (large.step.time_s - small.step.time_s);
+    assert!((between - 0.5).abs() < 0.05, "{between}");
+    // Memory is that of the micro-batch with the largest.
+    assert_eq!(half.memory.per_stage[0].total, large.memory.per_stage[0].total);
+    let refused = |sizes: &str| {
+        let decoded = decode(&format!("v=1&{QWEN}&model.vision.base=qwen3.5&model.vision.image_sizes={sizes}"));
+        let issues = decoded.notices.iter().map(|notice| notice.field.clone());
+        issues.chain(evaluate(&decoded.run).err().into_iter().flatten().map(|issue| issue.field)).collect::<Vec<_>>()
+    };
+    assert!(refused("448x448:1").is_empty());
+    // Shares that sum to nothing, and an image of 1,000,000 pixels a side.
+    for sizes in ["448x448:0", "1000000x1000000:1"] {
+        assert!(
+            refused(sizes).iter().any(|field| field == "model.vision.image_sizes"),
+            "{sizes}: {:?}",
+            refused(sizes)
+        );
+    }
 }

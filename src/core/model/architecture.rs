@@ -1,9 +1,11 @@
 //! The shapes of a transformer, in the names of its own configuration file.
 
+use super::images::{ImageSize, ImageSizes};
 use super::mixers::{Compressed, DeltaNet, Indexer, Kda, Mamba, SecondHeads};
 use super::pattern::Pattern;
 use crate::field::Steps::{By, Double, Valid};
 use crate::field::{model, one_of, shape};
+use crate::units::whole;
 use std::marker::PhantomData;
 
 one_of! {
@@ -139,6 +141,8 @@ shape! {
         image_width: u64 = 224 => model("Image width").unit("px").count(1, 1 << 16, By(14.0)).advanced(),
         /// pixels down
         image_height: u64 = 224 => model("Image height").unit("px").count(1, 1 << 16, By(14.0)).advanced(),
+        /// sizes of the images with the share of each, instead of one size: 448x448:60,1024x768:30,1920x1080:10
+        image_sizes: ImageSizes = ImageSizes::NONE => model("Image sizes").unit("px").advanced(),
         /// 3 for colour
         channels: u64 = 3 => model("Image channels").count(1, 1 << 10, By(1.0)).advanced(),
         /// pixels along one side of a patch
@@ -188,6 +192,11 @@ shape! {
     }
 }
 
+/// A mean in whole ones.
+fn rounded(mean: f64) -> u64 {
+    whole(mean.round()).unwrap_or(u64::MAX)
+}
+
 /// Tiles of an image at most. Source: `InternVL2.5` and `InternVL3`, `max_dynamic_patch` of their fine-tuning.
 const MOST_TILES: u64 = 12;
 
@@ -215,24 +224,24 @@ impl Vision {
     pub fn replicas(&self) -> u64 {
         (self.gpus / self.tp.max(1)).max(1)
     }
-    /// Patches across and down, in whole groups that are merged.
-    fn grid(&self) -> [u64; 2] {
+    /// Patches across and down of an image, in whole groups that are merged.
+    fn grid(&self, size: [u64; 2]) -> [u64; 2] {
         let (side, merge) = (self.patch.max(1), self.merge.max(1));
-        [self.image_width, self.image_height].map(|pixels| pixels.div_ceil(side).next_multiple_of(merge))
+        size.map(|pixels| pixels.div_ceil(side).next_multiple_of(merge))
     }
     /// Width of queries, keys and values.
     pub fn queries(&self) -> u64 {
         if self.attention_width > 0 { self.attention_width } else { self.hidden }
     }
-    /// Tiles of one image, the whole image besides where there are several; none where it stays as it is. Source:
+    /// Tiles of an image, the whole image besides where there are several; none where it stays as it is. Source:
     /// `InternVL`'s processor, at most 12; each side is rounded to whole tiles.
-    fn tiles(&self) -> Option<u64> {
+    fn tiles(&self, [width, height]: [u64; 2]) -> Option<u64> {
         let side = self.tile;
         if side == 0 {
             return None;
         }
         let along = |pixels: u64| ((pixels + side / 2) / side).max(1);
-        let tiles = along(self.image_width).saturating_mul(along(self.image_height)).min(MOST_TILES);
+        let tiles = along(width).saturating_mul(along(height)).min(MOST_TILES);
         Some(if tiles > 1 { tiles + 1 } else { 1 })
     }
     /// Patches of one tile.
@@ -240,13 +249,37 @@ impl Vision {
         let along = (self.tile / self.patch.max(1)).max(1);
         along * along
     }
-    /// Patches of one image, the tower's tokens: `ceil(W/p) ceil(H/p)`, or those of its tiles.
-    pub fn patches(&self) -> u64 {
+    /// Patches of an image of `size`, the tower's tokens: `ceil(W/p) ceil(H/p)`, or those of its tiles.
+    fn patches_of(&self, size: [u64; 2]) -> u64 {
         if self.fixed_tokens > 0 {
             let merge = self.merge.max(1);
             return self.fixed_tokens * merge * merge;
         }
-        self.tiles().map_or_else(|| self.grid().iter().product(), |tiles| tiles * self.tile_patches())
+        self.tiles(size).map_or_else(|| self.grid(size).iter().product(), |tiles| tiles * self.tile_patches())
+    }
+    /// Patches of one image; of several sizes the mean, in whole ones.
+    pub fn patches(&self) -> u64 {
+        if self.image_sizes.differ() {
+            return rounded(self.image_sizes.mean(|size| self.patches_of(size.pixels()) as f64));
+        }
+        self.patches_of([self.image_width, self.image_height])
+    }
+    /// Patches of the image that a patch stands in, on average: a larger image has more of them.
+    fn patches_beside(&self) -> u64 {
+        if !self.image_sizes.differ() {
+            return self.patches();
+        }
+        let patches = |size: ImageSize| self.patches_of(size.pixels()) as f64;
+        let squares = self.image_sizes.mean(|size| patches(size) * patches(size));
+        rounded(squares / self.image_sizes.mean(patches).max(1.0))
+    }
+    /// The tower with images of its largest size alone: the micro-batch that has most to keep.
+    pub fn largest(&self) -> Self {
+        let sizes = self.image_sizes.iter().filter(|size| size.weight > 0.0);
+        let largest = sizes.max_by_key(|size| self.patches_of(size.pixels()));
+        let Some(size) = largest else { return *self };
+        let [image_width, image_height] = size.pixels();
+        Self { image_width, image_height, image_sizes: ImageSizes::NONE, ..*self }
     }
     /// Tokens that the language model gets of one image: `1/merge²` of the patches.
     pub fn tokens(&self) -> u64 {
@@ -285,7 +318,7 @@ impl Vision {
     }
     /// Layers by the patches that a patch attends to: all of the image, or those of its window.
     pub fn attention(&self) -> [(u64, u64); 2] {
-        let patches = self.patches();
+        let patches = self.patches_beside();
         if self.fixed_tokens == 0 && self.tile > 0 {
             return [(self.layers, self.tile_patches()), (0, patches)];
         }

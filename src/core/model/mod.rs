@@ -7,6 +7,7 @@ mod elements;
 mod encoders;
 mod flops;
 mod heads;
+mod images;
 mod inventory;
 mod kept;
 mod kept_mixers;
@@ -32,6 +33,7 @@ pub(crate) use flops::{
     head_forward_flops, layer_forward_flops, mean_keys, projection_flops, trained_flops, weight_gradient_flops,
 };
 pub use heads::Heads;
+pub use images::{ImageSize, ImageSizes};
 pub(crate) use inventory::layer_inventory;
 pub use kept::{Cut, KeptTensor, Quantised, Role, Swiglu};
 pub(crate) use kept_mixers::widths as key_value_widths;

@@ -12,10 +12,11 @@ const HEAD: u64 = 64;
 
 /// Pixels, the tower's layers and the projector's inputs for `images` images on one rank.
 ///
+/// Images of several sizes count as the largest: the fullest micro-batch has one.
 /// The tower is a GPT block without dropout over the image's patches; context parallelism does not cut it. A frozen one
 /// runs without a graph: only what the trained projector needs stays, its input and twice its inner width a token.
 pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, cut: &Cut<Q>) -> Vec<KeptTensor<Q>> {
-    let Some(vision) = model.vision else {
+    let Some(vision) = model.vision.map(|vision| vision.largest()) else {
         return Vec::new();
     };
     let tokens = PATCHES.of::<Q>(images * vision.patches() as f64);

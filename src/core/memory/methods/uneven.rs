@@ -146,7 +146,7 @@ impl<Q: Quantity> Part<Q> {
 
 /// Bytes of the projector, which the note's totals leave out and its formula has.
 pub fn projector(scenario: &Scenario) -> Bytes {
-    let parts = scenario.model.vision.map(|vision| Part::<f64>::projector(scenario, &vision));
+    let parts = scenario.model.vision.map(|vision| Part::<f64>::projector(scenario, &vision.largest()));
     Bytes(parts.into_iter().flat_map(Part::items).map(|item| item.bytes).sum())
 }
 
@@ -156,7 +156,7 @@ fn parts<Q: Quantity>(scenario: &Scenario, load: &RankLoad) -> Vec<Part<Q>> {
     let (block, b) = (Block::<Q>::of_model(scenario), SEQUENCES.of::<Q>(run.micro_batch));
     let tokens = b * SEQUENCE.of::<Q>(run.seq_len);
     let mut parts = Vec::new();
-    if let (true, Some(vision)) = (load.stages.contains(&0), model.vision) {
+    if let (true, Some(vision)) = (load.stages.contains(&0), model.vision.map(|vision| vision.largest())) {
         let (tower, layers) = (Block::<Q>::of_tower(scenario, &vision), TOWER_LAYERS.of::<Q>(vision.layers));
         let side = PATCH_SIDE.of::<Q>(vision.patch).power(Q::number(2.0));
         let values = vision.image_width as f64 * vision.image_height as f64 * vision.channels as f64;

@@ -3,7 +3,7 @@
 use super::{Check, divisors};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
-use crate::model::{Architecture, AttentionCount, Mixer, Moe, model_flops_per_token};
+use crate::model::{Architecture, AttentionCount, ImageSizes, Mixer, Moe, model_flops_per_token};
 use crate::run::presets::GpuFamily;
 use crate::run::{AttentionKernel, Format};
 use crate::t;
@@ -56,6 +56,11 @@ impl Check<'_> {
             return;
         }
         if let Some(vision) = m.vision {
+            if vision.image_sizes != ImageSizes::NONE && !vision.image_sizes.differ() {
+                let message = t!("the shares sum to nothing: no image has a size");
+                self.refuse("model.vision.image_sizes", message, "768x768:1");
+                return;
+            }
             let (tokens, seq_len) = (vision.images * vision.tokens() as f64, self.run.seq_len);
             if tokens > seq_len as f64 {
                 let tokens = whole(tokens.ceil()).unwrap_or(u64::MAX);
