@@ -13,6 +13,7 @@ pub mod origin;
 mod outcomes;
 pub mod record;
 mod sources;
+pub mod towers;
 
 pub use bench::{BandCount, Bench, Fact, Prediction, SourceError, verdict_bands};
 pub use constants::{SourcedConstant, constants};

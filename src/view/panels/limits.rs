@@ -37,6 +37,8 @@ pub(super) const NOT_MODELLED: &[&str] = &[
     "old kernels: the Triton attention of llm-foundry from 16 k tokens on is 35 % slower than predicted",
     "DeepSpeed of 2021 and 2022, whose ZeRO-1 sent more than it had to (BLOOM)",
     "the host's data loader, unless its floor is given",
+    "vision towers of narrow layers under tensor parallelism, whose kernels wait for their launches: measured ones \
+        took several times what is computed",
     "experts that are not evenly loaded, unless the imbalance or the spread of the router is given",
     "in-network reduction between nodes (SHARP); inside a node a rate of the GPU has it",
     "vocabulary-parallel pipelines: their passes of embedding and head over all ranks (sail-sg, arXiv 2411.05288) are \

@@ -15,7 +15,7 @@ use shardscope_core::accuracy::record::{Protocol, Recipe, headline, recorded_of}
 use shardscope_core::accuracy::{Bench, LEFT_OUT};
 use shardscope_core::calibrate::{Observation, RunStanding};
 use shardscope_core::scoreboard::{Column, Miss};
-use tables::{bands, by_class, by_protocol, by_source, constants_table, misses, uneven};
+use tables::{bands, by_class, by_protocol, by_source, constants_table, misses, towers, uneven};
 
 /// A person's own runs, and how each stands to the model.
 #[derive(Clone, Copy, Default)]
@@ -153,6 +153,7 @@ fn details(bench: &Bench) -> Node {
         misses("Worst misses", bench, first),
         fold(t!("The other {rest} runs", rest = rest.len()), misses("The other runs", bench, rest)),
         uneven(bench),
+        towers(),
         fold("How each constant was obtained", constants_table()),
         fold("Fine-tuning rows that are not computed", left_out()),
         fold("What is not modelled", list(NOT_MODELLED)),
