@@ -19,6 +19,7 @@ mod launch;
 mod launched;
 mod links;
 mod logs;
+mod modules;
 mod pasted;
 mod programs;
 mod refused;

@@ -4,6 +4,7 @@
 
 mod layout;
 mod model;
+mod modules;
 mod parallel;
 mod pattern;
 mod precision;
@@ -63,6 +64,7 @@ fn entries(text: &ImportText) -> SettingEntries {
     }
     LAUNCHER.take_variables(script, &mut entries);
     take_stage(text, &mut entries);
+    modules::expand(&mut entries);
     entries
 }
 
@@ -80,10 +82,21 @@ fn take_stage(text: &ImportText, entries: &mut SettingEntries) {
 }
 
 fn read(reader: &mut SettingsReader) {
-    reader.same(&SAME[..SAME.len() - 1], DIALECT.name);
+    let by_module = modules::are_there(reader);
+    let (grid, counts) = SAME[..SAME.len() - 1].split_at(parallel::GRID);
+    if by_module {
+        modules::language(reader);
+    } else {
+        reader.same(grid, DIALECT.name);
+    }
+    reader.same(counts, DIALECT.name);
     LAUNCHER.read(reader);
+    let tower = if by_module { modules::gpus(reader) } else { None };
     parallel::batch(reader);
     model::read(reader);
+    if let Some(grid) = tower {
+        modules::tower(reader, grid);
+    }
     parallel::read(reader);
     layout::read(reader);
     training::read(reader);
@@ -91,7 +104,12 @@ fn read(reader: &mut SettingsReader) {
 
 fn write(s: &Scenario, writer: &mut SettingsWriter) {
     LAUNCHER.write(s, writer);
-    writer.same(SAME, &s.run);
+    if let Some(vision) = modules::example(s) {
+        modules::write(s, vision, writer);
+        writer.same(&SAME[parallel::GRID..], &s.run);
+    } else {
+        writer.same(SAME, &s.run);
+    }
     model::write(s, writer);
     layout::write(s, writer);
     parallel::write(s, writer);
@@ -99,7 +117,9 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
 }
 
 fn print(entries: &SettingEntries, comments: &[String]) -> String {
-    let script = script::script("pretrain_gpt.py", "", entries, comments);
+    let by_module = entries.iter().any(|(name, _)| name == "--llm-tp");
+    let program = if by_module { "-m examples.mimo.pretrain_mimo" } else { "pretrain_gpt.py" };
+    let script = script::script(program, "", entries, comments);
     let says = |names: &[&str]| entries.iter().any(|(name, _)| names.contains(&&**name));
     // `validate_args` refuses tensor and context parallelism without it on GPUs before Blackwell, and FSDP with it.
     let one_queue =

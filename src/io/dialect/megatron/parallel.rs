@@ -1,10 +1,11 @@
 //! Division of the work in Megatron-LM's arguments: sizes, exchanges, shards, overlap.
 
+use super::modules;
 use crate::dialect::rows::prelude::*;
 use shardscope_core::cluster::RankOrder;
 use shardscope_core::run::presets::{MEGATRON_2024, MEGATRON_2025};
 
-/// Counts with the same meaning in both; the global batch is the last.
+/// Counts with the same meaning in both: those of the grid, and others, of which the global batch is the last.
 pub(crate) static SAME: &[Same] = &[
     same("--tensor-model-parallel-size", "tp", Some(1)),
     same("--pipeline-model-parallel-size", "pp", Some(1)),
@@ -14,6 +15,9 @@ pub(crate) static SAME: &[Same] = &[
     same("--micro-batch-size", "micro_batch", None),
     same("--global-batch-size", "global_batch", None),
 ];
+
+/// Counts of the grid among them.
+pub(crate) const GRID: usize = 4;
 
 /// Exchange of context-parallel ranks.
 const EXCHANGES: [(CpComm, &str); 4] = [
@@ -46,8 +50,11 @@ const ETP: &str = "--expert-tensor-parallel-size";
 /// Takes what stands beside the sizes that both count alike.
 pub fn read(reader: &mut SettingsReader) {
     let experts = reader.run.model.resolve().is_ok_and(|model| model.moe.is_some());
-    let etp = if experts || !reader.is_default(ETP) { reader.count(ETP, "ETP") } else { None };
-    if experts {
+    let name = if modules::are_there(reader) { modules::EXPERTS_TP } else { ETP };
+    let etp = if experts || !reader.is_default(name) { reader.count(name, "ETP") } else { None };
+    if experts && name == modules::EXPERTS_TP {
+        reader.set("etp", etp.unwrap_or(1));
+    } else if experts {
         // `args.expert_tensor_parallel_size = args.tensor_model_parallel_size` where it is not given.
         let etp = etp.unwrap_or_else(|| {
             let tp = reader.run.tp;
@@ -190,7 +197,7 @@ fn tensor_overlap(reader: &mut SettingsReader) {
 
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
-    writer.when(s.model.moe.is_some(), ETP, run.etp);
+    writer.when(s.model.moe.is_some() && modules::example(s).is_none(), ETP, run.etp);
     if s.layout.sequence_parallel {
         writer.say("--sequence-parallel", true);
         // `validate_args` refuses it without sequence parallelism.
