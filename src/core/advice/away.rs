@@ -3,6 +3,7 @@
 
 use crate::memory::chunk_activation_bytes;
 use crate::pipeline::certify::StepStages;
+use crate::pipeline::certify::leaving::order_with_offload;
 use crate::pipeline::certify::offload::{OffloadRules, OffloadedStage, least_with_offload};
 use crate::report::Evaluation;
 use crate::units::{Bytes, Seconds};
@@ -20,6 +21,16 @@ pub struct RoomBound {
     pub stays_s: Seconds,
     /// No order is faster whatever leaves over the link to the host.
     pub leaves_s: Seconds,
+    /// An order in which some leave; none of a pipeline that is too long to be searched.
+    pub found: Option<FoundOrder>,
+}
+
+/// An order with activations that leave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FoundOrder {
+    pub step_s: Seconds,
+    /// Micro-batches that leave the first stage.
+    pub leaving: usize,
 }
 
 /// Bounds of every room up to that of the ranks, with the share of a micro-batch's compute that its way to the host and
@@ -40,7 +51,7 @@ pub fn bounds_by_room(evaluation: &Evaluation) -> Option<(Vec<RoomBound>, f64)> 
     let most = kept.iter().copied().fold(0.0, f64::max);
     let rules =
         OffloadRules { microbatches: stages.microbatches, lag: stages.lag, is_split: !stages.whole, is_shared: false };
-    let of = |room: u32, leaves: bool| {
+    let each = |room: u32, leaves: bool| {
         let each = kept.iter().enumerate().map(|(stage, kept)| {
             let way = if leaves { kept / scenario.gpu.host.0 } else { NEVER };
             OffloadedStage {
@@ -52,7 +63,12 @@ pub fn bounds_by_room(evaluation: &Evaluation) -> Option<(Vec<RoomBound>, f64)> 
                 room,
             }
         });
-        Seconds(least_with_offload(&each.collect::<Vec<_>>(), rules))
+        each.collect::<Vec<_>>()
+    };
+    let of = |room: u32, leaves: bool| Seconds(least_with_offload(&each(room, leaves), rules));
+    let found = |room: u32| {
+        let order = order_with_offload(&each(room, true), rules)?;
+        Some(FoundOrder { step_s: Seconds(order.makespan), leaving: order.leaving(0) })
     };
     let busy = kept.iter().enumerate().map(|(stage, kept)| 2.0 * kept / scenario.gpu.host.0 / stages.work(stage));
     let rooms = (1..=u32::try_from(stages.ranks()).ok()?).map(|room| RoomBound {
@@ -60,6 +76,7 @@ pub fn bounds_by_room(evaluation: &Evaluation) -> Option<(Vec<RoomBound>, f64)> 
         bytes: Bytes(f64::from(room) * most),
         stays_s: of(room, false),
         leaves_s: of(room, true),
+        found: found(room),
     });
     Some((rooms.collect(), busy.fold(0.0, f64::max)))
 }
@@ -87,6 +104,9 @@ mod tests {
                 );
             }
             assert!(rooms.iter().all(|room| room.leaves_s.0 <= room.stays_s.0 + 1e-12));
+            // With room for all micro-batches under way an order is as short as 1F1B.
+            assert!(rooms.iter().all(|room| room.found.unwrap().step_s.0 >= room.leaves_s.0 * (1.0 - 1e-9)));
+            assert!(rooms[3].found.unwrap().step_s.0 <= own * 1.01 || schedule == Schedule::ZbH1);
             let mut fast = run.clone();
             fast.gpu.parts.host = Some(1e5);
             let (fast, busy) = bounds_by_room(&evaluate(&fast).unwrap()).unwrap();

@@ -12,7 +12,7 @@ mod splits;
 pub mod staircase;
 pub mod unequal;
 
-pub use away::{RoomBound, bounds_by_room};
+pub use away::{FoundOrder, RoomBound, bounds_by_room};
 pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};
 pub use splits::{BalancedSplits, LayerSplit, balance};
 

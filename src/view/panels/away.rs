@@ -16,6 +16,11 @@ pub fn away(evaluation: &Evaluation) -> Node {
         .figures("activations of the fullest rank", |row| show_bytes(row.bytes))
         .figures("all stay, at least", |row| show_seconds(row.stays_s))
         .figures("some leave, at least", |row| show_seconds(row.leaves_s))
+        .figures("some leave, found", |row| row.found.map_or_else(String::new, |found| show_seconds(found.step_s)))
+        .figures("over the bound", |row| {
+            row.found.map_or_else(String::new, |found| show_percent(found.step_s.0 / row.leaves_s.0 - 1.0))
+        })
+        .figures("leave the first stage", |row| row.found.map_or_else(String::new, |found| found.leaving.to_string()))
         .marked(|row| row.room == own)
         .table("Least time of the pipeline by room");
     let words = t!(
@@ -30,9 +35,10 @@ pub fn away(evaluation: &Evaluation) -> Node {
         leaf("p", "", words),
         table,
         muted(
-            "Bounds over every order and every choice of what leaves, with the link by its data sheet; no order with \
-                offloading is built here. On 3,189 small pipelines, solved exhaustively, they are never too high and \
-                on average 1.3 % low.",
+            "Bounds over every order and every choice of what leaves, with the link by its data sheet. The orders are \
+                the best of up to 96 rules for what leaves, when it comes back and what runs first; micro-batches run \
+                in order. On 3,189 small pipelines, solved exhaustively, no bound is too high, and 3,138 of the orders \
+                are the shortest.",
         ),
     ])
 }

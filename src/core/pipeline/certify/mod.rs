@@ -13,6 +13,7 @@
 pub mod beam;
 pub mod certificate;
 pub mod joint;
+pub mod leaving;
 pub mod many;
 pub mod memo;
 pub mod modulo;
