@@ -608,6 +608,18 @@ fn splits_divide_the_bubble_and_seq1f1b_holds_p_minus_r_plus_c_minus_1_of_them()
     }
 }
 
+/// `SlimPipe` (2504.14519) is this order with slices of equal tokens and time: the first of p ranks holds
+/// `1 + (p − 1)/n` micro-batches in n slices, all of them where there is one micro-batch alone, and the bubble is
+/// `(p − 1)(tF + tBW)/n`.
+#[test]
+fn slimpipe_holds_little_more_than_one_micro_batch() {
+    for (p, n, m, held) in [(8, 16, 8, 23.0 / 16.0), (8, 16, 1, 1.0), (4, 64, 4, 67.0 / 64.0)] {
+        let stats = run(&Spec { splits: n, ..spec("seq1f1b", p, m) }, (10.0, 12.0, 7.0));
+        same(f64::from(stats.peak_in_flight[0]) / f64::from(n), held, "slices");
+        same(bubble(&stats), 29.0 * f64::from(p - 1), "bubble");
+    }
+}
+
 #[test]
 fn boundary_tensors_cross_ranks_as_often_as_the_summary_says() {
     let p = 4;

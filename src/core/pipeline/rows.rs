@@ -304,7 +304,8 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
         kind: Kind::Seq1F1B,
         idea: "1F1B over pieces of each sequence.",
         cost: "Bubble (p − 1)(tF + tBW)/c; p − r + c − 1 pieces held on rank r.",
-        needs: "Causal attention; pieces of equal work.",
+        needs: "Causal attention; pieces of equal work: shorter ones behind, or as in SlimPipe equal tokens whose \
+            attention the ranks share out.",
         source: &source::SEQ1F1B,
         options: &["splits"],
         make: Make::Always(sequence::seq1f1b),

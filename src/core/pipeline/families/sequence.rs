@@ -28,7 +28,8 @@ fn order(spec: &Spec, warm_up: impl Fn(u32) -> u32) -> Order {
 
 /// weave(min(p − r − 2 + c, m c)) over the splits.
 ///
-/// Source: Sun et al. 2024 (`Seq1F1B`).
+/// Source: Sun et al. 2024 (`Seq1F1B`). `SlimPipe` (Li et al. 2025, 2504.14519) has this order with slices of equal
+/// tokens, whose attention the ranks share out, so that they take equal time.
 pub(crate) fn seq1f1b(spec: &Spec) -> Order {
     let (p, c) = (spec.pp, spec.splits);
     order(spec, |r| p - 1 - r + c - 1)
