@@ -1,7 +1,7 @@
 //! Samples of unequal length: how they spread, how full their micro-batches are, and which replica a step waits for.
 
 use crate::charts::drawing::{Anchor, Box, Drawing};
-use crate::charts::figure::figure;
+use crate::charts::figure::{figure, key};
 use crate::charts::ink::Ink;
 use crate::prelude::*;
 use shardscope_core::report::lengths::{DealtStep, LengthsReport, dealt_steps};
@@ -57,6 +57,7 @@ pub fn lengths(evaluation: &Evaluation) -> Node {
     let end = apply("fix", full(), "", "make them all full");
     Node::from_iter([
         el("p", &[], &[text(&filled), text(verbatim(" ")), end]),
+        key(&[("c-activations", "samples"), ("c-weights", "tokens")]),
         figure(
             "lengths",
             "Samples by length: their number, and the tokens in them",
@@ -68,7 +69,8 @@ pub fn lengths(evaluation: &Evaluation) -> Node {
             "Drawn with a fixed seed: micro-batches of a step are picked at random from a pool of packed ones, of up \
                 to 32 steps; the slowest replica of the mean step is what the report times. Source of the dynamic \
                 division: Megatron-LM, hybrid_cp_schedule.py, which also waits between groups of samples that it \
-                fills to 5 %; that wait is not counted, nor the messages that short samples save.",
+                fills to 5 %; that wait is not counted, nor the messages that short samples save. In a pipeline stages \
+                wait for each other too where a long micro-batch follows a short one: the step has both.",
         ),
     ])
 }
