@@ -44,11 +44,26 @@ fn cuts_backward(scenario: &Scenario) -> bool {
 pub(crate) struct LayerPass {
     pub compute: ComputeTime,
     pub waits: StageWaits,
-    /// The passes with their host, beside which `ZeRO` sends: a network does not wait for launches.
+    /// What of the passes, one forward, hides no message of the layers, with their host, beside which `ZeRO` sends: a
+    /// network does not wait for launches.
     pub windows: StageWindows,
     /// Seconds that a forward and a backward pass of two micro-batches take less side by side: their messages, less the
     /// additional time of their host.
     pub saved: PairingChange,
+}
+
+/// Share of the layers of `stage` that are routed.
+fn routed_share(scenario: &Scenario, stage: usize, kernels: &ComputeTime) -> f64 {
+    let range = scenario.layers_of(stage);
+    let layers = (range.end - range.start) as f64 + scenario.modules_on(stage) as f64;
+    (kernels.routed.layers / layers.max(1.0)).min(1.0)
+}
+
+/// What of both `passes` hides no message, where `hidden` of them do: those of experts may hide behind both at once, so
+/// that one lacks what the other has.
+fn left(passes: [Seconds; 2], hidden: [Seconds; 2]) -> [Seconds; 2] {
+    let [forward, backward] = [0, 1].map(|pass| (passes[pass] - hidden[pass]).0);
+    [forward + backward.min(0.0), backward + forward.min(0.0)].map(|seconds| Seconds(seconds.max(0.0)))
 }
 
 /// Change by passes of two micro-batches side by side.
@@ -78,20 +93,24 @@ impl LayerPass {
                 wait.forward = wait.forward * passes;
             }
         }
-        let wait = |ep: &Wait, overlapped| kernels.behind_host(ep.exposed(), routed_host(scenario, overlapped));
+        // The device waits for messages of attention between the kernels of the same layers.
+        let among_routed = |wait: Beside| wait.exposed() * routed_share(scenario, stage, &kernels);
+        let attention = [waits.tp.forward + waits.cp.forward, waits.tp.backward + waits.cp.backward].map(among_routed);
+        let exposed = |ep: &Wait| [ep.forward.exposed() + attention[0], ep.backward.exposed() + attention[1]];
+        let wait = |ep: &Wait, overlapped| kernels.behind_host(exposed(ep), routed_host(scenario, overlapped));
         let mut host = wait(&waits.ep, false);
         if let Some(paired) = waits.ep_paired.filter(|_| scenario.layout.pp == 1) {
             // The first forward and the last backward pass are alone.
             let m = scenario.layout.microbatches.max(1) as f64;
             let share = (m - 1.0) / m;
             waits.ep = waits.ep * (1.0 - share) + paired * share;
-            host = host * (1.0 - share) + wait(&paired, true) * share;
+            let beside = wait(&paired, true);
+            host = [0, 1].map(|pass| host[pass] * (1.0 - share) + beside[pass] * share);
         }
         // Kernels with their host, where messages of experts take `waits` and routed layers `host` in all.
-        let launched = |waits: &StageWaits, host: Seconds, overlapped: bool| {
+        let launched = |waits: &StageWaits, host: [Seconds; 2], overlapped: bool| {
             let compute = if cut {
-                let exposed = [waits.ep.forward, waits.ep.backward].map(Beside::exposed);
-                kernels.waiting_by_pass(exposed, routed_host(scenario, overlapped))
+                kernels.waiting_by_pass(exposed(&waits.ep), routed_host(scenario, overlapped))
             } else {
                 kernels.waiting(host)
             };
@@ -103,7 +122,12 @@ impl LayerPass {
             let beside = launched(&StageWaits { ep: paired, ..waits }, wait(&paired, true), true);
             PairingChange { messages: waits.ep.exposed() - paired.exposed(), host: beside.total() - compute.total() }
         });
-        Self { compute, waits, windows: windows_of(scenario, &compute), saved }
+        let mut windows = windows_of(scenario, &compute);
+        let [forward, backward] = left([windows.forward, windows.backward], waits.hidden());
+        // Each of the forward passes gathers.
+        windows.forward = forward / passes;
+        windows.backward = backward;
+        Self { compute, waits, windows, saved }
     }
 }
 
@@ -194,4 +218,45 @@ pub(super) fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Du
         return durations;
     }
     durations.with_microbatch_scale(scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, Run};
+
+    fn passes(run: &Run) -> Vec<Pass> {
+        let scenario = Scenario::new(run).unwrap();
+        Pass::all(&scenario, &Clock::new(&scenario))
+    }
+
+    /// A second of compute hides one second of messages, however many kinds wait for it.
+    #[test]
+    fn messages_hide_behind_no_more_compute_than_there_is() {
+        let mut run = Run {
+            model: Based::preset("mixtral-8x7b"),
+            gpus: 256,
+            tp: 2,
+            cp: 2,
+            ep: 4,
+            zero: 3,
+            global_batch: 512,
+            ..Run::default()
+        };
+        (run.overlap.tp, run.overlap.cp, run.overlap.ep, run.overlap.dp) = (Some(1.0), Some(1.0), Some(1.0), Some(1.0));
+        for inter in [1.0, 10.0, 100.0, 1000.0] {
+            run.gpu.parts.inter = Some(inter);
+            for pp in [1, 2] {
+                run.pp = pp;
+                for pass in passes(&run) {
+                    let [forward, backward] = pass.waits.hidden();
+                    let (hidden, compute) = (forward + backward, pass.compute.total());
+                    assert!(
+                        hidden.0 > 0.0 && hidden.0 <= compute.0 * (1.0 + 1e-9),
+                        "{inter} {pp}: {hidden:?} {compute:?}"
+                    );
+                }
+            }
+        }
+    }
 }

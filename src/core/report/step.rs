@@ -56,7 +56,7 @@ fn end(draft: &Draft, load: &RankLoad) -> End {
         held: HeldParameters::of(scenario, &load.stages),
         parameters: detailed::parameters(scenario, load),
         wires: sync,
-        optimizer: Seconds(step_end(scenario, clock.rates(), trained.updated(scenario))),
+        optimizer: Seconds(step_end(scenario, clock.rates(), &load.stages, trained.updated(scenario))),
     }
 }
 

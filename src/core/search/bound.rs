@@ -221,7 +221,7 @@ impl BoundedLayout<'_> {
             backward += windows[1];
         }
         let sync = step_sync(scenario, held, Seconds(forward), Seconds(backward));
-        (sync.exposed().0, step_end(scenario, rates, held.updated(scenario)))
+        (sync.exposed().0, step_end(scenario, rates, &sort.stages, held.updated(scenario)))
     }
 
     /// Memory of its fullest rank where chunks of each kind of stage take `bytes`.

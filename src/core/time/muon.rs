@@ -23,34 +23,38 @@ fn flops(rows: f64, columns: f64) -> f64 {
     STEPS * (4.0 * m * m * n + 2.0 * m * m * m)
 }
 
-/// Seconds a parameter that a rank updates; 0 for other optimizers.
-pub(crate) fn seconds_a_parameter(scenario: &Scenario, rates: &Rates) -> f64 {
+/// Seconds a parameter that a rank with `stages` updates; 0 for other optimizers.
+pub(crate) fn seconds_a_parameter(scenario: &Scenario, rates: &Rates, stages: &[usize]) -> f64 {
     if scenario.run.optimizer != Optimizer::Muon {
         return 0.0;
     }
     let gathered = MOMENTUM * (scenario.layout.tp as f64 - 1.0) / scenario.gpu.intra.0;
-    flops_a_parameter(scenario) / rates.gemm_plain.0 + gathered
+    flops_a_parameter(scenario, stages) / rates.gemm_plain.0 + gathered
 }
 
-/// FLOPs a parameter on a rank: those of whole matrices over their elements, once for each rank that has a part.
-pub(crate) fn flops_a_parameter(scenario: &Scenario) -> f64 {
+/// FLOPs a parameter on a rank with `stages`: those of whole matrices over their elements, once for each rank that has a
+/// part.
+pub(crate) fn flops_a_parameter(scenario: &Scenario, stages: &[usize]) -> f64 {
     let model = &scenario.model;
     let (t, etp) = (scenario.layout.tp as f64, scenario.layout.etp as f64);
     let mut matrices = Vec::new();
     let mut adam = 0.0;
-    for (kind, layers) in model.all_kinds().iter() {
-        let layers = *layers as f64;
-        adam += layers * mixer(model, kind.mixer, layers, t, &mut matrices);
-        ffn(model, kind.ffn, layers, [t, etp], &mut matrices);
+    for stage in stages {
+        for (kind, layers) in scenario.kinds_on(*stage).iter() {
+            let layers = *layers as f64;
+            adam += layers * mixer(model, kind.mixer, layers, t, &mut matrices);
+            ffn(model, kind.ffn, layers, [t, etp], &mut matrices);
+        }
     }
-    let ends = model.embedding().total() + model.head().total();
-    let ends = if model.shares_embedding() { ends / 2 } else { ends };
-    let (mut work, mut elements) = (0.0, ends as f64 + adam);
+    let (first, last) = (stages.contains(&0), stages.contains(&scenario.last_stage()));
+    let embedding = if first { model.embedding().total() } else { 0 };
+    let head = if last && !(first && model.shares_embedding()) { model.head().total() } else { 0 };
+    let (mut work, mut elements) = (0.0, (embedding + head) as f64 + adam);
     for (rows, columns, count, ranks) in matrices {
         work += count * flops(rows, columns) * ranks;
         elements += count * rows * columns;
     }
-    work / elements
+    if elements > 0.0 { work / elements } else { 0.0 }
 }
 
 /// Matrices of an FFN of `layers` layers.
@@ -125,6 +129,7 @@ fn latent(model: &Architecture, mla: Mla, layers: f64, t: f64, list: &mut Vec<Ma
 mod tests {
     use super::*;
     use crate::run::{Based, Run};
+    use crate::traffic::HeldParameters;
 
     /// `20 m² n + 10 m³` of a 4096 x 14336 matrix: 5.5 TFLOP, 9.4e4 a parameter: the closed form.
     #[test]
@@ -149,7 +154,7 @@ mod tests {
         let experts = moe.experts as f64 * 2.0 * flops(wide, h) + 2.0 * flops(shared, h);
         let attention = 2.0 * flops(q, h) + 2.0 * flops(kv, h);
         let by_hand = 6.0 * attention + 23.0 * (flops(inner, h) + experts);
-        let ours = flops_a_parameter(&scenario) * model.elements().total() as f64;
+        let ours = flops_a_parameter(&scenario, &[0]) * model.elements().total() as f64;
         assert!((ours / by_hand - 1.0).abs() < 2e-3, "{ours} {by_hand}");
     }
 
@@ -170,7 +175,8 @@ mod tests {
         };
         let scenario = Scenario::new(&run).unwrap();
         let model = &scenario.model;
-        let work = flops_a_parameter(&scenario) * model.elements().total() as f64;
+        let stages: Vec<usize> = (0..scenario.stage_layers.len()).collect();
+        let work = flops_a_parameter(&scenario, &stages) * model.elements().total() as f64;
         for (tokens, share) in [(4e6, 0.06), (63e6, 0.004)] {
             let training = 6.0 * model.elements().active() as f64 * tokens;
             let ours = work / training;
@@ -178,11 +184,26 @@ mod tests {
         }
     }
 
+    /// Adam steps the embedding and the head, so a stage that has neither takes as long whatever the vocabulary, and one
+    /// that has the head no less for more of it.
+    #[test]
+    fn a_larger_vocabulary_makes_no_rank_faster() {
+        let seconds = |vocab, stage| {
+            let mut run = Run { optimizer: Optimizer::Muon, pp: 4, zero: 0, ..Run::default() };
+            run.model.parts.vocab = Some(vocab);
+            let scenario = Scenario::new(&run).unwrap();
+            let held = HeldParameters::trained(&scenario, &[stage]).total();
+            flops_a_parameter(&scenario, &[stage]) * held
+        };
+        assert_eq!(seconds(128_000, 1), seconds(256_000, 1));
+        assert!(seconds(256_000, 3) >= seconds(128_000, 3) * (1.0 - 1e-3));
+    }
+
     #[test]
     fn tensor_parallel_ranks_repeat_the_steps() {
         let flops = |tp| {
             let run = Run { optimizer: Optimizer::Muon, tp, ..Run::default() };
-            flops_a_parameter(&Scenario::new(&run).unwrap())
+            flops_a_parameter(&Scenario::new(&run).unwrap(), &[0])
         };
         assert!((flops(4) / flops(1) - 4.0).abs() < 1e-9);
     }

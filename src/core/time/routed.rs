@@ -9,20 +9,14 @@ pub struct RoutedTime {
     pub layers: f64,
     /// Attention and norms, forward and backward.
     pub attention: [f64; 2],
+    /// Of its backward pass, the gradients of the weights.
+    pub attention_weight: f64,
     /// Router, experts and permutation: forward, gradient of the input, gradient of the weight.
     pub experts: [f64; 3],
     /// Shared experts, forward and backward.
     pub shared: [f64; 2],
     /// Attention and experts again, where they are recomputed.
     pub again: f64,
-}
-
-impl RoutedTime {
-    /// A layer's kernels, forward and backward.
-    pub fn layer(&self) -> f64 {
-        let seconds = self.attention.iter().chain(&self.experts).sum::<f64>() + self.again;
-        seconds / self.layers.max(1.0)
-    }
 }
 
 /// Exponent by which the slower of GPU and host sets the pace of a routed layer: they meet at its wait for the token

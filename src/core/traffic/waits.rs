@@ -49,6 +49,11 @@ impl StageWaits {
     pub fn backward(&self) -> Seconds {
         self.list().into_iter().map(|wait| wait.backward.exposed()).sum()
     }
+    /// Compute of the forward and of the backward pass that hides messages.
+    pub fn hidden(&self) -> [Seconds; 2] {
+        let sum = |pass: fn(&Wait) -> Beside| self.list().into_iter().map(|wait| pass(wait).hidden()).sum();
+        [sum(|wait| wait.forward), sum(|wait| wait.backward)]
+    }
     /// Seconds by which the traffic beside it slows compute, in both passes.
     pub fn slows(&self) -> Seconds {
         self.list().into_iter().map(|wait| wait.both().slows).sum()
@@ -77,15 +82,9 @@ pub(crate) fn layer_waits(scenario: &Scenario, stage: usize, windows: &StageWind
     let modules = matches!(scenario.run.recomputed(), Recompute::Modules(list) if list.contains(&Module::Moe));
     let routed_again = if modules { 2.0 } else { again };
     let messages = Messages { scenario, stage, windows, fabric: &fabric };
-    let (ep, ep_paired) = experts(&messages, routed_again);
-    StageWaits {
-        tp: tensor(&messages, again),
-        cp: context(&messages, again),
-        ep,
-        ep_paired,
-        send: fabric.send(mesh.link(ParallelAxis::Pp), hop),
-        ..StageWaits::default()
-    }
+    let waits = StageWaits { tp: tensor(&messages, again), cp: context(&messages, again), ..StageWaits::default() };
+    let (ep, ep_paired) = experts(&messages, routed_again, waits.hidden());
+    StageWaits { ep, ep_paired, send: fabric.send(mesh.link(ParallelAxis::Pp), hop), ..waits }
 }
 
 /// The messages of a micro-batch on a stage, and what runs beside them.
@@ -197,8 +196,9 @@ fn context(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64
 }
 
 /// Expert parallel: dispatch and combine, forward and backward, the busiest rank's; and the same beside the passes of
-/// another micro-batch.
-fn experts(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64) -> (Wait, Option<Wait>) {
+/// another micro-batch. Of the compute of the two passes, `taken` hides other messages.
+fn experts(messages: &Messages, again: f64, taken: [Seconds; 2]) -> (Wait, Option<Wait>) {
+    let &Messages { scenario, stage, windows, fabric } = messages;
     let (model, layout, software) = (&scenario.model, &scenario.layout, &scenario.software);
     let routed = routed_layers(scenario, stage);
     if layout.ep <= 1 || routed <= 0.0 {
@@ -234,7 +234,7 @@ fn experts(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64
         |forward, backward| Wait { bytes, forward: forward + cloned, backward: backward + returned, ..Wait::default() };
     if let Some(share) = software.overlap.ep {
         // On some of the multiprocessors of the passes beside them.
-        let window = windows.forward + windows.backward;
+        let window = (windows.forward + windows.backward - taken[0] - taken[1]).max(Seconds::ZERO);
         let both = Beside::new(pass * (1.0 + again), window, share, DISPATCHERS.value);
         let forward = 1.0 / (1.0 + again);
         return (wait(both * forward, both * (1.0 - forward)), None);
@@ -251,7 +251,7 @@ fn experts(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64
     if software.ep_overlap == EpOverlap::None {
         return (alone, None);
     }
-    let [forward, backward] = pair(scenario, &windows.routed, dispatch, combine).map(|one| one * routed);
+    let [forward, backward] = pair(scenario, &windows.routed, taken, [dispatch, combine]).map(|one| one * routed);
     (alone, Some(wait(forward, backward + Beside::alone(pass * (again - 1.0)))))
 }
 
@@ -260,9 +260,15 @@ fn experts(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64
 /// experts' backward pass, dispatch backward behind their forward pass (and their weight gradients, where those wait),
 /// combine forward behind attention backward. A hidden second takes multiprocessors from the kernels beside it.
 /// Source: Megatron-LM `model_chunk_schedule_plan.py` `run`, `combined_1f1b.py`.
-fn pair(scenario: &Scenario, routed: &RoutedWindows, dispatch: Seconds, combine: Seconds) -> [Beside; 2] {
+fn pair(
+    scenario: &Scenario,
+    routed: &RoutedWindows,
+    taken: [Seconds; 2],
+    [dispatch, combine]: [Seconds; 2],
+) -> [Beside; 2] {
     let each = |seconds: f64| Seconds(seconds / routed.layers.max(1.0));
-    let [attention, attention_backward] = routed.attention.map(each);
+    let left = |pass: usize| each((routed.attention[pass] - taken[pass].0).max(0.0));
+    let (attention, attention_backward) = (left(0), left(1));
     let [forward, input, weight] = routed.experts.map(each);
     let delayed = scenario.software.delay_wgrad;
     let late = if delayed { weight } else { Seconds::ZERO };

@@ -76,11 +76,13 @@ fn measured(evaluation: &Evaluation, predicted: Written) -> Written {
 fn optimizer(evaluation: &Evaluation) -> Term {
     let scenario = &evaluation.scenario;
     let clock = Clock::new(scenario);
-    let held = evaluation.loads.iter().map(|load| HeldParameters::trained(scenario, &load.stages));
-    let end = |held: &HeldParameters| step_end::<f64>(scenario, clock.rates(), held.updated(scenario));
-    let slowest = held.max_by(|a, b| end(a).total_cmp(&end(b))).unwrap_or_default();
+    let ranks = evaluation.loads.iter().map(|load| (&load.stages[..], HeldParameters::trained(scenario, &load.stages)));
+    let end = |(stages, held): &(&[usize], HeldParameters)| {
+        step_end::<f64>(scenario, clock.rates(), stages, held.updated(scenario))
+    };
+    let (stages, slowest) = ranks.max_by(|a, b| end(a).total_cmp(&end(b))).unwrap_or_default();
     let term = written(|| {
-        let mut time = step_end::<Written>(scenario, clock.rates(), slowest.updated(scenario));
+        let mut time = step_end::<Written>(scenario, clock.rates(), stages, slowest.updated(scenario));
         let states = scenario.offload.map_or(0.0, |offload| offload.states());
         if scenario.offload.is_some() || scenario.learnt.reference == ReferencePlace::Offloaded {
             let added = Draft::of(&scenario.run).map_or(0.0, |draft| offloading(&draft, &evaluation.loads).0);
