@@ -257,3 +257,24 @@ fn a_log_says_which_settings_of_its_run_are_not_the_pages() {
     let says = |words: &str| found.read.iter().any(|line| line.to_string().contains(words));
     assert!(says("which differs from the page's: Global batch 64"), "{:?}", found.read);
 }
+
+/// A message that waits for 5 s has more nanoseconds than 32 bits, and keeps them with its group and bytes; a copy keeps
+/// its bytes, a short kernel has neither.
+#[test]
+fn long_kernels_and_copies_keep_what_they_have() {
+    let text = br#"{"schemaVersion":1,"traceEvents":[
+        {"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2.5,"args":{"device":0}},
+        {"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_bf16","ts":10,"dur":5000000.001,"args":{"device":0,
+            "Collective name":"allreduce","In msg nelems":1000,"Out msg nelems":1000,"dtype":"BFloat16","Group size":8,
+            "Process Group Name":"7","Process Group Description":"default_pg"}},
+        {"ph":"X","cat":"gpu_memcpy","name":"Memcpy DtoH","ts":6000000,"dur":3,"args":{"device":0,"bytes":4096}}]}"#;
+    let Ok(EvidenceFile::Trace(trace, _)) = read(text, &Run::default()) else {
+        panic!("no trace");
+    };
+    let of = |at: usize| {
+        let one = &trace.activities[at];
+        (one.end - one.start, one.group, one.bytes)
+    };
+    assert_eq!((of(0), of(1), of(2)), ((2500, None, 0), (5_000_000_001, Some(0), 2000), (3000, None, 4096)));
+    assert_eq!(trace.kernels_ns, 5_000_002_501);
+}
