@@ -2,13 +2,18 @@
 //!
 //! The file is made here, event by event, and is never held: 100 MB, and as many as `SHARDSCOPE_TRACE_MB` says.
 
+use shardscope::core::diagnose::{Diagnosis, MeasuredLanes, RankTrace};
 use shardscope::core::run::Run;
 use shardscope::io::evidence::{EvidenceFile, EvidenceReader, diagnose};
+use shardscope::view::panels::diagnose::{LanePair, diagnosis};
 use std::fmt::Write as _;
 use std::time::Instant;
 
 /// Bytes that are given to the reader at once, as the page does.
 const PIECE: usize = 1 << 20;
+
+/// Pictures of the timeline that are timed.
+const PICTURES: u32 = 20;
 
 /// Events of one kernel as PyTorch's profiler writes them: its launch, the operator around it, itself.
 fn events(text: &mut String, at: u64) {
@@ -70,14 +75,34 @@ fn read(megabytes: usize) {
     };
     let found = diagnose(&[&file], &run);
     let all = begun.elapsed().as_secs_f64() - made;
+    if let (Ok(found), Ok(EvidenceFile::Trace(trace, _))) = (&found, &file) {
+        drawn(found, trace, &run);
+    }
     println!(
         "trace of {megabytes} MB, {kernels} kernels: read {pushed:.2} s, sorted {:.2} s, diagnosed {:.2} s, {} parts, \
          most memory {} MB",
         finished - pushed,
         all - finished,
-        found.map_or(0, |found| found.parts.len()),
+        found.as_ref().map_or(0, |found| found.parts.len()),
         most_memory().map_or_else(|| "?".to_owned(), |most| most.to_string())
     );
+}
+
+/// The time of a picture of the timeline, whole and nearer.
+fn drawn(found: &Diagnosis, trace: &RankTrace, run: &Run) {
+    let Some(lanes) = MeasuredLanes::of(trace).map(|lanes| LanePair::of(lanes, None, found)) else {
+        return;
+    };
+    let spans = lanes.measured.compute.len() + lanes.measured.messages.len();
+    let mut zoom = lanes.whole();
+    let begun = Instant::now();
+    let mut letters = 0;
+    for _ in 0..PICTURES {
+        letters += diagnosis(found, "", run, Some((&lanes, zoom))).to_html().len();
+        zoom = lanes.zoomed(zoom, 1.5);
+    }
+    let each = begun.elapsed().as_secs_f64() * 1e3 / f64::from(PICTURES);
+    println!("{spans} spans drawn nearer and nearer: {each:.2} ms each, {letters} letters");
 }
 
 fn main() {

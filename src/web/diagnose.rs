@@ -7,11 +7,11 @@ use crate::core::report::needs_worker;
 use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{Bytes, show_bytes};
-use crate::io::evidence::{EvidenceFile, ExampleFile, SentFile, diagnose, markdown};
+use crate::io::evidence::{EvidenceAnswer, EvidenceFile, ExampleFile, SentAnswer, SentFile, answer, markdown};
 use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Node, PanelAction, leaf};
 use crate::view::panels::chosen::LayoutOrigin;
-use crate::view::panels::diagnose::{LanePair, LaneZoom, diagnosis, diagnosis_of_link, offered};
+use crate::view::panels::diagnose::{LanePair, LaneZoom, diagnosis, diagnosis_of_link, offered, since};
 use crate::view::panels::issues::line;
 use crate::view::panels::runs::bare;
 use crate::view::views::View;
@@ -22,9 +22,10 @@ use crate::web::form::history;
 use crate::web::late::parts;
 use crate::web::reader::{FRAME_MS, pieces, unreadable};
 use crate::web::state::State;
-use crate::web::worker::job::from_bytes;
-use crate::web::worker::{FileEnd, FileReading};
+use crate::web::worker::job::{from_bytes, to_bytes};
+use crate::web::worker::{EvidenceWorker, FileEnd, FileReading};
 use crate::web::{browser, runs};
+use js_sys::Uint8Array;
 use leptos::prelude::*;
 use std::sync::Arc;
 use wasm_bindgen::JsCast;
@@ -34,14 +35,34 @@ parts! {
     second: diagnose_frame(state: State) -> AnyView = framed(state);
 }
 
-/// A file, read: its name, and what it is or why it cannot be read.
-type ReadFile = (String, Result<EvidenceFile, Vec<Issue>>);
+/// What a file is, or why it cannot be read.
+type ReadFile = Result<EvidenceFile, Vec<Issue>>;
+
+/// A file that was read.
+struct HeldFile {
+    name: String,
+    /// Its number in the worker that diagnoses large ones.
+    number: u32,
+    /// It as a worker takes it; handed over once the worker has it.
+    bytes: Uint8Array,
+    /// None of a large one, which is for the worker.
+    read: Option<ReadFile>,
+}
+
+/// Bytes of a file from which the worker diagnoses it: a trace of about 20,000 kernels, which takes the page a frame.
+const LARGE: u32 = 600_000;
 
 /// Everything that the view follows.
 #[derive(Clone, Copy)]
 struct Page {
     state: State,
-    files: RwSignal<Vec<ReadFile>, LocalStorage>,
+    files: RwSignal<Vec<HeldFile>, LocalStorage>,
+    /// What the files say of the run, by the page or by the worker.
+    answer: RwSignal<Option<EvidenceAnswer>, LocalStorage>,
+    /// The run when the first of the files was read.
+    before: RwSignal<Option<Run>>,
+    /// A pasted text is among the files: its box stays.
+    pasted: RwSignal<bool>,
     /// The diagnosis of the files; none without files.
     found: RwSignal<Option<Result<Diagnosis, Vec<Issue>>>, LocalStorage>,
     /// The timeline of the trace, where one was read.
@@ -56,6 +77,12 @@ struct Page {
     turn: StoredValue<u32>,
     /// The worker that reads.
     reading: StoredValue<Option<FileReading>, LocalStorage>,
+    /// The worker that diagnoses large files, where there is one.
+    beside: StoredValue<Option<EvidenceWorker>, LocalStorage>,
+    /// The question that the worker has, by number.
+    asked: StoredValue<u32>,
+    /// The number of the last file.
+    numbered: StoredValue<u32>,
 }
 
 /// The view; hidden while another is open.
@@ -63,6 +90,9 @@ pub(crate) fn whole(state: State) -> AnyView {
     let page = Page {
         state,
         files: RwSignal::new_local(Vec::new()),
+        answer: RwSignal::new_local(None),
+        before: RwSignal::new(None),
+        pasted: RwSignal::new(false),
         found: RwSignal::new_local(None),
         lanes: RwSignal::new_local(None),
         zoom: RwSignal::new(None),
@@ -70,6 +100,9 @@ pub(crate) fn whole(state: State) -> AnyView {
         progress: RwSignal::new(None),
         turn: StoredValue::new(0),
         reading: StoredValue::new_local(None),
+        beside: StoredValue::new_local(None),
+        asked: StoredValue::new(0),
+        numbered: StoredValue::new(0),
     };
     page.follow();
     let shown = move || state.view.open.get();
@@ -85,7 +118,14 @@ pub(crate) fn whole(state: State) -> AnyView {
         }
     };
     view! {
-        <main class="diagnose" id="diagnose" tabindex="-1" hidden=hidden>
+        <main
+            class="diagnose"
+            id="diagnose"
+            tabindex="-1"
+            hidden=hidden
+            on:dragover=|event| event.prevent_default()
+            on:drop=move |event| page.dropped(&event)
+        >
             <div class="panel-head">
                 <h2>{say("Diagnose")}</h2>
                 <span class="tools" role="group" aria-label=say("Diagnose")>
@@ -127,7 +167,7 @@ impl Page {
         let none = move || self.files.with(Vec::is_empty) && self.of_link.with(Option::is_none);
         let names = view_of(move || {
             self.files
-                .with(|files| files.iter().map(|(name, _)| leaf("span", "pill", verbatim(name.clone()))).collect())
+                .with(|files| files.iter().map(|file| leaf("span", "pill", verbatim(file.name.clone()))).collect())
         });
         let progress = move || {
             self.progress.get().map_or_else(String::new, |(name, read, all)| {
@@ -156,12 +196,6 @@ impl Page {
     }
 
     fn files_view(self) -> AnyView {
-        let dropped = move |event: web_sys::DragEvent| {
-            event.prevent_default();
-            if let Some(files) = event.data_transfer().and_then(|data| data.files()) {
-                self.take(&files);
-            }
-        };
         let chosen = move |event: web_sys::Event| {
             let input = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok());
             if let Some(input) = input {
@@ -179,18 +213,20 @@ impl Page {
         let handler: Handler = Arc::new(move |action| self.act(action));
         let same = Arc::clone(&handler);
         let class = text(move || if nothing() { "board-drop large" } else { "board-drop" }.to_owned());
+        let box_hidden = flag(move || !empty() && !self.pasted.get());
         view! {
             <p class="muted" hidden=flag(move || !nothing())>
                 {say("Where is the rest? Compare a run of yours with the one on this page, part by part.")}
             </p>
-            <label class=class on:dragover=|event| event.prevent_default() on:drop=dropped>
+            <label class=class hidden=flag(move || !empty())>
                 <b>{say("Drop a log, a trace, an out-of-memory message, a memory snapshot, or choose files")}</b>
                 <span class="muted">
                     {say("several files at once, one a rank · read in this browser, nothing is sent or kept")}
                 </span>
-                <input type="file" multiple id="evidence" on:change=chosen/>
+                <input type="file" class="visually-hidden" multiple id="evidence" on:change=chosen/>
             </label>
             <textarea
+                hidden=box_hidden
                 rows="2"
                 aria-label=say("Or paste a log or a message")
                 placeholder=say("Or paste a log or a message")
@@ -207,23 +243,28 @@ impl Page {
     fn follow(self) {
         effect(move || {
             let run: Run = self.state.run.with(bare);
-            let evaluation = self.state.evaluation().filter(|one| one.has_timeline() || !needs_worker(&run));
-            let found = self.files.with(|files| {
-                let evidence: Vec<&Result<EvidenceFile, Vec<Issue>>> = files.iter().map(|(_, file)| file).collect();
-                (!evidence.is_empty()).then(|| diagnose(&evidence, &run))
+            let is_large = self.files.with(|files| files.iter().any(|file| file.read.is_none()));
+            if is_large {
+                return self.ask(&run);
+            }
+            let answer = self.files.with(|files| {
+                let evidence: Vec<&ReadFile> = files.iter().filter_map(|file| file.read.as_ref()).collect();
+                (!evidence.is_empty()).then(|| answer(&evidence, &run))
             });
-            let lanes = match &found {
-                Some(Ok(found)) => self.files.with(|files| {
-                    let traces = files.iter().filter_map(|(_, file)| match file {
-                        Ok(EvidenceFile::Trace(trace, _)) => Some(trace),
-                        _ => None,
-                    });
-                    let first = traces.min_by_key(|trace| trace.rank)?;
-                    let (window, _) = first.median_window()?;
-                    Some(LanePair::of(first, window, evaluation.as_deref(), found))
-                }),
-                _ => None,
-            };
+            self.answer.set(answer);
+        });
+        effect(move || {
+            let run: Run = self.state.run.with(bare);
+            let evaluation = self.state.evaluation().filter(|one| one.has_timeline() || !needs_worker(&run));
+            let (found, lanes) = self.answer.with(|answer| match answer {
+                Some(EvidenceAnswer { found, lanes }) => {
+                    let found = found.clone();
+                    let lanes = lanes.clone().zip(found.as_ref().ok());
+                    let lanes = lanes.map(|(lanes, found)| LanePair::of(lanes, evaluation.as_deref(), found));
+                    (Some(found), lanes)
+                }
+                None => (None, None),
+            });
             if let Some(Ok(found)) = &found {
                 let text = crate::core::diagnose::brief(found);
                 self.state.view.change(|view| view.diagnosis = text);
@@ -247,14 +288,49 @@ impl Page {
         });
     }
 
+    /// Asks the worker for the diagnosis of the files; what it holds already is not sent again.
+    fn ask(self, run: &Run) {
+        let turn = counted(self.asked);
+        let failed = move || {
+            let _ = self.answer.try_set(Some(EvidenceAnswer { found: Err(vec![fault()]), lanes: None }));
+        };
+        let answered = move |answer: Option<(u32, Vec<u8>)>| match answer {
+            Some((turn, bytes)) if self.asked.try_get_value() == Some(turn) => {
+                let _ = self.progress.try_set(None);
+                match from_bytes::<SentAnswer>(&bytes) {
+                    Some(answer) => drop(self.answer.try_set(Some(answer.into()))),
+                    None => failed(),
+                }
+            }
+            Some(_) => {}
+            None => failed(),
+        };
+        self.beside.update_value(|beside| {
+            if beside.is_none() {
+                *beside = EvidenceWorker::start(answered).ok();
+            }
+            let Some(worker) = beside else {
+                return failed();
+            };
+            self.files.with_untracked(|files| {
+                for file in files.iter().filter(|file| file.bytes.length() > 0) {
+                    worker.hold(file.number, &file.bytes);
+                }
+                let numbers: Vec<u32> = files.iter().map(|file| file.number).collect();
+                worker.ask(turn, run, &numbers);
+            });
+        });
+    }
+
     fn shown(self) -> Node {
         let run: Run = self.state.run.with(bare);
+        let since = self.before.with(|before| before.as_ref().and_then(|before| since(before, &run)));
         self.found.with(|found| match found {
             None => from_link(self.state, self.of_link),
             Some(Ok(found)) => self.lanes.with(|lanes| {
                 let zoom = self.zoom.get();
                 let lanes = lanes.as_ref().map(|lanes| (lanes, zoom.unwrap_or_else(|| lanes.whole())));
-                diagnosis(found, &markdown(found), &run, lanes)
+                since.into_iter().chain([diagnosis(found, &markdown(found), &run, lanes)]).collect()
             }),
             Some(Err(issues)) => issues.iter().map(|issue| line(&Issue::error("", issue.message.clone()))).collect(),
         })
@@ -315,17 +391,12 @@ impl Page {
         };
         self.clear();
         history::load(self.state, example.run(), LayoutOrigin::Example);
-        let name = example.name().to_owned();
-        self.files.set(vec![(name, example.evidence())]);
+        self.put(example.name().to_owned(), example.evidence());
         browser::to_top();
     }
 
     fn next(self) -> u32 {
-        let turn = self.turn.try_update_value(|turn| {
-            *turn += 1;
-            *turn
-        });
-        turn.unwrap_or_default()
+        counted(self.turn)
     }
 
     fn stop(self) {
@@ -334,9 +405,44 @@ impl Page {
         self.progress.set(None);
     }
 
+    /// Takes files that are dropped on the view.
+    fn dropped(self, event: &web_sys::DragEvent) {
+        event.prevent_default();
+        if let Some(files) = event.data_transfer().and_then(|data| data.files()) {
+            self.take(&files);
+        }
+    }
+
+    /// Adds what was read in the page, in place of a file of that name.
+    fn put(self, name: String, read: ReadFile) {
+        self.hold(name, Uint8Array::from(&to_bytes(&SentFile::from(read))[..]));
+    }
+
+    /// Adds a file in the form of a worker, in place of one of that name.
+    fn hold(self, name: String, bytes: Uint8Array) {
+        let is_large = bytes.length() > LARGE;
+        let unpacked = || from_bytes::<SentFile>(&bytes.to_vec()).map_or_else(unreadable, Into::into);
+        let read = (!is_large).then(unpacked);
+        self.add(HeldFile { name, number: counted(self.numbered), bytes, read });
+    }
+
+    fn add(self, file: HeldFile) {
+        let run = self.state.run.with_untracked(bare);
+        let _ = self.before.try_update(|before| {
+            before.get_or_insert(run);
+        });
+        let _ = self.files.try_update(|files| {
+            files.retain(|known| known.name != file.name);
+            files.push(file);
+        });
+    }
+
     fn clear(self) {
         self.stop();
         self.zoom.set(None);
+        self.before.set(None);
+        self.pasted.set(false);
+        self.beside.set_value(None);
         self.files.set(Vec::new());
         self.state.view.change(|view| view.diagnosis = None);
     }
@@ -345,11 +451,12 @@ impl Page {
     fn paste(self, pasted: &str) {
         let name = translated(t!("pasted text"));
         let present = self.state.run.with_untracked(bare);
-        let read = (!pasted.trim().is_empty()).then(|| crate::io::evidence::read(pasted.as_bytes(), &present));
-        self.files.update(|files| {
-            files.retain(|(known, _)| *known != name);
-            files.extend(read.map(|read| (name, read)));
-        });
+        self.pasted.set(true);
+        if pasted.trim().is_empty() {
+            self.files.update(|files| files.retain(|known| known.name != name));
+        } else {
+            self.put(name, crate::io::evidence::read(pasted.as_bytes(), &present));
+        }
     }
 
     /// Reads files one after the other.
@@ -367,20 +474,24 @@ impl Page {
                 let Some(read) = self.read(&file, turn).await else {
                     return;
                 };
-                let put = self.files.try_update(|files| {
-                    files.retain(|(known, _)| *known != name);
-                    files.push((name, read));
-                });
-                if put.is_none() {
-                    return;
+                match read {
+                    Ok(bytes) => self.hold(name, bytes),
+                    Err(read) => {
+                        let (number, bytes) = (counted(self.numbered), Uint8Array::default());
+                        self.add(HeldFile { name, number, bytes, read: Some(read) });
+                    }
                 }
             }
-            let _ = self.progress.try_set(None);
+            // Of large files the answer ends it.
+            if self.files.try_with_untracked(|files| files.iter().all(|file| file.read.is_some())) == Some(true) {
+                let _ = self.progress.try_set(None);
+            }
         });
     }
 
-    /// Reads `file`, in a worker where there can be one; none where it was stopped or another drop has begun.
-    async fn read(self, file: &web_sys::File, turn: u32) -> Option<Result<EvidenceFile, Vec<Issue>>> {
+    /// Reads `file`, in a worker where there can be one, whose bytes are given on as they are; else, and where it cannot
+    /// be read, what it is here. None where it was stopped or another drop has begun.
+    async fn read(self, file: &web_sys::File, turn: u32) -> Option<Result<Uint8Array, ReadFile>> {
         let (name, size) = (file.name(), file.size());
         let told = move |read: f64| drop(self.progress.try_set(Some((name.clone(), read, size))));
         told(0.0);
@@ -398,17 +509,31 @@ impl Page {
         }
         let _ = self.reading.try_set_value(None);
         match end {
-            FileEnd::Read(bytes) => Some(from_bytes::<SentFile>(&bytes).map_or_else(unreadable, Into::into)),
+            FileEnd::Read(bytes) => Some(Ok(bytes)),
             FileEnd::NoWorker => {
                 let stopped = move || self.turn.try_get_value() != Some(turn);
-                pieces(file, &run, FRAME_MS, told, stopped).await
+                pieces(file, &run, FRAME_MS, told, stopped).await.map(Err)
             }
-            FileEnd::Failed => Some(Err(vec![Issue::error(
-                "files",
-                t!("reading ended with a fault: the file may need more memory than the browser gives. Fewer steps, \
-                        recorded without stacks and shapes, make it smaller"),
-            )])),
+            FileEnd::Failed => Some(Err(Err(vec![fault()]))),
             FileEnd::Stopped => None,
         }
     }
+}
+
+/// The next number of a counter.
+fn counted(counter: StoredValue<u32>) -> u32 {
+    let next = counter.try_update_value(|last| {
+        *last += 1;
+        *last
+    });
+    next.unwrap_or_default()
+}
+
+/// A worker ended before it had an answer.
+fn fault() -> Issue {
+    Issue::error(
+        "files",
+        t!("reading ended with a fault: the file may need more memory than the browser gives. Fewer steps, recorded \
+                without stacks and shapes, make it smaller"),
+    )
 }

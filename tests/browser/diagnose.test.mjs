@@ -48,6 +48,16 @@ test('a large trace is read beside the page, and a stop ends that', async () => 
   await page.evaluate(dropMade);
   await says(page, 'Parts add up to 2.00 s, nothing is left over.');
   await view(page).getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  // 55,000 kernels are diagnosed by a worker, and again for another run.
+  await page.evaluate(makeTrace, { megabytes: 40, steps: 0 });
+  await page.evaluate(dropMade);
+  await says(page, /Parts add up to 39\.\d s, nothing is left over/);
+  await view(page).getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  await view(page).getByRole('button', { name: 'Zoom in' }).waitFor();
+  await view(page).locator('.board-drop').waitFor({ state: 'hidden' });
+  await page.evaluate(() => { location.hash = location.hash.replace('gpus=8', 'gpus=16'); });
+  await says(page, 'The run on the page was changed since the files were read: GPUs 16');
+  await says(page, /Parts add up to 39\.\d s, nothing is left over/);
   assert.deepEqual(problems, []);
 });
 

@@ -88,7 +88,12 @@ pub fn made_trace(run: &Run, delays: MadeDelays) -> Result<RankTrace, Vec<Issue>
     let parts = (layers * microbatches * (forwards + 2)).max(1) as f64;
     let stretch = if delays.attention > 0.0 { delays.attention } else { 1.0 };
     let each = |share: StepShare| of(share) / parts;
-    let (products, others) = (each(StepShare::Products), each(StepShare::Others));
+    let products = each(StepShare::Products);
+    // Elementwise kernels run in every layer, embedding and loss once a pass.
+    let (of_layers, of_passes): (Vec<_>, Vec<_>) = expected
+        .kernels_of(StepShare::Others)
+        .map(|(class, seconds)| (class, seconds / parts))
+        .partition(|(class, _)| *class == KernelClass::Elementwise);
     let attention = each(StepShare::Attention) * stretch;
     let gap = of(StepShare::Launches) / (layers * microbatches).max(1) as f64;
     for microbatch in 0..microbatches {
@@ -101,10 +106,16 @@ pub fn made_trace(run: &Run, delays: MadeDelays) -> Result<RankTrace, Vec<Issue>
                     if pass < forwards { (1.0, AttentionPass::Forward) } else { (2.0, AttentionPass::Backward) };
                 made.kernel(KernelClass::Products, ns(products * times), None);
                 made.kernel(KernelClass::Attention, ns(attention * times), Some(kind));
-                made.kernel(KernelClass::Elementwise, ns(others * times), None);
+                for (class, seconds) in &of_layers {
+                    made.kernel(*class, ns(seconds * times), None);
+                }
                 if pass == 0 {
                     made.at += ns(gap);
                 }
+            }
+            let times = if pass < forwards { 1.0 } else { 2.0 };
+            for (class, seconds) in &of_passes {
+                made.kernel(*class, ns(seconds * times * layers as f64), None);
             }
         }
     }

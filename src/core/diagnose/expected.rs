@@ -82,7 +82,7 @@ pub fn shares(found: &Attribution, pipelined: bool) -> BTreeMap<StepShare, i64> 
 pub struct ExpectedStep {
     /// Seconds by share.
     pub shares: BTreeMap<StepShare, f64>,
-    /// Seconds of kernels by class.
+    /// Seconds of kernels by class; those of a share's classes add up to it.
     pub kernels: BTreeMap<KernelClass, f64>,
     /// The whole step, and its range.
     pub time: f64,
@@ -110,7 +110,7 @@ impl ExpectedStep {
         Ok(Self::of_evaluation(&evaluate(&run)?, rank))
     }
 
-    fn of_evaluation(evaluation: &Evaluation, rank: usize) -> Self {
+    pub(super) fn of_evaluation(evaluation: &Evaluation, rank: usize) -> Self {
         let (step, scenario) = (&evaluation.report.step, &evaluation.scenario);
         let single = by_rank(evaluation);
         let rank = rank.min(evaluation.loads.len().saturating_sub(1));
@@ -155,6 +155,12 @@ impl ExpectedStep {
         shares.insert(StepShare::Products, products + slowed);
         shares.insert(StepShare::Attention, attention);
         shares.insert(StepShare::Others, (compute - products - attention).max(0.0));
+        // What a hidden message slows is measured in the kernels beside it.
+        of_share(&mut kernels, &[KernelClass::Products, KernelClass::Grouped], products + slowed);
+        of_share(&mut kernels, &[KernelClass::Attention], attention);
+        let rest = KernelClass::ALL.into_iter().filter(|class| of_class(*class) == Some(StepShare::Others));
+        let others: Vec<KernelClass> = std::iter::once(KernelClass::Elementwise).chain(rest).collect();
+        of_share(&mut kernels, &others, (compute - products - attention).max(0.0));
         shares.insert(StepShare::Launches, part(PartKind::Launches));
         shares.insert(StepShare::Bubble, part(PartKind::Bubble));
         shares.insert(StepShare::Optimizer, part(PartKind::Optimizer));
@@ -194,6 +200,12 @@ impl ExpectedStep {
         }
     }
 
+    /// Seconds by class of a share.
+    pub(super) fn kernels_of(&self, share: StepShare) -> impl Iterator<Item = (KernelClass, f64)> {
+        let own = self.kernels.iter().filter(move |(class, _)| of_class(**class) == Some(share));
+        own.map(|(class, seconds)| (*class, *seconds))
+    }
+
     /// Bytes a second of message that calls should move: a GPU sends 2 (n − 1) / n of the message of an all-reduce,
     /// (n − 1) / n of that of a gather or scatter (nccl-tests, doc/PERFORMANCE.md).
     pub fn message_rates(&self, calls: &[CallsOf]) -> MessageRates {
@@ -229,5 +241,21 @@ impl ExpectedStep {
         self.time = time;
         self.whole = false;
         self
+    }
+}
+
+/// The share that kernels of `class` are part of; none of messages.
+fn of_class(class: KernelClass) -> Option<StepShare> {
+    (!class.is_message()).then(|| StepShare::of(MeasuredPart::Compute(class), false))
+}
+
+/// Stretches the seconds of `classes` so that they are `seconds` together; the first has all where none is known.
+fn of_share(kernels: &mut BTreeMap<KernelClass, f64>, classes: &[KernelClass], seconds: f64) {
+    let sum: f64 = kernels.iter().filter(|(class, _)| classes.contains(class)).map(|(_, seconds)| seconds).sum();
+    if sum > 0.0 {
+        let own = kernels.iter_mut().filter(|(class, _)| classes.contains(class));
+        own.for_each(|(_, one)| *one *= seconds / sum);
+    } else if let (Some(class), true) = (classes.first(), seconds > 0.0) {
+        kernels.insert(*class, seconds);
     }
 }

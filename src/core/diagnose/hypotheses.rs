@@ -137,7 +137,7 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
 type NearestStep = (f64, f64, Vec<(&'static str, String)>);
 
 /// What a step of `measured` seconds, longer than the prediction from `low` to `high`, is consistent with, the
-/// likeliest first. From a log alone: no cause has seconds.
+/// likeliest by the seconds that each would explain. From a log alone: no cause has seconds.
 pub fn without_parts(measured: f64, run: &Run, [predicted, low, high]: [f64; 3]) -> Vec<FoundCause> {
     let run = &Run { measured_step_s: None, ..run.clone() };
     let Ok(scenario) = Scenario::new(run) else {
@@ -177,7 +177,14 @@ pub fn without_parts(measured: f64, run: &Run, [predicted, low, high]: [f64; 3])
         (Some(first), Some(second)) => second.0.0 * ALIKE > first.0.0,
         _ => false,
     };
-    let causes = scored.into_iter().take(LISTED).enumerate();
+    // The likeliest are listed, by the seconds that each explains; those that may be of any length stand behind, in
+    // the order of their scores.
+    scored.truncate(LISTED);
+    let explains = |(_, step, set): &NearestStep| {
+        if set.is_empty() { 0.0 } else { (step - predicted).min(measured - predicted) }
+    };
+    sort_by(&mut scored, |a: &(NearestStep, LogHypothesis), b| explains(&b.0).total_cmp(&explains(&a.0)));
+    let causes = scored.into_iter().enumerate();
     causes
         .map(|(at, ((_, step, set), hypothesis))| told(at, measured, predicted, step, &set, &hypothesis, alike))
         .collect()
@@ -200,12 +207,15 @@ fn told(
             times = significant(measured / predicted, 2)
         )]
     } else if let [(key, value)] = set {
-        let label = field(key).map_or("", |field| field.label);
+        let (label, unit) = field(key).map_or(("", ""), |field| (field.label, field.unit));
+        let long = value.parse::<f64>().ok().filter(|_| value.contains('.'));
+        let value = long.map_or_else(|| value.clone(), |number| significant(number, 3));
+        let value = if unit.is_empty() { value } else { format!("{value} {unit}") };
         vec![t!(
             "Consistent with {words}: with {label} {value} the prediction is {step}, which explains {part} of {all}.",
             words,
             label = Message::plain(label),
-            value = verbatim(value.clone()),
+            value = verbatim(value),
             step = show_seconds(Seconds(step)),
             part = show_seconds(Seconds((step - predicted).min(measured - predicted))),
             all = show_seconds(Seconds(measured - predicted))
@@ -214,7 +224,7 @@ fn told(
         vec![t!("Consistent with {words}.", words)]
     };
     if at == 0 && alike {
-        evidence.push(t!("The log cannot tell it from the next one."));
+        evidence.push(t!("The log cannot tell the likeliest of these apart."));
     }
     FoundCause {
         measure: Some((hypothesis.measure)()),

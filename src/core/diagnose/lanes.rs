@@ -1,15 +1,18 @@
 //! A window as two lanes of intervals: what computes, and the messages beside it, exposed or hidden.
 
 use super::causes::CauseId;
+use super::expected::{ExpectedStep, StepShare};
 use super::parts::{GapReason, why};
 use super::trace::{AttentionPass, Interval, RankTrace, StepWindow, WorkKind};
 use crate::pipeline::OpKind;
 use crate::report::Evaluation;
 use crate::statics::named;
 use crate::time::{KernelClass, PartKind};
+use serde::{Deserialize, Serialize};
 
 named! {
     /// What an interval of a lane is.
+    #[derive(Serialize, Deserialize)]
     pub enum LaneKind: name {
         Forward = "forward",
         Backward = "backward",
@@ -28,7 +31,7 @@ named! {
 }
 
 /// An interval of a lane: nanoseconds from the start of the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaneSpan {
     pub begin: i64,
     pub end: i64,
@@ -36,7 +39,7 @@ pub struct LaneSpan {
 }
 
 /// The two lanes of a rank's window; spans of a lane are in order and do not overlap.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraceLanes {
     /// Nanoseconds.
     pub length: i64,
@@ -44,8 +47,30 @@ pub struct TraceLanes {
     pub messages: Vec<LaneSpan>,
 }
 
+/// The lanes of a trace, with its place in the job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredLanes {
+    pub rank: Option<u64>,
+    /// Ranks of the job.
+    pub world: Option<u64>,
+    pub lanes: TraceLanes,
+}
+
+impl MeasuredLanes {
+    /// The lanes of the step of `trace` that is diagnosed; none without kernels. A lane has 100,000 spans at most.
+    pub fn of(trace: &RankTrace) -> Option<Self> {
+        let (window, _) = trace.median_window()?;
+        let mut lanes = TraceLanes::of(trace, window);
+        joined(&mut lanes.compute, MOST_SPANS);
+        joined(&mut lanes.messages, MOST_SPANS);
+        Some(Self { rank: trace.rank, world: trace.world, lanes })
+    }
+}
+
 /// Shorter gaps are not drawn, nanoseconds.
 const LEAST_GAP: i64 = 2_000;
+/// Spans of a lane at most: as many are drawn within a frame.
+const MOST_SPANS: usize = 100_000;
 
 impl TraceLanes {
     /// The lanes of `window`. Forward and backward are told by the nearest attention kernel.
@@ -134,14 +159,19 @@ impl TraceLanes {
                 compute.push(LaneSpan { begin, end: ns(op.end), kind });
             }
         }
-        let part = |kind: PartKind| {
-            let parts = &evaluation.report.step.parts;
-            ns(parts.iter().find(|part| part.kind == kind).map_or(0.0, |part| part.seconds.0))
-        };
+        // As the table of parts counts them: what a hidden message adds to compute is compute.
+        let expected = ExpectedStep::of_evaluation(evaluation, rank);
+        let part = |share: StepShare| ns(expected.shares.get(&share).copied().unwrap_or(0.0));
+        let parts = &evaluation.report.step.parts;
+        let late = parts.iter().find(|part| part.kind == PartKind::ExposedDp).map_or(0, |part| ns(part.seconds.0));
+        let slowed = (late - part(StepShare::ExposedDp)).max(0);
+        if let Some(span) = compute.last_mut() {
+            span.end += slowed;
+        }
         let end = compute.last().map_or(0, |span| span.end);
-        let sent = end + part(PartKind::ExposedDp);
+        let sent = end + part(StepShare::ExposedDp);
         let messages = vec![LaneSpan { begin: end, end: sent, kind: LaneKind::Exposed }];
-        let last = sent + part(PartKind::Optimizer);
+        let last = sent + part(StepShare::Optimizer);
         compute.push(LaneSpan { begin: sent, end: last, kind: LaneKind::Optimizer });
         let not_empty = |spans: Vec<LaneSpan>| spans.into_iter().filter(|span| span.end > span.begin).collect();
         Self { length: ns(evaluation.report.step.time_s.0), compute: not_empty(compute), messages: not_empty(messages) }
@@ -165,6 +195,26 @@ impl TraceLanes {
     fn widest_gap(&self) -> Option<Interval> {
         let gaps = self.compute.windows(2).map(|pair| (pair[0].end, pair[1].begin));
         gaps.filter(|(from, to)| to > from).max_by_key(|(from, to)| to - from)
+    }
+}
+
+/// Joins neighbours of `spans`, in order, until there are `most`: across gaps that are short, and short spans to the
+/// one before. What is short doubles until it is enough.
+fn joined(spans: &mut Vec<LaneSpan>, most: usize) {
+    let mut short = LEAST_GAP;
+    while spans.len() > most.max(1) {
+        spans.dedup_by(|next, last| {
+            let joins = next.begin - last.end < short
+                && (next.kind == last.kind || next.end - next.begin < short || last.end - last.begin < short);
+            if joins {
+                if next.end - next.begin > last.end - last.begin {
+                    last.kind = next.kind;
+                }
+                last.end = last.end.max(next.end);
+            }
+            joins
+        });
+        short = short.saturating_mul(2);
     }
 }
 
@@ -250,6 +300,23 @@ mod tests {
         let (exposed, hidden): (i64, i64) = (of(LaneKind::Exposed), of(LaneKind::Hidden));
         assert_eq!((exposed, hidden), (5 + 1 + 5, 3 + 1 + 5));
         assert!(found.windows(2).all(|pair| pair[0].end <= pair[1].begin), "{found:?}");
+    }
+
+    /// A lane of a long trace is cut to so many spans, from the first to the last of them.
+    #[test]
+    fn spans_are_joined_to_as_many_as_are_drawn() {
+        let kind = |at: i64| if at % 3 == 0 { LaneKind::Forward } else { LaneKind::Backward };
+        let span = |at: i64| LaneSpan { begin: at * 1000, end: at * 1000 + 700, kind: kind(at) };
+        let mut spans: Vec<LaneSpan> = (0..5_000).map(span).collect();
+        let pause = LaneSpan { begin: 50_000_000, end: 90_000_000, kind: LaneKind::Pause };
+        spans.push(pause);
+        let all = spans.clone();
+        joined(&mut spans, 5_001);
+        assert_eq!(spans, all);
+        joined(&mut spans, 100);
+        assert!(spans.len() <= 100 && spans.len() > 1, "{}", spans.len());
+        assert_eq!((spans.first().unwrap().begin, spans.last().copied()), (0, Some(pause)));
+        assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].begin));
     }
 
     /// However many spans there are, no more runs than columns, and their widths are what they cover.

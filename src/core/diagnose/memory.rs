@@ -6,9 +6,10 @@
 use super::causes::{CauseId, FoundCause};
 use super::trend::MemoryTrend;
 use crate::memory::Component;
+use crate::memory::verdict::MemoryNeed;
 use crate::message::{Message, verbatim};
 use crate::report::report;
-use crate::run::{Run, Scenario};
+use crate::run::{AttentionKernel, OneOf, Run, Scenario};
 use crate::sort::sort_by;
 use crate::statics::named;
 use crate::t;
@@ -112,6 +113,9 @@ pub struct Fingerprint {
     pub logits: bool,
     /// It has more tokens than a micro-batch of the run.
     pub longer: bool,
+    /// It is the scores of attention, which no flash kernel holds.
+    #[serde(skip)]
+    pub scores: bool,
 }
 
 /// Memory of a failed run beside the prediction.
@@ -125,9 +129,12 @@ pub struct MemoryFound {
     /// The model of the run has a mixture of experts.
     #[serde(skip)]
     pub experts: bool,
-    /// The fullest rank, or the message's: component and predicted bytes.
+    /// The rank of the run that the prediction is of; none for the fullest.
+    #[serde(skip)]
+    pub rank: Option<u64>,
+    /// The message's rank, or the fullest: component and predicted bytes.
     pub predicted: Vec<(&'static str, f64)>,
-    /// Need that is predicted, its range and the capacity, bytes.
+    /// Need that is predicted for that rank with its range, and the capacity, bytes: low, need, high, capacity.
     pub need: Option<[f64; 4]>,
     pub causes: Vec<FoundCause>,
 }
@@ -152,28 +159,68 @@ pub fn out_of_memory(message: OutOfMemory, run: &Run) -> MemoryFound {
     };
     let scenario = Scenario::new(run).ok().filter(own);
     let compared = scenario.as_ref().map(|_| run);
-    let report = compared.and_then(|run| report(&Run { measured_step_s: None, ..run.clone() }).ok());
+    let held = compared.and_then(|run| PredictedMemory::of(run, message.rank));
     let fingerprint = scenario.as_ref().and_then(|scenario| fingerprint(&message, scenario));
     let short = message.asked.zip(message.free).map(|(asked, free)| asked - free).filter(|short| *short > 0.0);
-    let memory = report.as_ref().map(|report| &report.memory);
-    let need = memory.map(|memory| {
-        [memory.need_low_bytes.0, memory.need_bytes.0, memory.need_high_bytes.0, memory.capacity_bytes.0]
-    });
-    let predicted = memory.and_then(|memory| memory.per_stage.get(memory.peak_stage)).map_or_else(Vec::new, |stage| {
-        let of = |component: Component| match component {
-            Component::Weights => stage.weights.0,
-            Component::Gradients => stage.gradients.0,
-            Component::Optimizer => stage.optimizer.0,
-            Component::Activations => stage.activations.0,
-            Component::Buffers => stage.buffers.0,
-            Component::Overhead => stage.overhead.0,
-        };
-        Component::ALL.map(|component| (component.name(), of(component))).to_vec()
-    });
+    let rank = held.as_ref().and_then(|held| held.rank);
+    let (predicted, need) = held.map_or((Vec::new(), None), |held| (held.parts, Some(held.need)));
     let experts = scenario.as_ref().is_some_and(|scenario| scenario.model.moe.is_some());
-    let mut found = MemoryFound { message, short, fingerprint, experts, predicted, need, causes: Vec::new() };
+    let mut found = MemoryFound { message, short, fingerprint, experts, rank, predicted, need, causes: Vec::new() };
     found.causes = causes(&found, compared);
     found
+}
+
+/// Memory that is predicted for a rank of a run.
+struct PredictedMemory {
+    /// The rank; none for the fullest.
+    rank: Option<u64>,
+    /// Component and bytes.
+    parts: Vec<(&'static str, f64)>,
+    /// Low, need, high and capacity, bytes.
+    need: [f64; 4],
+    /// No rank needs more than there is.
+    fits: bool,
+    step_s: f64,
+}
+
+impl PredictedMemory {
+    /// Of `rank` of `run`, or of its fullest rank where the run has no such rank; none where the run cannot work.
+    fn of(run: &Run, rank: Option<u64>) -> Option<Self> {
+        let run = Run { measured_step_s: None, ..run.clone() };
+        let scenario = Scenario::new(&run).ok()?;
+        let report = report(&run).ok()?;
+        let memory = &report.memory;
+        let place = |rank: u64| usize::try_from(scenario.layout.mesh().place(rank).pp).ok();
+        let rank = rank.filter(|rank| *rank < scenario.layout.gpus && memory.phases.is_empty());
+        let own = rank.and_then(place).and_then(|stage| memory.per_stage.get(stage));
+        let capacity = memory.capacity_bytes.0;
+        let need = match own {
+            Some(stage) => {
+                let need = MemoryNeed::of(&scenario, stage.total);
+                [need.low.0, need.likely.0, need.high.0, capacity]
+            }
+            None => [memory.need_low_bytes.0, memory.need_bytes.0, memory.need_high_bytes.0, capacity],
+        };
+        let parts = own.or_else(|| memory.per_stage.get(memory.peak_stage)).map_or_else(Vec::new, |stage| {
+            let of = |component: Component| match component {
+                Component::Weights => stage.weights.0,
+                Component::Gradients => stage.gradients.0,
+                Component::Optimizer => stage.optimizer.0,
+                Component::Activations => stage.activations.0,
+                Component::Buffers => stage.buffers.0,
+                Component::Overhead => stage.overhead.0,
+            };
+            Component::ALL.map(|component| (component.name(), of(component))).to_vec()
+        });
+        let fits = memory.need_bytes.0 <= capacity;
+        let rank = rank.filter(|_| own.is_some());
+        Some(Self { rank, parts, need, fits, step_s: report.step.time_s.0 })
+    }
+
+    /// True where the need is that of `other`, to a half percent.
+    fn is_as(&self, other: &Self) -> bool {
+        (self.need[1] / other.need[1] - 1.0).abs() < 0.005
+    }
 }
 
 /// A hypothesis: how sure it is, bytes, evidence, change and the fields that try it.
@@ -262,6 +309,10 @@ fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
             // place.
             let weight = if message.step.is_some() && moment == Moment::Loss { 0.91 } else { 0.75 };
             add(CauseId::LongestSample, weight, asked, evidence, Some(t!("cut, pack or sort the samples")), vec![]);
+        }
+        if let Some(evidence) = plain_attention(found, run) {
+            let change = t!("a flash kernel: attn_implementation=flash_attention_2, or --attention-backend flash");
+            add(CauseId::AttentionFallback, 0.93, asked, evidence, Some(change), vec![]);
         }
     } else if moment == Moment::Loss {
         let evidence = t!("It failed while the loss was computed.");
@@ -371,7 +422,8 @@ fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
         add(CauseId::Context, 0.55, pools, evidence, Some(t!("fewer captured shapes")), vec![]);
     }
     never_fitted(found, run, &mut all);
-    together(run, &mut all);
+    another_run(found, &mut all);
+    together(run, message.rank, &mut all);
     sort_by(&mut all, |a: &Hypothesis, b| b.weight.total_cmp(&a.weight));
     // Two rules may name one cause: the surer one speaks.
     let mut named = Vec::new();
@@ -380,29 +432,80 @@ fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
         named.push(one.id);
         is_new
     });
-    // A change proves nothing where the run fits by the prediction as it is.
-    let now = found.need.map(|[_, need, _, capacity]| (need, need <= capacity));
+    let now = run.and_then(|run| PredictedMemory::of(run, message.rank));
     let listed = all.into_iter().map(|one| {
-        let after = tried(run, &one.set);
+        let after = tried(run, message.rank, &one.set);
+        let told = match (one.change, &now, &after) {
+            (Some(change), Some(now), Some(after)) => (Some(changed(change, now, after)), !after.is_as(now)),
+            (change, ..) => (change, after.is_some()),
+        };
+        let (change, helps) = told;
         FoundCause {
             bytes: Some(one.bytes),
-            change: match (&one.change, after) {
-                (Some(change), Some((need, fits, _))) if !one.set.is_empty() => Some(match now {
-                    Some((now, true)) => {
-                        let (need, now) = (gib(need), gib(now));
-                        t!("{change}: {need} by the prediction, {now} for the run as it is", change, need, now)
-                    }
-                    _ if fits => t!("{change}: fits by the prediction, {need}", change, need = gib(need)),
-                    _ => t!("{change}: would not do by the prediction, {need}", change, need = gib(need)),
-                }),
-                _ => one.change,
-            },
-            set: if after.is_some() { one.set } else { Vec::new() },
-            predicted_s: after.map(|(_, _, seconds)| seconds),
+            change,
+            set: if helps { one.set } else { Vec::new() },
+            predicted_s: after.map(|after| after.step_s),
             ..FoundCause::new(one.id, one.evidence)
         }
     });
     listed.collect()
+}
+
+/// A change with the need that is predicted for it. Fitting proves nothing where the run fits by the prediction as it
+/// is, and a change that the prediction does not see is not called one that fits.
+fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> Message {
+    let (need, before) = (gib(after.need[1]), gib(now.need[1]));
+    match () {
+        () if after.is_as(now) => t!("{change}: the prediction stays at {need}", change, need),
+        () if now.fits => {
+            t!("{change}: {need} by the prediction, {now} for the run as it is", change, need, now = before)
+        }
+        () if after.fits => {
+            t!("{change}: fits by the prediction, {need} instead of {now}", change, need, now = before)
+        }
+        () => t!("{change}: would not do by the prediction, {need} instead of {now}", change, need, now = before),
+    }
+}
+
+/// The attention kernel of the run holds no scores, and scores were asked for.
+fn plain_attention(found: &MemoryFound, run: Option<&Run>) -> Option<Message> {
+    let fingerprint = found.fingerprint.as_ref().filter(|what| what.scores)?;
+    let kernel = run?.attention_kernel();
+    if kernel == AttentionKernel::Eager {
+        return None;
+    }
+    let held = t!(
+        "The {asked} that were asked for are {what}. A flash kernel never holds them: attention runs in its plain form, \
+            and the run on the page has {kernel}.",
+        asked = gib(found.message.asked?),
+        what = &fingerprint.name,
+        kernel = Message::plain(kernel.choice().label)
+    );
+    let plain = vec![("stack.attention", AttentionKernel::Eager.id().to_owned())];
+    let with = tried(run, found.message.rank, &plain)
+        .map(|after| t!("With plain attention {need} are predicted for that rank.", need = gib(after.need[1])));
+    Some(Message::joined(" ", std::iter::once(held).chain(with)))
+}
+
+/// More was held than is predicted at most: the run that failed is not the one on the page.
+fn another_run(found: &MemoryFound, all: &mut Vec<Hypothesis>) {
+    let (Some(allocated), Some([low, need, high, capacity])) = (found.message.allocated, found.need) else {
+        return;
+    };
+    if allocated <= high || need > capacity {
+        return;
+    }
+    let evidence = t!(
+        "It held {allocated}, and {need} ({low} to {high}) are predicted for the run on the page: what failed was \
+            another run, or needs what is not counted.",
+        allocated = gib(allocated),
+        need = gib(need),
+        low = gib(low),
+        high = gib(high)
+    );
+    let change = t!("compare layout, sequence length, micro-batch, recomputation and attention with the program's");
+    let (id, bytes) = (CauseId::AnotherSetting, allocated - need);
+    all.push(Hypothesis { id, weight: 0.84, bytes, evidence, change: Some(change), set: Vec::new() });
 }
 
 /// The run needs more than there is: by what was allocated, or by the prediction; with the changes that would fit.
@@ -421,18 +524,6 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
         _ if by_prediction => t!("The prediction for this run needs more than the GPU has."),
         _ => t!("Together with what was asked for, more is needed than the GPU has."),
     };
-    let evidence = match (message.allocated, found.need) {
-        (Some(allocated), Some([_, _, high, _])) if allocated > high => {
-            let more = t!(
-                "It held {allocated}, the prediction for the run ends at {high}: what failed was another run, or needs \
-                    what is not counted.",
-                allocated = gib(allocated),
-                high = gib(high)
-            );
-            Message::joined(" ", [evidence, more])
-        }
-        _ => evidence,
-    };
     let weight = match () {
         () if larger => 0.94,
         () if is_full => 0.72,
@@ -440,7 +531,12 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
         () => 0.3,
     };
     let changes = run.map_or_else(Vec::new, |own| changes(own, run));
-    let fits = |set: &[(&'static str, String)]| tried(run, set).is_some_and(|(_, fits, _)| fits);
+    let now = run.and_then(|run| PredictedMemory::of(run, message.rank));
+    // A run that fits by the prediction and did not has to need less by what was missing.
+    let most = now.filter(|now| now.fits).map(|now| now.need[1] - missing.max(1.0));
+    let fits = |set: &[(&'static str, String)]| {
+        tried(run, message.rank, set).is_some_and(|after| after.fits && most.is_none_or(|most| after.need[1] <= most))
+    };
     let fitting = changes.into_iter().find(|(_, set)| !set.is_empty() && fits(set));
     let (change, set) = fitting.map_or((None, Vec::new()), |(change, set)| (Some(change), set));
     all.push(Hypothesis { id: CauseId::NeverFitted, weight, bytes: missing, evidence, change, set });
@@ -448,7 +544,7 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
 
 /// Where the change of the logits does not fit alone, the first of the other changes that fits beside it: two causes
 /// can hold at once, and either mended alone fails one step later.
-fn together(run: Option<&Run>, all: &mut [Hypothesis]) {
+fn together(run: Option<&Run>, rank: Option<u64>, all: &mut [Hypothesis]) {
     let Some(own) = run else {
         return;
     };
@@ -456,16 +552,17 @@ fn together(run: Option<&Run>, all: &mut [Hypothesis]) {
         return;
     };
     let first = logits.set.clone();
-    if tried(run, &first).is_none_or(|(_, fits, _)| fits) {
+    let fits = |set: &[(&'static str, String)]| tried(run, rank, set).map(|after| after.fits);
+    if fits(&first).is_none_or(|fits| fits) {
         return;
     }
     let Some((words, second)) = changes(own, run).into_iter().find(|(_, set)| {
         let both = [first.clone(), set.clone()].concat();
-        !set.is_empty() && tried(run, &both).is_some_and(|(_, fits, _)| fits)
+        !set.is_empty() && fits(&both) == Some(true)
     }) else {
         return;
     };
-    let alone = tried(run, &second).is_some_and(|(_, fits, _)| fits);
+    let alone = fits(&second) == Some(true);
     if let Some(logits) = all.iter_mut().find(|one| one.id == CauseId::Logits) {
         logits.set = [first, second.clone()].concat();
         logits.change = logits.change.take().map(|change| t!("{change}, with {words}", change, words = &words));
@@ -495,16 +592,14 @@ fn zero_up(run: Option<&Run>) -> Vec<(&'static str, String)> {
     more.into_iter().collect()
 }
 
-/// Need, whether it fits, and step of `run` with `set`; none where that changes nothing or does not work.
-fn tried(run: Option<&Run>, set: &[(&'static str, String)]) -> Option<(f64, bool, f64)> {
+/// What is predicted for `rank` of `run` with `set`; none where that changes nothing or does not work.
+fn tried(run: Option<&Run>, rank: Option<u64>, set: &[(&'static str, String)]) -> Option<PredictedMemory> {
     let run = run?;
     if set.is_empty() {
         return None;
     }
     let after = run.with_texts(set).filter(|after| after != run)?;
-    let report = report(&after).ok()?;
-    let memory = &report.memory;
-    Some((memory.need_bytes.0, memory.need_bytes.0 <= memory.capacity_bytes.0, report.step.time_s.0))
+    PredictedMemory::of(&after, rank)
 }
 
 /// Frames name the logits, and the size is that of more tokens than the run's micro-batch has: a longer sample. In fp32
@@ -525,43 +620,47 @@ fn longer_logits(asked: f64, vocab: f64, tokens: f64, words: u64) -> Option<Fing
         off: (0.005 * GIB / asked).min(SAME),
         logits: true,
         longer: true,
+        scores: false,
     })
 }
 
 /// The tensor of the run, or the number of tokens, that has the size that was asked for.
 fn fingerprint(message: &OutOfMemory, scenario: &Scenario) -> Option<Fingerprint> {
+    const LOGITS: [bool; 2] = [true, false];
+    const SCORES: [bool; 2] = [false, true];
+    const OTHER: [bool; 2] = [false, false];
     let asked = message.asked.filter(|asked| *asked > 32.0 * 1024.0 * 1024.0)?;
     let (model, run, t) = (&scenario.model, &scenario.run, scenario.layout.tp as f64);
     let tokens = run.micro_batch as f64 * run.seq_len as f64 / scenario.layout.cp as f64;
     let off = |size: f64| (asked / size - 1.0).abs();
     let vocab = model.vocab as f64 / t;
     let mut best: Option<Fingerprint> = None;
-    let mut offer = |name: Message, size: f64, logits: bool| {
+    let mut offer = |name: Message, size: f64, [logits, scores]: [bool; 2]| {
         let far = off(size);
         if size > 0.0 && far < SAME && best.as_ref().is_none_or(|best| far < best.off) {
-            best = Some(Fingerprint { name, tokens: Some(tokens), off: far, logits, longer: false });
+            best = Some(Fingerprint { name, tokens: Some(tokens), off: far, logits, longer: false, scores });
         }
     };
     for (bytes, format) in [(4.0, "fp32"), (2.0, "bf16")] {
-        offer(t!("the logits of a micro-batch in {format}", format), tokens * vocab * bytes, true);
+        offer(t!("the logits of a micro-batch in {format}", format), tokens * vocab * bytes, LOGITS);
     }
     let (h, f, s) = (model.hidden as f64, model.ffn as f64 / t, run.seq_len as f64);
-    offer(t!("the input of the FFN's second product in bf16"), tokens * f * 2.0, false);
-    offer(t!("both halves of a gated FFN in bf16"), tokens * 2.0 * f * 2.0, false);
-    offer(t!("the hidden states of a micro-batch in bf16"), tokens * h * 2.0, false);
+    offer(t!("the input of the FFN's second product in bf16"), tokens * f * 2.0, OTHER);
+    offer(t!("both halves of a gated FFN in bf16"), tokens * 2.0 * f * 2.0, OTHER);
+    offer(t!("the hidden states of a micro-batch in bf16"), tokens * h * 2.0, OTHER);
     let scores = run.micro_batch as f64 * model.heads as f64 / t * s * s;
-    offer(t!("the attention scores of a layer in bf16"), scores * 2.0, false);
-    offer(t!("the attention scores of a layer in fp32"), scores * 4.0, false);
+    offer(t!("the attention scores of a layer in bf16"), scores * 2.0, SCORES);
+    offer(t!("the attention scores of a layer in fp32"), scores * 4.0, SCORES);
     let heads = model.head_dim as f64 * (2.0 * model.heads as f64 + 2.0 * model.kv_heads as f64);
     let matrices = if model.gated_ffn { 3.0 } else { 2.0 };
     let layer = h * heads + matrices * h * model.ffn as f64;
     if message.moment == Some(Moment::GatheredWeights) {
-        offer(t!("the gathered weights of a layer in bf16"), layer * 2.0, false);
-        offer(t!("the gathered weights of a layer in fp32"), layer * 4.0, false);
+        offer(t!("the gathered weights of a layer in bf16"), layer * 2.0, OTHER);
+        offer(t!("the gathered weights of a layer in fp32"), layer * 4.0, OTHER);
     }
     if let Some(moe) = &model.moe {
         let expert = matrices * h * moe.expert_ffn as f64;
-        offer(t!("the weights of an expert in bf16"), expert * 2.0, false);
+        offer(t!("the weights of an expert in bf16"), expert * 2.0, OTHER);
     }
     if best.is_some() {
         return best;
@@ -590,5 +689,6 @@ fn fingerprint(message: &OutOfMemory, scenario: &Scenario) -> Option<Fingerprint
         vocab = thousands(model.vocab / scenario.layout.tp.max(1)),
         format
     );
-    Some(Fingerprint { name, tokens: Some(count), off: near(count), logits: true, longer: count > 1.05 * tokens })
+    let longer = count > 1.05 * tokens;
+    Some(Fingerprint { name, tokens: Some(count), off: near(count), logits: true, longer, scores: false })
 }

@@ -30,7 +30,7 @@ pub use dimension::{Dimension, GroupSizes, ProcessGroup, described, dimension};
 pub use example::{MadeDelays, data_parallel_seconds, example_trace, made_trace};
 pub use expected::{ExpectedStep, StepShare, shares};
 pub use hypotheses::{CountedAs, StatedUtilisation, counted, definition, without_parts};
-pub use lanes::{LaneKind, LaneSpan, TraceLanes, seen};
+pub use lanes::{LaneKind, LaneSpan, MeasuredLanes, TraceLanes, seen};
 pub use memory::{Fingerprint, MemoryFound, Moment, OutOfMemory, out_of_memory};
 pub use parts::{Attribution, GapReason, GapSum, MeasuredPart, attribute};
 pub use ranks::{CallTable, RankWaits, SeveralRanks, several};
@@ -54,7 +54,7 @@ use std::collections::BTreeMap;
 
 named! {
     /// What may be said of a measured window.
-    #[derive(Serialize)]
+    #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Comparison: name {
         /// Longer than the range of the prediction.
@@ -77,7 +77,7 @@ named! {
 }
 
 /// A part of the window, measured and predicted.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartRow {
     pub rank: u64,
     pub name: StepShare,
@@ -87,7 +87,7 @@ pub struct PartRow {
 }
 
 /// Kernels of a class in the window.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelRow {
     pub class: KernelClass,
     pub count: u64,
@@ -98,7 +98,7 @@ pub struct KernelRow {
 }
 
 /// Gaps of one reason.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GapRow {
     pub reason: GapReason,
     pub count: u64,
@@ -120,7 +120,7 @@ named! {
 }
 
 /// A part of a step of reinforcement learning, measured and predicted.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RlRow {
     pub name: RlPart,
     /// The median of the log's steps.
@@ -132,7 +132,7 @@ pub struct RlRow {
 }
 
 /// Messages of one kind.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MessageRow {
     pub dimension: Dimension,
     pub kind: KernelClass,
@@ -475,7 +475,7 @@ fn judged(
         } else {
             let words = t!(
                 "{off} against the prediction, inside its range {low} to {high}, which is what this calculator \
-                    misses by itself: nothing to explain.",
+                    misses by itself.",
                 off,
                 low,
                 high
@@ -534,7 +534,7 @@ fn rows(
             _ => false,
         });
         let predicted_s = expected.and_then(|expected| expected.kernels.get(&class).copied());
-        if count > 0 || measured_ns > 0 {
+        if count > 0 || measured_ns > 0 || predicted_s.is_some_and(|seconds| seconds > 0.0) {
             diagnosis.kernels.push(KernelRow { class, count, measured_ns, median_ns, predicted_s });
         }
     }
@@ -750,7 +750,7 @@ pub fn of_series(seconds: &[f64], run: &Run) -> Diagnosis {
             } else {
                 let words = t!(
                     "A step takes {measured}: {off} against the prediction, inside its range {low} to {high}, which is \
-                        what this calculator misses by itself: nothing to explain.",
+                        what this calculator misses by itself.",
                     measured,
                     off,
                     low,
@@ -764,7 +764,20 @@ pub fn of_series(seconds: &[f64], run: &Run) -> Diagnosis {
             diagnosis.warnings = issues;
         }
     }
+    if let Some(words) = utilisation(median, run, &diagnosis) {
+        diagnosis.verdict = Message::joined(" ", [diagnosis.verdict, words]);
+    }
     diagnosis.causes = series.as_ref().map(StepSeries::causes).unwrap_or_default();
+    if diagnosis.comparison == Comparison::Inside
+        && let Some(series) = series.as_ref().filter(|series| series.spikes > 0)
+    {
+        let words = t!(
+            "That is the median step; longer ones, {count} of {steps}, are listed by themselves.",
+            count = series.spikes,
+            steps = series.steps
+        );
+        diagnosis.verdict = Message::joined(" ", [diagnosis.verdict, words]);
+    }
     if let (Comparison::Longer, Some(predicted), Some(low), Some(high)) =
         (diagnosis.comparison, diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s)
     {
@@ -774,25 +787,63 @@ pub fn of_series(seconds: &[f64], run: &Run) -> Diagnosis {
     diagnosis
 }
 
+/// Utilisation of a step of `seconds`, counted as the calculator counts it, beside the predicted one.
+fn utilisation(seconds: f64, run: &Run, found: &Diagnosis) -> Option<Message> {
+    let predicted = found.predicted_s.filter(|_| seconds > 0.0)?;
+    let report = crate::report::report(&Run { measured_step_s: None, ..run.clone() }).ok()?;
+    let mfu = report.step.mfu;
+    Some(t!(
+        "MFU: {measured}, {predicted} predicted.",
+        measured = show_percent(mfu * predicted / seconds),
+        predicted = show_percent(mfu)
+    ))
+}
+
 /// Diagnoses a message of an allocator.
 pub fn of_memory(message: OutOfMemory, run: &Run) -> Diagnosis {
     let found = out_of_memory(message, run);
     let gib = |bytes: f64| crate::units::show_bytes(crate::units::Bytes(bytes));
     let other_gpu = found.need.is_none();
-    let words = found.message.moment.unwrap_or(Moment::Unknown).words();
+    let moment = found.message.moment.filter(|moment| *moment != Moment::Unknown).map(Moment::words);
     let verdict = match (found.message.asked, found.message.free, found.short) {
-        (Some(asked), Some(free), Some(short)) => t!(
-            "{short} short: {asked} were asked for, {free} were free, while {moment}.",
-            short = gib(short),
-            asked = gib(asked),
-            free = gib(free),
-            moment = words
-        ),
-        (Some(asked), ..) => t!("{asked} were asked for, while {moment}.", asked = gib(asked), moment = words),
-        _ => t!("The GPU ran out of memory, while {moment}.", moment = words),
+        (Some(asked), Some(free), Some(short)) => {
+            let [short, asked, free] = [short, asked, free].map(gib);
+            match moment {
+                Some(moment) => t!(
+                    "{short} short: {asked} were asked for, {free} were free, while {moment}.",
+                    short,
+                    asked,
+                    free,
+                    moment
+                ),
+                None => t!("{short} short: {asked} were asked for, {free} were free.", short, asked, free),
+            }
+        }
+        (Some(asked), ..) => match moment {
+            Some(moment) => t!("{asked} were asked for, while {moment}.", asked = gib(asked), moment),
+            None => t!("{asked} were asked for.", asked = gib(asked)),
+        },
+        _ => match moment {
+            Some(moment) => t!("The GPU ran out of memory, while {moment}.", moment),
+            None => t!("The GPU ran out of memory."),
+        },
     };
     let mut diagnosis = Diagnosis::empty(Comparison::Memory, verdict);
     diagnosis.rank = found.message.rank;
+    diagnosis.read.push(match found.message.library {
+        Some(library) => t!("A message of {library}.", library),
+        None if found.message.driver_pool => t!("A message of cudaMallocAsync, whose pools PyTorch does not see."),
+        None => t!("A message of PyTorch's allocator: the first of its kind in the text."),
+    });
+    if let Some(step) = found.message.step {
+        diagnosis.read.push(t!("It failed at step {step}.", step));
+    }
+    if !other_gpu {
+        diagnosis.read.push(match found.rank {
+            Some(rank) => t!("Predicted: rank {rank} of the run on the page.", rank),
+            None => t!("Predicted: the fullest rank of the run on the page, as the message names none of its ranks."),
+        });
+    }
     if other_gpu {
         diagnosis.warnings.push(Issue::warning(
             "files",

@@ -6,16 +6,16 @@ use crate::sort::median;
 use crate::statics::named;
 use crate::t;
 use crate::units::{Seconds, show_off, show_percent, show_seconds};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 named! {
     /// The shape of a series of step times.
-    #[derive(Serialize)]
+    #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum SeriesPattern: name {
         /// Spikes at equal distances.
         Periodic = "periodic_spikes",
-        /// Spikes of one height at unequal distances.
+        /// Spikes without a period: at unequal distances, or two of them, whose one distance tells none.
         Irregular = "irregular_spikes",
         Growing = "growing_spikes",
         Drift = "drift",
@@ -26,7 +26,7 @@ named! {
 }
 
 /// A series of step times.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepSeries {
     pub steps: u64,
     /// Seconds.
@@ -131,7 +131,11 @@ impl StepSeries {
         }
         if !matches!(self.pattern, SeriesPattern::Drift | SeriesPattern::Jump) && self.drift.abs() < 0.05 {
             let drift = figure(show_off(self.drift, 1));
-            list.push((t!("Hot or throttled GPUs, a job beside"), t!("no drift, no jump"), drift));
+            list.push((
+                t!("A GPU that becomes hot, a job that begins beside"),
+                t!("no drift, no jump; a GPU that is slow from the first step on would be as flat"),
+                drift,
+            ));
         }
         if self.spread < 0.03 {
             let spread = figure(show_percent(self.spread));
@@ -147,6 +151,46 @@ impl StepSeries {
             without = show_seconds(Seconds(self.mean_s * (1.0 - self.lost))),
             mean = show_seconds(Seconds(self.mean_s))
         )
+    }
+
+    /// What spikes without a period are consistent with; the one distance of two excludes no period.
+    fn irregular(&self) -> Vec<(CauseId, Message, Message)> {
+        let height = show_seconds(Seconds(self.spike_s));
+        let collector = if self.spikes > 2 {
+            t!(
+                "Consistent with Python's garbage collector: {count} spikes of {height} over the median, at irregular \
+                    distances.",
+                count = self.spikes,
+                height
+            )
+        } else {
+            t!(
+                "Consistent with Python's garbage collector: {count} spikes of {height} over the median; one distance \
+                    tells no period.",
+                count = self.spikes,
+                height
+            )
+        };
+        let mut list = vec![
+            (
+                CauseId::HostPause,
+                Message::joined(" ", [collector, self.without_spikes()]),
+                t!("gc.disable() and one collection every 100 steps: 5 min"),
+            ),
+            (
+                CauseId::Loader,
+                t!("Consistent with a data loader that stalls."),
+                t!("the same steps with mock data: 5 min"),
+            ),
+        ];
+        if self.spikes < 3 {
+            list.push((
+                CauseId::Checkpoint,
+                t!("Consistent with saving, evaluation or logging, if the next spike comes after as many steps."),
+                t!("compare the distance with the intervals of saving and evaluation: 1 min"),
+            ));
+        }
+        list
     }
 
     /// What the pattern is consistent with, with the measurement that settles it; a log gives no seconds of a part.
@@ -173,29 +217,7 @@ impl StepSeries {
                     t!("compare the period with the number of workers: 1 min"),
                 ),
             ],
-            SeriesPattern::Irregular => vec![
-                (
-                    CauseId::HostPause,
-                    Message::joined(
-                        " ",
-                        [
-                            t!(
-                                "Consistent with Python's garbage collector: {count} spikes of {height} over the \
-                                    median, at irregular distances.",
-                                count = self.spikes,
-                                height = show_seconds(Seconds(self.spike_s))
-                            ),
-                            self.without_spikes(),
-                        ],
-                    ),
-                    t!("gc.disable() and one collection every 100 steps: 5 min"),
-                ),
-                (
-                    CauseId::Loader,
-                    t!("Consistent with a data loader that stalls."),
-                    t!("the same steps with mock data: 5 min"),
-                ),
-            ],
+            SeriesPattern::Irregular => self.irregular(),
             SeriesPattern::Growing => vec![(
                 CauseId::Fragmentation,
                 t!("Consistent with memory near its limit: allocations are tried again."),

@@ -30,7 +30,7 @@ pub struct WorkerOp {
 }
 
 /// Three ratios of a job. Near 1, and 0 for the spread: nothing of its kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerRatios {
     /// Slowest stage over the median stage.
     pub stages: f64,

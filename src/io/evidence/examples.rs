@@ -46,17 +46,18 @@ impl ExampleFile {
                 ("zero", "1"),
                 ("recompute", "full"),
             ],
-            // Depth 24 of its own models.
+            // Depth 24 of its own models: rotary positions, squared ReLU, no biases, a head of its own.
             Self::Log => &[
                 ("gpu.base", "h100-sxm-80gb"),
                 ("gpus", "8"),
                 ("tp", "1"),
                 ("pp", "1"),
-                ("model.base", "gpt-2-xl"),
+                ("model.name", "nanochat, depth 24"),
                 ("model.layers", "24"),
                 ("model.hidden", "1536"),
                 ("model.heads", "12"),
                 ("model.ffn", "6144"),
+                ("model.gated_ffn", "false"),
                 ("model.vocab", "32768"),
                 ("seq_len", "2048"),
                 ("micro_batch", "16"),
@@ -75,7 +76,12 @@ impl ExampleFile {
             ],
         };
         let set: Vec<(&'static str, String)> = set.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
-        Run::default().with_texts(&set).unwrap_or_default()
+        let mut run = Run::default();
+        if self == Self::Log {
+            // No published model: all shapes are its own.
+            run.model.base = None;
+        }
+        run.with_texts(&set).unwrap_or_default()
     }
 
     /// What it holds.
@@ -105,7 +111,87 @@ fn log() -> String {
 mod tests {
     use super::*;
     use crate::evidence::diagnose;
-    use shardscope_core::diagnose::{CauseId, Comparison, Moment};
+    use shardscope_core::diagnose::{
+        CauseId, Comparison, Diagnosis, MeasuredPart, Moment, StepShare, TraceLanes, out_of_memory,
+    };
+    use shardscope_core::report::evaluate;
+
+    fn found(example: ExampleFile) -> (Run, Diagnosis) {
+        let run = example.run();
+        let found = diagnose(&[&example.evidence()], &run).unwrap();
+        (run, found)
+    }
+
+    /// The run of each is what its card says, and no default that stands in where a key is refused.
+    #[test]
+    fn every_example_has_a_run_of_its_own() {
+        for example in ExampleFile::ALL {
+            assert_ne!(example.run(), Run::default(), "{example:?}");
+        }
+        assert_eq!(ExampleFile::Log.run().model.title().to_string(), "nanochat, depth 24");
+    }
+
+    /// Kernels by class, the table of parts and the predicted lane are one prediction.
+    #[test]
+    fn a_part_has_one_prediction() {
+        let (run, found) = found(ExampleFile::Trace);
+        for share in [StepShare::Products, StepShare::Attention, StepShare::Others] {
+            let own = found.kernels.iter().filter(|row| {
+                !row.class.is_message() && StepShare::of(MeasuredPart::Compute(row.class), false) == share
+            });
+            let (measured, predicted) =
+                own.fold((0, 0.0), |sums, row| (sums.0 + row.measured_ns, sums.1 + row.predicted_s.unwrap_or(0.0)));
+            let part = found.parts.iter().find(|part| part.name == share).unwrap();
+            assert_eq!(measured, part.measured_ns, "{share:?}");
+            let off = predicted / part.predicted_s.unwrap() - 1.0;
+            assert!(off.abs() < 1e-9, "{share:?}: {predicted} in the table of kernels, {:?}", part.predicted_s);
+        }
+        let lanes = TraceLanes::predicted(&evaluate(&run).unwrap(), 0);
+        let drawn: i64 = lanes.messages.iter().map(|span| span.end - span.begin).sum();
+        let part = found.parts.iter().find(|part| part.name == StepShare::ExposedDp).unwrap();
+        assert!((drawn as f64 * 1e-9 - part.predicted_s.unwrap()).abs() < 1e-6, "{drawn} {part:?}");
+    }
+
+    /// A change that can be tried lowers what is predicted for the rank of the message.
+    #[test]
+    fn a_change_that_is_offered_changes_the_prediction() {
+        let (run, found) = found(ExampleFile::Memory);
+        let memory = found.memory.as_ref().unwrap();
+        assert_eq!(memory.rank, Some(192));
+        let need = memory.need.unwrap()[1];
+        let offered: Vec<_> = found.causes.iter().filter(|cause| !cause.set.is_empty()).collect();
+        assert!(!offered.is_empty(), "{:#?}", found.causes);
+        for cause in offered {
+            let after = out_of_memory(memory.message.clone(), &run.with_texts(&cause.set).unwrap());
+            assert!(after.need.unwrap()[1] < 0.995 * need, "{cause:#?}");
+        }
+        assert!(!found.read.is_empty());
+    }
+
+    /// What a file does not state is as on the page, also once the page's run has changed.
+    #[test]
+    fn a_file_without_settings_follows_the_run() {
+        for example in [ExampleFile::Log, ExampleFile::Memory] {
+            let (run, before) = found(example);
+            let changed = run.with_texts(&[("recompute", "full".to_owned()), ("micro_batch", "2".to_owned())]).unwrap();
+            let texts = [log(), MESSAGE.to_owned()];
+            let text = &texts[usize::from(example == ExampleFile::Memory)];
+            let after = diagnose(&[&example.evidence()], &changed).unwrap();
+            assert_eq!(after, diagnose(&[&read(text.as_bytes(), &changed)], &changed).unwrap(), "{example:?}");
+            assert_ne!(after, before, "{example:?}");
+        }
+    }
+
+    /// Two spikes have one distance: no period, and no irregular distances.
+    #[test]
+    fn the_spikes_of_a_log_are_beside_its_median_step() {
+        let (_, found) = found(ExampleFile::Log);
+        let words: String = found.causes.iter().map(|cause| cause.evidence.to_string()).collect();
+        assert!(!words.contains("irregular") && words.contains("2 spikes"), "{words}");
+        let verdict = found.verdict.to_string();
+        assert!(!verdict.contains("nothing to explain"), "{verdict}");
+        assert_eq!(verdict.contains("2 of 7"), found.comparison == Comparison::Inside, "{verdict}");
+    }
 
     /// Each opens, with a run that works and the cause that was put in or that its thread names.
     #[test]

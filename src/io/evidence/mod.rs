@@ -16,7 +16,7 @@ pub use examples::ExampleFile;
 pub use hints::LogHints;
 pub use markdown::markdown;
 pub use rl::RlTimers;
-pub use sent::{SentFile, SentIssue, SentMemory};
+pub use sent::{EvidenceAnswer, SentAnswer, SentFile, SentIssue, SentMemory};
 
 use crate::json_scan::Scanner;
 use crate::kineto::KinetoReader;
@@ -25,7 +25,8 @@ use flate2::write::MultiGzDecoder;
 use jobs::{PrimusReader, RocprofReader};
 use oom::OomScanner;
 use shardscope_core::diagnose::{
-    self, CallTable, Comparison, Diagnosis, KernelRow, MemoryTrend, OutOfMemory, RankTrace, RunTimes, WorkerOp,
+    self, CallTable, Comparison, Diagnosis, KernelRow, MeasuredLanes, MemoryTrend, OutOfMemory, RankTrace, RunTimes,
+    WorkerOp,
 };
 use shardscope_core::issue::{Issue, Severity};
 use shardscope_core::message::{Message, verbatim};
@@ -439,6 +440,17 @@ impl<'a> Sorted<'a> {
     }
 }
 
+/// The diagnosis of what files hold, with the timeline of the first rank that has a trace.
+pub fn answer(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> EvidenceAnswer {
+    let found = diagnose(files, run);
+    let traces = files.iter().filter_map(|file| match file {
+        Ok(EvidenceFile::Trace(trace, _)) => Some(trace),
+        _ => None,
+    });
+    let first = traces.min_by_key(|trace| trace.rank).filter(|_| found.is_ok());
+    EvidenceAnswer { lanes: first.and_then(|trace| MeasuredLanes::of(trace)), found }
+}
+
 /// The diagnosis of what files hold; issues of files that could not be read become warnings beside those that could.
 ///
 /// # Errors
@@ -446,7 +458,8 @@ impl<'a> Sorted<'a> {
 pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Result<Diagnosis, Vec<Issue>> {
     let Sorted { traces, notes, unread, ops, calls, sums, readings, hints, memory } = Sorted::of(files);
     let reading = readings.first().copied();
-    let used = reading.map_or(run, |reading| &reading.run);
+    let own = reading.map_or_else(|| run.clone(), |reading| reading.run_on(run));
+    let used = &own;
     let mut found = if !traces.is_empty() {
         let mut found = match traces[..] {
             [first, second] if first.rank.is_some() && first.rank == second.rank => {
@@ -468,7 +481,7 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     } else if let Some(found) = of_two_logs(&readings) {
         found
     } else if let Some(reading) = reading {
-        of_log(reading, hints.first().copied(), run)
+        of_log(reading, used, hints.first().copied(), run)
     } else if let Some(hints) = hints.first() {
         of_hints(hints, run)
     } else if let Some(sums) = sums {
@@ -513,6 +526,9 @@ fn said(found: &mut Diagnosis, hints: &LogHints, run: &Run) {
             peak = shardscope_core::units::fixed(counted.peak_tflops, 0)
         ));
     }
+    if let Some(mfu) = hints.stated.mfu {
+        found.read.push(t!("The log prints an MFU of {mfu} itself.", mfu = show_percent(mfu)));
+    }
     hints.rl.tell(found, run);
     let expected = diagnose::ExpectedStep::of(run, 0).ok();
     let step = found.window_ns as f64 * 1e-9;
@@ -540,7 +556,7 @@ fn said(found: &mut Diagnosis, hints: &LogHints, run: &Run) {
 }
 
 /// Times of a log's steps, and the peaks that it tells.
-fn of_log(reading: &Reading, hints: Option<&LogHints>, run: &Run) -> Diagnosis {
+fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>, run: &Run) -> Diagnosis {
     let seconds: Vec<f64> = if reading.series.is_empty() {
         reading.step.iter().map(|step| step.seconds).collect()
     } else {
@@ -551,15 +567,15 @@ fn of_log(reading: &Reading, hints: Option<&LogHints>, run: &Run) -> Diagnosis {
         let words = hints.and_then(|hints| hints.rl.verdict()).unwrap_or_else(nothing);
         Diagnosis::empty(Comparison::SumsOnly, words)
     } else {
-        diagnose::of_series(&seconds, &reading.run)
+        diagnose::of_series(&seconds, own)
     };
     if let Some(hints) = hints {
-        said(&mut found, hints, &reading.run);
+        said(&mut found, hints, own);
     }
     found.read.push(t!("Read as {program}.", program = &reading.program));
     // What was measured of the page's run is no setting of the log's.
-    let present = Run { measured_step_s: None, profile: reading.run.profile.clone(), ..run.clone() };
-    let stated = reading.run.differences(&present).into_iter().filter_map(|(key, value)| {
+    let present = Run { measured_step_s: None, profile: own.profile.clone(), ..run.clone() };
+    let stated = own.differences(&present).into_iter().filter_map(|(key, value)| {
         let label = field(&key)?.label;
         Some(Message::joined(" ", [Message::plain(label), verbatim(value)]))
     });

@@ -1,11 +1,21 @@
 //! A file that a worker has read, on its way to the page: all of it that a diagnosis needs, and no text of the file.
+//! A diagnosis that a worker has made, on its way there too.
+//!
+//! The form of a worker's messages has no names, so that fields which JSON leaves out where they are empty have to be
+//! there: the structs here have them.
 
 use super::{EvidenceFile, LogHints};
 use crate::logs::Reading;
 use serde::{Deserialize, Serialize};
-use shardscope_core::diagnose::{CallTable, MemoryTrend, Moment, OutOfMemory, RankTrace, WorkerOp};
+use shardscope_core::diagnose::{
+    CallTable, CauseId, Comparison, Diagnosis, Fingerprint, FoundCause, GapRow, KernelRow, MeasuredLanes, MemoryFound,
+    MemoryTrend, MessageRow, Moment, OutOfMemory, PartRow, RankTrace, RankWaits, RlRow, SeveralRanks, StepSeries,
+    StepShare, WorkerOp, WorkerRatios, WorkerTimes,
+};
 use shardscope_core::issue::{Issue, Severity};
+use shardscope_core::memory::Component;
 use shardscope_core::message::Message;
+use shardscope_core::run::registry::field;
 use shardscope_core::time::KernelClass;
 use std::collections::BTreeMap;
 
@@ -140,5 +150,190 @@ impl From<SentFile> for Result<EvidenceFile, Vec<Issue>> {
             SentFile::Hints(hints) => EvidenceFile::Hints(hints),
             SentFile::Unread(unread) => return Err(issues(unread)),
         })
+    }
+}
+
+/// What files say of a run: their diagnosis, or why none of them could be read, and the timeline of the first rank.
+pub struct EvidenceAnswer {
+    pub found: Result<Diagnosis, Vec<Issue>>,
+    pub lanes: Option<MeasuredLanes>,
+}
+
+/// An [`EvidenceAnswer`] on its way to the page.
+#[derive(Serialize, Deserialize)]
+pub struct SentAnswer {
+    found: Result<Box<SentDiagnosis>, Vec<SentIssue>>,
+    lanes: Option<MeasuredLanes>,
+}
+
+impl From<EvidenceAnswer> for SentAnswer {
+    fn from(EvidenceAnswer { found, lanes }: EvidenceAnswer) -> Self {
+        Self { found: found.map(|found| Box::new(found.into())).map_err(all), lanes }
+    }
+}
+
+impl From<SentAnswer> for EvidenceAnswer {
+    fn from(SentAnswer { found, lanes }: SentAnswer) -> Self {
+        Self { found: found.map(|found| (*found).into()).map_err(all), lanes }
+    }
+}
+
+fn all<Own, Sent: From<Own>>(list: Vec<Own>) -> Vec<Sent> {
+    list.into_iter().map(Sent::from).collect()
+}
+
+/// A struct with the same fields as its own, of which none is left out: each with its type here, how it is sent and how
+/// it arrives.
+macro_rules! sent {
+    ($(#[$about:meta])* $sent:ident of $own:ident {
+        $($same:ident: $type:ty,)*
+        $(=> $field:ident: $other:ty, $send:expr, $arrive:expr;)*
+    }) => {
+        $(#[$about])*
+        #[derive(Serialize, Deserialize)]
+        struct $sent { $($same: $type,)* $($field: $other,)* }
+
+        impl From<$own> for $sent {
+            fn from(own: $own) -> Self {
+                let $own { $($same,)* $($field,)* } = own;
+                Self { $($same,)* $($field: $send($field),)* }
+            }
+        }
+
+        impl From<$sent> for $own {
+            fn from(sent: $sent) -> Self {
+                let $sent { $($same,)* $($field,)* } = sent;
+                Self { $($same,)* $($field: $arrive($field),)* }
+            }
+        }
+    };
+}
+
+sent! {
+    SentRank of RankWaits {
+        rank: u64,
+        wire_s: f64,
+        waiting_s: f64,
+        makes_wait_s: f64,
+        compute_s: Option<f64>,
+        offset_ns: Option<i64>,
+    }
+}
+
+sent! {
+    SentRanks of SeveralRanks {
+        calls: u64,
+        late: Option<u64>,
+        workers: Option<f64>,
+        slow: Option<u64>,
+        stages: Option<f64>,
+        => ranks: Vec<SentRank>, all, all;
+    }
+}
+
+sent! {
+    SentWorkers of WorkerTimes {
+        steps: u64,
+        workers: u64,
+        microbatches: u64,
+        measured_s: f64,
+        even_s: Option<f64>,
+        stages_s: Option<f64>,
+        others_s: Option<f64>,
+        ratios: WorkerRatios,
+    }
+}
+
+sent! {
+    SentCause of FoundCause {
+        id: CauseId,
+        seconds: Option<f64>,
+        bytes: Option<f64>,
+        title: Message,
+        evidence: Message,
+        change: Option<Message>,
+        measure: Option<Message>,
+        predicted_s: Option<f64>,
+        change_s: Option<[f64; 2]>,
+        => set: Vec<(String, String)>, keys, known_keys;
+    }
+}
+
+/// Keys of fields as texts.
+fn keys(set: Vec<(&'static str, String)>) -> Vec<(String, String)> {
+    set.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// The same as keys of the program.
+fn known_keys(set: Vec<(String, String)>) -> Vec<(&'static str, String)> {
+    set.into_iter().filter_map(|(key, value)| Some((field(&key)?.key, value))).collect()
+}
+
+sent! {
+    SentFingerprint of Fingerprint {
+        name: Message,
+        tokens: Option<f64>,
+        off: f64,
+        logits: bool,
+        longer: bool,
+        scores: bool,
+    }
+}
+
+sent! {
+    SentFound of MemoryFound {
+        short: Option<f64>,
+        experts: bool,
+        rank: Option<u64>,
+        need: Option<[f64; 4]>,
+        => message: SentMemory, SentMemory::from, OutOfMemory::from;
+        => fingerprint: Option<SentFingerprint>, maybe, maybe;
+        => predicted: Vec<(String, f64)>, components, known_components;
+        => causes: Vec<SentCause>, all, all;
+    }
+}
+
+fn maybe<Own, Sent: From<Own>>(one: Option<Own>) -> Option<Sent> {
+    one.map(Sent::from)
+}
+
+/// Names of components as texts.
+fn components(parts: Vec<(&'static str, f64)>) -> Vec<(String, f64)> {
+    parts.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect()
+}
+
+/// The same as names of the program.
+fn known_components(parts: Vec<(String, f64)>) -> Vec<(&'static str, f64)> {
+    let known = |name: &str| Component::ALL.into_iter().map(Component::name).find(|known| *known == name);
+    parts.into_iter().filter_map(|(name, bytes)| Some((known(&name)?, bytes))).collect()
+}
+
+sent! {
+    /// The fields of a [`Diagnosis`].
+    SentDiagnosis of Diagnosis {
+        read: Vec<Message>,
+        comparison: Comparison,
+        verdict: Message,
+        window_ns: i64,
+        rank: Option<u64>,
+        step: bool,
+        microbatches: Option<f64>,
+        predicted_s: Option<f64>,
+        low_s: Option<f64>,
+        high_s: Option<f64>,
+        parts: Vec<PartRow>,
+        kernels: Vec<KernelRow>,
+        gaps: Vec<GapRow>,
+        messages: Vec<MessageRow>,
+        explained: Option<f64>,
+        series: Option<StepSeries>,
+        rl: Vec<RlRow>,
+        expected: BTreeMap<StepShare, f64>,
+        => errors: Vec<SentIssue>, all, all;
+        => warnings: Vec<SentIssue>, all, all;
+        => causes: Vec<SentCause>, all, all;
+        => ranks: Option<SentRanks>, maybe, maybe;
+        => workers: Option<SentWorkers>, maybe, maybe;
+        => memory: Option<SentFound>, maybe, maybe;
     }
 }

@@ -57,6 +57,8 @@ impl Reading {
             self.assumed.push(t!("what it does not state of model, cluster and layout is as on this page"));
         }
         self.device(heard);
+        let page = Self::new(Message::default(), present).run;
+        self.stated = (!is_stated).then(|| self.run.differences(&page));
     }
 
     /// The software of a program whose logs do not state it, unless the page's Run has one of that program.

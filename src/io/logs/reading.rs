@@ -39,6 +39,9 @@ pub struct Reading {
     pub program: Message,
     /// The run: its own arguments' where it has them, else the one at hand.
     pub run: Run,
+    /// Fields that it states and their values, where the rest of the run is the one at hand; none where it states a run
+    /// of its own.
+    pub stated: Option<Vec<(String, String)>>,
     pub step: Option<LoggedSteps>,
     /// Seconds of the steps that it tells of, in their order.
     pub series: Vec<f64>,
@@ -65,6 +68,7 @@ impl Reading {
         Self {
             program,
             run,
+            stated: Some(Vec::new()),
             step: None,
             series: Vec::new(),
             sigma: NOISE,
@@ -87,6 +91,16 @@ impl Reading {
             ..Observation::step(name, self.run.clone(), 1.0)
         };
         (!observation.is_empty()).then_some(observation)
+    }
+
+    /// The run of the file on a page whose run is `present` now: what it states, and the rest of `present`.
+    pub fn run_on(&self, present: &Run) -> Run {
+        let Some(stated) = &self.stated else {
+            return self.run.clone();
+        };
+        let stated: Vec<(&str, String)> = stated.iter().map(|(key, value)| (&**key, value.clone())).collect();
+        let run = Self::new(Message::default(), present).run.with_texts(&stated);
+        run.filter(|run| Scenario::new(run).is_ok()).unwrap_or_else(|| self.run.clone())
     }
 
     pub(super) fn of(heard: &Heard, present: &Run) -> Result<Self, Vec<Issue>> {

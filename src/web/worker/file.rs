@@ -18,7 +18,7 @@ use web_sys::{Event, File, MessageEvent, Worker};
 /// How the reading of a file ended.
 pub(crate) enum FileEnd {
     /// What was read, in the form of `to_bytes`.
-    Read(Vec<u8>),
+    Read(Uint8Array),
     /// There can be no worker here: the page reads the file itself.
     NoWorker,
     /// The worker ended with a fault; a file that needs more memory than the browser gives does that.
@@ -81,9 +81,7 @@ impl FileReading {
         let ended = JsFuture::from(self.promise.clone());
         async move {
             match ended.await {
-                Ok(bytes) if bytes.is_instance_of::<Uint8Array>() => {
-                    FileEnd::Read(bytes.unchecked_into::<Uint8Array>().to_vec())
-                }
+                Ok(bytes) if bytes.is_instance_of::<Uint8Array>() => FileEnd::Read(bytes.unchecked_into()),
                 Ok(why) if why.as_f64() == Some(NO_WORKER) => FileEnd::NoWorker,
                 Ok(why) if why.is_undefined() => FileEnd::Stopped,
                 _ => FileEnd::Failed,

@@ -280,7 +280,7 @@ pub(super) fn send_module(worker: &Worker, serves: &str) -> Result<(), JsValue> 
 }
 
 /// The number of a message.
-pub(super) fn number_of(message: &Array) -> Option<u32> {
+pub(crate) fn number_of(message: &Array) -> Option<u32> {
     let number = message.get(0).as_f64().and_then(whole)?;
     u32::try_from(number).ok()
 }

@@ -2,7 +2,7 @@
 
 use super::bytes;
 use shardscope::core::diagnose::{
-    CauseId, Comparison, Diagnosis, Moment, RunTimes, StatedUtilisation, StepShare, counted, definition,
+    CauseId, Comparison, Diagnosis, FoundCause, Moment, RunTimes, StatedUtilisation, StepShare, counted, definition,
     gain_by_bubble, of_two_runs, without_parts,
 };
 use shardscope::core::run::{Based, Run};
@@ -164,6 +164,67 @@ fn memory_that_is_free_and_memory_that_is_not_in_use_serve_a_request_together() 
     };
     assert_eq!(cause("1.20 GiB"), Some((CauseId::Fragmentation, true)));
     assert_eq!(cause("900.00 MiB"), Some((CauseId::Fragmentation, false)));
+}
+
+/// 8 heads of 8,192 queries and keys in fp32 are 2.00 GiB, which no flash kernel holds: plain attention comes first. It
+/// held 75.3 GiB, more than is predicted for the run: that is said, and no change is called one that fits.
+#[test]
+fn scores_that_are_asked_for_are_of_plain_attention() {
+    let text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of \
+        79.15 GiB of which 1.02 GiB is free. Including non-PyTorch memory, this process has 78.13 GiB memory in use. \
+        Of the allocated memory 75.30 GiB is allocated by PyTorch, and 1.20 GiB is reserved by PyTorch but unallocated.";
+    let run = with(&[("model", "llama-3.1-70b"), ("gpus", "64"), ("tp", "8"), ("pp", "4"), H100]);
+    let flash = found(&[text.as_bytes()], &run);
+    assert_eq!(flash.causes[0].id, CauseId::AttentionFallback, "{:#?}", flash.causes);
+    let [_, _, high, _] = flash.memory.as_ref().unwrap().need.unwrap();
+    assert!(high < 75.3 * f64::from(1u32 << 30), "{high}");
+    let place = |id| flash.causes.iter().position(|cause| cause.id == id);
+    let (another, never) = (place(CauseId::AnotherSetting).unwrap(), place(CauseId::NeverFitted).unwrap());
+    assert!(another < never, "{:#?}", flash.causes);
+    assert!(flash.causes[another].evidence.to_string().contains("75.3 GiB"), "{:#?}", flash.causes);
+    // No frame names a moment.
+    assert!(!flash.verdict.to_string().contains("while"), "{}", flash.verdict);
+    // Of a run that has plain attention the size says nothing new.
+    let plain = found(&[text.as_bytes()], &run.with_texts(&[("stack.attention", "eager".to_owned())]).unwrap());
+    assert!(plain.causes.iter().all(|cause| cause.id != CauseId::AttentionFallback), "{:#?}", plain.causes);
+}
+
+/// A flat log: a GPU that was slow from the first step on is as flat as a healthy one, and stays possible. Its
+/// utilisation is the predicted one by the ratio of the steps.
+#[test]
+fn a_flat_log_does_not_rule_out_a_slow_gpu() {
+    let run = with(&[H100, ("gpus", "64")]);
+    let step = shardscope::core::report::report(&run).unwrap().step;
+    let slow = shardscope::core::diagnose::of_series(&[1.5 * step.time_s.0; 40], &run);
+    let against = slow.series.as_ref().unwrap().ruled_out();
+    let against: String = against.iter().map(|(name, why, _)| format!("{name} {why} ")).collect();
+    assert!(!against.contains("throttled") && against.contains("slow from the first step"), "{against}");
+    assert!(slow.causes.iter().any(|cause| cause.id == CauseId::LateRank), "{:#?}", slow.causes);
+    let mfu = format!("MFU: {:.1} %", 100.0 * step.mfu / 1.5);
+    assert!(slow.verdict.to_string().contains(&mfu), "{} {mfu}", slow.verdict);
+}
+
+/// Rows of a log by the seconds that each explains, figures with their units.
+#[test]
+fn what_a_log_is_consistent_with_stands_by_its_seconds() {
+    let run = with(&[H100, ("gpus", "64"), ("tp", "2"), ("pp", "2")]);
+    for times in [1.3, 1.6, 2.0, 3.0] {
+        let causes = without_parts(10.0 * times, &run, [10.0, 9.0, 11.0]);
+        let explains = |cause: &FoundCause| {
+            let words = cause.evidence.to_string();
+            let behind = words.split_once("which explains ")?.1;
+            let (number, unit) = behind.split_once(' ')?;
+            Some(number.parse::<f64>().ok()? * if unit.starts_with("ms") { 1e-3 } else { 1.0 })
+        };
+        let seconds: Vec<Option<f64>> = causes.iter().map(explains).collect();
+        let told: Vec<f64> = seconds.iter().flatten().copied().collect();
+        assert!(told.windows(2).all(|pair| pair[0] >= pair[1]), "{seconds:?}");
+        assert!(seconds[..told.len()].iter().all(Option::is_some), "{seconds:?}");
+        for cause in causes.iter().filter(|cause| cause.id == CauseId::HostLate) {
+            let words = cause.evidence.to_string();
+            assert!(!words.contains("Host time") || words.contains("µs per layer"), "{words}");
+        }
+    }
 }
 
 const H100: (&str, &str) = ("gpu.base", "h100-sxm-80gb");

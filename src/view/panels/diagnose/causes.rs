@@ -5,18 +5,19 @@ use super::bars::to_explain;
 use super::lanes::LanePair;
 use super::{amount, head};
 use crate::prelude::*;
+use crate::views::View;
 use shardscope_core::diagnose::{Comparison, Diagnosis, FoundCause, StepSeries};
 
 /// The list in the words of what was read.
 pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
     let has_amounts = found.causes.iter().any(|cause| cause.seconds.is_some() || cause.bytes.is_some());
-    if !has_amounts && found.series.is_some() && found.comparison != Comparison::Inside {
+    if !has_amounts && found.series.is_some() && !(found.comparison == Comparison::Inside && found.causes.is_empty()) {
         return consistent(found);
     }
     let beyond = to_explain(found);
     let (words, beside) = match (beyond, &found.memory) {
         _ if found.comparison == Comparison::Memory => {
-            (t!("What would have fitted"), t!("ranked by how sure the cause is; changes were tried on the run"))
+            (t!("Causes, the surest first"), t!("changes were tried on the run"))
         }
         (Some(beyond), _) => {
             (t!("What explains the {beyond}", beyond = show_seconds(Seconds(beyond))), explained(found))
@@ -102,7 +103,8 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>) -> Node {
     let mut buttons = Vec::new();
     if !cause.set.is_empty() {
         let class = if at == 0 { "main" } else { "" };
-        buttons.push(apply(class, cause.set.clone(), "", "Try it on the run"));
+        let button = el("button", &[("class", class)], &[text("Try it on the run")]);
+        buttons.push(button.on(Action::Try(View::Run, cause.set.clone())));
     }
     if lanes.is_some_and(|lanes| lanes.measured.place_of(cause.id).is_some()) {
         buttons.push(leaf("button", "", "Show in the trace").on(PanelAction::Cause(at)));

@@ -5,7 +5,7 @@ use super::bars::axis;
 use super::head;
 use crate::node::action::TimelineAction;
 use crate::prelude::*;
-use shardscope_core::diagnose::{CauseId, Diagnosis, LaneKind, LaneSpan, RankTrace, StepWindow, TraceLanes, seen};
+use shardscope_core::diagnose::{CauseId, Diagnosis, LaneKind, MeasuredLanes, TraceLanes, seen};
 use std::fmt::Write;
 
 /// Columns of a picture.
@@ -34,17 +34,18 @@ pub struct LaneZoom {
 const LEAST: i64 = 10_000;
 
 impl LanePair {
-    /// The lanes of `trace` in `window`; the prediction of `evaluation` beside them where `found` is compared with it.
-    pub fn of(trace: &RankTrace, window: StepWindow, evaluation: Option<&Evaluation>, found: &Diagnosis) -> Self {
+    /// The lanes `measured`; the prediction of `evaluation` beside them where `found` is compared with it.
+    pub fn of(measured: MeasuredLanes, evaluation: Option<&Evaluation>, found: &Diagnosis) -> Self {
+        let MeasuredLanes { rank, world, lanes } = measured;
         let stage = |evaluation: &Evaluation| {
             let mesh = evaluation.scenario.layout.mesh();
-            let rank = trace.rank.filter(|_| trace.world == Some(evaluation.scenario.layout.gpus)).unwrap_or(0);
+            let rank = rank.filter(|_| world == Some(evaluation.scenario.layout.gpus)).unwrap_or(0);
             usize::try_from(mesh.place(rank).pp).unwrap_or(0)
         };
         let predicted = evaluation.filter(|_| found.predicted_s.is_some());
         Self {
-            rank: trace.rank,
-            measured: TraceLanes::of(trace, window),
+            rank,
+            measured: lanes,
             predicted: predicted.map(|evaluation| TraceLanes::predicted(evaluation, stage(evaluation))),
         }
     }
@@ -138,9 +139,11 @@ fn picture(lanes: &TraceLanes, zoom: LaneZoom) -> String {
 /// Kinds that the lanes hold.
 fn kinds(lanes: &LanePair) -> Vec<LaneKind> {
     let all = [Some(&lanes.measured), lanes.predicted.as_ref()];
-    let spans: Vec<&LaneSpan> =
-        all.into_iter().flatten().flat_map(|lanes| lanes.compute.iter().chain(&lanes.messages)).collect();
-    LaneKind::ALL.into_iter().filter(|kind| spans.iter().any(|span| span.kind == *kind)).collect()
+    let mut held = [false; LaneKind::ALL.len()];
+    for span in all.into_iter().flatten().flat_map(|lanes| lanes.compute.iter().chain(&lanes.messages)) {
+        held[span.kind as usize] = true;
+    }
+    LaneKind::ALL.into_iter().filter(|kind| held[*kind as usize]).collect()
 }
 
 /// The measured lanes over the predicted ones, with buttons.

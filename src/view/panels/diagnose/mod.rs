@@ -18,7 +18,9 @@ pub use offered::offered;
 
 use crate::node::action::Save;
 use crate::prelude::*;
+use crate::views::View;
 use shardscope_core::diagnose::{Comparison, Diagnosis};
+use shardscope_core::run::registry::field;
 
 const NS: f64 = 1e-9;
 
@@ -75,9 +77,30 @@ pub fn diagnosis_of_link(found: &Diagnosis, run: &Run) -> Node {
     el("div", &[("class", "diagnosis")], &parts)
 }
 
+/// The run was changed since the files were read: what changed, as the predictions are of the run as it is now.
+pub fn since(before: &Run, now: &Run) -> Option<Node> {
+    let settings = now.differences(before).into_iter().map(|(key, value)| {
+        let label = field(&key).map_or("", |field| field.label);
+        let value = if value.is_empty() { t!("as the software does") } else { verbatim(value) };
+        Message::joined(" ", [Message::plain(label), value])
+    });
+    let settings: Vec<Message> = settings.collect();
+    if settings.is_empty() {
+        return None;
+    }
+    let words = t!(
+        "The run on the page was changed since the files were read: {settings}. What is predicted here is of the run as \
+            it is now.",
+        settings = Message::joined(", ", settings)
+    );
+    let run = leaf("button", "", "See the run").on(Action::Show(View::Run));
+    Some(el("p", &[("class", "band"), ("role", "status")], &[inline(words), text(" "), run]))
+}
+
 fn verdict(found: &Diagnosis) -> Node {
     let (class, sign, words) = match found.comparison {
-        Comparison::Inside => ("band ok", "✓ ", t!("Inside the range: nothing to explain")),
+        Comparison::Inside if found.causes.is_empty() => ("band ok", "✓ ", t!("Inside the range: nothing to explain")),
+        Comparison::Inside => ("band ok", "✓ ", t!("Inside the range")),
         Comparison::Shorter => ("band ok", "✓ ", t!("Shorter than the range")),
         Comparison::Longer => ("band bad", "▲ ", t!("Longer than the range")),
         Comparison::Memory => ("band bad", "✕ ", t!("Out of memory")),

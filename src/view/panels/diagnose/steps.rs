@@ -10,9 +10,10 @@ use shardscope_core::diagnose::{Diagnosis, SeriesPattern, StepSeries};
 
 const HEIGHT: f64 = 140.0;
 
-fn name(pattern: SeriesPattern) -> Message {
-    match pattern {
+fn name(series: &StepSeries) -> Message {
+    match series.pattern {
         SeriesPattern::Periodic => t!("Spikes at equal distances"),
+        SeriesPattern::Irregular if series.spikes < 3 => t!("Two spikes of one height"),
         SeriesPattern::Irregular => t!("Spikes of one height at unequal distances"),
         SeriesPattern::Growing => t!("Spikes that grow"),
         SeriesPattern::Drift => t!("Steps become longer"),
@@ -49,7 +50,7 @@ pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
     );
     let label = t!("Seconds of every step");
     let drawing = draw(&across, HEIGHT, &[Plot { up, marks }]).inline(label);
-    Node::from_iter([head(name(series.pattern), beside, Node::none()), el("figure", &[("class", "steps")], &[drawing])])
+    Node::from_iter([head(name(series), beside, Node::none()), el("figure", &[("class", "steps")], &[drawing])])
 }
 
 /// Where nothing is to be explained: three ways on.

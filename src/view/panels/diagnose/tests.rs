@@ -134,3 +134,28 @@ fn the_timeline_stays_within_its_window() {
     let html = diagnosis(&Diagnosis::empty(Comparison::AnotherRun, "x".into()), "", &small(), Some((&lanes, whole)));
     assert!(html.to_html().contains("l-pause"));
 }
+
+/// The median step of a log is inside the range and two steps are long: one sentence says that, none that there is
+/// nothing to explain.
+#[test]
+fn long_steps_beside_a_median_inside_the_range_are_to_be_explained() {
+    let run = small();
+    let predicted = evaluate(&run).unwrap().report.step.time_s.0;
+    let mut steps = [predicted; 20];
+    (steps[9], steps[16]) = (2.0 * predicted, 2.0 * predicted);
+    let html = shown(&of_series(&steps, &run), &run);
+    assert!(html.contains("Inside the range") && !html.contains("othing to explain"), "{html}");
+    assert!(html.contains("Two spikes of one height") && html.contains("Consistent with this log"), "{html}");
+    let flat = shown(&of_series(&[predicted; 20], &run), &run);
+    assert_eq!(flat.matches("othing to explain").count(), 2, "{flat}");
+}
+
+/// A run that was changed after the files were read: what changed stands over the diagnosis.
+#[test]
+fn a_change_of_the_run_is_named() {
+    let run = small();
+    assert!(since(&run, &run).is_none());
+    let now = run.with_texts(&[("recompute", "full".to_owned())]).unwrap();
+    let html = since(&run, &now).unwrap().to_html();
+    assert!(html.contains("full") && html.contains("See the run"), "{html}");
+}
