@@ -9,8 +9,8 @@ fn published_messages_tables_and_logs_are_evidence() {
     let messages = fs::read_to_string("tests/data/traces/oom_messages.txt").unwrap();
     let mut count = 0;
     for message in messages.split("====").filter(|message| message.contains("Tried to allocate")) {
-        let message: String =
-            message.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+        let lines: Vec<&str> = message.lines().filter(|line| !line.starts_with('#')).collect();
+        let message = lines.join("\n");
         assert_eq!(pasted(&message), Some(PastedKind::Evidence), "{message}");
         count += 1;
     }

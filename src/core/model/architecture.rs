@@ -274,6 +274,7 @@ impl Vision {
         rounded(squares / self.image_sizes.mean(patches).max(1.0))
     }
     /// The tower with images of its largest size alone: the micro-batch that has most to keep.
+    #[must_use]
     pub fn largest(&self) -> Self {
         let sizes = self.image_sizes.iter().filter(|size| size.weight > 0.0);
         let largest = sizes.max_by_key(|size| self.patches_of(size.pixels()));

@@ -217,12 +217,12 @@ impl<'s> Build<'s> {
             if weight_first && self.start_weight(stage) {
                 return true;
             }
-            let started = if policy.forward_first {
-                self.start_forward(stage) || self.start_backward(stage)
+            let passes: [fn(&mut Self, usize) -> bool; 2] = if policy.forward_first {
+                [Self::start_forward, Self::start_backward]
             } else {
-                self.start_backward(stage) || self.start_forward(stage)
+                [Self::start_backward, Self::start_forward]
             };
-            if started || self.rules.is_split && self.start_weight(stage) {
+            if passes.into_iter().any(|start| start(self, stage)) || self.rules.is_split && self.start_weight(stage) {
                 return true;
             }
         }
