@@ -197,7 +197,8 @@ fn a_flat_log_does_not_rule_out_a_slow_gpu() {
     let step = shardscope::core::report::report(&run).unwrap().step;
     let slow = shardscope::core::diagnose::of_series(&[1.5 * step.time_s.0; 40], &run);
     let against = slow.series.as_ref().unwrap().ruled_out();
-    let against: String = against.iter().map(|(name, why, _)| format!("{name} {why} ")).collect();
+    let against: Vec<String> = against.iter().map(|(name, why, _)| format!("{name} {why}")).collect();
+    let against = against.join(" ");
     assert!(!against.contains("throttled") && against.contains("slow from the first step"), "{against}");
     assert!(slow.causes.iter().any(|cause| cause.id == CauseId::LateRank), "{:#?}", slow.causes);
     let mfu = format!("MFU: {:.1} %", 100.0 * step.mfu / 1.5);

@@ -58,14 +58,14 @@ fn a_file_that_was_sent_is_diagnosed_like_the_file() {
 fn an_answer_that_was_sent_is_the_answer() {
     let run = Run { gpus: 8, tp: 1, pp: 1, global_batch: 64, ..Run::default() };
     let messages = String::from_utf8(bytes("oom_messages.txt")).unwrap();
-    let steps: String = (1..40).map(|step| format!("step {step} MA {step}.0 GB CA {}.0 GB\n", step + 2)).collect();
+    let steps: Vec<String> = (1..40).map(|step| format!("step {step} MA {step}.0 GB CA {}.0 GB\n", step + 2)).collect();
     let mut sets: Vec<Vec<Vec<u8>>> = TRACES.iter().map(|name| vec![bytes(&format!("{name}.json.gz"))]).collect();
     sets.push(vec![bytes("hta_rec_rank0of128.json.gz"), bytes("hta_rec_rank1of128.json.gz")]);
     sets.push(vec![bytes("bytedance_AR.json.gz")]);
     sets.push(vec![bytes("primus_pp8.json.gz")]);
     sets.push(vec![bytes("tracelens_llama70b_fsdp_nccl_summary_long.csv")]);
     sets.push(vec![bytes("no_gpu_kernels.json.gz")]);
-    sets.push(vec![steps.into_bytes()]);
+    sets.push(vec![steps.concat().into_bytes()]);
     sets.extend(messages.split("====").map(|text| vec![text.as_bytes().to_vec()]));
     for set in sets {
         let files: Vec<ReadFile> = set.iter().map(|file| read(file, &run)).collect();
