@@ -266,7 +266,7 @@ enum SentMessage<'a> {
     Joined(&'a str, &'a [Message]),
 }
 
-/// The same as it arrives, in the same order.
+/// A [`SentMessage`] as it arrives: its variants stand in the same order.
 #[derive(Deserialize)]
 enum ArrivedMessage {
     Plain(String),

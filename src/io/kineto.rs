@@ -147,7 +147,7 @@ pub(crate) struct KinetoReader {
     names: HashMap<String, (KernelClass, bool, Option<AttentionPass>)>,
     groups: HashMap<String, u16>,
     collectives: HashMap<u64, Collective>,
-    /// The same by when the host made them.
+    /// Begin and end of the host's call of each collective: for kernels that no identifier links to theirs.
     enclosing: Vec<(i64, i64, Collective)>,
     trace: RankTrace,
     ops: Vec<(i64, i64, WorkerOp)>,

@@ -168,7 +168,7 @@ pub(crate) async fn pieces(
     Some(reader.finish(run))
 }
 
-/// The same in a worker: what was read as bytes for the page.
+/// What [`pieces`] reads of `file` inside a worker, as bytes that can be sent to the page; none where reading stopped.
 async fn read_bytes(file: File, run: Run, told: Box<dyn FnMut(f64)>) -> Option<Vec<u8>> {
     let read = pieces(&file, &run, WORKER_MS, told, || false).await?;
     Some(to_bytes(&SentFile::from(read)))

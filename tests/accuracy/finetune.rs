@@ -247,7 +247,7 @@ fn frozen_weights_do_not_fragment() {
     assert!((ours + 0.135 * 18.3 - measured).abs() > 3.0);
 }
 
-/// The same on rows that did not lead to it. Qwen-14B at 512 tokens shows 14.5 GiB less with a base of 4 bits, for 16.0 GiB of
+/// Other runs than those of [`frozen_weights_do_not_fragment`], which gave the rule. Qwen-14B at 512 tokens shows 14.5 GiB less with a base of 4 bits, for 16.0 GiB of
 /// weights (Qwen, `README.md`); Llama 3.3 70B fills 80 GB at 6,916 tokens (Unsloth, f0675: rank 32, fp32 residual).
 #[test]
 fn frozen_weights_do_not_fragment_in_runs_of_others() {

@@ -97,8 +97,8 @@ fn every_miss_is_of_a_run_that_is_published_and_says_why() {
     }
 }
 
-/// The same figures as others tabulated them, in `throughput.csv`: the papers' rows that stand there, by layers, GPUs,
-/// sequence and recomputation. (530 B and 1 T on 280 and 512 GPUs have none; table 5 of Korthikanti 2022 has them.)
+/// `throughput.csv` is a table of others; the papers' rows that stand there are found by layers, GPUs, sequence and
+/// recomputation. (530 B and 1 T on 280 and 512 GPUs have none; table 5 of Korthikanti 2022 has them.)
 #[test]
 fn the_table_of_published_throughput_has_the_same_figures() {
     let rows = crate::common::table("throughput.csv");

@@ -35,7 +35,7 @@ pub fn scenario(json: &str) -> Scenario {
     try_scenario(json).unwrap_or_else(|error| panic!("{error}: {json}"))
 }
 
-/// The same, or what is wrong with it.
+/// A Run given as JSON, understood, or what is wrong with it.
 pub fn try_scenario(json: &str) -> Result<Scenario, String> {
     let value: Value = serde_json::from_str(json).map_err(|error| format!("{error}: {json}"))?;
     let run = Run::from_value(&value).map_err(|issues| format!("{issues:?}"))?;

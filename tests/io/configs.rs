@@ -3,7 +3,7 @@ use shardscope::core::model::Vision;
 use shardscope::core::run::{Run, Scenario, Value, presets};
 use shardscope::io::config;
 
-/// The same layers, shapes and parameters as the preset. Files of language models alone lack Llama 4's vision tower; a
+/// Layers, shapes and parameters are those of the preset. Files of language models alone lack Llama 4's vision tower; a
 /// file names MTP modules where the preset leaves them out.
 #[test]
 fn a_file_of_every_model_of_2026_gives_its_preset() {

@@ -17,12 +17,12 @@ fn program() -> PathBuf {
 /// Longer than any answer takes; a program that waits for the end of its input never answers.
 const LONG: Duration = Duration::from_mins(1);
 
-/// Sends each request only after the answer to the one before; the answers.
+/// Sends each request to `command` only after the answer to the one before; the answers, parsed.
 fn conversation(command: &str, requests: &[&str]) -> Vec<serde_json::Value> {
     lines(command, requests).iter().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The same, as the program writes them.
+/// Sends each request to `command` only after the answer to the one before; the answers as the program writes them.
 pub fn lines<T: AsRef<str>>(command: &str, requests: &[T]) -> Vec<String> {
     let mut process =
         Command::new(program()).arg(command).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

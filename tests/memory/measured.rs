@@ -32,12 +32,13 @@ fn reserved(rank: &StageMemory) -> f64 {
     rank.total.gib() - process
 }
 
-/// Errors of the rows of `file` whose source's name starts with `name`.
+/// Errors of the rows of `file` whose source's name starts with `name`: GiB over those measured, less 1.
 fn errors(file: &str, name: &str) -> Vec<f64> {
     errors_with(file, name, |_| true, |run| run)
 }
 
-/// The same of those rows that are `wanted`, each changed.
+/// Errors of the rows of `file` whose source's name starts with `name` and whose Run is `wanted`, each Run changed by
+/// `change`.
 fn errors_with(file: &str, name: &str, wanted: impl Fn(&Run) -> bool, change: impl Fn(Run) -> Run) -> Vec<f64> {
     evidence(file)
         .into_iter()

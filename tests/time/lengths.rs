@@ -86,7 +86,8 @@ fn packs_and_replicas_are_as_another_program_simulated_them() {
     }
 }
 
-/// The same for samples that each run on as many ranks as they need: within 6 %, and level work is less than static.
+/// Samples that each run on as many ranks as they need: the imbalance is within 6 % of the simulated one, and below
+/// that of static groups.
 #[test]
 fn dynamic_ranks_level_the_work_as_another_program_simulated() {
     for row in table("layouts/dynamic_cp.csv") {
@@ -136,7 +137,7 @@ fn packs_hold_what_full_sequences_hold_and_attend_to_less() {
     ));
     assert_eq!(skewed.memory.peak_bytes, plain.memory.peak_bytes);
     let said = skewed.lengths.unwrap();
-    // The reference's table: 0.899 for this distribution and capacity, less half of the 4 tokens each is aligned to.
+    // `length_balance.csv` has 0.899 for this distribution and capacity, without alignment to 4 tokens.
     assert!((said.fill / 0.899 - 1.0).abs() < 0.025, "{said:?}");
     assert!((1.0..1.1).contains(&said.imbalance_sorted) && said.imbalance_arrival > said.imbalance_sorted);
 }

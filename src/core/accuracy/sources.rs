@@ -30,7 +30,7 @@ pub enum MeasuredQuantity {
     TokensPerGpu,
     /// GiB that PyTorch allocated on the fullest rank.
     Allocated,
-    /// The same on the last rank.
+    /// GiB that PyTorch allocated on the last rank.
     AllocatedLast,
     /// GiB that PyTorch's allocator held.
     Reserved,

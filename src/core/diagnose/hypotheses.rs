@@ -250,7 +250,7 @@ pub struct CountedAs {
     /// TFLOP/s a GPU, and the peak that they are over.
     pub tflops: f64,
     pub peak_tflops: f64,
-    /// The same FLOPs over the dense peak of the GPU.
+    /// Share of the GPU's dense peak that these TFLOP/s are.
     pub dense: f64,
     /// The peak is twice the dense one, that of products with half of their weights zero.
     pub sparse: bool,

@@ -235,7 +235,8 @@ pub fn of_traces(traces: &[&RankTrace], run: &Run) -> Diagnosis {
     of_traces_beside(traces, None, run)
 }
 
-/// The same beside another trace of the program, where there is one, in place of the prediction.
+/// Diagnoses the traces of one rank or several beside `reference`, another trace of the program; where there is none,
+/// beside the prediction for `run`.
 pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, run: &Run) -> Diagnosis {
     let scenario = Scenario::new(run);
     let sizes = scenario.as_ref().map_or_else(

@@ -26,7 +26,7 @@ named! {
         Synchronised = "synchronised",
         /// The kernel was launched too late.
         HostLate = "host_late",
-        /// The same for more than 10 ms.
+        /// The kernel was launched more than 10 ms too late.
         HostPause = "host_pause",
         /// The kernel was launched, and waited for something else.
         Launched = "launched_waiting",
@@ -91,7 +91,7 @@ pub struct Attribution {
     pub gaps: BTreeMap<GapReason, GapSum>,
     /// Time in which a message of a parallelism is on its way, hidden or not.
     pub messages: BTreeMap<Dimension, i64>,
-    /// The same of all messages and waits.
+    /// Nanoseconds in which any message or wait is under way.
     pub any_message: i64,
     /// Kernels of each class that start in the window, and their median length.
     pub kernels: BTreeMap<KernelClass, (u64, i64)>,

@@ -73,7 +73,7 @@ fn cause(id: CauseId, evidence: Message, measure: Message) -> FoundCause {
     FoundCause { measure: Some(measure), ..FoundCause::new(id, evidence) }
 }
 
-/// The same settings: the difference is of what no setting says.
+/// Two runs with equal settings: what differs is something that no setting says.
 fn same_settings(long: &RunTimes, short: &RunTimes) -> Diagnosis {
     let times = long.step_s / short.step_s;
     let (more, less) = (show_seconds(Seconds(long.step_s)), show_seconds(Seconds(short.step_s)));
@@ -113,7 +113,7 @@ fn same_settings(long: &RunTimes, short: &RunTimes) -> Diagnosis {
     base(long, verdict, causes)
 }
 
-/// The same micro-batches, more of them: what is fixed, and whether the bubble can be the reason.
+/// Two runs that differ in their number of micro-batches: the fixed part of a step, and how much the bubble explains.
 fn microbatches((few, first): (u64, &RunTimes), (many, second): (u64, &RunTimes)) -> Diagnosis {
     let batch = |run: &RunTimes| run.run.global_batch as f64 / run.step_s;
     let measured = batch(second) / batch(first);
@@ -169,7 +169,7 @@ fn microbatches((few, first): (u64, &RunTimes), (many, second): (u64, &RunTimes)
     base(if first.step_s > second.step_s { first } else { second }, verdict, causes)
 }
 
-/// The same run on more GPUs.
+/// One run on two numbers of GPUs: what the larger number loses.
 fn more_gpus(few: &RunTimes, many: &RunTimes) -> Diagnosis {
     let rate = |run: &RunTimes| run.run.global_batch as f64 / run.step_s / run.run.gpus as f64;
     let share = rate(many) / rate(few);

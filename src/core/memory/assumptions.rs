@@ -84,7 +84,8 @@ pub(crate) const MULTI_HEAD_GPT: &[Assumption] = &[
     ONE_TOKEN,
 ];
 
-/// The same for the uneven-pipeline note, whose formulas take any FFN width and a vision tower.
+/// A dense GPT with multi-head attention and an FFN of two matrices, as the note on uneven pipelines assumes; its
+/// formulas take any FFN width and a vision tower.
 pub(crate) const MULTI_HEAD_GPT_SHAPES: &[Assumption] = &[
     DENSE,
     MULTI_HEAD,

@@ -65,7 +65,7 @@ impl Architecture {
             .plus(self.projector())
     }
 
-    /// The same where the tower stands on the first stage, none where it has ranks of its own.
+    /// Elements of the vision tower and its projector on the first stage: none where the tower has ranks of its own.
     pub(crate) fn tower_on_stage(&self) -> LayerElements {
         let apart = self.vision.is_some_and(|vision| vision.is_apart());
         if apart { LayerElements::default() } else { self.vision_tower() }

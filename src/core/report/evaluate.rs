@@ -33,7 +33,8 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
     made.map_err(|issues| mend(run, None, issues))
 }
 
-/// The same for one of many Runs that are compared: its range leaves out what takes evaluations of its own.
+/// Evaluates one of many Runs that are compared: unlike in [`evaluate`], its range leaves out the causes of error that
+/// take further evaluations.
 ///
 /// # Errors
 /// As [`evaluate`].

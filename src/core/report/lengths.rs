@@ -44,11 +44,11 @@ pub struct LengthsReport {
     pub waits: ReplicasWait,
     /// Work of the replica or rank that the step waits for, over the mean: as the run deals samples.
     pub imbalance: f64,
-    /// The same where micro-batches go to replicas as they arrive.
+    /// `imbalance` if micro-batches went to replicas as they arrive.
     pub imbalance_arrival: f64,
-    /// The same where they are dealt longest first.
+    /// `imbalance` if micro-batches were dealt to replicas longest first.
     pub imbalance_sorted: f64,
-    /// The same where each sample runs on as many context-parallel ranks as it needs; none with a pipeline.
+    /// `imbalance` if each sample ran on as many context-parallel ranks as it needs; none with a pipeline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imbalance_dynamic: Option<f64>,
     /// Time of the pipeline in the fast and the slow tenth of steps, over the mean.

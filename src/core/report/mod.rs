@@ -189,7 +189,7 @@ pub struct Peak {
     pub high: Bytes,
     /// Fits, tight or out of memory.
     pub verdict: Verdict,
-    /// The same of GPU and host, whichever is worse.
+    /// The worse of the GPU's verdict and the host's.
     pub overall: Verdict,
     /// Outcomes of the measured runs with this verdict.
     pub chance: Chance,

@@ -24,8 +24,9 @@ pub fn windows(compute: &ComputeTime) -> StageWindows {
     }
 }
 
-/// The same where the schedule cuts the backward pass: weight gradients run some time later, so that nothing waits
-/// beside them. Source: Transformer Engine and the examples of `DualPipe`, whose `WeightGradStore` puts them off.
+/// The compute that messages of a stage may hide behind, as its schedule runs it: where that cuts the backward pass,
+/// weight gradients run some time later, so that no message waits beside them. Source: Transformer Engine and the
+/// examples of `DualPipe`, whose `WeightGradStore` puts them off.
 fn windows_of(scenario: &Scenario, compute: &ComputeTime) -> StageWindows {
     let whole = windows(compute);
     if !cuts_backward(scenario) {
@@ -174,7 +175,8 @@ pub(crate) fn layer_seconds(scenario: &Scenario) -> Vec<f64> {
     of_layers(scenario, |pass| pass.total().0)
 }
 
-/// The same as forward, gradient of the input and gradient of the weight.
+/// Seconds of one micro-batch in the order of [`layer_seconds`], each as forward pass, gradient of the input and
+/// gradient of the weight.
 pub(crate) fn layer_passes(scenario: &Scenario) -> Vec<[f64; 3]> {
     of_layers(scenario, |pass| {
         let backward = pass.compute.backward_input + pass.waits.backward();

@@ -24,10 +24,10 @@ pub struct TowerReport {
     pub gpus: u64,
     /// Its replicas.
     pub dp: u64,
-    /// Of the images of one micro-batch, of all replicas of the language model that one of its own serves, with the
-    /// message.
+    /// Forward pass of the images of a micro-batch of every replica of the language model that one replica of the tower
+    /// serves, with the message of their states.
     pub forward_s: Seconds,
-    /// The same back.
+    /// Backward pass of these images, with the message of their gradients.
     pub backward_s: Seconds,
     /// Passes of a micro-batch on the longest rank of the pipeline.
     pub stage_s: Seconds,

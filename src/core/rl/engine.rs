@@ -13,7 +13,8 @@ use crate::units::{Bytes, Seconds};
 /// Share of the memory's bandwidth at which weights are read. Fitted to 272 decode speeds of TensorRT-LLM
 /// (perf-overview, 03e27c7d and 00f37686).
 const WEIGHT_READS: f64 = 0.80;
-/// The same for keys and values; those speeds start and end there, and say little of it.
+/// Share of the memory's bandwidth at which keys and values are read. Fitted to the speeds of [`WEIGHT_READS`], which
+/// hardly depend on it: few of them hold long contexts.
 const CACHE_READS: f64 = 0.60;
 /// Share of the peak in decode. The same speeds give 0.55 in fp8 and fp4; vLLM in bf16 is taken lower: a guess.
 const DECODE_PEAK: f64 = 0.45;
@@ -44,7 +45,7 @@ const FILLED: f64 = 0.75;
 pub struct EngineRates {
     /// Share of the memory's bandwidth at which weights are read.
     pub weight_reads: f64,
-    /// The same for keys and values.
+    /// Share of the memory's bandwidth at which keys and values are read.
     pub cache_reads: f64,
     /// Share of the peak in decode.
     pub decode_peak: f64,
@@ -187,7 +188,7 @@ impl EngineModel {
         }
     }
 
-    /// The same engine at other rates.
+    /// This engine at other `rates`.
     #[must_use]
     pub fn at(self, rates: EngineRates) -> Self {
         Self { rates, ..self }
@@ -280,12 +281,13 @@ mod tests {
         EngineModel::new(&scenario.model, &scenario.gpu, 8, &rl, share, f64::INFINITY)
     }
 
-    /// Section 2.1 of the reference: 576 elements a layer of DeepSeek-V3, 70.3 kB a token; GQA of Qwen3-235B.
+    /// Latent attention of DeepSeek-V3 holds 512 + 64 elements a token in each of 61 layers (arXiv 2412.19437, section
+    /// 4.2), 2 bytes each; Qwen3-235B holds keys and values of grouped queries.
     #[test]
     fn a_token_of_latent_attention_is_held_whole_by_every_gpu() {
         for tp in [1, 8, 32] {
             let token = engine("deepseek-v3", tp, 0.9).held(1.0);
-            assert!((token - 70_272.0).abs() < 1.0, "{token}");
+            assert!((token - 576.0 * 61.0 * 2.0).abs() < 1.0, "{token}");
         }
         // 4 key-value heads of 128 in 94 layers: cut by 4, and no further.
         let whole = 2.0 * 4.0 * 128.0 * 2.0 * 94.0;
@@ -294,9 +296,10 @@ mod tests {
         }
     }
 
-    /// The same section, worked: responses that fit at once on H100, contexts as there.
+    /// Responses of a context that fit at once on H100 GPUs, as a separate program computed them: memory of the engine
+    /// less its weights, over the keys and values of a response.
     #[test]
-    fn as_many_responses_fit_as_in_the_worked_examples() {
+    fn as_many_responses_fit_as_a_separate_program_computed() {
         for (model, tp, share, context, fits) in [
             ("qwen-3-235b-a22b", 8, 0.80, 4300.0, 30.0),
             ("qwen-3-235b-a22b", 8, 0.88, 4300.0, 63.0),

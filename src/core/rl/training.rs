@@ -30,7 +30,7 @@ impl Training {
         self.old + self.reference + self.reward + self.values + self.critic + self.update
     }
 
-    /// The same, `factor` times as long; the reward model's part too.
+    /// Every part `factor` times as long, the reward model's too.
     pub fn scaled(self, factor: f64) -> Self {
         let scale = |part: Seconds| part * factor;
         Self {

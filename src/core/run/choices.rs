@@ -49,7 +49,7 @@ one_of! {
         AllToAll = "all-to-all" "all-to-all",
         /// One copy for every node that has some of the token's experts, passed on inside (`DeepEP`).
         PerNode = "per-node" "once a node",
-        /// The same by HybridEP's kernels.
+        /// One copy for every node that has some of the token's experts, by HybridEP's kernels.
         HybridEp = "hybridep" "HybridEP",
     }
 }
@@ -346,7 +346,7 @@ one_of! {
 one_of! {
     /// Evenness with which the router fills the experts.
     Balance {
-        /// The same for all: benchmarks.
+        /// Every expert gets as many tokens: how benchmarks run.
         Forced = "forced" "forced",
         /// As the auxiliary loss leaves it.
         Natural = "natural" "natural",

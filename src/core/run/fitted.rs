@@ -13,11 +13,11 @@ pub const CONSTANTS: usize = 8;
 pub enum Constant {
     /// Time of the grouped products of experts on Hopper, over that of one product at the grouped rate.
     ProductsHopper,
-    /// The same from Blackwell on.
+    /// Time of the grouped products of experts from Blackwell on, over that of one product at the grouped rate.
     ProductsBlackwell,
     /// Host seconds of a routed layer and micro-batch, forward and backward.
     Host,
-    /// The same for every expert of the rank that is launched apart.
+    /// Host seconds of a layer and micro-batch for each expert of the rank whose operands are quantised by themselves.
     HostExpert,
     /// Host time of layers that are interleaved with those of another micro-batch, over that of layers alone.
     HostOverlapped,

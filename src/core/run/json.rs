@@ -113,7 +113,7 @@ impl Run {
         pairs
     }
 
-    /// The same as a link writes them: dotted key and text.
+    /// The fields that differ from the default, as a link writes them: dotted key and text.
     pub fn changed_texts(&self) -> Vec<(String, String)> {
         let changes = self.changes().into_iter();
         changes.filter_map(|(key, value)| Some((key, plain(&value)?))).collect()

@@ -52,13 +52,13 @@ pub struct Zero {
     pub stage: u64,
     /// Ranks that share one set of shards: d c, the HSDP group, or the weight shards above tensor parallelism.
     pub shard: u64,
-    /// The same for routed experts: their own data-parallel group.
+    /// Ranks that share one set of shards of routed experts: their own data-parallel group.
     pub expert_shard: u64,
     /// HSDP groups over which optimizer states are cut as well. What then travels between groups, gradients scattered
     /// and weights gathered, is what all-reduced gradients are where both have as many bytes. Source: Megatron-FSDP,
     /// `outer_dp_sharding_strategy`.
     pub outer: u64,
-    /// The same for routed experts.
+    /// HSDP groups over which optimizer states of routed experts are cut as well.
     pub expert_outer: u64,
 }
 

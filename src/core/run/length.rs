@@ -124,7 +124,7 @@ impl GpuPrices {
         self.0.iter().find(|(known, _)| *known == id).map(|(_, price)| *price)
     }
 
-    /// The same with another price of `id`, or none; none where there is no such GPU or price.
+    /// These prices with `price` for the GPU `id`, or without one; none where there is no such GPU, or no such price.
     #[must_use]
     pub fn with(&self, id: &str, price: Option<f64>) -> Option<Self> {
         let id = gpu(id)?.choice.id;
@@ -154,7 +154,8 @@ impl Run {
         self.gpu.base.map_or(self.price_per_gpu_hour, |id| self.price(id))
     }
 
-    /// The same with another price of the GPU `id`, or none: of its own GPU that of the Run too is gone.
+    /// The Run with `price` for an hour of the GPU `id`, or without one; for its own GPU `price_per_gpu_hour` is unset
+    /// too.
     pub fn with_price(&self, id: &str, price: Option<f64>) -> Option<Self> {
         let prices = self.length.prices.clone().unwrap_or_default().with(id, price)?;
         let mut run = self.clone();

@@ -35,7 +35,7 @@ pub struct Activations {
 }
 
 impl Activations {
-    /// The same as a list; none where nothing leaves.
+    /// The activations that a list of parts lets leave; none where the list is empty.
     pub fn of(list: &[Leaving]) -> Option<Self> {
         let modules = list.iter().filter(|part| !matches!(part, Leaving::Cpu | Leaving::Nvme));
         let to = if list.contains(&Leaving::Nvme) { OffloadTo::Nvme } else { OffloadTo::Cpu };

@@ -107,7 +107,7 @@ impl Precision {
         Self { computes, weights, grads, grad_accumulation, master, moment1, moment2, ..Self::BARE }
     }
 
-    /// The same in FSDP's shards: torchao quantises the gathered fp32 shards, which are the master weights too. `keeps`
+    /// The precision as FSDP's shards hold it: torchao quantises the gathered fp32 shards, which are the master weights too. `keeps`
     /// is true of software whose linears keep bf16 weights and quantised copies. Source: torchao
     /// `float8/fsdp_utils.py`.
     pub(crate) fn in_shards(self, keeps: bool) -> Self {

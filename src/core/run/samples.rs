@@ -168,7 +168,7 @@ pub struct SamplePool {
     pub tokens: f64,
     /// Mean length of the sample that a computed token stands in: `Σ l²/Σ l`.
     pub attended: f64,
-    /// The same without padding.
+    /// Mean length of the sample that a token stands in, padding left out of both.
     pub attended_real: f64,
 }
 

@@ -85,7 +85,7 @@ impl Axes {
         })
     }
 
-    /// The same of which the software of `run` can run all, under every schedule that it has.
+    /// Values that are tried for `run`, of which its software can run all, under every schedule that it has.
     ///
     /// # Errors
     /// A model or GPU that is not complete.

@@ -241,7 +241,7 @@ impl BoundedLayout<'_> {
         PeakBound::of(peak, usable.0, MemoryNeed::of(self.scenario, Bytes(peak)).verdict(usable))
     }
 
-    /// The same by a method that is not made of these parts.
+    /// Memory of the fullest rank by a method other than [`Method::Detailed`], which estimates ranks as a whole.
     fn estimated_peak(&self, bytes: &[ChunkBytes]) -> PeakBound {
         let facts = &self.profile.facts;
         let load = |rank: &RankFacts| {

@@ -19,11 +19,12 @@ use serde::Serialize;
 /// throughput rows alone 0.82, and traded against the host's time.
 pub const IN_TRAINING: Cited<f64> =
     Cited::fitted(MEGATRON_2024.gemm, &FUJII_2024, "fitted to tables 3 and 4, and to the throughput rows");
-/// The same for NVIDIA's own runs since the end of 2024: containers whose libraries are tuned to the shapes of their
-/// recipes. Fitted to them.
+/// Rate of kernels inside a training step over the one they sustain alone, in NVIDIA's own runs since the end of 2024:
+/// containers whose libraries are tuned to the shapes of their recipes. Fitted to these runs.
 pub(crate) const TUNED: Cited<f64> =
     Cited::fitted(MEGATRON_2025.gemm, &NEMO, "fitted to the dgxc runs of Llama 3.1 on H100, in bf16");
-/// The same under PyTorch's FSDP. Fitted to the runs of llm-foundry.
+/// Rate of kernels inside a training step over the one they sustain alone, under PyTorch's FSDP. Fitted to the runs of
+/// llm-foundry.
 pub(crate) const UNDER_FSDP: Cited<f64> = Cited::fitted(FSDP.gemm, &LLM_FOUNDRY, "fitted to its MPT runs");
 /// Spread of GPUs of a kind, standard deviation over mean: a step waits for the slowest of N, which is about
 /// `σ √(2 ln N)` slower than the mean. Fitted to how NVIDIA's runs slow down from 8 to 2304 GPUs with the same work
@@ -31,10 +32,10 @@ pub(crate) const UNDER_FSDP: Cited<f64> = Cited::fitted(FSDP.gemm, &LLM_FOUNDRY,
 pub(crate) const SPREAD: Cited<f64> =
     Cited::fitted(0.0125, &NEMO, "fitted to the dgxc runs on 8 to 2304 GPUs; products of 128 GPUs are the reference");
 /// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches of Megatron-LM of
-/// 2024. Fitted likewise.
+/// 2024. Fitted as [`IN_TRAINING`] is.
 pub(crate) const HOST_PER_LAYER: Cited<Seconds> =
     Cited::fitted(MEGATRON_2024.host, IN_TRAINING.source, IN_TRAINING.place);
-/// The same for each further step of ring attention. Fitted likewise.
+/// Host time of each further step of ring attention that no kernel hides. Fitted as [`IN_TRAINING`] is.
 pub(crate) const HOST_PER_RING_STEP: Cited<Seconds> =
     Cited::fitted(Seconds(30e-6), IN_TRAINING.source, IN_TRAINING.place);
 /// The gap that a GEMM costs besides its FLOPs and bytes.
@@ -106,9 +107,10 @@ pub struct Rates {
     pub element: f64,
     /// Seconds an element that is quantised; 0 where nothing is.
     pub quantise: f64,
-    /// The same behind a norm, whose kernel quantises what it writes.
+    /// Seconds an element that is quantised behind a norm, whose kernel quantises what it writes.
     pub quantise_normed: f64,
-    /// The same of a weight, which is quantised once a step: its share of a micro-batch; 0 of a base that is stored so.
+    /// Seconds an element of a weight and micro-batch: those of one quantisation a step over its micro-batches; 0 for a
+    /// frozen base that is stored quantised.
     pub quantise_weight: f64,
     pub multiprocessors: f64,
     /// Gap of a GEMM.

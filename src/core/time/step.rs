@@ -40,7 +40,7 @@ pub(crate) fn loader_floor(scenario: &Scenario) -> Seconds {
     Seconds(loading(scenario))
 }
 
-/// The same with its formula.
+/// [`loader_floor`] in seconds, with its formula.
 pub(crate) fn loading<Q: Quantity>(scenario: &Scenario) -> Q {
     let run = &scenario.run;
     let samples = match run.microbatch_lengths {
@@ -247,7 +247,7 @@ pub struct Step {
     pub optimizer_s: Seconds,
     /// The path from ideal to actual; the parts sum to `time_s`.
     pub parts: Vec<Part>,
-    /// The same of each pipeline rank: of a report that is asked for, where the pipeline drains.
+    /// The path from ideal to actual of each pipeline rank: in a report that is asked for, where the pipeline drains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_rank: Option<Vec<RankParts>>,
     /// Kernels of each pipeline rank by class and pass, with `by_rank`.
@@ -262,7 +262,7 @@ pub struct Step {
     pub tflops_per_gpu: f64,
     /// Model FLOP/s over the peak.
     pub mfu: f64,
-    /// The same with what recomputation executes.
+    /// FLOP/s that are executed, recomputation included, over the peak.
     pub hfu: f64,
     /// The peak that they are counted against.
     pub peak: ComputePeak,

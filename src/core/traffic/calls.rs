@@ -119,7 +119,7 @@ pub(crate) fn forwards(scenario: &Scenario, stage: usize) -> f64 {
     1.0 + repeated(scenario.run.recomputed(), layers) + scenario.forwards_beside()
 }
 
-/// The same of routed layers, which may run again alone.
+/// Forward passes over the routed layers of a stage for one micro-batch, which may run again without the others.
 pub(crate) fn routed_forwards(scenario: &Scenario, stage: usize) -> f64 {
     let alone = matches!(scenario.run.recomputed(), Recompute::Modules(list) if list.contains(&Module::Moe));
     if alone { 2.0 + scenario.forwards_beside() } else { forwards(scenario, stage) }

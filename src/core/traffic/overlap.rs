@@ -40,7 +40,7 @@ pub struct OverlapRow {
     pub shares_wire_with: Vec<Traffic>,
     /// Its messages by kind: all of `bytes_per_gpu`.
     pub calls: Vec<CallCount>,
-    /// The same by pass; each hides behind its own compute.
+    /// Its time by pass; each pass hides behind its own compute.
     pub passes: Vec<PassTraffic>,
     /// The playbook's ratio as it prints it, in elements.
     #[serde(skip_serializing_if = "Option::is_none")]

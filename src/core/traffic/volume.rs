@@ -55,18 +55,18 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
     }
 }
 
-/// Hidden states of a micro-batch on a rank, `b T h`.
+/// Hidden states of a micro-batch on a rank, `b T h`, bytes.
 fn hidden<Q: Quantity>(scenario: &Scenario) -> Q {
     moved::<Q>(scenario) * HIDDEN.of::<Q>(scenario.model.hidden)
 }
 
-/// A number for every token of a micro-batch on a rank, `b T`.
+/// A number for every token of a micro-batch on a rank, `b T`, bytes.
 fn moved<Q: Quantity>(scenario: &Scenario) -> Q {
     ELEMENT.of::<Q>(scenario.precision.computes.activation()) * TOKENS.of::<Q>(scenario.tokens_per_rank())
 }
 
-/// The same as context-parallel ranks send it for attention: what a kernel in fp8 reads and writes travels as its
-/// recipe says.
+/// A number for every token of a micro-batch as context-parallel ranks send it for attention, bytes: what a kernel in
+/// fp8 reads and writes travels in the format of its recipe.
 fn attended<Q: Quantity>(scenario: &Scenario) -> Q {
     let recipe = scenario.precision.recipe.filter(|_| scenario.software.attention == AttentionKernel::Fp8);
     let bytes = recipe.map_or(scenario.precision.computes.activation(), |recipe| recipe.attended);
@@ -128,8 +128,8 @@ pub(crate) fn handed_on(scenario: &Scenario, stage: usize) -> [u64; 2] {
     [forward, backward]
 }
 
-/// The same as a rank with `stages` sends it to other ranks: at the turn of a V two stages stand on one rank. A rank of
-/// two directions has its stages in different pipelines.
+/// Hidden states and gradients that `stage` sends to other ranks where its rank has `stages`: at the turn of a V two
+/// neighbours stand on one rank. A rank of two directions has its stages in different pipelines.
 pub(crate) fn sent_states(scenario: &Scenario, stages: &[usize], stage: usize) -> [u64; 2] {
     let one_direction = stages.len() as u64 <= scenario.chunks;
     let here = |other: Option<usize>| one_direction && other.is_some_and(|other| stages.contains(&other));

@@ -27,7 +27,7 @@ pub struct StageWaits {
     pub cp: Wait,
     /// Expert parallel.
     pub ep: Wait,
-    /// The same beside a pass of another micro-batch, where the software overlaps them.
+    /// Expert parallel, beside a pass of another micro-batch where the software overlaps the two.
     pub ep_paired: Option<Wait>,
     /// ZeRO-3 weights.
     pub zero3: Wait,
@@ -66,7 +66,7 @@ pub fn stage_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) ->
     StageWaits { zero3, gradients, ..layer_waits(scenario, stage, windows) }
 }
 
-/// The same without what `ZeRO` moves.
+/// The waits of one micro-batch on global stage `stage`, without those for what `ZeRO` moves.
 pub(crate) fn layer_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) -> StageWaits {
     let fabric = Fabric::of(scenario);
     let range = scenario.layers_of(stage);

@@ -66,7 +66,7 @@ pub fn show_seconds(seconds: Seconds) -> String {
     seconds_to(seconds, 3)
 }
 
-/// The same with `digits` significant digits.
+/// A duration at a fitting unit with `digits` significant digits.
 pub fn seconds_to(seconds: Seconds, digits: usize) -> String {
     let s = seconds.0;
     if s >= 2.0 * 86_400.0 {
@@ -86,7 +86,7 @@ pub fn show_count(count: f64) -> String {
     count_to(count, 3)
 }
 
-/// The same with `digits` significant digits.
+/// A count at a decimal unit with `digits` significant digits.
 pub fn count_to(count: f64, digits: usize) -> String {
     let (prefixes, billion) = (DECIMAL, "B");
     let text = scaled(count, prefixes, "", digits);

@@ -75,7 +75,8 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
     not_said_to(dialect, scenario, Run::default())
 }
 
-/// The same where the settings are read into `known`.
+/// The fields of `scenario` that `dialect` does not say, with the value that is lost, where its settings are read into
+/// the Run `known`.
 pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) -> Vec<(&'static str, String)> {
     let run = &scenario.run;
     let mut reader = SettingsReader::new(dialect.written(scenario), known);

@@ -19,7 +19,7 @@ pub struct Unread {
     pub kind: UnreadKind,
     pub why: Message,
     pub could_change: Message,
-    /// The same; none where it is not known.
+    /// The kind of effect that `could_change` describes; none where it is not known.
     #[serde(skip)]
     pub(crate) change: Option<CouldChange>,
 }

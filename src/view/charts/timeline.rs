@@ -20,7 +20,7 @@ const NARROWEST: f64 = 1.5;
 /// differ between neighbours that are drawn as one cell.
 const LEVELS: [(usize, f64); 8] =
     [(1, 0.06), (1, 0.12), (1, 0.25), (2, 0.25), (4, 0.25), (8, 0.25), (16, 0.25), (32, 0.25)];
-/// The same for the share of idle time, at most.
+/// Largest difference between idle shares of neighbours that are drawn as one cell, on every step.
 const IDLE_DIFFERS: f64 = 0.12;
 /// Mix of a column's colour with the paper's as its idle share goes to 1.
 const MOST_LIGHT: f64 = 0.9;

@@ -34,12 +34,12 @@ const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 impl Node {
-    /// A figure: the field of the report that it is, in the report's names, and whose.
+    /// Marks a figure with the `field` of the report that it shows, by its name there, and with whose report it is.
     pub(crate) fn reports(self, field: &'static str, scope: &Scope) -> Self {
         self.say("data-figure", verbatim(field)).say("data-of", verbatim(scope.0.clone()))
     }
 
-    /// The same, with fewer digits than tables have where `short`: two.
+    /// Marks a figure as [`reports`](Self::reports) does; where it is `short` it has two digits, fewer than in tables.
     pub(crate) fn reports_short(self, field: &'static str, scope: &Scope, short: bool) -> Self {
         let node = self.reports(field, scope);
         if short { node.say("data-digits", "2") } else { node }

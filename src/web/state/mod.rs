@@ -36,11 +36,11 @@ pub(crate) struct State {
     pub run: RwSignal<Run>,
     /// The choice of a layout that follows the Run.
     pub layout: StoredValue<ChosenLayout>,
-    /// The same with what its unset fields mean.
+    /// The Run with the meaning of its unset fields written in.
     pub resolved: Memo<Run>,
     /// All issues, worst first.
     pub issues: Memo<Vec<Issue>>,
-    /// Its evaluation.
+    /// The evaluation of the Run.
     pub shown: Memo<Shown>,
     /// The last good evaluation whose key figures have been painted: the panels below them follow in a frame of their
     /// own.
@@ -272,7 +272,7 @@ fn untaken(notices: RwSignal<Vec<Issue>>, run: RwSignal<Run>) -> Vec<Issue> {
     notices.get().into_iter().filter(holds).collect()
 }
 
-/// The same without those that an error of the Run speaks of.
+/// Values of the link that were not taken, except those of fields that have an error of the Run.
 fn refused(notices: RwSignal<Vec<Issue>>, run: RwSignal<Run>, shown: Memo<Shown>) -> Vec<Issue> {
     let mut others = untaken(notices, run);
     shown.with(|shown| others.retain(|notice| shown.errors.iter().all(|error| error.field != notice.field)));

@@ -12,7 +12,6 @@ fn said(file: &[u8]) -> String {
     }
 }
 
-/// The same in pieces of any length, packed or not.
 #[test]
 fn pieces_of_any_length_give_the_same_trace() {
     let whole = trace("hta_toy_mi250");
@@ -75,7 +74,7 @@ fn impossible_events_are_left_out() {
     assert!(part.groups.len() <= 60_000);
 }
 
-/// The same tables as nsys writes them as JSON, and rocprof's.
+/// Tables as nsys writes them with `--format json`, and as rocprof writes them.
 #[test]
 fn tables_as_json_and_those_of_rocprof_are_read_as_well() {
     let sums = r#"[{"Time (%)":80.0,"Total Time (ns)":8000000,"Instances":10,"Name":"sm90_xmma_gemm_bf16"},

@@ -100,7 +100,7 @@ impl<Q: Quantity> Symbols<Q> {
     }
 }
 
-/// The same on every rank: states `k θ` and `k θ` (4 θ where gradients accumulate in fp32), `2 k θ`, or 3 · 4 θ with a
+/// Memory of a rank, equal on all of them: states `k θ` and `k θ` (4 θ where gradients accumulate in fp32), `2 k θ`, or 3 · 4 θ with a
 /// master copy; k as the Run's precision has it.
 fn items<Q: Quantity>(scenario: &Scenario) -> Vec<Item<Q>> {
     let (x, bytes) = (Symbols::<Q>::of(scenario), scenario.precision);

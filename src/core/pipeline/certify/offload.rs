@@ -48,17 +48,18 @@ pub struct OffloadRules {
 
 /// The least time of a step of `stages`; 0 of none.
 pub fn least_with_offload(stages: &[OffloadedStage], rules: OffloadRules) -> f64 {
-    let bounds = (0..stages.len()).map(|at| of_stage(stages, at, rules).0);
+    let bounds = (0..stages.len()).map(|at| least_by_stage(stages, at, rules).0);
     bounds.fold(0.0, f64::max)
 }
 
 /// Micro-batches that leave the stage `at` where its own bound is least; the fewest of those.
 pub(super) fn leaving_at_least(stages: &[OffloadedStage], at: usize, rules: OffloadRules) -> u32 {
-    of_stage(stages, at, rules).1
+    least_by_stage(stages, at, rules).1
 }
 
-/// The bound by what of one stage has to leave, with the best number of micro-batches.
-fn of_stage(stages: &[OffloadedStage], at: usize, rules: OffloadRules) -> (f64, u32) {
+/// The least time of a step by the rules of the stage `at` alone, and the number of leaving micro-batches that is best
+/// for it; symbols as at the head of this file.
+fn least_by_stage(stages: &[OffloadedStage], at: usize, rules: OffloadRules) -> (f64, u32) {
     let OffloadRules { microbatches, lag, is_split, is_shared } = rules;
     let OffloadedStage { forward: f, backward: b, weight: w, out, back, room } = stages[at];
     let m = f64::from(microbatches);

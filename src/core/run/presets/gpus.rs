@@ -45,7 +45,7 @@ pub enum GpuFamily {
     Rubin,
     /// AMD's MI300X.
     Mi300,
-    /// The same with more power and memory.
+    /// AMD's MI325X: an MI300X with more power and memory.
     Mi325,
     /// AMD's MI350X and MI355X.
     Mi350,

@@ -404,7 +404,7 @@ pub struct Software {
     pub gemm: f64,
     /// Kernels between products fused by a compiler.
     pub compile: bool,
-    /// The same fused by kernels of its own.
+    /// Kernels between products fused by hand-written kernels of the software.
     pub fused_kernels: bool,
     /// Sharding and recomputation of PyTorch: recomputation of a layer ends with the last tensor that its
     /// backward pass reads, and ZeRO-2 gathers weights in every micro-batch.

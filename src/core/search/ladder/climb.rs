@@ -49,7 +49,7 @@ pub(in crate::search) struct Climb {
 }
 
 impl Climb {
-    /// The same, which a tight layout ends, too.
+    /// At the first rung of `run`; a tight layout ends the climb as one that fits does.
     pub fn with_tight(run: &Run) -> Result<Self, Vec<Issue>> {
         Ok(Self { tight: true, ..Self::new(run, &[])? })
     }

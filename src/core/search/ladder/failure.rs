@@ -201,7 +201,8 @@ pub(in crate::search) fn adapters(run: &Run) -> Vec<Run> {
     others.into_iter().chain([methods(None)]).flatten().flatten().collect()
 }
 
-/// The same on more GPUs, or on as many and fewer with `fits`, the fewest last; beyond a node, on whole nodes.
+/// The Run on other numbers of GPUs, the fewest last: on fewer where it `fits`, else on more; beyond one node on whole
+/// nodes only.
 pub(in crate::search) fn gpu_counts(run: &Run, fits: bool) -> Vec<Run> {
     let per_node = node(run);
     let powers = (0..40).map(|power| 1u64 << power);

@@ -50,7 +50,7 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// At its foot.
+    /// At the foot of the ladder of `run`.
     ///
     /// # Errors
     /// A Run that has no model, GPU or precision.
@@ -58,7 +58,7 @@ impl Ladder {
         Self::with_pins(run, &[])
     }
 
-    /// The same that leaves the fields in `pins` as the Run has them.
+    /// At the foot of the ladder of `run`, whose fields in `pins` stay as they are.
     ///
     /// # Errors
     /// A Run that has no model, GPU or precision.

@@ -69,7 +69,7 @@ impl PlanSession {
         Self::with_work(query, WORK)
     }
 
-    /// The same whose search stops after about `work` units.
+    /// A session for `query` whose search stops after about `work` units.
     ///
     /// # Errors
     /// A run that has no model, GPU or precision.

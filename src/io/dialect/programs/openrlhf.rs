@@ -104,7 +104,7 @@ fn liger(value: &Value) -> SettingEntries {
     if on(value) { entries(&[("use_unsloth", "")]) } else { Vec::new() }
 }
 
-/// The same for the optimizer.
+/// The optimizer that a name stands for; a name of another one sets nothing.
 fn optimizer(value: &Value) -> SettingEntries {
     match value.text() {
         Some("muon") => entries(&[("@optimizer", "muon")]),

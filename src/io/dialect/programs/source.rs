@@ -45,7 +45,8 @@ impl Settings {
         }
     }
 
-    /// The same; whether a setting is a word (`name=word`), or the text has one (`~word`).
+    /// The number of setting `name`; for `name=word` 1 where the setting is that word, for `~word` 1 where the text has
+    /// the word, else 0.
     pub fn told(&self, name: &str) -> Option<f64> {
         let holds = match (name.split_once('='), name.strip_prefix('~')) {
             (Some((name, word)), _) => self.is(name, word),

@@ -37,14 +37,15 @@ pub(crate) struct SettingRow(&'static str, &'static str, As);
 
 /// Result of reading a setting.
 pub(super) enum As {
+    /// The setting of the base has this value.
     Same,
-    /// Settings of the base, by name.
+    /// Settings of the base, made from this value.
     By(fn(&Value) -> SettingEntries),
     /// These settings of the base, where a switch is on.
     On(&'static [(&'static str, &'static str)]),
     /// These settings where a switch is on and that of this name is not; with both they are unset.
     OnBeside(&'static [(&'static str, &'static str)], &'static str),
-    /// The same, where the text has no setting of this name.
+    /// The setting of the base has this value unless the text has a setting of this name.
     Without(&'static str),
 }
 

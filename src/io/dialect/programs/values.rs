@@ -130,6 +130,18 @@ pub(super) fn estimator(value: &Value) -> SettingEntries {
     entries(&[("@rl.algorithm", algorithm)])
 }
 
+/// The algorithm that an estimator of advantages makes in slime. Source: slime 624b824 `slime/utils/arguments.py:941`:
+/// `gspo` and `cispo` are other losses of GRPO's responses.
+pub(super) fn estimator_of_slime(value: &Value) -> SettingEntries {
+    let algorithm = match value.text() {
+        Some("ppo") => "ppo",
+        Some("grpo" | "gspo" | "cispo") => "grpo",
+        Some("reinforce_plus_plus" | "reinforce_plus_plus_baseline") => "reinforce-plus-plus",
+        _ => return Vec::new(),
+    };
+    entries(&[("@rl.algorithm", algorithm)])
+}
+
 /// Trainings of NeMo-RL without an engine that generates, by the sections of their own. Source: NVIDIA-NeMo/RL 7ea279a
 /// `examples/configs/{dpo,sft,rm}.yaml`.
 pub(super) fn prefers(_: &Value) -> SettingEntries {
@@ -144,18 +156,6 @@ pub(super) fn rewards(_: &Value) -> SettingEntries {
 
 fn alone(objective: &str) -> SettingEntries {
     vec![("@objective".to_owned(), Value::from(objective)), ("@phases.framework".to_owned(), Value::Null)]
-}
-
-/// The same of slime. Source: slime 624b824 `slime/utils/arguments.py:941`: `gspo` and `cispo` are other losses of
-/// GRPO's responses.
-pub(super) fn estimator_of_slime(value: &Value) -> SettingEntries {
-    let algorithm = match value.text() {
-        Some("ppo") => "ppo",
-        Some("grpo" | "gspo" | "cispo") => "grpo",
-        Some("reinforce_plus_plus" | "reinforce_plus_plus_baseline") => "reinforce-plus-plus",
-        _ => return Vec::new(),
-    };
-    entries(&[("@rl.algorithm", algorithm)])
 }
 
 /// The limit of a response.
@@ -226,7 +226,7 @@ pub(super) fn stage(value: &Value) -> SettingEntries {
     }
 }
 
-/// The same as a field of the Run.
+/// The objective that a setting names, as the field of the Run.
 pub(super) fn objective(value: &Value) -> SettingEntries {
     let named = value.text().and_then(tuning::objective::named);
     named.map(|named| vec![("@objective".to_owned(), Value::Text(named.id().to_owned()))]).unwrap_or_default()

@@ -55,9 +55,9 @@ pub(crate) enum SettingClass {
     Read,
     NoEffect(NoEffect),
     NotModelled(CouldChange),
-    /// The same where it is on; off, it is what is counted.
+    /// Not modelled where it is on; where it is off, the run is counted as it is.
     NotModelledIfOn(CouldChange),
-    /// The same where it is off; on, it is what is counted.
+    /// Not modelled where it is off; where it is on, the run is counted as it is.
     NotModelledIfOff(CouldChange),
 }
 

@@ -40,7 +40,7 @@ pub(super) fn begin(reader: &mut SettingsReader) {
 pub(super) struct Mesh {
     pub tp: &'static str,
     pub cp: &'static str,
-    /// An earlier name of the same.
+    /// An earlier name of `cp`.
     pub cp_before: Option<&'static str>,
     pub shard: &'static str,
     pub replicate: &'static str,
@@ -143,11 +143,11 @@ pub(super) fn gpus_of_page(reader: &mut SettingsReader) {
     reader.assume(t!("{gpus} GPUs, as on this page: the launcher says how many", gpus));
 }
 
-/// The same settings under the names of one program.
+/// Names of a program for its micro-batch and for the micro-batches of a step.
 pub(super) struct Batch {
     pub micro: &'static str,
     pub accumulation: &'static str,
-    /// Micro-batch where the program is silent.
+    /// Micro-batch where a text does not name it.
     pub silent: u64,
 }
 

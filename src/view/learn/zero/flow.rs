@@ -9,7 +9,7 @@ use shardscope_core::traffic::{HeldParameters, step_messages};
 const LAYERS: u64 = 4;
 const TOKENS: u64 = 4096;
 
-/// Messages that run beside compute, one way after the other.
+/// Ways to hide messages behind compute, each beyond the one before it but the last, which replaces the third.
 const WAYS: [&str; 4] = [
     "nothing is hidden",
     "gradients beside the backward pass",
@@ -21,7 +21,7 @@ const GRADIENTS: u64 = 2;
 const UPDATE: u64 = 3;
 const FORWARD: u64 = 4;
 
-/// The same beside the slider.
+/// Names of these ways beside the slider, where there is less room.
 const SHORT: [&str; 4] = ["nothing", "gradients", "and weights", "or weights"];
 
 /// The name of the way at `index` beside the slider.
