@@ -5,19 +5,20 @@ use crate::explain::symbols::{DENSE, EXPERT_GROUP, ROUTED, SHARDS, SWEPT, UPDATE
 use crate::model::{stage_elements, stage_range};
 use crate::run::{Saved, Scenario};
 
-/// Rows that pad an embedding or a head, elements on one rank.
+/// Elements on one rank of the rows that pad an embedding or a head.
 fn padding(scenario: &Scenario) -> f64 {
     let rows = scenario.padded_vocabulary() - scenario.model.vocab;
     (rows * scenario.model.hidden) as f64 / scenario.layout.tp as f64
 }
 
-/// Embeddings and heads of global stage `stage`, which has those of multi-token prediction where it `predicts`: as
-/// [`stage_elements`] counts them.
+/// Number of embeddings and heads on global stage `stage`, as [`stage_elements`] counts them: one more for multi-token
+/// prediction where the stage `predicts` and has no embedding that this could share.
 fn ends(scenario: &Scenario, stage: usize, predicts: bool) -> f64 {
     let (first, last) = (stage == 0, stage + 1 == scenario.stage_layers.len());
-    let tied = scenario.model.tied_embeddings;
-    let again = predicts && scenario.model.mtp_modules > 0 && !first && !(last && tied);
-    [first, last && !(tied && first), again].into_iter().filter(|there| *there).count() as f64
+    let (model, shared) = (&scenario.model, scenario.model.shares_embedding());
+    let head = last && !model.headless && !(shared && first);
+    let again = predicts && model.mtp_modules > 0 && !first && !(last && shared);
+    [first, head, again].into_iter().filter(|there| *there).count() as f64
 }
 
 /// Parameters of one GPU, elements.
@@ -27,8 +28,8 @@ pub struct HeldParameters {
     pub dense: f64,
     /// Routed experts.
     pub experts: f64,
-    /// Of those outside the experts, projections of keys and values whose heads other tensor-parallel ranks hold too,
-    /// by the shape of the heads.
+    /// The part of `dense` in projections of keys and values whose heads other tensor-parallel ranks hold as well: of
+    /// the model's heads and of its second kind of heads.
     pub copied: [f64; 2],
 }
 
@@ -74,12 +75,12 @@ impl HeldParameters {
         }
         held
     }
-    /// All of them.
+    /// Parameters inside and outside the routed experts.
     pub fn total(self) -> f64 {
         self.dense + self.experts
     }
 
-    /// Of trained parameters those that the rank updates, and those whose gradients it has.
+    /// Of trained parameters: how many the rank updates, and of how many it holds gradients at the end of a step.
     pub(crate) fn updated<Q: Quantity>(self, scenario: &Scenario) -> [Q; 2] {
         let zero = scenario.zero;
         let dense = DENSE.of::<Q>(self.dense);
@@ -100,16 +101,27 @@ mod tests {
     use super::*;
     use crate::run::{Based, ModelParts, Run};
 
+    /// Parameters outside experts on a rank of Llama 3.1 8B with another vocabulary, at t = 4.
+    fn dense(vocab: u64, tied: bool, objective: &'static str) -> f64 {
+        let mut model: Based<ModelParts> = Based::preset("llama-3.1-8b");
+        (model.parts.vocab, model.parts.tied_embeddings) = (Some(vocab), Some(tied));
+        let run = Run { model, tp: 4, pp: 1, gpus: 8, objective: Based::preset(objective), ..Run::default() };
+        HeldParameters::of(&Scenario::new(&run).unwrap(), &[0]).dense
+    }
+
+    /// A reward model has a head of one output, which no row pads.
+    #[test]
+    fn only_the_embedding_of_a_reward_model_is_padded() {
+        for tied in [false, true] {
+            assert_eq!(dense(131_073, tied, "reward"), dense(131_584, tied, "reward"));
+        }
+    }
+
     /// Megatron's golden GPT-7B pads 131073 entries to 131584 at t = 4 (`gpt3_7b_tp4_pp1_memory_speed`): embedding and
     /// head are messages of `131584 h / 4` elements each, as they are in memory; tied ones are one.
     #[test]
     fn padded_rows_travel_as_they_stand_in_memory() {
-        let dense = |vocab, tied| {
-            let mut model: Based<ModelParts> = Based::preset("llama-3.1-8b");
-            (model.parts.vocab, model.parts.tied_embeddings) = (Some(vocab), Some(tied));
-            let run = Run { model, tp: 4, pp: 1, gpus: 8, ..Run::default() };
-            HeldParameters::of(&Scenario::new(&run).unwrap(), &[0]).dense
-        };
+        let dense = |vocab, tied| dense(vocab, tied, "next-token");
         assert_eq!(dense(131_073, false), dense(131_584, false));
         assert_eq!(dense(131_584, false) - dense(131_584, true), 131_584.0 * 4096.0 / 4.0);
         assert_eq!(dense(131_073, true), dense(131_584, true));
