@@ -18,7 +18,7 @@ pub enum Measurement {
 
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    /// Its line in the tables; rows of one line, which measure one run, share it.
+    /// Id of its line in the tables. Several rows may come from one line: they measure one run.
     pub id: String,
     /// Its source, as an index into [`SOURCES`].
     pub source: usize,

@@ -1,11 +1,11 @@
 //! The protocol of honest error: runs are left out, all constants that they could have moved are fitted again without
 //! them, and only then are they predicted.
 //!
-//! Constants act on the logarithm of a step by their slopes: a fit is a handful of weighted least squares with a loss
-//! that is linear beyond 1.5 of 10 %, each constant held by its prior. `tests/time/left_out/` holds the constants and
-//! the effects of the code to it. It is in sample of what the recipes of rows say, and of publishers: what the page
+//! Fits are those of `fitting.rs`. `tests/time/left_out/` holds the constants and the effects of the code to this
+//! protocol. It is in sample of what the recipes of rows say, and of publishers: what the page
 //! says of runs that nobody here has seen comes from `origin.rs`.
 
+use super::fitting::{Constants, FittedRow};
 use super::{Evidence, Measurement};
 use crate::maths::ln;
 use crate::report::{evaluate, evaluate_scenario};
@@ -14,12 +14,10 @@ use crate::run::{Constant, EpOverlap, Fitted, Multiplier, PRIORS, Run, Scenario}
 use crate::time::{Products, StepClass};
 use std::collections::BTreeSet;
 
-/// Scale of the loss.
-const SCALE: f64 = 0.10;
-/// Error from which on the loss is linear, in scales.
-const BEND: f64 = 1.5;
 /// Factor by which a constant is moved to see its slope.
 const NUDGE: f64 = 1.05;
+/// Rounds of a fit.
+const ROUNDS: usize = 12;
 /// Share reached by products in training over alone, before any published run was seen, with the width of its
 /// logarithm: SimuMax's shapes against its steps.
 const REACHED: (f64, f64) = (0.92, 0.05);
@@ -51,28 +49,6 @@ pub struct LeftOutRow {
     pub predicted: f64,
     /// Slopes of the step's logarithm, by the place of the constant.
     pub slopes: Vec<(usize, f64)>,
-}
-
-/// Constants that are fitted: how far each lies from what was expected before, and how sure that was.
-#[derive(Clone, Debug, Default)]
-pub struct Constants {
-    pub names: Vec<String>,
-    /// Distance of the logarithm, from the value in the code to the prior's.
-    pub away: Vec<f64>,
-    /// Width of the prior's logarithm.
-    pub width: Vec<f64>,
-}
-
-impl Constants {
-    pub(super) fn place(&mut self, name: String, away: f64, width: f64) -> usize {
-        if let Some(at) = self.names.iter().position(|other| *other == name) {
-            return at;
-        }
-        self.names.push(name);
-        self.away.push(away);
-        self.width.push(width);
-        self.names.len() - 1
-    }
 }
 
 /// Rows with their slopes.
@@ -211,37 +187,19 @@ impl LeftOutRow {
     }
     /// The logarithm of predicted over measured with constants `moves` from those of the code.
     pub fn moved(&self, moves: &[f64]) -> f64 {
-        self.error + self.moves(moves)
+        self.fitted().moved(moves)
+    }
+    fn fitted(&self) -> FittedRow<'_> {
+        FittedRow { error: self.error, weight: self.weight, slopes: &self.slopes }
     }
 }
 
 impl LeftOutTable {
     /// Moves of the logarithms of all constants that fit the rows of one kind that `used` accepts.
     pub fn fit(&self, experts: bool, used: impl Fn(&LeftOutRow) -> bool) -> Vec<f64> {
-        let n = self.constants.names.len();
-        let rows: Vec<&LeftOutRow> = self.rows.iter().filter(|row| row.experts == experts && used(row)).collect();
-        let mut moves = vec![0.0; n];
-        for _ in 0..12 {
-            let mut matrix = vec![vec![0.0; n]; n];
-            let mut side = vec![0.0; n];
-            for at in 0..n {
-                let width = self.constants.width[at].powi(-2);
-                matrix[at][at] += width;
-                side[at] += width * self.constants.away[at];
-            }
-            for row in &rows {
-                let off = row.moved(&moves) / SCALE;
-                let weight = row.weight * (BEND / off.abs().max(BEND)) / (SCALE * SCALE);
-                for (left, one) in &row.slopes {
-                    side[*left] -= weight * one * row.error;
-                    for (right, other) in &row.slopes {
-                        matrix[*left][*right] += weight * one * other;
-                    }
-                }
-            }
-            moves = solved(matrix, side);
-        }
-        moves
+        let rows = self.rows.iter().filter(|row| row.experts == experts && used(row));
+        let rows: Vec<FittedRow> = rows.map(LeftOutRow::fitted).collect();
+        self.constants.fit(&rows, vec![0.0; self.constants.names.len()], ROUNDS)
     }
 
     /// Moves of the logarithm of each row's step, with the rows of one kind left out that `parts` names with it: for
@@ -262,28 +220,6 @@ impl LeftOutTable {
         }
         moved
     }
-}
-
-/// Gaussian elimination; the matrix is positive definite.
-pub(super) fn solved(mut matrix: Vec<Vec<f64>>, mut side: Vec<f64>) -> Vec<f64> {
-    let n = side.len();
-    for at in 0..n {
-        for below in at + 1..n {
-            let factor = matrix[below][at] / matrix[at][at];
-            if factor != 0.0 {
-                let (above, rest) = matrix.split_at_mut(below);
-                for (cell, upper) in rest[0][at..].iter_mut().zip(&above[at][at..]) {
-                    *cell -= factor * upper;
-                }
-                side[below] -= factor * side[at];
-            }
-        }
-    }
-    for at in (0..n).rev() {
-        let right: f64 = (at + 1..n).map(|column| matrix[at][column] * side[column]).sum();
-        side[at] = (side[at] - right) / matrix[at][at];
-    }
-    side
 }
 
 /// The key that groups rows, by the name of the grouping.

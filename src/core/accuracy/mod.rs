@@ -7,6 +7,7 @@
 mod bench;
 mod constants;
 mod evidence;
+mod fitting;
 pub mod left_out;
 mod nearest;
 pub mod origin;

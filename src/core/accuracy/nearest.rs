@@ -1,5 +1,5 @@
-//! The published runs most like a given one: same GPU, software, precision, kind and size. What the calculator was off
-//! by on them is what it may be off by here.
+//! The published runs most like a given one, by GPU, software, precision, kind and size. The errors of their
+//! predictions show what error to expect of the given run.
 
 use crate::maths::log2;
 use crate::run::{Format, Run};

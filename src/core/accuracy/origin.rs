@@ -5,7 +5,8 @@
 //! stream of memory, links. A fit is a handful of weighted least squares over the slopes of all rows. Runs before the
 //! first fifty are not scored.
 
-use super::left_out::{Constants, fitted_slopes, solved};
+use super::fitting::{Constants, FittedRow};
+use super::left_out::fitted_slopes;
 use super::{Evidence, Measurement};
 use crate::maths::{exp, ln};
 use crate::report::{evaluate, evaluate_plain};
@@ -20,11 +21,10 @@ const ORIGINS: &str = include_str!("../../../public/data/origins.csv");
 
 /// Rows that have to be known before others are scored.
 const FIRST: usize = 50;
-/// Scale of the loss, and from how many of it on it is linear.
-const SCALE: f64 = 0.10;
-const BEND: f64 = 1.5;
 /// Factor by which a constant is moved to see its slope.
 const NUDGE: f64 = 1.05;
+/// Rounds of a fit.
+const ROUNDS: usize = 8;
 
 /// Date, in years, and publisher of a row of `file`; none where no line of the table is of it.
 pub fn origin_of(file: &str, source: &str) -> Option<(f64, String)> {
@@ -34,8 +34,9 @@ pub fn origin_of(file: &str, source: &str) -> Option<(f64, String)> {
     Some((line.number("date")?, line.text("publisher").to_owned()))
 }
 
-/// Share of its data sheet that a product of a GPU and format sustains, by benchmarks of products alone, and the width
-/// of its logarithm: 4 to 8 % where several agree, 10 to 12 % where they do not, 20 % where there is none.
+/// Share of the data sheet's rate that products of a GPU and format sustain, by benchmarks of products alone, and the
+/// width of its logarithm: 4 to 8 % where several benchmarks agree, 10 to 12 % where they do not, 20 % without a
+/// benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct ProductPrior {
     /// The family whose rates it is for.
@@ -83,8 +84,8 @@ pub static PRODUCT_PRIORS: &[ProductPrior] = &[
     prior(Mi350, Fp8, 0.57, 0.20),
 ];
 
-/// Share of its rate alone that a product reaches in training, by SimuMax's shapes against its operators, and the width
-/// of its logarithm.
+/// Rate of a product in training over its rate alone, by SimuMax's shapes against its operators, and the width of its
+/// logarithm.
 const REACHED: (f64, f64) = (0.92, 0.08);
 /// Stream of memory over the data sheet (H100 0.89, H200 0.86, A100 0.83) over what elementwise kernels reach in the
 /// code.
@@ -264,30 +265,8 @@ impl DatedSteps {
 
     /// Moves of the logarithms of the constants that fit the rows that `used` accepts.
     pub fn fit(&self, used: impl Fn(&Dated) -> bool) -> Vec<f64> {
-        let n = self.constants.names.len();
-        let rows: Vec<&Dated> = self.rows.iter().filter(|row| used(row)).collect();
-        let mut moves = self.constants.away.clone();
-        for _ in 0..8 {
-            let mut matrix = vec![vec![0.0; n]; n];
-            let mut side = vec![0.0; n];
-            for at in 0..n {
-                let width = self.constants.width[at].powi(-2);
-                matrix[at][at] += width;
-                side[at] += width * self.constants.away[at];
-            }
-            for row in &rows {
-                let off = row.moved(&moves) / SCALE;
-                let weight = row.weight * (BEND / off.abs().max(BEND)) / (SCALE * SCALE);
-                for (left, one) in &row.slopes {
-                    side[*left] -= weight * one * row.error;
-                    for (right, other) in &row.slopes {
-                        matrix[*left][*right] += weight * one * other;
-                    }
-                }
-            }
-            moves = solved(matrix, side);
-        }
-        moves
+        let rows: Vec<FittedRow> = self.rows.iter().filter(|row| used(row)).map(Dated::fitted).collect();
+        self.constants.fit(&rows, self.constants.away.clone(), ROUNDS)
     }
 
     /// Predictions of the rows that `scored` accepts, by the moves `moves` of a fit to those that `known` accepts.
@@ -385,6 +364,9 @@ pub fn at_share(sorted: &[f64], share: f64) -> f64 {
 impl Dated {
     /// Logarithm of predicted over measured with constants `moves` from those of the code.
     pub fn moved(&self, moves: &[f64]) -> f64 {
-        self.error + self.slopes.iter().map(|(at, slope)| slope * moves[*at]).sum::<f64>()
+        self.fitted().moved(moves)
+    }
+    fn fitted(&self) -> FittedRow<'_> {
+        FittedRow { error: self.error, weight: self.weight, slopes: &self.slopes }
     }
 }

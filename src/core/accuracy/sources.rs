@@ -51,7 +51,7 @@ named! {
     }
 }
 
-/// Rows of one table that say the same things.
+/// Rows of one table whose columns have one meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct EvidenceSource {
     pub name: &'static str,
@@ -68,7 +68,7 @@ pub struct EvidenceSource {
 }
 
 impl EvidenceSource {
-    /// Holds rows of `file`: tables of throughput are one.
+    /// True if it has rows in `file`; the tables of throughput count as one.
     pub fn reads(&self, file: &str) -> bool {
         self.file == file || self.file == THROUGHPUT && ["throughput_2.csv", "throughput_3.csv"].contains(&file)
     }
