@@ -181,7 +181,7 @@ fn of_run(verb: Verb, request: &Value) -> Result<Answer, Vec<Issue>> {
         Verb::Plan => Answer::Plan(Box::new(search::plan(request)?)),
         Verb::Certify => Answer::Certified(Box::new(advice::certify::certify(request)?)),
         Verb::Import => {
-            let (run, text) = run_and_text(request, "text", &[SET, FILES])?;
+            let (run, text) = run_and_text(request, "text", &GIVEN)?;
             let given = given(request)?;
             Answer::Imported(Box::new(import::read_given(text, &run, &given)?.into()))
         }
@@ -254,13 +254,17 @@ fn report_of_link(text: &str) -> Result<Answer, Vec<Issue>> {
     })
 }
 
-/// Keys of a request to import, beside the text.
 const SET: &str = "set";
 const FILES: &str = "files";
+/// Keys of a request to import, beside text and Run.
+pub const GIVEN: [&str; 2] = [SET, FILES];
 
 /// What a request says beside a text: `set`, values by the names of variables or conditions, and `files`, a list of
 /// `{"name": ..., "text": ...}`.
-fn given(request: &Value) -> Result<Given, Vec<Issue>> {
+///
+/// # Errors
+/// Values of another kind, by key.
+pub fn given(request: &Value) -> Result<Given, Vec<Issue>> {
     let mut given = Given::default();
     match request.get(SET) {
         None => {}

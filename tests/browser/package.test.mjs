@@ -141,6 +141,7 @@ test('whatever is handed over comes back as errors: nothing throws, nothing is e
         'exportRun, the stamp': () => shardscope.exportRun({}, 'json', { date: value }),
         'importText, the text': () => shardscope.importText(value),
         'importText, the run': () => shardscope.importText('v=1', value),
+        'importText, what is given': () => shardscope.importText('v=1', undefined, value),
       };
       for (const [name, call] of Object.entries(functions)) {
         try {

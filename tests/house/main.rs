@@ -15,5 +15,6 @@ mod panels;
 mod project;
 mod provenance;
 mod sources;
+mod verbs;
 mod width;
 mod workflows;

@@ -282,11 +282,20 @@ impl<'a> Reader<'a> {
         asked
     }
 
+    /// Holds where all fields were read and right.
+    ///
+    /// # Errors
+    /// Every fault, and every field that was not read.
     pub fn done(mut self) -> Result<(), Vec<Issue>> {
-        for (key, _) in self.entries {
-            if !self.asked.contains(&key.as_str()) {
-                self.issues.push(Issue::error(key.clone(), "no such field"));
+        let mut known: Vec<&str> = Vec::new();
+        for key in &self.asked {
+            if !known.contains(key) {
+                known.push(key);
             }
+        }
+        for (key, _) in self.entries.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
+            let message = t!("no such field; a request has {join}", join = known.join(", "));
+            self.issues.push(Issue::error(key.clone(), message));
         }
         if self.issues.is_empty() { Ok(()) } else { Err(self.issues) }
     }

@@ -1,8 +1,8 @@
 /** What is wrong or doubtful; `field` is the dotted key of the link, "" when nothing could be parsed. */
 export interface Issue { field: string; message: string }
 export interface Refusal { errors: Issue[] }
-/** Every field has a default; see the contract for all of them. */
-/** `layout: "auto"` chooses what is not given of the layout: `report`, `certify`, `exportRun` and `wholeRun` take it */
+/** The fields of the page's links, as an object; each has a default. `layout: "auto"` chooses what is not given of the
+ * layout: `report`, `certify`, `exportRun` and `wholeRun` take it. */
 export interface Run { [field: string]: unknown }
 export interface StageMemory {
   stage: number; weights_bytes: number; gradients_bytes: number; optimizer_bytes: number;
@@ -34,8 +34,6 @@ export interface Report {
   chosen?: Run;
   layout: { dp: number; microbatches: number; tokens_per_step: number };
   parameters: { total: number; active: number; without_mtp: number; per_stage: number[] };
-  /** splits of the layers over the stages, where there are several; absent where a report lays out more than 50,000
-   * ops */
   /** effect of samples of unequal length, where the run has them (`lengths.base`); `imbalance*`: work of the replica or
    * rank that the step waits for over the mean, as the run deals samples and in the other ways */
   lengths?: {
@@ -49,6 +47,8 @@ export interface Report {
     gpus: number; dp: number; forward_s: number; backward_s: number; stage_s: number; waits_s: number;
     memory_bytes: number;
   };
+  /** splits of the layers over the stages, where there are several; absent where a report lays out more than 50,000
+   * ops */
   uneven?: {
     splits: { origins: ("even" | "rule" | "own" | "best")[]; stage_layers: number[]; step_s: number;
       against_even: number;
@@ -160,13 +160,15 @@ export interface PlanRequest {
   pin?: string[];
   /** the only values that are tried, by the same names; split: even, spare-last, spare-ends */
   space?: { [field: string]: unknown[] | unknown };
+  /** also tries adapters, a quantised base and, where the run has `host_memory_gib`, states and parameters on the
+   * host */
+  also?: boolean;
   /** units of work, the same on every machine, after which the search stops; 16,000,000 by default, about 2 s of one
    * core. Until it has found something it goes on to that default */
   work?: number;
 }
 /** `report` is what the function `report` answers for `run`; `serves`: it fits here and the named software can run
- * it */
-/** tie_with_first: its distance from the first is inside the error of differences between layouts */
+ * it; `tie_with_first`: its distance from the first is inside the error of differences between layouts */
 export interface PlanRow { run: Run; report: Report; tie_with_first: boolean; serves: boolean; why: string }
 export interface Plan {
   errors: Issue[]; warnings: Issue[];
@@ -390,16 +392,33 @@ export type ExportFormat = "markdown" | "json" | "csv" | "order" | "rl" | "megat
  * slime, OpenRLHF, NeMo 1, Primus, ms-swift or MLPerf; several files in one text, the lowest first, with a line of
  * three dashes between. What it does not say is as in `run`.
  */
-export function importText(text: string, run?: Run): Imported | Refusal;
+export function importText(text: string, run?: Run, given?: {
+  /** values of variables of a script, or true and false of a condition in `branches` of an answer */
+  set?: { [name: string]: string | number | boolean };
+  /** files that the text names */
+  files?: { name: string; text: string }[];
+}): Imported | Refusal;
 /** `date` is printed as given; `address` is the page's, before the `#` of the link. */
 export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):
   { errors: Issue[]; text: string } | Refusal;
 /** What the package's command answers to a line of standard input; undefined where `verb` is not one of these. */
 export function answerLine(verb: "report" | "schedule" | "plan" | "certify" | "import" | "export" | "calibrate"
-  | "log" | "whole-run"
-  | "rl" | "diagnose", line: string):
+  | "log" | "whole-run" | "rl" | "diagnose" | "scoreboard", line: string):
   Report | ScheduleReply | Plan | Certified | Imported | Calibration | Measured | WholeRunReply | RlReply | Diagnosis
-  | { errors: Issue[]; text: string } | Refusal | undefined;
+  | ToolScore | { errors: Issue[]; text: string } | Refusal | undefined;
+/** The row of a tool in the scoreboard. */
+export interface ToolScore {
+  errors: Issue[];
+  /** lines that were not counted, and what the file leaves out */
+  notes: string[];
+  about: unknown;
+  columns: { column: string; asked: number; covered: number; mean: number | null; median: number | null;
+    ranged: number; inside: number; fitted: number }[];
+  outcomes: { ran_out: number; ran_out_covered: number; false_fits: number; ran: number; ran_covered: number;
+    false_oom: number; fitted: number };
+  /** verdict, runs with it, those of them that ran out of memory */
+  bands: [string, number, number][];
+}
 export function version(): string;
 /** Loads the calculator; nothing is mounted. Without an argument the WebAssembly is fetched from beside the module. */
 export default function init(options?: { module_or_path: RequestInfo | URL | Response | BufferSource

@@ -143,10 +143,11 @@ pub async fn ready() -> Result<(), JsValue> {
     Ok(())
 }
 
-/// The Run that a text of another program, a link or an export means; what it does not say is as in `run`.
+/// The Run that a text of another program, a link or an export means; what it does not say is as in `run`. `given` may
+/// hold `set` and `files`, as a request to import does.
 #[wasm_bindgen(js_name = importText)]
-pub fn import_text(of: JsValue, run: JsValue) -> JsValue {
-    late(|second| (second.import)(of, run))
+pub fn import_text(of: JsValue, run: JsValue, given: JsValue) -> JsValue {
+    late(|second| (second.import)(of, run, given))
 }
 
 /// A Run in one of the forms of [`crate::io::export::FORMATS`]; `stamp` may hold a

@@ -22,14 +22,14 @@ parts! {
 /// As [`crate::web::javascript`] calls them once they are loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct Functions {
-    pub(crate) import: fn(JsValue, JsValue) -> JsValue,
+    pub(crate) import: fn(JsValue, JsValue, JsValue) -> JsValue,
     pub(crate) export: fn(JsValue, JsValue, JsValue) -> JsValue,
     pub(crate) log: fn(JsValue, JsValue) -> JsValue,
     pub(crate) answer: fn(Verb, &str) -> JsValue,
     pub(crate) diagnose: fn(JsValue, JsValue) -> js_sys::Promise,
 }
 
-/// All of them.
+/// The functions of this file.
 pub(crate) fn functions() -> Functions {
     Functions {
         import,
@@ -40,10 +40,12 @@ pub(crate) fn functions() -> Functions {
     }
 }
 
-fn import(of: JsValue, run: JsValue) -> JsValue {
+fn import(of: JsValue, run: JsValue, given: JsValue) -> JsValue {
     let read = || {
         let present = Run::from_value(&value(run)?)?;
-        importer::read(&text(of, "an import")?, &present)
+        let given = value(given)?;
+        given.entries(&request::GIVEN)?;
+        importer::read_given(&text(of, "an import")?, &present, &request::given(&given)?)
     };
     reply(read().map(Imported::from))
 }

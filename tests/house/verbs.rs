@@ -1,0 +1,241 @@
+//! One contract for each verb: the keys of its request and of its answer stand in the command's guide, in the tools for
+//! assistants and in the types of the JavaScript package; Python has a function for it.
+
+use crate::common::tokens::tokens;
+use serde_json::{Value as Json, json};
+use shardscope::io::request::{Verb, answer};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Verbs that are of the command alone, which makes their requests: the scoreboard reads the package's own tables.
+const OF_THE_COMMAND: [Verb; 1] = [Verb::Scoreboard];
+/// Keys of answers that hold Runs or their parts, whose keys are those of the registry.
+const RUNS: [&str; 3] = ["run", "profile", "chosen"];
+/// Keys of a diagnosis whose objects have no type in `api.d.ts`.
+const UNTYPED: [&str; 3] = ["workers", "series", "memory"];
+/// A key that no request has.
+const UNKNOWN: &str = "no_such_key";
+
+fn text(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+/// The verbs with requests of one object, each with its function in `api.d.ts`.
+fn verbs() -> Vec<(Verb, &'static str)> {
+    let function = |verb: Verb| match verb {
+        Verb::Import => "importText",
+        Verb::Export => "exportRun",
+        Verb::Log => "readLog",
+        Verb::WholeRun => "wholeRun",
+        other => other.name(),
+    };
+    let verbs = Verb::ALL.into_iter().filter(|verb| !OF_THE_COMMAND.contains(verb));
+    verbs.map(|verb| (verb, function(verb))).collect()
+}
+
+/// The keys of a request, as its refusal of an unknown one lists them; none where the request is a Run itself.
+fn request_keys(verb: Verb) -> Vec<String> {
+    let Err(issues) = answer(verb, &format!(r#"{{"run":{{}},"{UNKNOWN}":1}}"#)) else {
+        panic!("{} takes {UNKNOWN}", verb.name())
+    };
+    let refused = issues.iter().find(|issue| issue.field == UNKNOWN).unwrap_or_else(|| panic!("{issues:?}"));
+    let message = refused.message.to_string();
+    let listed = message.split_once("a request has ").map(|(_, keys)| keys.split(", ").map(str::to_owned).collect());
+    listed.unwrap_or_default()
+}
+
+/// Declarations of TypeScript without their comments.
+fn declarations() -> String {
+    let text = text("src/web/javascript/api.d.ts");
+    let mut pieces = text.split("/*");
+    let first = pieces.next().unwrap().to_owned();
+    pieces.fold(first, |code, piece| code + piece.split_once("*/").unwrap().1)
+}
+
+/// The declaration that begins with `start`: up to the `;` or the closing brace outside of all brackets.
+fn declaration<'t>(code: &'t str, start: &str) -> &'t str {
+    let from = code.find(start).unwrap_or_else(|| panic!("no {start} in api.d.ts"));
+    let mut depth = 0;
+    for (at, sign) in code[from..].char_indices() {
+        match sign {
+            '(' | '{' | '[' => depth += 1,
+            ')' | '}' | ']' => depth -= 1,
+            _ => {}
+        }
+        let is_interface_end = sign == '}' && start.starts_with("export interface");
+        if depth == 0 && (sign == ';' || is_interface_end) {
+            return &code[from..=from + at];
+        }
+    }
+    panic!("{start} has no end")
+}
+
+/// The keys that `part` of the declarations names, and those of all interfaces that it names.
+fn keys_within(code: &str, part: &str) -> BTreeSet<String> {
+    let (mut keys, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    let mut waiting = vec![part.to_owned()];
+    while let Some(part) = waiting.pop() {
+        let words = tokens(&part);
+        for (at, word) in words.iter().enumerate() {
+            let mut behind = words[at + 1..].iter().map(|token| token.text).skip_while(|sign| *sign == "?");
+            if behind.next() == Some(":") {
+                keys.insert(word.text.to_owned());
+            }
+            let start = format!("export interface {} {{", word.text);
+            if code.contains(&start) && seen.insert(word.text.to_owned()) {
+                waiting.push(declaration(code, &start).to_owned());
+            }
+        }
+    }
+    keys
+}
+
+/// The function `name` of `api.d.ts`: its arguments and its answer.
+fn function<'t>(code: &'t str, name: &str) -> (&'t str, &'t str) {
+    let whole = declaration(code, &format!("export function {name}("));
+    let mut depth = 0;
+    let end = whole.char_indices().find(|(_, sign)| {
+        depth += match sign {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        *sign == ')' && depth == 0
+    });
+    whole.split_at(end.unwrap().0)
+}
+
+/// The part of the guide about a verb.
+fn section(guide: &str, verb: Verb) -> &str {
+    let start = format!("\n**{}**:", verb.name());
+    let from = guide.find(&start).unwrap_or_else(|| panic!("no {start} in GUIDE.md"));
+    let rest = &guide[from + start.len()..];
+    let end = ["\n**", "\n## "].into_iter().filter_map(|next| rest.find(next)).min();
+    &rest[..end.unwrap_or(rest.len())]
+}
+
+/// The tool of a verb in `tools.js`.
+fn tool(tools: &str, verb: Verb) -> &str {
+    let start = format!("\n  {}: {{", verb.name().replace('-', "_"));
+    let from = tools.find(&start).unwrap_or_else(|| panic!("no tool {start}"));
+    tools[from..].split_once("\n  },").unwrap().0
+}
+
+#[test]
+fn every_key_of_a_request_is_in_the_guide_the_tools_and_the_types() {
+    let (guide, tools, code) = (text("tools/npm/GUIDE.md"), text("tools/npm/tools.js"), declarations());
+    let mut missing = Vec::new();
+    let mut count = 0;
+    for (verb, name) in verbs() {
+        let typed = keys_within(&code, function(&code, name).0);
+        let (section, tool) = (section(&guide, verb), tool(&tools, verb));
+        // A Run that may also stand under `run` is described as the request itself.
+        let keys = request_keys(verb).into_iter().filter(|key| verb != Verb::Rl || key != "run");
+        for key in keys {
+            let is_said = [format!("`{key}`"), format!("\"{key}\""), format!("{key}:")];
+            let places = [
+                ("GUIDE.md", is_said.iter().any(|said| section.contains(said))),
+                ("tools.js", tool.contains(&format!(" {key}:"))),
+                ("api.d.ts", typed.contains(&key)),
+            ];
+            let lacks = places.into_iter().filter(|(_, is_there)| !is_there);
+            missing.extend(lacks.map(|(place, _)| format!("{place}: {key} of {}", verb.name())));
+            count += 1;
+        }
+    }
+    assert!(count > 40, "{count}");
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn every_verb_is_a_function_of_both_packages() {
+    let (python, code) = (text("tools/python/shardscope/__init__.py"), declarations());
+    let lines = declaration(&code, "export function answerLine(");
+    for verb in Verb::ALL {
+        assert!(lines.contains(&format!("\"{}\"", verb.name())), "answerLine: {}", verb.name());
+    }
+    for (verb, _) in verbs() {
+        assert!(python.contains(&format!("_ask(\"{}\"", verb.name())), "tools/python: {}", verb.name());
+    }
+}
+
+/// The keys of `value` and of all within it, but for those of Runs.
+fn collect(value: &Json, skipped: &[&str], keys: &mut BTreeSet<String>) {
+    match value {
+        Json::Object(entries) => {
+            for (key, value) in entries {
+                keys.insert(key.clone());
+                if !skipped.contains(&key.as_str()) {
+                    collect(value, skipped, keys);
+                }
+            }
+        }
+        Json::Array(items) => items.iter().for_each(|item| collect(item, skipped, keys)),
+        _ => {}
+    }
+}
+
+/// Requests of every verb: the examples of the guide, and what it reads from files.
+fn examples(guide: &str) -> Vec<(Verb, String)> {
+    let mut examples = Vec::new();
+    for line in guide.lines().filter_map(|line| line.strip_prefix("    echo '")) {
+        let (request, command) = line.split_once("' | shardscope ").unwrap();
+        examples.push((Verb::named(command).unwrap(), request.to_owned()));
+    }
+    let lines: Vec<String> = (1..=20)
+        .map(|step| {
+            format!(
+                " [2026-03-02 11:22:{:02}] iteration {step}/ 20 | consumed samples: {} | elapsed time per iteration (ms): \
+                 1250.0 | global batch size: 64 | lm loss: 1.1E+01 |\n",
+                step + 10,
+                64 * step
+            )
+        })
+        .collect();
+    let log = lines.concat();
+    let memory = "CUDA out of memory. Tried to allocate 720.00 MiB. GPU 0 has a total capacity of 184.31 GiB of which 443.94 \
+        MiB is free.";
+    let settings = "--tensor-model-parallel-size 4 --unheard-of 7\n";
+    examples.push((Verb::Log, json!({ "text": log, "run": { "gpus": 8 } }).to_string()));
+    examples.push((Verb::Diagnose, json!({ "files": [{ "name": "oom.txt", "text": memory }] }).to_string()));
+    examples.push((Verb::Diagnose, json!({ "files": [{ "name": "log.txt", "text": log }] }).to_string()));
+    examples.push((Verb::Import, json!({ "text": settings, "run": { "gpus": 8 } }).to_string()));
+    let run = json!({ "gpus": 256, "tp": 8 });
+    examples.push((Verb::WholeRun, json!({ "run": run, "days": 30 }).to_string()));
+    examples.push((Verb::WholeRun, json!({ "run": run, "tokens": 1e11, "by_days": 60 }).to_string()));
+    examples
+}
+
+#[test]
+fn every_key_of_an_answer_is_in_the_types() {
+    let (guide, code) = (text("tools/npm/GUIDE.md"), declarations());
+    let examples = examples(&guide);
+    let mut missing = BTreeSet::new();
+    for (verb, name) in verbs() {
+        let typed = keys_within(&code, function(&code, name).1);
+        let requests: Vec<&String> =
+            examples.iter().filter(|(of, _)| *of == verb).map(|(_, request)| request).collect();
+        assert!(!requests.is_empty(), "no example of {}", verb.name());
+        for request in requests {
+            let answer = answer(verb, request).unwrap_or_else(|issues| panic!("{}: {issues:?}", verb.name()));
+            let skipped: &[&str] = if verb == Verb::Diagnose { &UNTYPED } else { &RUNS };
+            let mut keys = BTreeSet::new();
+            collect(&serde_json::to_value(&answer).unwrap(), skipped, &mut keys);
+            assert!(keys.contains("errors"), "{}", verb.name());
+            let untyped = keys.into_iter().filter(|key| !typed.contains(key));
+            missing.extend(untyped.map(|key| format!("{}: {key}", verb.name())));
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn a_key_that_the_types_lack_is_found() {
+    let code = "export interface Inner { deep?: number }\nexport interface Outer { at: Inner; list: { low: number }[] }\n\
+                export function ask(request: { run: string }): Outer | null;\n";
+    let (arguments, answer) = function(code, "ask");
+    let texts = |keys: BTreeSet<String>| keys.into_iter().collect::<Vec<_>>();
+    assert_eq!(texts(keys_within(code, arguments)), ["request", "run"]);
+    assert_eq!(texts(keys_within(code, answer)), ["at", "deep", "list", "low"]);
+}
