@@ -1,12 +1,13 @@
 //! Fine-tuning against published measurements: every row of `public/data/finetune_measured.csv` that says enough.
 
+use crate::common::figures;
 use shardscope::core::accuracy::{
     Evidence, LEFT_OUT, MeasuredQuantity, Measurement, Prediction, SOURCES, SourceUse, read,
 };
 use shardscope::core::advice::staircase::staircase;
 use shardscope::core::memory::{Component, Verdict};
 use shardscope::core::model::Target;
-use shardscope::core::report::{Report, report};
+use shardscope::core::report::report;
 use shardscope::core::run::{AdapterMethod, AdapterParts, BaseFormat, Based, Run, Scenario};
 use shardscope::core::time::Clock;
 use shardscope::core::traffic::Traffic;
@@ -94,8 +95,8 @@ fn unpacking_by_operators_is_read_off_one_model_and_meets_the_other() {
     assert!(held.iter().all(|error| *error <= 0.1), "{held:?}");
 }
 
-/// Transformers checkpoints whole layers (`use_reentrant`): the backward pass runs all of the forward pass again, torchtune's
-/// and FSDP2's all but the last product.
+/// Transformers checkpoints whole layers (`use_reentrant`): the backward pass runs all of the forward pass again,
+/// torchtune's and FSDP2's all but the last product.
 #[test]
 fn reentrant_checkpoints_run_the_whole_layer_again() {
     let repeated = |stack| {
@@ -122,8 +123,8 @@ fn what_ran_out_of_memory_is_never_said_to_fit() {
     }
 }
 
-/// The aim: tokens a second within 20 %, of every source by itself: none but fms-acceleration's was in view of a constant, and
-/// one model of Qwen's.
+/// The aim: tokens a second within 20 %, of every source by itself: none but fms-acceleration's was in view of a
+/// constant, and one model of Qwen's.
 #[test]
 fn the_speed_of_adapters_is_met_within_20_percent() {
     let shown: Vec<&str> =
@@ -151,10 +152,6 @@ fn mean_of(about: &[MeasuredQuantity], wanted: impl Fn(&Evidence) -> bool) -> (f
     errors.fold((0.0, 0), |(sum, count), error| (sum + error, count + 1))
 }
 
-fn figures(run: &Run) -> Report {
-    report(run).unwrap_or_else(|refusal| panic!("{:?}", refusal.errors))
-}
-
 fn one_gpu(model: &'static str, precision: &'static str) -> Run {
     Run {
         model: Based::preset(model),
@@ -174,8 +171,8 @@ fn one_gpu(model: &'static str, precision: &'static str) -> Run {
     }
 }
 
-/// Megatron-Bridge prints 278 to 279 GFLOP a token for LoRA of Llama 3 70B, `4 N` without attention, and 432 to 433 for full
-/// fine-tuning at 4096 tokens, `6 N` with it.
+/// Megatron-Bridge prints 278 to 279 GFLOP a token for LoRA of Llama 3 70B, `4 N` without attention, and 432 to 433 for
+/// full fine-tuning at 4096 tokens, `6 N` with it.
 #[test]
 fn a_frozen_base_costs_four_flops_a_parameter_and_token() {
     let gflop = |adapter: AdapterParts| {
@@ -209,8 +206,8 @@ fn pure_bf16_peaks_at_the_optimizers_step() {
     }
 }
 
-/// fms-acceleration, Meta-Llama-3-8B in full on two and four A100 with `bf16: true` (`a100_80gb_liger.csv`): accelerate keeps the
-/// shards in fp32, so 16 bytes a parameter between steps and 20 at the optimizer's, twice those of pure bf16.
+/// fms-acceleration, Meta-Llama-3-8B in full on two and four A100 with `bf16: true` (`a100_80gb_liger.csv`): accelerate
+/// keeps the shards in fp32, so 16 bytes a parameter between steps and 20 at the optimizer's, twice those of pure bf16.
 #[test]
 fn mixed_precision_under_fsdp_keeps_fp32_shards() {
     // On four GPUs the estimate of a layer's backward pass is above the optimizer's step.
@@ -229,8 +226,9 @@ fn mixed_precision_under_fsdp_keeps_fp32_shards() {
     }
 }
 
-/// Weights that are never freed do not fragment: with the same batch Mixtral's run shows 37,596 MiB at the driver and Mistral's
-/// 20,010 (fms-acceleration, GPTQ, b 4), 17.2 GiB for 18.3 GiB of frozen weights; reserved like the rest they would be 20.8.
+/// Weights that are never freed do not fragment: with the same batch Mixtral's run shows 37,596 MiB at the driver and
+/// Mistral's 20,010 (fms-acceleration, GPTQ, b 4), 17.2 GiB for 18.3 GiB of frozen weights; reserved like the rest they
+/// would be 20.8.
 #[test]
 fn frozen_weights_do_not_fragment() {
     let rows = rows();
@@ -247,8 +245,9 @@ fn frozen_weights_do_not_fragment() {
     assert!((ours + 0.135 * 18.3 - measured).abs() > 3.0);
 }
 
-/// Other runs than those of [`frozen_weights_do_not_fragment`], which gave the rule. Qwen-14B at 512 tokens shows 14.5 GiB less with a base of 4 bits, for 16.0 GiB of
-/// weights (Qwen, `README.md`); Llama 3.3 70B fills 80 GB at 6,916 tokens (Unsloth, f0675: rank 32, fp32 residual).
+/// Other runs than those of [`frozen_weights_do_not_fragment`], which gave the rule. Qwen-14B at 512 tokens shows 14.5
+/// GiB less with a base of 4 bits, for 16.0 GiB of weights (Qwen, `README.md`); Llama 3.3 70B fills 80 GB at 6,916
+/// tokens (Unsloth, f0675: rank 32, fp32 residual).
 #[test]
 fn frozen_weights_do_not_fragment_in_runs_of_others() {
     let rows = rows();
@@ -271,8 +270,9 @@ fn frozen_weights_do_not_fragment_in_runs_of_others() {
     assert!((share - 1.0).abs() < 0.05, "{share}");
 }
 
-/// QLoRA on cards of 48 GB. Dettmers 2023: a 65B at 512 tokens, rank 64, adapters in bf16 (`qlora.py`), states in unified memory.
-/// Unsloth: a 70B at rank 32 fills such a card at 12,106 tokens (f0672); Hugging Face's software does not fit (f0673).
+/// QLoRA on cards of 48 GB. Dettmers 2023: a 65B at 512 tokens, rank 64, adapters in bf16 (`qlora.py`), states in
+/// unified memory. Unsloth: a 70B at rank 32 fills such a card at 12,106 tokens (f0672); Hugging Face's software does
+/// not fit (f0673).
 #[test]
 fn qlora_of_65_and_70_billion_on_48_gb_is_what_was_published() {
     let with = |pairs: &[(&str, &str)]| {
@@ -295,9 +295,9 @@ fn qlora_of_65_and_70_billion_on_48_gb_is_what_was_published() {
     assert!((need / 47.5 - 1.0).abs() < 0.05, "{need}");
 }
 
-/// A peak is that of the longest micro-batch (`a100_80gb_pf.csv`, f0433 to f0447, one GPU). Runs with padding, whose samples are
-/// all as long as the longest, say how long that is, 2,300 to 2,500 tokens; with it beside b - 1 samples of 290 tokens, the average,
-/// runs without padding are met within 3 %, with averages alone they miss by 16 to 20 %.
+/// A peak is that of the longest micro-batch (`a100_80gb_pf.csv`, f0433 to f0447, one GPU). Runs with padding, whose
+/// samples are all as long as the longest, say how long that is, 2,300 to 2,500 tokens; with it beside b - 1 samples of
+/// 290 tokens, the average, runs without padding are met within 3 %, with averages alone they miss by 16 to 20 %.
 #[test]
 fn the_longest_sample_sets_the_peak_without_padding() {
     let allocated = |stack, tokens: f64| {
@@ -324,8 +324,8 @@ fn the_longest_sample_sets_the_peak_without_padding() {
     }
 }
 
-/// axolotl pull request 3721: a base in NVFP4 takes about 3.5 times less than in bf16, and as its products read it, by rows and by
-/// columns, about 1.75 times.
+/// axolotl pull request 3721: a base in NVFP4 takes about 3.5 times less than in bf16, and as its products read it, by
+/// rows and by columns, about 1.75 times.
 #[test]
 fn a_base_in_nvfp4_takes_what_was_published() {
     let layers = |base: Option<BaseFormat>, gather| {
@@ -346,8 +346,9 @@ fn a_base_in_nvfp4_takes_what_was_published() {
     assert!((whole / layers(None, true) - 1.75).abs() < 0.05);
 }
 
-/// Transformer Engine's `fp8_model_init`: a frozen linear is one copy of a byte, half of bf16, which fp8 products read: nothing is
-/// quantised again in a step, so one of a single micro-batch is faster by that; products in bf16 unpack it and are slower.
+/// Transformer Engine's `fp8_model_init`: a frozen linear is one copy of a byte, half of bf16, which fp8 products read:
+/// nothing is quantised again in a step, so one of a single micro-batch is faster by that; products in bf16 unpack it
+/// and are slower.
 #[test]
 fn a_base_in_fp8_is_a_byte_a_weight_that_fp8_products_read_as_it_is() {
     let of = |base, precision| {
@@ -407,8 +408,8 @@ fn each_way_to_train_less_takes_less() {
     assert_eq!(needs(Some(AdapterMethod::Qlora), None), order[0]);
 }
 
-/// PEFT's `DoRA` keeps what the base writes beside what `LoRA` keeps: `2 T out` of every adapted linear of every layer, and a
-/// magnitude of four, four and eight bytes a row.
+/// PEFT's `DoRA` keeps what the base writes beside what `LoRA` keeps: `2 T out` of every adapted linear of every layer,
+/// and a magnitude of four, four and eight bytes a row.
 #[test]
 fn dora_keeps_what_the_base_writes() {
     let peak = |method| {
@@ -425,8 +426,9 @@ fn dora_keeps_what_the_base_writes() {
     assert_eq!(peak(AdapterMethod::Lora), 0.0);
 }
 
-/// Hugging Face's Trainer steps embeddings with fp32 states beside 8-bit ones, 8 bytes against 2.03 (transformers `trainer.py`,
-/// bitsandbytes `optim/optimizer.py`): of Llama-3.1-8B 525 M parameters are the embedding; torchtune steps all alike.
+/// Hugging Face's Trainer steps embeddings with fp32 states beside 8-bit ones, 8 bytes against 2.03 (transformers
+/// `trainer.py`, bitsandbytes `optim/optimizer.py`): of Llama-3.1-8B 525 M parameters are the embedding; torchtune
+/// steps all alike.
 #[test]
 fn eight_bit_adam_leaves_embeddings_in_fp32_under_the_trainer() {
     let states = |stack| {
@@ -456,9 +458,9 @@ fn only_adapters_are_reduced() {
     assert!((row.bytes_per_gpu.0 / sent - 1.0).abs() < 1e-9);
 }
 
-/// Full fine-tuning under FSDP, packed, one micro-batch a step: between the passes nothing is whole, and the peak is the
-/// optimizer's step, `10 P/N` (weights 2, gradients 2, states 4, a temporary of 2). Reentrant checkpoints gather a third
-/// time (transformers issue 30404): `3 x 2 P (N-1)/N` a micro-batch.
+/// Full fine-tuning under FSDP, packed, one micro-batch a step: between the passes nothing is whole, and the peak is
+/// the optimizer's step, `10 P/N` (weights 2, gradients 2, states 4, a temporary of 2). Reentrant checkpoints gather a
+/// third time (transformers issue 30404): `3 x 2 P (N-1)/N` a micro-batch.
 #[test]
 fn sharded_full_fine_tuning_peaks_in_the_optimizer_and_gathers_three_times() {
     let mut run = one_gpu("mistral-7b", "bf16-pure");
@@ -495,8 +497,9 @@ fn settings_without_meaning_are_refused_with_what_would_work() {
     assert!(run.with_texts(&[("adapter.targets", "wings".to_owned())]).is_none());
 }
 
-/// torchtune's table of Llama 3.2 3B (README, memory optimizations): every step takes less, down to the run that was chosen.
-/// The staircase begins at 14 bytes a parameter beside gradients: bf16 weights, fp32 masters and moments (ZeRO, section 3.1).
+/// torchtune's table of Llama 3.2 3B (README, memory optimizations): every step takes less, down to the run that was
+/// chosen. The staircase begins at 14 bytes a parameter beside gradients: bf16 weights, fp32 masters and moments (ZeRO,
+/// section 3.1).
 #[test]
 fn the_staircase_leads_from_full_fine_tuning_to_the_run() {
     let mut run = one_gpu("llama-3.1-8b", "bf16-pure");
@@ -540,8 +543,8 @@ fn every_row_is_computed_or_counted_with_the_reason() {
     }
 }
 
-/// Bytes a logit of the loss kernels were read off slopes: with the rows of any one model left out, the others give the same
-/// within a tenth, and meet those of the one within the aims.
+/// Bytes a logit of the loss kernels were read off slopes: with the rows of any one model left out, the others give the
+/// same within a tenth, and meet those of the one within the aims.
 #[test]
 fn a_model_left_out_of_the_slopes_is_met_all_the_same() {
     let rows = rows();

@@ -1,5 +1,5 @@
-//! Every published run against what its authors measured: the run that a link opens, the figure that was printed, and the
-//! misses by name.
+//! Every published run against what its authors measured: the run that a link opens, the figure that was printed, and
+//! the misses by name.
 //!
 //! The figures are those of the papers: Korthikanti 2022, table 5 (13.75, 18.13, 37.83, 71.49 s); Llama 3, table 4;
 //! DeepSeek-V3, sections 1 and 4.2 (180 K GPU-hours a trillion tokens, 2664 K in all); Narayanan 2021, table 1; Fujii
@@ -10,8 +10,8 @@ use shardscope::core::report::{Report, report};
 use shardscope::core::run::presets::{Measured, PUBLISHED};
 use shardscope::core::traffic::Traffic;
 
-/// Allowed difference of a figure and its measurement: seconds, rates and utilisation alike, because each is the others by
-/// exact factors. Nothing is fitted to these runs but the two of Fujii 2024.
+/// Allowed difference of a figure and its measurement: seconds, rates and utilisation alike, because each is the others
+/// by exact factors. Nothing is fitted to these runs but the two of Fujii 2024.
 const TOLERANCE: f64 = 0.10;
 
 /// Figures that the calculator does not meet, and why. One that it comes to meet has to go.

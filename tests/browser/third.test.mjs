@@ -1,4 +1,4 @@
-// What new users tried and what failed: the acceptance of the page's third edition, as far as it needs a browser.
+// What new users tried first, as far as it needs a browser.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PHONE } from './browser.mjs';

@@ -5,7 +5,7 @@ pub mod random;
 pub mod tokens;
 
 use shardscope::core::accuracy::{Evidence, read};
-use shardscope::core::report::evaluate;
+use shardscope::core::report::{Report, evaluate, report};
 use shardscope::core::run::{Run, Scenario, Value};
 use shardscope::core::table::Table;
 use std::collections::BTreeMap;
@@ -40,6 +40,17 @@ pub fn try_scenario(json: &str) -> Result<Scenario, String> {
     let value: Value = serde_json::from_str(json).map_err(|error| format!("{error}: {json}"))?;
     let run = Run::from_value(&value).map_err(|issues| format!("{issues:?}"))?;
     Scenario::new(&run).map_err(|issues| format!("{issues:?}"))
+}
+
+/// The Run with settings by key and text.
+pub fn with(run: &Run, settings: &[(&str, &str)]) -> Run {
+    let set: Vec<(&str, String)> = settings.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
+    run.with_texts(&set).unwrap_or_else(|| panic!("{settings:?}"))
+}
+
+/// The report of a Run that works.
+pub fn figures(run: &Run) -> Report {
+    report(run).unwrap_or_else(|refusal| panic!("{:?}", refusal.errors))
 }
 
 /// Seconds of the step of `scenario`.

@@ -10,7 +10,21 @@ const FOLDERS: [&str; 6] = ["src", "tests", "tools", "docs", "benches", "example
 /// Endings of the files that people write.
 const ENDINGS: [&str; 6] = ["rs", "md", "mjs", "js", "py", "ts"];
 /// Words for documents that only the authors have.
-const UNPUBLISHED: [&str; 5] = ["survey, section", "survey section", "survey of memory", "the survey", "of the issue"];
+const UNPUBLISHED: [&str; 10] = [
+    "survey, section",
+    "survey section",
+    "survey of memory",
+    "the survey",
+    "of the issue",
+    "(reference, section",
+    "the reference gives",
+    "third edition",
+    "fourth edition",
+    "contract, second",
+];
+/// Documents whose texts in backticks are read as paths of this repository.
+const DOCUMENTS: [&str; 5] =
+    ["README.md", "CONTRIBUTING.md", "SKILL.md", "tools/npm/GUIDE.md", "tools/python/README.md"];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
@@ -56,8 +70,8 @@ fn no_text_cites_what_is_not_published() {
     assert!(cited.is_empty(), "{cited:#?}");
 }
 
-/// A file of `docs/methods` that a comment or a text names is there, and a link from one document to another leads to one.
-/// Other paths below `docs` are those of other projects.
+/// A file of `docs/methods` that a comment or a text names is there, and a link from one document to another leads to
+/// one. Other paths below `docs` are those of other projects.
 #[test]
 fn documents_that_are_named_are_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -78,6 +92,37 @@ fn documents_that_are_named_are_there() {
         }
     }
     assert!(named > 10, "{named}");
+}
+
+/// A path in backticks of a document leads to a file or a folder; `.rs` may be left out. Words in capitals stand for
+/// any name.
+#[test]
+fn paths_that_documents_name_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut documents: Vec<PathBuf> = DOCUMENTS.iter().map(|name| root.join(name)).collect();
+    files(&root.join("docs"), &mut documents);
+    let (mut named, mut lost) = (0, Vec::new());
+    for document in documents.iter().filter(|path| path.extension().is_some_and(|end| end == "md")) {
+        let text = fs::read_to_string(document).unwrap();
+        for quoted in text.split('`').skip(1).step_by(2) {
+            let starts =
+                ["src/", "tests/", "tools/", "docs/", "public/", "examples/", "benches/", "locales/", "style/"];
+            let is_path = starts.iter().any(|start| quoted.starts_with(start))
+                && quoted.chars().all(|sign| sign.is_ascii_alphanumeric() || "/._-".contains(sign));
+            let is_pattern =
+                quoted.split(['/', '.']).any(|part| part.len() > 1 && part.chars().all(|c| c.is_ascii_uppercase()));
+            if !is_path || is_pattern {
+                continue;
+            }
+            named += 1;
+            let path = root.join(quoted);
+            if !path.exists() && !path.with_extension("rs").exists() {
+                lost.push(format!("{} names {quoted}", document.display()));
+            }
+        }
+    }
+    assert!(named > 100, "{named}");
+    assert!(lost.is_empty(), "{lost:#?}");
 }
 
 #[test]

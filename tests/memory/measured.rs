@@ -116,8 +116,8 @@ fn the_two_trainy_rows_are_met_within_10_percent() {
 
 const TITAN: &str = "torchtitan, Llama on";
 
-/// torchtitan of December 2024 left its loss to PyTorch's operators (`train.py`, "compiling loss function causes CUDA errors"):
-/// 32,768 tokens a GPU need 84 GiB, of which a compiled loss would free 40. (Tables 2 and 4.)
+/// torchtitan of December 2024 left its loss to PyTorch's operators (`train.py`, "compiling loss function causes CUDA
+/// errors"): 32,768 tokens a GPU need 84 GiB, of which a compiled loss would free 40. (Tables 2 and 4.)
 #[test]
 fn without_the_tensors_of_an_eager_loss_long_rows_of_torchtitan_miss_a_quarter() {
     let pipelines = |run: &Run| run.pp == 1;
@@ -136,9 +136,9 @@ fn without_the_tensors_of_an_eager_loss_long_rows_of_torchtitan_miss_a_quarter()
     assert!(without.iter().all(|error| *error < -0.25), "{without:?}");
 }
 
-/// Float8 changes torchtitan's peak by 0.2 GiB (tables 1 and 3: 77.0 and 76.8, 62.0 and 61.8): torchao's shards stay in fp32
-/// and no quantised copy outlives its product. Copies beside gathered weights, as Transformer Engine keeps them, would make
-/// the 405B rows of table 6 miss by more.
+/// Float8 changes torchtitan's peak by 0.2 GiB (tables 1 and 3: 77.0 and 76.8, 62.0 and 61.8): torchao's shards stay in
+/// fp32 and no quantised copy outlives its product. Copies beside gathered weights, as Transformer Engine keeps them,
+/// would make the 405B rows of table 6 miss by more.
 #[test]
 fn float8_of_torchao_takes_no_memory() {
     let float8 = |mut run: Run| {
@@ -161,8 +161,8 @@ fn float8_of_torchao_takes_no_memory() {
     assert!(mean(&errors_with(PEAKS, TITAN, long, copies)) > 0.1);
 }
 
-/// Every run of llm-foundry's tables ran. With its loss, `fused_crossentropy`, all have room; with PyTorch's own half of them had none.
-/// (llm-foundry, `modeling_mpt.py`.)
+/// Every run of llm-foundry's tables ran. With its loss, `fused_crossentropy`, all have room; with PyTorch's own half
+/// of them had none. (llm-foundry, `modeling_mpt.py`.)
 #[test]
 fn runs_of_llm_foundry_have_room_with_the_loss_that_they_ran_with() {
     let rows = ["throughput.csv", "throughput_2.csv"].into_iter().flat_map(evidence);

@@ -1,17 +1,9 @@
 //! Objectives against the papers and programs that define them, and runs of which somebody published the outcome.
 
+use crate::common::{figures, with};
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::{Report, report};
 use shardscope::core::run::{Based, Recompute, Run};
-
-fn with(run: &Run, pairs: &[(&str, &str)]) -> Run {
-    let set: Vec<(&str, String)> = pairs.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
-    run.with_texts(&set).unwrap_or_else(|| panic!("{pairs:?}"))
-}
-
-fn figures(run: &Run) -> Report {
-    report(run).unwrap_or_else(|refusal| panic!("{:?}", refusal.errors))
-}
 
 /// Full fine-tuning of Llama-3.1-8B under Hugging Face's Trainer with ZeRO-3 on 8 H100.
 fn tuned() -> Run {

@@ -1,17 +1,9 @@
 //! Offloading against the estimators and measurements of the frameworks that do it.
 
+use crate::common::{figures, with};
 use shardscope::core::memory::Verdict;
-use shardscope::core::report::{Report, report};
+use shardscope::core::report::report;
 use shardscope::core::run::{Based, Run};
-
-fn with(run: &Run, pairs: &[(&str, &str)]) -> Run {
-    let set: Vec<(&str, String)> = pairs.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
-    run.with_texts(&set).unwrap_or_else(|| panic!("{pairs:?}"))
-}
-
-fn figures(run: &Run) -> Report {
-    report(run).unwrap_or_else(|refusal| panic!("{:?}", refusal.errors))
-}
 
 fn deepspeed(zero: u64) -> Run {
     Run {
@@ -30,8 +22,8 @@ fn deepspeed(zero: u64) -> Run {
 /// Parameters of Llama-3.1-8B; its vocabulary needs no padding.
 const P: f64 = 8_030_261_248.0;
 
-/// DeepSpeed's own estimator (`stage3.py`, `estimate_zero3_model_states_mem_needs`): 16 P/n and 18 P/n bytes of host memory
-/// a node with half as much again for buffers; of ZeRO-2 with up to four GPUs on one node 16 P.
+/// DeepSpeed's own estimator (`stage3.py`, `estimate_zero3_model_states_mem_needs`): 16 P/n and 18 P/n bytes of host
+/// memory a node with half as much again for buffers; of ZeRO-2 with up to four GPUs on one node 16 P.
 #[test]
 fn host_memory_is_what_deepspeeds_estimator_prints() {
     let host = |run: &Run, pairs: &[(&str, &str)]| {
@@ -76,7 +68,8 @@ fn megatron_moves_the_moments_alone() {
     }
 }
 
-/// prime-rl and PyTorch PR 120256: FSDP2's policy moves fp32 parameters, gradients and two moments, 16 bytes a parameter.
+/// prime-rl and PyTorch PR 120256: FSDP2's policy moves fp32 parameters, gradients and two moments, 16 bytes a
+/// parameter.
 #[test]
 fn fsdp2_moves_everything_together() {
     let run = with(&deepspeed(3), &[("stack", "fsdp2"), ("precision", "fsdp-mixed")]);
@@ -91,8 +84,8 @@ fn fsdp2_moves_everything_together() {
     assert!((step.to_host_bytes.0 / (4.0 * P / 8.0) - 1.0).abs() < 1e-9);
 }
 
-/// Inputs of layers are 2 h bytes a token against 2 FLOPs a parameter: PCIe hides them. All saved tensors are some eighteen
-/// times as much, which PCIe does not hide and NVLink-C2C does.
+/// Inputs of layers are 2 h bytes a token against 2 FLOPs a parameter: PCIe hides them. All saved tensors are some
+/// eighteen times as much, which PCIe does not hide and NVLink-C2C does.
 #[test]
 fn boundaries_hide_behind_compute_on_pcie_and_all_tensors_on_c2c_alone() {
     let exposed = |pairs: &[(&str, &str)]| {
@@ -104,7 +97,8 @@ fn boundaries_hide_behind_compute_on_pcie_and_all_tensors_on_c2c_alone() {
     assert_eq!(exposed(&[("gpu.host_gb_per_s", "450")]), 0.0);
 }
 
-/// ZeRO-Offload of Llama-2-7B on four A100 takes more than 4 s on the host (DeepSpeed, blog on `ZenFlow`: its introduction).
+/// ZeRO-Offload of Llama-2-7B on four A100 takes more than 4 s on the host (DeepSpeed, blog on `ZenFlow`: its
+/// introduction).
 #[test]
 fn the_hosts_optimizer_makes_the_step_longer() {
     let run = Run {
@@ -124,7 +118,8 @@ fn the_hosts_optimizer_makes_the_step_longer() {
 
 /// Adam of Megatron-LM on the host: slime issue 1139 (GLM-4.5-Air on 32 H100, 9.6 s under a profiler) and the first
 /// lines of ms-swift's `examples/megatron` at 3602360a (whole steps; its Quick-start measures on A800):
-/// `dense/72b_offload.sh` 80 s, `moe/qwen3_moe_offload.sh` 28 s. The fourth, `rlhf/dpo/moe.sh`, is in `tests/memory/objective.rs`.
+/// `dense/72b_offload.sh` 80 s, `moe/qwen3_moe_offload.sh` 28 s. The fourth, `rlhf/dpo/moe.sh`, is in
+/// `tests/memory/objective.rs`.
 #[test]
 fn published_steps_of_adam_on_the_host_are_within_30_percent() {
     let megatron = |model: &'static str, gpus, global_batch, pairs: &[(&str, &str)]| {
@@ -285,8 +280,8 @@ fn int8_weights_are_not_sharded() {
     assert_eq!(fix.set, [("adapter.base", "nf4-double".to_owned())]);
 }
 
-/// `fsdp_qlora` (`benchmarks_03_2024.md`) fine-tunes Llama-2-70B on two RTX 4090 with the parameters on the host, whose NF4
-/// base alone is 34.6 GB: it prints 14.92 GiB a GPU.
+/// `fsdp_qlora` (`benchmarks_03_2024.md`) fine-tunes Llama-2-70B on two RTX 4090 with the parameters on the host, whose
+/// NF4 base alone is 34.6 GB: it prints 14.92 GiB a GPU.
 #[test]
 fn the_frozen_base_waits_on_the_host_with_the_parameters() {
     let run = Run {
@@ -309,9 +304,9 @@ fn the_frozen_base_waits_on_the_host_with_the_parameters() {
     assert!(host.states_bytes.gib() > 34.6, "{}", host.states_bytes.gib());
 }
 
-/// Megatron-LM `fine_grained_activation_offload.py`: inputs of the named modules leave, under a pipeline too, but those of
-/// the last layer of a stage. Llama 3.1 8B at tp 2 and pp 4, 8 layers and four micro-batches on the first rank: a norm's input
-/// is 2 s b h/t, queries with keys and values 2 s b (a + 2 k) d/t, attention's output 2 s b a d/t.
+/// Megatron-LM `fine_grained_activation_offload.py`: inputs of the named modules leave, under a pipeline too, but those
+/// of the last layer of a stage. Llama 3.1 8B at tp 2 and pp 4, 8 layers and four micro-batches on the first rank: a
+/// norm's input is 2 s b h/t, queries with keys and values 2 s b (a + 2 k) d/t, attention's output 2 s b a d/t.
 #[test]
 fn inputs_of_modules_leave_under_a_pipeline() {
     let run = Run { stack: Based::preset("megatron-2025"), host_memory_gib: Some(9000.0), ..Run::default() };

@@ -22,13 +22,11 @@ fn with(pairs: &[(&str, &str)]) -> Run {
         recompute: shardscope::core::run::Recompute::Full,
         ..Run::default()
     };
-    let set: Vec<(&str, String)> = pairs.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
-    run.with_texts(&set).unwrap()
+    crate::common::with(&run, pairs)
 }
 
 fn memory(pairs: &[(&str, &str)]) -> Memory {
-    let run = with(pairs);
-    report(&run).unwrap_or_else(|refusal| panic!("{:?}", refusal.errors)).memory
+    crate::common::figures(&with(pairs)).memory
 }
 
 fn phase(memory: &Memory, name: &str) -> shardscope::core::memory::StageMemory {
@@ -43,8 +41,8 @@ fn item(memory: &shardscope::core::memory::StageMemory, name: &str) -> f64 {
 
 const VERL: (&str, &str) = ("phases.framework", "verl");
 
-/// verl with `param_offload` and `optimizer_offload` off: 4 P / N of fp32 parameters and 8 P / N of states stay beside the
-/// engine, which reserves half of the GPU; with both on nothing of the policy stays.
+/// verl with `param_offload` and `optimizer_offload` off: 4 P / N of fp32 parameters and 8 P / N of states stay beside
+/// the engine, which reserves half of the GPU; with both on nothing of the policy stays.
 #[test]
 fn what_training_leaves_stands_beside_the_engine() {
     let stays = memory(&[VERL, ("phases.reference", "false")]);

@@ -1,5 +1,5 @@
-//! One answer everywhere (design, fourth edition): over many random runs, figures of the same field of the same report have
-//! the same digits in every tree, and a figure that stands out in those trees says which field it is.
+//! One answer everywhere: over many random runs, figures of the same field of the same report have the same digits in
+//! every tree, and a figure that stands out in those trees says which field it is.
 
 use super::translations::gallery_of;
 use crate::common::random::{Random, random_run};

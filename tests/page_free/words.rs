@@ -1,5 +1,5 @@
-//! Failure 7 of the page (design, third edition): `{said}` was printed in every comparison. No rendered text of any panel, dialog
-//! or lesson, over many runs, has a brace, a key of a link or English in Chinese.
+//! No rendered text of any panel, dialog or lesson, over many runs, has a brace (a hole of a template that nothing
+//! filled), a key of a link or English in Chinese.
 
 use super::translations::{RUNS, catalogue, cluster_view, drawers, gallery_of, is_english, measured};
 use crate::common::random::{Random, random_run};
@@ -28,7 +28,8 @@ use shardscope::view::panels::waterfall::waterfall;
 use shardscope::web::dialogs::page::{content, named};
 use std::collections::BTreeSet;
 
-/// Texts that are the same in every language: words of a training log as the log has them, ids of programs, minutes, code.
+/// Texts that are the same in every language: words of a training log as the log has them, ids of programs, minutes,
+/// code.
 const SAME: [&str; 10] =
     ["global batch size", " min", "cpu", "mlp", "megatron", "userbuffers", "false", "torchtitan", "round(", "rubin"];
 
@@ -85,7 +86,8 @@ fn others() -> Vec<Node> {
     nodes
 }
 
-/// Calls `visit` with every text of a tree that is prose: not a file, a formula or a name that is the same in every language.
+/// Calls `visit` with every text of a tree that is prose: not a file, a formula or a name that is the same in every
+/// language.
 fn texts(node: &Node, place: &'static str, visit: &mut impl FnMut(&Message, &'static str)) {
     match node {
         Node::Element(element) => {
@@ -178,7 +180,8 @@ fn no_text_has_a_brace_a_key_or_english_in_chinese() {
     assert!(found.is_empty(), "{} texts: {found:#?}", found.len());
 }
 
-/// Words that the page's design replaced by plainer ones (its table of words): no template says them, nor its row in Chinese.
+/// Words that the page's design replaced by plainer ones (its table of words): no template says them, nor its row in
+/// Chinese.
 const REPLACED: [&str; 24] = [
     "No layout in the search takes",
     "No warnings",

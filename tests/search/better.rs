@@ -95,7 +95,7 @@ fn applying_a_suggestion_gives_what_it_said() {
     assert!(suggested > 3);
 }
 
-/// Failure 1 of the page: the panel says "fits" of a layout, and the page says the same of it once it is used.
+/// The panel says "fits" of a layout, and the page says the same of it once it is used.
 #[test]
 fn what_the_panel_says_of_a_layout_is_what_the_page_says_after_use() {
     let runs = [
@@ -195,7 +195,7 @@ fn where_the_batch_is_the_loss_a_larger_one_is_a_card() {
     assert!((cause.before - idle).abs() < 0.05 && (cause.after - less).abs() < 0.05, "{cause:?}");
 }
 
-/// Failure 6 of the page: 8 B parameters on 2,048 GPUs in TP 2 and PP 4 are 256 replicas with one micro-batch each at a batch of
+/// 8 B parameters on 2,048 GPUs in TP 2 and PP 4 are 256 replicas with one micro-batch each at a batch of
 /// 256: a pipeline of four with one micro-batch idles three quarters of its time (GPipe 2019: (p − 1) / (m + p − 1)).
 #[test]
 fn the_cause_of_one_micro_batch_a_pipeline_is_named() {
@@ -233,10 +233,11 @@ fn no_schedule_is_suggested_that_the_software_has_not() {
     }
 }
 
-/// Jobs of a new user: what is proposed for 70B on 64 H100 at 32k fits; the best layout of 405B on 2,048, and why, is printed.
+/// Jobs of a new user: what is proposed for 70B on 64 H100 at 32k fits; the best layout of 405B on 2,048, and why, is
+/// printed.
 #[test]
 #[ignore = "minutes without optimisation: run with --ignored to read the answers"]
-fn the_jobs_of_the_issue() {
+fn proposals_for_70b_and_405b_keep_what_they_promise() {
     for (model, gpus, seq_len, tp, pp) in [("llama-3.1-70b", 64, 32_768, 8, 4), ("llama-3.1-405b", 2048, 8_192, 8, 16)]
     {
         let stack = Based::preset("megatron-2025");

@@ -25,8 +25,7 @@ fn failed(run: &Run) -> Failure {
 }
 
 fn with(set: &[(&str, &str)]) -> Run {
-    let set: Vec<(&str, String)> = set.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
-    Run::default().with_texts(&set).unwrap()
+    crate::common::with(&Run::default(), set)
 }
 
 /// Verdict of GPU and host, as the report says it.
@@ -152,7 +151,7 @@ fn what_is_chosen_is_no_slower_than_the_sizes_alone() {
     assert!(faster > 0, "the search tries more than sizes");
 }
 
-/// page.md, fourth edition: "chosen for you" only where no card of the same GPUs, batch and software shows a shorter step
+/// "Chosen for you" stands only where no card of the same GPUs, batch and software shows a shorter step
 /// beyond what can be told apart.
 #[test]
 fn no_card_is_faster_than_what_is_chosen() {
@@ -231,8 +230,8 @@ fn slices_of_any_size_climb_alike() {
     }
 }
 
-/// A single GPU is TP 1, PP 1. 8 B parameters with Adam's states take 16 bytes a parameter and more (Rajbhandari 2020): 120
-/// GiB, which no 80 GB card has; frozen in bf16 they take 15 GiB, in 4 bits a quarter of it.
+/// A single GPU is TP 1, PP 1. 8 B parameters with Adam's states take 16 bytes a parameter and more (Rajbhandari 2020):
+/// 120 GiB, which no 80 GB card has; frozen in bf16 they take 15 GiB, in 4 bits a quarter of it.
 #[test]
 fn one_gpu_that_does_not_hold_the_states_is_told_what_is_missing_and_offered_adapters() {
     let run = with(&[("gpus", "1"), ("global_batch", "8")]);
@@ -272,8 +271,8 @@ fn every_software_gets_a_layout_that_it_can_run() {
     }
 }
 
-/// Failure 2 of the page: "every large model starts red". Every model of the catalogue on GPUs enough for 24 bytes a parameter
-/// gets a layout that fits, in a time that is printed.
+/// No large model begins out of memory. Every model of the catalogue on GPUs enough for 24 bytes a
+/// parameter gets a layout that fits, in a time that is printed.
 #[test]
 fn every_model_gets_a_layout_that_fits_on_gpus_enough() {
     let (mut slowest, mut misses) = ((0.0, ""), Vec::new());

@@ -84,13 +84,13 @@ fn the_search_finds_what_reporting_every_layout_finds() {
 }
 
 #[test]
-fn the_same_over_nearly_14_thousand_layouts() {
+fn the_search_finds_the_fastest_of_nearly_14_thousand_layouts() {
     let largest = equal_to_exhaustive(LARGE);
     assert!((13_000..=20_000).contains(&largest), "{largest}");
 }
 
 #[test]
-fn the_same_over_routed_experts() {
+fn the_search_finds_the_fastest_layout_of_routed_experts() {
     let largest = equal_to_exhaustive(ROUTED);
     assert!((5_000..=20_000).contains(&largest), "{largest}");
 }
@@ -121,7 +121,8 @@ fn groups() -> BTreeMap<(String, u64), Group> {
     groups
 }
 
-/// The measured rows of a group with what our report says: over the visible memory, step time, TFLOP/s or out of memory.
+/// The measured rows of a group with what our report says: over the visible memory, step time, TFLOP/s or out of
+/// memory.
 fn measured(group: &Group) -> Vec<(f64, f64, Option<f64>)> {
     let base = &group.request.search.space().base;
     let rows = group.rows.iter().map(|row| {
@@ -136,8 +137,8 @@ fn measured(group: &Group) -> Vec<(f64, f64, Option<f64>)> {
     rows.collect()
 }
 
-/// The rule of `is_listed` does what is documented: of all published outcomes that count as feasible one ran out, and in no
-/// group is it the first.
+/// The rule of `is_listed` does what is documented: of all published outcomes that count as feasible one ran out, and
+/// in no group is it the first.
 #[test]
 fn what_counts_as_feasible_ran_but_for_one_that_is_never_near_the_front() {
     let (mut feasible, mut ran_out, mut strict) = (0, 0, Vec::new());
@@ -276,8 +277,8 @@ fn plan_errors(json: &str) -> Vec<String> {
     issues.into_iter().map(|issue| issue.field).collect()
 }
 
-/// One measured step belongs to one layout: the plan takes it as one observation, and says so and how far it is. A run 30 %
-/// slow makes all layouts slower, none by as much.
+/// One measured step belongs to one layout: the plan takes it as one observation, and says so and how far it is. A run
+/// 30 % slow makes all layouts slower, none by as much.
 #[test]
 fn a_measured_step_is_one_observation_of_the_plan() {
     let json = r#"{"run":{"gpus":8,"global_batch":16,"tp":2,"pp":1},"top":200,"pin":["schedule"]}"#;
@@ -330,8 +331,8 @@ fn where_nothing_fits_or_divides_the_answer_says_so() {
     assert_eq!(odd.warnings.len(), 1);
 }
 
-/// A request that names its work answers within it and says which share of the layouts it looked at; with enough it is the whole
-/// answer.
+/// A request that names its work answers within it and says which share of the layouts it looked at; with enough it is
+/// the whole answer.
 #[test]
 fn a_plan_within_its_work_says_what_it_leaves_out() {
     let run = r#""run":{"gpus":256,"global_batch":256,"phases":{"framework":"nemo-rl"}}"#;
@@ -345,7 +346,8 @@ fn a_plan_within_its_work_says_what_it_leaves_out() {
     assert_eq!(plan_errors(r#"{"work":0}"#), ["work"]);
 }
 
-/// The limit of work is the search's own: slices of any size, as a page or JavaScript takes them, end at the same place.
+/// The limit of work is the search's own: slices of any size, as a page or JavaScript takes them, end at the same
+/// place.
 #[test]
 fn slices_end_at_the_limit_of_work_too() {
     let text = r#"{"run":{"gpus":256,"global_batch":256},"work":30000}"#;
@@ -364,7 +366,8 @@ fn slices_end_at_the_limit_of_work_too() {
     }
 }
 
-/// Schedules whose order is searched for take no more work than others to be bounded, and their reports count as what they are.
+/// Schedules whose order is searched for take no more work than others to be bounded, and their reports count as what
+/// they are.
 #[test]
 fn a_plan_over_searched_orders_ends_within_its_work() {
     let text = r#"{"run":{"gpus":512,"model":"llama-3.1-70b","global_batch":1024},"space":{"schedule":["optimal"]},"work":60000}"#;

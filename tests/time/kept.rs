@@ -7,7 +7,7 @@ use shardscope::core::time::StepClass;
 use std::fs::read_to_string;
 
 /// Aims for runs of publishers and releases that nobody here has seen: 72 to 78 % inside and an interval's score of
-/// 1.12 to 1.49 on rows of this kind (reference, section 2.2; what was shipped before: 38 to 44 % and 1.49).
+/// 1.12 to 1.49 on rows of this kind.
 #[test]
 fn the_range_holds_seven_of_ten_runs_that_were_kept_aside() {
     let text = read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/kept_runs.csv")).unwrap();

@@ -108,8 +108,8 @@ fn ranges_hold_runs_that_were_predicted_before_they_were_known() {
 }
 
 /// Runs of one publisher, release and GPU are those of a user whom no constant knows: a few of them say by what the
-/// others are off, and the range that is left holds those. These rows made the widths, so that more than four of five may
-/// lie inside.
+/// others are off, and the range that is left holds those. These rows made the widths, so that more than four of five
+/// may lie inside.
 #[test]
 fn own_runs_of_a_publisher_leave_its_others_inside_the_range() {
     let timeline = DatedSteps::new(&rows(), |_, _| {});
@@ -158,8 +158,8 @@ fn a_score_is_the_width_and_ten_times_the_distance_of_a_miss() {
     assert!((tally.held - 0.5).abs() < 1e-12);
 }
 
-/// Qwen3-235B on 256 H800, all stated, Megatron of 2026: b 0.096, w 0.105, r 0.160 make 0.214 (reference, section 2.1,
-/// with u 0.03: 0.218); Llama 8B on 8 H100: 0.096, 0.090, 0.027 make 0.134.
+/// Qwen3-235B on 256 H800, all stated, Megatron of 2026: b 0.096, w 0.105, r 0.160 make 0.214
+/// (with u 0.03: 0.218); Llama 8B on 8 H100: 0.096, 0.090, 0.027 make 0.134.
 #[test]
 fn the_parts_of_a_range_are_those_of_its_class() {
     let stated =
@@ -210,7 +210,7 @@ fn a_gpu_and_format_that_nobody_published_has_a_wider_range() {
     assert!(new.high_s / new.low_s > 1.5 * (known.high_s / known.low_s));
 }
 
-/// `1/(1/(b² (1 + 1/k) + r²) + n/w²) + w²`, times 1.34: half-widths of the reference, section 2.4.
+/// `1/(1/(b² (1 + 1/k) + r²) + n/w²) + w²`, times 1.34: half-widths by the closed form.
 #[test]
 fn own_runs_narrow_a_range_as_their_number_says() {
     for (class, widths) in [

@@ -80,7 +80,8 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * b.abs()
 }
 
-/// The split of every layout: a row's exposed time is what does not hide and what it slows, pass by pass; the step's too.
+/// The split of every layout: a row's exposed time is what does not hide and what it slows, pass by pass; the step's
+/// too.
 #[test]
 fn exposed_is_what_does_not_hide_and_what_slows_compute() {
     for layout in LAYOUTS {
@@ -102,8 +103,8 @@ fn exposed_is_what_does_not_hide_and_what_slows_compute() {
     }
 }
 
-/// Weights and gradients of ZeRO-3 on one network: together they hide at most the share of the backward pass, so what does
-/// not hide is `W - φ w` of both; a pass whose ratio is at most the share hides whole.
+/// Weights and gradients of ZeRO-3 on one network: together they hide at most the share of the backward pass, so what
+/// does not hide is `W - φ w` of both; a pass whose ratio is at most the share hides whole.
 #[test]
 fn rows_on_one_wire_hide_no_more_than_the_compute_beside_them() {
     let request = r#"{"model":"llama-3.1-8b","gpus":1024,"tp":1,"pp":1,"zero":3,"global_batch":4096,"seq_len":4096}"#;
@@ -164,10 +165,10 @@ fn every_time_is_finite_and_no_step_beats_the_data_sheet() {
     }
 }
 
-/// Uneven-pipeline note on H20 (pp 2, tp 2, one micro-batch, 32 a step): moving four of fourteen layers off the rank that
-/// holds the vision tower is faster. The note measured 1.448; while every LLM layer costs the same, the slowest rank goes
-/// from V + 14 to at least 18 layers and V + 14 <= 22 where the ranks come out equal, so no model of equal layers gives
-/// more than 22/18 = 1.222. The rest of the note's gain is not in its layers.
+/// Uneven-pipeline note on H20 (pp 2, tp 2, one micro-batch, 32 a step): moving four of fourteen layers off the rank
+/// that holds the vision tower is faster. The note measured 1.448; while every LLM layer costs the same, the slowest
+/// rank goes from V + 14 to at least 18 layers and V + 14 <= 22 where the ranks come out equal, so no model of equal
+/// layers gives more than 22/18 = 1.222. The rest of the note's gain is not in its layers.
 #[test]
 fn uneven_beats_even_on_h20_by_what_equal_layers_allow() {
     let model = r#""model":{"layers":28,"hidden":3584,"ffn":18944,"heads":28,"kv_heads":28,"vocab":152064,"gated_ffn":false,
@@ -236,8 +237,8 @@ fn equal_lengths_are_the_equal_run() {
     }
 }
 
-/// Half of the micro-batches half as long: three quarters of the tokens, FLOPs and bytes of a micro-batch, and the rates
-/// are those of the step that this takes. All twice as long: twice everything but what a step costs once.
+/// Half of the micro-batches half as long: three quarters of the tokens, FLOPs and bytes of a micro-batch, and the
+/// rates are those of the step that this takes. All twice as long: twice everything but what a step costs once.
 #[test]
 fn lengths_count_as_the_tokens_they_have() {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
@@ -268,7 +269,7 @@ fn lengths_count_as_the_tokens_they_have() {
     }
 }
 
-/// Contract, second edition: the path from ideal to actual ends at the step.
+/// The path from ideal to actual ends at the step.
 #[test]
 fn the_parts_of_a_step_sum_to_its_time() {
     let loads = ["", r#""loader_ns":900"#, r#""measured_step_s":9.5"#, r#""recompute":"full""#];
@@ -283,8 +284,8 @@ fn the_parts_of_a_step_sum_to_its_time() {
     }
 }
 
-/// Narayanan 2021, section 5.1, with half of the square of attention: `72 B s L h² (1 + s/(12 h) + v/(12 L h))` over the
-/// peaks of all GPUs, whatever cuts the model, repeats its passes or scales the step.
+/// Narayanan 2021, section 5.1, with half of the square of attention: `72 B s L h² (1 + s/(12 h) + v/(12 L h))` over
+/// the peaks of all GPUs, whatever cuts the model, repeats its passes or scales the step.
 #[test]
 fn the_ideal_step_of_a_dense_model_is_its_flops_at_the_peak() {
     let gpt = r#""model":{"layers":96,"hidden":12288,"ffn":49152,"heads":96,"kv_heads":96,"head_dim":128,"vocab":51200,"gated_ffn":false},"gpus":128,"seq_len":2048,"global_batch":128"#;
@@ -333,7 +334,8 @@ fn every_part_of_a_step_has_its_cause() {
     assert!(launches(true) < 0.2 * launches(false));
 }
 
-/// With `tp-cp-ep-pp-dp` the 4 stages x TP 2 of the default run fill a node of eight, and each data-parallel rank is a node.
+/// With `tp-cp-ep-pp-dp` the 4 stages x TP 2 of the default run fill a node of eight, and each data-parallel rank is a
+/// node.
 #[test]
 fn the_rank_order_decides_which_groups_stay_in_a_node() {
     let seconds = |order: &str, traffic: Traffic| {

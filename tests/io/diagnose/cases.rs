@@ -1,4 +1,4 @@
-//! Worked cases of public threads and data: the numbers that the reference gives for them.
+//! Worked cases of public threads and data: the numbers that stand in them, and what follows from those by hand.
 
 use super::bytes;
 use shardscope::core::diagnose::{
@@ -230,9 +230,8 @@ fn what_a_log_is_consistent_with_stands_by_its_seconds() {
 
 const H100: (&str, &str) = ("gpu.base", "h100-sxm-80gb");
 
-fn with(fields: &[(&'static str, &str)]) -> Run {
-    let fields: Vec<(&'static str, String)> = fields.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
-    Run::default().with_texts(&fields).unwrap()
+fn with(fields: &[(&str, &str)]) -> Run {
+    crate::common::with(&Run::default(), fields)
 }
 
 /// Case 2, fms-fsdp 89 and Megatron-LM 1565: 480 TFLOP/s are 24.3 % of 1979 and 48.5 % of 989; the README's 420 are

@@ -80,7 +80,7 @@ fn the_constants_of_routed_layers_are_those_of_the_fit() {
     assert_eq!(Fitted::default().0.len(), CONSTANTS);
 }
 
-/// Aims of issue 17 with a model left out; containers and GPUs of models that are known are easier.
+/// Aims with a model left out; containers and GPUs of models that are known are easier.
 #[test]
 fn experts_and_hybrids_are_met_where_a_model_is_left_out() {
     let (table, errors) = (table(), errors());

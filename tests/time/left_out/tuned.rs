@@ -60,7 +60,7 @@ fn the_constants_of_eager_programs_are_those_of_the_fit_and_lower_the_error() {
     }
 }
 
-/// The aim of issue 17 for eager programs, with the model left out: 15 %.
+/// The aim for eager programs, with the model left out: 15 %.
 #[test]
 fn programs_that_fine_tune_are_met_where_a_model_is_left_out() {
     let mut by: BTreeMap<&str, Vec<[f64; 3]>> = BTreeMap::new();
