@@ -76,11 +76,32 @@ pub fn evaluate_timed(run: &Run, timed: Timed) -> Result<Evaluation, Vec<Issue>>
 }
 
 impl Draft {
+    /// What is doubtful: the settings, the schedule, what the memory method leaves out (`by_method`), and the figures.
+    fn warnings(
+        &self,
+        held_by: (&Chunks, &[RankLoad]),
+        stats: &Stats,
+        memory: &Memory,
+        by_method: Vec<Issue>,
+    ) -> Vec<Issue> {
+        let (scenario, spec, verdict) = (&self.scenario, &self.spec, memory.verdict);
+        let mut warnings = scenario.warnings.clone();
+        warnings.extend(pipeline::warnings(spec).into_iter().map(|issue| in_run(issue, scenario)));
+        warnings.extend(by_method);
+        warnings.extend(memory::remedies::fused_loss(scenario, held_by, verdict));
+        warnings.extend(often_reduced(scenario, held_by, verdict));
+        warnings.extend(much_bubble(scenario, stats, spec.schedule.endless));
+        warnings.extend(self.lengths.iter().flat_map(|lengths| lengths_warnings(scenario, lengths)));
+        warnings.extend(memory.host.as_ref().and_then(host_memory));
+        warnings.extend(reference_too_large(memory));
+        warnings.extend(crowded(scenario, memory.peak_bytes, memory.capacity_bytes));
+        warnings
+    }
+
     /// Measures `timed`; the range is `whole` or leaves out what takes evaluations of its own.
     fn finish(self, timed: Timed, whole: bool) -> Evaluation {
         let Timed { order, spans } = timed;
         let (scenario, spec, durations) = (&self.scenario, &self.spec, &self.durations);
-        let warnings = pipeline::warnings(spec);
         let mut stats = Stats::of(&order, &spans);
         let mut once = None;
         let mut full = None;
@@ -108,24 +129,13 @@ impl Draft {
         for row in &mut overlap {
             row.rescale(scale);
         }
-        let (memory, method_warnings) = memory_of(scenario, &chunks, &loads);
-        let verdict = memory.verdict;
+        let (memory, by_method) = memory_of(scenario, &chunks, &loads);
+        let warnings = self.warnings((&chunks, &loads), &stats, &memory, by_method);
         let elements = scenario.model.elements();
         let with_modules = elements.plus(scenario.model.modules_elements());
-        let mut all_warnings = scenario.warnings.clone();
-        all_warnings.extend(warnings.into_iter().map(|issue| in_run(issue, scenario)));
-        all_warnings.extend(method_warnings);
-        let held_by = (&chunks, &loads[..]);
-        all_warnings.extend(memory::remedies::fused_loss(scenario, held_by, verdict));
-        all_warnings.extend(often_reduced(scenario, held_by, verdict));
-        all_warnings.extend(much_bubble(scenario, &stats, spec.schedule.endless));
-        all_warnings.extend(self.lengths.iter().flat_map(|lengths| lengths_warnings(scenario, lengths)));
-        all_warnings.extend(memory.host.as_ref().and_then(host_memory));
-        all_warnings.extend(reference_too_large(&memory));
-        all_warnings.extend(crowded(scenario, memory.peak_bytes, memory.capacity_bytes));
         let report = Report {
             errors: Vec::new(),
-            warnings: all_warnings,
+            warnings,
             layout: LayoutReport {
                 dp: scenario.layout.dp,
                 microbatches: scenario.layout.microbatches,

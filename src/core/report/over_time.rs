@@ -7,7 +7,7 @@
 
 use super::Evaluation;
 use crate::memory::MemoryMethod;
-use crate::memory::curve::{ActivationChange, LiveChunk, curve};
+use crate::memory::curve::{ActivationChange, CurvePoint, LiveChunk, curve};
 use crate::memory::detailed::{self, Detailed};
 use crate::memory::{Component, Lifetime, StageMemory};
 use crate::pipeline::{OpKind, TimedOp};
@@ -87,10 +87,38 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
     let splits = f64::from(evaluation.order.splits.max(1));
     let changes: Vec<ActivationChange> = events.iter().map(|event| event.change(ops, 1.0 / splits, by_layer)).collect();
     let curve = curve(scenario, rank, load, &changes);
-    let mut instants: Vec<Instant> = Vec::with_capacity(curve.points.len());
+    let instants = instants(&curve.points, &events, ops, estimate, transients);
+    let peak = fullest(&instants);
+    let head = curve.alive.iter().map(|alive| {
+        let head = detailed::heads(scenario, alive.stage);
+        Bytes(alive.microbatches * head.map_or(0.0, |head| head.held + head.inputs))
+    });
+    let layers = |stage: usize| scenario.stage_layers.get(stage).copied().unwrap_or(0);
+    let running = instants.get(peak).and_then(|instant| instant.op);
+    Some(OverTime {
+        rank,
+        makespan: Seconds(evaluation.timeline().makespan()),
+        peak,
+        head: head.sum(),
+        op: running.and_then(|at| ops.get(at)).copied(),
+        alive: curve.alive.iter().map(|alive| (*alive, layers(alive.stage))).collect(),
+        instants,
+        momentary,
+    })
+}
+
+/// The instants of a rank: the `points` of its curve, the first of which stands before the first of `events`. Of the
+/// buffers `transients` exist only while a backward op runs.
+fn instants(
+    points: &[CurvePoint],
+    events: &[Event],
+    ops: &[TimedOp],
+    estimate: &StageMemory,
+    transients: Bytes,
+) -> Vec<Instant> {
+    let mut instants: Vec<Instant> = Vec::with_capacity(points.len());
     let (mut backwards, mut op) = (0u32, None);
-    for (at, point) in curve.points.iter().enumerate() {
-        // The first point stands before the first event.
+    for (at, point) in points.iter().enumerate() {
         if let Some(event) = at.checked_sub(1).and_then(|at| events.get(at)) {
             let backward = u32::from(ops[event.op].op.kind != OpKind::F);
             if event.begins {
@@ -119,30 +147,19 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
             _ => instants.push(instant),
         }
     }
-    let mut peak = 0;
-    let mut most = 0.0;
+    instants
+}
+
+/// The index of the fullest instant, the first of equals.
+fn fullest(instants: &[Instant]) -> usize {
+    let (mut peak, mut most) = (0, 0.0);
     for (at, instant) in instants.iter().enumerate() {
         let total = instant.total().0;
         if total > most * (1.0 + 1e-12) {
             (peak, most) = (at, total);
         }
     }
-    let head = curve.alive.iter().map(|alive| {
-        let head = detailed::heads(scenario, alive.stage);
-        Bytes(alive.microbatches * head.map_or(0.0, |head| head.held + head.inputs))
-    });
-    let layers = |stage: usize| scenario.stage_layers.get(stage).copied().unwrap_or(0);
-    let running = instants.get(peak).and_then(|instant| instant.op);
-    Some(OverTime {
-        rank,
-        makespan: Seconds(evaluation.timeline().makespan()),
-        peak,
-        head: head.sum(),
-        op: running.and_then(|at| ops.get(at)).copied(),
-        alive: curve.alive.iter().map(|alive| (*alive, layers(alive.stage))).collect(),
-        instants,
-        momentary,
-    })
+    peak
 }
 
 /// The buffers of a rank that exist while a backward op runs.
