@@ -19,7 +19,7 @@ pub enum Severity {
 /// A change that would mend an [`Issue`]: the fields to set, as a link would write them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// Words of its button other than those of its settings.
+    /// Words of its button; none where they are made of its settings.
     pub label: Option<Message>,
     /// Dotted key and value of each field to set.
     pub set: Vec<(&'static str, String)>,

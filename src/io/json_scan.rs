@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_text_ends_in_nothing_worse() {
+    fn broken_text_ends_without_a_panic() {
         for text in ["]]]}}", "{\"a\"", "[[[[", "\"\\", "{\"a\":{\"b\":", "{,,::}"] {
             told(text, 1);
         }

@@ -25,7 +25,7 @@ pub struct Decoded {
     pub view: ViewState,
     /// Where its layout is from.
     pub origin: LayoutOrigin,
-    /// The fields of the layout that it gives, where it leaves the others to the search.
+    /// The fields of the layout that the link gives, where it leaves the others to the search; none where it does not.
     pub auto: Option<Vec<String>>,
     /// Keys and values that were not understood, by field.
     pub notices: Vec<Issue>,
@@ -167,7 +167,7 @@ pub(crate) fn escape(value: &str, out: &mut String) {
     }
 }
 
-/// Undoes percent-encoding; what is not one stays as it is, what is not UTF-8 is replaced.
+/// Decodes percent-encoding. A `%` without two hexadecimal digits stays as it is; bytes that are no UTF-8 are replaced.
 fn unescape(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

@@ -44,7 +44,7 @@ impl Hero {
         }
     }
 
-    /// What was calculated, with its range where it has one.
+    /// The calculated value of this quantity, with its range where there is one.
     fn calculated(self, evaluation: &Evaluation) -> String {
         let report = &evaluation.report;
         let (memory, step) = (&report.memory, &report.step);

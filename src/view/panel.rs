@@ -39,8 +39,8 @@ pub enum Tab {
     Pipeline,
 }
 
-/// Declares the panels: the selection that each shows, the tab that offers it by a name (others stand where the page
-/// calls them), an example that tests show, and its view of an evaluation in a unit.
+/// Declares the panels, each with the selection that it shows, the tab and the name under which it is offered (a panel
+/// without them is placed by the page), an example for tests, and its view of an evaluation in a unit of memory.
 macro_rules! panels {
     (($evaluation:ident, $unit:ident)
      $($(#[$doc:meta])+ $name:ident $(($held:ident: $of:ty))? $({ $($(#[$about:meta])+ $field:ident: $type:ty,)+ })?

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// Lessons with their steps, in the order they are shown; links hold these words, so they never change. The number
-/// beside a step is the one that links named it by at first, and opens it always; steps that came later have 0.
+/// Lessons with their steps, in the order they are shown; links hold these words, so they never change. The first
+/// links named a step by its number, which stands beside it and opens it for ever; later steps have 0.
 const LESSONS: [(&str, &[(&str, usize)]); 13] = [
     (
         "memory",

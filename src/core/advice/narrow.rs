@@ -9,17 +9,18 @@ use crate::units::Bytes;
 /// One Run to try.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Narrowing {
-    /// The part that it puts back; the first: the part that it takes away.
+    /// The setting that is put back with this step; of the first step, what is made small.
     pub label: &'static str,
-    /// The fullest rank.
+    /// Memory of the fullest rank.
     pub peak: Bytes,
-    /// The index of that rank.
-    pub stage: usize,
+    /// Index of that pipeline rank.
+    pub rank: usize,
     /// Fits, tight or out of memory.
     pub verdict: Verdict,
 }
 
-/// The steps from everything small back to the Run of `evaluation`; where one fails, what it put back is the cause.
+/// The steps from everything small back to the Run of `evaluation`. If a run fails at one of them, the cause is what
+/// that step put back.
 pub fn narrow(evaluation: &Evaluation) -> Vec<Narrowing> {
     narrowing(&evaluation.scenario.run)
         .into_iter()
@@ -28,14 +29,14 @@ pub fn narrow(evaluation: &Evaluation) -> Vec<Narrowing> {
             Some(Narrowing {
                 label: step.label,
                 peak: memory.peak_bytes,
-                stage: memory.peak_stage,
+                rank: memory.peak_stage,
                 verdict: memory.verdict,
             })
         })
         .collect()
 }
 
-/// A known gap, and what this estimate counts for it on the fullest rank; none: nothing.
+/// A known gap, and what the estimate counts for it on the fullest rank; none where it counts nothing.
 pub type CountedGap = (Gap, Option<Bytes>);
 
 /// The known gaps, with what the estimate of `evaluation` counts for each.
@@ -91,7 +92,7 @@ mod tests {
         let way = narrow(&evaluate(&run).unwrap());
         let at = way.iter().position(|step| step.label.starts_with("the optimizer")).unwrap();
         let small = Run { optimizer: Optimizer::Sgd, seq_len: 128, recompute: Recompute::Full, ..run };
-        let rank = &evaluate(&small).unwrap().report.memory.per_stage[way[at].stage];
+        let rank = &evaluate(&small).unwrap().report.memory.per_stage[way[at].rank];
         let moments = 8.0 * rank.weights.0 / 2.0;
         // Fragmentation comes with it.
         let share = (way[at].peak.0 - way[at - 1].peak.0) / moments / crate::memory::verdict::FRAGMENTATION.value;

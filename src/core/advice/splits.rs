@@ -158,7 +158,7 @@ pub fn balance(evaluation: &Evaluation) -> Option<BalancedSplits> {
     Some(balance)
 }
 
-/// `run` with its layers a stage, measured step and loading taken away, so that runs that differ in them alone are
+/// `run` without its layers a stage, its measured step and its loading: two runs that differ in nothing else become
 /// equal.
 fn beside_its_split(run: &Run) -> Run {
     Run { stage_layers: None, measured_step_s: None, loader_stage_s: 0.0, ..run.resolved() }

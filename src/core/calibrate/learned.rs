@@ -62,7 +62,7 @@ pub struct RunStanding {
     /// Distance from what the other runs predict, in standard deviations; over 0: slower.
     pub off: f64,
     pub agreement: Agreement,
-    /// Single changes of its settings that would explain it, where it does not agree.
+    /// Single changes of the run's settings that would explain its time; empty where it agrees.
     pub suspects: Vec<Suspect>,
 }
 
@@ -105,8 +105,8 @@ fn distance(one: &Measured, without: &Posterior) -> f64 {
     (one.log_seconds - log) / prediction_sd(without, &one.components, NOISE)
 }
 
-/// Agreement of each of `measured`; `apart` are the fits without each. Of several that disagree, the odd one is that
-/// without which the others are the most probable; then the rest is judged without it.
+/// Agreement of each of `measured`; `apart` has the fit without each. If several disagree, the odd one is the run
+/// without which the others are the most probable; the rest is then judged without it.
 fn agreements(measured: &[Measured], apart: &[Posterior]) -> Vec<Agreement> {
     let mut agreements = vec![Agreement::Agrees; measured.len()];
     let far = |at: usize, without: &Posterior| distance(&measured[at], without).abs() > FAR;

@@ -18,12 +18,13 @@ const OVERHEAD_SD: (f64, f64) = (1.5, 0.5);
 const RATIO_SD: (f64, f64) = (0.05, 0.03);
 /// An allocated peak further off than this is of another layout.
 const WRONG: f64 = 0.05;
-/// A process takes no less than the model predicts.
-const LEAST_OVERHEAD: f64 = 0.0;
+/// Range of the overhead, GiB: a process takes no less than the model predicts.
+const OVERHEAD_RANGE: (f64, f64) = (0.0, 64.0);
 
 /// An allocated peak against the model's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Allocated {
+    /// Index of its run among the observations.
     pub observation: usize,
     /// GiB as measured.
     pub measured: f64,
@@ -43,7 +44,7 @@ impl Allocated {
 /// Overhead and ratio of reserved to allocated memory, fitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryFit {
-    /// GiB that a process takes beyond the model's.
+    /// GiB that a process takes beyond what the model predicts.
     pub overhead_gib: f64,
     /// Reserved over allocated.
     pub ratio: f64,
@@ -53,19 +54,24 @@ pub struct MemoryFit {
     pub allocated: Vec<Allocated>,
 }
 
-/// A normal mean: sums of precision, and of precision times value.
-struct Mean(f64, f64);
+/// The mean of a normal distribution, updated by observations: its prior is the first.
+struct NormalMean {
+    /// Sum of the precisions `1/sd²`.
+    precision: f64,
+    /// Sum of the values, each times its precision.
+    weighted: f64,
+}
 
-impl Mean {
+impl NormalMean {
     fn prior(value: f64, sd: f64) -> Self {
-        Self(1.0 / (sd * sd), value / (sd * sd))
+        Self { precision: 1.0 / (sd * sd), weighted: value / (sd * sd) }
     }
     fn add(&mut self, value: f64, sd: f64) {
-        self.0 += 1.0 / (sd * sd);
-        self.1 += value / (sd * sd);
+        self.precision += 1.0 / (sd * sd);
+        self.weighted += value / (sd * sd);
     }
     fn value(&self) -> f64 {
-        self.1 / self.0
+        self.weighted / self.precision
     }
 }
 
@@ -75,8 +81,8 @@ impl MemoryFit {
     /// # Errors
     /// Every setting that cannot work in one of the runs.
     pub fn of(observations: &[Observation]) -> Result<Self, Vec<Issue>> {
-        let mut overhead = Mean::prior(0.0, OVERHEAD_SD.0);
-        let mut ratio = Mean::prior(ln(FRAGMENTATION.value), RATIO_SD.0);
+        let mut overhead = NormalMean::prior(0.0, OVERHEAD_SD.0);
+        let mut ratio = NormalMean::prior(ln(FRAGMENTATION.value), RATIO_SD.0);
         let (mut runs, mut all) = (0, Vec::new());
         for (index, observation) in observations.iter().enumerate() {
             if observation.peaks.is_empty() {
@@ -92,6 +98,7 @@ impl MemoryFit {
                 items.map(|item| item.bytes.gib()).sum()
             };
             let (fragments, process) = (lifetime_gib(Lifetime::Fragmentation), lifetime_gib(Lifetime::Process));
+            // What fragments: the model adds a fixed share of it.
             let blocks = fragments / (FRAGMENTATION.value - 1.0);
             let predicted = rank.allocated().gib();
             let allocated = gib(MemoryKind::Allocated);
@@ -105,7 +112,7 @@ impl MemoryFit {
                 }
                 all.push(allocation);
             }
-            // Logits are not fragmented: they stand in what is held beside the blocks.
+            // Reserved memory without fragments; with logits, which do not fragment.
             let beside =
                 rank.total.gib() - fragments - process + allocated.map_or(0.0, |allocated| allocated - predicted);
             let reserved = gib(MemoryKind::Reserved);
@@ -122,7 +129,7 @@ impl MemoryFit {
             runs += usize::from(reserved.is_some() || gib(MemoryKind::Device).is_some());
         }
         Ok(Self {
-            overhead_gib: overhead.value().clamp(LEAST_OVERHEAD, 64.0),
+            overhead_gib: overhead.value().clamp(OVERHEAD_RANGE.0, OVERHEAD_RANGE.1),
             ratio: exp(ratio.value()),
             runs,
             allocated: all,

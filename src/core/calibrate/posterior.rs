@@ -36,7 +36,8 @@ pub struct Posterior {
     pub covariance: Matrix,
     /// Logarithm of the marginal likelihood of the observations.
     pub evidence: f64,
-    /// Student-t weight of each observation: near 1.25 where it agrees, near 0 where it stands out.
+    /// Student-t weight of each observation: near 1.25 for one that agrees with the fit, near 0 for one that stands
+    /// out.
     pub weights: Vec<f64>,
     /// Probability of the wide prior; 1 for a single prior.
     pub wide: f64,
@@ -164,8 +165,7 @@ mod tests {
     use super::*;
     use crate::run::Run;
 
-    /// Reference, section 2.2: one run's ratio is split over the multipliers in proportion to share times squared
-    /// width,
+    /// One run's ratio is split over the multipliers in proportion to share times squared width,
     /// `δ = τ² Jᵀ z/(J τ² Jᵀ + σ²)`, where the model is linear: for a small z.
     #[test]
     fn one_run_is_split_by_share_and_squared_width() {

@@ -251,8 +251,7 @@ pub fn warning(standing: &super::learned::RunStanding) -> Option<Message> {
     Some(with_suspects(found, &standing.suspects))
 }
 
-/// Says that runs disagree where it cannot be told which of them is wrong; `name` gives that of
-/// an observation.
+/// The sentence that runs disagree and it cannot be told which of them is wrong; `name` is the name of an observation.
 pub fn disagreement(standings: &[super::learned::RunStanding], name: impl Fn(usize) -> String) -> Option<Message> {
     let unclear = standings.iter().filter(|standing| standing.is_unclear());
     let named: Vec<Message> = unclear

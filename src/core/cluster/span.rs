@@ -79,8 +79,7 @@ impl Span {
         }
         places
     }
-    /// The first `size` members, and the group of those that stand where its first does in the other parts of that
-    /// size.
+    /// The members cut into parts of `size`: the first part, and the group of the first members of all parts.
     pub(super) fn split(self, size: u64) -> (Self, Self) {
         let (inner, outer) = (self.inner, self.outer);
         let near = if outer.0 == 1 { size } else { gcd(size, inner.0) };

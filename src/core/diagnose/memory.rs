@@ -233,7 +233,7 @@ struct Hypothesis {
     set: Vec<(&'static str, String)>,
 }
 
-/// The causes, the surest first. The order of the rules is that of the reference; their weights order the list only.
+/// The causes, the surest first. Their weights order the list and are shown to nobody.
 #[allow(clippy::too_many_lines)] // one rule after the other
 fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
     let message = &found.message;

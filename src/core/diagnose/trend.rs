@@ -1,5 +1,5 @@
-//! How memory grows over steps: of what is allocated at their end it is a leak, of the most that was allocated unequal
-//! work, of what is reserved and not in use fragmentation.
+//! How memory grows over steps, and what that tells: a leak where the memory allocated at the end of a step grows,
+//! unequal work where only the peak of a step grows, fragmentation where reserved memory that is not in use grows.
 
 use super::causes::{CauseId, FoundCause};
 use crate::t;
@@ -18,21 +18,21 @@ pub struct MemoryLine {
     pub reserved: Option<f64>,
 }
 
-/// Growth, bytes a step; 0 where there is none.
+/// Growth of memory, bytes a step; 0 of what does not grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryTrend {
     pub lines: u64,
     pub allocated: f64,
     pub most: f64,
-    /// Of what is reserved and not in use.
+    /// Growth of what is reserved and not in use.
     pub unused: f64,
     /// Steps from the first line to the last.
     pub steps: f64,
 }
 
-/// Lines that tell a growth, at least.
+/// Fewest lines that show growth.
 const LEAST: usize = 3;
-/// Growth over all lines, as a share of the level, that is one.
+/// Least growth over all lines that counts, as a share of the highest level.
 const GROWS: f64 = 0.02;
 
 impl MemoryTrend {
@@ -55,7 +55,7 @@ impl MemoryTrend {
         (lines.len() >= LEAST && trend.steps > 0.0).then_some(trend)
     }
 
-    /// The cause that it is; none where nothing grows. `experts`: the model has a mixture of experts.
+    /// The cause of the growth; none where nothing grows. `experts` is true of a model with a mixture of experts.
     pub fn cause(&self, experts: bool) -> Option<FoundCause> {
         let (id, growth, words) = if self.allocated > 0.0 {
             let words = t!(

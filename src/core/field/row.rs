@@ -72,7 +72,7 @@ pub enum Slot {
 #[derive(Default)]
 pub struct Row {
     pub group: Group,
-    /// The field's own term.
+    /// Its name in the form.
     pub label: &'static str,
     /// Its abbreviation, if it has one: "TP".
     pub symbol: &'static str,

@@ -9,7 +9,7 @@ impl Component {
     pub(crate) const fn symbol(self) -> &'static str {
         self.symbols()[0]
     }
-    /// Its symbol, that of its items, and its name in the drawer.
+    /// Symbol of the component, symbol of its items, and its name in the drawer.
     const fn symbols(self) -> [&'static str; 3] {
         match self {
             Self::Weights => ["W", "W_i", "weights"],

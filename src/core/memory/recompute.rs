@@ -47,8 +47,10 @@ impl LayerRecompute {
     }
 }
 
-/// Source: Megatron-LM `--recompute-modules`. The MLP starts again from its norm's input, which stays. The core of
-/// attention drops its scores, or with FlashAttention its softmax statistics.
+/// True if recomputation of `module` drops a tensor of `role`. The MLP starts again from its norm's input, which stays.
+/// The core of attention drops its scores, or with FlashAttention its softmax statistics.
+///
+/// Source: Megatron-LM `--recompute-modules`.
 fn drops(module: Module, role: Role) -> bool {
     match module {
         Module::Norm => matches!(role, Role::AttentionNorm | Role::FfnNorm),
@@ -61,8 +63,9 @@ fn drops(module: Module, role: Role) -> bool {
     }
 }
 
-/// The inputs that a module saves for its backward pass. Source: Megatron-LM `transformer_config.py`,
-/// `offload_modules`.
+/// True if a tensor of `role` leaves the GPU: it is an input that a module of `leaving` saves for its backward pass.
+///
+/// Source: Megatron-LM `transformer_config.py`, `offload_modules`.
 pub fn leaves(leaving: Activations, role: Role) -> bool {
     let module = match role {
         Role::LayerInput => Leaving::AttnNorm,
@@ -77,8 +80,10 @@ pub fn leaves(leaving: Activations, role: Role) -> bool {
     leaving.hold(module)
 }
 
-/// Of the products q, k, v, out, gate, up, down the first, third, fifth and seventh are saved, with the attention core
-/// and the layer's input. Source: torchtitan `activation_checkpoint.py`.
+/// The share of a tensor of `role` that is kept where every second product is recomputed: of q, k, v, out, gate, up and
+/// down the first, third, fifth and seventh are saved, with the core of attention and the layer's input.
+///
+/// Source: torchtitan `activation_checkpoint.py`.
 fn every_second(role: Role) -> f64 {
     match role {
         Role::LayerInput | Role::Query | Role::Core | Role::Context | Role::Latent | Role::State => 1.0,

@@ -10,7 +10,8 @@ use crate::t;
 /// Tokens of a sequence that fits anywhere. Source: He blog, debugging out-of-memory.
 const SHORT: u64 = 128;
 
-/// For logits that do not fit: the loss kernel with which the same Run does, the one closest to its own.
+/// A warning where the Run does not fit because of its logits: it offers the loss kernel nearest to the Run's own with
+/// which it fits.
 pub(crate) fn fused_loss(
     scenario: &Scenario,
     (chunks, loads): (&Chunks, &[RankLoad]),

@@ -82,8 +82,8 @@ impl MemoryNeed {
     }
 }
 
-/// Outcomes of the measured runs that are like one: those to which its method gives the same verdict, so that their
-/// need over capacity is in the same band.
+/// Outcomes of the measured runs to which a method gives the same verdict as to a Run: their need over capacity is in
+/// the same band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chance {
     /// Measured runs of that kind.

@@ -58,7 +58,7 @@ impl Linear {
         Self { target, input, output, side, experts: None }
     }
 
-    /// Its elements, of one expert where experts have one each.
+    /// Elements of the linear; of one expert where each expert has a linear of its own.
     pub const fn elements(&self) -> u64 {
         self.input * self.output
     }

@@ -47,8 +47,8 @@ impl AttentionCount {
         }
     }
 
-    /// Keys that a query meets on average where it meets those of its chunk of `chunk` tokens: `(q C^2 + r^2)/(2 s)`
-    /// with q whole chunks and r tokens over.
+    /// Keys that a query meets on average where attention stays within chunks of `chunk` tokens: `(q C^2 + r^2)/(2 s)`
+    /// for q whole chunks and r tokens over.
     pub fn chunked(self, seq: u64, chunk: u64) -> f64 {
         if chunk >= seq || chunk == 0 {
             return self.effective(seq);

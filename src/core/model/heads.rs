@@ -10,6 +10,7 @@ pub struct Heads {
     pub key_value: u64,
     /// Width of a query and a key.
     pub qk: u64,
+    /// Width of a value.
     pub value: u64,
     /// Keys serve as values.
     pub shared_kv: bool,
@@ -33,22 +34,23 @@ impl Architecture {
     /// The heads of `mixer`; none where it is no attention. Latent attention unfolds as many keys and values as
     /// queries.
     pub(crate) fn attention_heads(&self, mixer: Mixer) -> Option<Heads> {
-        let value = match self.value_head_dim {
-            0 => self.head_dim,
-            width => width,
+        // 0 stands for values as wide as keys.
+        let value_width = |key_width: u64| if self.value_head_dim == 0 { key_width } else { self.value_head_dim };
+        let usual = Heads {
+            query: self.heads,
+            key_value: self.kv_heads,
+            qk: self.head_dim,
+            value: value_width(self.head_dim),
+            shared_kv: false,
         };
-        let first = Heads { query: self.heads, key_value: self.kv_heads, qk: self.head_dim, value, shared_kv: false };
         match mixer {
-            Mixer::Full | Mixer::Window | Mixer::Chunked => Some(first),
+            Mixer::Full | Mixer::Window | Mixer::Chunked => Some(usual),
             Mixer::Second => self.second.map(|second| Heads {
                 key_value: second.kv_heads,
                 qk: second.head_dim,
-                value: match self.value_head_dim {
-                    0 => second.head_dim,
-                    width => width,
-                },
+                value: value_width(second.head_dim),
                 shared_kv: second.shared_kv,
-                ..first
+                ..usual
             }),
             Mixer::Latent | Mixer::Sparse => self.mla.map(|mla| Heads {
                 query: self.heads,
@@ -57,7 +59,7 @@ impl Architecture {
                 value: mla.v_head_dim,
                 shared_kv: false,
             }),
-            Mixer::Compressed(_) => Some(Heads { key_value: 1, shared_kv: true, ..first }),
+            Mixer::Compressed(_) => Some(Heads { key_value: 1, shared_kv: true, ..usual }),
             Mixer::None | Mixer::DeltaNet | Mixer::Kda | Mixer::Mamba => None,
         }
     }

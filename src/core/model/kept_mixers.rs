@@ -72,7 +72,7 @@ fn core<Q: Quantity>(model: &Architecture, width: Q, cut: &Cut<Q>, kept: &mut Ve
     }
 }
 
-/// Widths of a key and of a value, which are one symbol where they are equal.
+/// Widths of a key and of a value; equal widths have one symbol.
 pub(crate) fn widths<Q: Quantity>(heads: &Heads) -> [Q; 2] {
     let value = if heads.value == heads.qk { HEAD_DIM } else { VALUE_DIM };
     [HEAD_DIM.of(heads.qk), value.of(heads.value)]

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_notes_three_cases() {
+    fn the_notes_rule_gives_13_10_and_0_layers_to_the_first_stage() {
         for (h_vit, first) in [(1280.0, 13), (4096.0, 10), (8000.0, 0)] {
             let (total, layer) = note(h_vit);
             assert_eq!(note_rule(total, layer, 28), first, "h_vit {h_vit}");

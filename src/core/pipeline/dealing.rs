@@ -1,7 +1,7 @@
 //! Micro-batches of unequal work on data-parallel replicas: which replica takes longest, and by how much.
 //!
 //! Replicas wait for each other at the end of a step, or in every micro-batch where gradients are reduced, weights
-//! gathered or tokens sent to experts in each. A replica's pipeline is ranked by `Σ w + (p − 1) max w`.
+//! gathered or tokens sent to experts in each. The time of a replica's pipeline is taken as `Σ w + (p − 1) max w`.
 
 use super::packing::iteration_time;
 use crate::sort::sort_by;
@@ -51,7 +51,7 @@ impl Dealing {
         (groups * together).min(most.max(together))
     }
 
-    /// The micro-batches of one step by replica, as places in the list that `work` is of; `pick` takes one at random.
+    /// The micro-batches of one step by replica, as indices of `work`; `pick` draws an index below a count.
     pub fn step(&self, work: &[f64], mut pick: impl FnMut(usize) -> usize) -> Vec<Vec<usize>> {
         let replicas = self.drawn();
         let mut taken: Vec<usize> = (0..replicas * self.microbatches).map(|_| pick(work.len())).collect();
@@ -70,7 +70,8 @@ impl Dealing {
             }
             return dealt;
         }
-        // The replica with the least work that still has room: the work in bits sorts as the work does.
+        // The next one goes to the replica with the least work that still has room. The bits of positive numbers sort
+        // as the numbers do.
         let mut least: BinaryHeap<_> = (0..replicas).map(|replica| std::cmp::Reverse((0_u64, replica))).collect();
         for pack in taken {
             let Some(std::cmp::Reverse((bits, replica))) = least.pop() else { break };
@@ -82,7 +83,7 @@ impl Dealing {
         dealt
     }
 
-    /// What each replica of a group takes for each micro-batch: of those that wait for each other the longest.
+    /// Work of each micro-batch of a group of replicas that wait for each other: the largest among them.
     fn waited(&self, work: &[f64], step: &[Vec<usize>]) -> Vec<Vec<f64>> {
         let groups = step.chunks(self.together.max(1));
         let of = |group: &[Vec<usize>]| {
@@ -95,7 +96,7 @@ impl Dealing {
         groups.map(of).collect()
     }
 
-    /// The replica that steps of micro-batches picked from `work` wait for.
+    /// The replica that a typical step waits for, where `pick` draws its micro-batches from `work`.
     pub fn slowest(&self, work: &[f64], mut pick: impl FnMut(usize) -> usize) -> Slowest {
         if work.is_empty() || self.microbatches == 0 {
             return Slowest::default();

@@ -20,7 +20,7 @@ const ROUNDING: f64 = 1e-13;
 const LONGEST: usize = 256;
 /// Loops that repeat less often are run through.
 const FEWEST: u32 = 4;
-/// Turns of the first of several phases at least, so that what the later ones read of it is there.
+/// Fewest turns of the first of several phases: later phases read results of so many.
 const LEAD: usize = 8;
 
 /// A rank after a turn.
@@ -225,7 +225,7 @@ struct Waiting {
     cell: isize,
     stride: isize,
     made: Made,
-    /// Turns until its loop ends, from the one that reads it on.
+    /// Turns of the loop that are left, the one that reads this result included.
     left: usize,
 }
 

@@ -57,8 +57,8 @@ impl Board {
         *cell = Made { end, maker };
         (before & ASLEEP != 0).then(|| (before ^ ASLEEP) as usize - 1)
     }
-    /// Has `rank` sleep until a result is made. Two ranks lack the same result only where one waits for itself, and
-    /// that one never wakes.
+    /// Has `rank` sleep until a result is made. Two ranks wait for the same result only if one of them would have to
+    /// make it itself; that rank never wakes.
     fn wait(&mut self, cell: isize, rank: u32) {
         if let Some(cell) = self.cell(cell).filter(|cell| cell.maker == 0) {
             cell.maker = rank | ASLEEP;
@@ -69,8 +69,8 @@ impl Board {
 /// No cell.
 const NONE: isize = isize::MIN;
 
-/// An item of a loop: how long it takes, and which cells it reads and writes in the loop's first turn, those of a
-/// pair's second op behind those of its first.
+/// An item of a loop: its duration, and the cells that it reads and writes in the first turn; of a pair first those of
+/// the first op, then those of the second.
 struct Step {
     seconds: f64,
     needs: [isize; 5],

@@ -206,6 +206,7 @@ pub enum Half {
     Second,
 }
 
+/// An op with the time at which it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimedOp {
     pub op: Op,

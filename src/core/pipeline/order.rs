@@ -55,7 +55,8 @@ pub struct Order {
     pub microbatches: u32,
     /// Pieces a micro-batch's sequence is cut into; op index = micro-batch · splits + split.
     pub splits: u32,
-    /// The pieces are of a sequence under causal attention: a piece needs those before it, its gradient those after.
+    /// True where the pieces are of a sequence under causal attention: the forward pass of a piece needs the pieces
+    /// before it, its backward pass the pieces behind it.
     pub causal: bool,
     /// Copies of its share of the weights that each rank holds (both directions, stashed versions).
     pub weight_copies: Vec<u32>,

@@ -51,7 +51,7 @@ pub struct ScheduleInfo {
     pub needs: &'static str,
     /// Place of its description.
     pub source: &'static Source,
-    /// The programs that run it, each with its own name for it where its settings have one.
+    /// The programs that run the schedule, with the name that their settings give it; empty where they have no name.
     pub software: &'static [(Trainer, &'static str)],
     /// The `schedule_options` that change it.
     pub options: &'static [&'static str],
@@ -172,7 +172,7 @@ impl Spec {
             _ => self.schedule.virtual_stages,
         }
     }
-    /// Chunks a rank as the schedule runs them: its own number where it fixes one.
+    /// Chunks a rank: as many as the schedule fixes, else as many as `virtual_stages` says.
     pub fn chunks(&self) -> u32 {
         self.own_chunks().unwrap_or(self.virtual_stages)
     }

@@ -1,6 +1,7 @@
 //! The one way from what is asked of a schedule to an [`Order`].
 //!
-//! Rejected is only what dead-locks or has no order; what some implementation refuses is a warning that names it.
+//! Only what dead-locks or has no order is rejected; what an implementation refuses is a warning that names the
+//! implementation.
 
 use super::durations::Durations;
 use super::op::OrderItem;
@@ -66,8 +67,8 @@ pub(crate) fn preview(spec: &Spec) -> Result<Option<Vec<Issue>>, Issue> {
     Ok(has_order(spec)?.then(|| warnings(spec)))
 }
 
-/// Holds when every size is at least 1 and the ops are few enough; before anything is allocated for them. An order of
-/// one's own has its sizes in itself.
+/// Checks that every size is at least 1 and the ops are few enough, before anything is allocated for them. A custom
+/// order has its sizes in itself.
 pub(super) fn check(spec: &Spec) -> Result<(), Issue> {
     if spec.schedule.stages == StageCount::Order {
         return Ok(());
@@ -105,9 +106,9 @@ fn op_count_of_one_microbatch(spec: &Spec) -> u64 {
 }
 
 fn guard_size(spec: &Spec) -> Result<(), Issue> {
-    let one = op_count_of_one_microbatch(spec);
+    let per_microbatch = op_count_of_one_microbatch(spec);
     let fill = u64::from(spec.schedule.fill.map_or(1, |fill| fill(spec.pp)));
-    if one.saturating_mul(fill) > MAX_OPS {
+    if per_microbatch.saturating_mul(fill) > MAX_OPS {
         // No number of micro-batches is small enough: what multiplies most is to blame.
         let factors = [
             ("virtual_stages", spec.virtual_stages, spec.schedule.stages == StageCount::Chunks),
@@ -131,7 +132,7 @@ fn guard_size(spec: &Spec) -> Result<(), Issue> {
     let limit = if pulled { MAX_OPS / u64::from(spec.pp / 128).max(1) } else { MAX_OPS };
     let ops = op_count(spec);
     if ops > limit {
-        let most = limit / one.max(1);
+        let most = limit / per_microbatch.max(1);
         let message = t!("{ops} ops are more than the {limit} that are simulated here", ops, limit);
         // Some orders need whole rounds of the ranks, or an even number.
         let round = 2 * u64::from(spec.pp);
@@ -174,13 +175,13 @@ pub(crate) fn runs(order: &Order) -> bool {
     time(order, &Durations::unit(order.stages)).is_ok()
 }
 
-/// One row a rank from a generator of a rank.
+/// The rows of `p` ranks, each made by `rank`.
 pub(crate) fn each_rank<R: Into<RankRow>>(p: u32, rank: impl Fn(u32) -> R) -> Vec<RankRow> {
     (0..p).map(|r| rank(r).into()).collect()
 }
 
-/// The order of `spec`, of which every row repeats `period` micro-batches on from the first `warm` micro-batches to the
-/// last: made for few micro-batches, and the part that repeats as often as it is asked for.
+/// The order of `spec` by a family whose rows repeat every `period` micro-batches after the first `warm`: it is made
+/// for few micro-batches, and its repeating part is run as often as `spec` needs.
 pub(crate) fn repeated(spec: &Spec, (warm, period): (u32, u32), make: impl Fn(&Spec) -> Order) -> Order {
     let m = spec.microbatches;
     let more = m.saturating_sub(warm) / period;

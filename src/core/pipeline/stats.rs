@@ -72,8 +72,8 @@ impl Stats {
 }
 
 impl Stats {
-    /// Figures of a pipeline whose step takes `step_s`, because it never drains or waits for what stands beside it: a
-    /// rank idles for what its work leaves of it.
+    /// Figures of a pipeline whose step takes `step_s`, because it never drains or because it waits for a tower beside
+    /// it. A rank is idle for the part of the step that it does not work.
     pub(crate) fn in_steady_state(self, step_s: f64) -> Self {
         let busy = self.busy_s.iter().copied();
         // Sums of the same times may differ in their last digits: no rank works longer than a step.
@@ -97,9 +97,9 @@ pub(crate) fn fill_and_drain(spans: &Spans) -> (f64, f64) {
     (last(&spans.starts), spans.makespan() - last(&spans.ends))
 }
 
-/// The weights that each micro-batch meets on a rank that updates them after every backward, as the number of updates
-/// behind them: those there when its forward begins, which its backward takes again from the stash (`PipeDream`,
-/// section 3.3).
+/// The version of the weights that each micro-batch is computed with on a rank that updates them after every backward:
+/// the number of updates before its forward. Its backward takes the same version from the stash (`PipeDream`, section
+/// 3.3).
 pub fn weight_versions(ops: &[TimedOp]) -> Vec<i32> {
     let mut versions = Vec::new();
     let mut updates = 0;

@@ -77,8 +77,8 @@ impl Beside<'_> {
     }
 }
 
-/// Gives `of` the range of its profile, where it has one, else the parts that one evaluation does not know: new ground,
-/// the host that launches and, by at most five evaluations, the settings that the Run leaves open.
+/// Widens the range of a step by the parts that one evaluation does not know: new ground, the host that launches and,
+/// by at most five evaluations, the settings that the Run leaves open. The range of a profile stays.
 pub(super) fn widen(of: &mut Step, beside: &Beside) {
     let scenario = &beside.draft.scenario;
     if of.rescaled_by.is_some() || scenario.run.profile.uncertainty().is_some() {
@@ -129,7 +129,7 @@ pub(super) fn widen(of: &mut Step, beside: &Beside) {
     (of.low_s, of.high_s) = (low, high);
 }
 
-/// Gives `of` the range of its profile, where it has one.
+/// Gives a step the range of the Run's profile, where it has one.
 pub(super) fn narrow(of: &mut Step, beside: &Beside) {
     let run = &beside.draft.scenario.run;
     let Some(uncertainty) = run.profile.uncertainty() else {

@@ -37,12 +37,13 @@ pub(super) fn mend(run: &Run, built: Option<&Spec>, issues: Vec<Issue>) -> Vec<I
 enum Tried {
     /// The Run works, or is wrong only where it was.
     Works,
-    /// It would, if these were set too.
+    /// The Run would work if these were set as well.
     Wants(Set),
-    /// It does not.
+    /// The Run does not work.
     Fails,
 }
 
+/// The Run on which fixes are tried.
 struct Trial<'a> {
     run: &'a Run,
     built: Option<&'a Spec>,
@@ -53,6 +54,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    /// The issue with those of its proposals that work.
     fn mended(&mut self, mut issue: Issue) -> Issue {
         let proposed = issue.fix.take().into_iter();
         let proposed: Vec<Fix> = proposed.chain(issue.or.take().map(|or| *or)).collect();
@@ -66,8 +68,8 @@ impl Trial<'_> {
         if issue.severity == Severity::Error { issue.naming_its_fix() } else { issue }
     }
 
-    /// `later` with the fix of a warning of the same field that sets the same, or that warning with the fix of `later`:
-    /// one press does for both.
+    /// Gives the warning `later` and an earlier one of the same field one fix, where both set the same keys and one of
+    /// the fixes works for both: one press mends both.
     fn agreeing(&mut self, mut later: Issue, mended: &mut [Issue]) -> Issue {
         fn keys(issue: &Issue) -> Option<Vec<&'static str>> {
             let fix = issue.fix.as_ref().filter(|_| issue.severity == Severity::Warning);

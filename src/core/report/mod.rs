@@ -196,8 +196,8 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// Memory that is missing: what the rank holds beyond what it has; where that is nothing, what its need by the
-    /// verdict's range passes it by.
+    /// Memory that is missing: what the rank holds beyond its capacity; where it holds less, what its need exceeds the
+    /// capacity by at the end of the range that gives the verdict.
     pub fn missing(&self) -> Bytes {
         let beyond = |bytes: Bytes| Bytes((bytes - self.capacity).0.max(0.0));
         let held = beyond(self.bytes);

@@ -1,5 +1,5 @@
-//! Settings that a Run leaves open although they move its step: each with another value that software of its kind has,
-//! and the probability that a run which does not state it has that one.
+//! Settings that a Run leaves open although they move its step: each with another value that software of its kind
+//! takes, and the probability that a run which does not state the setting has that other value.
 //!
 //! The probabilities are judgement, to be replaced by counts of published recipes. `u² = Σ p (1 − p) (ln T'/T)²`.
 

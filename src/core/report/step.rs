@@ -73,7 +73,7 @@ pub(super) fn copies(scenario: &Scenario, load: &RankLoad) -> f64 {
     load.stages.len() as f64 / scenario.chunks as f64
 }
 
-/// Share of the micro-batches' passes that ran beside one another, where that saves time.
+/// Share of the passes that ran beside one of another micro-batch; 0 where that saves no time.
 pub(super) fn paired(draft: &Draft, loads: &[RankLoad], stats: &Stats) -> f64 {
     let mean = |part: fn(&Pass) -> f64| mean_of(&draft.scenario, loads, &draft.passes, part);
     let most = mean(|pass| pass.saved.total().0);

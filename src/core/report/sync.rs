@@ -2,8 +2,8 @@
 //! relates to what the step counts as exposed.
 //!
 //! The step (as calibrated) lets each rank hide gradients behind one backward pass and charges the rank that is left
-//! with most, as if no rank had a bubble after its last op. The picture includes those bubbles. Where the charged rank
-//! is one that ends the step, both say the same.
+//! with most, as if no rank had a bubble after its last op. The picture includes those bubbles. Step and picture agree
+//! where the charged rank is one that ends the step.
 
 use super::evaluation::Evaluation;
 use crate::pipeline::sync::{Bucket, Overlap, RankSync, ReducePolicy, ranks, synchronise};

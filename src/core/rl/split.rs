@@ -19,18 +19,22 @@ pub struct SplitPoint {
 
 /// Splits that are evaluated, at most: each is a report of its own.
 const MOST_SPLITS: usize = 24;
-/// Steps over the shortest one that count as equal.
+/// Steps up to so many times the shortest count as equal to it.
 const FLAT: f64 = 1.10;
+/// Splits that are looked at, at most, before those that do not divide are left out.
+const MOST_UNITS: usize = 1 << 12;
 
-/// Steps by which the responses of other splits are older than the weights: the Run's own. A colocated run is split
-/// with responses that are one step old, as no split overlaps anything without; TRL's pools never do.
+/// Steps by which responses are older than the weights in other splits of `run`: as many as the Run has. For a
+/// colocated run at least one, because generation and training of a split overlap only with older responses; TRL never
+/// overlaps them, so there it stays.
 pub(super) fn staleness(run: &Run) -> f64 {
     let own = run.rl.staleness.unwrap_or(0.0);
     let waits = run.rl.is_split() || run.phases.framework == Some(PhasesBy::Trl);
     if waits { own } else { own.max(1.0) }
 }
 
-/// Steps of the splits of the GPUs, in whole engines, whole nodes and whole data-parallel groups.
+/// The step at each split of the GPUs into whole engines, nodes and data-parallel groups; where there are many splits,
+/// at evenly spaced ones and the present one.
 pub(super) fn split(setting: &RlSetting<'_>) -> Vec<SplitPoint> {
     let run = setting.run;
     let place = Some(RolloutPlacement::Split);
@@ -58,9 +62,7 @@ pub(super) fn split(setting: &RlSetting<'_>) -> Vec<SplitPoint> {
     list
 }
 
-/// Units of GPUs that are looked at.
-const MOST_UNITS: usize = 1 << 12;
-
+/// The step with `engines` GPUs that generate.
 fn point(setting: &RlSetting<'_>, engines: u64, trained: &Trained) -> SplitPoint {
     // What a log measured is of the present split alone.
     let rl = RlParts {

@@ -106,22 +106,23 @@ pub struct RlStep {
     pub training_s: Seconds,
     pub sync_s: Seconds,
     pub bound: WaitsFor,
-    /// GPUs of the engines; of colocated ones all.
+    /// GPUs of the engines; all GPUs of a colocated run.
     pub rollout_gpus: u64,
     /// Responses that an engine decodes at once.
     pub at_once: f64,
     /// Responses that fit at once.
     pub capacity: f64,
-    /// Share of the engines' slots that is busy while they generate: mean over longest response, of responses that
-    /// start together.
+    /// Share of the engines' slots that is busy while they generate: 1 where responses take over free slots, else the
+    /// mean response over the longest.
     pub busy: f64,
     /// Tokens of responses a second and GPU.
     pub tokens_per_s_per_gpu: f64,
     pub memory: Vec<PhaseMemory>,
     pub capacity_bytes: Bytes,
-    /// Steps by the GPUs that generate.
+    /// The step at each number of GPUs that generate.
     pub split: Vec<SplitPoint>,
-    /// Steps by which responses of those are older than the weights: of a colocated run 1, since a split without waits.
+    /// Steps by which responses are older than the weights in `split`: of a colocated run 1, since a split without
+    /// overlap only waits.
     pub split_staleness: f64,
     /// Least and most GPUs that generate within 10 % of the shortest split step.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,7 +205,7 @@ pub(super) fn sides(setting: &RlSetting<'_>, engines: u64, apart: bool, trained:
 /// # Errors
 /// What is missing or cannot work, by field.
 pub fn predict(run: &Run) -> Result<RlStep, Vec<Issue>> {
-    one(&RlSetting::new(run)?)
+    at_own_split(&RlSetting::new(run)?)
 }
 
 /// The step of a Run alone, whose engines work at `rates`: what a fit to published steps chooses from.
@@ -214,7 +215,7 @@ pub fn predict(run: &Run) -> Result<RlStep, Vec<Issue>> {
 pub fn predict_at(run: &Run, rates: EngineRates) -> Result<RlStep, Vec<Issue>> {
     let setting = RlSetting::new(run)?;
     let engine = setting.engine.clone().at(rates);
-    one(&RlSetting { engine, ..setting })
+    at_own_split(&RlSetting { engine, ..setting })
 }
 
 /// Seconds of generation, of the policy's updates and of the sync that are predicted for a Run, whatever its log says.
@@ -241,14 +242,15 @@ pub fn predicted_parts(run: &Run) -> Result<[f64; 3], Vec<Issue>> {
 /// As [`predict`].
 pub fn step(run: &Run) -> Result<RlStep, Vec<Issue>> {
     let setting = RlSetting::new(run)?;
-    let mut step = one(&setting)?;
+    let mut step = at_own_split(&setting)?;
     step.split = split(&setting);
     step.flat = flat(&step.split);
     step.best = best(&step.split, step.step_s);
     Ok(step)
 }
 
-fn one(setting: &RlSetting<'_>) -> Result<RlStep, Vec<Issue>> {
+/// The step at the split that the Run has.
+fn at_own_split(setting: &RlSetting<'_>) -> Result<RlStep, Vec<Issue>> {
     let run = setting.run;
     let rl = &run.rl;
     let framework = run.phases.framework;

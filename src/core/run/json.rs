@@ -179,7 +179,7 @@ impl Run {
         (run, issues)
     }
 
-    /// Reads [`differences`](Self::differences) from this Run: what it makes of it, and what was not understood.
+    /// The Run that [`differences`](Self::differences) make of this one, and the differences that were not understood.
     pub fn with_differences(&self, pairs: &[(String, String)]) -> (Self, Vec<Issue>) {
         let mut run = self.clone();
         let mut issues = Vec::new();
@@ -288,7 +288,7 @@ mod tests {
         Run::from_value(&serde_json::from_str(json).unwrap())
     }
 
-    /// The contract, fourth edition: `prices` is an object of prices by the ids of GPUs.
+    /// `prices` is an object of prices by the ids of GPUs.
     #[test]
     fn prices_by_gpu_are_an_object_and_a_pair_each_in_a_link() {
         let run = parse(r#"{"prices": {"b200-sxm": 4.5, "h100-sxm-80gb": 2}}"#).unwrap();

@@ -3,9 +3,9 @@
 use super::Scenario;
 use crate::model::MAX_KINDS;
 
-/// Facts that stages of one kind share besides their layers: where those begin in the pattern, whether it is the first,
-/// whether it is the last, modules of multi-token prediction, hidden states that it sends, layers in bf16 at its start
-/// and end.
+/// Number of facts that stages of one kind share besides their layers: where the layers begin in the pattern, whether
+/// the stage is the first, whether it is the last, modules of multi-token prediction, hidden states that it sends,
+/// layers in bf16 at its start, and at its end.
 const BESIDE: usize = 7;
 
 /// Key of a kind of stage: layers of each kind of the model, and the other features that tell kinds apart.

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_derived_is_what_a_run_that_makes_sense_has() {
+    fn replicas_and_micro_batches_follow_only_where_sizes_divide() {
         let run = Run::default();
         assert_eq!((run.data_parallel(), run.microbatches()), (Some(8), Some(32)));
         let odd = Run { tp: 7, ..run };

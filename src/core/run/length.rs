@@ -142,7 +142,7 @@ impl GpuPrices {
 }
 
 impl Run {
-    /// Price of a GPU-hour of the GPU `id`: that of its kind, else of the Run where it is its own GPU.
+    /// Price of a GPU-hour of the GPU `id`: the one in `prices`, else, for the Run's own GPU, `price_per_gpu_hour`.
     pub fn price(&self, id: &str) -> Option<f64> {
         let own = self.gpu.base == Some(id);
         let kind = self.length.prices.as_ref().and_then(|prices| prices.of_gpu(id));
@@ -238,7 +238,7 @@ fields! {
 }
 
 impl RunLength {
-    /// Sets unset fields to what they mean, as far as that is one value for every Run.
+    /// Sets unset fields to their meaning, where that is the same value for every Run.
     pub(super) fn spell(&mut self) {
         if self.mtti_h.is_none() {
             self.failures.get_or_insert(Failures::Class(FailureClass::Unknown));

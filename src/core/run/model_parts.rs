@@ -131,7 +131,7 @@ impl Based<ModelParts> {
 }
 
 impl ModelParts {
-    /// Lets sizes of `base` that followed from others follow from those that are set here.
+    /// Derives sizes of `base` anew from the sizes that are set here, if `base` derives them too.
     fn release(&self, base: &mut Architecture) {
         let head_dim = |hidden, heads| hidden / u64::max(heads, 1);
         if base.head_dim * base.heads == base.hidden {

@@ -201,8 +201,8 @@ impl PhasesParts {
 }
 
 impl Run {
-    /// The Run that trains the `second` model in this one's layout: its head gives one number, so that it has no
-    /// logits.
+    /// The Run that trains the `second` model in the layout of this one. The second model has no logits: its head gives
+    /// one number.
     pub(crate) fn of_second(&self, second: SecondModel) -> Self {
         let mut run = Self {
             // The engines' own GPUs hold none of its shards.

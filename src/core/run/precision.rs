@@ -107,8 +107,8 @@ impl Precision {
         Self { computes, weights, grads, grad_accumulation, master, moment1, moment2, ..Self::BARE }
     }
 
-    /// The precision as FSDP's shards hold it: torchao quantises the gathered fp32 shards, which are the master weights too. `keeps`
-    /// is true of software whose linears keep bf16 weights and quantised copies. Source: torchao
+    /// The precision as FSDP's shards hold it: torchao quantises the gathered fp32 shards, which are the master weights
+    /// too. `keeps` is true of software whose linears keep bf16 weights and quantised copies. Source: torchao
     /// `float8/fsdp_utils.py`.
     pub(crate) fn in_shards(self, keeps: bool) -> Self {
         let beside = (self.weights, self.master) == (2.0, 4.0);

@@ -185,7 +185,7 @@ impl RlParts {
 }
 
 impl PhasesBy {
-    /// Share of a GPU that its engine takes beside a trainer, and on GPUs of its own where that differs.
+    /// Share of a GPU's memory that the engine takes: beside a trainer, or on GPUs of its own where it `is_split`.
     ///
     /// Source: as `usual`; slime `sglang_mem_fraction_static`, whose examples have 0.7; NeMo-RL's recipes of split runs
     /// `gpu_memory_utilization` 0.8.

@@ -29,12 +29,12 @@ impl Congruence {
         first.share();
         first
     }
-    /// In (0, 1).
+    /// A number in (0, 1).
     pub fn share(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
-    /// One of `count`.
+    /// An index below `count`.
     pub fn index(&mut self, count: usize) -> usize {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // below the count
         let at = (self.share() * count as f64) as usize;
@@ -162,9 +162,9 @@ pub struct SamplePool {
     pub drawn: Vec<f64>,
     /// Mean length of a sample.
     pub mean: f64,
-    /// Mean tokens of samples in a micro-batch.
+    /// Mean tokens of a micro-batch, without padding.
     pub real: f64,
-    /// Mean tokens that are computed of it.
+    /// Mean tokens that are computed of a micro-batch, padding included.
     pub tokens: f64,
     /// Mean length of the sample that a computed token stands in: `Σ l²/Σ l`.
     pub attended: f64,
@@ -240,14 +240,14 @@ impl SamplePool {
         })
     }
 
-    /// Work of each micro-batch over that of one of `usual` tokens in samples of the mean attended length, where a
-    /// share of that one's time grows with the square of lengths.
+    /// Work of each micro-batch over that of a usual one, which has `usual` tokens in samples of the mean attended
+    /// length; `squared` is the share of a usual one's time that grows with the square of lengths.
     pub fn work(&self, usual: f64, squared: f64) -> Vec<f64> {
         let of = |pack: &SamplePack| ((1.0 - squared) * pack.tokens + squared * pack.squares / self.attended) / usual;
         self.packs.iter().map(of).collect()
     }
 
-    /// The least work that a micro-batch has, whatever that share is.
+    /// The least [`work`](Self::work) of a micro-batch for any `squared`, at most 1.
     pub fn least_work(&self, usual: f64) -> f64 {
         let of = |pack: &SamplePack| pack.tokens.min(pack.squares / self.attended) / usual;
         self.packs.iter().map(of).fold(f64::INFINITY, f64::min).min(1.0)

@@ -186,8 +186,9 @@ impl Scenario {
         }
     }
 
-    /// Consecutive micro-batches whose backward passes a rank runs for one stage: all where it has no other, a group
-    /// where its chunks stand in a loop (N of Llama 3, section 3.3.2), one where they fold or run in two directions.
+    /// Consecutive micro-batches whose backward passes a rank runs for one stage before it turns to another stage: all
+    /// on a rank of one stage, a group where its chunks stand in a loop (N of Llama 3, section 3.3.2), one where they
+    /// fold or run in two directions.
     fn backwards_in_a_row(&self) -> u64 {
         let (run, m) = (&self.run, self.layout.microbatches);
         match run.schedule {
@@ -292,8 +293,8 @@ impl Scenario {
         )
     }
 
-    /// Data-parallel replicas that wait for each other in every micro-batch: those that share the experts, those that
-    /// share what ZeRO gathers or reduces in each; 1 where they meet at the end of a step alone.
+    /// Data-parallel replicas that wait for each other in every micro-batch, because they share experts, or weights and
+    /// gradients that ZeRO gathers and reduces in each; 1 where replicas meet at the end of a step only.
     pub fn replicas_together(&self) -> u64 {
         let layout = &self.layout;
         let experts = layout.ep.saturating_mul(layout.etp) / layout.tp.saturating_mul(layout.cp).max(1);
@@ -418,8 +419,8 @@ impl Scenario {
         self.run.imbalance(experts as f64 / ranks, ranks)
     }
 
-    /// Replicas of the language model that one of a tower on ranks of its own serves, below 1 where it has more; 1 of a
-    /// tower on the first stage.
+    /// Replicas of the language model that one replica of a tower on ranks of its own serves; below 1 where the tower
+    /// has more replicas. 1 for a tower on the first stage.
     pub(crate) fn tower_share(&self) -> f64 {
         let apart = self.model.vision.filter(Vision::is_apart);
         apart.map_or(1.0, |vision| self.layout.dp as f64 / vision.replicas() as f64)
@@ -490,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_run_makes_sense() {
+    fn the_default_run_divides_into_8_replicas_of_4_equal_stages() {
         let scenario = Scenario::new(&Run::default()).unwrap();
         assert_eq!(scenario.layout.dp, 8);
         assert_eq!(scenario.layout.microbatches, 32);

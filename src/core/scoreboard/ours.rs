@@ -1,10 +1,13 @@
 //! Predictions of this calculator, each by constants that never saw the run.
 //!
-//! Steps: by rolling origin, the runs of each date by constants fitted to all that was published before, with the range
-//! that was known then. The first runs, before which too little was published, are marked and count nowhere, as do
-//! steps without a date that a constant was read off. Outcomes of Fujii 2024: the rule of the verdict is fitted to the
-//! other table. Peaks and outcomes of sources that a constant was read off are marked. No constant was fitted to the
-//! others.
+//! Steps: the runs of each date are predicted by constants fitted to all that was published before it, with the range
+//! that was known then. The first runs, before which too little was published, are marked as fitted and count nowhere;
+//! so are steps without a date that a constant was read off.
+//!
+//! Outcomes of Fujii 2024: each table is judged by the rule of the verdict that is fitted to the other table.
+//!
+//! Peaks and other outcomes: those of sources that a constant was read off are marked as fitted; no constant was fitted
+//! to the rest.
 
 use super::prediction::{AskedQuantity, Predicted};
 use crate::accuracy::origin::{DatedSteps, Unseen};
@@ -51,9 +54,11 @@ pub fn predictions(rows: &[Evidence]) -> Vec<Predicted> {
     predictions
 }
 
+/// Changes the prediction of a row's line.
 type Set<'a> = dyn FnMut(&Evidence, &dyn Fn(&mut Predicted)) + 'a;
 
-/// A step with its range as shipped: of runs without a date.
+/// `seconds` of a step with the low and the high end of its range, by the constants of this program: for runs without a
+/// date.
 fn shipped(row: &Evidence, seconds: f64) -> (Option<f64>, Option<f64>, Option<f64>) {
     let ends = ends_of(row).map(|(low, high)| (digits(seconds * low), digits(seconds * high))).unzip();
     (Some(digits(seconds)), ends.0, ends.1)
@@ -69,14 +74,14 @@ fn ends_of(row: &Evidence) -> Option<(f64, f64)> {
 fn steps(rows: &[Evidence], set: &mut Set) {
     let timeline = DatedSteps::new(rows, |_, _| {});
     let unseen = timeline.rolling();
-    let of_row = |at: usize| unseen.iter().find(|one: &&Unseen| one.row == at);
+    let of_row = |at: usize| unseen.iter().find(|unseen: &&Unseen| unseen.row == at);
     for (at, dated) in timeline.rows.iter().enumerate() {
-        let Some(one) = of_row(at) else {
+        let Some(prediction) = of_row(at) else {
             mark(&rows[dated.evidence], set);
             continue;
         };
-        let seconds = dated.predicted * exp(one.error - dated.error);
-        let (low, high) = range_ends(one.deviation);
+        let seconds = dated.predicted * exp(prediction.error - dated.error);
+        let (low, high) = range_ends(prediction.deviation);
         set(&rows[dated.evidence], &|line| {
             line.step_s = Some(digits(seconds));
             (line.low_s, line.high_s) = (Some(digits(seconds * low)), Some(digits(seconds * high)));
@@ -111,8 +116,8 @@ fn outcomes(rows: &[Evidence], set: &mut Set) {
     }
 }
 
-/// Verdicts by the rule fitted to the other sources, in a band that is as much wider than the narrowest one there as
-/// the code's is over all.
+/// The verdict of each outcome by the rule that is fitted to the other sources. The band of tight runs is the narrowest
+/// that serves there, widened by the factor by which this program's band exceeds the narrowest over all outcomes.
 fn judged_by_others<'a>(measured: &[(&'a Evidence, Outcome)]) -> Vec<(&'a Evidence, Verdict)> {
     let outcomes: Vec<&Outcome> = measured.iter().map(|(_, outcome)| outcome).collect();
     let margin = HALF_BAND.value / Rule::shipped().half_band(&outcomes);

@@ -61,7 +61,7 @@ pub struct Question {
     pub step_s: Option<f64>,
     /// The measured peak, GiB, and what it is the peak of.
     pub peak_gib: Option<(MeasuredQuantity, f64)>,
-    /// True if it ran out of memory; none where its source says nothing of memory, and with it not what it did to fit.
+    /// True if it ran out of memory; none where its source says nothing of memory, nor what was done to make it fit.
     pub ran_out: Option<bool>,
 }
 
@@ -166,7 +166,7 @@ impl Question {
     }
 }
 
-/// Where the questions name a field: presets as `base`, with their parts beside it.
+/// The key of `field` in a question: that of a preset is `base`, beside the keys of its parts.
 fn place(field: &Field) -> String {
     if BASED.contains(&field.key) { format!("{}.base", field.key) } else { field.key.to_owned() }
 }

@@ -15,7 +15,7 @@ pub struct Miss {
     pub fact: Fact,
     /// The column that it counts in.
     pub column: Column,
-    /// Inside the range; none without one.
+    /// True if the measured figure is inside the predicted range; none without a range.
     pub inside: Option<bool>,
 }
 
@@ -28,6 +28,7 @@ pub struct Judged {
     pub ran_out: bool,
 }
 
+/// The scores of a tool in one column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ColumnScore {
     pub column: Column,
@@ -37,7 +38,7 @@ pub struct ColumnScore {
     pub covered: usize,
     /// Mean of |predicted/measured - 1|; none where nothing is covered.
     pub mean: Option<f64>,
-    /// Median of the same.
+    /// Median of |predicted/measured - 1|; none where nothing is covered.
     pub median: Option<f64>,
     /// Runs with a range.
     pub ranged: usize,

@@ -1,4 +1,4 @@
-//! The work that a search may do, and which layouts it looks at where that is less than all of them.
+//! The work that a search may do, and which layouts it looks at where that work does not suffice for all.
 //!
 //! Work is counted in units, so that every machine gives the same answer. Rows of blocks are bounded in rounds: three
 //! quarters of what is left are for bounds, the rest for reports. Where a round cannot afford all rows, those it

@@ -18,7 +18,8 @@ const PREVIEWS: f64 = 16.0;
 /// Units of work after which there is another one, however large the space.
 const PREVIEW: u64 = 100_000;
 
-/// Reports that a row of an answer takes: its own while it is searched, then that with up to three other splits.
+/// Reports that a row of an answer takes: one while it is searched, then one again and one for each of up to three
+/// other splits.
 const SPLITS: u64 = 5;
 
 /// Progress of a search.

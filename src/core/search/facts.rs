@@ -11,7 +11,8 @@ pub struct RankFacts {
     pub stages: Vec<usize>,
     /// Forwards, backwards (input) and backwards (weight) of each of `stages`, in micro-batches.
     pub work: Vec<[f64; 3]>,
-    /// Micro-batches of each of `stages` that are alive at once, at every instant that no other exceeds in all of them.
+    /// Micro-batches of each of `stages` that are alive at once, for each instant that no other instant exceeds in all
+    /// stages.
     pub alive: Vec<Vec<f64>>,
     /// Versions of the weights.
     pub versions: u64,
@@ -76,7 +77,7 @@ impl Facts {
         })
     }
 
-    /// Facts of `order`; of one that is `timed` by durations only those that no duration changes.
+    /// Facts of `order`. If durations decide the order (`timed`), only facts that hold under any durations.
     pub fn of(order: &Order, spec: &Spec, timed: bool) -> Self {
         Self {
             ranks: (0..order.ranks.len()).map(|rank| rank_facts(order, spec, rank, timed)).collect(),

@@ -38,6 +38,7 @@ impl LayoutAxis {
         }
     }
 
+    /// The value of this field in a layout; of schedules and recomputation the index among those that are tried.
     pub fn of(self, space: &Space, block: &Block, member: Member) -> u64 {
         match self {
             Self::Tp => block.tp,
@@ -48,7 +49,7 @@ impl LayoutAxis {
             Self::MicroBatch => block.micro_batch,
             Self::Schedule => {
                 let mut schedules = space.axes.schedules.iter();
-                let found = schedules.position(|one| *one == member.chunks.schedule);
+                let found = schedules.position(|schedule| *schedule == member.chunks.schedule);
                 found.unwrap_or(0) as u64
             }
             Self::Recompute => block.recompute as u64,
@@ -60,8 +61,8 @@ impl LayoutAxis {
         let index = usize::try_from(value).unwrap_or(usize::MAX);
         match self {
             Self::Schedule => {
-                let one: Option<&Schedule> = axes.schedules.get(index);
-                one.map_or_else(Message::default, |one| one.choice().label.into())
+                let schedule: Option<&Schedule> = axes.schedules.get(index);
+                schedule.map_or_else(Message::default, |schedule| schedule.choice().label.into())
             }
             Self::Recompute => match axes.recompute.get(index) {
                 Some(Recompute::None) => "none",
@@ -77,11 +78,13 @@ impl LayoutAxis {
     }
 }
 
-/// Rows to show: of some fields one value, of TP at most one, or only what is called "fits".
+/// The layouts that are shown: of some fields those with one value, up to a tensor-parallel size, or only those that
+/// fit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Filter {
-    /// Tight ones are left out.
+    /// True where tight layouts are left out.
     pub fits: bool,
+    /// Largest tensor-parallel size.
     pub max_tp: Option<u64>,
     chosen: Vec<(LayoutAxis, u64)>,
 }

@@ -1,9 +1,10 @@
 //! The best layout, found and explained: which parallel sizes, ZeRO stage, micro-batch, schedule and recomputation make
 //! a step shortest on a given cluster.
 //!
-//! A [`Space`] lists the layouts that divide the model and the GPUs; [`bound`] computes what each takes at least; a
-//! [`Search`] computes the full report of those that may still win, so that its answer is the one of reporting them
-//! all. It is resumable: [`Search::step`] works for a budget and returns the progress, so that a page stays responsive.
+//! A [`Space`] lists the layouts that divide the model and the GPUs; [`bound`] computes the least time and memory of
+//! each; a [`Search`] computes the full report only of layouts that may still win. Its answer is the same as if it had
+//! reported all of them. It is resumable: [`Search::step`] works for a budget and returns the progress, so that a page
+//! stays responsive.
 
 mod able;
 mod allowance;

@@ -122,8 +122,8 @@ pub fn fastest(found: &[Rc<FoundLayout>]) -> Option<usize> {
     found.iter().position(|one| serves(&one.run, &one.figures.peak))
 }
 
-/// The simplest of those that tie with the first, of those that serve where some do, then of those that fit: smallest
-/// tp cp pp, then most memory left, then fastest.
+/// The simplest of the layouts that tie with the first: the one with the smallest tp cp pp, then with most memory left,
+/// then the fastest. Layouts that serve go before those that only fit.
 pub fn recommended(found: &[Rc<FoundLayout>]) -> Option<usize> {
     let key = |index: &usize| {
         let one = &found[*index];

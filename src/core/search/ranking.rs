@@ -24,8 +24,8 @@ const OPS: u64 = 20;
 const PHASES: u64 = 8;
 const ADAPTER: u64 = 2;
 
-/// Units of work of the memory of a report's ranks, where there is more than that of one model whose weights are
-/// trained.
+/// Units of work that a report's memory takes beyond that of one model whose weights are all trained: of adapters, or
+/// of the phases of reinforcement learning.
 fn memories(run: &Run) -> u64 {
     let adapter = run.adapter.method.map_or(0, |_| ADAPTER);
     run.pp.saturating_mul(run.phases.framework.map_or(adapter, |_| PHASES))
@@ -151,8 +151,8 @@ impl Known {
     }
 }
 
-/// True if a plan lists a layout: one that fits or is tight, of the tight ones those whose estimate itself is no more
-/// than what the driver shows. Each row carries its verdict; what is proposed by itself fits ([`Memory::overall`]).
+/// True if a plan lists a layout: if it fits, or if it is tight and its estimate is no more than the driver shows. Each
+/// row carries its verdict; what is proposed by itself fits ([`Memory::overall`]).
 ///
 /// To list only what fits would never meet a run that ran out, but leaves out 11 of the 12 tight runs below the middle
 /// that did run: on the groups of Fujii's tables its first measured layout is 3.1 % slower than the fastest that ran,

@@ -243,7 +243,8 @@ impl StepRange {
     }
 
     /// Standard deviation of the logarithm of a step of another layout, on a cluster and software of which `runs` were
-    /// measured: their mean tells what the cluster and the release have in common, `1/(1/(b² (1 + 1/k) + r²) + n/w²) + w²`.
+    /// measured: their mean tells what the cluster and the release have in common, `1/(1/(b² (1 + 1/k) + r²) + n/w²) +
+    /// w²`.
     pub fn deviation_after(self, runs: u64) -> f64 {
         let [(_, between), (_, within), (_, release)] = self.variances();
         let shared = 1.0 / (1.0 / (between + release) + runs as f64 / within);

@@ -35,7 +35,7 @@ pub struct CallCount {
     pub kind: CallKind,
     /// Messages of a GPU.
     pub count: u64,
-    /// Bytes that a GPU sends in one of them, the mean where they differ.
+    /// Bytes that a GPU sends in one message, the mean where they differ.
     pub bytes: Bytes,
 }
 

@@ -18,8 +18,9 @@ pub const INTRA: Cited<f64> = Cited::new(0.78, &STAS, "network benchmarks, all_r
 pub const INTER: Cited<f64> = Cited::new(0.75, &STAS, "network benchmarks, four nodes of B200");
 /// All-to-all inside a node reaches less: many small messages at once.
 pub(crate) const ALL_TO_ALL: Cited<f64> = Cited::new(0.5, &crate::source::SIMUMAX, "all2all, in node");
-/// Rates of kernels that pass tokens on inside the node, over the scale-up link and over the card: 153 of 200 GB/s with
-/// an eighth of it a rank's own, 58 with a quarter of it a node's own on cards of 50 GB/s.
+/// Rates of kernels that pass tokens on inside the node, over those of the data sheet. Of the scale-up link, 200 GB/s:
+/// 153 are printed for 8 GPUs, an eighth of which stays on the rank. Of the card, 50 GB/s: 58 are printed for four
+/// nodes, a quarter of which stays in the node.
 pub(crate) const DISPATCH: Cited<(f64, f64)> =
     Cited::new((0.67, 0.87), &DEEPEP, "README, normal kernels on H800, 8 and 32 GPUs");
 /// Rate of the fused dispatch of 2026 over the scale-up link: 726 of 900 GB/s.
@@ -34,22 +35,23 @@ const NVLS_LATENCY: f64 = 25e-6;
 /// The wires of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fabric {
-    /// Bytes a second inside a node, reached.
+    /// Bytes a second that rings reach inside a node.
     intra: f64,
-    /// The scale-up link and the card by the data sheet.
+    /// Bytes a second of the scale-up link by the data sheet.
     link: f64,
+    /// Bytes a second of the network card by the data sheet.
     network: f64,
-    /// Bus bandwidth of an all-reduce in the switches of a node; 0: none.
+    /// Bytes a second of an all-reduce in the switches of a node; 0 where they have none.
     switch: f64,
     /// Share of the link that a dispatch once a node reaches.
     dispatch: f64,
-    /// Inside a node in an all-to-all.
+    /// Bytes a second that an all-to-all reaches inside a node.
     intra_all_to_all: f64,
-    /// Between nodes, a card.
+    /// Bytes a second that a network card reaches.
     inter: f64,
-    /// Of a launch, of a hop inside a node and of a hop between nodes.
+    /// Seconds of a launch, of a hop inside a node and of a hop between nodes.
     latency: [f64; 3],
-    /// Ranks of a node that share the scale-up link, where each pair has a link of its own.
+    /// Ranks of a node among which a GPU divides its scale-up link, where each pair of GPUs has a link of its own.
     pairwise: Option<f64>,
 }
 

@@ -166,8 +166,8 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
     let rows = rows.into_iter().filter(|(_, present, ..)| *present);
     let rows: Vec<_> = rows.map(|(traffic, _, total, link)| (traffic, total, link)).collect();
     let row = |&(traffic, (total, calls), link): &(Traffic, (Wait, Calls), Link)| {
-        let b = sheet_bandwidth(scenario, traffic);
-        let printed = playbook_ratio(scenario, traffic, b, totals.elements, totals.next_layers);
+        let bandwidth = sheet_bandwidth(scenario, traffic);
+        let printed = playbook_ratio(scenario, traffic, bandwidth, totals.elements, totals.next_layers);
         let both = total.both();
         let others = rows
             .iter()

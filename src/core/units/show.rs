@@ -88,11 +88,10 @@ pub fn show_count(count: f64) -> String {
 
 /// A count at a decimal unit with `digits` significant digits.
 pub fn count_to(count: f64, digits: usize) -> String {
-    let (prefixes, billion) = (DECIMAL, "B");
-    let text = scaled(count, prefixes, "", digits);
+    let text = scaled(count, DECIMAL, "", digits);
     // People count parameters in billions, not in giga.
     match text.strip_suffix('G') {
-        Some(number) => [number, billion].concat(),
+        Some(number) => format!("{number}B"),
         None => text.trim_end().to_owned(),
     }
 }
@@ -108,8 +107,8 @@ pub fn show_off(share: f64, decimals: usize) -> String {
     format!("{sign}{} %", fixed(share * 100.0, decimals))
 }
 
-/// A value with `digits` significant digits and the largest prefix that it fills; where that shows three a whole number
-/// of the plain unit stays whole: `512 B`.
+/// A value with `digits` significant digits and the largest prefix that it fills. With three digits a whole number of
+/// the unit without prefix is printed whole: `512 B`.
 fn scaled(value: f64, units: &[(f64, &str)], name: &str, digits: usize) -> String {
     // 999.7 of a unit rounds to 1000 of it at three digits: show one of the next.
     let full = if digits > 2 { 0.9995 } else { 0.995 };

@@ -276,7 +276,7 @@ fn interval(book: &Book) -> Term {
         .note(t!("rounded to whole steps, never shorter than a save takes to become durable"))
 }
 
-/// None where no spares are given.
+/// The number of spare nodes, with its formula; none where no spares are given.
 fn spares(setting: &Setting, whole: &WholeRun) -> Option<Term> {
     let share = setting.spare_quantile?;
     let mean = Term::given("λ", t!("nodes under repair in the mean"), setting.under_repair, Unit::Ratio);

@@ -189,9 +189,8 @@ fn widest(range: CalendarSpread, without: [(RangeFrom, CalendarSpread); 3]) -> O
     narrowest.filter(|_| width(range) > 0.0).map(|(name, _)| name)
 }
 
-/// Field at which to say that failures keep a run from its end: the time between them or their rate where given, else
-/// the first of
-/// `others` that is.
+/// Field at which to say that failures keep a run from its end: the time between failures or their rate where one is
+/// given, else the first given field of `others`.
 fn failure_field(evaluation: &Evaluation, others: &[(bool, &'static str)]) -> &'static str {
     let length = &evaluation.scenario.run.length;
     let given = [(length.mtti_h.is_some(), "mtti_h"), (length.failures.is_some(), "failures")];

@@ -4,7 +4,7 @@ use shardscope_core::diagnose::{Diagnosis, PartRow};
 use shardscope_core::units::{Bytes, Seconds, show_bytes, show_percent, show_seconds, significant};
 use std::fmt::Write;
 
-/// The report.
+/// `found` as Markdown: the verdict, what was read, tables of parts, causes.
 pub fn markdown(found: &Diagnosis) -> String {
     let mut text = String::from("# Diagnosis\n\n");
     let seconds = |value: f64| show_seconds(Seconds(value));

@@ -72,7 +72,7 @@ struct TextReader {
     /// Sizes of a message in another language; empty of none.
     translated: Option<Vec<String>>,
     line: Vec<u8>,
-    /// A pickle, which has no lines.
+    /// True of a pickle, which has no lines.
     binary: bool,
 }
 
@@ -129,7 +129,7 @@ impl TextReader {
     }
 }
 
-/// The issue of a message in another language, with the sizes that stand in it.
+/// The issue of an allocator's message in another language, with the `sizes` that it prints.
 fn translated(sizes: &[String]) -> Issue {
     let sizes = sizes.join(", ");
     Issue::error(
@@ -146,8 +146,9 @@ fn translated(sizes: &[String]) -> Issue {
     )
 }
 
+/// The kind of a file, with what was read of it so far.
 enum Kind {
-    /// Not enough bytes yet.
+    /// Not known yet: the bytes so far.
     Unknown(Vec<u8>),
     Trace(Scanner, Box<KinetoReader>),
     Primus(Scanner, Box<PrimusReader>),
@@ -156,10 +157,12 @@ enum Kind {
     Text(Box<TextReader>),
 }
 
-/// Where unpacked bytes arrive.
+/// A file by its unpacked bytes.
 struct Sink {
     kind: Kind,
+    /// Unpacked bytes so far.
     taken: u64,
+    /// Why it takes no more bytes.
     issue: Option<Issue>,
 }
 
@@ -288,6 +291,7 @@ pub struct EvidenceReader {
     reader: Option<Packed>,
     /// Bytes that were taken, as they are in the file.
     taken: u64,
+    /// The first bytes, until they tell whether the file is packed.
     first: Vec<u8>,
     /// Why nothing more is taken.
     fault: Option<Issue>,
@@ -399,7 +403,7 @@ pub fn read(bytes: &[u8], present: &Run) -> Result<EvidenceFile, Vec<Issue>> {
     reader.finish(present)
 }
 
-/// What the files of a drop hold, kind by kind.
+/// The contents of several files, kind by kind.
 #[derive(Default)]
 struct Sorted<'a> {
     traces: Vec<&'a RankTrace>,
@@ -512,12 +516,12 @@ fn of_hints(hints: &LogHints, run: &Run) -> Diagnosis {
     let nothing = || t!("The file tells of no step: what its other lines say is listed.");
     let verdict = hints.rl.verdict().unwrap_or_else(nothing);
     let mut found = Diagnosis::empty(Comparison::SumsOnly, verdict);
-    said(&mut found, hints, run);
+    add_hints(&mut found, hints, run);
     found
 }
 
 /// Adds what the lines of a log say besides its steps.
-fn said(found: &mut Diagnosis, hints: &LogHints, run: &Run) {
+fn add_hints(found: &mut Diagnosis, hints: &LogHints, run: &Run) {
     if let Some(definition) = diagnose::definition(&hints.stated, run) {
         found.causes.insert(0, definition);
     } else if let Some(counted) = diagnose::counted(&hints.stated, run) {
@@ -570,7 +574,7 @@ fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>, run: &Run) -> 
         diagnose::of_series(&seconds, own)
     };
     if let Some(hints) = hints {
-        said(&mut found, hints, own);
+        add_hints(&mut found, hints, own);
     }
     found.read.push(t!("Read as {program}.", program = &reading.program));
     // What was measured of the page's run is no setting of the log's.

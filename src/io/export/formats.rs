@@ -155,8 +155,8 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
     })
 }
 
-/// The format that launches `run`: the settings of the program that its software is, Megatron-LM's where that has none.
-/// By the ids: the page calls this, and the dialects with all that reads them are in the importer's module.
+/// The format that launches `run`: that of its software's program, Megatron-LM's where the program has none. It is
+/// given by its id, so that the page can ask for it without loading the dialects.
 pub fn launcher(run: &Run) -> &'static str {
     match run.stack.preset_row().trainer {
         Trainer::Torchtitan => "torchtitan",

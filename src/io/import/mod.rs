@@ -1,9 +1,9 @@
 //! Settings of other programs, and our own, as a Run: recognised by their content, with what was used, what
 //! was assumed and what was ignored.
 //!
-//! A text that was exported from here names its link in a comment. Where it says exactly what that link's Run would be
-//! exported as, it is that Run, complete; where it was edited since, what it says is read over that Run. So an export
-//! comes back whole even from a program that cannot say everything.
+//! An export of ours names its link in a comment. If the text is still what the Run of that link is exported as, it is
+//! read as that Run; if it was edited, its settings are read over that Run. So an export comes back whole even in the
+//! form of a program that cannot say everything.
 
 mod gpu;
 mod program;
@@ -181,7 +181,8 @@ fn too_long() -> Issue {
     Issue::error("", "longer than 400 kB or nested too deep for what is read here: it was not read")
 }
 
-/// What a script lacks whose settings are in a file that is not here: that of its command, or one that it begins with.
+/// The issue of a script whose settings are in a file that is not here: the file that its command names, or one that it
+/// sources at its beginning.
 fn in_file(file: Option<&ConfigFile>, script: &Script) -> Option<Issue> {
     // Files of a shell's own setup hold no settings of a training.
     const SETUP: [&str; 6] = ["bashrc", "activate", "conda", "profile", "venv", "modules"];
@@ -197,7 +198,8 @@ fn is_launched(file: &str) -> bool {
     matches!(sniff(&ImportText::new(file, &Given::default())), Ok(InputKind::Dialect(_)))
 }
 
-/// Reads a file of settings with those of the command that names it, `whole`, and says what its script leaves open.
+/// Reads `whole`, a file of settings joined with those of the command that names it, and says what its script leaves
+/// open.
 fn with_file(whole: &str, source: &ImportText, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let inner = ImportText::new(whole, source.given());
     let kind = sniff(&inner).map_err(|issue| vec![issue])?;
@@ -503,7 +505,7 @@ fn host(reader: &mut SettingsReader) {
     }
 }
 
-/// Takes a list of the GPUs that a process sees where it has those that are counted.
+/// Takes a list of the GPUs that a process sees, if it has as many as are counted.
 fn listed(reader: &mut SettingsReader) {
     const LIST: &str = "$CUDA_VISIBLE_DEVICES";
     let listed = reader.left_values().into_iter().find(|left| left.text == LIST);

@@ -153,7 +153,7 @@ pub(super) fn adapters_of_experts(program: &Program, run: &Run) -> Option<Messag
     })
 }
 
-/// Makes micro-batches that hold a number of tokens of one size, the largest that divides what a rank has of the batch.
+/// Gives micro-batches that are limited by tokens one size: the largest that divides a rank's share of the batch.
 fn whole_share(run: &mut Run, assumed: &mut Vec<Message>) {
     let ranks = run.training_gpus() / run.tp.saturating_mul(run.pp).saturating_mul(run.cp).max(1);
     let share = run.global_batch / ranks.max(1);

@@ -1,4 +1,4 @@
-//! What becomes of the settings that nothing took: those that change nothing, and those that may matter.
+//! Settings that no reader took, in two lists: those without effect, and those that may matter.
 
 use crate::dialect::rows::reader::Left;
 use crate::dialect::settings::{CouldChange, NoEffect, SettingClass, SettingsTable, class};

@@ -49,7 +49,7 @@ pub(crate) struct Heard {
     earlier: Option<Box<Heard>>,
     /// The batch grew while it ran.
     pub grown: bool,
-    /// Lines that tell of a step, and those of them whose step or batch is smaller than that of the line before.
+    /// Lines that tell of a step, and how many of them have a smaller step or batch than the line before.
     turns: (u64, u64),
     /// Times and rates that no step has: 0, NaN, 10³⁰⁰.
     pub impossible: u64,

@@ -20,7 +20,7 @@ const MAX_HELD: usize = 12_000_000;
 /// Bytes of one instruction that wait for the rest of it, at most.
 const MAX_WAITING: usize = 1 << 20;
 
-/// What stands on the stack.
+/// A value on the machine's stack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PickleItem {
     Nothing,
@@ -45,7 +45,7 @@ pub(crate) struct PickleReader {
     dicts: Vec<Vec<(u32, PickleItem)>>,
     /// Bytes whose instruction is not complete.
     waiting: Vec<u8>,
-    /// Bytes of a long text that are dropped.
+    /// Bytes of a long text that are still to be dropped.
     skip: usize,
     stopped: bool,
 }
@@ -161,12 +161,12 @@ impl PickleReader {
             b'j' => self.recall(count(4)?, 5)?,
             b'a' => {
                 let item = self.pop()?;
-                self.append(self.stack.len(), &[item])?;
+                self.append(&[item])?;
                 1
             }
             b'e' => {
                 let items = self.marked()?;
-                self.append(self.stack.len(), &items)?;
+                self.append(&items)?;
                 1
             }
             b's' => {
@@ -209,7 +209,7 @@ impl PickleReader {
         Ok(self.push_item(PickleItem::List(place(self.lists.len())?), length))
     }
 
-    /// A text of `length` bytes behind `wide` bytes of its length.
+    /// Reads a text of `length` bytes, whose length was written before it in `wide` bytes.
     fn text(&mut self, bytes: &[u8], wide: usize, length: usize) -> Result<usize, Halt> {
         let from = 1 + wide;
         let end = from.checked_add(length).ok_or_else(|| refuse(broken()))?;
@@ -264,10 +264,9 @@ impl PickleReader {
         Ok(())
     }
 
-    /// Puts `items` behind the list that the first `height` items of the stack end with: into it, or into the sums
-    /// where they are segments or events.
-    fn append(&mut self, height: usize, items: &[PickleItem]) -> Result<(), Halt> {
-        let last = height.checked_sub(1).ok_or_else(|| refuse(broken()))?;
+    /// Appends `items` to the list on top of the stack; counts them instead where it is the list of segments or events.
+    fn append(&mut self, items: &[PickleItem]) -> Result<(), Halt> {
+        let last = self.stack.len().checked_sub(1).ok_or_else(|| refuse(broken()))?;
         let PickleItem::List(at) = self.stack[last] else {
             return Err(refuse(broken()));
         };
@@ -285,14 +284,14 @@ impl PickleReader {
         Ok(())
     }
 
-    /// True where the value at `place` of the stack stands behind the key `name`.
+    /// True if the value at `place` of the stack belongs to the key `name`.
     fn is_key(&self, place: usize, name: &str) -> bool {
         let before = place.checked_sub(1).and_then(|before| self.stack.get(before));
         matches!(before, Some(PickleItem::Text(at)) if &*self.texts[*at as usize] == name)
     }
 
-    /// The device whose events the list at `place` of the stack is of: lists stand in that of `device_traces`, some
-    /// appended, some on the stack behind a mark.
+    /// The device whose events are in the list at `place` of the stack; none where it holds no events. Such lists are
+    /// parts of the list `device_traces`: earlier ones may be in it already, later ones are on the stack behind a mark.
     fn trace_of(&self, place: usize) -> Option<usize> {
         let mut first = place;
         while first > 0 && place - first <= MAX_DEVICES && matches!(self.stack[first - 1], PickleItem::List(_)) {
@@ -357,7 +356,7 @@ impl PickleReader {
         self.forget(item);
     }
 
-    /// Gives back what a dictionary holds: no event and no block stands at two places.
+    /// Frees the contents of a dictionary: no event and no block is referred to twice.
     fn forget(&mut self, item: PickleItem) {
         if let PickleItem::Dict(dict) = item {
             self.dicts[dict as usize] = Vec::new();
@@ -382,11 +381,12 @@ fn long(bytes: &[u8]) -> f64 {
     if negative { sum - (0..bytes.len()).fold(1.0, |power, _| power * 256.0) } else { sum }
 }
 
+/// The issue of a pickle that ends early or whose instructions do not fit together.
 pub(super) fn broken() -> Issue {
     Issue::error("", t!("a pickle that breaks off or is damaged: make the snapshot again"))
 }
 
-/// Of a pickle that imports something.
+/// The issue of a pickle that would import or call something.
 fn foreign() -> Issue {
     Issue::error(
         "",

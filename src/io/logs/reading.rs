@@ -37,7 +37,7 @@ pub struct LoggedSteps {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     pub program: Message,
-    /// The run: its own arguments' where it has them, else the one at hand.
+    /// The run that was logged: by the arguments that the log prints, else the Run that it is read beside.
     pub run: Run,
     /// Fields that it states and their values, where the rest of the run is the one at hand; none where it states a run
     /// of its own.

@@ -20,7 +20,7 @@ pub(crate) struct Series {
     stride: u64,
     /// Of rates the smallest is the slowest.
     is_rate: bool,
-    /// Values of a step that already had one, and those of them that differ from it.
+    /// Repeated values of a step: how many there are, and how many of them differ from the first.
     repeated: (usize, usize),
 }
 

@@ -133,7 +133,7 @@ impl Stretch {
     fn is_idle(&self) -> bool {
         self.work == [0.0; 3]
     }
-    /// Kinds of work in it, which is the cells that it takes.
+    /// Number of kinds of work in the stretch: each is drawn as a cell.
     fn kinds(&self) -> usize {
         self.work.iter().filter(|seconds| **seconds > 0.0).count()
     }

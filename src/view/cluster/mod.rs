@@ -88,7 +88,7 @@ pub fn busiest(ranks: &[Vec<Wire>]) -> Message {
     Message::joined(" ", [Link::Intra, Link::Inter].into_iter().filter_map(sentence))
 }
 
-/// The buttons above the picture: what colours it, which groups it shows, and saving it.
+/// The buttons above the picture: its colours, its groups, and saving it.
 pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>, load: Option<Link>) -> Node {
     let kinds = kinds(evaluation).into_iter().map(Some);
     let option = |kind: Option<GroupKind>| {

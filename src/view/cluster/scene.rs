@@ -94,8 +94,8 @@ impl Scene {
         };
         usize::try_from(cell).unwrap_or(usize::MAX).min(self.cells.len().saturating_sub(1))
     }
-    /// The GPU at a point; of a cell that stands for several the one that is placed in its block as `selected` in its
-    /// own.
+    /// The GPU at a point. A cell may stand for a block of GPUs: then the one that has the same place in that block as
+    /// `selected` has in its own.
     pub fn hit(&self, x: f64, y: f64, selected: u64) -> Option<u64> {
         let cell = self.cells.iter().find(|cell| cell.at.holds(x, y))?;
         Some(match self.level {
@@ -203,7 +203,7 @@ pub(super) mod tests {
     /// 8 GPUs are one node with eight cells; 256 are 32 nodes, 4 rows of 8; of 16 384 a cell is a node and a column a
     /// replica; a million are drawn in the same rows.
     #[test]
-    fn the_four_sizes_of_the_issue() {
+    fn cells_are_gpus_up_to_256_and_whole_nodes_of_16384() {
         let scene = |sizes| Scene::of(mesh(sizes, 8), 1064.0);
         let eight = scene([2, 1, 2, 2]);
         assert_eq!((eight.cells.len(), eight.nodes.len()), (8, 1));

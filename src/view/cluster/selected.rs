@@ -1,4 +1,4 @@
-//! The selected GPU: its groups with what they send, what it holds, how much it works, what it waits for.
+//! The selected GPU: its groups and their messages, its memory, its work and its waits.
 
 use super::names::layers;
 use super::wires::{Wire, load};

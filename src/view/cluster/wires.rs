@@ -75,8 +75,8 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
     GroupKind::ALL.into_iter().filter_map(wire_of).collect()
 }
 
-/// The rank whose links of that kind are busiest, for what share of the step, and the group that sends longest on it;
-/// none where nothing is sent.
+/// The rank whose links of a kind are busiest, the share of the step in which they are busy, and the group that sends
+/// longest over them; none where nothing is sent.
 pub(crate) fn busiest(ranks: &[Vec<Wire>], link: Link) -> Option<(usize, f64, Wire)> {
     let loads = ranks.iter().map(|wires| load(wires, link));
     let (rank, busy) = loads.enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other))?;

@@ -139,8 +139,8 @@ fn use_it(row: &ScheduleRow, name: Message) -> Node {
     apply("", row.set.clone(), t!("Use {row}", row = name), t!("Use"))
 }
 
-/// The fastest schedule that fits here and that this software can run, with what is proven of it; then a shorter one
-/// that is an order found by search, or that other software has.
+/// The fastest schedule that fits and that the Run's software can run, with its certificate; then a shorter one, if a
+/// search found it or other software has it.
 fn answer(gallery: &Gallery) -> Node {
     let run = &gallery.own.scenario.run;
     let software = verbatim(run.stack.preset_row().choice.label);

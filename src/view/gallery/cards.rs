@@ -17,17 +17,17 @@ pub(super) fn is_pictured(row: &ScheduleRow) -> bool {
     verdict(row).is_some_and(|verdict| verdict != Verdict::Oom)
 }
 
-/// Trains with weights of an earlier step: another training than the others'.
+/// True if the schedule trains with weights of an earlier step: what is learned differs from that of the others.
 fn is_stale(variant: ScheduleVariant) -> bool {
     variant.schedule.row().endless
 }
 
-/// The pictures, and what has none.
+/// The cards of the schedules that fit, a table of those that do not or cannot run, and all of them as a table.
 pub fn cards(gallery: &Gallery) -> Node {
     let mut rows = sorted(gallery.rows, gallery.look.sort);
     if gallery.look.sort.is_by_certificate() {
-        sort_by(&mut rows, |one, other| {
-            let order = distance(gallery, one.variant).total_cmp(&distance(gallery, other.variant));
+        sort_by(&mut rows, |first, second| {
+            let order = gap_to_best(gallery, first.variant).total_cmp(&gap_to_best(gallery, second.variant));
             if gallery.look.sort.down { order.reverse() } else { order }
         });
     }
@@ -51,29 +51,30 @@ pub fn cards(gallery: &Gallery) -> Node {
             cards,
         ]),
     };
-    let without: Vec<Node> = rows.iter().filter(|row| !is_pictured(row)).map(|row| without(gallery, row)).collect();
-    let without = if without.is_empty() {
+    let unpictured = rows.iter().filter(|row| !is_pictured(row));
+    let reasons: Vec<Node> = unpictured.map(|row| reason(gallery, row)).collect();
+    let unpictured = if reasons.is_empty() {
         Node::none()
     } else {
         let heads = ["schedule", "peak", "bubble", "why"];
         let heads: Node = heads.into_iter().map(|head| leaf("th", "", head)).collect();
-        let table = grid("", heads, without.into_iter().collect());
+        let table = grid("", heads, reasons.into_iter().collect());
         let parts = [heading("Do not fit or cannot run"), scrolled("Do not fit or cannot run", table)];
         el("div", &[("class", "without")], &parts)
     };
     let table = table(&gallery.own.scenario.run, gallery.rows, gallery.look.sort, gallery.unit);
-    Node::from_iter([list(false), stale, without, fold("Show as a table", table)])
+    Node::from_iter([list(false), stale, unpictured, fold("Show as a table", table)])
 }
 
-/// Share of an order's makespan above what is proven of any order, nothing where it is optimal; infinite where there is
-/// no certificate.
-fn distance(gallery: &Gallery, variant: ScheduleVariant) -> f64 {
+/// How far the order of `variant` can be from the best order, as a share of its makespan: 0 where it is proven optimal,
+/// infinite where it has no certificate.
+fn gap_to_best(gallery: &Gallery, variant: ScheduleVariant) -> f64 {
     let found = (gallery.certificate)(variant).and_then(Option::as_ref);
     found.map_or(f64::INFINITY, |found| if found.proven { 0.0 } else { found.gap })
 }
 
-/// A schedule without a picture, and why.
-fn without(gallery: &Gallery, row: &ScheduleRow) -> Node {
+/// The row of a schedule that has no picture, with the reason.
+fn reason(gallery: &Gallery, row: &ScheduleRow) -> Node {
     let cell = |content: Node| el("td", &[], &[content]);
     let name = cell(match &row.figures {
         Ok(_) => tick(gallery, row.variant, &[]),
@@ -124,8 +125,8 @@ mod tests {
             own: &evaluation,
             rows: &rows,
             sketch: &|variant| {
-                let mut each = sketches.iter();
-                each.find(|(of, _)| *of == variant).map(|(_, one)| one)
+                let drawn = sketches.iter().find(|(of, _)| *of == variant);
+                drawn.map(|(_, sketch)| sketch)
             },
             certificate: &|_| None,
             axis,
@@ -153,7 +154,7 @@ mod tests {
         }
     }
 
-    /// Ops of `PipeDream` are of stale weights; the others' sections hold none of them.
+    /// `PipeDream` and `PipeDream-2BW` train with weights of an earlier step.
     #[test]
     fn schedules_of_stale_weights_are_set_apart() {
         let (html, _) = shown(&Run::default(), &GalleryLook::default());

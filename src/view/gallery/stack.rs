@@ -1,4 +1,4 @@
-//! Whole timelines one below the other: what stands beside each, the axis below all, what one is against another.
+//! Whole timelines one below the other: the title of each, the axis below all, and how two of them compare.
 
 use super::GalleryAction;
 use super::card::letter;
@@ -16,11 +16,12 @@ use shardscope_core::units::GIB;
 /// Memory at `time` on a curve of MiB over time.
 fn held(curve: &[(f64, u32)], time: f64) -> Bytes {
     let before = curve.partition_point(|(at, _)| *at <= time);
-    let micro_gib = before.checked_sub(1).map_or(0, |at| curve[at].1);
-    Bytes(f64::from(micro_gib) / 1024.0 * GIB)
+    let mib = before.checked_sub(1).map_or(0, |at| curve[at].1);
+    Bytes(f64::from(mib) / 1024.0 * GIB)
 }
 
-/// Letter and name of a timeline, what takes it away and what makes it the Run's.
+/// The title of a timeline: its letter and name, a button that takes it away, and one that makes its schedule the
+/// Run's.
 pub fn title(run: &Run, at: usize, variant: ScheduleVariant, set: Vec<(&'static str, String)>) -> Node {
     let name = t!("{letter}  {name}", letter = verbatim(letter(at).to_string()), name = variant.name());
     let away = el("button", &[("class", "quiet")], &[text("×")])

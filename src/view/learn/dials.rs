@@ -64,7 +64,7 @@ pub struct Dials {
 }
 
 impl Dials {
-    /// `sliders` at `positions`; where one is missing or too large, its start or its last value.
+    /// `sliders` at `positions`: a slider without a position is at its start, one with too large a position at its end.
     pub fn new(sliders: &'static [Slider], positions: &[usize]) -> Self {
         let each = sliders.iter().enumerate();
         let positions = each.map(|(at, slider)| {
@@ -81,7 +81,8 @@ impl Dials {
     pub fn run(&self) -> &Run {
         &self.run
     }
-    /// Values for a link to a step with the sliders `next`: those that were moved here and that it has too.
+    /// Values for a link to a step with the sliders `next`: those of sliders that were moved here and that it has as
+    /// well.
     pub fn carried(&self, next: &[Slider]) -> String {
         let moved = self.sliders.iter().zip(&self.positions).filter(|(slider, at)| slider.start != **at);
         let kept = moved.filter_map(|(slider, at)| {

@@ -26,7 +26,7 @@ pub struct LessonStep {
     pub live: fn(&Dials) -> Live,
     /// The source, and the place in it.
     pub source: (&'static Source, &'static str),
-    /// The number of the Run of the page that it is about, and the settings that change it; none: the Run as it is.
+    /// The figure of the page's Run that the step is about, and settings that change it; no settings: the Run as it is.
     pub on_run: OnRun,
 }
 

@@ -1,4 +1,4 @@
-//! Matrices in blocks: what one rank keeps of each, and what it receives from others or adds up with them.
+//! Matrices in blocks: which blocks one rank keeps, which it receives, and which it adds up with other ranks.
 
 use super::Live;
 use super::caption::{FAINT, data, of_one_rank};
@@ -9,13 +9,13 @@ use crate::prelude::*;
 /// Relation of a block to the rank that is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// It keeps it.
+    /// The rank keeps the block.
     Own,
-    /// It receives it before the product.
+    /// The rank receives the block before the product.
     Received,
-    /// It has a partial sum of it, which is added up with those of other ranks.
+    /// The rank has a partial sum of the block, which is added to those of other ranks.
     Summed,
-    /// It is only on other ranks.
+    /// Only other ranks have the block.
     Other,
 }
 

@@ -14,7 +14,7 @@ impl Scope {
         Self("run".to_owned())
     }
 
-    /// Another layout, or another run, that stands beside `own`; the own one where it is the same.
+    /// A layout or run that stands beside the page's `own` run; the page's run where the two are equal.
     pub fn of(run: &Run, own: Option<&Run>) -> Self {
         if own == Some(run) {
             return Self::run();

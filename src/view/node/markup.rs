@@ -200,8 +200,8 @@ pub(crate) fn scrolled(label: impl Into<Message>, table: Node) -> Node {
     el("div", &region, &[table]).label(label)
 }
 
-/// A panel's head with one thing to choose: what is read before it and what the group is called, then what each button
-/// does, what it says and whether it is the chosen one; `beside` stands at the other end.
+/// A panel's head with a group of buttons of which one is chosen: the words before the group and its name, then for
+/// each button its action, its text and whether it is chosen. `beside` stands at the other end of the head.
 pub fn choices(
     [words, label]: [&'static str; 2],
     options: impl IntoIterator<Item = (impl Into<Press>, Message, bool)>,

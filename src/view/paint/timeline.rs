@@ -259,8 +259,8 @@ impl TimelinePicture<'_> {
     }
 }
 
-/// The device pixels that a band of a row `height` pixels high fills, the same on every row: at least one, and below
-/// the one that what stands above it keeps.
+/// The device pixels that a band of a row fills, where rows are `height` pixels high: at least one, and never the
+/// topmost pixels that the bands above it keep.
 fn whole((from, to): (f64, f64), kind: OpKind, height: i32) -> (i32, i32) {
     let above = match kind {
         OpKind::W if height > 2 => 2,

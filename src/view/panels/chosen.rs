@@ -210,7 +210,7 @@ mod tests {
         assert!(whose(LayoutOrigin::Chosen, None, None).actions().is_empty());
     }
 
-    /// page.md, fourth edition: a layout that a card beats is never called chosen, and each other one offers the
+    /// A layout that a card beats is never called chosen, and each other one offers the
     /// choice.
     #[test]
     fn every_other_layout_says_where_it_is_from_and_what_choosing_gains() {

@@ -59,7 +59,7 @@ pub enum Instead {
     Last(Box<Run>),
 }
 
-/// Whose the figures are, or the cost alone.
+/// The sentence that says of which Run the figures are; where only the budget is faulty, of which value the cost is.
 fn shown(fault: Option<&Issue>, instead: &Instead) -> Message {
     match (fault, instead) {
         (Some(fault), _) if is_of_budget(&fault.field) => t!("The cost is of the last valid value."),
@@ -211,7 +211,7 @@ mod tests {
         assert!(error.contains("This cannot run") && error.contains("tp does not divide"));
     }
 
-    /// page.md, fourth edition: a run that cannot be evaluated never shows another run's answer as its own.
+    /// A run that cannot be evaluated never shows another run's answer as its own.
     #[test]
     fn figures_of_another_run_name_it() {
         let fault = Issue::error("gpus", "8 ranks do not divide 1 GPU");

@@ -16,27 +16,30 @@ pub(crate) fn ladders(scenario: &Scenario) -> Vec<TrialValues> {
     let mut list = parallelism(scenario);
     list.push(ladder(
         "micro_batch",
-        divisors(run.micro_batch).rev().filter(|size| *size < run.micro_batch).map(|size| number("micro_batch", size)),
+        divisors(run.micro_batch)
+            .rev()
+            .filter(|size| *size < run.micro_batch)
+            .map(|size| count_setting("micro_batch", size)),
     ));
     list.push(TrialValues { monotone: true, ..ladder("recompute.layers", layers(scenario).into_iter()) });
     list.push(ladder("recompute", modules(scenario).into_iter()));
     // Megatron-LM refuses ZeRO-2 and 3 with a pipeline, and both communicate once a micro-batch there.
     let most_zero = if run.pp > 1 { 1 } else { 3 };
-    list.push(ladder("zero", (run.zero + 1..=most_zero).map(|stage| number("zero", stage))));
+    list.push(ladder("zero", (run.zero + 1..=most_zero).map(|stage| count_setting("zero", stage))));
     let bytes = scenario.precision;
     if bytes.weights == 2.0 && bytes.gradients() > 2.0 {
         let shorter = match bytes.recipe {
-            Some(_) => one("precision.grads", "2"),
-            None => one("precision", "bf16"),
+            Some(_) => setting("precision.grads", "2"),
+            None => setting("precision", "bf16"),
         };
         list.push(ladder("precision", [shorter].into_iter()));
     }
     list.push(ladder("cross_entropy", loss_kernels(run).into_iter()));
     if run.tp > 1 && !run.sequence_parallel {
-        list.push(ladder("sequence_parallel", [one("sequence_parallel", "true")].into_iter()));
+        list.push(ladder("sequence_parallel", [setting("sequence_parallel", "true")].into_iter()));
     }
     if run.attention_kernel() == AttentionKernel::Eager && run.precision.computes() != Format::Fp32 {
-        list.push(ladder("flash_attention", [one("flash_attention", "true")].into_iter()));
+        list.push(ladder("flash_attention", [setting("flash_attention", "true")].into_iter()));
     }
     if run.is_tuned() {
         list.extend(tuning(scenario));
@@ -58,30 +61,30 @@ fn tuning(scenario: &Scenario) -> [TrialValues; 6] {
     let mut shorter = Vec::new();
     if run.optimizer == Optimizer::Adam && !software.flat_buffers && run.adapter.method.is_none() {
         if software.frees_gradients && run.precision.base != Some("bf16-pure") {
-            shorter.push(one("precision", "bf16-pure"));
+            shorter.push(setting("precision", "bf16-pure"));
         }
-        shorter.push(one("optimizer", "adam-8bit"));
+        shorter.push(setting("optimizer", "adam-8bit"));
     }
     let parts = &run.offload;
     let moved = |key: &'static str, known: bool, zero: u64| {
-        let mut rung = one(key, "cpu");
+        let mut rung = setting(key, "cpu");
         if run.zero < zero && run.training_gpus() > 1 {
-            rung.extend(number("zero", zero));
+            rung.extend(count_setting("zero", zero));
         }
         ladder(key, (!known).then_some(rung).into_iter())
     };
     let sharded = u64::from(!software.flat_buffers) + 1;
     [
-        ladder("adapter.method", adapters.iter().map(|method| one("adapter.method", method))),
+        ladder("adapter.method", adapters.iter().map(|method| setting("adapter.method", method))),
         ladder("optimizer", shorter.into_iter()),
-        ladder("seq_len", shorter_sequences(run).map(|tokens| number("seq_len", tokens))),
+        ladder("seq_len", shorter_sequences(run).map(|tokens| count_setting("seq_len", tokens))),
         moved("offload.optimizer", parts.optimizer.is_some(), sharded),
         moved("offload.parameters", parts.parameters.is_some(), 3),
         moved("offload.activations", parts.activations.is_some(), 0),
     ]
 }
 
-/// Sequences of half the length and less.
+/// Half of the Run's sequence length, a quarter and so on; nothing for sequences of unequal length.
 pub(crate) fn shorter_sequences(run: &Run) -> impl Iterator<Item = u64> {
     let halved = std::iter::successors(Some(run.seq_len), |tokens| Some(tokens / 2));
     let unequal = run.microbatch_lengths.is_some() || run.lengths.base.is_some();
@@ -91,18 +94,20 @@ pub(crate) fn shorter_sequences(run: &Run) -> impl Iterator<Item = u64> {
 /// More GPUs, by doubling.
 pub(crate) fn more_gpus(run: &Run) -> TrialValues {
     let doubled = (1..).map(|power| 1u64 << power).take_while(|times| *times <= MAX_GPUS);
-    ladder("gpus", doubled.map(|times| number("gpus", run.gpus.saturating_mul(times))))
+    ladder("gpus", doubled.map(|times| count_setting("gpus", run.gpus.saturating_mul(times))))
 }
 
 fn ladder(field: &'static str, rungs: impl Iterator<Item = Set>) -> TrialValues {
     TrialValues { field, rungs: rungs.collect(), monotone: false }
 }
 
-fn one(key: &'static str, value: &str) -> Set {
+/// The change that sets `key` to a text.
+fn setting(key: &'static str, value: &str) -> Set {
     vec![(key, value.to_owned())]
 }
 
-fn number(key: &'static str, value: u64) -> Set {
+/// The change that sets `key` to a count.
+fn count_setting(key: &'static str, value: u64) -> Set {
     vec![(key, value.to_string())]
 }
 
@@ -116,7 +121,7 @@ fn parallelism(scenario: &Scenario) -> Vec<TrialValues> {
     let sizes = move |key: &'static str, now: u64, others: u64, most: u64| {
         let room = run.training_gpus() / others.max(1);
         let fitting = divisors(room).filter(move |size| *size > now && *size <= most);
-        ladder(key, fitting.map(move |size| number(key, size)))
+        ladder(key, fitting.map(move |size| count_setting(key, size)))
     };
     let mut list = vec![
         sizes("tp", run.tp, run.pp * run.cp, layout.per_node.max(run.tp)),
@@ -125,7 +130,7 @@ fn parallelism(scenario: &Scenario) -> Vec<TrialValues> {
     ];
     if let Some(moe) = scenario.model.moe {
         let fitting = divisors(moe.experts).filter(|size| *size > run.ep);
-        list.push(ladder("ep", fitting.map(|size| number("ep", size))));
+        list.push(ladder("ep", fitting.map(|size| count_setting("ep", size))));
     }
     let split = [("stage_layers", run.stage_layers.is_some()), ("mtp_stage", run.mtp_stage.is_some())];
     if let Some(pipeline) = list.iter_mut().find(|ladder| ladder.field == "pp") {
@@ -145,8 +150,8 @@ fn layers(scenario: &Scenario) -> Vec<Set> {
         Recompute::Layers(layers) => layers,
         _ => 0,
     };
-    let mut rungs: Vec<Set> = (now + 1..most).map(|layers| number("recompute.layers", layers)).collect();
-    rungs.push(one("recompute", "full"));
+    let mut rungs: Vec<Set> = (now + 1..most).map(|layers| count_setting("recompute.layers", layers)).collect();
+    rungs.push(setting("recompute", "full"));
     rungs
 }
 
@@ -155,18 +160,18 @@ fn modules(scenario: &Scenario) -> Vec<Set> {
     if scenario.run.recompute != Recompute::None {
         return Vec::new();
     }
-    let mut rungs = vec![one("recompute.modules", "norm")];
+    let mut rungs = vec![setting("recompute.modules", "norm")];
     if scenario.model.moe.is_some() {
-        rungs.push(one("recompute.modules", "moe_act"));
+        rungs.push(setting("recompute.modules", "moe_act"));
     }
     if scenario.model.mla.is_some() {
-        rungs.push(one("recompute.modules", "mla_up"));
+        rungs.push(setting("recompute.modules", "mla_up"));
     }
     if !scenario.run.runs_flash_attention() || scenario.zero.stage == 3 {
-        rungs.push(one("recompute", "selective"));
+        rungs.push(setting("recompute", "selective"));
     }
     if scenario.model.moe.is_none() {
-        rungs.push(one("recompute.modules", "mlp"));
+        rungs.push(setting("recompute.modules", "mlp"));
     }
     rungs
 }
@@ -178,6 +183,6 @@ fn loss_kernels(run: &Run) -> Vec<Set> {
         MegatronFused => &[TeFused],
         _ => &[],
     };
-    let rungs = fused.iter().map(|kernel| one("cross_entropy", kernel.id()));
+    let rungs = fused.iter().map(|kernel| setting("cross_entropy", kernel.id()));
     rungs.collect()
 }

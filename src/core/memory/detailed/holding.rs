@@ -34,7 +34,7 @@ pub enum ModelEnd {
 pub(crate) struct Holding {
     /// Their name on the page.
     pub name: &'static str,
-    /// The end of the model that they are, if they are one.
+    /// The end of the model that these parameters are (embedding or head); none of layers.
     pub end: Option<ModelEnd>,
     /// Elements on one GPU, after t, x and te, before ZeRO.
     pub elements: f64,

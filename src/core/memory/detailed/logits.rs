@@ -31,8 +31,8 @@ const TE_FUSED: Cited<LossKernel> = Cited::new(
     &TRANSFORMER_ENGINE,
     "cross_entropy.py: gradient written over the logits",
 );
-/// The backward pass writes two gradients in fp32 beside the log-probabilities: one into the fp32 copy's block, one
-/// into a new one, because that of the bf16 logits is too small.
+/// The backward pass writes two gradients in fp32 beside the log-probabilities. One goes into the block of the fp32
+/// copy; the other needs a new block, because the block of the bf16 logits is too small.
 const PYTORCH: Cited<LossKernel> = Cited::new(
     LossKernel { held: 10.0, peak: 14.0 },
     &TORCHTITAN,

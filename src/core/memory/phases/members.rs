@@ -61,7 +61,7 @@ const PHASES: [(&str, Actor, Work); 8] = [
 pub(super) struct Member {
     pub actor: Actor,
     pub scenario: Scenario,
-    /// Its memory in training, of one that is trained.
+    /// Its memory in training; none of a model that is not trained.
     pub training: Option<StageMemory>,
 }
 
@@ -140,7 +140,7 @@ fn has_reference(scenario: &Scenario, phases: &Phases) -> bool {
     phases.reference && scenario.adapter.is_none()
 }
 
-/// A second model in the layout of `scenario`; none where it cannot run so, which a check has refused.
+/// A second model in the layout of `scenario`; none where it cannot run in that layout, which is refused before.
 fn second(scenario: &Scenario, model: Option<SecondModel>) -> Option<Scenario> {
     Scenario::new(&scenario.run.of_second(model?)).ok()
 }
@@ -221,7 +221,7 @@ fn pair(actor: Actor) -> u8 {
     }
 }
 
-/// Items of one rank in one phase, but those of a model that is being trained.
+/// Items of one rank in one phase, without those of a model that is trained in it.
 pub(super) fn beside<Q: Quantity>(
     scenario: &Scenario,
     phases: &Phases,

@@ -1,9 +1,9 @@
 //! Layered search over active schedules: layer d holds states with d ops laid out, at most `width` of them.
 //!
 //! The candidates dropped for width or limit are the proof: with D their least bound, every schedule takes at least
-//! min(D, best found). States that another one dominates do not count: what they lead to is matched. Two states of the
-//! same counts may be merged into one that is no later than either: what follows one of them may follow it, so its ends
-//! are bounds.
+//! min(D, best found). A dominated state does not count: the state that dominates it leads to schedules as good. Two
+//! states with equal counts may be merged into a third that is no later than either: every way on from the two is open
+//! to it, so the ends of the third are bounds of theirs.
 
 use super::memo::{Memo, NumberMap};
 use super::problem::Ticks;

@@ -36,11 +36,11 @@ pub struct Binding {
     pub bound: Bound,
     /// The rank with the most work, and its work for one micro-batch.
     pub work_rank: usize,
-    /// Seconds that it works for a micro-batch.
+    /// Seconds that the rank works for a micro-batch.
     pub work_s: f64,
     /// The rank whose round trip is longest for what it holds; none where no memory is short.
     pub memory_rank: Option<usize>,
-    /// Activations of one of its stages that it holds.
+    /// Micro-batches whose activations that rank has room for, of one of its stages.
     pub microbatches: Option<u32>,
     /// Seconds from the start of a forward to the end of what frees it, at least.
     pub round_trip_s: Option<f64>,

@@ -1,4 +1,7 @@
-//! Orders as the rest of the pipeline knows them, to and from stages and chains.
+//! The pipeline's orders and timelines as the stages and chains of a certificate, and back.
+//!
+//! An order is given here as a list of chains: the chain of each op, by start. Chain `stage * kinds + kind` is all ops
+//! of one kind on one stage ([`Chain`](super::problem::Chain)).
 
 use super::many::Folded;
 use super::stages::StepStages;
@@ -10,10 +13,10 @@ use crate::sort::sort_by;
 use crate::t;
 
 impl StepStages {
-    /// The stages of `order`, and as the room of each rank what the order holds at most.
+    /// The stages of `order`; the room of a rank is the most that `order` holds on it.
     ///
     /// # Errors
-    /// Why no order of such stages is compared: replicated stages, cut sequences, unequal micro-batches, fused pairs.
+    /// Why orders of this kind are not compared: replicated stages, cut sequences, unequal micro-batches, fused pairs.
     pub fn of_order(order: &Order, durations: &Durations) -> Result<Self, Message> {
         if order.splits > 1 {
             return Err(t!("sequences are cut into pieces"));
@@ -56,7 +59,7 @@ impl StepStages {
         })
     }
 
-    /// The rows of ranks that run `chains`, the ops of a problem in the order of their starts.
+    /// The rows of ranks that run `chains`.
     pub fn rows(&self, chains: &[u16]) -> Vec<Vec<OrderItem>> {
         self.rows_from(chains, &mut vec![0u32; self.home.len() * self.kinds()])
     }
@@ -94,7 +97,7 @@ impl StepStages {
         fill.into_iter().zip(period).zip(drain).map(row).collect()
     }
 
-    /// The rows of `chains` where `counts` ops of every chain have run before; they are counted on.
+    /// The rows of ranks that run `chains` after `counts` ops of each chain; adds what runs here to `counts`.
     fn rows_from(&self, chains: &[u16], counts: &mut [u32]) -> Vec<Vec<OrderItem>> {
         let kinds = self.kinds();
         let mut rows = vec![Vec::new(); self.ranks()];
@@ -114,8 +117,8 @@ impl StepStages {
         rows
     }
 
-    /// The ops of a timeline as chains in the order of their starts; micro-batches are counted anew within a chain
-    /// (Fact 1).
+    /// The chains of a timeline's ops, by start; micro-batches are numbered in that order within a chain (Fact 1 of
+    /// [`problem`](super::problem)).
     pub fn chains_of(&self, timeline: &Timeline) -> Vec<u16> {
         let kinds = self.kinds();
         let mut starts: Vec<(f64, f64, u16)> = Vec::new();
@@ -136,7 +139,7 @@ impl StepStages {
                 OpKind::W => add(timed.start, timed.end, chain + 2),
             }
         }
-        sort_by(&mut starts, |one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
+        sort_by(&mut starts, |first, second| first.0.total_cmp(&second.0).then(first.1.total_cmp(&second.1)));
         starts.into_iter().map(|(_, _, chain)| chain).collect()
     }
 }

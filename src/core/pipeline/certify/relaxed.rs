@@ -71,8 +71,8 @@ impl Few {
     }
 }
 
-/// `whole` without the chains that are not `kept`, but for the first and the longest way's last: each on a rank of its
-/// own. What waited for a chain that is left out waits for what that waited for.
+/// `whole` with only the chains that are `kept`, the first chain, and the last one of the longest way, which get a rank
+/// of their own. A chain that waited for one that is left out waits for the chains that this one waited for.
 fn reduced(whole: &Problem, kept: &[bool]) -> (Problem, Vec<Option<usize>>) {
     let reach = whole.reach();
     let first = whole.topological().first().copied().unwrap_or(0);

@@ -30,10 +30,9 @@ struct Holder {
     ticks: [Ticks; 2],
     /// Least time from the start of the op that takes to the end of the one that frees.
     life: Ticks,
-    /// For every other holder: its micro-batches that may come before one of this stage are those that came through
-    /// this stage.
+    /// For every other holder, true if its micro-batches come through this stage first.
     leads: Vec<bool>,
-    /// For every other holder: what this stage holds leaves only after the same micro-batch found room there.
+    /// For every other holder, true if a micro-batch leaves this stage only after it found room there.
     needs: Vec<bool>,
 }
 

@@ -29,7 +29,7 @@ const FEW_AT: usize = 10;
 
 /// States kept in a layer of the run that bounds some of the chains.
 const FEW_WIDTH: usize = 600;
-/// States of that run that are kept of those with the same number of ops of each chain; more are merged.
+/// States kept in that run of those with equal counts of ops in every chain; further ones are merged.
 const FEW_ALIKE: usize = 16;
 
 /// One of the two directions of time: the problem read in it, and what was computed of it.

@@ -138,11 +138,11 @@ impl Model {
         Some(stages)
     }
 
-    /// Splits of bounds up to `limit` by rising bound, at most `most` of them, and the least bound of all that are left
-    /// out.
+    /// Splits with a bound up to `limit`, by rising bound, at most `most` of them; and the least bound of all splits
+    /// that are left out.
     ///
-    /// Every partial split that a cell drops has `most` others in its cell whose bound is no larger, and so have their
-    /// completions: what is dropped anywhere takes at least the bound of the last of the list.
+    /// A cell drops a partial split only if it has `most` others whose bounds are no larger. The same holds for their
+    /// completions, so every dropped split has at least the bound of the last one in the list.
     pub fn candidates(&self, most: usize, limit: f64) -> (Vec<(f64, StageCut)>, f64) {
         let (count, last) = (self.units.len(), self.ranks - 1);
         let choices = self.units.first().map_or(0, |unit| unit.choices.len());

@@ -17,17 +17,17 @@ pub struct StepStages {
     pub backward_weight: Vec<f64>,
     /// The backward is one op, and frees at its end.
     pub whole: bool,
-    /// Seconds between ranks; nothing is blocked meanwhile.
+    /// Seconds of a message between ranks, which may work meanwhile.
     pub lag: f64,
     /// Stage-micro-batches that each rank holds at most, from the start of a forward to the end of what frees it.
     pub room: Vec<u32>,
-    /// Stages whose B waits for W of the micro-batch before: what they compute again has room for one; empty: none
-    /// does.
+    /// True of stages whose gradient of the input waits for the weight gradient of the micro-batch before: they have
+    /// room to recompute one micro-batch at a time. Empty where no stage waits.
     pub apart: Vec<bool>,
 }
 
 /// Seconds of a tick: all times are rounded down to whole ticks, so that a bound in ticks is a bound of the true times
-/// (the optimum is monotone in the times: it is for a fixed order, so for the least over orders).
+/// (shorter times lengthen no fixed order, so they do not lengthen the best one).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TickScale(pub f64);
 

@@ -368,7 +368,7 @@ impl SearchProblem {
         times.map(|at| (state[at] - other[at]).abs()).sum()
     }
 
-    /// Makes `state` one that is no worse than it was and no worse than `other`, which has the same counts.
+    /// Merges `other`, a state with the same counts, into `state`: the result is no worse than either.
     pub fn merge(&self, state: &mut [Ticks], other: &[Ticks]) {
         for (at, (one, other)) in state.iter_mut().zip(other).enumerate().skip(self.clocks) {
             let is_bits = (self.waiting..self.waiting + self.rooms.len()).contains(&at);

@@ -117,7 +117,7 @@ impl Tails {
         &self.durations
     }
 
-    /// J: least time of one rank for the ops of some of its chains, each from a micro-batch on, with what follows them.
+    /// J: least time from now to the end for one rank that has to run some of its chains, each from a micro-batch on.
     pub fn jackson(&self, from: impl Iterator<Item = (usize, usize)>) -> Ticks {
         let mut heads = [(0usize, 0usize); MOST_CHAINS];
         let mut count = 0;

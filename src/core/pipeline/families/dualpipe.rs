@@ -34,8 +34,10 @@ impl Flow {
     }
 }
 
+/// A rank's list under construction.
 struct Rank {
     flows: [Flow; 2],
+    /// Weight gradients that have not run yet.
     weights: VecDeque<Op>,
     out: RankRow,
 }
@@ -54,6 +56,7 @@ impl Rank {
         self.weights.push_back(Op::w(op.stage, op.microbatch));
         self.out.push(op);
     }
+    /// The next backward of a flow, `split` or whole.
     fn last(&mut self, flow: usize, split: bool) {
         if split {
             self.b(flow);
@@ -167,7 +170,7 @@ pub(crate) fn dualpipev(spec: &Spec) -> Result<Order, Issue> {
     finish(spec, spec.order(ranks))
 }
 
-/// The steps add up for n ≥ 2R − 1 micro-batches a flow.
+/// Refuses fewer than 2R − 1 micro-batches a flow, for which the eight steps do not add up.
 fn enough(spec: &Spec, n: u32, twice_half: u32) -> Result<(), Issue> {
     if n + 1 >= twice_half {
         return Ok(());
@@ -194,7 +197,7 @@ fn finish(spec: &Spec, order: Order) -> Result<Order, Issue> {
     Err(too_few(spec))
 }
 
-/// DeepSeek's and PyTorch's code assert m ≥ 2p.
+/// A warning of fewer than 2p micro-batches, which DeepSeek's and PyTorch's code refuse.
 pub(crate) fn warn(spec: &Spec) -> Vec<Issue> {
     let needed = 2 * spec.pp;
     if spec.microbatches >= needed {

@@ -17,9 +17,13 @@ use crate::t;
 /// may be shorter) every chunk, for each chunk every micro-batch of the group.
 #[derive(Clone, Copy)]
 struct Visits {
+    /// Ranks.
     p: u32,
+    /// Micro-batches.
     m: u32,
+    /// Chunks of a rank.
     v: u32,
+    /// Micro-batches of a group.
     g: u32,
 }
 
@@ -28,7 +32,8 @@ impl Visits {
         let m = spec.microbatches;
         Self { p: spec.pp, m, v: spec.chunks(), g: g.min(m) }
     }
-    const fn at(self, at: u32) -> (u32, u32) {
+    /// The micro-batch and the chunk of visit number `at`.
+    const fn visit(self, at: u32) -> (u32, u32) {
         let group = at / (self.g * self.v);
         let (start, within) = (group * self.g, at % (self.g * self.v));
         let left = self.m - start;
@@ -36,11 +41,11 @@ impl Visits {
         (start + within % size, within / size)
     }
     const fn forward(self, rank: u32, at: u32) -> Op {
-        let (microbatch, chunk) = self.at(at);
+        let (microbatch, chunk) = self.visit(at);
         Op::f(chunk * self.p + rank, microbatch)
     }
     fn backward(self, rank: u32, at: u32, op: fn(u32, u32) -> Op) -> Op {
-        let (microbatch, chunk) = self.at(at);
+        let (microbatch, chunk) = self.visit(at);
         op((self.v - 1 - chunk) * self.p + rank, microbatch)
     }
     const fn pattern(self) -> WeavePattern {
@@ -53,14 +58,15 @@ fn order(spec: &Spec, rank: impl Fn(u32) -> RankRow) -> Order {
     spec.order(each_rank(spec.pp, rank))
 }
 
-/// per · (p − 1 − r) + (v − 1) g + extra, at most m v.
+/// Forwards that rank r runs before its first backward: per · (p − 1 − r) + (v − 1) g + extra, at most m v.
 fn warm_up(spec: &Spec, r: u32, g: u32, per: u64, extra: u64) -> u32 {
     let (p, m, v) = (u64::from(spec.pp), u64::from(spec.microbatches), u64::from(spec.chunks()));
     let warm_up = per * (p - 1 - u64::from(r)) + (v - 1) * u64::from(g) + extra;
     u32::try_from(warm_up.min(m * v)).unwrap_or(u32::MAX)
 }
 
-/// Whole backwards `warm_up(r)` turns behind the forwards.
+/// The order over visits in which whole backwards run `warm_up(r)` turns behind the forwards, as `pairs` where it says
+/// so.
 fn visited(spec: &Spec, g: u32, warm_up: impl Fn(u32) -> u32, pairs: bool) -> Order {
     let visits = Visits::new(spec, g);
     order(spec, |r| {
@@ -123,6 +129,7 @@ fn dead_lock(field: &'static str, spec: &Spec, g: u32, make: fn(&Spec, u32) -> O
     }
 }
 
+/// The warnings of [`interleaved`]: what implementations refuse.
 pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
     let g = spec.group.unwrap_or(p);
@@ -157,7 +164,7 @@ pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
     warnings
 }
 
-/// m mod max(1, ⌊m/p⌋) ≠ 0 is refused by PyTorch.
+/// The warning that PyTorch refuses m micro-batches: where m mod max(1, ⌊m/p⌋) ≠ 0.
 pub(crate) fn warn_rounds(spec: &Spec) -> Option<Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
     let rounds = (m / p).max(1);

@@ -23,7 +23,9 @@ struct Switches {
     greedy: bool,
 }
 
+/// A rank as far as its ops are laid out.
 struct Rank {
+    /// Time at which it is free.
     clock: f64,
     /// Ops done of each kind, F, B, W.
     done: [usize; 3],
@@ -35,15 +37,17 @@ struct Rank {
 }
 
 impl Rank {
+    /// Micro-batches whose activations it holds.
     fn held(&self) -> usize {
         self.done[0] - self.done[2]
     }
+    /// True if a weight gradient can run.
     fn pending(&self) -> bool {
         self.done[2] < self.done[1]
     }
 }
 
-/// One attempt.
+/// The ranks' ops as one setting of the switches lays them out.
 struct Layout<'a> {
     ranks: Vec<Rank>,
     /// Ends of F and of B, per rank, that the neighbour has not used yet.
@@ -81,7 +85,7 @@ impl<'a> Layout<'a> {
         };
         list[j]
     }
-    /// The rank that what the `kind` of rank j needs comes from.
+    /// The rank whose result an op of `kind` on rank j needs; none where it needs no other rank.
     fn source(&self, j: usize, kind: OpKind) -> Option<usize> {
         match kind {
             OpKind::F => j.checked_sub(1),
@@ -89,13 +93,13 @@ impl<'a> Layout<'a> {
             _ => None,
         }
     }
-    /// When what the next `kind` of rank j needs from its neighbour arrives.
+    /// Time at which the result arrives that the next op of `kind` on rank j needs from its neighbour.
     fn arrival(&self, j: usize, kind: OpKind) -> Option<f64> {
         let from = self.source(j, kind)?;
         let sent = &self.sent[kind as usize][from];
         Some(sent.front()? + self.durations.p2p)
     }
-    /// Runs the next `kind` of rank j as early as it can.
+    /// Runs the next op of `kind` on rank j as early as it can.
     fn run(&mut self, j: usize, kind: OpKind) {
         let time = self.time(j, kind);
         let unhindered = self.ranks[j].clock + time;
@@ -133,14 +137,15 @@ impl<'a> Layout<'a> {
         self.comparisons.push(Comparison { rank: j, worst: Some(self.worst), over });
         over > 0.0
     }
-    /// Room for one more activation on rank j. A pending W exists whenever it is needed: before a forward, a rank has
-    /// run all backwards but those of its warm-up, which the limit has bounded.
+    /// Makes room for one more activation on rank j by running weight gradients. One is pending whenever it is needed:
+    /// before a forward, a rank has run all backwards but those of its warm-up, which the limit bounds.
     fn make_room(&mut self, j: usize) {
         while self.ranks[j].held() + 1 > self.limit && self.ranks[j].pending() {
             self.run(j, OpKind::W);
         }
     }
-    /// W into the gap before `ready`: those that fit, and one that does not where the gap matters.
+    /// Runs weight gradients of rank j in the gap before `ready`: all that fit, and one more that overruns it where the
+    /// gap matters.
     fn fill(&mut self, j: usize, ready: Option<f64>) {
         let Some(ready) = ready else { return };
         let time = self.time(j, OpKind::W);
@@ -153,7 +158,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Forwards before the first backward, then that.
+    /// Runs the forwards of each rank before its first backward, then that backward.
     fn warm_up(&mut self) {
         let p = self.ranks.len();
         (0..p).for_each(|j| self.run(j, OpKind::F));
@@ -233,6 +238,7 @@ impl<'a> Layout<'a> {
         }
     }
 
+    /// Runs all weight gradients that are pending on rank j.
     fn flush(&mut self, j: usize) {
         while self.ranks[j].pending() {
             self.run(j, OpKind::W);
@@ -259,6 +265,7 @@ impl<'a> Layout<'a> {
         self.ranks.iter().enumerate().map(span).fold(0.0, f64::max)
     }
 
+    /// The state after a round, by which a period is found again.
     fn mark(&mut self) -> Mark {
         let (clock, begun) = (self.ranks[0].clock, self.ranks[0].done[0]);
         let mut shape = Vec::new();
@@ -272,6 +279,7 @@ impl<'a> Layout<'a> {
         Mark::new(shape, clock, begun, &mut self.comparisons, ranks)
     }
 
+    /// Moves all ranks on by the repetitions of `period`.
     fn repeat(&mut self, period: &Period) {
         let times = f64::from(period.times);
         let later = times * period.seconds;
@@ -310,6 +318,7 @@ pub(crate) fn zb_auto(spec: &Spec, durations: &Durations) -> Result<Order, Issue
     made.ok_or_else(|| Issue::error("schedule", "no setting gives an order"))
 }
 
+/// The order of the setting whose longest span is shortest, the first of equals.
 fn best_of_eight(spec: &Spec, durations: &Durations, limit: u32, longest: usize) -> Option<Order> {
     let durations = &exact(durations, op_count(spec));
     let mut best: Option<(f64, Layout)> = None;

@@ -21,6 +21,7 @@ const LO: usize = 0;
 const HI: usize = 1;
 
 impl Rank {
+    /// Runs the next op of `kind` on a chunk.
     fn run(&mut self, chunk: usize, kind: OpKind) {
         let next = &mut self.next[chunk][kind as usize];
         if *next < self.m {
@@ -29,6 +30,7 @@ impl Rank {
         }
         *next += 1;
     }
+    /// Runs the next op of each of `kinds`.
     fn all(&mut self, chunk: usize, kinds: &[OpKind]) {
         for kind in kinds {
             self.run(chunk, *kind);
@@ -45,6 +47,7 @@ impl Rank {
             *next += times;
         }
     }
+    /// Ops of `kind` that ran on a chunk.
     fn done(&self, chunk: usize, kind: OpKind) -> u32 {
         self.next[chunk][kind as usize]
     }

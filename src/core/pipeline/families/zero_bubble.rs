@@ -37,7 +37,7 @@ pub(crate) fn h2(spec: &Spec) -> Order {
     delayed(spec, |r| 2 * (p - 1 - r), |r| 2 * r)
 }
 
-/// ZB-H2 is described for m ≥ 2p − 1.
+/// A warning of ZB-H2 with fewer than the 2p − 1 micro-batches that it is described for.
 pub(crate) fn warn_h2(spec: &Spec) -> Vec<Issue> {
     let fills = spec.pp.saturating_mul(2).saturating_sub(1);
     if spec.microbatches >= fills {

@@ -93,7 +93,7 @@ pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
     }
 }
 
-/// A component's own formula where the method has one, else the one that it is part of.
+/// The formula of a component; where the method has none for it, the formula of the total.
 fn component(evaluation: &Evaluation, rank: usize, component: Component) -> Option<Term> {
     let total = memory::explain(&evaluation.scenario, &evaluation.loads, rank)?;
     let Some(part) = total.parts.iter().find(|part| part.symbol == component.symbol()) else {

@@ -72,7 +72,7 @@ fn measured(evaluation: &Evaluation, predicted: Written) -> Written {
     }
 }
 
-/// States, gradients and weights of the slowest rank through its memory.
+/// The optimizer on the slowest rank: states, gradients and weights are read and written in its memory.
 fn optimizer(evaluation: &Evaluation) -> Term {
     let scenario = &evaluation.scenario;
     let clock = Clock::new(scenario);
@@ -94,7 +94,7 @@ fn optimizer(evaluation: &Evaluation) -> Term {
     Term { value: evaluation.report.step.optimizer_s.0, ..term }
 }
 
-/// Seconds that a data loader adds that is nearly as slow as the GPUs, or slower.
+/// Seconds by which the data loader lengthens the step; it does so where it is nearly as slow as the GPUs, or slower.
 fn loader(evaluation: &Evaluation) -> Term {
     let step = &evaluation.report.step;
     let busy = step.compute_s + step.bubble_s + step.exposed_comm_s + step.optimizer_s;

@@ -135,7 +135,7 @@ fn below(evaluation: &Evaluation) -> [Term; 3] {
     ]
 }
 
-/// Model FLOPs over the peak, what is really executed, and the same as others count it.
+/// Model FLOPs over the peak, with notes on the FLOPs that are executed and on MFU by the conventions of others.
 pub fn mfu(evaluation: &Evaluation) -> Term {
     let step = &evaluation.report.step;
     let [time, gpus, peak] = below(evaluation);

@@ -1,4 +1,4 @@
-//! Needs of an objective: a reference where it compares with one, a teacher where it has one, software that has it.
+//! Needs of an objective: software that trains by it, a reference to compare with, a teacher to learn from.
 
 use super::Check;
 use crate::field::OneOf;

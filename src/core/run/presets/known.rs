@@ -23,7 +23,7 @@ mod tests {
     use crate::run::Scenario;
 
     #[test]
-    fn every_published_run_is_read_whole_and_makes_sense() {
+    fn every_published_run_is_read_whole_and_has_a_measurement() {
         for (index, published) in all().enumerate() {
             let pairs = published.link.split('&').filter_map(|pair| pair.split_once('='));
             let pairs: Vec<_> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();

@@ -39,7 +39,7 @@ enum Answering {
     MicroBatch(Box<Option<Run>>),
 }
 
-/// The work that answers the queries about one question, which is a run without what a search changes.
+/// The work that answers queries about one question: a Run without the fields that a search changes.
 #[derive(Clone, Debug, Default)]
 pub struct PlanSession {
     query: PlanQuery,

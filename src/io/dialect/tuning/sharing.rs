@@ -26,7 +26,8 @@ impl Sharing {
     }
 }
 
-/// The library that shards by the entries of DeepSpeed and FSDP, and the latter's; none where there are no entries.
+/// Takes the shards that a text's settings of DeepSpeed, Accelerate and FSDP mean; the library that makes them, and the
+/// settings of FSDP where the text has them.
 pub(in crate::dialect) fn shared(reader: &mut SettingsReader) -> (Sharing, Option<Fsdp>) {
     reader.set("zero", 0);
     let deepspeed = deepspeed(reader, "deepspeed") || deepspeed_inside(reader);
@@ -86,7 +87,7 @@ pub(in crate::dialect) fn by_accelerate(reader: &mut SettingsReader) -> Option<S
 /// The shards of a file of Accelerate that is not here: by its name, else both readings are offered.
 pub(in crate::dialect) fn by_accelerate_file(reader: &mut SettingsReader) -> Sharing {
     let Some(Value::Text(file)) = reader.value("config_file") else {
-        return by_nobody_or_launcher(reader);
+        return by_unknown_launcher(reader);
     };
     let name = file.to_ascii_lowercase();
     reader
@@ -107,13 +108,13 @@ pub(in crate::dialect) fn by_accelerate_file(reader: &mut SettingsReader) -> Sha
     Sharing::Fsdp
 }
 
-/// A file of settings alone, with no command that starts it: its launcher may shard by a file of its own. It does where
-/// weights, gradients and Adam states (16 bytes a parameter) do not fit a GPU whole; what asks for fewer bytes is made
-/// for one GPU. Adapters are seldom sharded.
+/// The shards where a text is a file of settings without the command that starts it: a launcher may shard by a file of
+/// its own. That is assumed where weights, gradients and Adam states (16 bytes a parameter) do not fit a GPU whole. A
+/// text whose settings need fewer bytes is meant for one GPU, and adapters are seldom sharded.
 ///
 /// Source: huggingface/open-r1 1416fa0 `README.md`, alignment-handbook 925acdf `scripts/README.md` (`accelerate launch
 /// --config_file recipes/accelerate_configs/zero3.yaml`, where the recipe says nothing of shards).
-fn by_nobody_or_launcher(reader: &mut SettingsReader) -> Sharing {
+fn by_unknown_launcher(reader: &mut SettingsReader) -> Sharing {
     const LAUNCHED: [&str; 7] =
         ["gpus", "nproc_per_node", "num_processes", "nnodes", "num_machines", "distributed_type", "ray_num_workers"];
     let word = |name| reader.last(name).and_then(Value::text).unwrap_or_default();
@@ -266,12 +267,13 @@ pub(in crate::dialect) fn write_deepspeed(s: &Scenario, writer: &mut SettingsWri
 pub(in crate::dialect) struct Fsdp {
     /// True of FSDP2.
     pub second: bool,
-    /// A checkpoint wrapper, and true if its inputs go to the host.
+    /// Whether layers are recomputed; none where the text does not say it.
     pub checkpoints: Option<bool>,
+    /// True if the inputs of recomputed layers go to the host.
     pub activations: bool,
 }
 
-/// Takes them; none where the text has none.
+/// Takes the settings of FSDP; none where the text has none of them.
 pub(in crate::dialect) fn fsdp(reader: &mut SettingsReader) -> Option<Fsdp> {
     let words = reader.word("fsdp", "FSDP").unwrap_or_default().to_ascii_lowercase();
     let mut any = !words.is_empty() && words != "false" || reader.flag("use_fsdp", "FSDP");

@@ -4,7 +4,8 @@ use super::passes::Piece;
 use crate::learn::prelude::*;
 use shardscope_core::traffic::microbatch_traffic;
 
-/// A layer: what is exchanged where its two blocks begin and end, and over how many ranks it is cut between them.
+/// The pieces of a layer over `t` ranks: `f` is exchanged where a block begins, `g` where it ends; norms and dropout
+/// between the blocks are cut over `between` ranks.
 fn pieces(t: u64, f: [&'static str; 2], g: [&'static str; 2], between: u64) -> Vec<Piece> {
     let block = |name| {
         [Piece::Between("norm", between), Piece::Exchange("f", f), Piece::Block(name, t), Piece::Exchange("g", g)]

@@ -64,7 +64,7 @@ fn way_back(way: &[Narrowing], gaps: &[CountedGap], unit: MemoryUnit) -> Node {
         .column("verdict", |(_, step)| verdict(step.verdict))
         .figures(t!("peak {value}", value = unit.name()), |(_, step)| unit.number(step.peak))
         .figures("more", |(at, step)| more(*at, step))
-        .figures("stage", |(_, step)| step.stage.to_string())
+        .figures("rank", |(_, step)| step.rank.to_string())
         .table("Narrowing it down");
     let intro = t!(
         "Start with everything small, then put the settings back one by one: the step at which it fails again names \

@@ -22,7 +22,7 @@ pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Node {
             ask("figure", figure, &[text(verbatim(unit.number(row.fullest.total)))])
         })
         .figures("of", |row| unit.number(row.capacity))
-        .column("stage", |row| if row.same_on_all { t!("all") } else { verbatim(row.fullest.stage.to_string()) })
+        .column("rank", |row| if row.same_on_all { t!("all") } else { verbatim(row.fullest.stage.to_string()) })
         .column("components", |row| mini(&row.fullest, row.capacity, longest, unit))
         .marked(|row| row.chosen)
         .table("Methods side by side");
