@@ -1,5 +1,5 @@
-//! Constants fitted to published steps: a handful of weighted least squares of the logarithms, with a loss that is linear
-//! beyond 1.5 of 10 %, each constant held by its prior. A constant acts on the logarithm of a step by its slope.
+//! Constants fitted to published steps: a handful of weighted least squares of the logarithms, with a loss that is
+//! linear beyond 1.5 of 10 %, each constant held by its prior. A constant acts on the logarithm of a step by its slope.
 
 /// Scale of the loss.
 const SCALE: f64 = 0.10;

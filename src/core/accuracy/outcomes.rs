@@ -29,16 +29,18 @@ impl Rank {
     }
 }
 
-/// An outcome, and the inputs of the rule.
+/// What became of a run, and the inputs of the rule.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     ranks: Vec<Rank>,
+    /// Memory that the driver shows, GiB.
     visible: f64,
+    /// True if the run ran out of memory.
     pub ran_out: bool,
 }
 
 impl Outcome {
-    /// The outcome of what `evaluation` is of.
+    /// The outcome of the run that was evaluated.
     pub fn new(evaluation: &Evaluation, ran_out: bool) -> Self {
         let memory = &evaluation.report.memory;
         let ranks = memory.per_stage.iter().map(|rank| Rank::of(&evaluation.scenario, rank)).collect();

@@ -22,7 +22,8 @@ pub struct Certified {
     pub errors: Vec<Issue>,
     /// Makespan of the Run's pipeline, seconds.
     pub makespan_s: f64,
-    /// The memory of each rank is its own peak, ops are as it runs them.
+    /// Its certificate, where each rank has room for its own peak and no backward pass is cut that the schedule runs
+    /// whole.
     pub certificate: Certificate,
 }
 
@@ -45,10 +46,10 @@ pub struct BestSplit {
     pub stage_layers: Vec<u64>,
     /// Makespan of its pipeline, seconds.
     pub makespan_s: f64,
-    /// No split in any order takes less, seconds: one stage a rank, each with as many micro-batches in memory, the
-    /// times exact.
+    /// Seconds that no split in any order falls below, with one stage a rank and as many micro-batches in the memory of
+    /// each, for these exact times.
     pub lower_bound_s: f64,
-    /// Nothing is faster by one in 10,000.
+    /// True if no split and order is faster by more than one in 10,000.
     pub proven: bool,
 }
 

@@ -10,6 +10,7 @@ const LOW: f64 = 160.0;
 const SLIM_AXIS: f64 = 16.0;
 /// Least distance of its rows: of more ranks, every n-th is drawn.
 const SLIM_PITCH: f64 = 3.0;
+
 /// Rows and their spacing, CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PictureRows {
@@ -35,6 +36,7 @@ impl PictureRows {
 
 /// Ranks that are drawn; of more, every n-th.
 const MAX_ROWS: usize = 128;
+
 /// Ranks that are rows of the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[must_use]

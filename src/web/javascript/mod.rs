@@ -144,7 +144,7 @@ pub async fn ready() -> Result<(), JsValue> {
 }
 
 /// The Run that a text of another program, a link or an export means; what it does not say is as in `run`. `given` may
-/// hold `set` and `files`, as a request to import does.
+/// hold values of variables and files, by the keys that a request to import has for them.
 #[wasm_bindgen(js_name = importText)]
 pub fn import_text(of: JsValue, run: JsValue, given: JsValue) -> JsValue {
     late(|second| (second.import)(of, run, given))
