@@ -4,7 +4,7 @@
 //! quarters of what is left are for bounds, the rest for reports. Where a round cannot afford all rows, those it
 //! looks at lie evenly spread; where its reports leave work over, the next round looks at more of them.
 
-use super::bounding::ROW;
+use super::all_bounds::ROW;
 use super::space::Space;
 
 /// Units of work of a request that names none: 2 s of a core. Set by `cargo bench --bench plan`: the median of its

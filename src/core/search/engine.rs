@@ -2,8 +2,8 @@
 //!
 //! It stops wherever its budget ends and goes on from there; where it stopped changes nothing of the answer.
 
+use super::all_bounds::AllBounds;
 use super::allowance::Allowance;
-use super::bounding::Bounding;
 use super::promise::{LayoutPlace, Promise};
 use super::proposal::{Proposal, Proposing};
 use super::ranking::{FoundLayout, Known, Ranking, ReportOutcome};
@@ -49,7 +49,7 @@ impl SearchProgress {
 #[must_use]
 pub struct Search {
     space: Space,
-    bounding: Bounding,
+    bounds: AllBounds,
     ranking: Ranking,
     reported: Known,
     previews: f64,
@@ -90,8 +90,8 @@ impl Search {
 
     /// Hands over to the ranking what is bounded since the last time.
     fn queue(&mut self) {
-        self.ranking.add(&self.bounding.promises[self.queued..]);
-        self.queued = self.bounding.promises.len();
+        self.ranking.add(&self.bounds.promises[self.queued..]);
+        self.queued = self.bounds.promises.len();
         self.first_bound = self.ranking.next_bound().unwrap_or(0.0);
     }
 
@@ -110,7 +110,7 @@ impl Search {
     pub fn step(&mut self, budget: u64) -> SearchProgress {
         let mut left = budget.max(1);
         while left > 0 && !self.progress().is_over() {
-            let spent = if self.bounding.is_over(&self.space) { self.rank() } else { self.bound() };
+            let spent = if self.bounds.is_over(&self.space) { self.rank() } else { self.bound() };
             left = left.saturating_sub(spent.max(1));
         }
         self.share = self.share.max(self.share_now());
@@ -122,12 +122,12 @@ impl Search {
     }
 
     pub fn progress(&self) -> SearchProgress {
-        let (ranking, bounding) = (&self.ranking, &self.bounding);
+        let (ranking, bounds) = (&self.ranking, &self.bounds);
         SearchProgress {
             done: self.done,
             share: self.share,
-            evaluated: bounding.evaluated - ranking.void,
-            feasible: bounding.promises.len() as u64 - ranking.void - ranking.ran_out,
+            evaluated: bounds.evaluated - ranking.void,
+            feasible: bounds.promises.len() as u64 - ranking.void - ranking.ran_out,
             reported: ranking.reported,
             stopped: self.allowance.as_ref().filter(|_| self.stopped).map(|allowance| allowance.looked(&self.space)),
         }
@@ -156,7 +156,7 @@ impl Search {
 
     /// The best bound of the layout at `place`, and the units of work that this took.
     pub(crate) fn time(&mut self, place: LayoutPlace) -> (f64, u64) {
-        self.bounding.time(&self.space, place)
+        self.bounds.time(&self.space, place)
     }
 
     /// Units of work that were spent of what the search may do; 0 without a limit.
@@ -169,18 +169,18 @@ impl Search {
     }
 
     pub fn is_bounded(&self) -> bool {
-        self.bounding.is_over(&self.space)
+        self.bounds.is_over(&self.space)
     }
 
     /// Lower bounds of every layout that memory does not rule out, in the order of the space: the best bounds after
     /// [`Search::time_all`].
     pub(crate) fn promises(&self) -> &[Promise] {
-        &self.bounding.promises
+        &self.bounds.promises
     }
 
     /// Layouts that are tight at best and not listed, in the order of the space.
     pub(crate) fn near(&self) -> &[LayoutPlace] {
-        &self.bounding.near
+        &self.bounds.near
     }
 
     /// True if the layout at `place` is tight and not listed, and the units of work that this took.
@@ -191,14 +191,14 @@ impl Search {
 
     /// Goes on with a ranking of some of the promises: what was reported once is not reported again.
     pub(crate) fn rank_more(&mut self, ranking: &mut Ranking) -> u64 {
-        ranking.step(&self.space, &mut self.bounding, &mut self.reported)
+        ranking.step(&self.space, &mut self.bounds, &mut self.reported)
     }
 
     /// Works for about `budget` units on the best bounds of all layouts; true when they are known.
     pub(crate) fn time_all(&mut self, budget: u64) -> bool {
         let mut left = budget;
         while left > 0 {
-            let Some(work) = self.bounding.time_next(&self.space) else {
+            let Some(work) = self.bounds.time_next(&self.space) else {
                 return true;
             };
             left = left.saturating_sub(work);
@@ -206,37 +206,37 @@ impl Search {
         false
     }
 
-    /// Bounding is taken for most of the work; then the bound climbs towards the time of the last row.
+    /// The bounds are taken for most of the work; then the bound climbs towards the time of the last row.
     fn share_now(&self) -> f64 {
-        const BOUNDING: f64 = 0.7;
+        const SHARE_OF_BOUNDS: f64 = 0.7;
         if self.progress().is_over() {
             return 1.0;
         }
-        let bounding = BOUNDING * self.bounding.share(&self.space);
-        if !self.bounding.is_over(&self.space) {
-            return bounding;
+        let bounded = SHARE_OF_BOUNDS * self.bounds.share(&self.space);
+        if !self.bounds.is_over(&self.space) {
+            return bounded;
         }
         let climbed = match (self.ranking.next_bound(), self.ranking.slowest()) {
             (Some(next), Some(end)) if end > self.first_bound => (next - self.first_bound) / (end - self.first_bound),
             _ => 0.0,
         };
-        bounding + (1.0 - BOUNDING) * climbed.clamp(0.0, 1.0)
+        bounded + (1.0 - SHARE_OF_BOUNDS) * climbed.clamp(0.0, 1.0)
     }
 
     fn bound(&mut self) -> u64 {
-        let next = self.bounding.next();
+        let next = self.bounds.next();
         if let Some(allowance) = &mut self.allowance
             && allowance.passes_over(next)
         {
-            self.bounding.pass_over(&self.space);
+            self.bounds.pass_over(&self.space);
             self.queue_last();
             return 1;
         }
-        let work = self.bounding.step(&self.space);
+        let work = self.bounds.step(&self.space);
         self.unseen += work;
         let mut preview = 0;
-        let share = self.bounding.share(&self.space);
-        if self.bounding.is_first_round() && (share * PREVIEWS >= self.previews || self.unseen > PREVIEW) {
+        let share = self.bounds.share(&self.space);
+        if self.bounds.is_first_round() && (share * PREVIEWS >= self.previews || self.unseen > PREVIEW) {
             self.previews += f64::from(u8::from(share * PREVIEWS >= self.previews));
             self.unseen = 0;
             self.queue();
@@ -254,10 +254,10 @@ impl Search {
     /// Ranks what is left when every block is done.
     fn queue_last(&mut self) {
         if self.is_bounded() {
-            if self.queued < self.bounding.promises.len() {
+            if self.queued < self.bounds.promises.len() {
                 self.queue();
             }
-            self.bounding.settle();
+            self.bounds.settle();
         }
     }
 
@@ -269,7 +269,7 @@ impl Search {
             && !spent
             && let Some(rows) = self.allowance.as_mut().and_then(|allowance| allowance.another_round(&self.space))
         {
-            self.bounding.again(rows, &self.space);
+            self.bounds.again(rows, &self.space);
             return 1;
         }
         if over || spent {
@@ -288,7 +288,7 @@ impl Search {
     /// Looks closer at the most promising layout.
     fn rank_next(&mut self) -> u64 {
         let rows = self.best().len();
-        let work = self.ranking.step(&self.space, &mut self.bounding, &mut self.reported);
+        let work = self.ranking.step(&self.space, &mut self.bounds, &mut self.reported);
         if let Some(allowance) = &mut self.allowance {
             // The report of a row of the answer has those of other splits of its layers.
             let reports = if self.ranking.best().len() > rows { SPLITS } else { 1 };

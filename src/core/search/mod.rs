@@ -7,13 +7,13 @@
 //! stays responsive.
 
 mod able;
+mod all_bounds;
 mod allowance;
 pub mod answers;
 pub mod auto;
 pub mod axes;
 pub mod better;
 pub mod bound;
-mod bounding;
 pub mod catalogue;
 mod engine;
 pub mod facts;
@@ -24,9 +24,9 @@ pub mod kinds;
 pub mod ladder;
 pub mod map;
 pub mod orders;
+mod plan;
 mod promise;
 mod proposal;
-mod rank;
 mod ranking;
 pub mod recipe;
 mod request;
@@ -41,9 +41,9 @@ pub use allowance::WORK;
 pub use axes::{Axes, SplitRule};
 pub use engine::{Search, SearchProgress};
 pub use fastest::{Fastest, serves};
+pub use plan::{Plan, PlanRow, fastest, least_saved, recommended, tie, ties};
 pub use promise::{LayoutPlace, Promise};
 pub use proposal::Proposal;
-pub use rank::{Plan, PlanRow, fastest, least_saved, recommended, tie, ties};
 pub use ranking::{Figures, FoundLayout, is_listed};
 pub use request::{PlanRequest, TOP, measured_step, nothing_found, plan};
 pub use space::{Block, Member, Space};

@@ -2,7 +2,7 @@
 //! of the space, since every layout under it takes a search of its own.
 
 use super::able::can_run;
-use super::rank::tie;
+use super::plan::tie;
 use super::ranking::{Figures, FoundLayout, cost, is_listed};
 use crate::advice::run_with;
 use crate::message::Message;

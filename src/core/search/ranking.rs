@@ -3,7 +3,7 @@
 //! Exact: a layout is left unreported only where its bound is slower than the last of those already
 //! reported. Several rankings over parts of a space share what was reported.
 
-use super::bounding::Bounding;
+use super::all_bounds::AllBounds;
 use super::promise::{LayoutPlace, Promise};
 use super::space::Space;
 use crate::memory::Verdict;
@@ -225,12 +225,12 @@ impl Ranking {
 
     /// Looks closer at the most promising layout: at its best bound, then at its report. Returns the units of work that
     /// this took.
-    pub fn step(&mut self, space: &Space, bounding: &mut Bounding, reported: &mut Known) -> u64 {
+    pub fn step(&mut self, space: &Space, bounds: &mut AllBounds, reported: &mut Known) -> u64 {
         let Some(mut promise) = self.queue.pop() else {
             return 1;
         };
         if !promise.timed {
-            let (bound, work) = bounding.time(space, promise.place);
+            let (bound, work) = bounds.time(space, promise.place);
             (promise.bound, promise.timed) = (bound, true);
             self.queue.push(promise);
             return work;

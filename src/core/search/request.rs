@@ -5,7 +5,7 @@
 use super::allowance::WORK;
 use super::axes::Axes;
 use super::engine::{Search, SearchProgress};
-use super::rank::{Plan, recommended};
+use super::plan::{Plan, recommended};
 use super::ranking::FoundLayout;
 use super::space::Space;
 use crate::calibrate::fit_step;

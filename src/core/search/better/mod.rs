@@ -10,8 +10,8 @@ pub use cause::{Cause, Gain, Reason};
 
 use super::engine::Search;
 use super::fastest::serves;
+use super::plan::tie;
 use super::promise::{LayoutPlace, Promise};
-use super::rank::tie;
 use super::ranking::{Figures, FoundLayout, Ranking};
 use super::request::{PlanRequest, TOP};
 use super::space::Space;

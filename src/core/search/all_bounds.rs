@@ -1,5 +1,6 @@
-//! Lower bounds of every layout of a space. First its memory, and the time that the mean rank computes and waits: block
-//! by block. A bound by its schedule and its parameters costs much more, and is asked of the few that may win.
+//! Lower bounds of every layout of a space, in two steps. First of all layouts, block by block: the memory, and the time
+//! that the mean rank computes and waits. Then of the few that may win: a bound by schedule and parameters, which costs
+//! much more.
 
 use super::bound::{BoundedLayout, Path, PeakBound, even_time, states_run_out};
 use super::orders::Orders;
@@ -54,7 +55,7 @@ impl Last {
 
 /// The bounds as far as they are known.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bounding {
+pub(crate) struct AllBounds {
     /// By way to train.
     shared: Vec<Shared>,
     weighed: Last,
@@ -70,7 +71,7 @@ pub(crate) struct Bounding {
     pub near: Vec<LayoutPlace>,
 }
 
-impl Bounding {
+impl AllBounds {
     /// Share of the blocks of `space` that is done.
     pub fn share(&self, space: &Space) -> f64 {
         (self.next as f64 / space.blocks.len().max(1) as f64).min(1.0)
@@ -364,19 +365,19 @@ mod tests {
 
     /// Every layout is reported and held to what was promised of it.
     fn hold(space: &Space) -> u64 {
-        let mut bounding = Bounding::default();
-        while !bounding.is_over(space) {
-            bounding.step(space);
+        let mut bounds = AllBounds::default();
+        while !bounds.is_over(space) {
+            bounds.step(space);
         }
-        while bounding.time_next(space).is_some() {}
+        while bounds.time_next(space).is_some() {}
         let mut seen = 0;
         for (index, block) in space.blocks.iter().enumerate() {
             for (at, member) in space.members(block).iter().enumerate() {
                 let run = space.run(block, *member);
                 let Ok(found) = evaluate_plain(&run) else { continue };
                 let place = LayoutPlace::new(index, at);
-                let promise = bounding.promises.binary_search_by_key(&place, |promise| promise.place);
-                let Ok(promise) = promise.map(|at| bounding.promises[at]) else {
+                let promise = bounds.promises.binary_search_by_key(&place, |promise| promise.place);
+                let Ok(promise) = promise.map(|at| bounds.promises[at]) else {
                     assert!(!is_listed(&found.report.memory), "ruled out: {run:?}");
                     continue;
                 };
