@@ -1,4 +1,4 @@
-// The JavaScript package: the contract's shapes, and the very numbers that the page shows.
+// The JavaScript package: the shapes that its types say, and the very numbers that the page shows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { calculator, figures } from './calculator.mjs';
@@ -21,7 +21,7 @@ async function host() {
 const keys = (object) => Object.keys(object).sort();
 const holds = (object, names) => names.split(' ').forEach((name) => assert.ok(name in object, `${name} is missing`));
 
-test('report has the contract\'s shape', async () => {
+test('report has the shape that its type says', async () => {
   const { call, problems } = await host();
   const report = await call('report', {});
   holds(report, 'errors warnings layout parameters memory pipeline overlap step');
@@ -186,7 +186,7 @@ test('what is wrong in an object is told by its dotted key, and what is absent i
   });
 });
 
-test('schedule has the contract\'s shape, and the textbook\'s makespan', async () => {
+test('schedule has the shape that its type says, and the textbook\'s makespan', async () => {
   const { call } = await host();
   const reply = await call('schedule', { schedule: '1f1b', pp: 4, microbatches: 8 });
   holds(reply, 'errors makespan_s ideal_s bubble_fraction bubble_over_ideal bubble_span peak_in_flight weight_copies '
@@ -201,7 +201,7 @@ test('schedule has the contract\'s shape, and the textbook\'s makespan', async (
   assert.deepEqual(keys(await call('schedule', { schedule: 'nonsense' })), ['errors']);
 });
 
-test('plan has the contract\'s shape, strictly by time', async () => {
+test('plan has the shape that its type says, strictly by time', async () => {
   const { call, problems } = await host();
   const plan = await call('plan', { run: { gpus: 8, global_batch: 64 }, top: 5 });
   holds(plan, 'errors complete evaluated feasible best recommended');

@@ -160,9 +160,9 @@ fn every_number_equals_that_of_the_independent_simulator() {
     assert!(wrong.is_empty(), "{} of {rows} rows differ\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Idle between a rank's first and last op, over what? The contract says the mean of all ranks' work, the file the
-/// rank's own. They are one wherever every rank works equally long: 533 of the 555 rows. The other 22 all have a pair
-/// time of their own, and only the rank's own work meets what the file prints; so that is what we divide by.
+/// Idle between a rank's first and last op, over what? The mean of all ranks' work and the rank's own are equal wherever
+/// every rank works equally long: 533 of the 555 rows. The other 22 all have a pair time of their own, and only the
+/// rank's own work meets what the file prints; so that is what we divide by.
 #[test]
 fn the_span_bubble_divides_by_a_ranks_own_work_as_the_file_does() {
     let text = fs::read_to_string(data("schedule_numbers.csv")).unwrap();
@@ -176,14 +176,14 @@ fn the_span_bubble_divides_by_a_ranks_own_work_as_the_file_does() {
         let (timeline, stats) = measure(&order, &durations).unwrap();
         let idle = timeline.ranks.iter().zip(&stats.busy_s);
         let idle = idle.map(|(ops, busy)| ops[ops.len() - 1].end - ops[0].start - busy);
-        let contract = idle.fold(0.0, f64::max) / stats.ideal_s;
+        let over_mean = idle.fold(0.0, f64::max) / stats.ideal_s;
         let printed = request["span_over_ideal"].as_f64().unwrap();
         let meets = |ours: f64| (ours - printed).abs() <= 1e-9 * printed.max(1.0);
         assert!(meets(stats.bubble_span), "{line}");
         let equal = stats.busy_s.iter().all(|busy| (busy - stats.ideal_s).abs() < 1e-9);
-        assert!(meets(contract) || (!equal && durations.pair.is_some()), "{line}");
+        assert!(meets(over_mean) || (!equal && durations.pair.is_some()), "{line}");
         rows += 1;
-        both += i32::from(meets(contract));
+        both += i32::from(meets(over_mean));
     }
     assert!(rows - both <= rows / 20, "{both} of {rows} meet both");
 }

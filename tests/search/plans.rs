@@ -220,10 +220,10 @@ fn slices_of_any_size_and_a_second_search_give_the_same() {
     }
 }
 
-/// Contract: best strictly by `time_s`; a tie is inside the error of differences; recommended is the simplest of the
-/// ties (of those that fit, where some do), by tp cp pp, then by memory left.
+/// What `api.d.ts` promises: best strictly by `time_s`; a tie is inside the error of differences; recommended is the
+/// simplest of the ties (of those that fit, where some do), by tp cp pp, then by memory left.
 #[test]
-fn ties_and_the_recommended_one_are_as_the_contract_says() {
+fn ties_are_inside_the_error_and_the_recommended_one_is_the_simplest_of_them() {
     for json in SPACES {
         let plan = answer(json);
         let time = |index: usize| plan.best[index].report.step.time_s.0;

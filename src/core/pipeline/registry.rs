@@ -1,7 +1,7 @@
 //! The properties of a schedule (its names, its requirements, the function that makes its order) and what is asked of
 //! it. Menus, help and validation read this; the rows themselves are in `rows.rs`.
 //!
-//! Fields of a [`Spec`] are named as the contract names them; those of `schedule_options` without that prefix.
+//! Fields of a [`Spec`] are named as in a request; those of `schedule_options` without that prefix.
 
 use super::durations::Durations;
 use super::order::{Order, StagePlacement};
@@ -39,7 +39,7 @@ pub(crate) enum Make {
     Given(fn(&Spec) -> Result<Built, Issue>),
 }
 
-/// A row.
+/// A row of the table of schedules.
 #[derive(Clone, Copy, Debug)]
 pub struct ScheduleInfo {
     /// The schedule, with its id and its name.
@@ -61,7 +61,7 @@ pub struct ScheduleInfo {
     pub stages: StageCount,
     /// Rank of each stage.
     pub placement: StagePlacement,
-    /// Copies of its share of the weights that a rank holds, of p and the rank.
+    /// Copies of its share of the weights that a rank holds, by p and the rank.
     pub(crate) copies: fn(u32, u32) -> u32,
     /// The backward is cut into B and W.
     pub splits_backward: bool,
@@ -71,7 +71,7 @@ pub struct ScheduleInfo {
     pub work: u64,
     /// The next step's micro-batches follow at once: it never drains, and a step takes what its steady state does.
     pub endless: bool,
-    /// Micro-batches that the generator works with at least, of p.
+    /// Fewest micro-batches that the generator works with, by p.
     pub(crate) fill: Option<fn(u32) -> u32>,
     pub(crate) make: Make,
     pub(crate) warn: fn(&Spec) -> Vec<Issue>,
@@ -123,9 +123,9 @@ pub struct Spec {
     pub virtual_stages: u32,
     /// Micro-batches that run through a chunk before the next chunk; none: p.
     pub group: Option<u32>,
-    /// Of Chimera.
+    /// The variant of Chimera.
     pub variant: Variant,
-    /// Of Hanayo.
+    /// The waves of Hanayo.
     pub waves: u32,
     /// Activations a rank may hold, of the automatic schedules; none: p (zb-auto), 2 p chunks (zb-v-auto).
     pub memory_limit: Option<u32>,
@@ -140,7 +140,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// `schedule` on `pp` ranks with the contract's defaults.
+    /// `schedule` on `pp` ranks, all else as in a request that does not name it.
     pub const fn new(schedule: &'static ScheduleInfo, pp: u32, microbatches: u32) -> Self {
         Self {
             schedule,

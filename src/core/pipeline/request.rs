@@ -1,6 +1,7 @@
 //! The `schedule` request: one schedule under given durations, as an object in and an object out.
 //!
-//! For tests, scripts and the JavaScript API; the names are the contract's.
+//! For tests, scripts and the JavaScript API; the names are those of `ScheduleRequest` in
+//! `src/web/javascript/api.d.ts`.
 
 use super::certify::Certificate;
 use super::durations::Durations;

@@ -1,4 +1,4 @@
-//! PyTorch's pipeline CSV (`_dump_csv`, `_load_csv` of `torch.distributed.pipelining`) as tokens of the contract.
+//! PyTorch's pipeline CSV (`_dump_csv`, `_load_csv` of `torch.distributed.pipelining`) as the tokens of our orders.
 //!
 //! One line a rank, one action a cell, an empty cell where the rank idles. PyTorch wrote two dialects: the newer has
 //! `I` for the gradient of the input and `B` for the whole backward, the older `B` for the gradient of the input and
@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// Actions of PyTorch that compute nothing.
 const MOVES: [&str; 7] = ["SEND_F", "RECV_F", "SEND_B", "RECV_B", "UNSHARD", "RESHARD", "REDUCE_GRAD"];
 
-/// The order that was pasted, in tokens of the contract: those themselves, or PyTorch's CSV.
+/// The order that was pasted, in the tokens of our orders: it has them already, or is PyTorch's CSV.
 ///
 /// # Errors
 /// The first cell that is neither.
@@ -77,7 +77,7 @@ fn moves(cell: &str) -> bool {
     MOVES.contains(&name)
 }
 
-/// A cell as the contract writes it: `I` is `B`, an overlapped pair loses its suffix.
+/// A cell as a token of our orders: `I` is `B`, an overlapped pair loses its suffix.
 fn token(cell: &str) -> String {
     cell.trim_end_matches("OVERLAP_F_B").replace('I', "B")
 }

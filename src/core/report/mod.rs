@@ -1,4 +1,5 @@
-//! The one answer: a Run's memory, pipeline, overlap and step time, in the contract's names.
+//! The one answer: a Run's memory, pipeline, overlap and step time, in the names that the JSON
+//! answer has (`src/web/javascript/api.d.ts`).
 //!
 //! The only place where memory, pipeline, traffic and time meet: `evaluate.rs` hands each what it needs of the others,
 //! as numbers.

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 /// A setting of a Run.
 pub type Field = field::FieldOf<Run>;
 
-/// The settings in the contract's order, which is also the order of a link.
+/// The settings, in the order of a link.
 pub static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| Run::fields("", Row::default()));
 
 /// Issues at fields of `run` that no link could say: for Runs that were not read by the fields themselves.

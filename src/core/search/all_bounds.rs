@@ -1,6 +1,6 @@
-//! Lower bounds of every layout of a space, in two steps. First of all layouts, block by block: the memory, and the time
-//! that the mean rank computes and waits. Then of the few that may win: a bound by schedule and parameters, which costs
-//! much more.
+//! Lower bounds of every layout of a space, in two steps. First of all layouts, block by block: the memory, and the
+//! time that the mean rank computes and waits. Then of the few that may win: a bound by schedule and parameters, which
+//! costs much more.
 
 use super::bound::{BoundedLayout, Path, PeakBound, even_time, states_run_out};
 use super::orders::Orders;

@@ -12,12 +12,14 @@ const MOST: usize = 20_000;
 /// Standard deviation of the logarithm of a downtime between interruptions.
 const BETWEEN_EVENTS: f64 = 1.0;
 
+/// An interruption of a future.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunEvent {
     /// Calendar time since the start of the run.
     pub at: Seconds,
     /// Work that is repeated after it.
     pub lost: Seconds,
+    /// Time until the run goes on.
     pub down: Seconds,
 }
 
