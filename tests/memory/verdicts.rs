@@ -80,6 +80,18 @@ fn the_shipped_constants_are_the_centre_of_the_best_fit() {
     assert_eq!(fitted.wrong(&all), Rule::shipped().wrong(&all));
 }
 
+/// Of the 31 tight runs 12 have an estimate below the memory, of which 11 ran, and 19 one above it, of which 2 ran.
+#[test]
+fn a_tight_run_whose_estimate_is_above_the_memory_mostly_ran_out() {
+    let counts = [false, true].map(|over| {
+        let tight = |run: &&Judged| run.verdict == Verdict::Tight && (run.ratio > 1.0) == over;
+        let runs = outcomes();
+        let ran_out: Vec<bool> = runs.iter().filter(tight).map(|run| run.outcome.ran_out).collect();
+        (ran_out.len(), ran_out.iter().filter(|out| **out).count())
+    });
+    assert_eq!(counts, [(12, 1), (19, 17)]);
+}
+
 /// "Like" a run are the measured ones with the same verdict: for every method the table in the code is what a count of
 /// the measured runs gives.
 #[test]

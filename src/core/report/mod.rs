@@ -160,6 +160,10 @@ impl Memory {
         let host = self.host.as_ref().and_then(|host| host.verdict);
         self.verdict.max(host.unwrap_or(Verdict::Fits))
     }
+    /// True if the fullest rank is tight and its estimate above the memory.
+    pub fn may_run_out(&self) -> bool {
+        self.peak().may_run_out()
+    }
     /// The fullest rank.
     pub fn peak(&self) -> Peak {
         Peak {
@@ -197,6 +201,11 @@ pub struct Peak {
 }
 
 impl Peak {
+    /// True if it is tight and its estimate above the memory.
+    pub fn may_run_out(&self) -> bool {
+        self.verdict.may_run_out(self.bytes, self.capacity)
+    }
+
     /// Memory that is missing: what the rank holds beyond its capacity; where it holds less, what its need exceeds the
     /// capacity by at the end of the range that gives the verdict.
     pub fn missing(&self) -> Bytes {

@@ -154,6 +154,12 @@ impl Run {
         self.gpu.base.map_or(self.price_per_gpu_hour, |id| self.price(id))
     }
 
+    /// The same with its price as that of its kind of GPU, which another kind does not take over.
+    pub fn with_price_of_kind(self) -> Self {
+        let kept = self.gpu.base.zip(self.price_per_gpu_hour).and_then(|(id, price)| self.with_price(id, Some(price)));
+        kept.unwrap_or(self)
+    }
+
     /// The Run with `price` for an hour of the GPU `id`, or without one; for its own GPU `price_per_gpu_hour` is unset
     /// too.
     pub fn with_price(&self, id: &str, price: Option<f64>) -> Option<Self> {

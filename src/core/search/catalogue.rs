@@ -6,6 +6,7 @@ use super::{FoundLayout, Search, TOP, serves};
 use crate::report::evaluate_plain as evaluate;
 use crate::run::presets::MODELS;
 use crate::run::{Based, Run};
+use crate::units::Bytes;
 use crate::whole_run::tokens_in;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,8 @@ pub struct TrainedModel {
     /// Parameters that a token visits.
     pub active: f64,
     pub parameters: f64,
+    /// Bytes on the fullest GPU.
+    pub peak: Bytes,
     /// It fits by the whole range of its memory.
     pub fits: bool,
 }
@@ -96,6 +99,7 @@ fn trained(found: &FoundLayout, days: f64) -> Option<TrainedModel> {
         tokens: tokens_in(&evaluation, days).ok()?,
         active: parameters.active as f64,
         parameters: parameters.total as f64,
+        peak: found.figures.peak.bytes,
         fits: serves(&found.run, &found.figures.peak),
     })
 }

@@ -131,5 +131,9 @@ mod tests {
         assert_eq!(on(&run, "mi300x").own_price(), None);
         let own = run.with_price("h100-sxm-80gb", Some(3.0)).unwrap();
         assert_eq!((own.own_price(), own.price_per_gpu_hour), (Some(3.0), None));
+        // Typed for one kind, it is no other kind's.
+        let typed = Run { price_per_gpu_hour: Some(1.25), ..Run::default() }.with_price_of_kind();
+        assert_eq!((typed.own_price(), typed.price_per_gpu_hour), (Some(1.25), None));
+        assert_eq!(Run { gpu: Based::preset("mi300x"), ..typed }.own_price(), None);
     }
 }

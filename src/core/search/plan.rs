@@ -1,7 +1,7 @@
 //! Answer of a search: its layouts strictly by step time, those as good as the first, and the simplest of them.
 
 use super::engine::SearchProgress;
-use super::fastest::serves;
+use super::fastest::{fastest, serves};
 use super::proposal::Proposal;
 use super::ranking::FoundLayout;
 use super::why::why;
@@ -115,11 +115,6 @@ pub fn ties(found: &[Rc<FoundLayout>]) -> usize {
     let Some(first) = found.first() else { return 0 };
     let limit = time(first) * (1.0 + tie(&first.run));
     found.partition_point(|one| time(one) <= limit)
-}
-
-/// The first of `found` that serves.
-pub fn fastest(found: &[Rc<FoundLayout>]) -> Option<usize> {
-    found.iter().position(|one| serves(&one.run, &one.figures.peak))
 }
 
 /// The simplest of the layouts that tie with the first: the one with the smallest tp cp pp, then with most memory left,

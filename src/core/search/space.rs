@@ -262,11 +262,15 @@ impl Space {
         // States that leave the GPU have to be sharded first.
         let least = run.offload.least_zero(run);
         let kept = |zero: u64| {
-            // With FlashAttention that of Megatron-LM takes time and saves a thousandth.
+            // With FlashAttention that of Megatron-LM takes time and saves a thousandth; where it is that of whole
+            // layers it is named so.
+            let instead = match run.software().selective {
+                Selective::CoreAttention if run.runs_flash_attention() => Some(Recompute::None),
+                Selective::Layers => Some(Recompute::Full),
+                Selective::CoreAttention | Selective::Operators => None,
+            };
             let idle = axes.recompute[block.recompute] == Recompute::Selective
-                && run.runs_flash_attention()
-                && run.software().selective == Selective::CoreAttention
-                && axes.recompute.contains(&Recompute::None);
+                && instead.is_some_and(|other| axes.recompute.contains(&other));
             let alone = axes.zero.iter().find(|zero| **zero >= least);
             // Weight shards go with ZeRO-1.
             let whole = zero == 1 || !run.shards_weights();

@@ -9,7 +9,7 @@ mod unfit;
 pub use cause::{Cause, Gain, Reason};
 
 use super::engine::Search;
-use super::fastest::serves;
+use super::fastest::{fastest, serves};
 use super::plan::tie;
 use super::promise::{LayoutPlace, Promise};
 use super::ranking::{Figures, FoundLayout, Ranking};
@@ -46,7 +46,7 @@ pub struct Better {
 pub struct Betters {
     /// At most one a kind, all of which fit.
     pub list: Vec<Better>,
-    /// Tight ones that take less time, the fastest first, where none that fits does.
+    /// Tight ones that take less time, the fastest first, where none that fits does beyond what can be told apart.
     pub tight: Vec<Better>,
     /// No more will come.
     pub done: bool,
@@ -145,8 +145,9 @@ impl Improving {
 
     /// The fastest layout that serves, of both searches.
     fn fastest(&self) -> Option<Rc<FoundLayout>> {
-        let known = self.fastest.best().first().into_iter().chain(&self.known);
-        known.min_by(|a, b| a.figures.time_s.0.total_cmp(&b.figures.time_s.0)).cloned()
+        let own = self.fastest.best();
+        let own = fastest(own).map(|at| &own[at]);
+        own.into_iter().chain(&self.known).min_by(|a, b| a.figures.time_s.0.total_cmp(&b.figures.time_s.0)).cloned()
     }
 
     /// After the ranking: the layout that takes less time, and the order of the others.
@@ -166,7 +167,7 @@ impl Improving {
             self.equal = of_use.filter(|found| faster(found, EQUAL)).cloned();
             let space = search.space();
             let tight = search.best().iter().filter(|found| suits(space, found.place));
-            let tight = tight.filter(|found| found.figures.peak.overall == Verdict::Tight && faster(found, tie));
+            let tight = tight.filter(|found| found.figures.peak.overall == Verdict::Tight && faster(found, EQUAL));
             self.found.tight = tight.filter_map(|found| self.better(Gain::Time, found)).collect();
         }
         if verdict == Verdict::Oom {

@@ -2,6 +2,7 @@
 
 use super::rungs::rungs;
 use crate::issue::Issue;
+use crate::report::plain_report as report;
 use crate::run::{Run, Schedule, ScheduleOptions};
 use crate::search::able::{has_schedule, schedules};
 use crate::search::axes::Axes;
@@ -46,6 +47,8 @@ pub(in crate::search) struct Climb {
     choice: Option<LadderChoice>,
     /// Tight layouts hold a rung, too.
     tight: bool,
+    /// The schedule stays as it is.
+    pinned: bool,
 }
 
 impl Climb {
@@ -64,7 +67,8 @@ impl Climb {
                 axes.pin(pin, &run).map_err(|issue| vec![issue])?;
             }
         }
-        Ok(Self { run, stages, search: None, evaluated: 0, choice: None, tight: false })
+        let pinned = pins.contains(&"schedule");
+        Ok(Self { run, stages, search: None, evaluated: 0, choice: None, tight: false, pinned })
     }
 
     /// The Run without what belongs to one layout.
@@ -103,6 +107,7 @@ impl Climb {
         let best = search.best().first();
         let choice =
             best.map(|found| LadderChoice { run: chosen(&self.run, found), figures: found.figures, searched: None });
+        let choice = if self.pinned { choice } else { choice.map(plain) };
         self.choice = choice.filter(|choice| self.tight || serves(&choice.run, &choice.figures.peak));
         self.search = None;
         self.choice.is_some()
@@ -125,6 +130,19 @@ fn bare(run: &Run, pins: &[&str]) -> Run {
         bare.schedule_options = ScheduleOptions::default();
     }
     bare
+}
+
+/// The same, where it is of one stage under 1F1B: a single stage has no other order.
+fn plain(choice: LadderChoice) -> LadderChoice {
+    let (schedule, virtual_stages) = (Schedule::OneFOneB, 1);
+    if choice.run.pp > 1 || choice.run.schedule == schedule && choice.run.virtual_stages == virtual_stages {
+        return choice;
+    }
+    let run = Run { schedule, virtual_stages, schedule_options: ScheduleOptions::default(), ..choice.run.clone() };
+    match report(&run) {
+        Ok(report) => LadderChoice { run, figures: Figures::from(&report), searched: choice.searched },
+        Err(_) => choice,
+    }
 }
 
 /// `run` in the layout of `found`: nothing else of it changes.
