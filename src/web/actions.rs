@@ -55,7 +55,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.apply(&set);
         }
         Action::Load(run) => {
-            history::load(state, (*run).clone(), LayoutOrigin::Yours);
+            history::load(state, (*run).clone(), LayoutOrigin::of_loaded(&run));
             modal::close();
             browser::to_top();
         }

@@ -45,7 +45,7 @@ pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit, cata
     let (peak, capacity) = (unit.number(memory.peak_bytes), unit.show(memory.capacity_bytes));
     let figures = [
         (
-            t!("{sign}{verdict}", sign = mark, verdict = words::verdict(memory.verdict)),
+            t!("{sign}{verdict}", sign = mark, verdict = words::outlook(&memory.peak())),
             t!("{peak} of {capacity}", peak, capacity),
         ),
         (verbatim(show_seconds(report.step.time_s)), t!("a step")),

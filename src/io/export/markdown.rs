@@ -25,7 +25,7 @@ pub(crate) fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
         run.model.title(),
         run.gpus,
         run.gpu.title(),
-        words::verdict(report.memory.verdict),
+        words::outlook(&report.memory.peak()),
         words::memory(&report.memory, MemoryUnit::Gib),
         show_seconds(report.step.time_s),
         show_seconds(report.step.low_s),

@@ -110,7 +110,7 @@ fn not_decided(meaning: &Meaning, text_read: &str, present: &Run) -> Node {
         };
         let memory = peak(&other.run);
         let says = memory.as_ref().map_or_else(Node::none, |memory| {
-            let (verdict, peak) = (words::verdict(memory.verdict), MemoryUnit::Gib.show(memory.peak_bytes));
+            let (verdict, peak) = (words::outlook(&memory.peak()), MemoryUnit::Gib.show(memory.peak_bytes));
             text(t!("{verdict} at {peak}", verdict, peak))
         });
         if let (Some(now), Some(then)) = (&now, memory)
@@ -203,7 +203,7 @@ fn outcome(run: &Run, unread: &[Unread]) -> Node {
             let peak = MemoryUnit::Gib.show(report.memory.peak_bytes);
             let message = t!(
                 "{verdict} at {peak}, on {gpus} GPUs",
-                verdict = words::verdict(report.memory.overall()),
+                verdict = words::outlook(&report.memory.peak()),
                 peak,
                 gpus = run.gpus
             );

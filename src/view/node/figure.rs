@@ -3,6 +3,7 @@
 use super::Node;
 use shardscope_core::message::verbatim;
 use shardscope_core::run::Run;
+use std::fmt::Display;
 
 /// Whose a figure is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +13,11 @@ impl Scope {
     /// The page's own run.
     pub fn run() -> Self {
         Self("run".to_owned())
+    }
+
+    /// A part of it: a rank, a phase, a method.
+    pub fn part(&self, of: impl Display) -> Self {
+        Self(format!("{} {of}", self.0))
     }
 
     /// A layout or run that stands beside the page's `own` run; the page's run where the two are equal.

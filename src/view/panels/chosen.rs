@@ -2,6 +2,7 @@
 //! would do where nothing fits.
 
 use crate::prelude::*;
+use shardscope_core::run::presets::published;
 use shardscope_core::search::ladder::{Failure, LadderChoice, LadderEnd, Searched};
 
 /// Where a layout is from.
@@ -17,11 +18,18 @@ pub enum LayoutOrigin {
     Link,
     /// A file or a text of another program.
     File,
+    /// A published run, as it ran.
+    Published,
     /// Set by hand, or taken from a list of layouts.
     Yours,
 }
 
 impl LayoutOrigin {
+    /// Of a Run that is loaded whole: a published one's, else the visitor's choice.
+    pub fn of_loaded(run: &Run) -> Self {
+        if published(run).is_some() { Self::Published } else { Self::Yours }
+    }
+
     /// The words of the pill.
     pub const fn words(self) -> &'static str {
         match self {
@@ -30,6 +38,7 @@ impl LayoutOrigin {
             Self::Default => "Layout: the format's default",
             Self::Link => "Layout: from the link",
             Self::File => "Layout: from the file",
+            Self::Published => "Layout: as published",
             Self::Yours => "Layout: yours",
         }
     }

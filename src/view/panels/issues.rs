@@ -81,8 +81,8 @@ fn take(instead: &Instead) -> Node {
     }
 }
 
-/// Fields that a line names at most.
-const NAMED: usize = 3;
+/// Fields that a line names behind its first issue, at most.
+const NAMED: usize = 2;
 
 /// The line beside the head of the suggestions: what is wrong, with what mends it, or which fields have a warning.
 pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Node {
@@ -113,20 +113,16 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Nod
         }
     }
     let mut parts = vec![leaf("span", "mark", "▲ ")];
-    for (at, issue) in keys.iter().take(NAMED).enumerate() {
-        if at > 0 {
-            parts.push(text(", "));
+    // The first in words, the others by their fields.
+    if let [first, others @ ..] = &keys[..] {
+        parts.extend([go(first), text(verbatim(": ")), text(&first.message)]);
+        for (at, issue) in others.iter().take(NAMED).enumerate() {
+            parts.extend([text(if at == 0 { " · also: " } else { ", " }), go(issue)]);
         }
-        parts.push(go(issue));
+        if others.len() > NAMED {
+            parts.push(text(t!(" and {count} more", count = others.len() - NAMED)));
+        }
     }
-    let count = warnings.len();
-    if let [only] = warnings {
-        parts.extend([text(verbatim(": ")), text(&only.message)]);
-        return el("p", &[("class", "warned")], &parts).keyed("warnings");
-    }
-    let words = t!(" and others: {count} warnings.", count);
-    let words = if count > 1 && keys.len() <= NAMED { t!(": {count} warnings.", count) } else { words };
-    parts.push(text(words));
     el("p", &[("class", "warned")], &parts).keyed("warnings")
 }
 
@@ -175,7 +171,8 @@ mod tests {
         let last = Instead::Last(Box::default());
         let line = note(None, &warnings, &last);
         assert_eq!(line.actions(), [&Action::Focus("tp"), &Action::Focus("zero")]);
-        assert!(line.to_html().contains("3 warnings") && !line.to_html().contains("doubtful"));
+        let html = line.to_html();
+        assert!(html.matches("doubtful").count() == 1 && html.contains(" · also: "), "{html}");
         let fault = Issue::error("global_batch", "100 does not divide");
         let line = note(Some(&fault), &warnings, &last);
         assert_eq!(line.actions(), [&Action::Focus("global_batch")]);

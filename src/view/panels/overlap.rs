@@ -93,8 +93,10 @@ fn sharing(evaluation: &Evaluation) -> Node {
 /// Whose time the exposed column is, and whose the others are.
 fn average(evaluation: &Evaluation) -> Node {
     let exposed = evaluation.report.step.exposed_comm_s;
-    let notes =
-        t!("Exposed is of the average rank, as the step counts it; the other columns are of the busiest. In all:");
+    let notes = t!(
+        "Exposed is of the average rank, as the step counts it: wire time that no compute covers, and time by which \
+            covered messages slow compute. The other columns are of the busiest rank. In all:"
+    );
     let open = ask("link", Figure::Exposed, &[text(verbatim(show_seconds(exposed)))]);
     el("p", &[("class", "muted")], &[inline(&notes), text(" "), open])
 }
@@ -167,7 +169,13 @@ fn row(index: usize, row: &OverlapRow, report: &Report, gpu: &Gpu, unit: MemoryU
             let whole = strong(verbatim(show_seconds(time))).reports(part_name(row.traffic), &Scope::run());
             let whole = if row.slows_compute_s.0 > 0.0 { whole.title(slows) } else { whole };
             let other = other.map(|other| aside(t!("with {other}", other = Message::plain(names(other).0))));
-            std::iter::once(whole).chain(other).collect()
+            // Both are of the busiest rank, as the other columns: the average one's is their sum on its own.
+            let slow = row.slows_compute_s;
+            let of_busiest = (slow.0 > 0.01 * time.0).then(|| {
+                let (open, slow) = (show_seconds(row.not_hidden_s), show_seconds(slow));
+                aside(t!("busiest rank: {open} uncovered + {slow} that slow compute", open, slow))
+            });
+            std::iter::once(whole).chain(other).chain(of_busiest).collect()
         }
     };
     let beside = if row.compute_s.0 > 0.0 { both(&show_seconds(row.compute_s), "", window) } else { text("nothing") };
@@ -194,7 +202,7 @@ fn ratio(row: &OverlapRow) -> Node {
     // Less than the compute beside it, and yet not hidden: the rest has no compute of its own.
     let open = row.not_hidden_s.0 / row.comm_s.0;
     let whole = if ratio < 1.0 && open > 0.01 && row.traffic != Traffic::Pp {
-        let words = t!("{open} of it has no compute beside it", open = show_percent(open));
+        let words = t!("{open} of the wire time is uncovered", open = show_percent(open));
         Node::from_iter([figure, text(" "), leaf("small", "", words)])
     } else {
         figure

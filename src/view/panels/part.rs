@@ -1,5 +1,6 @@
 //! Parts of a step that the first screen's picture zooms into, and the speed at which it plays.
 
+use super::words::of_microbatches;
 use crate::charts::viewport::Viewport;
 use crate::prelude::*;
 use shardscope_core::pipeline::OpKind;
@@ -52,10 +53,10 @@ pub fn played_line(evaluation: &Evaluation) -> Message {
     } else {
         t!("at {factor} × its speed", factor = significant(factor, 2))
     };
-    let microbatches = evaluation.report.layout.microbatches;
+    let microbatches = of_microbatches(evaluation.report.layout.microbatches);
     match evaluation.order.ranks.len() {
-        1 => t!("1 rank · {microbatches} micro-batches · {speed}", microbatches, speed),
-        ranks => t!("{ranks} ranks · {microbatches} micro-batches · {speed}", ranks, microbatches, speed),
+        1 => t!("1 rank · {microbatches} · {speed}", microbatches, speed),
+        ranks => t!("{ranks} ranks · {microbatches} · {speed}", ranks, microbatches, speed),
     }
 }
 

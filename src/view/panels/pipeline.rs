@@ -1,5 +1,6 @@
 //! The pipeline in text: legend, what an op waits for, the chain that fixes the time, the picture as a table.
 
+use super::memory::of_rank;
 use super::words;
 use crate::charts::figure::swatch;
 use crate::charts::prepared::memory_curve;
@@ -123,13 +124,26 @@ pub fn critical(path: &[(OpPlace, TimedOp)]) -> Message {
     )
 }
 
+/// Pixels between two rows that have a name or a number beside them, at least.
+const NAME: f64 = 14.0;
+
+/// True for the rows that have a name and a number beside them, as many as fit: the fullest rank's is one.
+fn named(evaluation: &Evaluation, shape: Shape) -> impl Fn(&usize) -> bool + use<> {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
+    let every = (NAME / shape.rows.pitch).ceil().max(1.0) as usize;
+    let peak = evaluation.report.memory.peak_stage;
+    let fullest = peak.is_multiple_of(shape.stride).then_some(peak / shape.stride);
+    move |row| match fullest {
+        Some(fullest) if row.abs_diff(fullest) < every => *row == fullest,
+        _ => row.is_multiple_of(every),
+    }
+}
+
 /// Rank names beside the rows, as many as fit, each a button where `are_pressed`, and what the chosen rank holds at
 /// most.
 pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize, are_pressed: bool) -> Node {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
-    let every = (14.0 / shape.rows.pitch).ceil().max(1.0) as usize;
     let at = |y: f64| format!("top:{y:.1}px");
-    let names = (0..shape.count).step_by(every).map(|row| {
+    let names = (0..shape.count).filter(named(evaluation, shape)).map(|row| {
         let rank = row * shape.stride;
         let place = at(shape.middle(rank) - 6.0);
         let attributes = [("style", place.as_str()), ("aria-pressed", if rank == chosen { "true" } else { "false" })];
@@ -162,17 +176,18 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize, are_pres
 /// Memory of each row's rank beside it, a bar that ends at the capacity; the fullest stands out.
 pub fn rank_memory(evaluation: &Evaluation, shape: Shape, unit: MemoryUnit) -> Node {
     let memory = &evaluation.report.memory;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
-    let every = (13.0 / shape.rows.pitch).ceil().max(1.0) as usize;
+    let is_named = named(evaluation, shape);
     let row = |row: usize| {
         let rank = row * shape.stride;
         let total = memory.per_stage.get(rank)?.total;
         let share = (total / memory.capacity_bytes).min(1.0);
-        let fullest = memory.peak_stage / shape.stride == row;
-        let named = fullest || (row.is_multiple_of(every) && row.abs_diff(memory.peak_stage / shape.stride) >= every);
+        let fullest = memory.peak_stage == rank;
         let bar = el("i", &[("style", &percent("width", share))], &[]);
-        let number = if named { unit.number(total) } else { String::new() };
-        let cells = [el("span", &[("class", "fill")], &[bar]), leaf("b", "", verbatim(number))];
+        let number = if is_named(&row) { unit.number(total) } else { String::new() };
+        let cells = [
+            el("span", &[("class", "fill")], &[bar]),
+            leaf("b", "", verbatim(number)).reports("memory.per_stage.total_bytes", &of_rank(rank)),
+        ];
         let style = format!("top:{:.2}px;height:{:.2}px", row as f64 * shape.rows.pitch, shape.rows.height);
         let class = match (fullest, total.0 > memory.capacity_bytes.0) {
             (_, true) => "over",
@@ -261,6 +276,7 @@ mod tests {
     use super::*;
     use shardscope_core::pipeline::{Durations, Spec, build, measure, schedule};
     use shardscope_core::report::explain;
+    use shardscope_core::run::Based;
 
     #[test]
     fn an_op_says_what_it_waits_for() {
@@ -336,7 +352,35 @@ mod tests {
             let html = rank_memory(&evaluation, shape, MemoryUnit::Gib).to_html();
             assert_eq!(html.matches("class=\"fill\"").count(), shape.count);
             let peak = MemoryUnit::Gib.number(evaluation.report.memory.peak_bytes);
-            assert!(html.contains(&format!("<b>{peak}</b>")), "{html}");
+            assert!(html.contains(&format!(">{peak}</b>")), "{html}");
+        }
+    }
+
+    /// Names and numbers stand beside the same rows, and each number is of the rank that is named there.
+    #[test]
+    fn a_number_stands_beside_the_name_of_its_rank() {
+        for (pp, height) in [(4, 119.0), (16, 119.0), (32, 119.0), (32, 60.0)] {
+            for virtual_stages in [1, 2] {
+                let schedule = if virtual_stages > 1 { Schedule::Interleaved } else { Schedule::OneFOneB };
+                let model = Based::preset("llama-3.1-405b");
+                let run = Run { model, pp, tp: 8, gpus: 2048, schedule, virtual_stages, ..Run::default() };
+                let Ok(evaluation) = evaluate(&Run { global_batch: 512, ..run }) else { continue };
+                let memory = &evaluation.report.memory;
+                let shape = Shape::filling(evaluation.order.ranks.len(), height);
+                let is_named = named(&evaluation, shape);
+                let rows: Vec<usize> = (0..shape.count).filter(&is_named).collect();
+                let names = rank_names(&evaluation, shape, 0, false).to_html();
+                let html = rank_memory(&evaluation, shape, MemoryUnit::Gib).to_html();
+                let numbers: Vec<&str> =
+                    html.split("<b ").skip(1).filter_map(|rest| rest.split(['<', '>']).nth(1)).collect();
+                for (row, number) in numbers.iter().enumerate() {
+                    let rank = row * shape.stride;
+                    assert_eq!(names.contains(&format!(">rank {rank}<")), !number.is_empty(), "{rank}: {names} {html}");
+                    let total = MemoryUnit::Gib.number(memory.per_stage[rank].total);
+                    assert!(number.is_empty() || *number == total, "rank {rank}: {number} and {total}");
+                }
+                assert!(rows.len() == numbers.iter().filter(|number| !number.is_empty()).count());
+            }
         }
     }
 

@@ -81,7 +81,7 @@ pub fn beside(run: &Run) -> Node {
     let memory = &evaluation.report.memory;
     let verdict = t!(
         "{verdict} at {peak} of {capacity}",
-        verdict = words::verdict(memory.verdict),
+        verdict = words::outlook(&memory.peak()),
         peak = MemoryUnit::Gib.number(memory.peak_bytes),
         capacity = MemoryUnit::Gib.show(memory.capacity_bytes)
     );
@@ -141,6 +141,9 @@ pub fn checked(run: &Run) -> Node {
     )
 }
 
+/// Relative error from which on a row says what its source leaves open.
+const FAR: f64 = 0.25;
+
 /// The rows of a run: its first measured figure, or `every` one.
 fn rows(known: &PublishedRun, is_now: bool, every: bool) -> Vec<(bool, Vec<Node>)> {
     let run = known.run();
@@ -151,7 +154,14 @@ fn rows(known: &PublishedRun, is_now: bool, every: bool) -> Vec<(bool, Vec<Node>
         let found = evaluation.as_ref().and_then(|evaluation| figure(*measured, evaluation));
         let (what, theirs, ours, share) = found.unwrap_or(("", String::new(), String::new(), 0.0));
         let first = at == 0;
-        let name = if first { load("link", &run, "", &[text(known.name)]) } else { Node::none() };
+        // A figure that is far off is not left without what may be why.
+        let open = if share.abs() > FAR && !known.assumed.is_empty() {
+            aside(t!(" Not printed, and taken: {assumed}.", assumed = known.assumed))
+        } else {
+            Node::none()
+        };
+        let name =
+            if first { Node::from_iter([load("link", &run, "", &[text(known.name)]), open]) } else { Node::none() };
         let source = if first { cited_at(known.source, known.place) } else { Node::none() };
         let figures = [theirs, ours, off(share)].map(|figure| text(verbatim(figure)));
         (is_now, [vec![name, text(what)], figures.to_vec(), vec![source]].concat())

@@ -6,6 +6,7 @@ use crate::charts::figure::key;
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::charts::ticks::tick_label;
+use crate::node::figure::Scope;
 use crate::panels::strip::{money, sign};
 use crate::prelude::*;
 use shardscope_core::issue::Issue;
@@ -99,7 +100,7 @@ fn answer(run: &Run, step: &RlStep) -> Node {
         share = show_percent(step.generation_s / step.step_s),
         rate = show_count(step.tokens_per_s_per_gpu)
     );
-    let mut lines = vec![el("p", &[], &[strong(range)])];
+    let mut lines = vec![el("p", &[], &[strong(range).reports("rl.step_s", &Scope::run())])];
     if let (Some(steps), Some(days), Some(hours)) = (run.rl.steps, step.days, step.gpu_hours) {
         let (days, hours) = (number(days, 3), show_count(hours));
         lines.push(paragraph(match step.cost {
@@ -151,7 +152,7 @@ fn bars(run: &Run, step: &RlStep) -> Node {
         let cells = [
             el("span", &[("class", "who")], &[text(group_words(group, run, step))]),
             el("span", &[("class", "track")], &inside),
-            leaf("span", "amount", verbatim(show_seconds(step.step_s))),
+            leaf("span", "amount", verbatim(show_seconds(step.step_s))).reports("rl.step_s", &Scope::run()),
             leaf(
                 "span",
                 "share",

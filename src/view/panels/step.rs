@@ -1,7 +1,7 @@
 //! Certainty of the step, its utilisation by other counts, and the time of a token budget.
 
 use crate::node::figure::Scope;
-use crate::panels::strip::{money, sign};
+use crate::panels::strip::{day_unit, money, sign};
 use crate::prelude::*;
 use shardscope_core::accuracy::record::{Protocol, Recipe, recorded_of};
 use shardscope_core::report::TowerReport;
@@ -176,8 +176,9 @@ fn budget(evaluation: &Evaluation) -> Node {
     let Some((days, hours)) = step.days.zip(step.gpu_hours) else {
         return Node::none();
     };
+    let (length, unit) = day_unit(days);
     let mut facts = vec![
-        ("days", "budget.days", verbatim(significant(days, 3))),
+        (unit, "budget.days", verbatim(significant(days / length, 3))),
         ("GPU-hours", "budget.gpu_hours", verbatim(show_count(hours))),
     ];
     if let Some(cost) = step.cost {
@@ -210,6 +211,7 @@ mod tests {
         let html = step(&evaluation).to_html();
         let days = 15e12 / evaluation.report.step.tokens_per_s / 86_400.0;
         let hours = days * 24.0 * 64.0;
+        assert_eq!(day_unit(days), (1.0, "days"));
         for figure in [significant(days, 3), show_count(hours), money("$", hours * 2.0)] {
             assert!(html.contains(&figure), "{figure} {html}");
         }

@@ -23,6 +23,17 @@ pub fn budget_tokens(run: &Run) -> f64 {
     run.tokens_total.unwrap_or_else(|| TOKENS[usize::from(is_small())])
 }
 
+/// What the tokens of `run` are, where it has none of its own.
+fn assumed(run: &Run) -> Option<Message> {
+    run.tokens_total.is_none().then(|| {
+        if budget_tokens(run) < TOKENS[0] {
+            t!("tokens assumed: fine-tuning")
+        } else {
+            t!("tokens assumed: pretraining")
+        }
+    })
+}
+
 /// Price of a GPU-hour where the Run has none.
 pub const PRICE: f64 = 2.0;
 /// Characters of a figure that its column has room for at 28 px.
@@ -85,7 +96,7 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
     let capacity = memory.capacity_bytes;
     let value = [
         leaf("span", "mark", mark),
-        leaf("span", "word", words::verdict(memory.verdict)),
+        leaf("span", "word", words::outlook(&memory.peak())),
         text(" "),
         strong(verbatim(unit.number(memory.peak_bytes))).reports("memory.peak_bytes", &Scope::run()),
         behind(&t!("of {capacity}", capacity = unit.show(capacity))),
@@ -132,7 +143,7 @@ fn cells(name: Node, field: &'static str, step: &Step, show: &dyn Fn(Seconds) ->
 }
 
 /// Width of a range over its figure from which on the figure has two digits.
-const WIDE: f64 = 0.10;
+pub(crate) const WIDE: f64 = 0.10;
 
 /// True if the range of `step` supports no third digit.
 fn is_wide(step: &Step) -> bool {
@@ -140,7 +151,7 @@ fn is_wide(step: &Step) -> bool {
 }
 
 /// Digits of a figure whose range is `wide` or not.
-const fn digits(wide: bool) -> usize {
+pub(crate) const fn digits(wide: bool) -> usize {
     if wide { 2 } else { 3 }
 }
 
@@ -227,7 +238,8 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     let class = if amount.chars().count() > ROOM { "value long" } else { "value" };
     let amount = strong(verbatim(amount)).reports_short("budget.cost", scope, short);
     let value = el("span", &[("class", class)], &[opening(WholeRunFigure::Cost, amount), after]);
-    Node::from_iter([value, track, caption])
+    let assumed = assumed(run).map_or_else(Node::none, |words| leaf("span", "range", words));
+    Node::from_iter([value, track, caption, assumed])
 }
 
 /// What losses and spares add to the cost of the steps, with the way to the whole run; nothing where it does not end.
@@ -245,15 +257,22 @@ fn added(evaluation: &Evaluation, currency: &str) -> Node {
     el("span", &[], &[text(verbatim("· ")), link_button(words).on(Action::Show(View::Whole))])
 }
 
-/// Days, hours where they are few, years where they are many.
+/// Units of a calendar, each from two of the one before it on, with its days: names of units hold at least two of them.
+const DAYS: [(f64, &str); 4] = [(365.25, "years"), (1.0, "days"), (1.0 / 24.0, "hours"), (1.0 / 1440.0, "minutes")];
+/// Days from which on a calendar is in years.
+const YEARS: f64 = 1000.0;
+
+/// The unit of a calendar of `days`, by its days and its name.
+pub(crate) fn day_unit(days: f64) -> (f64, &'static str) {
+    let holds = |(unit, _): &&(f64, &str)| days >= if *unit > 1.0 { YEARS } else { 2.0 * 0.9995 * unit };
+    *DAYS.iter().find(holds).unwrap_or(&DAYS[3])
+}
+
+/// Days, in the unit that fits.
 fn show_days(days: f64, wide: bool) -> Part {
-    let (number, unit) = match days {
-        ..1.0 => (days * 24.0, t!("hours")),
-        ..1000.0 => (days, t!("days")),
-        _ => (days / 365.25, t!("years")),
-    };
-    let (less, shown) = tight(number, wide);
-    (format!("{less}{shown}"), unit)
+    let (unit, name) = day_unit(days);
+    let (less, shown) = tight(days / unit, wide);
+    (format!("{less}{shown}"), name.into())
 }
 
 /// The name of the budget's figure where nothing is edited.

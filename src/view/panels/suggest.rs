@@ -188,8 +188,7 @@ fn fewest(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Node {
     let scope = Scope::of(&better.run, Some(own));
     let name = brief(&better.run, own);
     let gpus = strong(gpus_words(better.run.gpus)).reports("gpus", &scope);
-    let (fits, time) =
-        (words::fits(figures.peak.overall, &unit.show(figures.peak.bytes)), show_seconds(figures.time_s));
+    let (fits, time) = (words::fits(&figures.peak, &unit.show(figures.peak.bytes)), show_seconds(figures.time_s));
     let rest = t!("with {layout}: {fits}; a step takes {time}.", layout = name.clone(), fits, time);
     let take = load("", &better.run, name, &[text("Use")]);
     let parts = [text("Fewest GPUs: "), gpus, text(" "), inline(rest), text(" "), take];
@@ -229,13 +228,8 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
         }
     };
     let cards: Node = tight.iter().take(MOST_TIGHT).map(|better| card(evaluation, better, unit).view()).collect();
-    let none = if searched.partial {
-        t!("▲ Of the layouts looked at none that fits takes less time; the search ended at its limit of work.")
-    } else {
-        t!("▲ No layout that fits takes less time.")
-    };
     let parts = [
-        leaf("p", "tight", none),
+        leaf("p", "tight", Message::joined("", [verbatim("▲ "), fastest_that_fits(evaluation, searched)])),
         leaf("p", "muted", words),
         fold("Show the tight ones", el("div", &[("class", "suggestions")], &[cards])),
     ];
@@ -245,13 +239,25 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
 /// Tight layouts that are shown.
 const MOST_TIGHT: usize = 4;
 
+/// What a card proposes in place of `own`: its title.
+pub fn name(better: &Better, own: &Run) -> Message {
+    match better.gain {
+        Gain::Change => change_name(&better.run, own),
+        Gain::Length => t!("A shorter sequence, this layout"),
+        Gain::Batch => t!("Batch {batch}, this layout", batch = better.run.global_batch),
+        Gain::Adapter => adapter_name(&better.run, own),
+        Gain::Fewest => Message::joined(": ", [gpus_words(better.run.gpus), brief(&better.run, own)]),
+        Gain::Time | Gain::Memory | Gain::Gpus | Gain::Equal | Gain::Fits => brief(&better.run, own),
+    }
+}
+
 /// The card of a layout.
 fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
     let (own, report) = (&evaluation.scenario.run, &evaluation.report);
     let figures = &better.figures;
     let percent = |share: f64| format!("{:.0}", 100.0 * share);
     let (time, peak) = (show_seconds(figures.time_s), unit.show(figures.peak.bytes));
-    let word = |figure: &str| words::fits(figures.peak.overall, figure);
+    let word = |figure: &str| words::fits(&figures.peak, figure);
     let against = || words::against(figures.time_s / report.step.time_s);
     let (figure, saved, verdict) = match better.gain {
         Gain::Equal => {
@@ -285,14 +291,7 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
         Gain::Adapter => (verbatim(time), t!("a step of an adapter"), word(&peak)),
         Gain::Fewest => (gpus_words(better.run.gpus), t!("instead of {gpus}", gpus = own.gpus), word(&peak)),
     };
-    let name = match better.gain {
-        Gain::Change => change_name(&better.run, own),
-        Gain::Length => t!("A shorter sequence, this layout"),
-        Gain::Batch => t!("Batch {batch}, this layout", batch = better.run.global_batch),
-        Gain::Adapter => adapter_name(&better.run, own),
-        Gain::Fewest => Message::joined(": ", [gpus_words(better.run.gpus), brief(&better.run, own)]),
-        Gain::Time | Gain::Memory | Gain::Gpus | Gain::Equal | Gain::Fits => brief(&better.run, own),
-    };
+    let name = name(better, own);
     let mut reasons: Vec<Message> = better.cause.iter().map(|cause| why(own, better, cause, unit)).collect();
     match better.gain {
         Gain::Batch => reasons.push(t!("A larger batch changes what the model learns.")),
@@ -304,8 +303,8 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
         }
         _ => {}
     }
-    if better.gain == Gain::Time {
-        let least = least_saved(own, 1.0 - figures.time_s / report.step.time_s);
+    let least = least_saved(own, 1.0 - figures.time_s / report.step.time_s);
+    if better.gain == Gain::Time && least > 0.0 {
         reasons
             .push(t!("Where such gains were measured, three of four were at least {least} %.", least = percent(least)));
     }
@@ -384,7 +383,7 @@ fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -> Message {
     }
     // More micro-batches are a cause of a smaller bubble, fewer are not.
     if bubble && other_m > m && own.pp > 1 && other.pp > 1 {
-        let counted = if m == 1 { t!("1 micro-batch") } else { t!("{m} micro-batches", m) };
+        let counted = words::of_microbatches(m);
         return t!(
             "DP {dp} leaves {counted} per pipeline, DP {other_dp} leaves {other_m}: {name} {before} to {after}.",
             dp,
@@ -485,18 +484,24 @@ fn nothing(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
             t!("Out of memory: no layout fits on these GPUs.")
         }
     } else {
-        let (tie, evaluated) = (significant(tie(&evaluation.scenario.run) * 100.0, 2), searched.evaluated);
-        if searched.partial {
-            t!(
-                "Within {tie} % of the fastest found in {evaluated} layouts; the search ended at its limit of work.",
-                tie,
-                evaluated
-            )
-        } else {
-            t!("Within {tie} % of the fastest of {evaluated} layouts.", tie, evaluated)
-        }
+        fastest_that_fits(evaluation, searched)
     };
     muted(words)
+}
+
+/// How near the step is to that of the fastest layout that fits: within the error of such differences.
+fn fastest_that_fits(evaluation: &Evaluation, searched: &SearchProgressShown) -> Message {
+    let (tie, evaluated) = (significant(tie(&evaluation.scenario.run) * 100.0, 2), searched.evaluated);
+    if searched.partial {
+        t!(
+            "Within {tie} % of the fastest that fits, of {evaluated} layouts looked at; the search ended at its limit \
+                of work.",
+            tie,
+            evaluated
+        )
+    } else {
+        t!("Within {tie} % of the fastest that fits, of {evaluated} layouts.", tie, evaluated)
+    }
 }
 
 /// The main loss that a layout can change, and how far the search is: the line beside the head of the cards.

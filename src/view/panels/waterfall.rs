@@ -2,6 +2,7 @@
 //! where the one above ends. The usual rows are always there, so that nothing moves.
 
 use super::step::by_profile;
+use super::words::of_microbatches;
 use crate::node::action::Dialog;
 use crate::node::figure::Scope;
 use crate::prelude::*;
@@ -31,6 +32,9 @@ static ROWS: [WaterfallRow; 10] = [
 
 /// The part whose row is there only where it takes time.
 const RARE: PartKind = PartKind::Loader;
+
+/// Share of a step below which a part is none: sums of its ops are no more exact.
+const NOTHING: f64 = 1e-9;
 
 /// Words in a sentence for a part that a layout can change.
 const fn changeable(part: PartKind) -> Option<&'static str> {
@@ -66,6 +70,8 @@ pub fn parts(step: &Step) -> impl Iterator<Item = (&'static WaterfallRow, Second
     ROWS.iter().filter_map(|row| {
         let parts = step.parts.iter().filter(|part| row.3.contains(&part.kind));
         let time: Seconds = parts.map(|part| part.seconds).sum();
+        // What rounding leaves of a difference is no time.
+        let time = if time.0.abs() < NOTHING * step.time_s.0 { Seconds(0.0) } else { time };
         (!row.3.contains(&RARE) || time.0 > 0.0).then_some((row, time))
     })
 }
@@ -75,7 +81,7 @@ pub fn main_loss(evaluation: &Evaluation) -> Option<(PartKind, &'static str, f64
     let step = &evaluation.report.step;
     let losses = step.parts.iter().filter_map(|part| Some((part, changeable(part.kind)?)));
     let (most, words) = losses.max_by(|(a, _), (b, _)| a.seconds.0.total_cmp(&b.seconds.0))?;
-    (most.seconds.0 > 0.0).then(|| (most.kind, words, most.seconds / step.time_s))
+    (most.seconds.0 > NOTHING * step.time_s.0).then(|| (most.kind, words, most.seconds / step.time_s))
 }
 
 /// The rows, and the step below them.
@@ -172,10 +178,10 @@ fn note(evaluation: &Evaluation, part: PartKind, share: f64) -> Message {
         PartKind::Launches => t!("not hidden behind kernels"),
         PartKind::Bubble if layout.pp == 1 => t!("none in this run"),
         PartKind::Bubble => t!(
-            "{schedule}, {ranks} ranks, {microbatches} micro-batches",
+            "{schedule}, {ranks} ranks, {microbatches}",
             schedule = run.schedule.choice().label,
             ranks = layout.pp,
-            microbatches = layout.microbatches
+            microbatches = of_microbatches(layout.microbatches)
         ),
         PartKind::ExposedTp => wire(Traffic::Tp),
         PartKind::ExposedCp if layout.cp > 1 => wire(Traffic::Cp),

@@ -16,6 +16,11 @@ pub fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
+/// The verdict on the fullest rank in words: above the card none is called tight.
+pub fn outlook(peak: &Peak) -> &'static str {
+    if peak.may_run_out() { "May run out" } else { verdict(peak.verdict) }
+}
+
 /// The class and the sign of a verdict.
 pub const fn sign(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
@@ -25,10 +30,11 @@ pub const fn sign(verdict: Verdict) -> (&'static str, &'static str) {
     }
 }
 
-/// A verdict in a sentence, with the figure that it is of: "fits, 61.2 GiB".
-pub fn fits(verdict: Verdict, figure: &str) -> Message {
+/// The verdict of GPU and host in a sentence, with the figure that it is of: "fits, 61.2 GiB".
+pub fn fits(peak: &Peak, figure: &str) -> Message {
     let figure = figure.to_owned();
-    match verdict {
+    match peak.overall {
+        Verdict::Tight if peak.may_run_out() => t!("may run out, {figure}", figure),
         Verdict::Fits => t!("fits, {figure}", figure),
         Verdict::Tight => t!("tight, {figure}", figure),
         Verdict::Oom => t!("out of memory, {figure}", figure),
@@ -67,14 +73,14 @@ fn not_in(stack: &Stack) -> Message {
     t!("not in {software}", software = verbatim(stack.choice.label))
 }
 
-/// "Rank 0 peaks at 61.2 GiB of 79.2 GiB; activations are the largest part, 41 %."
+/// "Rank 0 peaks at 61.2 GiB of 79.2 GiB; the largest part: activations, 41 %."
 pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {
     let Some(rank) = memory.fullest() else {
         return Message::default();
     };
     let (component, bytes) = rank.components().into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0)).unwrap_or_default();
     t!(
-        "Rank {rank} peaks at {peak} of {capacity}; {component} are the largest part, {share} %.",
+        "Rank {rank} peaks at {peak} of {capacity}; the largest part: {component}, {share} %.",
         rank = memory.peak_stage,
         peak = unit.show(memory.peak_bytes),
         capacity = unit.show(memory.capacity_bytes),
@@ -106,6 +112,7 @@ pub fn known(memory: &Memory) -> Message {
     let share = show_percent(memory.need_bytes / memory.capacity_bytes);
     let uses = match memory.verdict {
         Verdict::Fits => t!("Uses {share} of {of}.", share, of),
+        Verdict::Tight if memory.may_run_out() => t!("May run out: {share} of {of}.", share, of),
         Verdict::Tight => t!("Tight: {share} of {of}.", share, of),
         Verdict::Oom => t!("Does not fit: {share} of {of}.", share, of),
     };
@@ -135,16 +142,24 @@ pub fn fullest(peak: &Peak) -> Message {
 /// zero-bubble papers count."
 pub fn pipeline(pipeline: &Pipeline, microbatches: u64) -> Message {
     let step = t!(
-        "{ranks} {microbatches} micro-batches in {makespan}; {bubble} of it is idle, {over_ideal} of the ideal time; \
+        "{ranks} {microbatches} in {makespan}; {bubble} of it is idle, {over_ideal} of the ideal time; \
             {in_span} in span, as the zero-bubble papers count.",
         ranks = ranks(pipeline.peak_in_flight.len()),
-        microbatches,
+        microbatches = of_microbatches(microbatches),
         makespan = show_seconds(pipeline.makespan_s),
         bubble = show_percent(pipeline.bubble_fraction),
         over_ideal = show_percent(pipeline.bubble_over_ideal),
         in_span = show_percent(pipeline.bubble_span)
     );
     Message::joined(" ", std::iter::once(step).chain(once(pipeline)))
+}
+
+/// "1 micro-batch", "32 micro-batches".
+pub(super) fn of_microbatches(count: u64) -> Message {
+    match count {
+        1 => t!("1 micro-batch"),
+        count => t!("{count} micro-batches", count),
+    }
 }
 
 /// "1 rank runs", "4 ranks run".
@@ -168,7 +183,8 @@ pub fn once(pipeline: &Pipeline) -> Option<Message> {
 
 /// Beginning of the tab's title: "Fits 31.1 GiB".
 pub fn peak(report: &Report, unit: MemoryUnit) -> Message {
-    t!("{verdict} {peak}", verdict = verdict(report.memory.verdict), peak = unit.show(report.memory.peak_bytes))
+    let verdict = outlook(&report.memory.peak());
+    t!("{verdict} {peak}", verdict, peak = unit.show(report.memory.peak_bytes))
 }
 
 /// The Run's name: "Llama 3.1 8B on 64 GPUs".

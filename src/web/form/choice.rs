@@ -30,6 +30,10 @@ pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static
             if field.key == ADAPTER {
                 return translated(t!("all weights"));
             }
+            if field.key == "recompute" {
+                // A number of layers or a list of modules is none of the list.
+                return translated(state.run.with(|run| run.recompute.words()));
+            }
             let id = state.resolved.with(|run| field.text(run));
             let id = id.unwrap_or_default();
             let label = options.iter().find(|option| option.id == id).map(|option| option.label);
@@ -49,6 +53,9 @@ pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static
             state.history.get_value().begin();
         }
         state.run.update(|run| {
+            if field.key == "gpu" {
+                *run = std::mem::take(run).with_price_of_kind();
+            }
             // A preset is chosen whole: what was changed of the one before goes with it.
             clear_parts(run, field.key);
             // Every id of the list is accepted.

@@ -8,7 +8,7 @@ use crate::core::search::better::Gain;
 use crate::view::node::markup::Node;
 use crate::view::panel::Panel;
 use crate::view::panels::memory;
-use crate::view::panels::suggest::brief;
+use crate::view::panels::suggest::name;
 use crate::web::browser::html::{flag, text};
 use crate::web::browser::i18n::say;
 use crate::web::document::choice_row::{view_at, views};
@@ -65,15 +65,15 @@ fn suggestion(state: State) -> AnyView {
         let searched = state.planner.searched(&evaluation);
         let list = searched.betters.list;
         let leaner = list.iter().find(|better| matches!(better.gain, Gain::Memory | Gain::Fits));
-        leaner.or(list.first()).map(|better| better.run.clone())
+        leaner.or(list.first()).cloned()
     });
-    let other = evaluated(move || run.get());
+    let other = evaluated(move || run.get().map(|better| better.run));
     nodes("suggested", move || {
         let other = other.with(|other| other.evaluation.clone());
-        let (Some(own), Some(other), true) = (state.evaluation(), other, run.with(Option::is_some)) else {
+        let (Some(own), Some(other), Some(better)) = (state.evaluation(), other, run.get()) else {
             return Node::none();
         };
-        let name = brief(&other.scenario.run, &own.scenario.run);
+        let name = name(&better, &own.scenario.run);
         let memories = (&own.report.memory, &other.report.memory);
         memory::suggested(memories.0, memories.1, name, state.view.unit.get())
     })

@@ -75,10 +75,12 @@ impl Check<'_> {
             self.warnings.push(Issue::notice(
                 "recompute",
                 match run.recomputed() {
-                    Recompute::Full => t!("this software recomputes whole layers; recompute.modules=core_attn is \
-                    Megatron-LM's"),
-                    _ => t!("selective recomputation is torchtitan's here: every second matrix product runs again; \
-                    recompute.modules=core_attn is Megatron-LM's"),
+                    Recompute::Full => {
+                        t!("this software recomputes whole layers: that of the attention core alone is \
+                    Megatron-LM's")
+                    }
+                    _ => t!("selective recomputation is torchtitan's here: every second matrix product runs again. \
+                    That of the attention core alone is Megatron-LM's"),
                 },
             ));
         }

@@ -28,14 +28,17 @@ pub(crate) fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> Message {
             t!("{bytes_apart} more memory on its fullest GPU", bytes_apart)
         }
     };
+    let over = |report: &Report| report.memory.may_run_out();
     let verdict = |report: &Report| match report.memory.verdict {
         Verdict::Fits => "fits",
+        Verdict::Tight if over(report) => "may run out of memory",
         Verdict::Tight => "is tight",
         Verdict::Oom => "is out of memory",
     };
-    let fits = if a.memory.verdict == b.memory.verdict {
+    let fits = if verdict(a) == verdict(b) {
         match a.memory.verdict {
             Verdict::Fits => t!("both fit"),
+            Verdict::Tight if over(a) => t!("both may run out of memory"),
             Verdict::Tight => t!("both are tight"),
             Verdict::Oom => t!("both are out of memory"),
         }
@@ -85,7 +88,7 @@ pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
     let whole = |count: f64| group(&format!("{count:.0}"));
     let three = |figure: f64| significant(figure, 3);
     let pair = |figure: fn(&Report) -> f64| reports.map(figure);
-    let word = |report: &Report| words::verdict(report.memory.verdict);
+    let word = |report: &Report| words::outlook(&report.memory.peak());
     let verdict = ["Verdict", word(reports[0]), word(reports[1]), "", ""];
     let headline = vec![
         (true, verdict.map(text).into()),

@@ -13,7 +13,8 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
             let name = pipeline.schedule.choice().label;
             let length = show_seconds(Seconds(run.spans.makespan()));
             let bubble = show_percent(pipeline.bubble_fraction);
-            (t!("{which}: {name}, {length}, {bubble} bubble", which, name, length, bubble), run.timeline())
+            // The step is longer: exposed messages and the optimizer come after it.
+            (t!("{which}: {name}, pipeline {length}, {bubble} bubble", which, name, length, bubble), run.timeline())
         })
         .collect();
     if drawn.iter().all(|(_, timeline)| timeline.makespan() <= 0.0) {

@@ -11,6 +11,7 @@ use super::issues;
 use crate::node::action::Compare;
 use crate::node::figure::Scope;
 use crate::panels::strip::{budget, budget_name};
+use crate::panels::suggest::brief;
 use crate::panels::words;
 use crate::prelude::*;
 use bars::memory;
@@ -35,8 +36,8 @@ pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
     };
     let cards = match second.evaluation {
         Ok(evaluation) => Node::from_iter([
-            card("A · this run", first, &first.scenario.run, unit),
-            card("B", evaluation, &first.scenario.run, unit),
+            card("A · this run", first, [&first.scenario.run, &evaluation.scenario.run], unit),
+            card("B", evaluation, [&first.scenario.run, &evaluation.scenario.run], unit),
         ]),
         Err(_) => Node::none(),
     };
@@ -68,11 +69,26 @@ fn head(runs: [&Run; 2]) -> Node {
     )
 }
 
+/// Settings that a title names at most.
+const NAMED: usize = 2;
+
+/// The title of `run` beside `other`: its layout, or what else it differs in.
+fn title(run: &Run, other: &Run) -> Message {
+    let (own, theirs) = (brief(run, other), brief(other, run));
+    if own != theirs || run == other {
+        return own;
+    }
+    let named = changes(run, other).into_iter().take(NAMED);
+    let named = named.map(|change| Message::joined(": ", [change.field.label.into(), change.to]));
+    Message::joined(" · ", named)
+}
+
 /// The answer of a Run in one line, with its memory on a bar.
-fn card(letter: &'static str, evaluation: &Evaluation, own: &Run, unit: MemoryUnit) -> Node {
+fn card(letter: &'static str, evaluation: &Evaluation, runs: [&Run; 2], unit: MemoryUnit) -> Node {
     let (report, run) = (&evaluation.report, &evaluation.scenario.run);
     let (memory, step) = (&report.memory, &report.step);
     let (class, mark) = words::sign(memory.verdict);
+    let (own, other) = (runs[0], if run == runs[0] { runs[1] } else { runs[0] });
     let scope = Scope::of(run, Some(own));
     let figure = |name: Node, value: String, unit: Message, field: &'static str| {
         let value = [strong(verbatim(value)).reports(field, &scope), aside(unit)];
@@ -95,7 +111,7 @@ fn card(letter: &'static str, evaluation: &Evaluation, own: &Run, unit: MemoryUn
     let figures =
         std::iter::once(figure(verdict, unit.number(memory.peak_bytes), capacity, "memory.peak_bytes")).chain(timed);
     let budget = [leaf("span", "name", budget_name(run)), budget(evaluation, &scope)];
-    let title = [strong(letter), text(" "), faint(evaluation.report.pipeline.schedule.choice().label)];
+    let title = [strong(letter), text(" "), faint(title(run, other))];
     let cells = [
         el("p", &[], &title),
         el("div", &[("class", "compare-figures")], &[figures.collect()]),
@@ -170,6 +186,23 @@ mod tests {
             panel(first, second).actions().contains(&&take)
         };
         assert!(takes(&Run::default(), &pp2, "2") && takes(&pp2, &Run::default(), "4"));
+    }
+
+    /// What the runs differ in stands in their titles: the layout, else the settings.
+    #[test]
+    fn titles_tell_the_runs_apart() {
+        for other in [
+            Run { pp: 2, ..Run::default() },
+            Run { schedule: Schedule::ZbH1, ..Run::default() },
+            Run { global_batch: 512, ..Run::default() },
+            Run { seq_len: 4096, ..Run::default() },
+        ] {
+            let own = Run::default();
+            let (a, b) = (title(&own, &other).to_string(), title(&other, &own).to_string());
+            assert!(a != b && !a.is_empty(), "{a} and {b}");
+            let html = html(&own, &other);
+            assert!(html.contains(&a) && html.contains(&b), "{html}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A Run by every memory method, side by side.
 
 use super::{mini, verdict};
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::memory::methods::Slip;
 use shardscope_core::report::methods::MethodRow;
@@ -19,7 +20,9 @@ pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Node {
         .column("verdict", |row| verdict(row.verdict))
         .column(t!("peak {value}", value = unit.name()), |row| {
             let figure = Figure::Method(row.method, row.fullest.stage);
-            ask("figure", figure, &[text(verbatim(unit.number(row.fullest.total)))])
+            let scope = if row.chosen { Scope::run() } else { Scope::run().part(row.method.id()) };
+            let peak = text(verbatim(unit.number(row.fullest.total)));
+            ask("figure", figure, &[peak]).reports("memory.peak_bytes", &scope)
         })
         .figures("of", |row| unit.number(row.capacity))
         .column("rank", |row| if row.same_on_all { t!("all") } else { verbatim(row.fullest.stage.to_string()) })

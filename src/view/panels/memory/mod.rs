@@ -13,6 +13,7 @@ pub use advice::suggestions;
 pub use bars::{Bar, Bars, Segment, bars, scale};
 pub(crate) use bars::{bars_on, part_rows};
 pub use methods::methods;
+pub(crate) use panel::of_rank;
 pub use panel::{measured, picture};
 pub(crate) use table::data_table;
 pub use thin::suggested;

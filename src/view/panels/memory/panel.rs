@@ -1,6 +1,7 @@
 //! The bars themselves, and the verdict against what was measured.
 
 use super::{Bar, Segment, bars, legend, parts_tip};
+use crate::node::figure::Scope;
 use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::memory::StageMemory;
@@ -49,6 +50,11 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
     ])
 }
 
+/// Figures of a pipeline rank.
+pub(crate) fn of_rank(rank: usize) -> Scope {
+    Scope::run().part(format_args!("rank {rank}"))
+}
+
 fn on_the_box(memory: &Memory) -> bool {
     memory.method == Method::Fujii.id()
 }
@@ -76,7 +82,7 @@ fn row(bar: &Bar, rank: &StageMemory, (capacity, beside): (f64, Option<f64>), ch
         &[
             ask("who", Figure::Memory(bar.stages.0), &[text(name.clone())]),
             el("div", &[("class", "track")], &track),
-            leaf("span", class, verbatim(&total)),
+            leaf("span", class, verbatim(&total)).reports("memory.per_stage.total_bytes", &of_rank(bar.stages.0)),
         ],
     )
     .label(label)

@@ -1,6 +1,6 @@
 //! The bars as tables: components of every rank, and behind them the named parts.
 
-use super::{bars, part_rows, swatch};
+use super::{bars, of_rank, part_rows, swatch};
 use crate::prelude::*;
 use shardscope_core::report::Memory;
 
@@ -17,12 +17,14 @@ fn components(memory: &Memory, unit: MemoryUnit) -> Node {
     let columns = Component::ALL.into_iter().enumerate();
     let table = columns.fold(ranks, |table, (at, component)| {
         table.column(component.name(), |rank| {
-            figure(unit.number(rank.components()[at].1), Figure::Component(rank.stage, component))
+            let node = figure(unit.number(rank.components()[at].1), Figure::Component(rank.stage, component));
+            node.reports(component.name(), &of_rank(rank.stage))
         })
     });
     table
         .column(t!("total {value}", value = unit.name()), |rank| {
-            figure(unit.number(rank.total), Figure::Memory(rank.stage))
+            let node = figure(unit.number(rank.total), Figure::Memory(rank.stage));
+            node.reports("memory.per_stage.total_bytes", &of_rank(rank.stage))
         })
         .column("in flight", |rank| figure(number(rank.in_flight, 3), Figure::InFlight(rank.stage)))
         .table("Memory table")

@@ -4,11 +4,15 @@ use super::{Bar, Bars, bars_on, scale};
 use crate::prelude::*;
 use shardscope_core::report::Memory;
 
-/// The bars of a suggested layout below those of `own`, on the same scale where its memory is no larger.
+/// The bars of what a card proposes below those of `own`, on the same scale where its memory is no larger; nothing
+/// where they are the same.
 pub fn suggested(own: &Memory, other: &Memory, name: Message, unit: MemoryUnit) -> Node {
-    let head = t!("Suggested layout: {name}", name);
-    let bars = bars_on(other, scale(own).max(scale(other)));
-    Node::from_iter([heading(head), thin(&bars, unit)])
+    let scale = scale(own).max(scale(other));
+    let bars = bars_on(other, scale);
+    if bars == bars_on(own, scale) {
+        return Node::none();
+    }
+    Node::from_iter([heading(t!("Suggested: {name}", name)), thin(&bars, unit)])
 }
 
 /// The bars of one picture.

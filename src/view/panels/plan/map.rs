@@ -88,10 +88,10 @@ fn drawn(view: &PlanView, map: &Cells, axes: &Axes) -> Node {
                 }
                 MapCell::Open => leaf("td", "muted", "…"),
                 MapCell::Tight => over(
-                    Verdict::Tight,
-                    "Every layout here is tight with an estimate above the usable memory, or out of memory",
+                    (Verdict::Tight, "May run out"),
+                    "Every layout here may run out of memory: its estimate is above the usable memory",
                 ),
-                MapCell::Out => over(Verdict::Oom, "Every layout here is out of memory"),
+                MapCell::Out => over((Verdict::Oom, "Out of memory"), "Every layout here is out of memory"),
                 MapCell::Void => empty(verbatim("–"), "No layout divides here"),
             });
             let name = std::iter::once(el("th", &[("scope", "row")], &[text(head.label(axes))]));
@@ -117,8 +117,8 @@ fn filled(found: &FoundLayout, [figure, peak]: [String; 2], share: f64, mine: bo
 }
 
 /// A cell of which no layout is listed.
-fn over(verdict: Verdict, why: &'static str) -> Node {
-    empty(Message::joined("", [verbatim(words::sign(verdict).1), words::verdict(verdict).into()]), why)
+fn over((verdict, word): (Verdict, &'static str), why: &'static str) -> Node {
+    empty(Message::joined("", [verbatim(words::sign(verdict).1), word.into()]), why)
 }
 
 fn empty(figure: Message, why: &'static str) -> Node {

@@ -140,7 +140,7 @@ pub fn rows(view: &PlanView, done: bool) -> Node {
     let found = &ordered(view)[..];
     if found.is_empty() {
         return if done && view.result.done && !view.query.filter.is_empty() {
-            muted("No layout that is left by the filters counts as feasible.")
+            muted("No layout that is left by the filters can be listed: all need more than the driver shows.")
         } else {
             Node::none()
         };
@@ -216,9 +216,9 @@ fn rule(view: &PlanView) -> Message {
         ),
     };
     let feasible = t!(
-        "A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: \
-            of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in \
-            view); tight is within {band} % of it.",
+        "A layout is listed if its estimated need, fragmentation included, is no more than the driver shows: of 144 \
+            published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view). It is \
+            tight within {band} % below that; above it, a run may run out of memory.",
         band = significant(HALF_BAND.value * 100.0, 1)
     );
     Message::joined(" ", [order, feasible])
@@ -263,7 +263,7 @@ fn row(
     let peak = inline(verbatim(view.unit.number(memory.bytes))).reports("memory.peak_bytes", &scope);
     let peak = peak.title(words::fullest(memory));
     let (class, sign) = words::sign(memory.verdict);
-    let verdict = t!("{sign}{verdict}", sign, verdict = words::verdict(memory.verdict));
+    let verdict = t!("{sign}{verdict}", sign, verdict = words::outlook(memory));
     let used = if order == RowOrder::Cheapest {
         let hours = |one: &FoundLayout| tokens(view) / one.figures.tokens_per_s_per_gpu / 3600.0;
         let dearer = own.map(|own| {

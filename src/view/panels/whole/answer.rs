@@ -1,7 +1,8 @@
 //! The key figures of the whole run, each with its range.
 
 use super::found::{WholeRunAnswer, duration};
-use crate::panels::strip::{show_price, show_tokens, sign};
+use crate::node::figure::Scope;
+use crate::panels::strip::{WIDE, day_unit, digits, show_price, show_tokens, sign};
 use crate::prelude::*;
 use shardscope_core::units::group;
 use shardscope_core::whole_run::{CalendarRange, Setting, WholeRunFigure};
@@ -23,33 +24,27 @@ impl Scale {
         Self { size, sign: String::new(), name: name.into() }
     }
 
-    fn number(&self, value: f64) -> String {
+    /// `value` in this unit; of two digits where its range is `wide`, as on the first screen.
+    fn number(&self, value: f64, wide: bool) -> String {
         let number = value / self.size;
         let digits = match number {
             _ if number < 0.1 => format!("{number:.2}"),
-            _ if number < 1e3 => significant(number, 3),
+            _ if number < 1e3 => significant(number, digits(wide)),
             _ => group(&format!("{number:.0}")),
         };
         format!("{}{digits}", self.sign)
     }
 }
 
-/// Days, of short runs hours or minutes.
-const DAYS: &[(f64, &str)] = &[(2.0, "days"), (2.0 / 24.0, "hours"), (0.0, "minutes")];
 const COUNT: &[(f64, &str)] = &[(1e9, "B"), (1e6, "M"), (1e3, "k"), (1.0, "")];
 const EXPECTED: &[(f64, &str)] = &[(1e6, "M"), (1.0, "expected")];
 const ENERGY: &[(f64, &str)] = &[(1e9, "TWh"), (1e6, "GWh"), (1e3, "MWh"), (1.0, "kWh")];
 const CO2E: &[(f64, &str)] = &[(1e6, "Mt CO₂e"), (1e3, "kt CO₂e"), (1.0, "t CO₂e"), (1e-3, "kg CO₂e")];
 
-/// The unit of a calendar: names of units hold at least two of them.
+/// The unit of a calendar.
 fn calendar(days: f64) -> Scale {
-    let named = Scale::of(days, DAYS);
-    let size = match days {
-        _ if days >= 2.0 * 0.9995 => 1.0,
-        _ if days >= 2.0 / 24.0 * 0.9995 => 1.0 / 24.0,
-        _ => 1.0 / 1440.0,
-    };
-    Scale { size, ..named }
+    let (size, name) = day_unit(days);
+    Scale { size, sign: String::new(), name: name.into() }
 }
 
 /// The key figures; each opens its formula.
@@ -113,7 +108,11 @@ pub fn assumed(run: &Run, answer: &WholeRunAnswer) -> Node {
 
 fn spare(answer: &WholeRunAnswer) -> Message {
     let count = answer.figures.spares;
-    if count == 0 { t!("0 spare nodes") } else { t!("with {count} spare nodes", count) }
+    match count {
+        0 => t!("without spare nodes"),
+        1 => t!("with 1 spare node"),
+        count => t!("with {count} spare nodes", count),
+    }
 }
 
 /// A figure with its range, which `ends` gives as shares of it, and a note below.
@@ -122,17 +121,15 @@ fn figure(name: Message, of: WholeRunFigure, value: f64, scale: &Scale, ends: Op
         let [low, high] = ends.map(|end| (end - 0.5).clamp(0.0, 1.0));
         Node::from_iter([bracket(low, high), el("b", &[], &[])])
     });
+    let wide = ends.is_some_and(|[low, high]| high - low >= WIDE);
     let range = ends.map(|ends| {
-        let [low, high] = ends.map(|end| scale.number(value * end));
+        let [low, high] = ends.map(|end| scale.number(value * end, wide));
         t!("{low} to {high} {unit}", low, high, unit = scale.name.clone())
     });
+    let number = strong(verbatim(scale.number(value, wide))).reports_short(of.id(), &Scope::run(), wide);
     let cells = [
         leaf("span", "name", name),
-        el(
-            "span",
-            &[("class", "value")],
-            &[strong(verbatim(scale.number(value))), text(" "), aside(scale.name.clone())],
-        ),
+        el("span", &[("class", "value")], &[number, text(" "), aside(scale.name.clone())]),
         el("span", &[("class", "whisker")], &[marks]),
     ];
     let lines = range.into_iter().chain([note]).map(|words| leaf("span", "range", words));

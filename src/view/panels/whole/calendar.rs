@@ -4,6 +4,7 @@ use super::found::{WholeRunAnswer, duration};
 use super::kinds::{Row, TRAINING, in_order};
 use crate::charts::figure::{legend, swatch};
 use crate::charts::ticks::ticks;
+use crate::node::figure::Scope;
 use crate::panels::strip::show_tokens;
 use crate::prelude::*;
 use shardscope_core::sort::sort_by;
@@ -99,7 +100,7 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
         let cells = [
             el("span", &[("class", "who")], &[ask]),
             el("span", &[("class", "track")], &inside),
-            leaf("span", "amount", verbatim(duration(time))),
+            leaf("span", "amount", verbatim(duration(time))).reports(WholeRunFigure::Loss(*kind).id(), &Scope::run()),
             leaf("span", "share", verbatim(show_percent(time / calendar))),
         ];
         let class = if time.0 > 0.0 { "row" } else { "row zero" };
@@ -111,7 +112,7 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
     let total = [
         leaf("span", "who", "Lost"),
         el("span", &[("class", "track")], &if lost.0 > 0.0 { vec![whole] } else { Vec::new() }),
-        leaf("span", "amount", verbatim(duration(lost))),
+        leaf("span", "amount", verbatim(duration(lost))).reports("whole:lost", &Scope::run()),
         leaf("span", "share", verbatim(show_percent(lost / calendar))),
     ];
     lines.push(el("div", &[("class", "row total")], &total).keyed("total"));

@@ -4,6 +4,7 @@ use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::run::presets::MODELS;
 use shardscope_core::search::catalogue::{CatalogueRow, TrainedModel};
+use shardscope_core::sort::sort_by;
 use shardscope_core::units::group;
 use shardscope_core::whole_run::{Deadline, optimal_tokens};
 
@@ -27,7 +28,11 @@ pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Nod
     let tokens = || rows.iter().filter_map(|(_, trained)| trained.as_ref()).map(|trained| trained.tokens);
     let (low, high) = (tokens().fold(f64::MAX, f64::min) / 30.0, tokens().fold(0.0, f64::max) * 1.5);
     let at = |tokens: f64| ((tokens / low).ln() / (high / low).ln()).clamp(0.0, 1.0);
-    let lines = rows.iter().filter_map(|(at_place, trained)| Some((MODELS.get(*at_place)?, trained)));
+    let mut lines: Vec<_> =
+        rows.iter().filter_map(|(at_place, trained)| Some((MODELS.get(*at_place)?, trained))).collect();
+    // The largest first.
+    let size = |trained: &Option<Box<TrainedModel>>| trained.as_ref().map_or(0.0, |trained| trained.parameters);
+    sort_by(&mut lines, |a, b| size(b.1).total_cmp(&size(a.1)));
     let (mut known, mut without) = (Vec::new(), Vec::new());
     for (preset, trained) in lines {
         let name = preset.choice.label;
@@ -54,25 +59,35 @@ pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Nod
             price_per_gpu_hour: own.price_per_gpu_hour,
             ..trained.run.clone()
         };
-        let budget = own.tokens_total.map_or_else(Message::default, |tokens| {
-            t!("{days} days", days = significant(days * tokens / trained.tokens, 3))
-        });
+        let budget = own
+            .tokens_total
+            .map(|tokens| text(t!("{days} days", days = significant(days * tokens / trained.tokens, 3))));
         let layout = [text(verbatim(layout(trained))), if trained.fits { Node::none() } else { aside(" ▲ tight") }];
-        known.push((
-            is_own,
-            vec![
-                load("link", &run, t!("Load this run"), &[text(name)]),
-                Node::from_iter(layout),
-                el("span", &[("class", "tokens-bar")], &marks),
-                text(verbatim(show_count(trained.tokens))),
-                text(verbatim(group(&format!("{:.0}", trained.tokens / trained.active)))),
-                text(budget),
-            ],
-        ));
+        let peak = MemoryUnit::Gib.show(trained.peak);
+        let cells = [
+            load("link", &run, t!("Load this run"), &[text(name)]),
+            text(verbatim(show_count(trained.parameters))),
+            text(verbatim(peak)),
+            Node::from_iter(layout),
+            el("span", &[("class", "tokens-bar")], &marks),
+            text(verbatim(show_count(trained.tokens))),
+            text(verbatim(group(&format!("{:.0}", trained.tokens / trained.active)))),
+        ];
+        known.push((is_own, cells.into_iter().chain(budget).collect()));
     }
-    let head = ["model", "layout", "tokens, by powers of ten", "tokens", "per active parameter", "your budget takes"];
+    let head = [
+        "model",
+        "parameters",
+        "memory",
+        "layout",
+        "tokens, by powers of ten",
+        "tokens",
+        "per active parameter",
+        "your budget takes",
+    ];
+    let head = if own.tokens_total.is_some() { &head[..] } else { &head[..7] };
     let title = t!("Tokens within {days} days", days = number(days, 3));
-    let mut parts = vec![if known.is_empty() { Node::none() } else { table(title, &head, &known) }];
+    let mut parts = vec![if known.is_empty() { Node::none() } else { table(title, head, &known) }];
     parts.extend(optimal.then(|| {
         muted(
             "The grey mark: tokens for which the model is compute-optimal, by the refit of \
@@ -82,7 +97,12 @@ pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Nod
     }));
     if !without.is_empty() {
         let names = without.join(", ");
-        parts.push(muted(t!("No layout of these fits or divides here: {names}.", names)));
+        parts.push(muted(t!(
+            "No layout of these fits or divides here at {tokens} tokens a sequence and a batch of {batch}: {names}.",
+            tokens = own.seq_len,
+            batch = own.global_batch,
+            names
+        )));
     }
     parts.into_iter().collect()
 }

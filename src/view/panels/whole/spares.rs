@@ -29,8 +29,11 @@ pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
     let most = heights.iter().copied().fold(0.0, f64::max);
     let quantile = setting.spare_quantile.unwrap_or(USUAL);
     let wanted = spares_for(mean, quantile);
-    let enough =
-        t!("{count} spare nodes suffice {quantile} of the time", count = wanted, quantile = show_percent(quantile));
+    let share = show_percent(quantile);
+    let enough = match wanted {
+        1 => t!("1 spare node suffices {share} of the time", share),
+        count => t!("{count} spare nodes suffice {share} of the time", count, share),
+    };
     let mut drawing = Drawing::new(HEIGHT + 20.0);
     let pitch = 1.0 / bars.len().max(1) as f64;
     let named = bars.len().div_ceil(12);
@@ -39,8 +42,12 @@ pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
         let down = HEIGHT * height / most;
         let place = Box { x: at as f64 * pitch, width: pitch * 0.86, y: HEIGHT - down, height: down };
         let title = t!(
-            "{count} nodes: {share} of the time",
-            count = if first == last { first.to_string() } else { format!("{first}–{last}") },
+            "{count}: {share} of the time",
+            count = match (first == last, first) {
+                (true, 1) => t!("1 node"),
+                (true, _) => t!("{count} nodes", count = first),
+                (false, _) => t!("{count} nodes", count = format!("{first}–{last}")),
+            },
             share = show_percent(*height)
         );
         let ink = if first > count { Ink::Exposed } else { Ink::Forward };
@@ -60,10 +67,11 @@ pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
             &[drawing.inline(t!("Nodes under repair at once: {enough}", enough = enough.clone()))],
         )
     };
+    let nodes = number(setting.nodes, 4);
     let words = t!(
-        "Nodes under repair at once, {mean} in the mean: {nodes} nodes, {days} days of repair.",
+        "Nodes under repair at once, {mean} in the mean: {nodes}, {days} days of repair.",
         mean = significant(mean, 3),
-        nodes = number(setting.nodes, 4),
+        nodes = if nodes == "1" { t!("1 node") } else { t!("{count} nodes", count = nodes) },
         days = number(setting.repair_days, 3)
     );
     let (lead, paid) = if setting.spare_quantile.is_some() {
@@ -72,8 +80,12 @@ pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
         (lead, t!("The spares are {share} of the nodes, and paid.", share))
     } else {
         let set = vec![("spare_quantile", USUAL.to_string())];
-        let none = t!("0 spare nodes: none are given, and none are paid.");
-        let button = apply("", set, enough.clone(), t!("Count {count}", count = wanted));
+        let none = t!("No spare nodes are set, so none are in the cost.");
+        let words = match wanted {
+            1 => t!("Add 1 spare node to the cost"),
+            count => t!("Add {count} spare nodes to the cost", count),
+        };
+        let button = apply("", set, enough.clone(), words);
         (Node::from_iter([text(none), text(" "), button]), t!("{enough}.", enough))
     };
     let words = Message::joined(" ", [words, paid]);

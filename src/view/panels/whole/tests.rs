@@ -81,7 +81,8 @@ fn gpu_hours_are_the_number_times_its_unit() {
         let run = Run { tokens_total: Some(tokens), ..priced() };
         let found = WholeRunAnswer::new(&evaluate(&run).unwrap()).unwrap();
         let html = answer(&run, &found, None).to_html();
-        let value = html.split("GPU-hours</span>").nth(1).unwrap().split("<b>").nth(1).unwrap();
+        let value = html.split("GPU-hours</span>").nth(1).unwrap().split("<b ").nth(1).unwrap();
+        let value = value.split_once('>').unwrap().1;
         let (number, rest) = value.split_once("</b> <small>").unwrap();
         let unit = [("B", 1e9), ("M", 1e6), ("k", 1e3)].into_iter().find(|(name, _)| rest.starts_with(name));
         let hours = number.parse::<f64>().unwrap() * unit.map_or(1.0, |(_, size)| size);
