@@ -153,7 +153,9 @@ fn a_run_that_does_not_fit_has_a_way_of_every_kind() {
     let fits = |run: &Run| report(run).is_ok_and(|report| report.memory.overall() == Verdict::Fits);
     let fastest = way(Gain::Fits).unwrap();
     let first = result.rows.iter().find(|row| serves(&row.run, &row.figures.peak)).unwrap();
-    assert_eq!(report(fastest).unwrap().step.time_s, first.figures.time_s);
+    // Of layouts that are printed as equally fast the plainest is taken: here even stages, 0.04 % slower.
+    let ratio = report(fastest).unwrap().step.time_s / first.figures.time_s;
+    assert!((ratio - 1.0).abs() < 5e-4, "{ratio}");
     assert!(way(Gain::Change).is_some_and(|change| change.seq_len == run.seq_len));
     let longest = way(Gain::Length).unwrap().seq_len;
     assert!(fits(&Run { seq_len: longest, ..run.clone() }) && !fits(&Run { seq_len: longest + 1024, ..run.clone() }));

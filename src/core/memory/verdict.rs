@@ -35,9 +35,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// True of a tight need whose `estimate` is itself above `capacity`: it may run out of memory. Below it, one that is
-    /// tight is likelier to run. Of the 31 measured runs in the band 12 were below, of which 11 ran, and 19 above, of
-    /// which 2 ran (`tests/memory/verdicts.rs`).
+    /// True of a tight need whose `estimate` is itself above `capacity`: it may run out of memory. Of the 31 measured
+    /// runs that are tight 12 are below, of which 11 ran, and 19 above, of which 2 ran (`tests/memory/verdicts.rs`).
     pub fn may_run_out(self, estimate: Bytes, capacity: Bytes) -> bool {
         self == Self::Tight && estimate > capacity
     }
