@@ -273,14 +273,21 @@ impl Vision {
         let squares = self.image_sizes.mean(|size| patches(size) * patches(size));
         rounded(squares / self.image_sizes.mean(patches).max(1.0))
     }
+    /// The tower with images of one size alone.
+    fn of_size(&self, size: ImageSize) -> Self {
+        let [image_width, image_height] = size.pixels();
+        Self { image_width, image_height, image_sizes: ImageSizes::NONE, ..*self }
+    }
+    /// The tower with images of each of its sizes alone, and their shares; none where all have one size.
+    pub fn by_size(&self) -> impl Iterator<Item = (Self, f64)> + '_ {
+        let whole = self.image_sizes.weight();
+        self.image_sizes.iter().map(move |size| (self.of_size(size), size.weight / whole))
+    }
     /// The tower with images of its largest size alone: the micro-batch that has most to keep.
-    #[must_use]
     pub fn largest(&self) -> Self {
         let sizes = self.image_sizes.iter().filter(|size| size.weight > 0.0);
         let largest = sizes.max_by_key(|size| self.patches_of(size.pixels()));
-        let Some(size) = largest else { return *self };
-        let [image_width, image_height] = size.pixels();
-        Self { image_width, image_height, image_sizes: ImageSizes::NONE, ..*self }
+        largest.map_or(*self, |size| self.of_size(size))
     }
     /// Tokens that the language model gets of one image: `1/merge²` of the patches.
     pub fn tokens(&self) -> u64 {

@@ -14,8 +14,22 @@ use crate::run::Scenario;
 const HEAD: f64 = 128.0;
 
 /// Forward, input-gradient and weight-gradient seconds of the tower for one micro-batch on one rank: on ranks of its
-/// own for those of all replicas of the language model that it serves.
+/// own for those of all replicas of the language model that it serves. Of images of several sizes the mean micro-batch.
 pub(crate) fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Output) -> [f64; 3] {
+    if !vision.image_sizes.differ() {
+        return of_one_size(scenario, rates, vision, weight);
+    }
+    let mut sum = [0.0; 3];
+    for (alone, share) in vision.by_size() {
+        for (sum, time) in sum.iter_mut().zip(of_one_size(scenario, rates, alone, weight)) {
+            *sum += share * time;
+        }
+    }
+    sum
+}
+
+/// The same where all images have one size.
+fn of_one_size(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Output) -> [f64; 3] {
     let t = if vision.is_apart() { vision.tp } else { scenario.layout.tp } as f64;
     let images = scenario.sequences() as f64 * vision.images * scenario.tower_share();
     if images <= 0.0 {

@@ -64,8 +64,8 @@ pub fn experts(evaluation: &Evaluation) -> Node {
         .marked(|load| load.ep == own)
         .table("Load of the busiest expert rank");
     let words = t!(
-        "σ = {sigma} of the logarithm of the popularity of {experts} experts; slots a rank for clones: {slots}. The run \
-            has EP {ep}.",
+        "σ = {sigma} of the logarithm of the popularity of {experts} experts; slots a rank for clones: {slots}. The \
+            run has EP {ep}.",
         sigma = significant(sigma, 3),
         experts = moe.experts,
         slots,

@@ -476,8 +476,8 @@ mod tests {
         assert!(count == 3189 && exact >= 3138 && over / f64::from(count) < 1e-3);
     }
 
-    /// 10,000 random pipelines of up to 3 stages and 6 micro-batches: every order is legal, and the bound is at most its
-    /// makespan.
+    /// 10,000 random pipelines of up to 3 stages and 6 micro-batches: every order is legal, and the bound is at most
+    /// its makespan.
     #[test]
     fn no_bound_is_above_a_legal_order() {
         let mut state = 52_u64;
