@@ -489,8 +489,8 @@ impl Page {
         });
     }
 
-    /// Reads `file`, in a worker where there can be one, whose bytes are given on as they are; else, and where it cannot
-    /// be read, what it is here. None where it was stopped or another drop has begun.
+    /// Reads `file`, in a worker where there can be one, whose bytes are given on as they are; else, and where it
+    /// cannot be read, what it is here. None where it was stopped or another drop has begun.
     async fn read(self, file: &web_sys::File, turn: u32) -> Option<Result<Uint8Array, ReadFile>> {
         let (name, size) = (file.name(), file.size());
         let told = move |read: f64| drop(self.progress.try_set(Some((name.clone(), read, size))));

@@ -475,8 +475,8 @@ fn plain_attention(found: &MemoryFound, run: Option<&Run>) -> Option<Message> {
         return None;
     }
     let held = t!(
-        "The {asked} that were asked for are {what}. A flash kernel never holds them: attention runs in its plain form, \
-            and the run on the page has {kernel}.",
+        "The {asked} that were asked for are {what}. A flash kernel never holds them: attention runs in its plain \
+            form, and the run on the page has {kernel}.",
         asked = gib(found.message.asked?),
         what = &fingerprint.name,
         kernel = Message::plain(kernel.choice().label)

@@ -32,8 +32,8 @@ pub(crate) fn seconds_a_parameter(scenario: &Scenario, rates: &Rates, stages: &[
     flops_a_parameter(scenario, stages) / rates.gemm_plain.0 + gathered
 }
 
-/// FLOPs a parameter on a rank with `stages`: those of whole matrices over their elements, once for each rank that has a
-/// part.
+/// FLOPs a parameter on a rank with `stages`: those of whole matrices over their elements, once for each rank that has
+/// a part.
 pub(crate) fn flops_a_parameter(scenario: &Scenario, stages: &[usize]) -> f64 {
     let model = &scenario.model;
     let (t, etp) = (scenario.layout.tp as f64, scenario.layout.etp as f64);
@@ -184,8 +184,8 @@ mod tests {
         }
     }
 
-    /// Adam steps the embedding and the head, so a stage that has neither takes as long whatever the vocabulary, and one
-    /// that has the head no less for more of it.
+    /// Adam steps the embedding and the head, so a stage that has neither takes as long whatever the vocabulary, and
+    /// one that has the head no less for more of it.
     #[test]
     fn a_larger_vocabulary_makes_no_rank_faster() {
         let seconds = |vocab, stage| {

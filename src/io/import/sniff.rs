@@ -24,9 +24,10 @@ pub enum InputKind {
 }
 
 /// Programs that are known by the command that starts them, because other programs have the same names of settings. A
-/// text of theirs that no reader takes is refused with the program's name. Source: `OpenRLHF` 3c3be62 and before, `openrlhf/cli`; allenai/open-instruct
-/// e6c3044 `open_instruct` (its `finetune.py` alone is a loop of Accelerate under Trainer's names);
-/// PKU-Alignment/align-anything 3f9decc `align_anything/trainers` (batches and precision are in files of its own).
+/// text of theirs that no reader takes is refused with the program's name. Source: `OpenRLHF` 3c3be62 and before,
+/// `openrlhf/cli`; allenai/open-instruct e6c3044 `open_instruct` (its `finetune.py` alone is a loop of Accelerate under
+/// Trainer's names); PKU-Alignment/align-anything 3f9decc `align_anything/trainers` (batches and precision are in files
+/// of its own).
 const NOT_READ: [(&str, &str); 8] = [
     ("openrlhf.cli.", "OpenRLHF"),
     ("openrlhf/cli/", "OpenRLHF"),

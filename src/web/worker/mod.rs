@@ -1,7 +1,7 @@
 //! Long work beside the page: a [`Job`] is sent to a worker, which replies with [`Reply`]s. Simulations and searches
 //! have a worker each, so that neither waits for the other. Where the browser refuses workers (a sandboxed frame), the
-//! same jobs run in the page, slice by slice. A file that is dropped has a worker of its own while it is read, and large
-//! ones have another that holds and diagnoses them.
+//! same jobs run in the page, slice by slice. A file that is dropped has a worker of its own while it is read, and
+//! large ones have another that holds and diagnoses them.
 
 pub mod job;
 

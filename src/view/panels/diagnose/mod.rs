@@ -89,8 +89,8 @@ pub fn since(before: &Run, now: &Run) -> Option<Node> {
         return None;
     }
     let words = t!(
-        "The run on the page was changed since the files were read: {settings}. What is predicted here is of the run as \
-            it is now.",
+        "The run on the page was changed since the files were read: {settings}. What is predicted here is of the run \
+            as it is now.",
         settings = Message::joined(", ", settings)
     );
     let run = leaf("button", "", "See the run").on(Action::Show(View::Run));
