@@ -102,6 +102,9 @@ const VERL: &[SaidSetting] =
         ("trainer.n_gpus_per_node", |of| counted(Some(of.nodes(of.run.training_gpus())[1]))),
         ("rollout.nnodes", |of| counted(Some(of.nodes(of.run.rl.apart()?)[0]))),
         ("rollout.n_gpus_per_node", |of| counted(Some(of.nodes(of.run.rl.apart()?)[1]))),
+        // Its trainer and its engines stop without these two: `fully_async_rollouter.py:76` and `:400`.
+        ("actor_rollout_ref.hybrid_engine", |of| of.run.rl.apart().map(|_| Value::Bool(false))),
+        ("actor_rollout_ref.rollout.calculate_log_probs", |of| of.run.rl.apart().map(|_| Value::Bool(true))),
         // 0 is synchronous training.
         ("async_training.staleness_threshold", |of| {
             of.run.rl.apart().map(|_| Value::Number(of.run.rl.staleness.unwrap_or(0.0)))

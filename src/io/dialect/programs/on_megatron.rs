@@ -253,7 +253,11 @@ pub(super) const fn verl_together(
             to: "@gpus",
             of: |n| Some(n[0] * n[1] + n[2] * n[3]),
         },
-        Together { from: &APART, to: "@rl.rollout_gpus", of: |n| Some(n.iter().product()) },
+        Together {
+            from: &[APART[0], APART[1], ("actor_rollout_ref.hybrid_engine", Some(0.0))],
+            to: "@rl.rollout_gpus",
+            of: |n| Some(n[0] * n[1]),
+        },
         Together {
             from: &[("async_training.staleness_threshold", None), APART[0]],
             to: "@rl.staleness",
