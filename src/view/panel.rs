@@ -28,6 +28,7 @@ use shardscope_core::pipeline::sync::ReducePolicy;
 use shardscope_core::report::over_time::{OverTime, over_time};
 use shardscope_core::report::{explain, methods};
 use shardscope_core::run::Method;
+use shardscope_core::traffic::Traffic;
 use shardscope_core::whole_run;
 
 /// Tabs of the page that show one of several panels.
@@ -98,8 +99,8 @@ panels! { (evaluation, unit)
         => over_the_step(evaluation, rank, theme, width, unit);
     /// Measurements that narrow down a run that should have fitted.
     Narrow = Self::Narrow => memory::narrow(evaluation, unit);
-    /// Communication against compute.
-    Overlap [Overlap "by traffic"] = Self::Overlap => rows(evaluation, unit);
+    /// Communication against compute, and a micro-batch with the messages of a kind.
+    Overlap(kind: Option<Traffic>) [Overlap "by traffic"] = Self::Overlap(None) => rows(evaluation, kind, unit);
     /// A sequence cut over ranks.
     Sequences [Overlap "a sequence cut"] = Self::Sequences => sequences(&evaluation.scenario);
     /// Ring attention step by step.

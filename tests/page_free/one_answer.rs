@@ -106,7 +106,7 @@ fn figures_of_one_field_and_scope_have_the_same_digits_in_every_tree() {
         tried += 1;
         let mut known = BTreeMap::new();
         let figures = Node::from_iter([strip(&own.report, UNIT), budget(&own, &Scope::run())]);
-        let mut trees = vec![waterfall(&own), Panel::Overlap.view(&own, UNIT), Panel::Step.view(&own, UNIT)];
+        let mut trees = vec![waterfall(&own), Panel::Overlap(None).view(&own, UNIT), Panel::Step.view(&own, UNIT)];
         if let Some(other) = second.as_ref().and_then(|run| evaluate(run).ok()) {
             let second = Second { run: &other.scenario.run, evaluation: Ok(&other) };
             trees.push(compare(&own, &second, UNIT));

@@ -36,7 +36,7 @@ fn windows_of(scenario: &Scenario, compute: &ComputeTime) -> StageWindows {
 }
 
 /// True where gradients of inputs and of weights are ops of their own.
-fn cuts_backward(scenario: &Scenario) -> bool {
+pub(super) fn cuts_backward(scenario: &Scenario) -> bool {
     scenario.layout.pp > 1 && scenario.run.schedule.row().splits_backward
 }
 

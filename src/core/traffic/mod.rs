@@ -43,5 +43,5 @@ pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic, ring_bandwidt
 pub(crate) use volume::{
     boundary_bytes, clone_bytes, context_bytes, expert_bytes, routed_layers, sent_states, sheet_bandwidth, tensor_bytes,
 };
-pub(crate) use waits::layer_waits;
 pub use waits::{StageWaits, stage_waits};
+pub(crate) use waits::{layer_waits, paired_windows};

@@ -199,27 +199,12 @@ fn context(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64
 /// another micro-batch. Of the compute of the two passes, `taken` hides other messages.
 fn experts(messages: &Messages, again: f64, taken: [Seconds; 2]) -> (Wait, Option<Wait>) {
     let &Messages { scenario, stage, windows, fabric } = messages;
-    let (model, layout, software) = (&scenario.model, &scenario.layout, &scenario.software);
+    let (layout, software) = (&scenario.layout, &scenario.software);
     let routed = routed_layers(scenario, stage);
     if layout.ep <= 1 || routed <= 0.0 {
         return (Wait::default(), None);
     }
-    let (there, back) = element_bytes(scenario);
-    // Dispatch or combine of one layer and pass.
-    let one = |share: f64| {
-        let group = layout.mesh().group(ParallelAxis::Ep);
-        let sent = expert_bytes::<f64>(scenario, 1.0) * share;
-        if let Some(moe) = model.moe.filter(|_| is_once_a_node(scenario)) {
-            let copies = once_a_node(moe, group);
-            let each = sent / copies.total();
-            fabric.once_a_node(Bytes(each * copies.crossing), Bytes(each * copies.inside))
-        } else {
-            let e = layout.ep as f64;
-            fabric.all_to_all(group, Bytes(sent * e / (e - 1.0)))
-        }
-    };
-    let both = there + back;
-    let (dispatch, combine) = (one(there / both), one(back / both));
+    let [dispatch, combine] = dispatch_and_combine(scenario, fabric);
     let pass = (dispatch + combine) * routed;
     let bytes = calls::experts(scenario, stage).bytes();
     // Clones are planned with the counts of the tokens, and hide behind nothing yet (the list of what is open in
@@ -251,21 +236,43 @@ fn experts(messages: &Messages, again: f64, taken: [Seconds; 2]) -> (Wait, Optio
     if software.ep_overlap == EpOverlap::None {
         return (alone, None);
     }
-    let [forward, backward] = pair(scenario, &windows.routed, taken, [dispatch, combine]).map(|one| one * routed);
+    let [combine_back, dispatch_there, dispatch_back, combine_there] =
+        pair(scenario, &windows.routed, taken, [dispatch, combine]);
+    let [forward, backward] = [dispatch_there + combine_there, combine_back + dispatch_back].map(|one| one * routed);
     (alone, Some(wait(forward, backward + Beside::alone(pass * (again - 1.0)))))
 }
 
+/// Seconds of dispatch and combine of one routed layer in a pass.
+fn dispatch_and_combine(scenario: &Scenario, fabric: &Fabric) -> [Seconds; 2] {
+    let layout = &scenario.layout;
+    let (there, back) = element_bytes(scenario);
+    let both = there + back;
+    [there / both, back / both].map(|share| {
+        let group = layout.mesh().group(ParallelAxis::Ep);
+        let sent = expert_bytes::<f64>(scenario, 1.0) * share;
+        if let Some(moe) = scenario.model.moe.filter(|_| is_once_a_node(scenario)) {
+            let copies = once_a_node(moe, group);
+            let each = sent / copies.total();
+            fabric.once_a_node(Bytes(each * copies.crossing), Bytes(each * copies.inside))
+        } else {
+            let e = layout.ep as f64;
+            fabric.all_to_all(group, Bytes(sent * e / (e - 1.0)))
+        }
+    })
+}
+
 /// Messages of a routed layer's forward pass (dispatch and combine) and of the backward pass of another micro-batch
-/// beside it, each behind what runs meanwhile: combine backward behind attention forward, dispatch forward behind the
-/// experts' backward pass, dispatch backward behind their forward pass (and their weight gradients, where those wait),
-/// combine forward behind attention backward. A hidden second takes multiprocessors from the kernels beside it.
-/// Source: Megatron-LM `model_chunk_schedule_plan.py` `run`, `combined_1f1b.py`.
+/// beside it, in the order in which they run, each behind what runs meanwhile: combine backward behind attention
+/// forward, dispatch forward behind the experts' backward pass, dispatch backward behind their forward pass (and their
+/// weight gradients, where those wait), combine forward behind attention backward. A hidden second takes
+/// multiprocessors from the kernels beside it. Source: Megatron-LM `model_chunk_schedule_plan.py` `run`,
+/// `combined_1f1b.py`.
 fn pair(
     scenario: &Scenario,
     routed: &RoutedWindows,
     taken: [Seconds; 2],
     [dispatch, combine]: [Seconds; 2],
-) -> [Beside; 2] {
+) -> [Beside; 4] {
     let each = |seconds: f64| Seconds(seconds / routed.layers.max(1.0));
     let left = |pass: usize| each((routed.attention[pass] - taken[pass].0).max(0.0));
     let (attention, attention_backward) = (left(0), left(1));
@@ -274,9 +281,27 @@ fn pair(
     let late = if delayed { weight } else { Seconds::ZERO };
     let behind = |message, window| Beside::new(message, window, 1.0, DISPATCHERS.value);
     [
-        behind(dispatch, input + weight - late) + behind(combine, attention_backward),
-        behind(dispatch, attention) + behind(combine, forward + late),
+        behind(dispatch, attention),
+        behind(dispatch, input + weight - late),
+        behind(combine, forward + late),
+        behind(combine, attention_backward),
     ]
+}
+
+/// The four windows of a routed layer of stage `stage` in a pair of passes, as [`pair`] orders them; none where no
+/// pairs run or no expert's message is sent. Of the compute of the two passes, `taken` hides other messages.
+pub(crate) fn paired_windows(
+    scenario: &Scenario,
+    stage: usize,
+    windows: &StageWindows,
+    taken: [Seconds; 2],
+) -> Option<[Beside; 4]> {
+    let software = &scenario.software;
+    let sends = scenario.layout.ep > 1 && routed_layers(scenario, stage) > 0.0;
+    if !sends || software.ep_overlap == EpOverlap::None || software.overlap.ep.is_some() {
+        return None;
+    }
+    Some(pair(scenario, &windows.routed, taken, dispatch_and_combine(scenario, &Fabric::of(scenario))))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use shardscope_core::report::{Figure, ScheduleVariant};
 use shardscope_core::run::{OneOf, Run};
 use shardscope_core::search::session::PlanCommand;
 use shardscope_core::statics::named;
+use shardscope_core::traffic::Traffic;
 use shardscope_core::units::MemoryUnit;
 use shardscope_core::whole_run;
 use std::sync::Arc;
@@ -204,6 +205,8 @@ pub enum PanelChoice {
     Policy(ReducePolicy),
     /// Distribution of sample lengths.
     Spread(LengthSpread),
+    /// The messages that are drawn beside a micro-batch.
+    Beside(Traffic),
     /// The groups that the cluster shows; all where none is chosen.
     Group(Option<GroupKind>),
     /// The links whose load colours the cluster; the stages where none is chosen.
@@ -315,6 +318,7 @@ impl PanelChoice {
             Self::Policy(ReducePolicy::Eager) => "eager",
             Self::Policy(ReducePolicy::RankEnd) => "rank",
             Self::Policy(ReducePolicy::StepEnd) => "end",
+            Self::Beside(traffic) => traffic.id(),
             Self::Group(kind) => kind.map_or("all groups", GroupKind::name),
             Self::Load(None) => "stages",
             Self::Load(Some(Link::Intra)) => "node links",

@@ -3,6 +3,7 @@
 pub mod about;
 pub mod accuracy;
 pub mod away;
+mod beside;
 pub mod changes;
 pub mod chosen;
 pub mod compare;

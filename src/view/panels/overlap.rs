@@ -1,5 +1,6 @@
 //! The overlap table: what each kind of communication hides behind, and what it exposes.
 
+use super::beside::beside;
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::cluster::{Gpu, Link};
@@ -7,7 +8,7 @@ use shardscope_core::time::PartKind;
 use shardscope_core::traffic::{OverlapRow, Traffic};
 
 /// The page's name of `traffic`, and the compute that it may hide behind.
-fn names(traffic: Traffic) -> (&'static str, &'static str) {
+pub(super) fn names(traffic: Traffic) -> (&'static str, &'static str) {
     match traffic {
         Traffic::Dp => ("DP gradients", "passes"),
         Traffic::Zero3 => ("ZeRO-3 weights", "all passes"),
@@ -36,7 +37,9 @@ const HEADS: [(&str, &str, &str); 7] = [
 
 /// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio
 /// among them.
-pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+///
+/// Below it a micro-batch is drawn with the messages of the kind that is chosen.
+pub fn rows(evaluation: &Evaluation, chosen: Option<Traffic>, unit: MemoryUnit) -> Node {
     let overlap = &evaluation.report.overlap;
     if overlap.is_empty() {
         return muted("One GPU sends nothing.");
@@ -62,7 +65,8 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     } else {
         Node::none()
     };
-    let notes = [sharing(evaluation), kernels, average(evaluation), not_hidden(evaluation)];
+    let drawn = beside(evaluation, chosen);
+    let notes = [drawn, sharing(evaluation), kernels, average(evaluation), not_hidden(evaluation)];
     std::iter::once(scrolled("Overlap table", table)).chain(notes).collect()
 }
 
@@ -247,7 +251,7 @@ mod tests {
     fn each_row_opens_its_own_formula_and_names_its_link() {
         let evaluation = evaluate(&Run::default()).unwrap();
         let overlap = &evaluation.report.overlap;
-        let view = rows(&evaluation, MemoryUnit::Gib);
+        let view = rows(&evaluation, None, MemoryUnit::Gib);
         let html = view.to_html();
         for (index, row) in overlap.iter().enumerate() {
             let explain = Action::Explain(Figure::Overlap(index));
@@ -270,18 +274,18 @@ mod tests {
         let mut run = Run::default();
         (run.gpus, run.tp, run.pp, run.zero) = (1024, 1, 1, 3);
         (run.global_batch, run.seq_len) = (4096, 4096);
-        let html = rows(&evaluate(&run).unwrap(), MemoryUnit::Gib).to_html();
+        let html = rows(&evaluate(&run).unwrap(), None, MemoryUnit::Gib).to_html();
         let shared = "The network is shared by: DP gradients · ZeRO-3 weights.";
         assert!(html.contains(shared) && html.contains("forward 1."), "{html}");
         run.zero = 1;
-        let html = rows(&evaluate(&run).unwrap(), MemoryUnit::Gib).to_html();
+        let html = rows(&evaluate(&run).unwrap(), None, MemoryUnit::Gib).to_html();
         assert!(!html.contains("is shared by"), "{html}");
     }
 
     #[test]
     fn one_gpu_sends_nothing_and_says_so() {
         let alone = Run { gpus: 1, tp: 1, pp: 1, ..Run::default() };
-        let html = rows(&evaluate(&alone).unwrap(), MemoryUnit::Gib).to_html();
+        let html = rows(&evaluate(&alone).unwrap(), None, MemoryUnit::Gib).to_html();
         assert!(html.contains("sends nothing"));
     }
 
@@ -296,7 +300,7 @@ mod tests {
             schedule: Schedule::DualPipe,
             ..Run::default()
         };
-        let view = |run: &Run| rows(&evaluate(run).unwrap(), MemoryUnit::Gib);
+        let view = |run: &Run| rows(&evaluate(run).unwrap(), None, MemoryUnit::Gib);
         let hides = |run: &Run| {
             let fix = Action::Apply(vec![("overlap.ep", String::new())]);
             view(run).actions().contains(&&fix)

@@ -79,7 +79,7 @@ fn picture(evaluation: &Evaluation, panel: Embed, look: &GalleryLook, unit: Memo
         Embed::Rl if run.rl.algorithm.is_some() => el("div", &[], &[Panel::Rl.view(evaluation, unit)]),
         Embed::Rl => name("The step of reinforcement learning, once its algorithm is set."),
         Embed::Memory | Embed::Overlap => {
-            let panel = if panel == Embed::Memory { Panel::MemoryBars(None) } else { Panel::Overlap };
+            let panel = if panel == Embed::Memory { Panel::MemoryBars(None) } else { Panel::Overlap(None) };
             el("div", &[], &[panel.view(evaluation, unit)])
         }
         Embed::Schedules if look.ticked.is_some() && !needs_worker(run) => raw(&stack(run, look, unit, theme)),

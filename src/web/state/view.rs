@@ -4,6 +4,7 @@ use crate::core::cluster::{GroupKind, Link};
 use crate::core::pipeline::packing::LengthSpread;
 use crate::core::pipeline::sync::ReducePolicy;
 use crate::core::run::{OneOf, Run};
+use crate::core::traffic::Traffic;
 use crate::core::units::MemoryUnit;
 use crate::view::gallery::GalleryLook;
 use crate::view::look;
@@ -20,6 +21,8 @@ pub(crate) struct PanelChoices {
     pub policy: ReducePolicy,
     /// Distribution of sample lengths in the panel of unequal micro-batches.
     pub spread: LengthSpread,
+    /// The messages that are drawn beside a micro-batch; those that cost most where none were chosen.
+    pub beside: Option<Traffic>,
     /// The groups that the cluster shows.
     pub group: Option<GroupKind>,
     /// The links whose load colours it.

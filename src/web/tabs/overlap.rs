@@ -16,7 +16,13 @@ pub(crate) fn OverlapPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let chosen = RwSignal::new(0);
     let (names, panels): (Vec<_>, Vec<_>) = Panel::offered(Tab::Overlap).unzip();
-    let content = shown(state, move || panels.get(chosen.get()).copied());
+    let content = shown(state, move || {
+        let panel = *panels.get(chosen.get())?;
+        Some(match panel {
+            Panel::Overlap(_) => Panel::Overlap(state.view.chosen.get().beside),
+            other => other,
+        })
+    });
     view! {
         <section aria-labelledby="overlap-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">

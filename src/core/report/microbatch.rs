@@ -1,0 +1,369 @@
+//! The passes of one micro-batch on a stage, cut into parts: what the GPU computes, and what of one kind of messages
+//! runs beside that or is waited for.
+//!
+//! The parts of a pass add up to its duration in the simulation.
+
+use super::draft::Draft;
+use super::evaluation::Evaluation;
+use super::passes::{Pass, cuts_backward, windows};
+use super::step::paired;
+use crate::pipeline::Stats;
+use crate::traffic::{Beside, StageWaits, Traffic, Wait, paired_windows};
+use crate::units::Seconds;
+
+/// Pieces that a pass is cut into at most; a piece has one or more layers. One of a pair has four windows.
+const MOST_PIECES: u64 = 4;
+const MOST_OF_PAIR: u64 = 2;
+
+/// What the GPU does in a part of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassWork {
+    /// Compute that no message of the kind may hide behind.
+    Other,
+    /// The compute that they may hide behind.
+    Window,
+    /// Gradients of weights, where the schedule runs them apart.
+    Weights,
+    /// Attention and norms of the micro-batch that goes forward.
+    AttentionForward,
+    /// Experts of the micro-batch that goes backward.
+    ExpertsBackward,
+    /// Experts of the micro-batch that goes forward.
+    ExpertsForward,
+    /// Attention and norms of the micro-batch that goes backward.
+    AttentionBackward,
+    /// Nothing: messages of other kinds, or data that is loaded.
+    Waits,
+}
+
+/// A part of a pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PassPart {
+    pub work: PassWork,
+    /// Time of its kernels, without what messages slow them by.
+    pub compute: Seconds,
+    /// The messages beside it; the part lasts until they have arrived.
+    pub message: Beside,
+}
+
+impl PassPart {
+    /// From its begin to the begin of the next.
+    pub fn seconds(&self) -> Seconds {
+        self.compute + self.message.exposed()
+    }
+}
+
+/// Passes that are drawn as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DrawnPass {
+    Forward,
+    Backward,
+    /// Forward and backward pass of a micro-batch, whose messages hide behind both.
+    Both,
+    /// The forward pass of a micro-batch beside the backward pass of another.
+    Pair,
+}
+
+/// A pass with its parts in the order of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PassParts {
+    pub pass: DrawnPass,
+    pub parts: Vec<PassPart>,
+}
+
+impl PassParts {
+    /// Duration of the pass.
+    pub fn seconds(&self) -> Seconds {
+        self.parts.iter().map(PassPart::seconds).sum()
+    }
+    /// All its messages of the kind.
+    pub fn messages(&self) -> Beside {
+        self.parts.iter().fold(Beside::default(), |sum, part| sum + part.message)
+    }
+}
+
+/// The passes of a micro-batch on a stage, with one kind of messages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MicrobatchWaits {
+    pub traffic: Traffic,
+    /// The rank whose communication the overlap rows are.
+    pub rank: usize,
+    /// Its stage that takes longest.
+    pub stage: usize,
+    /// Layers of the stage.
+    pub layers: u64,
+    /// Pieces that they are drawn in.
+    pub pieces: u64,
+    /// Share of the passes that run as pairs.
+    pub paired: f64,
+    pub passes: Vec<PassParts>,
+}
+
+/// The passes of a micro-batch by the kinds of messages that are sent inside them, on the busiest rank.
+pub fn microbatch_waits(evaluation: &Evaluation) -> Vec<MicrobatchWaits> {
+    let (Ok(draft), Some(load)) = (Draft::of(&evaluation.scenario.run), evaluation.loads.get(evaluation.busiest))
+    else {
+        return Vec::new();
+    };
+    let total = |stage: usize| draft.passes.get(stage).map_or(0.0, |pass| pass.total().0);
+    let Some(stage) = load.stages.iter().copied().max_by(|a, b| total(*a).total_cmp(&total(*b))) else {
+        return Vec::new();
+    };
+    let kinds = [Traffic::Tp, Traffic::Cp, Traffic::Ep, Traffic::Zero3, Traffic::Dp];
+    kinds.into_iter().filter_map(|traffic| of_stage(&draft, evaluation, stage, traffic)).collect()
+}
+
+/// The messages of a kind on a stage.
+fn of_kind(waits: &StageWaits, traffic: Traffic) -> Option<Wait> {
+    match traffic {
+        Traffic::Tp => Some(waits.tp),
+        Traffic::Cp => Some(waits.cp),
+        Traffic::Ep => Some(waits.ep),
+        Traffic::Zero3 => Some(waits.zero3),
+        Traffic::Dp => Some(waits.gradients),
+        Traffic::Pp => None,
+    }
+}
+
+fn of_stage(draft: &Draft, evaluation: &Evaluation, stage: usize, traffic: Traffic) -> Option<MicrobatchWaits> {
+    let scenario = &draft.scenario;
+    let pass = draft.passes.get(stage)?;
+    let wait = of_kind(&pass.waits, traffic).filter(|wait| wait.both().comm.0 > 0.0)?;
+    let range = scenario.layers_of(stage);
+    let layers = range.end - range.start;
+    let cut = cuts_backward(scenario);
+    let in_pieces = |most| Drawn { pass, wait, pieces: layers.clamp(1, most), cut };
+    let pairs = if traffic == Traffic::Ep { pair(draft, stage, in_pieces(MOST_OF_PAIR)) } else { None };
+    let drawn = in_pieces(if pairs.is_some() { MOST_OF_PAIR } else { MOST_PIECES });
+    let pieces = drawn.pieces;
+    let alone = scenario.layout.pp == 1;
+    // Without a pipeline all but the first and the last pass have another beside them.
+    let m = scenario.layout.microbatches.max(1) as f64;
+    let paired = match &pairs {
+        None => 0.0,
+        Some(_) if alone => (m - 1.0) / m,
+        Some(_) => paired(draft, &evaluation.loads, &own_clock(evaluation)),
+    };
+    let mut passes = if pairs.is_some() && alone { Vec::new() } else { drawn.apart() };
+    passes.splice(0..0, pairs);
+    let scale = evaluation.report.step.rescaled_by.unwrap_or(1.0);
+    for part in passes.iter_mut().flat_map(|pass| &mut pass.parts) {
+        part.compute = part.compute * scale;
+        part.message = part.message * scale;
+    }
+    Some(MicrobatchWaits { traffic, rank: evaluation.busiest, stage, layers, pieces, paired, passes })
+}
+
+/// Statistics of the simulation on the model's own clock, whatever step was measured.
+fn own_clock(evaluation: &Evaluation) -> Stats {
+    let stats = Stats::of(&evaluation.order, &evaluation.spans);
+    let ideal_s = stats.ideal_s / evaluation.report.step.rescaled_by.unwrap_or(1.0);
+    Stats { ideal_s, ..stats }
+}
+
+/// A pass whose messages of one kind are drawn.
+#[derive(Clone, Copy)]
+struct Drawn<'a> {
+    pass: &'a Pass,
+    wait: Wait,
+    pieces: u64,
+    /// Gradients of weights are ops of their own.
+    cut: bool,
+}
+
+impl Drawn<'_> {
+    /// Forward and backward pass; as one where messages hide behind more than their own pass.
+    fn apart(self) -> Vec<PassParts> {
+        let Pass { compute, waits, loading, .. } = self.pass;
+        let Wait { forward, backward, .. } = self.wait;
+        let weights = if self.cut { compute.backward_weight } else { Seconds::ZERO };
+        let back = compute.backward_input + compute.backward_weight - weights;
+        let others = [*loading + waits.forward() - forward.exposed(), waits.backward() - backward.exposed()];
+        // Windows are counted with and without launches: a rounding is no reason to draw both as one.
+        let wider = |message: Beside, compute: Seconds| message.window.0 > compute.0 * (1.0 + 1e-9);
+        if wider(forward, compute.forward) || wider(backward, back) {
+            let (both, compute) = (self.wait.both(), compute.forward + back);
+            return vec![self.of(DrawnPass::Both, compute, both, weights, others[0] + others[1])];
+        }
+        vec![
+            self.of(DrawnPass::Forward, compute.forward, forward, Seconds::ZERO, others[0]),
+            self.of(DrawnPass::Backward, back, backward, weights, others[1]),
+        ]
+    }
+
+    /// A pass of `compute`, its `message` in as many pieces, then the gradients of `weights`, then what it waits for
+    /// besides.
+    fn of(self, pass: DrawnPass, compute: Seconds, message: Beside, weights: Seconds, others: Seconds) -> PassParts {
+        let each = 1.0 / self.pieces as f64;
+        let window = message.window.0.min(compute.0);
+        let mut parts = Vec::new();
+        for _ in 0..self.pieces {
+            let other = (compute.0 - window) * each;
+            if other > 0.0 {
+                parts.push(work(PassWork::Other, Seconds(other)));
+            }
+            if window > 0.0 || message.comm.0 > 0.0 {
+                parts.push(PassPart {
+                    work: PassWork::Window,
+                    compute: Seconds(window * each),
+                    message: message * each,
+                });
+            }
+        }
+        let last = [work(PassWork::Weights, weights), work(PassWork::Waits, others)];
+        parts.extend(last.into_iter().filter(|part| part.compute.0 > 0.0));
+        PassParts { pass, parts }
+    }
+}
+
+/// A part without messages.
+fn work(work: PassWork, compute: Seconds) -> PassPart {
+    PassPart { work, compute, message: Beside::default() }
+}
+
+/// A forward and a backward pass of two micro-batches side by side.
+fn pair(draft: &Draft, stage: usize, drawn: Drawn<'_>) -> Option<PassParts> {
+    let (scenario, pass) = (&draft.scenario, drawn.pass);
+    let wait = pass.waits.ep_paired?;
+    // In a pipeline, only schedules that pair passes run them so.
+    if scenario.layout.pp > 1 && !scenario.run.schedule.pairs_passes() {
+        return None;
+    }
+    let kernels = draft.clock.stage(scenario, stage);
+    // Messages of attention are counted once for each of the forward passes, and hide behind one of them.
+    let waits = &pass.waits;
+    let forward = waits.tp.forward.hidden() + waits.cp.forward.hidden();
+    let taken = [forward / (1.0 + scenario.forwards_beside()), waits.tp.backward.hidden() + waits.cp.backward.hidden()];
+    let windows = paired_windows(scenario, stage, &windows(&kernels), taken)?;
+    let each = kernels.routed.layers / drawn.pieces as f64;
+    let works =
+        [PassWork::AttentionForward, PassWork::ExpertsBackward, PassWork::ExpertsForward, PassWork::AttentionBackward];
+    let mut parts = Vec::new();
+    for _ in 0..drawn.pieces {
+        parts.extend(works.into_iter().zip(windows).map(|(work, beside)| {
+            let message = beside * each;
+            PassPart { work, compute: message.window, message }
+        }));
+    }
+    let (in_windows, hidden) = parts
+        .iter()
+        .fold((Seconds::ZERO, Beside::default()), |(sum, all), part| (sum + part.compute, all + part.message));
+    let all = wait.both();
+    // What runs again in the backward pass, and clones of experts, have nothing beside them.
+    let alone = Beside::alone(Seconds((all.comm - hidden.comm).0.max(0.0)));
+    let compute = pass.compute.total() + pass.saved.host - in_windows;
+    let others = pass.loading + pass.exposed() - pass.waits.ep.exposed();
+    let rest = PassPart { work: PassWork::Other, compute, message: alone };
+    parts.extend([rest, work(PassWork::Waits, others)].into_iter().filter(|part| part.seconds().0 > 0.0));
+    Some(PassParts { pass: DrawnPass::Pair, parts })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::evaluate;
+    use crate::run::{Based, Run, Schedule};
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-12)
+    }
+
+    fn deepseek(schedule: Schedule) -> Run {
+        Run {
+            model: Based::preset("deepseek-v3"),
+            gpu: Based::preset("h800-sxm-80gb"),
+            gpus: 2048,
+            tp: 1,
+            pp: 16,
+            ep: 64,
+            global_batch: 15_360,
+            schedule,
+            ..Run::default()
+        }
+    }
+
+    fn runs() -> Vec<Run> {
+        let base = Run::default();
+        let full = crate::run::Recompute::Full;
+        vec![
+            base.clone(),
+            Run { zero: 3, pp: 1, tp: 8, ..base.clone() },
+            Run { zero: 2, ..base.clone() },
+            Run { schedule: Schedule::ZbH1, ..base.clone() },
+            Run { cp: 2, recompute: full, loader_stage_s: 0.01, ..base.clone() },
+            Run { measured_step_s: Some(9.0), ..base },
+            deepseek(Schedule::OneFOneB),
+            deepseek(Schedule::DualPipe),
+            deepseek(Schedule::Overlap),
+        ]
+    }
+
+    /// The parts of a pass are its duration in the simulated order: forward, backward of both kinds, and pairs.
+    #[test]
+    fn the_parts_of_a_pass_add_up_to_its_op_on_the_timeline() {
+        let mut seen = Vec::new();
+        for run in runs() {
+            let evaluation = evaluate(&run).unwrap();
+            let durations = &evaluation.durations;
+            for one in microbatch_waits(&evaluation) {
+                let stage = one.stage;
+                let [forward, backward] =
+                    [durations.forward[stage], durations.backward_input[stage] + durations.backward_weight[stage]];
+                for pass in &one.passes {
+                    let op = match pass.pass {
+                        DrawnPass::Forward => forward,
+                        DrawnPass::Backward => backward,
+                        DrawnPass::Both => forward + backward,
+                        DrawnPass::Pair => durations.pair.as_ref().unwrap()[stage],
+                    };
+                    assert!(near(pass.seconds().0, op), "{:?} {pass:?} {op}", one.traffic);
+                    for part in &pass.parts {
+                        let hidden = part.message.comm - part.message.not_hidden;
+                        assert!(part.compute.0 >= 0.0 && hidden.0 <= part.compute.0 * (1.0 + 1e-9), "{part:?}");
+                    }
+                    seen.push((one.traffic, pass.pass));
+                }
+            }
+        }
+        for kind in [Traffic::Tp, Traffic::Cp, Traffic::Ep, Traffic::Zero3, Traffic::Dp] {
+            assert!(seen.contains(&(kind, DrawnPass::Backward)), "{kind:?}");
+        }
+        assert!(seen.contains(&(Traffic::Ep, DrawnPass::Pair)));
+    }
+
+    /// On a rank with one stage, the messages of its micro-batches are those of the overlap row.
+    #[test]
+    fn a_micro_batch_has_its_share_of_the_overlap_row() {
+        let evaluation = evaluate(&Run { cp: 2, ..Run::default() }).unwrap();
+        let m = evaluation.scenario.layout.microbatches as f64;
+        for one in microbatch_waits(&evaluation) {
+            let row = evaluation.report.overlap.iter().find(|row| row.traffic == one.traffic).unwrap();
+            let comm: f64 = one.passes.iter().map(|pass| pass.messages().comm.0).sum();
+            assert!(near(comm * m, row.comm_s.0), "{:?}", one.traffic);
+        }
+    }
+
+    /// `DualPipe` (DeepSeek-V3, figure 4): attention and experts of two micro-batches alternate, so that each of the
+    /// four all-to-alls of a layer has kernels of the other micro-batch beside it, and a pair is shorter than two
+    /// passes.
+    #[test]
+    fn pairs_hide_each_all_to_all_behind_the_other_micro_batch() {
+        let waits = |schedule| {
+            let all = microbatch_waits(&evaluate(&deepseek(schedule)).unwrap());
+            all.into_iter().find(|one| one.traffic == Traffic::Ep).unwrap()
+        };
+        let (paired, apart) = (waits(Schedule::DualPipe), waits(Schedule::OneFOneB));
+        assert_eq!(
+            apart.passes.iter().map(|one| one.pass).collect::<Vec<_>>(),
+            [DrawnPass::Forward, DrawnPass::Backward]
+        );
+        assert_eq!(apart.paired, 0.0);
+        let [pair, forward, backward] = &paired.passes[..] else { panic!("{paired:?}") };
+        assert_eq!(pair.pass, DrawnPass::Pair);
+        assert!(pair.seconds() < forward.seconds() + backward.seconds());
+        assert!(paired.paired > 0.0 && paired.paired <= 1.0);
+        assert!(pair.parts[..4].iter().all(|part| part.message.comm.0 > 0.0 && part.compute.0 > 0.0));
+        // Apart, the same all-to-alls have nothing beside them.
+        assert!(near(forward.messages().not_hidden.0, forward.messages().comm.0));
+    }
+}

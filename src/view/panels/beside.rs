@@ -1,0 +1,313 @@
+//! One micro-batch on the busiest rank, drawn: what the GPU computes, the messages of one kind beside it, and what of
+//! them it waits for.
+
+use super::overlap::{exposed, names};
+use crate::charts::drawing::{Anchor, Box, Drawing};
+use crate::charts::figure::{key, save};
+use crate::charts::ink::Ink;
+use crate::charts::ticks::{tick_label, ticks};
+use crate::node::action::PanelChoice;
+use crate::prelude::*;
+use shardscope_core::report::{DrawnPass, MicrobatchWaits, PassPart, PassParts, PassWork, microbatch_waits};
+use shardscope_core::traffic::{Beside, Traffic};
+
+/// Height of a lane, of the words above two of them, of the gap below, and of the axis.
+const LANE: f64 = 22.0;
+const WORDS: f64 = 22.0;
+const GAP: f64 = 8.0;
+const AXIS: f64 = 18.0;
+/// How much of its colour compute has that nothing hides behind, and a message that is hidden.
+const FAINT: f64 = 0.45;
+
+/// Colours of the picture and their meaning.
+const KEY: [(&str, &str); 7] = [
+    ("c-forward", "forward, messages may hide behind it"),
+    ("c-backward", "backward, messages may hide behind it"),
+    ("c-forward half", "other compute"),
+    ("c-exposed half", "message, hidden"),
+    ("c-exposed", "message, exposed"),
+    ("hatch", "the GPU waits"),
+    ("c-weight", "weight gradients, apart"),
+];
+
+/// The picture of the kind that is chosen, of that which costs most where none is; nothing where no messages are sent
+/// inside a micro-batch.
+pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
+    let all = microbatch_waits(evaluation);
+    let cost = |one: &MicrobatchWaits| exposed(&evaluation.report, one.traffic).map_or(0.0, |(time, _)| time.0);
+    let costliest = all.iter().max_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let Some(drawn) = all.iter().find(|one| Some(one.traffic) == chosen).or(costliest) else {
+        return Node::none();
+    };
+    let kinds = all.iter().map(|one| {
+        let choice = Action::Choose(PanelChoice::Beside(one.traffic));
+        (choice, names(one.traffic).0.into(), one.traffic == drawn.traffic)
+    });
+    let mut parts = drawn.passes.iter().flat_map(|pass| &pass.parts);
+    let cut = parts.any(|part| part.work == PassWork::Weights);
+    let shown = if cut { &KEY[..] } else { &KEY[..KEY.len() - 1] };
+    let label = t!(
+        "One micro-batch: compute, and the messages beside it: {kind}",
+        kind = Message::from(names(drawn.traffic).0)
+    );
+    Node::from_iter([
+        choices(
+            ["One micro-batch", "Messages drawn"],
+            kinds,
+            Node::from_iter([leaf("span", "spring", ""), save("micro-batch")]),
+        ),
+        key(shown),
+        el("div", &[("class", "fits")], &[picture(drawn).inline(label)]),
+        el("p", &[("role", "status")], &[said(drawn)]),
+        fold("Show as a table", data(drawn)),
+    ])
+}
+
+/// What the picture says, in words.
+fn said(drawn: &MicrobatchWaits) -> Node {
+    let show = show_seconds;
+    let (stage, rank, layers, pieces) = (drawn.stage, drawn.rank, drawn.layers, drawn.pieces);
+    let place = if layers > pieces {
+        t!(
+            "Stage {stage} of rank {rank}, the busiest; its {layers} layers are drawn in {pieces} pieces.",
+            stage,
+            rank,
+            layers,
+            pieces
+        )
+    } else {
+        t!("Stage {stage} of rank {rank}, the busiest, layer by layer.", stage, rank)
+    };
+    let all = drawn.passes.iter().filter(|pass| pass.pass != DrawnPass::Pair);
+    let apart: Beside = all.clone().fold(Beside::default(), |sum, pass| sum + pass.messages());
+    let pair = drawn.passes.iter().find(|pass| pass.pass == DrawnPass::Pair);
+    let words = match pair {
+        Some(pair) => {
+            let beside = pair.messages();
+            let hidden = t!(
+                "In a pair {hidden} of {sent} on the wire hide behind the other micro-batch; {share} of the passes run \
+                    in pairs.",
+                hidden = show(beside.comm - beside.not_hidden),
+                sent = show(beside.comm),
+                share = show_percent(drawn.paired)
+            );
+            let seconds: Seconds = all.map(PassParts::seconds).sum();
+            if seconds.0 > 0.0 {
+                let shorter = t!(
+                    "A pair takes {pair}, the two passes one after the other {apart}.",
+                    pair = show(pair.seconds()),
+                    apart = show(seconds)
+                );
+                Message::joined(" ", [hidden, shorter])
+            } else {
+                hidden
+            }
+        }
+        None if apart.slows.0 > 0.0 => t!(
+            "Of {sent} on the wire {hidden} hide, {waits} are waited for, and compute is slowed by {slows}.",
+            sent = show(apart.comm),
+            hidden = show(apart.comm - apart.not_hidden),
+            waits = show(apart.not_hidden),
+            slows = show(apart.slows)
+        ),
+        None if apart.window.0 > 0.0 => t!(
+            "Of {sent} on the wire {hidden} hide, {waits} are waited for.",
+            sent = show(apart.comm),
+            hidden = show(apart.comm - apart.not_hidden),
+            waits = show(apart.not_hidden)
+        ),
+        None => t!("No compute may run beside these messages: all of {sent} are waited for.", sent = show(apart.comm)),
+    };
+    Node::from_iter([inline(words), text(" "), inline(place)])
+}
+
+/// The name of a pass.
+const fn pass_name(pass: DrawnPass) -> &'static str {
+    match pass {
+        DrawnPass::Forward => "forward pass",
+        DrawnPass::Backward => "backward pass",
+        DrawnPass::Both => "forward and backward pass",
+        DrawnPass::Pair => "a pair of passes",
+    }
+}
+
+/// The name of a part's compute, a short one for its block, and of the message beside it.
+const fn part_names(work: PassWork) -> [&'static str; 3] {
+    match work {
+        PassWork::Other => ["other compute", "", ""],
+        PassWork::Window => ["compute that messages may hide behind", "", ""],
+        PassWork::Weights => ["weight gradients", "W", ""],
+        PassWork::AttentionForward => ["attention, forward", "attention F", "combine B"],
+        PassWork::ExpertsBackward => ["experts, backward", "experts B", "dispatch F"],
+        PassWork::ExpertsForward => ["experts, forward", "experts F", "dispatch B"],
+        PassWork::AttentionBackward => ["attention, backward", "attention B", "combine F"],
+        PassWork::Waits => ["other messages and loading", "", ""],
+    }
+}
+
+/// Colour of a part's compute and how much it has of it; none where nothing is computed.
+fn ink(pass: DrawnPass, work: PassWork) -> Option<(Ink, f64)> {
+    let own = if pass == DrawnPass::Forward { Ink::Forward } else { Ink::Backward };
+    match work {
+        PassWork::Other if matches!(pass, DrawnPass::Pair | DrawnPass::Both) => Some((Ink::Muted, FAINT)),
+        PassWork::Other => Some((own, FAINT)),
+        PassWork::Window => Some((own, 1.0)),
+        PassWork::Weights => Some((Ink::Weight, 1.0)),
+        PassWork::AttentionForward | PassWork::ExpertsForward => Some((Ink::Forward, 1.0)),
+        PassWork::ExpertsBackward | PassWork::AttentionBackward => Some((Ink::Backward, 1.0)),
+        PassWork::Waits => None,
+    }
+}
+
+fn picture(drawn: &MicrobatchWaits) -> Drawing {
+    let last = drawn.passes.iter().map(|pass| pass.seconds().0).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let each = WORDS + 2.0 * LANE + GAP;
+    let foot = each * drawn.passes.len() as f64;
+    let mut drawing = Drawing::new(foot + AXIS);
+    for (at, pass) in drawn.passes.iter().enumerate() {
+        let top = each * at as f64;
+        let messages = pass.messages();
+        let words = t!(
+            "{pass}: {time}, messages add {exposed}",
+            pass = Message::from(pass_name(pass.pass)),
+            time = show_seconds(pass.seconds()),
+            exposed = show_seconds(messages.exposed())
+        );
+        drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, words);
+        let lanes = [top + WORDS, top + WORDS + LANE];
+        for (y, name) in lanes.into_iter().zip(["compute", "wire"]) {
+            drawing.name(y + LANE / 2.0 - 1.0, name);
+        }
+        let mut start = 0.0;
+        for part in &pass.parts {
+            lay(&mut drawing, pass.pass, part, (start, last), lanes);
+            start += part.seconds().0;
+        }
+    }
+    drawing.line((0.0, foot), (1.0, foot), Ink::Line, 1.0);
+    for tick in ticks(0.0, last, 5) {
+        let x = tick / last;
+        if x < 0.97 {
+            drawing.line((x, foot), (x, foot + 4.0), Ink::Line, 1.0);
+            drawing.words((x, foot + 12.0), Anchor::Middle, Ink::Muted, verbatim(tick_label(tick)));
+        }
+    }
+    drawing
+}
+
+/// Draws a part from `start` on: its compute, the message below it, and what is waited for hatched.
+fn lay(drawing: &mut Drawing, pass: DrawnPass, part: &PassPart, (start, last): (f64, f64), lanes: [f64; 2]) {
+    let [name, short, sent] = part_names(part.work);
+    let tall = LANE - 2.0;
+    let Beside { comm, not_hidden, slows, .. } = part.message;
+    let mut block =
+        |row: usize, from: f64, seconds: f64, ink: Option<(Ink, f64)>, label: Message, short: &'static str| {
+            if seconds <= 0.0 {
+                return;
+            }
+            let (x, width) = (from / last, seconds / last);
+            // A hairline of paper separates neighbours.
+            let at = Box { x, width: (width - 0.001).max(width * 0.7), y: lanes[row], height: tall };
+            match ink {
+                None => drawing.hatch(at),
+                Some((ink, opacity)) => {
+                    drawing.fill(at, Ink::Paper, 1.0, "");
+                    drawing.fill(at, ink, opacity, label);
+                    let words = if opacity < 1.0 { Ink::Text } else { Ink::Paper };
+                    if !short.is_empty() {
+                        drawing.fitted((x + width / 2.0, lanes[row] + tall / 2.0), words, width, short);
+                    }
+                }
+            }
+        };
+    let computes = (part.compute + slows).0;
+    let timed = |name: &'static str, seconds: f64| {
+        t!("{name}: {time}", name = Message::from(name), time = show_seconds(Seconds(seconds)))
+    };
+    block(0, start, computes, ink(pass, part.work), timed(name, computes), short);
+    block(0, start + computes, not_hidden.0, None, Message::default(), "");
+    // The hidden part ends with the compute where more follows, and begins with it where nothing does.
+    let hidden = (comm - not_hidden).0;
+    let begin = if not_hidden.0 > 0.0 { start + computes - hidden } else { start };
+    let exposed_name = if hidden > 0.0 { "" } else { sent };
+    block(1, begin, hidden, Some((Ink::Exposed, FAINT)), timed("message, hidden", hidden), sent);
+    let waits = timed("message, exposed", not_hidden.0);
+    block(1, start + computes, not_hidden.0, Some((Ink::Exposed, 1.0)), waits, exposed_name);
+}
+
+/// The picture as a table: the parts of a pass that are alike are one row.
+fn data(drawn: &MicrobatchWaits) -> Node {
+    let mut rows: Vec<(DrawnPass, PassPart)> = Vec::new();
+    for pass in &drawn.passes {
+        for part in &pass.parts {
+            match rows.iter_mut().find(|(of, known)| *of == pass.pass && known.work == part.work) {
+                Some((_, known)) => {
+                    known.compute += part.compute;
+                    known.message = known.message + part.message;
+                }
+                None => rows.push((pass.pass, *part)),
+            }
+        }
+    }
+    let time = |seconds: Seconds| if seconds.0 > 0.0 { show_seconds(seconds) } else { "–".to_owned() };
+    Rows::of(rows)
+        .column("pass", |(pass, _)| text(pass_name(*pass)))
+        .column("compute", |(_, part)| text(part_names(part.work)[0]))
+        .figures("takes", |(_, part)| time(part.compute))
+        .column("message", |(_, part)| text(part_names(part.work)[2]))
+        .figures("on the wire", |(_, part)| time(part.message.comm))
+        .figures("hidden", |(_, part)| time(part.message.comm - part.message.not_hidden))
+        .figures("waited for", |(_, part)| time(part.message.not_hidden))
+        .figures("slows compute by", |(_, part)| time(part.message.slows))
+        .table("One micro-batch")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardscope_core::run::Based;
+
+    fn deepseek(schedule: Schedule) -> Run {
+        Run {
+            model: Based::preset("deepseek-v3"),
+            gpu: Based::preset("h800-sxm-80gb"),
+            gpus: 2048,
+            tp: 1,
+            pp: 16,
+            ep: 64,
+            global_batch: 15_360,
+            schedule,
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn a_pair_is_drawn_with_its_four_all_to_alls_and_passes_apart_wait() {
+        let html = |schedule| beside(&evaluate(&deepseek(schedule)).unwrap(), Some(Traffic::Ep)).to_html();
+        let pairs = html(Schedule::DualPipe);
+        for word in
+            ["combine B", "dispatch F", "dispatch B", "combine F", "a pair of passes:", "of the passes run in pairs"]
+        {
+            assert!(pairs.contains(word), "{word}");
+        }
+        let apart = html(Schedule::OneFOneB);
+        assert!(!apart.contains("a pair of passes:") && apart.contains("url(#hatched)"), "{apart}");
+        assert!(apart.contains("No compute may run beside these messages"), "{apart}");
+    }
+
+    #[test]
+    fn each_kind_inside_a_micro_batch_is_one_press_and_the_costliest_is_drawn_first() {
+        let run = Run { cp: 2, zero: 3, pp: 1, tp: 2, gpus: 64, ..Run::default() };
+        let evaluation = evaluate(&run).unwrap();
+        for traffic in [Traffic::Tp, Traffic::Cp, Traffic::Zero3, Traffic::Dp] {
+            let view = beside(&evaluation, Some(traffic));
+            let choice = Action::Choose(PanelChoice::Beside(traffic));
+            assert!(view.actions().contains(&&choice), "{traffic:?}");
+            let html = view.to_html();
+            assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1, "{traffic:?}");
+            assert!(!html.contains("NaN"), "{traffic:?}");
+        }
+        let alone = Run { gpus: 1, tp: 1, pp: 1, ..Run::default() };
+        assert_eq!(beside(&evaluate(&alone).unwrap(), None), Node::none());
+    }
+}
