@@ -98,6 +98,7 @@ const LESSONS: [(&str, &[(&str, usize)]); 13] = [
             ("savings", 0),
             ("restore", 0),
             ("nodes", 0),
+            ("gpus", 0),
             ("recipe", 7),
             ("flow", 0),
         ],

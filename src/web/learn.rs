@@ -5,12 +5,13 @@ use crate::view::charts::figure::save;
 use crate::view::learn::{DialScale, Page, StepId, StepQuestion};
 use crate::view::node::Node;
 use crate::web::browser;
-use crate::web::browser::html::{effect, text, view_of};
+use crate::web::browser::html::{effect, flag, text, view_of};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::patched;
 use crate::web::late::parts;
 use crate::web::state::State;
 use leptos::prelude::*;
+use std::time::Duration;
 
 parts! {
     second: lesson_view(state: State) -> AnyView = lesson(state);
@@ -22,7 +23,15 @@ parts! {
 struct Open {
     state: State,
     page: Memo<Page>,
+    /// The moment of its picture, a share of its time; all of it is shown at 1.
+    moment: RwSignal<f64>,
+    /// The moment moves on by itself.
+    plays: RwSignal<bool>,
 }
+
+/// From one moment to the next while they are played, and the time that a whole picture takes.
+const FRAME: Duration = Duration::from_millis(50);
+const WHOLE: Duration = Duration::from_secs(10);
 
 /// Name of the answered steps in the browser's storage.
 const ANSWERED: &str = "answered";
@@ -53,7 +62,81 @@ impl Open {
                 browser::store(ANSWERED, &ids.join(" "));
             }
         });
-        Self { state, page }
+        let (moment, plays) = (RwSignal::new(1.0), RwSignal::new(false));
+        // Another step begins with its whole picture.
+        let opened = Memo::new(move |_| step());
+        effect(move || {
+            opened.track();
+            moment.set(1.0);
+            plays.set(false);
+        });
+        let open = Self { state, page, moment, plays };
+        if let Ok(handle) = set_interval_with_handle(move || open.advance(), FRAME) {
+            on_cleanup(move || handle.clear());
+        }
+        open
+    }
+
+    /// Moves on while the picture is played; at its end all of it is shown.
+    fn advance(self) {
+        if !self.plays.get_untracked() {
+            return;
+        }
+        let next = self.moment.get_untracked() + FRAME.as_secs_f64() / WHOLE.as_secs_f64();
+        self.moment.set(next.min(1.0));
+        if next >= 1.0 {
+            self.plays.set(false);
+        }
+    }
+
+    /// Plays the picture from the start, or from where it was stopped.
+    fn play(self) {
+        if self.moment.get_untracked() >= 1.0 {
+            self.moment.set(0.0);
+        }
+        self.plays.update(|plays| *plays = !*plays);
+    }
+
+    /// True while a part of the picture is covered.
+    fn is_covered(self) -> bool {
+        self.moment.get() < 1.0
+    }
+
+    /// The slider in time, the button that moves it, and what happens at the moment.
+    fn scrub(self) -> AnyView {
+        let has_none = flag(move || self.page.with(|page| page.moments.is_none()));
+        let label = text(move || translated(if self.plays.get() { "Stop" } else { "Play the picture" }));
+        let time = text(move || {
+            self.page.with(|page| page.moments.as_ref().map_or_else(String::new, |one| one.time(self.moment.get())))
+        });
+        let words = view_of(move || {
+            self.page.with(|page| match &page.moments {
+                Some(moments) if self.is_covered() => moments.at(self.moment.get()),
+                _ => Node::none(),
+            })
+        });
+        let moved = move |event| {
+            if let Ok(position) = event_target_value(&event).parse::<f64>() {
+                self.plays.set(false);
+                self.moment.set((position / 1000.0).clamp(0.0, 1.0));
+            }
+        };
+        view! {
+            <div class="scrub" hidden=has_none>
+                <button class="quiet play-button" aria-label=label title=label on:click=move |_| self.play()>
+                    {text(move || if self.plays.get() { "❚❚" } else { "▶" }.to_owned())}
+                </button>
+                <label class="slider">
+                    <span>{say("moment")}</span>
+                    <input type="range" min="0" max="1000"
+                        prop:value=text(move || format!("{:.0}", self.moment.get() * 1000.0))
+                        aria-valuetext=time on:input=moved/>
+                    <output>{time}</output>
+                </label>
+                <div class="moment" use:patched=words></div>
+            </div>
+        }
+        .into_any()
     }
 
     /// Parts of the page, one after the other.
@@ -133,9 +216,14 @@ pub(crate) fn lesson(state: State) -> AnyView {
             <div use:patched=lessons></div>
             <div class="lesson-page">
                 <div use:patched=head></div>
-                <section class="lesson-figure">
+                <section
+                    class="lesson-figure"
+                    class:covered=flag(move || open.is_covered())
+                    style:--moment=move || open.moment.get().to_string()
+                >
                     {open.sliders()}
                     <div use:patched=picture></div>
+                    {open.scrub()}
                     <div use:patched=table></div>
                 </section>
                 <div class="lesson-step">
@@ -165,10 +253,15 @@ pub(crate) fn framed(state: State, title: RwSignal<Message>) -> AnyView {
     let words = open.part(|page| [&page.formula, &page.words]);
     let table = open.part(|page| [&page.table, &page.source]);
     view! {
-        <main class="lesson-frame">
+        <main
+            class="lesson-frame"
+            class:covered=flag(move || open.is_covered())
+            style:--moment=move || open.moment.get().to_string()
+        >
             <div use:patched=head></div>
             {open.sliders()}
             <div use:patched=picture></div>
+            {tall.then(|| open.scrub())}
             <details class="fold" open=tall>
                 <summary>{say("Explanation")}</summary>
                 <div use:patched=words></div>

@@ -164,6 +164,23 @@ test('no step of a lesson scrolls in a low frame, and its words are one press aw
   assert.deepEqual(problems, []);
 });
 
+test('a picture of pipelines is covered from the moment on that its slider says, and its button moves it', async () => {
+  const { page, problems } = await site.open('#v=1&view.lesson=pipelines.gpipe');
+  const slider = page.locator('.scrub input');
+  await slider.fill('500');
+  const curtain = page.locator('.lesson-figure.covered .curtain');
+  await curtain.waitFor();
+  const lefts = await Promise.all([curtain, page.locator('.lesson-figure .scrubbed .drawing')].map((one) => one.boundingBox()));
+  const share = (lefts[0].x - lefts[1].x) / lefts[1].width;
+  assert.ok(Math.abs(share - 0.5) < 0.01, `${share}`);
+  assert.match(await page.locator('.moment').innerText(), /GPipe at .*: \d of 4 ranks work/);
+  await page.locator('.scrub button').click();
+  await page.waitForFunction(() => Number(document.querySelector('.scrub input').value) > 520);
+  await page.locator('.scrub button').click();
+  assert.deepEqual(problems, []);
+  await page.context().close();
+});
+
 test('an answered challenge stays marked when lessons are left, and on the next visit', async () => {
   const { page, problems } = await site.open('#v=1&view.lesson=pipelines.interleaving&view.sliders=p.4,m.32,v.2');
   const marked = page.locator('.lessons .steps .done', { hasText: 'Interleaving' });

@@ -417,6 +417,14 @@ static DERIVATIONS: &[Derivation] = &[
             "The gain is the ratio of the two steps, both simulated.",
         ],
     ),
+    (
+        "loss = 1 − V(most) / V(fewest)",
+        [
+            "V is what a GPU computes in a second: the work of a step over its time, over the GPUs.",
+            "If nothing were lost, a GPU would compute as much however many there are.",
+            "The loss is the share that is missing on the most GPUs.",
+        ],
+    ),
     // Overlap.
     (
         "t = hops · latency + S (n − 1) / (n B)",

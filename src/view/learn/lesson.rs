@@ -3,6 +3,7 @@
 use super::dials::{Dials, Slider};
 use super::gauge::OnRun;
 use super::goal::Goal;
+use super::moments::Moments;
 use crate::prelude::*;
 use shardscope_core::source::Source;
 
@@ -45,6 +46,8 @@ pub struct Live {
     /// Legend of the picture's colours.
     pub legend: Node,
     pub picture: Node,
+    /// What happens in the picture of pipelines over time.
+    pub moments: Option<Moments>,
     /// Values of the picture, as a table.
     pub table: Node,
 }

@@ -22,6 +22,7 @@ mod layout;
 mod lesson;
 mod matrices;
 mod memory;
+mod moments;
 mod overlap;
 mod page;
 mod pictures;
@@ -40,6 +41,7 @@ pub use dials::{DialScale, Dials, Slider};
 pub use gauge::Gauge;
 pub use goal::Goal;
 pub use lesson::{Lesson, LessonStep, Live};
+pub use moments::Moments;
 pub use question::{Page, StepQuestion};
 
 impl StepId {

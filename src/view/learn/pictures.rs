@@ -93,7 +93,12 @@ pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
     let pipelines: Vec<&Pipeline> = drawn.iter().map(|(_, one)| one).collect();
     curves(&mut drawing, &pipelines, end, foot + AXIS + WORDS);
     let label = Message::joined(", ", drawn.iter().map(|(words, _)| words.clone()));
-    drawing.inline(label)
+    scrubbed(drawing.inline(label))
+}
+
+/// A picture of pipelines that is covered from the moment on that the page chose.
+pub(super) fn scrubbed(picture: Node) -> Node {
+    el("div", &[("class", "scrubbed")], &[picture, el("div", &[("class", "curtain"), ("aria-hidden", "true")], &[])])
 }
 
 fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {

@@ -1,7 +1,7 @@
 //! A step of a lesson and its views.
 
 use super::page::Place;
-use super::{DialScale, Dials, StepId, gauge, page};
+use super::{DialScale, Dials, Moments, StepId, gauge, page};
 use crate::panels::issues::line;
 use crate::prelude::*;
 use shardscope_core::issue::Issue;
@@ -47,6 +47,8 @@ pub struct Page {
     pub source: Node,
     /// Its picture with legend.
     pub picture: Node,
+    /// What happens in the picture over time, where it shows time.
+    pub moments: Option<Moments>,
     /// What the picture shows, as a table.
     pub table: Node,
     /// All steps of all lessons.
@@ -78,7 +80,8 @@ impl StepQuestion {
             on_run: gauge::on_run(step.on_run, &self.run, self.unit, quick),
             source: page::source(id),
             picture: page::picture(&live),
-            table: live.table.clone(),
+            moments: live.moments,
+            table: live.table,
             overview: page::overview(place),
         }
     }

@@ -91,6 +91,18 @@ pub fn split(scenario: &Scenario) -> Vec<u64> {
     split
 }
 
+/// Share of the FLOPs that each stage computes, by the note's count: the first has the tower too.
+pub fn compute_shares(scenario: &Scenario) -> Vec<f64> {
+    let tower = scenario.model.vision;
+    let vision = tower.map_or(0.0, |tower| vision_flops::<f64>(scenario, &tower));
+    let layer = Block::<f64>::of_model(scenario).flops(scenario.run.seq_len as f64) * 3.0;
+    let stages = scenario.stage_layers.iter().enumerate();
+    let flops: Vec<f64> =
+        stages.map(|(stage, layers)| *layers as f64 * layer + if stage == 0 { vision } else { 0.0 }).collect();
+    let all = flops.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    flops.into_iter().map(|part| part / all).collect()
+}
+
 /// Derivation of the first rank's layers by the note's rule: for one stage a rank, several ranks.
 pub(crate) fn explain_split(scenario: &Scenario) -> Option<Term> {
     if scenario.chunks != 1 || scenario.layout.pp < 2 {

@@ -2,6 +2,7 @@
 
 mod axes;
 mod flow;
+mod measured;
 mod playbook;
 mod restore;
 
@@ -9,7 +10,7 @@ use crate::learn::prelude::*;
 use axes::{batch, context, pipeline, tensor};
 use shardscope_core::run::Optimizer;
 use shardscope_core::search::recipe::walk;
-use shardscope_core::source::{HE_BLOG, KORTHIKANTI_2022, NARAYANAN_2021, PLAYBOOK};
+use shardscope_core::source::{FUJII_2024, HE_BLOG, KORTHIKANTI_2022, NARAYANAN_2021, PLAYBOOK};
 use shardscope_core::units::GIB;
 
 const S: Slider = slider("s", "tokens of a sequence", &[4096, 8192, 16_384, 32_768], 1);
@@ -103,6 +104,14 @@ pub(super) const LESSON: Lesson = Lesson {
             live: playbook::nodes,
             source: (&PLAYBOOK, "benchmarking thousands of configurations"),
             on_run: (Gauge::Step, &[]),
+        },
+        LessonStep {
+            id: "gpus",
+            title: "The same run on more GPUs",
+            sliders: &[slider("c", "context-parallel ranks", &[1, 2], 1), slider("p", "pipeline ranks", &[1, 2], 1)],
+            live: measured::measured,
+            source: (&FUJII_2024, "table 3"),
+            on_run: (Gauge::Step, &[("cp", "2")]),
         },
         LessonStep {
             id: "recipe",

@@ -21,6 +21,14 @@ fn buckets(name: Message, layer: &Layer, layers: u64, size: u64) -> Lanes {
     lanes
 }
 
+/// Bytes of a bucket by default: PyTorch's `DistributedDataParallel`, `bucket_cap_mb` of 25.
+const BUCKET: f64 = 25.0 * 1024.0 * 1024.0;
+
+/// Bytes of the gradients of a layer.
+fn layer_gradients(layer: &Layer) -> f64 {
+    HeldParameters::of(&layer.scenario, &[1]).total() * layer.scenario.reduced_gradient()
+}
+
 pub(super) fn gradients(dials: &Dials) -> Live {
     let (s, n, k) = (dials.get("s"), dials.get("n"), dials.get("k"));
     let Some(layer) = Layer::of(&copies(s, n, "&zero=0")) else {
@@ -53,9 +61,20 @@ pub(super) fn gradients(dials: &Dials) -> Live {
         "wire / compute = e F (n − 1) / (2 n T B)",
         format!("{e} · {} · {} / (2 · {n} · {s}) = {}", three(per_byte), n - 1, three(ratio)),
     )
-    .note(t!(
-        "By the data sheets; a ring leaves a node over all its network cards, {wire}.",
-        wire = show_bandwidth(wire.0)
+    .note(Message::joined(
+        " ",
+        [
+            t!(
+                "By the data sheets; a ring leaves a node over all its network cards, {wire}.",
+                wire = show_bandwidth(wire.0)
+            ),
+            t!(
+                "PyTorch's DDP fills buckets of {size}; the gradients of a layer here are {bytes}, {count} of them.",
+                size = show_bytes(Bytes(BUCKET)),
+                bytes = show_bytes(Bytes(layer_gradients(&layer))),
+                count = number((layer_gradients(&layer) / BUCKET).ceil(), 4)
+            ),
+        ],
     ))
     .compared(t!(
         "The playbook prints this ratio times the number of parameters, which cancels, and counts elements where this \
@@ -105,9 +124,21 @@ pub(super) fn gathers(dials: &Dials) -> Live {
         "wire / compute = e F (n − 1) / (2 n T B)",
         format!("2 · {} · {} / (2 · {n} · {s}) = {}", three(per_byte), n - 1, three(ratio)),
     )
-    .note(t!(
-        "By the data sheets, over {wire}, e bytes a weight; kernels and wires reach less, which the picture has.",
-        wire = show_bandwidth(wire.0)
+    .note(Message::joined(
+        " ",
+        [
+            t!(
+                "By the data sheets, over {wire}, e bytes a weight; kernels and wires reach less, which the picture \
+                    has.",
+                wire = show_bandwidth(wire.0)
+            ),
+            t!(
+                "A step of {layers} layers gathers {all} times: each in the forward pass, and all but the last, which \
+                    is still there, in the backward pass.",
+                layers = layer.scenario.model.layers,
+                all = 2 * layer.scenario.model.layers - 1
+            ),
+        ],
     ))
     .compared(t!("The playbook counts elements: its ratio has no e."))
     .lanes(&drawn)
@@ -194,6 +225,18 @@ mod tests {
         let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
         assert!(near(gathered("", &layer, true).exposed(), gather));
         assert!(near(gathered("", &layer, false).exposed(), DRAWN as f64 * gather));
+    }
+
+    /// Llama 3.1 8B by hand: a layer has 2 · 4096 · (4096 + 1024) + 3 · 4096 · 14336 parameters in its matrices and
+    /// 2 · 4096 in its norms. The playbook counts 2 L − 1 gathers a step of ZeRO-3.
+    #[test]
+    fn a_layers_gradients_fill_many_buckets_and_a_step_gathers_all_layers_but_one_twice() {
+        let layer = Layer::of(&copies(8192, 16, "&zero=0")).unwrap();
+        let elements = HeldParameters::of(&layer.scenario, &[1]).total();
+        assert_eq!(elements, 2.0 * 4096.0 * (4096.0 + 1024.0) + 3.0 * 4096.0 * 14_336.0 + 2.0 * 4096.0);
+        let note = super::super::LESSON.steps.iter().find(|step| step.id == "gathers").unwrap();
+        let note = (note.live)(&Dials::new(note.sliders, &[])).note.to_string();
+        assert!(note.contains("gathers 63 times"), "{note}");
     }
 
     /// Where backward passes are longer than messages, the last bucket is exposed, and more buckets expose less.

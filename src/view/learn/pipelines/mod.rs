@@ -6,6 +6,8 @@ mod halves;
 mod order;
 mod uneven;
 
+use super::caption::listed;
+use super::moments::Moments;
 use super::pictures::{Pipeline, legend, pipeline_table, pipelines};
 use crate::learn::prelude::*;
 use bubbles::share;
@@ -147,6 +149,11 @@ impl Live {
         let missing = drawn.last().filter(|(_, one)| one.is_none()).map(|(name, _)| *name);
         let named = |(name, one): (&'static str, Option<Pipeline>)| Some((Message::from(name), one?));
         let drawn: Vec<(Message, Pipeline)> = drawn.into_iter().filter_map(named).collect();
+        let timed = drawn.iter().map(|(name, one)| {
+            let chunks = f64::from(one.order.stages) / one.timeline.ranks.len() as f64;
+            (name.clone(), &one.timeline, chunks)
+        });
+        let moments = (!drawn.is_empty()).then(|| Moments::of(timed, false));
         let bubble = drawn.last().map(|(_, one)| show_percent(one.stats.bubble_fraction));
         let note = match missing {
             Some(schedule) => t!("{schedule} needs more micro-batches for so many ranks.", schedule),
@@ -161,6 +168,7 @@ impl Live {
             note: Message::joined(" ", [note, self.note]),
             legend: Node::from_iter([legend(&drawn), below]),
             picture: pipelines(&drawn),
+            moments,
             table: pipeline_table(&drawn),
             ..self
         }
@@ -320,9 +328,32 @@ fn chimera(dials: &Dials) -> Live {
     .drawn(vec![("ZB-V", of(Schedule::ZbV, dials)), ("Chimera", now)])
 }
 
+/// Stages of each rank of `schedule` on `p` ranks, with as many micro-batches as that needs.
+fn stages(schedule: Schedule, p: u32) -> Vec<Vec<u32>> {
+    let one = Pipeline::of(schedule, |spec| (spec.pp, spec.microbatches, spec.waves) = (p, 2 * p, 1));
+    one.map_or_else(Vec::new, |one| (0..one.order.ranks.len()).map(|rank| one.order.stages_of(rank)).collect())
+}
+
+/// Chimera on twice the ranks beside one wave of Hanayo: two ranks of the one have the stages of a rank of the other.
+fn folded(p: u32) -> Node {
+    let (both, wave) = (stages(Schedule::Chimera, 2 * p), stages(Schedule::Hanayo, p));
+    let listing = |stages: Option<&Vec<u32>>| {
+        let stages = stages.map_or(&[][..], Vec::as_slice).iter();
+        verbatim(stages.map(u32::to_string).collect::<Vec<_>>().join(", "))
+    };
+    let last = both.len().saturating_sub(1);
+    let rows = wave.iter().enumerate().map(|(rank, stages)| {
+        let pair = t!("{first} and {second}", first = rank, second = last - rank);
+        vec![verbatim(rank.to_string()), listing(Some(stages)), pair, listing(both.get(rank))]
+    });
+    let head = ["rank of Hanayo", "its stages", "ranks of Chimera", "stages of both"];
+    listed("Chimera on twice the ranks, folded", &head, rows.collect())
+}
+
 fn hanayo(dials: &Dials) -> Live {
     let now = of(Schedule::Hanayo, dials);
-    Live::of([
+    let p = dials.small("p");
+    let live = Live::of([
         t!(
             "Chimera's second direction needs no second copy if it runs other layers. Hanayo lets a micro-batch walk \
                 down the ranks and back up as a wave, {waves} times, each time through the next layers.",
@@ -336,7 +367,15 @@ fn hanayo(dials: &Dials) -> Live {
         ),
     ])
     .below("the bubble", idle(now.as_ref()), 0.05, show_percent)
-    .drawn(vec![("Chimera", of(Schedule::Chimera, dials)), ("Hanayo", now)])
+    .drawn(vec![("Chimera", of(Schedule::Chimera, dials)), ("Hanayo", now)]);
+    let note = t!(
+        "Chimera on {double} ranks has stages r and {last} − r on rank r, and a copy of both on rank {last} − r. \
+            Folded into one rank the copies are one: that is a wave of Hanayo on {p} ranks.",
+        double = 2 * p,
+        last = 2 * p - 1,
+        p
+    );
+    Live { note: Message::joined(" ", [live.note, note]), table: Node::from_iter([folded(p), live.table]), ..live }
 }
 
 fn dualpipe(dials: &Dials) -> Live {
@@ -388,6 +427,19 @@ fn pipedream(dials: &Dials) -> Live {
 mod tests {
     use super::super::StepId;
     use super::*;
+
+    /// Hanayo, section 3: folded in the middle, Chimera's two copies of a stage come to stand on one rank.
+    #[test]
+    fn both_ranks_of_chimera_that_are_folded_have_the_stages_of_hanayos_rank() {
+        for p in [2, 4, 8] {
+            let (both, wave) = (stages(Schedule::Chimera, 2 * p), stages(Schedule::Hanayo, p));
+            assert_eq!(wave.len(), p as usize);
+            for (rank, stages) in wave.iter().enumerate() {
+                assert_eq!(stages, &both[rank]);
+                assert_eq!(stages, &both[2 * p as usize - 1 - rank]);
+            }
+        }
+    }
 
     /// The closed forms of the papers are what the simulation gives, at the ends of every slider.
     #[test]
