@@ -165,8 +165,10 @@ const APART: f64 = 0.08;
 pub(crate) fn draw(across: &PlotAxis, height: f64, plots: &[Plot]) -> Drawing {
     let line = |words: &Message| if words.is_empty() { 0.0 } else { WORDS };
     let heads = plots.iter().map(|plot| {
-        let is_ruled = plot.marks.iter().any(|mark| matches!(mark, PlotMark::Rule(..)));
-        if is_ruled { WORDS } else { line(&plot.up.name) }
+        // A rule near the right has its name above the plot, in a line of its own below that of the axis: on a narrow
+        // page both would meet in one.
+        let is_above = |mark: &PlotMark| matches!(mark, PlotMark::Rule(value, _) if across.scale.place(*value) >= 0.5);
+        line(&plot.up.name) + if plot.marks.iter().any(is_above) { WORDS } else { 0.0 }
     });
     let gap = 10.0;
     let foot = heads.clone().map(|head| head + height + gap).sum::<f64>();
@@ -175,7 +177,7 @@ pub(crate) fn draw(across: &PlotAxis, height: f64, plots: &[Plot]) -> Drawing {
     for (plot, head) in plots.iter().zip(heads) {
         top += head;
         let area = Area { across: across.scale, up: plot.up.scale, top, height };
-        drawing.words((0.0, top - 10.0), Anchor::Start, Ink::Muted, &plot.up.name);
+        drawing.words((0.0, top - head + 10.0), Anchor::Start, Ink::Muted, &plot.up.name);
         for (value, words) in &plot.up.ticks {
             let y = area.y(*value);
             drawing.line((0.0, y), (1.0, y), Ink::Line, 1.0);
@@ -287,21 +289,34 @@ impl Area {
             _ => Vec::new(),
         }
     }
-    /// A name goes to the first corner of its point where it is inside the plot and covers neither a mark nor a name.
+    /// A name goes to the first corner or side of its point where it is inside the plot and covers neither a mark nor a
+    /// name.
     fn names(&self, drawing: &mut Drawing, names: &[((f64, f64), Ink, Message)], marks: &[PlotMark]) {
         let plot = Box { x: 0.0, width: 1.0, y: self.top, height: self.height };
         let mut taken: Vec<Box> = marks.iter().flat_map(|mark| self.rooms(mark)).collect();
         for (point, ink, name) in names {
             let ((x, y), width) = (self.at(*point), width(name));
             let (aside, down) = (f64::midpoint(POINT.0, width), f64::midpoint(POINT.1, NAME));
-            let corners = [(x + aside, y - down), (x - aside, y - down), (x + aside, y + down), (x - aside, y + down)];
-            let rooms = corners.map(|at| around(at, (width, NAME)));
+            let places = [
+                (aside, -down, Anchor::Start),
+                (-aside, -down, Anchor::End),
+                (aside, down, Anchor::Start),
+                (-aside, down, Anchor::End),
+                (aside, 0.0, Anchor::Start),
+                (-aside, 0.0, Anchor::End),
+                (0.0, -down, Anchor::Middle),
+                (0.0, down, Anchor::Middle),
+            ];
+            let rooms = places.map(|(across, down, side)| (around((x + across, y + down), (width, NAME)), side));
             let is_free = |own: &Box| plot.holds(*own) && !taken.iter().any(|other| own.meets(*other));
-            if let Some(corner) = rooms.iter().position(is_free) {
-                let side = if corner % 2 == 0 { Anchor::Start } else { Anchor::End };
-                let aside = if corner % 2 == 0 { POINT.0 } else { -POINT.0 } / 2.0;
-                drawing.beside((x + aside, corners[corner].1), side, *ink, name.clone());
-                taken.push(rooms[corner]);
+            if let Some((room, side)) = rooms.into_iter().find(|(room, _)| is_free(room)) {
+                let aside = match side {
+                    Anchor::Start => POINT.0 / 2.0,
+                    Anchor::Middle => 0.0,
+                    Anchor::End => -POINT.0 / 2.0,
+                };
+                drawing.beside((x + aside, room.y + NAME / 2.0), side, *ink, name.clone());
+                taken.push(room);
             }
         }
     }
@@ -365,6 +380,9 @@ mod tests {
         assert_eq!(plot(&[(0.5, 0.5); 9]), 4, "one at each corner");
         assert_eq!(plot(&[(1.0, 1.0), (0.0, 0.0)]), 2, "in the one corner that is inside");
         assert_eq!(plot(&[(0.3, 0.5), (0.7, 0.5)]), 2);
+        // A point at the middle of the upper edge between two others has room below it alone.
+        let beside = [(0.36, 0.9), (0.64, 0.9), (0.5, 0.9)];
+        assert_eq!(plot(&beside), 3);
     }
 
     #[test]

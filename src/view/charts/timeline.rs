@@ -75,13 +75,16 @@ pub fn cells(rows: &[RankOps], view: Viewport, width: f64) -> Vec<Cell> {
         if few && ops.len() as f64 * NARROWEST <= width {
             each_op(index, ops, view, width, &mut by_op);
         } else {
-            by_column.push((index, columns(*row, ops, view, column)));
+            let columns = columns(*row, ops, view, column);
+            let pattern = pattern(ops.len(), columns.len());
+            by_column.push((index, columns, pattern));
         }
     }
     let room = most.saturating_sub(by_op.len());
     let mut coarsest = Vec::new();
     for (joined, differs) in LEVELS {
-        coarsest = by_column.iter().map(|(row, columns)| (*row, stretches(columns, joined, differs))).collect();
+        let rows = by_column.iter();
+        coarsest = rows.map(|(row, columns, pattern)| (*row, stretches(columns, joined, *pattern, differs))).collect();
         let count: usize = coarsest.iter().flat_map(|(_, row)| row).map(Stretch::kinds).sum();
         if count <= room {
             break;
@@ -137,6 +140,11 @@ impl Stretch {
     fn kinds(&self) -> usize {
         self.work.iter().filter(|seconds| **seconds > 0.0).count()
     }
+    /// True where both idle all of their time, or about the same share of it.
+    fn idles_like(&self, next: &Self) -> bool {
+        let busy = |one: &Self| one.shares().iter().sum::<f64>();
+        self.is_idle() == next.is_idle() && (busy(self) - busy(next)).abs() <= IDLE_DIFFERS
+    }
     /// True where `next` may be drawn as one with it: the share of no kind differs by more than `differs`.
     fn is_like(&self, next: &Self, differs: f64) -> bool {
         if self.is_idle() || next.is_idle() {
@@ -187,17 +195,29 @@ fn columns(row: RankOps, ops: &[TimedOp], view: Viewport, column: f64) -> Vec<St
     out
 }
 
-/// `columns`, every `joined` of the axis as one, and neighbours that are alike as one.
-fn stretches(columns: &[Stretch], joined: usize, differs: f64) -> Vec<Stretch> {
+/// Ops that a column of a repeating pattern has at least, so that neighbours have nearly the same shares.
+const OPS_OF_PATTERN: usize = 8;
+
+/// Columns that are joined where `ops` ops lie behind `columns`: as wide as an op, columns would hold now more of one
+/// kind and now of the other, and the row would show stripes that no rank has.
+fn pattern(ops: usize, columns: usize) -> usize {
+    (OPS_OF_PATTERN * columns / ops.max(1)).clamp(1, 2 * OPS_OF_PATTERN).next_power_of_two()
+}
+
+/// `columns`, every `joined` of the axis as one, every `pattern` that idle alike, and neighbours that are alike as one.
+fn stretches(columns: &[Stretch], joined: usize, pattern: usize, differs: f64) -> Vec<Stretch> {
     let mut out: Vec<Stretch> = Vec::new();
     let mut open: Option<Stretch> = None;
     let mut close = |group: Stretch| match out.last_mut() {
         Some(last) if last.is_like(&group, differs) => last.join(&group),
         _ => out.push(group),
     };
+    let same =
+        |group: &Stretch, column: &Stretch, size: usize| group.column / size as u64 == column.column / size as u64;
     for column in columns {
         match &mut open {
-            Some(group) if group.column / joined as u64 == column.column / joined as u64 => group.join(column),
+            Some(group) if same(group, column, joined) => group.join(column),
+            Some(group) if same(group, column, pattern) && group.idles_like(column) => group.join(column),
             _ => {
                 open.replace(*column).into_iter().for_each(&mut close);
             }
@@ -418,6 +438,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// 128 micro-batches of equal passes on a phone: in the middle of the step every column of a rank has the shares of
+    /// a forward and a backward pass, one to two; columns of a pixel had from none to all of either.
+    #[test]
+    fn a_repeating_pattern_is_drawn_without_stripes() {
+        let spec = Spec::new(schedule("1f1b").unwrap(), 8, 128);
+        let durations = Durations::uniform(spec.stages(), 1.0, 1.0, 1.0);
+        let order = build(&spec, &durations).unwrap().order;
+        let timeline = measure(&order, &durations).unwrap().0;
+        let drawn = drawn(&timeline, Viewport::all(timeline.makespan()), 366.0);
+        let middle = drawn.iter().filter(|cell| cell.x > 60.0 && cell.x + cell.width < 300.0 && cell.kind == OpKind::F);
+        let shares: Vec<f64> = middle.map(|cell| cell.band.1 - cell.band.0).collect();
+        assert!(drawn.iter().any(|cell| cell.op.is_none()), "it is drawn in columns");
+        assert!(shares.iter().all(|share| (share - 1.0 / 3.0).abs() < 0.15), "{shares:?}");
     }
 
     /// A hundred to ten million ops with pauses of every length between them, by a fixed row of pseudo-random numbers.

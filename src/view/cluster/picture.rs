@@ -199,8 +199,10 @@ impl ClusterLook<'_> {
             rails,
         ];
         let (width, height) = (format!("{:.0}", scene.width), format!("{:.0}", end + high));
-        // The height once more, for style sheets that shrink it.
-        let mut style = format!("--down:{height};");
+        // What is drawn of both, for style sheets that scale it.
+        let used = scene.nodes.iter().chain(scene.cells.iter().map(|cell| &cell.at)).map(|at| at.right());
+        let used = used.fold(scene.gutter, f64::max);
+        let mut style = format!("--down:{height};--across:{used:.0};");
         for tone in 0..tones(scene) {
             let (r, g, b) = self.colour(stage_of_tone(scene, tone) as u64);
             let _ = write!(style, "--s{tone}:rgb({r},{g},{b});");

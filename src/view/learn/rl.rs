@@ -180,7 +180,7 @@ fn split(dials: &Dials) -> Live {
         (t!("step"), Ink::Text, steps.clone(), Marks::None),
         (t!("generation alone"), Ink::Forward, line(|point| point.generation_s), Marks::None),
         (t!("training alone"), Ink::Backward, line(|point| point.training_s), Marks::None),
-        (t!("this split"), Ink::Accent, here, Marks::Dots),
+        (t!("this split"), Ink::Exposed, here, Marks::Dots),
     ];
     let lines = lines.map(|(name, ink, points, marks)| Line { name, ink, points, marks });
     let up = Axis { name: "s a step", spacing: Spacing::Linear };

@@ -145,7 +145,8 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize, are_pres
     let at = |y: f64| format!("top:{y:.1}px");
     let names = (0..shape.count).filter(named(evaluation, shape)).map(|row| {
         let rank = row * shape.stride;
-        let place = at(shape.middle(rank) - 6.0);
+        // The names of thin rows at both ends stay beside the picture.
+        let place = at((shape.middle(rank) - 6.0).clamp(0.0, (shape.rows_height() - 12.0).max(0.0)));
         let attributes = [("style", place.as_str()), ("aria-pressed", if rank == chosen { "true" } else { "false" })];
         let name = text(t!("rank {rank}", rank));
         if shape.shares_axis() || !are_pressed {

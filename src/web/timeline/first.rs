@@ -52,6 +52,7 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
             </button>
         }
     };
+    let number = NodeRef::<B>::new();
     let label = text(move || translated(if look.plays.get() { "Stop the playhead" } else { "Play the step" }));
     view! {
         <section class="pipe stale-able" class:stale=flag(is_stale) aria-labelledby="timeline-title">
@@ -76,23 +77,25 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
                 >
                     {text(move || if look.plays.get() { "❚❚" } else { "▶" }.to_owned())}
                 </button>
+                // Beside the button, where it covers no tick of the axis.
+                <b class="played" node_ref=number aria-hidden="true">"0 s"</b>
                 </span>
             </div>
             <div class="pipe-grid">
-                {surface(state, look, lane, over(state, look, lane))}
+                {surface(state, look, lane, over(state, look, lane, number))}
                 {nodes("rank-memory", memory)}
             </div>
         </section>
     }
 }
 
-/// Over the picture: the playhead and the lens.
-fn over(state: State, look: TimelineLook, lane: Lane) -> AnyView {
+/// Over the picture: the playhead, whose time is shown at `number`, and the lens.
+fn over(state: State, look: TimelineLook, lane: Lane, number: NodeRef<B>) -> AnyView {
     let makespan = move || lane.makespan();
     let length = move || format!("{:.3}s", played(makespan()));
     // All of the step at the scale of the window.
     let place = move |share: fn(Viewport) -> f64| format!("{:.3}%", share(look.view()) * 100.0);
-    let (head, number) = (NodeRef::<Div>::new(), NodeRef::<B>::new());
+    let head = NodeRef::<Div>::new();
     let tick = move || {
         let (Some(head), Some(number)) = (head.get_untracked(), number.get_untracked()) else {
             return;
@@ -104,7 +107,6 @@ fn over(state: State, look: TimelineLook, lane: Lane) -> AnyView {
         }
         let around = head.parent_element().map_or(here.clone(), |around| around.get_bounding_client_rect());
         let share = ((here.left() - around.left()) / around.width().max(1.0)).clamp(0.0, 1.0);
-        let _ = number.class_list().toggle_with_force("late", share > 0.9);
         number.set_text_content(Some(&show_seconds(Seconds(share * untrack(makespan)))));
     };
     if let Ok(handle) = set_interval_with_handle(tick, TICK) {
@@ -152,7 +154,7 @@ fn over(state: State, look: TimelineLook, lane: Lane) -> AnyView {
                 style:left=move || place(|view| -view.start / view.span())
                 style:width=move || place(|view| view.full / view.span())
             >
-                <div class="head" node_ref=head style:--length=length><b node_ref=number>"0 s"</b></div>
+                <div class="head" node_ref=head style:--length=length></div>
             </div>
         </div>
         <div class="window" hidden=is_off style=text(frame)></div>
