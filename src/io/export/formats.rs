@@ -1,6 +1,7 @@
 //! The formats that a Run can be exported in, each naming version, date and link.
 
 use super::bars::picture;
+use super::commands::start_lines;
 use super::stamp::Stamp;
 use super::{csv, markdown, rl_settings};
 use crate::dialect::text::words::entries;
@@ -259,6 +260,9 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Opti
             Some(field) => format!("  {}: {}", field.label, shown(field, value)),
             None => format!("  {key}: {value}"),
         }));
+    }
+    if trial.is_none() {
+        comments.extend(start_lines(dialect.id, dialect.file, &evaluation.scenario));
     }
     let mut entries = dialect.written(&evaluation.scenario);
     let mut blanks = Vec::new();

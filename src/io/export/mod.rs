@@ -3,6 +3,7 @@
 
 mod bars;
 mod card;
+mod commands;
 mod csv;
 mod formats;
 mod markdown;
