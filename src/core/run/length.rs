@@ -154,7 +154,7 @@ impl Run {
         self.gpu.base.map_or(self.price_per_gpu_hour, |id| self.price(id))
     }
 
-    /// The same with its price as that of its kind of GPU, which another kind does not take over.
+    /// The Run with its price moved to its kind of GPU, so that a Run on another kind does not take it over.
     pub fn with_price_of_kind(self) -> Self {
         let kept = self.gpu.base.zip(self.price_per_gpu_hour).and_then(|(id, price)| self.with_price(id, Some(price)));
         kept.unwrap_or(self)

@@ -28,7 +28,7 @@ pub(crate) fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, wei
     sum
 }
 
-/// The same where all images have one size.
+/// Forward, input-gradient and weight-gradient seconds of [`tower_time`] where all images have one size.
 fn of_one_size(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Output) -> [f64; 3] {
     let t = if vision.is_apart() { vision.tp } else { scenario.layout.tp } as f64;
     let images = scenario.sequences() as f64 * vision.images * scenario.tower_share();

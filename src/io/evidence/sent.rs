@@ -264,7 +264,7 @@ fn keys(set: Vec<(&'static str, String)>) -> Vec<(String, String)> {
     set.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// The same as keys of the program.
+/// Texts as keys of fields; a text that is no key is left out.
 fn known_keys(set: Vec<(String, String)>) -> Vec<(&'static str, String)> {
     set.into_iter().filter_map(|(key, value)| Some((field(&key)?.key, value))).collect()
 }
@@ -302,7 +302,7 @@ fn components(parts: Vec<(&'static str, f64)>) -> Vec<(String, f64)> {
     parts.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect()
 }
 
-/// The same as names of the program.
+/// Texts as names of components; a text that is no name is left out.
 fn known_components(parts: Vec<(String, f64)>) -> Vec<(&'static str, f64)> {
     let known = |name: &str| Component::ALL.into_iter().map(Component::name).find(|known| *known == name);
     parts.into_iter().filter_map(|(name, bytes)| Some((known(&name)?, bytes))).collect()

@@ -203,7 +203,7 @@ pub fn budget(evaluation: &Evaluation, scope: &Scope) -> Node {
     budget_rows(evaluation, scope, false)
 }
 
-/// The same of the page's own Run: each opens what it is in the whole run, where that ends.
+/// Cost and days of the page's own Run; each opens its figure of the whole run, where that run ends.
 pub fn own_budget(evaluation: &Evaluation) -> Node {
     let ends = setting(evaluation, budget_tokens(&evaluation.scenario.run)).is_ok();
     budget_rows(evaluation, &Scope::run(), ends)

@@ -77,7 +77,7 @@ fn measured(figure: Figure) -> Option<Hero> {
     })
 }
 
-/// The same of the figures of a whole run.
+/// The figure that a person may have measured, of those of a whole run.
 fn measured_whole(figure: WholeRunFigure) -> Option<Hero> {
     match figure {
         WholeRunFigure::Days => Some(Hero::Days),

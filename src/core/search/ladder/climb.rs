@@ -132,7 +132,7 @@ fn bare(run: &Run, pins: &[&str]) -> Run {
     bare
 }
 
-/// The same, where it is of one stage under 1F1B: a single stage has no other order.
+/// The chosen layout, under 1F1B if it has a single stage: that has no other order.
 fn plain(choice: LadderChoice) -> LadderChoice {
     let (schedule, virtual_stages) = (Schedule::OneFOneB, 1);
     if choice.run.pp > 1 || choice.run.schedule == schedule && choice.run.virtual_stages == virtual_stages {
