@@ -113,6 +113,9 @@ pub fn reason(outcome: Option<&LadderEnd>) -> Message {
                 None => t!("A first guess that fits here and that {software} can run.", software),
             }
         }
+        Some(LadderEnd::Failed(failure)) if failure.peak.is_some_and(|peak| peak.may_run_out()) => {
+            t!("No layout fits, even with full recomputation: this one may run out of memory.")
+        }
         Some(LadderEnd::Failed(failure)) if failure.verdict() == Verdict::Tight => {
             t!("No layout fits, even with full recomputation: this one is tight.")
         }
@@ -129,6 +132,9 @@ pub fn failed(outcome: Option<&LadderEnd>, unit: MemoryUnit) -> Node {
     };
     let missing = unit.show(failure.missing());
     let words = match failure.verdict() {
+        _ if failure.peak.is_some_and(|peak| peak.may_run_out()) => {
+            t!("May run out of memory: the range of the need passes what a GPU has by {missing}.", missing)
+        }
         Verdict::Tight => {
             t!(
                 "Tight: the range of the need passes what a GPU has by {missing}, even with full recomputation.",
@@ -184,8 +190,12 @@ fn buttons(failure: &Failure) -> Vec<Node> {
             None => t!("Set the sequence to {tokens}", tokens),
         };
         let words = by(choice, &mut set, words);
-        let is_tight = choice.figures.peak.overall == Verdict::Tight;
-        several(choice, set, if is_tight { t!("{change} (tight)", change = words) } else { words })
+        let words = match choice.figures.peak {
+            peak if peak.may_run_out() => t!("{change} (may run out)", change = words),
+            peak if peak.overall == Verdict::Tight => t!("{change} (tight)", change = words),
+            _ => words,
+        };
+        several(choice, set, words)
     });
     more.chain(adapters).chain(shorter).collect()
 }
@@ -267,7 +277,8 @@ mod tests {
         let verdict = shardscope_core::report::report(&choice.run).unwrap().memory.verdict;
         assert_ne!(verdict, Verdict::Oom);
         let html = failed(Some(&outcome), MemoryUnit::Gib).to_html();
-        assert_eq!(html.contains("(tight)"), verdict == Verdict::Tight, "{html}");
+        let is_said = html.contains("(tight)") || html.contains("(may run out)");
+        assert_eq!(is_said, verdict == Verdict::Tight, "{html}");
         assert!(html.contains("Train QLoRA on"), "{html}");
         assert_eq!(html.contains("by Hugging Face Trainer"), stack != "hf-trainer", "{html}");
     }
