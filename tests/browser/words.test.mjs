@@ -89,6 +89,8 @@ test('a figure that was wrong becomes the text of an issue with its link; nothin
   for (const part of ['### Link', 'model=llama-3.1-70b', '### Measured value', 'step time']) assert.ok(text.includes(part), `${part}: ${text}`);
   // Cost and days of the key figures have it as well.
   for (const [at, of] of [[0, 'cost of a whole run'], [1, 'days of a whole run']]) {
+    // The open drawer covers them.
+    await page.keyboard.press('Escape');
     await page.locator('.strip .cost button').nth(at).click();
     await drawer.locator('summary', { hasText: 'This was wrong' }).click();
     await eventually(() => form.innerText(), (said) => said.includes(`### Figure\n\n${of}`));
