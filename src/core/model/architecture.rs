@@ -284,6 +284,7 @@ impl Vision {
         self.image_sizes.iter().map(move |size| (self.of_size(size), size.weight / whole))
     }
     /// The tower with images of its largest size alone: the micro-batch that has most to keep.
+    #[must_use]
     pub fn largest(&self) -> Self {
         let sizes = self.image_sizes.iter().filter(|size| size.weight > 0.0);
         let largest = sizes.max_by_key(|size| self.patches_of(size.pixels()));

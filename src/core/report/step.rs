@@ -203,3 +203,25 @@ pub(super) fn offloading(draft: &Draft, loads: &[RankLoad]) -> Seconds {
     let each = loads.iter().filter_map(|load| of_rank(draft, load));
     each.map(|step| step.exposed_s).fold(Seconds::ZERO, Seconds::max)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Optimizer, Run};
+    use crate::time::Clock;
+
+    /// Adam steps the embedding and the head under Muon, so the step of a stage that has neither ends as soon whatever
+    /// the vocabulary, and that of one that has the head no sooner for more of it.
+    #[test]
+    fn a_larger_vocabulary_makes_no_rank_faster() {
+        let seconds = |vocab, stage| {
+            let mut run = Run { optimizer: Optimizer::Muon, pp: 4, zero: 0, ..Run::default() };
+            run.model.parts.vocab = Some(vocab);
+            let scenario = Scenario::new(&run).unwrap();
+            let held = HeldParameters::trained(&scenario, &[stage]);
+            step_end::<f64>(&scenario, Clock::new(&scenario).rates(), &[stage], held.updated(&scenario))
+        };
+        assert_eq!(seconds(128_000, 1), seconds(256_000, 1));
+        assert!(seconds(256_000, 3) >= seconds(128_000, 3) * (1.0 - 1e-3));
+    }
+}
