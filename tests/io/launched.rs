@@ -399,7 +399,13 @@ fn a_rank_of_adapters_trains_them_where_the_script_is_not_of_trl() {
     let own =
         import(&format!("deepspeed --num_gpus 4 fastchat/train/train_lora.py {shared} --model_max_length 2048\n"));
     assert_eq!((says(&own, "adapter.method"), says(&own, "adapter.rank")), ("lora".to_owned(), "16".to_owned()));
-    assert!(assumed(&own).contains("lora_r is their rank"), "{}", assumed(&own));
+    assert!(assumed(&own).contains("nothing switches them on"), "{}", assumed(&own));
+    let bits = import(
+        "python unsloth-cli.py --model_name_or_path Qwen/Qwen2.5-7B --max_seq_length 4096 --load_in_4bit --r 32 \
+         --per_device_train_batch_size 2 --use_gradient_checkpointing unsloth\n",
+    );
+    let got = ["adapter.method", "adapter.rank", "recompute"].map(|key| says(&bits, key));
+    assert_eq!(got, ["qlora", "32", "full"]);
     let trl = import(&format!("trl sft {shared} --dataset_name a --max_length 2048\n"));
     assert_eq!(says(&trl, "adapter.method"), "");
 }
@@ -477,4 +483,35 @@ fn the_ranks_that_megatron_deepspeed_shares_a_sequence_by_are_read() {
     let text = format!("deepspeed --num_gpus 8 {} --ds-sequence-parallel-size 4\n", MEGATRON.replace("python ", ""));
     let read = import(&text);
     assert_eq!((says(&read, "cp"), says(&read, "cp_comm")), ("4".to_owned(), "ulysses".to_owned()));
+}
+
+/// microsoft/DeepSpeedExamples `applications/DeepSpeed-Chat/training/step1_supervised_finetuning/main.py` (names, fp16
+/// where `dtype` is not said), `dschat/utils/ds_utils.py` (`offload`); its third step has models of its own.
+#[test]
+fn deepspeed_chat_is_read_but_for_its_third_step() {
+    let text = |more: &str| {
+        format!(
+            "deepspeed --num_gpus 8 main.py --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 4 \
+             --max_seq_len 512 --zero_stage 3 --gradient_checkpointing {more}\n"
+        )
+    };
+    for (more, precision, leaves) in [("", "fp16", ""), ("--dtype bf16", "bf16", ""), ("--offload", "fp16", "cpu")] {
+        let read = import(&text(more));
+        let got =
+            ["precision", "offload.optimizer", "offload.parameters", "seq_len", "zero"].map(|key| says(&read, key));
+        assert_eq!(got, [precision, leaves, leaves, "512", "3"], "{more}");
+    }
+    let refused = read(&text("--actor_zero_stage 3 --critic_zero_stage 3"), &Run::default()).unwrap_err();
+    assert!(refused[0].message.to_string().contains("DeepSpeed-Chat"), "{refused:?}");
+}
+
+/// modelscope/ms-swift v2.6.1 `swift/llm/utils/argument.py`: `sft_type`, `model_id_or_path`, `batch_size`.
+#[test]
+fn names_of_the_second_ms_swift_are_read() {
+    let read = import(
+        "NPROC_PER_NODE=4 swift sft --model_id_or_path Qwen/Qwen2.5-7B-Instruct --sft_type full --max_length 4096 \
+         --batch_size 2 --deepspeed default-zero3\n",
+    );
+    let got = ["model", "adapter.method", "micro_batch", "zero"].map(|key| says(&read, key));
+    assert_eq!(got, ["qwen-2.5-7b", "", "2", "3"]);
 }

@@ -81,6 +81,8 @@ fn read(reader: &mut SettingsReader) {
     let max = reader.number("max_steps", "steps").and_then(shardscope_core::units::whole);
     reader.steps(max);
     tuning::optimizer(reader, "optim");
+    let of_chat =
+        reader.has("max_seq_len") && ["zero_stage", "lora_dim", "offload"].iter().any(|name| reader.has(name));
     let (bf16, fp16) = (tuning::switch(reader, "bf16", "bf16"), reader.flag("fp16", "fp16"));
     // Accelerate's own, where it says the same.
     let half = reader.last("mixed_precision").and_then(Value::text).map(str::to_owned);
@@ -89,6 +91,7 @@ fn read(reader: &mut SettingsReader) {
     }
     let dtype = reader.word("dtype", "weights in");
     let dtype = dtype.or_else(|| reader.word("torch_dtype", "weights in"));
+    let (bf16, fp16) = if of_chat { chat(reader, dtype.as_deref()) } else { (bf16, fp16) };
     // Trainer takes the launcher's where it says none: Transformers `training_args.py` (`ACCELERATE_MIXED_PRECISION`).
     let by_launcher = bf16.is_none() && !fp16 && reader.last("mixed_precision").and_then(Value::text) == Some("bf16");
     if by_launcher {
@@ -108,6 +111,7 @@ fn read(reader: &mut SettingsReader) {
         whole_base(reader);
     }
     let again = tuning::switch(reader, "gradient_checkpointing", "full recomputation");
+    let again = again.or_else(|| tuning::switch(reader, "use_gradient_checkpointing", "full recomputation"));
     let by_fsdp = wrapped.as_ref().and_then(|fsdp| fsdp.checkpoints);
     let again = again.unwrap_or_else(|| of_trl && silent_checkpoints(reader));
     tuning::checkpoint(reader, again || by_fsdp == Some(true));
@@ -126,8 +130,23 @@ fn read(reader: &mut SettingsReader) {
     reader.flag("use_flash_attention_2", "attention without stored scores");
 }
 
+/// DeepSpeed-Chat: the format of its passes, fp16 unless `dtype` is bf16, and what leaves the GPU. Source:
+/// microsoft/DeepSpeedExamples `applications/DeepSpeed-Chat/training/step1_supervised_finetuning/main.py`,
+/// `dschat/utils/ds_utils.py` (`get_train_ds_config`).
+fn chat(reader: &mut SettingsReader, dtype: Option<&str>) -> (Option<bool>, bool) {
+    if reader.flag("offload", "optimizer and parameters on the host") {
+        let parameters = reader.run.zero == 3;
+        tuning::offload(reader, true, parameters, OffloadFramework::DeepSpeed);
+    }
+    let half = dtype == Some("bf16");
+    if dtype.is_none() {
+        reader.assume("fp16: DeepSpeed-Chat where the text is silent");
+    }
+    (Some(half), !half)
+}
+
 /// Names of the length of a sequence: TRL's, Trainer's examples' (Transformers `examples/pytorch/language-modeling`).
-const LENGTHS: &[&str] = &["max_length", LENGTH_BEFORE, "model_max_length", "block_size"];
+const LENGTHS: &[&str] = &["max_length", LENGTH_BEFORE, "model_max_length", "block_size", "max_seq_len"];
 
 /// The name of `max_length` up to TRL 0.19: `trl/trainer/sft_config.py` of v0.16 to v0.20.
 const LENGTH_BEFORE: &str = "max_seq_length";
@@ -199,13 +218,9 @@ fn shards(reader: &mut SettingsReader) -> (Sharing, Option<Fsdp>) {
 }
 
 /// TRL reads no other setting of adapters without `use_peft` (`trl/trainer/utils.py`, `get_peft_config`); scripts
-/// beside Trainer that have a rank train them, as lm-sys/FastChat 0e6d3e4 `fastchat/train/train_lora.py:57`.
+/// beside Trainer that have a rank train them, as lm-sys/FastChat 0e6d3e4 `fastchat/train/train_lora.py:57`. A base in
+/// 4 or 8 bits cannot be trained by itself (unslothai/unsloth `unsloth-cli.py`, whose rank is `r`).
 fn adapter(reader: &mut SettingsReader, name: Option<&str>, of_trl: bool) {
-    let by_rank = reader.has("lora_r") && ["use_peft", "use_lora", "lora_enable"].iter().all(|name| !reader.has(name));
-    let by_rank = by_rank && !of_trl && reader.choose("adapters are trained, whose rank is lora_r", true);
-    if by_rank {
-        reader.assume("adapters are trained: lora_r is their rank, and no other setting switches them on");
-    }
     let rank = reader.count("lora_r", "rank of the adapters");
     let targets = tuning::targets(reader, "lora_target_modules");
     let saved = tuning::saved(reader, "lora_modules_to_save");
@@ -221,7 +236,13 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>, of_trl: bool) {
     let four = four | reader.any(["q_lora", "use_qlora"], "base in 4 bits");
     let rank = if of_trl { rank } else { rank.or_else(|| reader.count("lora_rank", "rank of the adapters")) };
     let targets = if of_trl { targets } else { targets.or_else(|| tuning::targets(reader, "target_modules")) };
-    if !reader.flag("use_peft", "adapters") && !theirs && !by_rank {
+    let unsaid = ["use_peft", "use_lora", "lora_enable"].iter().all(|name| !reader.has(name));
+    let meant = unsaid && (!of_trl && rank.is_some() || four || eight) && reader.choose("adapters are trained", true);
+    if meant {
+        reader.assume("adapters are trained: nothing switches them on, but their rank or a quantised base is said");
+    }
+    let rank = if meant { rank.or_else(|| reader.count("r", "rank of the adapters")) } else { rank };
+    if !reader.flag("use_peft", "adapters") && !theirs && !meant {
         return;
     }
     let base = match (four, eight) {

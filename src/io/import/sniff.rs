@@ -28,7 +28,7 @@ pub enum InputKind {
 /// `openrlhf/cli`; allenai/open-instruct e6c3044 `open_instruct` (its `finetune.py` alone is a loop of Accelerate under
 /// Trainer's names); PKU-Alignment/align-anything 3f9decc `align_anything/trainers` (batches and precision are in files
 /// of its own).
-const NOT_READ: [(&str, &str); 8] = [
+const NOT_READ: [(&str, &str); 9] = [
     ("openrlhf.cli.", "OpenRLHF"),
     ("openrlhf/cli/", "OpenRLHF"),
     ("open_instruct/grpo", OPEN_INSTRUCT),
@@ -37,6 +37,8 @@ const NOT_READ: [(&str, &str); 8] = [
     ("open_instruct/reward_modeling", OPEN_INSTRUCT),
     ("open_instruct/olmo_core", OPEN_INSTRUCT),
     ("align_anything.trainers.", "align-anything"),
+    // Its third step: microsoft/DeepSpeedExamples `applications/DeepSpeed-Chat/training/step3_rlhf_finetuning`.
+    ("--actor_zero_stage", "DeepSpeed-Chat"),
 ];
 
 const OPEN_INSTRUCT: &str = "open-instruct";

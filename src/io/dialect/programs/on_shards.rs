@@ -445,6 +445,11 @@ pub(super) static SWIFT: Program = Program {
         row("--model", "model_name_or_path"),
         row("--tuner-type", "finetuning_type"),
         row("--train-type", "finetuning_type"),
+        // Names of release 2: modelscope/ms-swift v2.6.1 `swift/llm/utils/argument.py`.
+        row("--sft-type", "finetuning_type"),
+        row("--model-id-or-path", "model_name_or_path"),
+        row("--batch-size", "per_device_train_batch_size"),
+        row("--lora-target-modules", "lora_target"),
         row("--lora-rank", "lora_rank"),
         row("--target-modules", "lora_target"),
         row("--modules-to-save", "additional_target"),
