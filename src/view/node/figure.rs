@@ -16,6 +16,7 @@ impl Scope {
     }
 
     /// A part of it: a rank, a phase, a method.
+    #[must_use]
     pub fn part(&self, of: impl Display) -> Self {
         Self(format!("{} {of}", self.0))
     }
