@@ -79,7 +79,8 @@ fn keys_within(code: &str, part: &str) -> BTreeSet<String> {
         let words = tokens(&part);
         for (at, word) in words.iter().enumerate() {
             let mut behind = words[at + 1..].iter().map(|token| token.text).skip_while(|sign| *sign == "?");
-            if behind.next() == Some(":") {
+            let is_name = word.text.starts_with(|c: char| c.is_alphabetic() || c == '_');
+            if is_name && behind.next() == Some(":") {
                 keys.insert(word.text.to_owned());
             }
             let start = format!("export interface {} {{", word.text);
