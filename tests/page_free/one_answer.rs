@@ -7,6 +7,7 @@ use shardscope::core::report::evaluate;
 use shardscope::core::run::Run;
 use shardscope::core::search::session::{PlanQuery, PlanSession};
 use shardscope::core::units::{MemoryUnit, show_seconds};
+use shardscope::core::whole_run::range;
 use shardscope::io::export::{Stamp, export};
 use shardscope::view::node::Node;
 use shardscope::view::node::action::PlanFold;
@@ -17,6 +18,7 @@ use shardscope::view::panels::plan::{self, PlanView};
 use shardscope::view::panels::strip::{budget, strip};
 use shardscope::view::panels::suggest::{SearchProgressShown, suggestion};
 use shardscope::view::panels::waterfall::waterfall;
+use shardscope::view::panels::whole::{WholeRunAnswer, answer, calendar, choices};
 use std::collections::BTreeMap;
 
 const UNIT: MemoryUnit = MemoryUnit::Gib;
@@ -68,9 +70,11 @@ fn agree_shortened(tree: &Node, known: &BTreeMap<Named, String>) -> usize {
     count
 }
 
-/// Calls `visit` with every element of a tree that stands out, by its text.
+/// Calls `visit` with every element of a tree that stands out, by its text; what is hidden from screen readers says
+/// what a label says.
 fn standing_out(node: &Node, visit: &mut impl FnMut(&str, bool)) {
     match node {
+        Node::Element(element) if element.attributes.iter().any(|(name, _)| *name == "aria-hidden") => {}
         Node::Element(element) => {
             if element.tag == "b" {
                 let named = element.attributes.iter().any(|(name, _)| *name == "data-figure");
@@ -96,7 +100,7 @@ fn is_quantity(text: &str) -> bool {
 #[test]
 fn figures_of_one_field_and_scope_have_the_same_digits_in_every_tree() {
     let mut random = Random::new(49);
-    let (mut tried, mut count) = (0, 0);
+    let (mut tried, mut count, mut whole) = (0, 0, 0);
     let mut second: Option<Run> = None;
     while tried < 2000 {
         let run = random_run(&mut random);
@@ -114,12 +118,32 @@ fn figures_of_one_field_and_scope_have_the_same_digits_in_every_tree() {
         for tree in &trees {
             count += agree(tree, &mut known);
         }
+        // Every panel, of a part of the runs: the pictures take their time.
+        if tried % 10 == 0 {
+            for panel in Panel::ALL {
+                let tree = panel.view(&own, UNIT);
+                count += agree(&tree, &mut known);
+                standing_out(&tree, &mut |text, named| {
+                    assert!(named || !is_quantity(text), "{text} of {panel:?} has no field");
+                });
+            }
+            if let Ok(found) = WholeRunAnswer::new(&own) {
+                let range = range(&own, &found.setting);
+                let trees = [answer(&run, &found, Some(&range)), calendar(&found, Some(&range)), choices(&found)];
+                for tree in &trees {
+                    whole += agree(tree, &mut known);
+                    standing_out(tree, &mut |text, named| {
+                        assert!(named || !is_quantity(text), "{text} of the whole run has no field");
+                    });
+                }
+            }
+        }
         count += agree_shortened(&figures, &known);
         standing_out(&figures, &mut |text, named| assert!(named || text.is_empty(), "{text} has no field"));
         second = Some(run);
     }
-    println!("{count} figures of {tried} runs");
-    assert!(count > 20_000, "{count}");
+    println!("{count} figures of {tried} runs, {whole} of whole runs");
+    assert!(count > 20_000 && whole > 1_000, "{count} {whole}");
 }
 
 /// The layouts, the cards and the schedules of a run beside its own figures.

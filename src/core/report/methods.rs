@@ -36,11 +36,13 @@ pub struct MethodRow {
 
 /// Every method on the Run of `evaluation`, ours first.
 pub fn rows(evaluation: &Evaluation) -> Vec<MethodRow> {
-    let chosen = evaluation.scenario.run.memory_method;
+    let (chosen, memory) = (evaluation.scenario.run.memory_method, &evaluation.report.memory);
     compare(&evaluation.scenario, &evaluation.loads)
         .into_iter()
         .filter_map(|(info, estimate)| {
-            let fullest = estimate.per_stage.get(estimate.peak().0)?.clone();
+            // The page counts by the chosen one: its row says what the page says, of the fullest phase where there are.
+            let fullest = if info.method == chosen { memory.fullest() } else { None };
+            let fullest = fullest.or_else(|| estimate.per_stage.get(estimate.peak().0))?.clone();
             let alike = |rank: &StageMemory| rank.total == fullest.total;
             Some(MethodRow {
                 method: info.method,
@@ -48,7 +50,7 @@ pub fn rows(evaluation: &Evaluation) -> Vec<MethodRow> {
                 chosen: info.method == chosen,
                 same_on_all: estimate.per_stage.len() > 1 && estimate.per_stage.iter().all(alike),
                 capacity: estimate.capacity,
-                verdict: estimate.verdict(),
+                verdict: if info.method == chosen { memory.verdict } else { estimate.verdict() },
                 leaves_out: info.leaves_out,
                 slips: info.slips,
                 ignores: estimate.warnings,
