@@ -232,7 +232,7 @@ mod tests {
         let table = include_str!("../../../public/data/accuracy.csv");
         let row = table.lines().find(|row| row.starts_with("kept,as-printed,experts,")).unwrap();
         let held: f64 = row.split(',').nth(7).unwrap().parse().unwrap();
-        let share = format!("it held only {:.0} %", 100.0 * held);
+        let share = format!("it held only {}", show_percent(held));
         assert!(said("mixtral-8x7b").is_some_and(|words| words.contains(&share)), "{share}");
         assert_eq!(said("llama-3.1-8b"), None);
     }
