@@ -12,7 +12,7 @@
 //!
 //! Two or more stages on a rank share its room: each keeps its own arc (valid, weaker), and the room is a [`Pool`].
 
-/// Time in ticks, whose length is a [`TickScale`](super::TickScale).
+/// Time in ticks, whose length is a [`TickScale`](super::stages::TickScale).
 pub type Ticks = i64;
 
 /// The ops of one stage and kind, one a micro-batch, run in the order of the micro-batches.
