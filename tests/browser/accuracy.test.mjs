@@ -84,7 +84,8 @@ test('on a phone nothing of it is wider than the screen', async () => {
 test('each overlap row opens its own formula with the playbook beside it', async () => {
   const { page, problems } = await site.open();
   await tab(page, 'Overlap');
-  await page.getByRole('button', { name: 'TP activations' }).click();
+  const table = page.getByRole('region', { name: 'Overlap table' });
+  await table.getByRole('button', { name: 'TP activations' }).click();
   const drawer = page.locator('aside.detail');
   const formula = drawer.locator('.formula', { hasText: 'b T h (4 P + Pe) (t - 1) m/t' });
   // What a closed fold holds is made when it is opened.
