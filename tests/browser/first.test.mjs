@@ -15,7 +15,7 @@ function drawn(within) {
     const words = [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data).join('').trim();
     const value = element.tagName === 'INPUT' ? element.value : element.tagName === 'SELECT' ? element.selectedOptions[0]?.text : words;
     // What stands in for the canvas, and what moves.
-    if (element.matches('.play')) return;
+    if (element.matches('.play, .played')) return;
     if (element.checkVisibility()) found[way] = { value, box: [x, y + scrollY, width, height] };
     if (element.tagName === 'SELECT') return;
     [...element.children].filter((child) => !child.matches('.still')).forEach((child, at) => walk(child, `${way} > ${child.tagName.toLowerCase()}${child.className && typeof child.className === 'string' ? `.${child.className.split(' ')[0]}` : ''}:${at}`));

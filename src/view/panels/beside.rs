@@ -50,17 +50,18 @@ pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
         "One micro-batch: compute, and the messages beside it: {kind}",
         kind = Message::from(names(drawn.traffic).0)
     );
-    Node::from_iter([
+    let parts = [
         choices(
             ["One micro-batch", "Messages drawn"],
             kinds,
             Node::from_iter([leaf("span", "spring", ""), save("micro-batch")]),
         ),
         key(shown),
-        el("div", &[("class", "fits")], &[picture(drawn).inline(label)]),
+        el("div", &[("class", "beside-picture")], &[picture(drawn).inline(label)]),
         el("p", &[("role", "status")], &[said(drawn)]),
         fold("Show as a table", data(drawn)),
-    ])
+    ];
+    el("div", &[("class", "beside")], &parts)
 }
 
 /// What the picture says, in words.
