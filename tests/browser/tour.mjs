@@ -20,7 +20,7 @@ export const PAGES = ['sources.html', 'limits.html', 'sources.zh.html', 'limits.
 /** Waits until no work is under way (browser.mjs counts the worker's) and the document has been still for a moment. */
 export const settled = (page) => page.evaluate(() => new Promise((still) => {
   // The playhead of the first screen never stands still.
-  const changes = (records) => records.some(({ target }) => !(target.parentElement ?? target).closest?.('.play, .played'));
+  const changes = (records) => records.some(({ target }) => !(target instanceof Element ? target : target.parentElement)?.closest('.play, .played'));
   const watch = new MutationObserver((records) => { if (changes(records)) again(); });
   let timer;
   const again = () => {
