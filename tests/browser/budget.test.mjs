@@ -18,6 +18,7 @@ test(`a first visit asks for at most ${MAX_REQUESTS} files until every panel is 
   const files = new Set();
   page.context().on('response', (response) => files.add(new URL(response.url()).pathname));
   await page.goto(site.url);
+  await page.locator('#skeleton').waitFor({ state: 'detached' });
   await page.locator('.key.verdict').click();
   await page.locator('aside.detail').getByText('=').first().waitFor();
   await page.keyboard.press('Escape');
