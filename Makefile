@@ -84,7 +84,7 @@ scoreboard: ## this calculator's own predictions of the published runs, each lef
 CASES ?= 1000000
 fuzz: ## hostile input at every entry, fixes of random runs, orders against whole simulations, certificates against exhaustive search, pairs of runs of which one does more, a directed search for slow requests (CASES=1000000), some minutes
 	@tools/setup rust
-	@SHARDSCOPE_CASES=$(CASES) nice cargo test --locked --quiet --profile fuzz --test io --test search --test schedules --test time -- --nocapture hostile fixes periodic exhaustive slow more_is_less
+	@SHARDSCOPE_CASES=$(CASES) nice cargo test --locked --quiet --profile fuzz --test io --test search --test schedules --test time --test page_free -- --nocapture hostile fixes periodic exhaustive slow more_is_less one_answer
 
 TREES ?= 200
 trees: build ## `shardscope check` on hostile trees of files (TREES=200), some minutes

@@ -20,7 +20,9 @@ const overflow = (page) => page.evaluate(() => document.documentElement.scrollWi
 /** Questions as the page gives them. */
 const questions = async (page) => {
   await page.locator('.board-save summary').click();
-  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.board-save button').last().click()]);
+  // The menu's own button: it is not there before the menu has opened.
+  const save = page.locator('.board-save details button', { hasText: 'runs.jsonl' });
+  const [download] = await Promise.all([page.waitForEvent('download'), save.click()]);
   return readFileSync(await download.path(), 'utf8').trim().split('\n').map((line) => JSON.parse(line));
 };
 

@@ -148,6 +148,9 @@ pub(crate) fn today() -> String {
     now.split('T').next().unwrap_or_default().to_owned()
 }
 
+/// How long the address of a file is kept after the press: a slow browser reads it after the press has returned.
+const FILE_KEPT: std::time::Duration = std::time::Duration::from_secs(60);
+
 /// Offers `text` as a file.
 pub fn download(name: &str, kind: &str, text: &str) {
     let parts = js_sys::Array::of1(&text.into());
@@ -158,7 +161,10 @@ pub fn download(name: &str, kind: &str, text: &str) {
     };
     if let Ok(address) = web_sys::Url::create_object_url_with_blob(&blob) {
         download_address(name, &address);
-        let _ = web_sys::Url::revoke_object_url(&address);
+        let forget = move || {
+            let _ = web_sys::Url::revoke_object_url(&address);
+        };
+        set_timeout(forget, FILE_KEPT);
     }
 }
 
