@@ -12,6 +12,7 @@ mod commands;
 mod configs;
 mod diagnose;
 mod exchange;
+mod forks;
 mod headless;
 mod hostile;
 mod identity;

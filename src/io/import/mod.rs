@@ -5,6 +5,7 @@
 //! read as that Run; if it was edited, its settings are read over that Run. So an export comes back whole even in the
 //! form of a program that cannot say everything.
 
+mod foreign;
 mod gpu;
 mod program;
 mod sniff;
@@ -130,8 +131,7 @@ pub fn read_given(text: &str, present: &Run, given: &Given) -> Result<Meaning, V
         Some(whole) if whole.len() > MAX_LENGTH || depth(&whole) > MAX_DEPTH => return Err(vec![too_long()]),
         Some(whole) => with_file(&whole, &source, present)?,
         None => {
-            let kind =
-                sniff(&source).map_err(|issue| vec![in_file(file.as_ref(), source.script()).unwrap_or(issue)])?;
+            let kind = sniff(&source).map_err(|issue| vec![in_file(file.as_ref(), &source).unwrap_or(issue)])?;
             let is_script = is_script(&kind, &source);
             let mut read = of_kind(kind, &source, &source, present)?;
             if is_script {
@@ -183,9 +183,13 @@ fn too_long() -> Issue {
 
 /// The issue of a script whose settings are in a file that is not here: the file that its command names, or one that it
 /// sources at its beginning.
-fn in_file(file: Option<&ConfigFile>, script: &Script) -> Option<Issue> {
+fn in_file(file: Option<&ConfigFile>, source: &ImportText) -> Option<Issue> {
     // Files of a shell's own setup hold no settings of a training.
     const SETUP: [&str; 6] = ["bashrc", "activate", "conda", "profile", "venv", "modules"];
+    if foreign::foreign(source.text, None).is_some() {
+        return None;
+    }
+    let script = source.script();
     let named = file.filter(|file| file.text.is_none()).map(|file| &file.name);
     let mut sourced = script.missing.iter().map(|file| &file.name);
     let is_setup = |name: &str| SETUP.iter().any(|part| name.to_ascii_lowercase().contains(part));

@@ -1,5 +1,6 @@
 //! Recognition of a text by its content.
 
+use super::foreign::foreign;
 use crate::dialect::programs::{Program, Settings, recognise};
 use crate::dialect::text::toml;
 use crate::dialect::{DIALECTS, Dialect, ImportText, bare, deepspeed, megatron, nanotron, peft, torchtitan, torchtune};
@@ -23,26 +24,6 @@ pub enum InputKind {
     Program(&'static Program, Settings),
 }
 
-/// Programs that are known by the command that starts them, because other programs have the same names of settings. A
-/// text of theirs that no reader takes is refused with the program's name. Source: `OpenRLHF` 3c3be62 and before,
-/// `openrlhf/cli`; allenai/open-instruct e6c3044 `open_instruct` (its `finetune.py` alone is a loop of Accelerate under
-/// Trainer's names); PKU-Alignment/align-anything 3f9decc `align_anything/trainers` (batches and precision are in files
-/// of its own).
-const NOT_READ: [(&str, &str); 9] = [
-    ("openrlhf.cli.", "OpenRLHF"),
-    ("openrlhf/cli/", "OpenRLHF"),
-    ("open_instruct/grpo", OPEN_INSTRUCT),
-    ("open_instruct/dpo", OPEN_INSTRUCT),
-    ("open_instruct/ppo", OPEN_INSTRUCT),
-    ("open_instruct/reward_modeling", OPEN_INSTRUCT),
-    ("open_instruct/olmo_core", OPEN_INSTRUCT),
-    ("align_anything.trainers.", "align-anything"),
-    // Its third step: microsoft/DeepSpeedExamples `applications/DeepSpeed-Chat/training/step3_rlhf_finetuning`.
-    ("--actor_zero_stage", "DeepSpeed-Chat"),
-];
-
-const OPEN_INSTRUCT: &str = "open-instruct";
-
 /// Names the formats that can be read, for a message.
 fn readable() -> Message {
     t!("what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM, torchtitan, slime, \
@@ -57,22 +38,17 @@ fn readable() -> Message {
 /// The fault of the text, or the formats that can be read.
 pub(crate) fn sniff(source: &ImportText) -> Result<InputKind, Issue> {
     let text = source.text.trim();
+    let recognised = if text.starts_with('{') { None } else { recognise(source) };
+    if let Some(name) = foreign(text, recognised.as_ref().map(|(program, _)| program.name)) {
+        let message =
+            t!("settings of {name}, which are not read here; this is none of {readable}", name, readable = readable());
+        return Err(Issue::error("", message));
+    }
     if text.starts_with('{') {
         return object(text);
     }
     if torchtitan::is_python(text) || torchtitan::is_file(&toml::read(text)) {
         return Ok(InputKind::Dialect(&torchtitan::DIALECT));
-    }
-    let recognised = recognise(source);
-    if let Some((_, name)) = NOT_READ.iter().find(|(entry, name)| {
-        text.contains(entry) && recognised.as_ref().is_none_or(|(program, _)| program.name != *name)
-    }) {
-        let message = t!(
-            "settings of {name}, which are not read here; this is none of {readable}",
-            name = *name,
-            readable = readable()
-        );
-        return Err(Issue::error("", message));
     }
     if let Some((program, settings)) = recognised {
         return Ok(InputKind::Program(program, settings));

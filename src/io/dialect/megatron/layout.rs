@@ -1,5 +1,6 @@
 //! The pipeline's stages in Megatron-LM's arguments: virtual stages, schedules, uneven layers.
 
+use super::forks;
 use crate::dialect::rows::prelude::*;
 use shardscope_core::run::presets::Trainer;
 
@@ -47,6 +48,7 @@ pub fn read(reader: &mut SettingsReader) {
     let apart = reader.run.stage_layers.take();
     let given = stages
         .or(apart)
+        .or_else(|| count.and_then(|count| forks::stages(reader, layers, count)))
         .or_else(|| ends(layers, pp, count? / pp, first, last))
         .or_else(|| lightened(layers, count?, embedding, loss));
     let even = count.map(|count| even_split(layers, count));

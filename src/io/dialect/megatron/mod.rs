@@ -2,6 +2,7 @@
 //!
 //! Source: NVIDIA/Megatron-LM, `megatron/training/arguments.py`: names, defaults, and what follows from what.
 
+mod forks;
 mod layout;
 mod model;
 mod modules;
@@ -100,6 +101,7 @@ fn read(reader: &mut SettingsReader) {
     parallel::read(reader);
     layout::read(reader);
     training::read(reader);
+    forks::read(reader);
 }
 
 fn write(s: &Scenario, writer: &mut SettingsWriter) {

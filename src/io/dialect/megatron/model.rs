@@ -1,5 +1,6 @@
 //! The model in Megatron-LM's arguments.
 
+use super::forks;
 use super::pattern;
 use super::release::Release;
 use crate::config::passed::{FLAGS, VALUES, is_plain};
@@ -17,8 +18,9 @@ pub fn read(reader: &mut SettingsReader) {
     if by_name(reader) {
         return;
     }
-    let Some(parts) = shapes(reader) else { return };
-    let named = tokenizer.and_then(|name| hub::preset(&name)).and_then(|id| Some((id, completed(&parts, id)?)));
+    let preset = tokenizer.and_then(|name| hub::preset(&name));
+    let Some(parts) = shapes(reader, preset) else { return };
+    let named = preset.and_then(|id| Some((id, completed(&parts, id)?)));
     let Some((id, whole)) = named.filter(|(_, whole)| *whole != parts) else {
         return reader.model(parts);
     };
@@ -73,7 +75,7 @@ fn completed(parts: &ModelParts, id: &'static str) -> Option<ModelParts> {
     let model = preset.resolve().ok()?;
     let mut writer = SettingsWriter::default();
     write_shapes(&model, 0, Release::Y2026, &mut writer);
-    let written = shapes(&mut SettingsReader::new(writer.done(), Run::default()))?;
+    let written = shapes(&mut SettingsReader::new(writer.done(), Run::default()), None)?;
     let run = |parts: ModelParts| Run { model: Based { base: None, parts }, ..Run::default() };
     let (mut meant, said, whole) = (run(parts.clone()), run(written), run(model.into()));
     for field in FIELDS.iter().filter(|field| field.key.starts_with("model.")) {
@@ -85,7 +87,8 @@ fn completed(parts: &ModelParts, id: &'static str) -> Option<ModelParts> {
     Some(meant.model.parts)
 }
 
-fn shapes(reader: &mut SettingsReader) -> Option<ModelParts> {
+/// Sizes by arguments; the vocabulary is that of the preset whose tokenizer is named, where no argument says it.
+fn shapes(reader: &mut SettingsReader, tokenizer: Option<&'static str>) -> Option<ModelParts> {
     let letters = pattern::hybrid(reader);
     let (letters, written) = letters.unzip();
     let Some(layers) = reader.count("--num-layers", "layers").or(written) else {
@@ -108,10 +111,17 @@ fn shapes(reader: &mut SettingsReader) -> Option<ModelParts> {
     });
     let grouped = reader.flag("--group-query-attention", "grouped-query attention");
     let groups = reader.count("--num-query-groups", "key-value heads");
+    let by_deepspeed = reader.count("--num-key-value-heads", "key-value heads");
     let is_padded = reader.has("--padded-vocab-size") || reader.has("--pad-vocab-size-to");
     let vocab = reader.count("--vocab-size", "vocabulary").or_else(|| {
-        let vocab = now.map(|model| model.vocab)?;
+        let preset = tokenizer.and_then(presets::model);
+        let vocab = preset.map(|preset| preset.architecture.vocab).or(now.map(|model| model.vocab))?;
         if is_padded {
+            return Some(vocab);
+        }
+        if let Some(preset) = preset {
+            let model = preset.choice.label;
+            reader.assume(t!("vocabulary {vocab}: that of {model}, whose tokenizer is named", vocab, model));
             return Some(vocab);
         }
         reader.assume(t!("vocabulary {vocab}, as on this page: the tokenizer has it", vocab));
@@ -142,17 +152,18 @@ fn shapes(reader: &mut SettingsReader) -> Option<ModelParts> {
         reader.assume("dropout: 0.1 unless Megatron-LM is told");
         0.1
     });
+    let layers = forks::without_noop(reader, layers);
     let mut parts = ModelParts {
         layers: Some(layers),
         hidden,
         ffn,
         heads,
-        kv_heads: groups.filter(|_| grouped).or(heads),
+        kv_heads: groups.filter(|_| grouped).or(by_deepspeed).or(heads),
         head_dim: reader.count("--kv-channels", "head width"),
         vocab,
         gated_ffn: Some(gated),
         tied_embeddings: Some(!reader.flag("--untie-embeddings-and-output-weights", "a head of its own")),
-        norm: Some(if norm.as_deref() == Some("RMSNorm") { Norm::Rms } else { Norm::Layer }),
+        norm: Some(if norm.is_some_and(|norm| norm.eq_ignore_ascii_case("RMSNorm")) { Norm::Rms } else { Norm::Layer }),
         qk_norm: Some(if reader.flag("--qk-layernorm", "norm of queries and keys") {
             QkNorm::Head
         } else {
@@ -184,7 +195,12 @@ fn experts(reader: &mut SettingsReader, parts: &mut ModelParts) {
     reader.word("--moe-token-dispatcher-type", "tokens to experts by");
     reader.flag("--moe-grouped-gemm", "grouped GEMMs");
     parts.moe.experts = Some(experts);
-    parts.moe.top_k = Some(reader.count("--moe-router-topk", "experts per token").unwrap_or_else(|| {
+    let top_k = if forks::is_deepspeed(reader) {
+        Some(forks::experts_of_a_token(reader))
+    } else {
+        reader.count("--moe-router-topk", "experts per token")
+    };
+    parts.moe.top_k = Some(top_k.unwrap_or_else(|| {
         reader.assume("2 experts per token: Megatron-LM where it is silent");
         2
     }));
@@ -193,7 +209,10 @@ fn experts(reader: &mut SettingsReader, parts: &mut ModelParts) {
     parts.moe.groups = groups.filter(|groups| *groups > 0);
     parts.moe.top_groups = chosen.filter(|chosen| *chosen > 0);
     parts.moe.expert_ffn = width;
-    parts.moe.shared_experts = Some(shared.unwrap_or(0).div_ceil(width.unwrap_or(1).max(1)));
+    // MindSpeed-LLM's: their number, of an expert's width.
+    let of_a_width = reader.count("--n-shared-experts", "shared experts");
+    let shared = shared.map(|shared| shared.div_ceil(width.unwrap_or(1).max(1))).or(of_a_width);
+    parts.moe.shared_experts = Some(shared.unwrap_or(0));
     parts.moe.latent = reader.count("--moe-latent-size", "latent width");
 }
 

@@ -1,5 +1,6 @@
 //! Division of the work in Megatron-LM's arguments: sizes, exchanges, shards, overlap.
 
+use super::forks;
 use super::modules;
 use crate::dialect::rows::prelude::*;
 use shardscope_core::cluster::RankOrder;
@@ -56,7 +57,7 @@ pub fn read(reader: &mut SettingsReader) {
         reader.set("etp", etp.unwrap_or(1));
     } else if experts {
         // `args.expert_tensor_parallel_size = args.tensor_model_parallel_size` where it is not given.
-        let etp = etp.unwrap_or_else(|| {
+        let etp = etp.or_else(|| forks::expert_cut(reader)).unwrap_or_else(|| {
             let tp = reader.run.tp;
             reader.assume(t!("ETP {tp}: as TP, unless Megatron-LM is told", tp));
             tp
@@ -74,14 +75,17 @@ pub fn read(reader: &mut SettingsReader) {
     if reader.flag("--use-tp-pp-dp-mapping", "rank order") {
         reader.run.rank_order = RankOrder::DpLast;
     }
+    forks::expert_ranks(reader);
     // Megatron-DeepSpeed 4efb479 `megatron/arguments.py:974`: DeepSpeed-Ulysses.
     let by_heads = reader.count("--ds-sequence-parallel-size", "ranks that share a sequence by heads");
     if let Some(ranks) = by_heads {
         reader.set("cp", ranks);
     }
     let exchange = reader.word("--cp-comm-type", "CP exchange");
+    let exchange = exchange.or_else(|| forks::exchange(reader).map(str::to_owned));
     // "the first value of the list indicates the group size of the a2a communication type".
     let near = reader.count("--hierarchical-context-parallel-sizes", "ranks that exchange heads for tokens");
+    let near = near.or_else(|| reader.count("--ulysses-degree-in-cp", "ranks that exchange heads for tokens"));
     reader.run.cp_a2a = near.filter(|_| exchange.as_deref() == Some("a2a+p2p"));
     if reader.run.cp > 1 {
         let found = EXCHANGES.iter().find(|(_, name)| exchange.as_deref() == Some(name));
@@ -96,7 +100,8 @@ pub fn read(reader: &mut SettingsReader) {
     }
     dynamic_context(reader);
     let distributed = reader.flag("--use-distributed-optimizer", "ZeRO-1");
-    let fsdp = reader.any(["--use-megatron-fsdp", "--use-custom-fsdp"], "Megatron-FSDP");
+    let named = reader.flag("--use-megatron-fsdp", "Megatron-FSDP");
+    let fsdp = named | reader.flag("--use-custom-fsdp", "Megatron-FSDP");
     let torch = reader.flag("--use-torch-fsdp2", "PyTorch's FSDP2");
     let whole = reader.flag("--torch-fsdp2-no-reshard-after-forward", "weights stay whole after the forward pass");
     if torch {
@@ -112,6 +117,13 @@ pub fn read(reader: &mut SettingsReader) {
         Some("optim_grads_params") if fsdp => 3,
         Some("optim_grads") if fsdp => 2,
         Some("optim") if fsdp => 1,
+        // Megatron-LM d98e8a6 `arguments.py:3190`, ms-swift 3602360 `megatron/arguments/megatron_args.py:590`, verl
+        // 1dda039 `utils/megatron_utils.py:415`, Megatron-Bridge 067f987 `scripts/performance/utils/overrides.py:100`.
+        // The older name is of releases that shard nothing in silence.
+        None if named => {
+            reader.assume("ZeRO-3: Megatron-FSDP shards weights, gradients and states where no strategy is said");
+            3
+        }
         _ => u64::from(distributed),
     };
     // Megatron-DeepSpeed's: `megatron/arguments.py` (`zero-stage`).

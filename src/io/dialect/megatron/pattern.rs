@@ -4,6 +4,7 @@
 //! Source: NVIDIA/Megatron-LM, `hybrid_layer_allocation.py`, `transformer/utils.py` (windows), `training.py` (linear
 //! attention), `arguments.py`.
 
+use super::forks;
 use super::release::Release;
 use crate::config::attention;
 use crate::dialect::rows::prelude::*;
@@ -59,7 +60,8 @@ pub fn read(reader: &mut SettingsReader, parts: &mut ModelParts, letters: Option
         parts.pattern = Some(letters);
         return;
     }
-    let experts = list(reader, "--moe-layer-freq", "layers with experts", layers, |i, n| (i - 1) % n == 0);
+    let said = list(reader, "--moe-layer-freq", "layers with experts", layers, |i, n| (i - 1) % n == 0);
+    let experts = if parts.moe.experts.is_some() { forks::routed(reader, layers, said) } else { said };
     let has_experts = parts.moe.experts.is_some();
     let full = attention(parts);
     let at = |list: &Option<Vec<bool>>, layer: usize, other: bool| {

@@ -1,5 +1,6 @@
 //! Training in Megatron-LM's arguments: recomputation, kernels, steps.
 
+use super::forks;
 use super::precision;
 use super::release::Release;
 use crate::dialect::rows::prelude::*;
@@ -66,12 +67,15 @@ fn recompute(reader: &mut SettingsReader) {
 
 fn kernels(reader: &mut SettingsReader) {
     let legacy = reader.flag("--use-flash-attn", "FlashAttention");
+    reader.flag("--deepspeed", "the engine of DeepSpeed");
+    let own = forks::is_deepspeed(reader);
+    let legacy = legacy | (own && reader.any(forks::FLASH_OF_DEEPSPEED, "FlashAttention"));
     reader.flag("--use-mcore-models", "models of Megatron core");
     let backend = reader.word("--attention-backend", "attention");
     let layers = reader.word("--transformer-impl", "layers of");
     // Megatron-LM's own layers store the scores by default; Transformer Engine picks a kernel.
     let stored = matches!(backend.as_deref(), Some("unfused" | "local"))
-        || layers.as_deref() == Some("local") && backend.is_none();
+        || (own || layers.as_deref() == Some("local")) && backend.is_none();
     let fused = legacy || !stored;
     if fused {
         for name in ["--attention-softmax-in-fp32", "--no-masked-softmax-fusion", "--masked-softmax-fusion"] {
@@ -132,7 +136,7 @@ fn kernels(reader: &mut SettingsReader) {
     reader.run.moe_clones = clones.filter(|_| echo).map(|clones| clones.div_ceil(reader.run.ep.max(1)).min(16));
     let capacity = reader.number("--moe-expert-capacity-factor", "capacity factor");
     let padded = reader.flag("--moe-pad-expert-input-to-capacity", "padded to the capacity");
-    reader.run.capacity_factor = capacity.filter(|_| padded);
+    reader.run.capacity_factor = capacity.filter(|_| padded).or_else(|| forks::capacity(reader));
     let dispatcher = reader.word("--moe-token-dispatcher-type", "expert dispatch");
     let old = reader.flag("--moe-enable-deepep", "expert dispatch by DeepEP");
     let backend = reader.word("--moe-flex-dispatcher-backend", "expert dispatch by");

@@ -200,6 +200,24 @@ pub(super) const VERL_BUDGET: [(&str, Option<f64>); 5] = [
     ("actor_rollout_ref.actor.megatron.context_parallel_size", Some(1.0)),
 ];
 
+/// The micro-batch of verl over all ranks, with the GPUs and the degrees whose ranks share a sequence. Source: verl
+/// b178a3c `verl/workers/megatron_workers.py:357`, `verl/workers/fsdp_workers.py:249`.
+const VERL_MICRO: [(&str, Option<f64>); 6] = [
+    ("actor_rollout_ref.actor.ppo_micro_batch_size", None),
+    ("trainer.nnodes", Some(1.0)),
+    ("trainer.n_gpus_per_node", Some(8.0)),
+    ("actor_rollout_ref.actor.megatron.tensor_model_parallel_size", Some(1.0)),
+    ("actor_rollout_ref.actor.megatron.pipeline_model_parallel_size", Some(1.0)),
+    ("actor_rollout_ref.actor.megatron.context_parallel_size", Some(1.0)),
+];
+/// As above, of FSDP.
+pub(super) const VERL_MICRO_OF_SHARDS: [(&str, Option<f64>); 4] = [
+    VERL_MICRO[0],
+    VERL_MICRO[1],
+    VERL_MICRO[2],
+    ("actor_rollout_ref.actor.ulysses_sequence_parallel_size", Some(1.0)),
+];
+
 /// GPUs of verl's engines beside the trainer's, in `fully_async_policy` and `one_step_off_policy`. Source: verl b178a3c
 /// `verl/experimental/fully_async_policy/config/fully_async_ppo_trainer.yaml`.
 const APART: [(&str, Option<f64>); 2] = [("rollout.nnodes", None), ("rollout.n_gpus_per_node", Some(8.0))];
@@ -215,8 +233,18 @@ pub(super) const fn verl_together(
     global: &'static str,
     micro: &'static str,
     budget: &'static [(&'static str, Option<f64>)],
-) -> [Together; 11] {
+    shared: &'static [(&'static str, Option<f64>)],
+) -> [Together; 12] {
     [
+        // Its older name counts the sequences of all ranks that have their own.
+        Together {
+            from: shared,
+            to: micro,
+            of: |n| {
+                let degrees: f64 = n[3..].iter().map(|degree| degree.max(1.0)).product();
+                Some((n[0] * degrees / (n[1] * n[2]).max(1.0)).floor().max(1.0))
+            },
+        },
         Together { from: &VERL_SEQUENCE, to: length, of: |n| Some(n.iter().sum()) },
         Together {
             from: &[("actor_rollout_ref.actor.ppo_mini_batch_size", None), ("actor_rollout_ref.rollout.n", Some(1.0))],
@@ -315,7 +343,7 @@ pub(super) static VERL: Program = Program {
         row("trainer.nnodes", "--nnodes"),
         row("trainer.n_gpus_per_node", "--nproc-per-node"),
     ],
-    together: &verl_together("--seq-length", "--global-batch-size", "--micro-batch-size", &VERL_BUDGET),
+    together: &verl_together("--seq-length", "--global-batch-size", "--micro-batch-size", &VERL_BUDGET, &VERL_MICRO),
     silent: "--bf16 --use-distributed-optimizer --sequence-parallel --micro-batch-size 1 --nnodes 1 --nproc-per-node \
         8 --@phases.framework verl --@rl.algorithm ppo --@rl.prompts 1024",
     says: super::table::FULL_LENGTH,

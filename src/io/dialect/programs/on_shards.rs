@@ -5,7 +5,9 @@
 //! Sources: NVIDIA-NeMo/Automodel 36044ad, its examples; modelscope/ms-swift 3602360 `swift/arguments`,
 //! hiyouga/LLaMA-Factory ff6d4d1 `examples/v1`, and as in `on_megatron`.
 
-use super::on_megatron::{NEMO_RL_TOGETHER, VERL_BUDGET, tuning_budget, tuning_together, verl_together};
+use super::on_megatron::{
+    NEMO_RL_TOGETHER, VERL_BUDGET, VERL_MICRO_OF_SHARDS, tuning_budget, tuning_together, verl_together,
+};
 use super::source::Settings;
 use super::table::{GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, otherwise, row, when};
 use super::values::{
@@ -314,7 +316,7 @@ pub(super) static VERL: Program = Program {
         row("trainer.nnodes", "nnodes"),
         row("trainer.n_gpus_per_node", "nproc_per_node"),
     ],
-    together: &verl_together(LENGTH, GLOBAL, LOCAL, &BUDGET),
+    together: &verl_together(LENGTH, GLOBAL, LOCAL, &BUDGET, &VERL_MICRO_OF_SHARDS),
     silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode full --training.local_batch_size 1 --@cp_comm \
         ulysses --@phases.framework verl --@rl.algorithm ppo --@rl.prompts 1024",
     says: super::table::FULL_LENGTH,

@@ -198,6 +198,10 @@ impl Launch {
             out.nodes = number(at, &["--num-machines"]).or(out.nodes);
             out.total = number(at, &["--num-processes"]).or(out.total);
         }
+        // open-instruct e6c3044 `mason.py:533`: it starts the command on several nodes; its processes are those of one.
+        if let Some(nodes) = named("mason.py").and_then(|at| number(at, &["--num-nodes"])).filter(|nodes| *nodes > 1) {
+            out.total = out.total.map(|total| total.saturating_mul(nodes));
+        }
         if let Some(at) = named("composer") {
             out.total = number(at, &["--world-size"]).or(out.total);
             out.each = number(at, &["-n", "--nproc"]).or(out.each);
@@ -283,7 +287,9 @@ pub(in crate::dialect) fn take_launch(script: &Script, entries: &mut SettingEntr
     if launch.gpus().is_none() {
         return;
     }
-    entries.retain(|(name, _)| !is_placed(name));
+    // Its GPUs are those of a node.
+    let by_mason = script.words.iter().any(|word| word.rsplit('/').next() == Some("mason.py"));
+    entries.retain(|(name, _)| !is_placed(name) && !(by_mason && name.trim_start_matches('-') == "gpus"));
     let mut add = |name: &str, count: Option<u64>| {
         entries.extend(count.map(|count| (name.to_owned(), Value::from(count))));
     };

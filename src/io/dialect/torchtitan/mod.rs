@@ -54,7 +54,8 @@ pub fn knows(name: &str) -> bool {
 /// True if a text is a file of its settings, whichever form of TOML names them.
 pub(crate) fn is_file(file: &Result<SettingEntries, Issue>) -> bool {
     let entries = file.as_ref();
-    entries.is_ok_and(|entries| entries.iter().any(|(name, _)| knows(name)))
+    // Other programs name a model too, in a section of the same name.
+    entries.is_ok_and(|entries| entries.iter().any(|(name, _)| knows(name) && name != "model.name"))
 }
 
 /// True if a text is a Python file of its settings.

@@ -27,7 +27,7 @@ const NAMES: [(&str, Objective); 12] = [
 ];
 
 /// Losses of TRL's `DPOTrainer` that no other trainer of it has.
-const DPO_LOSSES: [&str; 11] = [
+const DPO_LOSSES: [&str; 15] = [
     "sigmoid",
     "hinge",
     "ipo",
@@ -37,6 +37,10 @@ const DPO_LOSSES: [&str; 11] = [
     "bco_pair",
     "sppo_hard",
     "discopop",
+    "aot",
+    "aot_pair",
+    "aot_unpaired",
+    "apo_zero",
     "apo_down",
     "sigmoid_norm",
 ];
@@ -120,9 +124,11 @@ pub(in crate::dialect) fn named_in(words: &[String]) -> Option<&'static str> {
 /// Takes the objective of TRL: by its trainer, else by a loss or a setting that one trainer alone has.
 pub(in crate::dialect) fn of_trl(reader: &mut SettingsReader, loss: Option<&str>) {
     let said = reader.word("trainer", "trainer").and_then(|name| named(&name));
-    let by_loss = loss.and_then(|loss| match loss {
+    // DPO's may be several, weighted.
+    let mut losses = loss.unwrap_or_default().split_whitespace();
+    let by_loss = losses.find_map(|loss| match loss {
         "kto" | "apo_zero_unpaired" => Some(Objective::Kto),
-        "simpo" => Some(Objective::Simpo),
+        "simpo" | "alphapo" => Some(Objective::Simpo),
         other => DPO_LOSSES.contains(&other).then_some(Objective::Dpo),
     });
     let ready = reader.has("precompute_ref_log_probs") && reader.flag("precompute_ref_log_probs", "reference before");
