@@ -33,7 +33,7 @@ const KEY: [(&str, &str); 7] = [
 /// The picture of the kind that is chosen, of that which costs most where none is; nothing where no messages are sent
 /// inside a micro-batch.
 pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
-    let all = microbatch_waits(evaluation);
+    let (all, run) = (microbatch_waits(evaluation), &evaluation.scenario.run);
     let cost = |one: &MicrobatchWaits| exposed(&evaluation.report, one.traffic).map_or(0.0, |(time, _)| time.0);
     let costliest = all.iter().max_by(|a, b| cost(a).total_cmp(&cost(b)));
     let Some(drawn) = all.iter().find(|one| Some(one.traffic) == chosen).or(costliest) else {
@@ -41,14 +41,14 @@ pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
     };
     let kinds = all.iter().map(|one| {
         let choice = Action::Choose(PanelChoice::Beside(one.traffic));
-        (choice, names(one.traffic).0.into(), one.traffic == drawn.traffic)
+        (choice, names(one.traffic, run).0.into(), one.traffic == drawn.traffic)
     });
     let mut parts = drawn.passes.iter().flat_map(|pass| &pass.parts);
     let cut = parts.any(|part| part.work == PassWork::Weights);
     let shown = if cut { &KEY[..] } else { &KEY[..KEY.len() - 1] };
     let label = t!(
         "One micro-batch: compute, and the messages beside it: {kind}",
-        kind = Message::from(names(drawn.traffic).0)
+        kind = Message::from(names(drawn.traffic, run).0)
     );
     let parts = [
         choices(

@@ -3,14 +3,15 @@
 use super::beside::beside;
 use crate::node::figure::Scope;
 use crate::prelude::*;
-use shardscope_core::cluster::{Gpu, Link};
+use shardscope_core::cluster::Link;
 use shardscope_core::time::PartKind;
 use shardscope_core::traffic::{OverlapRow, Traffic};
 
-/// The page's name of `traffic`, and the compute that it may hide behind.
-pub(super) fn names(traffic: Traffic) -> (&'static str, &'static str) {
+/// The page's name of `traffic` of `run`, and the compute that it may hide behind.
+pub(super) fn names(traffic: Traffic, run: &Run) -> (&'static str, &'static str) {
     match traffic {
         Traffic::Dp => ("DP gradients", "passes"),
+        Traffic::Zero3 if run.shards_weights() => ("GTP weights", "all passes"),
         Traffic::Zero3 => ("ZeRO-3 weights", "all passes"),
         Traffic::Tp => ("TP activations", "weight gradients"),
         Traffic::Pp => ("PP sends", "stage"),
@@ -51,13 +52,12 @@ pub fn rows(evaluation: &Evaluation, chosen: Option<Traffic>, unit: MemoryUnit) 
             el(tag, &[("class", class)], &[text(*name)]).title(*title)
         })
         .collect();
-    let (report, gpu) = (&evaluation.report, &evaluation.scenario.gpu);
-    let body: Node = overlap.iter().enumerate().map(|(index, line)| row(index, line, report, gpu, unit)).collect();
+    let body: Node = overlap.iter().enumerate().map(|(index, line)| row(index, line, evaluation, unit)).collect();
     let table = grid("", head, body);
     let tensor = overlap.iter().any(|row| row.traffic == Traffic::Tp);
     let kernels = if tensor {
         let notes = [
-            inline(names(Traffic::Tp).0),
+            inline(names(Traffic::Tp, &evaluation.scenario.run).0),
             text(": "),
             inline("reductions of the backward pass only: the other messages stand between two kernels that need them"),
         ];
@@ -72,11 +72,11 @@ pub fn rows(evaluation: &Evaluation, chosen: Option<Traffic>, unit: MemoryUnit) 
 
 /// Rows that go over one wire, and how they share it.
 fn sharing(evaluation: &Evaluation) -> Node {
-    let overlap = &evaluation.report.overlap;
+    let (overlap, run) = (&evaluation.report.overlap, &evaluation.scenario.run);
     let wires = [(Link::Inter, "network"), (Link::Intra, "node link")];
     let wires = wires.into_iter().filter_map(|(link, name)| {
         let rows = overlap.iter().filter(|row| row.link == link && !row.shares_wire_with.is_empty());
-        let rows: Vec<Message> = rows.map(|row| names(row.traffic).0.into()).collect();
+        let rows: Vec<Message> = rows.map(|row| names(row.traffic, run).0.into()).collect();
         (!rows.is_empty()).then(|| {
             let rows = Message::joined(" · ", rows);
             t!("The {wire} is shared by: {rows}.", wire = name, rows)
@@ -87,7 +87,8 @@ fn sharing(evaluation: &Evaluation) -> Node {
         return Node::none();
     }
     if overlap.iter().any(|row| row.traffic == Traffic::Zero3) {
-        notes.push(t!("ZeRO-3 weights go first; gradients hide behind what they leave of the backward passes."));
+        let weights = Message::from(names(Traffic::Zero3, run).0);
+        notes.push(t!("{weights} go first; gradients hide behind what they leave of the backward passes.", weights));
     }
     notes.push(t!("Other rows are counted as if each had its wire alone."));
     let notes: Node = notes.iter().flat_map(|sentence| [inline(sentence), text(" ")]).collect();
@@ -151,8 +152,9 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
     el("p", &[("class", "muted")], &notes)
 }
 
-fn row(index: usize, row: &OverlapRow, report: &Report, gpu: &Gpu, unit: MemoryUnit) -> Node {
-    let (name, window) = names(row.traffic);
+fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+    let (report, gpu, run) = (&evaluation.report, &evaluation.scenario.gpu, &evaluation.scenario.run);
+    let (name, window) = names(row.traffic, run);
     let per_second = |speed: f64| format!("{} GB/s", significant(speed / 1e9, 3));
     let reached = row.reached_bytes_per_s.map_or_else(|| "–".to_owned(), per_second);
     let speed = match row.link {
@@ -172,7 +174,7 @@ fn row(index: usize, row: &OverlapRow, report: &Report, gpu: &Gpu, unit: MemoryU
         Some((time, other)) => {
             let whole = strong(verbatim(show_seconds(time))).reports(part_name(row.traffic), &Scope::run());
             let whole = if row.slows_compute_s.0 > 0.0 { whole.title(slows) } else { whole };
-            let other = other.map(|other| aside(t!("with {other}", other = Message::plain(names(other).0))));
+            let other = other.map(|other| aside(t!("with {other}", other = Message::plain(names(other, run).0))));
             // Both are of the busiest rank, as the other columns: the average one's is their sum on its own.
             let slow = row.slows_compute_s;
             let of_busiest = (slow.0 > 0.01 * time.0).then(|| {
@@ -280,6 +282,14 @@ mod tests {
         run.zero = 1;
         let html = rows(&evaluate(&run).unwrap(), None, MemoryUnit::Gib).to_html();
         assert!(!html.contains("is shared by"), "{html}");
+    }
+
+    /// Weights that generalized tensor parallelism cuts are none of ZeRO-3's: it runs with ZeRO-1.
+    #[test]
+    fn gathered_weights_are_named_by_what_cuts_them() {
+        let run = Run { gpus: 64, tp: 1, pp: 1, zero: 1, weight_shards: 8, ..Run::default() };
+        let html = rows(&evaluate(&run).unwrap(), None, MemoryUnit::Gib).to_html();
+        assert!(html.contains("GTP weights") && !html.contains("ZeRO-3"), "{html}");
     }
 
     #[test]

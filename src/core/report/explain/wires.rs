@@ -8,7 +8,7 @@ use super::volume::volume;
 use crate::cluster::Link;
 use crate::explain::{Provenance, Term, Unit, Written, written};
 use crate::message::Message;
-use crate::run::{CpComm, EpOverlap, Scenario, TpOverlap};
+use crate::run::{CpComm, EpOverlap, Run, Scenario, TpOverlap};
 use crate::source::NCCL;
 use crate::t;
 use crate::time::{Clock, Part, PartKind};
@@ -42,7 +42,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         .map(|(traffic, wait)| {
             let when = match traffic {
                 Traffic::Dp => t!("gradients of every micro-batch or group"),
-                _ => title(traffic),
+                _ => title(traffic, &scenario.run),
             };
             // Side by side in pairs, some of it.
             let paired = |part: &&Part| traffic == Traffic::Ep && part.kind == PartKind::ExposedEp;
@@ -72,9 +72,10 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
 }
 
 /// Words for `traffic` in a sentence.
-fn title(traffic: Traffic) -> Message {
+fn title(traffic: Traffic, run: &Run) -> Message {
     match traffic {
         Traffic::Dp => t!("gradients, and the weights that ZeRO-1 and 2 gather"),
+        Traffic::Zero3 if run.shards_weights() => t!("GTP weights"),
         Traffic::Zero3 => t!("ZeRO-3 weights"),
         Traffic::Tp => t!("tensor-parallel activations"),
         Traffic::Pp => t!("sends between stages"),
@@ -109,7 +110,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         let not_hidden = Term::made("E", "not hidden", Unit::Seconds, [wire, hidden], |[wire, hidden]| wire - hidden);
         let mut parts = vec![not_hidden];
         parts.extend(slows);
-        let name = t!("exposed: {row}", row = title(row.traffic));
+        let name = t!("exposed: {row}", row = title(row.traffic, &scenario.run));
         row.passes.iter().filter(|pass| pass.compute_s.0 > 0.0).fold(
             Term::sum("X", name, Unit::Seconds, parts),
             |term, pass| {
@@ -296,7 +297,7 @@ fn messages(call: &CallCount) -> Message {
 mod tests {
     use super::super::super::evaluate;
     use super::*;
-    use crate::run::{Based, MoeDispatch, Run};
+    use crate::run::{Based, MoeDispatch};
 
     fn find<'a>(term: &'a Term, symbol: &str) -> Option<&'a Term> {
         if term.symbol == symbol {
