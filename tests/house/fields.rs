@@ -64,6 +64,8 @@ const SPECIAL: &[&str] = &[
     "offload.parameters=cpu&offload.optimizer=nvme&zero=3&pp=1&gpus=16&tp=1&stack=deepspeed&host_memory_gib=2048",
     "offload.optimizer=cpu&offload.framework=megatron&pp=1&gpus=16&tp=1&host_memory_gib=2048",
     "offload.activations=cpu&stack=megatron-2025&pp=1&gpus=16&tp=1&host_memory_gib=2048",
+    "schedule=optimal&pp=4&gpus=32&schedule_options.memory_limit=2&offload.order=true&gpu.base=h100-sxm-80gb\
+        &gpu.host_gb_per_s=400",
     "offload.optimizer=cpu&gpus=1&tp=1&pp=1&global_batch=1&stack=hf-trainer&host_memory_gib=512",
     "phases.framework=verl&pp=1&gpus=16&zero=3",
     "objective=dpo&pp=1&tp=1&gpus=16&zero=3&stack=hf-trainer&host_memory_gib=2048",

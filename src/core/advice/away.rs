@@ -5,7 +5,7 @@ use crate::memory::chunk_activation_bytes;
 use crate::pipeline::certify::StepStages;
 use crate::pipeline::certify::leaving::order_with_offload;
 use crate::pipeline::certify::offload::{OffloadRules, OffloadedStage, least_with_offload};
-use crate::report::Evaluation;
+use crate::report::{Evaluation, copy_rate};
 use crate::units::{Bytes, Seconds};
 
 /// Seconds of a way that nothing takes.
@@ -53,7 +53,7 @@ pub fn bounds_by_room(evaluation: &Evaluation) -> Option<(Vec<RoomBound>, f64)> 
         OffloadRules { microbatches: stages.microbatches, lag: stages.lag, is_split: !stages.whole, is_shared: false };
     let each = |room: u32, leaves: bool| {
         let each = kept.iter().enumerate().map(|(stage, kept)| {
-            let way = if leaves { kept / scenario.gpu.host.0 } else { NEVER };
+            let way = if leaves { kept / copy_rate(scenario) } else { NEVER };
             OffloadedStage {
                 forward: stages.forward[stage],
                 backward: stages.backward_input[stage],
@@ -70,7 +70,7 @@ pub fn bounds_by_room(evaluation: &Evaluation) -> Option<(Vec<RoomBound>, f64)> 
         let order = order_with_offload(&each(room, true), rules)?;
         Some(FoundOrder { step_s: Seconds(order.makespan), leaving: order.leaving(0) })
     };
-    let busy = kept.iter().enumerate().map(|(stage, kept)| 2.0 * kept / scenario.gpu.host.0 / stages.work(stage));
+    let busy = kept.iter().enumerate().map(|(stage, kept)| 2.0 * kept / copy_rate(scenario) / stages.work(stage));
     let rooms = (1..=u32::try_from(stages.ranks()).ok()?).map(|room| RoomBound {
         room,
         bytes: Bytes(f64::from(room) * most),
@@ -84,7 +84,9 @@ pub fn bounds_by_room(evaluation: &Evaluation) -> Option<(Vec<RoomBound>, f64)> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::evaluate;
+    use crate::pipeline::Trace;
+    use crate::pipeline::trace::{OpPlace, StartCause};
+    use crate::report::{evaluate, over_time::over_time};
     use crate::run::{Run, Schedule};
 
     /// No bound is above the run's own pipeline where its ranks hold as much, more room and a way out never make it
@@ -113,5 +115,46 @@ mod tests {
             assert!(busy < 0.1 && fast[0].leaves_s.0 < rooms[0].leaves_s.0);
         }
         assert!(bounds_by_room(&evaluate(&Run { pp: 1, ..Run::default() }).unwrap()).is_none());
+    }
+
+    /// A run whose order lets activations leave takes what the bounds' order takes, no less than its bound, in the room
+    /// that it is given; the fullest instant of its memory is the report's, and its host has what left.
+    #[test]
+    fn a_run_that_offloads_in_its_order_is_the_order_beside_the_bound() {
+        let run = |room: u64, order: bool| {
+            let mut run = Run { schedule: Schedule::Optimal, pp: 4, ..Run::default() };
+            run.schedule_options.memory_limit = Some(room);
+            run.offload.order = order.then_some(true);
+            run.gpu.parts.host = Some(400.0);
+            evaluate(&run).unwrap()
+        };
+        let (rooms, _) = bounds_by_room(&run(4, false)).unwrap();
+        let (mut faster, mut waiting) = (0, 0);
+        for (room, bounds) in (1..).zip(&rooms) {
+            let (own, stays) = (run(room, true), run(room, false));
+            let makespan = own.report.pipeline.makespan_s;
+            let found = bounds.found.unwrap().step_s;
+            assert!((makespan.0 / found.0 - 1.0).abs() < 1e-9, "{room}: {makespan:?} {bounds:?}");
+            assert!(makespan.0 >= bounds.leaves_s.0 * (1.0 - 1e-9));
+            assert!((own.timeline().makespan() / makespan.0 - 1.0).abs() < 1e-9);
+            faster += u32::from(makespan.0 < 0.99 * stays.report.pipeline.makespan_s.0);
+            assert!(own.report.pipeline.peak_in_flight.iter().all(|held| u64::from(*held) <= room));
+            for memory in &own.report.memory.per_stage {
+                let peak = over_time(&own, memory.stage).unwrap().fullest().total();
+                assert!((peak / memory.total - 1.0).abs() < 1e-9, "{room} {} {peak:?}", memory.stage);
+            }
+            let waits = own
+                .timeline()
+                .ranks
+                .iter()
+                .enumerate()
+                .flat_map(|(rank, ops)| (0..ops.len()).map(move |at| OpPlace { rank, at }));
+            let trace = Trace::new(&own.order, own.timeline(), own.durations.p2p);
+            waiting += waits.filter(|place| matches!(trace.cause(*place), StartCause::Host(_))).count();
+            let left = own.order.away.as_ref().unwrap().ways.len();
+            let host = own.report.memory.host.map_or(0.0, |host| host.activations_bytes.0);
+            assert_eq!(left > 0, host > 0.0, "{room}");
+        }
+        assert!(faster > 0 && waiting > 0);
     }
 }

@@ -70,6 +70,9 @@ impl SplitSearch {
         if scenario.chunks != 1 || scenario.layout.pp == 1 || evaluation.durations.microbatch_scale.is_some() {
             return None;
         }
+        if evaluation.order.away.is_some() {
+            return None;
+        }
         let stages = StepStages::of_order(&evaluation.order, &evaluation.durations).ok()?;
         // As the durations of the evaluation: scaled to a measured step.
         let scale = evaluation.report.step.rescaled_by.unwrap_or(1.0);
@@ -127,6 +130,9 @@ impl SplitSearch {
 pub fn proof(evaluation: &Evaluation) -> Result<Proof, Message> {
     if pipeline::schedule(evaluation.scenario.run.schedule.id()).is_some_and(|row| row.endless) {
         return Err(t!("the schedule never drains"));
+    }
+    if evaluation.order.away.is_some() {
+        return Err(t!("activations leave for the host: the bounds of such orders stand by the room of the ranks"));
     }
     let mut proof = Proof::new(&evaluation.order, &evaluation.durations)?;
     for order in other_orders(evaluation) {

@@ -73,10 +73,11 @@ fn states(scenario: &Scenario, load: &RankLoad, offload: &Offload) -> f64 {
     }
 }
 
-/// Memory of a node's host, with the bytes `away` of each GPU for a while; none where nothing leaves the GPUs.
-pub fn host(scenario: &Scenario, loads: &[RankLoad], away: Bytes) -> Option<HostMemory> {
+/// Memory of a node's host, with the bytes `away` of each GPU for a while and the activations `left` that an order lets
+/// leave it; none where nothing leaves the GPUs.
+pub fn host(scenario: &Scenario, loads: &[RankLoad], away: Bytes, left: Bytes) -> Option<HostMemory> {
     let paged = Precision::paged(scenario.run.optimizer);
-    if scenario.offload.is_none() && paged == 0.0 && away == Bytes::ZERO {
+    if scenario.offload.is_none() && paged == 0.0 && away + left == Bytes::ZERO {
         return None;
     }
     let (offload, layout) = (scenario.offload.as_ref(), &scenario.layout);
@@ -90,7 +91,7 @@ pub fn host(scenario: &Scenario, loads: &[RankLoad], away: Bytes) -> Option<Host
     let states = gpus * away.0 + pages + if disk { 0.0 } else { node_states };
     let activations = match offload.and_then(|offload| offload.activations) {
         Some(_) => gpus * most(&|load| offloaded_activation_bytes(scenario, load)),
-        None => 0.0,
+        None => gpus * left.0,
     };
     let total = Bytes(states + activations);
     let capacity = scenario.run.host_memory_gib.map(Bytes::from_gib);

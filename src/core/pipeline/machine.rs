@@ -139,6 +139,8 @@ pub(super) struct Machine<'a> {
     pub board: Board,
     width: usize,
     durations: &'a Durations,
+    /// Seconds before which no op starts, rank by rank.
+    starts: Option<&'a [Vec<f64>]>,
     records: bool,
 }
 
@@ -155,6 +157,7 @@ impl<'a> Machine<'a> {
             board: Board::new(cells),
             width,
             durations,
+            starts: order.away.as_ref().map(|away| &away.starts[..]),
             records,
         };
         for row in &order.ranks {
@@ -248,6 +251,10 @@ impl<'a> Machine<'a> {
                     };
                     let crossing = if made.maker == mark { 0.0 } else { self.durations.p2p };
                     start = start.max(made.end + crossing);
+                }
+                if let Some(starts) = self.starts {
+                    let not_before = starts.get(rank).and_then(|starts| starts.get(lane.position()));
+                    start = start.max(not_before.copied().unwrap_or(0.0));
                 }
                 let mut end = start + step.seconds;
                 if by_item {

@@ -60,6 +60,50 @@ pub struct Order {
     pub causal: bool,
     /// Copies of its share of the weights that each rank holds (both directions, stashed versions).
     pub weight_copies: Vec<u32>,
+    /// Activations that wait on the host, of an order that lets some leave.
+    #[serde(default)]
+    pub away: Option<Box<Away>>,
+}
+
+/// Activations that leave for the host and come back within a step, in an order with one stage a rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Away {
+    /// Seconds before which each op does not start, rank by rank in the order of the ops: room and the way back are
+    /// there by then.
+    pub starts: Vec<Vec<f64>>,
+    /// All ways, by their start.
+    pub ways: Vec<Way>,
+    /// Most micro-batches whose activations each rank holds at once.
+    pub held: Vec<u32>,
+    /// Most micro-batches of each rank on the host at once, those under way among them.
+    pub on_host: Vec<u32>,
+}
+
+/// Activations of a micro-batch on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Way {
+    pub rank: u32,
+    pub microbatch: u32,
+    /// From the host; else to it.
+    pub is_back: bool,
+    /// Seconds.
+    pub start: f64,
+    pub end: f64,
+}
+
+impl Away {
+    /// All its times `scale` times as long.
+    fn rescale(&mut self, scale: f64) {
+        let starts = self.starts.iter_mut().flatten();
+        for time in starts.chain(self.ways.iter_mut().flat_map(|way| [&mut way.start, &mut way.end])) {
+            *time *= scale;
+        }
+    }
+
+    /// Ways of `rank`.
+    pub fn of_rank(&self, rank: usize) -> impl Iterator<Item = &Way> {
+        self.ways.iter().filter(move |way| way.rank as usize == rank)
+    }
 }
 
 impl Order {
@@ -71,7 +115,15 @@ impl Order {
         microbatches: u32,
     ) -> Self {
         let ranks: Vec<RankRow> = ranks.into_iter().map(Into::into).collect();
-        Self { weight_copies: vec![1; ranks.len()], ranks, stages, placement, microbatches, splits: 1, causal: false }
+        let weight_copies = vec![1; ranks.len()];
+        Self { weight_copies, ranks, stages, placement, microbatches, splits: 1, causal: false, away: None }
+    }
+    /// With the times of what leaves for the host `scale` times as long.
+    pub(crate) fn rescaled(mut self, scale: f64) -> Self {
+        if let Some(away) = &mut self.away {
+            away.rescale(scale);
+        }
+        self
     }
     /// Pipeline ranks, p.
     pub fn pp(&self) -> u32 {

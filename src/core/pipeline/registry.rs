@@ -133,10 +133,21 @@ pub struct Spec {
     pub memory_limits: Option<Vec<u32>>,
     /// The backward is one op, of the schedule `optimal`.
     pub whole_backward: bool,
+    /// Ways of activations to the host and back, of the schedule `optimal`; none: all stay.
+    pub ways: Option<HostWays>,
     /// Pieces a sequence is cut into (seq1f1b, terapipe).
     pub splits: u32,
     /// The order of `custom`: tokens separated by commas, ranks by a line break or `|`.
     pub order: Option<String>,
+}
+
+/// Seconds that the activations of a micro-batch take to the host and back, stage by stage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostWays {
+    pub out: Vec<f64>,
+    pub back: Vec<f64>,
+    /// Both ways take turns on a rank's link.
+    pub is_shared: bool,
 }
 
 impl Spec {
@@ -153,6 +164,7 @@ impl Spec {
             memory_limit: None,
             memory_limits: None,
             whole_backward: false,
+            ways: None,
             splits: 2,
             order: None,
         }

@@ -126,7 +126,7 @@ pub fn time(order: &Order, durations: &Durations) -> Result<Spans, OrderFault> {
         order.check()?;
     }
     let mut machine = Machine::new(order, durations, !given, false);
-    if durations.microbatch_scale.is_none() {
+    if durations.microbatch_scale.is_none() && order.away.is_none() {
         if leap::run(&mut machine) {
             return Ok(Spans::of(&machine));
         }

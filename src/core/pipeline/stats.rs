@@ -126,8 +126,12 @@ fn over(part: f64, whole: f64) -> f64 {
 }
 
 /// Most activations that each rank holds at once: from the start of F to the end of BW or W. It depends on the order
-/// alone, since a rank runs one entry at a time; a pair counts its new forward before it frees the old one.
+/// alone, since a rank runs one entry at a time; a pair counts its new forward before it frees the old one. What is on
+/// the host is not held.
 pub fn peak_in_flight(order: &Order) -> Vec<u32> {
+    if let Some(away) = &order.away {
+        return away.held.clone();
+    }
     let peak = |row: &RankRow| {
         let (mut alive, mut peak) = (0i64, 0i64);
         row.ends(|part| match part {

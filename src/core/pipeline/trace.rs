@@ -24,6 +24,8 @@ pub enum StartCause {
     Rank(OpPlace),
     /// It waited for this op's result, `p2p` included.
     Result(OpPlace),
+    /// It waited for activations on their way to the host or back, after this op of the rank.
+    Host(OpPlace),
 }
 
 /// Places at which the results of a timeline are made: built once, read often.
@@ -120,6 +122,12 @@ impl<'a> Trace<'a> {
         let latest = waits.max_by(|a, b| a.1.total_cmp(&b.1));
         let before = first.checked_sub(1).map(|at| OpPlace { at, ..place });
         let free = before.and_then(|before| self.get(before)).map_or(0.0, |op| op.end);
+        if let Some(before) = before.filter(|_| self.order.away.is_some()) {
+            let ready = latest.map_or(free, |(_, arrival)| arrival.max(free));
+            if timed.start > ready * (1.0 + 1e-9) {
+                return StartCause::Host(before);
+            }
+        }
         match (latest, before) {
             // A tie goes to the other rank: that is the edge to draw.
             (Some((result, arrival)), Some(_)) if arrival >= free && result.rank != place.rank => {
@@ -144,7 +152,7 @@ impl<'a> Trace<'a> {
         };
         let mut path = vec![place];
         // Every step goes to an op that ended before: no more steps than ops.
-        while let StartCause::Rank(cause) | StartCause::Result(cause) = self.cause(place) {
+        while let StartCause::Rank(cause) | StartCause::Result(cause) | StartCause::Host(cause) = self.cause(place) {
             path.push(cause);
             place = cause;
         }

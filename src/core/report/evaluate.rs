@@ -6,6 +6,7 @@ use super::evaluation::Evaluation;
 use super::lengths::lengths_warnings;
 use super::loads::loads;
 use super::mend::mend;
+use super::offload::{OffloadStep, with_ways};
 use super::reduction::often_reduced;
 use super::schedule::in_run;
 use super::step::{ends, of_rank, step};
@@ -18,7 +19,7 @@ use crate::pipeline::stats::{fill_and_drain, peak_in_flight};
 use crate::pipeline::steady::step_seconds;
 use crate::pipeline::{self, Durations, Order, Spec, Stats};
 use crate::run::{OneOf, Run, Scenario};
-use crate::units::Seconds;
+use crate::units::{Bytes, Seconds};
 use std::sync::OnceLock;
 
 /// Understands, simulates and measures `run`.
@@ -98,6 +99,14 @@ impl Draft {
         warnings
     }
 
+    /// Traffic of rank `rank` with its host.
+    fn offload_of(&self, order: &Order, loads: &[RankLoad], rank: usize) -> Option<OffloadStep> {
+        let step = of_rank(self, loads.get(rank)?);
+        // One stage a rank where an order lets activations leave.
+        let each = order.away.as_ref().map(|_| memory::chunk_activation_bytes(&self.scenario, rank));
+        with_ways(step, order, rank, each.unwrap_or_default())
+    }
+
     /// Measures `timed`; the range is `whole` or leaves out what takes evaluations of its own.
     fn finish(self, timed: Timed, whole: bool) -> Evaluation {
         let Timed { order, spans } = timed;
@@ -129,7 +138,7 @@ impl Draft {
         for row in &mut overlap {
             row.rescale(scale);
         }
-        let (memory, by_method) = memory_of(scenario, &chunks, &loads);
+        let (memory, by_method) = memory_of(scenario, &chunks, &loads, &order);
         let warnings = self.warnings((&chunks, &loads), &stats, &memory, by_method);
         let elements = scenario.model.elements();
         let with_modules = elements.plus(scenario.model.modules_elements());
@@ -148,7 +157,7 @@ impl Draft {
                 per_stage: ends.iter().map(|end| end.parameters).collect(),
             },
             memory,
-            offload: loads.get(busiest).and_then(|load| of_rank(&self, load)),
+            offload: self.offload_of(&order, &loads, busiest),
             uneven: None,
             pipeline: Pipeline {
                 schedule: spec.schedule.kind,
@@ -168,7 +177,7 @@ impl Draft {
             tower: tower.map(|tower| tower.rescaled(scale)),
         };
         Evaluation {
-            order,
+            order: order.rescaled(scale),
             durations: self.durations.rescaled(scale),
             scenario: self.scenario,
             loads,
@@ -181,8 +190,15 @@ impl Draft {
     }
 }
 
+/// Most bytes of activations that a GPU has on its host, of an order that lets them leave.
+fn left(scenario: &Scenario, order: &Order) -> Bytes {
+    let ranks = order.away.iter().flat_map(|away| away.on_host.iter().enumerate());
+    let bytes = ranks.map(|(stage, on_host)| memory::chunk_activation_bytes(scenario, stage) * f64::from(*on_host));
+    bytes.fold(Bytes::ZERO, Bytes::max)
+}
+
 /// Memory of the ranks that hold `loads`, and what the method says of it; the peak is that of a phase that is larger.
-fn memory_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> (Memory, Vec<Issue>) {
+fn memory_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad], order: &Order) -> (Memory, Vec<Issue>) {
     let estimate = memory::estimate_of(scenario, chunks, loads);
     let (peak_stage, mut peak_bytes) = estimate.peak();
     let (mut need, method) = (estimate.need, scenario.run.memory_method);
@@ -213,7 +229,7 @@ fn memory_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad]) -> (Memor
         chance: outcomes,
         verdict,
         phases,
-        host: memory::host::host(scenario, loads, away),
+        host: memory::host::host(scenario, loads, away, left(scenario, order)),
     };
     (memory, estimate.warnings)
 }

@@ -20,7 +20,8 @@ pub fn loads(scenario: &Scenario, chunks: &Chunks, order: &Order) -> Vec<RankLoa
             let copies = order.weight_copies.get(rank).copied().unwrap_or(1);
             let copies = u64::from(copies) * scenario.chunks;
             RankLoad {
-                in_flight: worst_instant(row, &stages, &bytes, by_layer)
+                in_flight: held_by_order(order, rank)
+                    .unwrap_or_else(|| worst_instant(row, &stages, &bytes, by_layer))
                     .into_iter()
                     .map(|count| f64::from(count) / f64::from(order.splits))
                     .collect(),
@@ -29,6 +30,11 @@ pub fn loads(scenario: &Scenario, chunks: &Chunks, order: &Order) -> Vec<RankLoa
             }
         })
         .collect()
+}
+
+/// Activations that `rank` holds at most, of an order that lets some leave for the host: its only stage's.
+fn held_by_order(order: &Order, rank: usize) -> Option<Vec<u32>> {
+    order.away.as_ref()?.held.get(rank).map(|held| vec![*held])
 }
 
 /// Activations of each of `stages` alive at the instant when they weigh most.

@@ -41,7 +41,7 @@ pub use explain::{Figure, explain};
 pub use layer_splits::{LayerSplits, Pair, SplitFigures, SplitOrigin};
 pub use lengths::{LengthsReport, ReplicasWait};
 pub use microbatch::{DrawnPass, MicrobatchWaits, PassPart, PassParts, PassWork, microbatch_waits};
-pub use offload::OffloadStep;
+pub use offload::{OffloadStep, copy_rate};
 pub(crate) use passes::LayerPass;
 pub use passes::windows;
 pub use step::rank_overlaps;

@@ -10,6 +10,7 @@ use crate::memory::RankLoad;
 use crate::memory::detailed::offloaded_activation_bytes;
 use crate::memory::host::updated;
 use crate::memory::reference_on_host;
+use crate::pipeline::Order;
 use crate::run::presets;
 use crate::run::{Offload, OffloadFramework, OffloadTo, Scenario};
 use crate::source::{Cited, DEEPSPEED, MEGATRON, SLIME, TORCHAO, ZERO_OFFLOAD};
@@ -111,6 +112,25 @@ pub struct OffloadStep {
     pub exposed_s: Seconds,
 }
 
+/// Bytes a second that copies between a GPU and its host reach, each way.
+pub fn copy_rate(scenario: &Scenario) -> f64 {
+    scenario.gpu.host.0 * LINK
+}
+
+/// Adds the activations that leave rank `rank` in its order: their ways are beside its compute, and what waits for them
+/// is a bubble of the pipeline already.
+pub(super) fn with_ways(step: Option<OffloadStep>, order: &Order, rank: usize, each: Bytes) -> Option<OffloadStep> {
+    let Some(away) = &order.away else { return step };
+    let mut step = step.unwrap_or_default();
+    for way in away.of_rank(rank) {
+        let seconds = Seconds(way.end - way.start);
+        *(if way.is_back { &mut step.to_gpu_bytes } else { &mut step.to_host_bytes }) += each;
+        step.transfer_s += seconds;
+        step.hidden_s += seconds;
+    }
+    Some(step)
+}
+
 /// A copy that may run beside a pass, in a micro-batch.
 struct Copy {
     to_host: f64,
@@ -122,7 +142,7 @@ struct Copy {
 pub(crate) fn offload_step(scenario: &Scenario, load: &RankLoad, passes: &[&Pass]) -> Option<OffloadStep> {
     let reference = reference_on_host(scenario, load);
     let offload = scenario.offload.or((reference > 0.0).then_some(Offload::NOTHING))?;
-    let rate = scenario.gpu.host.0 * LINK;
+    let rate = copy_rate(scenario);
     let m = scenario.usual_microbatches();
     let sum = |of: fn(&Pass) -> Seconds| passes.iter().map(|pass| of(pass).0).sum::<f64>();
     let (forward, backward) = (sum(Pass::forward), sum(Pass::backward));

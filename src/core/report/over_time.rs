@@ -10,7 +10,7 @@ use crate::memory::MemoryMethod;
 use crate::memory::curve::{ActivationChange, CurvePoint, LiveChunk, curve};
 use crate::memory::detailed::{self, Detailed};
 use crate::memory::{Component, Lifetime, StageMemory};
-use crate::pipeline::{OpKind, TimedOp};
+use crate::pipeline::{OpKind, TimedOp, Way};
 use crate::sort::sort_by;
 use crate::units::{Bytes, Seconds};
 
@@ -83,7 +83,10 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
     let momentary = momentary(estimate);
     let transients: Bytes = momentary.iter().map(|(_, bytes)| *bytes).sum();
     let by_layer = scenario.run.schedule.pairs_by_layer();
-    let events = events(ops, by_layer);
+    let mut events = events(ops, by_layer);
+    if let Some(away) = &evaluation.order.away {
+        add_ways(&mut events, away.of_rank(rank));
+    }
     let splits = f64::from(evaluation.order.splits.max(1));
     let changes: Vec<ActivationChange> = events.iter().map(|event| event.change(ops, 1.0 / splits, by_layer)).collect();
     let curve = curve(scenario, rank, load, &changes);
@@ -119,7 +122,7 @@ fn instants(
     let mut instants: Vec<Instant> = Vec::with_capacity(points.len());
     let (mut backwards, mut op) = (0u32, None);
     for (at, point) in points.iter().enumerate() {
-        if let Some(event) = at.checked_sub(1).and_then(|at| events.get(at)) {
+        if let Some(event) = at.checked_sub(1).and_then(|at| events.get(at)).filter(|event| !event.is_way) {
             let backward = u32::from(ops[event.op].op.kind != OpKind::F);
             if event.begins {
                 backwards += backward;
@@ -173,11 +176,18 @@ struct Event {
     time: f64,
     begins: bool,
     op: usize,
+    /// Activations leave for the host, or begin to come back.
+    is_way: bool,
 }
 
 impl Event {
     /// An activation lives from the begin of its forward to the end of the op that frees it.
     fn change(&self, ops: &[TimedOp], unit: f64, by_layer: bool) -> ActivationChange {
+        if self.is_way {
+            let stage = ops.first().map_or(0, |op| op.op.stage as usize);
+            let by = if self.begins { unit } else { -unit };
+            return ActivationChange { time: Seconds(self.time), stage, by };
+        }
         let op = ops[self.op].op;
         let early = by_layer && paired(ops, self.op);
         let by = match (self.begins, op.kind) {
@@ -192,7 +202,7 @@ impl Event {
 /// Begins and ends in order of time: what ends when another begins is freed first.
 fn events(ops: &[TimedOp], by_layer: bool) -> Vec<Event> {
     let both = |(op, timed): (usize, &TimedOp)| {
-        let event = |time, begins| Event { time, begins, op };
+        let event = |time, begins| Event { time, begins, op, is_way: false };
         [event(timed.start, true), event(timed.end, false)]
     };
     let mut events: Vec<Event> = ops.iter().enumerate().flat_map(both).collect();
@@ -203,6 +213,20 @@ fn events(ops: &[TimedOp], by_layer: bool) -> Vec<Event> {
         order.then(frees(b).cmp(&frees(a)))
     });
     events
+}
+
+/// Adds activations that are off the GPU: gone at the end of their way to the host, there again when their way back
+/// begins.
+fn add_ways<'w>(events: &mut Vec<Event>, ways: impl Iterator<Item = &'w Way>) {
+    // Times of ops are sums, whose last digits may differ: what makes the room for a way back is gone before.
+    const AFTER: f64 = 1.0 + 1e-12;
+    events.extend(ways.map(|way| Event {
+        time: if way.is_back { way.start * AFTER } else { way.end },
+        begins: way.is_back,
+        op: 0,
+        is_way: true,
+    }));
+    sort_by(events, |a, b| a.time.total_cmp(&b.time).then(a.begins.cmp(&b.begins)));
 }
 
 /// True if a forward pass begins with op `index`.

@@ -1,7 +1,9 @@
 //! The Run's schedule in the pipeline module's terms, and that module's issues in the Run's.
 
+use super::offload::copy_rate;
 use crate::issue::{Fix, Issue};
-use crate::pipeline::Spec;
+use crate::memory::chunk_activation_bytes;
+use crate::pipeline::{HostWays, Spec};
 use crate::run::Scenario;
 use crate::run::registry::field;
 use crate::t;
@@ -22,7 +24,19 @@ pub(crate) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
     spec.memory_limit = maybe("schedule_options.memory_limit", options.memory_limit)?;
     spec.splits = maybe("schedule_options.splits", options.splits)?.unwrap_or(spec.splits);
     spec.order.clone_from(&options.order);
+    spec.ways = host_ways(scenario);
     Ok(spec)
+}
+
+/// Ways of activations to the host and back, where the order lets them leave: each direction of a GPU's link by itself,
+/// at the rate that copies reach.
+fn host_ways(scenario: &Scenario) -> Option<HostWays> {
+    let leaves = scenario.run.offload.leave_in_order(&scenario.run);
+    leaves.then(|| {
+        let way = |stage| chunk_activation_bytes(scenario, stage).0 / copy_rate(scenario);
+        let each: Vec<f64> = (0..scenario.stage_layers.len()).map(way).collect();
+        HostWays { out: each.clone(), back: each, is_shared: false }
+    })
 }
 
 /// An issue of the pipeline module in the Run's own fields: micro-batches are the global batch's, options have a

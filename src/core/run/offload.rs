@@ -1,6 +1,6 @@
 //! Offload to the host's memory or disks, and the framework that does it.
 
-use super::choices::{Leaving, OffloadFramework, OffloadTo};
+use super::choices::{Leaving, OffloadFramework, OffloadTo, Schedule};
 use super::{Run, Software};
 use crate::field::Steps::By;
 use crate::field::{fields, training};
@@ -23,6 +23,9 @@ fields! {
         framework: Option<OffloadFramework> => training("Offload by").advanced(),
         /// of the optimizer's states that leave; unset: all
         fraction: Option<f64> => training("Offloaded states").unit("share").number(0.0, 1.0, 0.25).advanced(),
+        /// activations of single micro-batches leave the GPU and come back where the order of the pipeline gains by it,
+        /// within the activation limit; of the schedule "optimal"
+        order: Option<bool> => training("Offload in the order").advanced(),
     }
 }
 
@@ -66,6 +69,11 @@ pub struct Offload {
 impl OffloadParts {
     pub fn leaves(&self) -> bool {
         self.activations.is_some() || [self.optimizer, self.gradients, self.parameters].iter().any(Option::is_some)
+    }
+
+    /// True where the pipeline's order lets activations leave: the schedule that is searched alone can.
+    pub fn leave_in_order(&self, run: &Run) -> bool {
+        self.order == Some(true) && run.schedule == Schedule::Optimal
     }
 
     /// True where DeepSpeed shards and nothing leaves the GPUs: gradients are shards after each micro-batch. Source:

@@ -131,6 +131,7 @@ pub(super) fn shards(reader: &mut SettingsReader, prefix: &str) -> bool {
         parameters,
         activations: activations.then(|| vec![Leaving::Cpu]),
         layers: None,
+        order: None,
         framework: any.then_some(OffloadFramework::DeepSpeed),
         fraction: share.filter(|share| (0.0..1.0).contains(share) && optimizer.is_some()),
     };

@@ -2,6 +2,7 @@
 
 use crate::prelude::*;
 use shardscope_core::advice::bounds_by_room;
+use shardscope_core::report::copy_rate;
 
 /// The panel.
 pub fn away(evaluation: &Evaluation) -> Node {
@@ -21,6 +22,7 @@ pub fn away(evaluation: &Evaluation) -> Node {
             row.found.map_or_else(String::new, |found| show_percent(found.step_s.0 / row.leaves_s.0 - 1.0))
         })
         .figures("leave the first stage", |row| row.found.map_or_else(String::new, |found| found.leaving.to_string()))
+        .column("", |row| if row.found.is_some() { use_room(row.room) } else { Node::none() })
         .marked(|row| row.room == own)
         .table("Least time of the pipeline by room");
     let words = t!(
@@ -28,17 +30,27 @@ pub fn away(evaluation: &Evaluation) -> Node {
             back give room again. The way there and back takes {busy} of a micro-batch's compute on the slowest stage, \
             at {rate} each way. This run's pipeline takes {makespan}.",
         busy = show_percent(busy),
-        rate = show_bandwidth(evaluation.scenario.gpu.host.0),
+        rate = show_bandwidth(copy_rate(&evaluation.scenario)),
         makespan = show_seconds(evaluation.report.pipeline.makespan_s)
     );
     Node::from_iter([
         leaf("p", "", words),
         table,
         muted(
-            "Bounds over every order and every choice of what leaves, with the link by its data sheet. The orders are \
+            "Bounds over every order and every choice of what leaves, at the rate that copies reach. The orders are \
                 the best of up to 96 rules for what leaves, when it comes back and what runs first; micro-batches run \
                 in order. On 3,189 small pipelines, solved exhaustively, no bound is too high, and 3,138 of the orders \
                 are the shortest.",
         ),
     ])
+}
+
+/// Makes the run take the order that was found for ranks with this `room`.
+fn use_room(room: u32) -> Node {
+    let set = vec![
+        ("schedule", Schedule::Optimal.id().to_owned()),
+        ("schedule_options.memory_limit", room.to_string()),
+        ("offload.order", true.to_string()),
+    ];
+    apply("quiet", set, "Let activations leave within this room", "use")
 }

@@ -84,6 +84,7 @@ pub fn describe(trace: &Trace, place: OpPlace) -> Vec<Message> {
     let waited = match trace.cause(place) {
         StartCause::Nothing => t!("starts with the step"),
         StartCause::Rank(before) => t!("follows the {before}", before = named(before)),
+        StartCause::Host(_) => t!("waits for activations on their way to the host or back"),
         StartCause::Result(result) => t!("waits for rank {rank}: {result}", rank = result.rank, result = named(result)),
     };
     vec![

@@ -6,6 +6,8 @@
 //! it as well.
 
 use super::offload::{OffloadRules, OffloadedStage, leaving_at_least};
+use crate::pipeline::{Away, Op, OpKind, OrderItem, RankRow, Way};
+use crate::sort::sort_by;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -43,6 +45,63 @@ impl LeavingOrder {
     /// Micro-batches that leave `stage`.
     pub fn leaving(&self, stage: usize) -> usize {
         self.ops.iter().filter(|op| op.stage == stage && op.part == LeavingPart::Out).count()
+    }
+
+    /// Ops of compute of `stage`, by their start.
+    fn compute(&self, stage: usize) -> impl Iterator<Item = &LeavingOp> {
+        let ways = [LeavingPart::Out, LeavingPart::Back];
+        self.ops.iter().filter(move |op| op.stage == stage && !ways.contains(&op.part))
+    }
+
+    /// Rows of `ranks` ranks with one stage each.
+    pub(crate) fn rows(&self, ranks: usize, is_split: bool) -> Vec<RankRow> {
+        let item = |op: &LeavingOp| {
+            let kind = match op.part {
+                LeavingPart::Forward => OpKind::F,
+                LeavingPart::Weight => OpKind::W,
+                _ if is_split => OpKind::B,
+                _ => OpKind::BW,
+            };
+            OrderItem::One(Op::new(kind, u32::try_from(op.stage).unwrap_or(u32::MAX), op.microbatch))
+        };
+        (0..ranks).map(|stage| self.compute(stage).map(item).collect()).collect()
+    }
+
+    /// What leaves, and when the ops start that wait for it.
+    pub(crate) fn away(&self, ranks: usize, is_split: bool) -> Away {
+        let last = if is_split { LeavingPart::Weight } else { LeavingPart::Backward };
+        let most = |stage: usize, takes: [Option<LeavingPart>; 2], frees: [Option<LeavingPart>; 2]| {
+            let mut changes: Vec<(f64, i64)> = Vec::new();
+            for op in self.ops.iter().filter(|op| op.stage == stage) {
+                changes.extend(takes.contains(&Some(op.part)).then_some((op.start, 1)));
+                changes.extend(frees.contains(&Some(op.part)).then_some((op.end, -1)));
+            }
+            // What ends when another begins is freed first.
+            sort_by(&mut changes, |one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+            let mut held = 0;
+            let peak = changes.into_iter().map(|(_, by)| {
+                held += by;
+                held
+            });
+            u32::try_from(peak.max().unwrap_or(0)).unwrap_or(0)
+        };
+        let (forward, out, back) = (LeavingPart::Forward, LeavingPart::Out, LeavingPart::Back);
+        let way = |op: &LeavingOp| {
+            let is_back = op.part == back;
+            (is_back || op.part == out).then(|| Way {
+                rank: u32::try_from(op.stage).unwrap_or(u32::MAX),
+                microbatch: op.microbatch,
+                is_back,
+                start: op.start,
+                end: op.end,
+            })
+        };
+        Away {
+            starts: (0..ranks).map(|stage| self.compute(stage).map(|op| op.start).collect()).collect(),
+            ways: self.ops.iter().filter_map(way).collect(),
+            held: (0..ranks).map(|stage| most(stage, [Some(forward), Some(back)], [Some(last), Some(out)])).collect(),
+            on_host: (0..ranks).map(|stage| most(stage, [Some(out), None], [Some(back), None])).collect(),
+        }
     }
 }
 
@@ -353,17 +412,17 @@ impl<'s> Build<'s> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::super::offload::least_with_offload;
     use super::*;
     use crate::table::Table;
 
     /// A pipeline with its optimum and the bound of another program.
-    type OffloadCase = (Vec<OffloadedStage>, OffloadRules, f64, f64);
+    pub(crate) type OffloadCase = (Vec<OffloadedStage>, OffloadRules, f64, f64);
 
     /// 3,189 small pipelines that another program solved by exhaustive search over all orders and all choices of what
     /// leaves.
-    fn cases() -> Vec<OffloadCase> {
+    pub(crate) fn cases() -> Vec<OffloadCase> {
         let table = Table::read(include_str!("../../../../tests/data/layouts/offload_cases.csv"));
         let case = |line: crate::table::Line<'_>| {
             let number = |column: &str| line.number(column).unwrap();

@@ -2,18 +2,21 @@
 
 use super::Check;
 use crate::cluster::Gpu;
-use crate::issue::Issue;
+use crate::issue::{Fix, Issue};
 use crate::message::Message;
 use crate::run::registry::first_set;
-use crate::run::{Layout, Leaving, Offload, OffloadFramework, OffloadParts, OffloadTo, OneOf, Optimizer, Recompute};
+use crate::run::{
+    Layout, Leaving, Offload, OffloadFramework, OffloadParts, OffloadTo, OneOf, Optimizer, Recompute, Schedule,
+};
 use crate::t;
 use crate::units::Bytes;
 
 impl Check<'_> {
     pub fn offload(&mut self, gpu: &Gpu, layout: &Layout) {
         let (run, parts) = (self.run, &self.run.offload);
+        self.offload_order();
         let Some(offload) = parts.resolve(run, &run.software()) else {
-            if *parts != OffloadParts::default()
+            if (OffloadParts { order: None, ..parts.clone() }) != OffloadParts::default()
                 && let Some(field) = first_set(run, "offload")
             {
                 let message = t!("{field} says nothing where nothing is offloaded", field = field.label);
@@ -58,6 +61,30 @@ impl Check<'_> {
         if on_disk(offload.activations.map(|activations| activations.to)) {
             let message = "activations go to host memory: no framework here writes them to disks";
             self.refuse("offload.activations", message, "cpu");
+        }
+    }
+
+    /// An order with offloading is searched by one schedule, and has the link to the host for itself.
+    fn offload_order(&mut self) {
+        let (run, parts) = (self.run, &self.run.offload);
+        if parts.order != Some(true) {
+            return;
+        }
+        if !parts.leave_in_order(run) {
+            let message = "nothing leaves in the order of this schedule: \"optimal\" alone searches for one";
+            let fix = Fix::new(vec![("schedule", Schedule::Optimal.id().to_owned())]);
+            self.warnings.push(Issue { fix: Some(fix), ..Issue::warning("offload.order", message) });
+            return;
+        }
+        let others = [
+            ("offload.activations", parts.activations.is_some()),
+            ("offload.parameters", parts.parameters.is_some()),
+            ("offload.gradients", parts.gradients.is_some()),
+        ];
+        for (field, _) in others.into_iter().filter(|(_, is_set)| *is_set) {
+            let message = "activations that leave in the order have the link to the host for themselves: offload this \
+                or them";
+            self.refuse(field, message, "");
         }
     }
 
