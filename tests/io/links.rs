@@ -36,7 +36,9 @@ fn value(field: &'static Field) -> BoxedStrategy<Value> {
             "[1-9][0-9]{2,4}:[1-9][0-9]?(,[1-9][0-9]{5}:[1-9])?".prop_map(Value::Text).boxed()
         }
         Slot::Text if field.key == "model.vision.image_sizes" => {
-            "[1-9][0-9]{2}x[1-9][0-9]{2}:[1-9](,[1-9][0-9]{3}x[1-9][0-9]{3}:[1-9])?".prop_map(Value::Text).boxed()
+            "([1-9]\\*)?[1-9][0-9]{2}x[1-9][0-9]{2}:[1-9](,[1-9][0-9]{3}x[1-9][0-9]{3}:[1-9])?"
+                .prop_map(Value::Text)
+                .boxed()
         }
         Slot::Text if field.key == "prices" => {
             "(b200-sxm|gb200|mi300x):[1-9](\\.[1-9])?(,h100-sxm-80gb:[1-9])?".prop_map(Value::Text).boxed()

@@ -141,7 +141,8 @@ shape! {
         image_width: u64 = 224 => model("Image width").unit("px").count(1, 1 << 16, By(14.0)).advanced(),
         /// pixels down
         image_height: u64 = 224 => model("Image height").unit("px").count(1, 1 << 16, By(14.0)).advanced(),
-        /// sizes of the images with the share of each, instead of one size: 448x448:60,1024x768:30,1920x1080:10
+        /// sizes of the images with the share of each, instead of one size: 448x448:60,1024x768:30; with the images of
+        /// a sample in front, shares of samples: 8*448x448:60,1*1024x768:40
         image_sizes: ImageSizes = ImageSizes::NONE => model("Image sizes").unit("px").advanced(),
         /// 3 for colour
         channels: u64 = 3 => model("Image channels").count(1, 1 << 10, By(1.0)).advanced(),
@@ -187,7 +188,7 @@ shape! {
         gpus: u64 = 1 => model("ViT GPUs").count(1, 1 << 20, By(1.0)).advanced(),
         /// of a tower on ranks of its own; its other GPUs are replicas
         tp: u64 = 1 => model("ViT tensor parallel").count(1, 1 << 10, Double).advanced(),
-        /// images a sequence, on average
+        /// images a sequence, on average, where no sizes have counts
         images: f64 = 1.0 => model("Images a sequence").number(0.0, 4096.0, 1.0).advanced(),
     }
 }
@@ -280,15 +281,26 @@ impl Vision {
     }
     /// The tower with images of each of its sizes alone, and their shares; none where all have one size.
     pub fn by_size(&self) -> impl Iterator<Item = (Self, f64)> + '_ {
-        let whole = self.image_sizes.weight();
-        self.image_sizes.iter().map(move |size| (self.of_size(size), size.weight / whole))
+        // All sequences have as many images on average, whatever their size.
+        let images = self.images_a_sequence();
+        self.image_sizes.shares().map(move |(size, share)| (Self { images, ..self.of_size(size) }, share))
     }
-    /// The tower with images of its largest size alone: the micro-batch that has most to keep.
+    /// Images of a sequence, on average.
+    pub fn images_a_sequence(&self) -> f64 {
+        self.image_sizes.images().unwrap_or(self.images)
+    }
+    /// The tower with images of its largest size alone, or of the sample with most patches where sizes have counts: the
+    /// micro-batch that has most to keep.
     #[must_use]
     pub fn largest(&self) -> Self {
         let sizes = self.image_sizes.iter().filter(|size| size.weight > 0.0);
-        let largest = sizes.max_by_key(|size| self.patches_of(size.pixels()));
-        largest.map_or(*self, |size| self.of_size(size))
+        let patches = |size: &ImageSize| self.patches_of(size.pixels()) as f64 * size.images();
+        let largest = sizes.max_by(|one, other| patches(one).total_cmp(&patches(other)));
+        let counted = self.image_sizes.images().is_some();
+        largest.map_or(*self, |size| {
+            let images = if counted { size.images() } else { self.images };
+            Self { images, ..self.of_size(size) }
+        })
     }
     /// Tokens that the language model gets of one image: `1/merge²` of the patches.
     pub fn tokens(&self) -> u64 {

@@ -70,7 +70,7 @@ impl Draft {
         };
         let stage_s = Seconds(loads.iter().map(of_rank).fold(0.0, f64::max));
         let link = if scenario.busy_gpus() <= scenario.layout.per_node { Link::Intra } else { Link::Inter };
-        let tokens = vision.tokens() as f64 * vision.images * scenario.sequences() as f64;
+        let tokens = vision.tokens() as f64 * vision.images_a_sequence() * scenario.sequences() as f64;
         let states = tokens * (scenario.model.hidden * (1 + vision.deepstack)) as f64;
         let message = Bytes(states * scenario.precision.computes.activation());
         let send = Fabric::of(scenario).send(link, message);

@@ -444,7 +444,10 @@ impl Scenario {
 
     /// FLOPs of a step in the vision tower and its projector: images of every sequence, forward and backward.
     pub(crate) fn image_flops(&self) -> f64 {
-        let image = self.model.vision.map_or(0.0, |vision| vision.images * vision_flops(&vision, self.model.hidden));
+        let image = self
+            .model
+            .vision
+            .map_or(0.0, |vision| vision.images_a_sequence() * vision_flops(&vision, self.model.hidden));
         let images = match &self.samples {
             Some(_) => (self.layout.dp * self.layout.microbatches * self.sequences()) as f64,
             None => self.tokens_per_step() / self.run.seq_len as f64,

@@ -31,7 +31,7 @@ pub(crate) fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, wei
 /// Forward, input-gradient and weight-gradient seconds of [`tower_time`] where all images have one size.
 fn of_one_size(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Output) -> [f64; 3] {
     let t = if vision.is_apart() { vision.tp } else { scenario.layout.tp } as f64;
-    let images = scenario.sequences() as f64 * vision.images * scenario.tower_share();
+    let images = scenario.sequences() as f64 * vision.images_a_sequence() * scenario.tower_share();
     if images <= 0.0 {
         return [0.0; 3];
     }

@@ -49,7 +49,7 @@ fn tower(tower: &TowerReport) -> Node {
 
 /// Says of a run with images that measured towers were slower.
 fn measured_towers(evaluation: &Evaluation) -> Node {
-    let has_images = evaluation.scenario.model.vision.is_some_and(|vision| vision.images > 0.0);
+    let has_images = evaluation.scenario.model.vision.is_some_and(|vision| vision.images_a_sequence() > 0.0);
     if !has_images {
         return Node::none();
     }

@@ -253,7 +253,11 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
             }
         }
         if stage == 0 && !scenario.model.vision.is_some_and(|vision| vision.is_apart()) {
-            let images = scenario.sequences() as f64 * scenario.model.vision.map_or(1.0, |vision| vision.images);
+            let images = scenario.sequences() as f64
+                * scenario.model.vision.map_or(1.0, |vision| {
+                    // The fullest micro-batch, as its sizes.
+                    vision.largest().images_a_sequence()
+                });
             for tensor in vision_inventory(&scenario.model, images, &self.cut) {
                 sum.add(tensor.name, tensor.bytes, 1.0, 1.0);
             }

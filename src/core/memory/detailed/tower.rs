@@ -22,7 +22,7 @@ pub fn tower_rank(scenario: &Scenario) -> Option<Bytes> {
     let tensor = t as f64;
     let residual = if scenario.run.sequence_parallel { tensor } else { 1.0 };
     let cut = Cut { tp: tensor, residual, linear_input: residual, ..cut::<f64>(scenario) };
-    let images = scenario.sequences() as f64 * vision.images * scenario.tower_share();
+    let images = scenario.sequences() as f64 * vision.largest().images_a_sequence() * scenario.tower_share();
     let kept: f64 = vision_inventory(model, images, &cut).iter().map(|tensor| tensor.bytes).sum();
     let alive = (scenario.layout.pp + 1).min(scenario.layout.microbatches) as f64;
     Some(Bytes(fragmentation(scenario) * (states + alive * kept)) + process(scenario))

@@ -61,11 +61,18 @@ impl Check<'_> {
                 self.refuse("model.vision.image_sizes", message, "768x768:1");
                 return;
             }
-            let (tokens, seq_len) = (vision.images * vision.tokens() as f64, self.run.seq_len);
+            // Of counted images those of the fullest sample.
+            let counted = vision.image_sizes.images().is_some();
+            let sample = if counted { vision.largest() } else { vision };
+            let (tokens, seq_len) = (sample.images_a_sequence() * sample.tokens() as f64, self.run.seq_len);
             if tokens > seq_len as f64 {
                 let tokens = whole(tokens.ceil()).unwrap_or(u64::MAX);
                 let message = t!("images take {tokens} tokens of a sequence of {seq_len}", tokens, seq_len);
-                self.warnings.push(Issue::warning("model.vision.images", message));
+                let field = if counted { "model.vision.image_sizes" } else { "model.vision.images" };
+                self.warnings.push(Issue::warning(field, message));
+            }
+            if counted && vision.images.total_cmp(&1.0).is_ne() {
+                self.doubt("model.vision.images", "the sizes of images say how many a sample has: this is not used", 1);
             }
         }
         let per_token = model_flops_per_token(m, 0, AttentionCount::Full);
