@@ -1,0 +1,205 @@
+//! Why a GPU ran out of memory: the message, the moment, what the size that was asked for is, and what would have
+//! fitted.
+
+mod fingerprint;
+mod rules;
+
+pub use fingerprint::Fingerprint;
+
+use super::causes::FoundCause;
+use super::trend::MemoryTrend;
+use crate::memory::Component;
+use crate::memory::verdict::MemoryNeed;
+use crate::message::{Message, verbatim};
+use crate::report::report;
+use crate::run::{Run, Scenario};
+use crate::statics::named;
+use crate::t;
+use crate::units::{Bytes, show_bytes};
+use fingerprint::fingerprint;
+use rules::causes;
+use serde::{Deserialize, Serialize};
+
+named! {
+    /// What the program was doing.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Moment: name {
+        Checkpoint = "checkpoint",
+        /// The optimizer made its states.
+        FirstStates = "first_states",
+        OptimizerStep = "optimizer_step",
+        Loss = "loss",
+        Backward = "backward",
+        GatheredWeights = "gathered_weights",
+        Evaluation = "evaluation",
+        Loading = "loading",
+        Experts = "experts",
+        Generation = "generation",
+        Forward = "forward",
+        /// No frame tells.
+        Unknown = "not_known",
+    }
+}
+
+impl Moment {
+    /// In words, behind "while".
+    pub fn words(self) -> Message {
+        match self {
+            Self::Checkpoint => t!("a checkpoint was written"),
+            Self::FirstStates => t!("the optimizer made its states"),
+            Self::OptimizerStep => t!("the optimizer updated the weights"),
+            Self::Loss => t!("the loss was computed"),
+            Self::Backward => t!("the backward pass ran"),
+            Self::GatheredWeights => t!("weights were gathered"),
+            Self::Evaluation => t!("it evaluated"),
+            Self::Loading => t!("weights were loaded"),
+            Self::Experts => t!("experts were computed"),
+            Self::Generation => t!("it generated"),
+            Self::Forward => t!("the forward pass ran"),
+            Self::Unknown => t!("something that the message does not name ran"),
+        }
+    }
+}
+
+/// A message of an allocator, bytes; none where it does not say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct OutOfMemory {
+    pub asked: Option<f64>,
+    pub total: Option<f64>,
+    pub free: Option<f64>,
+    pub allocated: Option<f64>,
+    /// Reserved by PyTorch and not in use.
+    pub unused: Option<f64>,
+    /// Held by this process.
+    pub process: Option<f64>,
+    /// Held by other processes that it names.
+    pub others: Option<f64>,
+    /// A limit on the process.
+    pub allowed: Option<f64>,
+    /// In private pools of CUDA graphs.
+    pub pools: Option<f64>,
+    /// It is of `cudaMallocAsync`, whose pools PyTorch does not see.
+    pub driver_pool: bool,
+    /// It is not PyTorch's: of NCCL, `cuBLAS` or JAX.
+    pub library: Option<&'static str>,
+    pub rank: Option<u64>,
+    pub gpu: Option<u64>,
+    /// The step that failed: the last that was logged, and one.
+    pub step: Option<u64>,
+    #[serde(serialize_with = "moment")]
+    pub moment: Option<Moment>,
+    /// Of a checkpoint: its frames make the optimizer's states.
+    pub makes_states: bool,
+    /// It had read a checkpoint to go on from.
+    pub resumed: bool,
+    /// How memory grew over the steps before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trend: Option<MemoryTrend>,
+}
+
+/// Writes a moment by its name.
+#[allow(clippy::ref_option, clippy::trivially_copy_pass_by_ref)] // the signature that serde calls
+fn moment<S: serde::Serializer>(moment: &Option<Moment>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(moment.unwrap_or(Moment::Unknown).name())
+}
+
+/// Memory of a failed run beside the prediction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MemoryFound {
+    pub message: OutOfMemory,
+    /// Bytes that were missing, where the message says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short: Option<f64>,
+    pub fingerprint: Option<Fingerprint>,
+    /// The model of the run has a mixture of experts.
+    #[serde(skip)]
+    pub experts: bool,
+    /// The rank of the run that the prediction is of; none for the fullest.
+    #[serde(skip)]
+    pub rank: Option<u64>,
+    /// The message's rank, or the fullest: component and predicted bytes.
+    pub predicted: Vec<(&'static str, f64)>,
+    /// Need that is predicted for that rank with its range, and the capacity, bytes: low, need, high, capacity.
+    pub need: Option<[f64; 4]>,
+    pub causes: Vec<FoundCause>,
+}
+
+fn gib(bytes: f64) -> Message {
+    verbatim(show_bytes(Bytes(bytes)))
+}
+
+/// A GPU whose memory differs by more from that of the run is not the run's.
+const OTHER_GPU: f64 = 0.2;
+
+/// The causes of `message` on `run`; a message of a GPU with other memory is not compared with the run.
+pub fn out_of_memory(message: OutOfMemory, run: &Run) -> MemoryFound {
+    let own = |scenario: &Scenario| {
+        let total = message.total.unwrap_or(scenario.gpu.memory.0);
+        (total / scenario.gpu.memory.0 - 1.0).abs() < OTHER_GPU
+    };
+    let scenario = Scenario::new(run).ok().filter(own);
+    let compared = scenario.as_ref().map(|_| run);
+    let held = compared.and_then(|run| PredictedMemory::of(run, message.rank));
+    let fingerprint = scenario.as_ref().and_then(|scenario| fingerprint(&message, scenario));
+    let short = message.asked.zip(message.free).map(|(asked, free)| asked - free).filter(|short| *short > 0.0);
+    let rank = held.as_ref().and_then(|held| held.rank);
+    let (predicted, need) = held.map_or((Vec::new(), None), |held| (held.parts, Some(held.need)));
+    let experts = scenario.as_ref().is_some_and(|scenario| scenario.model.moe.is_some());
+    let mut found = MemoryFound { message, short, fingerprint, experts, rank, predicted, need, causes: Vec::new() };
+    found.causes = causes(&found, compared);
+    found
+}
+
+/// Memory that is predicted for a rank of a run.
+struct PredictedMemory {
+    /// The rank; none for the fullest.
+    rank: Option<u64>,
+    /// Component and bytes.
+    parts: Vec<(&'static str, f64)>,
+    /// Low, need, high and capacity, bytes.
+    need: [f64; 4],
+    /// No rank needs more than there is.
+    fits: bool,
+    step_s: f64,
+}
+
+impl PredictedMemory {
+    /// Of `rank` of `run`, or of its fullest rank where the run has no such rank; none where the run cannot work.
+    fn of(run: &Run, rank: Option<u64>) -> Option<Self> {
+        let run = Run { measured_step_s: None, ..run.clone() };
+        let scenario = Scenario::new(&run).ok()?;
+        let report = report(&run).ok()?;
+        let memory = &report.memory;
+        let place = |rank: u64| usize::try_from(scenario.layout.mesh().place(rank).pp).ok();
+        let rank = rank.filter(|rank| *rank < scenario.layout.gpus && memory.phases.is_empty());
+        let own = rank.and_then(place).and_then(|stage| memory.per_stage.get(stage));
+        let capacity = memory.capacity_bytes.0;
+        let need = match own {
+            Some(stage) => {
+                let need = MemoryNeed::of(&scenario, stage.total);
+                [need.low.0, need.likely.0, need.high.0, capacity]
+            }
+            None => [memory.need_low_bytes.0, memory.need_bytes.0, memory.need_high_bytes.0, capacity],
+        };
+        let parts = own.or_else(|| memory.per_stage.get(memory.peak_stage)).map_or_else(Vec::new, |stage| {
+            let of = |component: Component| match component {
+                Component::Weights => stage.weights.0,
+                Component::Gradients => stage.gradients.0,
+                Component::Optimizer => stage.optimizer.0,
+                Component::Activations => stage.activations.0,
+                Component::Buffers => stage.buffers.0,
+                Component::Overhead => stage.overhead.0,
+            };
+            Component::ALL.map(|component| (component.name(), of(component))).to_vec()
+        });
+        let fits = memory.need_bytes.0 <= capacity;
+        let rank = rank.filter(|_| own.is_some());
+        Some(Self { rank, parts, need, fits, step_s: report.step.time_s.0 })
+    }
+
+    /// True where the need is that of `other`, to a half percent.
+    fn is_as(&self, other: &Self) -> bool {
+        (self.need[1] / other.need[1] - 1.0).abs() < 0.005
+    }
+}
