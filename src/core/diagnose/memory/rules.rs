@@ -1,7 +1,7 @@
 //! Why a GPU ran out of memory, by rules from public threads whose cause is known. A change is tried on the run before it is
 //! named.
 
-use super::{MemoryFound, Moment, PredictedMemory, gib};
+use super::{MemoryFound, Moment, OutOfMemory, PredictedMemory, gib};
 use crate::diagnose::causes::{CauseId, FoundCause};
 use crate::message::Message;
 use crate::run::{AttentionKernel, OneOf, Run};
@@ -23,196 +23,21 @@ struct Hypothesis {
 }
 
 /// The causes, the surest first. Their weights order the list and are shown to nobody.
-#[allow(clippy::too_many_lines)] // one rule after the other
 pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
-    let message = &found.message;
-    let (asked, total) = (message.asked.unwrap_or(0.0), message.total.unwrap_or(f64::MAX));
-    let moment = message.moment.unwrap_or(Moment::Unknown);
-    let allocated = message.allocated.unwrap_or(0.0);
-    let unused = message.unused.unwrap_or(0.0);
-    let free = message.free.unwrap_or(0.0);
-    let optimizer = found.predicted.iter().find(|(name, _)| *name == "optimizer").map_or(asked, |(_, bytes)| *bytes);
-    let mut all: Vec<Hypothesis> = Vec::new();
-    let mut add = |id, weight, bytes: f64, evidence, change: Option<Message>, set| {
-        all.push(Hypothesis { id, weight, bytes, evidence, change, set });
-    };
-    // Others on the GPU: those it names, else what neither PyTorch nor the free memory is.
-    let rest = total
-        - message.free.unwrap_or(total)
-        - message.process.filter(|held| *held > 0.0).unwrap_or(allocated + unused);
-    let derived =
-        message.free.is_some() && message.total.is_some() && !message.driver_pool && message.process.is_none();
-    let others = message.others.unwrap_or(if derived && rest > 0.5 * total { rest } else { 0.0 });
-    if others > 0.03 * total {
-        let evidence = t!("{held} of the GPU belong to other processes.", held = gib(others));
-        add(
-            CauseId::OtherProcess,
-            0.95,
-            others,
-            evidence,
-            Some(t!("end the other process, or use another GPU")),
-            vec![],
-        );
-    }
-    if let Some(allowed) = message.allowed.filter(|allowed| *allowed < 0.99 * total && others <= 0.03 * total) {
-        let evidence = t!(
-            "The process may use {allowed} of {total}: a limit was set.",
-            allowed = gib(allowed),
-            total = gib(total)
-        );
-        let weight = if message.free.is_some_and(|free| free > asked) { 0.92 } else { 0.4 };
-        add(
-            CauseId::AnotherSetting,
-            weight,
-            allowed,
-            evidence,
-            Some(t!("raise the memory fraction of the process")),
-            vec![],
-        );
-    }
-    if moment == Moment::FirstStates || message.makes_states {
-        let evidence = if moment == Moment::Checkpoint || message.makes_states {
-            t!("The optimizer's states were made for the first time while a checkpoint was written.")
-        } else {
-            t!("The optimizer's states were made for the first time.")
-        };
-        let change = t!("no checkpoint before the first step; states sharded over data-parallel ranks, or offloaded");
-        add(CauseId::FirstOptimizerStep, 0.93, optimizer, evidence, Some(change), zero_up(run));
-    } else if moment == Moment::OptimizerStep && message.step.unwrap_or(1) <= 1 {
-        let evidence = t!("It failed in the optimizer's step, whose states come with the first one.");
-        let change = t!("shard the states over data-parallel ranks, or fewer bytes a parameter");
-        add(CauseId::FirstOptimizerStep, 0.8, optimizer, evidence, Some(change), zero_up(run));
-    }
-    if let Some(fingerprint) = &found.fingerprint {
-        if fingerprint.logits {
-            let evidence =
-                t!("The {asked} that were asked for are {what}.", asked = gib(asked), what = &fingerprint.name);
-            let weight = if matches!(moment, Moment::Loss | Moment::Backward | Moment::Unknown) { 0.9 } else { 0.7 };
-            let change = t!("a fused or chunked loss, and recomputation where activations are too large as well");
-            add(CauseId::Logits, weight, asked, evidence, Some(change), vec![("cross_entropy", "te-fused".to_owned())]);
-        }
-        if fingerprint.longer && message.step.is_none_or(|step| step > 1) {
-            let evidence =
-                t!("The {asked} that were asked for are {what}.", asked = gib(asked), what = &fingerprint.name);
-            // The frames name the tensor, the run's own batch is shorter: the sample is the reason, the logits are the
-            // place.
-            let weight = if message.step.is_some() && moment == Moment::Loss { 0.91 } else { 0.75 };
-            add(CauseId::LongestSample, weight, asked, evidence, Some(t!("cut, pack or sort the samples")), vec![]);
-        }
-        if let Some(evidence) = plain_attention(found, run) {
-            let change = t!("a flash kernel: attn_implementation=flash_attention_2, or --attention-backend flash");
-            add(CauseId::AttentionFallback, 0.93, asked, evidence, Some(change), vec![]);
-        }
-    } else if moment == Moment::Loss {
-        let evidence = t!("It failed while the loss was computed.");
-        let set = vec![("cross_entropy", "te-fused".to_owned())];
-        add(CauseId::Logits, 0.6, asked, evidence, Some(t!("a fused or chunked loss")), set);
-    }
-    if message.driver_pool {
-        let held = total - allocated - message.free.unwrap_or(0.0);
-        let evidence =
-            t!("{held} are neither allocated nor free: the driver's pool holds them in pieces.", held = gib(held));
-        add(CauseId::Fragmentation, 0.7, held, evidence, Some(t!("PyTorch's own allocator")), vec![]);
-    } else if unused > asked && unused > 0.02 * total && asked > 0.0 {
-        let evidence = t!(
-            "{unused} are reserved and not in use, more than the {asked} that were asked for.",
-            unused = gib(unused),
-            asked = gib(asked)
-        );
-        let change =
-            t!("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_ALLOC_CONF from 2.9 on), or equal shapes");
-        add(CauseId::Fragmentation, 0.85, unused, evidence, Some(change), vec![]);
-    } else if unused > 0.0 && free < asked && unused + free >= asked {
-        let evidence = t!(
-            "{unused} are reserved and not in use, {free} are free: together at least the {asked} that were asked for.",
-            unused = gib(unused),
-            free = gib(free),
-            asked = gib(asked)
-        );
-        // Expandable segments give pages that are not in use back to the driver: both together can serve one request.
-        let change = t!("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_ALLOC_CONF from 2.9 on)");
-        add(CauseId::Fragmentation, 0.6, unused, evidence, Some(change), vec![]);
-    } else if unused > 0.0 && unused + free < asked {
-        let evidence = t!(
-            "{unused} are reserved and not in use. With all of it free, {short} would still be missing.",
-            unused = gib(unused),
-            short = gib(asked - unused - free)
-        );
-        add(CauseId::Fragmentation, 0.05, unused, evidence, None, vec![]);
-    }
-    if let Some(cause) = message.trend.as_ref().and_then(|trend| trend.cause(found.experts)) {
-        add(cause.id, 0.88, cause.bytes.unwrap_or(0.0), cause.evidence, cause.change, vec![]);
-    }
-    if message.resumed && message.step.unwrap_or(1) <= 1 && moment != Moment::FirstStates {
-        let evidence =
-            t!("It failed in the first step after a checkpoint was read: the optimizer's states are there from the \
-                beginning, which a fresh run has only at the end of its first step.");
-        let change = t!("states on the host until the first step, or sharded over data-parallel ranks");
-        add(CauseId::FirstOptimizerStep, 0.78, optimizer, evidence, Some(change), zero_up(run));
-    }
-    if moment == Moment::Checkpoint && !message.makes_states {
-        let evidence = t!("It failed while a checkpoint was written: whole weights on one GPU, or copies of states.");
-        let change = t!("a sharded checkpoint, or one that is gathered on the host");
-        add(CauseId::Checkpoint, 0.7, asked, evidence, Some(change), vec![]);
-    }
-    if moment == Moment::Generation {
-        let evidence = t!("It failed while it generated: the engine and the training share the GPU.");
-        let change = t!("the engine's sleep level, or a smaller share of memory for it");
-        add(CauseId::OtherProcess, 0.6, asked, evidence, Some(change), vec![]);
-    }
-    if let (Some("cuBLAS"), None) = (message.library, message.total) {
-        let evidence = t!(
-            "cuBLAS found no room for its handle: the GPU is full; of a small model in its first call it may be an \
-                index out of range instead."
-        );
-        let change = t!("CUDA_LAUNCH_BLOCKING=1 names the call");
-        add(CauseId::NeverFitted, 0.73, asked, evidence, Some(change), vec![]);
-    }
-    if let (Some("NCCL"), None) = (message.library, message.total) {
-        let evidence = t!("NCCL lacked a few MiB for a connection: the GPU is full, NCCL is not large.");
-        add(CauseId::NeverFitted, 0.73, asked, evidence, Some(t!("memory kept free for communicators")), vec![]);
-    }
-    if moment == Moment::Evaluation {
-        let evidence = t!("It failed in an evaluation, whose logits and batch are its own.");
-        add(
-            CauseId::Evaluation,
-            0.65,
-            asked,
-            evidence,
-            Some(t!("a smaller evaluation batch, without gradients")),
-            vec![],
-        );
-    }
-    if moment == Moment::Experts {
-        let evidence = t!("It failed in the experts: the fullest one decides.");
-        add(
-            CauseId::ExpertImbalance,
-            0.6,
-            asked,
-            evidence,
-            Some(t!("a capacity, a balancing loss, more expert parallelism")),
-            vec![],
-        );
-    }
-    let outside = message.process.map_or(0.0, |process| process - allocated - unused);
-    if outside > 3.0 * GIB && outside < total {
-        let evidence = t!("{outside} of the process are outside PyTorch.", outside = gib(outside));
-        add(
-            CauseId::Context,
-            0.55,
-            outside,
-            evidence,
-            Some(t!("fewer communicators, smaller NCCL and expert buffers")),
-            vec![],
-        );
-    }
-    if let Some(pools) = message.pools.filter(|pools| *pools > 2.0 * GIB) {
-        let evidence = t!("{pools} are in pools of CUDA graphs.", pools = gib(pools));
-        add(CauseId::Context, 0.55, pools, evidence, Some(t!("fewer captured shapes")), vec![]);
-    }
+    let rank = found.message.rank;
+    let mut rules = Rules::new(found, run);
+    rules.other_processes();
+    rules.first_states();
+    rules.size_asked_for();
+    rules.allocator();
+    rules.trend();
+    rules.moment();
+    rules.library();
+    rules.outside_pytorch();
+    let mut all = rules.all;
     never_fitted(found, run, &mut all);
     another_run(found, &mut all);
-    together(run, message.rank, &mut all);
+    together(run, rank, &mut all);
     sort_by(&mut all, |a: &Hypothesis, b| b.weight.total_cmp(&a.weight));
     // Two rules may name one cause: the surer one speaks.
     let mut named = Vec::new();
@@ -221,9 +46,9 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
         named.push(one.id);
         is_new
     });
-    let now = run.and_then(|run| PredictedMemory::of(run, message.rank));
+    let now = run.and_then(|run| PredictedMemory::of(run, rank));
     let listed = all.into_iter().map(|one| {
-        let after = tried(run, message.rank, &one.set);
+        let after = tried(run, rank, &one.set);
         let told = match (one.change, &now, &after) {
             (Some(change), Some(now), Some(after)) => (Some(changed(change, now, after)), !after.is_as(now)),
             (change, ..) => (change, after.is_some()),
@@ -238,6 +63,260 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
         }
     });
     listed.collect()
+}
+
+/// A message with the numbers that its rules ask for, bytes, and the hypotheses so far.
+struct Rules<'a> {
+    message: &'a OutOfMemory,
+    found: &'a MemoryFound,
+    run: Option<&'a Run>,
+    moment: Moment,
+    asked: f64,
+    /// No number where the message does not say: the largest there is.
+    total: f64,
+    free: f64,
+    allocated: f64,
+    unused: f64,
+    all: Vec<Hypothesis>,
+}
+
+impl<'a> Rules<'a> {
+    fn new(found: &'a MemoryFound, run: Option<&'a Run>) -> Self {
+        let message = &found.message;
+        Self {
+            message,
+            found,
+            run,
+            moment: message.moment.unwrap_or(Moment::Unknown),
+            asked: message.asked.unwrap_or(0.0),
+            total: message.total.unwrap_or(f64::MAX),
+            free: message.free.unwrap_or(0.0),
+            allocated: message.allocated.unwrap_or(0.0),
+            unused: message.unused.unwrap_or(0.0),
+            all: Vec::new(),
+        }
+    }
+
+    /// A hypothesis whose change no field of the run tries.
+    fn add(&mut self, id: CauseId, weight: f64, bytes: f64, evidence: Message, change: Option<Message>) {
+        self.all.push(Hypothesis { id, weight, bytes, evidence, change, set: Vec::new() });
+    }
+
+    /// Other processes on the GPU, or a limit on this one.
+    fn other_processes(&mut self) {
+        let (message, total) = (self.message, self.total);
+        // Those it names, else what neither PyTorch nor the free memory is.
+        let rest = total
+            - message.free.unwrap_or(total)
+            - message.process.filter(|held| *held > 0.0).unwrap_or(self.allocated + self.unused);
+        let derived =
+            message.free.is_some() && message.total.is_some() && !message.driver_pool && message.process.is_none();
+        let others = message.others.unwrap_or(if derived && rest > 0.5 * total { rest } else { 0.0 });
+        if others > 0.03 * total {
+            let evidence = t!("{held} of the GPU belong to other processes.", held = gib(others));
+            let change = t!("end the other process, or use another GPU");
+            self.add(CauseId::OtherProcess, 0.95, others, evidence, Some(change));
+            return;
+        }
+        if let Some(allowed) = message.allowed.filter(|allowed| *allowed < 0.99 * total) {
+            let evidence = t!(
+                "The process may use {allowed} of {total}: a limit was set.",
+                allowed = gib(allowed),
+                total = gib(total)
+            );
+            let weight = if message.free.is_some_and(|free| free > self.asked) { 0.92 } else { 0.4 };
+            let change = t!("raise the memory fraction of the process");
+            self.add(CauseId::AnotherSetting, weight, allowed, evidence, Some(change));
+        }
+    }
+
+    /// The optimizer's states, which come with the first step, were what found no room.
+    fn first_states(&mut self) {
+        let (message, moment) = (self.message, self.moment);
+        let is_first = message.step.unwrap_or(1) <= 1;
+        if moment == Moment::FirstStates || message.makes_states {
+            let evidence = if moment == Moment::Checkpoint || message.makes_states {
+                t!("The optimizer's states were made for the first time while a checkpoint was written.")
+            } else {
+                t!("The optimizer's states were made for the first time.")
+            };
+            let change =
+                t!("no checkpoint before the first step; states sharded over data-parallel ranks, or offloaded");
+            self.states(0.93, evidence, change);
+        } else if moment == Moment::OptimizerStep && is_first {
+            let evidence = t!("It failed in the optimizer's step, whose states come with the first one.");
+            let change = t!("shard the states over data-parallel ranks, or fewer bytes a parameter");
+            self.states(0.8, evidence, change);
+        }
+        if message.resumed && is_first && moment != Moment::FirstStates {
+            let evidence = t!(
+                "It failed in the first step after a checkpoint was read: the optimizer's states are there from the \
+                beginning, which a fresh run has only at the end of its first step."
+            );
+            let change = t!("states on the host until the first step, or sharded over data-parallel ranks");
+            self.states(0.78, evidence, change);
+        }
+    }
+
+    fn states(&mut self, weight: f64, evidence: Message, change: Message) {
+        let predicted = self.found.predicted.iter().find(|(name, _)| *name == "optimizer");
+        let bytes = predicted.map_or(self.asked, |(_, bytes)| *bytes);
+        let (id, set) = (CauseId::FirstOptimizerStep, zero_up(self.run));
+        self.all.push(Hypothesis { id, weight, bytes, evidence, change: Some(change), set });
+    }
+
+    /// What the size that was asked for is.
+    fn size_asked_for(&mut self) {
+        let (message, moment, asked) = (self.message, self.moment, self.asked);
+        let fused = || vec![("cross_entropy", "te-fused".to_owned())];
+        let logits = |weight, evidence, change| Hypothesis {
+            id: CauseId::Logits,
+            weight,
+            bytes: asked,
+            evidence,
+            change: Some(change),
+            set: fused(),
+        };
+        let Some(fingerprint) = &self.found.fingerprint else {
+            if moment == Moment::Loss {
+                let evidence = t!("It failed while the loss was computed.");
+                self.all.push(logits(0.6, evidence, t!("a fused or chunked loss")));
+            }
+            return;
+        };
+        let evidence =
+            || t!("The {asked} that were asked for are {what}.", asked = gib(asked), what = &fingerprint.name);
+        if fingerprint.logits {
+            let weight = if matches!(moment, Moment::Loss | Moment::Backward | Moment::Unknown) { 0.9 } else { 0.7 };
+            let change = t!("a fused or chunked loss, and recomputation where activations are too large as well");
+            self.all.push(logits(weight, evidence(), change));
+        }
+        if fingerprint.longer && message.step.is_none_or(|step| step > 1) {
+            // The frames name the tensor, the run's own batch is shorter: the sample is the reason, the logits are the
+            // place.
+            let weight = if message.step.is_some() && moment == Moment::Loss { 0.91 } else { 0.75 };
+            let change = t!("cut, pack or sort the samples");
+            self.add(CauseId::LongestSample, weight, asked, evidence(), Some(change));
+        }
+        if let Some(evidence) = plain_attention(self.found, self.run) {
+            let change = t!("a flash kernel: attn_implementation=flash_attention_2, or --attention-backend flash");
+            self.add(CauseId::AttentionFallback, 0.93, asked, evidence, Some(change));
+        }
+    }
+
+    /// What the allocator holds and does not use.
+    fn allocator(&mut self) {
+        let Self { asked, total, free, unused, .. } = *self;
+        if self.message.driver_pool {
+            let held = total - self.allocated - free;
+            let evidence =
+                t!("{held} are neither allocated nor free: the driver's pool holds them in pieces.", held = gib(held));
+            self.add(CauseId::Fragmentation, 0.7, held, evidence, Some(t!("PyTorch's own allocator")));
+        } else if unused > asked && unused > 0.02 * total && asked > 0.0 {
+            let evidence = t!(
+                "{unused} are reserved and not in use, more than the {asked} that were asked for.",
+                unused = gib(unused),
+                asked = gib(asked)
+            );
+            let change = t!(
+                "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_ALLOC_CONF from 2.9 on), or equal shapes"
+            );
+            self.add(CauseId::Fragmentation, 0.85, unused, evidence, Some(change));
+        } else if unused > 0.0 && free < asked && unused + free >= asked {
+            let evidence = t!(
+                "{unused} are reserved and not in use, {free} are free: together at least the {asked} that were asked \
+                    for.",
+                unused = gib(unused),
+                free = gib(free),
+                asked = gib(asked)
+            );
+            // Expandable segments give pages that are not in use back to the driver: both together can serve one
+            // request.
+            let change = t!("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_ALLOC_CONF from 2.9 on)");
+            self.add(CauseId::Fragmentation, 0.6, unused, evidence, Some(change));
+        } else if unused > 0.0 && unused + free < asked {
+            let evidence = t!(
+                "{unused} are reserved and not in use. With all of it free, {short} would still be missing.",
+                unused = gib(unused),
+                short = gib(asked - unused - free)
+            );
+            self.add(CauseId::Fragmentation, 0.05, unused, evidence, None);
+        }
+    }
+
+    /// How memory grew over the steps before.
+    fn trend(&mut self) {
+        let trend = self.message.trend.as_ref();
+        if let Some(cause) = trend.and_then(|trend| trend.cause(self.found.experts)) {
+            self.add(cause.id, 0.88, cause.bytes.unwrap_or(0.0), cause.evidence, cause.change);
+        }
+    }
+
+    /// What the program was doing.
+    fn moment(&mut self) {
+        let asked = self.asked;
+        let (id, weight, evidence, change) = match self.moment {
+            Moment::Checkpoint if !self.message.makes_states => (
+                CauseId::Checkpoint,
+                0.7,
+                t!("It failed while a checkpoint was written: whole weights on one GPU, or copies of states."),
+                t!("a sharded checkpoint, or one that is gathered on the host"),
+            ),
+            Moment::Generation => (
+                CauseId::OtherProcess,
+                0.6,
+                t!("It failed while it generated: the engine and the training share the GPU."),
+                t!("the engine's sleep level, or a smaller share of memory for it"),
+            ),
+            Moment::Evaluation => (
+                CauseId::Evaluation,
+                0.65,
+                t!("It failed in an evaluation, whose logits and batch are its own."),
+                t!("a smaller evaluation batch, without gradients"),
+            ),
+            Moment::Experts => (
+                CauseId::ExpertImbalance,
+                0.6,
+                t!("It failed in the experts: the fullest one decides."),
+                t!("a capacity, a balancing loss, more expert parallelism"),
+            ),
+            _ => return,
+        };
+        self.add(id, weight, asked, evidence, Some(change));
+    }
+
+    /// A library that says nothing of sizes found no room for what it needs.
+    fn library(&mut self) {
+        let (evidence, change) = match (self.message.library, self.message.total) {
+            (Some("cuBLAS"), None) => (
+                t!(
+                    "cuBLAS found no room for its handle: the GPU is full; of a small model in its first call it may be \
+                    an index out of range instead."
+                ),
+                t!("CUDA_LAUNCH_BLOCKING=1 names the call"),
+            ),
+            (Some("NCCL"), None) => (
+                t!("NCCL lacked a few MiB for a connection: the GPU is full, NCCL is not large."),
+                t!("memory kept free for communicators"),
+            ),
+            _ => return,
+        };
+        self.add(CauseId::NeverFitted, 0.73, self.asked, evidence, Some(change));
+    }
+
+    /// What the process holds beside PyTorch's tensors.
+    fn outside_pytorch(&mut self) {
+        let outside = self.message.process.map_or(0.0, |process| process - self.allocated - self.unused);
+        if outside > 3.0 * GIB && outside < self.total {
+            let evidence = t!("{outside} of the process are outside PyTorch.", outside = gib(outside));
+            let change = t!("fewer communicators, smaller NCCL and expert buffers");
+            self.add(CauseId::Context, 0.55, outside, evidence, Some(change));
+        }
+        if let Some(pools) = self.message.pools.filter(|pools| *pools > 2.0 * GIB) {
+            let evidence = t!("{pools} are in pools of CUDA graphs.", pools = gib(pools));
+            self.add(CauseId::Context, 0.55, pools, evidence, Some(t!("fewer captured shapes")));
+        }
+    }
 }
 
 /// A change with the need that is predicted for it. Fitting proves nothing where the run fits by the prediction as it
