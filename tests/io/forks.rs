@@ -193,8 +193,8 @@ fn the_older_micro_batch_of_verl_is_that_of_all_ranks() {
     }
 }
 
-/// yanring/Megatron-MoE-ModelZoo e865051 `model_configs/benchmarking/Qwen3-235B-A22B.yaml` names the tokenizer and parts
-/// of 1187; the model's `config.json` has a vocabulary of 151936 = 128 x 1187.
+/// yanring/Megatron-MoE-ModelZoo e865051 `model_configs/benchmarking/Qwen3-235B-A22B.yaml` names the tokenizer and
+/// parts of 1187; the model's `config.json` has a vocabulary of 151936 = 128 x 1187.
 #[test]
 fn a_vocabulary_that_is_not_said_is_that_of_the_tokenizer() {
     let read = import(
@@ -238,4 +238,43 @@ fn a_program_whose_settings_are_not_read_is_refused_by_its_name() {
         let said = issues[0].message.to_string();
         assert!(said.starts_with(&format!("settings of {name}")), "{name}: {said}");
     }
+}
+
+/// AI-Hypercomputer/gpu-recipes 2e1fd5e `training/a4x-max/gpt-oss-120b/megatron-bridge-gke/nemo2604/
+/// 64gpus-fp8mx-seq4096-gbs1280/recipe/launcher.sh`, its settings: the launcher runs a text that ends with a tool.
+#[test]
+fn what_a_launcher_runs_is_the_training_and_not_the_tool_behind_it() {
+    let read = import(
+        "worker_command=$(cat <<- EOM\n  cd /opt/Megatron-Bridge ;\n  nv_smi_pid=\\$!\n  nice -10 \\\n  \
+         python scripts/performance/run_script.py \\\n    --model_recipe_name gpt_oss_120b \\\n    --gpu gb300 \\\n    \
+         --num_gpus 64 \\\n    --gpus_per_node 4 \\\n    --compute_dtype fp8_mx \\\n    --seq_length 4096 \\\n    \
+         --global_batch_size 1280 \\\n    --micro_batch_size 4 \\\n    --tensor_model_parallel_size 1 \\\n    \
+         --pipeline_model_parallel_size 1 \\\n    --expert_model_parallel_size 64 \\\n    \
+         logger.log_throughput=True\n\n  kill -9 \\$nv_smi_pid\nEOM\n)\necho \"$worker_command\" > \
+         worker_command.sh\nchmod 777 worker_command.sh\ntorchrun --nproc-per-node=\"4\" --nnodes=\"16\" --no-python \
+         bash worker_command.sh\n",
+    );
+    expect(&read, &[("model", "gpt-oss-120b"), ("gpus", "64"), ("ep", "64"), ("micro_batch", "4")]);
+}
+
+/// NVIDIA-NeMo/Megatron-Bridge 067f987 `scripts/performance/argument_parser.py:178` to `:942`: each option has a short
+/// name.
+#[test]
+fn short_options_of_megatron_bridge_mean_the_long_ones() {
+    let read = import(
+        "python scripts/performance/setup_experiment.py -a account -p batch -m llama -mr llama3_70b -g h100 -ng 64 \
+         -gn 8 -c bf16 -sl 8192 -gb 128 -mb 1 -tp 4 -pp 4 -cp 2 -vp 5 -ep 1\n",
+    );
+    let values = [("model", "llama-3.1-70b"), ("gpus", "64"), ("tp", "4"), ("pp", "4"), ("cp", "2")];
+    expect(&read, &values);
+    expect(&read, &[("virtual_stages", "5"), ("global_batch", "128"), ("micro_batch", "1"), ("seq_len", "8192")]);
+}
+
+/// aws-samples/awsome-distributed-training 7217859 `3.test_cases/pytorch/FSDP/kubernetes/llama3_1_8b-fsdp.yaml`.
+#[test]
+fn a_manifest_asks_for_the_command_of_its_container() {
+    let text = "apiVersion: \"kubeflow.org/v1\"\nkind: PyTorchJob\nmetadata:\n  name: llama3-1-8b-fsdp\nspec:\n  \
+        elasticPolicy:\n    rdzvBackend: c10d\n";
+    let Err(issues) = read(text, &Run::default()) else { panic!("it is read") };
+    assert!(issues[0].message.to_string().starts_with("a manifest of Kubernetes"), "{issues:?}");
 }

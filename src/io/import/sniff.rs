@@ -88,9 +88,15 @@ pub(crate) fn sniff(source: &ImportText) -> Result<InputKind, Issue> {
     if text.lines().any(nanotron::knows) {
         return Ok(InputKind::Dialect(&nanotron::DIALECT));
     }
-    link_in(text)
-        .map(InputKind::Link)
-        .ok_or_else(|| Issue::error("", t!("this is none of {readable}", readable = readable())))
+    let is_manifest = ["apiVersion:", "kind:"].into_iter().all(has);
+    link_in(text).map(InputKind::Link).ok_or_else(|| {
+        let message = if is_manifest {
+            t!("a manifest of Kubernetes: give the command that its container runs, as a script")
+        } else {
+            t!("this is none of {readable}", readable = readable())
+        };
+        Issue::error("", message)
+    })
 }
 
 /// The program of fine-tuning whose files have one of these keys.

@@ -188,6 +188,7 @@ fn script(source: &ImportText) -> Settings {
     for (name, value) in script.overrides() {
         out.push((name, plain(value)));
     }
+    out.extend(short_options(&script.words));
     let files = script.words.iter().filter(|word| word.rsplit('.').next() == Some("sh"));
     for file in files.chain(script.missing.iter().map(|file| &file.name)) {
         out.push(("source".to_owned(), Value::Text(file.clone())));
@@ -199,6 +200,42 @@ fn script(source: &ImportText) -> Settings {
         launched(source, &mut out);
     }
     Settings { entries: out, text: script.heard(source.text), doubts: script.doubts(), files: 1, script: true }
+}
+
+/// Short options of Megatron-Bridge's scripts of performance by their long names, which its table has. Source:
+/// NVIDIA-NeMo/Megatron-Bridge 067f987 `scripts/performance/argument_parser.py:178` to `:942`.
+const OF_BRIDGE: [(&str, &str); 17] = [
+    ("-mr", "--model-recipe-name"),
+    ("-m", "--model-family-name"),
+    ("-ng", "--num-gpus"),
+    ("-gn", "--gpus-per-node"),
+    ("-g", "--gpu"),
+    ("-c", "--compute-dtype"),
+    ("-ms", "--max-steps"),
+    ("-gb", "--global-batch-size"),
+    ("-mb", "--micro-batch-size"),
+    ("-sl", "--seq-length"),
+    ("-tp", "--tensor-model-parallel-size"),
+    ("-pp", "--pipeline-model-parallel-size"),
+    ("-cp", "--context-parallel-size"),
+    ("-vp", "--virtual-pipeline-model-parallel-size"),
+    ("-ep", "--expert-model-parallel-size"),
+    ("-et", "--expert-tensor-parallel-size"),
+    ("-cv", "--config-variant"),
+];
+
+/// The settings that a command of Megatron-Bridge's scripts says by short options.
+fn short_options(words: &[String]) -> SettingEntries {
+    const SCRIPTS: [&str; 4] = ["setup_experiment.py", "run_script.py", "custom_setup_experiment.py", "run_recipe.py"];
+    let Some(at) = words.iter().position(|word| SCRIPTS.contains(&word.rsplit('/').next().unwrap_or_default())) else {
+        return Vec::new();
+    };
+    let pairs = words.get(at..).unwrap_or_default().windows(2);
+    let said = pairs.filter_map(|pair| {
+        let (_, long) = OF_BRIDGE.iter().find(|(short, _)| *short == pair[0])?;
+        Some(((*long).to_owned(), plain(scalar(&pair[1]))))
+    });
+    said.collect()
 }
 
 /// A part of the names of OpenRLHF's programs.

@@ -3,7 +3,7 @@
 
 use crate::dialect::text::shell::conditions::is_test;
 use crate::dialect::text::shell::parser::{assigned, is_name};
-use crate::dialect::text::shell::run::shortened;
+use crate::dialect::text::shell::run::{NOTHING, shortened};
 use crate::dialect::text::shell::state::{Flow, MAX_KEPT, Shell, Text, Truth, Value};
 use crate::dialect::text::shell::tree::{Assign, Word};
 use crate::dialect::text::shell::{MissingFile, Started};
@@ -270,7 +270,10 @@ impl Shell<'_> {
     fn program(&mut self, values: &[Text], line: u64, piped: bool) -> Flow {
         self.status = Truth { program: true, decided: false, ..Truth::sure(true) };
         self.unknown_output();
-        if self.substituted > 0 {
+        // Behind a launcher's own text a tool trains as little as without it; these start other programs.
+        let first = values.first().map_or("", |word| word.text.as_str());
+        let is_tool = NOTHING.contains(&first) && !["ray", "sudo", "conda"].contains(&first);
+        if self.substituted > 0 || is_tool && !self.before.is_empty() {
             return Flow::Next;
         }
         let shell = values.iter().position(|word| SHELLS.contains(&word.text.rsplit('/').next().unwrap_or_default()));
