@@ -289,7 +289,7 @@ pub(in crate::dialect) fn take_launch(script: &Script, entries: &mut SettingEntr
     }
     // Its GPUs are those of a node.
     let by_mason = script.words.iter().any(|word| word.rsplit('/').next() == Some("mason.py"));
-    entries.retain(|(name, _)| !is_placed(name) && !(by_mason && name.trim_start_matches('-') == "gpus"));
+    entries.retain(|(name, _)| !(is_placed(name) || by_mason && name.trim_start_matches('-') == "gpus"));
     let mut add = |name: &str, count: Option<u64>| {
         entries.extend(count.map(|count| (name.to_owned(), Value::from(count))));
     };
