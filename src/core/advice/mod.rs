@@ -10,11 +10,13 @@ pub mod narrow;
 mod schedules;
 mod splits;
 pub mod staircase;
+mod tower;
 pub mod unequal;
 
 pub use away::{FoundOrder, RoomBound, bounds_by_room};
 pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};
 pub use splits::{BalancedSplits, LayerSplit, balance};
+pub use tower::{TowerTimelines, tower_timelines};
 
 use crate::report::{LayerSplits, MAX_OPS_AT_ONCE, Refusal, Report, Reported, by_rank, effort_of, evaluate};
 use crate::run::{Run, Value};

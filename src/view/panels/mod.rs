@@ -32,6 +32,7 @@ pub mod step;
 pub mod strip;
 pub mod suggest;
 pub mod sync;
+mod tower;
 pub mod unequal;
 pub mod uneven;
 pub mod waterfall;

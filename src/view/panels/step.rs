@@ -2,6 +2,7 @@
 
 use crate::node::figure::Scope;
 use crate::panels::strip::{day_unit, money, sign};
+use crate::panels::tower::tower_drawn;
 use crate::prelude::*;
 use shardscope_core::accuracy::record::{Protocol, Recipe, recorded_of};
 use shardscope_core::report::TowerReport;
@@ -13,6 +14,7 @@ pub fn step(evaluation: &Evaluation) -> Node {
     Node::from_iter([
         leaf("p", "muted step-note", certainty(evaluation)),
         evaluation.report.tower.as_ref().map_or_else(Node::none, tower),
+        tower_drawn(evaluation),
         measured_towers(evaluation),
         utilisation(step),
         budget(evaluation),
