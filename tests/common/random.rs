@@ -53,6 +53,7 @@ const FIELDS: &[(&str, u64, &[&str])] = &[
     ("zero", 2, &["0", "1", "2", "3"]),
     ("hsdp_shard", 10, &["1", "2", "3", "4", "8", "64"]),
     ("hsdp_optimizer", 20, &["true"]),
+    ("fsdp_double_buffer", 20, &["true"]),
     ("virtual_stages", 3, &["2", "2", "3", "4", "7"]),
     ("schedule_options.group", 12, &["1", "2", "4", "5", "9"]),
     ("schedule_options.variant", 12, &["forward-doubling", "backward-halving"]),

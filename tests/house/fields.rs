@@ -53,6 +53,7 @@ const SPECIAL: &[&str] = &[
     "precision=fsdp-mixed&zero=3&pp=1&gpus=16&stack=fsdp2&hsdp_shard=8&optimizer=sgd",
     "zero=1&tp=1&pp=1&gpus=16&hsdp_shard=8",
     "zero=2&pp=1&gpus=16",
+    "zero=3&pp=1&tp=8&gpus=64&stack=megatron-2026&fsdp_double_buffer=true",
     "tokens_total=1e12&spare_quantile=0.99",
     "cp=2&gpus=32&seq_len=32768&global_batch=32",
     "lengths.base=log-normal&lengths.median=1000&lengths.sigma=1&lengths.pack=8192&gpus=64&tp=1&pp=1",

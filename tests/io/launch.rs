@@ -302,6 +302,7 @@ fn talkative() -> Vec<Run> {
         "stack=megatron-2025&offload.activations=core_attn,attn_proj&host_memory_gib=9000&cross_entropy=fused-linear",
         "stack=torchtitan&pp=1&zero=3&offload.parameters=cpu&host_memory_gib=9000",
         "stack=megatron-2021&rank_order=tp-cp-ep-pp-dp",
+        "stack=megatron-2026&pp=1&zero=3&fsdp_double_buffer=true",
         "stack=torchtitan&pp=1&recompute.budget=0.5",
         "stack=deepspeed&pp=1&zero=3&zero_hpz=8&zero_qwz=true&zero_qgz=true",
         "model=mixtral-8x7b&cp=4&cp_comm=hierarchical&shared_expert_overlap=true&moe_rank_capacity=2&moe_paged_stash=true",
@@ -413,6 +414,30 @@ fn meant(text: &str, keys: &[&str]) -> (Vec<String>, String) {
     let run = read.run.resolved();
     let texts = keys.iter().map(|key| field(key).unwrap().text(&run).unwrap_or_default()).collect();
     (texts, read.assumed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+}
+
+/// Megatron-LM d98e8a6 `distributed_data_parallel_config.py:279` and `param_and_grad_buffer.py:2053`: the pool of the
+/// largest unit and registered buffers switch double buffers on. They are written where they change something.
+#[test]
+fn double_buffers_of_megatron_fsdp_are_read_and_written() {
+    let sharded = "pretrain_gpt.py --tensor-model-parallel-size 2 --use-megatron-fsdp --bf16 \
+        --data-parallel-sharding-strategy optim_grads_params";
+    let plain = "pretrain_gpt.py --tensor-model-parallel-size 2 --use-distributed-optimizer --bf16";
+    for (arguments, expected) in [
+        (format!("{sharded} --fsdp-double-buffer"), "true"),
+        (format!("{sharded} --use-nccl-ub"), "true"),
+        (format!("{sharded} --megatron-fsdp-max-pool-double-buffer"), "true"),
+        (sharded.to_owned(), "false"),
+        (format!("{plain} --fsdp-double-buffer"), "false"),
+    ] {
+        assert_eq!(meant(&arguments, &["fsdp_double_buffer"]).0, [expected], "{arguments}");
+    }
+    let megatron = DIALECTS.iter().find(|dialect| dialect.id == "megatron").unwrap();
+    let written = |link: &str| {
+        let run = shardscope::io::link::decode(&format!("v=1&stack=megatron-2026&pp=1&{link}")).run;
+        names(megatron, &[run]).contains("--fsdp-double-buffer")
+    };
+    assert!(written("zero=3&fsdp_double_buffer=true") && !written("zero=1&fsdp_double_buffer=true"));
 }
 
 /// Megatron-LM `arguments.py` and `transformer_config.py`: `--optimizer-offload-fraction` is the share that leaves; the

@@ -118,6 +118,9 @@ fields! {
         hsdp_shard: Option<u64> => parallelism("HSDP shard group").unit("ranks").count(1, 1 << 20, Double).advanced(),
         /// optimizer states are cut over the HSDP groups too (Megatron-FSDP, outer sharding `optim`)
         hsdp_optimizer: bool = false => parallelism("Optimizer over HSDP groups").advanced(),
+        /// Megatron-FSDP keeps the buffers of two gathered layers and of the gradients of two for the whole run, as
+        /// registered buffers of NCCL need them, instead of making them for each layer
+        fsdp_double_buffer: bool = false => parallelism("FSDP double buffers").advanced(),
         /// data-parallel ranks that cut every weight among them, gather it before its product and scatter its gradient
         /// (Megatron-LM's generalized tensor parallelism: TP times these are its weight shards); 1: none
         weight_shards: u64 = 1
@@ -300,6 +303,11 @@ impl Run {
     /// True if weights are cut over ranks above tensor parallelism.
     pub fn shards_weights(&self) -> bool {
         self.weight_shards > 1 || self.expert_weight_shards > 1
+    }
+
+    /// True if buffers of two layers and their gradients stay: PyTorch's FSDP has none that do.
+    pub fn keeps_double_buffers(&self) -> bool {
+        self.fsdp_double_buffer && self.zero >= 2 && !self.software().fsdp
     }
 
     /// True if attention stores no scores: FlashAttention has no fp32 kernel.

@@ -69,6 +69,11 @@ pub(crate) fn gathered_copies(scenario: &Scenario) -> f64 {
 /// P` in the format of the reduction, and ZeRO-3 keeps its weights gathered, `w P + q L`
 /// ([`Scenario::waits_for_last_microbatch`]); with their shards beside them torchtitan's peaks of 405B are met to 3 %
 /// on average, without to 7. Source: PyTorch FSDP2 `_fsdp_param_group.py` (`to_accumulated_grad_if_needed`).
+///
+/// Double buffers of Megatron-FSDP stay: two gathered layers and the gradients of two in the format of the reduction,
+/// `(2 w + q) U + 2 g U`. Units of unequal size take the largest, as its `MaxPoolAllocator` does; its
+/// `FixedPoolAllocator` makes those of rarer sizes for each layer instead. Source: Megatron-LM d98e8a6,
+/// `megatron_fsdp/param_and_grad_buffer.py:2524` (`UB_BUFFER_NUM`).
 pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Vec<Item<Q>> {
     let beside = host_bucket(scenario, holdings).into_iter().chain(clones(scenario, holdings));
     let fetched = scenario.fetches_parameters();
@@ -111,6 +116,10 @@ pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Ho
     let mut list = match scenario.zero.stage {
         2 if scenario.waits_for_last_microbatch() => vec![waiting()],
         2 => match scenario.reduction() {
+            Reduction::MicroBatch if scenario.run.keeps_double_buffers() => vec![
+                Item::buffer("double buffers of gradients", g * two),
+                Item::momentary("gradient of the head", scattered * HEAD.of::<Q>(head)),
+            ],
             Reduction::MicroBatch => vec![
                 Item::momentary("gradients being reduced", g * two),
                 Item::momentary("gradient of the head", scattered * HEAD.of::<Q>(head)),
@@ -127,6 +136,12 @@ pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Ho
             vec![Item::buffer("gathered weights of the stage", w * elements() + copies), waiting()]
         }
         3 if scenario.run.shards_weights() => weight_shards(scenario, load, holdings),
+        3 if scenario.run.keeps_double_buffers() => vec![
+            Item::buffer("double buffers of gathered layers", w * two + again * unit),
+            Item::buffer("gathered embedding and head", gathered_root(scenario, holdings)),
+            Item::buffer("double buffers of gradients", g * two),
+            Item::momentary("gradient of the head", scattered * HEAD.of::<Q>(head)),
+        ],
         3 => vec![
             Item::momentary("gathered layers", w * two + again * unit),
             Item::buffer("gathered embedding and head", gathered_root(scenario, holdings)),
@@ -227,6 +242,31 @@ mod tests {
         let (few, many) = (memory(8), memory(128));
         assert!((few.allocated().gib() - many.allocated().gib() - 14.0).abs() < 0.05);
         assert_eq!(few.buffers, many.buffers);
+    }
+
+    /// A pool of two units each, of gathered weights and of gradients (Megatron-LM d98e8a6 `param_and_grad_buffer.py`,
+    /// `UB_BUFFER_NUM = 2`): a layer of Llama 3.1 8B has 2 h² + 2 h h/4 + 3 h f + 2 h elements.
+    #[test]
+    fn double_buffers_hold_two_layers_and_the_gradients_of_two() {
+        let (h, f) = (4096.0, 14_336.0);
+        let unit = 2.5 * h * h + 3.0 * h * f + 2.0 * h;
+        let items = |fsdp_double_buffer, zero| {
+            let run = Run { gpus: 64, tp: 1, pp: 1, zero, fsdp_double_buffer, ..Run::default() };
+            let scenario = Scenario::new(&run).unwrap();
+            let list = buffers::<f64>(&scenario, &load(), &holdings(&scenario, &load()));
+            let pool = |name: &str| list.iter().find(|item| item.name == name).map(|item| item.bytes);
+            let all: f64 = list.iter().map(|item| item.bytes).sum();
+            (pool("double buffers of gathered layers"), pool("double buffers of gradients"), all, scenario)
+        };
+        let (weights, gradients, all, scenario) = items(true, 3);
+        let [w, g] = [scenario.precision.gathered_weight(), scenario.precision.reduced()];
+        assert!((weights.unwrap() / (2.0 * w * unit) - 1.0).abs() < 1e-12 && (w - 2.0).abs() < 1e-12);
+        assert!((gradients.unwrap() / (2.0 * g * unit) - 1.0).abs() < 1e-12, "{gradients:?} {g}");
+        let (none, no_gradients, without, _) = items(false, 3);
+        assert_eq!((none, no_gradients), (None, None));
+        assert!((all - without - (g - w) * unit).abs() < 1.0, "{all} {without}");
+        // ZeRO-2 gathers no weights.
+        assert!(items(true, 2).0.is_none() && items(true, 2).1 == gradients && items(true, 1).1.is_none());
     }
 
     /// Over N ranks, P parameters in v equal chunks and g bytes a gradient: a shard g P/N beside two layers for every

@@ -262,6 +262,10 @@ impl Check<'_> {
             let message = t!("there are no HSDP groups over which optimizer states could be cut");
             self.doubt("hsdp_optimizer", message, false);
         }
+        if self.run.fsdp_double_buffer && !self.run.keeps_double_buffers() {
+            let message = "double buffers are of Megatron-FSDP's ZeRO-2 and 3: nothing changes by them here";
+            self.doubt("fsdp_double_buffer", message, false);
+        }
         let over = |groups: u64| if outer { groups.max(1) } else { 1 };
         Zero {
             stage: self.run.zero,

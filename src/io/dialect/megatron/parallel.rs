@@ -146,6 +146,10 @@ pub fn read(reader: &mut SettingsReader) {
     weight_shards(reader);
     let outer = reader.word("--outer-dp-sharding-strategy", "between groups of shards:");
     reader.run.hsdp_optimizer = outer.as_deref() == Some("optim") && reader.run.hsdp_shard.is_some();
+    // Each of the others switches the first on: `distributed_data_parallel_config.py:279`,
+    // `param_and_grad_buffer.py:2053`.
+    const DOUBLE: [&str; 3] = ["--fsdp-double-buffer", "--use-nccl-ub", "--megatron-fsdp-max-pool-double-buffer"];
+    reader.run.fsdp_double_buffer = fsdp && reader.any(DOUBLE, "buffers of FSDP stay");
     if reader.flag("--overlap-grad-reduce", "gradients overlap with the backward pass") {
         if reader.run.overlap.dp == Some(0.0) {
             reader.run.overlap.dp = None;
@@ -243,6 +247,7 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
             writer.say("--use-megatron-fsdp", true);
             let sharded = if stage == 2 { "optim_grads" } else { "optim_grads_params" };
             writer.say("--data-parallel-sharding-strategy", sharded);
+            writer.when(run.keeps_double_buffers(), "--fsdp-double-buffer", true);
             writer.say("--use-distributed-optimizer", true);
         }
     }
