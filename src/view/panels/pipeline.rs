@@ -144,16 +144,24 @@ fn named(evaluation: &Evaluation, shape: Shape) -> impl Fn(&usize) -> bool + use
 /// most.
 pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize, are_pressed: bool) -> Node {
     let at = |y: f64| format!("top:{y:.1}px");
-    let names = (0..shape.count).filter(named(evaluation, shape)).map(|row| {
+    let names = (0..shape.count).filter(named(evaluation, shape)).enumerate().map(|(index, row)| {
         let rank = row * shape.stride;
-        // The names of thin rows at both ends stay beside the picture.
-        let place = at((shape.middle(rank) - 6.0).clamp(0.0, (shape.rows_height() - 12.0).max(0.0)));
+        // The names of thin rows at both ends stay beside the picture, and none covers the one above it.
+        let beside = (shape.middle(rank) - 6.0).clamp(0.0, (shape.rows_height() - 12.0).max(0.0));
+        let place = at(beside.max(12.0 * index as f64));
         let attributes = [("style", place.as_str()), ("aria-pressed", if rank == chosen { "true" } else { "false" })];
         let name = text(t!("rank {rank}", rank));
         if shape.shares_axis() || !are_pressed {
             return el("span", &attributes[..1], &[name]);
         }
-        el("button", &attributes, &[name]).title("Show this rank's memory").on(PanelAction::Rank(rank))
+        let words = name.clone();
+        let button = el("button", &attributes, &[name]).title("Show this rank's memory").on(PanelAction::Rank(rank));
+        if shape.curve > 0.0 {
+            return button;
+        }
+        // On phones rows are closer than fingers: there the name is no button.
+        let tag = [("class", "tag"), ("aria-hidden", "true"), attributes[0]];
+        Node::from_iter([button, el("span", &tag, &[words])])
     });
     let names: Node = names.collect();
     if shape.curve == 0.0 {
@@ -383,6 +391,27 @@ mod tests {
                 }
                 assert!(rows.len() == numbers.iter().filter(|number| !number.is_empty()).count());
             }
+        }
+    }
+
+    /// A name is 12 pixels high. However many ranks there are, none covers another; each stands once as a button and
+    /// once, for phones, without one.
+    #[test]
+    fn names_of_ranks_do_not_cover_each_other() {
+        for pp in [2, 4, 8, 16, 32, 64] {
+            let run = Run { model: Based::preset("llama-3.1-405b"), pp, tp: 8, gpus: 2048, ..Run::default() };
+            let evaluation = evaluate(&Run { global_batch: 512, ..run }).unwrap();
+            let shape = Shape::filling(evaluation.order.ranks.len(), 119.0);
+            let html = rank_names(&evaluation, shape, 0, true).to_html();
+            let [buttons, tags] = ["<button", "<span class=\"tag\""].map(|tag| {
+                let each = html.split(tag).skip(1);
+                let top = |rest: &str| rest.split("top:").nth(1)?.split("px").next()?.parse::<f64>().ok();
+                each.filter_map(top).collect::<Vec<f64>>()
+            });
+            assert_eq!(buttons, tags);
+            assert!(buttons.len() > 1, "{pp}: {html}");
+            assert!(buttons.windows(2).all(|pair| pair[1] - pair[0] >= 11.95), "{pp}: {buttons:?}");
+            assert!(buttons.iter().all(|top| *top <= 119.0 - 11.95), "{pp}: {buttons:?}");
         }
     }
 
