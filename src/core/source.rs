@@ -355,6 +355,9 @@ sources! {
     AREAL = "AReaL",
         "AReaL: how many responses may be started ahead (commit 4aef98d8)",
         "https://github.com/inclusionAI/AReaL";
+    TRACELENS = "TraceLens",
+        "AMD, TraceLens: traces of PyTorch's profiler with tables of their kernels (commit 171dd747)",
+        "https://github.com/AMD-AGI/TraceLens";
     TRL_COLOCATED = "vLLM beside TRL",
         "Hugging Face, NO GPU left behind: Unlocking Efficiency with Co-located vLLM in TRL, 2025",
         "https://huggingface.co/blog/vllm-colocate";

@@ -402,6 +402,14 @@ static DERIVATIONS: &[Derivation] = &[
         ],
     ),
     (
+        "bubble = (p − 1)(3 + 2 c) / (3 (m + p − 1) + 2 (p − 1) c)",
+        [
+            "A rank of GPipe works for m micro-batches, each a forward pass of 1 and a backward pass of 2.",
+            "It waits for p − 1 passes of either kind on other ranks, and for the 2 (p − 1) messages between them.",
+            "All other messages travel while ranks run other micro-batches: the rest of the time is the bubble.",
+        ],
+    ),
+    (
         "T ≥ (p − 1) F + m (F + BW) + (p − 1) BW",
         [
             "The last rank cannot begin before p − 1 forward passes.",

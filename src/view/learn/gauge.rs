@@ -62,6 +62,11 @@ impl Gauge {
         if matches!(self, Self::Calendar | Self::Interval) { View::Whole } else { View::Run }
     }
 
+    /// Its value can be a sentence.
+    const fn is_worded(self) -> bool {
+        matches!(self, Self::Certificate | Self::RlStep)
+    }
+
     fn name(self, tokens: f64) -> Message {
         match self {
             Self::Calendar => t!("The time of your run for {tokens} tokens", tokens = show_tokens(tokens)),
@@ -138,25 +143,29 @@ pub(super) fn on_run(
     let cell = |name: Message, evaluation: &Evaluation| {
         el("span", &[], &[leaf("small", "", name), leaf("b", "", gauge.value(evaluation, unit))])
     };
+    let row = if gauge.is_worded() { "before-after worded" } else { "before-after" };
     let mut parts = vec![muted(gauge.name(budget_tokens(run)))];
     match (&before, &after) {
         (None, _) => {
             parts.push(paragraph("Your run does not work yet, or takes long to compute: the page says which."));
         }
         (Some(now), None) => {
-            parts.push(el("p", &[("class", "before-after")], &[cell(t!("now"), now)]));
+            parts.push(el("p", &[("class", row)], &[cell(t!("now"), now)]));
             if !set.is_empty() && changed == *run {
                 parts.push(muted("Your run has this setting already."));
             } else if !set.is_empty() {
                 parts.push(paragraph("Your run does not work with these settings; the page says what would."));
             }
             parts.push(elsewhere(gauge, &pairs, unit));
+            if matches!(gauge, Gauge::RlStep) && predict(run).is_err() {
+                parts.push(with_rl(unit));
+            }
         }
         (Some(now), Some(then)) => {
             let differs = differences(&changed, run);
             let differs = if differs.is_empty() { named(settings) } else { differs };
             let figures = [cell(t!("now"), now), leaf("em", "", verbatim("→")), cell(differs, then)];
-            parts.push(el("p", &[("class", "before-after")], &figures));
+            parts.push(el("p", &[("class", row)], &figures));
             if gauge.value(now, unit) == gauge.value(then, unit) {
                 parts.push(muted("It makes no difference to this number of your run."));
                 parts.push(elsewhere(gauge, &pairs, unit));
@@ -199,6 +208,16 @@ fn elsewhere(gauge: Gauge, pairs: &[(String, String)], unit: MemoryUnit) -> Node
     el("p", &[("class", "muted")], &[text(words), text(" "), load("link", &run, "", &[text("Take that run")])])
 }
 
+/// The run of the lesson on reinforcement learning with its step, and a press that loads it.
+fn with_rl(unit: MemoryUnit) -> Node {
+    let Some(evaluation) = super::bars::run(&super::rl::complete()) else {
+        return Node::none();
+    };
+    let run = &evaluation.scenario.run;
+    let words = t!("On {run} it is {value}.", run = name(run), value = Gauge::RlStep.value(&evaluation, unit));
+    el("p", &[("class", "muted")], &[text(words), text(" "), load("link", run, "", &[text("Take that run")])])
+}
+
 /// Settings by name.
 fn named(settings: &[(&'static str, &'static str)]) -> Message {
     let each = settings.iter().filter_map(|(key, value)| {
@@ -227,6 +246,16 @@ mod tests {
         let step = StepId::named("pipelines.gpipe").unwrap().step();
         let html = on_run(step.on_run, &run, MemoryUnit::Gib, |run| evaluate(run).ok()).to_html();
         assert!(html.contains("Take that run"), "{html}");
+    }
+
+    /// A run without reinforcement learning has no step of it: the lesson offers its own run, which has one.
+    #[test]
+    fn a_run_without_reinforcement_learning_is_offered_one() {
+        let step = StepId::named("rl.tail").unwrap().step();
+        let html = |run: &Run| on_run(step.on_run, run, MemoryUnit::Gib, |run| evaluate(run).ok()).to_html();
+        assert!(html(&Run::default()).contains("Take that run"));
+        let offered = crate::learn::bars::run(&crate::learn::rl::complete()).unwrap().scenario.run;
+        assert!(predict(&offered).is_ok() && !html(&offered).contains("Take that run"));
     }
 
     /// On one run or another, the settings of every step change its number.

@@ -1,7 +1,9 @@
-//! Lesson on feeding a GPU: the kernels of the Run's layer against memory and arithmetic, and FlashAttention's tiles.
+//! Lesson on feeding a GPU: the kernels of the Run's layer against memory and arithmetic, FlashAttention's tiles, and
+//! recorded kernels beside predicted ones.
 
+use super::profiled;
 use crate::learn::prelude::*;
-use shardscope_core::source::{FLASH_2, STAS};
+use shardscope_core::source::{FLASH_2, STAS, TRACELENS};
 use shardscope_core::time::kernels;
 
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4, 8], 0);
@@ -28,6 +30,14 @@ pub(super) const LESSON: Lesson = Lesson {
             live: tiles,
             source: (&FLASH_2, "section 3"),
             on_run: (Gauge::Step, &[("flash_attention", "false")]),
+        },
+        LessonStep {
+            id: "profile",
+            title: "A profiler's picture, and the calculator's",
+            sliders: &[slider("k", "kernels between products", &[0, 1], 0).called(profiled::way)],
+            live: profiled::profiled,
+            source: (&TRACELENS, "tests/traces/h100, Qwen1.5-0.5B"),
+            on_run: (Gauge::Step, &[("stack", "hf-trainer")]),
         },
     ],
 };

@@ -1,6 +1,7 @@
 //! Memory of a GPU: what must be there, what a micro-batch leaves behind, and what recomputation gives back.
 
 use super::bars::part;
+use super::tensors;
 use crate::learn::prelude::*;
 use shardscope_core::memory::methods::he::CHECKPOINTED;
 use shardscope_core::run::Optimizer;
@@ -39,6 +40,14 @@ pub(super) const LESSON: Lesson = Lesson {
             live: activations,
             source: (&KORTHIKANTI_2022, "section 4"),
             on_run: (Gauge::Held(Component::Activations), &[]),
+        },
+        LessonStep {
+            id: "layer",
+            title: "A layer with its tensors",
+            sliders: &[TENSOR],
+            live: tensors::layer,
+            source: (&KORTHIKANTI_2022, "section 4, table 2"),
+            on_run: (Gauge::Held(Component::Activations), &[("tp", "8")]),
         },
         LessonStep {
             id: "scores",
@@ -371,7 +380,7 @@ mod tests {
     /// which full recomputation keeps 2.
     #[test]
     fn the_blogs_factor_of_checkpoints_is_beside_full_recomputation() {
-        let step = &LESSON.steps[4];
+        let step = LESSON.steps.iter().find(|step| step.id == "recomputation").unwrap();
         let note = (step.live)(&Dials::new(step.sliders, &[])).compared.to_string();
         assert!(
             note.contains("activations by 9,")
@@ -388,7 +397,7 @@ mod tests {
         for (ours, corrected) in blog().into_iter().zip(corrected) {
             assert!((ours / corrected - 1.0).abs() < 1e-12, "{ours} {corrected}");
         }
-        let step = &LESSON.steps[3];
+        let step = LESSON.steps.iter().find(|step| step.id == "scores").unwrap();
         let note = (step.live)(&Dials::new(step.sliders, &[])).compared.to_string();
         assert!(note.contains("prints 147.4 TB") && note.contains("147.2 TB"), "{note}");
     }

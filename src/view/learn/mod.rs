@@ -29,10 +29,12 @@ mod pictures;
 mod pipelines;
 mod plot;
 mod prelude;
+mod profiled;
 mod question;
 mod rl;
 mod sequence;
 mod tensor;
+mod tensors;
 mod whole;
 mod zero;
 
@@ -140,6 +142,27 @@ mod tests {
             }
         }
         assert_eq!(wordy, Vec::<String>::new());
+    }
+
+    /// Lines of a picture stand on one line each: at 390 pixels, from where the names begin 58 letters fit and from
+    /// where the picture begins 52.
+    #[test]
+    fn no_line_of_a_picture_is_longer_than_a_phone_is_wide() {
+        let mut long = Vec::new();
+        for id in StepId::all() {
+            let step = id.step();
+            let html = (step.live)(&Dials::new(step.sliders, &[])).picture.to_html();
+            for line in html.split("<text ").skip(1) {
+                let (place, rest) = line.split_once('>').unwrap_or_default();
+                let words = rest.split('<').next().unwrap_or_default();
+                let most = if place.contains("dx=\"-64.0\"") { 58 } else { 52 };
+                let starts = place.contains("x=\"0.000%\"") && place.contains("text-anchor=\"\"");
+                if starts && words.chars().count() > most {
+                    long.push(format!("{id}: {words}"));
+                }
+            }
+        }
+        assert_eq!(long, Vec::<String>::new());
     }
 
     /// Every challenge is open at the start of its step, and some place of the sliders answers it.

@@ -7,7 +7,8 @@ use crate::charts::ink::Ink;
 use crate::charts::ticks::ticks;
 use crate::prelude::*;
 use shardscope_core::pipeline::stats::{buffered_version, in_flight_curve, weight_versions};
-use shardscope_core::pipeline::{Durations, Half, OpKind, Order, Spec, Stats, Timeline, build, measure};
+use shardscope_core::pipeline::{Durations, Half, Op, OpKind, Order, Spec, Stats, Timeline, build, measure};
+use std::collections::HashMap;
 
 /// A simulated pipeline: a forward pass of a rank's layers takes 1, each half of a backward pass 1.
 pub(super) struct Pipeline {
@@ -24,13 +25,17 @@ pub(super) struct Pipeline {
 impl Pipeline {
     /// Of `schedule`; none where it has no order for these sizes.
     pub fn of(schedule: Schedule, change: impl Fn(&mut Spec)) -> Option<Self> {
+        Self::with_messages(schedule, change, 0.0)
+    }
+    /// The same with messages between ranks that take `latency`, in forward passes of a rank.
+    pub fn with_messages(schedule: Schedule, change: impl Fn(&mut Spec), latency: f64) -> Option<Self> {
         let mut spec = Spec::new(schedule.row(), 4, 8);
         change(&mut spec);
         let durations = |stages, chunks: u32| Durations::unit(stages).rescaled(1.0 / f64::from(chunks.max(1)));
         let built = build(&spec, &durations(spec.stages().max(1), spec.chunks())).ok()?;
         // A stage is so much of what a rank's layers would be without copies.
         let parts = built.order.stages / spec.pp.max(1);
-        let durations = durations(built.order.stages, parts);
+        let durations = durations(built.order.stages, parts).with_p2p(latency);
         let (timeline, stats) = measure(&built.order, &durations).ok()?;
         Some(Self { order: built.order, timeline, stats, durations, updated_every: None })
     }
@@ -45,6 +50,39 @@ impl Pipeline {
             (spec.pp, spec.microbatches) = (pp, microbatches);
             spec.order = Some(order.clone());
         })
+    }
+    /// Messages that a rank waits for while it has nothing else to run: the rank, from when to when.
+    pub fn awaited(&self) -> Vec<(usize, f64, f64)> {
+        let latency = self.durations.p2p;
+        if latency <= 0.0 {
+            return Vec::new();
+        }
+        let key = |op: Op| (op.stage, op.kind == OpKind::F, op.microbatch);
+        let mut ends = HashMap::new();
+        for (rank, ops) in self.timeline.ranks.iter().enumerate() {
+            let passes = ops.iter().filter(|timed| timed.op.kind != OpKind::W);
+            ends.extend(passes.map(|timed| (key(timed.op), (rank, timed.end))));
+        }
+        let mut found = Vec::new();
+        for (rank, ops) in self.timeline.ranks.iter().enumerate() {
+            let mut free = 0.0;
+            for timed in ops {
+                let (stage, is_forward, microbatch) = key(timed.op);
+                let before = if is_forward { stage.checked_sub(1) } else { Some(stage + 1) };
+                let sender = before.and_then(|stage| ends.get(&(stage, is_forward, microbatch)));
+                // The op starts when the message has come, not when the rank is free.
+                if let Some((from, end)) = sender
+                    && *from != rank
+                    && timed.op.kind != OpKind::W
+                    && timed.start > free
+                    && (timed.start - end - latency).abs() < latency * 1e-6
+                {
+                    found.push((rank, end.max(free), timed.start));
+                }
+                free = timed.end;
+            }
+        }
+        found
     }
     /// Most stage-micro-batches that a rank holds.
     pub fn held(&self) -> f64 {
@@ -110,6 +148,12 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
         drawing.name(y(row) + tall / 2.0, t!("rank {rank}", rank = row * stride));
         drawing.hatch(Box { x: 0.0, width: one.stats.makespan_s / end, y: y(row), height: tall });
     }
+    for (rank, from, to) in one.awaited() {
+        if rank.is_multiple_of(stride) {
+            let place = Box { x: from / end, width: (to - from) / end, y: y(rank / stride), height: tall - GAP };
+            drawing.fill(place, Ink::Exposed, 1.0, t!("message on its way"));
+        }
+    }
     for (row, (rank, ops)) in ranks.iter().enumerate().step_by(stride).enumerate() {
         let stages = one.order.stages_of(rank);
         let versions = one.updated_every.map(|every| match every {
@@ -174,6 +218,7 @@ pub(super) fn legend(drawn: &[(Message, Pipeline)]) -> Node {
     let ops = drawn.iter().flat_map(|(_, one)| one.timeline.ranks.iter().flatten());
     let split = ops.clone().any(|op| op.op.kind == OpKind::W);
     let chunks = drawn.iter().any(|(_, one)| one.order.chunks_per_rank() > 1);
+    let sent = drawn.iter().any(|(_, one)| !one.awaited().is_empty());
     let mut kinds = vec![
         ("c-forward", "F forward"),
         ("c-backward", if split { "B backward" } else { "BW backward" }),
@@ -185,7 +230,12 @@ pub(super) fn legend(drawn: &[(Message, Pipeline)]) -> Node {
     if chunks {
         kinds.push(("c-forward later", "later stages of the rank"));
     }
-    entries(kinds.iter().map(swatch))
+    if sent {
+        kinds.push(("c-exposed", "message on its way"));
+    }
+    let by_version = drawn.iter().any(|(_, one)| one.updated_every.is_some());
+    let numbers = by_version.then(|| inline("numbers: version of the weights"));
+    entries(kinds.iter().map(swatch).chain(numbers))
 }
 
 /// Step, bubble and what is held, of each pipeline.

@@ -61,6 +61,11 @@ const PHASES: Scale = Scale {
 
 const WAITS: Scale = Scale { parts: &[("works", Ink::Forward), ("waits", Ink::Exposed)], unit: ("s", 1.0) };
 
+/// A run with all that a step of reinforcement learning needs: settings as in a link.
+pub(super) fn complete() -> String {
+    format!("{RUN}&rl.response_limit=8192")
+}
+
 /// The run of the lesson with `more` settings.
 fn with(more: &str) -> Option<Run> {
     let text = format!("{RUN}{more}");

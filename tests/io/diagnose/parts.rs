@@ -7,7 +7,9 @@ use shardscope::core::diagnose::{
 };
 use shardscope::core::run::Run;
 use shardscope::core::time::KernelClass;
+use shardscope::core::units::{Seconds, show_seconds};
 use shardscope::io::evidence::read;
+use shardscope::view::learn::{Dials, StepId};
 use std::collections::BTreeMap;
 
 const SIZES: GroupSizes = GroupSizes { tp: 1, cp: 1, ep: 1, dp: 8, pp: 1, gpus: 8 };
@@ -65,6 +67,32 @@ fn a_window_is_the_gpus_and_not_the_hosts() {
     assert!((window.length() as f64 * 1e-6 - 34.89).abs() < 0.01);
     let mark = trace.marks[0];
     assert!(((mark.end - mark.begin) as f64 * 1e-6 - 47.15).abs() < 0.01);
+}
+
+/// The layer that the lesson on profilers draws is the eleventh of this trace, 42 kernels. Its length and its matrix
+/// products stand in the lesson's words.
+#[test]
+fn the_layer_of_the_lesson_is_in_the_trace() {
+    let trace = trace("tracelens_qwen_forward_h100");
+    let class = |work: GpuWork| match work.work {
+        WorkKind::Kernel(class) => Some(class),
+        _ => None,
+    };
+    let mut kernels: Vec<GpuWork> = trace.activities.iter().filter(|one| class(**one).is_some()).copied().collect();
+    kernels.sort_by_key(|one| one.start);
+    let attention: Vec<usize> =
+        (0..kernels.len()).filter(|at| class(kernels[*at]) == Some(KernelClass::Attention)).collect();
+    // Behind attention a layer of this program runs 17 kernels more.
+    let layer = &kernels[attention[10] + 18..attention[11] + 18];
+    let seconds = |ns: i64| show_seconds(Seconds(ns as f64 * 1e-9));
+    let length = layer[layer.len() - 1].end - layer[0].start;
+    let products = layer.iter().filter(|one| class(**one) == Some(KernelClass::Products));
+    let products: i64 = products.map(|one| one.end - one.start).sum();
+    let step = StepId::named("gpu.profile").unwrap().step();
+    let words: String = (step.live)(&Dials::new(step.sliders, &[])).text.iter().map(ToString::to_string).collect();
+    for figure in [format!("{} kernels in {}", layer.len(), seconds(length)), format!("took {}", seconds(products))] {
+        assert!(words.contains(&figure), "{figure}: {words}");
+    }
 }
 
 /// The share of the window in which launched kernels do not run: over 20 % in the three damaged files alone.

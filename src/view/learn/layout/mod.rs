@@ -1,6 +1,7 @@
 //! Choosing a layout: the recipe of the playbook, and what each size does to throughput and memory.
 
 mod axes;
+mod cuts;
 mod flow;
 mod measured;
 mod playbook;
@@ -84,6 +85,17 @@ pub(super) const LESSON: Lesson = Lesson {
                 slider("r", "full recomputation", &[0, 1], 0).called(|at| ["no", "yes"][at]),
             ],
             live: playbook::savings,
+            source: (&PLAYBOOK, "5D parallelism in a nutshell"),
+            on_run: (Gauge::Peak, &[]),
+        },
+        LessonStep {
+            id: "cuts",
+            title: "One layer, five ways to cut it",
+            sliders: &[
+                slider("k", "what cuts it", &[0, 1, 2, 3, 4], 0).called(cuts::way),
+                slider("n", "ranks", &[2, 4], 1),
+            ],
+            live: cuts::cuts,
             source: (&PLAYBOOK, "5D parallelism in a nutshell"),
             on_run: (Gauge::Peak, &[]),
         },

@@ -2,7 +2,6 @@
 
 use super::super::pictures::Pipeline;
 use super::order::of;
-use crate::gallery::certificate::words;
 use crate::learn::prelude::*;
 use shardscope_core::pipeline::certify::certificate::OPTIMAL;
 use shardscope_core::pipeline::certify::{Certificate, Proof};
@@ -43,7 +42,10 @@ fn named(name: &'static str, certificate: &Certificate, one: &Pipeline) -> Messa
         let best = number(certificate.best_s, 3);
         return t!("{name} takes {takes}: ◇ an order of {best} exists", name, takes, best);
     }
-    t!("{name} takes {takes}: {certificate}", name, takes, certificate = words(certificate))
+    let gap = show_percent(certificate.gap);
+    let certificate =
+        if certificate.proven { t!("◆ no order is shorter") } else { t!("◇ at most {gap} above the bound", gap) };
+    t!("{name} takes {takes}: {certificate}", name, takes, certificate)
 }
 
 /// The bound by its parts: wait and work of the last rank, and what must follow.

@@ -3,6 +3,7 @@
 mod bound;
 mod bubbles;
 mod halves;
+mod messages;
 mod order;
 mod uneven;
 
@@ -59,6 +60,14 @@ pub(super) const LESSON: Lesson = Lesson {
             live: one_f_one_b,
             source: (&NARAYANAN_2021, "section 2.2.1"),
             on_run: (Gauge::Held(Component::Activations), &[("schedule", "gpipe")]),
+        },
+        LessonStep {
+            id: "messages",
+            title: "Messages between stages",
+            sliders: &[P, M, slider("c", "percent of a forward pass for a message", &[5, 10, 25, 50], 2)],
+            live: messages::messages,
+            source: (&NARAYANAN_2021, "section 2.2.1"),
+            on_run: (Gauge::Sent(Traffic::Pp), &[("pp", "8")]),
         },
         LessonStep {
             id: "interleaving",
@@ -420,7 +429,7 @@ fn pipedream(dials: &Dials) -> Live {
     ])
     .note(note)
     .below("the versions that PipeDream keeps", f64::from(copies(each.as_ref())), 3.0, |count| number(count, 3))
-    .drawn(vec![("PipeDream, by weight version", each), ("PipeDream-2BW, by weight version", double)])
+    .drawn(vec![("PipeDream", each), ("PipeDream-2BW", double)])
 }
 
 #[cfg(test)]
