@@ -166,6 +166,22 @@ fn before(text: &str, words: &str) -> Option<f64> {
     })
 }
 
+/// Takes the process of the message from `listed`, where all of them cannot be others: in a container PyTorch knows
+/// none of the driver's numbers as its own and writes "Process N has" of itself, too. Source: PyTorch
+/// `c10/cuda/CUDACachingAllocator.cpp`, `reportProcessMemoryInfo`, which compares them with `getpid()`.
+fn own_process(found: &OutOfMemory, listed: &mut Vec<f64>) -> Option<f64> {
+    let held = found.allocated? + found.unused.unwrap_or(0.0);
+    let most = found.total? - found.free.unwrap_or(0.0);
+    if listed.iter().sum::<f64>() + held <= most {
+        return None;
+    }
+    // The smallest that holds what PyTorch holds; sizes are printed with two decimals.
+    let holds = |bytes: &f64| *bytes >= held * 0.999;
+    let own = listed.iter().copied().filter(holds).min_by(f64::total_cmp)?;
+    let at = listed.iter().position(|bytes| bytes.total_cmp(&own).is_eq())?;
+    Some(listed.remove(at))
+}
+
 /// The message in `lines`, whose first sign stands at `at`.
 fn parse(lines: &[String], at: usize) -> Option<OutOfMemory> {
     // The sentence may be wrapped.
@@ -205,7 +221,11 @@ fn parse(lines: &[String], at: usize) -> Option<OutOfMemory> {
         let (size, _) = held.split_once(" memory in use")?;
         (size.len() < 20).then(|| size_at(size))?
     });
-    let others: f64 = others.sum();
+    let mut others: Vec<f64> = others.collect();
+    if found.process.is_none() {
+        found.process = own_process(&found, &mut others);
+    }
+    let others: f64 = others.iter().sum();
     found.others = (others > 0.0).then_some(others);
     found.library = match () {
         () if text.contains("NCCL") => Some("NCCL"),

@@ -166,6 +166,30 @@ fn memory_that_is_free_and_memory_that_is_not_in_use_serve_a_request_together() 
     assert_eq!(cause("900.00 MiB"), Some((CauseId::Fragmentation, false)));
 }
 
+/// In a container PyTorch finds no number of the driver's to be its own, and its process is listed as others are: a GPU
+/// of 79.11 GiB cannot hold 76.97 GiB of others beside 75.30 GiB of its own. Where both have room they are others.
+#[test]
+fn a_process_that_cannot_be_another_is_the_one_of_the_message() {
+    let message = |listed: &str, allocated: &str| {
+        format!(
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of 79.11 \
+             GiB of which 2.13 GiB is free. {listed} Of the allocated memory {allocated} is allocated by PyTorch, and \
+             5.20 GiB is reserved by PyTorch but unallocated."
+        )
+    };
+    let read = |listed: &str, allocated: &str| {
+        let found = found(&[message(listed, allocated).as_bytes()], &Run::default());
+        let is_other = found.causes.iter().any(|cause| cause.id == CauseId::OtherProcess);
+        let message = &found.memory.as_ref().unwrap().message;
+        (gib(message.process), gib(message.others), is_other)
+    };
+    let one = "Process 12345 has 76.97 GiB memory in use.";
+    assert_eq!(read(one, "70.10 GiB"), (Some(76.97), None, false));
+    let two = "Process 7 has 1.00 GiB memory in use. Process 12345 has 75.97 GiB memory in use.";
+    assert_eq!(read(two, "70.10 GiB"), (Some(75.97), Some(1.0), false));
+    assert_eq!(read("Process 7 has 40.00 GiB memory in use.", "30.10 GiB"), (None, Some(40.0), true));
+}
+
 /// 8 heads of 8,192 queries and keys in fp32 are 2.00 GiB, which no flash kernel holds: plain attention comes first. It
 /// held 75.3 GiB, more than is predicted for the run: that is said, and no change is called one that fits.
 #[test]
