@@ -209,6 +209,19 @@ fn what_is_chosen_is_uneven_or_interleaved_only_where_that_is_faster() {
     }
 }
 
+/// A single stage has no other order than 1F1B: where nothing fits the leanest layout has it, too.
+#[test]
+fn the_leanest_layout_of_one_stage_is_under_1f1b() {
+    let (model, gpu, stack) = (Based::preset("llama-3.1-70b"), Based::preset("l40s"), Based::preset("megatron-2025"));
+    let (schedule, virtual_stages) = (Schedule::Interleaved, 8);
+    let run = Run { model, gpu, stack, gpus: 1, schedule, virtual_stages, pp: 2, ..Run::default() };
+    let LadderEnd::Failed(failure) = Ladder::new(&run).unwrap().finished() else {
+        panic!("70B fits on one GPU of 48 GB");
+    };
+    let leanest = &failure.run;
+    assert_eq!((leanest.pp, leanest.schedule, leanest.virtual_stages), (1, Schedule::OneFOneB, 1));
+}
+
 /// Random Runs: what is chosen is what its report says, and what is trained stays.
 #[test]
 fn what_is_chosen_fits_by_its_report_and_trains_the_same() {

@@ -132,13 +132,19 @@ fn bare(run: &Run, pins: &[&str]) -> Run {
     bare
 }
 
-/// The chosen layout, under 1F1B if it has a single stage: that has no other order.
-fn plain(choice: LadderChoice) -> LadderChoice {
+/// `run` under 1F1B if it has a single stage: that has no other order.
+pub(super) fn single_stage(run: &Run) -> Option<Run> {
     let (schedule, virtual_stages) = (Schedule::OneFOneB, 1);
-    if choice.run.pp > 1 || choice.run.schedule == schedule && choice.run.virtual_stages == virtual_stages {
+    let is_plain = run.schedule == schedule && run.virtual_stages == virtual_stages;
+    let schedule_options = ScheduleOptions::default();
+    (run.pp == 1 && !is_plain).then(|| Run { schedule, schedule_options, virtual_stages, ..run.clone() })
+}
+
+/// The chosen layout, under 1F1B if it has a single stage.
+fn plain(choice: LadderChoice) -> LadderChoice {
+    let Some(run) = single_stage(&choice.run) else {
         return choice;
-    }
-    let run = Run { schedule, virtual_stages, schedule_options: ScheduleOptions::default(), ..choice.run.clone() };
+    };
     match report(&run) {
         Ok(report) => LadderChoice { run, figures: Figures::from(&report), searched: choice.searched },
         Err(_) => choice,

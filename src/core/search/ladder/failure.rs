@@ -1,6 +1,6 @@
 //! Result of a ladder of which no rung holds: missing memory, and changes that would do.
 
-use super::climb::{Climb, LadderChoice};
+use super::climb::{Climb, LadderChoice, single_stage};
 use super::rungs::rungs;
 use crate::advice::fit::shorter_sequences;
 use crate::memory::Verdict;
@@ -125,6 +125,7 @@ impl Fallback {
 
     /// Keeps `run` where it needs less than the leanest so far.
     fn weigh(&mut self, run: Run) {
+        let run = single_stage(&run).unwrap_or(run);
         let Ok(report) = report(&run) else {
             return;
         };
