@@ -6,7 +6,7 @@ use crate::core::run::Run;
 use crate::core::run::registry::field;
 use crate::core::t;
 use crate::core::units::show_count;
-use crate::view::node::markup::{Node, leaf, text as plain};
+use crate::view::node::markup::{Node, text as plain};
 use crate::view::panel::Panel;
 use crate::view::panels::chosen::failed;
 use crate::view::panels::issues::note;
@@ -30,7 +30,7 @@ use leptos::prelude::*;
 #[component]
 pub(crate) fn Strip() -> impl IntoView {
     let state = expect_context::<State>();
-    let figures = panel(state, || true, |evaluation, unit| strip(&evaluation.report, unit));
+    let figures = panel(state, || true, |evaluation, unit| strip(&evaluation.scenario.run, &evaluation.report, unit));
     let why = panel(state, || true, |evaluation, _| why_wide(evaluation));
     let cost = panel(state, || true, |evaluation, _| own_budget(evaluation));
     view! {
@@ -136,7 +136,7 @@ pub(crate) fn Advice() -> impl IntoView {
     // The layouts of the default Run are none of this one's.
     let own = move |node: Node| if state.stands_in() { Node::none() } else { node };
     let list = move || own(Node::from_iter([unfit(), cards.get()]));
-    let words = panel(state, || true, move |evaluation, _| leaf("small", "", lead(evaluation, &searched(evaluation))));
+    let words = panel(state, || true, move |evaluation, _| lead(evaluation, &searched(evaluation)));
     let note = move || note(state.fault().as_ref(), &state.noted(), &state.instead());
     let title = panel(state, || true, |evaluation, _| plain(heading(evaluation)));
     // What makes a run fit comes right below the answer.

@@ -92,22 +92,25 @@ fn a_tight_run_whose_estimate_is_above_the_memory_mostly_ran_out() {
     assert_eq!(counts, [(12, 1), (19, 17)]);
 }
 
-/// "Like" a run are the measured ones with the same verdict: for every method the table in the code is what a count of
+/// "Like" a run are the measured ones with the same verdict in words: for every method the table in the code is what a count of
 /// the measured runs gives.
 #[test]
 fn the_outcomes_shown_for_each_verdict_of_each_method_are_what_happened() {
     let rows = evidence("fujii_measured.csv");
     let counted = OUTCOMES.map(|(method, _)| {
-        let outcomes: Vec<(Verdict, bool)> = rows
+        let outcomes: Vec<((Verdict, bool), bool)> = rows
             .iter()
             .map(|row| {
                 let run = Run { memory_method: method, ..row.run.clone() };
                 let ran_out = row.measured == Measurement::RanOut;
-                (estimate_of(&run).verdict(), ran_out)
+                let estimate = estimate_of(&run);
+                let verdict = estimate.verdict();
+                ((verdict, verdict.may_run_out(estimate.peak().1, estimate.capacity)), ran_out)
             })
             .collect();
-        let counted = [Verdict::Fits, Verdict::Tight, Verdict::Oom].map(|verdict| {
-            let of = outcomes.iter().filter(|(given, _)| *given == verdict);
+        let kinds = [(Verdict::Fits, false), (Verdict::Tight, false), (Verdict::Tight, true), (Verdict::Oom, false)];
+        let counted = kinds.map(|kind| {
+            let of = outcomes.iter().filter(|(given, _)| *given == kind);
             let ran_out = of.clone().filter(|(_, ran_out)| *ran_out).count();
             Chance { like: of.count() as u64, ran_out: ran_out as u64 }
         });

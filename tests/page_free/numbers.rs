@@ -46,7 +46,7 @@ fn views(run: &Run) -> Vec<Node> {
     match evaluate(run) {
         Ok(evaluation) => {
             let panels = Panel::ALL.iter().map(|panel| panel.view(&evaluation, MemoryUnit::Gib));
-            let beside = [strip(&evaluation.report, MemoryUnit::Gib), waterfall(&evaluation)];
+            let beside = [strip(&evaluation.scenario.run, &evaluation.report, MemoryUnit::Gib), waterfall(&evaluation)];
             panels.chain(beside).chain(evaluation.warnings().iter().map(line)).collect()
         }
         Err(issues) => issues.iter().map(line).collect(),

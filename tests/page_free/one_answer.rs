@@ -115,7 +115,7 @@ fn figures_of_one_field_and_scope_have_the_same_digits_in_every_tree() {
         };
         tried += 1;
         let mut known = BTreeMap::new();
-        let figures = Node::from_iter([strip(&own.report, UNIT), budget(&own, &Scope::run())]);
+        let figures = Node::from_iter([strip(&own.scenario.run, &own.report, UNIT), budget(&own, &Scope::run())]);
         let mut trees = vec![waterfall(&own), Panel::Overlap(None).view(&own, UNIT), Panel::Step.view(&own, UNIT)];
         if let Some(other) = second.as_ref().and_then(|run| evaluate(run).ok()) {
             let second = Second { run: &other.scenario.run, evaluation: Ok(&other) };
@@ -210,7 +210,7 @@ fn exports_say_the_digits_of_the_page() {
         tried += 1;
         let mut known = BTreeMap::new();
         agree(&waterfall(&own), &mut known);
-        let figures = strip(&own.report, UNIT).figures();
+        let figures = strip(&own.scenario.run, &own.report, UNIT).figures();
         let peak = figures.into_iter().find(|(field, ..)| field == "memory.peak_bytes").unwrap().2;
         let step = show_seconds(own.report.step.time_s);
         assert_eq!(

@@ -52,6 +52,8 @@ pub struct ScheduleFigures {
     pub activations_bytes: Bytes,
     /// The fullest GPU.
     pub peak_bytes: Bytes,
+    /// Memory that it is held against.
+    pub capacity_bytes: Bytes,
     /// Fits, tight or out of memory.
     pub verdict: Verdict,
     /// Copies of its share of the weights on the rank that holds most.
@@ -76,6 +78,7 @@ impl ScheduleFigures {
             in_flight: f64::from(peak.copied().unwrap_or(0)) / a_microbatch(order),
             activations_bytes: most(|rank| rank.activations),
             peak_bytes: report.memory.peak_bytes,
+            capacity_bytes: report.memory.capacity_bytes,
             verdict: report.memory.overall(),
             weight_copies: report.pipeline.weight_copies.iter().copied().max().unwrap_or(1),
             messages: stats::messages_per_microbatch(order),

@@ -212,7 +212,7 @@ fn memory_of(scenario: &Scenario, chunks: &Chunks, loads: &[RankLoad], order: &O
     let away = memory::phases::away(scenario, loads, &estimate.per_stage);
     let away = away + memory::offloaded_reference(scenario, loads);
     let verdict = need.verdict(estimate.capacity);
-    let mut outcomes = chance(method, verdict);
+    let mut outcomes = chance(method, verdict, verdict.may_run_out(peak_bytes, estimate.capacity));
     if !phases.is_empty() {
         // No phase of reinforcement learning is among them.
         (outcomes.like, outcomes.ran_out) = (0, 0);

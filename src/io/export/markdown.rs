@@ -169,7 +169,7 @@ fn splits(evaluation: &Evaluation) -> String {
             &uneven::short(&split.layers),
             &show_seconds(split.step_s()),
             &MemoryUnit::Gib.show(memory.peak_bytes),
-            words::verdict(split.verdict()),
+            words::outlook(&split.evaluation.report.memory.peak()),
         ])
     });
     let head = ["split", "layers", "step", "fullest GPU", ""];

@@ -5,7 +5,7 @@ use super::sketch::{Axis, Sketch};
 use super::{GalleryAction, GalleryLook, MOST};
 use crate::charts::ticks::{tick_label, ticks};
 use crate::node::figure::Scope;
-use crate::panels::words::{sign, unnamed, verdict};
+use crate::panels::words::{outlook_of, sign, unnamed};
 use crate::prelude::*;
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::pipeline::certify::Certificate;
@@ -124,7 +124,7 @@ fn numbers(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> N
     let fill = [("style", &*percent("width", share))];
     let peak = gallery.unit.show(figures.peak_bytes);
     let (class, sign) = sign(figures.verdict);
-    let verdict = leaf("b", class, t!("{sign}{verdict}", sign, verdict = verdict(figures.verdict)));
+    let verdict = leaf("b", class, t!("{sign}{verdict}", sign, verdict = outlook_of(figures)));
     let time = [
         pair(show_seconds(figures.step_s), "step", "step.time_s"),
         pair(show_percent(figures.bubble_fraction), "bubble", "pipeline.bubble_fraction"),

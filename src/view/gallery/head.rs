@@ -1,9 +1,9 @@
 //! The head of the gallery: what is seen, how it is sorted and drawn.
 
-use super::cards::verdict;
 use super::{Gallery, GalleryAction};
 use crate::charts::figure::{legend, swatch};
 use crate::prelude::*;
+use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 
 /// Orders of the pictures: the key of the sorting, and its word.
 const SORTS: [(&str, &str); 4] =
@@ -19,12 +19,26 @@ pub fn opening(gallery: &Gallery) -> Node {
     Node::from_iter([title("Schedules for this run"), el("p", &[("class", "muted")], &[text(about)])])
 }
 
+/// "24 fit · 2 tight · 1 may run out."
+fn counts(rows: &[ScheduleRow]) -> Message {
+    let figures = || rows.iter().filter_map(|row| row.figures.as_ref().ok());
+    let of = |wanted: Verdict, above: bool| {
+        let is_above = |one: &ScheduleFigures| one.verdict.may_run_out(one.peak_bytes, one.capacity_bytes);
+        figures().filter(|one| one.verdict == wanted && is_above(one) == above).count()
+    };
+    let (tight, above) = (of(Verdict::Tight, false), of(Verdict::Tight, true));
+    let parts = [
+        Some(t!("{count} fit", count = of(Verdict::Fits, false))),
+        (tight > 0).then(|| t!("{count} tight", count = tight)),
+        (above > 0).then(|| t!("{count} may run out", count = above)),
+    ];
+    t!("{counts}.", counts = Message::joined(" · ", parts.into_iter().flatten()))
+}
+
 /// Counts, order and look of the cards; `left` schedules are still being simulated.
 pub fn head(gallery: &Gallery, left: usize) -> Node {
     let look = gallery.look;
-    let count = |wanted: Verdict| gallery.rows.iter().filter(|row| verdict(row) == Some(wanted)).count();
-    let (fit, tight) = (count(Verdict::Fits), count(Verdict::Tight));
-    let about = t!("{fit} schedules fit, {tight} are tight.", fit, tight);
+    let about = counts(gallery.rows);
     let axis = gallery.axis.cut.map_or_else(
         || t!("All pictures share one time axis."),
         |(from, to)| {

@@ -7,7 +7,7 @@ use crate::charts::ticks::{tick_label, ticks};
 use crate::charts::viewport::Viewport;
 use crate::panels::pipeline::ranks;
 use crate::panels::schedules::against;
-use crate::panels::words::{sign, unnamed, verdict};
+use crate::panels::words::{outlook_of, sign, unnamed};
 use crate::prelude::*;
 use shardscope_core::advice::ScheduleFigures;
 use shardscope_core::report::ScheduleVariant;
@@ -59,7 +59,7 @@ pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, un
         aside(t!("bubble {share}", share = show_percent(figures.bubble_fraction))),
         leaf("b", "now", now),
         aside(t!("peak {peak}", peak = unit.show(peak))),
-        leaf("b", class, t!("{sign}{verdict}", sign, verdict = verdict(figures.verdict))),
+        leaf("b", class, t!("{sign}{verdict}", sign, verdict = outlook_of(&figures))),
     ])
 }
 

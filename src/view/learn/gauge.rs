@@ -174,6 +174,9 @@ pub(super) fn on_run(
             let [need, capacity] = [memory.peak_bytes, memory.capacity_bytes].map(|bytes| unit.show(bytes));
             match memory.verdict {
                 Verdict::Fits => {}
+                Verdict::Tight if memory.may_run_out() => {
+                    parts.push(leaf("p", "", t!("May run out: it would need {need} of {capacity}.", need, capacity)));
+                }
                 Verdict::Tight => {
                     parts.push(leaf("p", "", t!("Tight: it would need {need} of {capacity}.", need, capacity)));
                 }

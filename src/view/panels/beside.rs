@@ -64,6 +64,9 @@ pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
     el("div", &[("class", "beside")], &parts)
 }
 
+/// Share of the passes below which none is said to run in a pair.
+const NONE: f64 = 5e-4;
+
 /// What the picture says, in words.
 fn said(drawn: &MicrobatchWaits) -> Node {
     let show = show_seconds;
@@ -83,6 +86,15 @@ fn said(drawn: &MicrobatchWaits) -> Node {
     let apart: Beside = all.clone().fold(Beside::default(), |sum, pass| sum + pass.messages());
     let pair = drawn.passes.iter().find(|pass| pass.pass == DrawnPass::Pair);
     let words = match pair {
+        Some(pair) if drawn.paired < NONE => {
+            let beside = pair.messages();
+            t!(
+                "No pass of this step runs in a pair: it has too few micro-batches per pipeline. In a pair {hidden} \
+                    of {sent} on the wire would hide behind the other micro-batch.",
+                hidden = show(beside.comm - beside.not_hidden),
+                sent = show(beside.comm)
+            )
+        }
         Some(pair) => {
             let beside = pair.messages();
             let hidden = t!(
@@ -291,6 +303,10 @@ mod tests {
         {
             assert!(pairs.contains(word), "{word}");
         }
+        // Two ranks that meet from both sides pair nothing with one micro-batch a direction.
+        let run = Run { pp: 2, tp: 8, ep: 256, global_batch: 256, ..deepseek(Schedule::DualPipe) };
+        let none = beside(&evaluate(&run).unwrap(), Some(Traffic::Ep)).to_html();
+        assert!(none.contains("No pass of this step runs in a pair") && !none.contains("0.0 %"), "{none}");
         let apart = html(Schedule::OneFOneB);
         assert!(!apart.contains("a pair of passes:") && apart.contains("url(#hatched)"), "{apart}");
         assert!(apart.contains("No compute may run beside these messages"), "{apart}");

@@ -56,7 +56,7 @@ pub struct Whose<'a> {
     pub gain: Option<f64>,
 }
 
-/// The pill and what can be done: "Layout: chosen for you" with undo, "Layout: from the link · choose for me: 23 % less
+/// The pill and what can be done: "Layout: chosen for you · undo", "Layout: from the link · choose for me: 23 % less
 /// time". A layout that something known beats is not called chosen.
 pub fn chip(whose: &Whose) -> Node {
     let Whose { origin, waits, outcome, gain } = *whose;
@@ -69,7 +69,7 @@ pub fn chip(whose: &Whose) -> Node {
         let words = el("b", &[], &[text("✦ "), text(origin.words())]).title(reason(outcome));
         let undo = match outcome {
             Some(LadderEnd::Chosen(_) | LadderEnd::Failed(_)) => {
-                Node::from_iter([text(" "), link_button("undo").on(Action::ChooseLayout(false))])
+                Node::from_iter([text(" · "), link_button("undo").on(Action::ChooseLayout(false))])
             }
             Some(LadderEnd::Undivided) | None => Node::none(),
         };

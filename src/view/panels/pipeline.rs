@@ -200,6 +200,7 @@ pub fn rank_memory(evaluation: &Evaluation, shape: Shape, unit: MemoryUnit) -> N
         ];
         let style = format!("top:{:.2}px;height:{:.2}px", row as f64 * shape.rows.pitch, shape.rows.height);
         let class = match (fullest, total.0 > memory.capacity_bytes.0) {
+            (_, true) if memory.verdict == Verdict::Tight => "over tight-bars",
             (_, true) => "over",
             (true, _) => "fullest",
             _ => "",
@@ -242,7 +243,7 @@ pub fn colours(drawn: &[&Evaluation]) -> Node {
         swatch(&("c-backward", "backward")),
         if any(&splits) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
         if any(&later) { swatch(&("c-forward later", "later stages of the rank")) } else { Node::none() },
-        swatch(&("hatch", "idle")),
+        swatch(&("hatch", "bubble")),
     ])
 }
 

@@ -51,10 +51,25 @@ fn off(share: f64) -> String {
     show_off(share, 0)
 }
 
+/// Share by which the estimate is above the memory of a run that ran, and as it is shown, percent.
+fn too_high(memory: &Memory) -> (f64, String) {
+    let over = memory.peak_bytes / memory.capacity_bytes - 1.0;
+    (over, if over < 0.1 { format!("{:.1}", 100.0 * over) } else { format!("{:.0}", 100.0 * over) })
+}
+
+/// In few words beside the verdict, of a run that ran.
+pub fn it_ran(memory: &Memory) -> Message {
+    let (over, share) = too_high(memory);
+    if over > 0.0 {
+        t!("It ran; our estimate is {share} % too high", share)
+    } else {
+        t!("It ran; our range is too wide")
+    }
+}
+
 /// The difference between a published run, which ran, and a verdict that does not say so.
 pub fn ran(memory: &Memory) -> Option<Message> {
-    let over = memory.peak_bytes / memory.capacity_bytes - 1.0;
-    let share = if over < 0.1 { format!("{:.1}", 100.0 * over) } else { format!("{:.0}", 100.0 * over) };
+    let (over, share) = too_high(memory);
     match memory.verdict {
         Verdict::Fits => None,
         _ if over > 0.0 => Some(t!("Published as running; our estimate is {share} % too high.", share)),

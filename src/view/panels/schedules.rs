@@ -1,7 +1,7 @@
 //! The schedules as text: a table over all of them for one Run, what one is about, two beside each other.
 
 use super::pipeline::IN_SPAN;
-use super::words::{unnamed, verdict};
+use super::words::{outlook_of, unnamed};
 use crate::prelude::*;
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::pipeline::{SCHEDULES, ScheduleInfo as Row};
@@ -162,7 +162,7 @@ fn line(run: &Run, row: &ScheduleRow, unit: MemoryUnit) -> Node {
 }
 
 fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Node {
-    let peak = [verbatim(unit.number(figures.peak_bytes)), verdict(figures.verdict).into()];
+    let peak = [verbatim(unit.number(figures.peak_bytes)), outlook_of(figures).into()];
     [
         verbatim(show_seconds(figures.step_s)),
         verbatim(show_percent(figures.bubble_fraction)),

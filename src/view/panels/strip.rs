@@ -1,12 +1,14 @@
 //! The answer: does it fit, how long is a step, what does it yield and cost, each with its range. Every figure has four
 //! rows of fixed height: name, figure, range, caption.
 
+use super::published::it_ran;
 use super::words;
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::memory::verdict::Chance;
 use shardscope_core::report::Memory;
+use shardscope_core::run::presets::published;
 use shardscope_core::time::Step;
 use shardscope_core::units::{count_to, group, seconds_to};
 use shardscope_core::whole_run::{WholeRunFigure, figures, setting};
@@ -39,8 +41,8 @@ pub const PRICE: f64 = 2.0;
 /// Characters of a figure that its column has room for at 28 px.
 const ROOM: usize = 5;
 
-/// The key figures of a report but that of the budget; each opens its formula.
-pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
+/// The key figures of `run` and its report but that of the budget; each opens its formula.
+pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
     let step = &report.step;
     let wide = is_wide(step);
     let tokens = |seconds: Seconds| {
@@ -53,16 +55,16 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
         if wide { (significant(100.0 * share, 2), verbatim("%")) } else { parted(&show_percent(share)) }
     };
     let peak = t!("MFU, {precision} peak", precision = step.peak.precision);
-    let time = match report.memory.verdict {
-        Verdict::Oom => t!("Step time, if it fitted"),
-        _ => t!("Step time"),
-    };
+    // A published run fitted, whatever is estimated.
+    let ran = published(run).is_some();
+    let time =
+        if report.memory.verdict == Verdict::Oom && !ran { t!("Step time, if it fitted") } else { t!("Step time") };
     let figure = |name, field, figure, show: &dyn Fn(Seconds) -> Part, inverse| {
         ask("key", figure, &cells(leaf("span", "name", name), field, step, show, inverse))
     };
     let seconds = |seconds: Seconds| parted(&seconds_to(seconds, digits(wide)));
     Node::from_iter([
-        memory(&report.memory, unit),
+        memory(&report.memory, ran, unit),
         figure(time, "step.time_s", Figure::Step, &seconds, false),
         figure(peak, "step.mfu", Figure::Mfu, &mfu, true),
         figure(t!("Tokens per second"), "step.tokens_per_s_per_gpu", Figure::Tokens, &tokens, true),
@@ -90,13 +92,15 @@ fn value((number, unit): &Part, (field, scope): (&'static str, &Scope), short: b
     el("span", &[("class", class)], &[strong(verbatim(number)).reports_short(field, scope, short), unit])
 }
 
-/// The fullest GPU: verdict, peak, and the range of its need on a bar that ends at the capacity.
-fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
+/// The fullest GPU: verdict, peak, and the range of its need on a bar that ends at the capacity; of a run that is known
+/// to have run, what the verdict leaves out.
+fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
     let (class, mark) = words::sign(memory.verdict);
+    let peak = memory.peak();
     let capacity = memory.capacity_bytes;
     let value = [
         leaf("span", "mark", mark),
-        leaf("span", "word", words::outlook(&memory.peak())),
+        leaf("span", "word", words::outlook(&peak)),
         text(" "),
         strong(verbatim(unit.number(memory.peak_bytes))).reports("memory.peak_bytes", &Scope::run()),
         behind(&t!("of {capacity}", capacity = unit.show(capacity))),
@@ -112,12 +116,15 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
     let (low, high) = (unit.number(memory.need_low_bytes), unit.show(memory.need_high_bytes));
     let usable = unit.number(capacity);
     let likely = match memory.verdict {
+        verdict if ran && verdict != Verdict::Fits => it_ran(memory),
         Verdict::Fits => t!("{low} to {high} likely, all below {usable}", low, high, usable),
         Verdict::Tight if like > 0 => {
             t!("{low} to {high}; {ran_out} of {like} like it ran out", low, high, ran_out, like)
         }
         Verdict::Tight => t!("{low} to {high} likely", low, high),
-        Verdict::Oom => t!("{low} to {high} likely, all above {usable}", low, high, usable),
+        Verdict::Oom => {
+            t!("{missing} missing; {low} to {high} likely", missing = unit.show(peak.missing()), low, high)
+        }
     };
     let name = match memory.peak_phase() {
         Some(phase) => t!("Memory of the fullest phase: {phase}", phase = phase.name),
@@ -131,7 +138,8 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
     ];
     let host = memory.host.as_ref().and_then(|host| words::host(host, unit));
     cells.extend(host.map(|host| leaf("span", "range", host)));
-    ask(&format!("key verdict {class}"), Figure::Memory(memory.peak_stage), &cells).title(words::known(memory))
+    let long = if memory.may_run_out() { " above" } else { "" };
+    ask(&format!("key verdict {class}{long}"), Figure::Memory(memory.peak_stage), &cells).title(words::known(memory))
 }
 
 /// The rows of a figure that follows from the step's time; its track is from half to one and a half times the figure.
@@ -184,12 +192,12 @@ pub(crate) fn without_unit<'a>(low: &'a str, high: &str) -> &'a str {
 
 /// An amount of money: `$689k`.
 pub fn money(currency: &str, amount: f64) -> String {
-    let (less, shown) = tight(amount, false);
+    let (less, shown) = few(amount, false);
     format!("{less}{currency}{shown}")
 }
 
 /// An amount in few characters, `wide`: of two digits, and the sign before one that is too small for them.
-fn tight(amount: f64, wide: bool) -> (&'static str, String) {
+pub(crate) fn few(amount: f64, wide: bool) -> (&'static str, String) {
     match amount {
         ..0.01 if amount > 0.0 => ("<", "0.01".to_owned()),
         1e21.. => (">", "999E".to_owned()),
@@ -217,7 +225,7 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     let seconds = tokens / step.tokens_per_s;
     let hours = seconds / 3600.0 * evaluation.scenario.layout.gpus as f64;
     let cost = |time: Seconds| {
-        let (less, shown) = tight(hours * price * (time / step.time_s), is_wide(step));
+        let (less, shown) = few(hours * price * (time / step.time_s), is_wide(step));
         (format!("{less}{currency}{shown}"), Message::default())
     };
     let days = show_days(seconds / 86_400.0, is_wide(step));
@@ -229,7 +237,7 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     let after = opening(WholeRunFigure::Days, after);
     let after = el("span", &[("class", "days")], &[text(" "), after, behind(&days.1)]);
     let (track, caption) = range(step, &cost, false);
-    let (less, hours) = tight(hours, is_wide(step));
+    let (less, hours) = few(hours, is_wide(step));
     let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));
     // The second part is left out where both have no room: neither is cut.
     let hours = el("span", &[], &[text(verbatim("· ")), text(hours)]);
@@ -271,7 +279,7 @@ pub(crate) fn day_unit(days: f64) -> (f64, &'static str) {
 /// Days, in the unit that fits.
 fn show_days(days: f64, wide: bool) -> Part {
     let (unit, name) = day_unit(days);
-    let (less, shown) = tight(days / unit, wide);
+    let (less, shown) = few(days / unit, wide);
     (format!("{less}{shown}"), name.into())
 }
 
@@ -334,29 +342,45 @@ mod tests {
     use super::*;
     use crate::panels::issues::list;
     use shardscope_core::report::report;
+    use shardscope_core::run::presets::PUBLISHED;
     use shardscope_core::run::{CrossEntropy, Recompute};
 
     /// Every verdict's own words stand in the strip; a tight run never reads as if it fitted.
     #[test]
     fn a_tight_run_says_its_share_and_how_many_like_it_ran_out() {
-        let run = Run { seq_len: 28_672, ..Run::default() };
+        let run = Run { seq_len: 27_648, ..Run::default() };
         let report = report(&run).unwrap();
         assert_eq!(report.memory.verdict, Verdict::Tight);
-        let html = strip(&report, MemoryUnit::Gib).to_html();
+        let html = strip(&run, &report, MemoryUnit::Gib).to_html();
         let Chance { like, ran_out } = report.memory.chance;
         let words = format!("{ran_out} of {like} like it ran out");
         assert!(html.contains(&words), "{html}");
         assert!(html.contains("Tight") && !html.contains("Fits"));
     }
 
+    /// Llama 3, table 4: 405B ran on 8,192 H100, where the estimate is above the memory. Beside the verdict it says so,
+    /// and its step is none "if it fitted"; a run like it that nobody published has missing memory.
+    #[test]
+    fn a_published_run_says_beside_the_verdict_that_it_ran() {
+        let mut run = PUBLISHED[0].run();
+        let html = |run: &Run| strip(run, &report(run).unwrap(), MemoryUnit::Gib).to_html();
+        let published = html(&run);
+        assert!(published.contains("Out of memory") && published.contains("It ran; our estimate is"), "{published}");
+        assert!(!published.contains("if it fitted"), "{published}");
+        run.global_batch *= 2;
+        let own = html(&run);
+        assert!(own.contains("GiB missing; ") && own.contains("if it fitted") && !own.contains("It ran"), "{own}");
+    }
+
     /// Not more digits than the range supports: three where it is narrower than a tenth of the figure, else two.
     #[test]
     fn a_figure_has_no_more_digits_than_its_range_supports() {
-        let mut report = report(&Run::default()).unwrap();
+        let run = Run::default();
+        let mut report = report(&run).unwrap();
         assert!(is_wide(&report.step));
         // Rounded once: 23.46 % is no 24 %, by way of 23.5 %.
         report.step.mfu = 0.2346;
-        assert!(strip(&report, MemoryUnit::Gib).to_html().contains(">23</b>"));
+        assert!(strip(&run, &report, MemoryUnit::Gib).to_html().contains(">23</b>"));
         let mut step = report.step;
         step.high_s = step.low_s + step.time_s * 0.09;
         assert!(!is_wide(&step));
@@ -365,7 +389,7 @@ mod tests {
     #[test]
     fn every_key_figure_says_where_it_comes_from() {
         let run = Run::default();
-        let view = strip(&report(&run).unwrap(), MemoryUnit::Gib);
+        let view = strip(&run, &report(&run).unwrap(), MemoryUnit::Gib);
         assert_eq!(view.actions().len(), 4);
         let html = view.to_html();
         assert!(html.contains("Fits") && html.contains("of 79.2 GiB") && html.contains("all below 79.2"), "{html}");
@@ -451,7 +475,7 @@ mod tests {
                 };
                 let report = report(&run).unwrap();
                 let cost = budget(&evaluate(&run).unwrap(), &Scope::run()).to_html();
-                let html = format!("{}{cost}", strip(&report, MemoryUnit::Gib).to_html());
+                let html = format!("{}{cost}", strip(&run, &report, MemoryUnit::Gib).to_html());
                 let figures = html.split("<b data-figure=").skip(1);
                 let figures: Vec<&str> = figures.filter_map(|rest| rest.split('>').nth(1)).collect();
                 assert_eq!(figures.len(), 6);

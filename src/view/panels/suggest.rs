@@ -222,10 +222,8 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
     let [least, most] = [least, most].map(|percent| format!("{percent:.0}"));
     let range = if least == most { verbatim(most) } else { t!("{least} to {most}", least, most) };
     let words = match tight.len() {
-        1 => t!("1 is {range} % faster but may run out: its need may pass {usable}.", range, usable),
-        count => {
-            t!("{count} are {range} % faster but may run out: their need may pass {usable}.", count, range, usable)
-        }
+        1 => t!("1 is {range} % faster but tight: its need may pass {usable}.", range, usable),
+        count => t!("{count} are {range} % faster but tight: their need may pass {usable}.", count, range, usable),
     };
     let cards: Node = tight.iter().take(MOST_TIGHT).map(|better| card(evaluation, better, unit).view()).collect();
     let parts = [
@@ -505,7 +503,7 @@ fn fastest_that_fits(evaluation: &Evaluation, searched: &SearchProgressShown) ->
 }
 
 /// The main loss that a layout can change, and how far the search is: the line beside the head of the cards.
-pub fn lead(evaluation: &Evaluation, searched: &SearchProgressShown) -> Message {
+pub fn lead(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
     let loss = match main_loss(evaluation) {
         _ if evaluation.report.memory.overall() == Verdict::Oom => {
             t!("Only what fits; times against the step if it fitted.")
@@ -520,7 +518,9 @@ pub fn lead(evaluation: &Evaluation, searched: &SearchProgressShown) -> Message 
         (evaluated, true) => t!("{evaluated} layouts searched.", evaluated),
         (evaluated, false) => t!("Searching layouts: {evaluated}.", evaluated),
     };
-    Message::joined(" ", [loss, searched])
+    // Where both have no room, how far the search is gives way.
+    let far = leaf("span", "far", Message::joined("", [verbatim(" "), searched]));
+    el("small", &[], &[inline(loss), far])
 }
 
 #[cfg(test)]

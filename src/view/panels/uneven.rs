@@ -1,6 +1,6 @@
 //! Even against uneven layers, in words, with the button that balances them.
 
-use super::words::verdict;
+use super::words::outlook;
 use crate::charts::figure::figure;
 use crate::charts::strips::strips;
 use crate::prelude::*;
@@ -115,7 +115,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
         .figures("step", |split| show_seconds(split.step_s()))
         .figures("against even", |split| speed(split, even))
         .figures("fullest GPU", |split| unit.show(split.evaluation.report.memory.peak_bytes))
-        .column("memory", |split| verdict(split.verdict()))
+        .column("memory", |split| outlook(&split.evaluation.report.memory.peak()))
         .column("", |split| choose(split))
         .marked(|split| is_own(split))
         .table("Splits of the layers");
@@ -171,11 +171,11 @@ pub fn uneven(balance: &BalancedSplits, gpu: &Message) -> Node {
     if best.layers != own.layers && gain > WORTH {
         let (layers, gain) = (short(&best.layers), show_percent(gain));
         notes.push(text(" "));
-        notes.push(text(match best.verdict() {
-            Verdict::Fits => t!("With {layers} a step takes {gain} less time.", layers, gain),
-            other => {
-                t!("With {layers} a step takes {gain} less time ({verdict}).", layers, gain, verdict = verdict(other))
-            }
+        notes.push(text(if best.verdict() == Verdict::Fits {
+            t!("With {layers} a step takes {gain} less time.", layers, gain)
+        } else {
+            let verdict = outlook(&best.evaluation.report.memory.peak());
+            t!("With {layers} a step takes {gain} less time ({verdict}).", layers, gain, verdict)
         }));
         notes.push(text(" "));
         let set = vec![("stage_layers", list(&best.layers))];

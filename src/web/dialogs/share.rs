@@ -73,7 +73,7 @@ fn picture(evaluation: &Evaluation, panel: Embed, look: &GalleryLook, unit: Memo
         }
         Embed::Strip => {
             let cost = [leaf("span", "name", budget_name(run)), budget(evaluation, &Scope::run())];
-            el("div", &[("class", "strip")], &[strip(report, unit), el("div", &[("class", "key cost")], &cost)])
+            el("div", &[("class", "strip")], &[strip(run, report, unit), el("div", &[("class", "key cost")], &cost)])
         }
         Embed::Waterfall => el("div", &[], &[waterfall(evaluation)]),
         Embed::Rl if run.rl.algorithm.is_some() => el("div", &[], &[Panel::Rl.view(evaluation, unit)]),

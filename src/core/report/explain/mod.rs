@@ -133,11 +133,16 @@ fn capacity(evaluation: &Evaluation) -> Term {
     let term =
         Term::made("C", name, Unit::Bytes, [size, kept], |[size, kept]| if is_whole { size } else { size - kept });
     let method = evaluation.scenario.run.memory_method;
-    let verdicts = [(Verdict::Fits, "fits"), (Verdict::Tight, "tight"), (Verdict::Oom, "out of memory")];
-    let term = verdicts.into_iter().fold(term, |term, (verdict, word)| {
-        let Chance { like, ran_out } = chance(method, verdict);
+    let verdicts = [
+        (Verdict::Fits, false, "fits"),
+        (Verdict::Tight, false, "tight"),
+        (Verdict::Tight, true, "may run out"),
+        (Verdict::Oom, false, "out of memory"),
+    ];
+    let known = verdicts.into_iter().map(|(verdict, above, word)| (chance(method, verdict, above), word));
+    let term = known.filter(|(known, _)| known.like > 0).fold(term, |term, (Chance { like, ran_out }, word)| {
         term.note(t!(
-            "of {like} measured runs that the rule calls {word}, {ran_out} ran out of memory",
+            "of {like} measured runs with the verdict “{word}”, {ran_out} ran out of memory",
             like,
             word,
             ran_out
@@ -145,7 +150,8 @@ fn capacity(evaluation: &Evaluation) -> Term {
     });
     let term = term.note(t!(
         "needed: {need_low_bytes} to {need_high_bytes}, in view of measured runs; it fits if all \
-        of that range is within the capacity, and is tight if some of it is",
+        of that range is within the capacity; if some of it is, it is tight, and where the estimate itself is above \
+        the capacity it may run out",
         need_low_bytes = MemoryUnit::Gib.show(memory.need_low_bytes),
         need_high_bytes = MemoryUnit::Gib.show(memory.need_high_bytes)
     ));

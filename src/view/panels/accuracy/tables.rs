@@ -31,7 +31,7 @@ pub fn by_source(bench: &Bench) -> Node {
 
 pub fn bands(bench: &Bench) -> Node {
     Rows::of(verdict_bands(&bench.verdicts))
-        .column("verdict given", |band| words::verdict(band.verdict))
+        .column("verdict given", |band| words::band(band.verdict))
         .figures("runs", |band| band.runs.to_string())
         .figures("ran out of memory", |band| band.ran_out.to_string())
         .figures("rate", |band| show_percent(band.ran_out as f64 / band.runs.max(1) as f64))

@@ -2,6 +2,7 @@
 
 use crate::panels::words;
 use crate::prelude::*;
+use shardscope_core::report::Memory;
 use shardscope_core::units::group;
 
 /// Gains and losses of one against the other, in a sentence.
@@ -45,7 +46,20 @@ pub(crate) fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> Message {
     } else {
         t!("it {b}, the first {a}", b = verdict(b), a = verdict(a))
     };
-    t!("The second {time} and {memory}; {fits}.", time, memory, fits)
+    let both = t!("The second {time} and {memory}; {fits}.", time, memory, fits);
+    Message::joined(" ", std::iter::once(both).chain(apart([&a.memory, &b.memory], unit)))
+}
+
+/// The component that differs most on the fullest GPUs: "The largest difference in memory: activations, +17.0 GiB."
+fn apart([a, b]: [&Memory; 2], unit: MemoryUnit) -> Option<Message> {
+    let pairs = a.fullest()?.components().into_iter().zip(b.fullest()?.components());
+    let changes = pairs.map(|((name, before), (_, after))| (name, after.0 - before.0));
+    let (component, change) = changes.max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
+    let bytes = unit.show(Bytes(change.abs()));
+    (bytes != unit.show(Bytes::ZERO)).then(|| {
+        let change = format!("{}{bytes}", sign(change));
+        t!("The largest difference in memory: {component}, {change}.", component, change)
+    })
 }
 
 /// Shares nearer than this are printed alike.

@@ -189,6 +189,14 @@ mod tests {
     }
 
     /// What the runs differ in stands in their titles: the layout, else the settings.
+    /// A micro-batch of 4 instead of 1 moves no weight, gradient or optimizer state.
+    #[test]
+    fn the_sentence_names_the_component_that_differs_most() {
+        let larger = Run { micro_batch: 4, ..Run::default() };
+        let html = html(&Run::default(), &larger);
+        assert!(html.contains("The largest difference in memory: activations, +"), "{html}");
+    }
+
     #[test]
     fn titles_tell_the_runs_apart() {
         for other in [

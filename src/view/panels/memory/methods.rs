@@ -17,7 +17,7 @@ pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Node {
             let button = el("button", &attributes, &[text(row.label)]);
             button.title("Show the panel by this method").on(Action::Apply(fix))
         })
-        .column("verdict", |row| verdict(row.verdict))
+        .column("verdict", |row| verdict(row.verdict, row.fullest.total, row.capacity))
         .column(t!("peak {value}", value = unit.name()), |row| {
             let figure = Figure::Method(row.method, row.fullest.stage);
             let scope = if row.chosen { Scope::run() } else { Scope::run().part(row.method.id()) };

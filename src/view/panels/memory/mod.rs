@@ -67,9 +67,35 @@ fn mini(memory: &StageMemory, capacity: Bytes, longest: Bytes, unit: MemoryUnit)
     el("div", &[("class", "mini"), ("aria-hidden", "true")], &parts)
 }
 
-/// The mark and word of a verdict.
-fn verdict(verdict: Verdict) -> Node {
+/// The mark and word of a verdict on `bytes` of what has `capacity`.
+fn verdict(verdict: Verdict, bytes: Bytes, capacity: Bytes) -> Node {
     let (class, mark) = super::words::sign(verdict);
-    let word = leaf("span", "word", super::words::verdict(verdict));
+    let word = leaf("span", "word", super::words::verdict(verdict, bytes, capacity));
     el("span", &[("class", class)], &[leaf("span", "mark", mark), word])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::panels::words::{outlook, outlook_of};
+    use shardscope_core::advice::ScheduleFigures;
+    use shardscope_core::report::methods::rows;
+
+    /// One state has one word: above the card the verdict of every table is that of the key figures.
+    #[test]
+    fn above_the_card_every_table_says_that_it_may_run_out() {
+        let run = Run { seq_len: 30_720, ..Run::default() };
+        let evaluation = evaluate(&run).unwrap();
+        let memory = &evaluation.report.memory;
+        assert!(memory.verdict == Verdict::Tight && memory.peak_bytes > memory.capacity_bytes);
+        let figures = ScheduleFigures::of(&evaluation);
+        assert_eq!([outlook(&memory.peak()), outlook_of(&figures)], ["May run out"; 2]);
+        let methods = methods::methods(&rows(&evaluation), MemoryUnit::Gib).to_html();
+        let own = methods.split("<tr").find(|row| row.contains("aria-pressed=\"true\"")).unwrap();
+        assert!(own.contains("May run out") && !own.contains("Tight"), "{own}");
+        // The last step of the list is the run.
+        let way = advice::narrow(&evaluation, MemoryUnit::Gib).to_html();
+        let last = way.split("</table>").next().unwrap().split("<tr").last().unwrap();
+        assert!(last.contains("May run out") && !last.contains("Tight"), "{last}");
+    }
 }

@@ -33,6 +33,8 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
         })
         .collect();
     let class = if picture.bars.len() > MANY { "bars many" } else { "bars" };
+    // What is above the capacity has the colour of the verdict.
+    let class = if memory.verdict == Verdict::Tight { format!("{class} tight-bars") } else { class.to_owned() };
     let note = if on_the_box(memory) {
         t!("{capacity} on the box, as the paper counts", capacity = unit.show(memory.capacity_bytes))
     } else {
@@ -45,7 +47,7 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
     Node::from_iter([
         leaf("p", "visually-hidden", words::memory(memory, unit)),
         legend(&[&picture]),
-        el("div", &[("class", class)], &[rows]),
+        el("div", &[("class", &class)], &[rows]),
         el("p", &[("class", "capacity-note")], &[ask("plain", Figure::Capacity, &[text(&note)])]),
     ])
 }

@@ -100,7 +100,7 @@ fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: Memory
     let on_host = match (host.capacity_bytes, host.verdict) {
         (Some(capacity), Some(word)) => {
             let size = t!("{peak} of {capacity}", peak = unit.number(host.total_bytes), capacity = unit.show(capacity));
-            Node::from_iter([verdict(word), text(" "), text(size)])
+            Node::from_iter([verdict(word, host.total_bytes, capacity), text(" "), text(size)])
         }
         _ => text(verbatim(unit.show(host.total_bytes))),
     };
@@ -144,7 +144,7 @@ fn stairs(stairs: &[Stair], unit: MemoryUnit) -> Node {
     };
     let table = Rows::of(stairs.iter().enumerate())
         .column("change", |(_, stair)| name(stair))
-        .column("verdict", |(_, stair)| verdict(stair.verdict))
+        .column("verdict", |(_, stair)| verdict(stair.verdict, stair.memory.total, stair.capacity))
         .figures(t!("peak {value}", value = unit.name()), |(_, stair)| unit.number(stair.memory.total))
         .column("memory", |(at, _)| against(*at, &saved))
         .figures("step", |(_, stair)| show_seconds(stair.step))

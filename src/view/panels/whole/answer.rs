@@ -2,14 +2,15 @@
 
 use super::found::{WholeRunAnswer, duration};
 use crate::node::figure::Scope;
-use crate::panels::strip::{WIDE, day_unit, digits, show_price, show_tokens, sign};
+use crate::panels::strip::{WIDE, day_unit, digits, few, show_price, show_tokens, sign};
 use crate::prelude::*;
 use shardscope_core::units::group;
 use shardscope_core::whole_run::{CalendarRange, Setting, WholeRunFigure};
 
 const DAY: f64 = 86_400.0;
 
-/// The unit of a figure and of its range: its size, the sign before the number, its name in small type behind it.
+/// The unit of a figure and of its range: its size, the sign before the number, its name in small type behind it. The
+/// size is 0 where each number has a prefix of its own.
 struct Scale {
     size: f64,
     sign: String,
@@ -24,8 +25,17 @@ impl Scale {
         Self { size, sign: String::new(), name: name.into() }
     }
 
+    /// Of a count or an amount of money, each end of whose range has its own prefix, as on the first screen.
+    fn count(sign: String) -> Self {
+        Self { size: 0.0, sign, name: Message::default() }
+    }
+
     /// `value` in this unit; of two digits where its range is `wide`, as on the first screen.
     fn number(&self, value: f64, wide: bool) -> String {
+        if self.size == 0.0 {
+            let (less, shown) = few(value, wide);
+            return format!("{less}{}{shown}", self.sign);
+        }
         let number = value / self.size;
         let digits = match number {
             _ if number < 0.1 => format!("{number:.2}"),
@@ -36,7 +46,6 @@ impl Scale {
     }
 }
 
-const COUNT: &[(f64, &str)] = &[(1e9, "B"), (1e6, "M"), (1e3, "k"), (1.0, "")];
 const EXPECTED: &[(f64, &str)] = &[(1e6, "M"), (1.0, "expected")];
 const ENERGY: &[(f64, &str)] = &[(1e9, "TWh"), (1e6, "GWh"), (1e3, "MWh"), (1.0, "kWh")];
 const CO2E: &[(f64, &str)] = &[(1e6, "Mt CO₂e"), (1e3, "kt CO₂e"), (1.0, "t CO₂e"), (1e-3, "kg CO₂e")];
@@ -59,13 +68,13 @@ pub fn answer(run: &Run, answer: &WholeRunAnswer, range: Option<&CalendarRange>)
             t!("GPU-hours"),
             WholeRunFigure::GpuHours,
             figures.gpu_hours,
-            &Scale::of(figures.gpu_hours, COUNT),
+            &Scale::count(String::new()),
             ends,
             spare(answer),
         ),
     ];
     if let Some((cost, price)) = figures.cost.zip(setting.price) {
-        let money = Scale { sign: sign(run), ..Scale::of(cost, COUNT) };
+        let money = Scale::count(sign(run));
         cells.push(figure(t!("Cost"), WholeRunFigure::Cost, cost, &money, ends, priced(run, price)));
     }
     let lost = Seconds((1.0 - figures.productive) * days * DAY);
@@ -124,12 +133,18 @@ fn figure(name: Message, of: WholeRunFigure, value: f64, scale: &Scale, ends: Op
     let wide = ends.is_some_and(|[low, high]| high - low >= WIDE);
     let range = ends.map(|ends| {
         let [low, high] = ends.map(|end| scale.number(value * end, wide));
-        t!("{low} to {high} {unit}", low, high, unit = scale.name.clone())
+        if scale.name.is_empty() {
+            t!("{low} to {high}", low, high)
+        } else {
+            t!("{low} to {high} {unit}", low, high, unit = scale.name.clone())
+        }
     });
     let number = strong(verbatim(scale.number(value, wide))).reports_short(of.id(), &Scope::run(), wide);
+    let unit =
+        if scale.name.is_empty() { Node::none() } else { Node::from_iter([text(" "), aside(scale.name.clone())]) };
     let cells = [
         leaf("span", "name", name),
-        el("span", &[("class", "value")], &[number, text(" "), aside(scale.name.clone())]),
+        el("span", &[("class", "value")], &[number, unit]),
         el("span", &[("class", "whisker")], &[marks]),
     ];
     let lines = range.into_iter().chain([note]).map(|words| leaf("span", "range", words));

@@ -3,6 +3,7 @@
 use super::days::{Cell, cells};
 use super::interval::losses_at;
 use super::*;
+use crate::panels::strip::own_budget;
 use shardscope_core::run::{FailureClass, Failures, RunLength};
 use shardscope_core::whole_run::{RunEvent, range};
 
@@ -66,12 +67,41 @@ fn units_are_small_and_numbers_have_four_digits_at_most() {
         let evaluation = evaluate(&run).unwrap();
         let html = answer(&run, &WholeRunAnswer::new(&evaluation).unwrap(), None).to_html();
         for value in html.split("class=\"value\">").skip(1) {
-            let (number, unit) = value.split_once("</b> <small>").unwrap();
+            let (number, unit) = value.split_once("</b>").unwrap();
+            let number = number.rsplit_once('>').unwrap().1;
             let digits = number.chars().filter(char::is_ascii_digit).count();
             assert!((1..=5).contains(&digits), "{number} of {tokens}");
-            assert!(unit.contains("</small>"));
+            // A unit stands behind a number, a prefix in it.
+            let is_count = unit.starts_with("</span>");
+            assert!(unit.starts_with(" <small>") || is_count, "{unit}");
         }
     }
+}
+
+/// Two screens of one run write the same cost and GPU-hours in the same characters: no spare node is set and nothing
+/// fails, so the steps are all of the run but for its start.
+#[test]
+fn cost_and_gpu_hours_are_written_as_on_the_first_screen() {
+    for tokens in [1e12, 15e12, 2e15] {
+        let length = RunLength { failures: Some(Failures::Rate(0.0)), ..RunLength::default() };
+        let run = Run { tokens_total: Some(tokens), ..run(length) };
+        let evaluation = evaluate(&run).unwrap();
+        let found = WholeRunAnswer::new(&evaluation).unwrap();
+        let range = range(&evaluation, &found.setting);
+        let whole = words(&answer(&run, &found, Some(&range)).to_html());
+        let first = words(&own_budget(&evaluation).to_html());
+        let cost = first.split_whitespace().find(|part| part.starts_with('$')).unwrap();
+        let hours = first.split(" GPU-hours").next().unwrap().split_whitespace().last().unwrap();
+        for amount in [cost, hours] {
+            assert!(whole.split_whitespace().any(|part| part == amount), "{amount} of {first} is not in: {whole}");
+        }
+    }
+}
+
+/// The text of `html`.
+fn words(html: &str) -> String {
+    let parts = html.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+    parts.collect::<Vec<_>>().join(" ")
 }
 
 /// Number times unit is the figure: k is a thousand, M a million.
@@ -83,8 +113,9 @@ fn gpu_hours_are_the_number_times_its_unit() {
         let html = answer(&run, &found, None).to_html();
         let value = html.split("GPU-hours</span>").nth(1).unwrap().split("<b ").nth(1).unwrap();
         let value = value.split_once('>').unwrap().1;
-        let (number, rest) = value.split_once("</b> <small>").unwrap();
-        let unit = [("B", 1e9), ("M", 1e6), ("k", 1e3)].into_iter().find(|(name, _)| rest.starts_with(name));
+        let shown = value.split_once("</b>").unwrap().0;
+        let unit = [("B", 1e9), ("M", 1e6), ("k", 1e3)].into_iter().find(|(name, _)| shown.ends_with(name));
+        let number = shown.trim_end_matches(['B', 'M', 'k']);
         let hours = number.parse::<f64>().unwrap() * unit.map_or(1.0, |(_, size)| size);
         assert!((hours / found.figures.gpu_hours - 1.0).abs() < 0.01, "{hours} of {}", found.figures.gpu_hours);
     }
