@@ -201,7 +201,8 @@ impl Reader<'_> {
         };
         let kinds = kinds?;
         let any = |mixer: Mixer| kinds.iter().any(|kind| kind.mixer == mixer);
-        if any(Mixer::Window) || matches!(kinds[0].mixer, Mixer::Compressed(_)) {
+        let is_compressed = kinds.first().is_some_and(|kind| matches!(kind.mixer, Mixer::Compressed(_)));
+        if any(Mixer::Window) || is_compressed {
             let keys = ["sliding_window", "sliding_window_size"];
             parts.window = self.need(&keys, "sliding window");
         }

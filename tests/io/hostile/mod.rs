@@ -101,6 +101,10 @@ fn round(entry: &Entry, cases: u32) -> Result<(), String> {
     }
 }
 
+/// A model's file that lists nothing of its layers.
+const LISTS: &str = "{\"model_type\":\"llama\",\"hidden_size\":4096,\"num_hidden_layers\":32,\"num_attention_heads\":32,\
+    \"intermediate_size\":14336,\"vocab_size\":128256,\"LIST\":[]}";
+
 /// Inputs that no generator makes: the very large, and known hostile ones, each with its entry. The short ones are also
 /// seeds and spikes above.
 fn hostile_inputs() -> Vec<(&'static str, String)> {
@@ -159,6 +163,8 @@ fn hostile_inputs() -> Vec<(&'static str, String)> {
         ("export", format!("--tensor-model-parallel-size {}", lines("1 "))),
         ("export", format!("{}--tensor-model-parallel-size 2", many("'\\\"", 90_000))),
         ("config.json", format!("{{\"model_type\":\"llama\",\"layer_types\":[{}1]}}", many("1,", 150_000))),
+        ("config.json", LISTS.replace("LIST", "layer_types")),
+        ("config.json", LISTS.replace("LIST", "compress_ratios")),
         ("launch file", many("---\nx: null\nx.y: 1\n", 15_000)),
         ("launch file", format!("{}policy:\n  dtensor_cfg:\n    tensor_parallel_size: 2\n", many("---\n", 90_000))),
         ("launch file", format!("{}--tensor-model-parallel-size 2", many("case $X in\n a)\n", 20_000))),
