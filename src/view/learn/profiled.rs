@@ -24,7 +24,7 @@ const KEY: [(&str, Ink); 5] = [
     ("activation function", Ink::Backward),
 ];
 
-/// Qwen1.5 0.5B and its forward pass of 16 sequences of 559 tokens on an H100. Source: TraceLens 171dd747,
+/// Qwen1.5 0.5B and its forward pass of 16 sequences of 559 tokens on an H100. Source: `TraceLens` 171dd747,
 /// `tests/traces/h100/Qwen_Qwen1.5-0.5B-Chat__1016005`: sizes in the operands of `GEMM.csv` and `SDPA_fwd.csv`.
 const RUN: &str = "model.base=llama-3.1-8b&model.layers=24&model.hidden=1024&model.ffn=2816&model.heads=16\
     &model.kv_heads=16&model.head_dim=64&model.vocab=151936&gpus=1&tp=1&pp=1&seq_len=559&micro_batch=16\

@@ -149,7 +149,7 @@ pub(crate) fn today() -> String {
 }
 
 /// How long the address of a file is kept after the press: a slow browser reads it after the press has returned.
-const FILE_KEPT: std::time::Duration = std::time::Duration::from_secs(60);
+const FILE_KEPT: std::time::Duration = std::time::Duration::from_mins(1);
 
 /// Offers `text` as a file.
 pub fn download(name: &str, kind: &str, text: &str) {

@@ -181,6 +181,8 @@ fn a_process_that_cannot_be_another_is_the_one_of_the_message() {
         let found = found(&[message(listed, allocated).as_bytes()], &Run::default());
         let is_other = found.causes.iter().any(|cause| cause.id == CauseId::OtherProcess);
         let message = &found.memory.as_ref().unwrap().message;
+        // As messages print them, with two decimals.
+        let gib = |bytes: Option<f64>| bytes.map(|bytes| (bytes / f64::from(1u32 << 30) * 100.0).round() / 100.0);
         (gib(message.process), gib(message.others), is_other)
     };
     let one = "Process 12345 has 76.97 GiB memory in use.";

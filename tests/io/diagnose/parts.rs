@@ -76,7 +76,7 @@ fn the_layer_of_the_lesson_is_in_the_trace() {
     let trace = trace("tracelens_qwen_forward_h100");
     let class = |work: GpuWork| match work.work {
         WorkKind::Kernel(class) => Some(class),
-        _ => None,
+        WorkKind::Transfer => None,
     };
     let mut kernels: Vec<GpuWork> = trace.activities.iter().filter(|one| class(**one).is_some()).copied().collect();
     kernels.sort_by_key(|one| one.start);

@@ -1,5 +1,5 @@
-//! Why a GPU ran out of memory, by rules from public threads whose cause is known. A change is tried on the run before it is
-//! named.
+//! Why a GPU ran out of memory, by rules from public threads whose cause is known. A change is tried on the run before
+//! it is named.
 
 use super::{MemoryFound, Moment, OutOfMemory, PredictedMemory, gib};
 use crate::diagnose::causes::{CauseId, FoundCause};
@@ -289,10 +289,8 @@ impl<'a> Rules<'a> {
     fn library(&mut self) {
         let (evidence, change) = match (self.message.library, self.message.total) {
             (Some("cuBLAS"), None) => (
-                t!(
-                    "cuBLAS found no room for its handle: the GPU is full; of a small model in its first call it may be \
-                    an index out of range instead."
-                ),
+                t!("cuBLAS found no room for its handle: the GPU is full; of a small model in its first call it may \
+                    be an index out of range instead."),
                 t!("CUDA_LAUNCH_BLOCKING=1 names the call"),
             ),
             (Some("NCCL"), None) => (

@@ -48,6 +48,9 @@ pub fn batch(reader: &mut SettingsReader) {
 
 const ETP: &str = "--expert-tensor-parallel-size";
 
+/// Each of the others switches the first on: `distributed_data_parallel_config.py:279`, `param_and_grad_buffer.py:2053`.
+const DOUBLE_BUFFER: [&str; 3] = ["--fsdp-double-buffer", "--use-nccl-ub", "--megatron-fsdp-max-pool-double-buffer"];
+
 /// Takes what stands beside the sizes that both count alike.
 pub fn read(reader: &mut SettingsReader) {
     let experts = reader.run.model.resolve().is_ok_and(|model| model.moe.is_some());
@@ -146,10 +149,7 @@ pub fn read(reader: &mut SettingsReader) {
     weight_shards(reader);
     let outer = reader.word("--outer-dp-sharding-strategy", "between groups of shards:");
     reader.run.hsdp_optimizer = outer.as_deref() == Some("optim") && reader.run.hsdp_shard.is_some();
-    // Each of the others switches the first on: `distributed_data_parallel_config.py:279`,
-    // `param_and_grad_buffer.py:2053`.
-    const DOUBLE: [&str; 3] = ["--fsdp-double-buffer", "--use-nccl-ub", "--megatron-fsdp-max-pool-double-buffer"];
-    reader.run.fsdp_double_buffer = fsdp && reader.any(DOUBLE, "buffers of FSDP stay");
+    reader.run.fsdp_double_buffer = fsdp && reader.any(DOUBLE_BUFFER, "buffers of FSDP stay");
     if reader.flag("--overlap-grad-reduce", "gradients overlap with the backward pass") {
         if reader.run.overlap.dp == Some(0.0) {
             reader.run.overlap.dp = None;

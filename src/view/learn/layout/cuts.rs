@@ -155,7 +155,7 @@ mod tests {
         let whole = layers * 4096.0 * (2.0 + 8.0);
         let ends =
             if evaluation.scenario.layout.pp == 1 { 2.0 * 32_768.0 * 4096.0 / t + 4096.0 } else { 32_768.0 * 4096.0 };
-        evaluation.report.parameters.per_stage[0] as f64 - whole - ends
+        evaluation.report.parameters.per_stage[0] - whole - ends
     }
 
     /// Mixtral 8x7B, with a vocabulary that no rank pads: attention h (h + 2 h / 4) + h² and 8 experts of 3 h f in each
