@@ -119,7 +119,7 @@ fn the_report_of_a_row_is_the_report_of_its_run() {
 fn the_session_of_the_page_ends_at_the_rows_of_the_verb() {
     let mut random = Random::new(7);
     let mut rows = 0;
-    for round in 0..75 {
+    for round in 0..99 {
         let run = Run { measured_step_s: None, ..random_run(&mut random) };
         let work = [700, 30_000, 400_000][round % 3];
         let question = PlanRequest::question(&run);

@@ -1,8 +1,9 @@
 //! A vision tower on ranks of its own: two pipelines side by side, of which the longer sets the pace.
 //!
 //! It is a stage in front of the first that takes `e` of every micro-batch, forward and backward, and a message each
-//! way. The step of the pipeline is lengthened by `e` for the first micro-batch, and for each further one by what `e` is
-//! longer than the longest rank's passes. Where the tower is the longest that counts the pipeline's own waiting besides.
+//! way. The step of the pipeline is lengthened by `e` for the first micro-batch, and for each further one by what `e`
+//! is longer than the longest rank's passes. Where the tower is the longest that counts the pipeline's own waiting
+//! besides.
 //! Source: Megatron-LM d98e8a6, `megatron/core/models/mimo`; Megatron-Bridge 067f987,
 //! `tutorials/megatron_mimo/qwen35-vl-non-colocated-sft.md`.
 

@@ -83,6 +83,9 @@ fn of_one_size(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Outpu
         sum = [sum[0], 0.0, 0.0];
     }
     let merged = vision.tokens() as f64 * images;
+    if merged <= 0.0 {
+        return sum;
+    }
     let wide = scenario.model.hidden;
     let [input, inner] = [vision.projector_input(), vision.projector_width(wide)].map(|width| width as f64);
     let matrices = [(input, inner), (inner, wide as f64)];

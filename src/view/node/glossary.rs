@@ -129,6 +129,12 @@ pub static WORDS: &[Word] = &[
         "Shards within a group of ranks, copies between the groups: less traffic between nodes for more memory.",
     ),
     word(
+        &["FSDP double buffers"],
+        (&MEGATRON, "arguments"),
+        "Two sets of buffers for gathered weights and for gradients, which stay for the whole run: nothing is \
+            allocated from layer to layer, for more memory.",
+    ),
+    word(
         &["virtual stages", "virtual stage"],
         (&NARAYANAN_2021, "section 2.2"),
         "Chunks of layers that a rank holds apart from each other, so that the pipeline fills sooner.",

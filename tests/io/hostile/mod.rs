@@ -101,9 +101,13 @@ fn round(entry: &Entry, cases: u32) -> Result<(), String> {
     }
 }
 
+/// An image of fewer patches than are merged into a token.
+const FEW_PATCHES: &str = "v=1&model.base=llama-3.1-8b&model.vision.base=llama-4&model.vision.patch=189\
+    &model.vision.image_sizes=448x448:3";
+
 /// A model's file that lists nothing of its layers.
-const LISTS: &str = "{\"model_type\":\"llama\",\"hidden_size\":4096,\"num_hidden_layers\":32,\"num_attention_heads\":32,\
-    \"intermediate_size\":14336,\"vocab_size\":128256,\"LIST\":[]}";
+const LISTS: &str = "{\"model_type\":\"llama\",\"hidden_size\":4096,\"num_hidden_layers\":32,\
+    \"num_attention_heads\":32,\"intermediate_size\":14336,\"vocab_size\":128256,\"LIST\":[]}";
 
 /// Inputs that no generator makes: the very large, and known hostile ones, each with its entry. The short ones are also
 /// seeds and spikes above.
@@ -163,6 +167,7 @@ fn hostile_inputs() -> Vec<(&'static str, String)> {
         ("export", format!("--tensor-model-parallel-size {}", lines("1 "))),
         ("export", format!("{}--tensor-model-parallel-size 2", many("'\\\"", 90_000))),
         ("config.json", format!("{{\"model_type\":\"llama\",\"layer_types\":[{}1]}}", many("1,", 150_000))),
+        ("panels", FEW_PATCHES.into()),
         ("config.json", LISTS.replace("LIST", "layer_types")),
         ("config.json", LISTS.replace("LIST", "compress_ratios")),
         ("launch file", many("---\nx: null\nx.y: 1\n", 15_000)),

@@ -71,6 +71,10 @@ impl Check<'_> {
                 let field = if counted { "model.vision.image_sizes" } else { "model.vision.images" };
                 self.warnings.push(Issue::warning(field, message));
             }
+            if sample.tokens() == 0 && sample.images_a_sequence() > 0.0 {
+                let message = t!("the image has fewer patches than are merged into one token: none reaches the model");
+                self.warnings.push(Issue::warning("model.vision.patch", message));
+            }
             if counted && vision.images.total_cmp(&1.0).is_ne() {
                 self.doubt("model.vision.images", "the sizes of images say how many a sample has: this is not used", 1);
             }

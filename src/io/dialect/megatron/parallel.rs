@@ -48,7 +48,8 @@ pub fn batch(reader: &mut SettingsReader) {
 
 const ETP: &str = "--expert-tensor-parallel-size";
 
-/// Each of the others switches the first on: `distributed_data_parallel_config.py:279`, `param_and_grad_buffer.py:2053`.
+/// Each of the others switches the first on (`distributed_data_parallel_config.py:279`,
+/// `param_and_grad_buffer.py:2053`).
 const DOUBLE_BUFFER: [&str; 3] = ["--fsdp-double-buffer", "--use-nccl-ub", "--megatron-fsdp-max-pool-double-buffer"];
 
 /// Takes what stands beside the sizes that both count alike.
