@@ -1,21 +1,9 @@
 //! Launch texts of forks and of programs beside those that are read: the settings that only they have mean what their
 //! own source says, and a program that no reader takes is refused by its name.
 
-use shardscope::core::run::registry::field;
+use crate::meaning::{assumed, import, says};
 use shardscope::core::run::{AttentionKernel, Run};
 use shardscope::io::import::{Meaning, read};
-
-fn import(text: &str) -> Meaning {
-    read(text, &Run::default()).unwrap_or_else(|issues| panic!("{issues:?}: {text}"))
-}
-
-fn says(read: &Meaning, key: &str) -> String {
-    field(key).unwrap().text(&read.run.resolved()).unwrap_or_default()
-}
-
-fn assumed(read: &Meaning) -> String {
-    read.assumed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-}
 
 fn expect(read: &Meaning, values: &[(&str, &str)]) {
     for (key, value) in values {

@@ -1,24 +1,13 @@
 //! What launch texts say beside the program's own settings: GPUs by their name and their number, the defaults that a
 //! command names, and defaults of releases.
 
+use crate::meaning::{assumed, import, says};
 use shardscope::core::run::Run;
 use shardscope::core::run::registry::field;
-use shardscope::io::import::{Meaning, read};
+use shardscope::io::import::read;
 
 const MEGATRON: &str = "python pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \
     --seq-length 4096 --max-position-embeddings 4096 --bf16 --micro-batch-size 1 --global-batch-size 256";
-
-fn import(text: &str) -> Meaning {
-    read(text, &Run::default()).unwrap_or_else(|issues| panic!("{issues:?}: {text}"))
-}
-
-fn says(read: &Meaning, key: &str) -> String {
-    field(key).unwrap().text(&read.run.resolved()).unwrap_or_default()
-}
-
-fn assumed(read: &Meaning) -> String {
-    read.assumed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-}
 
 /// `sbatch(1)`: `--gres=name[[:type]:count]`, `--gpus=[type:]number`, `--gpus-per-node=[type:]number`, `--constraint`
 /// with features of nodes. The accounts of bigscience-workshop/bigscience `train/tr11-176B-ml` are `six@v100`,

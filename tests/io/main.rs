@@ -20,6 +20,7 @@ mod launch;
 mod launched;
 mod links;
 mod logs;
+mod meaning;
 mod modules;
 mod pasted;
 mod programs;
