@@ -27,7 +27,7 @@ fn tower(tower: &TowerReport) -> Node {
     let memory = show_bytes(tower.memory_bytes);
     let beside = if tower.is_hidden() {
         t!(
-            "The vision tower on {gpus} GPUs of its own takes {passes} of a micro-batch, the longest rank of the \
+            "The vision tower (GPUs of its own: {gpus}) takes {passes} of a micro-batch, the longest rank of the \
                 pipeline {stage}: it is hidden but for its first images, {waits}. A rank of it needs {memory}.",
             gpus = tower.gpus,
             passes,
@@ -37,7 +37,7 @@ fn tower(tower: &TowerReport) -> Node {
         )
     } else {
         t!(
-            "The vision tower on {gpus} GPUs of its own takes {passes} of a micro-batch, the longest rank of the \
+            "The vision tower (GPUs of its own: {gpus}) takes {passes} of a micro-batch, the longest rank of the \
                 pipeline {stage}: the step waits {waits} for it. More GPUs shorten it. A rank of it needs {memory}.",
             gpus = tower.gpus,
             passes,

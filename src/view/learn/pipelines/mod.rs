@@ -64,7 +64,7 @@ pub(super) const LESSON: Lesson = Lesson {
         LessonStep {
             id: "messages",
             title: "Messages between stages",
-            sliders: &[P, M, slider("c", "percent of a forward pass for a message", &[5, 10, 25, 50], 2)],
+            sliders: &[P, M, slider("c", "message time in percent", &[5, 10, 25, 50], 2)],
             live: messages::messages,
             source: (&NARAYANAN_2021, "section 2.2.1"),
             on_run: (Gauge::Sent(Traffic::Pp), &[("pp", "8")]),
