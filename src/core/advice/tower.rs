@@ -43,10 +43,10 @@ mod tests {
 
     /// A rank has its passes of all micro-batches, behind both passes of one micro-batch on every rank before it: no
     /// order takes less. The drawn one takes no more than tower and pipeline one after the other; all passes are on the
-    /// tower's row, from the start of the step on. The report counts the same to 3 %.
+    /// tower's row, from the start of the step on. The report counts the same to 0.2 %.
     #[test]
     fn the_drawn_tower_is_a_rank_more_of_the_pipeline() {
-        for images in ["1", "6"] {
+        for images in ["1", "3", "6"] {
             let texts = [
                 ("model", "qwen-3.5-27b"),
                 ("model.vision.base", "qwen3.5"),
@@ -75,7 +75,7 @@ mod tests {
             let least = stages.iter().zip(before).map(|(own, before)| before + m * own).fold(0.0, f64::max);
             let (all, messages) = (tower.passes().0 * m, 4.0 * durations.p2p);
             assert!(both >= least * (1.0 - 1e-9) && both <= pipeline + all + messages, "{both} {least}");
-            assert!((both / counted - 1.0).abs() < 0.03, "{both} {counted}");
+            assert!((both / counted - 1.0).abs() < 0.002, "{both} {counted}");
             let row = &drawn.beside.ranks[0];
             let busy: f64 = row.iter().map(|op| op.end - op.start).sum();
             assert!((busy / all - 1.0).abs() < 1e-9, "{busy} {all}");

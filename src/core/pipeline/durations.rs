@@ -40,6 +40,13 @@ impl Durations {
             microbatch_scale: None,
         }
     }
+    /// One micro-batch alone: forward through all stages and back, with a message between neighbours each way. Stages
+    /// on the same rank exchange none; they are counted, so with such stages this is more than the chain takes.
+    pub fn of_one_microbatch(&self) -> f64 {
+        let passes = [&self.forward, &self.backward_input, &self.backward_weight];
+        let messages = 2.0 * self.forward.len().saturating_sub(1) as f64;
+        passes.into_iter().flatten().sum::<f64>() + messages * self.p2p
+    }
     /// All of them `scale` times as long.
     pub fn rescaled(mut self, scale: f64) -> Self {
         let lists = [&mut self.forward, &mut self.backward_input, &mut self.backward_weight];

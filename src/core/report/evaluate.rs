@@ -122,7 +122,7 @@ impl Draft {
         }
         let chunks = Chunks::of_kinds(scenario, self.kinds.clone());
         let loads = loads(scenario, &chunks, full.as_ref().unwrap_or(&order));
-        let tower = self.tower(&loads);
+        let tower = self.tower(&loads, stats.makespan_s);
         if let Some(tower) = &tower {
             let longer = stats.makespan_s + tower.waits_s.0;
             stats = stats.in_steady_state(longer);

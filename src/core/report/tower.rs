@@ -1,9 +1,10 @@
 //! A vision tower on ranks of its own: two pipelines side by side, of which the longer sets the pace.
 //!
 //! It is a stage in front of the first that takes `e` of every micro-batch, forward and backward, and a message each
-//! way. The step of the pipeline is lengthened by `e` for the first micro-batch, and for each further one by what `e`
-//! is longer than the longest rank's passes. Where the tower is the longest that counts the pipeline's own waiting
-//! besides.
+//! way. The longer of two times is what is counted for a step of `m` micro-batches. Where the pipeline sets the pace
+//! the tower is hidden, and `e` is added for the first images and the last. Where the tower does, its rank is busy for
+//! `m e` and idle twice: `p` forward passes after its first one until that micro-batch is back from the pipeline's `p`
+//! ranks, and `p` backward passes before its last one, while the last micro-batch is there.
 //! Source: Megatron-LM d98e8a6, `megatron/core/models/mimo`; Megatron-Bridge 067f987,
 //! `tutorials/megatron_mimo/qwen35-vl-non-colocated-sft.md`.
 
@@ -43,9 +44,9 @@ impl TowerReport {
     pub fn passes(&self) -> Seconds {
         self.forward_s + self.backward_s
     }
-    /// True where the pipeline takes longer than the tower: it waits for the first micro-batch alone.
+    /// True where the pipeline sets the pace: it waits for the tower at the first micro-batch and the last alone.
     pub fn is_hidden(&self) -> bool {
-        self.passes().0 <= self.stage_s.0
+        self.waits_s.0 <= self.passes().0 * (1.0 + 1e-9)
     }
     /// Its times `scale` times as long.
     pub(super) fn rescaled(self, scale: f64) -> Self {
@@ -60,8 +61,8 @@ impl TowerReport {
 }
 
 impl Draft {
-    /// The tower of this run, where it has ranks of its own.
-    pub(super) fn tower(&self, loads: &[RankLoad]) -> Option<TowerReport> {
+    /// The tower of this run, where it has ranks of its own, beside a pipeline that takes `makespan_s` without it.
+    pub(super) fn tower(&self, loads: &[RankLoad], makespan_s: f64) -> Option<TowerReport> {
         let scenario = &self.scenario;
         let vision = scenario.model.vision.filter(Vision::is_apart)?;
         let [forward, backward] = self.clock.tower(scenario)?.map(Seconds);
@@ -77,15 +78,19 @@ impl Draft {
         let send = Fabric::of(scenario).send(link, message);
         let (forward_s, backward_s) = (forward + send, backward + send);
         let passes = forward_s + backward_s;
-        let longer = (passes - stage_s).max(Seconds::ZERO);
-        let further = (scenario.usual_microbatches() - 1.0).max(0.0);
+        let microbatches = scenario.usual_microbatches();
+        let ahead = (scenario.layout.pp as f64).min(microbatches - 1.0);
+        let there_and_back = Seconds(self.durations.of_one_microbatch());
+        let idle = |pass: Seconds| (there_and_back - pass * ahead).max(Seconds::ZERO);
+        let pace = passes * microbatches + idle(forward_s) + idle(backward_s);
+        let waits_s = passes.max(pace - Seconds(makespan_s));
         Some(TowerReport {
             gpus: vision.gpus,
             dp: vision.replicas(),
             forward_s,
             backward_s,
             stage_s,
-            waits_s: if tokens > 0.0 { passes + longer * further } else { Seconds::ZERO },
+            waits_s: if tokens > 0.0 { waits_s } else { Seconds::ZERO },
             memory_bytes: detailed::tower_rank(scenario).unwrap_or_default(),
         })
     }

@@ -28,8 +28,8 @@ pub fn tower_drawn(evaluation: &Evaluation) -> Node {
         (words(t!("the pipeline without it"), &drawn.alone), &drawn.alone),
     ];
     let counted = t!(
-        "Simulated as 1F1B with one rank more. The report counts {counted}: the pipeline's time, both passes of the \
-            first micro-batch, and for each further one what the tower takes longer than the longest rank.",
+        "Simulated as 1F1B with one rank more. The report counts {counted}: the pipeline with both passes of one \
+            micro-batch before and after it, or all passes of the tower with what its rank waits, whichever is longer.",
         counted = show_seconds(evaluation.report.pipeline.makespan_s)
     );
     Node::from_iter([
