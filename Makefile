@@ -23,8 +23,8 @@ help: ## list the commands
 
 serve: ## build and open the calculator on 127.0.0.1 (PORT=8080), again after every change
 	@tools/setup trunk
-	@echo "serve: http://127.0.0.1:$(PORT)/ as soon as it is built (the first time takes minutes), Ctrl+C stops it"
-	@trunk --log warn serve --port $(PORT) --dist target/trunk-serve $(if $(DESKTOP),--open)
+	@echo "serve: http://127.0.0.1:$(PORT)/ as soon as it is built, Ctrl+C stops it"
+	@tools/serve --port $(PORT) --dist target/trunk-serve $(if $(DESKTOP),--open)
 
 build: dist/pkg/shardscope.js ## build the static site into dist/, the JavaScript package into dist/pkg
 
