@@ -10,7 +10,8 @@ const FAILED = 1;
 const WRONG_CALL = 2;
 
 const folder = new URL('./data/', import.meta.url);
-const tables = () => Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(new URL(name, folder), 'utf8')]));
+/** The tables of published runs, by name. */
+export const tables = () => Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(new URL(name, folder), 'utf8')]));
 
 /** Writes what is asked for; the exit status. */
 export async function scoreboard([ask, file, ...more]) {

@@ -197,4 +197,13 @@ export const TOOLS = {
     schema: () => RUN,
     shows: (request) => request.run ?? request,
   },
+  scoreboard: {
+    says: 'How far tools are off that predict training runs, on published ones: ask "origin" for the errors of steps that this calculator '
+      + 'predicted before they were known, "questions" for the runs (long), or give the text of a file of predictions for its score.',
+    schema: () => object({
+      ask: { type: 'string', enum: ['origin', 'questions', 'predictions'], description: 'predictions: of this calculator; takes minutes' },
+      predictions: { ...TEXT, description: 'a line about the tool, then a line a run, as docs/scoreboard.md has them; without `ask`' },
+      tables: { type: 'object', description: 'tables of published runs by name, in place of the package\'s own' },
+    }),
+  },
 };

@@ -127,6 +127,8 @@ def build_wheel(folder, _settings=None, _metadata=None):
     files = {f"{name}/{file.name}": file.read_bytes() for file in sorted((HERE / name).glob("*.py"))}
     types = str(Types((ROOT / "src/web/javascript/api.d.ts").read_text(encoding="utf-8")))
     files.update({
+        # The published runs of the scoreboard.
+        **{f"{name}/data/{file.name}": file.read_bytes() for file in sorted((ROOT / "public/data").glob("*.csv"))},
         f"{name}/types.py": types.encode(),
         f"{name}/py.typed": b"",
         f"{name}/calculator.wasm": module(),

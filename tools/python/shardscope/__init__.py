@@ -16,10 +16,11 @@ from typing import Any, Dict, List, Optional, Union
 from . import types
 from ._answer import read
 from ._program import answers, set_timeout, written
-from .types import Calibration, Certified, Imported, Issue, Measured, Plan, Report, RlReply, ScheduleReply, WholeRunReply
+from .types import (Calibration, Certified, Imported, Issue, Measured, Plan, Report, RlReply, ScheduleReply, ToolScore,
+                    WholeRunReply)
 
 __all__ = ["Refused", "calibrate", "certify", "diagnose", "export", "import_text", "plan", "read_log", "report", "rl", "schedule",
-           "set_timeout", "types", "whole_run"]
+           "scoreboard", "set_timeout", "types", "whole_run"]
 
 Run = Union[Dict[str, Any], str]
 
@@ -126,6 +127,18 @@ def whole_run(request=None, **fields) -> WholeRunReply:
 def rl(request=None, **fields) -> RlReply:
     """The step of reinforcement learning of a Run with `rl.*`: its phases, who waits, other splits of the GPUs."""
     return _ask("rl", _merged(request, fields), RlReply)
+
+
+def scoreboard(ask: Optional[str] = None, predictions: Optional[str] = None) -> Union[str, ToolScore]:
+    """Published runs that tools are held to: the row of the tool that wrote the text `predictions`, or the text of a file.
+
+    `ask` is "questions" (the runs), "predictions" (this calculator's, each by constants that never saw the run; minutes) or
+    "origin" (errors of steps that were predicted before they were known).
+    """
+    tables = {file.name: file.read_text(encoding="utf-8") for file in (Path(__file__).parent / "data").glob("*.csv")}
+    if predictions is None:
+        return _ask("scoreboard", {"tables": tables, "ask": ask})["text"]
+    return _ask("scoreboard", {"tables": tables, "predictions": predictions}, ToolScore)
 
 
 PICTURES = ("svg-memory", "svg-step", "svg-timeline")

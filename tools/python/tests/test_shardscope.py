@@ -9,7 +9,7 @@ import xml.etree.ElementTree as xml
 from dataclasses import fields
 from pathlib import Path
 
-from shardscope import Refused, calibrate, certify, export, import_text, plan, read_log, report, rl, schedule, set_timeout, whole_run
+from shardscope import Refused, calibrate, certify, export, import_text, plan, read_log, report, rl, schedule, scoreboard, set_timeout, whole_run
 from shardscope._answer import Answer
 from shardscope._program import answers
 
@@ -82,6 +82,14 @@ class Answers(unittest.TestCase):
         self.assertEqual(report({"gpus": 64, "tp": 2, "pp": 4}).layout.dp, 8)
         with self.assertRaises(ValueError):
             set_timeout(0)
+
+    def test_a_tool_that_predicts_nothing_covers_nothing(self):
+        about = {"scoreboard": 1, "name": "nothing", "kind": "tool", "url": "", "version": "1", "note": ""}
+        score = scoreboard(predictions=json.dumps(about) + "\n")
+        self.assertGreater(score.columns[0].asked, 500)
+        self.assertEqual({column.covered for column in score.columns}, {0})
+        ids = [json.loads(line)["id"] for line in scoreboard(ask="questions").splitlines()]
+        self.assertEqual(len(ids), len(set(ids)))
 
     def test_no_order_ends_before_its_bound(self):
         answer = certify(gpus=32, tp=1, pp=4)
@@ -159,6 +167,7 @@ class Types(unittest.TestCase):
             "calibrate": calibrate(runs=[{"run": {"gpus": 8, "pp": 1}, "step_s": 4.9}]),
             "whole_run": whole_run(gpus=256, tokens_total=1e12),
             "rl": rl(rl=Answers.RL),
+            "scoreboard": scoreboard(predictions="{}\n"),
         }
         self.assertEqual(set(), set().union(*(self.undeclared(answer, name) for name, answer in every.items())))
 
