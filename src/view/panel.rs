@@ -16,14 +16,12 @@ use crate::panels::rl::rl;
 use crate::panels::schedules::about as about_schedule;
 use crate::panels::step::step;
 use crate::panels::sync::sync;
-use crate::panels::unequal::unequal;
 use crate::panels::uneven::{picture as splits, uneven};
 use crate::panels::whole;
 use crate::prelude::*;
 use plotters::prelude::SVGBackend;
 use plotters_backend::DrawingBackend;
 use shardscope_core::advice::balance;
-use shardscope_core::pipeline::packing::LengthSpread;
 use shardscope_core::pipeline::sync::ReducePolicy;
 use shardscope_core::report::over_time::{OverTime, over_time};
 use shardscope_core::report::{explain, methods};
@@ -125,9 +123,6 @@ panels! { (evaluation, unit)
         = Self::Gradients(ReducePolicy::StepEnd) => sync(evaluation, policy);
     /// Samples of unequal length on data-parallel replicas.
     Lengths [Pipeline "unequal samples"] = Self::Lengths => lengths(evaluation);
-    /// Unequal micro-batches.
-    Unequal(spread: LengthSpread) [Pipeline "unequal micro-batches"]
-        = Self::Unequal(LengthSpread::LogNormal) => unequal(evaluation, spread);
     /// What room and a way to the host can save.
     Away [Pipeline "activations to the host"] = Self::Away => away(evaluation);
     /// Principle of the schedule.

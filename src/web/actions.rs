@@ -86,7 +86,6 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         Action::ChooseLayout(choose) => state.layout.get_value().press(choose),
         Action::Choose(choice) => state.view.chosen.update(|chosen| match choice {
             PanelChoice::Policy(policy) => chosen.policy = policy,
-            PanelChoice::Spread(spread) => chosen.spread = spread,
             PanelChoice::Beside(traffic) => chosen.beside = Some(traffic),
             PanelChoice::Group(kind) => chosen.group = kind,
             PanelChoice::Load(link) => chosen.load = link,

@@ -1,4 +1,4 @@
-// What opens under the timeline, and pictures as files: gradients, unequal micro-batches, splits of the layers.
+// What opens under the timeline, and pictures as files: gradients, unequal samples, splits of the layers.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -50,20 +50,6 @@ test('gradients leave eagerly, or when they are told to', async () => {
   assert.deepEqual(problems, []);
 });
 
-test('unequal micro-batches are drawn anew, and a way becomes the run\'s own', async () => {
-  const { page, problems, fold } = await open('unequal micro-batches');
-  assert.equal(await fold.locator('tbody tr').count(), 5);
-  const first = await fold.locator('table').innerText();
-  await fold.locator('[data-action="choose bimodal"]').click();
-  await page.waitForFunction(() => document.querySelector('[data-action="choose bimodal"][aria-pressed=true]'));
-  assert.notEqual(await fold.locator('table').innerText(), first);
-  await fold.locator('tbody tr').last().locator('button').click();
-  await page.waitForFunction(() => location.hash.includes('microbatch_lengths='));
-  await fold.getByRole('button', { name: 'make them equal' }).click();
-  await page.waitForFunction(() => !location.hash.includes('microbatch_lengths='));
-  assert.deepEqual(problems, []);
-});
-
 test('even and uneven layers share an axis', async () => {
   const { problems, fold } = await open('even and uneven layers');
   const said = await fold.locator('svg').first().textContent();
@@ -106,8 +92,9 @@ test('every picture leaves as SVG and as PNG, as it looks', async () => {
 });
 
 test('the panels fit a phone', async () => {
-  for (const words of ['gradients', 'unequal micro-batches', 'even and uneven layers']) {
-    const { page } = await open(words, '', PHONE);
+  const samples = '#v=1&lengths.base=log-normal&lengths.median=1000&lengths.sigma=1.2';
+  for (const [words, link] of [['gradients', ''], ['unequal samples', samples], ['even and uneven layers', '']]) {
+    const { page } = await open(words, link, PHONE);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), words);
     await page.context().close();
   }

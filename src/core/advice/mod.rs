@@ -11,7 +11,6 @@ mod schedules;
 mod splits;
 pub mod staircase;
 mod tower;
-pub mod unequal;
 
 pub use away::{FoundOrder, RoomBound, bounds_by_room};
 pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};

@@ -3,7 +3,6 @@
 //! Replicas wait for each other at the end of a step, or in every micro-batch where gradients are reduced, weights
 //! gathered or tokens sent to experts in each. The time of a replica's pipeline is taken as `Σ w + (p − 1) max w`.
 
-use super::packing::iteration_time;
 use crate::sort::sort_by;
 use std::collections::BinaryHeap;
 
@@ -39,6 +38,13 @@ pub struct Slowest {
     /// Time of its pipeline in the fast and the slow tenth of steps, over the mean.
     pub low: f64,
     pub high: f64,
+}
+
+/// `(c − 1) max t + Σ t` for micro-batches of `times` on `ranks` ranks: exact for GPipe with equal stages, an objective
+/// for the other schedules. Source: Fudan lecture; `DynaPipe`.
+fn iteration_time(times: &[f64], ranks: u32) -> f64 {
+    let longest = times.iter().copied().fold(0.0, f64::max);
+    f64::from(ranks.max(1) - 1) * longest + times.iter().sum::<f64>()
 }
 
 impl Dealing {
@@ -194,6 +200,23 @@ impl DynamicContext {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::{Durations, Spec, build, measure, schedule};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The closed form is the simulated makespan of GPipe.
+        #[test]
+        fn the_iteration_time_is_exact_for_gpipe(
+            times in proptest::collection::vec(0.5f64..2.0, 1..12),
+            ranks in 1u32..6,
+        ) {
+            let spec = Spec::new(schedule("gpipe").unwrap(), ranks, u32::try_from(times.len()).unwrap());
+            let durations = Durations::uniform(ranks, 0.25, 0.5, 0.25).with_microbatch_scale(times.clone());
+            let order = build(&spec, &durations).unwrap().order;
+            let simulated = measure(&order, &durations).unwrap().1.makespan_s;
+            prop_assert!((simulated - iteration_time(&times, ranks)).abs() < 1e-9);
+        }
+    }
 
     /// Picks in turn.
     fn in_turn() -> impl FnMut(usize) -> usize {

@@ -6,7 +6,6 @@ use crate::palette::Theme;
 use crate::steps::StepId;
 use crate::views::{Drawn, View};
 use shardscope_core::cluster::{GroupKind, Link};
-use shardscope_core::pipeline::packing::LengthSpread;
 use shardscope_core::pipeline::sync::ReducePolicy;
 use shardscope_core::report::{Figure, ScheduleVariant};
 use shardscope_core::run::{OneOf, Run};
@@ -203,8 +202,6 @@ pub enum Compare {
 pub enum PanelChoice {
     /// When gradients leave.
     Policy(ReducePolicy),
-    /// Distribution of sample lengths.
-    Spread(LengthSpread),
     /// The messages that are drawn beside a micro-batch.
     Beside(Traffic),
     /// The groups that the cluster shows; all where none is chosen.
@@ -323,9 +320,6 @@ impl PanelChoice {
             Self::Load(None) => "stages",
             Self::Load(Some(Link::Intra)) => "node links",
             Self::Load(Some(Link::Inter)) => "network",
-            Self::Spread(LengthSpread::LogNormal) => "log-normal",
-            Self::Spread(LengthSpread::Bimodal) => "bimodal",
-            Self::Spread(LengthSpread::Uniform) => "uniform",
         }
     }
 }

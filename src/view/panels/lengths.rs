@@ -33,6 +33,7 @@ pub fn lengths(evaluation: &Evaluation) -> Node {
     let scenario = &evaluation.scenario;
     let (Some(found), Some(pool)) = (&evaluation.report.lengths, &scenario.samples) else {
         return Node::from_iter([
+            given(evaluation),
             muted(
                 "Every sample of this run fills its sequence. Samples of fine-tuning and of long contexts do not: \
                     packed into sequences they leave room at the end, and attention makes some micro-batches longer \
@@ -73,6 +74,30 @@ pub fn lengths(evaluation: &Evaluation) -> Node {
                 wait for each other too where a long micro-batch follows a short one: the step has both.",
         ),
     ])
+}
+
+/// What a run whose micro-batches have lengths that were given one by one comes to, and the press that makes them
+/// equal.
+fn given(evaluation: &Evaluation) -> Node {
+    let scenario = &evaluation.scenario;
+    if scenario.run.microbatch_lengths.is_none() {
+        return Node::none();
+    }
+    let pipeline = &evaluation.report.pipeline;
+    let message = t!(
+        "This run has {microbatches} micro-batches of its own lengths: {makespan_s} simulated, {bubble_fraction} of \
+            it bubble. ",
+        microbatches = scenario.layout.microbatches,
+        makespan_s = show_seconds(pipeline.makespan_s),
+        bubble_fraction = show_percent(pipeline.bubble_fraction)
+    );
+    let mut set = vec![("microbatch_lengths", String::new())];
+    if evaluation.order.splits == 1 && pipeline.schedule == Schedule::Custom {
+        set.push(("schedule_options.order", String::new()));
+        set.push(("schedule", "1f1b".to_owned()));
+    }
+    let equal = apply("fix", set, "", "make them equal");
+    el("p", &[], &[text(&message), equal])
 }
 
 /// Settings of samples that fill their sequence.
@@ -299,6 +324,18 @@ mod tests {
                 assert!(evaluate(&pressed).is_ok(), "{set:?}");
             }
         }
+    }
+
+    /// Lengths that were given one by one are named, and one press makes them equal.
+    #[test]
+    fn given_lengths_become_equal_in_one_press() {
+        let set = [("microbatch_lengths", "4096,8192,2048,8192"), ("global_batch", "32")];
+        let set = set.map(|(key, value)| (key, value.to_owned()));
+        let run = Run::default().with_texts(&set).unwrap();
+        let view = lengths(&evaluate(&run).unwrap());
+        assert!(view.to_html().contains("This run has 4 micro-batches of its own lengths"), "{}", view.to_html());
+        let equal = run.with_texts(&fixes(&view)[0]).unwrap();
+        assert!(equal.microbatch_lengths.is_none() && evaluate(&equal).is_ok());
     }
 
     /// Work and waiting of each row end together, and dealing leaves less to wait for.

@@ -33,7 +33,6 @@ pub mod strip;
 pub mod suggest;
 pub mod sync;
 mod tower;
-pub mod unequal;
 pub mod uneven;
 pub mod waterfall;
 pub mod whole;

@@ -1,7 +1,6 @@
 //! The view context: the one state that links hold, the parts of it to follow, and choices that links do not hold.
 
 use crate::core::cluster::{GroupKind, Link};
-use crate::core::pipeline::packing::LengthSpread;
 use crate::core::pipeline::sync::ReducePolicy;
 use crate::core::run::{OneOf, Run};
 use crate::core::traffic::Traffic;
@@ -19,8 +18,6 @@ use leptos::prelude::*;
 pub(crate) struct PanelChoices {
     /// When gradients leave in the picture of them.
     pub policy: ReducePolicy,
-    /// Distribution of sample lengths in the panel of unequal micro-batches.
-    pub spread: LengthSpread,
     /// The messages that are drawn beside a micro-batch; those that cost most where none were chosen.
     pub beside: Option<Traffic>,
     /// The groups that the cluster shows.

@@ -61,7 +61,6 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
         let panel = *panels.get(chosen.get().checked_sub(1)?)?;
         Some(match panel {
             Panel::Gradients(_) => Panel::Gradients(state.view.chosen.get().policy),
-            Panel::Unequal(_) => Panel::Unequal(state.view.chosen.get().spread),
             _ => panel,
         })
     });
