@@ -163,6 +163,22 @@ test('the playhead moves without a script, and stands still for who wants no mot
   }
 });
 
+test('the playhead stops by itself after a minute, and moves again at a press', async () => {
+  const { page } = await site.open('', DESKTOP);
+  const later = () => page.evaluate(() => {
+    const move = document.getAnimations().find((one) => one.animationName === 'cross');
+    move.currentTime += 90_000;
+  });
+  const state = () => page.locator('.play').getAttribute('class');
+  await page.getByRole('button', { name: 'Stop the playhead' }).waitFor();
+  for (let turn = 0; turn < 2; turn += 1) {
+    await later();
+    await eventually(state, (now) => now.includes('paused'));
+    await page.getByRole('button', { name: 'Play the step' }).click();
+    await eventually(state, (now) => !now.includes('paused'));
+  }
+});
+
 test('Compare stands in place of the results, Share begins with the picture', async () => {
   const { page, problems } = await site.open('#v=1&b.pp=2', DESKTOP);
   const cards = page.locator('.compare-card');

@@ -6,8 +6,10 @@ import { calculator, eventually, input } from './calculator.mjs';
 import { settled } from './tour.mjs';
 
 const site = calculator();
-/** Stops the playhead: settled() waits for a still page. */
-const still = (page) => page.locator('.play-button').click();
+/** Stops the playhead, if it has not stopped yet: settled() waits for a still page. */
+const still = (page) => page.evaluate(() => {
+  if (!document.querySelector('.play.paused')) document.querySelector('.play-button').click();
+});
 const hint = (page, key) => page.locator(`[data-field="${key}"] .hint`);
 const TENSOR = /Ranks that share every matrix of a layer; they exchange activations twice a layer and pass\./;
 

@@ -17,11 +17,14 @@ use crate::web::state::State;
 use leptos::html::{B, Canvas, Div};
 use leptos::prelude::*;
 use std::time::Duration;
+use web_sys::AnimationEvent;
 
 /// Share of the picture under the lens, and the width of the lens in pixels.
 const LENS: (f64, f64) = (170.0 / 900.0, 344.0);
 /// From one number at the playhead to the next.
 const TICK: Duration = Duration::from_millis(120);
+/// Seconds after which the playhead stops, so that a tab which stays open leaves the processor alone.
+const PLAYS: f64 = 60.0;
 
 /// The timeline of the first screen and of frames.
 #[component]
@@ -112,6 +115,14 @@ fn over(state: State, look: TimelineLook, lane: Lane, number: NodeRef<B>) -> Any
     if let Ok(handle) = set_interval_with_handle(tick, TICK) {
         on_cleanup(move || handle.clear());
     }
+    let played_before = StoredValue::new(0.0);
+    let crossed = move |event: AnimationEvent| {
+        let all = f64::from(event.elapsed_time());
+        if all - played_before.get_value() >= PLAYS {
+            played_before.set_value(all);
+            look.plays.set(false);
+        }
+    };
     let canvas = NodeRef::<Canvas>::new();
     let window = move || {
         let x = lane.pointer.get()?;
@@ -154,7 +165,12 @@ fn over(state: State, look: TimelineLook, lane: Lane, number: NodeRef<B>) -> Any
                 style:left=move || place(|view| -view.start / view.span())
                 style:width=move || place(|view| view.full / view.span())
             >
-                <div class="head" node_ref=head style:--length=length></div>
+                <div
+                    class="head"
+                    node_ref=head
+                    style:--length=length
+                    on:animationiteration=crossed
+                ></div>
             </div>
         </div>
         <div class="window" hidden=is_off style=text(frame)></div>
