@@ -178,6 +178,27 @@ fn a_card_of_24_gb_is_offered_both_adapters_at_a_length_that_fits() {
     }
 }
 
+/// 70 B weights in four bits leave room for short samples on 48 GB: a run that has `QLoRA` is offered the longest that
+/// fits, by its own software, or by Hugging Face's where its own is one of pretraining.
+#[test]
+fn a_run_with_qlora_is_offered_the_length_that_fits() {
+    let (model, gpu) = (Based::preset("llama-3.1-70b"), Based::preset("rtx-6000-ada"));
+    let fits = |run: &Run| report(run).is_ok_and(|report| report.memory.overall() == Verdict::Fits);
+    for (stack, gain) in [("hf-trainer", Gain::Length), ("megatron-2025", Gain::Adapter)] {
+        let run = Run { model: model.clone(), gpu: gpu.clone(), stack: Based::preset(stack), ..Run::default() };
+        let run = Run { gpus: 1, tp: 1, pp: 1, micro_batch: 1, global_batch: 16, ..run };
+        let set = [("adapter.method", "qlora"), ("recompute", "full")].map(|(key, value)| (key, value.to_owned()));
+        let run = run.with_texts(&set).unwrap();
+        assert!(!fits(&run), "{stack}");
+        let betters = betters(&run);
+        hold(&run, &betters);
+        let way = betters.list.iter().find(|better| better.gain == gain);
+        let way = &way.unwrap_or_else(|| panic!("{stack}: {:?}", betters.list)).run;
+        assert!(way.seq_len < run.seq_len && way.adapter.method == run.adapter.method, "{stack}: {way:?}");
+        assert!(fits(way), "{stack}");
+    }
+}
+
 /// 405B on 2,048 GPUs at batch 256: the bubble is the loss, (p - 1) / (m + p - 1) of m micro-batches over p stages.
 #[test]
 fn where_the_batch_is_the_loss_a_larger_one_is_a_card() {

@@ -212,7 +212,8 @@ fn told(
         let value = long.map_or_else(|| value.clone(), |number| significant(number, 3));
         let value = if unit.is_empty() { value } else { format!("{value} {unit}") };
         vec![t!(
-            "Consistent with {words}: with {label} {value} the prediction is {step}, which explains {part} of {all}.",
+            "Consistent with {words}: where {label} is {value}, the prediction is {step}, which explains {part} of \
+                {all}.",
             words,
             label = Message::plain(label),
             value = verbatim(value),

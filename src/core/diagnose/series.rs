@@ -122,7 +122,11 @@ impl StepSeries {
         let figure = |text: String| verbatim(text);
         let steps = figure(self.steps.to_string());
         if self.spikes == 0 {
-            list.push((t!("Checkpoint, evaluation"), t!("no spikes at regular steps"), t!("{steps} steps", steps)));
+            list.push((
+                t!("Checkpoint, evaluation"),
+                t!("no spikes at regular steps"),
+                t!("the last {steps} steps", steps),
+            ));
             list.push((
                 t!("Long pauses: collector, loader"),
                 t!("no step over {longest}", longest = show_seconds(Seconds(self.longest_s))),

@@ -217,7 +217,7 @@ pub fn joint(found: &JointBest, own: Seconds) -> Node {
     let certificate = if best.proven {
         t!("◆ Shortest of all splits and orders with one stage a rank and as many micro-batches in memory")
     } else {
-        t!("◇ At most {gap} above any split and order with one stage a rank", gap = show_percent(gap))
+        t!("◇ At most {gap} longer than the shortest split and order with one stage a rank", gap = show_percent(gap))
     };
     let change = best.makespan_s / own.0 - 1.0;
     let layers = best.stage_layers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
@@ -323,6 +323,6 @@ mod tests {
                 .any(|action| matches!(action, crate::node::markup::Action::Apply(found) if *found == set))
         );
         assert!(longer.actions().is_empty());
-        assert!(shorter.to_html().contains("At most 5.3 % above any split and order"));
+        assert!(shorter.to_html().contains("At most 5.3 % longer than the shortest split and order"));
     }
 }

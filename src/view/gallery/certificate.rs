@@ -30,7 +30,7 @@ pub(crate) fn words(certificate: &Certificate) -> Message {
         t!("◆ Shortest order of these stages with {held}", held)
     } else {
         let gap = show_percent(certificate.gap);
-        t!("◇ At most {gap} above any order of these stages with {held}", gap, held)
+        t!("◇ At most {gap} longer than the shortest order of these stages with {held}", gap, held)
     }
 }
 

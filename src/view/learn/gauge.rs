@@ -84,6 +84,11 @@ impl Gauge {
     }
 
     fn value(self, evaluation: &Evaluation, unit: MemoryUnit) -> Message {
+        self.value_on(evaluation, evaluation.report.memory.peak_stage, unit)
+    }
+
+    /// The number; memory is that of `rank`, or of the fullest one where there is no such rank.
+    fn value_on(self, evaluation: &Evaluation, rank: usize, unit: MemoryUnit) -> Message {
         let report = &evaluation.report;
         let whole = || WholeRunAnswer::new(evaluation).ok();
         let row = |kind| report.overlap.iter().find(|row| row.traffic == kind);
@@ -104,7 +109,8 @@ impl Gauge {
             Self::Held(part) => {
                 let component =
                     |rank: &StageMemory| rank.components().into_iter().find(|(name, _)| *name == part.name());
-                report.memory.fullest().and_then(component).map_or_else(String::new, |(_, bytes)| unit.show(bytes))
+                let chosen = report.memory.per_stage.get(rank).or_else(|| report.memory.fullest());
+                chosen.and_then(component).map_or_else(String::new, |(_, bytes)| unit.show(bytes))
             }
             Self::Sent(kind) => row(kind).map_or_else(|| show_bytes(Bytes::ZERO), |row| show_bytes(row.bytes_per_gpu)),
             Self::Exposed(kind) => show_seconds(exposed(report, kind).map_or(Seconds::ZERO, |(time, _)| time)),
@@ -140,8 +146,15 @@ pub(super) fn on_run(
     let (changed, issues) = run.with_differences(&pairs);
     let before = evaluate(run);
     let after = if issues.is_empty() && changed != *run { evaluate(&changed) } else { None };
+    // Before and after on one GPU, where both have as many ranks: the fullest before.
+    let shown = |evaluation: &Evaluation| {
+        let memory = &evaluation.report.memory;
+        let first = before.as_ref().map(|before| &before.report.memory);
+        let first = first.filter(|first| first.per_stage.len() == memory.per_stage.len());
+        gauge.value_on(evaluation, first.unwrap_or(memory).peak_stage, unit)
+    };
     let cell = |name: Message, evaluation: &Evaluation| {
-        el("span", &[], &[leaf("small", "", name), leaf("b", "", gauge.value(evaluation, unit))])
+        el("span", &[], &[leaf("small", "", name), leaf("b", "", shown(evaluation))])
     };
     let row = if gauge.is_worded() { "before-after worded" } else { "before-after" };
     let mut parts = vec![muted(gauge.name(budget_tokens(run)))];
@@ -166,7 +179,7 @@ pub(super) fn on_run(
             let differs = if differs.is_empty() { named(settings) } else { differs };
             let figures = [cell(t!("now"), now), leaf("em", "", verbatim("→")), cell(differs, then)];
             parts.push(el("p", &[("class", row)], &figures));
-            if gauge.value(now, unit) == gauge.value(then, unit) {
+            if shown(now) == shown(then) {
                 parts.push(muted("It makes no difference to this number of your run."));
                 parts.push(elsewhere(gauge, &pairs, unit));
             }

@@ -14,10 +14,17 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// The way to `step`: in the same lesson with the sliders that both have.
+    /// The way to `step`: in the same lesson with the sliders that both have, unless these answer its challenge before
+    /// it was read.
     fn to(self, step: StepId) -> Action {
-        let same = step.lesson == self.step.lesson;
-        Action::Step(step, if same { self.dials.carried(step.step().sliders) } else { String::new() })
+        let (row, same) = (step.step(), step.lesson == self.step.lesson);
+        let carried = if same { self.dials.carried(row.sliders) } else { String::new() };
+        let answers = || {
+            let dials = Dials::linked(row.sliders, &carried).0.beside(self.dials.run());
+            (row.live)(&dials).goal.is_some_and(|goal| goal.is_done())
+        };
+        let is_kept = step == self.step || carried.is_empty() || !answers();
+        Action::Step(step, if is_kept { carried } else { String::new() })
     }
 }
 

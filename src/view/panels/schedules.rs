@@ -227,6 +227,23 @@ pub fn against(
     } else {
         t!("{name_b} takes {share} more time than {name_a}", name_b, share, name_a)
     };
+    let message = times_and_activations(time, a, b, unit);
+    if a.weight_copies == b.weight_copies {
+        return message;
+    }
+    t!(
+        "{message} With {own_copies} copies of its share of the weights instead of {other_copies} its fullest GPU \
+            needs {own_peak} instead of {other_peak}.",
+        message,
+        own_copies = b.weight_copies,
+        other_copies = a.weight_copies,
+        own_peak = unit.show(b.peak_bytes),
+        other_peak = unit.show(a.peak_bytes)
+    )
+}
+
+/// The sentence of [`against`] that begins with `time`.
+fn times_and_activations(time: Message, a: &ScheduleFigures, b: &ScheduleFigures, unit: MemoryUnit) -> Message {
     let more = b.activations_bytes.0 - a.activations_bytes.0;
     let bytes = unit.show(shardscope_core::units::Bytes(more.abs()));
     if more.abs() < 5e-4 * a.activations_bytes.0 {
@@ -351,5 +368,10 @@ mod tests {
         assert!(message.contains("more activations") && message.contains("32"), "{message}");
         let same = against((&one, &figures("1f1b")), (&one, &figures("1f1b")), MemoryUnit::Gib).to_string();
         assert!(same.contains("takes as long as") && same.contains("Both hold "), "{same}");
+        // DualPipe keeps each stage's weights on two ranks.
+        let dual = figures("dualpipe");
+        let message = against((&one, &figures("1f1b")), (&verbatim("DualPipe"), &dual), MemoryUnit::Gib).to_string();
+        let peak = MemoryUnit::Gib.show(dual.peak_bytes);
+        assert!(message.contains("With 2 copies") && message.contains(&format!("needs {peak}")), "{message}");
     }
 }

@@ -492,13 +492,17 @@ fn fastest_that_fits(evaluation: &Evaluation, searched: &SearchProgressShown) ->
     let (tie, evaluated) = (significant(tie(&evaluation.scenario.run) * 100.0, 2), searched.evaluated);
     if searched.partial {
         t!(
-            "Within {tie} % of the fastest that fits, of {evaluated} layouts looked at; the search ended at its limit \
-                of work.",
+            "Of {evaluated} layouts looked at, none that fits is faster by more than {tie} %, the error of such \
+                differences; the search ended at its limit of work.",
             tie,
             evaluated
         )
     } else {
-        t!("Within {tie} % of the fastest that fits, of {evaluated} layouts.", tie, evaluated)
+        t!(
+            "Of {evaluated} layouts, none that fits is faster by more than {tie} %, the error of such differences.",
+            tie,
+            evaluated
+        )
     }
 }
 

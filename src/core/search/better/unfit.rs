@@ -106,7 +106,7 @@ impl Mending {
 
     /// Takes a first layout that fits: of an adapter, or on the fewest GPUs.
     fn take(&mut self, run: Run) {
-        if run.adapter.method == self.run.adapter.method {
+        if run.gpus != self.run.gpus {
             self.counts.clear();
             self.fewest = Fastest::new(&run, &[]).ok().map(Box::new);
             return;
@@ -144,6 +144,8 @@ fn smallest(run: &Run, list: Vec<Suggestion>) -> Option<Run> {
 struct LongestSequence {
     /// Tokens of a step.
     unit: u64,
+    /// A finer unit, for where one of the first is too long.
+    finer: Option<u64>,
     /// Steps that are known to fit, and those that are not.
     low: u64,
     high: u64,
@@ -154,16 +156,20 @@ impl LongestSequence {
     /// None where a Run has several lengths.
     fn of(run: &Run) -> Option<Self> {
         let unequal = run.microbatch_lengths.is_some();
-        let step = TOKENS[usize::from(run.seq_len < LONG)];
         let whole = run.tp.saturating_mul(run.cp).saturating_mul(2).max(1);
-        let unit = (1..=64).map(|times| step * times).find(|unit| unit.is_multiple_of(whole))?;
-        (!unequal).then(|| Self { unit, low: 0, high: run.seq_len.div_ceil(unit), found: None })
+        let unit_of = |step: u64| (1..=64).map(|times| step * times).find(|unit| unit.is_multiple_of(whole));
+        let unit = unit_of(TOKENS[usize::from(run.seq_len < LONG)])?;
+        let finer = unit_of(TOKENS[1]).filter(|finer| *finer < unit);
+        (!unequal).then(|| Self { unit, finer, low: 0, high: run.seq_len.div_ceil(unit), found: None })
     }
 
     /// Tries a length, and returns the units of work that this took; none once the longest is known.
     fn step(&mut self, run: &Run) -> Option<u64> {
         if self.high - self.low < 2 {
-            return None;
+            let finer = self.finer.take().filter(|_| self.found.is_none())?;
+            self.high = self.unit.div_ceil(finer);
+            self.unit = finer;
+            return Some(1);
         }
         let at = u64::midpoint(self.low, self.high);
         let shorter = Run { seq_len: at * self.unit, ..run.clone() };

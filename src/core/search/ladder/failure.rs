@@ -183,12 +183,15 @@ fn shorter(run: &Run) -> Vec<(Run, bool)> {
 }
 
 /// LoRA and QLoRA, on a node or less, by the Run's software, then by Hugging Face's where the Run's is one of
-/// pretraining; the last is tried first.
+/// pretraining; the last is tried first. A Run with LoRA keeps it or gets `QLoRA`, one with `QLoRA` keeps it.
 pub(in crate::search) fn adapters(run: &Run) -> Vec<Run> {
     let per_node = node(run);
-    if run.adapter.method.is_some() || run.gpus > per_node || run.phases.framework.is_some() {
+    let own = run.adapter.method;
+    let is_known = matches!(own, None | Some(AdapterMethod::Lora | AdapterMethod::Qlora));
+    if !is_known || run.gpus > per_node || run.phases.framework.is_some() {
         return Vec::new();
     }
+    let is_kept = |method: &AdapterMethod| own != Some(AdapterMethod::Qlora) || *method == AdapterMethod::Qlora;
     let row = run.stack.preset_row();
     let tunes = |trainer| matches!(trainer, Trainer::HuggingFace | Trainer::Torchtune);
     let other = STACKS.iter().find(|stack| stack.trainer == Trainer::HuggingFace && !tunes(row.trainer));
@@ -197,9 +200,10 @@ pub(in crate::search) fn adapters(run: &Run) -> Vec<Run> {
         let stack = stack.map(|stack| ("stack", stack.choice.id.to_owned()));
         run.with_texts(&stack.into_iter().chain([method]).collect::<Vec<_>>())
     };
-    let methods = |stack| [AdapterMethod::Qlora, AdapterMethod::Lora].map(|method| by(stack, method));
-    let others = other.map(|other| methods(Some(other)));
-    others.into_iter().chain([methods(None)]).flatten().flatten().collect()
+    let stacks = other.map(Some).into_iter().chain([None]);
+    let methods = [AdapterMethod::Qlora, AdapterMethod::Lora].into_iter().filter(is_kept);
+    let ways = stacks.flat_map(|stack| methods.clone().filter_map(move |method| by(stack, method)));
+    ways.filter(|way| way != run).collect()
 }
 
 /// The Run on other numbers of GPUs, the fewest last: on fewer where it `fits`, else on more; beyond one node on whole

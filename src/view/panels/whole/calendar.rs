@@ -8,7 +8,7 @@ use crate::node::figure::Scope;
 use crate::panels::strip::show_tokens;
 use crate::prelude::*;
 use shardscope_core::sort::sort_by;
-use shardscope_core::units::group;
+use shardscope_core::units::{fixed, group};
 use shardscope_core::whole_run::{CalendarRange, Loss, LossKind, RangeFrom, WholeRunFigure};
 
 const DAY: f64 = 86_400.0;
@@ -85,6 +85,9 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
     let mut rows: Vec<_> = in_order(figures).map(|(row, loss)| (row, loss.seconds)).collect();
     sort_by(&mut rows, |a, b| b.1.0.total_cmp(&a.1.0));
     let lost: Seconds = rows.iter().map(|(_, time)| *time).sum();
+    // Of less than a hundredth the parts would round to nothing and not add up.
+    let decimals = if lost / calendar < 0.01 { 3 } else { 1 };
+    let share_of = |time: Seconds| verbatim(format!("{} %", fixed(time / calendar * 100.0, decimals)));
     let mut start = 0.0;
     let mut lines = Vec::new();
     for ((kind, name, class), time) in rows {
@@ -101,7 +104,7 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
             el("span", &[("class", "who")], &[ask]),
             el("span", &[("class", "track")], &inside),
             leaf("span", "amount", verbatim(duration(time))).reports(WholeRunFigure::Loss(*kind).id(), &Scope::run()),
-            leaf("span", "share", verbatim(show_percent(time / calendar))),
+            leaf("span", "share", share_of(time)),
         ];
         let class = if time.0 > 0.0 { "row" } else { "row zero" };
         lines.push(el("div", &[("class", class)], &cells).keyed(name));
@@ -113,7 +116,7 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
         leaf("span", "who", "Lost"),
         el("span", &[("class", "track")], &if lost.0 > 0.0 { vec![whole] } else { Vec::new() }),
         leaf("span", "amount", verbatim(duration(lost))).reports("whole:lost", &Scope::run()),
-        leaf("span", "share", verbatim(show_percent(lost / calendar))),
+        leaf("span", "share", share_of(lost)),
     ];
     lines.push(el("div", &[("class", "row total")], &total).keyed("total"));
     Node::from_iter([

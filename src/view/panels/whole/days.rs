@@ -81,8 +81,8 @@ pub fn future(run: &Run, answer: &WholeRunAnswer, chosen: Option<u64>) -> Node {
             drawing.words((area.x, WORDS / 2.0 - 2.0), Anchor::Start, Ink::Muted, first);
         }
         let title = t!(
-            "{count} interruptions, {down} down, {repeated} repeated",
-            count = cell.count,
+            "{interruptions}, {down} down, {repeated} repeated",
+            interruptions = interruptions(cell.count),
             down = duration(Seconds(cell.down * length)),
             repeated = duration(Seconds(cell.repeated * length))
         );
@@ -101,9 +101,14 @@ pub fn future(run: &Run, answer: &WholeRunAnswer, chosen: Option<u64>) -> Node {
         }
     }
     let lost: f64 = events.iter().map(|event| (event.down + event.lost).0).sum();
-    let label = t!("{count} interruptions, the last token after {time}", count = events.len(), time = duration(end));
+    let label = t!(
+        "{interruptions}, the last token after {time}",
+        interruptions = interruptions(events.len() as u64),
+        time = duration(end)
+    );
     let words = t!(
-        "{said}; {lost} are lost to restarts and repeated work. Each cell: one {cell}; each column: {column}.",
+        "{said}; {lost} are lost to restarts and repeated work. Each cell: one {cell}, with the number of its \
+            interruptions; each column: {column}, with the number of the first.",
         said = label.clone(),
         lost = duration(Seconds(lost)),
         cell = name,
@@ -124,6 +129,10 @@ pub fn future(run: &Run, answer: &WholeRunAnswer, chosen: Option<u64>) -> Node {
         el("div", &[("class", "future")], &[drawing.inline(label)]),
         leaf("p", "muted note", words),
     ])
+}
+
+fn interruptions(count: u64) -> Message {
+    if count == 1 { t!("1 interruption") } else { t!("{count} interruptions", count) }
 }
 
 fn significant_seed(seed: u64) -> Message {
