@@ -5,9 +5,11 @@
 //! address, which the Run follows, and reports the height of the page.
 
 use crate::core::message::Message;
+use crate::core::report::Evaluation;
 use crate::core::run::OneOf;
 use crate::io::frame;
 use crate::io::link::encode_with;
+use crate::view::node::markup::{Node, leaf};
 use crate::view::panels::issues::framed;
 use crate::view::panels::words;
 use crate::view::view_state::ViewState;
@@ -30,6 +32,7 @@ use crate::web::tabs::overlap::OverlapPanel;
 use crate::web::timeline::FirstTimeline;
 use crate::web::whole::whole_frame;
 use leptos::prelude::*;
+use std::sync::Arc;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// The answer to a message of the page around the frame at `address`, both as JSON: see [`frame`].
@@ -46,6 +49,13 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
         let instead = state.instead();
         state.shown.with(|shown| framed(&shown.errors, &notices, &instead))
     };
+    // Runs without it show nothing in the page; a frame says what is missing.
+    let no_step = move || {
+        let is_missing = |one: &Arc<Evaluation>| one.scenario.run.rl.algorithm.is_none();
+        let is_missing = state.shown.with(|shown| shown.evaluation.as_ref().is_some_and(is_missing));
+        let words = "The step of reinforcement learning, once its algorithm is set.";
+        if is_missing { leaf("p", "", words) } else { Node::none() }
+    };
     let panels = || {
         view! {
             {nodes("said", notes)}
@@ -56,6 +66,7 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
                     {shows(Embed::Memory).then(|| view! { <MemoryPanel/> })}
                     {shows(Embed::Timeline).then(|| view! { <FirstTimeline/> })}
                     {shows(Embed::Rl).then(|| view! { <ReinforcementStep/> })}
+                    {(panel == Embed::Rl).then(|| nodes("muted", no_step))}
                     {shows(Embed::Overlap).then(|| view! { <OverlapPanel/> })}
                     {(panel == Embed::Diagnose).then(|| arriving(move || diagnose_frame(state)))}
                     {(panel == Embed::Cluster).then(|| arriving(move || cluster_frame(state)))}

@@ -56,7 +56,11 @@ pub fn verdicts(tool: &Tool) -> Node {
         .figures("ran out", |band| band.ran_out.to_string())
         .column("share", |band| rate(band))
         .table("Verdicts");
-    Node::from_iter([title("Verdicts"), table])
+    let runs = muted(
+        "All published runs that say whether they ran. The counts beside a verdict on Run are of the 232 runs of Fujii \
+            et al. alone, which set its band.",
+    );
+    Node::from_iter([title("Verdicts"), table, runs])
 }
 
 /// Steps to add a row; the page itself takes the file, below.
