@@ -5,9 +5,10 @@
 //! states with equal counts may be merged into a third that is no later than either: every way on from the two is open
 //! to it, so the ends of the third are bounds of theirs.
 
+use super::ends::Ends;
 use super::memo::{Memo, NumberMap};
 use super::problem::Ticks;
-use super::state::{Merit, NextOp, SearchProblem};
+use super::state::{Merit, NextOp, Scratch, SearchProblem};
 
 /// Index of the state before, in the layer before, and the chain whose op led from it.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,8 @@ pub struct Beam {
     choices: Vec<NextOp>,
     /// States of the layer that is being made.
     next: Vec<Ticks>,
+    ends: Ends,
+    scratch: Scratch,
 }
 
 /// The result of a search that ended.
@@ -73,6 +76,8 @@ impl Beam {
             children: 0,
             choices: Vec::new(),
             next: Vec::new(),
+            ends: Ends::default(),
+            scratch: Scratch::default(),
         }
     }
 
@@ -102,20 +107,22 @@ impl Beam {
         let mut next = std::mem::take(&mut self.next);
         next.clear();
         let mut candidates: Vec<(Merit, Step)> = Vec::new();
-        let (mut open, mut from, mut choices) = (Vec::new(), Vec::new(), std::mem::take(&mut self.choices));
+        let (mut from, mut choices) = (Vec::new(), std::mem::take(&mut self.choices));
+        let (ends, scratch) = (&mut self.ends, &mut self.scratch);
         for (parent, state) in self.states.chunks_exact(words).enumerate() {
             from.clear();
             from.extend_from_slice(state);
             while let Some(first) = layout.choices(&from, &mut choices) {
                 for &choice in &choices {
                     self.children += 1;
-                    let at = next.len();
+                    let (at, known) = (next.len(), ends.count());
                     next.extend_from_slice(&from);
-                    layout.lay(&mut next[at..], choice, memo, &mut open);
+                    layout.lay(&mut next[at..], choice, memo, ends, scratch);
                     let merit = layout.merit(&next[at..]);
                     if merit.bound > self.limit {
                         self.dropped = self.dropped.min(merit.bound);
                         next.truncate(at);
+                        ends.truncate(known);
                         continue;
                     }
                     let step = Step {
@@ -124,7 +131,7 @@ impl Beam {
                     };
                     candidates.push((merit, step));
                 }
-                if !layout.put_off(&mut from, first, &mut open) {
+                if !layout.put_off(&mut from, first, ends, scratch) {
                     break;
                 }
             }
@@ -153,13 +160,13 @@ impl Beam {
             let same = alike.entry(key).or_default();
             let bound = candidates[at].0.bound;
             let one = |place: usize| place * words..(place + 1) * words;
-            if same.iter().any(|better| layout.dominates(&kept[one(*better)], state(at), bound)) {
+            if same.iter().any(|better| layout.dominates(&kept[one(*better)], state(at), bound, &self.ends)) {
                 continue;
             }
             if self.alike > 0 && (same.len() >= self.alike || steps.len() == self.width) {
                 let nearest = same.iter().min_by_key(|place| layout.distance(&kept[one(**place)], state(at)));
                 if let Some(nearest) = nearest {
-                    layout.merge(&mut kept[one(*nearest)], state(at));
+                    layout.merge(&mut kept[one(*nearest)], state(at), &mut self.ends, &mut self.scratch);
                     continue;
                 }
             }
@@ -175,6 +182,9 @@ impl Beam {
             same.push(steps.len());
             kept.extend_from_slice(state(at));
             steps.push(candidates[at].1);
+        }
+        if self.ends.is_worth_sweeping() {
+            layout.forget(&mut kept, &mut self.ends);
         }
         self.states = kept;
         self.history.push(steps);

@@ -12,6 +12,7 @@
 
 pub mod beam;
 pub mod certificate;
+pub mod ends;
 pub mod joint;
 pub mod leaving;
 pub mod many;

@@ -8,6 +8,9 @@
 use super::problem::{Pool, Problem, Reach, Ticks};
 use super::tails::Tails;
 
+/// [`Room::counted`] where room is not short.
+const NO_BOUND: Ticks = -1;
+
 /// A pool and the ways between its chains.
 #[derive(Clone, Debug)]
 pub struct Room {
@@ -136,33 +139,39 @@ impl Room {
     /// Room times time, where the next op of each chain begins at `starts` at the earliest. Every unit of room is a
     /// place that holds one micro-batch after another: it is free at some time, holds each for its round trip at least,
     /// and what follows the last is left. Places are as many as there is room, their first and last micro-batches all
-    /// different.
-    pub fn bound(&self, counts: &[Ticks], starts: &[Ticks], tails: &Tails, ways: &mut Vec<HolderWay>) -> Ticks {
-        let held = self.held(counts);
-        let left = self.holders.iter().map(|holder| (self.microbatches - counts[holder.takes]) * holder.amount);
-        if left.sum::<Ticks>() + held < self.size {
+    /// different. `counted` is [`Self::counted`] of the same counts.
+    pub fn bound(&self, counts: &[Ticks], starts: &[Ticks], counted: Ticks, ways: &mut Vec<HolderWay>) -> Ticks {
+        if counted == NO_BOUND {
             return 0;
+        }
+        let mut sum = counted;
+        ways.clear();
+        for (holder, at) in self.holders.iter().zip(0..) {
+            let freed = counts[holder.takes] - counts[holder.frees];
+            sum += freed * starts[holder.frees] * holder.amount;
+            let left = self.microbatches - counts[holder.takes];
+            ways.push(HolderWay { holder: at, next: starts[holder.takes], left });
+        }
+        sum += self.first_starts(ways, self.size - self.held(counts));
+        sum.div_euclid(self.size) + Ticks::from(sum.rem_euclid(self.size) > 0)
+    }
+
+    /// The part of room times time that counts alone tell; [`NO_BOUND`] where less is left than there is room.
+    pub fn counted(&self, counts: &[Ticks], tails: &Tails, ways: &mut Vec<HolderWay>) -> Ticks {
+        let left = self.holders.iter().map(|holder| (self.microbatches - counts[holder.takes]) * holder.amount);
+        if left.sum::<Ticks>() + self.held(counts) < self.size {
+            return NO_BOUND;
         }
         let mut sum = 0;
         ways.clear();
         for (holder, at) in self.holders.iter().zip(0..) {
-            let more = self.microbatches - counts[holder.takes];
-            sum += more * holder.amount * holder.life;
-            // Ends of the ops that free what is held, one after the other.
+            sum += (self.microbatches - counts[holder.takes]) * holder.amount * holder.life;
+            // Ends of the ops that free what is held, one after the other. A place may keep what it holds as its last.
             let freed = counts[holder.takes] - counts[holder.frees];
-            let ends = freed * starts[holder.frees] + freed * (freed + 1) / 2 * holder.ticks[1];
-            sum += ends * holder.amount;
-            ways.push(HolderWay { holder: at, next: starts[holder.takes], left: more });
+            sum += freed * (freed + 1) / 2 * holder.ticks[1] * holder.amount;
+            ways.push(HolderWay { holder: at, next: Ticks::MAX, left: freed });
         }
-        sum += self.first_starts(ways, self.size - held);
-        // A place may keep what it holds as its last.
-        ways.clear();
-        for (holder, at) in self.holders.iter().zip(0..) {
-            let left = counts[holder.takes] - counts[holder.frees];
-            ways.push(HolderWay { holder: at, next: Ticks::MAX, left });
-        }
-        sum += self.last_tails(counts, tails, ways);
-        sum.div_euclid(self.size) + Ticks::from(sum.rem_euclid(self.size) > 0)
+        sum + self.last_tails(counts, tails, ways)
     }
 
     /// The sum of the first `units` starts of the ops that take room, each as early as its chain allows.
@@ -296,7 +305,8 @@ mod tests {
                     replaced += u32::from(last < room.tail);
                     sum += least_of(firsts, room.size - held) + last;
                     let expected = sum.div_euclid(room.size) + Ticks::from(sum.rem_euclid(room.size) > 0);
-                    assert_eq!(room.bound(&counts, &starts, &tails, &mut Vec::new()), expected);
+                    let counted = room.counted(&counts, &tails, &mut Vec::new());
+                    assert_eq!(room.bound(&counts, &starts, counted, &mut Vec::new()), expected);
                 }
             }
         }

@@ -1,13 +1,15 @@
 //! Partly laid out orders as flat words, the earliest starts they leave, and a lower bound on every way to finish them.
 //!
 //! A state is what the future can see of the past: ops laid out of each chain, the clock of each rank, and for every
-//! arc that crosses ranks the arrivals that its waiting chain has not used yet. One-machine bounds of each rank's
-//! remaining ops depend on counts alone; they are kept with the state and renewed for the rank that moves. So is the
-//! earliest start of every chain's next op, raised where the move raises it.
+//! chain that another rank waits for the ends of its ops that are not used yet ([`Ends`]). One-machine bounds of each
+//! rank's remaining ops depend on counts alone; they are kept with the state and renewed for the rank that moves. So
+//! are the earliest start of every chain's next op, raised where the move raises it, and what each rank adds to the
+//! bound.
 
+use super::ends::Ends;
 use super::memo::Memo;
 use super::problem::{Chain, Problem, Ticks};
-use super::room::Room;
+use super::room::{HolderWay, Room};
 use super::tails::Tails;
 
 /// A chain without ops left starts never.
@@ -19,25 +21,33 @@ struct Wait {
     from: usize,
     lag: Ticks,
     offset: Ticks,
-    /// Place of its arrivals; none where the clock of the rank already tells.
-    ring: Option<Ring>,
+    /// The word that says where the ends of `from` are; none where the clock of the rank already tells.
+    ends: Option<usize>,
 }
 
-/// Arrivals of an arc, by the op of the waiting chain modulo the size.
-#[derive(Clone, Copy, Debug)]
-struct Ring {
+/// A chain whose ends other chains wait for.
+#[derive(Clone, Debug)]
+struct Source {
+    chain: usize,
+    /// The word that says where its ends are.
     at: usize,
-    size: usize,
-    /// The chain that waits.
-    to: usize,
-    offset: usize,
-    lag: Ticks,
+    /// The arcs whose waiting chains read them.
+    readers: Vec<Reader>,
 }
 
-impl Ring {
-    const fn place(self, op: usize) -> usize {
-        self.at + op % self.size
+impl Source {
+    /// The first of its ops whose end a reader has not used yet.
+    fn first_read(&self, state: &[Ticks]) -> Ticks {
+        self.readers.iter().map(|reader| state[reader.to] - reader.offset).min().unwrap_or(0).max(0)
     }
+}
+
+/// A chain that reads the ends of another.
+#[derive(Clone, Copy, Debug)]
+struct Reader {
+    to: usize,
+    lag: Ticks,
+    offset: Ticks,
 }
 
 /// The problem as the search reads it.
@@ -49,9 +59,9 @@ pub struct SearchProblem {
     topological: Vec<usize>,
     by_rank: Vec<Vec<usize>>,
     waits: Vec<Vec<Wait>>,
-    /// Rings that an op of a chain fills.
-    fills: Vec<Vec<Ring>>,
-    rings: Vec<Ring>,
+    /// The word of each chain that says where its ends are, if others wait for them.
+    ends_of: Vec<Option<usize>>,
+    sources: Vec<Source>,
     clocks: usize,
     left: usize,
     without: usize,
@@ -61,10 +71,41 @@ pub struct SearchProblem {
     rooms: Vec<Room>,
     /// The room that each chain takes, if any.
     room_of: Vec<Option<usize>>,
+    /// The room of each rank, if its stages share one.
+    room_at: Vec<Option<usize>>,
     /// For each room, the chains whose next op waits until another op of the rank is laid out, as bits.
     waiting: usize,
+    /// For each room, what the counts of its rank tell of it ([`Room::counted`]).
+    counted: usize,
+    /// What each rank adds to the bound and to the score: see [`Merit`].
+    bounds: usize,
+    scores: usize,
     /// Words of a state.
     pub words: usize,
+}
+
+/// What laying out an op needs besides, kept from one to the next.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    /// Chains whose earliest start may be raised; empty before and after.
+    open: Vec<usize>,
+    /// Ranks of which a start was raised, once each; empty before and after.
+    moved: Vec<usize>,
+    is_moved: Vec<bool>,
+    ways: Vec<HolderWay>,
+    times: Vec<Ticks>,
+}
+
+impl Scratch {
+    fn note(&mut self, rank: usize) {
+        if self.is_moved.len() <= rank {
+            self.is_moved.resize(rank + 1, false);
+        }
+        if !self.is_moved[rank] {
+            self.is_moved[rank] = true;
+            self.moved.push(rank);
+        }
+    }
 }
 
 /// The least bound on every completion of a state, and the sum that orders states of equal bounds.
@@ -86,32 +127,34 @@ pub struct NextOp {
 impl SearchProblem {
     pub fn new(problem: &Problem) -> Self {
         let chains = problem.chains.len();
-        let m = problem.microbatches as usize;
-        let reach = problem.reach();
         let (clocks, left) = (chains, chains + problem.ranks);
         let without = left + problem.ranks;
         let starts = without + chains;
         let mut words = starts + chains;
-        let (mut waits, mut fills) = (vec![Vec::new(); chains], vec![Vec::new(); chains]);
+        let mut waits = vec![Vec::new(); chains];
         let mut follows = vec![Vec::new(); chains];
-        let mut rings = Vec::new();
+        let mut ends_of = vec![None; chains];
+        let mut sources: Vec<Source> = Vec::new();
         for arc in &problem.arcs {
             follows[arc.from].push(arc.to);
             let crosses = problem.chains[arc.from].rank != problem.chains[arc.to].rank || arc.lag > 0;
-            let ring = crosses.then(|| {
-                // Ops of `from` that may end before the waiting chain has used their arrivals.
-                let lead = reach[arc.to][arc.from].map_or(m, |back| (back.offset + arc.offset) as usize);
-                let size = lead.clamp(1, m) + 1;
-                let ring = Ring { at: words, size, to: arc.to, offset: arc.offset as usize, lag: arc.lag };
-                words += size;
-                ring
-            });
-            waits[arc.to].push(Wait { from: arc.from, lag: arc.lag, offset: Ticks::from(arc.offset), ring });
-            fills[arc.from].extend(ring);
-            rings.extend(ring);
+            let offset = Ticks::from(arc.offset);
+            let mut ends = None;
+            if crosses {
+                let known = sources.iter().position(|source| source.chain == arc.from);
+                let place = known.unwrap_or_else(|| {
+                    sources.push(Source { chain: arc.from, at: words, readers: Vec::new() });
+                    words += 1;
+                    sources.len() - 1
+                });
+                sources[place].readers.push(Reader { to: arc.to, lag: arc.lag, offset });
+                ends = Some(sources[place].at);
+                ends_of[arc.from] = ends;
+            }
+            waits[arc.to].push(Wait { from: arc.from, lag: arc.lag, offset, ends });
         }
         let tails = Tails::new(problem);
-        let rooms = Room::of(problem, &tails, &reach);
+        let rooms = Room::of(problem, &tails, &problem.reach());
         let mut room_of = vec![None; chains];
         for (at, room) in rooms.iter().enumerate() {
             for (takes, _) in room.chains() {
@@ -122,24 +165,34 @@ impl SearchProblem {
                 }
             }
         }
+        let mut room_at = vec![None; problem.ranks];
+        for (at, pool) in problem.pools.iter().enumerate() {
+            room_at[pool.rank] = Some(at);
+        }
         let waiting = words;
-        words += rooms.len();
+        let counted = waiting + rooms.len();
+        let bounds = counted + rooms.len();
+        let scores = bounds + problem.ranks;
         Self {
             tails,
             rooms,
             room_of,
+            room_at,
             waiting,
+            counted,
+            bounds,
+            scores,
             topological: problem.topological(),
             by_rank: problem.chains_by_rank(),
             waits,
-            fills,
-            rings,
+            ends_of,
+            sources,
             clocks,
             left,
             without,
             starts,
             follows,
-            words,
+            words: scores + problem.ranks,
             problem: problem.clone(),
         }
     }
@@ -151,10 +204,13 @@ impl SearchProblem {
     /// The state in which nothing is laid out.
     pub fn start(&self, memo: &mut Memo) -> Vec<Ticks> {
         let mut state = vec![0; self.words];
+        let mut scratch = Scratch::default();
         for rank in 0..self.problem.ranks {
-            self.renew(&mut state, rank, memo);
+            self.renew(&mut state, rank, memo, &mut scratch.ways);
         }
-        self.settle(&mut state, &mut self.topological.iter().rev().copied().collect());
+        scratch.open.extend(self.topological.iter().rev());
+        self.settle(&mut state, None, &Ends::default(), &mut scratch);
+        self.rate_all(&mut state, &mut scratch);
         state
     }
 
@@ -168,8 +224,11 @@ impl SearchProblem {
         state[self.clocks..self.left].iter().copied().max().unwrap_or(0)
     }
 
-    /// The one-machine bounds of `rank`, which depend on its counts alone.
-    fn renew(&self, state: &mut [Ticks], rank: usize, memo: &mut Memo) {
+    /// What depends on the counts of `rank` alone: its one-machine bounds, and what they tell of its room.
+    fn renew(&self, state: &mut [Ticks], rank: usize, memo: &mut Memo, ways: &mut Vec<HolderWay>) {
+        if let Some(at) = self.room_at[rank] {
+            state[self.counted + at] = self.rooms[at].counted(state, &self.tails, ways);
+        }
         let (counts, rest) = state.split_at_mut(self.clocks);
         rest[self.left - self.clocks + rank] = memo.left(&self.tails, rank, counts, None);
         let chains = &self.by_rank[rank];
@@ -180,41 +239,40 @@ impl SearchProblem {
         }
     }
 
-    /// Lays out the next op of `choice.chain`; `open` is empty before and after.
-    pub fn lay(&self, state: &mut [Ticks], choice: NextOp, memo: &mut Memo, open: &mut Vec<usize>) {
+    /// Lays out the next op of `choice.chain`.
+    pub fn lay(&self, state: &mut [Ticks], choice: NextOp, memo: &mut Memo, ends: &mut Ends, scratch: &mut Scratch) {
         let chain = self.problem.chains[choice.chain];
-        let op = usize::try_from(state[choice.chain]).unwrap_or(0);
         let end = choice.start + chain.ticks;
         state[choice.chain] += 1;
         state[self.clocks + chain.rank] = end;
-        for ring in &self.fills[choice.chain] {
-            let waiting = op + ring.offset;
-            if waiting < self.problem.microbatches as usize {
-                state[ring.place(waiting)] = end + ring.lag;
-            }
+        if let Some(at) = self.ends_of[choice.chain] {
+            state[at] = ends.after(state[at], end);
         }
-        self.renew(state, chain.rank, memo);
-        for (at, pool) in self.problem.pools.iter().enumerate() {
-            if pool.rank == chain.rank {
-                state[self.waiting + at] = 0;
-            }
+        self.renew(state, chain.rank, memo, &mut scratch.ways);
+        if let Some(at) = self.room_at[chain.rank] {
+            state[self.waiting + at] = 0;
         }
         // Starts that count on the chain's next op hold where that begins at this end.
         let is_over = state[choice.chain] == Ticks::from(self.problem.microbatches);
         state[self.starts + choice.chain] = if is_over { NEVER } else { end };
-        open.extend_from_slice(&self.by_rank[chain.rank]);
-        self.settle(state, open);
+        scratch.note(chain.rank);
+        scratch.open.extend_from_slice(&self.by_rank[chain.rank]);
+        self.settle(state, Some(choice.chain), ends, scratch);
+        self.rate_moved(state, scratch);
     }
 
-    /// Raises the earliest starts of the `open` chains, and of those that wait for them, until nothing changes.
-    fn settle(&self, state: &mut [Ticks], open: &mut Vec<usize>) {
-        while let Some(chain) = open.pop() {
+    /// Raises the earliest starts of the open chains, and of those that wait for them, until nothing changes. The ends
+    /// that the next op of a chain waits for are looked up once, when that of the `laid` chain becomes the next: those
+    /// that are known later are what its start counted on.
+    fn settle(&self, state: &mut [Ticks], laid: Option<usize>, ends: &Ends, scratch: &mut Scratch) {
+        while let Some(chain) = scratch.open.pop() {
             let k = state[chain];
             if k >= Ticks::from(self.problem.microbatches) {
                 continue;
             }
+            let rank = self.problem.chains[chain].rank;
             let before = state[self.starts + chain];
-            let mut start = before.max(state[self.clocks + self.problem.chains[chain].rank]);
+            let mut start = before.max(state[self.clocks + rank]);
             if let Some(room) = self.room_of[chain].map(|at| &self.rooms[at])
                 && room.is_full(state, chain)
             {
@@ -225,15 +283,17 @@ impl SearchProblem {
                 if lacking > 0 {
                     let duration = self.problem.chains[wait.from].ticks;
                     start = start.max(state[self.starts + wait.from] + lacking * duration + wait.lag);
-                } else if k >= wait.offset
-                    && let Some(ring) = wait.ring
+                } else if laid == Some(chain)
+                    && k >= wait.offset
+                    && let Some(at) = wait.ends
                 {
-                    start = start.max(state[ring.place(usize::try_from(k).unwrap_or(0))]);
+                    start = start.max(ends.back(state[at], -lacking) + wait.lag);
                 }
             }
             if start > before {
                 state[self.starts + chain] = start;
-                open.extend_from_slice(&self.follows[chain]);
+                scratch.note(rank);
+                scratch.open.extend_from_slice(&self.follows[chain]);
             }
         }
     }
@@ -244,25 +304,45 @@ impl SearchProblem {
     }
 
     pub fn merit(&self, state: &[Ticks]) -> Merit {
+        let bound = state[self.bounds..self.scores].iter().copied().max().unwrap_or(0);
+        Merit { bound, score: state[self.scores..].iter().sum() }
+    }
+
+    /// What the ranks whose starts were raised add to the bound.
+    fn rate_moved(&self, state: &mut [Ticks], scratch: &mut Scratch) {
+        let mut moved = std::mem::take(&mut scratch.moved);
+        for rank in moved.drain(..) {
+            scratch.is_moved[rank] = false;
+            self.rate(state, rank, &mut scratch.ways);
+        }
+        scratch.moved = moved;
+    }
+
+    fn rate_all(&self, state: &mut [Ticks], scratch: &mut Scratch) {
+        (0..self.problem.ranks).for_each(|rank| scratch.note(rank));
+        self.rate_moved(state, scratch);
+    }
+
+    /// What `rank` adds to the bound: its clock, the tails of its next ops, all that it has left from the first of them
+    /// on, and its room.
+    fn rate(&self, state: &mut [Ticks], rank: usize, ways: &mut Vec<HolderWay>) {
         let starts = self.starts(state);
-        let (mut bound, mut score) = (self.latest(state), 0);
-        for (chain, start) in starts.iter().enumerate() {
+        let (mut bound, mut score) = (state[self.clocks + rank], 0);
+        let chains = &self.by_rank[rank];
+        let (mut first, mut second, mut earliest) = (NEVER, NEVER, None);
+        for &chain in chains {
+            let start = starts[chain];
             if let Some(tau) = self.tails.tau[chain].get(usize::try_from(state[chain]).unwrap_or(0)) {
                 bound = bound.max(start + tau);
                 score += start + tau;
             }
-        }
-        for (rank, chains) in self.by_rank.iter().enumerate() {
-            let (mut first, mut second, mut earliest) = (NEVER, NEVER, None);
-            for &chain in chains {
-                let start = starts[chain];
-                if start < first {
-                    (second, first, earliest) = (first, start, Some(chain));
-                } else if start < second {
-                    second = start;
-                }
+            if start < first {
+                (second, first, earliest) = (first, start, Some(chain));
+            } else if start < second {
+                second = start;
             }
-            let Some(earliest) = earliest else { continue };
+        }
+        if let Some(earliest) = earliest {
             let needed = first + state[self.left + rank];
             bound = bound.max(needed);
             score += needed;
@@ -271,11 +351,11 @@ impl SearchProblem {
                 bound = bound.max(second + state[self.without + earliest]);
             }
         }
-        let mut ways = Vec::new();
-        for room in &self.rooms {
-            bound = bound.max(room.bound(state, starts, &self.tails, &mut ways));
+        if let Some(at) = self.room_at[rank] {
+            bound = bound.max(self.rooms[at].bound(state, starts, state[self.counted + at], ways));
         }
-        Merit { bound, score }
+        state[self.bounds + rank] = bound;
+        state[self.scores + rank] = score;
     }
 
     /// The next op of `chain` has all that it waits for.
@@ -321,21 +401,23 @@ impl SearchProblem {
     /// Makes the next op of `chain` wait until another one of its rank is laid out, if that may be better: moved to the
     /// front it ends before the other begins, but takes room that is needed. False where it frees room or takes none
     /// that is short.
-    pub fn put_off(&self, state: &mut [Ticks], chain: usize, open: &mut Vec<usize>) -> bool {
+    pub fn put_off(&self, state: &mut [Ticks], chain: usize, ends: &Ends, scratch: &mut Scratch) -> bool {
         let Some(at) = self.room_of[chain].filter(|at| self.rooms[*at].may_wait(state, chain)) else { return false };
         let Chain { rank, ticks } = self.problem.chains[chain];
         let clock = self.clocks + rank;
         state[clock] = state[clock].max(state[self.starts + chain] + ticks);
         state[self.waiting + at] |= self.rooms[at].bit(chain);
-        open.extend_from_slice(&self.by_rank[rank]);
-        self.settle(state, open);
+        scratch.note(rank);
+        scratch.open.extend_from_slice(&self.by_rank[rank]);
+        self.settle(state, None, ends, scratch);
+        self.rate_moved(state, scratch);
         true
     }
 
     /// `state` is no worse than `other`, which has the same counts and the bound `bound`: what follows `other` may
     /// follow `state` at the same times. No clock and no arrival is later, but for what no op of `other` can use so
     /// early: its rank or its chain waits for something else till then.
-    pub fn dominates(&self, state: &[Ticks], other: &[Ticks], bound: Ticks) -> bool {
+    pub fn dominates(&self, state: &[Ticks], other: &[Ticks], bound: Ticks, ends: &Ends) -> bool {
         if state[..self.clocks] != other[..self.clocks] {
             return false;
         }
@@ -350,16 +432,25 @@ impl SearchProblem {
             clock <= others || clock <= chains.iter().map(|chain| starts[*chain]).fold(NEVER, Ticks::min).min(bound)
         });
         clocks
-            && self.rings.iter().all(|ring| {
-                let (ticks, count) = (self.problem.chains[ring.to].ticks, usize::try_from(state[ring.to]).unwrap_or(0));
-                let mut start = starts[ring.to];
-                (count..self.filled(ring, state)).all(|op| {
-                    let place = ring.place(op);
-                    let holds = op < ring.offset || state[place] <= other[place].max(start);
-                    start += ticks;
-                    holds
-                })
+            && self.sources.iter().all(|source| {
+                let (one, another) = (state[source.at], other[source.at]);
+                one == another || {
+                    let last = state[source.chain];
+                    let unused = usize::try_from(last - source.first_read(state)).unwrap_or(0);
+                    let pairs = (1..).zip(ends.pairs(one, another).take(unused));
+                    pairs.into_iter().all(|(back, (end, others))| {
+                        let is_late = |reader: &Reader| self.waits_for(other, *reader, last - back, end);
+                        end <= others || !source.readers.iter().any(is_late)
+                    })
+                }
             })
+    }
+
+    /// In `state` the reader of op `op` of another chain has not used its end, and could use an earlier one than `end`.
+    fn waits_for(&self, state: &[Ticks], reader: Reader, op: Ticks, end: Ticks) -> bool {
+        let (next, waiting) = (state[reader.to], op + reader.offset);
+        let start = self.starts(state)[reader.to] + (waiting - next) * self.problem.chains[reader.to].ticks;
+        waiting >= next && waiting < Ticks::from(self.problem.microbatches) && end + reader.lag > start
     }
 
     /// Distance of two states of the same counts: the sum of the differences of their times.
@@ -369,17 +460,29 @@ impl SearchProblem {
     }
 
     /// Merges `other`, a state with the same counts, into `state`: the result is no worse than either.
-    pub fn merge(&self, state: &mut [Ticks], other: &[Ticks]) {
-        for (at, (one, other)) in state.iter_mut().zip(other).enumerate().skip(self.clocks) {
-            let is_bits = (self.waiting..self.waiting + self.rooms.len()).contains(&at);
-            *one = if is_bits { *one & *other } else { (*one).min(*other) };
+    pub fn merge(&self, state: &mut [Ticks], other: &[Ticks], ends: &mut Ends, scratch: &mut Scratch) {
+        for at in (self.clocks..self.starts + self.clocks).chain(self.waiting..self.counted) {
+            state[at] = if at < self.waiting { state[at].min(other[at]) } else { state[at] & other[at] };
         }
+        for source in &self.sources {
+            let unused = state[source.chain] - source.first_read(state);
+            state[source.at] = ends.earlier(state[source.at], other[source.at], unused, &mut scratch.times);
+        }
+        self.rate_all(state, scratch);
     }
 
-    /// Ops of the waiting chain whose arrivals are known.
-    fn filled(&self, ring: &Ring, state: &[Ticks]) -> usize {
-        let from = self.waits[ring.to].iter().find(|wait| wait.ring.is_some_and(|one| one.at == ring.at));
-        let count = from.map_or(0, |wait| usize::try_from(state[wait.from]).unwrap_or(0));
-        (count + ring.offset).min(self.problem.microbatches as usize)
+    /// Forgets the ends that no op of the `states` waits for.
+    pub fn forget(&self, states: &mut [Ticks], ends: &mut Ends) {
+        for state in states.chunks_exact(self.words) {
+            for source in &self.sources {
+                ends.mark(state[source.at], state[source.chain] - source.first_read(state));
+            }
+        }
+        let places = ends.sweep();
+        for state in states.chunks_exact_mut(self.words) {
+            for source in &self.sources {
+                state[source.at] = Ends::moved(&places, state[source.at]);
+            }
+        }
     }
 }
