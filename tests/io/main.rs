@@ -7,6 +7,7 @@ mod common;
 
 mod accumulation;
 mod audit;
+mod audited;
 mod brought;
 mod commands;
 mod configs;

@@ -96,7 +96,13 @@ fn read(reader: &mut SettingsReader) {
         Some("adam" | "adamw") => reader.run.optimizer = Optimizer::Adam,
         Some("lion") => reader.run.optimizer = Optimizer::Lion,
         Some("muon") => reader.run.optimizer = Optimizer::Muon,
-        Some("sgd") => reader.run.optimizer = Optimizer::Sgd,
+        // `torch.optim.SGD` by its name, without a buffer unless a momentum is said: `runtime/engine.py`,
+        // `_configure_basic_optimizer`.
+        Some("sgd") => {
+            let momentum =
+                reader.number("optimizer.params.momentum", "momentum").is_some_and(|momentum| momentum > 0.0);
+            reader.run.optimizer = if momentum { Optimizer::SgdMomentum } else { Optimizer::Sgd };
+        }
         Some(other) => reader.unknown_optimizer(other),
         None => reader.assume("the optimizer, as on this page: the program has it"),
     }

@@ -14,7 +14,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     name: "llm-foundry",
     file: "llm_foundry.yaml",
     entries: |text| entries(text.text),
-    keys: &["device_train_microbatch_size", "global_train_batch_size"],
+    keys: &["device_train_microbatch_size", "global_train_batch_size", "  global_train_batch_size"],
     stack: |_| "composer-2023",
     read,
     write,
@@ -24,6 +24,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 /// The settings that a text says, with what `${name}` stands for put in.
 pub(crate) fn entries(text: &str) -> Result<SettingEntries, Issue> {
     let mut entries = yaml::entries(text)?;
+    of_platform(&mut entries);
     // A name may stand for another.
     for _ in 0..2 {
         let before = entries.clone();
@@ -37,6 +38,24 @@ pub(crate) fn entries(text: &str) -> Result<SettingEntries, Issue> {
         }
     }
     Ok(entries)
+}
+
+/// Takes the settings out of a file that starts a run on the platform of Mosaic, which has them as its `parameters` and
+/// the GPUs as `compute.gpus`. Source: mosaicml/llm-foundry 8c8dd48 `mcli/mcli-1b.yaml`.
+fn of_platform(entries: &mut SettingEntries) {
+    const INNER: &str = "parameters.";
+    if !entries.iter().any(|(name, _)| name.starts_with(INNER)) {
+        return;
+    }
+    let gpus = entries.iter().find(|(name, _)| name == "compute.gpus").map(|(_, value)| value.clone());
+    entries.retain_mut(|(name, _)| match name.strip_prefix(INNER) {
+        Some(inner) => {
+            *name = inner.to_owned();
+            true
+        }
+        None => false,
+    });
+    entries.extend(gpus.map(|gpus| ("gpus".to_owned(), gpus)));
 }
 
 fn read(reader: &mut SettingsReader) {

@@ -48,7 +48,7 @@ pub(crate) fn entries(text: &ImportText) -> Result<SettingEntries, Issue> {
 }
 
 fn stack(entries: &SettingEntries) -> &'static str {
-    tuning::stack(entries, &["use_liger_kernel"])
+    tuning::stack(entries, &["use_liger_kernel", "use_liger"])
 }
 
 fn read(reader: &mut SettingsReader) {
@@ -112,13 +112,21 @@ fn read(reader: &mut SettingsReader) {
     }
     let again = tuning::switch(reader, "gradient_checkpointing", "full recomputation");
     let again = again.or_else(|| tuning::switch(reader, "use_gradient_checkpointing", "full recomputation"));
+    // OpenGVLab/InternVL 2410d1d `internvl_chat/internvl/train/internvl_chat_finetune.py:140`: on where it is not said.
+    let again = again.or_else(|| tuning::switch(reader, "grad_checkpoint", "full recomputation"));
+    let of_internvl = again.is_none() && reader.has("force_image_size") && reader.has("conv_style");
+    if of_internvl {
+        reader.assume("full recomputation: InternVL where the text is silent");
+    }
+    let again = again.or(of_internvl.then_some(true));
     let by_fsdp = wrapped.as_ref().and_then(|fsdp| fsdp.checkpoints);
     let again = again.unwrap_or_else(|| of_trl && silent_checkpoints(reader));
     tuning::checkpoint(reader, again || by_fsdp == Some(true));
     let leaves = reader.flag("activation_offloading", "activations on the host");
     let leaves = leaves || wrapped.is_some_and(|fsdp| fsdp.activations);
     tuning::offload_activations(reader, leaves);
-    let liger = reader.flag("use_liger_kernel", "fused kernels of Liger");
+    // Its name in TRL up to 0.15: `trl/trainer/sft_config.py` of v0.15.0 and v0.16.0.
+    let liger = reader.any(["use_liger_kernel", "use_liger"], "fused kernels of Liger");
     let supervised = of_trl && !generates && reader.run.objective.base == Some(Objective::NextToken.id());
     let slices = match loss.as_deref() {
         Some(loss) => loss == "chunked_nll",
@@ -236,6 +244,19 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>, of_trl: bool) {
     let four = four | reader.any(["q_lora", "use_qlora"], "base in 4 bits");
     let rank = if of_trl { rank } else { rank.or_else(|| reader.count("lora_rank", "rank of the adapters")) };
     let targets = if of_trl { targets } else { targets.or_else(|| tuning::targets(reader, "target_modules")) };
+    if let Some(active) = lisa(reader) {
+        let saved = Some(vec![Saved::Embedding, Saved::Head]);
+        LowRank { rank: Some(active.rank), dora: false, base: None, targets: None, saved }.take(reader);
+        reader.run.adapter.dtype = Some(AdapterType::Bf16);
+        return;
+    }
+    // OpenGVLab/InternVL 2410d1d `internvl_chat/internvl/train/internvl_chat_finetune.py:128`, 0 where there is none;
+    // `internvl/model/internvl_chat/modeling_internvl_chat.py`, `wrap_llm_lora`: every linear of a layer.
+    let of_language = reader.count("use_llm_lora", "rank of the adapters").filter(|rank| *rank > 0);
+    if of_language.is_some() {
+        let base = name.and_then(tuning::stored_as);
+        return LowRank { rank: of_language, dora: false, base, targets: None, saved: None }.take(reader);
+    }
     let unsaid = ["use_peft", "use_lora", "lora_enable"].iter().all(|name| !reader.has(name));
     let meant = unsaid && (!of_trl && rank.is_some() || four || eight) && reader.choose("adapters are trained", true);
     if meant {
@@ -253,6 +274,16 @@ fn adapter(reader: &mut SettingsReader, name: Option<&str>, of_trl: bool) {
     };
     let rank = rank.or(Some(if theirs { 64 } else { RANK }));
     LowRank { rank, dora, base, targets, saved }.take(reader);
+}
+
+/// What LISA trains, by the names of OptimalScale/LMFlow f3597db `src/lmflow/args.py`: two layers at a time where it is
+/// not said.
+fn lisa(reader: &mut SettingsReader) -> Option<tuning::Counted> {
+    if !reader.flag("use_lisa", "LISA") {
+        return None;
+    }
+    let active = reader.count("lisa_activated_layers", "layers that LISA trains at a time").unwrap_or(2);
+    tuning::lisa(reader, active.max(1))
 }
 
 /// Trainer's words for FSDP: what is sharded, and whether parameters go to the host.

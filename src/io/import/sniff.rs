@@ -38,6 +38,10 @@ fn readable() -> Message {
 /// The fault of the text, or the formats that can be read.
 pub(crate) fn sniff(source: &ImportText) -> Result<InputKind, Issue> {
     let text = source.text.trim();
+    if is_workflow(text) {
+        let message = t!("a workflow that starts jobs: give the command that its step runs, as a script");
+        return Err(Issue::error("", message));
+    }
     let recognised = if text.starts_with('{') { None } else { recognise(source) };
     if let Some(name) = foreign(text, recognised.as_ref().map(|(program, _)| program.name)) {
         let message =
@@ -97,6 +101,14 @@ pub(crate) fn sniff(source: &ImportText) -> Result<InputKind, Issue> {
         };
         Issue::error("", message)
     })
+}
+
+/// True of a workflow of GitHub, whose steps are commands of any kind beside each other: docs.github.com, "Workflow
+/// syntax", `on` and `jobs`, each with `runs-on` or `uses`.
+fn is_workflow(text: &str) -> bool {
+    let has = |start: &str| text.lines().any(|line| line.starts_with(start));
+    let inside = |key: &str| text.lines().any(|line| line.trim_start().trim_start_matches("- ").starts_with(key));
+    ["on:", "'on':", "\"on\":"].into_iter().any(has) && has("jobs:") && (inside("runs-on:") || inside("uses:"))
 }
 
 /// The program of fine-tuning whose files have one of these keys.

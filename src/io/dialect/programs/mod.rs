@@ -22,7 +22,7 @@ use crate::dialect::rows::prelude::*;
 use source::{merged, read_all};
 
 /// All of them; the first that knows its settings is it.
-pub(crate) static PROGRAMS: [&Program; 24] = [
+pub(crate) static PROGRAMS: [&Program; 25] = [
     &openrlhf::SFT,
     &openrlhf::DPO,
     &openrlhf::REWARD,
@@ -41,6 +41,7 @@ pub(crate) static PROGRAMS: [&Program; 24] = [
     &on_megatron::SLIME,
     &on_megatron::SWIFT,
     &on_shards::SWIFT,
+    &on_megatron::LLAMA_FACTORY_BRIDGE,
     &on_megatron::LLAMA_FACTORY,
     &on_shards::LLAMA_FACTORY,
     &on_shards::AUTOMODEL,

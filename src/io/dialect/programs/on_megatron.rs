@@ -221,6 +221,20 @@ pub(super) const VERL_MICRO_OF_SHARDS: [(&str, Option<f64>); 4] = [
 /// GPUs of verl's engines beside the trainer's, in `fully_async_policy` and `one_step_off_policy`. Source: verl b178a3c
 /// `verl/experimental/fully_async_policy/config/fully_async_ppo_trainer.yaml`.
 const APART: [(&str, Option<f64>); 2] = [("rollout.nnodes", None), ("rollout.n_gpus_per_node", Some(8.0))];
+/// The mode of the trainer's first edition whose engines have GPUs of their own, and these; each node has as many as
+/// the trainer's where it is not said. A batch is what is trained on between two weight syncs. Source:
+/// verl-project/verl 1dda039 `verl/trainer/ppo/v1/trainer_separate_async.py:52`,
+/// `verl/trainer/config/rollout/rollout.yaml:11`.
+const SEPARATE: (&str, Option<f64>) = ("trainer.v1.trainer_mode=separate_async", None);
+const MODE: (&str, Option<f64>) = ("trainer.v1.trainer_mode", Some(0.0));
+const NODES_APART: (&str, Option<f64>) = ("actor_rollout_ref.rollout.nnodes", None);
+const GPUS_APART: (&str, Option<f64>) = ("actor_rollout_ref.rollout.n_gpus_per_node", Some(0.0));
+
+/// `count`, or `other` where it is not said.
+fn or(count: f64, other: f64) -> f64 {
+    if count > 0.0 { count } else { other }
+}
+
 /// Batches between two weight syncs of `fully_async_policy`, and mini-batches of each: a step generates all of them.
 /// The staleness threshold is the share of them that may have been started before. Source: the same,
 /// `docs/advance/fully_async.md` and `fully_async_rollouter.py:197`.
@@ -234,7 +248,7 @@ pub(super) const fn verl_together(
     micro: &'static str,
     budget: &'static [(&'static str, Option<f64>)],
     shared: &'static [(&'static str, Option<f64>)],
-) -> [Together; 12] {
+) -> [Together; 16] {
     [
         // Its older name counts the sequences of all ranks that have their own.
         Together {
@@ -297,6 +311,38 @@ pub(super) const fn verl_together(
             to: "@rl.staleness",
             of: |n| (n[1] > 0.0).then_some(1.0),
         },
+        Together {
+            from: &[
+                SEPARATE,
+                NODES_APART,
+                GPUS_APART,
+                ("trainer.nnodes", Some(1.0)),
+                ("trainer.n_gpus_per_node", Some(8.0)),
+                MODE,
+            ],
+            to: "@gpus",
+            of: |n| (n[0] > 0.0).then(|| n[1] * or(n[2], n[4]) + n[3] * n[4]),
+        },
+        Together {
+            from: &[SEPARATE, NODES_APART, GPUS_APART, ("trainer.n_gpus_per_node", Some(8.0)), MODE],
+            to: "@rl.rollout_gpus",
+            of: |n| (n[0] > 0.0).then(|| n[1] * or(n[2], n[3])),
+        },
+        // One batch of theirs is generated before the first step, and so waits for the one before it.
+        Together {
+            from: &[SEPARATE, ("trainer.v1.separate_async.num_warmup_batches", Some(1.0)), MODE],
+            to: "@rl.staleness",
+            of: |n| (n[0] > 0.0).then_some(n[1]),
+        },
+        Together {
+            from: &[
+                ("trainer.v1.trainer_mode=colocate_async", None),
+                ("trainer.v1.colocate_async.num_warmup_batches", Some(1.0)),
+                MODE,
+            ],
+            to: "@rl.staleness",
+            of: |n| (n[0] > 0.0).then_some(n[1]),
+        },
         // With batches of tokens a micro-batch is as many whole sequences as they hold.
         Together {
             from: budget,
@@ -314,6 +360,7 @@ pub(super) static VERL: Program = Program {
     is: |s| {
         s.begins(&["actor_rollout_ref.actor.megatron."])
             || s.is("actor_rollout_ref.actor.strategy", "megatron")
+            || s.begins(&["actor_rollout_ref."]) && s.is("model_engine", "megatron")
             || s.begins(&["actor_rollout_ref."]) && s.has_defaults_of_megatron()
     },
     base: &megatron::DIALECT,
@@ -601,24 +648,70 @@ pub(super) static SWIFT: Program = Program {
     says: None,
 };
 
+/// What the settings of LLaMA-Factory are to Megatron-LM, in a file and in the command of `mcore_adapter`.
+#[rustfmt::skip]
+static FACTORY: [SettingRow; 21] = [
+    row("model_name_or_path", "model"),
+    row("cutoff_len", "--seq-length"),
+    row("per_device_train_batch_size", "--micro-batch-size"),
+    row("max_steps", "--train-iters"),
+    by("stage", objective),
+    row("finetuning_type", "peft.kind"),
+    row("lora_rank", "peft.rank"),
+    row("lora_target", "peft.targets"),
+    by("mixed_precision", precision),
+    by("recompute_modules", modules),
+    row("--model-name-or-path", "model"),
+    row("--cutoff-len", "--seq-length"),
+    row("--per-device-train-batch-size", "--micro-batch-size"),
+    row("--max-steps", "--train-iters"),
+    by("--stage", objective),
+    row("--finetuning-type", "peft.kind"),
+    row("--lora-rank", "peft.rank"),
+    row("--lora-target", "peft.targets"),
+    by("--recompute-modules", modules),
+    row("--*", "--*"),
+    row("*", "--*"),
+];
+
+/// True of LLaMA-Factory's settings beside those of Megatron-LM.
+fn is_factory(s: &Settings) -> bool {
+    s.begins(&["finetuning_type", "--finetuning-type"])
+        && s.begins(&["tensor_model_parallel_size", "pipeline_model_parallel_size"])
+        || s.begins(&["--finetuning-type"])
+            && s.begins(&["--tensor-model-parallel-size", "--pipeline-model-parallel-size"])
+            && s.number("--use-mca") != Some(0.0)
+}
+
+/// LLaMA-Factory on Megatron-Bridge, which has settings of its own. Source: hiyouga/LLaMA-Factory ff6d4d1
+/// `src/llamafactory/hparams/megatron_bridge_args.py:109` (the distributed optimizer and its overlaps are on unless
+/// they are switched off).
+pub(super) static LLAMA_FACTORY_BRIDGE: Program = Program {
+    name: "LLaMA-Factory",
+    is: |s| {
+        let own = ["use_packed_sequences", "megatron_pretrained_checkpoint", "export_hf_on_finish", "extra_config"];
+        is_factory(s) && (s.begins(&own) || s.get("mixed_precision").is_some())
+    },
+    base: &megatron::DIALECT,
+    rows: &FACTORY,
+    together: &[],
+    silent: "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --bf16 --micro-batch-size 1",
+    says: None,
+};
+
+/// LLaMA-Factory on `mcore_adapter`, and the trainer of that. Source: alibaba/ROLL 8eb27cc
+/// `mcore_adapter/src/mcore_adapter/training_args.py:326` (no distributed optimizer unless it is said), `:57` (experts
+/// are whole in every rank), `:144` (tokens are gathered).
 pub(super) static LLAMA_FACTORY: Program = Program {
     name: "LLaMA-Factory",
-    is: |s| s.begins(&["finetuning_type"]) && s.begins(&["tensor_model_parallel_size", "pipeline_model_parallel_size"]),
+    is: is_factory,
     base: &megatron::DIALECT,
-    rows: &[
-        row("model_name_or_path", "model"),
-        row("cutoff_len", "--seq-length"),
-        row("per_device_train_batch_size", "--micro-batch-size"),
-        row("max_steps", "--train-iters"),
-        row("finetuning_type", "peft.kind"),
-        row("lora_rank", "peft.rank"),
-        row("lora_target", "peft.targets"),
-        by("mixed_precision", precision),
-        row("*", "--*"),
-    ],
+    rows: &FACTORY,
     together: &[],
-    // `mcore_adapter` reduces gradients in bf16 unless `accumulate_allreduce_grads_in_fp32` is said.
-    silent: "--use-distributed-optimizer --overlap-grad-reduce --grad-reduce-in-bf16 --micro-batch-size 1",
+    // Gradients in bf16: LLaMA-Factory's `examples/megatron/qwen3_moe_full.yaml` runs in "8 * 78GB" so, though `:432`
+    // adds them up in fp32 beside bf16.
+    silent: "--grad-reduce-in-bf16 --micro-batch-size 1 --expert-tensor-parallel-size 1 \
+        --moe-token-dispatcher-type allgather",
     says: None,
 };
 

@@ -276,13 +276,14 @@ pub(super) static NEMO_RL: Program = Program {
 };
 
 /// As with Megatron-LM, by the ranks that share a sequence; the second name is that of an engine's own.
-static BUDGET: [(&str, Option<f64>); 6] = [
+static BUDGET: [(&str, Option<f64>); 7] = [
     VERL_BUDGET[0],
     VERL_BUDGET[1],
     VERL_BUDGET[2],
     VERL_BUDGET[3],
     ("actor_rollout_ref.actor.ulysses_sequence_parallel_size", Some(1.0)),
     ("actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size", Some(1.0)),
+    ("actor_rollout_ref.actor.veomni.ulysses_parallel_size", Some(1.0)),
 ];
 
 pub(super) static VERL: Program = Program {
@@ -300,6 +301,13 @@ pub(super) static VERL: Program = Program {
         by("actor_rollout_ref.actor.fsdp_config.optimizer_offload", leaves),
         by("actor_rollout_ref.actor.fsdp_config.model_dtype", dtype),
         by("actor_rollout_ref.actor.fsdp_config.fsdp_size", shard),
+        // VeOmni shards as FSDP does; its experts have ranks of their own. Source: verl-project/verl 1dda039
+        // `verl/trainer/config/engine/veomni.yaml`.
+        row("actor_rollout_ref.actor.veomni.ulysses_parallel_size", CP),
+        by("actor_rollout_ref.actor.veomni.param_offload", leaves),
+        by("actor_rollout_ref.actor.veomni.optimizer_offload", leaves),
+        by("actor_rollout_ref.actor.veomni.fsdp_size", shard),
+        row("actor_rollout_ref.actor.veomni.expert_parallel_size", "parallelism.expert_parallel_degree"),
         by("actor_rollout_ref.actor.use_kl_loss", reference),
         by("actor_rollout_ref.model.lora_rank", rank),
         row("actor_rollout_ref.model.target_modules", "peft.targets"),

@@ -62,16 +62,18 @@ const OTHERS: &[(Option<&str>, &str)] = &[
         "llama3-70b llama3.1-70b llama31-70b llama3.3-70b llama-3-70b llama-3.3-70b deepseek-r1-distill-llama-70b",
     ),
     (Some("llama-3.1-405b"), "llama3.1-405b llama31-405b llama3-405b"),
-    (Some("llama-2-7b"), "llama2-7b"),
-    (Some("llama-2-13b"), "llama2-13b"),
+    (Some("llama-2-7b"), "llama2-7b vicuna-7b-v1.5"),
+    (Some("llama-2-13b"), "llama2-13b vicuna-13b-v1.5"),
     (Some("llama-2-70b"), "llama2-70b"),
     // Another vocabulary than the releases before.
     (None, "mistral-7b-v0.3 mistral-7b-instruct-v0.3"),
     (None, "glm-4.5v glm-4.6v glm-4.7-flash nemotron-3-nano-omni"),
     (Some("deepseek-v3"), "deepseek-r1 deepseek-r1-zero deepseek-v3.1"),
     (Some("deepseek-v3.2"), "deepseek-v3.2-exp deepseek-v3.2-speciale"),
-    (Some("llama-4-scout"), "llama-4-scout"),
-    (Some("llama-4-maverick"), "llama-4-maverick"),
+    // AMD-AGI/Primus fd1eeab `primus/configs/models` names them by their experts.
+    (Some("llama-4-scout"), "llama-4-scout llama4-17b16e llama4-17bx16e llama4-scout"),
+    (Some("llama-4-maverick"), "llama-4-maverick llama4-17b128e llama4-17bx128e llama4-maverick"),
+    (Some("qwen-3.5-35b-a3b"), "qwen3-5-35b-a3b"),
     (Some("mistral-7b"), "mistral-7b zephyr-7b zephyr-7b-beta zephyr-7b-alpha"),
     (Some("qwen-2.5-7b"), "qwen2-7b qwen2.5-coder-7b qwen2.5-math-7b deepseek-r1-distill-qwen-7b"),
     (Some("qwen-2.5-72b"), "qwen2-72b qwen2.5-math-72b"),
@@ -119,12 +121,12 @@ const SIZES: &[(&str, &str, &str)] = &[
         "layers=64 hidden=5120 ffn=27648 heads=40 kv_heads=8 head_dim=128",
     ),
     (
-        "llama-3.2-1b llama3.2-1b",
+        "llama-3.2-1b llama3.2-1b llama3-2-1b",
         "llama-3.1-8b",
         "layers=16 hidden=2048 ffn=8192 heads=32 kv_heads=8 head_dim=64 tied_embeddings=true",
     ),
     (
-        "llama-3.2-3b llama3.2-3b",
+        "llama-3.2-3b llama3.2-3b llama3-2-3b",
         "llama-3.1-8b",
         "layers=28 hidden=3072 ffn=8192 heads=24 kv_heads=8 head_dim=128 tied_embeddings=true",
     ),
@@ -166,7 +168,8 @@ fn written(name: &str) -> String {
     let parts = || name.trim_end_matches('/').rsplit('/');
     let cached = parts().find_map(|part| part.strip_prefix("models--")?.rsplit("--").next());
     let last = cached.or_else(|| parts().next()).unwrap_or_default();
-    last.trim_end_matches(".yaml").to_ascii_lowercase().replace('_', "-")
+    // The cache of ModelScope writes a dot in three letters: modelscope `hub/utils/utils.py`.
+    last.trim_end_matches(".yaml").to_ascii_lowercase().replace("___", ".").replace('_', "-")
 }
 
 /// Ends of names that change no shape: what a model was trained for, its format, its date.

@@ -19,11 +19,17 @@ impl Launcher {
         // All together, without a word of nodes.
         let alone = launch.total.filter(|_| launch.nodes.is_none());
         let said = [launch.nodes.or(alone.map(|_| 1)), alone.or_else(|| launch.per_node())];
-        for ((name, variables), said) in [self.nodes, self.each].into_iter().zip(said) {
-            let given = entries.iter().any(|(known, value)| known == name && first_number(value));
+        let (nodes, each) = Launch::open(script);
+        for ((name, variables), (said, open)) in
+            [self.nodes, self.each].into_iter().zip(said.into_iter().zip([nodes, each]))
+        {
+            let is = |test: fn(&Value) -> bool| entries.iter().any(|(known, value)| known == name && test(value));
+            let (given, named) = (is(first_number), is(|_| true));
             let count = script.number(variables).or(said);
             if let Some(count) = count.filter(|_| !given) {
                 entries.push((name.to_owned(), Value::from(count)));
+            } else if let Some(word) = open.filter(|_| !named) {
+                entries.push((name.to_owned(), Value::Text(word)));
             }
         }
         // "--nnodes 4 train.py": what follows the last launcher's argument is the program.

@@ -1,5 +1,6 @@
 //! Reads a program's settings into a Run, and records what was used for what, what was assumed and what is left.
 
+use crate::dialect::text::words::is_open;
 use crate::dialect::{Branch, Given, Same, SettingEntries, is_off};
 use serde::Serialize;
 use shardscope_core::issue::Issue;
@@ -288,7 +289,7 @@ impl SettingsReader {
                 self.note(name, t!("{what} {value}", what, value = number));
                 Some(number)
             }
-            Value::Text(text) if text.starts_with('$') => {
+            Value::Text(text) if text.starts_with('$') || is_open(&text) => {
                 self.assume(t!("{what} as on this page: {text} is not set in the text", what, text));
                 None
             }
@@ -464,12 +465,6 @@ impl SettingsReader {
     }
 }
 
-/// True of a text with `$NAME` or the output of a command in it.
-fn is_open(text: &str) -> bool {
-    let starts = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || "_(".contains(c));
-    text.split('$').skip(1).any(starts)
-}
-
 /// The preset with exactly these shapes.
 pub fn named(shapes: &Architecture) -> Option<Based<ModelParts>> {
     let preset = MODELS.iter().find(|preset| preset.architecture == *shapes)?;
@@ -493,6 +488,18 @@ mod tests {
         assert_eq!(reader.count("pp", "PP"), None);
         assert!(reader.assumed[0].to_string().contains("$PP") && reader.errors.is_empty());
         assert_eq!(reader.left(), ["wings"]);
+    }
+
+    /// A place that a person fills in is no value; a token of a tokenizer is one. Source: `OmegaConf` 2.3, "Mandatory
+    /// missing values".
+    #[test]
+    fn places_for_values_are_open() {
+        for text in ["$N", "${N}", "$((N / 8))", "<NUM_GPUS>", "<num gpus>", "{num_gpus}", "{{ gpus }}", "???"] {
+            assert!(is_open(text), "{text}");
+        }
+        for text in ["8", "<pad>", "</s>", "<|im_end|>", "{}", "${a.b}", "costs 5$", "Qwen/Qwen3-8B"] {
+            assert!(!is_open(text), "{text}");
+        }
     }
 
     #[test]

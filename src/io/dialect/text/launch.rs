@@ -7,7 +7,7 @@
 use crate::dialect::SettingEntries;
 use crate::dialect::text::shell::Started;
 use crate::dialect::text::slurm;
-use crate::dialect::text::words::{Script, is_extra, is_override};
+use crate::dialect::text::words::{Script, is_extra, is_open, is_override};
 use shardscope_core::run::Value;
 
 /// Programs that start others, or train by themselves with one of these words behind them.
@@ -232,6 +232,28 @@ impl Launch {
         }
     }
 
+    /// What the text leaves open of it: the word that stands for the number of nodes, and that for the GPUs of each. A
+    /// launcher that is told a number of another kind starts no single node.
+    pub fn open(script: &Script) -> (Option<String>, Option<String>) {
+        let option = |names: &[&str]| {
+            let words = script.words.iter().enumerate();
+            let found = words.rev().find_map(|(at, word)| {
+                let (name, value) =
+                    word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+                let name = name.strip_prefix("--")?.replace('_', "-");
+                let value = || value.or_else(|| script.words.get(at + 1).map(String::as_str));
+                names.contains(&name.as_str()).then(value)?
+            });
+            found.map(str::to_owned)
+        };
+        let variable = |names: &[&str]| names.iter().find_map(|name| script.known(name)).map(str::to_owned);
+        let nodes = option(&["nnodes", "num-nodes", "num-machines", "nodes"])
+            .or_else(|| variable(&["NNODES", "NUM_NODES", "SLURM_NNODES"]));
+        let each = option(&["nproc-per-node", "num-gpus", "gpus-per-node"])
+            .or_else(|| variable(&["NPROC_PER_NODE", "GPUS_PER_NODE", "SLURM_GPUS_PER_NODE"]));
+        (nodes.filter(|word| is_open(word)), each.filter(|word| is_open(word)))
+    }
+
     /// All GPUs; one node where nothing says how many.
     pub fn gpus(self) -> Option<u64> {
         let nodes = self.nodes.unwrap_or(1).max(1);
@@ -275,16 +297,33 @@ const PLACED: [&str; 12] = [
     "nodes",
 ];
 
+/// Those of them that say how many nodes there are.
+const NODES: [&str; 4] = ["nnodes", "num_nodes", "num_machines", "nodes"];
+
+fn bare(name: &str) -> String {
+    name.trim_start_matches('-').replace('-', "_")
+}
+
 /// True of an option of a launcher that [`Launch`] takes.
 pub(in crate::dialect) fn is_placed(name: &str) -> bool {
-    PLACED.contains(&&*name.trim_start_matches('-').replace('-', "_"))
+    PLACED.contains(&&*bare(name))
 }
 
 /// Puts the GPUs of a launcher in place of its options, under the names `nnodes` and `nproc_per_node`, or
 /// `num_processes` for all together.
 pub(in crate::dialect) fn take_launch(script: &Script, entries: &mut SettingEntries) {
     let launch = Launch::of(script);
+    let (nodes, each) = Launch::open(script);
+    let said = |name: &str| entries.iter().any(|(known, _)| is_placed(known) && bare(known) == name);
+    let is_named = ["nproc_per_node", "num_gpus", "gpus_per_node"].into_iter().any(said);
+    if let Some(word) = nodes.filter(|_| launch.nodes.is_none() && launch.total.is_none()) {
+        // Of an unknown number of nodes: the GPUs are those of the page.
+        entries.retain(|(name, _)| !NODES.contains(&&*bare(name)));
+        entries.push(("nnodes".to_owned(), Value::Text(word)));
+        return;
+    }
     if launch.gpus().is_none() {
+        entries.extend(each.filter(|_| !is_named).map(|word| ("nproc_per_node".to_owned(), Value::Text(word))));
         return;
     }
     // Its GPUs are those of a node.

@@ -213,6 +213,34 @@ impl Script {
     }
 }
 
+/// True of a text with `$NAME`, `${NAME}` or the output of a command in it, and of one that a person is to fill in. A
+/// reference within a file, as `${policy.length}`, is none.
+pub(crate) fn is_open(text: &str) -> bool {
+    let is_variable = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    };
+    let starts = |rest: &str| {
+        rest.starts_with(|c: char| c.is_ascii_alphabetic() || "_(".contains(c))
+            || rest.strip_prefix('{').and_then(|rest| rest.split_once('}')).is_some_and(|(name, _)| is_variable(name))
+    };
+    text.split('$').skip(1).any(starts) || is_blank(text)
+}
+
+/// True of a place for a value: `<NUM_GPUS>`, `{num_gpus}`, `{{ gpus }}`, and `???`, which `OmegaConf` calls missing. A
+/// token such as `<pad>` is none.
+fn is_blank(text: &str) -> bool {
+    let inner = |start: &str, end: &str| text.strip_prefix(start)?.strip_suffix(end).map(str::trim);
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_- .".contains(c))
+    };
+    let is_long = |name: &str| name.chars().any(|c| c.is_ascii_uppercase() || "_- ".contains(c));
+    text == "???"
+        || inner("<", ">").is_some_and(|name| is_name(name) && is_long(name))
+        || inner("{{", "}}").or_else(|| inner("{", "}")).is_some_and(is_name)
+}
+
 /// True of a file or a module that Python runs.
 pub(crate) fn is_program(word: &str) -> bool {
     let end = word.rsplit('.').next().unwrap_or_default();
@@ -257,6 +285,8 @@ fn batch_options(text: &str) -> Vec<(&'static str, String)> {
         };
         if let Some(count) = slurm::count(&value) {
             set.extend(variables.iter().map(|name| (*name, count.to_string())));
+        } else if is_open(&value) {
+            set.extend(variables.iter().map(|name| (*name, value.clone())));
         }
     }
     set

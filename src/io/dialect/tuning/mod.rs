@@ -10,7 +10,7 @@ mod sharing;
 pub(super) use adapters::{
     LowRank, all_linear, saved, saved_names, stored_as, target_names, targets, write_linears, write_saved,
 };
-pub(super) use counted::{counted, lisa};
+pub(super) use counted::{Counted, counted, lisa};
 pub(super) use sharing::{
     Files, Fsdp, Sharing, by_accelerate, by_accelerate_file, deepspeed, deepspeed_inside, fsdp, is_pure, offload,
     offload_activations, offloads_activations, precision, reduces_each, shared, sharing, write_deepspeed, write_half,
@@ -125,14 +125,18 @@ pub(super) fn gpus_of_page(reader: &mut SettingsReader) {
         return reader.set("gpus", 1);
     }
     // Of a launcher's command: all processes, or those of each node.
-    let nodes = reader.count("nnodes", "nodes").or_else(|| reader.count("num_machines", "nodes")).unwrap_or(1).max(1);
+    let nodes = reader.count("nnodes", "nodes").or_else(|| reader.count("num_machines", "nodes"));
+    // A number that the text does not set is not one.
+    let open = nodes.is_none() && (reader.has("nnodes") || reader.has("num_machines"));
+    let nodes = nodes.unwrap_or(1).max(1);
     let total = reader.count("num_processes", "GPUs");
     let each = reader.count("nproc_per_node", "GPUs per node");
     // Ray's workers hold whole GPUs each.
     let workers = reader.count("ray_num_workers", "Ray's workers");
     let per_worker = reader.number("resources_per_worker.GPU", "GPUs per worker").unwrap_or(1.0);
     let workers = workers.map(|count| count.saturating_mul(whole(per_worker.ceil()).unwrap_or(1)));
-    if let Some(gpus) = total.or_else(|| Some(each?.saturating_mul(nodes))).or(workers).filter(|gpus| *gpus > 0) {
+    let of_nodes = each.filter(|_| !open).map(|each| each.saturating_mul(nodes));
+    if let Some(gpus) = total.or(of_nodes).or(workers).filter(|gpus| *gpus > 0) {
         reader.set("gpus", gpus);
         if nodes > 1 && gpus.is_multiple_of(nodes) {
             reader.set("gpus_per_node", gpus / nodes);

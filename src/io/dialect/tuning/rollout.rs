@@ -11,9 +11,11 @@ use shardscope_core::run::registry::field;
 const OWN: [&str; 5] =
     ["num_generations", "steps_per_generation", "generation_batch_size", "num_iterations", "vllm_mode"];
 
-/// Tokens of a prompt and of a response where the text is silent: `max_prompt_length` of releases before 0.28, which
-/// later ones have no limit for, and `max_completion_length`.
-const LENGTH: u64 = 512;
+/// Tokens of a prompt where the text is silent: `max_prompt_length` of releases before 0.28, which later ones have no
+/// limit for.
+const PROMPT: u64 = 512;
+/// `max_completion_length` where the text is silent, of v0.14.0 to v1.8.0; it is 512 at f2cd577.
+const RESPONSE: u64 = 256;
 
 /// True if the settings are those of a trainer that generates.
 pub(in crate::dialect) fn generates(reader: &SettingsReader) -> bool {
@@ -28,11 +30,14 @@ fn trainer(reader: &SettingsReader) -> Option<&str> {
 /// Takes the sequence: a prompt and its response.
 pub(in crate::dialect) fn sequence(reader: &mut SettingsReader) {
     let prompt = reader.count("max_prompt_length", "longest prompt");
-    let response = reader.count("max_completion_length", "Response limit").unwrap_or(LENGTH);
+    let response = reader.count("max_completion_length", "Response limit");
     if prompt.is_none() {
-        reader.assume(t!("prompts of {tokens} tokens: the text has no limit for them", tokens = LENGTH));
+        reader.assume(t!("prompts of {tokens} tokens: the text has no limit for them", tokens = PROMPT));
     }
-    reader.set("seq_len", prompt.unwrap_or(LENGTH).saturating_add(response));
+    if response.is_none() {
+        reader.assume(t!("responses of {tokens} tokens: TRL to 1.8 where the text is silent", tokens = RESPONSE));
+    }
+    reader.set("seq_len", prompt.unwrap_or(PROMPT).saturating_add(response.unwrap_or(RESPONSE)));
 }
 
 /// Takes the step, once GPUs and batch are read.
@@ -60,7 +65,7 @@ pub(in crate::dialect) fn take(reader: &mut SettingsReader) {
     reader.same(
         &[
             same("num_generations", "rl.samples", Some(if is_rloo { 2 } else { 8 })),
-            same("max_completion_length", "rl.response_limit", Some(LENGTH)),
+            same("max_completion_length", "rl.response_limit", Some(RESPONSE)),
             same("num_iterations", "rl.epochs", Some(1)),
         ],
         "TRL",
@@ -149,7 +154,7 @@ pub(in crate::dialect) fn write(s: &Scenario, writer: &mut SettingsWriter) -> bo
     let (run, rl) = (&s.run, &s.run.rl);
     let is_own = run.phases.framework == Some(PhasesBy::Trl);
     let (Some(Algorithm::Grpo | Algorithm::Rloo), true) = (rl.algorithm, is_own) else { return false };
-    let response = rl.response_limit.unwrap_or(LENGTH);
+    let response = rl.response_limit.unwrap_or(PROMPT);
     writer.maybe("max_prompt_length", run.seq_len.checked_sub(response));
     writer.say("max_completion_length", response);
     writer.maybe("num_generations", rl.samples);
