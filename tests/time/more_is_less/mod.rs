@@ -3,14 +3,16 @@
 //!
 //! A schedule whose order follows the durations may be slower with faster ops (Graham 1969, anomalies of list
 //! scheduling).
-//! That explains a violation only where the order of either Run, replayed with the ops of both, has none.
+//! That explains a violation only where the order of either Run, replayed with the ops of both, has none. Messages at the
+//! end of a step hide behind passes, which are shorter with faster ops: that explains one only where the same replays end
+//! no later and the rest grows by no more than the passes shrink.
 
 mod runs;
 
 use crate::common::random::Random;
 use runs::any_run;
-use shardscope::core::memory::{Component, StageMemory, estimate};
-use shardscope::core::pipeline::time;
+use shardscope::core::memory::{Component, RankLoad, StageMemory, estimate};
+use shardscope::core::pipeline::{Durations, time};
 use shardscope::core::report::{Evaluation, evaluate, work};
 use shardscope::core::run::{Recompute, Reduction, Run, Scenario};
 use shardscope::io::link::encode;
@@ -64,9 +66,6 @@ const NONE: Left = Left { share: 0.0, worst: 0.0 };
 const SPREAD: Left = Left { share: 0.0015, worst: 0.35 };
 /// The products of a stage are taken for as long in each of its passes, where messages are cut into chunks behind them.
 const CHUNKS: Left = Left { share: 0.0003, worst: 0.005 };
-/// Gradients hide behind the last backward pass. Where that is cut, its weight gradients may stand in a bubble, so that
-/// shorter ones hide less and end the pipeline no earlier.
-const IN_A_BUBBLE: Left = Left { share: 0.0013, worst: 0.0015 };
 /// The host paces two micro-batches side by side by what their messages show, which is less where others show more.
 const SIDE_BY_SIDE: Left = Left { share: 0.0005, worst: 0.001 };
 /// Muon's time is that of a mean parameter of a rank's stages, of whose vocabulary tensor parallelism leaves the rank less
@@ -133,7 +132,7 @@ const GB: f64 = 1e9;
 const PROPERTIES: &[Property] = &[
     step("doubled batch", SPREAD, |s| Some(with(s, |run| run.global_batch *= 2))),
     step("HBM of half the speed", CHUNKS, |s| faster(s, |run| run.gpu.parts.hbm = Some(2.0 * s.gpu.hbm.0 / GB))),
-    step("products of half the speed", IN_A_BUBBLE, |s| {
+    step("products of half the speed", SIDE_BY_SIDE, |s| {
         faster(s, |run| {
             run.gpu.parts.bf16 = Some(2.0 * s.gpu.bf16.0 / 1e12);
             run.gpu.parts.fp8 = Some(2.0 * s.gpu.fp8.0 / 1e12);
@@ -154,14 +153,14 @@ const PROPERTIES: &[Property] = &[
     step("nothing hides gradients", NONE, |s| Some(with(s, |run| run.overlap.dp = Some(0.0)))),
     step("nothing hides tensor-parallel messages", SIDE_BY_SIDE, |s| Some(with(s, |run| run.overlap.tp = Some(0.0)))),
     step("nothing hides context-parallel messages", SIDE_BY_SIDE, |s| Some(with(s, |run| run.overlap.cp = Some(0.0)))),
-    step("experts filled 2 to 1", IN_A_BUBBLE, |s| {
+    step("experts filled 2 to 1", NONE, |s| {
         s.model.moe?;
         let run = |imbalance| Run { moe_imbalance: Some(imbalance), ..s.run.clone() };
         Some((run(1.0), run(2.0)))
     }),
     step("full recomputation", NONE, |s| Some(recomputed(s))),
     step("doubled sequence", NONE, |s| Some(with(s, |run| run.seq_len *= 2))),
-    step("doubled micro-batch and batch", IN_A_BUBBLE, larger_micro_batch),
+    step("doubled micro-batch and batch", NONE, larger_micro_batch),
     step("a layer more a stage", NONE, more_layers),
     step("vocabulary 1.5 times", MEAN_PARAMETER, |s| {
         Some(with(s, |run| run.model.parts.vocab = Some(s.model.vocab / 2 * 3)))
@@ -207,6 +206,31 @@ fn is_anomaly_of_orders(less: &Evaluation, more: &Evaluation) -> bool {
         _ => false,
     };
     less.order != more.order && less.order.microbatches == more.order.microbatches && no_less(less) && no_less(more)
+}
+
+/// True if all that makes `less` longer is that gradients and gathered weights hide behind shorter passes, which may stand
+/// in a bubble: in the order of either its pipeline ends no later, optimizer and loader take no longer, and the rest takes
+/// no more than the passes of a rank are shorter. What is exposed grows by a second for a second of passes at most, so
+/// that behind passes as long as those of `more` its step is no longer.
+fn hides_behind_shorter_passes(less: &Evaluation, more: &Evaluation) -> bool {
+    let pass = |of: &Evaluation, stage: usize| {
+        let Durations { forward, backward_input, backward_weight, .. } = &of.durations;
+        (forward[stage] + backward_input[stage] + backward_weight[stage]) * f64::from(of.order.splits)
+    };
+    let shorter = |load: &RankLoad| load.stages.iter().map(|stage| pass(more, *stage) - pass(less, *stage)).sum();
+    let shorter = less.loads.iter().map(shorter).fold(0.0, f64::max) * less.scenario.updates();
+    let rest = |of: &Evaluation| of.report.step.time_s.0 - of.spans.makespan();
+    let ends_no_later = |of: &Evaluation| match (time(&of.order, &less.durations), time(&of.order, &more.durations)) {
+        (Ok(low), Ok(high)) => low.makespan() <= high.makespan() * (1.0 + ROUNDING),
+        _ => false,
+    };
+    let parts = [|of: &Evaluation| of.report.step.optimizer_s.0, |of: &Evaluation| of.report.step.host_s.0];
+    less.order.stages == more.order.stages
+        && less.order.microbatches == more.order.microbatches
+        && parts.iter().all(|part| part(less) <= part(more) * (1.0 + ROUNDING))
+        && ends_no_later(less)
+        && ends_no_later(more)
+        && rest(less) - rest(more) <= shorter
 }
 
 /// True if the order alone makes `more` hold less than `less`: with as many micro-batches of each chunk in flight it does not.
@@ -275,7 +299,7 @@ impl Tally {
         }
         self.violations += 1;
         let explained = match property.figure {
-            Figure::Step => is_anomaly_of_orders(less, more),
+            Figure::Step => is_anomaly_of_orders(less, more) || hides_behind_shorter_passes(less, more),
             Figure::Memory => holds_more_in_flight(less, more) || shards_stand_beside_the_whole(less, more),
         };
         if explained {
