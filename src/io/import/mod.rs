@@ -186,7 +186,8 @@ fn too_long() -> Issue {
 fn in_file(file: Option<&ConfigFile>, source: &ImportText) -> Option<Issue> {
     // Files of a shell's own setup hold no settings of a training.
     const SETUP: [&str; 6] = ["bashrc", "activate", "conda", "profile", "venv", "modules"];
-    if foreign::foreign(source.text, None).is_some() {
+    // An object is told as one, whatever a dot in a broken one would name in a script.
+    if source.text.trim().starts_with('{') || foreign::foreign(source.text, None).is_some() {
         return None;
     }
     let script = source.script();

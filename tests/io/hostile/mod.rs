@@ -168,6 +168,8 @@ fn hostile_inputs() -> Vec<(&'static str, String)> {
         ("export", format!("{}--tensor-model-parallel-size 2", many("'\\\"", 90_000))),
         ("config.json", format!("{{\"model_type\":\"llama\",\"layer_types\":[{}1]}}", many("1,", 150_000))),
         ("panels", FEW_PATCHES.into()),
+        // A quote became a dot and a space, which sources a file in a script.
+        ("config.json", "{\"model_type\":\"llama\",`. rope_theta\":500000.0,\"vocab_size\":128256}".into()),
         ("config.json", LISTS.replace("LIST", "layer_types")),
         ("config.json", LISTS.replace("LIST", "compress_ratios")),
         ("launch file", many("---\nx: null\nx.y: 1\n", 15_000)),
