@@ -104,7 +104,7 @@ const FILES: [(&str, u64, &str); 28] = [
     (
         "swift_lora.sh",
         64,
-        "model=qwen-2.5-7b gpus=1 micro_batch=1 global_batch=16 seq_len=2048 adapter.method=lora adapter.rank=8 recompute=full",
+        "model=qwen-2.5-7b gpus=1 micro_batch=1 global_batch=16 seq_len=131 adapter.method=lora adapter.rank=8 recompute=full",
     ),
     (
         "llama-factory_mca.yaml",

@@ -283,23 +283,23 @@ fn every_entry_is_used_or_listed_as_ignored() {
 const LOSES: &[(&str, &str)] = &[
     (
         "axolotl",
-        "zero2_reduce adapter.dtype adapter.sharded adapter.upcast offload.optimizer offload.gradients offload.fraction offload.framework optimizer precision cross_entropy",
+        "zero2_reduce adapter.dtype adapter.experts adapter.sharded adapter.upcast offload.optimizer offload.gradients offload.fraction offload.framework optimizer precision cross_entropy",
     ),
     (
         "llama-factory",
-        "zero2_reduce offload.optimizer cp tp hsdp_shard adapter.dtype adapter.sharded adapter.upcast offload.gradients offload.fraction offload.framework zero cross_entropy precision",
+        "zero2_reduce offload.optimizer cp tp hsdp_shard adapter.dtype adapter.experts adapter.sharded adapter.upcast offload.gradients offload.fraction offload.framework zero cross_entropy precision",
     ),
     (
         "trl",
-        "cp tp hsdp_shard adapter.dtype adapter.sharded adapter.upcast offload.optimizer offload.parameters offload.gradients offload.fraction offload.framework optimizer zero precision cross_entropy",
+        "cp tp hsdp_shard adapter.dtype adapter.experts adapter.sharded adapter.upcast offload.optimizer offload.parameters offload.gradients offload.fraction offload.framework optimizer zero precision cross_entropy",
     ),
     (
         "torchtune",
-        "adapter.dtype adapter.base adapter.sharded adapter.upcast adapter.modules_to_save adapter.targets offload.optimizer offload.gradients offload.fraction offload.framework optimizer precision cross_entropy model zero flash_attention stack.attention",
+        "adapter.dtype adapter.base adapter.experts adapter.sharded adapter.upcast adapter.modules_to_save adapter.targets offload.optimizer offload.gradients offload.fraction offload.framework optimizer precision cross_entropy model zero flash_attention stack.attention",
     ),
     (
         "llm-foundry",
-        "cp adapter.method adapter.base adapter.dtype adapter.sharded adapter.upcast adapter.modules_to_save offload.optimizer offload.parameters offload.gradients offload.fraction offload.framework optimizer precision cross_entropy zero stack.compile flash_attention stack.attention",
+        "cp adapter.method adapter.base adapter.dtype adapter.experts adapter.sharded adapter.upcast adapter.modules_to_save offload.optimizer offload.parameters offload.gradients offload.fraction offload.framework optimizer precision cross_entropy zero stack.compile flash_attention stack.attention",
     ),
 ];
 

@@ -63,6 +63,14 @@ impl Linear {
         self.input * self.output
     }
 
+    /// True if both are parts of one matrix where queries, keys and values are one, and gate and up.
+    pub(crate) fn is_one_with(&self, next: &Self) -> bool {
+        let attention = |target| matches!(target, Target::Query | Target::Key | Target::Value);
+        let up = |target| matches!(target, Target::Gate | Target::Up);
+        let same = attention(self.target) && attention(next.target) || up(self.target) && up(next.target);
+        same && self.input == next.input && self.experts == next.experts
+    }
+
     /// Elements of its adapter of `rank` on one of `tp` ranks: A and B, of which one is cut as the linear is; with
     /// `magnitudes` one an output row more.
     pub fn adapter(&self, rank: u64, magnitudes: bool, tp: u64) -> f64 {

@@ -28,6 +28,18 @@ one_of! {
 }
 
 one_of! {
+    /// Adapters beside routed experts.
+    ExpertAdapters {
+        /// One beside each expert: PEFT's modules and `target_parameters`, ms-swift's grouped linears.
+        Each = "each" "one each",
+        /// The experts of a rank share one (Megatron-Bridge's `share_expert_adapters`).
+        Shared = "shared" "one a rank",
+        /// None: experts in one parameter, which PEFT adapts by `target_parameters` alone.
+        None = "none" "none",
+    }
+}
+
+one_of! {
     /// Formats of the linears of the frozen base.
     BaseFormat {
         /// NormalFloat 4, blocks of 64 with fp32 scales.
@@ -98,6 +110,9 @@ fields! {
         rank: Option<u64> => training("Adapter rank").symbol("r").count(1, 1 << 16, Double),
         /// linears of a layer with an adapter; unset: all
         targets: Option<Vec<Target>> => training("Adapted linears"),
+        /// adapters beside routed experts: one each, one that the experts of a rank share, or none; unset: shared under
+        /// Megatron's buffers, else one each
+        experts: Option<ExpertAdapters> => training("Adapters of experts").advanced(),
         /// what adapters are kept in: PEFT casts them to fp32
         dtype: Option<AdapterType> => training("Adapter type").advanced(),
         /// how the frozen linears are quantised; unset: QLoRA's NF4 with double quantisation, else not
@@ -130,8 +145,10 @@ pub struct Adapter {
     pub sharded: bool,
     /// True if the residual stream is fp32.
     pub upcast: bool,
-    /// True if the routed experts of a rank share one adapter (Megatron-Bridge's `share_expert_adapters`).
-    pub shares_experts: bool,
+    pub experts: ExpertAdapters,
+    /// True if linears that are one matrix share an A: queries, keys and values, gate and up (Megatron core's
+    /// `linear_qkv` and `linear_fc1`).
+    pub joins: bool,
 }
 
 impl AdapterParts {
@@ -149,7 +166,12 @@ impl AdapterParts {
             saved: self.modules_to_save.clone().unwrap_or_default(),
             sharded: self.sharded.unwrap_or(true),
             upcast: self.upcast.unwrap_or(false),
-            shares_experts: software.flat_buffers,
+            experts: self.experts.unwrap_or(if software.flat_buffers {
+                ExpertAdapters::Shared
+            } else {
+                ExpertAdapters::Each
+            }),
+            joins: software.flat_buffers,
         })
     }
 }
@@ -179,8 +201,14 @@ impl Adapter {
     /// The linears of a layer of `kind` that have one.
     pub fn beside(&self, model: &Architecture, kind: LayerKind) -> Vec<Linear> {
         let mut list = linears(model, kind);
-        list.retain(|linear| self.adapts(linear.target));
+        let adapted = |linear: &Linear| linear.experts.is_none() || self.experts != ExpertAdapters::None;
+        list.retain(|linear| self.adapts(linear.target) && adapted(linear));
         list
+    }
+
+    /// True if routed experts have an adapter beside one of `targets`.
+    pub(crate) fn adapts_experts(&self, targets: &[Target]) -> bool {
+        self.experts != ExpertAdapters::None && targets.iter().any(|target| self.adapts(*target))
     }
 
     /// True if linears of this name have one.
@@ -211,16 +239,17 @@ impl Adapter {
     pub fn elements(&self, model: &Architecture, kind: LayerKind, tp: u64, ep: u64, etp: u64) -> [f64; 2] {
         let magnitudes = self.method == AdapterMethod::Dora;
         let (mut dense, mut routed) = (0.0, 0.0);
-        for linear in self.beside(model, kind) {
+        let list = self.beside(model, kind);
+        for (at, linear) in list.iter().enumerate() {
+            let joined = at.checked_sub(1).and_then(|before| list.get(before));
+            let joined = self.joins && model.mla.is_none() && joined.is_some_and(|before| before.is_one_with(linear));
+            // The second of a matrix has no A of its own.
+            let shared = if joined { self.rank as f64 * linear.input as f64 } else { 0.0 };
+            let one = |tp| linear.adapter(self.rank, magnitudes, tp) - shared;
             match linear.experts {
-                None => dense += linear.adapter(self.rank, magnitudes, tp),
-                Some(_) if self.shares_experts => {
-                    routed += linear.adapter(self.rank, magnitudes, etp);
-                }
-                Some(experts) => {
-                    let on_rank = experts as f64 / ep as f64;
-                    routed += on_rank * linear.adapter(self.rank, magnitudes, etp);
-                }
+                None => dense += one(tp),
+                Some(_) if self.experts == ExpertAdapters::Shared => routed += one(etp),
+                Some(experts) => routed += experts as f64 / ep as f64 * one(etp),
             }
         }
         [dense, routed]

@@ -32,7 +32,7 @@ mod scenario;
 mod stack;
 mod stages;
 
-pub use adapter::{Adapter, AdapterMethod, AdapterParts, AdapterType, BaseFormat, Saved};
+pub use adapter::{Adapter, AdapterMethod, AdapterParts, AdapterType, BaseFormat, ExpertAdapters, Saved};
 pub use based::Based;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub(crate) use check::{contradictions, divides_by};

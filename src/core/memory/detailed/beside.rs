@@ -1,6 +1,6 @@
 //! Weights of models that compute beside the trained one: a reference of its shapes, a teacher.
 
-use super::holding::{Holding, ShardGroup, holdings};
+use super::holding::{Holding, holdings};
 use super::states::split_weights;
 use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::{Component, Item, RankLoad};
@@ -14,7 +14,7 @@ pub(crate) const REFERENCE_MODEL: &str = "reference model";
 /// `trainer/dpo_trainer.py:930` (`prepare_deepspeed`, `prepare_fsdp`), whose DeepSpeed keeps stages below 3 whole;
 /// ms-swift 3602360 `megatron/trainers/rlhf_mixin.py` (`ref_models`, no optimizer).
 fn copy<Q: Quantity>(scenario: &Scenario, parts: &[Holding]) -> Q {
-    let own = parts.iter().filter(|part| part.kind != ShardGroup::Adapter);
+    let own = parts.iter().filter(|part| !part.kind.is_adapter());
     Q::total("W_i", own.map(|part| (part.name.into(), split_weights(scenario, part))))
 }
 

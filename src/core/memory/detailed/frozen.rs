@@ -16,9 +16,12 @@ pub fn kept(scenario: &Scenario, role: Role) -> f64 {
     let share = |kept: bool| if kept { 1.0 } else { 0.0 };
     match role {
         Role::AttentionNorm => share(any(&[Target::Query, Target::Key, Target::Value])),
-        Role::FfnNorm | Role::Routed => share(any(&[Target::Gate, Target::Up])),
+        Role::FfnNorm => share(any(&[Target::Gate, Target::Up])),
+        Role::Routed => share(adapter.adapts_experts(&[Target::Gate, Target::Up])),
         // Of an unfused SwiGLU half is the activated gate, which the product's backward pass reads.
-        Role::DenseDown | Role::RoutedDown if !any(&[Target::Down]) => {
+        Role::DenseDown | Role::RoutedDown
+            if !any(&[Target::Down]) || role == Role::RoutedDown && !adapter.adapts_experts(&[Target::Down]) =>
+        {
             let unfused = scenario.model.gated_ffn && !scenario.software.fused_swiglu;
             if unfused { 0.5 } else { 0.0 }
         }

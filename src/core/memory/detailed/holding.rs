@@ -16,6 +16,15 @@ pub enum ShardGroup {
     Frozen,
     /// Adapters and what is trained beside them: over the group of the dense parameters, or whole on every rank.
     Adapter,
+    /// Adapters beside routed experts: over the group of the experts, or whole on every rank.
+    ExpertAdapter,
+}
+
+impl ShardGroup {
+    /// True of what is trained beside a frozen base.
+    pub(crate) fn is_adapter(self) -> bool {
+        matches!(self, Self::Adapter | Self::ExpertAdapter)
+    }
 }
 
 /// Parameters at the ends of the model.
@@ -88,7 +97,7 @@ pub(crate) fn holdings(scenario: &Scenario, load: &RankLoad) -> Vec<Holding> {
 
 /// Parameters of the model on the rank that holds `load`, adapters left out, elements.
 pub(crate) fn parameters(scenario: &Scenario, load: &RankLoad) -> f64 {
-    let parts = holdings(scenario, load).into_iter().filter(|part| part.kind != ShardGroup::Adapter);
+    let parts = holdings(scenario, load).into_iter().filter(|part| !part.kind.is_adapter());
     parts.map(|part| part.elements).sum()
 }
 
@@ -125,13 +134,12 @@ impl Holdings<'_> {
         let (scenario, layout) = (self.scenario, &self.scenario.layout);
         let kinds = load.stages.iter().map(|stage| kinds_of(scenario, *stage));
         let each = kinds.flat_map(|kinds| kinds.to_vec());
-        let elements = each.map(|(kind, layers)| {
-            let model = &scenario.model;
-            let [dense, routed] = adapter.elements(model, kind, layout.tp, layout.ep, layout.etp);
-            layers as f64 * (dense + routed)
+        let elements = each.fold([0.0; 2], |sum: [f64; 2], (kind, layers)| {
+            let one = adapter.elements(&scenario.model, kind, layout.tp, layout.ep, layout.etp);
+            [0, 1].map(|at| sum[at] + layers as f64 * one[at])
         });
-        let elements = elements.sum();
-        self.add("adapters", elements, ShardGroup::Adapter);
+        self.add("adapters", elements[0], ShardGroup::Adapter);
+        self.add("adapters of experts", elements[1], ShardGroup::ExpertAdapter);
         let last = load.stages.iter().any(|stage| is_last(scenario, *stage));
         let (embedding, head) = (load.stages.contains(&0), last);
         for (saved, here, end, name) in [

@@ -26,7 +26,7 @@ pub(crate) fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
 
 /// Elements of the root unit: embedding, head and final norm.
 pub(crate) fn root_elements(holdings: &[Holding]) -> f64 {
-    let root = |part: &&Holding| part.end.is_some() && part.kind != ShardGroup::Adapter;
+    let root = |part: &&Holding| part.end.is_some() && !part.kind.is_adapter();
     holdings.iter().filter(root).map(|part| part.elements).sum()
 }
 
@@ -83,7 +83,7 @@ pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Ho
     let precision = scenario.precision;
     let unit = LARGEST_LAYER.of::<Q>(largest_layer(scenario, load));
     // Two layers, or all that a rank has.
-    let inner = holdings.iter().filter(|part| part.end.is_none() && part.kind != ShardGroup::Adapter);
+    let inner = holdings.iter().filter(|part| part.end.is_none() && !part.kind.is_adapter());
     let two = (unit * 2.0).min(ELEMENTS.of::<Q>(inner.map(|part| part.elements).sum::<f64>()));
     let (w, again) = (GATHERED.of::<Q>(scenario.gathered_weight()), QUANTISED.summand::<Q>(gathered_copies(scenario)));
     // The gradients of a frozen base do not exist, those of adapters are small.

@@ -28,8 +28,9 @@ pub fn shards(scenario: &Scenario, kind: ShardGroup) -> f64 {
         ShardGroup::Dense => scenario.zero.shard as f64,
         ShardGroup::Expert => scenario.zero.expert_shard as f64,
         ShardGroup::Frozen => 1.0,
-        ShardGroup::Adapter => match &scenario.adapter {
-            Some(adapter) if adapter.sharded => scenario.zero.shard as f64,
+        ShardGroup::Adapter | ShardGroup::ExpertAdapter => match &scenario.adapter {
+            Some(adapter) if adapter.sharded && kind == ShardGroup::Adapter => scenario.zero.shard as f64,
+            Some(adapter) if adapter.sharded => scenario.zero.expert_shard as f64,
             _ => 1.0,
         },
     }
@@ -37,7 +38,8 @@ pub fn shards(scenario: &Scenario, kind: ShardGroup) -> f64 {
 
 /// Ranks over which the states of `kind` are cut where they are `sharded`, else 1.
 fn over<Q: Quantity>(scenario: &Scenario, kind: ShardGroup, sharded: bool) -> Q {
-    let symbol = if kind == ShardGroup::Expert { EXPERT_SHARDS } else { SHARDS };
+    let of_experts = matches!(kind, ShardGroup::Expert | ShardGroup::ExpertAdapter);
+    let symbol = if of_experts { EXPERT_SHARDS } else { SHARDS };
     if sharded && kind != ShardGroup::Frozen { symbol.of(shards(scenario, kind)) } else { Q::number(1.0) }
 }
 
@@ -72,7 +74,7 @@ pub(crate) fn base_weights<Q: Quantity>(scenario: &Scenario, holding: &Holding) 
 /// The bytes of what a holding trains.
 pub(crate) fn trained_bytes(scenario: &Scenario, kind: ShardGroup) -> Precision {
     match (&scenario.adapter, kind) {
-        (Some(adapter), ShardGroup::Adapter) => adapter.bytes,
+        (Some(adapter), kind) if kind.is_adapter() => adapter.bytes,
         _ => scenario.precision,
     }
 }

@@ -9,6 +9,7 @@ mod nemo_1;
 mod on_megatron;
 mod on_shards;
 mod openrlhf;
+mod samples;
 mod source;
 mod table;
 mod values;
@@ -81,8 +82,11 @@ pub(crate) fn take_adapter(reader: &mut SettingsReader) {
             Some(8) => Some(BaseFormat::Int8),
             _ => base,
         };
+        let experts = reader.word("peft.experts", "adapters of experts");
         LowRank { rank, dora, base, targets, saved }.take(reader);
+        reader.run.adapter.experts = experts.and_then(|id| ExpertAdapters::from_id(&id));
     } else if !kind.is_empty() && !["none", "full", "null"].contains(&kind.as_str()) {
         reader.assume(t!("everything is trained: {other} is not known", other = kind));
     }
+    reader.without_default("peft.experts");
 }

@@ -12,9 +12,9 @@
 use super::source::Settings;
 use super::table::{Program, STAGES, SettingRow, Together, by, otherwise, row, when};
 use super::values::{
-    ADAPTED, DYNAMIC, PACKED, cache_precision, colocated, engine, engine_precision, estimator, estimator_of_slime,
-    forced, full, gpu, gpus, leaves, limit, measured, modules, objective, on, packed, precision, prefers, prompts,
-    rank, recipe, reference, rewards, teacher, tunes,
+    ADAPTED, DYNAMIC, LENGTHS, cache_precision, colocated, engine, engine_precision, estimator, estimator_of_slime,
+    forced, full, gpu, gpus, leaves, limit, measured, modules, objective, on, precision, prefers, prompts, rank,
+    recipe, reference, rewards, sequence, teacher, tunes,
 };
 use crate::dialect::text::words::entries;
 use crate::dialect::{SettingEntries, megatron};
@@ -641,11 +641,13 @@ pub(super) static SWIFT: Program = Program {
         row("$NPROC_PER_NODE", "--nproc-per-node"),
         row("--*", "--*"),
     ],
-    together: &[Together { from: &PACKED, to: "--seq-length", of: packed }],
-    // `expert_tensor_parallel_size: int = 1`: `swift/megatron/arguments/megatron_args.py:619`.
+    together: &[Together { from: &LENGTHS, to: "--seq-length", of: sequence }],
+    // `expert_tensor_parallel_size: int = 1`: `swift/megatron/arguments/megatron_args.py:619`. Adapters of grouped
+    // linears have `num_gemms` matrices each: modelscope/mcore-bridge f020e47 `tuners/lora.py:175`.
     silent: "--bf16 --use-distributed-optimizer --recompute-granularity selective --attention-backend flash \
-        --cross-entropy-loss-fusion --micro-batch-size 1 --global-batch-size 16 --expert-tensor-parallel-size 1",
-    says: None,
+        --cross-entropy-loss-fusion --micro-batch-size 1 --global-batch-size 16 --expert-tensor-parallel-size 1 \
+        --peft.experts each",
+    says: super::table::SAMPLES_OF_CORE,
 };
 
 /// What the settings of LLaMA-Factory are to Megatron-LM, in a file and in the command of `mcore_adapter`.

@@ -11,8 +11,8 @@ use super::on_megatron::{
 use super::source::Settings;
 use super::table::{GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, otherwise, row, when};
 use super::values::{
-    ADAPTED, DYNAMIC, PACKED, cache_precision, engine, engine_precision, estimator, forced, leaves, on, packed,
-    prompts, rank, reference, stage, tunes, whole_node,
+    ADAPTED, DYNAMIC, LENGTHS, cache_precision, engine, engine_precision, estimator, forced, leaves, on, prompts, rank,
+    reference, sequence, stage, tunes, whole_node,
 };
 use crate::dialect::text::words::entries;
 use crate::dialect::{SettingEntries, llama_factory, torchtitan};
@@ -463,6 +463,7 @@ pub(super) static SWIFT: Program = Program {
         row("--lora-rank", "lora_rank"),
         row("--target-modules", "lora_target"),
         row("--modules-to-save", "additional_target"),
+        row("--target-parameters", "target_parameters"),
         row("--use-dora", "use_dora"),
         row("--adalora-init-r", "adalora_init_r"),
         row("--adapter-length", "adapter_length"),
@@ -512,13 +513,14 @@ pub(super) static SWIFT: Program = Program {
         row("--optim", "optim"),
         row("--max-steps", "max_steps"),
         row("--packing", "packing"),
-        // The loss of a shared sequence in slices of so many tokens: swift/trainers/utils.py:153.
+        // The loss of a shared sequence in slices of so many tokens: logits and their gradient are whole, in 16 bits,
+        // as those of a compiled loss (swift/sequence_parallel/utils.py:65).
         by("$CELOSS_PARALLEL_SIZE", |value| match value {
-            Value::Number(tokens) if *tokens > 0.0 => vec![("@cross_entropy".to_owned(), Value::from("chunked"))],
+            Value::Number(tokens) if *tokens > 0.0 => vec![("@cross_entropy".to_owned(), Value::from("compiled"))],
             _ => Vec::new(),
         }),
     ],
-    together: &[GPUS_OF_LAUNCHER, GPUS_OF_EACH_NODE, Together { from: &PACKED, to: "cutoff_len", of: packed }],
+    together: &[GPUS_OF_LAUNCHER, GPUS_OF_EACH_NODE, Together { from: &LENGTHS, to: "cutoff_len", of: sequence }],
     // Weights are loaded in bf16 and trained so: without DeepSpeed and FSDP nothing keeps a copy in fp32. `galore_rank:
     // int = 128`: swift/trainers/arguments.py:193.
     silent: "--bf16 --pure_bf16 --lora_rank 8 --galore_rank 128 --per_device_train_batch_size 1 --cutoff_len 2048",

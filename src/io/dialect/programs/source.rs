@@ -1,5 +1,6 @@
 //! The settings of a text in any of the forms that programs take.
 
+use super::samples::longest;
 use crate::dialect::config_file;
 use crate::dialect::named_files::take_files;
 use crate::dialect::text::launch::{Launch, is_placed};
@@ -46,8 +47,15 @@ impl Settings {
     }
 
     /// The number of setting `name`; for `name=word` 1 where the setting is that word, for `~word` 1 where the text has
-    /// the word, else 0.
+    /// the word, else 0; for `^name` the tokens of the longest sample of the data sets that it names; `+name` is the
+    /// number of `name`.
     pub fn told(&self, name: &str) -> Option<f64> {
+        if let Some(name) = name.strip_prefix('^') {
+            return self.get(name).and_then(longest).map(|tokens| tokens as f64);
+        }
+        if let Some(name) = name.strip_prefix('+') {
+            return self.number(name);
+        }
         let holds = match (name.split_once('='), name.strip_prefix('~')) {
             (Some((name, word)), _) => self.is(name, word),
             (None, Some(word)) => self.text.contains(word),

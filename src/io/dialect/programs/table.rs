@@ -27,8 +27,13 @@ pub(super) const FULL_LENGTH: Option<&'static str> =
 /// Note beside samples of fine-tuning. Source: ms-swift 3602360 `swift/arguments/base_args/base_args.py:197` (where
 /// `max_length` is not said, it is the longest that the model takes).
 pub(super) const SAMPLES: Option<&'static str> = Some(
-    "samples are counted at --max_length, or at 2048 tokens where it is not said: without --packing they are as long \
-        as they are, and shorter ones need less memory",
+    "samples are counted at --max_length, or at 2048 tokens where it is not said; without --packing at the longest of \
+        the data sets where ms-swift has counted them all, by the tokenizer of Qwen2.5: shorter ones need less memory",
+);
+/// The same beside Megatron-LM's core, whose length is the page's where it is not said.
+pub(super) const SAMPLES_OF_CORE: Option<&'static str> = Some(
+    "samples are counted at --max_length; without --packing at the longest of the data sets where ms-swift has counted \
+        them all, by the tokenizer of Qwen2.5: shorter ones need less memory",
 );
 
 /// A setting by the program's name and by the base's. A star in the first stands for a word between dots; stars in the
@@ -50,7 +55,8 @@ pub(super) enum As {
 }
 
 /// A setting of the base that several numbers make, with what each is where it is not said; none where they do not say
-/// it. `name=word` is 1 where the setting is that word, `~word` 1 where the text has the word, else both are 0.
+/// it. `name=word` is 1 where the setting is that word, `~word` 1 where the text has the word, else both are 0; `^name`
+/// is the longest sample of the data sets that the setting names, `+name` a number that is noted with none of them.
 pub(crate) struct Together {
     pub from: &'static [(&'static str, Option<f64>)],
     pub to: &'static str,
@@ -151,8 +157,9 @@ impl Program {
             let Some(result) = numbers.and_then(|numbers| (together.of)(&numbers)).filter(|it| it.is_finite()) else {
                 continue;
             };
-            for (name, _) in together.from.iter().filter(|(name, _)| settings.get(name).is_some()) {
-                out.push((Origin::Text((*name).to_owned()), together.to.to_owned(), Value::Number(result)));
+            let names = together.from.iter().map(|(name, _)| name.strip_prefix('^').unwrap_or(name));
+            for name in names.filter(|name| settings.get(name).is_some()) {
+                out.push((Origin::Text(name.to_owned()), together.to.to_owned(), Value::Number(result)));
             }
         }
         out

@@ -232,28 +232,38 @@ pub(super) fn objective(value: &Value) -> SettingEntries {
     named.map(|named| vec![("@objective".to_owned(), Value::Text(named.id().to_owned()))]).unwrap_or_default()
 }
 
-/// Settings of ms-swift that say how long a pack is, with the objectives that have two sequences a sample: a pack holds
-/// as many tokens of both together. Source: ms-swift 3602360 `swift/dataset/packing.py:113` (a
-/// sample is as long as the sum of its lengths), `swift/template/base.py:530`, `:550` (chosen and rejected, or the
-/// completion and that of the KL term), `swift/arguments/base_args/base_args.py:198`.
-pub(super) const PACKED: [(&str, Option<f64>); 6] = [
-    ("--max-length", None),
-    ("--packing", None),
+/// Settings of ms-swift that say how long a sequence is, with the objectives that have two sequences a sample: a pack
+/// holds as many tokens of both together. Without packing a sample is as long as its data. Source: ms-swift 3602360
+/// `swift/dataset/packing.py:113` (a sample is as long as the sum of its lengths), `swift/template/base.py:530`, `:550`
+/// (chosen and rejected, or the completion and that of the KL term), `swift/arguments/base_args/base_args.py:198`.
+pub(super) const LENGTHS: [(&str, Option<f64>); 11] = [
+    ("--max-length", Some(0.0)),
+    ("--packing", Some(0.0)),
     ("--packing-length", Some(0.0)),
     ("--rlhf-type=dpo", None),
     ("--rlhf-type=kto", None),
     ("--rlhf-type=rm", None),
+    ("^--dataset", Some(0.0)),
+    // Answers that are generated are as long as they may be, and of pairs one sequence is counted.
+    ("~rlhf", None),
+    ("+--tensor-model-parallel-size", Some(1.0)),
+    ("+--context-parallel-size", Some(1.0)),
+    ("+--sequence-parallel-size", Some(1.0)),
 ];
 
-/// Length of a sequence of a pack by them; none where it is `max_length`.
-pub(super) fn packed(n: &[f64]) -> Option<f64> {
-    let tokens = if n[2] > 0.0 { n[2] } else { n[0] };
-    let pairs = n[3..].iter().any(|is| *is > 0.0);
-    match (n[1] > 0.0, pairs) {
-        (false, _) => None,
-        (true, true) => Some((tokens / 2.0).ceil().max(1.0)),
-        (true, false) => (n[2] > 0.0).then_some(tokens),
+/// Length of a sequence by them; none where it is `max_length`. Ranks that share a sequence pad it to equal parts.
+pub(super) fn sequence(n: &[f64]) -> Option<f64> {
+    let (tokens, packs) = (if n[2] > 0.0 { n[2] } else { n[0] }, n[1] > 0.0);
+    if packs {
+        let pairs = n[3..6].iter().any(|is| *is > 0.0);
+        let halves = pairs && tokens > 0.0;
+        return if halves { Some((tokens / 2.0).ceil()) } else { (n[2] > 0.0).then_some(tokens) };
     }
+    let ranks = n[8] * n[9] * n[10];
+    let parts = if ranks > 1.0 { 2.0 * ranks } else { 1.0 };
+    let longest = (n[6] / parts).ceil() * parts;
+    let cut = n[0] > 0.0 && n[0] <= longest;
+    (longest > 0.0 && n[7] == 0.0 && !cut).then_some(longest)
 }
 
 /// The teacher of a distillation.

@@ -3,7 +3,7 @@
 //! Source: Hugging Face PEFT `tuners/lora/config.py`.
 
 use crate::dialect::rows::prelude::*;
-use shardscope_core::model::Target;
+use shardscope_core::model::{Biases, Target};
 
 /// Words that name every linear of a layer.
 const ALL: [&str; 2] = ["all", "all-linear"];
@@ -89,6 +89,29 @@ pub(in crate::dialect) fn saved(reader: &mut SettingsReader, name: &str) -> Opti
     (!found.is_empty()).then_some(found)
 }
 
+/// Adapters beside routed experts: gpt-oss has its experts in one parameter, which PEFT adapts where it is named alone.
+/// Source: PEFT 0.18.0 `tuners/lora/config.py:647` (`target_parameters`), transformers 4.55.2 `modeling_gpt_oss.py`
+/// (`GptOssExperts.gate_up_proj`).
+fn experts(reader: &mut SettingsReader) -> Option<ExpertAdapters> {
+    let names = ["target_parameters", "lora_target_parameters", "--target-parameters"];
+    let name = names.into_iter().find(|name| reader.has(name));
+    let named = name.and_then(|name| Some((name, reader.value(name)?)));
+    if let Some((name, value)) = named {
+        let text = |value: &Value| value.text().unwrap_or_default().to_owned();
+        let words = if let Value::List(items) = &value { items.iter().map(text).collect() } else { vec![text(&value)] };
+        if words.iter().any(|word| word.contains("experts") || word.contains("_proj")) {
+            let value = words.join(" ");
+            reader.note(name, t!("{what} {value}", what = "adapted parameters", value));
+            return Some(ExpertAdapters::Each);
+        }
+        reader.leave(name);
+    }
+    // The model with sinks and biases everywhere.
+    let model = reader.run.model.resolve().ok()?;
+    let stacked = model.moe.is_some() && model.sinks && model.biases == Biases::All;
+    stacked.then_some(ExpertAdapters::None)
+}
+
 /// A program's settings of adapters.
 pub(in crate::dialect) struct LowRank {
     pub rank: Option<u64>,
@@ -108,8 +131,10 @@ impl LowRank {
             (false, false) => AdapterMethod::Lora,
         };
         let default = method == AdapterMethod::Qlora && self.base == Some(BaseFormat::Nf4Double);
+        let experts = experts(reader);
         reader.run.adapter = AdapterParts {
             method: Some(method),
+            experts,
             rank: self.rank.filter(|rank| *rank > 0),
             targets: self.targets,
             base: self.base.filter(|_| !default),
