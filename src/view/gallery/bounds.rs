@@ -10,6 +10,7 @@ use crate::prelude::*;
 use shardscope_core::advice::certify::BestSplit;
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::report::ScheduleVariant;
+use shardscope_core::search::tie;
 use shardscope_core::sort::sort_by;
 use shardscope_core::units::GIB;
 
@@ -162,6 +163,10 @@ fn answer(gallery: &Gallery) -> Node {
     let elsewhere = shortest(&|schedule| !runs(schedule)).filter(beats);
     let step = |figures: &ScheduleFigures| show_seconds(figures.step_s);
     let line = |words: Message, after: Node| el("p", &[], &[text(words), text(" "), after]);
+    let beside = |words: Message, figures: &ScheduleFigures| {
+        let untold = words::untold(run, figures.step_s.0 / own_s);
+        Message::joined(" ", std::iter::once(words).chain(untold))
+    };
     let first = match own {
         Some((row, figures)) => {
             let name = row.variant.name();
@@ -175,6 +180,19 @@ fn answer(gallery: &Gallery) -> Node {
                 Some(Some(found)) => (heading(proven(found)), muted(covered(found))),
                 _ => (Node::none(), Node::none()),
             };
+            let alike = |(other, of): &&(&ScheduleRow, &ScheduleFigures)| {
+                other.variant != row.variant
+                    && runs(other.variant.schedule)
+                    && !words::is_told(run, of.step_s / figures.step_s)
+            };
+            let count = fits.iter().filter(alike).count();
+            let tie = significant(tie(run) * 100.0, 2);
+            let others = match count {
+                0 => None,
+                1 => Some(t!("One more may be as fast: such differences are known to {tie} %.", tie)),
+                _ => Some(t!("{count} more may be as fast: such differences are known to {tie} %.", count, tie)),
+            };
+            let words = Message::joined(" ", std::iter::once(words).chain(others));
             Node::from_iter([head, line(words, use_it(row, name)), covers])
         }
         None => line(t!("No schedule that {software} can run fits here.", software), Node::none()),
@@ -182,11 +200,11 @@ fn answer(gallery: &Gallery) -> Node {
     let searched = searched.map(|(row, figures)| {
         let name = row.variant.name();
         let words = t!("An order found by search, which it reads from a file: {step} a step.", step = step(figures));
-        line(words, use_it(row, name))
+        line(beside(words, figures), use_it(row, name))
     });
     let elsewhere = elsewhere.map(|(row, figures)| {
         let (name, step) = (row.variant.name(), step(figures));
-        line(t!("Shorter in other software: {name}, {step} a step.", name, step), Node::none())
+        line(beside(t!("Shorter in other software: {name}, {step} a step.", name, step), figures), Node::none())
     });
     std::iter::once(first).chain(searched).chain(elsewhere).collect()
 }
@@ -201,8 +219,8 @@ pub struct JointBest {
     pub ended: bool,
 }
 
-/// The result of the joint search beside the Run's own pipeline.
-pub fn joint(found: &JointBest, own: Seconds) -> Node {
+/// The result of the joint search beside the pipeline of `run`, its own.
+pub fn joint(found: &JointBest, run: &Run, own: Seconds) -> Node {
     let status = match (&found.best, found.running, found.ended) {
         (_, true, _) => t!("Searching…"),
         (None, false, true) => t!("Nothing to split: this needs one stage on each of several ranks."),
@@ -231,6 +249,7 @@ pub fn joint(found: &JointBest, own: Seconds) -> Node {
         show_percent(change.abs())
     ));
     let split = t!("Stages of {layers} layers: {time}.", layers, time);
+    let split = Message::joined(" ", std::iter::once(split).chain(words::untold(run, 1.0 + change)));
     Node::from_iter([status, heading(certificate), el("p", &[], &[text(split), text(" "), use_it])])
 }
 
@@ -314,7 +333,7 @@ mod tests {
     fn a_split_is_offered_where_it_is_shorter() {
         let best = BestSplit { stage_layers: vec![9, 9, 8, 6], makespan_s: 2.0, lower_bound_s: 1.9, proven: false };
         let found = JointBest { best: Some(best), running: false, ended: true };
-        let [shorter, longer] = [2.5, 1.95].map(|own| joint(&found, Seconds(own)));
+        let [shorter, longer] = [2.5, 1.95].map(|own| joint(&found, &Run::default(), Seconds(own)));
         let set = vec![("stage_layers", "9,9,8,6".to_owned()), ("schedule", "optimal".to_owned())];
         assert!(
             shorter

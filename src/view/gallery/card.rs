@@ -5,7 +5,7 @@ use super::sketch::{Axis, Sketch};
 use super::{GalleryAction, GalleryLook, MOST};
 use crate::charts::ticks::{tick_label, ticks};
 use crate::node::figure::Scope;
-use crate::panels::words::{outlook_of, sign, unnamed};
+use crate::panels::words::{is_told, outlook_of, sign, unnamed};
 use crate::prelude::*;
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::pipeline::certify::Certificate;
@@ -46,7 +46,8 @@ fn difference(gallery: &Gallery, is_own: bool, figures: &ScheduleFigures) -> Nod
     }
     let ratio = figures.step_s / gallery.own.report.step.time_s - 1.0;
     let sign = if ratio < 0.0 { "−" } else { "+" };
-    let class = if ratio < -DIFFERS { "change better" } else { "change" };
+    let told = is_told(&gallery.own.scenario.run, 1.0 + ratio);
+    let class = if ratio < 0.0 && told { "change better" } else { "change" };
     let share = verbatim(format!("{sign}{}", show_percent(ratio.abs())));
     leaf("span", class, share)
 }

@@ -82,7 +82,8 @@ pub fn below(lanes: &[(ScheduleVariant, &Prepared)], unit: MemoryUnit) -> Node {
     let figures = |(_, prepared): &(ScheduleVariant, &Prepared)| ScheduleFigures::of(&prepared.evaluation);
     let others = lanes.first().into_iter().flat_map(|first| {
         lanes.iter().skip(1).map(move |other| {
-            let sentence = against((&name(first), &figures(first)), (&name(other), &figures(other)), unit);
+            let run = &first.1.evaluation.scenario.run;
+            let sentence = against(run, (&name(first), &figures(first)), (&name(other), &figures(other)), unit);
             paragraph(sentence)
         })
     });

@@ -1,6 +1,6 @@
 //! Even against uneven layers, in words, with the button that balances them.
 
-use super::words::outlook;
+use super::words::{outlook, untold};
 use crate::charts::figure::figure;
 use crate::charts::strips::strips;
 use crate::prelude::*;
@@ -177,6 +177,8 @@ pub fn uneven(balance: &BalancedSplits, gpu: &Message) -> Node {
             let verdict = outlook(&best.evaluation.report.memory.peak());
             t!("With {layers} a step takes {gain} less time ({verdict}).", layers, gain, verdict)
         }));
+        let untold = untold(&own.evaluation.scenario.run, best.step_s() / own.step_s());
+        notes.extend(untold.into_iter().flat_map(|words| [text(" "), text(words)]));
         notes.push(text(" "));
         let set = vec![("stage_layers", list(&best.layers))];
         notes.push(apply("fix", set, "", "balance the layers"));

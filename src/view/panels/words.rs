@@ -7,7 +7,7 @@ use shardscope_core::memory::verdict::Chance;
 use shardscope_core::report::{Memory, Peak, Pipeline};
 use shardscope_core::run::Method;
 use shardscope_core::run::presets::Stack;
-use shardscope_core::search::{can_run, has_schedule};
+use shardscope_core::search::{can_run, has_schedule, tie};
 
 /// The verdict on `bytes` of a GPU that has `capacity`, in words: above the card none is called tight.
 pub fn verdict(verdict: Verdict, bytes: Bytes, capacity: Bytes) -> &'static str {
@@ -66,6 +66,26 @@ pub fn against(ratio: f64) -> Message {
         ..1.0 => t!("{share} % less than if it fitted", share),
         _ => t!("{share} % more than if it fitted", share),
     }
+}
+
+/// Steps nearer than this share are the same.
+const SAME: f64 = 5e-4;
+
+/// True if `ratio` of the steps of two layouts of `run` is further from 1 than the error of such differences.
+pub fn is_told(run: &Run, ratio: f64) -> bool {
+    ratio.max(1.0 / ratio) > 1.0 + tie(run)
+}
+
+/// The sentence beside a difference of two steps of layouts of `run`, given as their ratio, where no estimate tells
+/// which of them is shorter; none of steps that are the same, and none beyond the error of such differences.
+pub fn untold(run: &Run, ratio: f64) -> Option<Message> {
+    let differs = (ratio - 1.0).abs() >= SAME && !is_told(run, ratio);
+    differs.then(|| {
+        t!(
+            "They may be equal: differences between layouts of one run are known to {tie} %.",
+            tie = significant(tie(run) * 100.0, 2)
+        )
+    })
 }
 
 /// Sizes of a layout that are not 1, and the data-parallel one: `TP 8 · DP 4`.

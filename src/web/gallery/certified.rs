@@ -95,7 +95,7 @@ pub(super) fn joint(state: State) -> AnyView {
         requested.set_value(Some(request));
     };
     let result = view_of(move || match state.evaluation() {
-        Some(own) => bounds::joint(&found.get(), own.report.pipeline.makespan_s),
+        Some(own) => bounds::joint(&found.get(), &own.scenario.run, own.report.pipeline.makespan_s),
         None => Node::none(),
     });
     let running = move || found.with(|found| found.running);

@@ -165,7 +165,7 @@ fn comparison(state: State, look: TimelineLook) -> Node {
                 (verbatim(schedule.choice().label), ScheduleFigures::of(&prepared.evaluation))
             };
             let (a, b) = (figures(&own), figures(&other));
-            against((&a.0, &a.1), (&b.0, &b.1), state.view.unit.get())
+            against(&own.evaluation.scenario.run, (&a.0, &a.1), (&b.0, &b.1), state.view.unit.get())
         }
         None => t!("{schedule} cannot run here: the table below says why.", schedule = name.name()),
     };

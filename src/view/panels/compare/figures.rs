@@ -3,10 +3,16 @@
 use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::report::Memory;
+use shardscope_core::search::PlanRequest;
 use shardscope_core::units::group;
 
-/// Gains and losses of one against the other, in a sentence.
-pub(crate) fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> Message {
+/// Gains and losses of one against the other, in a sentence; another where both are layouts of one run and no estimate
+/// tells which step is shorter.
+pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> Message {
+    let [a, b] = [&first.report, &second.report];
+    let [run, other] = [&first.scenario.run, &second.scenario.run];
+    let one_run = PlanRequest::question(run) == PlanRequest::question(other);
+    let untold = words::untold(run, b.step.time_s / a.step.time_s).filter(|_| one_run);
     let time = b.step.time_s / a.step.time_s - 1.0;
     let time = if time.abs() < SAME {
         t!("takes the same time per step")
@@ -47,7 +53,7 @@ pub(crate) fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> Message {
         t!("it {b}, the first {a}", b = verdict(b), a = verdict(a))
     };
     let both = t!("The second {time} and {memory}; {fits}.", time, memory, fits);
-    Message::joined(" ", std::iter::once(both).chain(apart([&a.memory, &b.memory], unit)))
+    Message::joined(" ", std::iter::once(both).chain(untold).chain(apart([&a.memory, &b.memory], unit)))
 }
 
 /// The component that differs most on the fullest GPUs: "The largest difference in memory: activations, +17.0 GiB."
@@ -145,4 +151,40 @@ pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
         part(t!("Cost"), both(|r| r.step.cost), &whole),
     ]);
     [headline, parts.into_iter().flatten().collect()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardscope_core::report::evaluate;
+    use shardscope_core::run::Schedule;
+
+    /// Of two layouts of one run; another GPU is another run.
+    #[test]
+    fn layouts_that_no_estimate_tells_apart_may_be_equal() {
+        let first = evaluate(&Run::default()).unwrap();
+        let said = |run: &Run| {
+            let second = evaluate(run).unwrap();
+            (
+                sentence([&first, &second], MemoryUnit::Gib).to_string(),
+                second.report.step.time_s / first.report.step.time_s,
+            )
+        };
+        let mut untold = 0;
+        for schedule in [Schedule::OneFOneB, Schedule::Gpipe, Schedule::ZbH1, Schedule::Interleaved] {
+            let virtual_stages = if schedule == Schedule::Interleaved { 2 } else { 1 };
+            let (words, ratio) = said(&Run { schedule, virtual_stages, ..Run::default() });
+            let inside =
+                (ratio - 1.0).abs() >= SAME && ratio.max(1.0 / ratio) <= 1.0 + first.report.step.range.may_be_equal;
+            assert_eq!(words.contains("They may be equal"), inside, "{ratio}: {words}");
+            untold += u32::from(inside);
+        }
+        assert!(untold > 0);
+        let gpus = ["h200-sxm-141gb", "a100-sxm-80gb"].map(|gpu| {
+            let mut run = Run::default();
+            run.gpu.base = Some(gpu);
+            said(&run).0
+        });
+        assert!(gpus.iter().all(|words| !words.contains("They may be equal")), "{gpus:?}");
+    }
 }

@@ -31,7 +31,7 @@ pub struct Second<'a> {
 
 pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
     let (verdict, rest) = match second.evaluation {
-        Ok(evaluation) => (text(sentence([&first.report, &evaluation.report], unit)), both(first, evaluation, unit)),
+        Ok(evaluation) => (text(sentence([first, evaluation], unit)), both(first, evaluation, unit)),
         Err(errors) => (text("The second run cannot work:"), errors.iter().map(issues::line).collect()),
     };
     let cards = match second.evaluation {

@@ -249,7 +249,7 @@ fn row(
     let alike = own.filter(|own| own.run.gpus == one.run.gpus);
     let faster = alike.map(|own| {
         let share = figures.time_s / own.figures.time_s - 1.0;
-        change(show_off(share, 1), share < 0.0)
+        change(show_off(share, 1), share < 0.0 && words::is_told(&one.run, 1.0 + share))
     });
     let leaner = own.map(|own| {
         let more = memory.bytes - own.figures.peak.bytes;
