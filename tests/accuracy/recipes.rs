@@ -4,7 +4,11 @@
 use crate::common::{Row, evidence, table};
 use shardscope::core::accuracy::record::as_printed;
 use shardscope::core::accuracy::{DATED, Measurement};
+use shardscope::core::report::{EXPERTS_BESIDE, WHOLE_GRAPHS};
+use shardscope::core::run::presets::Peers;
 use shardscope::core::run::registry::FIELDS;
+use shardscope::core::run::{EpOverlap, GraphPart, Scenario};
+use shardscope::core::time::StepClass;
 use std::collections::BTreeMap;
 
 /// Columns by which a run finds its recipe, as the recipes name them and as the tables do.
@@ -256,4 +260,35 @@ fn as_printed_takes_away_what_only_a_recipe_says() {
         }
     }
     assert!(taken > 500, "{taken}");
+}
+
+/// Probabilities of the two settings of routed layers that a range counts where a run leaves them open: the shares of
+/// Megatron's published steps with routed experts that have them. No step of a hybrid has either.
+#[test]
+fn open_settings_of_routed_layers_are_as_likely_as_published_recipes_say() {
+    let mut counts = [[0.0; 3]; 2];
+    for row in DATED.into_iter().flat_map(evidence) {
+        let scenario = Scenario::new(&row.run).unwrap();
+        let is_of_now = matches!(scenario.software.peers, Some(Peers::Megatron2025 | Peers::Megatron2026));
+        let kind = match StepClass::of(&scenario) {
+            StepClass::Experts => 0,
+            StepClass::Hybrids => 1,
+            _ => continue,
+        };
+        if !matches!(row.measured, Measurement::Step(_)) || !is_of_now {
+            continue;
+        }
+        let parts = row.run.graph_scope.unwrap_or_default();
+        let whole = [GraphPart::Layer, GraphPart::Iteration].iter().any(|part| parts.contains(part));
+        let beside = scenario.software.ep_overlap != EpOverlap::None;
+        for (count, one) in counts[kind].iter_mut().zip([true, whole, beside]) {
+            *count += f64::from(u8::from(one));
+        }
+    }
+    println!("runs, whole graphs, exchange beside another micro-batch; of experts and hybrids: {counts:?}");
+    let [[runs, whole, beside], hybrids] = counts;
+    for (told, count) in [(WHOLE_GRAPHS, whole), (EXPERTS_BESIDE, beside)] {
+        assert!((told - count / runs).abs() < 0.01, "{told}: {count} of {runs}");
+    }
+    assert!(hybrids[0] > 0.0 && hybrids[1..] == [0.0, 0.0], "{hybrids:?}");
 }

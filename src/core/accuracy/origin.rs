@@ -15,6 +15,7 @@ use crate::run::{Multiplier, Run, Scenario};
 use crate::sort::sort_by;
 use crate::table::Table;
 use crate::time::{Products, REACH, RangePart, StepClass, UNSEEN, family};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Date and publisher of the rows.
 const ORIGINS: &str = include_str!("../../../public/data/origins.csv");
@@ -310,6 +311,39 @@ impl DatedSteps {
             self.predicted(&self.fit(others), others, |row| row.publisher == name, &mut found);
         }
         found
+    }
+
+    /// Publisher and release new at once: the rows of each date and publisher by constants fitted to what others had
+    /// published before that date.
+    pub fn new_to_all(&self) -> Vec<Unseen> {
+        let groups: BTreeSet<(u64, &str)> =
+            self.rows.iter().map(|row| (row.date.to_bits(), row.publisher.as_str())).collect();
+        let mut found = Vec::new();
+        for (date, name) in groups {
+            let date = f64::from_bits(date);
+            let before = |row: &Dated| row.date < date && row.publisher != name;
+            if self.rows.iter().filter(|row| before(row)).count() >= FIRST {
+                let is_own = |row: &Dated| row.date.total_cmp(&date).is_eq() && row.publisher == name;
+                self.predicted(&self.fit(before), before, is_own, &mut found);
+            }
+        }
+        found
+    }
+
+    /// Share inside the range of the mean group of rows of one publisher and class, and how many groups there are: a
+    /// publisher of 200 rows counts as much as one of two, as the next publisher is one of them.
+    pub fn held_by_group(&self, found: &[Unseen], class: Option<StepClass>) -> (f64, usize) {
+        let mut groups: BTreeMap<(usize, &str), (u32, u32)> = BTreeMap::new();
+        for one in found {
+            let row = &self.rows[one.row];
+            if class.is_none_or(|class| class == row.class) {
+                let (held, runs) = groups.entry((row.class as usize, row.publisher.as_str())).or_default();
+                *held += u32::from(one.error.abs() <= REACH * one.deviation);
+                *runs += 1;
+            }
+        }
+        let shares = groups.values().map(|(held, runs)| f64::from(*held) / f64::from(*runs));
+        (shares.sum::<f64>() / groups.len().max(1) as f64, groups.len())
     }
 
     /// All rows by the constants of the code, which have seen them.

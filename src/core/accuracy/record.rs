@@ -24,6 +24,8 @@ named! {
         Publisher = "publisher",
         /// By constants fitted to what was published before them.
         Origin = "origin",
+        /// By constants fitted to what other publishers had printed before: publisher and release are new at once.
+        New = "new",
         /// By the constants of the code, of runs that set none of them. They were looked at once, when the part of the
         /// host in the range was chosen.
         Kept = "kept",
@@ -146,10 +148,11 @@ pub fn head(tables: &[String]) -> String {
     format!(
         "# Errors of published steps, by tools/accuracy: fitted, by the constants of the code; publisher, by\n\
         # constants fitted without the run's publisher; origin, by constants fitted to what was published before it; \
-        kept, runs\n\
-        # that set no constant, looked at once when the host's part of the range was chosen. as-run: all fields of\n\
-        # the row; as-printed: without those that tables of throughput do not print. Shares, years; width and score\n\
-        # (width and ten times the distance beyond either end) in logarithms.\n\
+        new, to\n\
+        # what others had published before it; kept, runs that set no constant, looked at once when the host's part\n\
+        # of the range was chosen. as-run: all fields of the row; as-printed: without those that tables of\n\
+        # throughput do not print. Shares, years; width and score (width and ten times the distance beyond an end)\n\
+        # in logarithms.\n\
         # rows {rows:08x}, constants {:08x}\n",
         fnv(all.bytes())
     )
@@ -166,6 +169,7 @@ pub fn record(rows: &[Evidence], aside: &[(Run, f64, f64)], tables: &[String]) -
                 Protocol::Fitted => timeline.as_shipped(),
                 Protocol::Publisher => timeline.by_publisher(),
                 Protocol::Origin => timeline.rolling(),
+                Protocol::New => timeline.new_to_all(),
                 Protocol::Kept => continue,
             };
             for class in StepClass::ALL.into_iter().map(Some).chain([None]) {

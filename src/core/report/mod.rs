@@ -42,6 +42,7 @@ pub use layer_splits::{LayerSplits, Pair, SplitFigures, SplitOrigin};
 pub use lengths::{LengthsReport, ReplicasWait};
 pub use microbatch::{DrawnPass, MicrobatchWaits, PassPart, PassParts, PassWork, microbatch_waits};
 pub use offload::{OffloadStep, copy_rate};
+pub use open::{EXPERTS_BESIDE, WHOLE_GRAPHS};
 pub(crate) use passes::LayerPass;
 pub use passes::windows;
 pub use step::rank_overlaps;

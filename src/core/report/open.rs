@@ -1,14 +1,20 @@
 //! Settings that a Run leaves open although they move its step: each with another value that software of its kind
 //! takes, and the probability that a run which does not state the setting has that other value.
 //!
-//! The probabilities are judgement, to be replaced by counts of published recipes. `u² = Σ p (1 − p) (ln T'/T)²`.
+//! The probabilities are judgement but those of graphs and of overlapped experts, which are counts of published recipes
+//! (`tests/accuracy/recipes.rs`). `u² = Σ p (1 − p) (ln T'/T)²`.
 
 use crate::run::presets::{GpuFamily, Peers, Trainer};
-use crate::run::{AttentionKernel, GraphPart, MoeDispatch, Run, Scenario};
+use crate::run::{AttentionKernel, EpOverlap, GraphPart, MoeDispatch, Run, Scenario};
 use crate::time::Products;
 
 /// Settings that are tried at most.
 pub(super) const MOST_OPEN: usize = 5;
+/// Share of Megatron's published steps with routed experts whose CUDA graphs hold whole layers or the iteration. Graphs
+/// of parts of a layer, or none, leave its host as it is.
+pub const WHOLE_GRAPHS: f64 = 0.2;
+/// Share of the same steps that run the exchange of experts beside another micro-batch.
+pub const EXPERTS_BESIDE: f64 = 0.27;
 /// The busiest rank over the average where the router is left to itself.
 const NATURAL: f64 = 1.35;
 
@@ -39,12 +45,12 @@ pub(super) fn open_settings(scenario: &Scenario) -> Vec<Open> {
             open.push(Open { field, chance, other });
         }
     };
-    leave(is_now && run.graph_scope.is_none() && run.cuda_graphs.is_none(), "graph_scope", 0.5, &|other| {
-        other.graph_scope = Some(match (software.graphs.any(), routed) {
-            (true, _) => vec![GraphPart::None],
-            (false, true) => vec![GraphPart::Attention, GraphPart::Router, GraphPart::Preprocess],
-            (false, false) => vec![GraphPart::Iteration],
-        });
+    // No published recipe of a hybrid has either.
+    let experts = routed && scenario.model.mamba.is_none();
+    let graphs = is_now && run.graph_scope.is_none() && run.cuda_graphs.is_none();
+    leave(graphs, "graph_scope", if experts { WHOLE_GRAPHS } else { 0.5 }, &|other| {
+        let none = software.graphs.any() && !experts;
+        other.graph_scope = Some(vec![if none { GraphPart::None } else { GraphPart::Iteration }]);
     });
     let fuses = is_now && routed && blackwell && is_low && run.stack.parts.moe_fused.is_none();
     leave(fuses, "stack.moe_fused", 0.5, &|other| other.stack.parts.moe_fused = Some(!software.moe_fused));
@@ -56,6 +62,10 @@ pub(super) fn open_settings(scenario: &Scenario) -> Vec<Open> {
     });
     let unbalanced = spread_experts && run.moe_balance.is_none() && run.moe_imbalance.is_none();
     leave(unbalanced, "moe_balance", 0.3, &|other| other.moe_imbalance = Some(NATURAL));
+    let overlaps = run.ep_overlap.is_some() || software.ep_overlap != EpOverlap::None;
+    leave(is_now && experts && run.ep > 1 && !overlaps, "ep_overlap", EXPERTS_BESIDE, &|other| {
+        other.ep_overlap = Some(EpOverlap::OneFOneB);
+    });
     let reads = adapted && is_low && run.adapter.base.is_none() && run.precision.parts.param_gather.is_none();
     leave(reads, "adapter.base", 0.6, &|other| {
         other.precision.parts.param_gather = Some(!scenario.precision.param_gather);
@@ -77,7 +87,9 @@ pub(super) fn open_settings(scenario: &Scenario) -> Vec<Open> {
         AttentionKernel::Flash2 => Some(AttentionKernel::Cudnn),
         _ => None,
     };
-    leave(peers.is_some() && run.stack.parts.attention.is_none(), "stack.attention", 0.25, &|other| {
+    // Beside the five of routed layers it would be the sixth, and would come in where one of those is stated.
+    let attends = peers.is_some() && !(is_now && experts && run.ep > 1);
+    leave(attends && run.stack.parts.attention.is_none(), "stack.attention", 0.25, &|other| {
         other.stack.parts.attention = kernel;
     });
     open.truncate(MOST_OPEN);

@@ -84,6 +84,12 @@ pub fn by_protocol() -> Node {
             Recipe::AsPrinted,
         ),
         (
+            t!("Publisher and release new"),
+            t!("by what others had published before each run, and what its table prints"),
+            Protocol::New,
+            Recipe::AsPrinted,
+        ),
+        (
             t!("Kept aside"),
             t!("runs that nobody had seen when constants and ranges were set"),
             Protocol::Kept,
