@@ -305,73 +305,21 @@ pub fn causes(found: &Found) -> Vec<FoundCause> {
     all
 }
 
+/// What is said of a cause: its evidence, what would change it, how to measure more.
+type Words = (Message, Option<Message>, Option<Message>);
+
 /// Evidence and change of one cause.
-#[allow(clippy::too_many_lines)] // one cause after the other
 fn told(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
-    let dimension = match share {
-        StepShare::ExposedTp => Dimension::Tensor,
-        StepShare::ExposedCp => Dimension::Context,
-        StepShare::ExposedEp | StepShare::ExpertWaits => Dimension::Expert,
-        StepShare::ExposedDp => Dimension::Data,
-        _ => Dimension::Other,
-    };
     let (set, change_s) = tries(id, found.run);
     let (evidence, change, measure) = match id {
-        CauseId::HostLate => {
-            let late = [GapReason::HostLate, GapReason::Synchronised].map(|gap| found.parts.gaps.get(&gap).copied());
-            let [late, synchronised] = late.map(Option::unwrap_or_default);
-            let median = show_seconds(Seconds(found.parts.median_kernel as f64 * 1e-9));
-            let evidence = t!(
-                "{count} gaps end with a kernel that was launched too late, {synchronised} of them after a call that \
-                    waits for the GPU; the median kernel takes {median}.",
-                count = late.count + synchronised.count,
-                synchronised = synchronised.count,
-                median
-            );
-            let slower = found.trace.with_stacks;
-            let measure = if slower {
-                t!("profile again without stacks and shapes, which slow the CPU: 5 min")
-            } else {
-                t!("the same step with a micro-batch twice as large: time that does not grow is the CPU's, 10 min")
-            };
-            (
-                evidence,
-                Some(t!("CUDA graphs, a larger micro-batch, fewer reads of values (.item()) in a step")),
-                Some(measure),
-            )
-        }
-        CauseId::HostPause => {
-            let pauses = found.parts.gaps.get(&GapReason::HostPause).copied().unwrap_or_default();
-            let longest = show_seconds(Seconds((pauses.longest.1 - pauses.longest.0) as f64 * 1e-9));
-            let evidence = t!(
-                "Pauses of more than 10 ms: {count}, the longest {longest}; in {silent} of them no call of the CPU \
-                    begins.",
-                count = pauses.count,
-                longest,
-                silent = pauses.silent
-            );
-            let measure = t!("gc.disable() and one collection every 100 steps: 5 min");
-            (evidence, None, Some(measure))
-        }
+        CauseId::HostLate => host_late(found),
+        CauseId::HostPause => host_pause(found),
         CauseId::Loader => (
             t!("{count} gaps in which the CPU waits for the data loader.", count = gaps(found, GapReason::Loader)),
             Some(t!("more workers, prefetching, data that is prepared before")),
             Some(t!("the same step with mock data: 5 min")),
         ),
-        CauseId::SlowKernels | CauseId::AttentionFallback => {
-            let words = match share {
-                StepShare::Products => t!("matrix products"),
-                StepShare::Attention => t!("attention"),
-                StepShare::Optimizer => t!("the optimizer"),
-                _ => t!("norms, elementwise kernels and copies"),
-            };
-            let measure = if id == CauseId::AttentionFallback {
-                t!("read the name of the attention kernel in the trace: 1 min")
-            } else {
-                t!("read the clocks while it runs (nvidia-smi dmon), and time one product: 5 min")
-            };
-            (t!("This is time of {words}.", words), None, Some(measure))
-        }
+        CauseId::SlowKernels | CauseId::AttentionFallback => slow_kernels(id, share),
         CauseId::Bubble => (
             t!("Receives of the pipeline and gaps behind kernels that were launched in time."),
             None,
@@ -381,44 +329,100 @@ fn told(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
             let copied = crate::units::show_bytes(crate::units::Bytes(found.trace.to_host_bytes as f64));
             (t!("{copied} are copied to the host in this step.", copied), Some(t!("asynchronous saves")), None)
         }
-        CauseId::LateRank | CauseId::EpImbalance => (
-            messages(found, dimension),
-            None,
-            Some(t!("traces of several ranks of the same step, one file a rank: 5 min")),
-        ),
+        _ => exposed(id, share, found),
+    };
+    FoundCause { change, set, measure, change_s, ..FoundCause::new(id, evidence) }
+}
+
+/// Kernels that were launched too late.
+fn host_late(found: &Found) -> Words {
+    let late = [GapReason::HostLate, GapReason::Synchronised].map(|gap| found.parts.gaps.get(&gap).copied());
+    let [late, synchronised] = late.map(Option::unwrap_or_default);
+    let median = show_seconds(Seconds(found.parts.median_kernel as f64 * 1e-9));
+    let evidence = t!(
+        "{count} gaps end with a kernel that was launched too late, {synchronised} of them after a call that \
+            waits for the GPU; the median kernel takes {median}.",
+        count = late.count + synchronised.count,
+        synchronised = synchronised.count,
+        median
+    );
+    let slower = found.trace.with_stacks;
+    let measure = if slower {
+        t!("profile again without stacks and shapes, which slow the CPU: 5 min")
+    } else {
+        t!("the same step with a micro-batch twice as large: time that does not grow is the CPU's, 10 min")
+    };
+    (evidence, Some(t!("CUDA graphs, a larger micro-batch, fewer reads of values (.item()) in a step")), Some(measure))
+}
+
+/// Long gaps, in some of which the CPU does nothing.
+fn host_pause(found: &Found) -> Words {
+    let pauses = found.parts.gaps.get(&GapReason::HostPause).copied().unwrap_or_default();
+    let longest = show_seconds(Seconds((pauses.longest.1 - pauses.longest.0) as f64 * 1e-9));
+    let evidence = t!(
+        "Pauses of more than 10 ms: {count}, the longest {longest}; in {silent} of them no call of the CPU \
+            begins.",
+        count = pauses.count,
+        longest,
+        silent = pauses.silent
+    );
+    let measure = t!("gc.disable() and one collection every 100 steps: 5 min");
+    (evidence, None, Some(measure))
+}
+
+/// Kernels of a part of the compute that are slower than predicted.
+fn slow_kernels(id: CauseId, share: StepShare) -> Words {
+    let words = match share {
+        StepShare::Products => t!("matrix products"),
+        StepShare::Attention => t!("attention"),
+        StepShare::Optimizer => t!("the optimizer"),
+        _ => t!("norms, elementwise kernels and copies"),
+    };
+    let measure = if id == CauseId::AttentionFallback {
+        t!("read the name of the attention kernel in the trace: 1 min")
+    } else {
+        t!("read the clocks while it runs (nvidia-smi dmon), and time one product: 5 min")
+    };
+    (t!("This is time of {words}.", words), None, Some(measure))
+}
+
+/// Messages of a parallelism that the step waits for.
+fn exposed(id: CauseId, share: StepShare, found: &Found) -> Words {
+    let dimension = match share {
+        StepShare::ExposedTp => Dimension::Tensor,
+        StepShare::ExposedCp => Dimension::Context,
+        StepShare::ExposedEp | StepShare::ExpertWaits => Dimension::Expert,
+        StepShare::ExposedDp => Dimension::Data,
+        _ => Dimension::Other,
+    };
+    let messages = messages(found, dimension);
+    let (change, measure) = match id {
+        CauseId::LateRank | CauseId::EpImbalance => {
+            (None, Some(t!("traces of several ranks of the same step, one file a rank: 5 min")))
+        }
         CauseId::SlowNetwork => (
-            Message::joined(" ", [messages(found, dimension), should_reach(found, dimension)]),
             Some(t!(
                 "the cards that NCCL uses (NCCL_DEBUG=INFO), RoCE or InfiniBand switched on, direct access to GPUs"
             )),
             Some(t!("nccl-tests on one node and on two: 10 min")),
         ),
         CauseId::GradReduceLate => (
-            messages(found, dimension),
             Some(t!("reduce beside the backward pass: --overlap-grad-reduce; under FSDP leave \
                     CUDA_DEVICE_MAX_CONNECTIONS unset")),
             None,
         ),
-        CauseId::ParamGatherExposed => (
-            messages(found, dimension),
-            Some(t!("gather beside compute: --overlap-param-gather, or prefetching of FSDP")),
-            None,
-        ),
-        CauseId::TpExposed => (
-            messages(found, dimension),
-            Some(t!("overlap of tensor parallelism, or a smaller tensor-parallel size")),
-            None,
-        ),
-        CauseId::CpExposed => {
-            (messages(found, dimension), Some(t!("a smaller context-parallel size, or longer sequences a rank")), None)
+        CauseId::ParamGatherExposed => {
+            (Some(t!("gather beside compute: --overlap-param-gather, or prefetching of FSDP")), None)
         }
-        _ => (
-            messages(found, dimension),
-            Some(t!("overlap of expert parallelism, or expert parallelism within a node")),
-            None,
-        ),
+        CauseId::TpExposed => (Some(t!("overlap of tensor parallelism, or a smaller tensor-parallel size")), None),
+        CauseId::CpExposed => (Some(t!("a smaller context-parallel size, or longer sequences a rank")), None),
+        _ => (Some(t!("overlap of expert parallelism, or expert parallelism within a node")), None),
     };
-    FoundCause { change, set, measure, change_s, ..FoundCause::new(id, evidence) }
+    let evidence = match id {
+        CauseId::SlowNetwork => Message::joined(" ", [messages, should_reach(found, dimension)]),
+        _ => messages,
+    };
+    (evidence, change, measure)
 }
 
 fn gaps(found: &Found, reason: GapReason) -> u64 {

@@ -100,6 +100,47 @@ pub struct ExpectedStep {
     pub rates: BTreeMap<Dimension, f64>,
 }
 
+/// Shares of exposed messages, each with its part of the step and its traffic.
+const EXPOSED: [(StepShare, PartKind, &[Traffic]); 4] = [
+    (StepShare::ExposedTp, PartKind::ExposedTp, &[Traffic::Tp]),
+    (StepShare::ExposedCp, PartKind::ExposedCp, &[Traffic::Cp]),
+    (StepShare::ExposedEp, PartKind::ExposedEp, &[Traffic::Ep]),
+    (StepShare::ExposedDp, PartKind::ExposedDp, &[Traffic::Dp, Traffic::Zero3]),
+];
+
+/// Share of the exposed time of `traffic` by which hidden messages slow compute: it is measured as compute.
+fn slowing(evaluation: &Evaluation, traffic: &[Traffic]) -> f64 {
+    let rows = evaluation.report.overlap.iter().filter(|row| traffic.contains(&row.traffic));
+    let (slows, exposed) =
+        rows.fold((0.0, 0.0), |sums, row| (sums.0 + row.slows_compute_s.0, sums.1 + row.exposed_s.0));
+    if exposed > 0.0 { slows / exposed } else { 0.0 }
+}
+
+/// Layers with attention on a pipeline rank.
+fn attention_layers(evaluation: &Evaluation, rank: usize) -> f64 {
+    let scenario = &evaluation.scenario;
+    evaluation.loads.get(rank).map_or(0.0, |load| {
+        let kinds = load.stages.iter().flat_map(|stage| scenario.kinds_on(*stage).to_vec());
+        let counted = kinds.filter(|(kind, _)| scenario.model.attention_heads(kind.mixer).is_some());
+        counted.map(|(_, count)| count as f64).sum()
+    })
+}
+
+/// Bytes a second that messages of each parallelism are predicted to reach.
+fn predicted_rates(evaluation: &Evaluation) -> BTreeMap<Dimension, f64> {
+    let rates = evaluation.report.overlap.iter().filter_map(|row| {
+        let dimension = match row.traffic {
+            Traffic::Tp => Dimension::Tensor,
+            Traffic::Cp => Dimension::Context,
+            Traffic::Ep => Dimension::Expert,
+            Traffic::Dp | Traffic::Zero3 => Dimension::Data,
+            Traffic::Pp => return None,
+        };
+        Some((dimension, row.reached_bytes_per_s.filter(|rate| *rate > 0.0)?))
+    });
+    rates.collect()
+}
+
 impl ExpectedStep {
     /// What `run` predicts for pipeline rank `rank`.
     ///
@@ -116,23 +157,10 @@ impl ExpectedStep {
         let rank = rank.min(evaluation.loads.len().saturating_sub(1));
         let parts = single.as_ref().and_then(|single| single.parts.get(rank)).map_or(&step.parts, |rank| &rank.parts);
         let part = |kind: PartKind| parts.iter().find(|part| part.kind == kind).map_or(0.0, |part| part.seconds.0);
-        // Hidden messages that slow compute are measured as compute.
-        let slows = |traffic: &[Traffic]| {
-            let rows = evaluation.report.overlap.iter().filter(|row| traffic.contains(&row.traffic));
-            let (slows, exposed) =
-                rows.fold((0.0, 0.0), |sums, row| (sums.0 + row.slows_compute_s.0, sums.1 + row.exposed_s.0));
-            if exposed > 0.0 { slows / exposed } else { 0.0 }
-        };
-        let exposed = [
-            (StepShare::ExposedTp, PartKind::ExposedTp, slows(&[Traffic::Tp])),
-            (StepShare::ExposedCp, PartKind::ExposedCp, slows(&[Traffic::Cp])),
-            (StepShare::ExposedEp, PartKind::ExposedEp, slows(&[Traffic::Ep])),
-            (StepShare::ExposedDp, PartKind::ExposedDp, slows(&[Traffic::Dp, Traffic::Zero3])),
-        ];
         let mut shares = BTreeMap::new();
         let mut slowed = 0.0;
-        for (share, kind, slows) in exposed {
-            let seconds = part(kind);
+        for (share, kind, traffic) in EXPOSED {
+            let (seconds, slows) = (part(kind), slowing(evaluation, traffic));
             shares.insert(share, seconds * (1.0 - slows));
             slowed += seconds * slows;
         }
@@ -165,36 +193,19 @@ impl ExpectedStep {
         shares.insert(StepShare::Bubble, part(PartKind::Bubble));
         shares.insert(StepShare::Optimizer, part(PartKind::Optimizer));
         shares.insert(StepShare::Loader, part(PartKind::Loader));
-        let load = evaluation.loads.get(rank);
-        let attention_layers = load.map_or(0.0, |load| {
-            let kinds = load.stages.iter().flat_map(|stage| scenario.kinds_on(*stage).to_vec());
-            let counted = kinds.filter(|(kind, _)| scenario.model.attention_heads(kind.mixer).is_some());
-            counted.map(|(_, count)| count as f64).sum()
-        });
         let repeats = match scenario.run.recomputed() {
             Recompute::Full | Recompute::Selective => 2.0,
             _ => 1.0,
         };
-        let rates = evaluation.report.overlap.iter().filter_map(|row| {
-            let dimension = match row.traffic {
-                Traffic::Tp => Dimension::Tensor,
-                Traffic::Cp => Dimension::Context,
-                Traffic::Ep => Dimension::Expert,
-                Traffic::Dp | Traffic::Zero3 => Dimension::Data,
-                Traffic::Pp => return None,
-            };
-            Some((dimension, row.reached_bytes_per_s.filter(|rate| *rate > 0.0)?))
-        });
-        let rates = rates.collect();
         Self {
-            rates,
+            rates: predicted_rates(evaluation),
             shares,
             kernels,
             time: step.time_s.0,
             low: step.low_s.0,
             high: step.high_s.0,
             microbatches: scenario.layout.microbatches,
-            attention_layers,
+            attention_layers: attention_layers(evaluation, rank),
             forwards: repeats,
             whole: true,
         }

@@ -257,15 +257,13 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
             .push(Issue::error("files", t!("the trace has no kernels of a GPU: record with ProfilerActivity.CUDA")));
         return none;
     };
+    let scenario = scenario.as_ref().ok();
     let seconds = window.length() as f64 * 1e-9;
     let found = attribute(trace, window, sizes);
     let calls = calls(trace, window, sizes);
     let rank = trace.rank.unwrap_or(0);
-    let stage = scenario.as_ref().ok().map_or(0, |scenario| {
-        // A trace of another job says nothing of its place in this run's pipeline.
-        let same = trace.world == Some(scenario.layout.gpus);
-        if same { scenario.layout.mesh().place(rank).pp } else { 0 }
-    });
+    // A trace of another job says nothing of its place in this run's pipeline.
+    let stage = stage_of(trace, rank, scenario).unwrap_or(0);
     let expected = ExpectedStep::of(run, usize::try_from(stage).unwrap_or(0));
     let mut diagnosis = Diagnosis::empty(Comparison::AnotherRun, Message::default());
     diagnosis.window_ns = window.length();
@@ -307,7 +305,6 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
         predicted: &predicted,
         compares,
     });
-    let both: Vec<(&RankTrace, StepWindow)> = windows.iter().map(|(trace, window, _)| (*trace, *window)).collect();
     if diagnosis.comparison == Comparison::AnotherRun {
         // What helps another program is not tried on this run.
         diagnosis.causes.iter_mut().for_each(|cause| {
@@ -315,16 +312,8 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
             cause.change_s = None;
         });
     }
-    let mesh = scenario.as_ref().ok().map(|scenario| (scenario.layout.mesh(), scenario.layout.gpus));
-    let compute = windows.iter().map(|(trace, window, _)| {
-        let same = mesh.filter(|(_, gpus)| trace.world == Some(*gpus));
-        let stage = match same {
-            Some((mesh, _)) => trace.rank.map(|rank| mesh.place(rank).pp),
-            None => (!pipelined).then_some(0),
-        };
-        (stage, attribute(trace, *window, sizes).compute() as f64 * 1e-9)
-    });
-    diagnosis.ranks = several(&both, sizes).map(|ranks| ranks.with_compute(&compute.collect::<Vec<_>>()));
+    let both: Vec<(&RankTrace, StepWindow)> = windows.iter().map(|(trace, window, _)| (*trace, *window)).collect();
+    diagnosis.ranks = ranks_beside(&both, sizes, scenario);
     if let Some(late) = diagnosis.ranks.as_ref().and_then(late_rank) {
         tell_late(&mut diagnosis.causes, late, seconds);
     }
@@ -336,6 +325,30 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
     diagnosis.read = read_words(trace, window, count, &diagnosis, expected.as_ref());
     doubts(&mut diagnosis, trace, window, &found);
     diagnosis
+}
+
+/// Pipeline stage of `rank` of a trace by the layout of the run; none where the trace is of another job.
+fn stage_of(trace: &RankTrace, rank: u64, scenario: Option<&Scenario>) -> Option<u64> {
+    let scenario = scenario.filter(|scenario| trace.world == Some(scenario.layout.gpus))?;
+    Some(scenario.layout.mesh().place(rank).pp)
+}
+
+/// Several ranks of one step, each with its compute and, where it is known, its pipeline stage.
+fn ranks_beside(
+    windows: &[(&RankTrace, StepWindow)],
+    sizes: GroupSizes,
+    scenario: Option<&Scenario>,
+) -> Option<SeveralRanks> {
+    let compute = windows.iter().map(|(trace, window)| {
+        let is_of_run = scenario.is_some_and(|scenario| trace.world == Some(scenario.layout.gpus));
+        let stage = if is_of_run {
+            trace.rank.and_then(|rank| stage_of(trace, rank, scenario))
+        } else {
+            (sizes.pp <= 1).then_some(0)
+        };
+        (stage, attribute(trace, *window, sizes).compute() as f64 * 1e-9)
+    });
+    several(windows, sizes).map(|ranks| ranks.with_compute(&compute.collect::<Vec<_>>()))
 }
 
 /// Diagnoses the longer step of two traces of one rank beside the shorter one: two runs of one program.
@@ -438,54 +451,21 @@ fn judged(
     diagnosis.microbatches = counted;
     let all = expected.microbatches as f64;
     let other_job = trace.world.is_some_and(|world| world != run.gpus);
-    let words = || {
-        let (measured, predicted) = (show_seconds(Seconds(seconds)), show_seconds(Seconds(expected.time)));
-        (measured, predicted)
-    };
-    let faster_than_peak = || {
-        let products = found.sum(|part| {
-            use KernelClass as C;
-            matches!(part, MeasuredPart::Compute(C::Products | C::Grouped | C::Attention))
-        });
-        let Ok(scenario) = Scenario::new(run) else {
-            return false;
-        };
-        let flops = executed_flops(&scenario) / scenario.layout.gpus as f64;
-        flops / (products.max(1) as f64 * 1e-9) > ComputePeak::of(&scenario).rate().0
-    };
     let whole = match counted {
         Some(count) => (count / all - 1.0).abs() <= WHOLE,
-        None => seconds >= NO_STEP * expected.time && !faster_than_peak() && window.number.is_some() && !other_job,
+        None => {
+            seconds >= NO_STEP * expected.time
+                && !is_faster_than_peak(found, run)
+                && window.number.is_some()
+                && !other_job
+        }
     };
     if whole {
         diagnosis.step = true;
-        let off = show_off(seconds / expected.time - 1.0, 1);
-        let (low, high) = (show_seconds(Seconds(expected.low)), show_seconds(Seconds(expected.high)));
-        (diagnosis.comparison, diagnosis.verdict) = if seconds > expected.high {
-            let words = t!(
-                "{off} against the prediction, outside its range {low} to {high}: at least {sure} are not this \
-                    calculator's own error.",
-                off,
-                low,
-                high,
-                sure = show_seconds(Seconds(seconds - expected.high))
-            );
-            (Comparison::Longer, words)
-        } else if seconds < expected.low {
-            (Comparison::Shorter, t!("{off} against the prediction, below its range {low} to {high}.", off, low, high))
-        } else {
-            let words = t!(
-                "{off} against the prediction, inside its range {low} to {high}, which is what this calculator \
-                    misses by itself.",
-                off,
-                low,
-                high
-            );
-            (Comparison::Inside, words)
-        };
+        (diagnosis.comparison, diagnosis.verdict) = beside_range(seconds, &expected);
     } else {
         let Some(count) = counted.filter(|count| *count >= 0.02 && *count < all) else {
-            let (measured, predicted) = words();
+            let (measured, predicted) = (show_seconds(Seconds(seconds)), show_seconds(Seconds(expected.time)));
             diagnosis.verdict = t!(
                 "This is no whole step of the run on the page ({measured}; predicted {predicted}): what the trace \
                     measures by itself is listed, nothing is compared.",
@@ -509,6 +489,47 @@ fn judged(
     (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) =
         (Some(expected.time), Some(expected.low), Some(expected.high));
     (Some(expected), Vec::new())
+}
+
+/// A whole step beside the prediction and its range.
+fn beside_range(seconds: f64, expected: &ExpectedStep) -> (Comparison, Message) {
+    let off = show_off(seconds / expected.time - 1.0, 1);
+    let (low, high) = (show_seconds(Seconds(expected.low)), show_seconds(Seconds(expected.high)));
+    if seconds > expected.high {
+        let words = t!(
+            "{off} against the prediction, outside its range {low} to {high}: at least {sure} are not this \
+                calculator's own error.",
+            off,
+            low,
+            high,
+            sure = show_seconds(Seconds(seconds - expected.high))
+        );
+        (Comparison::Longer, words)
+    } else if seconds < expected.low {
+        (Comparison::Shorter, t!("{off} against the prediction, below its range {low} to {high}.", off, low, high))
+    } else {
+        let words = t!(
+            "{off} against the prediction, inside its range {low} to {high}, which is what this calculator \
+                misses by itself.",
+            off,
+            low,
+            high
+        );
+        (Comparison::Inside, words)
+    }
+}
+
+/// The products of the window would need more than the peak of the run's GPU, so it is no step of this run.
+fn is_faster_than_peak(found: &Attribution, run: &Run) -> bool {
+    let products = found.sum(|part| {
+        use KernelClass as C;
+        matches!(part, MeasuredPart::Compute(C::Products | C::Grouped | C::Attention))
+    });
+    let Ok(scenario) = Scenario::new(run) else {
+        return false;
+    };
+    let flops = executed_flops(&scenario) / scenario.layout.gpus as f64;
+    flops / (products.max(1) as f64 * 1e-9) > ComputePeak::of(&scenario).rate().0
 }
 
 /// The tables of the first rank.
@@ -725,40 +746,7 @@ pub fn of_series(seconds: &[f64], run: &Run) -> Diagnosis {
             diagnosis.expected.clone_from(&expected.shares);
             (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) =
                 (Some(expected.time), Some(expected.low), Some(expected.high));
-            let off = show_off(median / expected.time - 1.0, 1);
-            let (low, high) = (show_seconds(Seconds(expected.low)), show_seconds(Seconds(expected.high)));
-            (diagnosis.comparison, diagnosis.verdict) = if median > expected.high {
-                let sure = show_seconds(Seconds(median - expected.high));
-                let words = t!(
-                    "A step takes {measured}: {off} against the prediction, outside its range {low} to {high}; at \
-                        least {sure} are not this calculator's own error.",
-                    measured,
-                    off,
-                    low,
-                    high,
-                    sure
-                );
-                (Comparison::Longer, words)
-            } else if median < expected.low {
-                let words = t!(
-                    "A step takes {measured}: {off} against the prediction, below its range {low} to {high}.",
-                    measured,
-                    off,
-                    low,
-                    high
-                );
-                (Comparison::Shorter, words)
-            } else {
-                let words = t!(
-                    "A step takes {measured}: {off} against the prediction, inside its range {low} to {high}, which is \
-                        what this calculator misses by itself.",
-                    measured,
-                    off,
-                    low,
-                    high
-                );
-                (Comparison::Inside, words)
-            };
+            (diagnosis.comparison, diagnosis.verdict) = median_beside_range(median, &expected);
         }
         Err(issues) => {
             diagnosis.verdict = t!("A step takes {measured}; the run of the page cannot be computed.", measured);
@@ -786,6 +774,45 @@ pub fn of_series(seconds: &[f64], run: &Run) -> Diagnosis {
     }
     diagnosis.series = series;
     diagnosis
+}
+
+/// The median step of a log beside the prediction and its range.
+fn median_beside_range(median: f64, expected: &ExpectedStep) -> (Comparison, Message) {
+    let measured = show_seconds(Seconds(median));
+    let off = show_off(median / expected.time - 1.0, 1);
+    let (low, high) = (show_seconds(Seconds(expected.low)), show_seconds(Seconds(expected.high)));
+    if median > expected.high {
+        let sure = show_seconds(Seconds(median - expected.high));
+        let words = t!(
+            "A step takes {measured}: {off} against the prediction, outside its range {low} to {high}; at \
+                least {sure} are not this calculator's own error.",
+            measured,
+            off,
+            low,
+            high,
+            sure
+        );
+        (Comparison::Longer, words)
+    } else if median < expected.low {
+        let words = t!(
+            "A step takes {measured}: {off} against the prediction, below its range {low} to {high}.",
+            measured,
+            off,
+            low,
+            high
+        );
+        (Comparison::Shorter, words)
+    } else {
+        let words = t!(
+            "A step takes {measured}: {off} against the prediction, inside its range {low} to {high}, which is \
+                what this calculator misses by itself.",
+            measured,
+            off,
+            low,
+            high
+        );
+        (Comparison::Inside, words)
+    }
 }
 
 /// Utilisation of a step of `seconds`, counted as the calculator counts it, beside the predicted one.

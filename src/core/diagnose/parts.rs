@@ -183,25 +183,51 @@ impl Running {
 /// The parts of `window` in `trace`; messages are of the parallelism that `axes` give them.
 pub fn attribute(trace: &RankTrace, window: StepWindow, axes: GroupSizes) -> Attribution {
     let mut found = Attribution::default();
-    let mut edges: Vec<(i64, usize, i32)> = Vec::new();
+    count_kernels(&mut found, trace, window);
+    let edges = edges(trace, window, axes);
+    for gap in sweep(&mut found, edges, window) {
+        let (reason, silent) = why(trace, window, gap);
+        let length = gap.1 - gap.0;
+        *found.parts.entry(MeasuredPart::Idle(reason)).or_default() += length;
+        let gaps = found.gaps.entry(reason).or_default();
+        gaps.count += 1;
+        gaps.total += length;
+        gaps.silent += u64::from(silent);
+        if length > gaps.longest.1 - gaps.longest.0 {
+            gaps.longest = gap;
+        }
+    }
+    found
+}
+
+/// Counts the kernels that begin in `window`, and their lengths.
+fn count_kernels(found: &mut Attribution, trace: &RankTrace, window: StepWindow) {
     let mut lengths: BTreeMap<KernelClass, Vec<i64>> = BTreeMap::new();
     let mut all: Vec<i64> = Vec::new();
-    for one in &trace.activities {
-        if one.start >= window.end {
-            break;
-        }
-        let (start, end) = (one.start.max(window.begin), one.end.min(window.end));
-        if let WorkKind::Kernel(class) = one.work
-            && one.start >= window.begin
-        {
-            lengths.entry(class).or_default().push(one.end - one.start);
-            if !class.is_message() {
-                all.push(one.end - one.start);
-                if class != KernelClass::Optimizer {
-                    found.last_compute = found.last_compute.max(one.start);
-                }
+    let within = trace.activities.iter().take_while(|one| one.start < window.end);
+    for one in within.filter(|one| one.start >= window.begin) {
+        let WorkKind::Kernel(class) = one.work else { continue };
+        lengths.entry(class).or_default().push(one.end - one.start);
+        if !class.is_message() {
+            all.push(one.end - one.start);
+            if class != KernelClass::Optimizer {
+                found.last_compute = found.last_compute.max(one.start);
             }
         }
+    }
+    found.median_kernel = middle(&mut all);
+    found.kernels =
+        lengths.into_iter().map(|(class, mut lengths)| (class, (lengths.len() as u64, middle(&mut lengths)))).collect();
+}
+
+/// Begin (1) and end (-1) of a lane's work at a moment.
+type Edge = (i64, usize, i32);
+
+/// Begins and ends of all work in `window`, in their order, ends before begins.
+fn edges(trace: &RankTrace, window: StepWindow, axes: GroupSizes) -> Vec<Edge> {
+    let mut edges: Vec<Edge> = Vec::new();
+    for one in trace.activities.iter().take_while(|one| one.start < window.end) {
+        let (start, end) = (one.start.max(window.begin), one.end.min(window.end));
         if end <= start {
             continue;
         }
@@ -217,9 +243,11 @@ pub fn attribute(trace: &RankTrace, window: StepWindow, axes: GroupSizes) -> Att
         edges.push((end, lane, -1));
     }
     edges.sort_unstable_by_key(|(at, _, change)| (*at, *change));
-    found.median_kernel = middle(&mut all);
-    found.kernels =
-        lengths.into_iter().map(|(class, mut lengths)| (class, (lengths.len() as u64, middle(&mut lengths)))).collect();
+    edges
+}
+
+/// Adds the time of each part, of each parallelism and of any message; the intervals in which nothing runs.
+fn sweep(found: &mut Attribution, edges: Vec<Edge>, window: StepWindow) -> Vec<Interval> {
     let mut running = Running { lanes: [0; LANES], dimensions: [0; 6], messages: 0 };
     let mut times = [0i64; LANES];
     let mut idle: Vec<Interval> = Vec::new();
@@ -248,19 +276,7 @@ pub fn attribute(trace: &RankTrace, window: StepWindow, axes: GroupSizes) -> Att
     for (lane, time) in times.into_iter().enumerate().filter(|(_, time)| *time > 0) {
         *found.parts.entry(part_of(lane)).or_default() += time;
     }
-    for gap in idle {
-        let (reason, silent) = why(trace, window, gap);
-        let length = gap.1 - gap.0;
-        *found.parts.entry(MeasuredPart::Idle(reason)).or_default() += length;
-        let gaps = found.gaps.entry(reason).or_default();
-        gaps.count += 1;
-        gaps.total += length;
-        gaps.silent += u64::from(silent);
-        if length > gaps.longest.1 - gaps.longest.0 {
-            gaps.longest = gap;
-        }
-    }
-    found
+    idle
 }
 
 /// The middle of `values`; 0 of none.

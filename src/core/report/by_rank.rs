@@ -40,36 +40,17 @@ pub fn by_rank(evaluation: &Evaluation) -> Option<StepByRank> {
         let stages = load.stages.iter().filter_map(|stage| draft.passes.get(*stage));
         stages.map(of).sum::<f64>() * scenario.usual_microbatches() / copies(scenario, load)
     };
+    let times = |rank: usize| {
+        let busy = stats.busy_s[rank] / scale;
+        rank_times(&|of| sum(rank, of), share, busy, (stats.makespan_s + tower.0) / scale - busy)
+    };
     let ranks = loads.len();
     let mut lists: Vec<BTreeMap<u8, f64>> = Vec::with_capacity(ranks);
     let mut products = Vec::with_capacity(ranks);
     for rank in 0..ranks {
-        let saved = share * sum(rank, &|pass| pass.saved.messages.0);
-        let inside = sum(rank, &|pass| pass.exposed().0) - saved;
-        let loading = sum(rank, &|pass| pass.loading.0);
-        let busy = stats.busy_s[rank] / scale;
-        let recompute = sum(rank, &|pass| pass.compute.recompute.0);
-        let launches = sum(rank, &|pass| pass.compute.host.0) + share * sum(rank, &|pass| pass.saved.host.0);
-        let waits: [&dyn Fn(&Pass) -> f64; 4] = [
-            &|pass| pass.waits.tp.exposed().0,
-            &|pass| pass.waits.cp.exposed().0,
-            &|pass| pass.waits.ep.exposed().0,
-            &|pass| (pass.waits.zero3.exposed() + pass.waits.gradients.exposed()).0,
-        ];
-        let [tp, cp, ep, dp] = waits.map(|wait| sum(rank, wait));
-        let kernels = busy - inside - loading - recompute - launches;
-        let of = [
-            (PartKind::Kernels, kernels),
-            (PartKind::Recompute, recompute),
-            (PartKind::Launches, launches),
-            (PartKind::Bubble, (stats.makespan_s + tower.0) / scale - busy),
-            (PartKind::ExposedTp, tp),
-            (PartKind::ExposedCp, cp),
-            (PartKind::ExposedEp, ep - saved),
-            (PartKind::ExposedDp, dp),
-            (PartKind::Loader, loading - mean_loading),
-        ];
-        lists.push(of.into_iter().map(|(kind, seconds)| (kind as u8, seconds * scale)).collect());
+        let loading = (PartKind::Loader, sum(rank, &|pass| pass.loading.0) - mean_loading);
+        let all = times(rank).into_iter().chain([loading]);
+        lists.push(all.map(|(kind, seconds)| (kind as u8, seconds * scale)).collect());
         products.push(sum(rank, &|pass| (pass.compute.linear + pass.compute.attention).0));
     }
     // What ends the step is the same for all ranks: the slowest counts.
@@ -101,6 +82,36 @@ pub fn by_rank(evaluation: &Evaluation) -> Option<StepByRank> {
             BubbleShares { unequal_stages_s: shares.unequal_stages_s + tower, ..shares }
         },
     })
+}
+
+/// A sum over the passes of the micro-batches of a rank.
+type PassSum<'a> = dyn Fn(&dyn Fn(&Pass) -> f64) -> f64 + 'a;
+
+/// Seconds of the parts of a rank that is `busy` for so long and idle for `bubble`; `share` of its passes are paired.
+fn rank_times(sum: &PassSum, share: f64, busy: f64, bubble: f64) -> [(PartKind, f64); 8] {
+    let saved = share * sum(&|pass| pass.saved.messages.0);
+    let inside = sum(&|pass| pass.exposed().0) - saved;
+    let loading = sum(&|pass| pass.loading.0);
+    let recompute = sum(&|pass| pass.compute.recompute.0);
+    let launches = sum(&|pass| pass.compute.host.0) + share * sum(&|pass| pass.saved.host.0);
+    let waits: [&dyn Fn(&Pass) -> f64; 4] = [
+        &|pass| pass.waits.tp.exposed().0,
+        &|pass| pass.waits.cp.exposed().0,
+        &|pass| pass.waits.ep.exposed().0,
+        &|pass| (pass.waits.zero3.exposed() + pass.waits.gradients.exposed()).0,
+    ];
+    let [tp, cp, ep, dp] = waits.map(sum);
+    let kernels = busy - inside - loading - recompute - launches;
+    [
+        (PartKind::Kernels, kernels),
+        (PartKind::Recompute, recompute),
+        (PartKind::Launches, launches),
+        (PartKind::Bubble, bubble),
+        (PartKind::ExposedTp, tp),
+        (PartKind::ExposedCp, cp),
+        (PartKind::ExposedEp, ep - saved),
+        (PartKind::ExposedDp, dp),
+    ]
 }
 
 fn mean(lists: &[BTreeMap<u8, f64>], kind: PartKind) -> f64 {

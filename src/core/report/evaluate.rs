@@ -18,7 +18,7 @@ use crate::memory::{self, Chunks, RankLoad};
 use crate::pipeline::stats::{fill_and_drain, peak_in_flight};
 use crate::pipeline::steady::step_seconds;
 use crate::pipeline::{self, Durations, Order, Spec, Stats};
-use crate::run::{OneOf, Run, Scenario};
+use crate::run::{OneOf, Run, Scenario, Schedule};
 use crate::units::{Bytes, Seconds};
 use std::sync::OnceLock;
 
@@ -159,18 +159,7 @@ impl Draft {
             memory,
             offload: self.offload_of(&order, &loads, busiest),
             uneven: None,
-            pipeline: Pipeline {
-                schedule: spec.schedule.kind,
-                makespan_s: Seconds(stats.makespan_s) * scale,
-                fill_s: once.map(|(fill, _)| Seconds(fill) * scale),
-                drain_s: once.map(|(_, drain)| Seconds(drain) * scale),
-                ideal_s: Seconds(stats.ideal_s) * scale,
-                bubble_fraction: stats.bubble_fraction,
-                bubble_over_ideal: stats.bubble_over_ideal,
-                bubble_span: stats.bubble_span,
-                peak_in_flight: stats.peak_in_flight,
-                weight_copies: stats.weight_copies,
-            },
+            pipeline: pipeline_of(spec.schedule.kind, stats, once, scale),
             overlap,
             step,
             lengths: self.lengths,
@@ -187,6 +176,22 @@ impl Draft {
             timeline: OnceLock::new(),
             warnings: OnceLock::new(),
         }
+    }
+}
+
+/// Figures of the pipeline, stretched by `scale`; `once` are the fill and the drain of one that never drains.
+fn pipeline_of(schedule: Schedule, stats: Stats, once: Option<(f64, f64)>, scale: f64) -> Pipeline {
+    Pipeline {
+        schedule,
+        makespan_s: Seconds(stats.makespan_s) * scale,
+        fill_s: once.map(|(fill, _)| Seconds(fill) * scale),
+        drain_s: once.map(|(_, drain)| Seconds(drain) * scale),
+        ideal_s: Seconds(stats.ideal_s) * scale,
+        bubble_fraction: stats.bubble_fraction,
+        bubble_over_ideal: stats.bubble_over_ideal,
+        bubble_span: stats.bubble_span,
+        peak_in_flight: stats.peak_in_flight,
+        weight_copies: stats.weight_copies,
     }
 }
 

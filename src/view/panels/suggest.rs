@@ -249,15 +249,43 @@ pub fn name(better: &Better, own: &Run) -> Message {
     }
 }
 
+/// A share as whole per cent.
+fn percent(share: f64) -> String {
+    format!("{:.0}", 100.0 * share)
+}
+
 /// The card of a layout.
 fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
+    let own = &evaluation.scenario.run;
+    let (figure, saved, verdict) = headline(evaluation, better, unit);
+    Card {
+        gain: better.gain,
+        run: Arc::new(better.run.clone()),
+        name: name(better, own),
+        figure,
+        field: match better.gain {
+            Gain::Equal => "step.time_less",
+            Gain::Time | Gain::Fits | Gain::Change | Gain::Adapter => "step.time_s",
+            Gain::Memory => "memory.peak_bytes",
+            Gain::Gpus | Gain::Fewest => "gpus",
+            Gain::Batch => "step.time_per_token_less",
+            Gain::Length => "seq_len",
+        },
+        scope: Scope::of(&better.run, Some(own)),
+        saved,
+        why: Message::joined(" ", reasons(evaluation, better, unit)),
+        verdict: (better.figures.peak.overall, verdict),
+    }
+}
+
+/// What a card shows: its figure, what that saves, and whether the layout fits.
+fn headline(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> (Message, Message, Message) {
     let (own, report) = (&evaluation.scenario.run, &evaluation.report);
     let figures = &better.figures;
-    let percent = |share: f64| format!("{:.0}", 100.0 * share);
     let (time, peak) = (show_seconds(figures.time_s), unit.show(figures.peak.bytes));
     let word = |figure: &str| words::fits(&figures.peak, figure);
     let against = || words::against(figures.time_s / report.step.time_s);
-    let (figure, saved, verdict) = match better.gain {
+    match better.gain {
         Gain::Equal => {
             let saved = t!("{saved} % less", saved = percent(1.0 - figures.time_s / report.step.time_s));
             (saved, t!("cannot be told apart"), word(&peak))
@@ -288,20 +316,24 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
         }
         Gain::Adapter => (verbatim(time), t!("a step of an adapter"), word(&peak)),
         Gain::Fewest => (gpus_words(better.run.gpus), t!("instead of {gpus}", gpus = own.gpus), word(&peak)),
-    };
-    let name = name(better, own);
+    }
+}
+
+/// Why a layout is better, and what else it changes.
+fn reasons(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Vec<Message> {
+    let (own, time_s) = (&evaluation.scenario.run, better.figures.time_s);
     let mut reasons: Vec<Message> = better.cause.iter().map(|cause| why(own, better, cause, unit)).collect();
     match better.gain {
         Gain::Batch => reasons.push(t!("A larger batch changes what the model learns.")),
         Gain::Length => reasons.push(t!("The batch stays {batch} sequences.", batch = own.global_batch)),
-        Gain::Fewest => reasons.push(t!("A step takes {time}.", time = show_seconds(figures.time_s))),
+        Gain::Fewest => reasons.push(t!("A step takes {time}.", time = show_seconds(time_s))),
         Gain::Adapter if better.run.stack != own.stack => {
             let software = verbatim(better.run.stack.preset_row().choice.label);
             reasons.push(t!("By {software}.", software));
         }
         _ => {}
     }
-    let least = least_saved(own, 1.0 - figures.time_s / report.step.time_s);
+    let least = least_saved(own, 1.0 - time_s / evaluation.report.step.time_s);
     if better.gain == Gain::Time && least > 0.0 {
         reasons
             .push(t!("Where such gains were measured, three of four were at least {least} %.", least = percent(least)));
@@ -313,26 +345,9 @@ fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
         ));
     }
     if better.gain == Gain::Gpus {
-        reasons.push(t!("A step takes {time}.", time = show_seconds(figures.time_s)));
+        reasons.push(t!("A step takes {time}.", time = show_seconds(time_s)));
     }
-    Card {
-        gain: better.gain,
-        run: Arc::new(better.run.clone()),
-        name,
-        figure,
-        field: match better.gain {
-            Gain::Equal => "step.time_less",
-            Gain::Time | Gain::Fits | Gain::Change | Gain::Adapter => "step.time_s",
-            Gain::Memory => "memory.peak_bytes",
-            Gain::Gpus | Gain::Fewest => "gpus",
-            Gain::Batch => "step.time_per_token_less",
-            Gain::Length => "seq_len",
-        },
-        scope: Scope::of(&better.run, Some(own)),
-        saved,
-        why: Message::joined(" ", reasons),
-        verdict: (figures.peak.overall, verdict),
-    }
+    reasons
 }
 
 /// "QLoRA · TP 2", with the sequence where that is another.

@@ -3,7 +3,7 @@
 
 use super::head;
 use crate::prelude::*;
-use shardscope_core::diagnose::{CauseId, Diagnosis, SeveralRanks};
+use shardscope_core::diagnose::{CauseId, Diagnosis, SeveralRanks, WorkerTimes};
 
 /// From this ratio on something is unequal.
 const UNEQUAL: f64 = 1.05;
@@ -66,6 +66,34 @@ pub(super) fn waits(ranks: &SeveralRanks) -> Node {
     ])
 }
 
+/// The card of a ratio, marked where it is high.
+fn ratio_card(name: &'static str, value: Option<f64>, is_high: bool, shown: String, words: Message) -> Node {
+    let figure = match value {
+        None => leaf("span", "muted", "not known"),
+        Some(_) if is_high => leaf("b", "high", verbatim(format!("▲ {shown}"))),
+        Some(_) => leaf("b", "", verbatim(shown)),
+    };
+    let class = if value.is_some() && is_high { "box high" } else { "box" };
+    el(
+        "div",
+        &[("class", class)],
+        &[el("p", &[("class", "named")], &[strong(name), figure]), leaf("p", "muted", words)],
+    )
+}
+
+/// The measured step beside that of a pipeline without messages, of equal stages and of those that were measured.
+fn step_table(workers: &WorkerTimes) -> Node {
+    let seconds = |value: Option<f64>| value.map(|value| show_seconds(Seconds(value))).unwrap_or_default();
+    let rows: [(Message, Option<f64>); 3] = [
+        (t!("stages that take equal time, no messages"), workers.even_s),
+        (t!("stages as they are, no messages"), workers.stages_s),
+        (t!("measured"), Some(workers.measured_s)),
+    ];
+    let rows = rows.into_iter().filter(|row| row.1.is_some());
+    let table = Rows::of(rows).column("The step", |row| text(row.0.clone())).figures("", |row| seconds(row.1));
+    table.table("The step")
+}
+
 /// Three cards; none where neither traces of several ranks nor a job's operations were read.
 pub(super) fn ratios(found: &Diagnosis) -> Option<Node> {
     if found.ranks.is_none() && found.workers.is_none() {
@@ -76,26 +104,13 @@ pub(super) fn ratios(found: &Diagnosis) -> Option<Node> {
     let workers = of_job.map(|ratios| ratios.workers).or(of_ranks.and_then(|ranks| ranks.workers));
     let stages = of_job.map(|ratios| ratios.stages).or(of_ranks.and_then(|ranks| ranks.stages));
     let scatter = of_job.map(|ratios| ratios.microbatches);
-    let card = |name: &'static str, value: Option<f64>, is_high: bool, shown: String, words: Message| {
-        let figure = match value {
-            None => leaf("span", "muted", "not known"),
-            Some(_) if is_high => leaf("b", "high", verbatim(format!("▲ {shown}"))),
-            Some(_) => leaf("b", "", verbatim(shown)),
-        };
-        let class = if value.is_some() && is_high { "box high" } else { "box" };
-        el(
-            "div",
-            &[("class", class)],
-            &[el("p", &[("class", "named")], &[strong(name), figure]), leaf("p", "muted", words)],
-        )
-    };
     let ratio = |value: Option<f64>| value.map(|value| significant(value, 3)).unwrap_or_default();
     let high = |value: Option<f64>| value.is_some_and(|value| value > UNEQUAL);
     let unknown = |known: bool, words: Message, missing: Message| {
         if known { words } else { Message::joined(" ", [words, missing]) }
     };
     let cards = [
-        card(
+        ratio_card(
             "Workers",
             workers,
             high(workers),
@@ -106,7 +121,7 @@ pub(super) fn ratios(found: &Diagnosis) -> Option<Node> {
                 t!("Add traces of three ranks of a stage."),
             ),
         ),
-        card(
+        ratio_card(
             "Stages",
             stages,
             high(stages),
@@ -117,7 +132,7 @@ pub(super) fn ratios(found: &Diagnosis) -> Option<Node> {
                 t!("Add a trace of every stage."),
             ),
         ),
-        card(
+        ratio_card(
             "Micro-batches",
             scatter,
             scatter.is_some_and(|scatter| scatter > SCATTER),
@@ -133,16 +148,6 @@ pub(super) fn ratios(found: &Diagnosis) -> Option<Node> {
         head("Three ratios", t!("1.00 is equal; each names another cause"), Node::none()),
         el("div", &[("class", "thirds")], &cards),
     ];
-    if let Some(workers) = &found.workers {
-        let seconds = |value: Option<f64>| value.map(|value| show_seconds(Seconds(value))).unwrap_or_default();
-        let rows: [(Message, Option<f64>); 3] = [
-            (t!("stages that take equal time, no messages"), workers.even_s),
-            (t!("stages as they are, no messages"), workers.stages_s),
-            (t!("measured"), Some(workers.measured_s)),
-        ];
-        let rows = rows.into_iter().filter(|row| row.1.is_some());
-        let table = Rows::of(rows).column("The step", |row| text(row.0.clone())).figures("", |row| seconds(row.1));
-        parts.push(table.table("The step"));
-    }
+    parts.extend(found.workers.as_ref().map(step_table));
     Some(parts.into_iter().collect())
 }

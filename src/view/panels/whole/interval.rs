@@ -42,16 +42,14 @@ pub(super) fn losses_at(setting: &Setting, every: Seconds) -> [f64; 2] {
     [calendar.saving / total, calendar.lost / total]
 }
 
-/// The curve and its formula.
-pub(super) fn interval(answer: &WholeRunAnswer) -> Node {
-    let title = leaf("h2", "", "Best checkpoint interval");
-    let (figures, setting) = (&answer.figures, &answer.setting);
-    let (Some(every), Some(best), Some(mtti)) = (figures.checkpoint_s, figures.best_checkpoint_s, figures.mtti_s)
-    else {
-        return el("section", &[], &[title, muted("Nothing fails in this run, so nothing has to be saved.")]);
-    };
-    let rhythm = setting.rhythm;
-    let first = (best.0 / FAR).max(rhythm.lag.0);
+/// Share of the run that is lost in all.
+fn sum([saving, repeated]: [f64; 2]) -> f64 {
+    saving + repeated
+}
+
+/// Lost time over the interval between two saves, with this run's interval and Young's marked.
+fn curve(setting: &Setting, every: Seconds, best: Seconds, young: Seconds) -> Node {
+    let first = (best.0 / FAR).max(setting.rhythm.lag.0);
     let last = (best.0 * FAR).max(first * FAR).max(every.0 * 1.2);
     let first = first.min(every.0);
     let points: Vec<(f64, [f64; 2])> = (0..=POINTS)
@@ -60,14 +58,11 @@ pub(super) fn interval(answer: &WholeRunAnswer) -> Node {
             (every, losses_at(setting, Seconds(every)))
         })
         .collect();
-    let sum = |[saving, repeated]: [f64; 2]| saving + repeated;
-    let here = sum(losses_at(setting, every));
-    let most = (here * 1.3).max(sum(losses_at(setting, best)) * 4.5).min(1.0);
+    let most = (sum(losses_at(setting, every)) * 1.3).max(sum(losses_at(setting, best)) * 4.5).min(1.0);
     let line = |of: &dyn Fn([f64; 2]) -> f64, ink| {
         let visible = points.iter().map(|(x, parts)| (*x, of(*parts))).filter(|(_, y)| *y <= most);
         PlotMark::Line(visible.collect(), ink)
     };
-    let young = Seconds((2.0 * rhythm.save.0 * mtti.0).sqrt());
     let dot =
         |at: Seconds, form, ink, name: Message| PlotMark::Dot((at.0, sum(losses_at(setting, at))), form, ink, name);
     let mut marks = vec![
@@ -90,7 +85,21 @@ pub(super) fn interval(answer: &WholeRunAnswer) -> Node {
         share = show_percent(sum(losses_at(setting, best))),
         time = duration(best)
     );
-    let picture = draw(&across, 130.0, &[Plot { up, marks }]).inline(label);
+    draw(&across, 130.0, &[Plot { up, marks }]).inline(label)
+}
+
+/// The curve and its formula.
+pub(super) fn interval(answer: &WholeRunAnswer) -> Node {
+    let title = leaf("h2", "", "Best checkpoint interval");
+    let (figures, setting) = (&answer.figures, &answer.setting);
+    let (Some(every), Some(best), Some(mtti)) = (figures.checkpoint_s, figures.best_checkpoint_s, figures.mtti_s)
+    else {
+        return el("section", &[], &[title, muted("Nothing fails in this run, so nothing has to be saved.")]);
+    };
+    let rhythm = setting.rhythm;
+    let young = Seconds((2.0 * rhythm.save.0 * mtti.0).sqrt());
+    let here = sum(losses_at(setting, every));
+    let picture = curve(setting, every, best, young);
     let legend = key(&[("c-gradients", "writing checkpoints"), ("c-backward", "repeated work"), ("c-sum", "both")]);
     let steps = group(&format!("{:.0}", every / (setting.step * setting.straggler)));
     let here = t!(

@@ -41,38 +41,11 @@ pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Nod
             continue;
         };
         let is_own = own.model.base == Some(preset.choice.id);
-        let mark = |class, tokens: f64, title: Message| {
-            let place = percent("left", at(tokens));
-            el("u", &[("class", class), ("style", &place)], &[]).title(title)
-        };
-        let mut marks = vec![el("i", &[("style", &percent("width", at(trained.tokens)))], &[])];
-        marks.extend(
-            own.tokens_total
-                .map(|tokens| mark("budget", tokens, t!("your budget: {tokens}", tokens = show_count(tokens)))),
-        );
-        if optimal {
-            let tokens = optimal_tokens(trained.active);
-            marks.push(mark("optimal", tokens, t!("compute-optimal: {tokens}", tokens = show_count(tokens))));
-        }
-        let run = Run {
-            tokens_total: own.tokens_total.or(Some(trained.tokens)),
-            price_per_gpu_hour: own.price_per_gpu_hour,
-            ..trained.run.clone()
-        };
+        let tokens_bar = tokens_bar(own, trained, optimal, at);
         let budget = own
             .tokens_total
             .map(|tokens| text(t!("{days} days", days = significant(days * tokens / trained.tokens, 3))));
-        let layout = [text(verbatim(layout(trained))), if trained.fits { Node::none() } else { aside(" ▲ tight") }];
-        let peak = MemoryUnit::Gib.show(trained.peak);
-        let cells = [
-            load("link", &run, t!("Load this run"), &[text(name)]),
-            text(verbatim(show_count(trained.parameters))),
-            text(verbatim(peak)),
-            Node::from_iter(layout),
-            el("span", &[("class", "tokens-bar")], &marks),
-            text(verbatim(show_count(trained.tokens))),
-            text(verbatim(group(&format!("{:.0}", trained.tokens / trained.active)))),
-        ];
+        let cells = trained_cells(own, name, trained, tokens_bar);
         known.push((is_own, cells.into_iter().chain(budget).collect()));
     }
     let head = [
@@ -105,6 +78,44 @@ pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Nod
         )));
     }
     parts.into_iter().collect()
+}
+
+/// A bar of the tokens that a model trains on, the budget and, with `optimal`, its compute-optimal tokens marked; `at`
+/// is the place of a number of tokens.
+fn tokens_bar(own: &Run, trained: &TrainedModel, optimal: bool, at: impl Fn(f64) -> f64) -> Node {
+    let mark = |class, tokens: f64, title: Message| {
+        let place = percent("left", at(tokens));
+        el("u", &[("class", class), ("style", &place)], &[]).title(title)
+    };
+    let mut marks = vec![el("i", &[("style", &percent("width", at(trained.tokens)))], &[])];
+    marks.extend(
+        own.tokens_total.map(|tokens| mark("budget", tokens, t!("your budget: {tokens}", tokens = show_count(tokens)))),
+    );
+    if optimal {
+        let tokens = optimal_tokens(trained.active);
+        marks.push(mark("optimal", tokens, t!("compute-optimal: {tokens}", tokens = show_count(tokens))));
+    }
+    el("span", &[("class", "tokens-bar")], &marks)
+}
+
+/// The cells of a model's row.
+fn trained_cells(own: &Run, name: &'static str, trained: &TrainedModel, tokens_bar: Node) -> [Node; 7] {
+    let run = Run {
+        tokens_total: own.tokens_total.or(Some(trained.tokens)),
+        price_per_gpu_hour: own.price_per_gpu_hour,
+        ..trained.run.clone()
+    };
+    let layout = [text(verbatim(layout(trained))), if trained.fits { Node::none() } else { aside(" ▲ tight") }];
+    let peak = MemoryUnit::Gib.show(trained.peak);
+    [
+        load("link", &run, t!("Load this run"), &[text(name)]),
+        text(verbatim(show_count(trained.parameters))),
+        text(verbatim(peak)),
+        Node::from_iter(layout),
+        tokens_bar,
+        text(verbatim(show_count(trained.tokens))),
+        text(verbatim(group(&format!("{:.0}", trained.tokens / trained.active)))),
+    ]
 }
 
 /// The smallest number of GPUs that trains on `tokens` within `days`; `done` once every count was tried.

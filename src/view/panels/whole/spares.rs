@@ -14,26 +14,17 @@ const USUAL: f64 = 0.99;
 /// Bars at most; of more counts several share one.
 const BARS: usize = 60;
 
-/// The distribution and the quantile.
-pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
-    let title = leaf("h2", "", "Spare nodes");
-    let (setting, count) = (&answer.setting, answer.figures.spares);
-    let mean = setting.under_repair;
-    if mean <= 0.0 {
-        return el("section", &[], &[title, muted("No node fails in this run, so none has to stand by.")]);
-    }
+/// The distribution of nodes under repair, `mean` of them in the mean, for which `count` spares stand in; `enough` says
+/// how many suffice.
+fn distribution(mean: f64, count: u64, enough: &Message) -> Node {
     let counts = under_repair(mean);
+    if counts.is_empty() {
+        return Node::none();
+    }
     let stride = counts.len().div_ceil(BARS).max(1);
     let bars: Vec<_> = counts.chunks(stride).collect();
     let heights: Vec<f64> = bars.iter().map(|bar| bar.iter().map(|(_, share)| share).sum()).collect();
     let most = heights.iter().copied().fold(0.0, f64::max);
-    let quantile = setting.spare_quantile.unwrap_or(USUAL);
-    let wanted = spares_for(mean, quantile);
-    let share = show_percent(quantile);
-    let enough = match wanted {
-        1 => t!("1 spare node suffices {share} of the time", share),
-        count => t!("{count} spare nodes suffice {share} of the time", count, share),
-    };
     let mut drawing = Drawing::new(HEIGHT + 20.0);
     let pitch = 1.0 / bars.len().max(1) as f64;
     let named = bars.len().div_ceil(12);
@@ -58,15 +49,29 @@ pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
         }
     }
     drawing.line((0.0, HEIGHT), (1.0, HEIGHT), Ink::Line, 1.0);
-    let picture = if counts.is_empty() {
-        Node::none()
-    } else {
-        el(
-            "div",
-            &[("class", "chart")],
-            &[drawing.inline(t!("Nodes under repair at once: {enough}", enough = enough.clone()))],
-        )
+    el(
+        "div",
+        &[("class", "chart")],
+        &[drawing.inline(t!("Nodes under repair at once: {enough}", enough = enough.clone()))],
+    )
+}
+
+/// The distribution and the quantile.
+pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
+    let title = leaf("h2", "", "Spare nodes");
+    let (setting, count) = (&answer.setting, answer.figures.spares);
+    let mean = setting.under_repair;
+    if mean <= 0.0 {
+        return el("section", &[], &[title, muted("No node fails in this run, so none has to stand by.")]);
+    }
+    let quantile = setting.spare_quantile.unwrap_or(USUAL);
+    let wanted = spares_for(mean, quantile);
+    let share = show_percent(quantile);
+    let enough = match wanted {
+        1 => t!("1 spare node suffices {share} of the time", share),
+        count => t!("{count} spare nodes suffice {share} of the time", count, share),
     };
+    let picture = distribution(mean, count, &enough);
     let nodes = number(setting.nodes, 4);
     let words = t!(
         "Nodes under repair at once, {mean} in the mean: {nodes}, {days} days of repair.",
