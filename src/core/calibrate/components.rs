@@ -24,8 +24,11 @@ const BUSY: [Multiplier; 5] =
 #[derive(Clone, Debug, PartialEq)]
 pub struct Components {
     at: Vector,
+    /// The c of each kind in [`BUSY`].
     busy: [f64; BUSY.len()],
+    /// The r: what no multiplier of those stretches.
     rest: f64,
+    /// The f: the loader's floor.
     floor: f64,
 }
 
@@ -36,7 +39,7 @@ fn exact(run: &Run, at: &Vector) -> Result<(f64, f64, f64), Vec<Issue>> {
     Ok((busy(&evaluation), floor, evaluation.report.step.time_s.0))
 }
 
-/// The step without what waits for the loader's floor; loading on the first stage is the rest's.
+/// The step without what waits for the loader's floor, with loading on the first stage: no multiplier stretches that.
 fn busy(evaluation: &Evaluation) -> f64 {
     let step = &evaluation.report.step;
     (step.time_s - step.host_s).0 + stage_loading::<f64>(&evaluation.scenario)

@@ -108,6 +108,7 @@ impl Mesh {
             ParallelAxis::Ep => self.ep,
         })
     }
+    /// Size along `axis`, and its stride: the product of the sizes of the axes that ranks are numbered along before it.
     fn row(self, axis: ParallelAxis, size: impl Fn(ParallelAxis) -> u64) -> Row {
         let inner = self.order.axes().into_iter().take_while(|a| *a != axis);
         (size(axis), inner.map(&size).product())

@@ -53,7 +53,7 @@ pub struct SeveralRanks {
     /// Most compute of a rank over the median of its stage; none where a stage has fewer than three ranks here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<f64>,
-    /// The rank that it is of.
+    /// The rank with that most compute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow: Option<u64>,
     /// Most compute of a stage over the median stage; none of one stage, or where the stages of ranks are not known.
@@ -105,10 +105,12 @@ pub fn several(traces: &[(&RankTrace, StepWindow)], sizes: GroupSizes) -> Option
     if shared.len() < 4 {
         return None;
     }
+    // Of each rank: seconds on the wire, seconds that it waits, mean seconds that it makes another wait.
     let mut sums = vec![[0.0f64; 3]; lists.len()];
     for key in &shared {
         let lengths: Vec<i64> = lists.iter().filter_map(|list| Some(list.get(*key)?.length)).collect();
         let least = lengths.iter().copied().min().unwrap_or_default();
+        // The rank that comes last leaves with the others, so its call is the shortest.
         let last = lengths.iter().position(|length| *length == least).unwrap_or_default();
         let others = (lengths.len() - 1) as f64;
         for (rank, length) in lengths.iter().enumerate() {
@@ -167,7 +169,7 @@ fn offset(first: &Calls, other: &Calls) -> Option<i64> {
             best = (to - from + 1, Some(differences[usize::midpoint(from, to)]));
         }
     }
-    // Clocks of two epochs are not of one step; a larger number is none of JavaScript's either.
+    // Clocks that are 2^53 ns apart count from different epochs, and JavaScript has no larger integers.
     best.1.filter(|offset| best.0 * 2 >= differences.len() && offset.abs() < 1 << 53)
 }
 
@@ -199,7 +201,7 @@ impl CallTable {
         });
         let ranks: Vec<RankWaits> = ranks.collect();
         let calls = self.rows.iter().map(|row| row.1).max().unwrap_or_default();
-        // A twentieth of waiting may be anybody's.
+        // Less waiting than a twentieth of the wire's time names nobody.
         let late = last.filter(|_| all > 0.05 * wire * others);
         SeveralRanks { ranks, calls, late, ..SeveralRanks::default() }
     }

@@ -105,9 +105,9 @@ fn growth(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
     let mean = |value: fn(&(f64, f64)) -> f64| points.iter().map(value).sum::<f64>() / count;
     let (at, height) = (mean(|point| point.0), mean(|point| point.1));
-    let above: f64 = points.iter().map(|point| (point.0 - at) * (point.1 - height)).sum();
-    let below: f64 = points.iter().map(|point| (point.0 - at) * (point.0 - at)).sum();
-    if below > 0.0 { (above / below).max(0.0) } else { 0.0 }
+    let covariance: f64 = points.iter().map(|point| (point.0 - at) * (point.1 - height)).sum();
+    let variance: f64 = points.iter().map(|point| (point.0 - at) * (point.0 - at)).sum();
+    if variance > 0.0 { (covariance / variance).max(0.0) } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -124,7 +124,7 @@ mod tests {
         (1..=6).map(line).collect()
     }
 
-    /// Each of the three growths of its own.
+    /// A leak, unequal work and fragmentation, each by what grows.
     #[test]
     fn what_grows_names_the_cause() {
         let cause =

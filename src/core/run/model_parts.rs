@@ -137,12 +137,14 @@ impl ModelParts {
         if base.head_dim * base.heads == base.hidden {
             base.head_dim = head_dim(self.hidden.unwrap_or(base.hidden), self.heads.unwrap_or(base.heads));
         }
+        // Heads without key-value heads beside them have one of those each.
         base.kv_heads = self.heads.unwrap_or(base.kv_heads);
         let Some(moe) = &mut base.moe else { return };
         // A preset's groups are of its own experts, its leading dense layers of its own pattern.
         if self.moe.experts.or(self.moe.top_k).is_some() {
             (moe.groups, moe.top_groups) = (1, 1);
         }
+        // A token may go to all groups, unless it is told to fewer.
         moe.top_groups = self.moe.groups.unwrap_or(moe.top_groups);
         if self.pattern.is_some() {
             moe.dense_layers = 0;

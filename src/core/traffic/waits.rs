@@ -108,7 +108,7 @@ fn tensor(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64)
     let pair =
         if layout.sequence_parallel { fabric.gather(group, message) * 2.0 } else { fabric.all_reduce(group, message) };
     let pairs = calls::stage_pairs(scenario, stage);
-    let once = fabric.gather(group, message) * calls::model_ends(scenario, stage);
+    let ends = fabric.gather(group, message) * calls::model_ends(scenario, stage);
     let forward = pair * pairs;
     let half = forward * 0.5;
     let software = &scenario.software;
@@ -130,8 +130,8 @@ fn tensor(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64)
     };
     Wait {
         bytes: calls::tensor(scenario, stage).bytes(),
-        forward: pass(forward) + Beside::alone(once),
-        backward: pass(forward) * (again - 1.0) + pass(half) + Beside::alone(once) + reductions,
+        forward: pass(forward) + Beside::alone(ends),
+        backward: pass(forward) * (again - 1.0) + pass(half) + Beside::alone(ends) + reductions,
         ..Wait::default()
     }
 }
@@ -159,20 +159,21 @@ fn context(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64
             None => CpComm::Ulysses,
         };
         let (there, back) = match exchange {
-            // A ring between groups; of the plain one each group is a rank, which exchanges nothing.
+            // Ranks of a group exchange heads, and a ring of the groups hands blocks on. In the plain ring a group is
+            // one rank, which exchanges nothing.
             CpComm::Ring | CpComm::Hierarchical => {
                 let near = if exchange == CpComm::Ring { 1 } else { scenario.exchange_ranks() };
                 let (u, groups) = (near as f64, c / near as f64);
                 let inner = RankGroup { size: near, in_node: near.min(group.in_node) };
                 let bytes = exchanged_bytes(scenario, kind.mixer, near);
                 let sent = if near > 1 { Bytes(bytes.0 / 8.0 * u / (u - 1.0)) } else { Bytes(0.0) };
-                let exchange = Beside::alone(fabric.all_to_all(inner, sent) * (4.0 * count));
+                let within = Beside::alone(fabric.all_to_all(inner, sent) * (4.0 * count));
                 let block = layer_block(scenario, kind.mixer);
                 let share = scenario.software.overlap.cp;
                 let pass = |factor: f64, window: Seconds| {
                     let send = fabric.send(group.link(), block * factor);
                     let each = window / (groups * layers.max(1.0));
-                    exchange + Beside::new(send, each, share, 0.0) * ((groups - 1.0) * count)
+                    within + Beside::new(send, each, share, 0.0) * ((groups - 1.0) * count)
                 };
                 (pass(1.0, windows.attention_forward), pass(2.0, windows.attention_backward))
             }

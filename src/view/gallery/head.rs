@@ -22,13 +22,13 @@ pub fn opening(gallery: &Gallery) -> Node {
 /// "24 fit · 2 tight · 1 may run out."
 fn counts(rows: &[ScheduleRow]) -> Message {
     let figures = || rows.iter().filter_map(|row| row.figures.as_ref().ok());
-    let of = |wanted: Verdict, above: bool| {
+    let count_of = |wanted: Verdict, above: bool| {
         let is_above = |one: &ScheduleFigures| one.verdict.may_run_out(one.peak_bytes, one.capacity_bytes);
         figures().filter(|one| one.verdict == wanted && is_above(one) == above).count()
     };
-    let (tight, above) = (of(Verdict::Tight, false), of(Verdict::Tight, true));
+    let (tight, above) = (count_of(Verdict::Tight, false), count_of(Verdict::Tight, true));
     let parts = [
-        Some(t!("{count} fit", count = of(Verdict::Fits, false))),
+        Some(t!("{count} fit", count = count_of(Verdict::Fits, false))),
         (tight > 0).then(|| t!("{count} tight", count = tight)),
         (above > 0).then(|| t!("{count} may run out", count = above)),
     ];

@@ -25,7 +25,7 @@ use crate::web::timeline::zoom_buttons;
 use leptos::prelude::*;
 use std::sync::Arc;
 
-/// Height of the rows of a schedule in a frame of 400 pixels, which has four.
+/// Height of the rows of one schedule, pixels: four schedules are seen in a frame of 400.
 const FRAMED: u32 = 56;
 
 /// The timelines of what is ticked, on one axis.

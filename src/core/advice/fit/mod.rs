@@ -109,7 +109,8 @@ struct Candidate {
 /// what is offloaded.
 const FOLLOW: [&str; 2] = ["global_batch", "host_memory_gib"];
 
-/// `run` with what has to follow its changes; what it means.
+/// The meaning of `run` once the fields of [`FOLLOW`] are set as their fixes say, one after the other; none where
+/// anything else is wrong.
 fn followed(mut run: Run) -> Option<(Scenario, Spec)> {
     for _ in 0..3 {
         let issues = match foreseen(&run) {
@@ -180,7 +181,7 @@ impl Base {
         verdict == Verdict::Fits && (self.goal == FitGoal::Fits || peak.0 < self.peak.0 * 0.99)
     }
 
-    /// The Run with `set`, where it works and may reach the goal; and the units of work to see that.
+    /// The Run with `set`, where it works and may reach the goal; and the units of work that it took to see that.
     fn candidate(&self, set: &Set) -> (Option<Candidate>, u64) {
         let after = self.run.with_texts(set);
         let Some((scenario, spec)) = after.and_then(followed) else {
@@ -197,7 +198,8 @@ impl Base {
         (Some(Candidate { run, work }), seen)
     }
 
-    /// Price of a candidate, where it reaches the goal. `set` was chosen, of so many `changes`.
+    /// The suggestion of a candidate with its price, where it reaches the goal; `set` holds its fields, the values of
+    /// `changes` settings.
     fn judge(&self, candidate: Candidate, set: &Set, changes: usize) -> Option<Suggestion> {
         let (before, run) = (&self.run, candidate.run);
         let report = evaluate(&run).ok()?.report;
@@ -258,7 +260,7 @@ pub fn label(fix: &Fix) -> Message {
     fix.label.clone().unwrap_or_else(|| Message::joined(", ", fix.set.iter().map(one)))
 }
 
-/// The fields in the form's own words.
+/// Fields and their values in the form's own words: "TP 4, Recomputed layers 3".
 pub fn words(set: &[(&str, String)]) -> Message {
     let words = set.iter().filter(|(_, text)| !text.is_empty()).filter_map(|(key, text)| {
         let field = field(key)?;
