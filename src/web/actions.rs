@@ -86,7 +86,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         Action::ChooseLayout(choose) => state.layout.get_value().press(choose),
         Action::Choose(choice) => state.view.chosen.update(|chosen| match choice {
             PanelChoice::Policy(policy) => chosen.policy = policy,
-            PanelChoice::Beside(traffic) => chosen.beside = Some(traffic),
+            PanelChoice::Beside(traffic) => chosen.beside = traffic,
             PanelChoice::Group(kind) => chosen.group = kind,
             PanelChoice::Load(link) => chosen.load = link,
         }),
@@ -123,6 +123,11 @@ fn keep(state: State, save: Save, button: Element) {
             button.set_text_content(Some(&untrack(|| translated(word))));
         }),
         Save::Text { name, text } => browser::download(&name, "text/plain", &text),
+        Save::Texts(files) => {
+            for (name, text) in files {
+                browser::download(&name, "text/plain", &text);
+            }
+        }
         Save::Picture { name, drawn, unit, png, run, theme } => {
             let around = button.closest("section, dialog").ok().flatten();
             let width = around.map_or(1200, |around| around.client_width()) - 96;

@@ -178,6 +178,7 @@ pub(crate) fn Header() -> impl IntoView {
                 >
                     "◐"
                 </button>
+                <span class="phone-only">{language_button(view_of_page)}</span>
                 {more_menu(state)}
                 <button class="main wide-only" on:click=move |_| open_share(state, false)>{say("Share")}</button>
             </header>

@@ -74,6 +74,73 @@ test('QLoRA of 70B on one 48 GB card is offered after three clicks, and fits', a
   await eventually(() => figures(page), (text) => (tight ? /Tight|May run out/ : /Fits/).test(text) && /of 44\.4/.test(text));
 });
 
+test('a count of GPUs takes their kind with it: QLoRA of 70B on one 48 GB card in three clicks', async () => {
+  const { page, clicks, problems } = await start('');
+  const { choose, fill } = inSentence(page);
+  await choose('Model preset', 'llama-3.1-70b');
+  await fill('GPUs', '1 L40S');
+  await eventually(() => fragment(page), (now) => /gpus=1(&|$)/.test(now) && now.includes('gpu=l40s'));
+  await choose('What is trained', 'qlora');
+  await eventually(() => figures(page), (text) => /of 44\.4/.test(text));
+  // The page says that it is QLoRA, and offers what fits on this card: by other software, or a shorter sequence.
+  const ways = page.locator('.suggestion, .unfit .fix');
+  await eventually(() => ways.allInnerTexts(), (texts) => texts.some((text) => /QLoRA|tokens/.test(text)));
+  assert.ok(await clicks() <= 3, `${await clicks()} clicks`);
+  assert.deepEqual(problems, []);
+});
+
+test('DeepSeek-V3 on 2,048 H800 with DualPipe by hand: what overlap hides is drawn, in four clicks', async () => {
+  const { page, clicks, problems } = await start('');
+  const { choose, fill } = inSentence(page);
+  await choose('Model preset', 'deepseek-v3');
+  await fill('GPUs', '2048 H800');
+  await eventually(() => fragment(page), (now) => now.includes('gpus=2048') && now.includes('gpu=h800-sxm-80gb'));
+  await eventually(() => page.locator('body').innerText(), (text) => /chosen for you/.test(text));
+  await choose('Schedule', 'dualpipe');
+  await eventually(() => page.locator('.stale-note').count(), (count) => count === 0);
+  await page.getByRole('tab', { name: 'Overlap', exact: true }).click();
+  await page.locator('.beside-picture svg').first().waitFor();
+  await eventually(() => page.locator('.beside').innerText(), (text) => /pair/.test(text));
+  assert.ok(await clicks() <= 4, `${await clicks()} clicks`);
+  // The software of the page has no DualPipe: the page says so.
+  assert.match(await page.locator('.warned').innerText(), /does not run DualPipe/);
+  assert.deepEqual(problems, []);
+});
+
+test('torchtitan settings and the order of its pipeline, in three clicks', async () => {
+  const { page, clicks } = await start('#v=1&stack=torchtitan');
+  await page.locator('.footnote').getByRole('button', { name: 'Save' }).click();
+  await page.locator('dialog[open]').getByRole('button', { name: 'torchtitan', exact: true }).click();
+  const files = [];
+  page.on('download', (file) => files.push(file.suggestedFilename()));
+  await page.locator('dialog[open]').getByRole('button', { name: 'Save with the order' }).click();
+  await eventually(() => files.length, (count) => count === 2);
+  assert.deepEqual(files.sort(), ['shardscope.order.csv', 'shardscope.torchtitan.py']);
+  assert.ok(await clicks() <= 3, `${await clicks()} clicks`);
+});
+
+test('a shared result on a phone in Chinese, in one click', async () => {
+  const { page } = await site.open('#v=1&model=llama-3.1-70b&gpus=256&tp=8&pp=4', {
+    viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true,
+  });
+  await page.locator('header.bar').getByRole('button', { name: '中文' }).tap();
+  await eventually(() => page.locator('html').getAttribute('lang'), (lang) => lang.startsWith('zh'));
+  await eventually(() => figures(page), (text) => /单步耗时/.test(text));
+});
+
+test('the playhead goes where the slider is put, and plays on from there', async () => {
+  const { page } = await start('');
+  const slider = page.getByRole('slider', { name: 'Instant of the step' });
+  await slider.fill('500');
+  const place = () => page.locator('.play .head').evaluate((head) => {
+    const [own, all] = [head, head.closest('.play')].map((one) => one.getBoundingClientRect());
+    return (own.left - all.left) / all.width;
+  });
+  await eventually(place, (share) => Math.abs(share - 0.5) < 0.02);
+  await page.locator('.play-button').click();
+  await eventually(place, (share) => share > 0.52);
+});
+
 test('two schedules in one embed, in four clicks', async () => {
   const { page, clicks } = await start('');
   await page.locator('.views').getByText('Schedules', { exact: true }).click();

@@ -10,7 +10,7 @@ use shardscope::core::units::{MemoryUnit, show_seconds};
 use shardscope::core::whole_run::range;
 use shardscope::io::export::{Stamp, export};
 use shardscope::view::node::Node;
-use shardscope::view::node::action::PlanFold;
+use shardscope::view::node::action::{Dialog, PlanFold};
 use shardscope::view::node::figure::Scope;
 use shardscope::view::panel::Panel;
 use shardscope::view::panels::compare::{Second, compare};
@@ -19,7 +19,8 @@ use shardscope::view::panels::strip::{budget, strip};
 use shardscope::view::panels::suggest::{SearchProgressShown, suggestion};
 use shardscope::view::panels::waterfall::waterfall;
 use shardscope::view::panels::whole::{WholeRunAnswer, answer, calendar, choices};
-use std::collections::BTreeMap;
+use shardscope::web::dialogs::page::content;
+use std::collections::{BTreeMap, BTreeSet};
 
 const UNIT: MemoryUnit = MemoryUnit::Gib;
 
@@ -55,7 +56,8 @@ fn agree_shortened(tree: &Node, known: &BTreeMap<Named, String>) -> usize {
         let Some(full) = known.get(&(field.clone(), scope)) else { continue };
         let number = |text: &str| {
             let digits: String = text.chars().filter(|c| c.is_ascii_digit() || *c == '.').collect();
-            digits.parse::<f64>().unwrap_or(0.0)
+            let unit = if text.contains('k') { 1e3 } else { 1.0 };
+            unit * digits.parse::<f64>().unwrap_or(0.0)
         };
         let [short, whole] = [&text, full].map(|text| number(text));
         // Half a unit of the second digit, or of the last place that the longer one has.
@@ -79,7 +81,7 @@ fn standing_out(node: &Node, visit: &mut impl FnMut(&str, bool)) {
         Node::Element(element) if element.attributes.iter().any(|(name, _)| *name == "aria-hidden") => {}
         Node::Element(element) => {
             if element.tag == "b" {
-                let named = element.attributes.iter().any(|(name, _)| *name == "data-figure");
+                let named = element.figure.is_some();
                 if let [Node::Text(message)] = &element.children[..] {
                     visit(&message.to_string(), named);
                 }
@@ -89,6 +91,77 @@ fn standing_out(node: &Node, visit: &mut impl FnMut(&str, bool)) {
         Node::List(pieces) => pieces.iter().for_each(|piece| standing_out(piece, visit)),
         Node::Text(_) | Node::Prose(_) | Node::Picture(_) => {}
     }
+}
+
+/// Adds the quantities of a tree that say of no field which they are, to what is known of `place`.
+fn without_field(node: &Node, place: &str, found: &mut BTreeMap<String, BTreeSet<String>>) {
+    match node {
+        Node::Element(element) if element.figure.is_some() || ["select", "svg"].contains(&element.tag) => {}
+        Node::Element(element) if element.attributes.iter().any(|(name, _)| *name == "aria-hidden") => {}
+        Node::Element(element) => element.children.iter().for_each(|child| without_field(child, place, found)),
+        Node::List(pieces) => pieces.iter().for_each(|piece| without_field(piece, place, found)),
+        Node::Text(message) | Node::Prose(message) => {
+            let text = message.to_string();
+            let plain = text.trim_matches([' ', '·', ',']).trim_start_matches(['+', '−', '-', '±', '≈']).trim_start();
+            if is_quantity(plain) {
+                found.entry(place.to_owned()).or_default().insert(text);
+            }
+        }
+        Node::Picture(_) => {}
+    }
+}
+
+/// Places whose figures are terms of a formula, ends of an axis, shares beside a figure or moments of a picture, and
+/// have no field of a report: the panels by their names here.
+const WITHOUT: [&str; 11] = [
+    "About(None)",
+    "AboutWhole(Days)",
+    "Gradients(StepEnd)",
+    "OverTime",
+    "Overlap(None)",
+    "Splits",
+    "Unequal(LogNormal)",
+    "calendar",
+    "choices",
+    "schedules",
+    "waterfall",
+];
+
+/// Every quantity that stands by itself says which figure it is, in all other panels, cards and dialogs.
+#[test]
+fn every_figure_says_which_it_is() {
+    let mut random = Random::new(50);
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut tried = 0;
+    while tried < 40 {
+        let run = random_run(&mut random);
+        let Ok(own) = evaluate(&run) else { continue };
+        tried += 1;
+        for panel in Panel::ALL {
+            without_field(&panel.view(&own, UNIT), &format!("{panel:?}"), &mut found);
+        }
+        without_field(&waterfall(&own), "waterfall", &mut found);
+        without_field(&strip(&own.scenario.run, &own.report, UNIT), "strip", &mut found);
+        without_field(&budget(&own, &Scope::run()), "budget", &mut found);
+        if let Ok(whole) = WholeRunAnswer::new(&own) {
+            let range = range(&own, &whole.setting);
+            without_field(&answer(&run, &whole, Some(&range)), "answer of the whole run", &mut found);
+            without_field(&calendar(&whole, Some(&range)), "calendar", &mut found);
+            without_field(&choices(&whole), "choices", &mut found);
+        }
+        let stamp = Stamp { date: "2026-11-28", address: "https://example.org/" };
+        let dialogs = [Dialog::Published, Dialog::Methods, Dialog::Glossary(None), Dialog::Keys];
+        for dialog in dialogs.into_iter().take(if tried == 1 { 4 } else { 0 }) {
+            without_field(&content(dialog, &run, &stamp), &dialog.id(), &mut found);
+        }
+    }
+    for run in [Run::default(), Run { pp: 8, global_batch: 64, ..Run::default() }] {
+        for tree in gallery_of(&run) {
+            without_field(&tree, "schedules", &mut found);
+        }
+    }
+    found.retain(|place, _| !WITHOUT.iter().any(|known| place.starts_with(known)));
+    assert!(found.is_empty(), "figures without a field: {found:?}");
 }
 
 /// True if a text is a quantity: digits, then a unit of time or memory, or percent.

@@ -727,13 +727,15 @@ pub fn of_workers(ops: &[WorkerOp]) -> Option<Diagnosis> {
     Some(diagnosis)
 }
 
-/// Diagnoses the times of steps of a log.
-pub fn of_series(seconds: &[f64], run: &Run) -> Diagnosis {
-    let series = StepSeries::of(seconds);
-    let mut sorted = seconds.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let median =
-        series.as_ref().map_or_else(|| sorted.get(sorted.len() / 2).copied().unwrap_or(0.0), |one| one.median_s);
+/// Diagnoses the times of steps of a log, whose `typical` step its reader may have told; else it is their median.
+pub fn of_series(seconds: &[f64], typical: Option<f64>, run: &Run) -> Diagnosis {
+    let mut series = StepSeries::of(seconds);
+    // One step of a log stands everywhere: what its reader calls measured.
+    if let (Some(series), Some(typical)) = (&mut series, typical) {
+        series.median_s = typical;
+    }
+    let own = series.as_ref().map(|one| one.median_s);
+    let median = typical.or(own).unwrap_or_else(|| series::middle_of(seconds));
     let expected = ExpectedStep::of(run, 0);
     let mut diagnosis = Diagnosis::empty(Comparison::SumsOnly, Message::default());
     #[allow(clippy::cast_possible_truncation)] // nanoseconds of a step

@@ -7,7 +7,7 @@ use super::durations::Durations;
 use super::order::{Order, StagePlacement};
 use super::row::RankRow;
 use crate::issue::Issue;
-use crate::run::presets::Trainer;
+use crate::run::presets::{Stack, Trainer};
 use crate::run::{OneOf, Variant};
 use crate::source::Source;
 
@@ -104,6 +104,10 @@ impl ScheduleInfo {
     /// The name in the settings of `trainer`, empty where they have none; none where it does not run it.
     pub fn called(&self, trainer: Trainer) -> Option<&'static str> {
         self.software.iter().find(|(program, _)| *program == trainer).map(|(_, name)| *name)
+    }
+    /// True if `stack` runs pipelines under it.
+    pub fn is_run_by(&self, stack: &Stack) -> bool {
+        stack.trainer.abilities().pipeline && self.called(stack.trainer).is_some()
     }
     /// `option` changes it.
     pub fn uses(&self, option: &str) -> bool {

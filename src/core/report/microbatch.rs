@@ -113,6 +113,65 @@ pub fn microbatch_waits(evaluation: &Evaluation) -> Vec<MicrobatchWaits> {
     kinds.into_iter().filter_map(|traffic| of_stage(&draft, evaluation, stage, traffic)).collect()
 }
 
+/// What of one kind of messages a pass hides and waits for, as shares of its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PassMessages {
+    /// On the wire while the GPU computes.
+    pub hidden: f64,
+    /// Waited for, and the time by which they slow compute.
+    pub exposed: f64,
+}
+
+impl PassMessages {
+    /// Of `message` inside a pass of so many seconds.
+    fn of(message: Beside, seconds: f64) -> Self {
+        if seconds <= 0.0 {
+            return Self::default();
+        }
+        let exposed = (message.exposed().0 / seconds).clamp(0.0, 1.0);
+        let hidden = (message.comm - message.not_hidden).0 / seconds;
+        Self { hidden: hidden.clamp(0.0, 1.0 - exposed), exposed }
+    }
+}
+
+/// The messages of one kind inside the ops of a stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageMessages {
+    pub forward: PassMessages,
+    /// Of a backward pass in one op.
+    pub backward: PassMessages,
+    /// Of its half for the input.
+    pub input: PassMessages,
+    /// Of a forward and a backward pass in a pair.
+    pub pair: PassMessages,
+}
+
+/// The messages of a kind inside the ops of every stage; none where no stage sends them inside a micro-batch.
+pub fn stage_messages(evaluation: &Evaluation, traffic: Traffic) -> Vec<StageMessages> {
+    let Ok(draft) = Draft::of(&evaluation.scenario.run) else {
+        return Vec::new();
+    };
+    let durations = &draft.durations;
+    let at = |list: &[f64], stage: usize| list.get(stage).copied().unwrap_or(0.0);
+    let of = |(stage, pass): (usize, &Pass)| {
+        let wait = of_kind(&pass.waits, traffic).unwrap_or_default();
+        let (input, weight) = (at(&durations.backward_input, stage), at(&durations.backward_weight, stage));
+        let paired = match traffic {
+            Traffic::Ep => pass.waits.ep_paired.unwrap_or(wait),
+            _ => wait,
+        };
+        let pair = durations.pair.as_ref().map_or(0.0, |pairs| at(pairs, stage));
+        StageMessages {
+            forward: PassMessages::of(wait.forward, at(&durations.forward, stage)),
+            backward: PassMessages::of(wait.backward, input + weight),
+            input: PassMessages::of(wait.backward, input),
+            pair: PassMessages::of(paired.both(), pair),
+        }
+    };
+    let stages: Vec<StageMessages> = draft.passes.iter().enumerate().map(of).collect();
+    if stages.iter().all(|stage| *stage == StageMessages::default()) { Vec::new() } else { stages }
+}
+
 /// The messages of a kind on a stage.
 fn of_kind(waits: &StageWaits, traffic: Traffic) -> Option<Wait> {
     match traffic {
@@ -296,6 +355,41 @@ mod tests {
             deepseek(Schedule::DualPipe),
             deepseek(Schedule::Overlap),
         ]
+    }
+
+    /// What the blocks of the timeline show of messages is what the parts of the busiest stage's passes are.
+    #[test]
+    fn blocks_show_the_messages_of_their_passes() {
+        let mut seen = 0;
+        for run in runs() {
+            let evaluation = evaluate(&run).unwrap();
+            for one in microbatch_waits(&evaluation) {
+                let stages = stage_messages(&evaluation, one.traffic);
+                let stage = stages[one.stage];
+                for pass in &one.passes {
+                    let shown = match pass.pass {
+                        DrawnPass::Forward => stage.forward,
+                        DrawnPass::Backward => stage.backward,
+                        DrawnPass::Pair => stage.pair,
+                        DrawnPass::Both => continue,
+                    };
+                    let messages = pass.messages();
+                    let exposed = messages.exposed().0 / pass.seconds().0;
+                    assert!(
+                        (shown.exposed - exposed).abs() < 1e-6,
+                        "{:?} {:?} {shown:?} {exposed}",
+                        one.traffic,
+                        pass.pass
+                    );
+                    assert!(shown.hidden >= 0.0 && shown.hidden + shown.exposed <= 1.0 + 1e-12, "{shown:?}");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 20, "{seen}");
+        // One GPU a stage and no experts: no messages inside a micro-batch.
+        let alone = Run { tp: 1, pp: 4, gpus: 4, ..Run::default() };
+        assert!(stage_messages(&evaluate(&alone).unwrap(), Traffic::Tp).is_empty());
     }
 
     /// The parts of a pass are its duration in the simulated order: forward, backward of both kinds, and pairs.

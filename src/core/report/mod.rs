@@ -40,7 +40,10 @@ pub use evaluation::Evaluation;
 pub use explain::{Figure, explain};
 pub use layer_splits::{LayerSplits, Pair, SplitFigures, SplitOrigin};
 pub use lengths::{LengthsReport, ReplicasWait};
-pub use microbatch::{DrawnPass, MicrobatchWaits, PassPart, PassParts, PassWork, microbatch_waits};
+pub use microbatch::{
+    DrawnPass, MicrobatchWaits, PassMessages, PassPart, PassParts, PassWork, StageMessages, microbatch_waits,
+    stage_messages,
+};
 pub use offload::{OffloadStep, copy_rate};
 pub use open::{EXPERTS_BESIDE, WHOLE_GRAPHS};
 pub(crate) use passes::LayerPass;

@@ -4,9 +4,10 @@ use super::Memory;
 use crate::issue::Issue;
 use crate::memory::host::HostMemory;
 use crate::memory::{REFERENCE_MODEL, Verdict};
+use crate::message::{Message, verbatim};
 use crate::pipeline::Stats;
 use crate::pipeline::balance::level;
-use crate::run::{EpOverlap, Scenario};
+use crate::run::{EpOverlap, OneOf, Scenario};
 use crate::t;
 use crate::units::{Bytes, MemoryUnit};
 
@@ -68,6 +69,22 @@ pub(super) fn reference_too_large(memory: &Memory) -> Option<Issue> {
         );
         Issue::warning("objective.reference", message).with_fix("objective.reference", "offloaded")
     })
+}
+
+/// Says that the software of the Run does not run its schedule: the figures are what it would take.
+pub(super) fn not_in_software(scenario: &Scenario) -> Option<Issue> {
+    let (run, stack) = (&scenario.run, scenario.run.stack.preset_row());
+    if scenario.layout.pp == 1 || run.schedule.row().is_run_by(stack) {
+        return None;
+    }
+    let software = verbatim(stack.choice.label);
+    if !stack.trainer.abilities().pipeline {
+        let message = t!("{software} runs no pipeline: the figures are what one would take", software);
+        return Some(Issue::warning("pp", message));
+    }
+    let schedule = Message::plain(run.schedule.choice().label);
+    let message = t!("{software} does not run {schedule}: the figures are what it would take", software, schedule);
+    Some(Issue::warning("schedule", message))
 }
 
 /// Says why the ranks idle: one rank that works longer than the others, or few micro-batches, which `endless` schedules

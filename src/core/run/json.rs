@@ -1,6 +1,7 @@
 //! A Run as an object: `{"tp": 4, "model": {"base": "llama-3.1-8b", "layers": 40}}` and back, through the registry.
 
 use super::Run;
+use super::presets::gpu_called;
 use super::registry::{BASED, FIELDS, Field, KEEP_THEIR_BASE, clear_parts, field, parts, plain};
 use crate::field::Value;
 use crate::issue::Issue;
@@ -215,6 +216,17 @@ impl Run {
         Some(run)
     }
 
+    /// This Run with the GPUs that `text` names by count and kind, "2048 H800" or "4 × RTX 4090"; none where it names
+    /// no kind that is known.
+    pub fn with_gpus_named(&self, text: &str) -> Option<Self> {
+        let text = text.trim();
+        let is_count = |c: char| c.is_ascii_digit() || matches!(c, ',' | '.' | 'k' | 'K');
+        let (count, name) = text.split_at(text.find(|c: char| !is_count(c))?);
+        let name = name.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, 'x' | 'X' | '×'));
+        let preset = gpu_called(name)?;
+        self.with_texts(&[("gpus", count.to_owned()), ("gpu", preset.choice.id.to_owned())])
+    }
+
     /// Sets the field `key` to what `parse` makes of its text; `instead` names what is used where that fails.
     fn read(
         &mut self,
@@ -302,6 +314,18 @@ mod tests {
         assert_eq!(run.with_differences(&fewer.differences(&run)), (fewer, Vec::new()));
         for wrong in [r#"{"prices": {"abacus": 1}}"#, r#"{"prices": {"b200-sxm": -1}}"#, r#"{"prices": 2}"#] {
             assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn gpus_are_named_by_count_and_kind() {
+        let named = |text: &str| Run::default().with_gpus_named(text).map(|run| (run.gpus, run.gpu.base.unwrap_or("")));
+        assert_eq!(named("2048 H800"), Some((2048, "h800-sxm-80gb")));
+        assert_eq!(named("4 × RTX 4090"), Some((4, "rtx-4090")));
+        assert_eq!(named("1x l40s"), Some((1, "l40s")));
+        // Counts stay counts: 16 384 is one, 8 * 64 a product.
+        for text in ["64", "16 384", "8*64", "2k", "", "H800", "64 abacus"] {
+            assert_eq!(named(text), None, "{text}");
         }
     }
 

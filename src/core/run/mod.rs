@@ -85,7 +85,7 @@ fields! {
         model: Based<ModelParts> = Based::preset("llama-3.1-8b") => model("Model"),
         /// a published accelerator; its figures can be changed one by one
         gpu: Based<GpuParts> = Based::preset("h100-sxm-80gb") => cluster("GPU"),
-        /// in all; data parallel follows from it
+        /// in all, or with their kind: 2048 H800; data parallel follows from it
         gpus: u64 = 64 => cluster("GPUs").count(1, MAX_COUNT, Round),
         /// GPUs on one scale-up link (GB200 NVL72: 72)
         gpus_per_node: Option<u64> => cluster("GPUs per node").count(1, 1 << 20, Double),

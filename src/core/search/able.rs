@@ -33,15 +33,10 @@ pub(crate) fn schedules(stack: &Stack, first: &[Schedule]) -> Vec<Schedule> {
     if list.is_empty() { vec![Schedule::OneFOneB] } else { list }
 }
 
-/// True if `stack` runs pipelines under `schedule`.
-pub fn has_schedule(stack: &Stack, schedule: Schedule) -> bool {
-    stack.trainer.abilities().pipeline && schedule.row().called(stack.trainer).is_some()
-}
-
 /// True if `stack` runs a pipeline of `pp` ranks under this schedule and ZeRO stage.
 pub(crate) fn pipes(stack: &Stack, pp: u64, schedule: Schedule, zero: u64) -> bool {
     // Gradients and weights are sharded under a pipeline by PyTorch's FSDP alone.
-    pp == 1 || has_schedule(stack, schedule) && (zero < 2 || stack.software.fsdp)
+    pp == 1 || schedule.row().is_run_by(stack) && (zero < 2 || stack.software.fsdp)
 }
 
 /// True if the software of `run` can run its layout.

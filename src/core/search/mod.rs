@@ -36,7 +36,7 @@ pub mod stages;
 pub mod sweep;
 mod why;
 
-pub use able::{can_run, has_schedule};
+pub use able::can_run;
 pub use allowance::WORK;
 pub use axes::{Axes, SplitRule};
 pub use engine::{Search, SearchProgress};

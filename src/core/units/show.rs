@@ -81,6 +81,21 @@ pub fn seconds_to(seconds: Seconds, digits: usize) -> String {
     scaled(s, &[(1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")], "s", digits)
 }
 
+/// A duration in the unit in which `like` is shown, with `digits` significant digits: ends of a range in one unit.
+pub fn seconds_like(seconds: Seconds, like: Seconds, digits: usize) -> String {
+    let shown = seconds_to(like, digits);
+    let unit = shown.rsplit_once(' ').map_or("s", |(_, unit)| unit);
+    let size = match unit {
+        "d" => 86_400.0,
+        "h" => 3600.0,
+        "ms" => 1e-3,
+        "µs" => 1e-6,
+        "ns" => 1e-9,
+        _ => 1.0,
+    };
+    if seconds == like { shown } else { format!("{} {unit}", significant(seconds.0 / size, digits)) }
+}
+
 /// A count at a decimal unit: `8.03 B`, `405 B`, `12.3 k`.
 pub fn show_count(count: f64) -> String {
     count_to(count, 3)
@@ -101,10 +116,16 @@ pub fn show_percent(share: f64) -> String {
     format!("{} %", fixed(share * 100.0, 1))
 }
 
-/// Prints a relative error, with its sign and `decimals`: `+3.1 %`, `−38 %`.
+/// Prints a relative error, with its sign and `decimals`: `+3.1 %`, `−38 %`; what rounds to 0 has no sign: `0 %`.
 pub fn show_off(share: f64, decimals: usize) -> String {
-    let sign = if share < 0.0 { "" } else { "+" };
-    format!("{sign}{} %", fixed(share * 100.0, decimals))
+    let size = fixed(share.abs() * 100.0, decimals);
+    let is_zero = size.chars().all(|c| matches!(c, '0' | '.'));
+    let sign = match share {
+        _ if is_zero => "",
+        ..0.0 => "−",
+        _ => "+",
+    };
+    format!("{sign}{size} %")
 }
 
 /// A value with `digits` significant digits and the largest prefix that it fills. With three digits a whole number of
@@ -260,6 +281,12 @@ mod tests {
         assert_eq!(significant(1e-320, 3), "0");
         assert_eq!(show_percent(1e300), "1.00e302 %");
         assert_eq!(show_off(-0.384, 0), "−38 %");
+        assert_eq!(show_off(-0.004, 0), "0 %");
+        // 5800 s is below two hours; the ends of its range are seconds as well.
+        let ends = [3700.0, 5800.0, 9000.0].map(|end| seconds_like(Seconds(end), Seconds(5800.0), 2));
+        assert_eq!(ends, ["3700 s", "5800 s", "9000 s"]);
+        assert_eq!(seconds_like(Seconds(0.83), Seconds(1.2), 2), "0.83 s");
+        assert_eq!(show_off(0.0004, 1), "0.0 %");
         assert_eq!(MemoryUnit::Gb.show(Bytes(1e300)), "1.00e291 GB");
         assert_eq!(MemoryUnit::Gb.show(Bytes(61.24e9)), "61.2 GB");
     }

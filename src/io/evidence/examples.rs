@@ -193,6 +193,18 @@ mod tests {
         assert_eq!(verdict.contains("2 of 7"), found.comparison == Comparison::Inside, "{verdict}");
     }
 
+    /// What the log's reader calls its step is the step of the verdict, of the chart and of the bars.
+    #[test]
+    fn a_log_has_one_step() {
+        let (_, found) = found(ExampleFile::Log);
+        let series = found.series.as_ref().unwrap();
+        let step = shardscope_core::units::show_seconds(shardscope_core::units::Seconds(series.median_s));
+        let read: String = found.read.iter().map(|words| format!("{words}\n")).collect();
+        assert!(read.contains(&format!("{step} a step")), "{step}: {read}");
+        assert!(found.verdict.to_string().contains(&format!("A step takes {step}:")), "{step}: {}", found.verdict);
+        assert!((found.window_ns as f64 * 1e-9 - series.median_s).abs() < 1e-8);
+    }
+
     /// Each opens, with a run that works and the cause that was put in or that its thread names.
     #[test]
     fn every_example_opens_with_its_cause() {

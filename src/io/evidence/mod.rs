@@ -571,7 +571,7 @@ fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>, run: &Run) -> 
         let words = hints.and_then(|hints| hints.rl.verdict()).unwrap_or_else(nothing);
         Diagnosis::empty(Comparison::SumsOnly, words)
     } else {
-        diagnose::of_series(&seconds, own)
+        diagnose::of_series(&seconds, reading.step.as_ref().map(|step| step.seconds), own)
     };
     if let Some(hints) = hints {
         add_hints(&mut found, hints, own);

@@ -8,6 +8,9 @@ use shardscope_view::node::action::{Dialog, Save};
 use shardscope_view::node::markup::{Action, Node, copied, el, faint, leaf, text, title};
 use shardscope_view::panels::issues::line;
 
+/// The form whose program reads the order of its pipeline from a file of its own.
+const ORDERED: &str = "torchtitan";
+
 /// The dialog with `id` chosen, the first form where it is none; the text bears `stamp`.
 pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
     let chosen = FORMATS.iter().find(|format| format.id == id).unwrap_or(&FORMATS[0]);
@@ -23,9 +26,18 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
     let body = match evaluate(run).and_then(|_| export(run, chosen.id, stamp)) {
         Err(issues) => el("div", &[("class", "taken")], &issues.iter().map(line).collect::<Vec<_>>()),
         Ok(file) => {
-            let save = Save::Text { name: format!("shardscope.{}", chosen.end), text: file.as_str().into() };
+            let name = |end: &str| format!("shardscope.{end}");
+            let save = Save::Text { name: name(chosen.end), text: file.as_str().into() };
             let save = leaf("button", "main", "Save").on(Action::Save(save));
-            copied("main", &file, Node::from_iter([save, faint(chosen.what)]))
+            let order = FORMATS.iter().find(|format| format.id == "order");
+            let order = order.filter(|_| chosen.id == ORDERED && run.pp > 1);
+            let both = order.and_then(|order| {
+                let cells = export(run, order.id, stamp).ok()?;
+                let files = vec![(name(chosen.end), file.as_str().into()), (name(order.end), cells.as_str().into())];
+                let both = leaf("button", "", "Save with the order").title(order.what);
+                Some(both.on(Action::Save(Save::Texts(files))))
+            });
+            copied("main", &file, Node::from_iter([save, both.unwrap_or_default(), faint(chosen.what)]))
         }
     };
     [title("Export"), el("p", &[("class", "choices"), ("role", "group")], &[choices]).label("Form"), body]
@@ -47,6 +59,22 @@ mod tests {
             assert!(actions.contains(&&Action::Open(Dialog::Export(format.id))));
             assert!(node.to_html().contains(format.what), "{}", format.id);
         }
+        // A pipeline's order is saved with the settings of the program that reads it.
+        let both = |run: &Run, id: &str| {
+            let node = menu(run, id, &Stamp::default());
+            let saves = node.actions().into_iter().filter_map(|action| match action {
+                Action::Save(Save::Texts(files)) => Some(files.clone()),
+                _ => None,
+            });
+            saves.collect::<Vec<_>>()
+        };
+        let files = both(&Run::default(), ORDERED);
+        let names: Vec<&str> = files.iter().flatten().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["shardscope.torchtitan.py", "shardscope.order.csv"]);
+        // PyTorch's reader takes every line for a rank: the first begins with an op of rank 0.
+        assert!(files[0][1].1.starts_with("0F0,"), "{}", &files[0][1].1[..20]);
+        assert!(both(&Run::default(), "megatron").is_empty());
+        assert!(both(&Run { pp: 1, ..Run::default() }, ORDERED).is_empty());
         let run = Run { tp: 7, ..Run::default() };
         let html = menu(&run, "json", &Stamp::default()).to_html();
         assert!(html.contains("issue error"), "{html}");

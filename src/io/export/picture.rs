@@ -96,6 +96,7 @@ impl Picture<'_> {
             width: self.width,
             chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
             curve,
+            messages: &[],
             version_of: &|row, microbatch| version(&versions, row * shape.stride, microbatch),
             capacity: mebibytes(evaluation.report.memory.capacity_bytes),
             most,

@@ -46,7 +46,7 @@ pub fn best_known(gallery: &Gallery) -> Node {
     let answer = answer(gallery);
     let heads = [
         title("How good can any order be?"),
-        leaf("small", "", "best known step of the pipeline against the fullest GPU's memory"),
+        leaf("small", "", "the pipeline's time, without what follows its last pass, against the fullest GPU's memory"),
     ];
     Node::from_iter([
         el("div", &[("class", "panel-head")], &heads),
@@ -106,7 +106,7 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
     });
     let bound = floor.map(|floor| {
         t!(
-            "The bound: with one copy of the weights no order of these stages is below {floor}.",
+            "The bound: with one copy of the weights no order of these stages is below {floor}, whatever its memory.",
             floor = show_seconds(Seconds(floor))
         )
     });
@@ -193,7 +193,7 @@ fn answer(gallery: &Gallery) -> Node {
                 _ => Some(t!("{count} more may be as fast: such differences are known to {tie} %.", count, tie)),
             };
             let words = Message::joined(" ", std::iter::once(words).chain(others));
-            Node::from_iter([head, line(words, use_it(row, name)), covers])
+            Node::from_iter([line(words, use_it(row, name)), head, covers])
         }
         None => line(t!("No schedule that {software} can run fits here.", software), Node::none()),
     };

@@ -65,12 +65,18 @@ pub(super) fn covered(certificate: &Certificate) -> Message {
         _ => t!("rank {rank} is always busy", rank = binding.work_rank),
     };
     let ops = if certificate.whole_backward { t!("in one op") } else { t!("in two ops") };
-    t!(
+    let [bound, more] = [certificate.lower_bound_s, certificate.one_more_s].map(seconds);
+    let more = if more == bound {
+        t!("One activation more on every rank does not lower it.")
+    } else {
+        t!("With one activation more on every rank the bound is {more}.", more)
+    };
+    let least = t!(
         "With one copy of the weights and the backward {ops}, no order of these stages at this memory is shorter than \
-            {bound} ({why}). With one activation more on every rank the bound is {more}.",
+            {bound} ({why}).",
         ops,
-        bound = seconds(certificate.lower_bound_s),
-        why,
-        more = seconds(certificate.one_more_s)
-    )
+        bound,
+        why
+    );
+    Message::joined(" ", [least, more])
 }

@@ -63,6 +63,28 @@ pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, un
     ])
 }
 
+/// The fastest of the timelines in a sentence: against the first, or the next where it is the first, and its idea.
+pub fn winner(lanes: &[(ScheduleVariant, &Prepared)]) -> Option<Message> {
+    let figures: Vec<(ScheduleVariant, ScheduleFigures)> =
+        lanes.iter().map(|(variant, one)| (*variant, ScheduleFigures::of(&one.evaluation))).collect();
+    let by_step = |a: &&(ScheduleVariant, ScheduleFigures), b: &&(ScheduleVariant, ScheduleFigures)| {
+        a.1.step_s.0.total_cmp(&b.1.step_s.0)
+    };
+    let best = figures.iter().min_by(by_step)?;
+    let first = figures.first().filter(|first| first.0 != best.0);
+    let other = first.or_else(|| figures.iter().filter(|one| one.0 != best.0).min_by(by_step))?;
+    Some(t!(
+        "Fastest: {name}, {step}, {share} less than {other}; bubble {bubble} instead of {other_bubble}. {idea}",
+        name = best.0.name(),
+        step = show_seconds(best.1.step_s),
+        share = show_percent(1.0 - best.1.step_s / other.1.step_s),
+        other = other.0.name(),
+        bubble = show_percent(best.1.bubble_fraction),
+        other_bubble = show_percent(other.1.bubble_fraction),
+        idea = Message::plain(best.0.schedule.row().idea)
+    ))
+}
+
 /// The time axis below all timelines, and the cursor's time.
 pub fn axis(view: Viewport, cursor: Option<f64>) -> Node {
     let place = |time: f64| percent("left", view.x(time, 1.0));
@@ -140,6 +162,15 @@ mod tests {
         let html = below(&lanes, MemoryUnit::Gib).to_html();
         assert_eq!(html.matches("<table").count(), 4);
         assert!(html.contains("GPipe takes") && html.contains("PipeDream takes"));
+        // The fastest is named with its step, and never against itself.
+        let steps: Vec<f64> = runs.iter().map(|one| one.evaluation.report.step.time_s.0).collect();
+        let least = steps.iter().copied().fold(f64::INFINITY, f64::min);
+        let at = steps.iter().position(|step| *step <= least).unwrap();
+        let words = winner(&lanes).unwrap().to_string();
+        let name = lanes[at].0.name();
+        assert!(words.starts_with(&format!("Fastest: {name}, {}", show_seconds(Seconds(least)))), "{words}");
+        assert!(!words.contains(&format!("less than {name};")), "{words}");
+        assert!(winner(&lanes[..1]).is_none());
         assert!(html.contains("behind 2 updates") && html.contains("one update before"));
         assert!(!below(&lanes[..2], MemoryUnit::Gib).to_html().contains("updates"));
         assert_eq!(runs[2].version(0, 4), Some(1));

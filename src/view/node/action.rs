@@ -202,8 +202,9 @@ pub enum Compare {
 pub enum PanelChoice {
     /// When gradients leave.
     Policy(ReducePolicy),
-    /// The messages that are drawn beside a micro-batch.
-    Beside(Traffic),
+    /// The messages that are drawn beside a micro-batch and in the blocks of the timeline; none: those that cost most
+    /// beside a micro-batch, none in the blocks.
+    Beside(Option<Traffic>),
     /// The groups that the cluster shows; all where none is chosen.
     Group(Option<GroupKind>),
     /// The links whose load colours the cluster; the stages where none is chosen.
@@ -240,6 +241,8 @@ pub enum Save {
         name: String,
         text: Arc<str>,
     },
+    /// Several texts become files with these names.
+    Texts(Vec<(String, Arc<str>)>),
     Picture {
         /// Name of the file, without its end.
         name: &'static str,
@@ -315,7 +318,7 @@ impl PanelChoice {
             Self::Policy(ReducePolicy::Eager) => "eager",
             Self::Policy(ReducePolicy::RankEnd) => "rank",
             Self::Policy(ReducePolicy::StepEnd) => "end",
-            Self::Beside(traffic) => traffic.id(),
+            Self::Beside(traffic) => traffic.map_or("no messages", Traffic::id),
             Self::Group(kind) => kind.map_or("all groups", GroupKind::name),
             Self::Load(None) => "stages",
             Self::Load(Some(Link::Intra)) => "node links",
@@ -344,6 +347,10 @@ impl Save {
         match self {
             Self::Copy(_) => "copy".to_owned(),
             Self::Text { name, .. } => format!("save {name}"),
+            Self::Texts(files) => {
+                let names: Vec<&str> = files.iter().map(|(name, _)| &**name).collect();
+                format!("save {}", names.join(" "))
+            }
             Self::Picture { name, png, .. } => {
                 format!("save {name}.{}", if *png { "png" } else { "svg" })
             }

@@ -1,9 +1,9 @@
 //! Figures of reports in trees: which field of which report each is, so that a test holds equal ones to one text.
 
 use super::Node;
-use shardscope_core::message::verbatim;
 use shardscope_core::run::Run;
 use std::fmt::Display;
+use std::sync::Arc;
 
 /// Whose a figure is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,14 +42,13 @@ const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 impl Node {
     /// Marks a figure with the `field` of the report that it shows, by its name there, and with whose report it is.
-    pub(crate) fn reports(self, field: &'static str, scope: &Scope) -> Self {
-        self.say("data-figure", verbatim(field)).say("data-of", verbatim(scope.0.clone()))
+    pub(crate) fn reports(self, field: impl Into<String>, scope: &Scope) -> Self {
+        self.stands_at(field.into(), scope.0.clone())
     }
 
-    /// Marks a figure as [`reports`](Self::reports) does; where it is `short` it has two digits, fewer than in tables.
-    pub(crate) fn reports_short(self, field: &'static str, scope: &Scope, short: bool) -> Self {
-        let node = self.reports(field, scope);
-        if short { node.say("data-digits", "2") } else { node }
+    /// Marks a figure that is no field of a report with the place where it stands.
+    pub(super) fn stands_at(self, field: String, of: String) -> Self {
+        self.with(|element| element.figure = Some(Arc::new((field, of))))
     }
 
     /// Every figure of the tree that names its field: field, scope and text, in the order of the document.
@@ -62,17 +61,21 @@ impl Node {
     fn collect_figures(&self, found: &mut Vec<(String, String, String)>) {
         match self {
             Self::Element(element) => {
-                let named = element.attribute("data-figure").zip(element.attribute("data-of"));
-                if let Some((field, scope)) = named {
-                    let mut said = String::new();
-                    element.children.iter().for_each(|child| child.write_text(&mut said));
-                    found.push((field.to_string(), scope.to_string(), said));
+                if let Some((field, scope)) = element.figure.as_deref() {
+                    found.push((field.clone(), scope.clone(), self.said()));
                 }
                 element.children.iter().for_each(|child| child.collect_figures(found));
             }
             Self::List(pieces) => pieces.iter().for_each(|piece| piece.collect_figures(found)),
             Self::Text(_) | Self::Prose(_) | Self::Picture(_) => {}
         }
+    }
+
+    /// Its text, in English.
+    pub(crate) fn said(&self) -> String {
+        let mut out = String::new();
+        self.write_text(&mut out);
+        out
     }
 
     fn write_text(&self, out: &mut String) {
@@ -89,6 +92,7 @@ impl Node {
 mod tests {
     use super::*;
     use crate::node::markup::strong;
+    use shardscope_core::message::verbatim;
 
     #[test]
     fn a_figure_says_its_field_whose_it_is_and_its_text() {

@@ -35,6 +35,7 @@ pub fn el(tag: &'static str, attributes: &[(&'static str, &str)], children: &[No
         attributes: attributes.collect(),
         action: None,
         key: String::new(),
+        figure: None,
         children: inside,
     }))
 }
@@ -138,15 +139,51 @@ where
 {
     // A column of buttons has no name.
     let cell = |name: Message| leaf(if name.is_empty() { "td" } else { "th" }, "", name);
-    let head: Node = head.iter().map(|name| cell(name.into())).collect();
+    let (label, names): (Message, Vec<Message>) = (label.into(), head.iter().map(Into::into).collect());
+    let head: Node = names.iter().cloned().map(cell).collect();
     let rows: Node = rows
         .iter()
-        .map(|(marked, cells)| {
-            let cells: Node = cells.iter().map(|cell| el("td", &[], std::slice::from_ref(cell))).collect();
+        .enumerate()
+        .map(|(row, (marked, cells))| {
+            let place = TablePlace { table: &label, names: &names, row, cells };
+            let cells: Node = (0..cells.len()).map(|column| place.cell(column)).collect();
             el("tr", &[("class", if *marked { "peak" } else { "" })], &[cells])
         })
         .collect();
     scrolled(label, grid("", head, rows))
+}
+
+/// A row of a table.
+struct TablePlace<'a> {
+    table: &'a Message,
+    names: &'a [Message],
+    row: usize,
+    cells: &'a [Node],
+}
+
+impl TablePlace<'_> {
+    /// A cell; a figure that says of itself of which field it is keeps that, any other is of its place: table and
+    /// column, and the row by its number and name.
+    fn cell(&self, column: usize) -> Node {
+        let content = &self.cells[column];
+        let cell = el("td", &[], std::slice::from_ref(content));
+        match content {
+            Node::Text(words) if column > 0 && is_figure(words) => {
+                let name = self.names.get(column).map(ToString::to_string).unwrap_or_default();
+                let field = format!("table {}: {column} {name}", self.table);
+                cell.stands_at(field, format!("row {} {}", self.row, self.cells[0].said()))
+            }
+            _ => cell,
+        }
+    }
+}
+
+/// True if a text begins with a number, behind signs at most.
+fn is_figure(words: &Message) -> bool {
+    let words = words.to_string();
+    words
+        .trim_start_matches(['+', '−', '-', '±', '≈', '<', '$', '€', '¥', ' '])
+        .starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// A table in the making: a row a thing, a column for each of its figures.

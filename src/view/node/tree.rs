@@ -32,6 +32,9 @@ pub struct Element {
     pub action: Option<Press>,
     /// Key that tells it from its siblings of the same tag, where they may come, go or move.
     pub key: String,
+    /// Field of the report that it shows, and whose report it is: see [`figure`](super::figure). The document has no
+    /// trace of it.
+    pub figure: Option<Arc<(String, String)>>,
     /// Its contents; no lists.
     pub children: Vec<Node>,
 }
@@ -103,7 +106,7 @@ impl Node {
         }
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Element)) -> Self {
+    pub(super) fn with(mut self, change: impl FnOnce(&mut Element)) -> Self {
         if let Self::Element(element) = &mut self {
             change(Arc::make_mut(element));
         }

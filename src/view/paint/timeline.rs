@@ -13,12 +13,18 @@ use crate::palette::{Palette, Rgb, blend, ink_on};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters_backend::DrawingBackend;
-use shardscope_core::pipeline::OpKind;
+use shardscope_core::pipeline::{Half, OpKind, TimedOp};
+use shardscope_core::report::{PassMessages, StageMessages};
 
 /// A cell is labelled from this width on.
 const LABEL_WIDTH: f64 = 16.0;
 /// A row, or the half of a pair, is labelled from this height on.
 const LABEL_HEIGHT: f64 = 11.0;
+
+/// Height of the messages in a block, and the least width and height of a block that shows them, CSS pixels.
+const STRIP: f64 = 4.0;
+const STRIP_WIDTH: f64 = 5.0;
+const STRIP_HEIGHT: f64 = 9.0;
 
 /// Room for the rank names of an exported picture, CSS pixels.
 pub const NAMES: f64 = 64.0;
@@ -53,6 +59,8 @@ pub struct TimelinePicture<'a> {
     pub chunk_of: &'a dyn Fn(usize, u32) -> usize,
     /// The version of the weights that a micro-batch meets in a row, where a rank keeps several.
     pub version_of: &'a dyn Fn(usize, u32) -> Option<i32>,
+    /// The messages of every stage that are drawn in the blocks; none: none are.
+    pub messages: &'a [StageMessages],
     /// Memory of the chosen rank over time, MiB.
     pub curve: &'a [(f64, u32)],
     /// Memory of the rank, MiB.
@@ -176,6 +184,10 @@ impl TimelinePicture<'_> {
         let (from, to) = whole(band, cell.kind, self.px(self.shape.rows.height));
         let (upper, lower) = (self.down(top) + from, self.down(top) + to);
         backend.draw_rect((left, upper), (right, lower), &ink(colour), true)?;
+        let messages = cell.op.and_then(|timed| messages_of(self.messages, &timed));
+        if let Some(messages) = messages.filter(|_| cell.width >= STRIP_WIDTH && height >= STRIP_HEIGHT) {
+            self.paint_messages((left, right), lower, messages, backend)?;
+        }
         if let Some(timed) = cell.op
             && cell.width >= LABEL_WIDTH
             && height >= LABEL_HEIGHT
@@ -196,6 +208,34 @@ impl TimelinePicture<'_> {
                 let text = text_style(font, ink_on(colour), HPos::Center, VPos::Center);
                 backend.draw_text(&label, &text, middle)?;
             }
+        }
+        Ok(())
+    }
+
+    /// At the foot of a block the messages inside it: what it waits for at its end, what it hides before that.
+    fn paint_messages<DB: DrawingBackend>(
+        &self,
+        (left, right): (i32, i32),
+        foot: i32,
+        messages: PassMessages,
+        backend: &mut DB,
+    ) -> Painted<DB> {
+        let top = foot - self.px(STRIP).max(2);
+        // What there is has a pixel at least.
+        let wide = |share: f64| if share > 0.0 { px(share, f64::from(right - left)).max(1) } else { 0 };
+        let exposed = right - wide(messages.exposed);
+        let hidden = (exposed - wide(messages.hidden)).max(left);
+        let light = blend(self.palette.exposed, self.palette.paper, 0.55);
+        // A hairline of paper keeps both apart from the block.
+        let paper = ink(self.palette.paper);
+        if hidden < right {
+            backend.draw_rect((hidden, top - 1), (right, top), &paper, true)?;
+        }
+        if hidden < exposed {
+            backend.draw_rect((hidden, top), (exposed, foot), &ink(light), true)?;
+        }
+        if exposed < right {
+            backend.draw_rect((exposed, top), (right, foot), &ink(self.palette.exposed), true)?;
         }
         Ok(())
     }
@@ -259,6 +299,18 @@ impl TimelinePicture<'_> {
     }
 }
 
+/// The messages inside an op.
+pub fn messages_of(stages: &[StageMessages], timed: &TimedOp) -> Option<PassMessages> {
+    let stage = stages.get(timed.op.stage as usize)?;
+    Some(match (timed.half, timed.op.kind) {
+        (_, OpKind::W) => return None,
+        (Half::First | Half::Second, _) => stage.pair,
+        (Half::Whole, OpKind::F) => stage.forward,
+        (Half::Whole, OpKind::B) => stage.input,
+        (Half::Whole, OpKind::BW) => stage.backward,
+    })
+}
+
 /// The device pixels that a band of a row fills, where rows are `height` pixels high: at least one, and never the
 /// topmost pixels that the bands above it keep.
 fn whole((from, to): (f64, f64), kind: OpKind, height: i32) -> (i32, i32) {
@@ -277,8 +329,9 @@ mod tests {
     use crate::charts::lod::Sums;
     use crate::charts::timeline::cells;
     use crate::palette::Theme;
-    use shardscope_core::report::evaluate;
+    use shardscope_core::report::{evaluate, stage_messages};
     use shardscope_core::run::Run;
+    use shardscope_core::traffic::Traffic;
 
     /// The picture of `cells` without names, curve and versions.
     fn plain(cells: &[Cell], shape: Shape, view: Viewport, width: f64, scale: f64) -> TimelinePicture<'_> {
@@ -293,6 +346,7 @@ mod tests {
             capacity: 0,
             most: 0,
             version_of: &|_, _| None,
+            messages: &[],
             palette: Theme::Light.palette(),
             scale,
         }
@@ -368,6 +422,31 @@ mod tests {
         assert_eq!(colour(1.0), forward);
         let (half, quarter) = (colour(0.5), colour(0.25));
         assert!(forward.0 < half.0 && half.0 < quarter.0 && quarter.0 < paper.0);
+    }
+
+    /// Each block of the default run ends with what it waits for of its tensor-parallel messages.
+    #[test]
+    fn blocks_end_with_the_messages_that_are_chosen() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let sums = Sums::of(evaluation.timeline());
+        let view = Viewport::all(evaluation.timeline().makespan());
+        let cells = cells(&sums.rows(evaluation.timeline(), 1), view, 2000.0);
+        let messages = stage_messages(&evaluation, Traffic::Tp);
+        let count = |messages: &[StageMessages]| {
+            let mut svg = String::new();
+            {
+                let mut backend = SVGBackend::with_string(&mut svg, (2000, 220));
+                let picture = plain(&cells, Shape::of(4), view, 2000.0, 1.0);
+                TimelinePicture { messages, ..picture }.paint(&mut backend).unwrap();
+                backend.present().unwrap();
+            }
+            rects(&svg, Theme::Light.palette().exposed).len()
+        };
+        assert_eq!(count(&[]), 0);
+        assert!(messages.iter().all(|stage| stage.forward.exposed > 0.0), "{messages:?}");
+        // A forward and a backward of each of 32 micro-batches on each of 4 ranks, where they are a pixel wide.
+        let drawn = count(&messages);
+        assert!((100..=256).contains(&drawn), "{drawn}");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
         return Node::none();
     };
     let kinds = all.iter().map(|one| {
-        let choice = Action::Choose(PanelChoice::Beside(one.traffic));
+        let choice = Action::Choose(PanelChoice::Beside(Some(one.traffic)));
         (choice, names(one.traffic, run).0.into(), one.traffic == drawn.traffic)
     });
     let mut parts = drawn.passes.iter().flat_map(|pass| &pass.parts);
@@ -58,7 +58,7 @@ pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
         ),
         key(shown),
         el("div", &[("class", "beside-picture")], &[picture(drawn).inline(label)]),
-        el("p", &[("role", "status")], &[said(drawn)]),
+        el("p", &[("role", "status")], &[said(drawn), more_microbatches(evaluation, drawn)]),
         fold("Show as a table", data(drawn)),
     ];
     el("div", &[("class", "beside")], &parts)
@@ -66,6 +66,21 @@ pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
 
 /// Share of the passes below which none is said to run in a pair.
 const NONE: f64 = 5e-4;
+
+/// Micro-batches for each pipeline rank with which most passes run in pairs: a half of the ranks fills and drains.
+const FOR_PAIRS: u64 = 4;
+
+/// The batch with which passes run in pairs, where none does for want of micro-batches.
+fn more_microbatches(evaluation: &Evaluation, drawn: &MicrobatchWaits) -> Node {
+    let lacks = drawn.passes.iter().any(|pass| pass.pass == DrawnPass::Pair) && drawn.paired < NONE;
+    let (run, layout) = (&evaluation.scenario.run, &evaluation.report.layout);
+    let batch = layout.dp.saturating_mul(run.micro_batch).saturating_mul(FOR_PAIRS * run.pp);
+    if !lacks || batch <= run.global_batch {
+        return Node::none();
+    }
+    let set = vec![("global_batch", batch.to_string())];
+    Node::from_iter([text(" "), apply("fix", set, "", t!("Set the batch to {batch}", batch))])
+}
 
 /// What the picture says, in words.
 fn said(drawn: &MicrobatchWaits) -> Node {
@@ -307,6 +322,15 @@ mod tests {
         let run = Run { pp: 2, tp: 8, ep: 256, global_batch: 256, ..deepseek(Schedule::DualPipe) };
         let none = beside(&evaluate(&run).unwrap(), Some(Traffic::Ep)).to_html();
         assert!(none.contains("No pass of this step runs in a pair") && !none.contains("0.0 %"), "{none}");
+        // The batch that is offered has pairs.
+        let evaluation = evaluate(&run).unwrap();
+        let set = beside(&evaluation, Some(Traffic::Ep)).actions().into_iter().find_map(|action| match action {
+            Action::Apply(set) if set[0].0 == "global_batch" => Some(set.clone()),
+            _ => None,
+        });
+        let larger = evaluate(&run.with_texts(&set.unwrap()).unwrap()).unwrap();
+        let more = beside(&larger, Some(Traffic::Ep)).to_html();
+        assert!(more.contains("of the passes run in pairs") && !more.contains("Set the batch"), "{more}");
         let apart = html(Schedule::OneFOneB);
         assert!(!apart.contains("a pair of passes:") && apart.contains("url(#hatched)"), "{apart}");
         assert!(apart.contains("No compute may run beside these messages"), "{apart}");
@@ -318,7 +342,7 @@ mod tests {
         let evaluation = evaluate(&run).unwrap();
         for traffic in [Traffic::Tp, Traffic::Cp, Traffic::Zero3, Traffic::Dp] {
             let view = beside(&evaluation, Some(traffic));
-            let choice = Action::Choose(PanelChoice::Beside(traffic));
+            let choice = Action::Choose(PanelChoice::Beside(Some(traffic)));
             assert!(view.actions().contains(&&choice), "{traffic:?}");
             let html = view.to_html();
             assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1, "{traffic:?}");

@@ -87,13 +87,24 @@ fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
     };
     let cost = money(&sign(own), cost);
     let (gpus, gpu, days) = (own.gpus, first.name, significant(first.days(), 3));
+    let layout = words::sizes(&first.found.run, first.found.figures.dp);
     let said = match priced.len() {
-        1 => t!("{tokens} tokens on {gpus} × {gpu}: {cost} in {days} days.", tokens, gpus, gpu, cost, days),
-        count => t!(
-            "{tokens} tokens are cheapest on {gpus} × {gpu}: {cost} in {days} days, of {count} kinds with a price.",
+        1 => t!(
+            "{tokens} tokens on {gpus} × {gpu} in its fastest layout, {layout}: {cost} in {days} days.",
             tokens,
             gpus,
             gpu,
+            layout,
+            cost,
+            days
+        ),
+        count => t!(
+            "{tokens} tokens are cheapest on {gpus} × {gpu} in its fastest layout, {layout}: {cost} in {days} days, \
+                of {count} kinds with a price.",
+            tokens,
+            gpus,
+            gpu,
+            layout,
             cost,
             days,
             count

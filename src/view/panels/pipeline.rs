@@ -1,14 +1,17 @@
 //! The pipeline in text: legend, what an op waits for, the chain that fixes the time, the picture as a table.
 
 use super::memory::of_rank;
+use super::overlap::names;
 use super::words;
-use crate::charts::figure::swatch;
+use crate::charts::figure::{key, swatch};
 use crate::charts::prepared::memory_curve;
 use crate::charts::shape::Shape;
+use crate::node::action::PanelChoice;
 use crate::prelude::*;
 use shardscope_core::pipeline::trace::{OpPlace, StartCause};
 use shardscope_core::pipeline::{OpKind, OrderItem, TimedOp, Trace};
-use shardscope_core::report::Pipeline;
+use shardscope_core::report::{Pipeline, microbatch_waits};
+use shardscope_core::traffic::Traffic;
 use shardscope_core::units::GIB;
 
 /// Definition of "in span", wherever the two bubbles stand side by side.
@@ -55,6 +58,32 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
         note(stride > 1, "", thinned),
         note(true, "phone-hide", t!("Ctrl + wheel zooms, drag pans")),
     ])
+}
+
+/// The kinds of messages that can be drawn in the blocks, the `chosen` one pressed, and what is drawn of it; nothing
+/// where no messages are sent inside a micro-batch.
+pub fn messages_drawn(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
+    let kinds: Vec<Traffic> = microbatch_waits(evaluation).iter().map(|one| one.traffic).collect();
+    if kinds.is_empty() {
+        return Node::none();
+    }
+    let chosen = chosen.filter(|kind| kinds.contains(kind));
+    let option = |kind: Option<Traffic>| {
+        let name = kind.map_or_else(|| t!("none"), |kind| names(kind, &evaluation.scenario.run).0.into());
+        (Action::Choose(PanelChoice::Beside(kind)), name, kind == chosen)
+    };
+    let options = std::iter::once(None).chain(kinds.into_iter().map(Some)).map(option);
+    let key = key(&[("c-exposed half", "message, hidden"), ("c-exposed", "message, exposed")]);
+    let beside = if chosen.is_some() { key } else { Node::none() };
+    let head = choices(["Messages in the blocks", "Messages drawn in the timeline"], options, beside);
+    let words = chosen.map(|_| {
+        muted(
+            "Each block ends with what it waits for of these messages, and before that what it hides: the sums of its \
+                layers, in each of which both happen. Zoom in where blocks are too small to show it; Overlap draws one \
+                micro-batch layer by layer.",
+        )
+    });
+    Node::from_iter([head, words.unwrap_or_default()])
 }
 
 pub(super) fn kind_name(kind: OpKind) -> &'static str {
@@ -134,10 +163,9 @@ fn named(evaluation: &Evaluation, shape: Shape) -> impl Fn(&usize) -> bool + use
     let every = (NAME / shape.rows.pitch).ceil().max(1.0) as usize;
     let peak = evaluation.report.memory.peak_stage;
     let fullest = peak.is_multiple_of(shape.stride).then_some(peak / shape.stride);
-    move |row| match fullest {
-        Some(fullest) if row.abs_diff(fullest) < every => *row == fullest,
-        _ => row.is_multiple_of(every),
-    }
+    // Equal distances, and the fullest rank among them.
+    let first = fullest.unwrap_or(0) % every;
+    move |row| row % every == first
 }
 
 /// Rank names beside the rows, as many as fit, each a button where `are_pressed`, and what the chosen rank holds at
@@ -227,7 +255,20 @@ pub fn kinds(evaluation: &Evaluation) -> Node {
         if has(OpKind::W) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
         if later { swatch(&("c-forward later", "later stages of the rank")) } else { Node::none() },
         bubble(pipeline),
+        evaluation.report.tower.map_or_else(Node::none, |tower| waits_for_tower(tower.waits_s, pipeline)),
     ])
+}
+
+/// The part of the idle share that is the wait for a tower on GPUs of its own, which the picture of the pipeline does
+/// not draw.
+fn waits_for_tower(waits: Seconds, pipeline: &Pipeline) -> Node {
+    let share = show_percent(waits / pipeline.makespan_s);
+    let words = t!("of it {share} wait for the tower, not drawn here", share);
+    let whole = t!(
+        "The step waits {waits} for the tower, which has GPUs of its own; Costs and scaling draws both.",
+        waits = show_seconds(waits)
+    );
+    leaf("span", "", words).title(whole)
 }
 
 /// The colours of several pictures on one axis.
@@ -382,8 +423,7 @@ mod tests {
                 let rows: Vec<usize> = (0..shape.count).filter(&is_named).collect();
                 let names = rank_names(&evaluation, shape, 0, false).to_html();
                 let html = rank_memory(&evaluation, shape, MemoryUnit::Gib).to_html();
-                let numbers: Vec<&str> =
-                    html.split("<b ").skip(1).filter_map(|rest| rest.split(['<', '>']).nth(1)).collect();
+                let numbers: Vec<&str> = html.split("<b>").skip(1).filter_map(|rest| rest.split('<').next()).collect();
                 for (row, number) in numbers.iter().enumerate() {
                     let rank = row * shape.stride;
                     assert_eq!(names.contains(&format!(">rank {rank}<")), !number.is_empty(), "{rank}: {names} {html}");

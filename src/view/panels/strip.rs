@@ -8,9 +8,9 @@ use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::memory::verdict::Chance;
 use shardscope_core::report::Memory;
-use shardscope_core::run::presets::published;
+use shardscope_core::run::presets::{PublishedRun, published};
 use shardscope_core::time::Step;
-use shardscope_core::units::{count_to, group, seconds_to};
+use shardscope_core::units::{count_to, group, seconds_like};
 use shardscope_core::whole_run::{WholeRunFigure, figures, setting};
 
 /// Tokens of the budget where the Run has none, round numbers: of a pretraining, and of a fine-tuning, a million
@@ -62,10 +62,19 @@ pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
     let figure = |name, field, figure, show: &dyn Fn(Seconds) -> Part, inverse| {
         ask("key", figure, &cells(leaf("span", "name", name), field, step, show, inverse))
     };
-    let seconds = |seconds: Seconds| parted(&seconds_to(seconds, digits(wide)));
+    let published_step = published(run).and_then(PublishedRun::step).filter(|theirs| !holds(step, *theirs));
+    let seconds = |seconds: Seconds| parted(&seconds_like(seconds, step.time_s, digits(wide)));
     Node::from_iter([
         memory(&report.memory, ran, unit),
-        figure(time, "step.time_s", Figure::Step, &seconds, false),
+        match published_step {
+            None => figure(time, "step.time_s", Figure::Step, &seconds, false),
+            Some(theirs) => {
+                let mut cells = cells(leaf("span", "name", time), "step.time_s", step, &seconds, false);
+                let theirs = show_seconds(theirs);
+                cells[3] = leaf("span", "range outside", t!("Published: {theirs}, outside our range", theirs));
+                ask("key", Figure::Step, &cells)
+            }
+        },
         figure(peak, "step.mfu", Figure::Mfu, &mfu, true),
         figure(t!("Tokens per second"), "step.tokens_per_s_per_gpu", Figure::Tokens, &tokens, true),
     ])
@@ -86,10 +95,10 @@ fn behind(unit: &Message) -> Node {
 }
 
 /// The figure of `field` with its unit, if it has one; one that is long is smaller.
-fn value((number, unit): &Part, (field, scope): (&'static str, &Scope), short: bool) -> Node {
+fn value((number, unit): &Part, field: &'static str, scope: &Scope) -> Node {
     let class = if number.chars().count() > ROOM { "value long" } else { "value" };
     let unit = if unit.is_empty() { Node::none() } else { behind(unit) };
-    el("span", &[("class", class)], &[strong(verbatim(number)).reports_short(field, scope, short), unit])
+    el("span", &[("class", class)], &[strong(verbatim(number)).reports(field, scope), unit])
 }
 
 /// The fullest GPU: verdict, peak, and the range of its need on a bar that ends at the capacity; of a run that is known
@@ -146,8 +155,13 @@ fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
 /// Its range is below it: beside it neither fits a phone.
 fn cells(name: Node, field: &'static str, step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> Vec<Node> {
     let (track, caption) = range(step, show, inverse);
-    let value = value(&show(step.time_s), (field, &Scope::run()), is_wide(step));
+    let value = value(&show(step.time_s), field, &Scope::run());
     vec![name, value, track, leaf("span", "range", caption)]
+}
+
+/// True if the range of `step` holds a measured one.
+fn holds(step: &Step, measured: Seconds) -> bool {
+    (step.low_s.0..=step.high_s.0).contains(&measured.0)
 }
 
 /// Width of a range over its figure from which on the figure has two digits.
@@ -229,11 +243,10 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
         (format!("{less}{currency}{shown}"), Message::default())
     };
     let days = show_days(seconds / 86_400.0, is_wide(step));
-    let short = is_wide(step);
     let opening = |figure, shown: Node| {
         if opens { el("button", &[("class", "figure")], &[shown]).on(Action::ExplainWhole(figure)) } else { shown }
     };
-    let after = strong(verbatim(&days.0)).reports_short("budget.days", scope, short);
+    let after = strong(verbatim(&days.0)).reports("budget.days", scope);
     let after = opening(WholeRunFigure::Days, after);
     let after = el("span", &[("class", "days")], &[text(" "), after, behind(&days.1)]);
     let (track, caption) = range(step, &cost, false);
@@ -244,7 +257,7 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     let caption = el("span", &[("class", "range parts")], &[inline(caption), added(evaluation, &currency), hours]);
     let (amount, _) = cost(step.time_s);
     let class = if amount.chars().count() > ROOM { "value long" } else { "value" };
-    let amount = strong(verbatim(amount)).reports_short("budget.cost", scope, short);
+    let amount = strong(verbatim(amount)).reports("budget.cost", scope);
     let value = el("span", &[("class", class)], &[opening(WholeRunFigure::Cost, amount), after]);
     let assumed = assumed(run).map_or_else(Node::none, |words| leaf("span", "range", words));
     Node::from_iter([value, track, caption, assumed])
@@ -474,13 +487,10 @@ mod tests {
                     ..Run::default()
                 };
                 let report = report(&run).unwrap();
-                let cost = budget(&evaluate(&run).unwrap(), &Scope::run()).to_html();
-                let html = format!("{}{cost}", strip(&run, &report, MemoryUnit::Gib).to_html());
-                let figures = html.split("<b data-figure=").skip(1);
-                let figures: Vec<&str> = figures.filter_map(|rest| rest.split('>').nth(1)).collect();
+                let cost = budget(&evaluate(&run).unwrap(), &Scope::run());
+                let figures = Node::from_iter([strip(&run, &report, MemoryUnit::Gib), cost]).figures();
                 assert_eq!(figures.len(), 6);
-                for figure in figures {
-                    let figure = figure.trim_end_matches("</b").replace("&lt;", "<");
+                for (.., figure) in figures {
                     assert!(figure.chars().count() <= 7, "{figure}");
                 }
             }

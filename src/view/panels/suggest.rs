@@ -226,8 +226,10 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
         count => t!("{count} are {range} % faster but tight: their need may pass {usable}.", count, range, usable),
     };
     let cards: Node = tight.iter().take(MOST_TIGHT).map(|better| card(evaluation, better, unit).view()).collect();
+    let fits = evaluation.report.memory.overall() == Verdict::Fits;
+    let (class, sign) = if fits { ("fits", "✓ ") } else { ("tight", "▲ ") };
     let parts = [
-        leaf("p", "tight", Message::joined("", [verbatim("▲ "), fastest_that_fits(evaluation, searched)])),
+        leaf("p", class, Message::joined("", [verbatim(sign), fastest_that_fits(evaluation, searched)])),
         leaf("p", "muted", words),
         fold("Show the tight ones", el("div", &[("class", "suggestions")], &[cards])),
     ];
@@ -410,7 +412,7 @@ fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -> Message {
     }
     let differs = match better.gain {
         Gain::Length => t!("Fewer tokens in a micro-batch"),
-        Gain::Adapter => t!("The weights are frozen"),
+        Gain::Adapter if own.adapter.method.is_none() => t!("The weights are frozen"),
         _ => relevant(own, other, reason),
     };
     // The card's title says all that differs.
@@ -507,14 +509,14 @@ fn fastest_that_fits(evaluation: &Evaluation, searched: &SearchProgressShown) ->
     let (tie, evaluated) = (significant(tie(&evaluation.scenario.run) * 100.0, 2), searched.evaluated);
     if searched.partial {
         t!(
-            "Of {evaluated} layouts looked at, none that fits is faster by more than {tie} %, the error of such \
-                differences; the search ended at its limit of work.",
+            "No layout that fits is known to be faster, of {evaluated} looked at: gains below {tie} % cannot be told \
+                apart. The search ended at its limit of work.",
             tie,
             evaluated
         )
     } else {
         t!(
-            "Of {evaluated} layouts, none that fits is faster by more than {tie} %, the error of such differences.",
+            "No layout that fits is known to be faster, of {evaluated}: gains below {tie} % cannot be told apart.",
             tie,
             evaluated
         )

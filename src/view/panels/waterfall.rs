@@ -106,7 +106,7 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
             el(
                 "span",
                 &[("class", "amount")],
-                &[text(verbatim(plus)), inline(verbatim(show_seconds(time))).reports(name, &Scope::run())],
+                &[text(verbatim(plus)), inline(verbatim(show_seconds(time))).reports(*name, &Scope::run())],
             ),
             leaf("span", "share", verbatim(show_percent(share))),
         ];

@@ -6,14 +6,14 @@ use crate::panels::step::held_less;
 use crate::prelude::*;
 use shardscope_core::run::registry::field;
 use shardscope_core::time::{REACH, RangePart, Step, range, range_ends};
-use shardscope_core::units::seconds_to;
+use shardscope_core::units::{seconds_like, seconds_to};
 
 /// Runs of one's own after which a range is shown.
 const OWN: [u64; 2] = [1, 5];
 
-/// Seconds without their last digit: a range is no surer.
-fn coarse(seconds: Seconds) -> String {
-    seconds_to(seconds, 2)
+/// Seconds of an end of a range of `step`, in its unit, without their last digit: a range is no surer.
+fn coarse(seconds: Seconds, step: &Step) -> String {
+    seconds_like(seconds, step.time_s, 2)
 }
 
 /// A range on the scale that the widest one fills, with its words.
@@ -22,7 +22,8 @@ fn line(name: Message, step: &Step, sd: f64, widest: f64, class: &str) -> Node {
     let (least, most) = range_ends(widest);
     let place = |factor: f64| (factor - least) / (most - least);
     let marks = [bracket(place(low), place(high)), el("b", &[("style", &percent("left", place(1.0)))], &[])];
-    let words = t!("{low_s} to {high_s}", low_s = coarse(step.time_s * low), high_s = coarse(step.time_s * high));
+    let words =
+        t!("{low_s} to {high_s}", low_s = coarse(step.time_s * low, step), high_s = coarse(step.time_s * high, step));
     let cells = [leaf("span", "", name), el("span", &[("class", "whisker")], &marks), leaf("span", "amount", words)];
     el("div", &[("class", class)], &cells)
 }
@@ -60,7 +61,7 @@ pub fn why_wide(evaluation: &Evaluation) -> Node {
         "p",
         &[],
         &[
-            strong(t!("{low_s} to {high_s}", low_s = coarse(step.low_s), high_s = coarse(step.high_s))),
+            strong(t!("{low_s} to {high_s}", low_s = coarse(step.low_s, step), high_s = coarse(step.high_s, step))),
             text(t!(
                 ": four of five {of} of publishers not seen before, tuned and in steady state.",
                 of = Message::plain(of.of)
@@ -79,7 +80,7 @@ pub fn why_wide(evaluation: &Evaluation) -> Node {
     if count > 0 {
         let low = range_ends(without(RangePart::Open));
         let seconds = (step.high_s - step.low_s).0 - step.time_s.0 * (low.1 - low.0);
-        let lead = text(t!("Not stated, moves it by {seconds}:", seconds = coarse(Seconds(seconds))));
+        let lead = text(t!("Not stated, moves it by {seconds}:", seconds = seconds_to(Seconds(seconds), 2)));
         let links = of
             .open
             .iter()

@@ -7,7 +7,7 @@ use shardscope_core::memory::verdict::Chance;
 use shardscope_core::report::{Memory, Peak, Pipeline};
 use shardscope_core::run::Method;
 use shardscope_core::run::presets::Stack;
-use shardscope_core::search::{can_run, has_schedule, tie};
+use shardscope_core::search::{can_run, tie};
 
 /// The verdict on `bytes` of a GPU that has `capacity`, in words: above the card none is called tight.
 pub fn verdict(verdict: Verdict, bytes: Bytes, capacity: Bytes) -> &'static str {
@@ -103,7 +103,7 @@ pub fn unable(run: &Run) -> Option<Message> {
 /// Says that the software of `run` has no such schedule; none where it has.
 pub fn unnamed(run: &Run, schedule: Schedule) -> Option<Message> {
     let stack = run.stack.preset_row();
-    (!has_schedule(stack, schedule)).then(|| not_in(stack))
+    (!schedule.row().is_run_by(stack)).then(|| not_in(stack))
 }
 
 fn not_in(stack: &Stack) -> Message {

@@ -1,5 +1,6 @@
 //! The timeline's canvas: a surface in device pixels, painted at most once a frame.
 
+use crate::core::report::StageMessages;
 use crate::io::export::Picture;
 use crate::view::charts::prepared::{Prepared, mebibytes};
 use crate::view::charts::shape::Shape;
@@ -20,6 +21,8 @@ pub struct CanvasFrame<'a> {
     pub shape: Shape,
     pub most: u32,
     pub curve: &'a [(f64, u32)],
+    /// Messages that are drawn in the blocks.
+    pub messages: &'a [StageMessages],
     pub view: Viewport,
     pub width: f64,
     pub theme: Theme,
@@ -59,6 +62,7 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &CanvasFrame, from: Opt
         chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
         version_of: &|row, microbatch| frame.prepared.version(row * shape.stride, microbatch),
         curve: frame.curve,
+        messages: frame.messages,
         capacity: mebibytes(evaluation.report.memory.capacity_bytes),
         most: frame.most,
         palette: frame.theme.palette(),

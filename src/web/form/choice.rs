@@ -1,10 +1,10 @@
 //! A list to choose from: presets, and settings that are one of a few.
 
 use crate::core::issue::Issue;
-use crate::core::report::with_schedule;
+use crate::core::report::{evaluate, with_schedule};
 use crate::core::run::presets::by_maker;
-use crate::core::run::registry::{Field, Slot, clear_parts};
-use crate::core::run::{Choice, OneOf, Value};
+use crate::core::run::registry::{self, Field, Slot, clear_parts};
+use crate::core::run::{Choice, OneOf, Run, Value};
 use crate::core::t;
 use crate::web::browser::html::{flag, text};
 use crate::web::browser::i18n::{say, translated};
@@ -95,6 +95,30 @@ fn choose_schedule(state: State, id: &str) {
         let issue = Issue::notice("virtual_stages", chunks).with_fixes(back).labelled("undo");
         (next.clone(), issue)
     });
+    let (next, told) = match with_pipeline(&run, &next) {
+        Some((fixed, issue)) => (fixed.clone(), Some((fixed, issue))),
+        None => (next, told),
+    };
     state.told.set(told);
     state.run.set(next);
+}
+
+/// A Run without a pipeline that has none of its schedule: with the sizes that the schedule needs, and a notice at the
+/// first that names them, with undo.
+fn with_pipeline(run: &Run, next: &Run) -> Option<(Run, Issue)> {
+    if next.pp > 1 {
+        return None;
+    }
+    let errors = evaluate(next).err()?;
+    let fix = errors.iter().flat_map(Issue::fixes).find(|fix| fix.set.iter().any(|(key, _)| *key == "pp"))?;
+    let fixed = next.with_texts(&fix.set)?;
+    let named = fix.set.iter().filter_map(|(key, value)| Some(format!("{} {value}", registry::field(key)?.label)));
+    let words = t!(
+        "Set with {schedule}: {settings}",
+        schedule = next.schedule.choice().label,
+        settings = named.collect::<Vec<_>>().join(", ")
+    );
+    let keys = fix.set.iter().map(|(key, _)| *key).chain(["schedule", "virtual_stages"]);
+    let back = keys.filter_map(|key| Some((key, registry::field(key)?.text(run)?))).collect();
+    Some((fixed, Issue::notice("pp", words).with_fixes(back).labelled("undo")))
 }

@@ -316,6 +316,14 @@ pub(crate) fn text_input(
 
 /// Takes text into the Run, if it means something.
 pub fn commit(state: State, field: &'static Field, text: &str) -> Result<(), Message> {
+    // A count may come with its kind: "2048 H800".
+    let named = || state.run.with_untracked(|run| run.with_gpus_named(text));
+    if let Some(run) = (field.key == "gpus").then(named).flatten() {
+        if state.run.with_untracked(|now| *now != run) {
+            state.run.set(run);
+        }
+        return Ok(());
+    }
     let value = field.parse(text)?;
     let mut run = state.run.get_untracked();
     field.set(&mut run, &value)?;

@@ -5,7 +5,7 @@ use crate::core::run::Run;
 use crate::core::t;
 use crate::io::export::{Picture, stacked};
 use crate::view::gallery::MOST;
-use crate::view::gallery::stack::{axis, below, beside, chips, title};
+use crate::view::gallery::stack::{axis, below, beside, chips, title, winner};
 use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Node, PanelAction, el, text};
 use crate::view::panels::pipeline::colours;
@@ -92,13 +92,18 @@ pub fn compared(state: State) -> AnyView {
         colours(&drawn)
     };
     let foot = move || axis(look.view(), look.clock.get());
+    let fastest = Signal::derive(move || {
+        let drawn: Vec<_> = (0..MOST).filter_map(|at| variant(at).zip(lanes[at].prepared.get())).collect();
+        let drawn: Vec<_> = drawn.iter().map(|(one, of)| (*one, &**of)).collect();
+        winner(&drawn).map_or_else(Node::none, |words| text(words))
+    });
     let words = move || {
         let drawn: Vec<_> = (0..MOST).filter_map(|at| variant(at).zip(lanes[at].prepared.get())).collect();
         let drawn: Vec<_> = drawn.iter().map(|(one, of)| (*one, &**of)).collect();
         below(&drawn, state.view.unit.get())
     };
     view! {
-        {(!framed).then(|| bar(state, ticked))}
+        {(!framed).then(|| bar(state, ticked, fastest))}
         <section class="compared" id="stack" aria-labelledby="compared-title" hidden=flag(move || variant(0).is_none())>
             <div class="panel-head">
                 <h2 id="compared-title">{say("Compared on one axis")}</h2>
@@ -119,7 +124,7 @@ pub fn compared(state: State) -> AnyView {
 }
 
 /// Ticked schedules, at the bottom of the window, with the way to the timelines while they are out of sight.
-fn bar(state: State, ticked: Memo<Option<(Run, u64, Vec<ScheduleVariant>)>>) -> AnyView {
+fn bar(state: State, ticked: Memo<Option<(Run, u64, Vec<ScheduleVariant>)>>, fastest: Signal<Node>) -> AnyView {
     let list = move || {
         let chosen = state.view.gallery.with(|look| look.ticked.is_some());
         let ticked = ticked.get().filter(|_| chosen);
@@ -153,6 +158,7 @@ fn bar(state: State, ticked: Memo<Option<(Run, u64, Vec<ScheduleVariant>)>>) -> 
         >
             <b>{count}</b>
             {nodes("chips", move || chips(&list()))}
+            {nodes("winner", move || fastest.get())}
             <span class="spring"></span>
             <button class="quiet clear" on:click=clear>{say("Clear")}</button>
             <button on:click=move |_| open_share(state, true)>{say("Embed")}</button>

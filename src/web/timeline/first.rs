@@ -14,7 +14,7 @@ use crate::web::browser::html::{effect, flag, text};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::nodes;
 use crate::web::state::State;
-use leptos::html::{B, Canvas, Div};
+use leptos::html::{B, Canvas, Div, Input};
 use leptos::prelude::*;
 use std::time::Duration;
 use web_sys::AnimationEvent;
@@ -25,6 +25,33 @@ const LENS: (f64, f64) = (170.0 / 900.0, 344.0);
 const TICK: Duration = Duration::from_millis(120);
 /// Seconds after which the playhead stops, so that a tab which stays open leaves the processor alone.
 const PLAYS: f64 = 60.0;
+/// Positions of the slider over the step.
+const POSITIONS: f64 = 1000.0;
+
+/// What says where the playhead is.
+#[derive(Clone, Copy)]
+struct Playhead {
+    /// Share of the step at which it was put by hand; it plays on from there.
+    put: RwSignal<Option<f64>>,
+    number: NodeRef<B>,
+    slider: NodeRef<Input>,
+}
+
+impl Playhead {
+    /// Says that it is at this share of a step of so many seconds, where it came by itself or by hand.
+    fn say(self, share: f64, makespan: f64, by_hand: bool) {
+        let now = show_seconds(Seconds(share * makespan));
+        if let Some(number) = self.number.get_untracked() {
+            number.set_text_content(Some(&now));
+        }
+        // What a person holds is not moved.
+        let free = self.slider.get_untracked().filter(|slider| by_hand || !slider.matches(":focus").unwrap_or(false));
+        if let Some(slider) = free {
+            slider.set_value(&format!("{:.0}", share * POSITIONS));
+            let _ = slider.set_attribute("aria-valuetext", &now);
+        }
+    }
+}
 
 /// The timeline of the first screen and of frames.
 #[component]
@@ -55,7 +82,15 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
             </button>
         }
     };
-    let number = NodeRef::<B>::new();
+    let playhead = Playhead { put: RwSignal::new(None), number: NodeRef::new(), slider: NodeRef::new() };
+    let moved = move |event: web_sys::Event| {
+        if let Ok(position) = event_target_value(&event).parse::<f64>() {
+            let share = (position / POSITIONS).clamp(0.0, 1.0);
+            look.plays.set(false);
+            playhead.put.set(Some(share));
+            playhead.say(share, untrack(move || lane.makespan()), true);
+        }
+    };
     let label = text(move || translated(if look.plays.get() { "Stop the playhead" } else { "Play the step" }));
     view! {
         <section class="pipe stale-able" class:stale=flag(is_stale) aria-labelledby="timeline-title">
@@ -80,27 +115,37 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
                 >
                     {text(move || if look.plays.get() { "❚❚" } else { "▶" }.to_owned())}
                 </button>
+                <input
+                    type="range"
+                    class="scrub played"
+                    min="0"
+                    max=POSITIONS.to_string()
+                    value="0"
+                    aria-label=say("Instant of the step")
+                    node_ref=playhead.slider
+                    on:input=moved
+                />
                 // Beside the button, where it covers no tick of the axis.
-                <b class="played" node_ref=number aria-hidden="true">"0 s"</b>
+                <b class="played" node_ref=playhead.number aria-hidden="true">"0 s"</b>
                 </span>
             </div>
             <div class="pipe-grid">
-                {surface(state, look, lane, over(state, look, lane, number))}
+                {surface(state, look, lane, over(state, look, lane, playhead))}
                 {nodes("rank-memory", memory)}
             </div>
         </section>
     }
 }
 
-/// Over the picture: the playhead, whose time is shown at `number`, and the lens.
-fn over(state: State, look: TimelineLook, lane: Lane, number: NodeRef<B>) -> AnyView {
+/// Over the picture: the playhead and the lens.
+fn over(state: State, look: TimelineLook, lane: Lane, playhead: Playhead) -> AnyView {
     let makespan = move || lane.makespan();
     let length = move || format!("{:.3}s", played(makespan()));
     // All of the step at the scale of the window.
     let place = move |share: fn(Viewport) -> f64| format!("{:.3}%", share(look.view()) * 100.0);
     let head = NodeRef::<Div>::new();
     let tick = move || {
-        let (Some(head), Some(number)) = (head.get_untracked(), number.get_untracked()) else {
+        let Some(head) = head.get_untracked() else {
             return;
         };
         let here = head.get_bounding_client_rect();
@@ -110,7 +155,7 @@ fn over(state: State, look: TimelineLook, lane: Lane, number: NodeRef<B>) -> Any
         }
         let around = head.parent_element().map_or(here.clone(), |around| around.get_bounding_client_rect());
         let share = ((here.left() - around.left()) / around.width().max(1.0)).clamp(0.0, 1.0);
-        number.set_text_content(Some(&show_seconds(Seconds(share * untrack(makespan)))));
+        playhead.say(share, untrack(makespan), false);
     };
     if let Ok(handle) = set_interval_with_handle(tick, TICK) {
         on_cleanup(move || handle.clear());
@@ -138,7 +183,7 @@ fn over(state: State, look: TimelineLook, lane: Lane, number: NodeRef<B>) -> Any
         let (shape, theme) = (lane.shape().doubled(), state.view.theme.get());
         paint(
             &canvas,
-            &CanvasFrame { prepared: &prepared, shape, most: 0, curve: &[], view, width: LENS.1, theme },
+            &CanvasFrame { prepared: &prepared, shape, most: 0, curve: &[], messages: &[], view, width: LENS.1, theme },
             None,
         );
     });
@@ -158,8 +203,18 @@ fn over(state: State, look: TimelineLook, lane: Lane, number: NodeRef<B>) -> Any
     };
     let rows = move || format!("{:.0}px", lane.shape().rows_height());
     let lens_height = move || format!("{:.0}px", lane.shape().doubled().height());
+    let put = playhead.put;
+    let stands = flag(move || put.get().is_some() && !look.plays.get());
+    let from = move || format!("{:.3}s", -put.get().unwrap_or(0.0) * played(makespan()));
+    let at = move || format!("{:.3}%", put.get().unwrap_or(0.0) * 100.0);
     view! {
-        <div class="play" class:paused=flag(move || !look.plays.get()) style:height=rows aria-hidden="true">
+        <div
+            class="play"
+            class:paused=flag(move || !look.plays.get())
+            class:put=stands
+            style:height=rows
+            aria-hidden="true"
+        >
             <div
                 class="axis"
                 style:left=move || place(|view| -view.start / view.span())
@@ -169,6 +224,8 @@ fn over(state: State, look: TimelineLook, lane: Lane, number: NodeRef<B>) -> Any
                     class="head"
                     node_ref=head
                     style:--length=length
+                    style:--from=from
+                    style:--at=at
                     on:animationiteration=crossed
                 ></div>
             </div>

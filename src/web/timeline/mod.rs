@@ -18,7 +18,7 @@ use crate::view::charts::shape::Shape;
 use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Action, Node, PanelAction, el, text};
 use crate::view::panel::{Panel, Tab};
-use crate::view::panels::pipeline::{critical, legend};
+use crate::view::panels::pipeline::{critical, legend, messages_drawn};
 use crate::view::panels::schedules::{against, compare_options};
 use crate::view::views::View;
 use crate::web::browser::html::{flag, text as text_of, view_of};
@@ -95,6 +95,7 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
                 {custom::custom(state)}
                 <div class="stale-able" class:stale=flag(move || state.is_stale() || !state.is_drawn())>
                     {nodes("legend", move || shown_legend(look))}
+                    {nodes("messages-drawn", move || shown_messages(state, look))}
                     {surface::surface(state, look, look.own, ().into_any())}
                     {nodes("against", move || comparison(state, look))}
                     {surface::surface(state, look, look.other, ().into_any())}
@@ -134,6 +135,12 @@ fn shown_legend(look: TimelineLook) -> Node {
         let other = other.as_ref().map(|other| &*other.evaluation);
         legend(&own.evaluation, other, Shape::of(own.ranks()).stride)
     })
+}
+
+/// The choice of messages that are drawn in the blocks.
+fn shown_messages(state: State, look: TimelineLook) -> Node {
+    let chosen = state.view.chosen.get().beside;
+    own(look).map_or_else(Node::none, |own| messages_drawn(&own.evaluation, chosen))
 }
 
 /// Ops on the critical path, while it is drawn.

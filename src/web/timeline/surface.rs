@@ -4,7 +4,7 @@ use super::keys::key;
 use super::look::{Lane, Size, TimelineLook};
 use super::overlay::overlay;
 use crate::core::pipeline::trace::OpPlace;
-use crate::core::report::Figure;
+use crate::core::report::{Figure, StageMessages, stage_messages};
 use crate::view::charts::prepared::Prepared;
 use crate::view::charts::timeline::{Cell, hit};
 use crate::view::node::markup::{Node, PanelAction};
@@ -179,6 +179,10 @@ fn repaint(state: State, look: TimelineLook, lane: Lane, canvas: NodeRef<Canvas>
     let waiting = StoredValue::new(false);
     let painted = StoredValue::new(Painted::default());
     let moves = RwSignal::new(());
+    let messages: Memo<Vec<StageMessages>> = Memo::new(move |_| {
+        let (chosen, prepared) = (state.view.chosen.get().beside, lane.prepared.get());
+        chosen.zip(prepared).map_or_else(Vec::new, |(kind, one)| stage_messages(&one.evaluation, kind))
+    });
     effect(move || {
         state.view.theme.track();
         look.width.track();
@@ -186,6 +190,7 @@ fn repaint(state: State, look: TimelineLook, lane: Lane, canvas: NodeRef<Canvas>
         look.full.track();
         look.most.track();
         lane.curve.track();
+        messages.track();
         lane.prepared.track();
         moves.track();
         if canvas.get().is_none() || waiting.get_value() {
@@ -206,6 +211,7 @@ fn repaint(state: State, look: TimelineLook, lane: Lane, canvas: NodeRef<Canvas>
                     shape: untrack(move || lane.shape()),
                     most: look.most.get_untracked(),
                     curve: &lane.curve.get_untracked(),
+                    messages: &messages.get_untracked(),
                     view: look.seen(),
                     width,
                     theme: state.view.theme.get_untracked(),

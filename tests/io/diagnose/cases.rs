@@ -221,7 +221,7 @@ fn scores_that_are_asked_for_are_of_plain_attention() {
 fn a_flat_log_does_not_rule_out_a_slow_gpu() {
     let run = with(&[H100, ("gpus", "64")]);
     let step = shardscope::core::report::report(&run).unwrap().step;
-    let slow = shardscope::core::diagnose::of_series(&[1.5 * step.time_s.0; 40], &run);
+    let slow = shardscope::core::diagnose::of_series(&[1.5 * step.time_s.0; 40], None, &run);
     let against = slow.series.as_ref().unwrap().ruled_out();
     let against: Vec<String> = against.iter().map(|(name, why, _)| format!("{name} {why}")).collect();
     let against = against.join(" ");

@@ -99,16 +99,18 @@ pub(super) fn fingerprint(message: &OutOfMemory, scenario: &Scenario) -> Option<
     // The logits of another number of tokens: a whole number, and not far from what the run says.
     let counts = [(4.0, "fp32"), (2.0, "bf16")].map(|(bytes, format)| (asked / (vocab * bytes), format));
     let plausible = counts.into_iter().filter(|(count, _)| *count > 256.0 && *count < 64.0 * tokens);
-    let near = |count: f64| {
-        let power = [1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0];
-        power.iter().map(|size| (count / size - 1.0).abs()).fold(f64::MAX, f64::min)
-    };
+    let sizes = [1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0];
+    let near = |count: f64| sizes.iter().map(|size| (count / size - 1.0).abs()).fold(f64::MAX, f64::min);
     let (count, format) = plausible.min_by(|(a, _), (b, _)| near(*a).total_cmp(&near(*b)))?;
     // A guess needs more than a size of the run: as near as two decimals are printed.
     let printed = (0.005 * GIB / asked).max(0.002);
     if near(count) > printed {
         return None;
     }
+    let off = near(count);
+    // The size itself where the message's two decimals hold it: 3.91 GiB are printed of 16 384 tokens.
+    let is_printed = |size: &f64| asked * (count / size - 1.0).abs() <= 0.0051 * GIB;
+    let count = sizes.into_iter().find(is_printed).unwrap_or(count);
     let name = t!(
         "{tokens} tokens × {vocab} words × {format}, logits of another number of tokens than the run's",
         tokens = fixed(count, 0),
@@ -116,5 +118,5 @@ pub(super) fn fingerprint(message: &OutOfMemory, scenario: &Scenario) -> Option<
         format
     );
     let longer = count > 1.05 * tokens;
-    Some(Fingerprint { name, tokens: Some(count), off: near(count), logits: true, longer, scores: false })
+    Some(Fingerprint { name, tokens: Some(count), off, logits: true, longer, scores: false })
 }

@@ -108,6 +108,23 @@ pub fn gpu(id: &str) -> Option<&'static GpuPreset> {
     GPUS.iter().find(|preset| preset.choice.id == id)
 }
 
+/// The first preset, in the order of the page, that people call `name`: "H800", "RTX 4090", "4090", "B200".
+pub fn gpu_called(name: &str) -> Option<&'static GpuPreset> {
+    let plain = |text: &str| -> String {
+        text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+    };
+    let name = plain(name);
+    // A size of memory alone is no card's name.
+    if name.is_empty() || name.ends_with("gb") && !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    GPUS.iter().find(|preset| {
+        let words: Vec<String> = preset.choice.id.split('-').map(plain).collect();
+        let mut runs = (0..words.len()).flat_map(|from| (from + 1..=words.len()).map(move |to| (from, to)));
+        plain(preset.choice.label) == name || runs.any(|(from, to)| words[from..to].concat() == name)
+    })
+}
+
 /// Ids of the presets of `families`, in the order of the page.
 pub fn ids_of(families: &[GpuFamily]) -> String {
     let presets = GPUS.iter().filter(|preset| families.contains(&preset.family));
@@ -629,6 +646,19 @@ pub static GPUS: &[GpuPreset] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_card_is_found_by_what_people_call_it() {
+        let id = |name: &str| gpu_called(name).map(|preset| preset.choice.id);
+        for preset in GPUS {
+            assert_eq!(id(preset.choice.id), Some(preset.choice.id));
+            assert_eq!(id(preset.choice.label), Some(preset.choice.id));
+        }
+        let names = ["H800", "h100", "L40S", "L40", "4090", "RTX 4090", "A100", "MI300X", "H100 PCIe"];
+        let ids = ["h800-sxm-80gb", "h100-sxm-80gb", "l40s", "l40", "rtx-4090", "rtx-4090", "a100-sxm-40gb", "mi300x"];
+        assert_eq!(names.map(id), std::array::from_fn(|at| ids.get(at).copied().or(Some("h100-pcie-80gb"))));
+        assert_eq!(["", "80 GB", "H", "x"].map(id), [None; 4]);
+    }
 
     #[test]
     fn the_driver_never_shows_more_than_the_box() {

@@ -11,7 +11,7 @@ mod stacks;
 mod tuned;
 
 pub use abilities::Abilities;
-pub use gpus::{GPUS, GpuFamily, GpuPreset, gpu, ids_of};
+pub use gpus::{GPUS, GpuFamily, GpuPreset, gpu, gpu_called, ids_of};
 pub use known::{all as all_published, published};
 pub use mlperf::MLPERF_RUNS;
 pub use models::{MODELS, ModelPreset, by_maker, model};

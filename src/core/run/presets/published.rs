@@ -7,6 +7,7 @@ use crate::source::{
     BIGSCIENCE, DEEPSEEK_V3, EPOCH, FUJII_2024, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, METASEQ, NARAYANAN_2021, Source,
     UNEVEN_PP,
 };
+use crate::units::Seconds;
 
 /// A figure that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,6 +68,13 @@ pub struct PublishedRun {
 impl PublishedRun {
     pub fn run(&self) -> Run {
         linked(self.link)
+    }
+    /// The step that was measured.
+    pub fn step(&self) -> Option<Seconds> {
+        self.measured.iter().find_map(|figure| match figure {
+            Measured::Step(seconds) => Some(Seconds(*seconds)),
+            _ => None,
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use super::rungs::rungs;
 use crate::issue::Issue;
 use crate::report::plain_report as report;
 use crate::run::{Run, Schedule, ScheduleOptions};
-use crate::search::able::{has_schedule, schedules};
+use crate::search::able::schedules;
 use crate::search::axes::Axes;
 use crate::search::engine::{Search, SearchProgress};
 use crate::search::fastest::serves;
@@ -125,7 +125,7 @@ fn bare(run: &Run, pins: &[&str]) -> Run {
         bare.hsdp_shard = None;
     }
     let stack = run.stack.preset_row();
-    if !pins.contains(&"schedule") && !has_schedule(stack, bare.schedule) {
+    if !pins.contains(&"schedule") && !bare.schedule.row().is_run_by(stack) {
         (bare.schedule, bare.virtual_stages) = (schedules(stack, &[Schedule::OneFOneB])[0], 1);
         bare.schedule_options = ScheduleOptions::default();
     }

@@ -1,5 +1,6 @@
 //! The figures of two Runs beside each other: second minus first.
 
+use crate::node::figure::Scope;
 use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::report::Memory;
@@ -73,82 +74,103 @@ const SAME: f64 = 5e-4;
 
 type TableRow = (bool, Vec<Node>);
 
-/// A figure of both: second minus first, and in percent of the first.
-fn row(name: impl Into<Message>, [a, b]: [f64; 2], show: &dyn Fn(f64) -> String) -> TableRow {
-    let same = show(a) == show(b);
-    let difference = if same { t!("same") } else { verbatim(format!("{}{}", sign(b - a), show((b - a).abs()))) };
-    let share = if same || a == 0.0 {
-        String::new()
-    } else {
-        format!("{}{} %", sign(b - a), significant(((b - a) / a).abs() * 100.0, 3))
-    };
-    let cells = [name.into(), verbatim(show(a)), verbatim(show(b)), difference, verbatim(share)];
-    (false, cells.map(text).into())
+/// Reports of both, each with whose it is.
+struct Both<'a> {
+    reports: [&'a Report; 2],
+    scopes: [Scope; 2],
 }
 
-/// A share of something: its difference is in points.
-fn points(name: &'static str, [a, b]: [f64; 2]) -> TableRow {
-    let (own, other) = (show_percent(a), show_percent(b));
-    let difference = if own == other {
-        t!("same")
-    } else {
-        t!("{difference} points", difference = format!("{}{:.1}", sign(b - a), ((b - a) * 100.0).abs()))
-    };
-    (false, [name.into(), verbatim(own), verbatim(other), difference, Message::default()].map(text).into())
+impl Both<'_> {
+    fn pair(&self, figure: impl Fn(&Report) -> f64) -> [f64; 2] {
+        self.reports.map(figure)
+    }
+
+    /// Two figures of `field` as they are shown, then what else the row has.
+    fn cells(&self, name: Message, field: &str, shown: [String; 2], rest: [Message; 2]) -> TableRow {
+        let own = shown.into_iter().zip(&self.scopes);
+        let own = own.map(|(shown, scope)| inline(verbatim(shown)).reports(field, scope));
+        (false, std::iter::once(text(name)).chain(own).chain(rest.map(text)).collect())
+    }
+
+    /// A figure of both: second minus first, and in percent of the first.
+    fn row(&self, name: impl Into<Message>, field: &str, [a, b]: [f64; 2], show: &dyn Fn(f64) -> String) -> TableRow {
+        let same = show(a) == show(b);
+        let difference = if same { t!("same") } else { verbatim(format!("{}{}", sign(b - a), show((b - a).abs()))) };
+        let share = if same || a == 0.0 {
+            String::new()
+        } else {
+            format!("{}{} %", sign(b - a), significant(((b - a) / a).abs() * 100.0, 3))
+        };
+        self.cells(name.into(), field, [show(a), show(b)], [difference, verbatim(share)])
+    }
+
+    /// A share of something: its difference is in points.
+    fn points(&self, name: &'static str, field: &str, [a, b]: [f64; 2]) -> TableRow {
+        let shown = [a, b].map(show_percent);
+        let difference = if shown[0] == shown[1] {
+            t!("same")
+        } else {
+            t!("{difference} points", difference = format!("{}{:.1}", sign(b - a), ((b - a) * 100.0).abs()))
+        };
+        self.cells(name.into(), field, shown, [difference, Message::default()])
+    }
 }
 
 fn sign(difference: f64) -> &'static str {
     if difference < 0.0 { "−" } else { "+" }
 }
 
-/// Key figures and their parts.
-pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
+/// Key figures and their parts, of runs with these scopes.
+pub fn figures(reports: [&Report; 2], scopes: [Scope; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
     let bytes = |bytes: f64| unit.show(Bytes(bytes));
     let seconds = |seconds: f64| show_seconds(Seconds(seconds));
     let whole = |count: f64| group(&format!("{count:.0}"));
     let three = |figure: f64| significant(figure, 3);
-    let pair = |figure: fn(&Report) -> f64| reports.map(figure);
+    let both = Both { reports, scopes };
     let word = |report: &Report| words::outlook(&report.memory.peak());
     let verdict = ["Verdict", word(reports[0]), word(reports[1]), "", ""];
     let headline = vec![
         (true, verdict.map(text).into()),
-        row("Memory", pair(|r| r.memory.peak_bytes.0), &bytes),
-        row("Step", pair(|r| r.step.time_s.0), &seconds),
-        row("Tokens/s/GPU", pair(|r| r.step.tokens_per_s_per_gpu), &whole),
-        points("MFU", pair(|r| r.step.mfu)),
-        points("Bubble", pair(|r| r.pipeline.bubble_fraction)),
-        points("Bubble in span", pair(|r| r.pipeline.bubble_span)),
-        points("Exposed", pair(|r| r.step.exposed_comm_s / r.step.time_s)),
+        both.row("Memory", "memory.peak_bytes", both.pair(|r| r.memory.peak_bytes.0), &bytes),
+        both.row("Step", "step.time_s", both.pair(|r| r.step.time_s.0), &seconds),
+        both.row("Tokens/s/GPU", "step.tokens_per_s_per_gpu", both.pair(|r| r.step.tokens_per_s_per_gpu), &whole),
+        both.points("MFU", "step.mfu", both.pair(|r| r.step.mfu)),
+        both.points("Bubble", "pipeline.bubble_fraction", both.pair(|r| r.pipeline.bubble_fraction)),
+        both.points("Bubble in span", "pipeline.bubble_span", both.pair(|r| r.pipeline.bubble_span)),
+        both.points("Exposed", "step.exposed_share", both.pair(|r| r.step.exposed_comm_s / r.step.time_s)),
     ];
     // A figure that neither has is left out.
-    let part = |name: Message, both: [f64; 2], show: &dyn Fn(f64) -> String| {
-        (both != [0.0, 0.0]).then(|| row(name, both, show))
+    let part = |name: Message, field: &str, pair: [f64; 2], show: &dyn Fn(f64) -> String| {
+        (pair != [0.0, 0.0]).then(|| both.row(name, field, pair, show))
     };
-    let mut parts = vec![part(t!("Usable memory"), pair(|r| r.memory.capacity_bytes.0), &bytes)];
+    let capacity = both.pair(|r| r.memory.capacity_bytes.0);
+    let mut parts = vec![part(t!("Usable memory"), "memory.capacity_bytes", capacity, &bytes)];
     for (index, component) in Component::ALL.into_iter().enumerate() {
         let bytes_of = |report: &Report| {
             let rank = report.memory.per_stage.get(report.memory.peak_stage);
             rank.map_or(0.0, |rank| rank.components()[index].1.0)
         };
         let name = t!("Fullest GPU: {component}", component = component.name());
-        parts.push(part(name, reports.map(bytes_of), &bytes));
+        let field = format!("fullest {}", component.name());
+        parts.push(part(name, &field, both.pair(bytes_of), &bytes));
     }
-    let both = |figure: fn(&Report) -> Option<f64>| reports.map(|report| figure(report).unwrap_or(0.0));
+    let asked = |figure: fn(&Report) -> Option<f64>| both.pair(|report| figure(report).unwrap_or(0.0));
+    let pair = |figure: fn(&Report) -> f64| both.pair(figure);
     parts.extend([
-        part(t!("Step: compute"), pair(|r| r.step.compute_s.0), &seconds),
-        part(t!("Step: bubble"), pair(|r| r.step.bubble_s.0), &seconds),
-        part(t!("Step: exposed communication"), pair(|r| r.step.exposed_comm_s.0), &seconds),
-        part(t!("Step: optimizer"), pair(|r| r.step.optimizer_s.0), &seconds),
-        part(t!("Step: data loader"), pair(|r| r.step.host_s.0), &seconds),
-        part(t!("TFLOP/s/GPU"), pair(|r| r.step.tflops_per_gpu), &three),
-        part(t!("Tokens/s"), pair(|r| r.step.tokens_per_s), &whole),
-        part(t!("Tokens a step"), pair(|r| r.layout.tokens_per_step), &whole),
-        part(t!("Parameters"), pair(|r| r.parameters.total as f64), &show_count),
-        part(t!("Data-parallel size"), pair(|r| r.layout.dp as f64), &whole),
-        part(t!("Micro-batches a step"), pair(|r| r.layout.microbatches as f64), &whole),
-        part(t!("Days"), both(|r| r.step.days), &three),
-        part(t!("GPU-hours"), both(|r| r.step.gpu_hours), &whole),
-        part(t!("Cost"), both(|r| r.step.cost), &whole),
+        part(t!("Step: compute"), "step.compute_s", pair(|r| r.step.compute_s.0), &seconds),
+        part(t!("Step: bubble"), "step.bubble_s", pair(|r| r.step.bubble_s.0), &seconds),
+        part(t!("Step: exposed communication"), "step.exposed_comm_s", pair(|r| r.step.exposed_comm_s.0), &seconds),
+        part(t!("Step: optimizer"), "step.optimizer_s", pair(|r| r.step.optimizer_s.0), &seconds),
+        part(t!("Step: data loader"), "step.host_s", pair(|r| r.step.host_s.0), &seconds),
+        part(t!("TFLOP/s/GPU"), "step.tflops_per_gpu", pair(|r| r.step.tflops_per_gpu), &three),
+        part(t!("Tokens/s"), "step.tokens_per_s", pair(|r| r.step.tokens_per_s), &whole),
+        part(t!("Tokens a step"), "layout.tokens_per_step", pair(|r| r.layout.tokens_per_step), &whole),
+        part(t!("Parameters"), "parameters.total", pair(|r| r.parameters.total as f64), &show_count),
+        part(t!("Data-parallel size"), "layout.dp", pair(|r| r.layout.dp as f64), &whole),
+        part(t!("Micro-batches a step"), "layout.microbatches", pair(|r| r.layout.microbatches as f64), &whole),
+        part(t!("Days"), "step.days", asked(|r| r.step.days), &three),
+        part(t!("GPU-hours"), "step.gpu_hours", asked(|r| r.step.gpu_hours), &whole),
+        part(t!("Cost"), "step.cost", asked(|r| r.step.cost), &whole),
     ]);
     [headline, parts.into_iter().flatten().collect()]
 }

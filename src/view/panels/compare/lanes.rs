@@ -1,7 +1,8 @@
 //! The timelines of two Runs on one axis.
 
-use crate::charts::figure::{figure, key};
+use crate::charts::figure::{figure, legend};
 use crate::charts::strips::strips;
+use crate::panels::pipeline::colours;
 use crate::prelude::*;
 
 /// Both timelines over one axis that ends with the longer one, each named with its length and bubble.
@@ -23,12 +24,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
     let picture = strips(&drawn).inline("Pipelines on one axis");
     Node::from_iter([
         leaf("h2", "", "Pipelines on one axis"),
-        key(&[
-            ("c-forward", "forward"),
-            ("c-backward", "backward"),
-            ("c-weight", "weight gradient"),
-            ("hatch", "bubble"),
-        ]),
+        legend([colours(&runs)]),
         figure("compared", "", picture),
     ])
 }

@@ -140,7 +140,9 @@ fn settings(first: &Run, second: &Run) -> Node {
 fn both(first: &Evaluation, second: &Evaluation, unit: MemoryUnit) -> Node {
     let reports = [&first.report, &second.report];
     let head = ["", "A", "B", "difference", ""];
-    let [headline, parts] = figures(reports, unit);
+    let own = &first.scenario.run;
+    let scopes = [Scope::run(), Scope::of(&second.scenario.run, Some(own))];
+    let [headline, parts] = figures(reports, scopes, unit);
     Node::from_iter([
         timelines([first, second]),
         falls([first, second]),
@@ -179,8 +181,8 @@ mod tests {
         let pp2 = Run { pp: 2, ..Run::default() };
         let (there, back) = (html(&Run::default(), &pp2), html(&pp2, &Run::default()));
         // dp = gpus / (tp pp): 8 and 16.
-        assert!(there.contains("<td>8</td><td>16</td><td>+8</td><td>+100 %</td>"), "{there}");
-        assert!(back.contains("<td>16</td><td>8</td><td>−8</td><td>−50.0 %</td>"));
+        assert!(there.contains("<td><span>8</span></td><td><span>16</span></td><td>+8</td><td>+100 %</td>"), "{there}");
+        assert!(back.contains("<td><span>16</span></td><td><span>8</span></td><td>−8</td><td>−50.0 %</td>"));
         let takes = |first: &Run, second: &Run, pp: &str| {
             let take = Action::Apply(vec![("pp", pp.to_owned())]);
             panel(first, second).actions().contains(&&take)

@@ -70,7 +70,7 @@ fn inside_the_range_there_is_nothing_to_explain() {
 fn a_log_gives_no_seconds_to_a_part() {
     let run = small();
     let predicted = evaluate(&run).unwrap().report.step.time_s.0;
-    let found = of_series(&[3.0 * predicted; 40], &run);
+    let found = of_series(&[3.0 * predicted; 40], None, &run);
     let html = shown(&found, &run);
     assert!(html.contains("Consistent with this log") && html.contains("Not consistent"), "{html}");
     assert!(found.causes.iter().all(|cause| cause.seconds.is_none()));
@@ -81,7 +81,7 @@ fn a_log_gives_no_seconds_to_a_part() {
 fn the_parts_under_a_log_are_those_of_its_own_run() {
     let run = small();
     let predicted = evaluate(&run).unwrap().report.step.time_s.0;
-    let found = of_series(&[3.0 * predicted; 40], &run);
+    let found = of_series(&[3.0 * predicted; 40], None, &run);
     let html = shown(&found, &Run::default());
     assert!((widths(&html, "pr ") - 100.0 / 3.0 / 1.02).abs() < 1.0, "{}", widths(&html, "pr "));
 }
@@ -143,10 +143,10 @@ fn long_steps_beside_a_median_inside_the_range_are_to_be_explained() {
     let predicted = evaluate(&run).unwrap().report.step.time_s.0;
     let mut steps = [predicted; 20];
     (steps[9], steps[16]) = (2.0 * predicted, 2.0 * predicted);
-    let html = shown(&of_series(&steps, &run), &run);
+    let html = shown(&of_series(&steps, None, &run), &run);
     assert!(html.contains("Inside the range") && !html.contains("othing to explain"), "{html}");
     assert!(html.contains("Two spikes of one height") && html.contains("Consistent with this log"), "{html}");
-    let flat = shown(&of_series(&[predicted; 20], &run), &run);
+    let flat = shown(&of_series(&[predicted; 20], None, &run), &run);
     assert_eq!(flat.matches("othing to explain").count(), 2, "{flat}");
 }
 

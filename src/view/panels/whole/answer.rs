@@ -139,7 +139,7 @@ fn figure(name: Message, of: WholeRunFigure, value: f64, scale: &Scale, ends: Op
             t!("{low} to {high} {unit}", low, high, unit = scale.name.clone())
         }
     });
-    let number = strong(verbatim(scale.number(value, wide))).reports_short(of.id(), &Scope::run(), wide);
+    let number = strong(verbatim(scale.number(value, wide))).reports(of.id(), &Scope::run());
     let unit =
         if scale.name.is_empty() { Node::none() } else { Node::from_iter([text(" "), aside(scale.name.clone())]) };
     let cells = [

@@ -8,7 +8,7 @@ use crate::node::figure::Scope;
 use crate::panels::strip::show_tokens;
 use crate::prelude::*;
 use shardscope_core::sort::sort_by;
-use shardscope_core::units::{fixed, group};
+use shardscope_core::units::group;
 use shardscope_core::whole_run::{CalendarRange, Loss, LossKind, RangeFrom, WholeRunFigure};
 
 const DAY: f64 = 86_400.0;
@@ -18,6 +18,13 @@ const BARS: f64 = 0.6;
 /// Days or hours as they stand at the axis.
 fn day(days: f64, show: fn(f64) -> String) -> Message {
     if days < 2.0 { t!("hour {n}", n = show(days * 24.0)) } else { t!("day {n}", n = show(days)) }
+}
+
+/// A share of the calendar; a small one with two digits, so that the rows add up to their sum.
+fn share_of(time: Seconds, calendar: Seconds) -> Message {
+    let share = time / calendar;
+    let is_small = share > 0.0 && share < 0.01;
+    verbatim(if is_small { format!("{} %", significant(share * 100.0, 2)) } else { show_percent(share) })
 }
 
 /// A round number without zeros that say nothing.
@@ -85,9 +92,6 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
     let mut rows: Vec<_> = in_order(figures).map(|(row, loss)| (row, loss.seconds)).collect();
     sort_by(&mut rows, |a, b| b.1.0.total_cmp(&a.1.0));
     let lost: Seconds = rows.iter().map(|(_, time)| *time).sum();
-    // Of less than a hundredth the parts would round to nothing and not add up.
-    let decimals = if lost / calendar < 0.01 { 3 } else { 1 };
-    let share_of = |time: Seconds| verbatim(format!("{} %", fixed(time / calendar * 100.0, decimals)));
     let mut start = 0.0;
     let mut lines = Vec::new();
     for ((kind, name, class), time) in rows {
@@ -104,7 +108,7 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
             el("span", &[("class", "who")], &[ask]),
             el("span", &[("class", "track")], &inside),
             leaf("span", "amount", verbatim(duration(time))).reports(WholeRunFigure::Loss(*kind).id(), &Scope::run()),
-            leaf("span", "share", share_of(time)),
+            leaf("span", "share", share_of(time, calendar)),
         ];
         let class = if time.0 > 0.0 { "row" } else { "row zero" };
         lines.push(el("div", &[("class", class)], &cells).keyed(name));
@@ -116,7 +120,7 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
         leaf("span", "who", "Lost"),
         el("span", &[("class", "track")], &if lost.0 > 0.0 { vec![whole] } else { Vec::new() }),
         leaf("span", "amount", verbatim(duration(lost))).reports("whole:lost", &Scope::run()),
-        leaf("span", "share", share_of(lost)),
+        leaf("span", "share", share_of(lost, calendar)),
     ];
     lines.push(el("div", &[("class", "row total")], &total).keyed("total"));
     Node::from_iter([

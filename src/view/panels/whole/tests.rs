@@ -111,8 +111,7 @@ fn gpu_hours_are_the_number_times_its_unit() {
         let run = Run { tokens_total: Some(tokens), ..priced() };
         let found = WholeRunAnswer::new(&evaluate(&run).unwrap()).unwrap();
         let html = answer(&run, &found, None).to_html();
-        let value = html.split("GPU-hours</span>").nth(1).unwrap().split("<b ").nth(1).unwrap();
-        let value = value.split_once('>').unwrap().1;
+        let value = html.split("GPU-hours</span>").nth(1).unwrap().split("<b>").nth(1).unwrap();
         let shown = value.split_once("</b>").unwrap().0;
         let unit = [("B", 1e9), ("M", 1e6), ("k", 1e3)].into_iter().find(|(name, _)| shown.ends_with(name));
         let number = shown.trim_end_matches(['B', 'M', 'k']);
