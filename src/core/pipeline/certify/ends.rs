@@ -152,10 +152,14 @@ mod tests {
                     merged += 1;
                 }
                 8 => {
-                    lists.iter().for_each(|(place, _)| ends.mark(*place, unused));
+                    for (place, _) in &lists {
+                        ends.mark(*place, unused);
+                    }
                     let before = ends.count();
                     let places = ends.sweep();
-                    lists.iter_mut().for_each(|(place, _)| *place = Ends::moved(&places, *place));
+                    for (place, _) in &mut lists {
+                        *place = Ends::moved(&places, *place);
+                    }
                     assert!(ends.count() <= lists.len() * 5);
                     swept += before - ends.count();
                 }
