@@ -390,7 +390,7 @@ mod tests {
         let a = row("1f1b").figures.unwrap();
         let name = verbatim("1F1B");
         for (ratio, is_told) in [(0.85, true), (0.93, false), (1.05, false), (1.12, true), (1.0, true)] {
-            let b = ScheduleFigures { step_s: a.step_s * ratio, ..a.clone() };
+            let b = ScheduleFigures { step_s: a.step_s * ratio, ..a };
             let said = against(&Run::default(), (&name, &a), (&name, &b), MemoryUnit::Gib).to_string();
             let untold = "They may be equal: differences between layouts of one run are known to 7.9 %.";
             assert_eq!(said.contains(untold), !is_told, "{ratio}: {said}");
