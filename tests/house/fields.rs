@@ -59,6 +59,7 @@ const SPECIAL: &[&str] = &[
     "lengths.base=log-normal&lengths.median=1000&lengths.sigma=1&lengths.pack=8192&gpus=64&tp=1&pp=1",
     "lengths.base=histogram&lengths.values=1k:22,8k:15&gpus=64&tp=1&pp=1&micro_batch=2",
     "lengths.base=constant&lengths.median=1000&lengths.pack=8192&gpus=64&tp=1&pp=1&cp=2&cp_dynamic=true&cp_rank_tokens=4096",
+    "model=mixtral-8x7b&adapter.method=lora&gpus=8&ep=8&tp=1&pp=1&global_batch=64",
     "adapter.method=lora&gpus=8&tp=1&pp=1&stack=hf-trainer&global_batch=8",
     "adapter.method=qlora&gpus=1&tp=1&pp=1&stack=hf-trainer&global_batch=8",
     "offload.optimizer=cpu&zero=3&pp=1&gpus=16&tp=1&stack=deepspeed&host_memory_gib=2048",
