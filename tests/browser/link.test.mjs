@@ -205,7 +205,7 @@ test('what the share dialog writes for a wiki speaks the language that was chose
     ['#v=1&tp=4', true, 'zh', undefined],
   ]) {
     const { page } = await site.open(path);
-    if (button) await page.locator('header.bar button[translate=no]').evaluate((button) => button.click());
+    if (button) await page.locator('header.bar button[translate=no]').first().evaluate((button) => button.click());
     await page.locator('header.bar button.main').click();
     const dialog = page.locator('#share');
     const code = async (form, has) => {

@@ -71,7 +71,7 @@ test('in Chinese a setting says it in Chinese, and words keep their meaning with
   await still(plain);
   await plain.locator('[data-action^="explain "]').first().click();
   await settled(plain);
-  await page.locator('header.bar button[translate=no]').evaluate((button) => button.click());
+  await page.locator('header.bar button[translate=no]').first().evaluate((button) => button.click());
   await eventually(() => page.locator('html').getAttribute('lang'), (lang) => lang === 'en');
   await settled(page);
   assert.equal(await page.locator('.detail .term').innerHTML(), await plain.locator('.detail .term').innerHTML());

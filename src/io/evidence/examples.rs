@@ -199,7 +199,8 @@ mod tests {
         let (_, found) = found(ExampleFile::Log);
         let series = found.series.as_ref().unwrap();
         let step = shardscope_core::units::show_seconds(shardscope_core::units::Seconds(series.median_s));
-        let read: String = found.read.iter().map(|words| format!("{words}\n")).collect();
+        let read: Vec<String> = found.read.iter().map(ToString::to_string).collect();
+        let read = read.join("\n");
         assert!(read.contains(&format!("{step} a step")), "{step}: {read}");
         assert!(found.verdict.to_string().contains(&format!("A step takes {step}:")), "{step}: {}", found.verdict);
         assert!((found.window_ns as f64 * 1e-9 - series.median_s).abs() < 1e-8);

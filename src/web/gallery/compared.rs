@@ -95,7 +95,7 @@ pub fn compared(state: State) -> AnyView {
     let fastest = Signal::derive(move || {
         let drawn: Vec<_> = (0..MOST).filter_map(|at| variant(at).zip(lanes[at].prepared.get())).collect();
         let drawn: Vec<_> = drawn.iter().map(|(one, of)| (*one, &**of)).collect();
-        winner(&drawn).map_or_else(Node::none, |words| text(words))
+        winner(&drawn).map_or_else(Node::none, text)
     });
     let words = move || {
         let drawn: Vec<_> = (0..MOST).filter_map(|at| variant(at).zip(lanes[at].prepared.get())).collect();

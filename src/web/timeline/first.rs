@@ -91,6 +91,21 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
             playhead.say(share, untrack(move || lane.makespan()), true);
         }
     };
+    // Frames have no inputs.
+    let slider = state.view.embed.is_none().then(|| {
+        view! {
+            <input
+                type="range"
+                class="scrub played"
+                min="0"
+                max=POSITIONS.to_string()
+                value="0"
+                aria-label=say("Instant of the step")
+                node_ref=playhead.slider
+                on:input=moved
+            />
+        }
+    });
     let label = text(move || translated(if look.plays.get() { "Stop the playhead" } else { "Play the step" }));
     view! {
         <section class="pipe stale-able" class:stale=flag(is_stale) aria-labelledby="timeline-title">
@@ -115,16 +130,7 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
                 >
                     {text(move || if look.plays.get() { "❚❚" } else { "▶" }.to_owned())}
                 </button>
-                <input
-                    type="range"
-                    class="scrub played"
-                    min="0"
-                    max=POSITIONS.to_string()
-                    value="0"
-                    aria-label=say("Instant of the step")
-                    node_ref=playhead.slider
-                    on:input=moved
-                />
+                {slider}
                 // Beside the button, where it covers no tick of the axis.
                 <b class="played" node_ref=playhead.number aria-hidden="true">"0 s"</b>
                 </span>
@@ -137,13 +143,8 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
     }
 }
 
-/// Over the picture: the playhead and the lens.
-fn over(state: State, look: TimelineLook, lane: Lane, playhead: Playhead) -> AnyView {
-    let makespan = move || lane.makespan();
-    let length = move || format!("{:.3}s", played(makespan()));
-    // All of the step at the scale of the window.
-    let place = move |share: fn(Viewport) -> f64| format!("{:.3}%", share(look.view()) * 100.0);
-    let head = NodeRef::<Div>::new();
+/// Says where `head` is, every [`TICK`], while it moves.
+fn follow(look: TimelineLook, lane: Lane, head: NodeRef<Div>, playhead: Playhead) {
     let tick = move || {
         let Some(head) = head.get_untracked() else {
             return;
@@ -155,11 +156,21 @@ fn over(state: State, look: TimelineLook, lane: Lane, playhead: Playhead) -> Any
         }
         let around = head.parent_element().map_or(here.clone(), |around| around.get_bounding_client_rect());
         let share = ((here.left() - around.left()) / around.width().max(1.0)).clamp(0.0, 1.0);
-        playhead.say(share, untrack(makespan), false);
+        playhead.say(share, untrack(move || lane.makespan()), false);
     };
     if let Ok(handle) = set_interval_with_handle(tick, TICK) {
         on_cleanup(move || handle.clear());
     }
+}
+
+/// Over the picture: the playhead and the lens.
+fn over(state: State, look: TimelineLook, lane: Lane, playhead: Playhead) -> AnyView {
+    let makespan = move || lane.makespan();
+    let length = move || format!("{:.3}s", played(makespan()));
+    // All of the step at the scale of the window.
+    let place = move |share: fn(Viewport) -> f64| format!("{:.3}%", share(look.view()) * 100.0);
+    let head = NodeRef::<Div>::new();
+    follow(look, lane, head, playhead);
     let played_before = StoredValue::new(0.0);
     let crossed = move |event: AnimationEvent| {
         let all = f64::from(event.elapsed_time());
