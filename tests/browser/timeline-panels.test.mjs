@@ -32,7 +32,7 @@ const size = (png) => [png.readUInt32BE(16), png.readUInt32BE(20)];
 
 test('gradients leave eagerly, or when they are told to', async () => {
   const { page, problems, fold } = await open('gradients');
-  const pressed = () => fold.locator('.toggle-link[aria-pressed=true]').innerText();
+  const pressed = () => fold.locator('.toggle-link[aria-pressed=true]').first().innerText();
   assert.equal(await pressed(), 'eagerly, bucket by bucket');
   const hidden = fold.locator('svg.drawing rect[style*="fill-opacity"]');
   assert.equal(await hidden.count(), 4);
