@@ -156,7 +156,7 @@ impl Room {
         sum.div_euclid(self.size) + Ticks::from(sum.rem_euclid(self.size) > 0)
     }
 
-    /// The part of room times time that counts alone tell; [`NO_BOUND`] where less is left than there is room.
+    /// The part of room times time that counts alone tell; no bound where less is left than there is room.
     pub fn counted(&self, counts: &[Ticks], tails: &Tails, ways: &mut Vec<HolderWay>) -> Ticks {
         let left = self.holders.iter().map(|holder| (self.microbatches - counts[holder.takes]) * holder.amount);
         if left.sum::<Ticks>() + self.held(counts) < self.size {
