@@ -141,6 +141,21 @@ test('64 ranks and 4096 micro-batches stay whole while one zooms', async () => {
   assert.deepEqual(problems, []);
 });
 
+test('a playhead that moves changes texts alone: no node is put in, which has all that :has names styled again', async () => {
+  const { page, problems } = await site.open();
+  const number = page.locator('.pipe b.played');
+  const before = await number.innerText();
+  await page.locator('.pipe').evaluate((pipe) => {
+    globalThis.put = [];
+    const watch = new MutationObserver((records) => records.forEach(({ target }) => globalThis.put.push(target.className)));
+    watch.observe(pipe.querySelector('.panel-head'), { childList: true, subtree: true });
+  });
+  const seen = new Set([before]);
+  await eventually(() => number.innerText(), (now) => seen.add(now).size > 5);
+  assert.deepEqual(await page.evaluate(() => globalThis.put), []);
+  assert.deepEqual(problems, []);
+});
+
 test('typing into a long step does not wait for its simulation', async () => {
   const { page, panel } = await open();
   await page.evaluate((fragment) => { location.hash = fragment; }, HUGE);

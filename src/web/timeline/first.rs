@@ -41,8 +41,9 @@ impl Playhead {
     /// Says that it is at this share of a step of so many seconds, where it came by itself or by hand.
     fn say(self, share: f64, makespan: f64, by_hand: bool) {
         let now = show_seconds(Seconds(share * makespan));
-        if let Some(number) = self.number.get_untracked() {
-            number.set_text_content(Some(&now));
+        // The text and not its node: a node that is put in has the style of all that `:has` may name computed again.
+        if let Some(text) = self.number.get_untracked().and_then(|number| number.first_child()) {
+            text.set_node_value(Some(&now));
         }
         // What a person holds is not moved.
         let free = self.slider.get_untracked().filter(|slider| by_hand || !slider.matches(":focus").unwrap_or(false));
