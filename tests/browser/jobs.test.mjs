@@ -271,3 +271,17 @@ test('nothing scrolls sideways at any width, with the longest names and the larg
     }
   }
 });
+
+test('a link whose run cannot be evaluated offers no layouts of another run, and those of its own once it is mended', async () => {
+  const { page, problems } = await site.open('#v=1&tp=3');
+  const cards = page.locator('.cards-frame .suggestion');
+  await page.locator('.strip-frame.stale').waitFor();
+  const fix = page.locator('.cards-frame .fix, .note-line .fix, .sheet .fix, .issue .fix').first();
+  await fix.waitFor();
+  // The search of the run that stands in has had its time.
+  await page.waitForTimeout(3000);
+  assert.equal(await cards.count(), 0);
+  await fix.click();
+  await eventually(() => cards.count(), (count) => count > 0);
+  assert.deepEqual(problems, []);
+});
