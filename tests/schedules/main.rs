@@ -7,6 +7,7 @@ mod common;
 
 mod certificates;
 mod exhaustive;
+mod exhaustive_offload;
 mod forms;
 mod joint;
 mod peers;
