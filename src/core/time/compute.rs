@@ -7,7 +7,7 @@ use super::elementwise::{embedding, loss_bytes, optimizer};
 use super::gemm::{Output, linear, plain_gemm};
 use super::layer::{accumulation, layer_time};
 use super::layer_time::{FORWARD_HOST, LayerTime};
-use super::muon::seconds_a_parameter;
+use super::muon;
 use super::rates::Rates;
 use super::routed::{RoutedTime, paced_by};
 use super::vision::tower_time;
@@ -332,12 +332,13 @@ fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
 /// elements and the gradients of all it `held`, as often as the weights are updated, and the host once.
 pub fn step_end<Q: Quantity>(scenario: &Scenario, rates: &Rates, stages: &[usize], [sharded, held]: [Q; 2]) -> Q {
     let moved = optimizer(rates, scenario.trained_bytes(), scenario.run.optimizer, sharded, held);
-    let products = Q::number(seconds_a_parameter(scenario, rates, stages));
-    let steps = if products.value() > 0.0 {
+    let updated = sharded.value();
+    let products = muon::seconds(scenario, rates, stages, updated);
+    let steps = if products > 0.0 {
         let rule = "20 m² n + 10 m³ FLOPs for every matrix";
-        Q::marked(products.value(), Provenance::AddedUp, rule).called(MUON) * sharded
+        Q::marked(products / updated, Provenance::AddedUp, rule).called(MUON) * sharded
     } else {
-        products
+        Q::number(0.0)
     };
     UPDATES.of::<Q>(scenario.updates()) * (moved + steps) + STEP_END.of::<Q>(rates.end.0)
 }

@@ -6,7 +6,7 @@
 //! 2.
 
 use super::rates::Rates;
-use crate::model::{Architecture, Ffn, Mixer, Mla};
+use crate::model::{Architecture, Ffn, Mixer, Mla, stage_elements};
 use crate::run::{Optimizer, Scenario};
 
 /// Newton-Schulz steps.
@@ -17,97 +17,115 @@ const MOMENTUM: f64 = 4.0;
 /// Rows and columns of a hidden matrix, how many of it, and ranks that share it.
 type Matrix = (f64, f64, f64, f64);
 
+/// The hidden matrices of a rank's stages, of all experts.
+#[derive(Default)]
+struct Matrices {
+    /// Outside the routed experts.
+    dense: Vec<Matrix>,
+    experts: Vec<Matrix>,
+}
+
 /// FLOPs of the steps of a `rows` x `columns` matrix.
 fn flops(rows: f64, columns: f64) -> f64 {
     let (m, n) = (rows.min(columns), rows.max(columns));
     STEPS * (4.0 * m * m * n + 2.0 * m * m * m)
 }
 
-/// Seconds a parameter that a rank with `stages` updates; 0 for other optimizers.
-pub(crate) fn seconds_a_parameter(scenario: &Scenario, rates: &Rates, stages: &[usize]) -> f64 {
+/// Seconds that a rank with `stages` takes for the steps of the matrices among the `sharded` parameters that it updates;
+/// 0 for other optimizers. The vocabulary, which Adam steps, has no part in it.
+pub(crate) fn seconds(scenario: &Scenario, rates: &Rates, stages: &[usize], sharded: f64) -> f64 {
     if scenario.run.optimizer != Optimizer::Muon {
         return 0.0;
     }
-    let gathered = MOMENTUM * (scenario.layout.tp as f64 - 1.0) / scenario.gpu.intra.0;
-    flops_a_parameter(scenario, stages) / rates.gemm_plain.0 + gathered
+    let Matrices { dense, experts } = Matrices::of(scenario, stages);
+    let (layout, zero) = (&scenario.layout, scenario.zero);
+    // Ranks that spread the matrices of a group over each other.
+    let groups =
+        if zero.stage == 0 { [1; 2] } else { [zero.shard * zero.outer, zero.expert_shard * zero.expert_outer] };
+    let shares = [groups[0] as f64, (layout.ep * groups[1]) as f64];
+    let sum = |of: fn(&Matrix) -> f64| -> f64 {
+        let lists = [&dense, &experts].into_iter().zip(shares);
+        lists.map(|(list, share)| list.iter().map(of).sum::<f64>() / share).sum()
+    };
+    let work = sum(|(rows, columns, count, _)| count * flops(*rows, *columns));
+    let gathered = sum(|(rows, columns, count, ranks)| MOMENTUM * count * rows * columns * (ranks - 1.0) / ranks);
+    let time = work / rates.gemm_plain.0 + gathered / scenario.gpu.intra.0;
+    if scenario.adapter.is_none() {
+        return time;
+    }
+    // Adapters: as much for each of their parameters as for each of the model's.
+    let held = |stage: &usize| {
+        let predicts = scenario.modules_on(*stage) > 0;
+        let elements = stage_elements(&scenario.model, &scenario.stage_layers, *stage, predicts);
+        let [dense, experts] = groups.map(|group| group as f64);
+        elements.dense_per_rank(&scenario.model, layout.tp) / dense
+            + elements.experts_per_rank(layout.ep, layout.etp) / experts
+    };
+    time * sharded / stages.iter().map(held).sum::<f64>().max(1.0)
 }
 
-/// FLOPs a parameter on a rank with `stages`: those of whole matrices over their elements, once for each rank that has
-/// a part.
-pub(crate) fn flops_a_parameter(scenario: &Scenario, stages: &[usize]) -> f64 {
-    let model = &scenario.model;
-    let (t, etp) = (scenario.layout.tp as f64, scenario.layout.etp as f64);
-    let mut matrices = Vec::new();
-    let mut adam = 0.0;
-    for stage in stages {
-        for (kind, layers) in scenario.kinds_on(*stage).iter() {
-            let layers = *layers as f64;
-            adam += layers * mixer(model, kind.mixer, layers, t, &mut matrices);
-            ffn(model, kind.ffn, layers, [t, etp], &mut matrices);
+impl Matrices {
+    fn of(scenario: &Scenario, stages: &[usize]) -> Self {
+        let model = &scenario.model;
+        let (t, etp) = (scenario.layout.tp as f64, scenario.layout.etp as f64);
+        let mut matrices = Self::default();
+        for stage in stages {
+            for (kind, layers) in scenario.kinds_on(*stage).iter() {
+                mixer(model, kind.mixer, *layers as f64, t, &mut matrices.dense);
+                ffn(model, kind.ffn, *layers as f64, [t, etp], &mut matrices);
+            }
         }
+        matrices
     }
-    let (first, last) = (stages.contains(&0), stages.contains(&scenario.last_stage()));
-    let embedding = if first { model.embedding().total() } else { 0 };
-    let head = if last && !(first && model.shares_embedding()) { model.head().total() } else { 0 };
-    let (mut work, mut elements) = (0.0, (embedding + head) as f64 + adam);
-    for (rows, columns, count, ranks) in matrices {
-        work += count * flops(rows, columns) * ranks;
-        elements += count * rows * columns;
-    }
-    if elements > 0.0 { work / elements } else { 0.0 }
 }
 
 /// Matrices of an FFN of `layers` layers.
-fn ffn(model: &Architecture, ffn: Ffn, layers: f64, [t, etp]: [f64; 2], list: &mut Vec<Matrix>) {
+fn ffn(model: &Architecture, ffn: Ffn, layers: f64, [t, etp]: [f64; 2], lists: &mut Matrices) {
     let h = model.hidden as f64;
     let up = if model.gated_ffn { 2.0 } else { 1.0 };
-    let mut pair = |width: f64, input: f64, count: f64, ranks: f64| {
-        list.extend([(up * width, input, count, ranks), (input, width, count, ranks)]);
+    let pair = |width: f64, input: f64, count: f64, ranks: f64| {
+        [(up * width, input, count, ranks), (input, width, count, ranks)]
     };
     if ffn.is_dense() {
-        pair(model.ffn as f64, h, layers, t);
+        lists.dense.extend(pair(model.ffn as f64, h, layers, t));
     }
     if let Some(moe) = model.moe.filter(|_| ffn.is_routed()) {
         let input = moe.input(model.hidden) as f64;
-        pair(moe.expert_ffn as f64, input, layers * moe.experts as f64, etp);
+        lists.experts.extend(pair(moe.expert_ffn as f64, input, layers * moe.experts as f64, etp));
         let shared = (moe.shared_experts * moe.expert_ffn) as f64;
-        pair(shared, h, layers, t);
+        lists.dense.extend(pair(shared, h, layers, t));
         if moe.latent > 0 {
-            list.extend([(input, h, layers, 1.0), (h, input, layers, 1.0)]);
+            lists.dense.extend([(input, h, layers, 1.0), (h, input, layers, 1.0)]);
         }
     }
 }
 
-/// Projections of `layers` layers with `mixer`, queries, keys and values apart; returns the elements of one layer that
-/// Adam steps, the input projection of Mamba-2. Source: Megatron-LM `mamba_mixer.py`, `use_muon`.
-fn mixer(model: &Architecture, mixer: Mixer, layers: f64, t: f64, list: &mut Vec<Matrix>) -> f64 {
+/// Projections of `layers` layers with `mixer`, queries, keys and values apart; Adam steps the input projection of
+/// Mamba-2. Source: Megatron-LM `mamba_mixer.py`, `use_muon`.
+fn mixer(model: &Architecture, mixer: Mixer, layers: f64, t: f64, list: &mut Vec<Matrix>) {
     let h = model.hidden as f64;
     if let (Mixer::Latent | Mixer::Sparse, Some(mla)) = (mixer, model.mla) {
-        latent(model, mla, layers, t, list);
-        return 0.0;
+        return latent(model, mla, layers, t, list);
     }
     let (projected, inner) = match (mixer, model.mamba, model.delta_net, model.kda) {
         (Mixer::Mamba, Some(sizes), ..) => {
-            list.push((h, sizes.inner() as f64, layers, t));
-            return h * sizes.projected() as f64;
+            return list.push((h, sizes.inner() as f64, layers, t));
         }
         (Mixer::DeltaNet, _, Some(sizes), _) => (2 * (sizes.keys() + sizes.values()), sizes.values()),
         (Mixer::Kda, _, _, Some(sizes)) => (4 * sizes.inner(), sizes.inner()),
         _ => {
             let Some(heads) = model.attention_heads(mixer) else {
-                return 0.0;
+                return;
             };
             let keys = heads.projected_kv() as f64 / 2.0;
-            list.extend([
+            return list.extend([
                 (heads.queries() as f64, h, layers, t),
                 (keys, h, 2.0 * layers, t),
                 (h, heads.output() as f64, layers, t),
             ]);
-            return 0.0;
         }
     };
     list.extend([(projected as f64, h, layers, t), (h, inner as f64, layers, t)]);
-    0.0
 }
 
 /// Projections of latent attention; those down are whole on every rank.
@@ -153,8 +171,8 @@ mod tests {
         let experts = moe.experts as f64 * 2.0 * flops(wide, h) + 2.0 * flops(shared, h);
         let attention = 2.0 * flops(q, h) + 2.0 * flops(kv, h);
         let by_hand = 6.0 * attention + 23.0 * (flops(inner, h) + experts);
-        let ours = flops_a_parameter(&scenario, &[0]) * model.elements().total() as f64;
-        assert!((ours / by_hand - 1.0).abs() < 2e-3, "{ours} {by_hand}");
+        let ours = all(&scenario, &[0]);
+        assert!((ours / by_hand - 1.0).abs() < 1e-12, "{ours} {by_hand}");
     }
 
     /// The closed form over 6 FLOPs a parameter and token: 6 % of DeepSeek-V3's training FLOPs at 4 M tokens, 0.4 % at
@@ -175,7 +193,7 @@ mod tests {
         let scenario = Scenario::new(&run).unwrap();
         let model = &scenario.model;
         let stages: Vec<usize> = (0..scenario.stage_layers.len()).collect();
-        let work = flops_a_parameter(&scenario, &stages) * model.elements().total() as f64;
+        let work = all(&scenario, &stages);
         for (tokens, share) in [(4e6, 0.06), (63e6, 0.004)] {
             let training = 6.0 * model.elements().active() as f64 * tokens;
             let ours = work / training;
@@ -183,12 +201,37 @@ mod tests {
         }
     }
 
+    /// Megatron-LM `optimizer/muon.py`, mode `duplicated`: every tensor-parallel rank steps whole matrices, which takes
+    /// no rank less, and gathers what it has not. Experts of ETP 1 are whole where they stand, so that tensor
+    /// parallelism gathers none of them.
     #[test]
     fn tensor_parallel_ranks_repeat_the_steps() {
-        let flops = |tp| {
-            let run = Run { optimizer: Optimizer::Muon, tp, ..Run::default() };
-            flops_a_parameter(&Scenario::new(&run).unwrap(), &[0])
+        let of = |model, tp, ep| {
+            let mut run = Run { optimizer: Optimizer::Muon, tp, pp: 1, zero: 0, ..Run::default() };
+            (run.model, run.ep) = (Based::preset(model), ep);
+            let scenario = Scenario::new(&run).unwrap();
+            let rates = Rates::of(&scenario);
+            (seconds(&scenario, &rates, &[0], 1.0), all(&scenario, &[0]) / rates.gemm_plain.0, scenario)
         };
-        assert!((flops(4) / flops(1) - 4.0).abs() < 1e-9);
+        let (one, work, _) = of("llama-3.1-8b", 1, 1);
+        assert!((one / work - 1.0).abs() < 1e-12);
+        let (four, work, scenario) = of("llama-3.1-8b", 4, 1);
+        // 4 bytes of 3/4 of the layers' 6.98 G elements.
+        let gathered = 4.0 * 0.75 * 6.979_321_856e9 / scenario.gpu.intra.0;
+        assert!(((four - work) / gathered - 1.0).abs() < 1e-9, "{}", (four - work) / gathered);
+        let (_, work, scenario) = of("mixtral-8x7b", 2, 8);
+        let experts = 32.0 * 8.0 * (flops(28672.0, 4096.0) + flops(14336.0, 4096.0));
+        let dense = 32.0 * (2.0 * flops(4096.0, 4096.0) + 2.0 * flops(1024.0, 4096.0));
+        let rates = Rates::of(&scenario);
+        assert!((work * rates.gemm_plain.0 / (experts + dense) - 1.0).abs() < 1e-12);
+        let attention = 32.0 * (2.0 * 4096.0 * 4096.0 + 2.0 * 1024.0 * 4096.0);
+        let by_hand = (experts / 8.0 + dense) / rates.gemm_plain.0 + 4.0 * 0.5 * attention / scenario.gpu.intra.0;
+        assert!((seconds(&scenario, &rates, &[0], 1.0) / by_hand - 1.0).abs() < 1e-9);
+    }
+
+    /// FLOPs of all matrices of `stages`, once.
+    fn all(scenario: &Scenario, stages: &[usize]) -> f64 {
+        let Matrices { dense, experts } = Matrices::of(scenario, stages);
+        dense.iter().chain(&experts).map(|(rows, columns, count, _)| count * flops(*rows, *columns)).sum()
     }
 }
