@@ -5,7 +5,9 @@ use shardscope::core::cluster::ParallelAxis;
 use shardscope::core::report::{Evaluation, evaluate, rank_overlaps};
 use shardscope::core::run::{Run, Schedule};
 use shardscope::core::traffic::{CallKind, OverlapRow, Traffic};
-use shardscope::io::link::decode;
+use shardscope::core::units::MemoryUnit;
+use shardscope::io::link::{decode, encode};
+use shardscope::view::panels::overlap::rows as table;
 
 fn at(link: &str) -> Evaluation {
     evaluate(&decode(&format!("v=1&{link}")).run).unwrap()
@@ -45,6 +47,34 @@ fn speeds_and_ratios_are_quotients_of_what_stands_beside_them() {
     }
     println!("{rows} rows");
     assert!(rows > 1000);
+}
+
+/// A ratio below 1 is no promise that messages hide: each such row says the share of its wire time that no compute covers,
+/// from 1 % on, and a row without compute beside it says that all of it waits; so does the table in a frame, which is
+/// the same one. Sends between stages wait in the bubble and say that.
+#[test]
+fn every_row_says_what_its_ratio_means() {
+    let count = |html: &str, words: &str| html.matches(words).count();
+    let mut told = [0; 3];
+    for evaluation in evaluations() {
+        let rows = &evaluation.report.overlap;
+        let html = table(&evaluation, None, MemoryUnit::Gib).to_html();
+        let number = |of: &dyn Fn(&OverlapRow) -> bool| rows.iter().filter(|row| of(row)).count();
+        let open =
+            |row: &OverlapRow| row.ratio.is_some_and(|ratio| ratio < 1.0 && row.not_hidden_s.0 > 0.01 * row.comm_s.0);
+        let expected = [
+            number(&|row| row.traffic != Traffic::Pp && open(row)),
+            number(&|row| row.ratio.is_none()),
+            number(&|row| row.traffic == Traffic::Pp),
+        ];
+        let said = ["of the wire time is uncovered", "nothing beside it: all of it waits", "in the bubble"];
+        for ((words, expected), told) in said.into_iter().zip(expected).zip(&mut told) {
+            assert_eq!(count(&html, words), expected, "{words}: {}", encode(&evaluation.scenario.run));
+            *told += expected;
+        }
+    }
+    println!("{told:?} rows");
+    assert!(told.iter().all(|told| *told > 50), "{told:?}");
 }
 
 fn row(evaluation: &Evaluation, traffic: Traffic) -> &OverlapRow {

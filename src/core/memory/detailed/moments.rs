@@ -114,6 +114,12 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         self.gradients(!self.scenario.sums_whole())
     }
 
+    /// True where shards of gradients are added up beside whole weights.
+    fn reduces_to_shards(&self) -> bool {
+        let scenario = self.scenario;
+        scenario.shards_gradients() && !scenario.sums_whole() && shards(scenario, ShardGroup::Dense) > 1.0
+    }
+
     /// Width h of every token of a micro-batch, in bytes.
     fn stream(&self) -> f64 {
         let cut = cut::<f64>(self.scenario);
@@ -201,7 +207,8 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
             () if heads <= 0.0 || !self.trains_head() || self.by_deepspeed() => 0.0,
             // FSDP2 reduces it with the root, at the end of each backward pass.
             () if self.sharded && !scenario.sums_whole() => scenario.precision.gathered_weight(),
-            () if first => trained_bytes(scenario, ShardGroup::Dense).gradients(),
+            // ZeRO-2 adds it up in shards, and has it whole until it is reduced.
+            () if first || self.reduces_to_shards() => trained_bytes(scenario, ShardGroup::Dense).gradients(),
             () => 0.0,
         };
         let head = width * head_elements(scenario);
