@@ -175,9 +175,8 @@ impl<'p> Search<'p> {
 
     fn machine(&self, part: Part) -> usize {
         match part {
-            Part::Out => 1,
             Part::Back if !self.pipeline.is_shared => 2,
-            Part::Back => 1,
+            Part::Out | Part::Back => 1,
             _ => 0,
         }
     }
