@@ -41,7 +41,10 @@ single: build ## the whole calculator as one HTML file, dist/single/shardscope.h
 wheel: ## the Python package, target/wheel/shardscope-VERSION-py3-none-any.whl
 	@python3 tools/python/backend.py target/wheel
 
-test: check python build browser ## everything: style, lints, native tests, docs, page, size, browser
+test: ## everything: style, lints, native tests, docs, page, size, browser
+	@tools/setup trunk split node chromium
+	@tools/beside '$(MAKE) --no-print-directory build' '$(MAKE) --no-print-directory check'
+	@$(MAKE) --no-print-directory python browser
 
 check: # what needs no browser and no page
 	@tools/setup trunk
