@@ -5,7 +5,6 @@
 //! template without a row is shown in English. What is the same in every language (names, formulas, quantities with
 //! their units) is an argument or [`verbatim`].
 
-use crate::statics::from;
 use crate::units::thousands;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cell::RefCell;
@@ -320,21 +319,60 @@ fn lasting_template(text: &'static str, holes: Vec<&'static str>) -> &'static Te
     })
 }
 
-from! {
+impl From<&'static str> for Message {
     /// A template without holes.
-    &'static str => Message: template => Self::plain(template);
-    &&'static str => Message: template => Self::plain(template);
-    &Message => Message: message => message.clone();
-    &Message => Argument: message => Self::Text(message.clone());
-    Message => Argument: message => Self::Text(message);
+    fn from(template: &'static str) -> Self {
+        Self::plain(template)
+    }
+}
+
+impl From<&&'static str> for Message {
+    fn from(template: &&'static str) -> Self {
+        Self::plain(template)
+    }
+}
+
+impl From<&Message> for Message {
+    fn from(message: &Message) -> Self {
+        message.clone()
+    }
+}
+
+impl From<Message> for Argument {
+    fn from(message: Message) -> Self {
+        Self::Text(message)
+    }
+}
+
+impl From<String> for Argument {
     /// A name or a quantity with its unit, the same in every language.
-    String => Argument: text => Self::Text(verbatim(text));
-    &String => Argument: text => Self::Text(verbatim(text));
+    fn from(text: String) -> Self {
+        Self::Text(verbatim(text))
+    }
+}
+
+impl From<&'static str> for Argument {
     /// A template without holes: words with a row in the catalogue are translated, names without one are shown as they
     /// are.
-    &'static str => Argument: text => Self::Text(text.into());
+    fn from(text: &'static str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<f64> for Argument {
     /// A constant as it is written; a measured or computed figure is formatted by `units` first.
-    f64 => Argument: number => Self::Text(verbatim(crate::units::shortest(number)));
+    fn from(number: f64) -> Self {
+        Self::Text(verbatim(crate::units::shortest(number)))
+    }
+}
+
+impl<T: Clone> From<&T> for Argument
+where
+    Self: From<T>,
+{
+    fn from(value: &T) -> Self {
+        Self::from(value.clone())
+    }
 }
 
 macro_rules! counts {
@@ -342,11 +380,6 @@ macro_rules! counts {
         impl From<$integer> for Argument {
             fn from(count: $integer) -> Self {
                 Self::Count(u64::try_from(count).unwrap_or(u64::MAX))
-            }
-        }
-        impl From<&$integer> for Argument {
-            fn from(count: &$integer) -> Self {
-                Self::from(*count)
             }
         }
     )* };

@@ -11,7 +11,11 @@ pub(crate) fn name<S: Serializer>(text: &&'static str, serializer: S) -> Result<
     serializer.serialize_unit_variant("", 0, text)
 }
 
-/// Declares an enum with the list of its values, and a method with the word of each.
+/// Declares an enum with the list of its values, and a method with the word of each. It is not [`one_of!`], whose enums
+/// are types of settings: those have an id of links and a label of the form behind a trait that generic code reads,
+/// these one word that a `const fn` of their own gives. One macro for both would have two grammars and save no line.
+///
+/// [`one_of!`]: crate::field::one_of
 #[macro_export]
 macro_rules! named {
     ($(#[$meta:meta])* $vis:vis enum $name:ident: $word:ident {
@@ -36,17 +40,3 @@ macro_rules! named {
 }
 
 pub use named;
-
-/// Conversions, one a row: `u64 => Value: count => Self::Number(count as f64)`.
-macro_rules! from {
-    ($($(#[$about:meta])* $from:ty => $to:ty: $value:ident => $made:expr;)*) => { $(
-        impl From<$from> for $to {
-            $(#[$about])*
-            fn from($value: $from) -> Self {
-                $made
-            }
-        }
-    )* };
-}
-
-pub(crate) use from;

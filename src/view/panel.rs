@@ -27,7 +27,7 @@ use shardscope_core::report::over_time::{OverTime, over_time};
 use shardscope_core::report::{explain, methods};
 use shardscope_core::run::Method;
 use shardscope_core::traffic::Traffic;
-use shardscope_core::whole_run;
+use shardscope_core::whole_run::WholeRunFigure;
 
 /// Tabs of the page that show one of several panels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,53 +38,26 @@ pub enum Tab {
     Pipeline,
 }
 
-/// Declares the panels, each with the selection that it shows, the tab and the name under which it is offered (a panel
-/// without them is placed by the page), an example for tests, and its view of an evaluation in a unit of memory.
-macro_rules! panels {
-    (($evaluation:ident, $unit:ident)
-     $($(#[$doc:meta])+ $name:ident $(($held:ident: $of:ty))? $({ $($(#[$about:meta])+ $field:ident: $type:ty,)+ })?
-       $([$tab:ident $label:literal])? = $example:expr => $view:expr;)+) => {
-        /// A panel, with the selection that it shows.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub enum Panel {
-            $($(#[$doc])+ $name $(($of))? $({ $($(#[$about])+ $field: $type,)+ })?,)+
-        }
-
-        impl Panel {
-            /// One of each.
-            pub const ALL: &[Self] = &[$($example),+];
-
-            /// Panels that a tab offers, each with its name there.
-            const OFFERED: &[(Tab, &str, Self)] = &[$($((Tab::$tab, $label, $example),)?)+];
-
-            /// The panel of an evaluation.
-            pub fn view(self, $evaluation: &Evaluation, $unit: MemoryUnit) -> Node {
-                match self {
-                    $(Self::$name $(($held))? $({ $($field),+ })? => $view,)+
-                }
-            }
-        }
-    };
-}
-
-panels! { (evaluation, unit)
+/// A panel, with the selection that it shows. A new one is a variant here, a row of [`Panel::ALL`] and an arm of
+/// [`Panel::view`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Panel {
     /// Derivation of a figure; of the fullest GPU's memory where none is chosen.
-    About(figure: Option<Figure>) = Self::About(None) => about_figure(evaluation, figure, unit);
+    About(Option<Figure>),
     /// Derivation of a figure of the whole run.
-    AboutWhole(figure: whole_run::WholeRunFigure) = Self::AboutWhole(whole_run::WholeRunFigure::Days)
-        => whole::derivation(evaluation, figure, unit);
+    AboutWhole(WholeRunFigure),
     /// A bar a pipeline rank, the selected one marked.
-    MemoryBars(selected: Option<usize>) = Self::MemoryBars(None) => memory::picture(evaluation, selected, unit);
+    MemoryBars(Option<usize>),
     /// The verdict against measured runs.
-    MemoryBands = Self::MemoryBands => memory::measured(&evaluation.report.memory, unit);
+    MemoryBands,
     /// Phases, offloading and the staircase of a fine-tuning run.
-    Tuning = Self::Tuning => memory::tuning(evaluation, unit);
+    Tuning,
     /// The step of reinforcement learning.
-    Rl = Self::Rl => rl(evaluation, unit);
+    Rl,
     /// The bars as a table.
-    MemoryTable = Self::MemoryTable => memory::data_table(&evaluation.report.memory, unit);
+    MemoryTable,
     /// Memory by every method.
-    Methods = Self::Methods => memory::methods(&methods::rows(evaluation), unit);
+    Methods,
     /// Memory of one rank over the step.
     OverTime {
         /// The rank; the fullest where none is chosen.
@@ -93,43 +66,112 @@ panels! { (evaluation, unit)
         theme: Theme,
         /// Width of the picture, pixels.
         width: usize,
-    } = Self::OverTime { rank: None, theme: Theme::Light, width: 600 }
-        => over_the_step(evaluation, rank, theme, width, unit);
+    },
     /// Measurements that narrow down a run that should have fitted.
-    Narrow = Self::Narrow => memory::narrow(evaluation, unit);
+    Narrow,
     /// Communication against compute, and a micro-batch with the messages of a kind.
-    Overlap(kind: Option<Traffic>) [Overlap "by traffic"] = Self::Overlap(None) => rows(evaluation, kind, unit);
+    Overlap(Option<Traffic>),
     /// A sequence cut over ranks.
-    Sequences [Overlap "a sequence cut"] = Self::Sequences => sequences(&evaluation.scenario);
+    Sequences,
     /// Ring attention step by step.
-    Ring [Overlap "ring attention"] = Self::Ring => ring(&evaluation.scenario, unit);
+    Ring,
     /// Tensor parallelism in one, two and three dimensions.
-    Grids [Overlap "tensors in 1D to 3D"] = Self::Grids => grids(&evaluation.scenario);
+    Grids,
     /// Load of the busiest expert rank.
-    Experts [Overlap "experts' load"] = Self::Experts => experts(evaluation);
+    Experts,
     /// Certainty of the step, and utilisation by other counts.
-    Step = Self::Step => step(evaluation);
+    Step,
     /// Stages that take unequal time.
-    Uneven = Self::Uneven => {
-        let gpu = evaluation.scenario.run.gpu.title();
-        balance(evaluation).map_or_else(Node::none, |balance| uneven(&balance, &gpu))
-    };
+    Uneven,
     /// Even and uneven splits of the layers.
-    Splits [Pipeline "even and uneven layers"] = Self::Splits => splits(evaluation, unit);
+    Splits,
     /// The timeline as a table.
-    Ranks = Self::Ranks => ranks(evaluation, "Timeline table");
+    Ranks,
     /// Moments at which gradients leave.
-    Gradients(policy: ReducePolicy) [Pipeline "gradients"]
-        = Self::Gradients(ReducePolicy::StepEnd) => sync(evaluation, policy);
+    Gradients(ReducePolicy),
     /// Samples of unequal length on data-parallel replicas.
-    Lengths [Pipeline "unequal samples"] = Self::Lengths => lengths(evaluation);
+    Lengths,
     /// What room and a way to the host can save.
-    Away [Pipeline "activations to the host"] = Self::Away => away(evaluation);
+    Away,
     /// Principle of the schedule.
-    Idea [Pipeline "the schedule"] = Self::Idea => about_schedule(evaluation.report.pipeline.schedule.row());
+    Idea,
 }
 
 impl Panel {
+    /// One of each.
+    pub const ALL: &[Self] = &[
+        Self::About(None),
+        Self::AboutWhole(WholeRunFigure::Days),
+        Self::MemoryBars(None),
+        Self::MemoryBands,
+        Self::Tuning,
+        Self::Rl,
+        Self::MemoryTable,
+        Self::Methods,
+        Self::OverTime { rank: None, theme: Theme::Light, width: 600 },
+        Self::Narrow,
+        Self::Overlap(None),
+        Self::Sequences,
+        Self::Ring,
+        Self::Grids,
+        Self::Experts,
+        Self::Step,
+        Self::Uneven,
+        Self::Splits,
+        Self::Ranks,
+        Self::Gradients(ReducePolicy::StepEnd),
+        Self::Lengths,
+        Self::Away,
+        Self::Idea,
+    ];
+
+    /// Panels that a tab offers, each with its name there. The page places the others.
+    const OFFERED: &[(Tab, &str, Self)] = &[
+        (Tab::Overlap, "by traffic", Self::Overlap(None)),
+        (Tab::Overlap, "a sequence cut", Self::Sequences),
+        (Tab::Overlap, "ring attention", Self::Ring),
+        (Tab::Overlap, "tensors in 1D to 3D", Self::Grids),
+        (Tab::Overlap, "experts' load", Self::Experts),
+        (Tab::Pipeline, "even and uneven layers", Self::Splits),
+        (Tab::Pipeline, "gradients", Self::Gradients(ReducePolicy::StepEnd)),
+        (Tab::Pipeline, "unequal samples", Self::Lengths),
+        (Tab::Pipeline, "activations to the host", Self::Away),
+        (Tab::Pipeline, "the schedule", Self::Idea),
+    ];
+
+    /// The panel of an evaluation, with memory in `unit`.
+    pub fn view(self, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+        let (scenario, report) = (&evaluation.scenario, &evaluation.report);
+        match self {
+            Self::About(figure) => about_figure(evaluation, figure, unit),
+            Self::AboutWhole(figure) => whole::derivation(evaluation, figure, unit),
+            Self::MemoryBars(selected) => memory::picture(evaluation, selected, unit),
+            Self::MemoryBands => memory::measured(&report.memory, unit),
+            Self::Tuning => memory::tuning(evaluation, unit),
+            Self::Rl => rl(evaluation, unit),
+            Self::MemoryTable => memory::data_table(&report.memory, unit),
+            Self::Methods => memory::methods(&methods::rows(evaluation), unit),
+            Self::OverTime { rank, theme, width } => over_the_step(evaluation, rank, theme, width, unit),
+            Self::Narrow => memory::narrow(evaluation, unit),
+            Self::Overlap(kind) => rows(evaluation, kind, unit),
+            Self::Sequences => sequences(scenario),
+            Self::Ring => ring(scenario, unit),
+            Self::Grids => grids(scenario),
+            Self::Experts => experts(evaluation),
+            Self::Step => step(evaluation),
+            Self::Uneven => {
+                let gpu = scenario.run.gpu.title();
+                balance(evaluation).map_or_else(Node::none, |balance| uneven(&balance, &gpu))
+            }
+            Self::Splits => splits(evaluation, unit),
+            Self::Ranks => ranks(evaluation, "Timeline table"),
+            Self::Gradients(policy) => sync(evaluation, policy),
+            Self::Lengths => lengths(evaluation),
+            Self::Away => away(evaluation),
+            Self::Idea => about_schedule(report.pipeline.schedule.row()),
+        }
+    }
+
     /// Panels of a tab in their order, with their names.
     pub fn offered(tab: Tab) -> impl Iterator<Item = (&'static str, Self)> {
         let rows = Self::OFFERED.iter().filter(move |(place, ..)| *place == tab);

@@ -73,7 +73,7 @@ fn totals_are_within_one_percent_of_the_published_ones() {
 
 /// Model FLOPs of a token in NVIDIA's published runs: TFLOP/s over tokens/s of Megatron-Bridge's performance summary,
 /// GB300, container 26.04.01. Its counter gives Nemotron 3 Nano an inner width of twice the hidden size, 7 % too many, and
-/// leaves out the gates and windows of gpt-oss, 20 % too few (`reference/architectures.md`, section 0).
+/// leaves out the gates and windows of gpt-oss, 20 % too few.
 #[test]
 fn model_flops_are_those_that_nvidia_counts() {
     use shardscope::core::model::{AttentionCount, model_flops_per_token};
@@ -103,7 +103,7 @@ fn every_tuned_run_fits_the_machine_of_its_name() {
     use shardscope::core::report::report;
     use shardscope::core::run::Run;
     for (index, tuned) in presets::TUNED.iter().enumerate() {
-        let pairs = tuned.link.split('&').map(|pair| pair.split_once('=').unwrap());
+        let pairs = tuned.settings.iter().flat_map(|some| some.split('&')).map(|pair| pair.split_once('=').unwrap());
         let pairs: Vec<_> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         let (run, issues) = Run::from_pairs(&pairs);
         assert_eq!((&run, issues), (&tuned.run(), Vec::new()), "{}", tuned.id);

@@ -98,27 +98,42 @@ impl<T: OneOf> Held for T {
     }
 }
 
-/// A list; `slot` is that of lists of its type.
-macro_rules! list {
-    ($({$($bound:tt)*})? $type:ty, $row:ident => $slot:expr) => {
-        impl$(<$($bound)*>)? Held for Vec<$type> {
-            fn slot($row: &Row) -> Slot {
-                $slot
-            }
-            fn get(&self) -> Value {
-                Value::List(self.iter().map(Held::get).collect())
-            }
-            fn of(value: &Value) -> Option<Self> {
-                let Value::List(items) = value else { return None };
-                items.iter().map(Held::of).collect()
-            }
-        }
-    };
+/// A type of which settings hold lists.
+trait Listed: Held {
+    /// Type of the lists, with the limits of their row.
+    fn slot_of_list(row: &Row) -> Slot;
 }
 
-list!(u64, _row => Slot::Counts);
-list!(f64, row => Slot::Numbers { length: row.length, range: row.number });
-list!({T: OneOf} T, _row => Slot::Set { options: T::choices });
+impl Listed for u64 {
+    fn slot_of_list(_: &Row) -> Slot {
+        Slot::Counts
+    }
+}
+
+impl Listed for f64 {
+    fn slot_of_list(row: &Row) -> Slot {
+        Slot::Numbers { length: row.length, range: row.number }
+    }
+}
+
+impl<T: OneOf> Listed for T {
+    fn slot_of_list(_: &Row) -> Slot {
+        Slot::Set { options: T::choices }
+    }
+}
+
+impl<T: Listed> Held for Vec<T> {
+    fn slot(row: &Row) -> Slot {
+        T::slot_of_list(row)
+    }
+    fn get(&self) -> Value {
+        Value::List(self.iter().map(Held::get).collect())
+    }
+    fn of(value: &Value) -> Option<Self> {
+        let Value::List(items) = value else { return None };
+        items.iter().map(Held::of).collect()
+    }
+}
 
 /// May be unset.
 impl<T: Held> Held for Option<T> {

@@ -1,7 +1,6 @@
 //! A configuration value before it is understood: what JSON, a JavaScript object or a link can hold.
 
 use crate::issue::Issue;
-use crate::statics::from;
 use crate::t;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -108,13 +107,40 @@ impl Value {
     }
 }
 
-from! {
-    u64 => Value: count => Self::Number(count as f64);
-    f64 => Value: number => Self::Number(number);
-    bool => Value: yes => Self::Bool(yes);
-    &str => Value: text => Self::Text(text.to_owned());
-    String => Value: text => Self::Text(text);
-    Vec<Value> => Value: items => Self::List(items);
+impl From<u64> for Value {
+    fn from(count: u64) -> Self {
+        Self::Number(count as f64)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(yes: bool) -> Self {
+        Self::Bool(yes)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(items: Vec<Value>) -> Self {
+        Self::List(items)
+    }
 }
 
 impl Serialize for Value {

@@ -19,17 +19,16 @@ pub fn published(run: &Run) -> Option<&'static PublishedRun> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::published::read;
     use super::*;
     use crate::run::Scenario;
 
     #[test]
     fn every_published_run_is_read_whole_and_has_a_measurement() {
         for (index, published) in all().enumerate() {
-            let pairs = published.link.split('&').filter_map(|pair| pair.split_once('='));
-            let pairs: Vec<_> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-            let (run, issues) = Run::from_pairs(&pairs);
+            let (run, issues) = read(published.settings);
             assert_eq!(issues, [], "{}", published.id);
-            assert!(published.link.contains("stack"), "{}", published.id);
+            assert!(published.settings.concat().contains("stack"), "{}", published.id);
             let scenario = Scenario::new(&run).map_err(|issues| format!("{}: {issues:?}", published.id)).unwrap();
             assert_eq!(super::published(&run).map(|found| found.id), Some(published.id));
             assert!(all().take(index).all(|other| other.id != published.id));

@@ -29,7 +29,7 @@ fn run(line: Line<'static>) -> Option<PublishedRun> {
     Some(PublishedRun {
         id: line.text("id"),
         name: line.text("name"),
-        link: line.text("run"),
+        settings: Box::leak(Box::new([line.text("run")])),
         measured: Box::leak(measured.into_boxed_slice()),
         source: &MLPERF,
         place: line.text("source").trim_start_matches("MLPerf Training "),
