@@ -45,7 +45,7 @@ test('over the step: drawn, the fullest instant in words, any stage', async () =
   await panel(page).getByRole('button', { name: 'over the step' }).click();
   await panel(page).getByText('4 micro-batches × 8 layers').first().waitFor();
   assert.ok(await panel(page).locator('.over-time svg polygon, .over-time svg rect').count() > 6);
-  await panel(page).getByRole('combobox', { name: 'Stage' }).selectOption('3');
+  await panel(page).getByRole('combobox', { name: 'Pipeline rank' }).selectOption('3');
   await panel(page).getByText('1 micro-batch × 8 layers').first().waitFor();
   assert.deepEqual(problems, []);
 });

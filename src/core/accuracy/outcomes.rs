@@ -89,7 +89,8 @@ impl Rule {
     /// Half the width of the narrowest band outside which no verdict on `runs` is wrong.
     pub fn half_band(self, runs: &[&Outcome]) -> f64 {
         let wrong = runs.iter().map(|run| (self.ratio(run), run.ran_out)).filter(|(ratio, out)| (*ratio > 1.0) != *out);
-        // Out although below: until the upper end, ratio / (1 - half), passes 1. Ran although above: the lower end.
+        // A run that ran out with a ratio below 1 is in the band from `half = 1 - ratio` on, where the upper end of its
+        // need, ratio / (1 - half), reaches 1; one that ran with a ratio above 1 from `half = ratio - 1` on.
         wrong.map(|(ratio, out)| if out { 1.0 - ratio } else { ratio - 1.0 }).fold(0.0, f64::max)
     }
 

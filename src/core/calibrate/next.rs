@@ -26,7 +26,7 @@ pub struct NextRun {
     pub teaches: Multiplier,
 }
 
-/// A small run that differs from the question in one respect, and why.
+/// The question `run`, and runs that differ from it in one respect each: GPUs, length, micro-batch, layout, launches.
 fn probes(run: &Run) -> Vec<Run> {
     let mut runs = vec![run.clone()];
     let mut add = |edit: &dyn Fn(&mut Run)| {
@@ -90,13 +90,14 @@ pub fn candidates(question: &Run, plan: &[Run], gpus: u64) -> Vec<Run> {
     distinct
 }
 
-/// The slopes of a run at the fit, exact where it is.
+/// Slopes of the logarithm of a run's step in those of the fitted multipliers: the share of the step that each kind of
+/// work is. None where the run cannot work.
 fn slopes(run: &Run, found: &Posterior) -> Option<Vector> {
     let components = Components::of(run, &found.mean).ok()?;
     Some(components.shares(&found.mean))
 }
 
-/// `V` after a run of these slopes.
+/// The covariance `V'` once a run with these slopes is measured too.
 fn after(covariance: &Matrix, slopes: &Vector) -> Matrix {
     let through: Vector = std::array::from_fn(|row| dot(&covariance[row], slopes));
     let total = NOISE * NOISE + dot(&through, slopes);

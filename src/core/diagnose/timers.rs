@@ -17,19 +17,19 @@ named! {
         /// Forward passes of all micro-batches.
         Forward = "forward-compute",
         Backward = "backward-compute",
-        /// Waiting for the stage before.
+        /// Waiting for the output of the stage before.
         ForwardRecv = "forward-recv",
         ForwardSend = "forward-send",
-        /// Waiting for the stage behind.
+        /// Waiting for the gradient of the next stage.
         BackwardRecv = "backward-recv",
         BackwardSend = "backward-send",
         SendBackwardRecv = "forward-send-backward-recv",
         SendForwardRecv = "backward-send-forward-recv",
-        /// All of the pipeline.
-        Both = "forward-backward",
+        /// The whole pipeline, forward and backward.
+        Pipeline = "forward-backward",
         /// Weights from the other data-parallel ranks.
         Gather = "params-all-gather",
-        /// Gradients to them.
+        /// Gradients to the other data-parallel ranks.
         Reduce = "all-grads-sync",
         Optimizer = "optimizer",
         Batch = "batch-generator",
@@ -44,10 +44,13 @@ pub struct TimerTimes {
     pub most: f64,
 }
 
-/// A cause below this share of the step is not told.
+/// Share of the step from which a cause is named.
 const LEAST: f64 = 0.02;
-/// Ranks whose compute differs by more are unequal.
+/// Compute of the slowest over that of the fastest rank from which the ranks count as unequal.
 const UNEQUAL: f64 = 1.05;
+/// The timers in which a rank waits for another stage.
+const RECEIVES: [TimerName; 4] =
+    [TimerName::ForwardRecv, TimerName::BackwardRecv, TimerName::SendBackwardRecv, TimerName::SendForwardRecv];
 
 /// The causes that timers of a step of `step` seconds tell, beside what is predicted.
 pub fn by_timers(timers: &[TimerTimes], step: f64, expected: Option<&ExpectedStep>) -> Vec<FoundCause> {
@@ -88,9 +91,7 @@ pub fn by_timers(timers: &[TimerTimes], step: f64, expected: Option<&ExpectedSte
             add(id, seconds, evidence, measure);
         }
     }
-    let waits =
-        [TimerName::ForwardRecv, TimerName::BackwardRecv, TimerName::SendBackwardRecv, TimerName::SendForwardRecv];
-    let waits: f64 = waits.into_iter().filter_map(of).map(|timer| f64::midpoint(timer.least, timer.most)).sum();
+    let waits: f64 = RECEIVES.into_iter().filter_map(of).map(|timer| f64::midpoint(timer.least, timer.most)).sum();
     let bubble = predicted(StepShare::Bubble);
     let evidence = t!(
         "Receives of the pipeline take {measured} on the average rank; a bubble of {predicted} is predicted.",

@@ -45,8 +45,8 @@ pub(super) fn cuts_backward(scenario: &Scenario) -> bool {
 pub(crate) struct LayerPass {
     pub compute: ComputeTime,
     pub waits: StageWaits,
-    /// What of the passes, one forward, hides no message of the layers, with their host, beside which `ZeRO` sends: a
-    /// network does not wait for launches.
+    /// The compute behind which messages of `ZeRO` may hide: that of one forward and one backward pass that hides no
+    /// message of the layers, and the gaps of the host, in which a network sends too.
     pub windows: StageWindows,
     /// Seconds that a forward and a backward pass of two micro-batches take less side by side: their messages, less the
     /// additional time of their host.
@@ -60,8 +60,8 @@ fn routed_share(scenario: &Scenario, stage: usize, kernels: &ComputeTime) -> f64
     (kernels.routed.layers / layers.max(1.0)).min(1.0)
 }
 
-/// What of both `passes` hides no message, where `hidden` of them do: those of experts may hide behind both at once, so
-/// that one lacks what the other has.
+/// Seconds of the forward and of the backward pass that are left when `hidden` of each hide messages. Where more hide
+/// behind one than it takes, as messages of experts do that are sent beside both, the rest is taken off the other.
 fn left(passes: [Seconds; 2], hidden: [Seconds; 2]) -> [Seconds; 2] {
     let [forward, backward] = [0, 1].map(|pass| (passes[pass] - hidden[pass]).0);
     [forward + backward.min(0.0), backward + forward.min(0.0)].map(|seconds| Seconds(seconds.max(0.0)))

@@ -225,11 +225,11 @@ pub fn predict_at(run: &Run, rates: EngineRates) -> Result<RlStep, Vec<Issue>> {
 pub fn predicted_parts(run: &Run) -> Result<[f64; 3], Vec<Issue>> {
     let rl = RlParts { measured_generation_s: None, measured_update_s: None, measured_sync_s: None, ..run.rl.clone() };
     let step = predict(&Run { rl, ..run.clone() })?;
-    let groups = if run.rl.apart().is_some() { GpuGroup::Trainer } else { GpuGroup::All };
+    let trains = if run.rl.apart().is_some() { GpuGroup::Trainer } else { GpuGroup::All };
     let of = |names: &[PhaseName]| -> f64 {
         let phases = step.phases.iter().filter(|phase| names.contains(&phase.name));
         // A sync is work of both groups, and stands with each.
-        let phases = phases.filter(|phase| phase.name != PhaseName::Sync || phase.group == groups);
+        let phases = phases.filter(|phase| phase.name != PhaseName::Sync || phase.group == trains);
         phases.map(|phase| phase.seconds.0).sum()
     };
     let generation = [PhaseName::Prefill, PhaseName::Decode, PhaseName::Tail, PhaseName::Tools];
@@ -262,7 +262,8 @@ fn at_own_split(setting: &RlSetting<'_>) -> Result<RlStep, Vec<Issue>> {
     let time = sides.step([1.0; 3]);
     let usual = range_of_framework(framework);
     let measured = [rl.measured_generation_s, rl.measured_update_s, rl.measured_sync_s];
-    let end = |at: usize| measured.map(|seconds| if seconds.is_some() { MEASURED[at] } else { usual[at] });
+    // The fast end of the range (0) or the slow one (1), as factors of generation, training and sync.
+    let factors = |end: usize| measured.map(|seconds| if seconds.is_some() { MEASURED[end] } else { usual[end] });
     let gpus = run.gpus as f64;
     let days = rl.steps.map(|steps| time.0 * steps as f64 / 86_400.0);
     let gpu_hours = days.map(|days| days * 24.0 * gpus);
@@ -276,8 +277,8 @@ fn at_own_split(setting: &RlSetting<'_>) -> Result<RlStep, Vec<Issue>> {
     }
     Ok(RlStep {
         step_s: time,
-        low_s: sides.step(end(0)),
-        high_s: sides.step(end(1)),
+        low_s: sides.step(factors(0)),
+        high_s: sides.step(factors(1)),
         phases: phases(&sides, apart),
         idle: idle(&sides, apart, time),
         generation_s: sides.generation(),

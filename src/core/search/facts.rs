@@ -33,7 +33,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// These facts with so many `times` more of the work that `next` has more; none where it has more than that.
+    /// Facts of a longer order of the same kind: the work by which `next` exceeds these facts, added `times` over. None
+    /// where `next` differs in anything else than work.
     pub(crate) fn stretched(&self, next: &Self, times: f64) -> Option<Self> {
         let mut longer = self.clone();
         for (rank, next) in longer.ranks.iter_mut().zip(&next.ranks) {
@@ -42,8 +43,8 @@ impl Facts {
             if *rank != alone {
                 return None;
             }
-            let stretch = |(one, next): (&[f64; 3], &[f64; 3])| {
-                std::array::from_fn(|kind| one[kind] + times * (next[kind] - one[kind]))
+            let stretch = |(own, next): (&[f64; 3], &[f64; 3])| {
+                std::array::from_fn(|kind| own[kind] + times * (next[kind] - own[kind]))
             };
             rank.work = work.iter().zip(&next.work).map(stretch).collect();
         }
@@ -60,10 +61,9 @@ impl Facts {
         let microbatches = f64::from(spec.microbatches);
         let rank = |rank| {
             let stages: Vec<usize> = (0..chunks).map(|chunk| row.placement.stage(rank, chunk, p) as usize).collect();
-            let one = |slot| if slot == 0 { 1.0 / f64::from(spec.pieces()) } else { 0.0 };
             RankFacts {
                 work: vec![[microbatches; 3]; stages.len()],
-                alive: vec![(0..stages.len()).map(one).collect()],
+                alive: vec![first_chunk(&stages, 1.0 / f64::from(spec.pieces()))],
                 versions: u64::from((row.copies)(p, rank)),
                 first: stages.first().copied().unwrap_or(0),
                 last: None,
@@ -120,7 +120,8 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
         if part.times > 1 {
             walk.work(part.body, part.times - 1);
         }
-        // A turn that leaves what it found finds the same next time.
+        // A turn that ends with as much alive as it began with has the same instants each time: the first shows them
+        // all. Else the turns between are added up, and the last one is run.
         if part.times > 1 && (&before.0, before.1) != (&walk.alive.counts, walk.grown) {
             walk.alive.add(part.body, part.times - 2);
             walk.alive.free(part.body, part.times - 2);
@@ -135,8 +136,7 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
     RankFacts {
         // An order that depends on durations holds at least one chunk of its first stage; nothing else is sure.
         alive: if timed {
-            let one = |slot| if slot == 0 { 1.0 / splits } else { 0.0 };
-            vec![(0..stages.len()).map(one).collect()]
+            vec![first_chunk(&stages, 1.0 / splits)]
         } else {
             let shares =
                 |counts: &Vec<u32>| -> Vec<f64> { counts.iter().map(|count| f64::from(*count) / splits).collect() };
@@ -150,6 +150,11 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
     }
 }
 
+/// What is alive once a rank has run the forward of one `piece` of a micro-batch on the first of its `stages`.
+fn first_chunk(stages: &[usize], piece: f64) -> Vec<f64> {
+    (0..stages.len()).map(|slot| if slot == 0 { piece } else { 0.0 }).collect()
+}
+
 /// A rank on the way through its row.
 struct Walk<'a> {
     /// Micro-batches of an op.
@@ -160,7 +165,7 @@ struct Walk<'a> {
     work: Vec<[f64; 3]>,
     alive: Alive<'a>,
     peaks: Peaks,
-    /// Something was added since the last peak.
+    /// A forward ran since the last peak, so that the next release is a peak.
     grown: bool,
     first: Option<usize>,
     last: Option<(usize, bool)>,
@@ -195,7 +200,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Holds and frees what `item` does.
+    /// Counts the chunks that `item` begins to hold and frees, and notes a peak before each release.
     fn hold(&mut self, item: OrderItem) {
         let pair = self.by_layer && matches!(item, OrderItem::Pair(..));
         let (mut starts, mut frees) = (false, false);

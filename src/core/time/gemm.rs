@@ -86,8 +86,8 @@ pub(crate) fn normed_linear(rates: &Rates, m: f64, k: f64, n: f64, weight: Outpu
     [forward - fused, input, gradient]
 }
 
-/// Seconds that `matrices` linears `k -> n` take to quantise their `m` rows in all and their weights; and
-/// the gradients of what they write.
+/// Seconds of quantising what `matrices` linears `k -> n` over `m` rows in all read: their inputs with their weights
+/// for the forward pass, the gradients of their outputs for the backward pass.
 fn quantising(rates: &Rates, m: f64, k: f64, n: f64, matrices: f64) -> [f64; 2] {
     let weights = rates.quantise_weight * matrices * k * n;
     [rates.quantise * m * k + weights, rates.quantise * m * n]
@@ -107,16 +107,17 @@ pub fn grouped(rates: &Rates, experts: f64, rows: f64, k: f64, n: f64, weight: O
             rates.launch_expert.0 * (experts * (1.0 + casts) / STREAMS).max(1.0)
         }
     };
-    // A product of `wide` output columns (weight gradients: in tiles both ways) over `long`.
-    let one = |wide: f64, long: f64, output: f64, casts: f64| {
-        let bytes = rates.element * rows * (k + n) + experts * n * k * output;
-        scale * wide * long + bytes / rates.operands.0 + launches(casts)
+    // A product of all experts with `columns` of output, summed over `depth`; `element` bytes of a weight or gradient.
+    let product = |columns: f64, depth: f64, element: f64, casts: f64| {
+        let bytes = rates.element * rows * (k + n) + experts * n * k * element;
+        scale * columns * depth + bytes / rates.operands.0 + launches(casts)
     };
     let [input, gradient] = if rates.fused_experts { [0.0; 2] } else { quantising(rates, rows, k, n, experts) };
     [
-        one(tiles(n), k + end, rates.element, rates.casts) + input,
-        one(tiles(k), n + end, rates.element, rates.casts) + gradient,
-        one(tiles(n), tiles(k) * (1.0 + end / padded), weight.bytes(rates), 0.0),
+        product(tiles(n), k + end, rates.element, rates.casts) + input,
+        product(tiles(k), n + end, rates.element, rates.casts) + gradient,
+        // Its output is in tiles both ways, and it sums over the rows.
+        product(tiles(n), tiles(k) * (1.0 + end / padded), weight.bytes(rates), 0.0),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! A text log, line by line, down to a few numbers.
 
-use super::dump::{Dump, Taken};
+use super::dump::{ArgumentLine, Dump};
 use super::line::{Lines, number};
 use super::nccl::{Mamf, Nccl};
 use super::patterns::{LinePattern, LogProgram, LoggedQuantity, PATTERNS, STATED, matches};
@@ -131,9 +131,9 @@ impl Heard {
 
     fn line(&mut self, line: &str) {
         match self.dump.take(line, self.has_steps()) {
-            Taken::No => {}
-            Taken::Yes => return,
-            Taken::OfAnotherRun => {
+            ArgumentLine::None => {}
+            ArgumentLine::Kept => return,
+            ArgumentLine::OfAnotherRun => {
                 self.begin_again();
                 self.dump.take(line, false);
                 return;

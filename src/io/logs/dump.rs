@@ -10,7 +10,7 @@ use shardscope_core::run::{Run, Value};
 /// Arguments that are kept; Megatron-LM has some 700.
 const MAX_ENTRIES: usize = 4000;
 
-/// Arguments that differ between two runs, and not between two ranks.
+/// Arguments that all ranks of a run share: where one is printed again with another value, another run begins.
 const OF_A_RUN: [&str; 22] = [
     "tensor_model_parallel_size",
     "pipeline_model_parallel_size",
@@ -40,28 +40,31 @@ const OF_A_RUN: [&str; 22] = [
 #[derive(Clone, Default)]
 pub(crate) struct Dump(Vec<(String, String)>);
 
-/// Result of reading a line.
+/// What a line is to the arguments that were read so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
-    /// It is none.
-    No,
-    Yes,
-    /// It is one that the run before had otherwise.
+pub(crate) enum ArgumentLine {
+    /// No argument.
+    None,
+    /// An argument, which is kept.
+    Kept,
+    /// An argument of [`OF_A_RUN`] with another value than before, which is not kept: another run begins.
     OfAnotherRun,
 }
 
 impl Dump {
-    /// Takes a line of it; where another run may begin, a value that says so is left.
-    pub fn take(&mut self, line: &str, may_begin: bool) -> Taken {
+    /// Reads a line of the log and keeps its argument. A changed value means another run only where one `may_begin`.
+    pub fn take(&mut self, line: &str, may_begin: bool) -> ArgumentLine {
         // The vocabulary is only known once the tokenizer is read, behind the arguments.
         if let Some((_, sizes)) = line.split_once("> padded vocab (size:") {
             let padded = sizes.split_once("new size:").and_then(|(_, size)| number(size));
-            return padded.map_or(Taken::No, |(size, _)| self.say("padded_vocab_size", &size.to_string(), may_begin));
+            return padded
+                .map_or(ArgumentLine::None, |(size, _)| self.set("padded_vocab_size", &size.to_string(), may_begin));
         }
-        self.argument(line, may_begin).unwrap_or(Taken::No)
+        self.take_argument(line, may_begin).unwrap_or(ArgumentLine::None)
     }
 
-    fn argument(&mut self, line: &str, may_begin: bool) -> Option<Taken> {
+    /// Keeps the argument of a line `name ..... value`; none where the line is no such one.
+    fn take_argument(&mut self, line: &str, may_begin: bool) -> Option<ArgumentLine> {
         let (before, behind) = line.split_once(" ..")?;
         let name = before.trim_end().rsplit([' ', ']', ':']).next().unwrap_or_default();
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -69,20 +72,20 @@ impl Dump {
         if name.is_empty() || !name.chars().all(is_name) || !value.starts_with(' ') {
             return None;
         }
-        Some(self.say(name, value.trim(), may_begin))
+        Some(self.set(name, value.trim(), may_begin))
     }
 
-    fn say(&mut self, name: &str, value: &str, may_begin: bool) -> Taken {
+    fn set(&mut self, name: &str, value: &str, may_begin: bool) -> ArgumentLine {
         let full = self.0.len() >= MAX_ENTRIES;
         match self.0.iter_mut().find(|(known, _)| known == name) {
             Some((_, known)) if may_begin && known != value && OF_A_RUN.contains(&name) => {
-                return Taken::OfAnotherRun;
+                return ArgumentLine::OfAnotherRun;
             }
             Some((_, known)) => value.clone_into(known),
             None if !full => self.0.push((name.to_owned(), value.to_owned())),
             None => {}
         }
-        Taken::Yes
+        ArgumentLine::Kept
     }
 
     fn get(&self, name: &str) -> Option<&str> {
@@ -132,7 +135,7 @@ impl Dump {
                 "False" if inverted => Value::Bool(true),
                 "None" | "[]" | "False" => continue,
                 "True" => Value::Bool(true),
-                other => scalar(argument(other)),
+                other => scalar(word_of_object(other)),
             };
             // The size of the vocabulary before padding, and settings that only a granularity gives a meaning.
             let unused = match name.as_str() {
@@ -177,8 +180,8 @@ impl Dump {
     }
 }
 
-/// The argument of a command line for a Python object: `AttnBackend.flash`, `torch.bfloat16`.
-fn argument(value: &str) -> &str {
+/// The word of a command line for a Python object: "flash" of `AttnBackend.flash`, "bf16" of `torch.bfloat16`.
+fn word_of_object(value: &str) -> &str {
     match value.split_once('.') {
         Some(("torch", "float32")) => "fp32",
         Some(("torch", "bfloat16")) => "bf16",

@@ -37,7 +37,8 @@ pub(super) fn certify(state: State, rows: RwSignal<Rows>, certificates: RwSignal
             let variants: Vec<_> = which.iter().map(|at| rows[*at].variant).collect();
             (which, variants)
         });
-        let (mut variants, mut proven) = (variants.into_iter(), 0);
+        // The worker sends a bound for each row first, then in the same order what a longer search made of it.
+        let (mut variants, mut searched) = (variants.into_iter(), 0);
         let job = Job::Certificates { run, limit, which };
         let request = request(job, move |progress| {
             let JobProgress::Reply(Reply::Certificate(found, done)) = progress else {
@@ -47,9 +48,9 @@ pub(super) fn certify(state: State, rows: RwSignal<Rows>, certificates: RwSignal
             let _ = certificates.try_update(|list| {
                 if !done {
                     list.extend(variants.next().map(|variant| (variant, found)));
-                } else if let Some(bound) = list.get_mut(proven) {
-                    bound.1 = found;
-                    proven += 1;
+                } else if let Some((_, certificate)) = list.get_mut(searched) {
+                    *certificate = found;
+                    searched += 1;
                 }
             });
         });

@@ -1,4 +1,4 @@
-//! One stage over the step, drawn at the panel's width.
+//! Memory of one pipeline rank over the step, drawn at the panel's width.
 
 use crate::core::t;
 use crate::view::node::markup::{Node, el, text as words};
@@ -28,12 +28,12 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
         let (rank, theme) = (state.rank(), state.view.theme.get());
         (visible.get() && width > 0).then_some(Panel::OverTime { rank, theme, width })
     };
-    let choices = view_of(move || stages(state));
+    let choices = view_of(move || ranks(state));
     let content = shown(state, panel);
     view! {
         <div class="over-time" node_ref=frame hidden=flag(move || !visible.get())>
             <select
-                aria-label=say("Stage")
+                aria-label=say("Pipeline rank")
                 use:patched=choices
                 on:change=move |event| match event_target_value(&event).parse() {
                     Ok(rank) => state.select_rank(rank),
@@ -46,8 +46,8 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
     .into_any()
 }
 
-/// The stages to choose from; the fullest until one is chosen.
-fn stages(state: State) -> Node {
+/// The pipeline ranks to choose from; the fullest until one is chosen.
+fn ranks(state: State) -> Node {
     let evaluation = state.evaluation();
     let count = evaluation.map_or(0, |evaluation| evaluation.report.memory.per_stage.len());
     let chosen = state.rank();

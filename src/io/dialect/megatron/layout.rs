@@ -42,7 +42,7 @@ pub fn read(reader: &mut SettingsReader) {
     let mut counted = |name, what: &'static str| u64::from(reader.flag(name, what));
     let embedding = counted("--account-for-embedding-in-pipeline-split", "the embedding counts as a layer");
     let loss = counted("--account-for-loss-in-pipeline-split", "the loss counts as a layer");
-    // More stages than layers are refused when the run is looked at.
+    // A run with more stages than layers is refused later, by its check.
     let count = pp.checked_mul(chunks).filter(|count| *count <= MAX_STAGES);
     // Stages that a hybrid pattern sets apart.
     let apart = reader.run.stage_layers.take();
@@ -52,7 +52,7 @@ pub fn read(reader: &mut SettingsReader) {
         .or_else(|| ends(layers, pp, count? / pp, first, last))
         .or_else(|| lightened(layers, count?, embedding, loss));
     let even = count.map(|count| even_split(layers, count));
-    // Stages without layers are only had where they are said.
+    // Where layers are fewer than stages, some stages are empty: such a split is kept, since an even one cannot be.
     let empty = count.is_some_and(|count| layers < count);
     reader.run.stage_layers = given.filter(|given| empty || Some(given) != even.as_ref());
 }

@@ -87,6 +87,39 @@ fn completed(parts: &ModelParts, id: &'static str) -> Option<ModelParts> {
     Some(meant.model.parts)
 }
 
+/// The vocabulary as it is padded: as given, that of the model whose `tokenizer` is named, or the `present` one.
+fn vocabulary(reader: &mut SettingsReader, tokenizer: Option<&'static str>, present: Option<u64>) -> Option<u64> {
+    let is_padded = reader.has("--padded-vocab-size") || reader.has("--pad-vocab-size-to");
+    let vocab = reader.count("--vocab-size", "vocabulary").or_else(|| {
+        let preset = tokenizer.and_then(presets::model);
+        let vocab = preset.map(|preset| preset.architecture.vocab).or(present)?;
+        if is_padded {
+            return Some(vocab);
+        }
+        if let Some(preset) = preset {
+            let model = preset.choice.label;
+            reader.assume(t!("vocabulary {vocab}: that of {model}, whose tokenizer is named", vocab, model));
+            return Some(vocab);
+        }
+        reader.assume(t!("vocabulary {vocab}, as on this page: the tokenizer has it", vocab));
+        Some(vocab)
+    });
+    let multiple = reader.count("--make-vocab-size-divisible-by", "vocabulary in parts of");
+    let padded = reader.count("--padded-vocab-size", "padded vocabulary");
+    // Megatron-DeepSpeed's name for it.
+    let padded = padded.or_else(|| reader.count("--pad-vocab-size-to", "padded vocabulary"));
+    // Padded to a multiple for every tensor-parallel rank; by 128 it is anyway.
+    let vocab = match (vocab, multiple) {
+        (Some(vocab), Some(multiple)) if multiple > 0 && multiple != 128 => {
+            let whole = multiple.saturating_mul(reader.run.tp.max(1));
+            vocab.div_ceil(whole).checked_mul(whole)
+        }
+        _ => vocab,
+    };
+    // Said, it takes the place of what is padded. Source: Megatron-LM d98e8a6 `training_config.py:682`.
+    padded.or(vocab)
+}
+
 /// Sizes by arguments; the vocabulary is that of the preset whose tokenizer is named, where no argument says it.
 fn shapes(reader: &mut SettingsReader, tokenizer: Option<&'static str>) -> Option<ModelParts> {
     let letters = pattern::hybrid(reader);
@@ -112,35 +145,7 @@ fn shapes(reader: &mut SettingsReader, tokenizer: Option<&'static str>) -> Optio
     let grouped = reader.flag("--group-query-attention", "grouped-query attention");
     let groups = reader.count("--num-query-groups", "key-value heads");
     let by_deepspeed = reader.count("--num-key-value-heads", "key-value heads");
-    let is_padded = reader.has("--padded-vocab-size") || reader.has("--pad-vocab-size-to");
-    let vocab = reader.count("--vocab-size", "vocabulary").or_else(|| {
-        let preset = tokenizer.and_then(presets::model);
-        let vocab = preset.map(|preset| preset.architecture.vocab).or(now.map(|model| model.vocab))?;
-        if is_padded {
-            return Some(vocab);
-        }
-        if let Some(preset) = preset {
-            let model = preset.choice.label;
-            reader.assume(t!("vocabulary {vocab}: that of {model}, whose tokenizer is named", vocab, model));
-            return Some(vocab);
-        }
-        reader.assume(t!("vocabulary {vocab}, as on this page: the tokenizer has it", vocab));
-        Some(vocab)
-    });
-    let multiple = reader.count("--make-vocab-size-divisible-by", "vocabulary in parts of");
-    let padded = reader.count("--padded-vocab-size", "padded vocabulary");
-    // Megatron-DeepSpeed's name for it.
-    let padded = padded.or_else(|| reader.count("--pad-vocab-size-to", "padded vocabulary"));
-    // Padded to a multiple for every tensor-parallel rank; by 128 it is anyway.
-    let vocab = match (vocab, multiple) {
-        (Some(vocab), Some(multiple)) if multiple > 0 && multiple != 128 => {
-            let whole = multiple.saturating_mul(reader.run.tp.max(1));
-            vocab.div_ceil(whole).checked_mul(whole)
-        }
-        _ => vocab,
-    };
-    // Said, it takes the place of what is padded. Source: Megatron-LM d98e8a6 `training_config.py:682`.
-    let vocab = padded.or(vocab);
+    let vocab = vocabulary(reader, tokenizer, now.map(|model| model.vocab));
     let positions = reader.count("--max-position-embeddings", "positions");
     let kind = reader.word("--position-embedding-type", "positions");
     let rotary = reader.flag("--use-rotary-position-embeddings", "rotary positions");

@@ -54,6 +54,35 @@ const DOUBLE_BUFFER: [&str; 3] = ["--fsdp-double-buffer", "--use-nccl-ub", "--me
 
 /// Takes what stands beside the sizes that both count alike.
 pub fn read(reader: &mut SettingsReader) {
+    expert_tensor_ranks(reader);
+    let sequence = reader.flag("--sequence-parallel", "sequence parallelism");
+    if reader.run.tp > 1 {
+        reader.set("sequence_parallel", sequence);
+    }
+    tensor_overlap(reader);
+    if reader.flag("--no-async-tensor-model-parallel-allreduce", "no TP overlap") && reader.run.tp > 1 {
+        reader.run.overlap.tp = Some(0.0);
+    }
+    if reader.flag("--use-tp-pp-dp-mapping", "rank order") {
+        reader.run.rank_order = RankOrder::DpLast;
+    }
+    forks::expert_ranks(reader);
+    context_exchange(reader);
+    dynamic_context(reader);
+    sharding(reader);
+    if reader.flag("--overlap-grad-reduce", "gradients overlap with the backward pass") {
+        if reader.run.overlap.dp == Some(0.0) {
+            reader.run.overlap.dp = None;
+        }
+    } else {
+        reader.assume("DP overlap 0: --overlap-grad-reduce is not there");
+        reader.run.overlap.dp = Some(0.0);
+    }
+    reader.flag("--overlap-param-gather", "ZeRO-1's gathers overlap with the forward pass");
+}
+
+/// Tensor-parallel ranks of the experts.
+fn expert_tensor_ranks(reader: &mut SettingsReader) {
     let experts = reader.run.model.resolve().is_ok_and(|model| model.moe.is_some());
     let name = if modules::are_there(reader) { modules::EXPERTS_TP } else { ETP };
     let etp = if experts || !reader.is_default(name) { reader.count(name, "ETP") } else { None };
@@ -68,18 +97,10 @@ pub fn read(reader: &mut SettingsReader) {
         });
         reader.set("etp", etp);
     }
-    let sequence = reader.flag("--sequence-parallel", "sequence parallelism");
-    if reader.run.tp > 1 {
-        reader.set("sequence_parallel", sequence);
-    }
-    tensor_overlap(reader);
-    if reader.flag("--no-async-tensor-model-parallel-allreduce", "no TP overlap") && reader.run.tp > 1 {
-        reader.run.overlap.tp = Some(0.0);
-    }
-    if reader.flag("--use-tp-pp-dp-mapping", "rank order") {
-        reader.run.rank_order = RankOrder::DpLast;
-    }
-    forks::expert_ranks(reader);
+}
+
+/// Ranks that share a sequence, and how they exchange keys and values.
+fn context_exchange(reader: &mut SettingsReader) {
     // Megatron-DeepSpeed 4efb479 `megatron/arguments.py:974`: DeepSpeed-Ulysses.
     let by_heads = reader.count("--ds-sequence-parallel-size", "ranks that share a sequence by heads");
     if let Some(ranks) = by_heads {
@@ -102,7 +123,10 @@ pub fn read(reader: &mut SettingsReader) {
             (None, None) => reader.run.cp_comm = CpComm::Ring,
         }
     }
-    dynamic_context(reader);
+}
+
+/// What data-parallel ranks share of weights, gradients and states, and among how many of them.
+fn sharding(reader: &mut SettingsReader) {
     let distributed = reader.flag("--use-distributed-optimizer", "ZeRO-1");
     let named = reader.flag("--use-megatron-fsdp", "Megatron-FSDP");
     let fsdp = named | reader.flag("--use-custom-fsdp", "Megatron-FSDP");
@@ -151,15 +175,6 @@ pub fn read(reader: &mut SettingsReader) {
     let outer = reader.word("--outer-dp-sharding-strategy", "between groups of shards:");
     reader.run.hsdp_optimizer = outer.as_deref() == Some("optim") && reader.run.hsdp_shard.is_some();
     reader.run.fsdp_double_buffer = fsdp && reader.any(DOUBLE_BUFFER, "buffers of FSDP stay");
-    if reader.flag("--overlap-grad-reduce", "gradients overlap with the backward pass") {
-        if reader.run.overlap.dp == Some(0.0) {
-            reader.run.overlap.dp = None;
-        }
-    } else {
-        reader.assume("DP overlap 0: --overlap-grad-reduce is not there");
-        reader.run.overlap.dp = Some(0.0);
-    }
-    reader.flag("--overlap-param-gather", "ZeRO-1's gathers overlap with the forward pass");
 }
 
 /// Shards of a weight over tensor parallelism and the ranks above it, by the field of the latter.
