@@ -5,10 +5,11 @@ use crate::common::random::{Random, random_run};
 use shardscope::core::explain::{Derivation, Provenance, Term};
 use shardscope::core::memory::Component;
 use shardscope::core::memory::methods::uneven::split;
-use shardscope::core::report::{Evaluation, Figure, evaluate, explain};
+use shardscope::core::report::{Evaluation, Figure, by_rank, evaluate, explain};
 use shardscope::core::run::presets::{MODELS, PUBLISHED};
 use shardscope::core::run::registry::{FIELDS, Field, Slot};
 use shardscope::core::run::{Based, Method, Objective, OneOf, Run, Schedule};
+use shardscope::core::time::{KernelClass, KernelPass};
 use shardscope::core::traffic::Traffic;
 use shardscope::io::link;
 use std::collections::BTreeMap;
@@ -244,6 +245,55 @@ fn every_objective_adds_up() {
         }
     }
     assert!(tally(runs).runs >= 20);
+}
+
+/// The attention core in the drawer of compute, and the mean over ranks of the report's attention kernels; none of a
+/// pipeline that never drains.
+fn attention_core(evaluation: &Evaluation) -> Option<(Term, f64)> {
+    let compute = explain(evaluation, Figure::Compute).unwrap();
+    let core = compute.parts.into_iter().find(|part| part.symbol == "A")?;
+    let kernels = by_rank(evaluation)?.kernels.into_iter();
+    let of_class =
+        kernels.filter(|kernel| kernel.class == KernelClass::Attention && kernel.pass != KernelPass::Recompute);
+    let ranks = evaluation.report.memory.per_stage.len() as f64;
+    Some((core, of_class.map(|kernel| kernel.seconds.0).sum::<f64>() / ranks))
+}
+
+/// Terms of a drawer, with those behind them.
+fn terms(term: &Term) -> Vec<&Term> {
+    std::iter::once(term).chain(term.parts.iter().flat_map(terms)).collect()
+}
+
+/// Unfused attention is explained by its own kernels: a flash kernel has tiles and writes no scores, and neither its
+/// source nor its symbols stand in the drawer. What is shown is the time of the report's attention kernels.
+#[test]
+fn unfused_attention_is_explained_by_its_own_kernels_and_source() {
+    let mut seen = [0, 0];
+    for (link, run) in random_runs(2, 100) {
+        let mut run = Run { measured_step_s: None, ..run };
+        run.stack.parts.attention = None;
+        for asked in [true, false] {
+            let run = Run { flash_attention: Some(asked), ..run.clone() };
+            // Kernels of multi-token prediction stand with the products in the report.
+            let evaluation = evaluate(&run).ok().filter(|evaluation| evaluation.scenario.model.mtp_modules == 0);
+            let Some((core, reported)) = evaluation.as_ref().and_then(attention_core) else { continue };
+            for pass in terms(&core).into_iter().filter(|term| ["f", "g"].contains(&term.symbol)) {
+                let has = |sign: &str| pass.formula().unwrap().symbols().iter().any(|symbol| symbol == sign);
+                // No flash kernel runs in fp32, whatever is asked for.
+                let fused = has("q");
+                assert!(asked || !fused, "{link}: {}", pass.formula().unwrap().text());
+                assert_eq!(has("m"), !fused, "{link}: {}", pass.formula().unwrap().text());
+                let (_, cited) = pass.source.unwrap_or_else(|| panic!("{link}: {} has no source", pass.name));
+                let own = if fused { "64 to 4 heads on A100" } else { "dot_product_attention.py" };
+                assert!(cited.contains(own), "{link}: {cited}");
+                seen[usize::from(fused)] += 1;
+            }
+            assert!((core.value / reported - 1.0).abs() < 1e-9, "{link}: {} and {reported}", core.value);
+            let computed = core.computed().unwrap();
+            assert!((computed / core.value - 1.0).abs() < 1e-9, "{link}: {computed} and {}", core.value);
+        }
+    }
+    assert!(seen.iter().all(|passes| *passes > 80), "{seen:?}");
 }
 
 #[test]

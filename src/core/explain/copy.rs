@@ -165,6 +165,7 @@ fn greek(c: char) -> Option<&'static str> {
         'κ' => "\\kappa ",
         'λ' => "\\lambda ",
         'φ' => "\\varphi ",
+        'ρ' => "\\rho ",
         'Σ' => "\\sum ",
         'Δ' => "\\Delta ",
         'µ' | 'μ' => "\\mu ",

@@ -60,6 +60,7 @@ table! {
         MICROBATCH_TOKENS = "T", "tokens per micro-batch";
         RANK_SEQUENCE = "s", "tokens of a sequence on a rank";
         PATCHES = "T_v", "patches of the images of a micro-batch";
+        HALF_RATE = "k", "tokens at which it runs at half of it";
     }
     seconds {
         MUON = "m", "Muon's products, a parameter that the rank updates";
@@ -70,6 +71,10 @@ table! {
         STAGE_LOADING = "l_1", "loading on the first stage, a micro-batch";
         LOADED = "l_s", "loading on the first stage, of the average rank";
         BUSY = "b", "what the GPUs need";
+        CORE_FORWARD = "f", "its forward pass, a layer and micro-batch";
+        CORE_BACKWARD = "g", "its backward pass, a layer and micro-batch";
+        INDEXER_SCORES = "i", "scores of the indexer, a layer and micro-batch";
+        LAUNCH_GAP = "l", "gap of a launch";
     }
     flops {
         PROJECTIONS = "m_p", "forward FLOPs of a token in the mixer's projections";
@@ -77,6 +82,7 @@ table! {
         MIXER_CORE = "m_c", "forward FLOPs of a token in the mixer's recurrence or the indexer's scores";
         VISION_FLOPS = "V", "vision tower and projector, forward and backward";
         LAYER_FLOPS = "f", "a layer of the language model, forward and backward";
+        CORE_FLOPS = "n", "FLOPs of both products of the forward pass";
     }
     bandwidth {
         MEMORY_RATE = "β", "rate of the memory, as kernels reach it";
@@ -84,6 +90,9 @@ table! {
     }
     flop_rate {
         BF16_PEAK = "F", "bf16 peak";
+        FORWARD_RATE = "R", "rate on long sequences";
+        BACKWARD_RATE = "R", "rate of the backward pass on long sequences";
+        PLAIN_RATE = "r", "rate of products that do not run in fewer bits";
     }
     count {
         HIDDEN = "h", "hidden size";
@@ -165,11 +174,23 @@ table! {
         MODEL_LAYERS = "L", "layers of the language model";
         PIPELINE_RANKS = "r", "pipeline ranks";
         OTHER_LAYERS = "c", "layers of every other rank";
+        RANK_HEADS = "a", "query heads on the rank";
+        CORE_WIDTH = "d", "mean width of a key and a value head";
+        SEEN_KEYS = "s", "keys that a kernel sees at once";
+        EARLIER_KEYS = "s", "earlier keys of a query, in the mean";
+        INDEXER_WIDTH = "w", "width of the indexer's queries";
+        MULTIPROCESSORS = "S", "multiprocessors";
+        TILE_ROWS = "u", "queries of a tile";
+        TILES = "q", "tiles of all heads";
+        CORE_PASSES = "N", "layers with it on the average rank times their micro-batches";
     }
     ratio {
         EULER = "e", "base of the exponential";
         OFFLOADED = "f", "share of the states that leave the GPU";
         MEASURED = "x", "measured over predicted step";
+        NARROW_HEADS = "w", "share of it that narrow heads leave";
+        REACH = "ρ", "share of it that this run's attention reaches";
+        TOUCHED = "y", "keys of the blocks that a window touches over those in it";
         PACE = "q", "how sharply the slower sets the pace, fitted";
         SENT_IMBALANCE = "u", "imbalance";
         CROSSING = "X", "copies of a token over the network";
@@ -189,6 +210,7 @@ table! {
     }
     bytes {
         ELEMENT = "b", "bytes an activation";
+        SCORE_BYTES = "m", "bytes of scores that its kernels read and write";
         ELEMENT_THERE = "b_t", "bytes of an element to the experts";
         ELEMENT_BACK = "b_f", "bytes of an element back from them";
         STATES_MOVED = "o", "bytes of states per parameter, read and written";

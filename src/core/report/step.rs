@@ -85,9 +85,14 @@ pub(super) fn paired(draft: &Draft, loads: &[RankLoad], stats: &Stats) -> f64 {
 
 /// Mean over ranks of `part` of the `passes` of their stages in a step.
 pub(super) fn mean_of(scenario: &Scenario, loads: &[RankLoad], passes: &[Pass], part: impl Fn(&Pass) -> f64) -> f64 {
+    mean_over_stages(scenario, loads, |stage| passes.get(stage).map_or(0.0, &part))
+}
+
+/// Mean over ranks of what `of_stage` says of a micro-batch on each of their stages, over a step.
+pub(super) fn mean_over_stages(scenario: &Scenario, loads: &[RankLoad], of_stage: impl Fn(usize) -> f64) -> f64 {
     let each = loads.iter().map(|load| {
-        let stages = load.stages.iter().filter_map(|stage| passes.get(*stage));
-        stages.map(&part).sum::<f64>() * scenario.usual_microbatches() / copies(scenario, load)
+        let stages = load.stages.iter().map(|stage| of_stage(*stage));
+        stages.sum::<f64>() * scenario.usual_microbatches() / copies(scenario, load)
     });
     each.sum::<f64>() / loads.len().max(1) as f64
 }

@@ -6,15 +6,25 @@
 
 use super::kernels::LAST_WAVE;
 use super::rates::{ATTENTION_HALF, Rates};
+use crate::explain::Quantity;
+use crate::explain::symbols::{
+    BACKWARD_RATE, CORE_BACKWARD, CORE_FLOPS, CORE_FORWARD, CORE_WIDTH, ELEMENT, FORWARD_RATE, HALF_RATE, KEYS,
+    LAUNCH_GAP, MEMORY_RATE, MULTIPROCESSORS, NARROW_HEADS, PLAIN_RATE, RANK_HEADS, REACH, SCORE_BYTES, SEEN_KEYS,
+    TILE_ROWS, TILES, TOKENS,
+};
 use crate::run::{CpComm, Scenario};
+use crate::source::MEGATRON;
 
 /// Backward over forward FLOPs of a fused kernel: five matrix products instead of two.
 const BACKWARD: f64 = 2.5;
 /// Head width from which kernels run at full rate; narrower heads at the square root of the ratio.
 const FULL_HEAD: f64 = 128.0;
 /// Times a score passes through memory without a fused kernel: product written, softmax read and written, read for the
-/// values; dropout reads and writes it once more and writes a mask of a byte. Backward likewise with two products.
+/// values; dropout reads and writes it once more and writes a mask of a byte. The backward pass, with two products for
+/// each, counts twice as many.
 const SCORE_PASSES: (f64, f64) = (4.0, 8.0);
+/// Place in [`MEGATRON`] of the kernels whose passes and launches are counted.
+const UNFUSED: &str = "core/transformer/dot_product_attention.py: product, softmax, dropout, product";
 /// Kernels of the unfused form, forward and backward.
 const KERNELS: (f64, f64) = (4.0, 6.0);
 
@@ -50,28 +60,54 @@ pub(crate) fn ring_ranks(scenario: &Scenario) -> f64 {
 }
 
 /// Forward and backward seconds.
-pub fn core(rates: &Rates, core: Core) -> (f64, f64) {
-    let square = 4.0 * core.heads * core.head_width * core.tokens * core.keys;
-    if core.fused {
-        let flops = square * if core.causal { 0.5 } else { 1.0 };
-        let seen = if core.ring > 1.0 { core.keys / (2.0 * core.ring) } else { core.keys };
-        let wide = if rates.any_head { 1.0 } else { (core.head_width / FULL_HEAD).min(1.0).sqrt() };
-        let reach = wide / (1.0 + ATTENTION_HALF.value / seen);
-        let tiles = core.heads * core.tokens / rates.attention_tile;
-        let wave = |longest: f64| 1.0 + longest * rates.multiprocessors / tiles;
-        return (
-            flops / (rates.attention_forward.0 * reach) * wave(LAST_WAVE.value.0),
-            BACKWARD * flops / (rates.attention_backward.0 * reach) * wave(LAST_WAVE.value.1),
-        );
-    }
-    let scores = core.heads * core.tokens * core.keys;
-    let e = rates.element;
-    let dropout = if core.dropout { 2.0 * e + 1.0 } else { 0.0 };
-    let (forward, backward) = (SCORE_PASSES.0 * e, SCORE_PASSES.1 * e);
-    let pass = |flops: f64, bytes: f64, kernels: f64| {
-        flops / rates.gemm_plain.0 + scores * (bytes + dropout) / rates.elementwise.0 + kernels * rates.launch.0
+pub(crate) fn core<Q: Quantity>(rates: &Rates, core: Core) -> (Q, Q) {
+    let (forward, backward) = if core.fused { fused::<Q>(rates, core) } else { unfused::<Q>(rates, core) };
+    (forward.called(CORE_FORWARD), backward.called(CORE_BACKWARD))
+}
+
+/// FLOPs of the forward pass: two products of queries with `share` of the keys.
+fn flops<Q: Quantity>(core: Core, share: f64) -> Q {
+    let heads = RANK_HEADS.of::<Q>(core.heads);
+    let flops = heads
+        * (4.0 * share)
+        * CORE_WIDTH.of::<Q>(core.head_width)
+        * TOKENS.of::<Q>(core.tokens)
+        * KEYS.of::<Q>(core.keys);
+    flops.called(CORE_FLOPS)
+}
+
+/// Forward and backward seconds of a fused kernel, which skips what a causal mask hides.
+fn fused<Q: Quantity>(rates: &Rates, core: Core) -> (Q, Q) {
+    let one = Q::number(1.0);
+    let flops = flops::<Q>(core, if core.causal { 0.5 } else { 1.0 });
+    let seen = if core.ring > 1.0 { core.keys / (2.0 * core.ring) } else { core.keys };
+    let wide = if rates.any_head { 1.0 } else { (core.head_width / FULL_HEAD).min(1.0).sqrt() };
+    let reach =
+        NARROW_HEADS.factor::<Q>(wide) / (one + HALF_RATE.of::<Q>(ATTENTION_HALF.value) / SEEN_KEYS.of::<Q>(seen));
+    let reach = reach.cited(ATTENTION_HALF.source, ATTENTION_HALF.place).called(REACH);
+    let tiles = RANK_HEADS.of::<Q>(core.heads) * TOKENS.of::<Q>(core.tokens) / TILE_ROWS.of::<Q>(rates.attention_tile);
+    let tiles = tiles.called(TILES);
+    let wave = |longest: f64| one + MULTIPROCESSORS.of::<Q>(rates.multiprocessors) * longest / tiles;
+    let (forward, backward) = LAST_WAVE.value;
+    let forward = flops / (FORWARD_RATE.of::<Q>(rates.attention_forward.0) * reach) * wave(forward);
+    let backward = flops * BACKWARD / (BACKWARD_RATE.of::<Q>(rates.attention_backward.0) * reach) * wave(backward);
+    (forward.cited(LAST_WAVE.source, LAST_WAVE.place), backward.cited(LAST_WAVE.source, LAST_WAVE.place))
+}
+
+/// Forward and backward seconds of kernels that write the scores out, masked ones too.
+fn unfused<Q: Quantity>(rates: &Rates, core: Core) -> (Q, Q) {
+    let pass = |products: f64, passes: f64, kernels: f64| {
+        let element = ELEMENT.of::<Q>(rates.element);
+        let moved = element * passes;
+        let moved = if core.dropout { moved + (element * 2.0 + Q::number(1.0)) } else { moved };
+        let scores = RANK_HEADS.of::<Q>(core.heads) * TOKENS.of::<Q>(core.tokens) * KEYS.of::<Q>(core.keys);
+        let moved = (scores * moved).called(SCORE_BYTES);
+        let seconds = flops::<Q>(core, 1.0) * products / PLAIN_RATE.of::<Q>(rates.gemm_plain.0)
+            + moved / MEMORY_RATE.of::<Q>(rates.elementwise.0)
+            + LAUNCH_GAP.of::<Q>(rates.launch.0) * kernels;
+        seconds.cited(&MEGATRON, UNFUSED)
     };
-    (pass(square, forward, KERNELS.0), pass(2.0 * square, backward, KERNELS.1))
+    (pass(1.0, SCORE_PASSES.0, KERNELS.0), pass(2.0, SCORE_PASSES.1, KERNELS.1))
 }
 
 #[cfg(test)]
@@ -103,7 +139,7 @@ mod tests {
         for (s, measured) in
             [(512.0, 191.0), (1024.0, 260.0), (2048.0, 298.0), (4096.0, 319.0), (8192.0, 333.0), (16384.0, 335.0)]
         {
-            let (forward, _) = core(&rates, Core { keys: s, ..CORE });
+            let (forward, _) = core::<f64>(&rates, Core { keys: s, ..CORE });
             let tflops = 4.0 * 16.0 * 128.0 * 16384.0 * s / 2.0 / forward / 1e12;
             assert!((tflops / measured - 1.0).abs() < 0.06, "{s}: {tflops}");
         }
@@ -112,10 +148,10 @@ mod tests {
     #[test]
     fn scores_in_memory_cost_more_and_context_ranks_share_the_work() {
         let rates = rates();
-        let fused = core(&rates, CORE);
-        let stored = core(&rates, Core { fused: false, ..CORE });
+        let fused = core::<f64>(&rates, CORE);
+        let stored = core::<f64>(&rates, Core { fused: false, ..CORE });
         assert!(stored.0 > 2.0 * fused.0 && stored.1 > fused.1);
-        let shared = core(&rates, Core { tokens: 4096.0, ring: 4.0, ..CORE });
+        let shared = core::<f64>(&rates, Core { tokens: 4096.0, ring: 4.0, ..CORE });
         assert!(shared.0 > fused.0 / 4.0 && shared.0 < fused.0 / 2.5);
     }
 
@@ -176,7 +212,7 @@ mod tests {
                 let tokens = batch.map_or(16384.0, |batch| batch * s);
                 let one = Core { heads, tokens, keys: *s, ..CORE };
                 let tflop = 4.0 * heads * 128.0 * tokens * s / 2.0 / 1e12;
-                let (f, b) = core(&rates, one);
+                let (f, b) = core::<f64>(&rates, one);
                 let (f, b) = (tflop / f, BACKWARD * tflop / b);
                 assert!((f / forward - 1.0).abs() < within.0, "{gpu} {s}: {f}");
                 let met = *backward <= 0.0 || (b / backward - 1.0).abs() < within.1;
@@ -192,7 +228,7 @@ mod tests {
         let rates = Rates::of(&Scenario::new(&run).unwrap());
         let pass = |heads: f64| {
             let one = Core { heads, tokens: 4096.0, keys: 4096.0, ..CORE };
-            let (forward, backward) = core(&rates, one);
+            let (forward, backward) = core::<f64>(&rates, one);
             (heads / forward, heads / backward)
         };
         let most = pass(64.0);

@@ -13,7 +13,7 @@ use super::routed::{RoutedTime, paced_by};
 use super::vision::tower_time;
 use crate::explain::symbols::{MUON, STEP_END, UPDATES};
 use crate::explain::{Provenance, Quantity};
-use crate::model::{LayerKind, LayerKinds, Vision};
+use crate::model::{LayerKind, LayerKinds, Mixer, Vision};
 use crate::run::{Module, Recompute, Saved, Scenario};
 use crate::units::Seconds;
 
@@ -103,6 +103,20 @@ impl Clock {
             let (_, time) = layers.find(|(timed, _)| *timed == (*kind, bf16))?;
             Some((time, *count as f64))
         })
+    }
+
+    /// Layers of `stage` by their mixer and whether they stay in bf16, those of multi-token prediction among them.
+    pub(crate) fn mixers_on(scenario: &Scenario, stage: usize) -> Vec<((Mixer, bool), f64)> {
+        let by_precision = scenario.by_precision(scenario.layers_of(stage));
+        let mut parts: Vec<_> = by_precision.map(|(part, bf16)| (scenario.model.kinds(part), bf16, 1.0)).collect();
+        let modules = scenario.modules_on(stage);
+        if modules > 0 {
+            parts.push((scenario.model.module_kinds(), false, modules as f64));
+        }
+        let of_part = |(kinds, bf16, times): &(LayerKinds, bool, f64)| {
+            kinds.iter().map(|(kind, count)| ((kind.mixer, *bf16), *count as f64 * times)).collect::<Vec<_>>()
+        };
+        parts.iter().flat_map(of_part).collect()
     }
 
     /// How weight gradients are written.

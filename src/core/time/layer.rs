@@ -8,6 +8,8 @@ use super::gemm::{Output, grouped, linear, normed_linear, plain_gemm};
 use super::layer_time::LayerTime;
 use super::rates::{GRAPH_SHARE, Rates};
 use super::recurrence::recurrence;
+use crate::explain::Quantity;
+use crate::explain::symbols::{EARLIER_KEYS, INDEXER_SCORES, INDEXER_WIDTH, PLAIN_RATE, TOKENS, TOUCHED};
 use crate::model::{Architecture, AttentionCount, Biases, LayerKind, Mixer, Mla, Moe, mean_keys, projection_flops};
 use crate::run::{GraphPart, Run, Scenario};
 
@@ -32,24 +34,32 @@ struct Setting<'a> {
     peak: f64,
 }
 
+impl<'a> Setting<'a> {
+    fn of(scenario: &'a Scenario, rates: &'a Rates) -> Self {
+        let layout = &scenario.layout;
+        let t = layout.tp as f64;
+        Self {
+            rates,
+            model: &scenario.model,
+            run: &scenario.run,
+            weight: accumulation(scenario),
+            n: scenario.tokens_per_rank(),
+            seq: scenario.attended_tokens(),
+            t,
+            ring: ring_ranks(scenario),
+            cut: if layout.sequence_parallel { t } else { 1.0 },
+            ep: layout.ep as f64,
+            etp: layout.etp as f64,
+            peak: scenario.gpu.bf16.0,
+        }
+    }
+}
+
 /// Time of a layer of `kind` of `scenario` on one rank.
 pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> LayerTime {
-    let (model, layout) = (&scenario.model, &scenario.layout);
-    let t = layout.tp as f64;
-    let setting = Setting {
-        rates,
-        model,
-        run: &scenario.run,
-        weight: accumulation(scenario),
-        n: scenario.tokens_per_rank(),
-        seq: scenario.attended_tokens(),
-        t,
-        ring: ring_ranks(scenario),
-        cut: if layout.sequence_parallel { t } else { 1.0 },
-        ep: layout.ep as f64,
-        etp: layout.etp as f64,
-        peak: scenario.gpu.bf16.0,
-    };
+    let model = &scenario.model;
+    let setting = Setting::of(scenario, rates);
+    let t = setting.t;
     let heads = model.attention_heads(kind.mixer);
     let halves = f64::from(kind.operations()) / 2.0;
     let ring = if setting.ring > 1.0 && heads.is_some() { rates.host_ring.0 * setting.ring } else { 0.0 };
@@ -135,14 +145,15 @@ fn second_products(model: &Architecture) -> f64 {
 fn mixer(s: &Setting, mixer: Mixer, time: &mut LayerTime) {
     let m = s.model;
     let (h, a) = (m.hidden as f64, m.heads as f64 / s.t);
-    let (d, width) = match mixer {
+    // Width of the attention output on the rank, before its projection.
+    let width = match mixer {
         Mixer::None => return,
         Mixer::DeltaNet | Mixer::Kda | Mixer::Mamba => return recurrent(s, mixer, time),
         Mixer::Compressed(_) => {
             // Its kernels have no published rates: the matrix products alone.
             let product = s.n * projection_flops::<f64>(m, mixer) / s.t / s.rates.gemm.0;
             time.add([product; 3]);
-            (m.head_dim as f64, 0.0)
+            0.0
         }
         Mixer::Latent | Mixer::Sparse => match m.mla {
             Some(mla) => latent(s, mla, a, time),
@@ -158,33 +169,34 @@ fn mixer(s: &Setting, mixer: Mixer, time: &mut LayerTime) {
             let gate = if m.output_gate { a * value } else { 0.0 };
             let out = a * qk + k * pair + gate;
             time.add_column(normed_linear(s.rates, s.n, h, out, s.weight));
-            (f64::midpoint(qk, value), a * value)
+            a * value
         }
     };
     if width > 0.0 {
         time.add(linear(s.rates, s.n, width, h, s.weight));
     }
-    attention_core(s, mixer, d, time);
+    time.core = attention_core(s, mixer).unwrap_or_default();
 }
 
 /// Keys of a block that attention kernels work on whole. Source: FlashAttention's and cuDNN's tiles.
 const KEY_BLOCK: f64 = 128.0;
 
+/// Forward and backward seconds of the attention core of a layer with `mixer`; none where it has none.
+pub(crate) fn attention_seconds<Q: Quantity>(scenario: &Scenario, rates: &Rates, mixer: Mixer) -> Option<(Q, Q)> {
+    attention_core(&Setting::of(scenario, rates), mixer)
+}
+
 /// The core over the keys that the mask leaves: causal attention meets half of those it is given. A window costs the
 /// blocks that it touches, `(W + 128)/W` of its keys.
-fn attention_core(s: &Setting, mixer: Mixer, head_width: f64, time: &mut LayerTime) {
+fn attention_core<Q: Quantity>(s: &Setting, mixer: Mixer) -> Option<(Q, Q)> {
     let (m, seq) = (s.model, s.seq);
     let fused = s.run.runs_flash_attention();
     let keys = if fused { 2.0 * mean_keys(m, mixer, seq, AttentionCount::Causal) } else { seq as f64 };
-    let head_width = match m.mla {
-        Some(mla) if mixer == Mixer::Sparse => mla.kv_lora_rank as f64 + mla.qk_rope_head_dim as f64 / 2.0,
-        _ => head_width,
-    };
-    let (forward, backward) = core(
+    let (forward, backward) = core::<Q>(
         s.rates,
         Core {
             heads: m.heads as f64 / s.t,
-            head_width,
+            head_width: core_width(m, mixer)?,
             tokens: s.n,
             keys,
             ring: s.ring,
@@ -195,13 +207,25 @@ fn attention_core(s: &Setting, mixer: Mixer, head_width: f64, time: &mut LayerTi
     );
     let touched =
         if mixer == Mixer::Window && fused && m.window < seq { 1.0 + KEY_BLOCK / m.window as f64 } else { 1.0 };
+    let touched = TOUCHED.factor::<Q>(touched);
     // An indexer scores all earlier keys on every tensor-parallel rank.
-    let indexer = m.indexer.filter(|_| mixer == Mixer::Sparse);
-    let scores = indexer.map_or(0.0, |indexer| {
-        let pairs = s.n * AttentionCount::Causal.effective(seq);
-        2.0 * (indexer.heads * indexer.head_dim) as f64 * pairs / s.rates.gemm_plain.0
-    });
-    time.core = (forward * touched + scores, backward * touched + 2.0 * scores);
+    let Some(indexer) = m.indexer.filter(|_| mixer == Mixer::Sparse) else {
+        return Some((forward * touched, backward * touched));
+    };
+    let pairs = TOKENS.of::<Q>(s.n) * EARLIER_KEYS.of::<Q>(AttentionCount::Causal.effective(seq));
+    let width = INDEXER_WIDTH.of::<Q>(indexer.heads * indexer.head_dim);
+    let scores = (width * pairs * 2.0 / PLAIN_RATE.of::<Q>(s.rates.gemm_plain.0)).called(INDEXER_SCORES);
+    Some((forward * touched + scores, backward * touched + scores * 2.0))
+}
+
+/// Mean width of a key and a value head in the attention core; none where `mixer` has none.
+fn core_width(m: &Architecture, mixer: Mixer) -> Option<f64> {
+    match (mixer, m.mla) {
+        (Mixer::Compressed(_), _) => Some(m.head_dim as f64),
+        // In the latent space: keys are values with the rotary part.
+        (Mixer::Sparse, Some(mla)) => Some(mla.kv_lora_rank as f64 + mla.qk_rope_head_dim as f64 / 2.0),
+        _ => m.attention_heads(mixer).map(|heads| f64::midpoint(heads.qk as f64, heads.value as f64)),
+    }
 }
 
 /// Projections, convolution, gate and recurrence of a state-space model or linear attention, all cut by heads.
@@ -227,8 +251,8 @@ fn recurrent(s: &Setting, mixer: Mixer, time: &mut LayerTime) {
     time.elementwise.1 += bytes * (4.0 * convolved + 5.0 * inner) + recurrence.1;
 }
 
-/// MLA's projections; returns the mean head width and the width of the attention output.
-fn latent(s: &Setting, mla: Mla, a: f64, time: &mut LayerTime) -> (f64, f64) {
+/// MLA's projections; returns the width of the attention output.
+fn latent(s: &Setting, mla: Mla, a: f64, time: &mut LayerTime) -> f64 {
     let h = s.model.hidden as f64;
     let qk = (mla.qk_nope_head_dim + mla.qk_rope_head_dim) as f64;
     let (nope, rope) = (mla.qk_nope_head_dim as f64, mla.qk_rope_head_dim as f64);
@@ -245,7 +269,7 @@ fn latent(s: &Setting, mla: Mla, a: f64, time: &mut LayerTime) -> (f64, f64) {
     time.modules.mla_up = query[0] + key_value[0];
     time.add_column(query);
     time.add_column(key_value);
-    (f64::midpoint(qk, v), a * v)
+    a * v
 }
 
 /// A dense FFN of width `ffn`, cut over the tensor-parallel ranks.
@@ -301,19 +325,18 @@ fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
     time.modules.shared_experts += s.n * shared * forward / s.rates.elementwise.0;
     time.shared[0] += s.n * shared * forward / s.rates.elementwise.0;
     time.shared[1] += s.n * shared * backward / s.rates.elementwise.0;
-    time.modules.expert_activation = channels * forward + rows_clamped(biased[0], width, f);
+    time.modules.expert_activation = channels * forward + clamp_seconds(biased[0], width, f);
     time.elementwise.0 += permute + channels * forward + biased[0];
     time.elementwise.1 += permute + channels * backward + biased[1];
 }
 
 /// Bytes of a row of experts with biases, by its width and by their FFN width, forward and backward: the second
 /// product's bias added expert by expert in fp32 with the probabilities, joined and cast back (Megatron core 0.16,
-/// `experts.py`
-/// `_apply_bias`); gate and up clamped and joined (`fused_bias_geglu.py`).
+/// `experts.py`, `_apply_bias`); gate and up clamped and joined (`fused_bias_geglu.py`).
 const BIASED: [(f64, f64); 2] = [(28.0, 16.0), (40.0, 20.0)];
 
-/// The clamp's part of `seconds` that a forward pass takes for biases and clamp.
-fn rows_clamped(seconds: f64, width: f64, ffn: f64) -> f64 {
+/// Forward seconds of the clamp alone, where biases and clamp together take `seconds`: both are bound by their bytes.
+fn clamp_seconds(seconds: f64, width: f64, ffn: f64) -> f64 {
     let (wide, narrow) = BIASED[0];
     seconds * narrow * ffn / (wide * width + narrow * ffn)
 }

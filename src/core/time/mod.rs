@@ -28,6 +28,7 @@ pub use families::{FAMILIES, FamilyRates, MOVED_BY_RUNS, family};
 pub use kernel_class::{KernelClass, NamedKernel};
 pub use kernel_times::{KernelPass, KernelTimes};
 pub(crate) use kernels::{FLASH_1, KERNELS, LAST_WAVE};
+pub(crate) use layer::attention_seconds;
 pub use range::{
     BETWEEN, BETWEEN_LAYOUTS, FOUR_OF_FIVE, OTHER_HOST, OpenField, Products, RANGES, REACH, RangeOf, RangePart,
     RangeShare, SEEN, StepClass, StepRange, UNSEEN, between_layouts, is_new_ground, range, range_ends,

@@ -81,7 +81,7 @@ pub fn kernels(scenario: &Scenario) -> [Kernel; 8] {
             name: "attention",
             flops: 2.0 * a * d * n * keys,
             bytes: e * n * 2.0 * (a + k) * d,
-            seconds: core(&rates, attention).0,
+            seconds: core::<f64>(&rates, attention).0,
         },
         product("output projection", a * d, h),
         product("up projection", h, matrices * f),

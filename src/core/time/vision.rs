@@ -52,7 +52,7 @@ fn of_one_size(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Outpu
     let all_heads = if vision.heads > 0 { vision.heads as f64 } else { q / HEAD };
     let heads = (all_heads / t).max(1.0);
     for (layers, keys) in vision.attention() {
-        let (forward, backward) = core(
+        let (forward, backward) = core::<f64>(
             rates,
             Core {
                 heads,

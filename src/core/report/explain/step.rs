@@ -3,15 +3,17 @@
 use super::super::draft::Draft;
 use super::super::evaluation::Evaluation;
 use super::super::passes::Pass;
-use super::super::step::{mean_of, offloading};
-use super::inputs::{count, makespan, ratio, seconds, simulated};
+use super::super::step::{mean_of, mean_over_stages, offloading};
+use super::inputs::{makespan, ratio, seconds, simulated};
 use super::wires;
-use crate::explain::symbols::{BUSY, HOST_ADDED, LOADED, LOADER, MEASURED, OFFLOADED};
+use crate::explain::symbols::{BUSY, CORE_PASSES, HOST_ADDED, LOADED, LOADER, MEASURED, OFFLOADED};
 use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
+use crate::message::Message;
+use crate::model::Mixer;
 use crate::run::{Multiplier, ReferencePlace};
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, Clock, ComputePeak, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Rates, family, loading,
+    Clock, ComputePeak, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Rates, attention_seconds, family, loading,
     stage_loading, step_end, together,
 };
 use crate::traffic::HeldParameters;
@@ -125,18 +127,9 @@ pub fn compute(evaluation: &Evaluation) -> Term {
     let beside = mean(|time| time.beside);
     let rest = mean(|time| time.total()) - linear - attention - again - host - beside;
     let rates = clock.rates();
-    let mut parts = vec![
-        linears(evaluation, rates, linear),
-        seconds("A", "attention core, forward and backward", attention)
-            .marked(Provenance::AddedUp, "n (1 + k/s) ((1 + 2 S/q)/a + 2.5 (1 + 0.7 S/q)/o)")
-            .with(vec![
-                Term::given("a", "rate on long sequences", rates.attention_forward.0, Unit::FlopRate),
-                Term::given("o", "the same of the backward pass", rates.attention_backward.0, Unit::FlopRate),
-                count("S", "multiprocessors", rates.multiprocessors),
-                Term::given("k", "tokens at which it runs at half of it", ATTENTION_HALF.value, Unit::Tokens),
-            ])
-            .from(ATTENTION_HALF.source, ATTENTION_HALF.place)
-            .note("n: causal half of 4 a d s FLOPs per token; s: tokens that a rank sees; q: tiles of all heads"),
+    let mut parts = vec![linears(evaluation, rates, linear)];
+    parts.extend((attention > 0.0).then(|| attention_core(evaluation, rates, attention)));
+    parts.extend([
         seconds("G", "gaps that the host leaves, a layer and micro-batch", host)
             .marked(Provenance::AddedUp, "g layers micro-batches")
             .with(vec![seconds("g", "a layer and micro-batch", rates.host.0)])
@@ -150,7 +143,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
             rest,
         )
         .marked(Provenance::AddedUp, "bytes/β"),
-    ];
+    ]);
     if again > 0.0 {
         parts.push(seconds("R", "the forward pass computed again", again).marked(Provenance::AddedUp, ""));
     }
@@ -165,6 +158,57 @@ pub fn compute(evaluation: &Evaluation) -> Term {
         parts.push(simulated("D", name, other));
     }
     Term::sum("C", "compute of the average rank", Unit::Seconds, parts)
+}
+
+/// The attention cores of the average rank, by kind of attention where there are several.
+fn attention_core(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
+    let scenario = &evaluation.scenario;
+    let name = "attention core, forward and backward";
+    let mut kinds: Vec<(Mixer, bool)> = Vec::new();
+    for stage in evaluation.loads.iter().flat_map(|load| &load.stages) {
+        for (kind, _) in Clock::mixers_on(scenario, *stage) {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+    }
+    let time = |(mixer, bf16): (Mixer, bool)| {
+        let layers = |stage| {
+            let on_stage = Clock::mixers_on(scenario, stage).into_iter();
+            on_stage.filter(|(kind, _)| *kind == (mixer, bf16)).map(|(_, layers)| layers).sum::<f64>()
+        };
+        let passes = CORE_PASSES.of::<Written>(mean_over_stages(scenario, &evaluation.loads, layers));
+        let plain = bf16.then(|| Rates::unquantised(scenario));
+        let (forward, backward) = attention_seconds::<Written>(scenario, plain.as_ref().unwrap_or(rates), mixer)?;
+        Some(measured(evaluation, passes * (forward + backward)))
+    };
+    let term = written(|| {
+        let times: Vec<_> = kinds.into_iter().filter_map(|kind| Some((kind, time(kind)?))).collect();
+        if let [(_, only)] = times[..] {
+            return only.term("A", name, Unit::Seconds);
+        }
+        let parts = times.into_iter().map(|((mixer, bf16), time)| {
+            let attention = attention_name(mixer);
+            let name = if bf16 { t!("{attention}, in layers that stay in bf16", attention) } else { attention };
+            time.term("A_i", name, Unit::Seconds)
+        });
+        Written::all("A_i", parts.collect()).term("A", name, Unit::Seconds)
+    });
+    Term { value, ..term }
+}
+
+/// The kind of attention as a part of [`attention_core`].
+fn attention_name(mixer: Mixer) -> Message {
+    match mixer {
+        Mixer::Window => t!("attention in a window"),
+        Mixer::Second => t!("attention with the second shape of heads"),
+        Mixer::Chunked => t!("attention inside chunks"),
+        Mixer::Latent => t!("latent attention"),
+        Mixer::Sparse => t!("latent attention over selected keys"),
+        Mixer::Compressed(0) => t!("attention in a window, nothing compressed"),
+        Mixer::Compressed(ratio) => t!("attention over keys compressed by {ratio}", ratio),
+        _ => t!("attention over all earlier tokens"),
+    }
 }
 
 /// The linears of the layers: what a GEMM costs.
