@@ -139,7 +139,7 @@ test('a program imports the package by its name, without an init', () => {
 test('the tarball holds what works alone, and the licences', () => {
   const names = packed.files.map(({ path }) => path).sort();
   const node = ['bases.js', 'calculator.js', 'calculator.wasm', 'call.js', 'check.js', 'command.js', 'diagnose.js', 'fields.json', 'index.js', 'limits.html',
-    'lines.js', 'mcp.js', 'scoreboard.js', 'shown.js', 'sources.html', 'tools.js'].map((name) => `node/${name}`);
+    'lines.js', 'mcp.js', 'requests.js', 'scoreboard.js', 'shown.js', 'sources.html', 'tools.js'].map((name) => `node/${name}`);
   const tables = readdirSync(join(ROOT, 'public/data')).filter((name) => name.endsWith('.csv')).map((name) => `node/data/${name}`);
   assert.deepEqual(names, ['GUIDE.md', 'LICENSE', 'README.md', 'licences.txt', ...[...node, ...tables].sort(), 'package.json', 'shardscope.d.ts']);
   assert.deepEqual([about.dependencies, about.scripts], [undefined, undefined]);

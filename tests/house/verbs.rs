@@ -1,5 +1,7 @@
-//! One contract for each verb: the keys of its request and of its answer stand in the command's guide, in the tools for
-//! assistants and in the types of the JavaScript package; Python has a function for it.
+//! One contract for each verb. What a request takes is declared twice: by its reader, and with types and meaning in
+//! `api.d.ts`, as the interface that is called after the verb. They have the same keys, and from that interface the lists
+//! of the guide are written here, the schemas of the assistants' tools by `tools/npm/requests.js`, the classes of the
+//! Python package by `tools/python/backend.py`. What a verb answers stands in the types.
 
 use crate::common::tokens::tokens;
 use serde_json::{Value as Json, json};
@@ -22,18 +24,66 @@ fn text(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
-/// Types of the request and of the answer of a verb in `api.d.ts`; the scoreboard's requests have none.
-fn types(code: &str, verb: Verb) -> (Option<&str>, &str) {
+/// The type of a verb's answer in `api.d.ts`.
+fn answer_type(code: &str, verb: Verb) -> &str {
     let name = match verb {
         Verb::Import => "importText",
         Verb::Export => "exportRun",
         Verb::Log => "readLog",
         Verb::WholeRun => "wholeRun",
-        Verb::Scoreboard => return (None, SCOREBOARD),
+        Verb::Scoreboard => return SCOREBOARD,
         other => other.name(),
     };
-    let (request, answer) = function(code, name);
-    (Some(request), answer)
+    function(code, name).1
+}
+
+/// The interface of a verb's request; those of a Run have none.
+fn request_interface(verb: Verb) -> Option<&'static str> {
+    Some(match verb {
+        Verb::Schedule => "ScheduleRequest",
+        Verb::Plan => "PlanRequest",
+        Verb::Import => "ImportRequest",
+        Verb::Export => "ExportRequest",
+        Verb::Calibrate => "CalibrateRequest",
+        Verb::Log => "LogRequest",
+        Verb::Diagnose => "DiagnoseRequest",
+        Verb::WholeRun => "WholeRunRequest",
+        Verb::Scoreboard => "ScoreboardRequest",
+        Verb::Report | Verb::Certify | Verb::Rl => return None,
+    })
+}
+
+/// Key, declaration and comment of each member of an interface of `api.d.ts`.
+fn members(types: &str, interface: &str) -> Vec<(String, String, String)> {
+    let start = format!("export interface {interface} {{");
+    let (_, body) = types.split_once(&start).unwrap_or_else(|| panic!("no {start} in api.d.ts"));
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (mut found, mut rest) = (Vec::new(), body.trim_start());
+    while !rest.starts_with('}') {
+        let mut about = String::new();
+        if let Some((comment, behind)) = rest.strip_prefix("/**").and_then(|rest| rest.split_once("*/")) {
+            about = one_line(
+                &comment.lines().map(|line| line.trim().trim_start_matches('*')).collect::<Vec<_>>().join(" "),
+            );
+            rest = behind.trim_start();
+        }
+        let mut depth = 0;
+        let end = rest.char_indices().find(|(_, sign)| {
+            depth += match sign {
+                '{' | '(' | '[' => 1,
+                '}' | ')' | ']' => -1,
+                _ => 0,
+            };
+            depth < 0 || depth == 0 && *sign == ';'
+        });
+        let (declared, behind) = rest.split_at(end.unwrap().0);
+        let without_comments = declared.split("/**").map(|piece| piece.rsplit("*/").next().unwrap());
+        let declared = one_line(&without_comments.collect::<String>());
+        let key = declared.split(['?', ':']).next().unwrap().to_owned();
+        found.push((key, declared, about));
+        rest = behind.trim_start_matches(';').trim_start();
+    }
+    found
 }
 
 /// The keys of a request, as its refusal of an unknown one lists them; none where the request is a Run itself.
@@ -118,37 +168,67 @@ fn section(guide: &str, verb: Verb) -> &str {
     &rest[..end.unwrap_or(rest.len())]
 }
 
-/// The tool of a verb in `tools.js`.
-fn tool(tools: &str, verb: Verb) -> &str {
-    let start = format!("\n  {}: {{", verb.name().replace('-', "_"));
-    let from = tools.find(&start).unwrap_or_else(|| panic!("no tool {start}"));
-    tools[from..].split_once("\n  },").unwrap().0
-}
-
 #[test]
-fn every_key_of_a_request_is_in_the_guide_the_tools_and_the_types() {
-    let (guide, tools, code) = (text("tools/npm/GUIDE.md"), text("tools/npm/tools.js"), declarations());
-    let mut missing = Vec::new();
+fn the_reader_of_a_request_and_its_interface_have_the_same_keys() {
+    let types = text("src/web/javascript/api.d.ts");
     let mut count = 0;
     for verb in Verb::ALL {
-        let typed = types(&code, verb).0.map(|request| keys_within(&code, request));
-        let (section, tool) = (section(&guide, verb), tool(&tools, verb));
         // A Run that may also stand under `run` is described as the request itself.
-        let keys = request_keys(verb).into_iter().filter(|key| verb != Verb::Rl || key != "run");
-        for key in keys {
-            let is_said = [format!("`{key}`"), format!("\"{key}\""), format!("{key}:")];
-            let places = [
-                ("GUIDE.md", is_said.iter().any(|said| section.contains(said))),
-                ("tools.js", tool.contains(&format!(" {key}:"))),
-                ("api.d.ts", typed.as_ref().is_none_or(|typed| typed.contains(&key))),
-            ];
-            let lacks = places.into_iter().filter(|(_, is_there)| !is_there);
-            missing.extend(lacks.map(|(place, _)| format!("{place}: {key} of {}", verb.name())));
-            count += 1;
-        }
+        let mut read: Vec<String> =
+            request_keys(verb).into_iter().filter(|key| verb != Verb::Rl || key != "run").collect();
+        let mut declared: Vec<String> = request_interface(verb)
+            .map_or_else(Vec::new, |interface| members(&types, interface).into_iter().map(|(key, ..)| key).collect());
+        read.sort();
+        declared.sort();
+        assert_eq!(read, declared, "{}: what is read, and what api.d.ts declares", verb.name());
+        count += read.len();
     }
     assert!(count > 40, "{count}");
-    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// The lists of the guide are written from the interfaces where they differ from them.
+#[test]
+fn the_guide_lists_the_keys_of_every_request() {
+    const HEADING: &str = "Keys of the request";
+    let (types, guide) = (text("src/web/javascript/api.d.ts"), text("tools/npm/GUIDE.md"));
+    let mut written = guide.clone();
+    for verb in Verb::ALL {
+        let Some(interface) = request_interface(verb) else { continue };
+        let part = section(&written, verb);
+        let at = part.find(HEADING).unwrap_or_else(|| panic!("no line `{HEADING}:` in GUIDE.md, {}", verb.name()));
+        let (before, rest) = part.split_at(at + part[at..].find('\n').unwrap() + 1);
+        let mut rest = rest.trim_start_matches('\n');
+        while rest.starts_with("- ") {
+            rest = rest.split_once('\n').map_or("", |(_, behind)| behind);
+        }
+        let rest = rest.trim_start_matches('\n');
+        let line = |(_, declared, about): (String, String, String)| {
+            if about.is_empty() { format!("- `{declared}`\n") } else { format!("- `{declared}`: {about}\n") }
+        };
+        let list: String = members(&types, interface).into_iter().map(line).collect();
+        let end = if rest.is_empty() { "" } else { "\n" };
+        let new = format!("{before}\n{list}{end}{rest}");
+        written = written.replacen(part, &new, 1);
+    }
+    if written != guide {
+        fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/npm/GUIDE.md"), &written).unwrap();
+        panic!("tools/npm/GUIDE.md was out of date: its lists of keys are written anew");
+    }
+}
+
+/// Every verb is a tool of assistants; its schema is that of its interface.
+#[test]
+fn every_verb_is_a_tool_with_the_schema_of_its_interface() {
+    let tools = text("tools/npm/tools.js");
+    for verb in Verb::ALL {
+        let start = format!("\n  {}: {{", verb.name().replace('-', "_"));
+        let (_, tool) = tools.split_once(&start).unwrap_or_else(|| panic!("no tool {start}"));
+        let tool = tool.split_once("\n  },").unwrap().0;
+        if let Some(interface) = request_interface(verb) {
+            let asked = format!("request('{}')", interface.trim_end_matches("Request"));
+            assert!(tool.contains(&asked), "{}: {asked}", verb.name());
+        }
+    }
 }
 
 #[test]
@@ -217,7 +297,7 @@ fn every_key_of_an_answer_is_in_the_types() {
     let examples = examples(&guide);
     let mut missing = BTreeSet::new();
     for verb in Verb::ALL {
-        let typed = keys_within(&code, types(&code, verb).1);
+        let typed = keys_within(&code, answer_type(&code, verb));
         let requests: Vec<&String> =
             examples.iter().filter(|(of, _)| *of == verb).map(|(_, request)| request).collect();
         assert!(!requests.is_empty(), "no example of {}", verb.name());

@@ -1,6 +1,7 @@
 // The tools of `shardscope mcp`: the verbs of the command, with schemas from fields.json, which examples/pages.rs writes from the
 // registry of settings.
 import { readFileSync } from 'node:fs';
+import { schemaOf as interfaceSchema } from './requests.js';
 
 const { fields, formats } = JSON.parse(readFileSync(new URL('fields.json', import.meta.url), 'utf8'));
 
@@ -46,14 +47,17 @@ function schemaOf(within, depth = 0) {
 
 const RUN = { type: 'object', description: 'a Run: the fields that the tool `report` takes; every one has a default; `layout: "auto"` chooses what is '
   + 'not given of its layout, where the tool reports, certifies, exports or dates a run' };
-const TEXT = { type: 'string', description: 'the text itself, not a path' };
 const object = (properties, required = []) => ({ type: 'object', properties, required });
-const seconds = (of) => ({
-  anyOf: [{ type: 'number', minimum: 0 }, { type: 'array', items: { type: 'number', minimum: 0 } }],
-  description: `seconds of ${of} of a chunk, one number or a list by stage`,
-});
-const limit = { anyOf: [{ type: 'integer' }, { type: 'array', items: { type: 'integer' } }] };
 const fieldOf = (key) => fields.find((field) => field.key === key);
+
+/** The schema of a request by its interface in the package's types; a key that is a setting has the setting's limits. */
+const request = (name) => interfaceSchema(`${name}Request`, {
+  types: { Run: RUN, ExportFormat: { type: 'string', enum: formats } },
+  settings: (key) => {
+    const field = ['schedule', 'pp', 'virtual_stages'].includes(key) ? fieldOf(key) : null;
+    return field ? TYPES[field.kind](field) : {};
+  },
+});
 
 /** A Run with the layout that was chosen for it, as its link shows it. */
 function inChosen({ layout, ...run }, { chosen }) {
@@ -90,39 +94,12 @@ export const TOOLS = {
   plan: {
     says: 'The best layouts of a run by step time, found by a search with true bounds; takes seconds. Each row holds a whole report: ask '
       + 'for few. Where complete is false, the search stopped at its limit of work and other layouts may be faster.',
-    schema: () => object({
-      run: RUN,
-      top: { type: 'integer', minimum: 1, description: 'rows, 20 by default' },
-      pin: { type: 'array', items: { type: 'string' }, description: 'fields that stay as the run has them' },
-      space: { type: 'object', description: 'the only values that are tried: {"tp":[1,2,4]}' },
-      also: { type: 'boolean', description: 'also tries adapters, a quantised base and, where the run has host_memory_gib, states on the host' },
-      work: { type: 'integer', minimum: 1, description: 'units of work after which the search stops; 16,000,000 by default' },
-    }),
+    schema: () => request('Plan'),
     shows: (request, answer) => answer.best?.[answer.recommended ?? 0]?.run,
   },
   schedule: {
     says: 'Order and times of one pipeline schedule under given durations, without a model. "ops": false leaves the list of operations out.',
-    schema: () => object({
-      schedule: TYPES.choice(fieldOf('schedule')),
-      pp: TYPES.count(fieldOf('pp')),
-      microbatches: { type: 'integer', minimum: 1 },
-      virtual_stages: TYPES.count(fieldOf('virtual_stages')),
-      forward_s: seconds('the forward'),
-      backward_input_s: seconds('the backward of the inputs'),
-      backward_weight_s: seconds('the backward of the weights'),
-      whole_backward: { type: 'boolean', description: 'the backward is one op that takes backward_input_s' },
-      pair_s: { type: 'number', minimum: 0, description: 'seconds of an overlapped pair of a forward and a backward' },
-      p2p_s: { type: 'number', minimum: 0, description: 'seconds of a message between ranks' },
-      stage_scale: { type: 'array', items: { type: 'number', minimum: 0 }, description: 'factors of the durations, one a global stage' },
-      group: { type: 'integer', minimum: 1, description: 'micro-batches of a group, of interleaved 1F1B' },
-      variant: { type: 'string', description: 'variant of a schedule that has several' },
-      waves: { type: 'integer', minimum: 1, description: 'waves of hanayo' },
-      splits: { type: 'integer', minimum: 1, description: 'pieces of a sequence, of seq1f1b' },
-      order: { type: 'array', items: { type: 'array', items: { type: 'string' } }, description: 'with "schedule":"custom", the ops of each rank: 0F0, 0B0, 0W0 or 0BW0' },
-      memory_limit: { ...limit, description: 'stage-micro-batches that a rank holds at most, a number or a list by rank' },
-      ops: { type: 'boolean' },
-      certificate: { type: 'boolean', description: 'adds the distance from the best order under the same memory' },
-    }, ['schedule']),
+    schema: () => request('Schedule'),
   },
   certify: {
     says: 'Distance of the pipeline order of a run from the best order of the same stages under the same memory.',
@@ -134,61 +111,38 @@ export const TOOLS = {
       + 'MLPerf, torchtitan, DeepSpeed, axolotl, LLaMA-Factory, Trainer, Accelerate, torchtune, llm-foundry, Nanotron, a config.json, a link), '
       + 'with every entry accounted for. A file over another one, or over a config.json: both in one text, the other first, with a line of '
       + 'three dashes between.',
-    schema: () => object({
-      text: TEXT,
-      run: { ...RUN, description: `what the text leaves out; ${RUN.description}` },
-      set: { type: 'object', description: 'values of variables of a script, or true and false of a condition in the answer\'s `branches`' },
-      files: { type: 'array', items: object({ name: { type: 'string' }, text: TEXT }, ['name', 'text']), description: 'files that the text names' },
-    }, ['text']),
+    schema: () => request('Import'),
     shows: (request, answer) => answer.run,
   },
   export: {
     says: 'A run as settings of another program, or as a report for people.',
-    schema: () => object({ run: RUN, format: { type: 'string', enum: formats } }, ['format']),
+    schema: () => request('Export'),
     shows: (request, answer) => inChosen({ ...request.run, layout: request.layout ?? request.run?.layout }, answer),
   },
   log: {
     says: 'Measurements in a training log, a benchmark\'s output, a trace or a memory snapshot, as an observation for `calibrate`.',
-    schema: () => object({ text: TEXT, run: { ...RUN, description: `what the log leaves out; ${RUN.description}` } }, ['text']),
+    schema: () => request('Log'),
     shows: (request, answer) => answer.observation?.run,
   },
   diagnose: {
     says: 'Where the rest of a measured step or of the memory is: traces of one rank or several, tables of profilers, a log, an '
       + 'out-of-memory message or a memory snapshot, as measured parts beside the predicted ones, and causes by their seconds or bytes.',
-    schema: () => object({
-      files: {
-        type: 'array',
-        items: object({ name: { type: 'string' }, text: TEXT, base64: { type: 'string', description: 'bytes of a packed file' } }),
-        description: 'at most 16 MB together; larger ones: the command shardscope diagnose FILE...',
-      },
-      run: { ...RUN, description: `the run that was measured; ${RUN.description}` },
-    }, ['files']),
+    schema: () => request('Diagnose'),
     shows: (request) => request.run,
   },
   calibrate: {
     says: 'Lessons of measured runs about a cluster and its software, as a profile that `report` and `plan` take, and the run to measure next.',
-    schema: () => object({
-      runs: {
-        type: 'array',
-        items: object({
-          name: { type: 'string' }, run: RUN, step_s: { type: 'number', description: 'seconds, the median of the steady steps' },
-          sigma: { type: 'number' }, allocated_gib: { type: 'number' }, reserved_gib: { type: 'number' }, device_gib: { type: 'number' },
-        }),
-      },
-      name: { type: 'string' },
-      question: { ...RUN, description: 'the run to be predicted' },
-      gpus: { type: 'integer', description: 'GPUs that the next measured run may take' },
-    }, ['runs']),
+    schema: () => request('Calibrate'),
     shows: (request, { profile }) => ({ ...request.question, profile }),
   },
   whole_run: {
     verb: 'whole-run',
     says: 'Calendar, losses, GPU-hours, cost and energy of a run with `tokens_total` (its fields are the arguments); of {run, days} the tokens '
       + 'that train in that time; of {run, tokens, by_days} the smallest number of GPUs.',
-    schema: () => ({
-      ...object({ run: RUN, days: { type: 'number' }, tokens: { type: 'number' }, by_days: { type: 'number' }, tokens_total: value(fieldOf('tokens_total')) }),
-      description: 'a Run, or {run, days}, or {run, tokens, by_days}',
-    }),
+    schema: () => {
+      const { properties } = request('WholeRun');
+      return { ...object({ ...properties, tokens_total: value(fieldOf('tokens_total')) }), description: 'a Run, or {run, days}, or {run, tokens, by_days}' };
+    },
     shows: (request, answer) => inChosen(request.run ?? request, answer),
   },
   rl: {
@@ -200,10 +154,6 @@ export const TOOLS = {
   scoreboard: {
     says: 'How far tools are off that predict training runs, on published ones: ask "origin" for the errors of steps that this calculator '
       + 'predicted before they were known, "questions" for the runs (long), or give the text of a file of predictions for its score.',
-    schema: () => object({
-      ask: { type: 'string', enum: ['origin', 'questions', 'predictions'], description: 'predictions: of this calculator; takes minutes' },
-      predictions: { ...TEXT, description: 'a line about the tool, then a line a run, as docs/scoreboard.md has them; without `ask`' },
-      tables: { type: 'object', description: 'tables of published runs by name, in place of the package\'s own' },
-    }),
+    schema: () => request('Scoreboard'),
   },
 };

@@ -34,7 +34,7 @@ def module():
 class Types:
     """Reads interfaces of TypeScript, of the few forms that api.d.ts has, and writes them as dataclasses."""
 
-    REQUESTS = {"Run", "Refusal", "ScheduleRequest", "PlanRequest"}
+    NO_ANSWERS = {"Run", "Refusal"}
     SIMPLE = {"number": "float", "string": "str", "boolean": "bool", "null": "None", "unknown": "Any", "Run": "Dict[str, Any]"}
 
     def __init__(self, declarations):
@@ -42,7 +42,7 @@ class Types:
         self.written = []
         for name, body in re.findall(r"^export interface (\w+) (\{.*?\n?\})(?=\n)", text, re.M | re.S):
             self.tokens = re.findall(r'\w+|"[^"]*"|\S', body)
-            if name not in self.REQUESTS:
+            if name not in self.NO_ANSWERS and not name.endswith("Request"):
                 self.type(name)
 
     def take(self, token):

@@ -105,16 +105,45 @@ export interface Report {
     days?: number; gpu_hours?: number; cost?: number; rescaled_by?: number;
   };
 }
+/** A whole number from 1. */
+export type Count = number;
+/** Requests of `answerLine`, of the command, of assistants' tools and of the Python package have the keys of the
+ * interface that is called after their verb; those of `report`, `certify` and `rl` are a Run itself. */
 export interface ScheduleRequest {
-  schedule: string; pp?: number; microbatches?: number; virtual_stages?: number; group?: number;
-  variant?: string; waves?: number; splits?: number; order?: string[][] | string;
-  /** stage-micro-batches that a rank holds at most, of the automatic schedules; a list by rank with `optimal` */
+  schedule: string;
+  pp?: Count; microbatches?: Count; virtual_stages?: Count;
+  /** micro-batches of a group, of interleaved 1F1B */
+  group?: Count;
+  /** variant of a schedule that has several */
+  variant?: string;
+  /** waves of hanayo */
+  waves?: Count;
+  /** pieces of a sequence, of seq1f1b */
+  splits?: Count;
+  /** with "custom", the ops of each rank: 0F0, 0B0, 0W0 or 0BW0 */
+  order?: string[][] | string;
+  /** stage-micro-batches that a rank holds at most from the start of a forward to the end of what frees it, of the
+   * automatic schedules and of "optimal", the order with the least makespan; a number (default: `pp`) or a list by
+   * rank */
   memory_limit?: number | number[];
-  /** seconds of a chunk, or a list by stage */
-  forward_s?: number | number[]; backward_input_s?: number | number[]; backward_weight_s?: number | number[];
+  /** seconds of the forward of a chunk (a stage of a rank), or a list by stage */
+  forward_s?: number | number[];
+  /** seconds of the backward of the inputs, likewise */
+  backward_input_s?: number | number[];
+  /** seconds of the backward of the weights, likewise */
+  backward_weight_s?: number | number[];
   /** the backward is one op that takes `backward_input_s` */
   whole_backward?: boolean;
-  pair_s?: number; p2p_s?: number; stage_scale?: number[]; ops?: boolean; certificate?: boolean;
+  /** seconds of an overlapped pair of a forward and a backward */
+  pair_s?: number;
+  /** seconds of a message between ranks */
+  p2p_s?: number;
+  /** factors of the durations, one a global stage */
+  stage_scale?: number[];
+  /** false leaves the list of ops out of the answer */
+  ops?: boolean;
+  /** adds the distance from the best order under the same memory */
+  certificate?: boolean;
 }
 /** No order of the same stage times, on ranks that hold as much as this one does at most, ends before
  * `lower_bound_s`. */
@@ -153,19 +182,19 @@ export interface ScheduleReply {
 }
 export interface PlanRequest {
   run?: Run;
-  /** rows, 20 by default */
-  top?: number;
+  /** rows, 20 by default; each holds a whole report */
+  top?: Count;
   /** fields kept as the run has them: tp, pp, cp, ep, etp, zero, micro_batch, sequence_parallel, recompute,
    * schedule, virtual_stages, stage_layers, hsdp_shard */
   pin?: string[];
-  /** the only values that are tried, by the same names; split: even, spare-last, spare-ends */
+  /** the only values that are tried, by the same names: {"tp":[1,2,4]}; split: even, spare-last, spare-ends */
   space?: { [field: string]: unknown[] | unknown };
   /** also tries adapters, a quantised base and, where the run has `host_memory_gib`, states and parameters on the
    * host */
   also?: boolean;
   /** units of work, the same on every machine, after which the search stops; 16,000,000 by default, about 2 s of one
    * core. Until it has found something it goes on to that default */
-  work?: number;
+  work?: Count;
 }
 /** `report` is what the function `report` answers for `run`; `serves`: it fits here and the named software can run
  * it; `tie_with_first`: its distance from the first is inside the error of differences between layouts */
@@ -194,10 +223,19 @@ export function certify(run: Run): Certified | Refusal;
 export function plan(request: PlanRequest): Promise<Plan | Refusal>;
 export interface Observation {
   name?: string; run?: Run;
-  /** seconds of a step, the median of the steady ones; standard deviation of its logarithm, 0.07 by default */
-  step_s?: number; sigma?: number;
+  /** seconds of a step, the median of the steady ones */
+  step_s?: number;
+  /** standard deviation of its logarithm, 0.07 by default */
+  sigma?: number;
   /** peaks of the fullest GPU, GiB */
   allocated_gib?: number; reserved_gib?: number; device_gib?: number;
+}
+export interface CalibrateRequest {
+  runs: Observation[]; name?: string;
+  /** the run to be predicted */
+  question?: Run;
+  /** GPUs that the next measured run may take */
+  gpus?: Count;
 }
 export interface Calibration {
   errors: Issue[];
@@ -215,6 +253,12 @@ export interface Calibration {
   layouts: { name: string; measured_gib: number; predicted_gib: number; warning: string }[];
   next: { run: Run; sd_before: number; sd_after: number; teaches: string }[];
 }
+export interface LogRequest {
+  /** the text itself, not a path */
+  text: string;
+  /** what the log leaves out */
+  run?: Run;
+}
 export interface Measured {
   errors: Issue[];
   program: string;
@@ -227,6 +271,14 @@ export interface Measured {
 /** A log, a benchmark's output, a trace or a memory snapshot as text; what it does not say of its run is as in
  * `run`. */
 export function readLog(text: string, run?: Run): Measured | Refusal;
+export interface DiagnoseRequest {
+  /** at most 256, of 16 MB together; larger ones: the command `shardscope diagnose FILE...` */
+  files: { name?: string; text?: string;
+    /** bytes of a packed file */
+    base64?: string }[];
+  /** the run that was measured */
+  run?: Run;
+}
 export type CauseId = "grad-reduce-late" | "param-gather-exposed" | "host-late" | "host-pause" | "late-rank"
   | "unequal-stages" | "unequal-lengths" | "bubble" | "tp-exposed" | "cp-exposed" | "ep-exposed" | "ep-imbalance"
   | "slow-network" | "slow-kernels" | "attention-fallback" | "loader" | "checkpoint" | "definition" | "another-setting"
@@ -276,8 +328,15 @@ export interface Diagnosis {
  * sent. */
 export function diagnose(files: Blob[], run?: Run): Promise<Diagnosis | Refusal>;
 /** What measured runs teach, and which to make next for `question` on at most `gpus`. */
-export function calibrate(request: { runs: Observation[]; name?: string; question?: Run;
-  gpus?: number }): Calibration | Refusal;
+export function calibrate(request: CalibrateRequest): Calibration | Refusal;
+/** A Run with `tokens_total`, or: */
+export interface WholeRunRequest {
+  run?: Run;
+  /** asks for the tokens that train in these days */
+  days?: number;
+  /** with `by_days`, asks for the smallest number of GPUs */
+  tokens?: number; by_days?: number;
+}
 export interface WholeRun {
   days: number; low_days: number; high_days: number;
   /** what widens the range most; null without one */
@@ -305,8 +364,7 @@ export interface WholeRunReply {
     counts: [number, number, number][] };
 }
 /** The whole run of a Run with `tokens_total`, or the answer to an inverse question. */
-export function wholeRun(request: Run | { run: Run; days: number } | { run: Run; tokens: number; by_days: number }):
-  WholeRunReply | Refusal;
+export function wholeRun(request: Run | WholeRunRequest): WholeRunReply | Refusal;
 export interface RlStep {
   /** seconds of a step; `low_s` and `high_s` as steps of the framework were measured, or stated where none were */
   step_s: number; low_s: number; high_s: number;
@@ -343,6 +401,17 @@ export interface RlReply { errors: Issue[]; warnings: Issue[]; rl: RlStep }
 export function rl(request: Run | { run: Run }): RlReply | Refusal;
 export function encodeLink(run: Run): { errors: Issue[]; fragment: string } | Refusal;
 export function decodeLink(text: string): { errors: Issue[]; run: Run; notices: Issue[] } | Refusal;
+export interface ImportRequest {
+  /** the text itself, not a path */
+  text: string;
+  /** what the text leaves out */
+  run?: Run;
+  /** values of variables of a script, or true and false of a condition in `branches` of the answer */
+  set?: { [name: string]: string | number | boolean };
+  /** files that the text names: sourced scripts, DeepSpeed's and Accelerate's settings, the file behind `--config` or a
+   * task, `defaults` */
+  files?: { name: string; text: string }[];
+}
 export interface Imported {
   errors: Issue[];
   /** what the text was recognised as */
@@ -387,17 +456,13 @@ export interface ModelRead {
 export type ExportFormat = "markdown" | "json" | "csv" | "order" | "rl" | "megatron" | "torchtitan" | "deepspeed"
   | "nanotron" | "axolotl" | "llama-factory" | "trl" | "accelerate" | "torchtune" | "llm-foundry" | "peft"
   | "svg-memory" | "svg-step" | "svg-overlap" | "svg-timeline";
+export interface ExportRequest { run?: Run; format: ExportFormat }
 /**
  * A link, JSON, a config.json, or settings of the programs above, of Megatron-Bridge, NeMo Automodel, NeMo-RL, verl,
  * slime, OpenRLHF, NeMo 1, Primus, ms-swift or MLPerf; several files in one text, the lowest first, with a line of
  * three dashes between. What it does not say is as in `run`.
  */
-export function importText(text: string, run?: Run, given?: {
-  /** values of variables of a script, or true and false of a condition in `branches` of an answer */
-  set?: { [name: string]: string | number | boolean };
-  /** files that the text names */
-  files?: { name: string; text: string }[];
-}): Imported | Refusal;
+export function importText(text: string, run?: Run, given?: Pick<ImportRequest, "set" | "files">): Imported | Refusal;
 /** `date` is printed as given; `address` is the page's, before the `#` of the link. */
 export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):
   { errors: Issue[]; text: string } | Refusal;
@@ -406,6 +471,15 @@ export function answerLine(verb: "report" | "schedule" | "plan" | "certify" | "i
   | "log" | "whole-run" | "rl" | "diagnose" | "scoreboard", line: string):
   Report | ScheduleReply | Plan | Certified | Imported | Calibration | Measured | WholeRunReply | RlReply | Diagnosis
   | ToolScore | { errors: Issue[]; text: string } | Refusal | undefined;
+export interface ScoreboardRequest {
+  /** errors of steps that this calculator predicted before they were known; the published runs (long); its predictions
+   * of them (minutes) */
+  ask?: "origin" | "questions" | "predictions";
+  /** without `ask`: the text of a file of predictions, as docs/scoreboard.md has it, for its score */
+  predictions?: string;
+  /** tables of published runs by name, in place of the package's own */
+  tables?: { [name: string]: string };
+}
 /** The row of a tool in the scoreboard. */
 export interface ToolScore {
   errors: Issue[];

@@ -77,12 +77,13 @@ def certify(run=None, **fields) -> Certified:
     return _ask("certify", _merged(run, fields), Certified)
 
 
-def import_text(text: str, run: Optional[Run] = None, set: Optional[Dict[str, Any]] = None, files: Optional[Dict[str, str]] = None) -> Imported:
+def import_text(text: str, run: Optional[Run] = None, set: Optional[Dict[str, Any]] = None, files: Optional[Dict[str, str]] = None,
+                **keys) -> Imported:
     """The Run that settings of another program mean, over `run`, with every entry accounted for.
 
     `set` gives variables of a script, or the other way of one of its conditions; `files` those that the text names, by name.
     """
-    request: Dict[str, Any] = {"text": text, "run": run or {}}
+    request: Dict[str, Any] = {"text": text, "run": run or {}, **keys}
     if set:
         request["set"] = set
     if files:
@@ -90,17 +91,17 @@ def import_text(text: str, run: Optional[Run] = None, set: Optional[Dict[str, An
     return _ask("import", request, Imported)
 
 
-def export(run: Run, format: str) -> str:
+def export(run: Run, format: str, **keys) -> str:
     """A Run as settings of another program, a report for people, or a picture (`svg-memory`, ...)."""
-    return _ask("export", {"run": run, "format": format})["text"]
+    return _ask("export", {"run": run, "format": format, **keys})["text"]
 
 
-def read_log(text: str, run: Optional[Run] = None) -> Measured:
+def read_log(text: str, run: Optional[Run] = None, **keys) -> Measured:
     """What a log, a trace or a memory snapshot measured; its `observation` is what `calibrate` takes."""
-    return _ask("log", {"text": text, "run": run or {}}, Measured)
+    return _ask("log", {"text": text, "run": run or {}, **keys}, Measured)
 
 
-def diagnose(files, run: Optional[Run] = None) -> Dict[str, Any]:
+def diagnose(files, run: Optional[Run] = None, **keys) -> Dict[str, Any]:
     """Where the rest of a measured step or of the memory is: paths or bytes of traces, logs, messages or snapshots beside `run`.
 
     At most 12 MB together; the command `shardscope diagnose FILE...` reads larger ones.
@@ -111,7 +112,7 @@ def diagnose(files, run: Optional[Run] = None) -> Dict[str, Any]:
     if sum(map(len, contents)) > 12_000_000:
         raise ValueError("more than 12 MB: shardscope diagnose FILE... reads larger files")
     packed = [{"name": str(at), "base64": b64encode(content).decode()} for at, content in enumerate(contents)]
-    return _ask("diagnose", {"files": packed, "run": run or {}})
+    return _ask("diagnose", {"files": packed, "run": run or {}, **keys})
 
 
 def calibrate(request=None, **fields) -> Calibration:
