@@ -1,6 +1,6 @@
 //! Calibration by a person's own runs, on runs that others published: k of a source are fitted, the rest is predicted.
 //!
-//! The protocol of `reference/calibration.md`, section 3: one source is one cluster and its software; rows are drawn at
+//! The protocol: one source is one cluster and its software; rows are drawn at
 //! random, the mean error of those not drawn is printed for the fit and for the median scale, and so is how many of them
 //! the 80 % range holds. `SHARDSCOPE_DRAWS=200` is the whole protocol (`make bench` prints it); without it some rows and
 //! draws stand for all.

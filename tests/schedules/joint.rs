@@ -81,7 +81,8 @@ fn no_split_beats_a_proven_one_and_no_bound_is_above_the_best() {
     assert!(proven >= 20, "{proven}");
 }
 
-/// A layer is a forward of 1, 1.15 and 0.85 for the gradients; first and last units as `reference/certified-schedules.md`, section 7.
+/// A layer is a forward of 1, 1.15 and 0.85 for the gradients; the first and the last unit take
+/// `first` and `last` times as long.
 fn realistic(first: f64, layers: usize, last: f64, (ranks, microbatches, room): (usize, u32, u32)) -> Model {
     let unit = |time: f64| ModelPiece { fixed: 0.0, choices: vec![cost(time, 1.15 * time, 0.85 * time, 1.0, 0.0)] };
     let ends = |time: f64| (time > 0.0).then(|| unit(time));

@@ -255,7 +255,7 @@ fn the_least_gpus_meet_their_date_and_fewer_do_not() {
 }
 
 /// Where the mean time to interrupt is known, four of five outcomes lie within 15 points of the productive share. One class of operation
-/// cannot say so much: a person who is called takes 2 h known to a factor (σ 0.4, whole-run.md 2.2), which alone leaves `1/(1 + R/M)` open
+/// cannot say so much: a person who is called takes 2 h known to a factor (σ 0.4), which alone leaves `1/(1 + R/M)` open
 /// by more where a person is called more often than every nine hours. There the page names the downtime, and one of one's own mends it.
 #[test]
 fn a_known_time_to_interrupt_leaves_a_range_of_at_most_15_points() {

@@ -119,7 +119,7 @@ fn bloom_saves_its_checkpoint_as_it_was_seen() {
 
 #[test]
 fn published_ratios_lie_in_the_range() {
-    // whole-run.md 2.5: nodes, class, operation, saves every so many hours, published productive share. MegaScale prints "over 90 %".
+    // Nodes, class, operation, saves every so many hours, published productive share. MegaScale prints "over 90 %".
     let rows = [
         ("byterobust", 1200, FailureClass::Vetted, Operation::Warm, None, 0.97),
         ("megascale", 1250, FailureClass::Vetted, Operation::Automatic, None, 0.90),
@@ -167,7 +167,7 @@ fn whole_runs_have_the_figures_of_the_table() {
     }
 }
 
-/// whole-run.md 3: six FLOPs a parameter and token at BLOOM's measured step are 35.09 % of the peak.
+/// Six FLOPs a parameter and token at BLOOM's measured step are 35.09 % of the peak.
 #[test]
 fn the_utilisation_of_bloom_is_the_worked_one() {
     let bloom = WHOLE_RUNS.iter().find(|known| known.id == "whole-bloom").unwrap().run();
@@ -224,7 +224,7 @@ fn published_whole_runs_lie_in_the_printed_range() {
 }
 
 /// Table 5 of Llama 3: 419 unexpected interruptions in 54 days on 2,048 nodes. The rate of the other three fleets of vetted nodes says 387
-/// (whole-run.md 2.1), over the calendar, as rates are counted.
+/// (`docs/methods/whole-run.md`), over the calendar, as rates are counted.
 #[test]
 fn the_other_fleets_predict_the_interruptions_of_llama_3_over_the_calendar() {
     let others = [2.34, 24.0 / (0.23 * 16_384.0) * 1000.0, 10.0 / (63.0 * 55.0) * 1000.0_f64];

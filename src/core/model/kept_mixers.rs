@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use crate::model::{LayerKind, Pattern, layer_inventory};
 
-    /// Bytes a token of a mixer alone, at t = 1: `reference/architectures.md`, sections 2.5 to 2.9.
+    /// Bytes a token of a mixer alone, at t = 1. The expected ones are counted by hand, tensor by tensor.
     fn bytes(model: &Architecture, mixer: Mixer) -> f64 {
         let cut = Cut::sample(1.0, 1e9, 1.0, 1.0, true);
         let kind = LayerKind::new(mixer, crate::model::Ffn::None);

@@ -7,8 +7,8 @@ use crate::field::{MissingParts, PresetShape};
 use crate::message::Message;
 use crate::t;
 
-/// The operator that mixes the tokens of a layer. Source of the letters: `reference/architectures.md`, section 1.3;
-/// Megatron-LM's hybrid patterns.
+/// The operator that mixes the tokens of a layer. `M` is the letter of Megatron-LM's hybrid patterns, the others are
+/// ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mixer {
     /// No mixer: the layer is an FFN alone.

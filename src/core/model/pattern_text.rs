@@ -3,8 +3,7 @@
 //! A layer is the letter of its mixer and of its FFN, or of one of them alone; `*n` repeats a layer or a group in
 //! brackets, commas may stand between. Megatron-LM's hybrid patterns are read as they are: `*` without a number is
 //! attention, `E` experts, `-` a dense FFN, `D` and `+` its two latent attentions, each alone; `/` begins the layers
-//! of a multi-token-prediction module. Source: `reference/architectures.md`, sections 1.2 and 1.3; Megatron-LM,
-//! `hybrid_layer_allocation.py`.
+//! of a multi-token-prediction module. Source: Megatron-LM, `hybrid_layer_allocation.py`.
 
 use super::pattern::{Ffn, LayerKind, MAX_MODULE, MAX_REPEATS, Mixer, Pattern, PatternError};
 use std::fmt::{self, Display, Formatter};

@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_share_is_that_of_simulated_runs_to_two_tenths_of_a_point() {
-        // whole-run.md 2.3: the exact value, 300 simulated runs.
+        // `docs/methods/whole-run.md`: the exact value, 300 simulated runs.
         let rows = [
             ([2.78, 1.0 / 180.0, 0.33, 0.25], 0.8489, 0.8481),
             ([7.5, 0.02, 3.0, 2.0], 0.6369, 0.6353),
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_share_at_the_best_interval_is_the_worked_one() {
-        // whole-run.md 2.4: M 3.093 h, δ 20 s, R 0.25 h, at τ*, 2 τ* and τ*/2; section 7: 128 and 2,048 nodes of an
+        // Worked by hand: M 3.093 h, δ 20 s, R 0.25 h, at τ*, 2 τ* and τ*/2; 128 and 2,048 nodes of an
         // unknown class, δ 30 s, and the billions of tokens that 1,000 a second and GPU make in 30 days.
         let effective = |mtti: f64, save: f64, factor: f64| {
             let best = best_interval(Seconds(mtti * HOUR), Seconds(save)).0 / HOUR;
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_best_interval_is_that_of_brute_force() {
-        // whole-run.md 2.4: M, δ in hours, exact in minutes; the last two from section 8.
+        // M, δ in hours; the best interval by brute force, in minutes.
         let rows = [
             (2.78, 20.0 / HOUR, 10.324),
             (10.0, 0.1, 80.901),
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_rate_by_the_calendar_adds_what_strikes_restarts() {
-        // Daly 2006 as whole-run.md 2.3 has it: M e^(R/M) in place of M + R, 0.4 % apart at R/M = 0.09.
+        // Daly 2006: M e^(R/M) in place of M + R, 0.4 % apart at R/M = 0.09.
         let running = rhythm([2.78, 1.0 / 180.0, 0.33, 0.25]);
         let both = running.share() / Rhythm { by_calendar: true, ..running }.share();
         let x = 0.25 / 2.78_f64;

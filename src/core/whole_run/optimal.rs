@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn a_budget_of_1e24_has_the_worked_optimum() {
-        // whole-run.md section 7 and 8: N 95.9 B, D 1.74 T, 18.1 tokens a parameter.
+        // Worked by hand: N 95.9 B, D 1.74 T, 18.1 tokens a parameter.
         let (parameters, tokens) = compute_optimal(1e24);
         assert!(
             (parameters / 95.9e9 - 1.0).abs() < 1e-3 && (tokens / 1.74e12 - 1.0).abs() < 2e-3,

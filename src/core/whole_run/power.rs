@@ -45,8 +45,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn worked_nodes_are_those_of_the_reference() {
-        // whole-run.md section 5 and 8.
+    fn nodes_draw_what_the_formula_says() {
+        // S (1.24 u + 0.68 c), of `docs/methods/whole-run.md`, worked by hand.
         for (rated, busy, expected) in [(5600.0, 0.9, 6630.4), (8000.0, 0.9, 9472.0), (5600.0, 0.662, 5884.0)] {
             let power = node_power(rated, Activity { busy, waiting: 1.0 - busy });
             assert!((power - expected).abs() < 0.6, "{power} for {expected}");

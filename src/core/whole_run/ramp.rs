@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_ramp_of_bloom_takes_the_worked_steps() {
-        // whole-run.md 1.2: `192 16 9_765_625` to 2048, micro-batch 2, dp 8, p 12, 105.5 s a step.
+        // Worked by hand: `192 16 9_765_625` to 2048, micro-batch 2, dp 8, p 12, 105.5 s a step.
         let ramp = Ramp { start: 192.0, increment: 16.0, samples: 9_765_625.0 };
         let found = ramp.steps(9_765_625.0, 2048.0, Seconds(105.5), 128.0, 11.0);
         assert!((found.count - 12_656.7).abs() < 0.1, "{}", found.count);

@@ -80,8 +80,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_those_of_the_reference() {
-        // whole-run.md 2.6 and section 8; OPT-175B kept a pool of 12 (two machines a day, three days of repair).
+    fn counts_are_quantiles_of_a_poisson_distribution() {
+        // Quantiles of a Poisson distribution; OPT-175B kept a pool of 12 (two machines a day, three days of repair).
         for (mean, share, expected) in [
             (21.934_08, 0.99, 34),
             (21.934_08, 0.9, 28),

@@ -80,8 +80,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_those_of_the_reference_and_of_simulated_events() {
-        // whole-run.md 2.5 and section 8: W, M, σ_r, R, σ_R, δ, τ in hours; ETTR at 10, 50, 90 %; the last column is
+    fn quantiles_are_those_of_the_same_draws_elsewhere_and_of_simulated_events() {
+        // W, M, σ_r, R, σ_R, δ, τ in hours; ETTR at 10, 50, 90 %; the last column is
         // the tolerance: 1e-4 where the same draws were made elsewhere, 1.2 points against 1,500 simulated runs.
         let rows: [([f64; 7], [f64; 3], f64); 6] = [
             ([1000.0, 54.0 * 24.0 / 419.0, 0.1, 0.25, 0.4, 1.0 / 180.0, 0.168], [0.8358, 0.8765, 0.9029], 1e-4),

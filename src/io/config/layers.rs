@@ -1,5 +1,5 @@
 //! The kinds of a model's layers as config.json lists them: lists by layer, rules by number, and the shapes of what
-//! mixes tokens. Source: `reference/architectures.md`, section 1.1; transformers' `configuration_<kind>.py`.
+//! mixes tokens. Source: transformers' `configuration_<kind>.py`.
 
 use super::Reader;
 use super::families::{Mixers, ModelFamily};

@@ -39,7 +39,7 @@ type Figures = (Option<f64>, [Option<f64>; 3]);
 /// 256 sequences of 8192 tokens on 64 GPUs, as the default run has them.
 const TOKENS: f64 = 256.0 * 8192.0;
 
-/// The example lines of the patterns that were collected from programs, repositories and issues: `reference/calibration.md`.
+/// The example lines of the patterns that were collected from programs, repositories and issues.
 #[test]
 #[allow(clippy::too_many_lines)] // a table of lines
 fn every_example_line_says_what_its_program_means() {
