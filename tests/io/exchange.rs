@@ -227,6 +227,9 @@ impl Words {
         let kept = self.keeps.iter().any(|(kept, values)| *kept == key && values.contains(&value));
         // DeepSpeed has a word for recomputation in a pipeline.
         let program = self.dialect == "deepspeed" && key == "recompute" && run.pp == 1;
+        // Its pipeline engine takes stages 0 and 1 alone, and what shards as stage 3 does with them.
+        let zero = ["zero", "hsdp_shard", "zero_hpz", "zero_qwz", "zero_qgz"].contains(&key);
+        let program = program || self.dialect == "deepspeed" && zero && run.pp > 1 && run.zero > 1;
         // Interleaving with one stage a rank is 1F1B, and is said so.
         let plain = key == "schedule" && value.starts_with("interleaved") && run.virtual_stages == 1;
         let lost = named(self.may_lose) || (self.dialect != "megatron" && named(MEGATRONS));

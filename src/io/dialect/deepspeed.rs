@@ -202,7 +202,9 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
     writer.say("train_batch_size", run.global_batch);
     writer.say("train_micro_batch_size_per_gpu", run.micro_batch);
     writer.say("gradient_accumulation_steps", s.layout.microbatches);
-    writer.say("zero_optimization.stage", run.zero);
+    // "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism": `runtime/pipe/engine.py` asserts it.
+    let stage = if run.pp > 1 { run.zero.min(1) } else { run.zero };
+    writer.say("zero_optimization.stage", stage);
     writer.say("zero_optimization.overlap_comm", run.software().overlap.dp > 0.0);
     if let Some(device) = run.offload.optimizer {
         writer.say("zero_optimization.offload_optimizer.device", device.id());
@@ -214,7 +216,7 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
         writer.when(set, &format!("zero_optimization.zero_quantized_{name}"), true);
     }
     // MiCS shards what stage 3 shards.
-    if run.zero == 3 && s.zero.shard < s.layout.dp * s.layout.cp {
+    if stage == 3 && s.zero.shard < s.layout.dp * s.layout.cp {
         writer.say("zero_optimization.mics_shard_size", s.zero.shard);
     }
     match computes(&run.precision) {

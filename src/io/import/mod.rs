@@ -17,7 +17,9 @@ use super::dialect::config_file::{self, ConfigFile};
 use super::dialect::programs::extended;
 use super::dialect::programs::merge;
 use super::dialect::settings::tables;
-use super::dialect::{Branch, Dialect, Given, ImportText, SettingEntries, bare, entries_of, megatron, torchtitan};
+use super::dialect::{
+    Branch, Dialect, Given, ImportText, SettingEntries, bare, entries_of, is_off, megatron, torchtitan,
+};
 use super::{json, link};
 use crate::dialect::rows::reader::{Left, ModelBy, SettingsReader};
 use crate::dialect::text::words::Script;
@@ -401,8 +403,12 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
     }
     let mut assumed = read.assumed;
     assumed.extend(read.notes.iter().map(Message::from));
-    let left = read.ignored.into_iter().map(Left::from).collect();
-    let Account { ignored, unread } = account(&tables(&["config"]), left, Vec::new(), &[]);
+    let left: Vec<Left> = read.ignored.into_iter().map(Left::from).collect();
+    // A window is none where its own switch is off (`configuration_qwen2.py`), nor the layers that would have it.
+    let without = |one: &Left| one.text == "use_sliding_window" && one.value.as_ref().is_some_and(is_off);
+    let windows = ["sliding_window", "max_window_layers"].map(str::to_owned);
+    let off = if left.iter().any(without) { &windows[..] } else { &[] };
+    let Account { ignored, unread } = account(&tables(&["config"]), left, Vec::new(), off);
     Ok(Meaning {
         format: t!("a model's config.json: {kind}", kind = read.kind),
         branches: Vec::new(),

@@ -187,7 +187,10 @@ fn size(run: &Run) -> Node {
     } else {
         t!(", {active} active", active = show_count(elements.active() as f64))
     };
-    paragraph(t!("{model}: {total} parameters{active}", model = run.model.title(), total, active))
+    // The name of a model that is read by its shape has its size already.
+    let name = run.model.title();
+    let name = if name.to_string().ends_with(&total) { Message::default() } else { t!("{model}: ", model = name) };
+    paragraph(t!("{model}{total} parameters{active}", model = name, total, active))
 }
 
 /// Words in place of a verdict that the layout of the page would have and the one that is chosen would not.
@@ -243,6 +246,10 @@ fn mended(issue: &Issue, run: &Run) -> Node {
 pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
     // A field that is left alone says what it means.
     let value = |run: &Run, meant: &Run, key: &str| {
+        // A model of its own has a name, and a preset another one than its id.
+        if key == "model" {
+            return run.model.title().to_string();
+        }
         let text = field(key).and_then(|field| field.text(run).or_else(|| field.text(meant)));
         text.unwrap_or_else(|| "–".to_owned())
     };
@@ -278,7 +285,9 @@ mod tests {
         model.model.parts.arguments = Some("--rotary-base 500000".to_owned());
         assert!(summary.actions().contains(&&Action::Import(model.into(), false)));
         let html = summary.to_html();
-        for words in ["70.6 B parameters", "llama-3.1-70b", "head width 128", "rope_theta", "num_hidden_layers"] {
+        for words in
+            ["70.6 B parameters", "<code>Llama 3.1 70B</code>", "head width 128", "rope_theta", "num_hidden_layers"]
+        {
             assert!(html.contains(words), "{words}: {html}");
         }
         let html = summary_of("nothing that is known").to_html();

@@ -170,6 +170,13 @@ fn read(reader: &mut SettingsReader) {
     training::read(reader);
 }
 
+/// True if torchtitan's module of the model has a vision encoder, whether it is used or not.
+fn has_tower(s: &Scenario) -> bool {
+    let is_of =
+        |shipped: &&shipped::Shipped| Based::<ModelParts>::preset(shipped.preset).resolve().as_ref() == Ok(&s.model);
+    shipped::SHIPPED.iter().find(is_of).is_some_and(|shipped| shipped.module == "qwen3_5")
+}
+
 fn write(s: &Scenario, writer: &mut SettingsWriter) {
     LAUNCHER.write(s, writer);
     writer.say(python::FUNCTION, FUNCTION);

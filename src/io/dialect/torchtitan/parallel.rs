@@ -7,6 +7,15 @@ use shardscope_core::run::presets::Trainer;
 const ENDS: [&str; 2] =
     ["parallelism.pipeline_parallel_first_stage_less_layers", "parallelism.pipeline_parallel_last_stage_less_layers"];
 
+/// Modules of each stage by name, which say its layers one by one: `configs.py`, `ParallelismConfig`; what
+/// `_generate_llm_fqn_per_model_part` makes where it is not said. Source: pytorch/torchtitan at b5bcd76.
+const PARTS: &str = "parallelism.module_fqns_per_model_part";
+/// Names of the modules beside the layers: those of the first stage, and those of the last.
+const FIRST: &str = "tok_embeddings";
+const TOWER: &str = "vision_encoder";
+const LAST: [&str; 2] = ["norm", "lm_head"];
+const LAYER: &str = "layers.";
+
 /// The switch of sequence parallelism.
 const SEQUENCE: &str = "parallelism.enable_sequence_parallel";
 
@@ -24,6 +33,59 @@ fn split(layers: u64, stages: u64, [first, last]: [u64; 2]) -> Option<Vec<u64>> 
     let head = split.last_mut()?;
     *head = head.checked_sub(last)?;
     Some(split)
+}
+
+/// The modules of every stage of `s`. `pipeline_vlm` puts a vision encoder with the embedding; a model that has none
+/// is not changed by the name (`_split_module`).
+fn parts(s: &Scenario) -> Value {
+    let last = s.stage_layers.len().saturating_sub(1);
+    let mut layer = 0;
+    let stages = s.stage_layers.iter().enumerate().map(|(stage, count)| {
+        let layers = (layer..layer + count).map(|layer| format!("{LAYER}{layer}"));
+        layer += count;
+        let first = [TOWER, FIRST].into_iter().filter(|name| stage == 0 && (*name == FIRST || super::has_tower(s)));
+        let names = first.map(str::to_owned).chain(layers);
+        let ends = LAST.into_iter().filter(|_| stage == last).map(str::to_owned);
+        Value::List(names.chain(ends).map(Value::Text).collect())
+    });
+    Value::List(stages.collect())
+}
+
+/// The names of a stage's modules.
+fn names_of(stage: &Value) -> Option<Vec<&str>> {
+    if let Value::List(names) = stage { names.iter().map(Value::text).collect() } else { None }
+}
+
+/// Layers of every stage as [`PARTS`] names them; none unless each of `layers` stands there once, in order, and the
+/// ends where a pipeline has them.
+fn named_layers(parts: &Value, layers: u64) -> Option<Vec<u64>> {
+    let stages: Vec<Vec<&str>> = match parts {
+        Value::List(parts) => parts.iter().map(names_of).collect::<Option<_>>()?,
+        // As one argument of a command line: "[[a, b], [c]]".
+        Value::Text(text) => {
+            let between = |c: char| !(c.is_alphanumeric() || c == '_' || c == '.');
+            let words = text.split(']').map(|part| part.split(between).filter(|name| !name.is_empty()).collect());
+            words.filter(|stage: &Vec<&str>| !stage.is_empty()).collect()
+        }
+        _ => return None,
+    };
+    let has = |stage: Option<&Vec<&str>>, name: &str| stage.is_some_and(|names| names.contains(&name));
+    if !has(stages.first(), FIRST) || !LAST.iter().all(|name| has(stages.last(), name)) {
+        return None;
+    }
+    let mut next = 0;
+    let count = |stage: &Vec<&str>| {
+        let before = next;
+        for number in stage.iter().filter_map(|name| name.strip_prefix(LAYER)) {
+            if number.parse() != Ok(next) {
+                return None;
+            }
+            next += 1;
+        }
+        Some(next - before)
+    };
+    let counts = stages.iter().map(count).collect::<Option<Vec<u64>>>()?;
+    (next == layers).then_some(counts)
 }
 
 /// The weights of the ends, and the layers a stage, with which torchtitan makes the stages of `s`; its own choice
@@ -102,6 +164,7 @@ fn pipeline(reader: &mut SettingsReader) {
     // Weights of embedding and head, in layers.
     let ends = ENDS.map(|name| reader.count(name, "layers that an end counts for").unwrap_or(1));
     let layers = reader.run.model.resolve().map_or(0, |model| model.layers);
+    let named = parts_of(reader, layers);
     let run = &mut reader.run;
     if run.pp == 1 {
         // Its files name a schedule for the pipeline that an override may add.
@@ -109,14 +172,21 @@ fn pipeline(reader: &mut SettingsReader) {
     }
     let chunks = match (run.schedule.fixed_chunks(&run.schedule_options), each) {
         (Some(chunks), _) => chunks,
+        (None, _) if named.is_some() => named.as_ref().map_or(1, |parts| parts.len() as u64 / run.pp.max(1)).max(1),
         // Looped schedules have two stages a rank by default.
         (None, Some(each)) => (layers + ends[0] + ends[1]).div_ceil(each.max(1)).div_ceil(run.pp.max(1)).max(1),
         (None, None) => 2,
     };
     run.virtual_stages = if run.schedule.fixed_chunks(&run.schedule_options).is_some() { 1 } else { chunks };
     let stages = run.pp.saturating_mul(chunks).clamp(1, MAX_STAGES);
-    run.stage_layers = split(layers, stages, ends).filter(|given| run.pp > 1 && *given != even_split(layers, stages));
-    let apart = run.stage_layers.clone().filter(|layers| layers.windows(2).any(|pair| pair[0] != pair[1]));
+    let is_named = named.as_ref().is_some_and(|parts| parts.len() as u64 == stages);
+    let given = if is_named { named } else { split(layers, stages, ends) };
+    run.stage_layers = given.filter(|given| run.pp > 1 && *given != even_split(layers, stages));
+    let apart = run
+        .stage_layers
+        .clone()
+        .filter(|_| !is_named)
+        .filter(|layers| layers.windows(2).any(|pair| pair[0] != pair[1]));
     if let Some(layers) = apart {
         let layers: Vec<String> = layers.iter().map(ToString::to_string).collect();
         reader.assume(t!(
@@ -136,6 +206,25 @@ fn pipeline(reader: &mut SettingsReader) {
         let shuffled = rotate.as_deref() == Some("alltoall");
         reader.run.cp_comm = if shuffled { CpComm::Ring } else { CpComm::AllGather };
     }
+}
+
+/// Layers of every stage where the settings name their modules one by one.
+fn parts_of(reader: &mut SettingsReader, layers: u64) -> Option<Vec<u64>> {
+    let parts = reader.value(PARTS)?;
+    let named = named_layers(&parts, layers).filter(|parts| (parts.len() as u64).is_multiple_of(reader.run.pp.max(1)));
+    match &named {
+        Some(parts) => {
+            let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+            reader.note(PARTS, t!("layers by stage {layers}", layers = parts.join("/")));
+        }
+        None => {
+            reader.assume(t!(
+                "the stages as torchtitan deals them out: {name} does not name each layer once, in order",
+                name = PARTS
+            ));
+        }
+    }
+    named
 }
 
 fn shards(reader: &mut SettingsReader) {
@@ -219,7 +308,7 @@ fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
     let looped = run.schedule.fixed_chunks(&run.schedule_options).is_none();
     let counts_stages = looped && run.virtual_stages != 2;
     let Some((ends, each)) = stages(s, counts_stages) else {
-        return;
+        return writer.say(PARTS, parts(s));
     };
     writer.when(counts_stages, "parallelism.pipeline_parallel_layers_per_stage", each);
     if ends != [1, 1] {
@@ -240,5 +329,41 @@ mod tests {
         assert_eq!(split(32, 4, [0, 0]), Some(vec![8; 4]));
         assert_eq!(split(126, 16, [1, 1]).map(|s| (s[0], s[15])), Some((7, 7)));
         assert_eq!(split(4, 4, [3, 0]), None);
+    }
+
+    /// The example of `configs.py`, with the modules of the end that it leaves out, as a list and as one argument.
+    #[test]
+    fn modules_by_name_are_layers_of_stages() {
+        let text =
+            "[['tok_embeddings', 'layers.0'], ['layers.1', 'layers.2'], ['layers.3', 'layers.4', 'norm', 'lm_head']]";
+        assert_eq!(named_layers(&Value::Text(text.into()), 5), Some(vec![1, 2, 2]));
+        for (from, to) in [("layers.2", "layers.3"), ("'tok_embeddings', ", ""), (", 'lm_head'", "")] {
+            assert_eq!(named_layers(&Value::Text(text.replace(from, to)), 5), None, "{from}");
+        }
+        assert_eq!(named_layers(&Value::Text(text.into()), 6), None);
+    }
+
+    /// A layout that no rule of torchtitan's makes is written by the names of its modules, and is read again.
+    #[test]
+    fn stages_that_no_rule_makes_are_named() {
+        let run = Run {
+            pp: 4,
+            gpus: 32,
+            tp: 1,
+            schedule: Schedule::Interleaved,
+            virtual_stages: 4,
+            stage_layers: Some([vec![1], vec![2; 7], vec![3, 3], vec![2; 5], vec![1]].concat()),
+            ..Run::default()
+        };
+        let entries = super::super::DIALECT.written(&Scenario::new(&run).unwrap());
+        let (_, said) = entries.iter().find(|(name, _)| name == PARTS).unwrap();
+        let Value::List(parts) = said else { panic!("{said:?}") };
+        assert_eq!(parts.len(), 16);
+        let text = (super::super::DIALECT.print)(&entries, &[]);
+        assert!(text.contains("[[\"tok_embeddings\", \"layers.0\"], [\"layers.1\", \"layers.2\"], "), "{text}");
+        let mut reader =
+            SettingsReader::new(crate::dialect::entries(&super::super::DIALECT, &text).unwrap(), Run::default());
+        super::super::read(&mut reader);
+        assert_eq!((&reader.run.stage_layers, reader.run.virtual_stages), (&run.stage_layers, 4));
     }
 }

@@ -84,6 +84,10 @@ impl Writer<'_> {
                 format!("{called}({})", inner.join(", "))
             }
             Value::Text(text) => format!("\"{text}\""),
+            Value::List(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.value("", item)).collect();
+                format!("[{}]", items.join(", "))
+            }
             value => plain(value).unwrap_or_default(),
         }
     }
