@@ -84,6 +84,10 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         Action::Undo => history::step(state, true),
         Action::Redo => history::step(state, false),
         Action::ChooseLayout(choose) => state.layout.get_value().press(choose),
+        Action::SearchModels => {
+            state.panels.models.set(true);
+            state.view.show(View::Whole);
+        }
         Action::Choose(choice) => state.view.chosen.update(|chosen| match choice {
             PanelChoice::Policy(policy) => chosen.policy = policy,
             PanelChoice::Beside(traffic) => chosen.beside = traffic,

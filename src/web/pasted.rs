@@ -35,7 +35,7 @@ pub(crate) fn listen(state: State) {
     on_cleanup(move || handle.remove());
 }
 
-/// Opens the view that takes `text`; nothing where none understands it.
+/// Opens the view that takes `text`; where none understands it, the import, which says so.
 pub(crate) fn take(state: State, text: String) {
     match pasted(&text) {
         Some(PastedKind::Evidence) => {
@@ -44,10 +44,10 @@ pub(crate) fn take(state: State, text: String) {
             state.pasted.set(Some(text));
             browser::to_top();
         }
-        Some(PastedKind::Settings) => {
+        // The import says what it does not understand of any other text.
+        Some(PastedKind::Settings) | None => {
             state.panels.imported.set(text);
             modal::open(state, Dialog::Import);
         }
-        None => {}
     }
 }

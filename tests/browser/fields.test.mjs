@@ -51,14 +51,14 @@ test('text that is no number says so', async () => {
 
 test('an empty field asks for a value', async () => {
   const { page, problems } = await site.open();
-  await isRefused(page, 'pp', '', /needs a value/);
+  await isRefused(page, 'pp', '', /Enter a value/);
   assert.deepEqual(problems, []);
 });
 
 test('a cluster beyond counting is refused', async () => {
   const { page, problems } = await site.open();
-  await isRefused(page, 'gpus', '1000000000000000', /too large \(at most/, saidElsewhere);
-  await isRefused(page, 'gpus', '9'.repeat(400), /Enter a whole number of at least 1|too large/, saidElsewhere);
+  await isRefused(page, 'gpus', '1000000000000000', /Enter a whole number of at most/, saidElsewhere);
+  await isRefused(page, 'gpus', '9'.repeat(400), /Enter a whole number of at/, saidElsewhere);
   assert.deepEqual(problems, []);
 });
 
@@ -200,7 +200,7 @@ test('the first click below a focused field counts', async () => {
   await addressIs(page, '#v=1&micro_batch=2&global_batch=512');
 });
 
-for (const [what, link, text] of [['a link', '#v=1&tp=7', /do not divide by TP 7/], ['an empty field', '', /needs a value/]]) {
+for (const [what, link, text] of [['a link', '#v=1&tp=7', /do not divide by TP 7/], ['an empty field', '', /Enter a value/]]) {
   test(`what cannot run says so wherever one looks: ${what}`, async () => {
     const { page, problems } = await site.open(link);
     if (!link) await input(page, 'tp').fill('');

@@ -111,21 +111,10 @@ fn without_field(node: &Node, place: &str, found: &mut BTreeMap<String, BTreeSet
     }
 }
 
-/// Places whose figures are terms of a formula, ends of an axis, shares beside a figure or moments of a picture, and
-/// have no field of a report: the panels by their names here.
-const WITHOUT: [&str; 11] = [
-    "About(None)",
-    "AboutWhole(Days)",
-    "Gradients(StepEnd)",
-    "OverTime",
-    "Overlap(None)",
-    "Splits",
-    "Unequal(LogNormal)",
-    "calendar",
-    "choices",
-    "schedules",
-    "waterfall",
-];
+/// Places whose figures have no field of a report: terms of a formula (the drawers), ends of an axis and moments of a
+/// picture (memory over time, overlap), shares beside a figure that has one (the calendar), differences of two figures
+/// and times of the picture (schedules).
+const WITHOUT: [&str; 6] = ["About(None)", "AboutWhole(Days)", "OverTime", "Overlap(None)", "calendar", "schedules"];
 
 /// Every quantity that stands by itself says which figure it is, in all other panels, cards and dialogs.
 #[test]

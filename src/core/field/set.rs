@@ -3,11 +3,10 @@
 
 use super::choice::Choice;
 use super::row::{FieldOf, Slot};
-use super::text::{plain, shorten};
+use super::text::{bound, plain, shorten};
 use super::value::Value;
 use crate::message::Message;
 use crate::t;
-use crate::units::{group, shortest};
 
 /// A number below this is 0: nothing here is as small, and what is divided by it stays finite.
 const SMALLEST: f64 = 1e-20;
@@ -44,7 +43,7 @@ impl<T: Default + 'static> FieldOf<T> {
             (Slot::Count { .. }, other) => return Err(self.wrong_type("a whole number", &other)),
             (Slot::Number { range, .. }, Value::Number(number)) => {
                 if !(range.0..=range.1).contains(&number) {
-                    return Err(outside(number, range));
+                    return Err(outside(range));
                 }
                 Value::Number(if number < SMALLEST { 0.0 } else { number })
             }
@@ -134,22 +133,22 @@ fn also(name: &str) -> Option<&'static str> {
 fn in_range(number: f64, (low, high): (u64, u64)) -> Result<u64, Message> {
     match crate::units::whole(number) {
         Some(count) if (low..=high).contains(&count) => Ok(count),
-        _ if number > high as f64 => Err(t!("too large (at most {high})", high)),
+        _ if number > high as f64 => Err(t!("Enter a whole number of at most {high}.", high)),
         _ => Err(t!("Enter a whole number of at least {low}.", low)),
     }
 }
 
 /// The message of a number outside the range.
-fn outside(number: f64, (low, high): (f64, f64)) -> Message {
-    let [number, low, high] = [number, low, high].map(|number| group(&shortest(number)));
-    t!("{number} is outside {low} to {high}", number, low, high)
+fn outside((low, high): (f64, f64)) -> Message {
+    let [low, high] = [low, high].map(bound);
+    t!("Enter a number from {low} to {high}.", low, high)
 }
 
 /// Refuses items that are no numbers within the range.
 fn numbers_in_range(items: &[Value], range: (f64, f64)) -> Result<(), Message> {
     items.iter().try_for_each(|item| match item {
         Value::Number(number) if (range.0..=range.1).contains(number) => Ok(()),
-        Value::Number(number) => Err(outside(*number, range)),
+        Value::Number(_) => Err(outside(range)),
         other => Err(t!("a number belongs here, this is {kind}", kind = other.kind())),
     })
 }

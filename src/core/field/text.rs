@@ -17,33 +17,28 @@ impl<T: Default + 'static> FieldOf<T> {
             return if self.get(&T::default()) == Value::Null {
                 Ok(Value::Null)
             } else {
-                Err(t!("{field} needs a value", field = self.label))
+                Err(t!("Enter a value for {field}.", field = self.label))
             };
         }
         match &self.slot {
             Slot::Count { range, .. } => parse_count(text)
                 .map(Value::from)
                 .ok_or_else(|| t!("Enter a whole number of at least {low}.", low = range.0)),
-            Slot::Number { range, .. } => parse_number(text).map(Value::Number).ok_or_else(|| {
-                t!(
-                    "\"{text}\" is not a number from {low} to {high}",
-                    text = shorten(text),
-                    low = group(&shortest(range.0)),
-                    high = group(&shortest(range.1))
-                )
-            }),
+            Slot::Number { range, .. } => parse_number(text)
+                .map(Value::Number)
+                .ok_or_else(|| t!("Enter a number from {low} to {high}.", low = bound(range.0), high = bound(range.1))),
             Slot::Toggle => match text.to_ascii_lowercase().as_str() {
                 "true" | "1" | "yes" | "on" => Ok(Value::Bool(true)),
                 "false" | "0" | "no" | "off" => Ok(Value::Bool(false)),
-                _ => Err(t!("\"{text}\" is neither true nor false", text = shorten(text))),
+                _ => Err(t!("Enter true or false.")),
             },
             Slot::Counts => list(text, |item| {
                 let number = parse_count(item).map(Value::from);
-                number.ok_or_else(|| t!("\"{item}\" is not a whole number", item = shorten(item)))
+                number.ok_or_else(|| t!("Enter whole numbers between commas, not \"{item}\".", item = shorten(item)))
             }),
             Slot::Numbers { .. } => list(text, |item| {
                 let number = parse_number(item).map(Value::Number);
-                number.ok_or_else(|| t!("\"{item}\" is not a number", item = shorten(item)))
+                number.ok_or_else(|| t!("Enter numbers between commas, not \"{item}\".", item = shorten(item)))
             }),
             Slot::Set { .. } => list(text, |item| Ok(Value::Text(item.trim().to_owned()))),
             Slot::Choice { .. } | Slot::Text => Ok(Value::Text(text.to_owned())),
@@ -71,6 +66,21 @@ pub fn plain(value: &Value) -> Option<String> {
         Value::List(items) => Some(items.iter().filter_map(plain).collect::<Vec<_>>().join(",")),
     }
 }
+
+/// An end of a range in a message: long round numbers as a power of ten.
+pub(super) fn bound(number: f64) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let written = format!("{number:e}");
+    let Some(power) = written.strip_prefix("1e").filter(|power| power.parse::<i32>().is_ok_and(|power| power >= LONG))
+    else {
+        return group(&shortest(number));
+    };
+    let raised: String = power.bytes().map(|digit| DIGITS[usize::from(digit.wrapping_sub(b'0')) % 10]).collect();
+    format!("10{raised}")
+}
+
+/// Zeros of a number from which on it is written as a power.
+const LONG: i32 = 9;
 
 /// At most 40 characters of what was typed, for a message; what would turn the message around is left out.
 pub(super) fn shorten(text: &str) -> String {

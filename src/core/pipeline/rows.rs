@@ -254,7 +254,7 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     },
     ScheduleInfo {
         kind: Kind::DualPipe,
-        idea: "Both directions at once, forward and backward overlapped in pairs that hide expert communication.",
+        idea: "Both directions at once: each rank has a stage of either end, passes in pairs hide expert messages.",
         cost: "Bubble (p/2 − 1)(F&B + B − 3W); two copies of the weights, p + 1 micro-batches held.",
         needs: "Even p, even m, m ≥ 2p; a fused forward-backward block.",
         source: &source::DUALPIPE,

@@ -68,7 +68,9 @@ impl PlotScale {
     /// Round values: four or fewer, or 1, 2 and 5 of each power of ten, of many powers those alone.
     pub fn round(self) -> Vec<f64> {
         if !self.log {
-            return ticks(self.low, self.high, 4);
+            // One value alone says nothing of the scale.
+            let few = ticks(self.low, self.high, 4);
+            return if few.len() < 2 { ticks(self.low, self.high, 8) } else { few };
         }
         let multiples: &[f64] = if (self.high / self.low).log10() > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let mut list = Vec::new();

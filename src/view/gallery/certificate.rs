@@ -25,13 +25,27 @@ const NONE: &str = "It never drains, holds several copies of the weights, or its
 /// "◆ Shortest order of these stages with 4 activations a rank", or how far from it. Another limit of memory, another
 /// split or several copies of the weights may give a shorter one.
 pub(crate) fn words(certificate: &Certificate) -> Message {
-    let held = held(certificate);
-    if certificate.proven {
-        t!("◆ Shortest order of these stages with {held}", held)
+    let (held, ops) = (held(certificate), ops(certificate));
+    // Orders of other stages, or with the backward in as many ops as theirs, may be shorter: each says of which it is.
+    let said = if certificate.proven {
+        t!("◆ Shortest order of these stages with {held}, the backward {ops}", held, ops)
     } else {
         let gap = show_percent(certificate.gap);
-        t!("◇ At most {gap} longer than the shortest order of these stages with {held}", gap, held)
-    }
+        t!(
+            "◇ At most {gap} longer than the shortest order of these stages with {held}, the backward {ops}",
+            gap,
+            held,
+            ops
+        )
+    };
+    let chunks = certificate.chunks;
+    let cut = (chunks > 1).then(|| t!("{chunks} stages a rank", chunks));
+    Message::joined(", ", std::iter::once(said).chain(cut))
+}
+
+/// The ops of a backward pass: "in one op".
+fn ops(certificate: &Certificate) -> Message {
+    if certificate.whole_backward { t!("in one op") } else { t!("in two ops") }
 }
 
 /// What the ranks may hold: "1 micro-batch a rank", "up to 4 micro-batches a rank".
@@ -64,7 +78,7 @@ pub(super) fn covered(certificate: &Certificate) -> Message {
         ),
         _ => t!("rank {rank} is always busy", rank = binding.work_rank),
     };
-    let ops = if certificate.whole_backward { t!("in one op") } else { t!("in two ops") };
+    let ops = ops(certificate);
     let [bound, more] = [certificate.lower_bound_s, certificate.one_more_s].map(seconds);
     let more = if more == bound {
         t!("One activation more on every rank does not lower it.")

@@ -73,7 +73,7 @@ pub fn winner(lanes: &[(ScheduleVariant, &Prepared)]) -> Option<Message> {
     let best = figures.iter().min_by(by_step)?;
     let first = figures.first().filter(|first| first.0 != best.0);
     let other = first.or_else(|| figures.iter().filter(|one| one.0 != best.0).min_by(by_step))?;
-    Some(t!(
+    let said = t!(
         "Fastest: {name}, {step}, {share} less than {other}; bubble {bubble} instead of {other_bubble}. {idea}",
         name = best.0.name(),
         step = show_seconds(best.1.step_s),
@@ -82,7 +82,11 @@ pub fn winner(lanes: &[(ScheduleVariant, &Prepared)]) -> Option<Message> {
         bubble = show_percent(best.1.bubble_fraction),
         other_bubble = show_percent(other.1.bubble_fraction),
         idea = Message::plain(best.0.schedule.row().idea)
-    ))
+    );
+    // What the run's software does not run is no proposal.
+    let run = lanes.iter().find(|(variant, _)| *variant == best.0).map(|(_, one)| &one.evaluation.scenario.run);
+    let missing = run.and_then(|run| unnamed(run, best.0.schedule)).map(|missing| t!("It is {missing}.", missing));
+    Some(Message::joined(" ", std::iter::once(said).chain(missing)))
 }
 
 /// The time axis below all timelines, and the cursor's time.

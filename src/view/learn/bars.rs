@@ -156,9 +156,12 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
         drawing.words(end, Anchor::Start, Ink::Muted, figure(from));
     }
     drawing.line((names, foot), (1.0, foot), Ink::Line, 1.0);
-    for tick in ticks(0.0, most / per, 5) {
+    // The last one with the unit.
+    let marked = ticks(0.0, most / per, 5);
+    for (at, tick) in marked.iter().enumerate() {
         let place = (x(tick * per), foot + 11.0);
-        drawing.words(place, Anchor::Middle, Ink::Muted, verbatim(number(tick, 3)));
+        let words = if at + 1 == marked.len() { figure(tick * per) } else { verbatim(number(*tick, 3)) };
+        drawing.words(place, Anchor::Middle, Ink::Muted, words);
     }
     if let Some((value, name)) = line {
         drawing.line((x(*value), 0.0), (x(*value), foot + AXIS), Ink::Text, 1.5);

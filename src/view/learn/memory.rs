@@ -168,6 +168,11 @@ fn settings(s: u64, more: &str) -> String {
     format!("model={MODEL}&gpus=8&tp=1&pp=1&global_batch=64&seq_len={s}{more}")
 }
 
+/// What the bars of this model hold beside the part that a step is about.
+fn whole_gpu() -> Message {
+    t!("The bars are one of 8 GPUs with a copy of the model each, the optimizer's states sharded over them (ZeRO-1).")
+}
+
 fn three(value: f64) -> String {
     number(value, 3)
 }
@@ -224,9 +229,13 @@ fn activations(dials: &Dials) -> Live {
     ])
     .below("the activations", kept, 20.0 * GIB, gib)
     .formula("A = 34 s b h", format!("34 · {s} · {b} · {hidden} = {}", gib(KORTHIKANTI * (s * b * hidden) as f64)))
-    .note(t!(
-        "Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the \
-        bars have."
+    .note(Message::joined(
+        " ",
+        [
+            t!("Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which \
+                    the bars have."),
+            whole_gpu(),
+        ],
     ))
     .compared(compared)
     .memory(&bars)
@@ -255,6 +264,7 @@ fn scores(dials: &Dials) -> Live {
                 matrix product per tile, which takes less time than reading scores back."),
     ])
     .below("the ratio of scores to the rest", share / KORTHIKANTI, 3.0, three)
+    .note(whole_gpu())
     .formula(
         "scores / rest = 5 a s / (34 h)",
         format!("{} / 34 = {}", number(share, 3), number(share / KORTHIKANTI, 3)),
@@ -293,6 +303,7 @@ fn recompute(dials: &Dials) -> Live {
         ),
     ])
     .below("activations with full recomputation", part(&bars, 2, 3), GIB, gib)
+    .note(t!("Here attention stores its scores, as in the second bar of the step before: FlashAttention is off."))
     .compared(note)
     .worded(
         "A = 2 s b h per layer",

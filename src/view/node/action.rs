@@ -104,6 +104,8 @@ pub enum Action {
     Redo,
     /// Chooses the layout now and after every edit of what it depends on; false: takes the choice back.
     ChooseLayout(bool),
+    /// Shows the whole run and searches the largest model that trains there.
+    SearchModels,
     /// Makes a Run the page's own.
     Load(Arc<Run>),
     /// Makes a Run that was read the page's own, and opens its settings where that is true.
@@ -279,6 +281,7 @@ impl Action {
             Self::Undo => "undo".to_owned(),
             Self::Redo => "redo".to_owned(),
             Self::ChooseLayout(choose) => format!("layout {}", if *choose { "choose" } else { "undo" }),
+            Self::SearchModels => "search models".to_owned(),
             Self::Choose(choice) => format!("choose {}", choice.id()),
             Self::Sort(column) => format!("sort {column}"),
             Self::Gallery(action) => action.name(),

@@ -231,14 +231,14 @@ mod tests {
     fn an_error_of_a_default_speaks_of_what_was_entered() {
         // A link with gpus=1e15&tp=16&pp=8 is read as this.
         let run = shardscope_core::run::Run { tp: 16, pp: 8, ..shardscope_core::run::Run::default() };
-        let notices = [Issue::notice("gpus", t!("too large (at most {high})", high = 1_u64 << 40))];
+        let notices = [Issue::notice("gpus", t!("Enter a whole number of at most {high}.", high = 1_u64 << 40))];
         let errors = shardscope_core::report::evaluate(&run).unwrap_err();
         let found = entered(&errors, &notices);
         let gpus: Vec<_> = found.iter().filter(|issue| issue.field == "gpus").collect();
         assert_eq!(gpus.len(), 1);
-        assert!(gpus[0].message.to_string().starts_with("too large"), "{}", gpus[0].message);
+        assert!(gpus[0].message.to_string().starts_with("Enter a whole number of at most"), "{}", gpus[0].message);
         assert!(gpus[0].fix.is_some());
-        assert_eq!(framed(&errors, &notices, &Instead::Nothing).to_html().matches("too large").count(), 1);
+        assert_eq!(framed(&errors, &notices, &Instead::Nothing).to_html().matches("of at most").count(), 1);
         assert_eq!(entered(&errors, &[]), errors);
     }
 

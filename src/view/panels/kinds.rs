@@ -111,8 +111,27 @@ fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
         ),
     };
     let more = if done { Message::default() } else { t!("Still looking.") };
-    Message::joined(" ", [said, more].into_iter().filter(|part| !part.is_empty()))
+    Message::joined(" ", [said, cheaper(own, lines), more].into_iter().filter(|part| !part.is_empty()))
 }
+
+/// From which price on each other kind would be the cheaper one, where one alone has a price: no price is fetched.
+fn cheaper(own: &Run, lines: &[KindLine]) -> Message {
+    let [first, rest @ ..] = lines else { return Message::default() };
+    let Some(cost) = first.cost().filter(|_| rest.iter().all(|line| line.price.is_none())) else {
+        return Message::default();
+    };
+    let below = |line: &KindLine| {
+        verbatim(format!("{} < {}", line.name, show_price(&sign(own), two_decimals(cost / line.hours))))
+    };
+    let kinds: Vec<Message> = rest.iter().take(NAMED).map(below).collect();
+    if kinds.is_empty() {
+        return Message::default();
+    }
+    t!("Cheaper at a price per GPU-hour of: {kinds}.", kinds = Message::joined(", ", kinds))
+}
+
+/// Kinds that are named in the sentence: the fastest; the table has all.
+const NAMED: usize = 4;
 
 /// Days across, money upwards; GPU-hours where one kind or none has a price.
 fn chart(own: &Run, lines: &[KindLine]) -> Node {
@@ -127,6 +146,7 @@ fn chart(own: &Run, lines: &[KindLine]) -> Node {
     let scale = PlotScale::from_zero(points.iter().map(|(at, _)| at.1));
     let shown = |value: f64| if by_money { money(&currency, value) } else { show_count(value) };
     let up = PlotAxis::new(scale, scale.round(), |value| verbatim(shown(value)));
+    let up = up.named(if by_money { t!("cost") } else { t!("GPU-hours") });
     let dots = points.iter().map(|(at, line)| {
         let (gpu, days, amount) = (line.name, significant(at.0, 3), shown(at.1));
         let title = if by_money {

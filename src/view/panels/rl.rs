@@ -255,7 +255,7 @@ fn splits(run: &Run, step: &RlStep) -> Node {
         marks.push(PlotMark::Level(step.step_s.0, t!("colocated")));
     }
     let scale = PlotScale::even(0.0, most);
-    let up = PlotAxis::new(scale, scale.round(), |time| verbatim(tick_label(time)));
+    let up = PlotAxis::new(scale, scale.round(), |time| verbatim(tick_label(time))).named("step");
     let across = PlotScale::even(first.rollout_gpus as f64, last.rollout_gpus as f64);
     let across = PlotAxis::new(across, across.round(), |gpus| verbatim(number(gpus, 3)));
     let across = across.named(t!("GPUs that generate, of {gpus}", gpus = run.gpus));

@@ -259,11 +259,18 @@ fn percent(share: f64) -> String {
 /// The card of a layout.
 fn card(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Card {
     let own = &evaluation.scenario.run;
+    let name = name(better, own);
+    // The adapter that is trained already is no gain: the shorter sequence is.
+    let is_own = better.gain == Gain::Adapter
+        && better.run.adapter.method == own.adapter.method
+        && better.run.seq_len < own.seq_len;
+    let shown = Better { gain: if is_own { Gain::Length } else { better.gain }, ..better.clone() };
+    let better = &shown;
     let (figure, saved, verdict) = headline(evaluation, better, unit);
     Card {
         gain: better.gain,
         run: Arc::new(better.run.clone()),
-        name: name(better, own),
+        name,
         figure,
         field: match better.gain {
             Gain::Equal => "step.time_less",
@@ -329,7 +336,10 @@ fn reasons(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Vec<Me
         Gain::Batch => reasons.push(t!("A larger batch changes what the model learns.")),
         Gain::Length => reasons.push(t!("The batch stays {batch} sequences.", batch = own.global_batch)),
         Gain::Fewest => reasons.push(t!("A step takes {time}.", time = show_seconds(time_s))),
-        Gain::Adapter if better.run.stack != own.stack => {
+        _ => {}
+    }
+    match better.gain {
+        Gain::Adapter | Gain::Length if better.run.stack != own.stack => {
             let software = verbatim(better.run.stack.preset_row().choice.label);
             reasons.push(t!("By {software}.", software));
         }

@@ -108,7 +108,7 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
                 &[("class", "amount")],
                 &[text(verbatim(plus)), inline(verbatim(show_seconds(time))).reports(*name, &Scope::run())],
             ),
-            leaf("span", "share", verbatim(show_percent(share))),
+            leaf("span", "share", verbatim(show_percent(share))).reports(format!("{name} share"), &Scope::run()),
         ];
         lines.push(el("div", &[("class", class)], &cells));
         start += share;
@@ -118,7 +118,7 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
         el("span", &[("class", "who")], &[ask("plain", Figure::Step, &[text("Step")])]),
         el("span", &[("class", "track")], &[whole]),
         leaf("span", "amount", verbatim(show_seconds(step.time_s))).reports("step.time_s", &Scope::run()),
-        leaf("span", "share", "100 %"),
+        leaf("span", "share", "100 %").reports("step.time_s share", &Scope::run()),
     ];
     lines.push(el("div", &[("class", "row total")], &total));
     if let Some(words) = by_profile(evaluation) {

@@ -58,13 +58,13 @@ pub fn fits(peak: &Peak, figure: &str) -> Message {
     }
 }
 
-/// A step beside that of a Run that does not fit, as their ratio: "6 % more than if it fitted".
+/// A step beside that of a Run that does not fit, as their ratio: "6 % more than this layout would take".
 pub fn against(ratio: f64) -> Message {
     let share = format!("{:.0}", 100.0 * (ratio - 1.0).abs());
     match ratio {
-        _ if share == "0" => t!("as long as if it fitted"),
-        ..1.0 => t!("{share} % less than if it fitted", share),
-        _ => t!("{share} % more than if it fitted", share),
+        _ if share == "0" => t!("as long as this layout would take"),
+        ..1.0 => t!("{share} % less than this layout would take", share),
+        _ => t!("{share} % more than this layout would take", share),
     }
 }
 

@@ -59,9 +59,10 @@ pub fn points(tool: &Tool, slice: Slice, label: &'static str, near: &[&Miss], yo
     let across = across.named(if is_peak { "measured peak" } else { "measured step time" });
     let up = PlotScale::log([0.5, 2.0].into_iter(), 1.0);
     let up = PlotAxis::new(up, vec![0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0], |ratio| verbatim(ratio.to_string()));
+    let up = up.named("predicted over measured");
     let dot = |place, form, ink| PlotMark::Dot(place, form, ink, Message::default());
     let place = |miss: &Miss| (miss.fact.measured, miss.fact.ratio());
-    let mut marks = vec![PlotMark::Band([0.9, 1.1], t!("within 10 %")), PlotMark::Level(1.0, Message::default())];
+    let mut marks = vec![PlotMark::Band([0.9, 1.1], Message::default()), PlotMark::Level(1.0, Message::default())];
     marks.extend(misses.iter().map(|miss| match miss.column {
         Column::Experts => dot(place(miss), Form::Square, Ink::Backward),
         Column::Tuned => dot(place(miss), Form::Hollow, Ink::Exposed),
@@ -73,8 +74,8 @@ pub fn points(tool: &Tool, slice: Slice, label: &'static str, near: &[&Miss], yo
     marks.extend(yours.iter().map(of_own));
     let within = |share: f64| misses.iter().filter(|miss| miss.fact.error() <= share).count();
     let words = t!(
-        "{count} runs: {near} within 10 %, {far} within 25 %. Over 1: predicted too slow or too large. Squares: \
-            experts; hollow: fine-tuning; beyond half and twice: on the edge.",
+        "{count} measured values of this kind: {near} within 10 % (the band), {far} within 25 %. Over 1: predicted too \
+            slow or too large. Squares: experts; hollow: fine-tuning; beyond half and twice: on the edge.",
         count = misses.len(),
         near = within(0.1),
         far = within(0.25)

@@ -300,6 +300,11 @@ pub(crate) fn text_input(
             inputmode=if wide { "text" } else { "decimal" }
             autocomplete="off"
             spellcheck="false"
+            placeholder=say(if field.unit.is_empty() {
+                t!("not set")
+            } else {
+                t!("not set ({unit})", unit = field.unit)
+            })
             aria-invalid=text(move || invalid.get().to_string())
             title=say(if field.unit.is_empty() {
                 field.hint.into()

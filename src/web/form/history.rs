@@ -147,7 +147,10 @@ pub fn history(state: State) -> AnyView {
             button(false, Action::Redo, "↷ redo", "Redo (Shift+Ctrl+Z)"),
         ])
     };
+    // Nobody changed the run that the page opens with.
+    let is_example = move || state.layout.get_value().origin.get() == LayoutOrigin::Example;
     let count = move || match state.run.with(|run| changed(run).len()) {
+        _ if is_example() => String::new(),
         0 => String::new(),
         n => translated(t!("{n} changed", n)),
     };

@@ -11,7 +11,7 @@ use crate::web::form::field::{Draft, Now, Untaken, commit, text_input};
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// The input of `field` within a sentence, as wide as its text; what is wrong is said in the form.
+/// The input of `field` within a sentence, as wide as its text; what is wrong is said below it.
 pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
     let write = match field.key {
@@ -28,13 +28,22 @@ pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
     let wide = text(move || {
         let draft = draft.with(|draft| draft.as_ref().map(|draft| draft.text.chars().count()));
         let length = draft.unwrap_or_else(|| now.with(|now| now.text.chars().count()));
-        length.clamp(1, 12).to_string()
+        length.clamp(1, LONGEST).to_string()
     });
-    text_input(state, field, draft, now, invalid)
+    let input = text_input(state, field, draft, now, invalid)
         .add_any_attr(leptos::attr::aria_label(say(field.label)))
-        .add_any_attr(leptos::attr::size(wide))
-        .into_any()
+        .add_any_attr(leptos::attr::size(wide));
+    // Right below what is typed, while it has the focus; the line of notes says it to screen readers.
+    let error = move || {
+        let typed = draft.with(|draft| draft.as_ref().and_then(|draft| draft.error.clone()));
+        typed.or_else(|| state.fault().filter(is_of).map(|fault| fault.message)).map_or_else(String::new, translated)
+    };
+    let note = view! { <small class="at-field" aria-hidden="true">{text(error)}</small> };
+    [input.into_any(), note.into_any()].into_any()
 }
+
+/// Letters of an input in a sentence at most.
+const LONGEST: usize = 20;
 
 /// 15.6 T for 15600000000000.
 fn budget(text: String) -> String {

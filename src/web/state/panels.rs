@@ -38,6 +38,8 @@ pub(crate) struct Panels {
     pub sheet: RwSignal<Option<usize>>,
     /// The dialog that shares while it is open: true if it was opened for the code of a frame.
     pub shares: RwSignal<Option<bool>>,
+    /// The models of the catalogue are to be searched, once the whole run is shown.
+    pub models: RwSignal<bool>,
     /// The open tab of panels.
     pub part: RwSignal<PanelsTab>,
     /// The side that a phone shows: "inputs" or "results".
@@ -57,6 +59,7 @@ impl Panels {
             edited: RwSignal::new(""),
             sheet: RwSignal::new(None),
             shares: RwSignal::new(None),
+            models: RwSignal::new(false),
             part: RwSignal::new(PanelsTab::default()),
             tab: RwSignal::new("results"),
         }

@@ -11,7 +11,8 @@ use crate::core::whole_run::{Deadline, MOST_DAYS};
 use crate::view::node::markup::Node;
 use crate::view::panels::strip::{budget_tokens, show_tokens};
 use crate::view::panels::whole::{dates, trains};
-use crate::web::browser::html::{flag, text, view_of};
+use crate::web::browser;
+use crate::web::browser::html::{effect, flag, text, view_of};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::patched;
 use crate::web::state::State;
@@ -40,10 +41,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
     let models = WorkerQuestion::<(Run, f64), Vec<CatalogueRow>>::new();
     let counts = WorkerQuestion::<(Run, f64), (Option<Deadline>, bool)>::new();
     let optimal = RwSignal::new(false);
-    let press_models = move |_| {
-        if models.works.get_untracked() {
-            return models.stop();
-        }
+    let ask_models = move || {
         let (run, days) = (state.run.get_untracked(), untrack(days));
         models.ask((question(&run), days), Job::Catalogue(run, days), |rows, reply| {
             if let Reply::Catalogue(row) = reply {
@@ -51,6 +49,19 @@ pub(crate) fn inverse(state: State) -> AnyView {
             }
         });
     };
+    let press_models = move |_| if models.works.get_untracked() { models.stop() } else { ask_models() };
+    // Asked for where the largest model that fits is: on the other view.
+    effect(move || {
+        if state.panels.models.get() {
+            state.panels.models.set(false);
+            ask_models();
+            browser::after_paint(|| {
+                if let Some(title) = browser::by_id("inverse-title") {
+                    title.scroll_into_view();
+                }
+            });
+        }
+    });
     let press_counts = move |_| {
         if counts.works.get_untracked() {
             return counts.stop();

@@ -10,6 +10,9 @@ use serde::Serialize;
 /// Sizes nearer than this are the same: messages are printed with two decimals.
 const SAME: f64 = 0.01;
 
+/// Half of the last decimal of a message, GiB.
+const PRINTED: f64 = 0.0051;
+
 /// What the size that was asked for is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fingerprint {
@@ -34,6 +37,9 @@ fn longer_logits(asked: f64, vocab: f64, tokens: f64, words: u64) -> Option<Fing
     let formats = [(4.0, "fp32"), (2.0, "bf16")];
     let counts = formats.map(|(bytes, format)| (asked / (vocab * bytes), format));
     let (count, format) = counts.into_iter().find(|(count, _)| (1.05 * tokens..64.0 * tokens).contains(count))?;
+    // A multiple of the micro-batch where the message's two decimals hold it: 3.91 GiB are printed of 16 384 tokens.
+    let whole = (count / tokens).round() * tokens;
+    let count = if asked * (count / whole - 1.0).abs() <= PRINTED * GIB { whole } else { count };
     Some(Fingerprint {
         name: t!(
             "{tokens} tokens × {vocab} words × {format}, {times} times the tokens of a micro-batch of the run",
@@ -109,7 +115,7 @@ pub(super) fn fingerprint(message: &OutOfMemory, scenario: &Scenario) -> Option<
     }
     let off = near(count);
     // The size itself where the message's two decimals hold it: 3.91 GiB are printed of 16 384 tokens.
-    let is_printed = |size: &f64| asked * (count / size - 1.0).abs() <= 0.0051 * GIB;
+    let is_printed = |size: &f64| asked * (count / size - 1.0).abs() <= PRINTED * GIB;
     let count = sizes.into_iter().find(is_printed).unwrap_or(count);
     let name = t!(
         "{tokens} tokens × {vocab} words × {format}, logits of another number of tokens than the run's",

@@ -36,7 +36,7 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
     rules.outside_pytorch();
     let mut all = rules.all;
     never_fitted(found, run, &mut all);
-    another_run(found, &mut all);
+    another_run(found, run, &mut all);
     together(run, rank, &mut all);
     sort_by(&mut all, |a: &Hypothesis, b| b.weight.total_cmp(&a.weight));
     // Two rules may name one cause: the surer one speaks.
@@ -353,8 +353,9 @@ fn plain_attention(found: &MemoryFound, run: Option<&Run>) -> Option<Message> {
     Some(Message::joined(" ", std::iter::once(held).chain(with)))
 }
 
-/// More was held than is predicted at most: the run that failed is not the one on the page.
-fn another_run(found: &MemoryFound, all: &mut Vec<Hypothesis>) {
+/// More was held than is predicted at most: the run that failed is not the one on the page. Where the logits that were
+/// asked for are those of a multiple of its micro-batch, that one is tried; a long sample is no reason beside it.
+fn another_run(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis>) {
     let (Some(allocated), Some([low, need, high, capacity])) = (found.message.allocated, found.need) else {
         return;
     };
@@ -369,9 +370,33 @@ fn another_run(found: &MemoryFound, all: &mut Vec<Hypothesis>) {
         low = gib(low),
         high = gib(high)
     );
-    let change = t!("compare layout, sequence length, micro-batch, recomputation and attention with the program's");
     let (id, bytes) = (CauseId::AnotherSetting, allocated - need);
+    if let Some((batch, after)) = larger_micro_batch(found, run) {
+        let set = vec![("micro_batch", batch.to_string())];
+        let asked = t!(
+            "The logits that were asked for are those of micro-batch {batch}, with which {need} are predicted.",
+            batch,
+            need = gib(after.need[1])
+        );
+        let evidence = Message::joined(" ", [evidence, asked]);
+        let change = t!("micro-batch {batch}, if that is what ran", batch);
+        all.retain(|one| one.id != CauseId::LongestSample);
+        all.push(Hypothesis { id, weight: 0.895, bytes, evidence, change: Some(change), set });
+        return;
+    }
+    let change = t!("compare layout, sequence length, micro-batch, recomputation and attention with the program's");
     all.push(Hypothesis { id, weight: 0.84, bytes, evidence, change: Some(change), set: Vec::new() });
+}
+
+/// The multiple of the run's micro-batch whose logits have the size that was asked for, and what is predicted with it.
+fn larger_micro_batch(found: &MemoryFound, run: Option<&Run>) -> Option<(u64, PredictedMemory)> {
+    let tokens = found.fingerprint.as_ref().filter(|what| what.logits && what.longer)?.tokens?;
+    let own = run?;
+    let of_one = own.seq_len as f64 / own.cp as f64;
+    let batch = crate::units::whole((tokens / of_one).round())?;
+    let is_whole = (tokens / (batch as f64 * of_one) - 1.0).abs() < 0.005;
+    let after = tried(run, found.message.rank, &[("micro_batch", batch.to_string())])?;
+    (is_whole && batch > own.micro_batch).then_some((batch, after))
 }
 
 /// The run needs more than there is: by what was allocated, or by the prediction; with the changes that would fit.

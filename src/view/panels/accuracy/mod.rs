@@ -25,8 +25,8 @@ pub struct Yours<'a> {
     pub standings: &'a [RunStanding],
 }
 
-/// The slice of the scoreboard that is about `run`: this calculator's row, the published runs most like it, and
-/// `yours`.
+/// How wrong the calculator is by how it was tested, and the slice of the scoreboard that is about `run`: this
+/// calculator's row, the published runs most like it, and `yours`.
 pub fn near(board: &Board, run: &Run, yours: Yours) -> Node {
     let Some(tool) = board.tools.first() else {
         return Node::none();
@@ -41,7 +41,7 @@ pub fn near(board: &Board, run: &Run, yours: Yours) -> Node {
     let parts = [head, measured, alike.into_iter().collect(), open, text(verbatim(" ")), scoreboard];
     let beside = el("div", &[], &parts);
     let picture = picture(tool, Slice::Steps, "Step times: predicted over measured", &like, yours.standings);
-    el("div", &[("class", "two")], &[picture, beside])
+    Node::from_iter([tested(), el("div", &[("class", "two")], &[picture, beside])])
 }
 
 fn picture(tool: &Tool, slice: Slice, title: &'static str, like: &[&Miss], yours: &[RunStanding]) -> Node {
@@ -97,19 +97,16 @@ pub fn tested() -> Node {
 
 /// Summary above the pictures.
 fn summary(bench: &Bench) -> Node {
-    let mut pieces = vec![
-        tested(),
-        el(
-            "p",
-            &[],
-            &[text(t!(
-                "{rows} published runs, computed just now in this page as it computes yours. {rows_2} further lines of \
+    let mut pieces = vec![el(
+        "p",
+        &[],
+        &[text(t!(
+            "{rows} published runs, computed just now in this page as it computes yours. {rows_2} further lines of \
                 the same tables are other hardware or frameworks, or leave out what a run needs.",
-                rows = bench.rows.len(),
-                rows_2 = bench.lines.saturating_sub(bench.rows.len())
-            ))],
-        ),
-    ];
+            rows = bench.rows.len(),
+            rows_2 = bench.lines.saturating_sub(bench.rows.len())
+        ))],
+    )];
     if let Some((mean, worst, groups)) = bench.choice_loss() {
         pieces.push(el(
             "p",

@@ -29,7 +29,7 @@ pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
         series.points.iter().enumerate().map(|(at, seconds)| ((at + 1) as f64, *seconds)).collect();
     let heights = series.points.iter().copied().chain(found.high_s).chain(found.predicted_s);
     let up = PlotScale::from_zero(heights);
-    let up = PlotAxis::new(up, up.round(), |seconds| verbatim(show_seconds(Seconds(seconds))));
+    let up = PlotAxis::new(up, up.round(), |seconds| verbatim(show_seconds(Seconds(seconds)))).named("step time");
     let mut marks = Vec::new();
     if let (Some(low), Some(high)) = (found.low_s, found.high_s) {
         marks.push(PlotMark::Band([low, high], Message::default()));

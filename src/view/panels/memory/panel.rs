@@ -128,7 +128,9 @@ pub fn measured(memory: &Memory, unit: MemoryUnit) -> Node {
         low = unit.number(memory.need_low_bytes),
         high = unit.show(memory.need_high_bytes)
     );
-    Node::from_iter([inline(words::known(memory)), inline(&range), ask("link", Figure::Capacity, &[text("the rule")])])
+    let rule = ask("link", Figure::Capacity, &[text("the rule")]);
+    let largest = el("button", &[("class", "link largest")], &[text("largest model that fits here")]);
+    Node::from_iter([inline(words::known(memory)), inline(&range), rule, largest.on(Action::SearchModels)])
 }
 
 #[cfg(test)]

@@ -105,6 +105,7 @@ fn chart(sweep: &Points, name: &Message, part: &dyn Fn(&FoundLayout) -> f64, log
     let ticks = (0..points.len()).step_by(every).map(|index| index as f64);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an index
     let across = PlotAxis::new(across, ticks.collect(), |index| verbatim(short(points[index as usize].value)));
+    let across = across.named(axis_name(sweep.grown));
     let joined = found.windows(2).filter(|pair| pair[1].0.0 - pair[0].0.0 < 1.5);
     let lines = joined.map(|pair| PlotMark::Line(vec![pair[0].0, pair[1].0], Ink::Accent));
     let dots = found.iter().map(|(at, value, best)| {

@@ -40,10 +40,12 @@ fn progress(view: &PlanView) -> Node {
     let (result, over) = (view.result, view.result.done || view.query.stopped);
     let words = if let Some(progress) = result.progress {
         let counts = t!(
-            "{evaluated} layouts looked at, {feasible} count as feasible, {reported} reported in full.",
+            "{evaluated} layouts looked at, {feasible} count as feasible, {reported} computed in full; the {listed} \
+                fastest are listed.",
             evaluated = progress.evaluated,
             feasible = progress.feasible,
-            reported = progress.reported
+            reported = progress.reported,
+            listed = result.rows.len()
         );
         let stopped = view.query.stopped.then(|| t!("Stopped."));
         let limit = progress.stopped.map(|share| {

@@ -75,7 +75,8 @@ pub fn answer(run: &Run, answer: &WholeRunAnswer, range: Option<&CalendarRange>)
     ];
     if let Some((cost, price)) = figures.cost.zip(setting.price) {
         let money = Scale::count(sign(run));
-        cells.push(figure(t!("Cost"), WholeRunFigure::Cost, cost, &money, ends, priced(run, price)));
+        let name = if figures.spares > 0 { t!("Cost, with losses and spares") } else { t!("Cost, with losses") };
+        cells.push(figure(name, WholeRunFigure::Cost, cost, &money, ends, priced(run, price)));
     }
     let lost = Seconds((1.0 - figures.productive) * days * DAY);
     let shares = range.map(|range| [range.low_productive, range.high_productive].map(|end| end / figures.productive));

@@ -76,10 +76,11 @@ fn curve(setting: &Setting, every: Seconds, best: Seconds, young: Seconds) -> No
         is_there.then(|| dot(young, Form::Hollow, Ink::Muted, t!("Young 1974: {time}", time = duration(young)))),
     );
     let scale = PlotScale::even(0.0, most);
-    let up = PlotAxis::new(scale, scale.round(), |share| verbatim(tick_percent(share)));
+    let up = PlotAxis::new(scale, scale.round(), |share| verbatim(tick_percent(share))).named("lost time");
     let across = PlotScale::log([first, last].into_iter(), 1.0);
     let named = ROUND.into_iter().filter(|time| (first..=last).contains(time)).collect();
     let across = PlotAxis::new(across, named, |time| verbatim(duration(Seconds(time))));
+    let across = across.named("training between two saves");
     let label = t!(
         "Lost time by the interval between two saves: least {share} at {time}",
         share = show_percent(sum(losses_at(setting, best))),

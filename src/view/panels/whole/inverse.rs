@@ -25,14 +25,20 @@ pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Nod
             "Every model of the catalogue on these GPUs, each in the fastest layout that fits: some seconds a model.",
         );
     }
+    let largest = largest(own, rows);
     let tokens = || rows.iter().filter_map(|(_, trained)| trained.as_ref()).map(|trained| trained.tokens);
     let (low, high) = (tokens().fold(f64::MAX, f64::min) / 30.0, tokens().fold(0.0, f64::max) * 1.5);
     let at = |tokens: f64| ((tokens / low).ln() / (high / low).ln()).clamp(0.0, 1.0);
     let mut lines: Vec<_> =
         rows.iter().filter_map(|(at_place, trained)| Some((MODELS.get(*at_place)?, trained))).collect();
-    // The largest first.
-    let size = |trained: &Option<Box<TrainedModel>>| trained.as_ref().map_or(0.0, |trained| trained.parameters);
-    sort_by(&mut lines, |a, b| size(b.1).total_cmp(&size(a.1)));
+    // The largest first, those that are tight behind all that fit.
+    let size = |trained: &Option<Box<TrainedModel>>| {
+        trained.as_ref().map_or((false, 0.0), |trained| (trained.fits, trained.parameters))
+    };
+    sort_by(&mut lines, |a, b| {
+        let ((a_fits, a), (b_fits, b)) = (size(a.1), size(b.1));
+        b_fits.cmp(&a_fits).then(b.total_cmp(&a))
+    });
     let (mut known, mut without) = (Vec::new(), Vec::new());
     for (preset, trained) in lines {
         let name = preset.choice.label;
@@ -60,7 +66,7 @@ pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Nod
     ];
     let head = if own.tokens_total.is_some() { &head[..] } else { &head[..7] };
     let title = t!("Tokens within {days} days", days = number(days, 3));
-    let mut parts = vec![if known.is_empty() { Node::none() } else { table(title, head, &known) }];
+    let mut parts = vec![largest, if known.is_empty() { Node::none() } else { table(title, head, &known) }];
     parts.extend(optimal.then(|| {
         muted(
             "The grey mark: tokens for which the model is compute-optimal, by the refit of \
@@ -78,6 +84,28 @@ pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Nod
         )));
     }
     parts.into_iter().collect()
+}
+
+/// "Largest that fits here: Gemma 3 27B with LoRA, 27.4 B parameters, 8,192 tokens a sequence."
+fn largest(own: &Run, rows: &[CatalogueRow]) -> Node {
+    let fitting = rows.iter().filter_map(|(place, trained)| Some((MODELS.get(*place)?, trained.as_deref()?)));
+    let fitting = fitting.filter(|(_, trained)| trained.fits);
+    let Some((preset, trained)) = fitting.max_by(|a, b| a.1.parameters.total_cmp(&b.1.parameters)) else {
+        let done = rows.len() == MODELS.len();
+        return if done { leaf("p", "lead", "No model of the catalogue fits here.") } else { Node::none() };
+    };
+    let what = own.adapter.method.map_or_else(|| t!("all weights"), |method| verbatim(method.choice().label));
+    let words = t!(
+        "Largest that fits on {gpus} × {gpu}: {model}, {parameters} parameters, {what}, at {tokens} tokens a sequence.",
+        gpus = own.gpus,
+        gpu = own.gpu.title(),
+        model = verbatim(preset.choice.label),
+        parameters = show_count(trained.parameters),
+        what,
+        tokens = own.seq_len
+    );
+    let more = (rows.len() < MODELS.len()).then(|| t!("Still looking."));
+    leaf("p", "lead", Message::joined(" ", std::iter::once(words).chain(more))).say("role", "status")
 }
 
 /// A bar of the tokens that a model trains on, the budget and, with `optimal`, its compute-optimal tokens marked; `at`
@@ -173,6 +201,8 @@ mod tests {
         let [Action::Load(run)] = node.actions()[..] else { panic!("{node:?}") };
         assert_eq!((run.tokens_total, run.gpus), (present.tokens_total, present.gpus));
         let html = node.to_html();
+        let largest = format!("Largest that fits on 64 × H100 80 GB: {}, ", MODELS[row.0].choice.label);
+        assert_eq!(html.contains(&largest), row.1.as_ref().is_some_and(|trained| trained.fits), "{html}");
         assert!(
             html.contains("class=\"optimal\"") && html.contains("Besiroglu") && html.contains(MODELS[1].choice.label)
         );

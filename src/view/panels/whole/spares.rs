@@ -25,7 +25,7 @@ fn distribution(mean: f64, count: u64, enough: &Message) -> Node {
     let bars: Vec<_> = counts.chunks(stride).collect();
     let heights: Vec<f64> = bars.iter().map(|bar| bar.iter().map(|(_, share)| share).sum()).collect();
     let most = heights.iter().copied().fold(0.0, f64::max);
-    let mut drawing = Drawing::new(HEIGHT + 20.0);
+    let mut drawing = Drawing::new(HEIGHT + 36.0);
     let pitch = 1.0 / bars.len().max(1) as f64;
     let named = bars.len().div_ceil(12);
     for (at, (bar, height)) in bars.iter().zip(&heights).enumerate() {
@@ -49,6 +49,8 @@ fn distribution(mean: f64, count: u64, enough: &Message) -> Node {
         }
     }
     drawing.line((0.0, HEIGHT), (1.0, HEIGHT), Ink::Line, 1.0);
+    let axis = t!("nodes under repair at once; the height: share of the time");
+    drawing.words((0.5, HEIGHT + 26.0), Anchor::Middle, Ink::Muted, axis);
     el(
         "div",
         &[("class", "chart")],
