@@ -42,7 +42,7 @@ pub struct PlanRow {
     pub tie_with_first: bool,
     /// It fits here and the named software can run it.
     pub serves: bool,
-    /// Why it beats the next, in one sentence; empty on the last.
+    /// Why it beats the next, or that both may be equal; empty on the last.
     pub why: Message,
     #[serde(skip)]
     pub layout: Run,

@@ -1,10 +1,11 @@
 //! Why one layout beats another, from the terms of their reports.
 
+use super::plan::tie;
 use super::ranking::FoundLayout;
 use crate::message::Message;
 use crate::run::{OneOf, Run};
 use crate::t;
-use crate::units::Seconds;
+use crate::units::{Seconds, significant};
 
 /// A part of a step as what one layout wins or loses by: less of it, more of it, how much there is.
 type Part = (&'static str, &'static str, Seconds);
@@ -62,7 +63,8 @@ pub fn differences(one: &Run, other: &Run) -> Message {
     Message::joined(", ", list)
 }
 
-/// One sentence: what `one` does differently from `next`, and the terms that decide.
+/// What `one` does differently from `next`, and the terms that decide: with their shares of the step where the
+/// difference of both is larger than its error, else by name alone and that both may be equal.
 pub fn why(one: &FoundLayout, next: &FoundLayout) -> Message {
     let step = next.figures.time_s.0;
     let (mut most, mut least) = (("", 0.0), ("", 0.0));
@@ -88,14 +90,30 @@ pub fn why(one: &FoundLayout, next: &FoundLayout) -> Message {
             t!("As fast as the next, which differs by {differs}; it needs {gib} more.", differs, gib)
         };
     }
-    let mut clauses =
-        vec![t!("{differs}: {gain} saves {percent} of the step", differs, gain = most.0, percent = percent(most.1))];
+    let error = tie(&one.run);
+    // Shares of a step that are smaller than the error of the whole difference would be read as known.
+    let is_told = step > one.figures.time_s.0 * (1.0 + error);
+    let mut clauses = vec![if is_told {
+        t!("{differs}: {gain} saves {percent} of the step", differs, gain = most.0, percent = percent(most.1))
+    } else {
+        t!("{differs}: {gain}", differs, gain = most.0)
+    }];
     if least.1 < -0.001 * step {
-        clauses.push(t!("against {percent} of {loss}", percent = percent(-least.1), loss = least.0));
+        clauses.push(if is_told {
+            t!("against {percent} of {loss}", percent = percent(-least.1), loss = least.0)
+        } else {
+            t!("against {loss}", loss = least.0)
+        });
     }
     if share > 0.02 {
         clauses.push(if memory.0 > 0.0 { t!("for {gib} less memory", gib) } else { t!("for {gib} more memory", gib) });
     }
-    let clauses = Message::joined(", ", clauses);
-    t!("{clauses}.", clauses)
+    let sentence = t!("{clauses}.", clauses = Message::joined(", ", clauses));
+    let equal = (!is_told).then(|| {
+        t!(
+            "They may be equal: differences between layouts of one run are known to {tie} %.",
+            tie = significant(error * 100.0, 2)
+        )
+    });
+    Message::joined(" ", std::iter::once(sentence).chain(equal))
 }
