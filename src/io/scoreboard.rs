@@ -99,6 +99,7 @@ pub fn ours() -> About {
         kind: "this page".to_owned(),
         url: String::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        questions: String::new(),
         note: "steps by constants fitted to what was published before each".to_owned(),
     }
 }

@@ -1,5 +1,6 @@
 //! The scoreboard: questions without answers, scores with closed forms, and our own row.
 
+use shardscope::core::accuracy::record::fnv;
 use shardscope::core::accuracy::{Evidence, FILES, MeasuredQuantity, Measurement, SourceUse, nearest_of};
 use shardscope::core::memory::Verdict;
 use shardscope::core::message::verbatim;
@@ -12,6 +13,7 @@ use shardscope::core::scoreboard::{
 use shardscope::io::scoreboard::{questions_text, read, unknown};
 use shardscope::view::scoreboard::listed;
 use std::collections::BTreeSet;
+use std::fs::read_to_string;
 use std::sync::OnceLock;
 
 fn rows() -> &'static [Evidence] {
@@ -57,6 +59,21 @@ fn every_line_that_measures_something_is_asked_once() {
         })
         .count();
     assert_eq!(asked().iter().filter(|question| question.peak_gib.is_some()).count(), peaks);
+}
+
+/// A tool that was asked older questions is said to be in `docs/scoreboard.md`.
+#[test]
+fn other_tools_answered_the_present_questions_or_are_said_not_to() {
+    let now = format!("{:08x}", fnv(questions_text(asked()).bytes()));
+    let text = |path: &str| read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let told = text("docs/scoreboard.md");
+    for file in ROWS.iter().filter(|file| **file != "shardscope.jsonl") {
+        let about = read(&text(&format!("public/data/scoreboard/{file}"))).about;
+        assert_eq!(about.questions.len(), 8, "{file}");
+        let adapter = file.trim_end_matches(".jsonl");
+        let line = told.lines().find(|line| line.contains(&format!(" {adapter}.")) && line.starts_with('|')).unwrap();
+        assert_eq!(about.questions != now, line.contains("older questions"), "{file}: asked {}", about.questions);
+    }
 }
 
 /// Dense steps in bf16 on H100 of a run of Llama 3.1 8B with Megatron-LM: NVIDIA's own of this model are most like it.

@@ -29,11 +29,20 @@ def rounded(value):
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
+def fnv(text):
+    """FNV-1a of 32 bits, by which a file says what it was asked."""
+    number = 0x811C9DC5
+    for byte in text:
+        number = (number ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return f"{number:08x}"
+
+
 def answer(about, predict):
     """Writes the prediction of `predict` for each question, and counts why others are left out."""
-    print(json.dumps({"scoreboard": 1, **about}, ensure_ascii=False, separators=(",", ":")))
+    asked = sys.stdin.buffer.read()
+    print(json.dumps({"scoreboard": 1, **about, "questions": fnv(asked)}, ensure_ascii=False, separators=(",", ":")))
     reasons = collections.Counter()
-    for line in sys.stdin:
+    for line in asked.decode().splitlines():
         question = json.loads(line)
         try:
             with contextlib.redirect_stdout(sys.stderr if "-v" in sys.argv else None):

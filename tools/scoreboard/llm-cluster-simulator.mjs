@@ -11,6 +11,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { fnv } from './fnv.mjs';
 
 const [path] = process.argv.slice(2);
 const bundled = join(tmpdir(), `llm-cluster-simulator-${process.pid}.mjs`);
@@ -69,10 +70,11 @@ function predict({ run }) {
 
 const short = (value) => (typeof value === 'number' ? Number(value.toPrecision(4)) : value);
 const version = execFileSync('git', ['-C', path, 'rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
-console.log(JSON.stringify({ scoreboard: 1, name: 'llm-cluster-simulator', kind: 'simulator', url: 'https://github.com/zhebrak/llm-cluster-simulator', version,
+const asked = readFileSync(0);
+console.log(JSON.stringify({ scoreboard: 1, name: 'llm-cluster-simulator', kind: 'simulator', url: 'https://github.com/zhebrak/llm-cluster-simulator', version, questions: fnv(asked),
   note: 'models by their shapes, clusters by its presets of a GPU; some of these runs may be among those that its authors calibrated it to' }));
 const reasons = {};
-for (const line of readFileSync(0, 'utf8').trim().split('\n')) {
+for (const line of asked.toString().trim().split('\n')) {
   const question = JSON.parse(line);
   try {
     const found = Object.entries(predict(question)).map(([key, value]) => [key, short(value)]);

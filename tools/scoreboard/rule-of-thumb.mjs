@@ -1,8 +1,10 @@
 // The rule of thumb: 6 N D at 40 % of the peak, 16 bytes a parameter. node rule-of-thumb.mjs < runs.jsonl > predictions.jsonl
 import { readFileSync } from 'node:fs';
+import { fnv } from './fnv.mjs';
 
-console.log(JSON.stringify({ scoreboard: 1, name: '6 N D at 40 % MFU', kind: 'rule of thumb', note: '16 bytes a parameter over TP, PP and EP, with ZeRO-3 over all GPUs; no activations' }));
-for (const line of readFileSync(0, 'utf8').trim().split('\n')) {
+const asked = readFileSync(0);
+console.log(JSON.stringify({ scoreboard: 1, name: '6 N D at 40 % MFU', kind: 'rule of thumb', questions: fnv(asked), note: '16 bytes a parameter over TP, PP and EP, with ZeRO-3 over all GPUs; no activations' }));
+for (const line of asked.toString().trim().split('\n')) {
   const { id, run, derived } = JSON.parse(line);
   const { base } = run.precision;
   const tera = base === 'nvfp4' ? run.gpu.fp4_tflops : base.includes('fp8') ? run.gpu.fp8_tflops : run.gpu.bf16_tflops;

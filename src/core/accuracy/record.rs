@@ -112,7 +112,8 @@ pub fn as_printed(row: &Evidence, run: &mut Run) {
     }
 }
 
-fn fnv(bytes: impl Iterator<Item = u8>) -> u32 {
+/// FNV-1a of `bytes`, 32 bits.
+pub fn fnv(bytes: impl Iterator<Item = u8>) -> u32 {
     bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 

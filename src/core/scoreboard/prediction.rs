@@ -69,6 +69,9 @@ pub struct About {
     /// Release or commit that predicted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
+    /// Hash of the questions that it was asked, by [`crate::accuracy::record::fnv`].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub questions: String,
     /// Readings that were needed, or why nothing is predicted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
