@@ -358,6 +358,9 @@ sources! {
     TRACELENS = "TraceLens",
         "AMD, TraceLens: traces of PyTorch's profiler with tables of their kernels (commit 171dd747)",
         "https://github.com/AMD-AGI/TraceLens";
+    TRL = "TRL",
+        "Hugging Face, TRL: trainers of preferences (commit f2cd577)",
+        "https://github.com/huggingface/trl";
     TRL_COLOCATED = "vLLM beside TRL",
         "Hugging Face, NO GPU left behind: Unlocking Efficiency with Co-located vLLM in TRL, 2025",
         "https://huggingface.co/blog/vllm-colocate";

@@ -167,19 +167,20 @@ fn defaults_that_change_nothing_are_not_said() {
 }
 
 /// pytorch `torch/distributed/fsdp/api.py`, `CPUOffload`: "offloads gradients to CPU as well, meaning that the
-/// optimizer step runs on CPU". axolotl takes version 1 where `fsdp_version` is not said (`utils/schemas/validation.py`).
+/// optimizer step runs on CPU", so that both versions keep the same there. axolotl takes version 1 where `fsdp_version` is not said (`utils/schemas/validation.py`).
 #[test]
-fn offloading_of_the_first_fsdp_is_said_to_be_counted_as_the_second() {
+fn offloading_of_both_versions_of_fsdp_is_one() {
     let file = |version: &str| {
         format!(
             "base_model: NousResearch/Meta-Llama-3.1-8B\nsequence_len: 4096\nmicro_batch_size: 2\nbf16: auto\n\
              {version}fsdp:\n  - full_shard\n  - auto_wrap\nfsdp_config:\n  fsdp_offload_params: true\n"
         )
     };
-    for (version, said) in [("", true), ("fsdp_version: 1\n", true), ("fsdp_version: 2\n", false)] {
+    for version in ["", "fsdp_version: 1\n", "fsdp_version: 2\n"] {
         let read = import(&file(version));
         assert_eq!(says(&read, "offload.parameters"), "cpu", "{version}");
-        assert_eq!(assumed(&read).contains("counted as FSDP2's"), said, "{version}: {}", assumed(&read));
+        assert_eq!(says(&read, "offload.framework"), "fsdp2", "{version}");
+        assert!(!assumed(&read).contains("offloading"), "{version}: {}", assumed(&read));
     }
 }
 

@@ -165,6 +165,8 @@ one_of! {
         Chunked = "chunked" "chunked",
         /// One kernel with the head: no logits are kept (Liger, cut cross-entropy).
         FusedLinear = "fused-linear" "fused with the head",
+        /// TRL's `selective_log_softmax`, of the logits as the program returns them, one sequence after the other.
+        Selective = "selective" "TRL, of chosen tokens",
     }
 }
 
@@ -240,8 +242,9 @@ one_of! {
         DeepSpeed = "deepspeed" "DeepSpeed",
         /// Megatron's `HybridDeviceOptimizer` and `cpu_offloading`.
         Megatron = "megatron" "Megatron-LM",
-        /// PyTorch FSDP2's `CPUOffloadPolicy`.
-        Fsdp2 = "fsdp2" "FSDP2",
+        /// `CPUOffloadPolicy` of PyTorch's FSDP2, `CPUOffload` of its FSDP1, which copies a shard as it is stored and
+        /// casts it on the GPU too (PyTorch 01caf79 `distributed/fsdp/_flat_param.py`, `_use_low_precision_shard`).
+        Fsdp2 = "fsdp2" "PyTorch's FSDP",
         /// torchao's `CPUOffloadOptimizer`: one GPU.
         Torchao = "torchao" "torchao",
     }

@@ -81,7 +81,7 @@ pub fn activation(gated: bool, ffn: f64, e: f64, fused: bool) -> (f64, f64) {
 pub(crate) fn loss_bytes(software: &Software) -> f64 {
     let kernel = match software.cross_entropy {
         CrossEntropy::Megatron => 30.0,
-        CrossEntropy::MegatronFused | CrossEntropy::Chunked => 16.0,
+        CrossEntropy::MegatronFused | CrossEntropy::Chunked | CrossEntropy::Selective => 16.0,
         CrossEntropy::TeFused | CrossEntropy::Compiled | CrossEntropy::FusedLinear => 8.0,
     };
     kernel + 14.0 * software.metrics

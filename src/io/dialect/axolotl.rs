@@ -85,6 +85,7 @@ fn read(reader: &mut SettingsReader) {
     }
     tuning::loss(reader, fused, chunked);
     tuning::objective::of_axolotl(reader);
+    tuning::preferences(reader);
     tuning::compile(reader, "torch_compile");
     tuning::attention(reader, "attn_implementation", &["eager"]);
     if tuning::switch(reader, "eager_attention", "attention with its scores in memory") == Some(true) {

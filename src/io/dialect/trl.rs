@@ -133,6 +133,7 @@ fn read(reader: &mut SettingsReader) {
         None => supervised && !liger && silent_slices(reader),
     };
     tuning::loss(reader, liger, slices);
+    tuning::preferences(reader);
     tuning::compile(reader, "torch_compile");
     tuning::attention(reader, "attn_implementation", &["eager"]);
     reader.flag("use_flash_attention_2", "attention without stored scores");

@@ -37,5 +37,7 @@ fn logit_bytes(kernel: CrossEntropy) -> f64 {
         CrossEntropy::TeFused | CrossEntropy::Compiled => 2.0,
         CrossEntropy::Chunked => 6.0 / logits::CHUNKS,
         CrossEntropy::FusedLinear => 0.0,
+        // The bf16 logits, and as many log-probabilities where one sequence is all of the batch.
+        CrossEntropy::Selective => 4.0,
     }
 }

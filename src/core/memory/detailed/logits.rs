@@ -4,7 +4,7 @@ use super::activations::{cut, keeps_gathered_inputs};
 use crate::explain::Quantity;
 use crate::explain::symbols::{ELEMENT, HIDDEN, LOGIT_HELD, LOGIT_PEAK, MODEL_HEADS, PADDED};
 use crate::run::{CrossEntropy, Format, Scenario};
-use crate::source::{Cited, FMS_ACCELERATION, MEGATRON, TORCHTITAN, TRANSFORMER_ENGINE};
+use crate::source::{Cited, FMS_ACCELERATION, MEGATRON, TORCHTITAN, TRANSFORMER_ENGINE, TRL};
 
 /// Bytes a logit of one loss kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,13 +53,23 @@ const FUSED_LINEAR: Cited<LossKernel> = Cited::new(
     "a100_80gb_liger.csv: peaks do not depend on the vocabulary",
 );
 
+/// Log-probabilities of the tokens that were chosen, whole in the logits' own format: the bf16 logits and their
+/// log-softmax, then a gradient of each over one sequence. ms-swift 3602360 `rlhf_trainers/rlhf_mixin.py`
+/// (`get_per_token_logps`) calls it too.
+const SELECTIVE: Cited<LossKernel> = Cited::new(
+    LossKernel { held: 4.0, peak: 6.0 },
+    &TRL,
+    "f2cd577 trainer/utils.py, selective_log_softmax: 2 + 2 in bf16, 2 for each of two gradients",
+);
+
 /// Every loss kernel with its own figures; chunks cut those of the unfused ones.
-pub const LOSS_KERNELS: [(&str, Cited<LossKernel>); 5] = [
+pub const LOSS_KERNELS: [(&str, Cited<LossKernel>); 6] = [
     ("Megatron's, unfused", MEGATRON_UNFUSED),
     ("Megatron's, fused", MEGATRON_FUSED),
     ("Transformer Engine's", TE_FUSED),
     ("PyTorch's", PYTORCH),
     ("PyTorch's, compiled", COMPILED),
+    ("TRL's, of 16-bit logits", SELECTIVE),
 ];
 
 /// The loss kernel of a scenario and where its bytes stand.
@@ -82,6 +92,7 @@ pub(crate) fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
         CrossEntropy::Compiled => COMPILED,
         CrossEntropy::Chunked => over(unfused, CHUNKS),
         CrossEntropy::FusedLinear => FUSED_LINEAR,
+        CrossEntropy::Selective => SELECTIVE,
     }
 }
 
@@ -94,6 +105,7 @@ fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
         CrossEntropy::FusedLinear => (FUSED_LINEAR, 0.0, 0.0),
         CrossEntropy::TeFused => (TE_FUSED, 4.0, 4.0),
         CrossEntropy::Compiled => (COMPILED, 4.0, 8.0),
+        CrossEntropy::Selective => (SELECTIVE, 4.0, WIDE_SELECTIVE),
         CrossEntropy::MegatronFused => (MEGATRON_FUSED, 4.0, 8.0),
         CrossEntropy::Megatron if pytorch => (PYTORCH, 8.0, 8.0),
         CrossEntropy::Megatron => (MEGATRON_UNFUSED, 4.0, 8.0),
@@ -101,6 +113,17 @@ fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
         CrossEntropy::Chunked => (MEGATRON_UNFUSED, 4.0 / CHUNKS, 8.0 / CHUNKS),
     };
     Cited::new(LossKernel { held, peak }, logits.source, "fp32 logits, no copy of them")
+}
+
+/// Bytes a logit at the peak of TRL's loss over fp32 logits: these, the gradients of the sequences, and all of them in
+/// one tensor.
+const WIDE_SELECTIVE: f64 = 12.0;
+
+/// True where logits come as the model computes them: DeepSpeed's engine does not cast what it returns, Accelerate
+/// casts it to fp32 under every other launcher. Source: huggingface/accelerate 16cb6eb `accelerator.py:590`
+/// (`native_amp`), `:1824` (`convert_outputs_to_fp32`). Master weights are DeepSpeed's alone.
+fn keeps_16_bits(scenario: &Scenario) -> bool {
+    scenario.precision.master > 0.0
 }
 
 /// Bytes a logit at the peak of eager operators, whose loss is fp32. Unfused: bf16 logits, their fp32 copy, the shifted
@@ -119,15 +142,30 @@ pub(crate) fn eager_kernel(scenario: &Scenario) -> Cited<f64> {
         CrossEntropy::TeFused => cited(8.0, "a100_80gb_liger.csv, -foak: 4 + 4"),
         CrossEntropy::Chunked => cited(14.0 / CHUNKS, "a100_80gb.csv, in chunks"),
         CrossEntropy::FusedLinear => cited(0.0, "a100_80gb_liger.csv, -liger"),
+        CrossEntropy::Selective if keeps_16_bits(scenario) => {
+            Cited::new(SELECTIVE.value.peak, SELECTIVE.source, SELECTIVE.place)
+        }
+        CrossEntropy::Selective => Cited::new(
+            WIDE_SELECTIVE,
+            SELECTIVE.source,
+            "f2cd577 trainer/utils.py, selective_log_softmax: fp32 logits, gradients by sequence, their sum",
+        ),
     }
 }
 
 /// Bytes a logit while another model's log-probabilities are computed beside those of the trained one, whose logits
 /// wait for the backward pass: what the loss holds, twice. Source: LLaMA-Factory ff6d4d1 `train/dpo/trainer.py`
 /// (`concatenated_forward`: bf16 logits, `to(torch.float32)`, `log_softmax`; `compute_reference_log_probs` behind it);
-/// TRL f2cd577 `dpo_trainer.py:1373` in the same order.
+/// TRL f2cd577 `dpo_trainer.py:1373` in the same order, with the logits of the trained model until its function ends:
+/// these, their log-probabilities, the other's logits and log-probabilities of one sequence, of 16 bits each; in fp32
+/// no more than its backward pass.
 pub(crate) fn compared(scenario: &Scenario) -> Cited<f64> {
     let held = loss_kernel(scenario);
+    if scenario.software.cross_entropy == CrossEntropy::Selective {
+        let rows = scenario.run.micro_batch * scenario.learnt.objective.sequences();
+        let bytes = if keeps_16_bits(scenario) { 6.0 + 2.0 / rows.max(1) as f64 } else { WIDE_SELECTIVE };
+        return Cited::new(bytes, held.source, "f2cd577 trainer/dpo_trainer.py:1373, beside the trained model's");
+    }
     Cited::new(2.0 * held.value.held, held.source, "held by the loss, and as much of the other model")
 }
 

@@ -194,10 +194,10 @@ impl Check<'_> {
     fn fsdp2(&mut self, offload: Offload) {
         if offload.parameters.is_none() && offload.optimizer.or(offload.gradients).is_some() {
             let field = if offload.optimizer.is_some() { "offload.optimizer" } else { "offload.gradients" };
-            let message = "FSDP2 offloads parameters, gradients and states together";
+            let message = "FSDP offloads parameters, gradients and states together";
             self.issues.push(Issue::error(field, message).with_fix("offload.parameters", "cpu"));
         } else if offload.parameters.is_some() && self.run.zero < 3 {
-            let message = "FSDP2 shards parameters: ZeRO-3";
+            let message = "FSDP that offloads shards parameters: ZeRO-3";
             self.issues.push(Issue::error("offload.parameters", message).with_fix("zero", "3"));
         }
     }
@@ -208,7 +208,7 @@ impl Check<'_> {
             self.refuse("offload.framework", "torchao's offloaded optimizer runs on one GPU", "deepspeed");
         }
         if offload.parameters.is_some() {
-            self.refuse("offload.parameters", "torchao keeps the parameters on the GPU; FSDP2 offloads them", "");
+            self.refuse("offload.parameters", "torchao keeps the parameters on the GPU; FSDP offloads them", "");
         }
         let summed = self.run.global_batch > self.run.micro_batch;
         if offload.gradients.is_some() && offload.optimizer.is_some() && summed {

@@ -710,8 +710,8 @@ pub(super) static LLAMA_FACTORY: Program = Program {
     base: &megatron::DIALECT,
     rows: &FACTORY,
     together: &[],
-    // Gradients in bf16: LLaMA-Factory's `examples/megatron/qwen3_moe_full.yaml` runs in "8 * 78GB" so, though `:432`
-    // adds them up in fp32 beside bf16.
+    // `:432` adds gradients up in fp32 beside bf16. So counted LLaMA-Factory's `examples/megatron/qwen3_moe_full.yaml`,
+    // which runs in "8 * 78GB", would be called out of memory: 85 GiB with what fragments, 76 with gradients in bf16.
     silent: "--grad-reduce-in-bf16 --micro-batch-size 1 --expert-tensor-parallel-size 1 \
         --moe-token-dispatcher-type allgather",
     says: None,

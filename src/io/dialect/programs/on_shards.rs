@@ -11,8 +11,8 @@ use super::on_megatron::{
 use super::source::Settings;
 use super::table::{GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, otherwise, row, when};
 use super::values::{
-    ADAPTED, DYNAMIC, LENGTHS, cache_precision, engine, engine_precision, estimator, forced, leaves, on, prompts, rank,
-    reference, sequence, stage, tunes, whole_node,
+    ADAPTED, DYNAMIC, LENGTHS, cache_precision, engine, engine_precision, estimator, forced, leaves, on, preferred,
+    prompts, rank, reference, sequence, stage, tunes, whole_node,
 };
 use crate::dialect::text::words::entries;
 use crate::dialect::{SettingEntries, llama_factory, torchtitan};
@@ -478,7 +478,7 @@ pub(super) static SWIFT: Program = Program {
         row("--sequence-parallel-size", "cp"),
         row("--quant-bits", "quantization_bit"),
         row("--max-length", "cutoff_len"),
-        by("--rlhf-type", stage),
+        by("--rlhf-type", preferred),
         by("--task-type", stage),
         row("--ref-model", "ref_model"),
         row("--teacher-model", "teacher_model"),

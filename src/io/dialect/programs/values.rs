@@ -226,6 +226,15 @@ pub(super) fn stage(value: &Value) -> SettingEntries {
     }
 }
 
+/// The same of ms-swift's trainers outside of Megatron, with the loss of those that take TRL's log-probabilities.
+pub(super) fn preferred(value: &Value) -> SettingEntries {
+    let mut entries = stage(value);
+    if matches!(value.text(), Some("dpo" | "kto" | "simpo" | "cpo")) {
+        entries.push(("@cross_entropy".to_owned(), Value::from("selective")));
+    }
+    entries
+}
+
 /// The objective that a setting names, as the field of the Run.
 pub(super) fn objective(value: &Value) -> SettingEntries {
     let named = value.text().and_then(tuning::objective::named);

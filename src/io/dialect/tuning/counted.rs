@@ -83,14 +83,17 @@ pub(in crate::dialect) fn counted(reader: &mut SettingsReader, kind: &str) -> Op
     Some(Counted { rank, bf16: kind == "llamapro" })
 }
 
-/// What LISA trains: `active` layers at a time, and the ends of the model.
+/// What LISA trains: `active` layers at a time, and the ends of the model. Layers that were active before leave no
+/// states: the optimizer has the parameters that asked for gradients when it was made, before the first switch
+/// (`swift/callbacks/lisa.py`, `on_step_begin`; transformers `trainer.py`, `create_optimizer`), and gradients are
+/// dropped after each step.
 pub(in crate::dialect) fn lisa(reader: &mut SettingsReader, active: u64) -> Option<Counted> {
     let model = reader.run.model.resolve().ok()?;
     let sums = sums(&model);
     let rank = rank_of(active as f64 * sums.layers / model.layers.max(1) as f64, &sums);
     reader.assume(t!(
-        "LISA with {active} layers at a time is counted as LoRA of rank {rank} and trained ends: states of layers that \
-            were active before, and the longer backward pass, are not counted",
+        "LISA with {active} layers at a time is counted as LoRA of rank {rank} and trained ends: the longer backward \
+            pass is not counted",
         active,
         rank
     ));

@@ -17,6 +17,7 @@ pub(super) use sharing::{
 };
 
 use crate::dialect::rows::prelude::*;
+use shardscope_core::run::Objective;
 
 /// Hugging Face's libraries, with fused norms and rotary embeddings where one of `switches` is on.
 pub(super) fn stack(entries: &SettingEntries, switches: &[&str]) -> &'static str {
@@ -273,6 +274,16 @@ pub(super) fn loss(reader: &mut SettingsReader, fused: bool, chunked: bool) {
         (_, true) => Some(CrossEntropy::Chunked),
         _ => None,
     };
+}
+
+/// Takes TRL's kernel of log-probabilities for the trainers that call it, where nothing else was taken: those of DPO,
+/// KTO and `SimPO`, since release 0.15. ORPO's has a cross-entropy beside it. Source: huggingface/trl f2cd577
+/// `trainer/dpo_trainer.py`, `experimental/kto`, `experimental/cpo` (`selective_log_softmax`).
+pub(super) fn preferences(reader: &mut SettingsReader) {
+    let calls = matches!(reader.run.objective.named(), Objective::Dpo | Objective::Kto | Objective::Simpo);
+    if calls && reader.run.cross_entropy.is_none() {
+        reader.run.cross_entropy = Some(CrossEntropy::Selective);
+    }
 }
 
 pub(super) fn compile(reader: &mut SettingsReader, name: &str) {

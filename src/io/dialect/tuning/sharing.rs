@@ -320,16 +320,10 @@ pub(in crate::dialect) fn fsdp(reader: &mut SettingsReader) -> Option<Fsdp> {
     }
     reader.set("zero", stage);
     let parameters = offloads == Some(true) || words.contains("offload");
+    // FSDP1 keeps the same on the host as FSDP2: pytorch `torch/distributed/fsdp/api.py`, `CPUOffload`, "offloads
+    // gradients to CPU as well, meaning that the optimizer step runs on CPU".
     offload(reader, false, parameters, OffloadFramework::Fsdp2);
     let second = version.as_deref() == Some("2");
-    // pytorch `torch/distributed/fsdp/api.py`, `CPUOffload`: "offloads gradients to CPU as well, meaning that the
-    // optimizer step runs on CPU".
-    if parameters && !second {
-        reader.assume(
-            "the offloading is counted as FSDP2's, which the text does not name: FSDP1 keeps parameters, gradients and \
-                states of the optimizer on the host too",
-        );
-    }
     if second && stage >= 2 {
         reduces_each(reader);
         reader.assume(
