@@ -206,3 +206,167 @@ fn momentum_of_deepspeeds_sgd_is_a_state() {
     expect(&import(&file("\"lr\": 0.1, \"momentum\": 0.9")), &[("optimizer", "sgd-momentum")]);
     expect(&import(&file("\"lr\": 0.1")), &[("optimizer", "sgd")]);
 }
+
+fn names(read: &Meaning, name: &str) -> bool {
+    let same = |known: &str| known.replace('_', "-") == name.replace('_', "-");
+    read.unread.iter().any(|one| same(&one.name) && one.kind == UnreadKind::NotModelled)
+}
+
+/// microsoft/DeepSpeedExamples 45b4b71 `applications/DeepSpeed-Chat/training`: `step1_supervised_finetuning/main.py:154`
+/// and `:159`, `step2_reward_model_finetuning/main.py:59` with `dschat/utils/model/reward_model.py:31`.
+#[test]
+fn deepspeed_chat_has_its_stage_among_its_arguments_and_its_rewards_have_no_vocabulary() {
+    let command = |rest: &str| {
+        import(&format!(
+            "deepspeed --num_gpus 8 main.py --model_name_or_path meta-llama/Llama-2-7b-hf --max_seq_len 512 \
+             --per_device_train_batch_size 4 --gradient_accumulation_steps 1 --deepspeed --num_warmup_steps 0 \
+             --data_split 2,4,4 {rest}"
+        ))
+    };
+    let second = command("--zero_stage 2 --lora_dim 128 --lora_module_name layers.");
+    expect(&second, &[("gpus", "8"), ("zero", "2"), ("seq_len", "512"), ("objective", "next-token")]);
+    assert!(names(&second, "lora_dim") && second.unread.iter().all(|one| one.kind != UnreadKind::MissingFile));
+    expect(&command("--lora_dim 0"), &[("zero", "0")]);
+    expect(&command("--zero_stage 3 --num_padding_at_beginning 0"), &[("zero", "3"), ("objective", "reward")]);
+}
+
+/// allenai/open-instruct e6c3044 `configs/train_configs/tulu3/tulu3_dpo_8b.yaml`, its settings;
+/// `open_instruct/dpo_utils.py:76` (losses), `open_instruct/dpo_tune_cache.py:310` (bf16).
+#[test]
+fn a_file_of_open_instruct_has_its_loss_and_its_format() {
+    let text = |loss: &str| {
+        format!(
+            "model_name_or_path: meta-llama/Llama-3.1-8B\ngradient_checkpointing: true\nuse_slow_tokenizer: true\n\
+             max_seq_length: 2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 16\n\
+             num_epochs: 1\nwith_tracking: true\nuse_lora: false\nloss_type: {loss}\nbeta: 5\n"
+        )
+    };
+    let read = import(&text("dpo_norm"));
+    expect(&read, &[("objective", "dpo"), ("recompute", "full"), ("seq_len", "2048"), ("micro_batch", "1")]);
+    assert!(says(&read, "precision").starts_with("bf16"), "{}", says(&read, "precision"));
+    // A loss that is not known is not taken for that of the next token in silence.
+    assert!(names(&import(&text("some_new_loss")), "loss_type"));
+}
+
+/// An optimizer that is not known is named, not only assumed: NVIDIA-NeMo/Automodel 36044ad
+/// `examples/convergence/tulu3/models/qwen3-4b/qwen3_4b_cp2_flashoptim.yaml`; DeepSpeed edaa722
+/// `runtime/config.py` (`ONEBIT_ADAM_OPTIMIZER`); so are a model and adapters, pytorch/torchtune bd2a0fc
+/// `recipes/configs/gemma2/27B_lora_single_device.yaml`.
+#[test]
+fn what_is_taken_for_something_else_is_named() {
+    let flash = "model:\n  _target_: nemo_automodel.NeMoAutoModelForCausalLM.from_pretrained\n  \
+        pretrained_model_name_or_path: Qwen/Qwen3-4B-Base\ndistributed:\n  strategy: fsdp2\n  tp_size: 1\n\
+        step_scheduler:\n  global_batch_size: 128\n  local_batch_size: 8\n\
+        optimizer:\n  _target_: flashoptim.FlashAdamW\n  lr: 1.0e-5\n";
+    assert!(names(&import(flash), "optimizer._target_"));
+    let one_bit = "{\"zero_optimization\": {\"stage\": 1}, \"optimizer\": {\"type\": \"OneBitAdam\"}}";
+    assert!(names(&import(one_bit), "optimizer.type"));
+    let gemma = "model:\n  _component_: torchtune.models.gemma2.lora_gemma2_27b\n  lora_rank: 8\n  \
+        lora_attn_modules: ['q_proj', 'v_proj']\nbatch_size: 2\n\
+        gradient_accumulation_steps: 8\ndtype: bf16\noptimizer:\n  _component_: torch.optim.AdamW\n\
+        loss:\n  _component_: torchtune.modules.loss.LinearCrossEntropyLoss\n";
+    assert!(names(&import(gemma), "model._component_"));
+}
+
+/// Switches that are on where nothing is said, switched off: ms-swift 3602360 `swift/arguments/tuner_args.py:123`,
+/// LLaMA-Factory ff6d4d1 `hparams/finetuning_args.py:546`, NeMo Automodel 36044ad
+/// `components/models/common/utils.py:334`, axolotl 067b021 `integrations/cut_cross_entropy/args.py:33`.
+#[test]
+fn a_switch_that_is_on_by_itself_is_not_silent_where_it_is_off() {
+    let swift = |rest: &str| {
+        import(&format!("swift sft --model Qwen/Qwen2.5-VL-7B-Instruct --train_type full --max_length 2048 {rest}"))
+    };
+    assert!(names(&swift("--freeze_vit false"), "--freeze_vit") && !names(&swift("--freeze_vit true"), "--freeze_vit"));
+    let factory = "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: full\ncutoff_len: 2048\n\
+        bf16: true\nfreeze_vision_tower: false\n";
+    assert!(names(&import(factory), "freeze_vision_tower"));
+    let automodel = "model:\n  pretrained_model_name_or_path: Qwen/Qwen3-8B\n  backend:\n    rope_fusion: false\n\
+        distributed:\n  strategy: fsdp2\n  tp_size: 1\nstep_scheduler:\n  global_batch_size: 8\n  \
+        local_batch_size: 1\n";
+    assert!(names(&import(automodel), "model.backend.rope_fusion"));
+    let axolotl = |rest: &str| {
+        import(&format!(
+            "base_model: Qwen/Qwen3-8B\nsequence_len: 2048\nmicro_batch_size: 1\n\
+             gradient_accumulation_steps: 1\nplugins:\n  \
+             - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\n{rest}"
+        ))
+    };
+    expect(&axolotl(""), &[("cross_entropy", "fused-linear")]);
+    assert_ne!(says(&axolotl("cut_cross_entropy: false\n"), "cross_entropy"), "fused-linear");
+}
+
+/// A template's place for a value is no map: YAML 1.2.2, "Flow mappings"; jinja.palletsprojects.com, "Expressions".
+#[test]
+fn what_a_template_leaves_open_is_named() {
+    let text = "base_model: Qwen/Qwen3-8B\nmicro_batch_size: {{ batch }}\nsequence_len: 2048\n\
+        gradient_checkpointing: {{ck}}\noptimizer: {{ opt | default('adamw_torch') }}\n";
+    let read = import(text);
+    for name in ["micro_batch_size", "gradient_checkpointing", "optimizer"] {
+        assert!(is_undecided(&read, name), "{name}: {:?}", read.unread);
+    }
+}
+
+/// ModalMinds/MM-EUREKA bccddd7 `examples/scripts/train_mm_eureka_qwen_7b_multi_node.sh`, its conditions and what
+/// decides the sharding: where no rank is set, a shell starts nothing.
+#[test]
+fn a_command_behind_an_open_condition_is_read_and_the_condition_is_named() {
+    let text = "OUTPUT_DIR='/out'\nif [ ! -d \"$OUTPUT_DIR\" ]; then\n  mkdir -p \"$OUTPUT_DIR\"\nfi\n\
+        if [ \"$PET_NODE_RANK\" -eq 0 ]; then\n  ray start --head --num-gpus 8\nelse\n  sleep 30\n  \
+        ray start --address=\"$MASTER_ADDR:6379\" --num-gpus 8 --block\nfi\nsleep 30\n\
+        if [ \"$NODE_RANK\" -eq 0 ]; then\n  ray job submit --working-dir . -- python3 -m openrlhf.cli.train_ppo_ray \
+        --actor_num_nodes 2 --actor_num_gpus_per_node 8 --vllm_num_engines 8 --vllm_tensor_parallel_size 1 \
+        --pretrain Qwen/Qwen2.5-7B-Instruct --micro_train_batch_size 2 --train_batch_size 128 \
+        --rollout_batch_size 128 --n_samples_per_prompt 8 --prompt_max_len 3000 --generate_max_len 4096 \
+        --advantage_estimator group_norm --zero_stage 1 --bf16 --adam_offload --gradient_checkpointing\nfi\n";
+    let read = import(text);
+    expect(&read, &[("zero", "1"), ("micro_batch", "2"), ("model", "qwen-2.5-7b"), ("offload.optimizer", "cpu")]);
+    let hides = read.branches.iter().find(|branch| branch.rests_on == ["NODE_RANK"]);
+    assert!(hides.is_some_and(|branch| branch.taken && !branch.decided), "{:?}", read.branches);
+    assert!(assumed(&read).contains("$NODE_RANK"), "{}", assumed(&read));
+}
+
+/// deepspeedai/Megatron-DeepSpeed `examples_deepspeed/MoE/ds_pretrain_gpt_350M_PR-MoE32or64.sh`: a number of experts for
+/// each layer that has some, of which one is read.
+#[test]
+fn several_numbers_where_one_is_read_are_named() {
+    let experts = |numbers: &str| {
+        import(&format!(
+            "deepspeed --num_gpus 8 {MEGATRON} --moe-expert-parallel-size 8 --num-experts {numbers} --mlp-type residual"
+        ))
+    };
+    assert!(names(&experts("32 32 64 64"), "--num-experts"));
+    assert!(!names(&experts("32"), "--num-experts") && !names(&experts("32 32"), "--num-experts"));
+}
+
+/// verl-project/verl 1dda039 `verl/workers/config/engine.py` (`strategy`): engines of torchtitan and Automodel are named.
+#[test]
+fn an_engine_of_verl_that_is_not_read_is_named() {
+    let verl = |engine: &str| {
+        import(&format!(
+            "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen3-8B \
+             {engine} data.train_batch_size=16 trainer.n_gpus_per_node=8 trainer.nnodes=1"
+        ))
+    };
+    let strategy = "actor_rollout_ref.actor.strategy";
+    for known in ["fsdp", "fsdp2", "megatron"] {
+        assert!(verl(&format!("{strategy}={known}")).unread.iter().all(|one| one.name != strategy), "{known}");
+    }
+    for other in ["torchtitan", "automodel"] {
+        assert!(names(&verl(&format!("{strategy}={other}")), strategy), "{other}");
+        assert!(names(&verl(&format!("model_engine={other}")), "model_engine"), "{other}");
+        let degree = format!("actor_rollout_ref.actor.{other}.tensor_parallel_size");
+        assert!(names(&verl(&format!("model_engine={other} {degree}=2")), &degree), "{other}");
+    }
+}
+
+/// Rows that a second reader found to be called harmless: transformers 5.2.0 `models/gpt2/configuration_gpt2.py:144`,
+/// TRL f2cd577 `grpo_config.py:866`, torchtune bd2a0fc `recipes/configs/dev/3B_full_grpo.yaml:57`, Megatron-LM d98e8a6
+/// `training_config.py:141`, verl b178a3c `_generated_ppo_trainer.yaml:610`.
+#[test]
+fn settings_that_a_second_reader_doubted_are_named() {
+    let megatron = |rest: &str| import(&format!("torchrun --nproc_per_node 8 {MEGATRON} {rest}"));
+    assert!(names(&megatron("--skip-train"), "--skip-train"));
+    let trl = "python train_grpo.py --model_name_or_path Qwen/Qwen3-8B --max_prompt_length 512 \
+        --per_device_train_batch_size 1 --entropy_coef 0.01";
+    assert!(names(&import(trl), "entropy_coef"));
+}

@@ -268,6 +268,30 @@ fn a_weighty_name_without_effect_says_why_at_its_file_and_line() {
     }
 }
 
+/// A note leads to its line: with a whole path, below the folder that the table's head names, in a repository at a commit
+/// (`tools/notes.mjs` looks them up).
+#[test]
+fn a_note_that_names_a_line_has_its_path_and_its_commit() {
+    for path in fs::read_dir(folder("src/io/dialect/settings")).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.extension().is_none_or(|end| end != "csv") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let head = text.lines().find_map(|line| line.strip_prefix("# notes: "));
+        let whose: Vec<&str> = head.unwrap_or_default().split_whitespace().collect();
+        let commit = |word: &str| word.chars().any(|c| c.is_ascii_digit());
+        for entry in sheet(&path).rows.iter().filter(|entry| names_a_line(&entry.note)) {
+            let place = entry.note.split(' ').find(|word| names_a_line(word)).unwrap();
+            let other = entry.note.split(' ').next().is_some_and(|word| word.contains('/') && !word.contains(':'));
+            assert!(!place.contains('*'), "{}: {}: {place}", path.display(), entry.name);
+            let known = other && entry.note.contains(" of ")
+                || whose.len() >= 2 && whose[0].contains('/') && commit(whose[1])
+                || entry.note.contains(" at ");
+            assert!(known, "{}: {}: {}", path.display(), entry.name, entry.note);
+        }
+    }
+}
+
 #[test]
 fn a_name_in_no_table_is_not_known_and_says_its_line() {
     let text =

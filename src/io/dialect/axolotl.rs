@@ -73,8 +73,10 @@ fn read(reader: &mut SettingsReader) {
     let moved = moved.is_some_and(|word| word != "false");
     tuning::offload_activations(reader, leaves || moved || fsdp.is_some_and(|fsdp| fsdp.activations));
     let plugins = reader.word("plugins", "plugins").unwrap_or_default();
-    let fused = plugins.contains("CutCrossEntropy")
-        | reader.flag("liger_fused_linear_cross_entropy", "loss fused with the head");
+    // axolotl 067b021 `integrations/cut_cross_entropy/args.py:33`: on unless it is switched off.
+    let cuts = tuning::switch(reader, "cut_cross_entropy", "loss fused with the head");
+    let liger = reader.flag("liger_fused_linear_cross_entropy", "loss fused with the head");
+    let fused = liger || plugins.contains("CutCrossEntropy") && cuts != Some(false);
     let chunked = reader.flag("chunked_cross_entropy", "loss by slices");
     // The settings that `stack` looks at.
     for name in ["liger_rms_norm", "liger_rope"] {

@@ -103,7 +103,7 @@ fn read(reader: &mut SettingsReader) {
                 reader.number("optimizer.params.momentum", "momentum").is_some_and(|momentum| momentum > 0.0);
             reader.run.optimizer = if momentum { Optimizer::SgdMomentum } else { Optimizer::Sgd };
         }
-        Some(other) => reader.unknown_optimizer(other),
+        Some(other) => reader.unknown_optimizer("optimizer.type", other),
         None => reader.assume("the optimizer, as on this page: the program has it"),
     }
     match reader.count("pipeline.activation_checkpoint_interval", "layers between checkpoints") {

@@ -78,7 +78,7 @@ fn read(reader: &mut SettingsReader) {
         name if name.contains("sgd") => Optimizer::Sgd,
         name if name.contains("adam") || name.is_empty() => Optimizer::Adam,
         other => {
-            reader.unknown_optimizer(other);
+            reader.unknown_optimizer("optimizer.name", other);
             reader.run.optimizer
         }
     };

@@ -76,7 +76,7 @@ fn read(reader: &mut SettingsReader) {
     match reader.word("optimizer.optimizer_factory.name", "optimizer").as_deref() {
         None | Some("adamW") => reader.run.optimizer = Optimizer::Adam,
         Some("sgd") => reader.run.optimizer = Optimizer::Sgd,
-        Some(other) => reader.unknown_optimizer(other),
+        Some(other) => reader.unknown_optimizer("optimizer.optimizer_factory.name", other),
     }
     let count = reader.count("tokens.train_steps", "steps");
     reader.steps(count);

@@ -34,6 +34,7 @@ fn read(reader: &mut SettingsReader) {
     match kind.as_deref() {
         Some("LORA") => {}
         Some(other) => {
+            reader.leave("peft_type");
             reader.assume(t!("adapters, as on this page: {other} is not known", other = other.to_owned()));
             return;
         }

@@ -142,10 +142,16 @@ fn model(reader: &mut SettingsReader) {
         None if component.is_empty() => {
             reader.assume("the model, as on this page: the text does not say");
         }
-        None => reader.assume(t!(
-            "the model, as on this page: {name} is no preset; import its config.json first",
-            name = component.clone()
-        )),
+        None => {
+            // What an export says for shapes of one's own.
+            if builder != "model" {
+                reader.leave("model._component_");
+            }
+            reader.assume(t!(
+                "the model, as on this page: {name} is no preset; import its config.json first",
+                name = component.clone()
+            ));
+        }
     }
     let quantised = quantised || reader.flag("model.quantize_base", "base in 4 bits");
     let rank = reader.count("model.lora_rank", "rank of the adapters");

@@ -10,7 +10,7 @@ use crate::dialect::rows::prelude::*;
 use crate::dialect::text::launch::take_launch;
 use crate::dialect::text::yaml;
 use shardscope_core::message::Message;
-use shardscope_core::run::Objective;
+use shardscope_core::run::{Objective, ObjectiveParts};
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "trl",
@@ -74,15 +74,15 @@ fn read(reader: &mut SettingsReader) {
     let loss = reader.word("loss_type", "loss");
     tuning::objective::of_trl(reader, loss.as_deref());
     reader.set("zero", 0);
-    let (sharing, wrapped) = shards(reader);
+    let of_chat =
+        reader.has("max_seq_len") && ["zero_stage", "lora_dim", "offload"].iter().any(|name| reader.has(name));
+    let (sharing, wrapped) = if of_chat { (shards_of_chat(reader), None) } else { shards(reader) };
     adapter(reader, name.as_deref(), of_trl);
     BATCH.read(reader);
     tuning::rollout::take(reader);
     let max = reader.number("max_steps", "steps").and_then(shardscope_core::units::whole);
     reader.steps(max);
     tuning::optimizer(reader, "optim");
-    let of_chat =
-        reader.has("max_seq_len") && ["zero_stage", "lora_dim", "offload"].iter().any(|name| reader.has(name));
     let (bf16, fp16) = (tuning::switch(reader, "bf16", "bf16"), reader.flag("fp16", "fp16"));
     // Accelerate's own, where it says the same.
     let half = reader.last("mixed_precision").and_then(Value::text).map(str::to_owned);
@@ -99,12 +99,19 @@ fn read(reader: &mut SettingsReader) {
         reader.note("mixed_precision", Message::plain("bf16"));
     }
     let bf16 = bf16.or(by_launcher.then_some(true));
-    let bf16 = bf16.unwrap_or_else(|| of_trl && !fp16 && silent_bf16(reader));
+    // Files of allenai/open-instruct e6c3044, whose `open_instruct/finetune.py:568` and `dpo_tune_cache.py:310` load
+    // the weights in bf16, whatever the launcher says.
+    let of_instruct =
+        bf16 != Some(false) && !fp16 && ["with_tracking", "use_slow_tokenizer"].iter().all(|name| reader.has(name));
+    if of_instruct {
+        reader.assume("weights are loaded in bf16: open-instruct where the text is silent");
+    }
+    let bf16 = bf16.unwrap_or_else(|| of_instruct || of_trl && !fp16 && silent_bf16(reader));
     let auto = dtype.as_deref() == Some("auto");
     if auto {
         reader.assume("weights are loaded in bf16: dtype \"auto\" is that of the checkpoint, which is not here");
     }
-    let pure = auto || dtype.as_deref() == Some("bfloat16");
+    let pure = auto || of_instruct || dtype.as_deref() == Some("bfloat16");
     tuning::precision(reader, bf16, fp16, pure, sharing);
     let whole = reader.run.adapter.method.is_some() && reader.run.adapter.base.is_none() && reader.has("use_peft");
     if whole && of_trl && bf16 && !pure && sharing != Sharing::DeepSpeed {
@@ -137,6 +144,23 @@ fn read(reader: &mut SettingsReader) {
     tuning::compile(reader, "torch_compile");
     tuning::attention(reader, "attn_implementation", &["eager"]);
     reader.flag("use_flash_attention_2", "attention without stored scores");
+}
+
+/// DeepSpeed-Chat has the stage among its arguments, and its models of rewards learn from pairs without a vocabulary.
+/// Source: microsoft/DeepSpeedExamples 45b4b71 `applications/DeepSpeed-Chat`:
+/// `training/step1_supervised_finetuning/main.py` (`zero_stage`, 0 where it is not said),
+/// `training/step2_reward_model_finetuning/main.py` (`num_padding_at_beginning`),
+/// `dschat/utils/model/reward_model.py:31` and `:57`.
+fn shards_of_chat(reader: &mut SettingsReader) -> Sharing {
+    reader.flag("deepspeed", "DeepSpeed");
+    let stage = reader.count("zero_stage", "ZeRO stage").unwrap_or(0);
+    reader.set("zero", stage);
+    tuning::reduces_each(reader);
+    if reader.has("num_padding_at_beginning") {
+        reader.count("num_padding_at_beginning", "model of rewards");
+        reader.run.objective = Based { base: Some(Objective::Reward.id()), parts: ObjectiveParts::default() };
+    }
+    Sharing::DeepSpeed
 }
 
 /// DeepSpeed-Chat: the format of its passes, fp16 unless `dtype` is bf16, and what leaves the GPU. Source:

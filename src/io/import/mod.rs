@@ -106,8 +106,36 @@ pub(crate) fn is_known(text: &str) -> bool {
 /// files that it names.
 ///
 /// # Errors
-/// As [`read`]; and a name of `set` that the text has not.
+/// As [`read`]; and a name that `given` sets and the text has not.
 pub fn read_given(text: &str, present: &Run, given: &Given) -> Result<Meaning, Vec<Issue>> {
+    read_as(text, present, given).or_else(|issues| behind_a_condition(text, present, given).ok_or(issues))
+}
+
+/// A script of which nothing trains where its open conditions do not hold, `[ "$NODE_RANK" -eq 0 ]` in front of the
+/// command of the first node: read as if the first of them held behind which something does.
+fn behind_a_condition(text: &str, present: &Run, given: &Given) -> Option<Meaning> {
+    const MOST: usize = 6;
+    // A launch script of a person is far shorter; each reading takes time.
+    const LONGEST: usize = 65_536;
+    if text.len() > LONGEST || depth(text) > MAX_DEPTH {
+        return None;
+    }
+    let source = ImportText::new(text, given);
+    let open = source.script().branches.iter().filter(|branch| !branch.decided && !branch.taken);
+    open.take(MOST).find_map(|branch| {
+        let mut told = given.clone();
+        told.set.push((branch.condition.clone(), "true".to_owned()));
+        let mut read = read_as(text, present, &told).ok()?;
+        for known in read.branches.iter_mut().filter(|known| known.condition == branch.condition) {
+            known.decided = false;
+        }
+        let condition = branch.condition.clone();
+        read.assumed.push(t!("{condition} is taken to hold: elsewhere this text starts no training", condition));
+        Some(read)
+    })
+}
+
+fn read_as(text: &str, present: &Run, given: &Given) -> Result<Meaning, Vec<Issue>> {
     let files = files(text);
     let beside: usize = given.files.iter().map(|(_, text)| text.len()).sum();
     if text.len().saturating_add(beside) > MAX_LENGTH || files.iter().any(|file| depth(file) > MAX_DEPTH) {

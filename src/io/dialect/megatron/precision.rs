@@ -130,6 +130,7 @@ fn optimizer(reader: &mut SettingsReader) {
         }
         Some("lion") => Optimizer::Lion,
         Some(other) => {
+            reader.leave("--optimizer");
             let message = t!("optimizer as on this page: {other} is not known", other = other.to_owned());
             reader.assume(message);
             reader.run.optimizer

@@ -86,6 +86,7 @@ pub(crate) fn take_adapter(reader: &mut SettingsReader) {
         LowRank { rank, dora, base, targets, saved }.take(reader);
         reader.run.adapter.experts = experts.and_then(|id| ExpertAdapters::from_id(&id));
     } else if !kind.is_empty() && !["none", "full", "null"].contains(&kind.as_str()) {
+        reader.leave("peft.kind");
         reader.assume(t!("everything is trained: {other} is not known", other = kind));
     }
     reader.without_default("peft.experts");

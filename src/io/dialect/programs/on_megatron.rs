@@ -12,9 +12,9 @@
 use super::source::Settings;
 use super::table::{Program, STAGES, SettingRow, Together, by, otherwise, row, when};
 use super::values::{
-    ADAPTED, DYNAMIC, LENGTHS, cache_precision, colocated, engine, engine_precision, estimator, estimator_of_slime,
-    forced, full, gpu, gpus, leaves, limit, measured, modules, objective, on, precision, prefers, prompts, rank,
-    recipe, reference, rewards, sequence, teacher, tunes,
+    ADAPTED, DYNAMIC, LENGTHS, cache_precision, colocated, engine, engine_of_verl, engine_precision, estimator,
+    estimator_of_slime, forced, full, gpu, gpus, leaves, limit, measured, modules, objective, on, precision, prefers,
+    prompts, rank, recipe, reference, rewards, sequence, teacher, tunes,
 };
 use crate::dialect::text::words::entries;
 use crate::dialect::{SettingEntries, megatron};
@@ -366,6 +366,7 @@ pub(super) static VERL: Program = Program {
     base: &megatron::DIALECT,
     rows: &[
         row("actor_rollout_ref.model.path", "model"),
+        by("actor_rollout_ref.actor.strategy", engine_of_verl),
         row("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", "--micro-batch-size"),
         when("actor_rollout_ref.actor.use_dynamic_bsz", DYNAMIC),
         by("actor_rollout_ref.actor.megatron.param_offload", leaves),

@@ -11,8 +11,8 @@ use super::on_megatron::{
 use super::source::Settings;
 use super::table::{GPUS_OF_EACH_NODE, GPUS_OF_LAUNCHER, Program, SettingRow, Together, by, otherwise, row, when};
 use super::values::{
-    ADAPTED, DYNAMIC, LENGTHS, cache_precision, engine, engine_precision, estimator, forced, leaves, on, preferred,
-    prompts, rank, reference, sequence, stage, tunes, whole_node,
+    ADAPTED, DYNAMIC, LENGTHS, cache_precision, engine, engine_of_verl, engine_precision, estimator, forced, leaves,
+    on, preferred, prompts, rank, reference, sequence, stage, tunes, whole_node,
 };
 use crate::dialect::text::words::entries;
 use crate::dialect::{SettingEntries, llama_factory, torchtitan};
@@ -292,6 +292,7 @@ pub(super) static VERL: Program = Program {
     base: &torchtitan::DIALECT,
     rows: &[
         row("actor_rollout_ref.model.path", MODEL),
+        by("actor_rollout_ref.actor.strategy", engine_of_verl),
         row("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", LOCAL),
         when("actor_rollout_ref.actor.use_dynamic_bsz", DYNAMIC),
         row("actor_rollout_ref.actor.ulysses_sequence_parallel_size", CP),

@@ -290,3 +290,12 @@ pub(super) fn rank(value: &Value) -> SettingEntries {
         _ => Vec::new(),
     }
 }
+
+/// Engines of verl that are read; torchtitan's and Automodel's are not. Source: verl-project/verl 1dda039
+/// `verl/workers/config/engine.py` (`strategy`).
+pub(super) fn engine_of_verl(value: &Value) -> SettingEntries {
+    match value.text() {
+        Some("fsdp" | "fsdp2" | "megatron" | "veomni") => entries(&[("@phases.framework", "verl")]),
+        _ => Vec::new(),
+    }
+}

@@ -216,6 +216,9 @@ impl SettingsReader {
     pub(crate) fn leave(&mut self, name: &str) {
         for entry in self.entries.iter_mut().filter(|entry| entry.name == name) {
             entry.taken = false;
+            if let Some(text) = entry.text() {
+                self.used.retain(|(place, _)| *place != *text);
+            }
         }
     }
 
@@ -273,15 +276,21 @@ impl SettingsReader {
         self.assumed.push(message.into());
     }
 
-    /// Notes an optimizer that is none of the Run's.
-    pub(crate) fn unknown_optimizer(&mut self, other: impl Into<String>) {
+    /// Notes that the value of `name` is an optimizer that is none of the Run's.
+    pub(crate) fn unknown_optimizer(&mut self, name: &str, other: impl Into<String>) {
+        self.leave(name);
         self.assume(t!("the optimizer, as on this page: {other} is not known", other = other.into()));
     }
 
-    /// A number; the first where there are several.
+    /// A number; the first where there are several, which are named as not read where they differ.
     pub fn number(&mut self, name: &str, what: &'static str) -> Option<f64> {
         let value = match self.value(name)? {
-            Value::List(items) => items.into_iter().next()?,
+            Value::List(items) => {
+                if items.windows(2).any(|pair| pair[0] != pair[1]) {
+                    self.leave(name);
+                }
+                items.into_iter().next()?
+            }
             value => value,
         };
         match value {

@@ -8,6 +8,8 @@
 //! commit, by a script. The first lines begin with `#`:
 //!
 //! - the first says which program at which commit;
+//! - `# notes: OWNER/NAME COMMIT FOLDER` says where the files of the notes are, for those that name no other;
+//!   `node tools/notes.mjs CLONES` looks each of them up;
 //! - a setting that the program's rows in `dialect/programs` hand on under its base's name, and that has no row, is the
 //!   base's;
 //! - `# also: trainer deepspeed` names further tables whose names the program takes as well; that of its base is one
@@ -26,7 +28,8 @@
 //! - **field**: of `read` the key of the Run that it sets, or a section of keys. Of `not-modelled` what it could
 //!   change: `memory`, `time` or `both`; `memory-if-on` and so on for a switch that is counted as off, `memory-if-off`
 //!   for one that is counted as on. Of `no-effect` why: one of [`NoEffect`].
-//! - **note**: file and line that declare it, and a release where it came or went; then a colon and more.
+//! - **note**: file and line that declare it, `[OWNER/NAME ]PATH:LINE[ of COMMIT]`, and a release where it came or
+//!   went; then a colon and more.
 //!
 //! `no-effect` is for what is sure to change neither memory nor time: names, paths, seeds, learning rates. In doubt a
 //! setting is `not-modelled`. Where the name holds a word such as offload, shard, dtype or cache, the note has to say

@@ -238,7 +238,8 @@ fn is_blank(text: &str) -> bool {
     let is_long = |name: &str| name.chars().any(|c| c.is_ascii_uppercase() || "_- ".contains(c));
     text == "???"
         || inner("<", ">").is_some_and(|name| is_name(name) && is_long(name))
-        || inner("{{", "}}").or_else(|| inner("{", "}")).is_some_and(is_name)
+        || inner("{{", "}}").is_some_and(|name| !name.is_empty() && !name.contains(['{', '}']))
+        || inner("{", "}").is_some_and(is_name)
 }
 
 /// True of a file or a module that Python runs.

@@ -118,7 +118,11 @@ impl Reader {
             Event::MappingStart(anchor, _) => self.begin(anchor, true)?,
             Event::SequenceEnd | Event::MappingEnd => {
                 if let Some(open) = self.open.pop() {
-                    let value = if open.is_map { map(open.items) } else { Value::List(open.items) };
+                    let value = if open.is_map {
+                        blank(&open.items).unwrap_or_else(|| map(open.items))
+                    } else {
+                        Value::List(open.items)
+                    };
                     self.put(open.anchor, value);
                 }
             }
@@ -190,6 +194,17 @@ fn map(items: Vec<Value>) -> Value {
         }
     }
     Value::Map(entries)
+}
+
+/// What a template leaves open, `{{ name }}` without quotes, which YAML takes for a map whose only key is a map.
+fn blank(items: &[Value]) -> Option<Value> {
+    match items {
+        [Value::Map(inner), Value::Null] => match inner.as_slice() {
+            [(name, Value::Null)] => Some(Value::Text(format!("{{{{ {name} }}}}"))),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Values and bytes of text.

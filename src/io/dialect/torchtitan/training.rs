@@ -187,11 +187,12 @@ fn training(reader: &mut SettingsReader) {
             _ => "fsdp-mixed",
         }),
     }
-    let named = reader.word("optimizer.name", "optimizer").or_else(|| reader.word("optimizer", "optimizer"));
+    let place = ["optimizer.name", "optimizer"].into_iter().find(|name| reader.has(name)).unwrap_or("optimizer.name");
+    let named = reader.word(place, "optimizer");
     match named.as_deref().map(shipped::last) {
         None | Some("AdamW" | "Adam" | "default_adamw") => reader.run.optimizer = Optimizer::Adam,
-        Some(name) if name.contains("muon") => reader.run.optimizer = Optimizer::Muon,
-        Some(other) => reader.unknown_optimizer(other),
+        Some(name) if name.to_ascii_lowercase().contains("muon") => reader.run.optimizer = Optimizer::Muon,
+        Some(other) => reader.unknown_optimizer(place, other),
     }
     let class = reader.word(CHECKPOINT, "recomputation");
     let off = reader.last(CHECKPOINT) == Some(&Value::Null);

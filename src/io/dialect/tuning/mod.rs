@@ -222,7 +222,7 @@ pub(super) fn optimizer(reader: &mut SettingsReader, name: &str) {
     ];
     match optimizers.iter().find(|(is, _)| *is) {
         Some((_, optimizer)) => reader.run.optimizer = *optimizer,
-        None => reader.unknown_optimizer(&*word),
+        None => reader.unknown_optimizer(name, &*word),
     }
     if has("paged") && !has("adam") {
         reader.assume("paged states are counted on the GPU");

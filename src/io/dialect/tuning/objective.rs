@@ -45,6 +45,9 @@ const DPO_LOSSES: [&str; 15] = [
     "sigmoid_norm",
 ];
 
+/// Losses of next tokens: huggingface/trl f2cd577 `trl/trainer/sft_config.py` (`loss_type`).
+const NEXT_TOKEN_LOSSES: [&str; 3] = ["nll", "dft", "chunked_nll"];
+
 /// The objective that ms-swift or TRL calls `name`.
 pub(in crate::dialect) fn named(name: &str) -> Option<Objective> {
     NAMES.iter().find(|(word, _)| *word == name).map(|(_, objective)| *objective)
@@ -129,6 +132,8 @@ pub(in crate::dialect) fn of_trl(reader: &mut SettingsReader, loss: Option<&str>
     let by_loss = losses.find_map(|loss| match loss {
         "kto" | "apo_zero_unpaired" => Some(Objective::Kto),
         "simpo" | "alphapo" => Some(Objective::Simpo),
+        // allenai/open-instruct e6c3044 `open_instruct/dpo_utils.py:76`.
+        "dpo" | "dpo_norm" | "wpo" => Some(Objective::Dpo),
         other => DPO_LOSSES.contains(&other).then_some(Objective::Dpo),
     });
     let ready = reader.has("precompute_ref_log_probs") && reader.flag("precompute_ref_log_probs", "reference before");
@@ -148,7 +153,12 @@ pub(in crate::dialect) fn of_trl(reader: &mut SettingsReader, loss: Option<&str>
     if objective.is_none() && !learns && reader.has("max_prompt_length") {
         objective = reader.choose("the trainer is that of DPO", true).then_some(Objective::Dpo);
     }
-    let objective = objective.unwrap_or(Objective::NextToken);
+    let objective = objective.unwrap_or_else(|| {
+        if !learns && loss.is_some_and(|loss| !NEXT_TOKEN_LOSSES.contains(&loss)) {
+            reader.leave("loss_type");
+        }
+        Objective::NextToken
+    });
     take(reader, objective);
     of_teacher(reader, "teacher_model_name_or_path", objective);
     if ready && objective.has_reference() {

@@ -622,6 +622,8 @@ fn matter_in(pipeline: &Pipeline) -> bool {
                 || name == "."
                 || name == "local" && words.len() > 1
                 || starts && !NOTHING.contains(&name)
+                // Ray starts a cluster, or a job, which may train.
+                || name == "ray" && words.iter().any(|word| word.text() == "submit")
         }
         Form::Group(list, _) | Form::For { body: list, .. } | Form::Count(_, list) | Form::While(_, _, _, list) => {
             matter(list)
