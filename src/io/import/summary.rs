@@ -1,7 +1,7 @@
 //! Preview of an import before it is applied: its format, what may matter and is not read, its changes, and the entries
 //! used, assumed, without effect.
 
-use super::{Meaning, Unread, read, read_given};
+use super::{Meaning, Unread, UnreadKind, read, read_given};
 use crate::dialect::rows::reader::ModelBy;
 use crate::dialect::{Branch, Given};
 use shardscope_core::advice::fit::label;
@@ -17,6 +17,7 @@ use shardscope_view::node::markup::{
 };
 use shardscope_view::panels::issues::line;
 use shardscope_view::panels::words;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Reads `text` and shows its effect on `present`, or why it cannot be read; a layout is chosen for another model alone
@@ -43,6 +44,8 @@ fn understood(meaning: &Meaning, text_read: &str, present: &Run, follows: bool) 
     let words = if count == 0 { "Nothing to change" } else { "Use this" };
     let mut parts = vec![
         leaf("p", "size", t!("Read as {format}.", format)),
+        trust(meaning),
+        counts(meaning),
         size(run),
         asked(meaning, present),
         if follows && is_model_alone(run, present) { chosen_later(unread) } else { outcome(run, unread) },
@@ -73,6 +76,26 @@ fn understood(meaning: &Meaning, text_read: &str, present: &Run, follows: bool) 
         parts.push(fold(&count, leaf("code", "muted", Message::joined(", ", ignored.iter().map(Message::from)))));
     }
     el("div", &[("class", "imported")], &parts)
+}
+
+/// How far the reading carries: whether something that may matter is not read, and whether the model and the files that
+/// decide the layout are here at all.
+fn trust(meaning: &Meaning) -> Node {
+    let missing = meaning.unread.iter().any(|one| one.kind == UnreadKind::MissingFile);
+    let open = meaning.branches.iter().any(|branch| !branch.decided);
+    match (meaning.model.by, meaning.unread.len()) {
+        (ModelBy::Page, _) => leaf("p", "issue warning", "✕ Not enough was read: no model that is known here"),
+        _ if missing => leaf("p", "issue warning", "✕ Not enough was read: a file that decides the run is not here"),
+        (_, 0) if !open && meaning.model.sure => paragraph("✓ Trust it: everything that may matter is read"),
+        _ => leaf("p", "issue warning", "▲ Trust the layout, not yet the step: what is below may move it"),
+    }
+}
+
+/// How many settings are read, without effect, and left out though they may matter.
+fn counts(meaning: &Meaning) -> Node {
+    let names: BTreeSet<&String> = meaning.used.iter().map(|(name, _)| name).collect();
+    let (read, none, open) = (names.len(), meaning.ignored.len(), meaning.unread.len());
+    paragraph(t!("{read} read · {none} no effect here · {open} may matter, not read", read, none, open))
 }
 
 /// The buttons that take the Run: alone, or with the settings that launch it.
@@ -292,6 +315,19 @@ mod tests {
         }
         let html = summary_of("nothing that is known").to_html();
         assert!(html.contains("issue error"));
+    }
+
+    /// A band with the verdict, and three counts.
+    #[test]
+    fn a_summary_says_how_far_to_trust_it_and_counts_what_it_read() {
+        let arguments = "--tensor-model-parallel-size 2 --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \
+            --seq-length 4096 --micro-batch-size 1 --nnodes 8 --nproc-per-node 8 --vocab-size 32000 --bf16 --seed 1";
+        let whole = summary_of(arguments).to_html();
+        assert!(whole.contains("✓ Trust it") && whole.contains("10 read · 1 no effect here · 0 may"), "{whole}");
+        let open = summary_of(&format!("{arguments} --moe-foo-buffer 2048")).to_html();
+        assert!(open.contains("▲ Trust the layout") && open.contains("1 may matter, not read"), "{open}");
+        let none = summary_of("swift sft --model someone/unheard-of --train_type lora --max_length 2048").to_html();
+        assert!(none.contains("✕ Not enough was read"), "{none}");
     }
 
     /// The Runs that the buttons of a fix would take.
