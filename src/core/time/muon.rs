@@ -31,8 +31,8 @@ fn flops(rows: f64, columns: f64) -> f64 {
     STEPS * (4.0 * m * m * n + 2.0 * m * m * m)
 }
 
-/// Seconds that a rank with `stages` takes for the steps of the matrices among the `sharded` parameters that it updates;
-/// 0 for other optimizers. The vocabulary, which Adam steps, has no part in it.
+/// Seconds that a rank with `stages` takes for the steps of the matrices among the `sharded` parameters that it
+/// updates; 0 for other optimizers. The vocabulary, which Adam steps, has no part in it.
 pub(crate) fn seconds(scenario: &Scenario, rates: &Rates, stages: &[usize], sharded: f64) -> f64 {
     if scenario.run.optimizer != Optimizer::Muon {
         return 0.0;

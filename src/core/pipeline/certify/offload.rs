@@ -19,7 +19,7 @@
 //! None uses the order of the micro-batches. Fact 1 (`problem`) does not hold here: with activations that leave, an
 //! order of micro-batches out of their sequence may end earlier.
 
-/// What a quotient of sums of seconds may be less than in exact numbers, as a share of it: 64 stages lose 1e-14 at most.
+/// What a quotient of sums of seconds may be less than in exact numbers, as a share of it; 64 stages lose 1e-14.
 const ROUNDING: f64 = 1e-12;
 
 /// One stage of a rank of its own, in seconds or ticks.
