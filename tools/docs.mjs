@@ -26,6 +26,7 @@ export const SECTIONS = [
     ['docs/methods/memory.md', 'memory', 'Memory'],
     ['docs/methods/time.md', 'time', 'Step time'],
     ['docs/methods/communication.md', 'communication', 'Communication and overlap'],
+    ['docs/methods/effects.md', 'effects', 'Effects that were tried'],
     ['docs/methods/schedules.md', 'schedules', 'Pipeline schedules'],
     ['docs/methods/certificates.md', 'certificates', 'Certificates'],
     ['docs/methods/experts.md', 'experts', 'Routed experts'],
