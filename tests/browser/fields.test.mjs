@@ -257,7 +257,7 @@ test('a price that is not understood leaves everything but the cost as it is', a
 test('what a link did not get stands before the verdict, with its digits in groups', async () => {
   const { page, problems } = await site.open('#v=1&gpus=1000000000000000');
   const notice = page.locator('.link-notice');
-  assert.match(await notice.innerText(), /link asks.*GPUs.*too large \(at most 1\u202f099/s);
+  assert.match(await notice.innerText(), /link asks.*GPUs.*a whole number of at most 1\u202f099/s);
   assert.match(await notice.innerText(), /default is used/);
   const [first, second] = await Promise.all(['.link-notice', '.strip'].map((of) => page.locator(of).boundingBox()));
   assert.ok(first.y + first.height <= second.y);
