@@ -16,7 +16,7 @@ async function answers(page) {
 }
 
 for (const [what, key, value, words] of [
-  ['10^15 GPUs', 'gpus', '1000000000000000', /too large \(at most/],
+  ['10^15 GPUs', 'gpus', '1000000000000000', /a whole number of at most/],
   ['10^12 GPUs', 'gpus', '1000000000000', /./],
   ['a million micro-batches', 'global_batch', '8000000', /simulated here/],
   ['a sequence of 10^12 tokens', 'seq_len', '1000000000000', /./],
