@@ -176,6 +176,8 @@ fn hostile_inputs() -> Vec<(&'static str, String)> {
         ("launch file", format!("{}policy:\n  dtensor_cfg:\n    tensor_parallel_size: 2\n", many("---\n", 90_000))),
         ("launch file", format!("{}--tensor-model-parallel-size 2", many("case $X in\n a)\n", 20_000))),
         ("launch file", format!("X={} --tensor-model-parallel-size $X", many("$((1+", 30))),
+        // Found at random: the count stands in no argument, so its message names the field of the GPUs.
+        ("launch file", "NGPU=18014398509481984 MODULE=qwen3 CONFIG=qwen3_30b_a3b ./run_train.sh --metrics.log_freq 1".into()),
         ("launch file", format!("{}--tensor-model-parallel-size 2", many("if true; then ", 20_000))),
         ("launch file", format!("{}--tensor-model-parallel-size 2", many("f() { ", 20_000))),
         ("launch file", format!("{} torchrun x --tensor-model-parallel-size 2", many("x\n", 190_000))),

@@ -183,11 +183,15 @@ impl SettingsReader {
     }
 
     /// Place of an issue about `name`, and its name in the text; an argument is named by the message alone, however
-    /// it was written.
+    /// it was written. What a launcher's words were gathered under stands in no text: its place is the GPUs.
     fn place(&self, name: &str) -> (String, String) {
         let named = self.entries.iter().rev().filter(|entry| entry.name == name).find_map(Entry::text);
         let written = named.map_or(name, String::as_str).trim_start_matches('$').to_owned();
-        let place = if written.starts_with("--") { String::new() } else { written.clone() };
+        let place = match written.as_str() {
+            "nnodes" | "nproc_per_node" => "gpus".to_owned(),
+            argument if argument.starts_with("--") => String::new(),
+            _ => written.clone(),
+        };
         (place, written)
     }
 
