@@ -73,14 +73,14 @@ test('a link of nothing but bad values, put over the run it means, is told at th
     assert.equal(await figures(page), usual);
   };
   await put('#v=1&tp=abc');
-  await heard('tp', /Enter a whole number of at least 1.*the default is used/);
+  await heard('tp', /the default is used.*Enter a whole number of at least 1/);
   await put('#v=1&price_per_gpu_hour=-1&tp=4&tp=x');
   // The price is edited in the answer, where there is no room for words: they stand above it, and at its field in the sheet.
   const notice = page.locator('.link-notice');
-  await eventually(() => notice.innerText(), (text) => /Price\s+▲ Enter a number from 0/.test(text));
+  await eventually(() => notice.innerText(), (text) => /Price\s+▲ .*Enter a number from 0/.test(text));
   await page.locator('button.group', { hasText: 'Batch and budget' }).click();
   await heard('price_per_gpu_hour', /the default is used/);
-  await heard('tp', /Enter a whole number of at least 1.*the default is used/);
+  await heard('tp', /the default is used.*Enter a whole number of at least 1/);
   assert.equal(await input(page, 'tp').inputValue(), '2');
   await input(page, 'tp').fill('4');
   await eventually(() => said(page, 'tp').count(), (count) => count === 0);

@@ -238,7 +238,9 @@ impl Run {
             && let Some(price) = field(PRICE).map(&parse)
         {
             let set = price.and_then(|price| self.set_price(id, &price));
-            return set.map_err(|message| Issue::warning(key, t!("{message} ({instead} is used)", message, instead)));
+            return set.map_err(|message| {
+                Issue::warning(key, t!("Left out; {instead} is used. {message}", instead, message))
+            });
         }
         let Some(field) = field(key) else {
             return Err(match DERIVED.iter().find(|(name, _)| *name == key) {
@@ -248,7 +250,7 @@ impl Run {
         };
         parse(field)
             .and_then(|value| field.set(self, &value))
-            .map_err(|message| Issue::warning(key, t!("{message} ({instead} is used)", message, instead)))
+            .map_err(|message| Issue::warning(key, t!("Left out; {instead} is used. {message}", instead, message)))
     }
 }
 

@@ -87,7 +87,12 @@ fn trust(meaning: &Meaning) -> Node {
         (ModelBy::Page, _) => leaf("p", "issue warning", "✕ Not enough was read: no model that is known here"),
         _ if missing => leaf("p", "issue warning", "✕ Not enough was read: a file that decides the run is not here"),
         (_, 0) if !open && meaning.model.sure => paragraph("✓ Trust it: everything that may matter is read"),
-        _ => leaf("p", "issue warning", "▲ Trust the layout, not yet the step: what is below may move it"),
+        _ if open || meaning.unread.iter().any(Unread::could_change_memory) => leaf(
+            "p",
+            "issue warning",
+            "▲ Trust the layout, not yet memory and step: settings that are not read may change them",
+        ),
+        _ => leaf("p", "issue warning", "▲ Trust layout and memory, not yet the step: what is not read may change it"),
     }
 }
 

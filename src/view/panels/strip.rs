@@ -253,7 +253,7 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     let (less, hours) = few(hours, is_wide(step));
     let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));
     // The second part is left out where both have no room: neither is cut.
-    let hours = el("span", &[], &[text(verbatim("· ")), text(hours)]);
+    let hours = el("span", &[], &[leaf("i", "dot", verbatim("· ")), text(hours)]);
     let caption =
         el("span", &[("class", "range parts")], &[inline(caption), added(evaluation, &currency, scope), hours]);
     let (amount, _) = cost(step.time_s);
@@ -278,7 +278,7 @@ fn added(evaluation: &Evaluation, currency: &str, scope: &Scope) -> Node {
     let words = if figures.spares > 0 { "with losses and spares" } else { "with losses" };
     let whole = inline(verbatim(whole)).reports(WholeRunFigure::Cost.id(), scope);
     let button = el("button", &[("class", "link")], &[text(words), text(" "), whole]).on(Action::Show(View::Whole));
-    el("span", &[], &[text(verbatim("· ")), button])
+    el("span", &[], &[leaf("i", "dot", verbatim("· ")), button])
 }
 
 /// Units of a calendar, each from two of the one before it on, with its days: names of units hold at least two of them.

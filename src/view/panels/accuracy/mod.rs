@@ -86,9 +86,9 @@ pub fn tested() -> Node {
         el("p", &[], &[strong(lead), text(" "), text(aside)]),
         by_protocol(),
         muted(
-            "80 % should lie inside the range of this page. The first three rows made its width, so that more of them \
-                do; the last did not. Fine-tuning with context parallelism and runs that nobody tuned are outside of \
-                its promise.",
+            "80 % should lie inside the range of this page. The runs of the first four rows made its width, so that \
+                more of them do. Fine-tuning with context parallelism and runs that nobody tuned are outside of its \
+                promise.",
         ),
         heading("Predicted before publication, by class"),
         by_class(),

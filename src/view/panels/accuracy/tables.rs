@@ -91,7 +91,7 @@ pub fn by_protocol() -> Node {
         ),
         (
             t!("Kept aside"),
-            t!("runs that nobody had seen when constants and ranges were set"),
+            t!("by constants that none of them set; looked at once when a part of the range was chosen"),
             Protocol::Kept,
             Recipe::AsPrinted,
         ),

@@ -20,17 +20,17 @@ fn day(days: f64, show: fn(f64) -> String) -> Message {
     if days < 2.0 { t!("hour {n}", n = show(days * 24.0)) } else { t!("day {n}", n = show(days)) }
 }
 
-/// A share below which its digits say nothing.
-const LEAST: f64 = 1e-5;
+/// A share below which two decimals of a percentage say nothing.
+const LEAST: f64 = 5e-5;
 
-/// A share of the calendar; a small one with two digits, so that the rows add up to their sum.
+/// A share of the calendar; a small one with two decimals, so that the rows add up to their sum.
 fn share_of(time: Seconds, calendar: Seconds) -> Message {
     let share = time / calendar;
     let is_small = share > 0.0 && share < 0.01;
     if share > 0.0 && share < LEAST {
-        return verbatim("< 0.001 %");
+        return verbatim("< 0.01 %");
     }
-    verbatim(if is_small { format!("{} %", significant(share * 100.0, 2)) } else { show_percent(share) })
+    verbatim(if is_small { format!("{:.2} %", share * 100.0) } else { show_percent(share) })
 }
 
 /// A round number without zeros that say nothing.
