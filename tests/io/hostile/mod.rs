@@ -109,6 +109,16 @@ const FEW_PATCHES: &str = "v=1&model.base=llama-3.1-8b&model.vision.base=llama-4
 const LISTS: &str = "{\"model_type\":\"llama\",\"hidden_size\":4096,\"num_hidden_layers\":32,\
     \"num_attention_heads\":32,\"intermediate_size\":14336,\"vocab_size\":128256,\"LIST\":[]}";
 
+/// A launch of a model with latent attention over selected keys, of which `argument` has 2^53 + 1 of what it counts.
+fn too_wide(argument: &str, others: &str) -> String {
+    format!(
+        "torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --bf16 --seq-length 8192 \
+         --micro-batch-size 1 --global-batch-size 8 --num-layers 4 --hidden-size 1024 --ffn-hidden-size 4096 \
+         --num-attention-heads 8 --vocab-size 32000 --multi-latent-attention --kv-lora-rank 512 \
+         --experimental-attention-variant dsa {others} {argument} 9007199254740993"
+    )
+}
+
 /// Inputs that no generator makes: the very large, and known hostile ones, each with its entry. The short ones are also
 /// seeds and spikes above.
 fn hostile_inputs() -> Vec<(&'static str, String)> {
@@ -178,6 +188,9 @@ fn hostile_inputs() -> Vec<(&'static str, String)> {
         ("launch file", format!("X={} --tensor-model-parallel-size $X", many("$((1+", 30))),
         // Found at random: the count stands in no argument, so its message names the field of the GPUs.
         ("launch file", "NGPU=18014398509481984 MODULE=qwen3 CONFIG=qwen3_30b_a3b ./run_train.sh --metrics.log_freq 1".into()),
+        // Likewise: the width of an indexer's head was multiplied before anything looked at its size.
+        ("launch file", too_wide("--dsa-indexer-head-dim", "--dsa-indexer-n-heads 4 --dsa-indexer-topk 8")),
+        ("launch file", too_wide("--dsa-indexer-n-heads", "--dsa-indexer-head-dim 4 --dsa-indexer-topk 8")),
         ("launch file", format!("{}--tensor-model-parallel-size 2", many("if true; then ", 20_000))),
         ("launch file", format!("{}--tensor-model-parallel-size 2", many("f() { ", 20_000))),
         ("launch file", format!("{} torchrun x --tensor-model-parallel-size 2", many("x\n", 190_000))),

@@ -14,6 +14,9 @@ pub const MAX_PARAMETERS: f64 = 1e15;
 /// As many layers as the field takes.
 const MAX_LAYERS: u64 = 100_000;
 
+/// Widest size of what mixes tokens, that of the residual stream. Products of three of them are exact integers.
+const WIDEST: u64 = 1 << 20;
+
 /// Longest name of a model, characters.
 const MAX_NAME: usize = 40;
 
@@ -38,6 +41,59 @@ fn has_second(model: &Architecture) -> bool {
     model.any_layer(|kind| kind.mixer == Mixer::Second)
 }
 
+/// The field of a size of what mixes tokens that is wider than any; elements and FLOPs multiply these as integers.
+fn too_wide(m: &Architecture) -> Option<&'static str> {
+    let shape = [("model.hidden", m.hidden), ("model.heads", m.heads), ("model.head_dim", m.head_dim)];
+    let key_values = [("model.kv_heads", m.kv_heads), ("model.value_head_dim", m.value_head_dim)];
+    let second =
+        m.second.map(|part| [("model.second.kv_heads", part.kv_heads), ("model.second.head_dim", part.head_dim)]);
+    let mla = m.mla.map(|part| {
+        [
+            ("model.mla.q_lora_rank", part.q_lora_rank),
+            ("model.mla.kv_lora_rank", part.kv_lora_rank),
+            ("model.mla.qk_nope_head_dim", part.qk_nope_head_dim),
+            ("model.mla.qk_rope_head_dim", part.qk_rope_head_dim),
+            ("model.mla.v_head_dim", part.v_head_dim),
+        ]
+    });
+    let indexer = m.indexer.map(|part| [("model.dsa.heads", part.heads), ("model.dsa.head_dim", part.head_dim)]);
+    let mamba = m.mamba.map(|part| {
+        [
+            ("model.mamba.heads", part.heads),
+            ("model.mamba.head_dim", part.head_dim),
+            ("model.mamba.state", part.state),
+            ("model.mamba.groups", part.groups),
+        ]
+    });
+    let delta_net = m.delta_net.map(|part| {
+        [
+            ("model.gdn.key_heads", part.key_heads),
+            ("model.gdn.value_heads", part.value_heads),
+            ("model.gdn.head_dim", part.head_dim),
+        ]
+    });
+    let kda = m.kda.map(|part| {
+        [
+            ("model.kda.heads", part.heads),
+            ("model.kda.head_dim", part.head_dim),
+            ("model.kda.gate_rank", part.gate_rank),
+        ]
+    });
+    let compressed = m.compressed.map(|part| {
+        [
+            ("model.csa.q_lora_rank", part.q_lora_rank),
+            ("model.csa.o_lora_rank", part.o_lora_rank),
+            ("model.csa.o_groups", part.o_groups),
+            ("model.csa.streams", part.streams),
+        ]
+    });
+    let sizes = shape.into_iter().chain(key_values).chain(second.into_iter().flatten());
+    let sizes = sizes.chain(mla.into_iter().flatten()).chain(indexer.into_iter().flatten());
+    let sizes = sizes.chain(mamba.into_iter().flatten()).chain(delta_net.into_iter().flatten());
+    let mut sizes = sizes.chain(kda.into_iter().flatten()).chain(compressed.into_iter().flatten());
+    sizes.find(|(_, size)| *size > WIDEST).map(|(field, _)| field)
+}
+
 impl Check<'_> {
     /// Checks that the model's name fits on the page.
     pub fn name(&mut self) {
@@ -53,6 +109,10 @@ impl Check<'_> {
         let towers = m.vision.map_or(0, |vision| vision.layers);
         if m.layers.max(towers).max(m.mtp_modules) > MAX_LAYERS {
             self.error("model.layers", t!("more than {MAX_LAYERS} layers", MAX_LAYERS));
+            return;
+        }
+        if let Some(field) = too_wide(m) {
+            self.error(field, t!("Enter a whole number of at most {high}.", high = WIDEST));
             return;
         }
         if let Some(vision) = m.vision {
