@@ -212,6 +212,7 @@ table! {
         ELEMENT = "b", "bytes an activation";
         SCORE_BYTES = "m", "bytes of scores that its kernels read and write";
         ELEMENT_THERE = "b_t", "bytes of an element to the experts";
+        ELEMENT_GATHERED = "b_g", "bytes of an element that an all-gather moves";
         ELEMENT_BACK = "b_f", "bytes of an element back from them";
         STATES_MOVED = "o", "bytes of states per parameter, read and written";
         REDUCED = "g", "bytes per gradient between ranks";

@@ -70,13 +70,17 @@ pub(super) fn open_settings(scenario: &Scenario) -> Vec<Open> {
     leave(reads, "adapter.base", 0.6, &|other| {
         other.precision.parts.param_gather = Some(!scenario.precision.param_gather);
     });
-    let gathers = !adapted && !routed && is_now && is_low && run.precision.parts.param_gather.is_none();
-    leave(gathers, "precision.param_gather", 0.5, &|other| {
+    // torchtitan's shipped fp8 configurations gather weights so (`enable_fsdp_float8_all_gather`), its default does
+    // not.
+    let titan = run.stack.preset_row().trainer == Trainer::Torchtitan;
+    let shards = titan && run.zero == 3 && scenario.precision.recipe.is_some_and(|recipe| recipe.per_tensor);
+    let says = adapted || run.precision.parts.param_gather.is_some();
+    leave(!says && (shards || !routed && is_now && is_low), "precision.param_gather", 0.5, &|other| {
         let parts = &mut other.precision.parts;
         parts.param_gather = Some(!scenario.precision.param_gather);
-        parts.grads = parts.grads.or(Some(2.0));
+        parts.grads = if titan { parts.grads } else { parts.grads.or(Some(2.0)) };
     });
-    let compiles = run.stack.preset_row().trainer == Trainer::Torchtitan && run.stack.parts.compile.is_none();
+    let compiles = titan && run.stack.parts.compile.is_none();
     leave(compiles, "stack.compile", 0.2, &|other| other.stack.parts.compile = Some(!software.compile));
     let kernel = match software.attention {
         // FlashAttention-2 reaches a third of their rate there, and is no default.

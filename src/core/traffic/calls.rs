@@ -9,8 +9,8 @@ use super::gradients::{at_update, embedding_bytes, replica_bytes, shared_bytes, 
 use super::held::HeldParameters;
 use super::shards::{repeated, with_microbatch};
 use super::volume::{
-    boundary_bytes, clone_bytes, context_bytes, exchanged_bytes, expert_bytes, layer_block, routed_layers, sent_states,
-    stage_message, tensor_pairs,
+    boundary_bytes, clone_bytes, context_bytes, exchanged_bytes, expert_bytes, gathered_share, layer_block,
+    routed_layers, sent_states, stage_message, tensor_pairs,
 };
 use crate::model::Mixer;
 use crate::run::{CpComm, Module, Recompute, Reduction, Scenario};
@@ -148,7 +148,8 @@ pub(super) fn tensor(scenario: &Scenario, stage: usize) -> Calls {
         let first = f64::from(u8::from(stage == 0));
         let last = ends - first;
         Calls {
-            all_gather: Posted::each(pairs + first + last * beside, part),
+            all_gather: Posted::each(pairs, part * gathered_share(scenario))
+                + Posted::each(first + last * beside, part),
             reduce_scatter: Posted::each(pairs + first * beside + last, part),
             ..Calls::default()
         }

@@ -8,12 +8,13 @@ use super::dispatch::{Copies, element_bytes, is_once_a_node, once_a_node};
 use super::kind::Traffic;
 use crate::cluster::{Link, ParallelAxis, RankGroup};
 use crate::explain::symbols::{
-    CLONES, CONTEXT, CROSSING, ELEMENT, ELEMENT_BACK, ELEMENT_THERE, EXCHANGE_RANKS, EXPERT_RANKS, GATHERED, HIDDEN,
-    INSIDE, KEY_WIDTH, LATENT_WIDTH, MIXER_WIDTH, ONE_EXPERT, QUERY_WIDTH, REDUCED, SENT_IMBALANCE, TENSOR, TOKENS,
-    TOP_K,
+    CLONES, CONTEXT, CROSSING, ELEMENT, ELEMENT_BACK, ELEMENT_GATHERED, ELEMENT_THERE, EXCHANGE_RANKS, EXPERT_RANKS,
+    GATHERED, HIDDEN, INSIDE, KEY_WIDTH, LATENT_WIDTH, MIXER_WIDTH, ONE_EXPERT, QUERY_WIDTH, REDUCED, SENT_IMBALANCE,
+    TENSOR, TOKENS, TOP_K,
 };
 use crate::explain::{Provenance, Quantity};
 use crate::model::{Architecture, Heads, LayerKind, Mixer};
+use crate::run::presets::Trainer;
 use crate::run::{AttentionKernel, CpComm, Scenario};
 use crate::units::{Bytes, BytesPerSecond};
 
@@ -25,7 +26,8 @@ pub(super) fn ring<Q: Quantity>(n: Q) -> Q {
 /// Bytes that one GPU of a global stage sends for one micro-batch in its layers, once forward and once backward.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MicrobatchTraffic {
-    /// Tensor parallel: 4 all-gathers and 4 reduce-scatters (or 4 all-reduces) of `T h` a layer: `16 T h (t-1)/t`.
+    /// Tensor parallel: 4 all-gathers and 4 reduce-scatters (or 4 all-reduces) of `T h` a layer: `16 T h (t-1)/t`; in
+    /// fp8 gathers take half of their half (`quantised_gather`).
     pub tp: Bytes,
     /// Context parallel: keys and values around the ring forward, again with their gradients backward:
     /// `12 T w (c-1)` with w the width of the keys on a rank, `max(k/t, 1) d`; Ulysses `8 T (a d/t + w) (c-1)/c`.
@@ -76,7 +78,33 @@ fn attended<Q: Quantity>(scenario: &Scenario) -> Q {
 /// Bytes of the tensor-parallel group in `passes` over layers, of which one with half of the messages counts half, and
 /// over the `ends` of the model, which gather or scatter once a pass.
 pub(crate) fn tensor_bytes<Q: Quantity>(scenario: &Scenario, passes: Q, ends: Q) -> Q {
-    hidden::<Q>(scenario) * (passes * 4.0 + ends) * ring(TENSOR.of::<Q>(scenario.layout.tp))
+    let ring = ring(TENSOR.of::<Q>(scenario.layout.tp));
+    let Some(gathered) = quantised_gather(scenario) else {
+        return hidden::<Q>(scenario) * (passes * 4.0 + ends) * ring;
+    };
+    let scattered = ELEMENT.of::<Q>(scenario.precision.computes.activation());
+    let states = TOKENS.of::<Q>(scenario.tokens_per_rank()) * HIDDEN.of::<Q>(scenario.model.hidden);
+    (passes * 2.0 * (ELEMENT_GATHERED.of::<Q>(gathered) + scattered) + scattered * ends) * states * ring
+}
+
+/// Bytes of an element that an all-gather of tensor and sequence parallelism moves where it is quantised before: the
+/// input of a column-cut linear forward, the gradient of a row-cut one's output backward. None where they are sent as
+/// they are. Sources: Transformer Engine 0004dbd, `module/linear.py` (`gather_along_first_dim` after the cast),
+/// `distributed.py` of later releases for the other recipes; torchao 0e0fba8, `float8_tensor_parallel.py`, which
+/// "assumes tensorwise scaling".
+pub(crate) fn quantised_gather(scenario: &Scenario) -> Option<f64> {
+    let recipe = scenario.precision.recipe.filter(|_| scenario.layout.sequence_parallel && scenario.layout.tp > 1)?;
+    let casts = match scenario.run.stack.preset_row().trainer {
+        Trainer::Megatron => true,
+        Trainer::Torchtitan => recipe.per_tensor,
+        _ => false,
+    };
+    casts.then_some(recipe.element)
+}
+
+/// What an all-gather of a layer moves of a micro-batch's hidden states, as a share of [`stage_message`].
+pub(crate) fn gathered_share(scenario: &Scenario) -> f64 {
+    quantised_gather(scenario).map_or(1.0, |element| element / scenario.precision.computes.activation())
 }
 
 /// Bytes that `passes` over layers with routed experts send to them and back.
@@ -285,6 +313,7 @@ pub(crate) fn sheet_bandwidth(scenario: &Scenario, traffic: Traffic) -> BytesPer
 mod tests {
     use super::*;
     use crate::run::Run;
+    use crate::traffic::calls;
 
     /// Playbook, section on tensor parallelism: `8 L T h (t-1)/t` elements a GPU.
     #[test]
@@ -293,6 +322,39 @@ mod tests {
         let traffic = microbatch_traffic(&scenario, 0);
         let playbook = 8.0 * 8.0 * 8192.0 * 4096.0 * 0.5 * 2.0;
         assert!((traffic.tp.0 / playbook - 1.0).abs() < 1e-12);
+    }
+
+    /// Gathers move what Transformer Engine has cast, scatters two bytes: `(8 + 4 g) T h (t-1)/t` a layer with g bytes
+    /// an element of the recipe. torchao casts before the gather with one scale a tensor alone; an all-reduce is never
+    /// cast.
+    #[test]
+    fn gathers_move_quantised_states() {
+        let a_layer = |stack: &'static str, precision: &'static str, sequence_parallel: bool| {
+            let mut run = Run { gpus: 8, tp: 8, pp: 1, sequence_parallel, ..Run::default() };
+            run.gpu = crate::run::Based::preset("b200-sxm");
+            run.stack = crate::run::Based::preset(stack);
+            run.precision = crate::run::Based::preset(precision);
+            let scenario = Scenario::new(&run).unwrap();
+            let states = (run.micro_batch * run.seq_len * scenario.model.hidden * scenario.model.layers) as f64;
+            let sent = microbatch_traffic(&scenario, 0).tp.0 / states / (7.0 / 8.0);
+            // What is on the wire is what is counted: gathers and scatters of the layers, four of the ends.
+            let posted = calls::tensor(&scenario, 0).bytes().0 / states / (7.0 / 8.0);
+            let ends = 4.0 * 2.0 / scenario.model.layers as f64;
+            assert!((posted - ends - sent).abs() < 1e-9, "{stack} {precision}: {posted}, {sent}");
+            sent
+        };
+        for (stack, precision, sequence_parallel, bytes) in [
+            ("megatron-2026", "bf16", true, 16.0),
+            ("megatron-2026", "fp8-current", true, 12.0),
+            ("megatron-2026", "mxfp8", true, 12.125),
+            ("megatron-2026", "nvfp4", true, 10.25),
+            ("megatron-2026", "fp8-current", false, 16.0),
+            ("torchtitan", "fp8-current", true, 12.0),
+            ("torchtitan", "mxfp8", true, 16.0),
+        ] {
+            let ours = a_layer(stack, precision, sequence_parallel);
+            assert!((ours / bytes - 1.0).abs() < 1e-9, "{stack} {precision}: {ours} of {bytes}");
+        }
     }
 
     /// Llama-3.1-70B has 8 key-value heads of 128: at tp 16 a block is still that of one head, `4 T d`.

@@ -11,8 +11,8 @@ use super::collective::Fabric;
 use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
 use super::shards::{repeated, shards};
 use super::volume::{
-    boundary_bytes, clone_bytes, context_bytes, exchanged_bytes, expert_bytes, handed_on, layer_block, routed_layers,
-    stage_message,
+    boundary_bytes, clone_bytes, context_bytes, exchanged_bytes, expert_bytes, gathered_share, handed_on, layer_block,
+    routed_layers, stage_message,
 };
 use crate::cluster::{ParallelAxis, RankGroup};
 use crate::run::{CpComm, EpOverlap, Module, Recompute, Scenario, TpOverlap};
@@ -105,15 +105,17 @@ fn tensor(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64)
     }
     let group = layout.mesh().group(ParallelAxis::Tp);
     let message = stage_message(scenario);
-    let pair =
-        if layout.sequence_parallel { fabric.gather(group, message) * 2.0 } else { fabric.all_reduce(group, message) };
     let pairs = calls::stage_pairs(scenario, stage);
     let ends = fabric.gather(group, message) * calls::model_ends(scenario, stage);
-    let forward = pair * pairs;
-    let half = forward * 0.5;
+    let [gathers, reductions] = if layout.sequence_parallel {
+        [message * gathered_share(scenario), message].map(|bytes| fabric.gather(group, bytes) * pairs)
+    } else {
+        [fabric.all_reduce(group, message) * (0.5 * pairs); 2]
+    };
+    let forward = gathers + reductions;
     let software = &scenario.software;
     let share = software.overlap.tp;
-    let reductions = Beside::new(half, windows.column_weight, share, 0.0);
+    let reduced = Beside::new(reductions, windows.column_weight, share, 0.0);
     // In as many chunks as ranks, each behind the product of the chunk before: the first is alone.
     // PyTorch's copies take memory bandwidth and multiprocessors from the products, userbuffers' kernels are tuned not
     // to.
@@ -131,7 +133,7 @@ fn tensor(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64)
     Wait {
         bytes: calls::tensor(scenario, stage).bytes(),
         forward: pass(forward) + Beside::alone(ends),
-        backward: pass(forward) * (again - 1.0) + pass(half) + Beside::alone(ends) + reductions,
+        backward: pass(forward) * (again - 1.0) + pass(gathers) + Beside::alone(ends) + reduced,
         ..Wait::default()
     }
 }
