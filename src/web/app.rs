@@ -178,9 +178,9 @@ fn page(state: State) -> impl IntoView {
                 >
                     {nodes("link-notice", move || refused(&state.refused()))}
                     <Strip/>
+                    <ReinforcementStep/>
                     <FirstTimeline/>
                     <Waterfall/>
-                    <ReinforcementStep/>
                     <Advice/>
                     {measured_offer(state)}
                     {opened::second(state)}

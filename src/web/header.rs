@@ -57,7 +57,7 @@ fn files(state: State) -> Node {
         picture(Drawn::Overlap, "Overlap"),
         item("Every op as CSV", timeline(TimelineAction::Csv)),
         item("Trace for Perfetto", timeline(TimelineAction::Trace)),
-        item("Settings, tables, report…", Action::Open(Dialog::Export(launcher(&run))).into()),
+        item("Export: settings, tables, report…", Action::Open(Dialog::Export(launcher(&run))).into()),
         item("Link…", Action::Share.into()),
     ])
 }

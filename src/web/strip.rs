@@ -11,7 +11,7 @@ use crate::view::panel::Panel;
 use crate::view::panels::chosen::failed;
 use crate::view::panels::issues::note;
 use crate::view::panels::strip::{
-    PRICE, budget_name, budget_tokens, own_budget, read_price, show_price, show_tokens, sign, strip,
+    PRICE, budget_name, budget_tokens, own_budget, read_price, show_budget_steps, show_price, show_tokens, sign, strip,
 };
 use crate::view::panels::suggest::{heading, lead, suggestion};
 use crate::view::panels::waterfall::waterfall;
@@ -59,10 +59,22 @@ fn budget_line(state: State) -> AnyView {
         let words = move || translated(state.run.with(budget_name));
         return view! { <span class="name">{text(words)}</span> }.into_any();
     }
+    let has_rl = Memo::new(move |_| state.run.with(|run| run.rl.algorithm.is_some()));
+    let amount = move || {
+        if has_rl.get() {
+            let steps = text(move || state.run.with(show_budget_steps).unwrap_or_default());
+            let input = field("rl.steps").map(|field| worded_input(state, field, steps, |_, typed| typed.to_owned()));
+            view! { <span data-field="rl.steps">{input}</span> " " {say("steps at")} " " }.into_any()
+        } else {
+            view! {
+                <span data-field="tokens_total">{tokens_input(state)}</span> " " {say("tokens at")} " "
+            }
+            .into_any()
+        }
+    };
     view! {
         <span class="name">
-            <span data-field="tokens_total">{tokens_input(state)}</span>
-            " " {say("tokens at")} " "
+            {amount}
             <span data-field="price_per_gpu_hour">{price_input(state)}</span>
             <span class="wide-only">" " {say("per GPU-hour")}</span>
         </span>

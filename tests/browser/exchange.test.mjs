@@ -46,7 +46,7 @@ test('every form is taken out as text, and comes back as the same run', async ()
   const { page, problems } = await site.open('#v=1&gpus=128&tp=4&zero=0&overlap.tp=0.5');
   const link = await fragment(page);
   await page.locator('header .menu.save > summary').click();
-  await page.getByRole('button', { name: 'Settings, tables, report…' }).click();
+  await page.getByRole('button', { name: 'Export: settings, tables, report…' }).click();
   const taken = {};
   for (const name of ['Markdown', 'JSON', 'Megatron-LM', 'torchtitan', 'DeepSpeed', 'Nanotron']) {
     await dialog(page).getByRole('button', { name, exact: true }).click();

@@ -184,7 +184,7 @@ const WAYS = [
   {
     of: 'the header', most: 6, load: (page) => more(page, 'Import'), async save(page) {
       await page.locator('header .menu.save > summary').click();
-      await page.locator('header').getByRole('button', { name: 'Settings, tables, report…' }).click();
+      await page.locator('header').getByRole('button', { name: 'Export: settings, tables, report…' }).click();
     },
   },
   {

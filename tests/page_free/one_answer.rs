@@ -111,10 +111,9 @@ fn without_field(node: &Node, place: &str, found: &mut BTreeMap<String, BTreeSet
     }
 }
 
-/// Places whose figures have no field of a report: terms of a formula (the drawers), ends of an axis and moments of a
-/// picture (memory over time, overlap), shares beside a figure that has one (the calendar), differences of two figures
-/// and times of the picture (schedules).
-const WITHOUT: [&str; 6] = ["About(None)", "AboutWhole(Days)", "OverTime", "Overlap(None)", "calendar", "schedules"];
+/// Places whose figures are no field of a report: terms of a formula, which `explained.rs` computes again (the drawers),
+/// and moments of a picture (memory over time, schedules).
+const WITHOUT: [&str; 4] = ["About(None)", "AboutWhole(Days)", "OverTime", "schedules"];
 
 /// Every quantity that stands by itself says which figure it is, in all other panels, cards and dialogs.
 #[test]

@@ -3,11 +3,11 @@
 use crate::common::random::{Random, random_run};
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::{evaluate, report};
-use shardscope::core::run::{Based, OneOf, Run, Schedule};
+use shardscope::core::run::{Based, CpComm, OneOf, Run, Schedule};
 use shardscope::core::search::better::{Betters, Gain, Reason};
 use shardscope::core::search::ladder::{Ladder, LadderEnd};
 use shardscope::core::search::session::{PlanQuery, PlanResult, PlanSession};
-use shardscope::core::search::{can_run, serves, tie};
+use shardscope::core::search::{PlanRequest, can_run, serves, tie};
 use shardscope::core::time::PartKind;
 use shardscope::core::units::MemoryUnit;
 use shardscope::view::node::markup::Action;
@@ -42,6 +42,11 @@ fn hold(run: &Run, betters: &Betters) {
         let (time, before) = (report.step.time_s.0, own.step.time_s.0);
         match better.gain {
             Gain::Time => assert!(time * (1.0 + tie(run)) < before),
+            Gain::Split => {
+                assert!(time * (1.0 + tie(run)) < before);
+                let split = better.run.stage_layers.clone();
+                assert_eq!(better.run, Run { stage_layers: split, ..run.clone() }, "the layers a stage alone");
+            }
             Gain::Equal => assert!(time < before && time * (1.0 + tie(run)) >= before),
             Gain::Memory => assert!(report.memory.peak_bytes < own.memory.peak_bytes),
             Gain::Gpus => {
@@ -254,6 +259,58 @@ fn no_schedule_is_suggested_that_the_software_has_not() {
     for better in betters(&trained).list {
         assert_eq!(better.run.pp, 1);
     }
+}
+
+/// DeepSpeed edaa722. `engine.py`, `_configure_tensor_parallel_states`: "AutoTP + ZeRO stage 3 is supported for both
+/// inference and training". `auto_ep_folding.py`, `validate_folding_global`: experts on ranks of their own go with
+/// tensor parallelism under ZeRO 0, 1 and 2, with no tensor parallelism within an expert. Sequences are exchanged by
+/// Ulysses alone, and `pipe/engine.py` asserts "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism".
+#[test]
+fn deepspeed_runs_what_its_source_takes_together() {
+    let dense = Run { stack: Based::preset("deepspeed"), pp: 1, tp: 2, zero: 3, ..Run::default() };
+    assert!(can_run(&dense));
+    assert!(!can_run(&Run { pp: 2, ..dense.clone() }));
+    assert!(!can_run(&Run { cp: 2, ..dense.clone() }));
+    assert!(can_run(&Run { cp: 2, cp_comm: CpComm::Ulysses, ..dense.clone() }));
+    let experts = Run { model: Based::preset("mixtral-8x7b"), ep: 4, etp: 1, zero: 2, ..dense };
+    assert!(can_run(&experts));
+    for refused in [
+        Run { zero: 3, ..experts.clone() },
+        Run { etp: 2, ..experts.clone() },
+        Run { cp: 2, cp_comm: CpComm::Ulysses, ..experts.clone() },
+    ] {
+        assert!(!can_run(&refused), "{} {} {}", refused.zero, refused.etp, refused.cp);
+        // Another program has no such limit.
+        assert!(can_run(&Run { stack: Based::preset("megatron-2025"), ..refused }));
+    }
+    assert!(can_run(&Run { zero: 3, tp: 1, ..experts.clone() }));
+    let request = PlanRequest::able(&Run { gpus: 16, global_batch: 64, ..experts }, &[], 1).unwrap();
+    let (mut all, mut both) = (0, 0);
+    for layout in request.search.space().runs() {
+        assert!(can_run(&layout), "{layout:?}");
+        all += 1;
+        both += usize::from(layout.ep > 1 && layout.tp > 1);
+    }
+    assert!(all > 100 && both > 10, "{all} {both}");
+}
+
+/// NVIDIA's note on uneven pipelines: 14 and 14 layers behind a vision tower take 1.448 times as long as 10 and 18. The
+/// same layout with other layers a stage is the first card, its reason is the bubble.
+#[test]
+fn uneven_stages_behind_a_tower_are_the_first_card() {
+    let published = shardscope::core::run::presets::PUBLISHED.iter().find(|run| run.id == "qwen2-vl-even").unwrap();
+    let run = published.run();
+    let result = searched(&run);
+    hold(&run, &result.betters);
+    let first = &result.betters.list[0];
+    assert_eq!(first.gain, Gain::Split, "{:?}", result.betters.list.iter().map(|one| one.gain).collect::<Vec<_>>());
+    let layers = first.run.stage_layers.clone().unwrap();
+    assert!(layers[0] < 14 && layers[1] > 14 && layers[0] + layers[1] == 28, "{layers:?}");
+    let cause = first.cause.unwrap();
+    assert_eq!(cause.reason, Reason::Part(PartKind::Bubble));
+    let own = evaluate(&run).unwrap();
+    let html = suggestion(&own, &SearchProgressShown::of(&result, &own), MemoryUnit::Gib).to_html();
+    assert!(html.contains("Uneven stages") && html.contains("bubble "), "{html}");
 }
 
 /// Jobs of a new user: what is proposed for 70B on 64 H100 at 32k fits; the best layout of 405B on 2,048, and why, is

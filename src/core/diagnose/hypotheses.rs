@@ -230,6 +230,8 @@ fn told(
     FoundCause {
         measure: Some((hypothesis.measure)()),
         predicted_s: Some(step),
+        // What the sentence promises is what the button shows.
+        set: if measured > BY_KERNELS * predicted { Vec::new() } else { set.to_vec() },
         ..FoundCause::new(hypothesis.id, Message::joined(" ", evidence))
     }
 }

@@ -151,19 +151,29 @@ impl TraceLanes {
         let Some(ops) = timeline.ranks.get(rank.min(timeline.ranks.len().saturating_sub(1))) else {
             return Self::default();
         };
+        let parts = &evaluation.report.step.parts;
+        let of_step = |kind| parts.iter().find(|part| part.kind == kind).map_or(0.0, |part| part.seconds.0);
+        // What is computed again begins the pass back, as a trace shows it: by the attention of a forward pass.
+        let back: f64 = ops.iter().filter(|op| op.op.kind.sends_gradient()).map(|op| op.end - op.start).sum();
+        let again = if back > 0.0 { (of_step(PartKind::Recompute) / back).min(1.0) } else { 0.0 };
         let mut compute: Vec<LaneSpan> = Vec::new();
         for op in ops {
-            let kind = if op.op.kind == OpKind::F { LaneKind::Forward } else { LaneKind::Backward };
             let begin = ns(op.start).max(compute.last().map_or(0, |span| span.end));
-            if ns(op.end) > begin {
-                compute.push(LaneSpan { begin, end: ns(op.end), kind });
-            }
+            let end = ns(op.end);
+            let turn = match op.op.kind {
+                OpKind::F => end,
+                kind if kind.sends_gradient() => ns(op.start + again * (op.end - op.start)),
+                _ => begin,
+            };
+            let turn = turn.clamp(begin, end.max(begin));
+            let spans = [(begin, turn, LaneKind::Forward), (turn, end, LaneKind::Backward)];
+            let spans = spans.into_iter().filter(|(from, to, _)| to > from);
+            compute.extend(spans.map(|(begin, end, kind)| LaneSpan { begin, end, kind }));
         }
         // As the table of parts counts them: what a hidden message adds to compute is compute.
         let expected = ExpectedStep::of_evaluation(evaluation, rank);
         let part = |share: StepShare| ns(expected.shares.get(&share).copied().unwrap_or(0.0));
-        let parts = &evaluation.report.step.parts;
-        let late = parts.iter().find(|part| part.kind == PartKind::ExposedDp).map_or(0, |part| ns(part.seconds.0));
+        let late = ns(of_step(PartKind::ExposedDp));
         let slowed = (late - part(StepShare::ExposedDp)).max(0);
         if let Some(span) = compute.last_mut() {
             span.end += slowed;
@@ -292,6 +302,26 @@ pub fn seen(spans: &[LaneSpan], (begin, end): Interval, columns: usize) -> Vec<(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::evaluate;
+    use crate::run::{Recompute, Run};
+
+    /// Full recomputation runs the forward pass again in the pass back: the kernels of a trace are as much forward as
+    /// backward then (forward 1, again 1, backward 2 of its products), and the prediction is drawn as the trace is.
+    #[test]
+    fn what_is_computed_again_is_drawn_as_forward() {
+        let of = |recompute| {
+            let run = Run { recompute, ..Run::default() };
+            let lanes = TraceLanes::predicted(&evaluate(&run).unwrap(), 0);
+            assert!(lanes.compute.windows(2).all(|pair| pair[0].end <= pair[1].begin));
+            let sum = |kind| -> i64 {
+                lanes.compute.iter().filter(|span| span.kind == kind).map(|span| span.end - span.begin).sum()
+            };
+            (sum(LaneKind::Forward) as f64, sum(LaneKind::Backward) as f64)
+        };
+        let ((plain, back), (again, back_again)) = (of(Recompute::None), of(Recompute::Full));
+        assert!((again / plain - 2.0).abs() < 0.15, "{plain} {again}");
+        assert!((back_again / back - 1.0).abs() < 0.1, "{back} {back_again}");
+    }
 
     #[test]
     fn a_message_is_hidden_where_something_computes() {

@@ -25,7 +25,7 @@ pub use changes::{RlChange, changes};
 pub use engine::{EngineModel, EngineRates};
 pub use lengths::Lengths;
 pub use queue::Queue;
-pub use range::{NOT_SAID, WideningCause, range_of_framework};
+pub use range::{NOT_SAID, TOLD_APART, WideningCause, range_of_framework};
 pub use request::{RlReply, answer, of_run};
 pub use rollout::{Batch, Rollout};
 pub use split::SplitPoint;

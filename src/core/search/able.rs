@@ -2,7 +2,7 @@
 
 use super::axes::Axes;
 use crate::pipeline::{SCHEDULES, ScheduleInfo as Row};
-use crate::run::presets::Stack;
+use crate::run::presets::{CombinedCuts, Stack};
 use crate::run::{Run, Schedule};
 
 /// Leaves of `axes` what the software of `run` can cut, with the schedules that it has.
@@ -39,12 +39,19 @@ pub(crate) fn pipes(stack: &Stack, pp: u64, schedule: Schedule, zero: u64) -> bo
     pp == 1 || schedule.row().is_run_by(stack) && (zero < 2 || stack.software.fsdp)
 }
 
+/// True if `stack` runs these sizes of a layout together.
+pub(crate) fn combines(stack: &Stack, cuts: CombinedCuts) -> bool {
+    stack.trainer.combines(cuts)
+}
+
 /// True if the software of `run` can run its layout.
 pub fn can_run(run: &Run) -> bool {
     let stack = run.stack.preset_row();
     let able = stack.trainer.abilities();
+    let Run { tp, cp, ep, etp, zero, cp_comm: exchange, .. } = *run;
     let sizes = [(run.tp, able.tensor), (run.cp, able.context), (run.ep, able.experts)];
     pipes(stack, run.pp, run.schedule, run.zero)
         && run.zero <= able.zero
         && sizes.iter().all(|(size, able)| *able || *size == 1)
+        && combines(stack, CombinedCuts { tp, cp, ep, etp, zero, exchange })
 }

@@ -3,11 +3,12 @@
 //! Two layouts that mean the same are one: sequence parallelism without tensor parallelism, ZeRO where there is one
 //! replica, selective recomputation of what is not kept, any schedule of one stage.
 
-use super::able::pipes;
+use super::able::{combines, pipes};
 use super::axes::{Axes, ScheduleChunks, SplitRule};
 use super::promise::LayoutPlace;
 use crate::cluster::Mesh;
 use crate::model::Architecture;
+use crate::run::presets::CombinedCuts;
 use crate::run::{Recompute, Run, Schedule, Selective, divides_by};
 use crate::sort::sort;
 use std::collections::BTreeMap;
@@ -47,7 +48,7 @@ pub struct Member {
 }
 
 /// Key of the members of a block: its run, pipeline, chunks and recomputation, and sharing of parameters between ranks.
-type MembersKey = (usize, u64, u64, usize, bool);
+type MembersKey = (usize, u64, u64, usize, bool, [bool; 4]);
 
 /// Everything that is tried.
 #[derive(Clone, Debug, Default)]
@@ -97,7 +98,15 @@ impl Space {
     fn members_key(&self, block: &Block) -> MembersKey {
         let sharers = self.base.training_gpus() / (block.tp * block.pp).max(1);
         let Block { variant, pp, chunks, recompute, .. } = *block;
-        (variant, pp, chunks, recompute, sharers > 1)
+        (variant, pp, chunks, recompute, sharers > 1, [0, 1, 2, 3].map(|zero| self.is_combined(block, zero)))
+    }
+
+    /// True if the software runs the sizes of `block` together under a ZeRO stage, or the search does not ask.
+    fn is_combined(&self, block: &Block, zero: u64) -> bool {
+        let run = self.trained(block);
+        let Block { tp, cp, ep, etp, .. } = *block;
+        let cuts = CombinedCuts { tp, cp, ep, etp, zero, exchange: run.cp_comm };
+        !self.axes.able || combines(run.stack.preset_row(), cuts)
     }
 
     /// The run that `block` is a layout of.
@@ -257,7 +266,7 @@ impl Space {
     }
     fn members_of(&self, block: &Block) -> Vec<Member> {
         let run = self.trained(block);
-        let (.., shared) = self.members_key(block);
+        let (.., shared, combined) = self.members_key(block);
         let axes = &self.axes;
         // States that leave the GPU have to be sharded first.
         let least = run.offload.least_zero(run);
@@ -285,6 +294,7 @@ impl Space {
                 stages.map(move |zero| Member { chunks, zero })
             })
             .filter(|member| kept(member.zero))
+            .filter(|member| usize::try_from(member.zero).is_ok_and(|zero| combined.get(zero) == Some(&true)))
             .filter(|member| !axes.able || pipes(stack, block.pp, member.chunks.schedule, member.zero))
             .collect()
     }

@@ -111,8 +111,15 @@ pub fn whole_run(evaluation: &Evaluation) -> Result<(WholeRun, Vec<Issue>), Vec<
 /// The setting of `tokens` tokens of an evaluated Run.
 ///
 /// # Errors
-/// A run that does not finish.
+/// A run that does not finish, or one of reinforcement learning, whose steps generate as well.
 pub fn setting(evaluation: &Evaluation, tokens: f64) -> Result<Setting, Vec<Issue>> {
+    if evaluation.scenario.run.rl.algorithm.is_some() {
+        let message = t!(
+            "the whole run is of training steps on tokens: steps of reinforcement learning generate as well, and their \
+                days and price stand on Run"
+        );
+        return Err(vec![Issue::error("rl.algorithm", message)]);
+    }
     let setting = Setting::new(evaluation, tokens).map_err(|issue| vec![issue])?;
     let refusals = refusals(evaluation, &setting);
     if refusals.is_empty() { Ok(setting) } else { Err(refusals) }

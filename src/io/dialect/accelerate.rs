@@ -128,7 +128,8 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
     writer.say("num_processes", run.gpus);
     match sharing {
         Sharing::DeepSpeed => {
-            writer.say("deepspeed_config.gradient_accumulation_steps", s.layout.microbatches);
+            let each = tuning::accumulation(s, run.tp * run.cp);
+            writer.say("deepspeed_config.gradient_accumulation_steps", each);
             let to = |to: Option<OffloadTo>| to.map_or("none", OneOf::id);
             writer.say("deepspeed_config.offload_optimizer_device", to(run.offload.optimizer));
             writer.say("deepspeed_config.offload_param_device", to(run.offload.parameters));
@@ -143,13 +144,12 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
         }
         Sharing::Nobody => {}
     }
-    let shard = (s.zero.shard / s.layout.cp).max(1);
-    let copies = s.layout.dp / shard;
+    let [shard, copies] = tuning::shards(s);
     if run.tp > 1 || run.cp > 1 || copies > 1 {
         writer.say(TP, run.tp);
         writer.say(CP, run.cp);
         let sharded = run.zero >= 2;
         writer.say(SHARD, if sharded { shard } else { 1 });
-        writer.say(COPIES, if sharded { copies } else { s.layout.dp });
+        writer.say(COPIES, if sharded { copies } else { shard * copies });
     }
 }

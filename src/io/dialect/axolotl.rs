@@ -126,7 +126,7 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
     hub::write(writer, "base_model", &run.model);
     write_adapter(s, writer);
     writer.say("sequence_len", run.seq_len);
-    BATCH.write(s, writer);
+    BATCH.write(s, writer, run.tp * run.cp);
     writer.maybe("max_steps", steps(run));
     match run.optimizer {
         Optimizer::Muon => writer.say("optimizer", "muon"),

@@ -207,7 +207,7 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
         writer.maybe("pref_loss", loss);
     }
     writer.say("cutoff_len", run.seq_len);
-    BATCH.write(s, writer);
+    BATCH.write(s, writer, 1);
     writer.maybe("max_steps", steps(run));
     match run.optimizer {
         Optimizer::GaLore => writer.say("use_galore", true),

@@ -206,7 +206,7 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
         writer.when(matches!(adapter.base, Some(BaseFormat::Nf4 | BaseFormat::Nf4Double)), "model.quantize_base", true);
     }
     writer.say("tokenizer.max_seq_len", run.seq_len);
-    BATCH.write(s, writer);
+    BATCH.write(s, writer, run.tp * run.cp);
     writer.maybe("max_steps_per_epoch", steps(run));
     let component = match (run.optimizer, run.offload.framework) {
         (_, Some(OffloadFramework::Torchao)) if run.offload.optimizer.is_some() => {

@@ -342,7 +342,7 @@ fn write(s: &Scenario, writer: &mut SettingsWriter) {
     if !tuning::rollout::write(s, writer) {
         writer.say("max_length", run.seq_len);
     }
-    BATCH.write(s, writer);
+    BATCH.write(s, writer, 1);
     writer.maybe("max_steps", steps(run));
     tuning::write_optimizer(writer, "optim", run.optimizer);
     tuning::write_half(s, writer);

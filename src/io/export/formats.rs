@@ -215,7 +215,8 @@ pub fn trial(run: &Run, stamp: &Stamp) -> Result<String, Vec<Issue>> {
     }
     let launch = if text.contains("\ntorchrun ") { "" } else { "# " };
     let line = if launch.is_empty() { "\ntorchrun " } else { "\nLAUNCH " };
-    Ok(text.replacen(line, &format!("\n{MEETING_PLACE}\n{launch}{MEETING}{line}"), 1))
+    let node = format!("{launch}{HEAD_NODE}=\"${{{HEAD_NODE}:?name of the first node}}\"");
+    Ok(text.replacen(line, &format!("\n{MEETING_PLACE}\n{node}\n{launch}{MEETING}{line}"), 1))
 }
 
 /// Rendezvous of the nodes of a launch: torchrun takes its arguments from variables as well.
@@ -267,7 +268,12 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Opti
     let mut entries = dialect.written(&evaluation.scenario);
     let mut blanks = Vec::new();
     match trial {
-        Some(trial) => entries.extend(trial),
+        Some(trial) => {
+            // Mock data has no tokenizer of a model: none is said twice.
+            let is_of_trial = |name: &str| trial.iter().any(|(said, _)| said == name);
+            entries.retain(|(name, _)| !is_of_trial(name) && !name.starts_with("--tokenizer-"));
+            entries.extend(trial);
+        }
         None if dialect.id == megatron::DIALECT.id => {
             let (more, named) = megatron::start(&evaluation.scenario, &entries);
             entries.extend(more);
@@ -363,6 +369,26 @@ mod tests {
         }
     }
 
+    /// Hugging Face `trainer.py`: the batch of a step is `per_device_train_batch_size`, `gradient_accumulation_steps`
+    /// and the processes, multiplied. A pipeline or tensor ranks that a program does not know are no reason to train on
+    /// another batch: read back, the settings have that of the run.
+    #[test]
+    fn programs_without_pipelines_accumulate_to_the_batch_of_the_run() {
+        for run in [
+            Run { tp: 1, pp: 2, zero: 3, ..Run::default() },
+            Run { tp: 4, pp: 4, ..Run::default() },
+            Run { tp: 2, pp: 2, cp: 2, micro_batch: 2, ..Run::default() },
+        ] {
+            for id in ["trl", "llama-factory"] {
+                let text = export(&run, id, &STAMP).unwrap();
+                assert!(!text.contains("Global batch:"), "{id}: {text}");
+                let bare: Vec<&str> = text.lines().filter(|line| !line.starts_with("# ")).collect();
+                let back = crate::import::read(&bare.join("\n"), &Run::default()).unwrap().run;
+                assert_eq!(back.global_batch, run.global_batch, "{id}: {text}");
+            }
+        }
+    }
+
     /// A release of a program is no setting of it, and a price is none of any.
     #[test]
     fn settings_of_a_program_do_not_say_that_it_has_not_its_own_software() {
@@ -402,6 +428,9 @@ mod tests {
                 let text = trial(&run, &STAMP).unwrap();
                 let many = run.gpus > 8;
                 assert_eq!(text.contains("PET_RDZV_ENDPOINT"), many, "{text}");
+                // The script stops where the first node has no name, and says no tokenizer twice.
+                assert_eq!(text.contains("HEAD_NODE=\"${HEAD_NODE:?"), many, "{text}");
+                assert!(text.matches("--tokenizer-").count() < 2 && text.contains("example.org"), "{text}");
                 let wanted = if stack == "torchtitan" {
                     ["dataset=DATASETS[\"c4_test\"]", "config.training.steps = 20"]
                 } else {

@@ -2,6 +2,7 @@
 
 use super::Stamp;
 use shardscope_core::advice::balance;
+use shardscope_core::advice::fit::shown;
 use shardscope_core::report::Evaluation;
 use shardscope_core::run::OneOf;
 use shardscope_core::run::registry::field;
@@ -83,7 +84,9 @@ fn settings(evaluation: &Evaluation) -> String {
         !named && !ALWAYS.contains(&&**key)
     }));
     for (key, value) in settings {
-        let label = field(&key).map_or("", |field| field.label);
+        let field = field(&key);
+        let label = field.map_or("", |field| field.label);
+        let value = field.map_or_else(|| value.clone(), |field| shown(field, &value).to_string());
         rows.push(cells(&[label, &value, &format!("`{key}`")]));
     }
     section("Run", &["setting", "value", "note"], rows)

@@ -11,6 +11,15 @@ use shardscope_view::panels::issues::line;
 /// The form whose program reads the order of its pipeline from a file of its own.
 const ORDERED: &str = "torchtitan";
 
+/// Why a form has nothing to say of `run`; none where it has.
+fn without(run: &Run, id: &str) -> Option<&'static str> {
+    match id {
+        "rl" if run.rl.algorithm.is_none() => Some("for a run with an RL algorithm"),
+        "peft" if run.adapter.method.is_none() => Some("for a run that trains an adapter"),
+        _ => None,
+    }
+}
+
 /// The dialog with `id` chosen, the first form where it is none; the text bears `stamp`.
 pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
     let chosen = FORMATS.iter().find(|format| format.id == id).unwrap_or(&FORMATS[0]);
@@ -18,9 +27,11 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
         .iter()
         .map(|format| {
             let pressed = (format.id == chosen.id).to_string();
-            let attributes = [("aria-pressed", &*pressed)];
             let open = Action::Open(Dialog::Export(format.id));
-            el("button", &attributes, &[text(format.label)]).title(format.what).on(open)
+            match without(run, format.id) {
+                Some(why) => el("button", &[("disabled", "")], &[text(format.label)]).title(why),
+                None => el("button", &[("aria-pressed", &*pressed)], &[text(format.label)]).title(format.what).on(open),
+            }
         })
         .collect();
     let body = match evaluate(run).and_then(|_| export(run, chosen.id, stamp)) {
@@ -52,7 +63,17 @@ mod tests {
     #[test]
     fn every_form_can_be_chosen_copied_and_saved() {
         for format in FORMATS {
-            let node = menu(&Run::default(), format.id, &Stamp::default());
+            let mut run = Run::default();
+            let needs = without(&run, format.id);
+            if needs.is_some() {
+                // A form that has nothing to say of the run cannot be chosen.
+                let node = menu(&run, "json", &Stamp::default());
+                assert!(!node.actions().contains(&&Action::Open(Dialog::Export(format.id))), "{}", format.id);
+                run = run
+                    .with_texts(&[("rl.algorithm", "grpo".to_owned()), ("adapter.method", "lora".to_owned())])
+                    .unwrap();
+            }
+            let node = menu(&run, format.id, &Stamp::default());
             let actions = node.actions();
             let copies = |action: &&&Action| matches!(action, Action::Save(Save::Copy(text)) if !text.is_empty());
             assert_eq!(actions.iter().filter(copies).count(), 1, "{}", format.id);

@@ -216,8 +216,8 @@ pub(super) fn settings(evaluation: &Evaluation, stamp: &Stamp) -> String {
         },
         Some(PhasesBy::OpenRlhf) | None => {
             let comments = head(
-                "no settings: they are written for runs with an algorithm (rl.algorithm) and verl, NeMo-RL, slime or \
-                    TRL (phases.framework)",
+                "no settings: they are written for runs with an RL algorithm whose framework is verl, NeMo-RL, slime \
+                    or TRL",
             );
             yaml::print(&SettingEntries::new(), &comments)
         }
@@ -309,6 +309,6 @@ mod tests {
     #[test]
     fn a_run_without_a_step_says_what_is_missing() {
         let text = export(&Run::default(), "rl", &Stamp::default()).unwrap();
-        assert!(text.lines().all(|line| line.starts_with("# ")) && text.contains("rl.algorithm"), "{text}");
+        assert!(text.lines().all(|line| line.starts_with("# ")) && text.contains("with an RL algorithm"), "{text}");
     }
 }

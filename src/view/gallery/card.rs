@@ -28,7 +28,7 @@ pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
     let brief = variant.schedule.row().idea;
     let unnamed = unnamed(&gallery.own.scenario.run, variant.schedule);
     let parts = [
-        tick(gallery, variant, &[difference(gallery, variant == own, figures)]),
+        tick(gallery, variant, &[difference(gallery, (variant == own, variant), figures)]),
         el("small", &[("class", "brief")], &[text(brief)]).title(brief),
         picture(gallery, row, figures),
         unnamed.map_or_else(Node::none, |words| leaf("small", "unable", words)),
@@ -40,7 +40,7 @@ pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
 }
 
 /// Difference from the Run's own step.
-fn difference(gallery: &Gallery, is_own: bool, figures: &ScheduleFigures) -> Node {
+fn difference(gallery: &Gallery, (is_own, of): (bool, ScheduleVariant), figures: &ScheduleFigures) -> Node {
     if is_own {
         return leaf("span", "change", "your run");
     }
@@ -49,7 +49,7 @@ fn difference(gallery: &Gallery, is_own: bool, figures: &ScheduleFigures) -> Nod
     let told = is_told(&gallery.own.scenario.run, 1.0 + ratio);
     let class = if ratio < 0.0 && told { "change better" } else { "change" };
     let share = verbatim(format!("{sign}{}", show_percent(ratio.abs())));
-    leaf("span", class, share)
+    leaf("span", class, share).reports("step.time_change", &Scope::run().part(of))
 }
 
 /// The picture in words: its label for screen readers and its tooltip.

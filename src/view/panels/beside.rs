@@ -7,8 +7,10 @@ use crate::charts::figure::{key, save};
 use crate::charts::ink::Ink;
 use crate::charts::ticks::{tick_label, ticks};
 use crate::node::action::PanelChoice;
+use crate::node::figure::Scope;
 use crate::prelude::*;
-use shardscope_core::report::{DrawnPass, MicrobatchWaits, PassPart, PassParts, PassWork, microbatch_waits};
+use shardscope_core::report::{DrawnPass, MicrobatchWaits, PassPart, PassParts, PassWork, microbatch_waits, report};
+use shardscope_core::search::can_run;
 use shardscope_core::traffic::{Beside, Traffic};
 
 /// Height of a lane, of the words above two of them, of the gap below, and of the axis.
@@ -79,7 +81,37 @@ fn more_microbatches(evaluation: &Evaluation, drawn: &MicrobatchWaits) -> Node {
         return Node::none();
     }
     let set = vec![("global_batch", batch.to_string())];
-    Node::from_iter([text(" "), apply("fix", set, "", t!("Set the batch to {batch}", batch))])
+    let memory = |set: &[(&'static str, String)]| {
+        let larger = run.with_texts(set).filter(|larger| can_run(larger) || !can_run(run))?;
+        Some(report(&larger).ok()?.memory)
+    };
+    let Some(larger) = memory(&set) else {
+        return Node::none();
+    };
+    if larger.overall() != Verdict::Oom || evaluation.report.memory.overall() == Verdict::Oom {
+        return Node::from_iter([text(" "), apply("fix", set, "", t!("Set the batch to {batch}", batch))]);
+    }
+    // A button leads to what fits: the larger batch with the first change that keeps the schedule.
+    let peak = larger.peak();
+    let words = t!(
+        "With batch {batch} passes run in pairs, out of memory: {peak} of {capacity}.",
+        batch,
+        peak = show_bytes(peak.bytes),
+        capacity = show_bytes(peak.capacity)
+    );
+    let changes: [(&'static str, String, Message); 5] = [
+        ("recompute", "selective".to_owned(), t!("selective recomputation")),
+        ("recompute", "full".to_owned(), t!("full recomputation")),
+        ("zero", (run.zero + 1).to_string(), t!("ZeRO-{stage}", stage = run.zero + 1)),
+        ("pp", (run.pp * 2).to_string(), t!("PP {ranks}", ranks = run.pp * 2)),
+        ("pp", (run.pp * 4).to_string(), t!("PP {ranks}", ranks = run.pp * 4)),
+    ];
+    let fitting = changes.into_iter().find_map(|(key, value, change)| {
+        let both = vec![set[0].clone(), (key, value)];
+        let fits = memory(&both).is_some_and(|memory| memory.overall() == Verdict::Fits);
+        fits.then(|| apply("fix", both, "", t!("Set the batch to {batch} with {change}", batch, change)))
+    });
+    Node::from_iter([text(" "), inline(words), text(" "), fitting.unwrap_or_default()])
 }
 
 /// What the picture says, in words.
@@ -119,6 +151,14 @@ fn said(drawn: &MicrobatchWaits) -> Node {
                 sent = show(beside.comm),
                 share = show_percent(drawn.paired)
             );
+            // The two parts of what the picture's title says that messages add.
+            let adds = t!(
+                "Messages add {exposed}: {waits} that are waited for, and {slows} by which hidden ones slow compute.",
+                exposed = show(beside.exposed()),
+                waits = show(beside.not_hidden),
+                slows = show(beside.slows)
+            );
+            let hidden = Message::joined(" ", [hidden, adds]);
             let seconds: Seconds = all.map(PassParts::seconds).sum();
             if seconds.0 > 0.0 {
                 let shorter = t!(
@@ -201,6 +241,11 @@ fn picture(drawn: &MicrobatchWaits) -> Drawing {
             time = show_seconds(pass.seconds()),
             exposed = show_seconds(messages.exposed())
         );
+        // None of a step that has no pairs: as it would be.
+        let words = match pass.pass {
+            DrawnPass::Pair if drawn.paired < NONE => t!("{pass}, with more micro-batches", pass = words),
+            _ => words,
+        };
         drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, words);
         let lanes = [top + WORDS, top + WORDS + LANE];
         for (y, name) in lanes.into_iter().zip(["compute", "wire"]) {
@@ -277,16 +322,21 @@ fn data(drawn: &MicrobatchWaits) -> Node {
             }
         }
     }
-    let time = |seconds: Seconds| if seconds.0 > 0.0 { show_seconds(seconds) } else { "–".to_owned() };
+    let traffic = drawn.traffic.id();
+    let time = |(pass, part): &(DrawnPass, PassPart), field: &'static str, seconds: Seconds| {
+        let shown = if seconds.0 > 0.0 { show_seconds(seconds) } else { "–".to_owned() };
+        let of = Scope::run().part(format_args!("{traffic}, {}, {}", pass_name(*pass), part_names(part.work)[0]));
+        inline(verbatim(shown)).reports(field, &of)
+    };
     Rows::of(rows)
         .column("pass", |(pass, _)| text(pass_name(*pass)))
         .column("compute", |(_, part)| text(part_names(part.work)[0]))
-        .figures("takes", |(_, part)| time(part.compute))
+        .column("takes", |row| time(row, "microbatch.compute_s", row.1.compute))
         .column("message", |(_, part)| text(part_names(part.work)[2]))
-        .figures("on the wire", |(_, part)| time(part.message.comm))
-        .figures("hidden", |(_, part)| time(part.message.comm - part.message.not_hidden))
-        .figures("waited for", |(_, part)| time(part.message.not_hidden))
-        .figures("slows compute by", |(_, part)| time(part.message.slows))
+        .column("on the wire", |row| time(row, "microbatch.comm_s", row.1.message.comm))
+        .column("hidden", |row| time(row, "microbatch.hidden_s", row.1.message.hidden()))
+        .column("waited for", |row| time(row, "microbatch.not_hidden_s", row.1.message.not_hidden))
+        .column("slows compute by", |row| time(row, "microbatch.slows_s", row.1.message.slows))
         .table("One micro-batch")
 }
 
@@ -329,6 +379,14 @@ mod tests {
             _ => None,
         });
         let larger = evaluate(&run.with_texts(&set.unwrap()).unwrap()).unwrap();
+        // It leads to what fits where this run does, and keeps the schedule.
+        let fits = |evaluation: &Evaluation| evaluation.report.memory.overall() != Verdict::Oom;
+        assert!(fits(&larger) || !fits(&evaluation), "{none}");
+        assert_eq!(larger.scenario.run.schedule, Schedule::DualPipe);
+        // What a pair's messages add is what is waited for and what slows compute, to the millisecond that is shown.
+        let drawn = microbatch_waits(&larger).into_iter().find(|one| one.traffic == Traffic::Ep).unwrap();
+        let pair = drawn.passes.iter().find(|pass| pass.pass == DrawnPass::Pair).unwrap().messages();
+        assert!((pair.exposed().0 - pair.not_hidden.0 - pair.slows.0).abs() < 1e-12);
         let more = beside(&larger, Some(Traffic::Ep)).to_html();
         assert!(more.contains("of the passes run in pairs") && !more.contains("Set the batch"), "{more}");
         let apart = html(Schedule::OneFOneB);

@@ -100,6 +100,13 @@ pub fn reason(outcome: Option<&LadderEnd>) -> Message {
             let software = choice.run.stack.preset_row().choice.label;
             // What is chosen is the shortest step as predicted: others inside the error of a difference may be as fast.
             let tie = significant(tie(&choice.run) * 100.0, 2);
+            if choice.run.rl.algorithm.is_some() {
+                return t!(
+                    "The layout with the shortest training step that fits here and that {software} can run: of \
+                        reinforcement learning that is a part, and how the engines stand is yours.",
+                    software
+                );
+            }
             match choice.searched {
                 Some(Searched { layouts, complete: true }) => t!(
                     "The fastest that fits here and that {software} can run, of {layouts} layouts, by predicted steps: \

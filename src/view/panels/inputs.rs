@@ -47,7 +47,8 @@ pub const SHEETS: [(&str, &[SheetPart]); 6] = [
         &[
             ("", |field| field.key.starts_with("adapter.")),
             ("Offloading", |field| field.key.starts_with("offload.")),
-            ("Reinforcement learning", |field| field.key.starts_with("phases.")),
+            ("Reinforcement learning", |field| field.key.starts_with("rl.")),
+            ("Its framework and models", |field| field.key.starts_with("phases.")),
         ],
     ),
 ];
@@ -87,6 +88,17 @@ pub fn fields(sheet: usize) -> impl Iterator<Item = (usize, &'static Field)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What turns reinforcement learning on stands where its name is looked for, before what it needs.
+    #[test]
+    fn the_algorithm_is_the_first_setting_of_reinforcement_learning() {
+        let at = SHEETS.iter().position(|(title, _)| title.contains("RL")).unwrap();
+        let part = SHEETS[at].1.iter().position(|(title, _)| *title == "Reinforcement learning").unwrap();
+        let found: Vec<_> = fields(at).filter(|(of, _)| *of == part).map(|(_, field)| field.key).collect();
+        assert_eq!(found.first(), Some(&"rl.algorithm"));
+        let all = FIELDS.iter().filter(|field| field.key.starts_with("rl.")).count();
+        assert_eq!(found.len(), all);
+    }
 
     #[test]
     fn every_setting_is_in_the_column_or_in_one_sheet() {

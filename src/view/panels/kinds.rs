@@ -52,6 +52,11 @@ impl<'a> KindLine<'a> {
 /// The comparison, as far as it is known; `done` once every kind has its row.
 pub fn kinds(evaluation: &Evaluation, rows: &[KindRow], done: bool) -> Node {
     let own = &evaluation.scenario.run;
+    if own.rl.algorithm.is_some() {
+        return muted(
+            "Kinds of GPUs are compared by training steps on tokens: steps of reinforcement learning generate as well.",
+        );
+    }
     let known = rows.iter().filter_map(|(place, found)| KindLine::new(own, *place, found.as_deref()?));
     let mut lines: Vec<KindLine> = known.collect();
     // The cheapest first, then those without a price, the fastest first.

@@ -102,7 +102,8 @@ fn average(evaluation: &Evaluation) -> Node {
         "Exposed is of the average rank, as the step counts it: wire time that no compute covers, and time by which \
             covered messages slow compute. The other columns are of the busiest rank. In all:"
     );
-    let open = ask("link", Figure::Exposed, &[text(verbatim(show_seconds(exposed)))]);
+    let shown = inline(verbatim(show_seconds(exposed))).reports("step.exposed_comm_s", &Scope::run());
+    let open = ask("link", Figure::Exposed, &[shown]);
     el("p", &[("class", "muted")], &[inline(&notes), text(" "), open])
 }
 
@@ -184,11 +185,17 @@ fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit
             std::iter::once(whole).chain(other).chain(of_busiest).collect()
         }
     };
-    let beside = if row.compute_s.0 > 0.0 { both(&show_seconds(row.compute_s), "", window) } else { text("nothing") };
+    let scope = Scope::run().part(format_args!("{}, busiest rank", row.traffic.id()));
+    let of_row = |shown: String, field: &'static str| inline(verbatim(shown)).reports(field, &scope);
+    let beside = if row.compute_s.0 > 0.0 {
+        both(of_row(show_seconds(row.compute_s), "overlap:compute_s"), "", window)
+    } else {
+        text("nothing")
+    };
     let cells = [
         ask("link", Figure::Overlap(index), &[text(name)]),
-        both(&unit.fitting(row.bytes_per_gpu), "", speed),
-        text(verbatim(show_seconds(row.comm_s))),
+        both(of_row(unit.fitting(row.bytes_per_gpu), "overlap:bytes_per_gpu"), "", speed),
+        of_row(show_seconds(row.comm_s), "overlap:comm_s"),
         beside,
         ratio_bar(row.ratio.unwrap_or(0.0)),
         ratio(row),
@@ -222,8 +229,8 @@ fn ratio(row: &OverlapRow) -> Node {
     }
 }
 
-fn both(figure: &str, class: &str, small: impl Into<Message>) -> Node {
-    Node::from_iter([text(verbatim(figure)), text(" "), leaf("small", class, small)])
+fn both(figure: Node, class: &str, small: impl Into<Message>) -> Node {
+    Node::from_iter([figure, text(" "), leaf("small", class, small)])
 }
 
 /// The ratio against 1, which stands in the middle of the bar of every row.

@@ -74,7 +74,8 @@ pub fn rl(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             let pair = [splits(run, &reply.rl), memory(&reply.rl, unit)].into_iter();
             let pair = pair.filter(|part| *part != Node::none()).map(|part| el("div", &[], &[part]));
             let pair = el("div", &[("class", "rl-pair")], &pair.collect::<Vec<Node>>());
-            let more = [pair, moves(run, &reply.rl), doubts(&reply), as_table(&reply.rl)];
+            let more =
+                [pair, moves(run, &reply.rl), doubts(&reply), as_table(&reply.rl), updates(evaluation, &reply.rl)];
             el("section", &[("class", "rl")], &[Node::from_iter(parts), Node::from_iter(more)])
         }
     }
@@ -83,12 +84,39 @@ pub fn rl(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
 /// What has to be said before there is an answer.
 fn missing(issues: &[Issue]) -> Node {
     let line = |issue: &Issue| {
-        let label = field(&issue.field).map_or("", |field| field.label);
-        let message = issue.message.clone();
-        bullet(if label.is_empty() { message } else { t!("{label}: {message}", label, message) })
+        let words = text(issue.message.clone());
+        match question(issue) {
+            Some(button) => el("li", &[], &[button, text(": "), words]),
+            None => el("li", &[], &[words]),
+        }
     };
     let list: Vec<Node> = issues.iter().map(line).collect();
     Node::from_iter([paragraph("A step is predicted once these are set:"), el("ul", &[], &list)])
+}
+
+/// The field of an issue as a button that leads to it; what is asked stands in its title.
+fn question(issue: &Issue) -> Option<Node> {
+    let field = field(&issue.field)?;
+    Some(link_button(field.label).title(issue.message.clone()).on(Action::Focus(field.key)))
+}
+
+/// Fields of `issues`, each as a button that leads to it.
+pub(crate) fn questions(issues: &[Issue]) -> Vec<Node> {
+    issues.iter().filter_map(question).collect()
+}
+
+/// How the training steps, of which the rest of the page is, are a part of this step.
+fn updates(evaluation: &Evaluation, step: &RlStep) -> Node {
+    let run = &evaluation.scenario.run;
+    muted(t!(
+        "Pipeline, parts of a step, layouts and schedules on this page are of training steps of {batch} sequences of \
+            {tokens} tokens, {time} each: what trains for {training} of the {step}.",
+        batch = run.global_batch,
+        tokens = run.seq_len,
+        time = show_seconds(evaluation.report.step.time_s),
+        training = show_seconds(step.training_s),
+        step = show_seconds(step.step_s)
+    ))
 }
 
 fn answer(run: &Run, step: &RlStep) -> Node {
@@ -321,8 +349,8 @@ fn moves(run: &Run, step: &RlStep) -> Node {
     let gains = list.iter().any(|change| change.is_told_apart(step.step_s));
     let table = Rows::of(list.clone())
         .column("change", name)
-        .figures("step", |change| show_seconds(change.step_s))
-        .figures("over now", |change| number(change.step_s / step.step_s, 3))
+        .figures("a step takes", |change| show_seconds(change.step_s))
+        .figures("of the step now", |change| show_percent(change.step_s / step.step_s))
         .column("", button)
         .table("What moves the step");
     let words = "None of these is shorter beyond the error: steps within 40 % of each other are not told apart.";
@@ -377,7 +405,7 @@ fn as_table(step: &RlStep) -> Node {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use shardscope_core::run::{Algorithm, ResponseParts};
 
@@ -385,7 +413,7 @@ mod tests {
         Run { rl: RlParts { algorithm: Some(Algorithm::Grpo), ..rl }, ..Run::default() }
     }
 
-    fn asked() -> RlParts {
+    pub(crate) fn asked() -> RlParts {
         RlParts {
             prompts: Some(64),
             samples: Some(8),
@@ -432,5 +460,22 @@ mod tests {
         let rows = |rl: RlParts| shown(&run(rl)).matches("\"row\"").count();
         assert_eq!(rows(asked()), 1);
         assert_eq!(rows(RlParts { rollout_gpus: Some(32), staleness: Some(1.0), ..asked() }), 2);
+    }
+
+    /// The peak of a GPU that trains and generates in turn is one figure: of the answer, of the phases, and of the
+    /// sentence above the bars, which are of training alone.
+    #[test]
+    fn the_fullest_phase_is_one_figure_everywhere() {
+        let run = run(asked());
+        let evaluation = evaluate(&run).unwrap();
+        let memory = &evaluation.report.memory;
+        let phase = memory.peak_phase().unwrap();
+        assert!(memory.peak_bytes > memory.per_stage[memory.peak_stage].total, "{}", phase.name);
+        let step = of_run(&run).unwrap().rl;
+        let peak = step.memory.iter().map(|phase| phase.bytes).fold(Bytes::ZERO, Bytes::max);
+        assert!((peak / memory.peak_bytes - 1.0).abs() < 0.02, "{peak:?} {:?}", memory.peak_bytes);
+        let words = crate::panels::words::memory(memory, MemoryUnit::Gib).to_string();
+        assert!(words.contains(phase.name) && words.contains(&MemoryUnit::Gib.show(memory.peak_bytes)), "{words}");
+        assert!(!words.contains("Rank") && words.contains("training alone"), "{words}");
     }
 }

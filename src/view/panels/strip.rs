@@ -2,12 +2,15 @@
 //! rows of fixed height: name, figure, range, caption.
 
 use super::published::it_ran;
+use super::rl::questions;
 use super::words;
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::views::View;
+use shardscope_core::issue::Issue;
 use shardscope_core::memory::verdict::Chance;
 use shardscope_core::report::Memory;
+use shardscope_core::rl::{RlStep, predict};
 use shardscope_core::run::presets::{PublishedRun, published};
 use shardscope_core::time::Step;
 use shardscope_core::units::{count_to, group, seconds_like};
@@ -25,8 +28,11 @@ pub fn budget_tokens(run: &Run) -> f64 {
     run.tokens_total.unwrap_or_else(|| TOKENS[usize::from(is_small())])
 }
 
-/// What the tokens of `run` are, where it has none of its own.
+/// What the tokens or steps of the budget of `run` are, where it has none of its own.
 fn assumed(run: &Run) -> Option<Message> {
+    if run.rl.algorithm.is_some() {
+        return run.rl.steps.is_none().then(|| t!("number of steps assumed"));
+    }
     run.tokens_total.is_none().then(|| {
         if budget_tokens(run) < TOKENS[0] {
             t!("tokens assumed: fine-tuning")
@@ -38,13 +44,58 @@ fn assumed(run: &Run) -> Option<Message> {
 
 /// Price of a GPU-hour where the Run has none.
 pub const PRICE: f64 = 2.0;
+/// Steps of reinforcement learning in the budget where the Run has none: a round number.
+const RL_STEPS: u64 = 1000;
+
+/// Steps of the budget of a Run with reinforcement learning.
+fn budget_steps(run: &Run) -> u64 {
+    run.rl.steps.unwrap_or(RL_STEPS)
+}
+
+/// Steps of the budget of a Run with reinforcement learning, grouped from five digits on; nothing of any other Run,
+/// whose budget is of tokens.
+pub fn show_budget_steps(run: &Run) -> Option<String> {
+    run.rl.algorithm.map(|_| group(&budget_steps(run).to_string()))
+}
+
+/// A time with its range.
+#[derive(Clone, Copy)]
+struct RangedTime {
+    time: Seconds,
+    low: Seconds,
+    high: Seconds,
+}
+
+impl From<&Step> for RangedTime {
+    fn from(step: &Step) -> Self {
+        Self { time: step.time_s, low: step.low_s, high: step.high_s }
+    }
+}
+
+impl From<&RlStep> for RangedTime {
+    fn from(step: &RlStep) -> Self {
+        Self { time: step.step_s, low: step.low_s, high: step.high_s }
+    }
+}
+
+impl RangedTime {
+    /// True if the range supports no third digit.
+    fn is_wide(self) -> bool {
+        (self.high - self.low) / self.time >= WIDE
+    }
+}
 /// Characters of a figure that its column has room for at 28 px.
 const ROOM: usize = 5;
 
-/// The key figures of `run` and its report but that of the budget; each opens its formula.
+/// The key figures of `run` and its report but that of the budget; each opens its formula. Of reinforcement learning
+/// they are of a whole step, with what is generated.
 pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
+    if run.rl.algorithm.is_some() {
+        return strip_of_rl(run, report, unit);
+    }
     let step = &report.step;
-    let wide = is_wide(step);
+    let ranged = RangedTime::from(step);
+    let wide = ranged.is_wide();
     let tokens = |seconds: Seconds| {
         let rate = step.tokens_per_s_per_gpu * (step.time_s / seconds);
         let rate = if wide || rate >= 1e5 { count_to(rate, digits(wide)) } else { group(&format!("{rate:.0}")) };
@@ -60,7 +111,7 @@ pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
     let time =
         if report.memory.verdict == Verdict::Oom && !ran { t!("Step time, if it fitted") } else { t!("Step time") };
     let figure = |name, field, figure, show: &dyn Fn(Seconds) -> Part, inverse| {
-        ask("key", figure, &cells(leaf("span", "name", name), field, step, show, inverse))
+        ask("key", figure, &cells(leaf("span", "name", name), field, ranged, show, inverse))
     };
     let published_step = published(run).and_then(PublishedRun::step).filter(|theirs| !holds(step, *theirs));
     let seconds = |seconds: Seconds| parted(&seconds_like(seconds, step.time_s, digits(wide)));
@@ -69,7 +120,7 @@ pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
         match published_step {
             None => figure(time, "step.time_s", Figure::Step, &seconds, false),
             Some(theirs) => {
-                let mut cells = cells(leaf("span", "name", time), "step.time_s", step, &seconds, false);
+                let mut cells = cells(leaf("span", "name", time), "step.time_s", ranged, &seconds, false);
                 let theirs = show_seconds(theirs);
                 cells[3] = leaf("span", "range outside", t!("Published {theirs}, outside", theirs));
                 ask("key", Figure::Step, &cells)
@@ -78,6 +129,52 @@ pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
         figure(peak, "step.mfu", Figure::Mfu, &mfu, true),
         figure(t!("Tokens per second"), "step.tokens_per_s_per_gpu", Figure::Tokens, &tokens, true),
     ])
+}
+
+/// The key figures of a step of reinforcement learning; where settings are missing, buttons that lead to them.
+fn strip_of_rl(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
+    let memory = memory(&report.memory, published(run).is_some(), unit);
+    let step = match predict(run) {
+        Ok(step) => step,
+        Err(issues) => return Node::from_iter([memory, asked(&issues)]),
+    };
+    let ranged = RangedTime::from(&step);
+    let name = match (run.rl.prompts, run.rl.samples) {
+        _ if report.memory.verdict == Verdict::Oom => t!("Step time, if it fitted"),
+        (Some(prompts), Some(samples)) => t!("Step, {prompts} prompts × {samples}", prompts, samples),
+        _ => t!("Step time"),
+    };
+    let seconds = |seconds: Seconds| parted(&seconds_like(seconds, step.step_s, digits(ranged.is_wide())));
+    let rate = |seconds: Seconds| {
+        let rate = step.tokens_per_s_per_gpu * (step.step_s / seconds);
+        (count_to(rate, digits(ranged.is_wide())).replace(' ', ""), t!("tokens/s"))
+    };
+    let share = (significant(100.0 * (step.generation_s / step.step_s), 2), verbatim("%"));
+    let of_share = t!(
+        "{generation}; training {training}",
+        generation = show_seconds(step.generation_s),
+        training = show_seconds(step.training_s)
+    );
+    let share = [
+        leaf("span", "name", "Generation"),
+        value(&share, "rl.generation_share", &Scope::run()),
+        el("span", &[("class", "whisker")], &[]),
+        leaf("span", "range", of_share),
+    ];
+    let key = |cells: &[Node]| el("div", &[("class", "key")], cells);
+    Node::from_iter([
+        memory,
+        key(&cells(leaf("span", "name", name), "rl.step_s", ranged, &seconds, false)),
+        key(&share),
+        key(&cells(leaf("span", "name", "Generated per GPU"), "rl.tokens_per_s_per_gpu", ranged, &rate, true)),
+    ])
+}
+
+/// In place of the figures of a step: what it is not predicted without, each a way to its field.
+fn asked(issues: &[Issue]) -> Node {
+    let words = leaf("span", "name", "A step of reinforcement learning is predicted once these are set:");
+    let list: Vec<Node> = questions(issues).into_iter().flat_map(|question| [question, text(" ")]).collect();
+    el("div", &[("class", "key asked")], &[words, el("span", &[("class", "fields")], &list)])
 }
 
 /// A number with its unit, which stands small behind it.
@@ -153,9 +250,15 @@ fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
 
 /// The rows of a figure that follows from the step's time; its track is from half to one and a half times the figure.
 /// Its range is below it: beside it neither fits a phone.
-fn cells(name: Node, field: &'static str, step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> Vec<Node> {
-    let (track, caption) = range(step, show, inverse);
-    let value = value(&show(step.time_s), field, &Scope::run());
+fn cells(
+    name: Node,
+    field: &'static str,
+    ranged: RangedTime,
+    show: &dyn Fn(Seconds) -> Part,
+    inverse: bool,
+) -> Vec<Node> {
+    let (track, caption) = range(ranged, show, inverse);
+    let value = value(&show(ranged.time), field, &Scope::run());
     vec![name, value, track, leaf("span", "range", caption)]
 }
 
@@ -167,24 +270,19 @@ fn holds(step: &Step, measured: Seconds) -> bool {
 /// Width of a range over its figure from which on the figure has two digits.
 pub(crate) const WIDE: f64 = 0.10;
 
-/// True if the range of `step` supports no third digit.
-fn is_wide(step: &Step) -> bool {
-    (step.high_s - step.low_s) / step.time_s >= WIDE
-}
-
 /// Digits of a figure whose range is `wide` or not.
 pub(crate) const fn digits(wide: bool) -> usize {
     if wide { 2 } else { 3 }
 }
 
 /// The range of such a figure: on its track, and in words.
-fn range(step: &Step, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> (Node, Message) {
-    let (low, high) = (step.low_s, step.high_s);
+fn range(ranged: RangedTime, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> (Node, Message) {
+    let RangedTime { time, low, high } = ranged;
     if low >= high {
         return (el("span", &[("class", "whisker")], &[]), t!("as measured"));
     }
     let place = |seconds: Seconds| {
-        let ratio = seconds / step.time_s;
+        let ratio = seconds / time;
         (if inverse { 1.0 / ratio } else { ratio } - 0.5).clamp(0.0, 1.0)
     };
     let (from, to) = if inverse { (high, low) } else { (low, high) };
@@ -231,18 +329,47 @@ pub fn own_budget(evaluation: &Evaluation) -> Node {
     budget_rows(evaluation, &Scope::run(), ends)
 }
 
+/// All steps of a budget, without losses.
+pub struct BudgetTime {
+    /// Time of all steps.
+    pub seconds: f64,
+    /// GPUs that are paid for.
+    gpus: u64,
+    /// One step with its range.
+    step: RangedTime,
+}
+
+impl BudgetTime {
+    /// Of the tokens of a Run, or of its steps of reinforcement learning; nothing where those are not predicted.
+    pub fn of(evaluation: &Evaluation) -> Option<Self> {
+        let (run, step) = (&evaluation.scenario.run, &evaluation.report.step);
+        if run.rl.algorithm.is_some() {
+            let step = RangedTime::from(&predict(run).ok()?);
+            return Some(Self { seconds: step.time.0 * budget_steps(run) as f64, gpus: run.gpus, step });
+        }
+        let seconds = budget_tokens(run) / step.tokens_per_s;
+        Some(Self { seconds, gpus: evaluation.scenario.layout.gpus, step: step.into() })
+    }
+
+    pub fn gpu_hours(&self) -> f64 {
+        self.seconds / 3600.0 * self.gpus as f64
+    }
+}
+
 fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
-    let (run, step) = (&evaluation.scenario.run, &evaluation.report.step);
+    let run = &evaluation.scenario.run;
     let currency = sign(run);
-    let tokens = budget_tokens(run);
     let price = run.own_price().unwrap_or(PRICE);
-    let seconds = tokens / step.tokens_per_s;
-    let hours = seconds / 3600.0 * evaluation.scenario.layout.gpus as f64;
+    let Some(budget) = BudgetTime::of(evaluation) else {
+        return leaf("span", "range", "known once a step is");
+    };
+    let (hours, step) = (budget.gpu_hours(), budget.step);
+    let wide = step.is_wide();
     let cost = |time: Seconds| {
-        let (less, shown) = few(hours * price * (time / step.time_s), is_wide(step));
+        let (less, shown) = few(hours * price * (time / step.time), wide);
         (format!("{less}{currency}{shown}"), Message::default())
     };
-    let days = show_days(seconds / 86_400.0, is_wide(step));
+    let days = show_days(budget.seconds / 86_400.0, wide);
     let opening = |figure, shown: Node| {
         if opens { el("button", &[("class", "figure")], &[shown]).on(Action::ExplainWhole(figure)) } else { shown }
     };
@@ -250,13 +377,13 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     let after = opening(WholeRunFigure::Days, after);
     let after = el("span", &[("class", "days")], &[text(" "), after, behind(&days.1)]);
     let (track, caption) = range(step, &cost, false);
-    let (less, hours) = few(hours, is_wide(step));
+    let (less, hours) = few(hours, wide);
     let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));
     // The second part is left out where both have no room: neither is cut.
     let hours = el("span", &[], &[leaf("i", "dot", verbatim("· ")), text(hours)]);
     let caption =
         el("span", &[("class", "range parts")], &[inline(caption), added(evaluation, &currency, scope), hours]);
-    let (amount, _) = cost(step.time_s);
+    let (amount, _) = cost(step.time);
     let class = if amount.chars().count() > ROOM { "value long" } else { "value" };
     let amount = strong(verbatim(amount)).reports("budget.cost", scope);
     let value = el("span", &[("class", class)], &[opening(WholeRunFigure::Cost, amount), after]);
@@ -273,7 +400,8 @@ fn added(evaluation: &Evaluation, currency: &str, scope: &Scope) -> Node {
     };
     // The figure of the whole run, as its view says it: rounded, that of the steps and a difference would not add up.
     let figures = figures(evaluation, &setting);
-    let (less, shown) = few(figures.gpu_hours * setting.price.unwrap_or(PRICE), is_wide(&evaluation.report.step));
+    let (less, shown) =
+        few(figures.gpu_hours * setting.price.unwrap_or(PRICE), RangedTime::from(&evaluation.report.step).is_wide());
     let whole = format!("{less}{currency}{shown}");
     let words = if figures.spares > 0 { "with losses and spares" } else { "with losses" };
     let whole = inline(verbatim(whole)).reports(WholeRunFigure::Cost.id(), scope);
@@ -301,8 +429,11 @@ fn show_days(days: f64, wide: bool) -> Part {
 
 /// The name of the budget's figure where nothing is edited.
 pub fn budget_name(run: &Run) -> Message {
-    let tokens = show_tokens(budget_tokens(run));
     let price = show_price(&sign(run), run.own_price().unwrap_or(PRICE));
+    if let Some(steps) = show_budget_steps(run) {
+        return t!("{steps} steps at {price} per GPU-hour", steps, price);
+    }
+    let tokens = show_tokens(budget_tokens(run));
     t!("{tokens} tokens at {price} per GPU-hour", tokens, price)
 }
 
@@ -359,7 +490,7 @@ mod tests {
     use crate::panels::issues::list;
     use shardscope_core::report::report;
     use shardscope_core::run::presets::PUBLISHED;
-    use shardscope_core::run::{CrossEntropy, Recompute};
+    use shardscope_core::run::{Algorithm, CrossEntropy, Recompute, RlParts};
 
     /// Every verdict's own words stand in the strip; a tight run never reads as if it fitted.
     #[test]
@@ -393,13 +524,13 @@ mod tests {
     fn a_figure_has_no_more_digits_than_its_range_supports() {
         let run = Run::default();
         let mut report = report(&run).unwrap();
-        assert!(is_wide(&report.step));
+        assert!(RangedTime::from(&report.step).is_wide());
         // Rounded once: 23.46 % is no 24 %, by way of 23.5 %.
         report.step.mfu = 0.2346;
         assert!(strip(&run, &report, MemoryUnit::Gib).to_html().contains(">23</b>"));
         let mut step = report.step;
         step.high_s = step.low_s + step.time_s * 0.09;
-        assert!(!is_wide(&step));
+        assert!(!RangedTime::from(&step).is_wide());
     }
 
     #[test]
@@ -454,6 +585,57 @@ mod tests {
         let html = budget(&evaluate(&run).unwrap(), &Scope::run()).to_html();
         assert!(html.contains(&format!("€{}", two(hours(15e12) * 1.8))), "{html}");
         assert_eq!(budget_name(&run).to_string(), "15 T tokens at €1.80 per GPU-hour");
+    }
+
+    /// A step of reinforcement learning generates, scores and trains: the key figures are of all of it, and the price
+    /// of 1,000 steps is 1,000 times the step on every GPU.
+    #[test]
+    fn figures_of_reinforcement_learning_are_of_the_whole_step() {
+        let rl = crate::panels::rl::tests::asked();
+        let run = Run { rl: RlParts { algorithm: Some(Algorithm::Grpo), ..rl }, ..Run::default() };
+        let evaluation = evaluate(&run).unwrap();
+        let step = predict(&run).unwrap();
+        assert!(step.step_s.0 > 2.0 * step.training_s.0 && step.generation_s.0 > 0.0);
+        let strip = strip(&run, &evaluation.report, MemoryUnit::Gib);
+        let named: Vec<String> = strip.figures().into_iter().map(|(field, ..)| field).collect();
+        assert_eq!(
+            named,
+            ["memory.peak_bytes", "rl.step_s", "rl.generation_share", "rl.tokens_per_s_per_gpu"],
+            "no figure of the update alone"
+        );
+        let shown = seconds_like(step.step_s, step.step_s, 2);
+        assert!(strip.to_html().contains(&format!(">{}<", shown.split(' ').next().unwrap())), "{}", strip.to_html());
+        let hours = 1000.0 * step.step_s.0 / 3600.0 * 64.0;
+        let cost = own_budget(&evaluation).to_html();
+        assert!(cost.contains(&format!("${}", count_to(2.0 * hours, 2).replace(' ', ""))), "{cost}");
+        assert_eq!(budget_name(&run).to_string(), "1000 steps at $2.00 per GPU-hour");
+        assert!(!cost.contains("with losses"), "{cost}");
+        // The engines' own GPUs are paid for as well.
+        let split = RlParts { rollout_gpus: Some(32), staleness: Some(1.0), ..run.rl.clone() };
+        let split = Run { rl: split, ..run.clone() };
+        let budget = BudgetTime::of(&evaluate(&split).unwrap()).unwrap();
+        let step = predict(&split).unwrap();
+        assert!((budget.gpu_hours() / (1000.0 * step.step_s.0 / 3600.0 * 64.0) - 1.0).abs() < 1e-12);
+    }
+
+    /// While a step is not predicted no figure of the update stands in for it; what is missing leads to its field.
+    #[test]
+    fn missing_settings_of_reinforcement_learning_are_buttons_in_the_place_of_the_figures() {
+        let rl = RlParts { algorithm: Some(Algorithm::Grpo), ..RlParts::default() };
+        let run = Run { rl, ..Run::default() };
+        let evaluation = evaluate(&run).unwrap();
+        let strip = strip(&run, &evaluation.report, MemoryUnit::Gib);
+        assert_eq!(strip.figures().len(), 1, "the memory alone");
+        let asked = predict(&run).unwrap_err();
+        for issue in &asked {
+            let lead = strip.actions().into_iter().any(|action| *action == Action::Focus(field_key(&issue.field)));
+            assert!(lead, "{}", issue.field);
+        }
+        assert!(asked.len() >= 5 && own_budget(&evaluation).figures().is_empty());
+    }
+
+    fn field_key(name: &str) -> &'static str {
+        shardscope_core::run::registry::field(name).unwrap().key
     }
 
     #[test]

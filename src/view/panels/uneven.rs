@@ -178,10 +178,12 @@ pub fn uneven(balance: &BalancedSplits, gpu: &Message) -> Node {
             t!("With {layers} a step takes {gain} less time ({verdict}).", layers, gain, verdict)
         }));
         let untold = untold(&own.evaluation.scenario.run, best.step_s() / own.step_s());
+        // What may be equal is not offered as a gain.
+        let label = if untold.is_some() { "try this split" } else { "balance the layers" };
         notes.extend(untold.into_iter().flat_map(|words| [text(" "), text(words)]));
         notes.push(text(" "));
         let set = vec![("stage_layers", list(&best.layers))];
-        notes.push(apply("fix", set, "", "balance the layers"));
+        notes.push(apply("fix", set, "", label));
     }
     if own.layers != even.layers {
         let set = vec![("stage_layers", String::new())];
@@ -191,12 +193,16 @@ pub fn uneven(balance: &BalancedSplits, gpu: &Message) -> Node {
     if let Some(rule) = split_of(SplitOrigin::Rule).filter(|rule| rule.layers != even.layers || !notes.is_empty()) {
         let step = |split: &LayerSplit| format!("{}: {}", short(&split.layers), show_seconds(split.step_s()));
         notes.push(text(" "));
-        notes.push(text(t!(
-            "NVIDIA's rule gives {rule}; the even split {even}; the best found {best}",
-            rule = step(rule),
-            even = step(even),
-            best = step(best)
-        )));
+        notes.push(text(if rule.layers == even.layers && own.layers == even.layers {
+            t!("NVIDIA's rule gives the even split")
+        } else {
+            t!(
+                "NVIDIA's rule gives {rule}; the even split {even}; the best found {best}",
+                rule = step(rule),
+                even = step(even),
+                best = step(best)
+            )
+        }));
         notes.push(text(" ("));
         notes.push(cited(&UNEVEN_PP, UNEVEN_PP.short));
         notes.push(text(")."));
@@ -219,12 +225,18 @@ mod tests {
         };
         let balanced = run.with_texts(&fix(&uneven(&found, &"H20".into()))).unwrap();
         let best = found.of(SplitOrigin::Best).unwrap();
+        // Where it may be equal the button does not call it a gain; the even split, which this run has, is named once.
+        let html = uneven(&found, &"H20".into()).to_html();
+        assert_eq!(html.contains("They may be equal"), html.contains("try this split"), "{html}");
+        assert_ne!(html.contains("try this split"), html.contains("balance the layers"), "{html}");
+        assert!(html.matches("8/8/8/8").count() < 2, "{html}");
         assert_eq!(balanced.stage_layers.as_ref(), Some(&best.layers));
         let after = balance(&evaluate(&balanced).unwrap()).unwrap();
         assert_eq!(after.of(SplitOrigin::Own).unwrap().step_s(), best.step_s());
         let view = uneven(&after, &"H20".into());
         let html = view.to_html();
-        assert!(!html.contains("balance the layers") && html.contains("split evenly"), "{html}");
+        let offers = ["balance the layers", "try this split"].iter().any(|words| html.contains(words));
+        assert!(!offers && html.contains("split evenly"), "{html}");
         assert_eq!(balanced.with_texts(&fix(&view)), Some(run));
     }
 

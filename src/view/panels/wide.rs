@@ -81,11 +81,11 @@ pub fn why_wide(evaluation: &Evaluation) -> Node {
         let low = range_ends(without(RangePart::Open));
         let seconds = (step.high_s - step.low_s).0 - step.time_s.0 * (low.1 - low.0);
         let lead = text(t!("Not stated, moves it by {seconds}:", seconds = seconds_to(Seconds(seconds), 2)));
-        let links = of
-            .open
-            .iter()
-            .filter_map(|open| field(open.field))
-            .flat_map(|field| [text(verbatim(" ")), link_button(field.label).on(Action::Focus(field.key))]);
+        let fields = of.open.iter().filter_map(|open| field(open.field)).enumerate();
+        let links = fields.flat_map(|(at, field)| {
+            let apart = if at == 0 { " " } else { " · " };
+            [text(verbatim(apart)), link_button(field.label).on(Action::Focus(field.key))]
+        });
         words.push(el("p", &[], &[lead, links.collect()]));
     }
     let runs = link_button("Enter a run of yours").on(Action::Open(Dialog::Runs));

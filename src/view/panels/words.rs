@@ -116,6 +116,17 @@ pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {
         return Message::default();
     };
     let (component, bytes) = rank.components().into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0)).unwrap_or_default();
+    if let Some(phase) = memory.peak_phase() {
+        return t!(
+            "Phase {phase} peaks at {peak} of {capacity}; the largest part: {component}, {share} %. The bars are of \
+                training alone.",
+            phase = phase.name,
+            peak = unit.show(memory.peak_bytes),
+            capacity = unit.show(memory.capacity_bytes),
+            component,
+            share = format!("{:.0}", 100.0 * (bytes / memory.peak_bytes))
+        );
+    }
     t!(
         "Rank {rank} peaks at {peak} of {capacity}; the largest part: {component}, {share} %.",
         rank = memory.peak_stage,

@@ -58,7 +58,8 @@ pub fn verdicts(tool: &Tool) -> Node {
         .table("Verdicts");
     let runs = muted(
         "All published runs that say whether they ran. The counts beside a verdict on Run are of the 232 runs of Fujii \
-            et al. alone, which set its band.",
+            et al. alone, which set its band; there a tight run whose estimate is above the memory is called \"May run \
+            out\".",
     );
     Node::from_iter([title("Verdicts"), table, runs])
 }

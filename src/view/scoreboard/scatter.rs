@@ -74,7 +74,8 @@ pub fn points(tool: &Tool, slice: Slice, label: &'static str, near: &[&Miss], yo
     marks.extend(yours.iter().map(of_own));
     let within = |share: f64| misses.iter().filter(|miss| miss.fact.error() <= share).count();
     let words = t!(
-        "{count} measured values of this kind: {near} within 10 % (the band), {far} within 25 %. Over 1: predicted too \
+        "{count} measured values of this kind, of the published runs whose tables give them: {near} \
+            within 10 % (the band), {far} within 25 %. Over 1: predicted too \
             slow or too large. Squares: experts; hollow: fine-tuning; beyond half and twice: on the edge.",
         count = misses.len(),
         near = within(0.1),

@@ -146,7 +146,8 @@ fn taught(state: State) -> Node {
     let runs = state.runs;
     runs.fit.with(|fit| match fit {
         Some((of, fit)) => {
-            let command = |run: &Run| trial(run, &Stamp::default()).ok();
+            let (date, address) = (browser::today(), browser::address());
+            let command = |run: &Run| trial(run, &Stamp { date: &date, address: &address }).ok();
             let present = state.run.get();
             fitted(of, fit, &present, command)
         }

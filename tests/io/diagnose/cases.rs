@@ -215,6 +215,42 @@ fn scores_that_are_asked_for_are_of_plain_attention() {
     assert!(plain.causes.iter().all(|cause| cause.id != CauseId::AttentionFallback), "{:#?}", plain.causes);
 }
 
+/// 16,384 tokens × 64,128 words × 4 bytes are 3.91 GiB: the logits of two sequences of 8,192 on each of two ranks.
+/// What failed had micro-batch 2, so this comes first, with a button that sets it and the need that the page then
+/// predicts; every other change is tried on that run, and no two causes are one sentence.
+#[test]
+fn logits_of_two_sequences_ask_for_micro_batch_2_first() {
+    let text = "Traceback (most recent call last):\n  File \"megatron/core/models/gpt/gpt_model.py\", line 249, in \
+        forward\n    loss = self.compute_language_model_loss(labels, logits)\n  File \
+        \"megatron/core/tensor_parallel/cross_entropy.py\", line 38, in calculate_logits_max\n    \
+        vocab_parallel_logits = vocab_parallel_logits.float()\ntorch.OutOfMemoryError: CUDA out of memory. Tried to \
+        allocate 3.91 GiB. GPU 3 has a total capacity of 79.19 GiB of which 2.13 GiB is free. Including non-PyTorch \
+        memory, this process has 77.05 GiB memory in use. Of the allocated memory 73.90 GiB is allocated by PyTorch, \
+        and 1.31 GiB is reserved by PyTorch but unallocated.\n";
+    let run = Run::default();
+    let told = found(&[text.as_bytes()], &run);
+    let first = &told.causes[0];
+    assert_eq!((first.id, &first.set), (CauseId::AnotherSetting, &vec![("micro_batch", "2".to_owned())]));
+    let after = Run { micro_batch: 2, ..run.clone() };
+    let need = |run: &Run| shardscope::core::report::report(run).unwrap().memory.need_bytes;
+    let shown = |run: &Run| shardscope::core::units::show_bytes(need(run));
+    let change = first.change.as_ref().unwrap().to_string();
+    assert!(change.contains(&shown(&after)) && change.contains(&shown(&run)), "{change}");
+    let sentences: Vec<String> = told.causes.iter().map(|cause| cause.evidence.to_string()).collect();
+    let different: std::collections::BTreeSet<_> = sentences.iter().collect();
+    assert_eq!(different.len(), sentences.len(), "{sentences:?}");
+    assert!(sentences[0].contains("TP") && sentences.iter().any(|words| words.contains("384 tokens")), "{sentences:?}");
+    for cause in &told.causes[1..] {
+        assert!(cause.set.is_empty() || cause.set.contains(&("micro_batch", "2".to_owned())), "{cause:#?}");
+        if !cause.set.is_empty() {
+            let words = cause.change.as_ref().unwrap().to_string();
+            let promised = shown(&run.with_texts(&cause.set).unwrap());
+            assert!(words.contains(&promised), "{words}: {promised}");
+        }
+        assert!(!cause.change.as_ref().is_some_and(|words| words.to_string().contains("stays at")), "{cause:#?}");
+    }
+}
+
 /// A flat log: a GPU that was slow from the first step on is as flat as a healthy one, and stays possible. Its
 /// utilisation is the predicted one by the ratio of the steps.
 #[test]
@@ -370,7 +406,9 @@ fn two_causes_that_hold_at_once_are_both_listed() {
     let text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.79 GiB. GPU 0 has a total capacity of \
         79.11 GiB of which 2.10 GiB is free. Of the allocated memory 74.00 GiB is allocated by PyTorch, and 1.00 GiB \
         is reserved by PyTorch but unallocated.\n  File \"x/fused_cross_entropy.py\", line 1, in cross_entropy\n";
-    let run = with(&[H100, ("gpus", "16"), ("seq_len", "4096"), ("micro_batch", "1"), ("model.vocab", "248320")]);
+    // One tensor rank: the size that was asked for has all 248,320 words.
+    let layout = [("gpus", "16"), ("tp", "1"), ("pp", "1"), ("seq_len", "4096"), ("micro_batch", "1")];
+    let run = with(&[&[H100][..], &layout, &[("model.vocab", "248320")]].concat());
     let found = found(&[text.as_bytes()], &run);
     let ids: Vec<CauseId> = found.causes.iter().map(|cause| cause.id).collect();
     assert_eq!(ids[0], CauseId::Logits, "{ids:?}");

@@ -46,10 +46,27 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
         named.push(one.id);
         is_new
     });
+    // What failed was a run with this set: every other change is tried on that one.
+    let other = all.iter().find(|one| one.id == CauseId::AnotherSetting).map(|one| one.set.clone()).unwrap_or_default();
+    let differs = all.iter().any(|one| one.id == CauseId::AnotherSetting);
     let now = run.and_then(|run| PredictedMemory::of(run, rank));
-    let listed = all.into_iter().map(|one| {
+    let failed = tried(run, rank, &other);
+    let listed = all.into_iter().map(|mut one| {
+        let is_other = one.id == CauseId::AnotherSetting;
+        if !is_other && !one.set.is_empty() {
+            let is_new = |key: &str| one.set.iter().all(|(own, _)| *own != key);
+            let more: Vec<_> = other.iter().filter(|(key, _)| is_new(key)).cloned().collect();
+            one.set.extend(more);
+        }
         let after = tried(run, rank, &one.set);
-        let told = match (one.change, &now, &after) {
+        let before = failed.as_ref().filter(|_| !is_other).or(now.as_ref());
+        let told = match (one.change, before, &after) {
+            // A prediction of another run says nothing of what this change would have done.
+            (Some(change), Some(now), Some(after)) if differs && after.is_as(now) => (Some(change), false),
+            (Some(change), Some(now), Some(after)) if !is_other && failed.is_some() => {
+                let (need, now) = (gib(after.need[1]), gib(now.need[1]));
+                (Some(t!("{change}, with the setting that differs: {need} instead of {now}", change, need, now)), true)
+            }
             (Some(change), Some(now), Some(after)) => (Some(changed(change, now, after)), !after.is_as(now)),
             (change, ..) => (change, after.is_some()),
         };
@@ -196,7 +213,8 @@ impl<'a> Rules<'a> {
             // place.
             let weight = if message.step.is_some() && moment == Moment::Loss { 0.91 } else { 0.75 };
             let change = t!("cut, pack or sort the samples");
-            self.add(CauseId::LongestSample, weight, asked, evidence(), Some(change));
+            let longer = t!("One sample with as many tokens asks for it, where samples are not cut to the sequence.");
+            self.add(CauseId::LongestSample, weight, asked, longer, Some(change));
         }
         if let Some(evidence) = plain_attention(self.found, self.run) {
             let change = t!("a flash kernel: attn_implementation=flash_attention_2, or --attention-backend flash");
@@ -378,13 +396,25 @@ fn another_run(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis>
             batch,
             need = gib(after.need[1])
         );
-        let evidence = Message::joined(" ", [evidence, asked]);
+        let rest = allocated - after.need[2];
+        let more = (rest > 0.0).then(|| {
+            t!(
+                "At least {rest} more were held: TP, PP, recomputation or attention of what failed differ too. Set \
+                    them as they were, and this is calculated anew.",
+                rest = gib(rest)
+            )
+        });
+        let evidence = Message::joined(" ", [evidence, asked].into_iter().chain(more));
         let change = t!("micro-batch {batch}, if that is what ran", batch);
         all.retain(|one| one.id != CauseId::LongestSample);
-        all.push(Hypothesis { id, weight: 0.895, bytes, evidence, change: Some(change), set });
+        // Above the logits, which are its tensor.
+        all.push(Hypothesis { id, weight: 0.92, bytes, evidence, change: Some(change), set });
         return;
     }
-    let change = t!("compare layout, sequence length, micro-batch, recomputation and attention with the program's");
+    let change = t!(
+        "which micro-batch, TP, recomputation and attention had the run that failed? Set them on the page, and this is \
+            calculated anew"
+    );
     all.push(Hypothesis { id, weight: 0.84, bytes, evidence, change: Some(change), set: Vec::new() });
 }
 

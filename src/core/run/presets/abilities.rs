@@ -1,7 +1,7 @@
 //! Ways to cut a model that training programs offer beside data parallelism.
 
 use super::Trainer;
-use crate::run::Objective;
+use crate::run::{CpComm, Objective};
 
 /// Ways to cut a model.
 #[allow(clippy::struct_excessive_bools)] // they are what a program offers
@@ -13,6 +13,18 @@ pub struct Abilities {
     pub experts: bool,
     /// Largest ZeRO stage without a pipeline.
     pub zero: u64,
+}
+
+/// Sizes of a layout that a program may refuse together.
+#[derive(Clone, Copy, Debug)]
+pub struct CombinedCuts {
+    pub tp: u64,
+    pub cp: u64,
+    pub ep: u64,
+    pub etp: u64,
+    pub zero: u64,
+    /// How the ranks of a sequence exchange it.
+    pub exchange: CpComm,
 }
 
 /// Everything.
@@ -42,6 +54,23 @@ impl Trainer {
         }
     }
 
+    /// True if it runs these ways to cut a model together; each alone is one of its [`abilities`](Self::abilities).
+    ///
+    /// - `DeepSpeed` edaa722 exchanges sequences by Ulysses alone
+    ///   (`deepspeed/runtime/sequence_parallel/ulysses_sp.py`).
+    ///   Experts on ranks of their own (`deepspeed/module_inject/auto_ep_folding.py`, `validate_folding_global`) go
+    ///   neither with tensor parallelism within an expert, nor with tensor and sequence parallelism at once, nor under
+    ///   ZeRO-3 with one of these (sequence parallelism: `docs/_pages/config-json.md`, "expert parallelism",
+    ///   constraints).
+    pub fn combines(self, cut: CombinedCuts) -> bool {
+        if self != Self::DeepSpeed {
+            return true;
+        }
+        let CombinedCuts { tp, cp, ep, etp, zero, exchange } = cut;
+        let by_experts = ep == 1 || etp == 1 && !(tp > 1 && cp > 1) && !(zero == 3 && (tp > 1 || cp > 1));
+        by_experts && (cp == 1 || exchange == CpComm::Ulysses)
+    }
+
     /// Ways to cut a model that its main branch offers for language models, read in August and November 2026:
     ///
     /// - Megatron-LM d98e8a6: `megatron/training/arguments.py`; ZeRO-2 and 3 are Megatron-FSDP's
@@ -49,7 +78,8 @@ impl Trainer {
     ///   with it.
     /// - torchtitan b5bcd76: `torchtitan/config/configs.py`, class `ParallelismConfig`.
     /// - nanotron 19f88fb: `src/nanotron/config/parallelism_config.py`.
-    /// - `DeepSpeed` edaa722: `docs/_pages/config-json.md`, "tensor parallelism" (`AutoTP` with ZeRO 0 to 3);
+    /// - `DeepSpeed` edaa722: `deepspeed/runtime/engine.py`, `_configure_tensor_parallel_states`, and
+    ///   `docs/_pages/config-json.md`, "tensor parallelism" (`AutoTP` with ZeRO 0 to 3: its tutorial names 0 to 2);
     ///   `docs/_tutorials/ulysses-alst-sequence-parallelism.md` for models of Hugging Face; `mixture-of-experts.md`.
     ///   Its pipelines need a model written as `PipelineModule`, which models of Hugging Face are not, and at most
     ///   ZeRO-1 (`deepspeed/runtime/pipe/engine.py`).
@@ -61,6 +91,8 @@ impl Trainer {
     /// - `MaxText`: `PipelineParallelism` of `configs/types.py` and `layers/pipeline.py`, a pipeline differentiated as
     ///   a whole: all forward passes, then all backward passes, and with `num_pipeline_repeats` in breadth-first order.
     /// - llm-foundry: Composer's guide to distributed training, data parallelism alone.
+    ///
+    /// What it refuses of these together says [`combines`](Self::combines).
     pub const fn abilities(self) -> Abilities {
         match self {
             Self::Megatron | Self::Torchtitan | Self::PyTorch | Self::MaxText => EVERY,

@@ -10,7 +10,7 @@ mod shapes;
 mod stacks;
 mod tuned;
 
-pub use abilities::Abilities;
+pub use abilities::{Abilities, CombinedCuts};
 pub use gpus::{GPUS, GpuFamily, GpuPreset, gpu, gpu_called, ids_of};
 pub use known::{all as all_published, published};
 pub use mlperf::MLPERF_RUNS;

@@ -17,6 +17,8 @@ pub enum Gain {
     Equal,
     /// Less time a token with a larger batch in the same layout, where the pipeline has few micro-batches.
     Batch,
+    /// Less time with other layers a stage, in the same layout otherwise.
+    Split,
     /// Of a Run that is out of memory: the fastest layout that fits.
     Fits,
     /// Of such a Run: the smallest change that fits.
@@ -60,7 +62,7 @@ impl Cause {
             Gain::Memory | Gain::Fits | Gain::Change | Gain::Length | Gain::Adapter | Gain::Fewest => {
                 memory(before.1, after.1)?
             }
-            Gain::Time | Gain::Equal => time(before.1, after.1, false)?,
+            Gain::Time | Gain::Equal | Gain::Split => time(before.1, after.1, false)?,
             Gain::Gpus => time(before.1, after.1, true)?,
             Gain::Batch => {
                 let [before, after] = [before.1, after.1].map(|report| report.pipeline.bubble_fraction);

@@ -12,11 +12,12 @@ use super::engine::Search;
 use super::fastest::{fastest, serves};
 use super::plan::tie;
 use super::promise::{LayoutPlace, Promise};
-use super::ranking::{Figures, FoundLayout, Ranking};
+use super::ranking::{Figures, FoundLayout, Ranking, cost};
 use super::request::{PlanRequest, TOP};
 use super::space::Space;
+use crate::advice::balance;
 use crate::memory::Verdict;
-use crate::report::{Report, plain_report as report};
+use crate::report::{Report, SplitOrigin, evaluate, plain_report as report};
 use crate::run::Run;
 use crate::sort::sort_by;
 use larger::larger_batch;
@@ -28,6 +29,8 @@ use unfit::Mending;
 const LESS: f64 = 0.05;
 /// Share of the step from which on a faster layout is named although it may be equal.
 const EQUAL: f64 = 0.01;
+/// Units of work of the largest report whose stages are split anew.
+const MOST_WORK: u64 = 200_000;
 /// Layouts that are reported at most in search of one that needs less memory.
 const REPORTS: usize = 400;
 
@@ -73,6 +76,8 @@ pub(crate) struct Improving {
     equal: Option<Rc<FoundLayout>>,
     /// Of a Run that is out of memory.
     mending: Option<Box<Mending>>,
+    /// Other layers a stage are looked for.
+    split: bool,
     /// The larger batch is looked for.
     batch: bool,
     found: Betters,
@@ -100,6 +105,7 @@ impl Improving {
             cheapest: None,
             equal: None,
             mending: None,
+            split: !fits,
             batch: false,
             found: Betters::default(),
         })
@@ -123,6 +129,9 @@ impl Improving {
                 spent
             } else if self.mending.is_some() {
                 self.mend(left)
+            } else if !self.split {
+                self.split = true;
+                self.split_anew()
             } else if !self.batch {
                 self.batch = true;
                 self.enlarge()
@@ -227,6 +236,25 @@ impl Improving {
             }
         }
         spent.unwrap_or(1)
+    }
+
+    /// Adds other layers a stage in the own layout, before the rest, where that takes less time beyond what can be told
+    /// apart: it is the smallest change there is.
+    fn split_anew(&mut self) -> u64 {
+        let work = cost(&self.run);
+        if self.run.pp < 2 || work > MOST_WORK {
+            return 1;
+        }
+        let splits = evaluate(&self.run).ok().and_then(|own| balance(&own));
+        if let Some(best) = splits.as_ref().and_then(|splits| splits.of(SplitOrigin::Best)) {
+            let (run, figures) = (&best.evaluation.scenario.run, Figures::from(&best.evaluation.report));
+            let is_shorter = figures.time_s.0 * (1.0 + self.tie) < self.report.step.time_s.0;
+            if is_shorter && serves(run, &figures.peak) && self.found.list.iter().all(|better| better.run != *run) {
+                let better = self.caused(Gain::Split, run, figures);
+                self.found.list.splice(0..0, better);
+            }
+        }
+        3 * work
     }
 
     /// Adds a larger batch in the own layout, where that is the loss.

@@ -86,9 +86,8 @@ impl Mesh {
     pub fn write(&self, s: &Scenario, writer: &mut SettingsWriter) {
         writer.same(&self.degrees(), &s.run);
         if s.run.zero >= 2 {
-            let shard = (s.zero.shard / s.layout.cp).max(1);
+            let [shard, copies] = shards(s);
             writer.say(self.shard, shard);
-            let copies = s.layout.dp / shard;
             writer.when(copies > 1, self.replicate, copies);
         }
     }
@@ -170,10 +169,27 @@ impl Batch {
         reader.set("global_batch", global);
     }
 
-    pub fn write(&self, s: &Scenario, writer: &mut SettingsWriter) {
+    /// Says them for a program in which `cut` GPUs share a sequence.
+    pub fn write(&self, s: &Scenario, writer: &mut SettingsWriter, cut: u64) {
         writer.say(self.micro, s.run.micro_batch);
-        writer.say(self.accumulation, s.layout.microbatches);
+        writer.say(self.accumulation, accumulation(s, cut));
     }
+}
+
+/// GPUs that share one copy of what is sharded, and copies of it, in a program without pipelines: what a Run shards
+/// over all replicas is sharded over all of the program's.
+pub(super) fn shards(s: &Scenario) -> [u64; 2] {
+    let replicas = (s.run.training_gpus() / (s.run.tp * s.run.cp).max(1)).max(1);
+    let is_whole = s.zero.shard >= s.layout.dp * s.layout.cp;
+    let shard = if is_whole { replicas } else { (s.zero.shard / s.layout.cp).max(1) };
+    [shard, replicas / shard]
+}
+
+/// Micro-batches of a step of a program without pipelines in which `cut` GPUs share a sequence: those that make the
+/// Run's batch on its GPUs, at least one.
+pub(super) fn accumulation(s: &Scenario, cut: u64) -> u64 {
+    let replicas = (s.run.training_gpus() / cut.max(1)).max(1);
+    (s.run.global_batch / s.run.micro_batch.saturating_mul(replicas).max(1)).max(1)
 }
 
 pub(super) fn sequence(reader: &mut SettingsReader, names: &[&'static str], program: &'static str, silent: u64) {

@@ -51,11 +51,11 @@ fn explained(found: &Diagnosis) -> Message {
     let own = show_seconds(Seconds(own_error(found)));
     match found.explained {
         Some(share) => t!(
-            "explained {share} of the difference · ± {own} is this calculator's own error",
+            "these parts are {share} of the difference · the predicted step itself may be off by ± {own}",
             share = show_percent(share),
             own
         ),
-        None => t!("± {own} is this calculator's own error", own),
+        None => t!("the predicted step itself may be off by ± {own}", own),
     }
 }
 
@@ -100,12 +100,7 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>) -> Node {
     if let Some(measure) = &cause.measure {
         change.push(muted(t!("Settled by: {measure}.", measure)));
     }
-    let mut buttons = Vec::new();
-    if !cause.set.is_empty() {
-        let class = if at == 0 { "main" } else { "" };
-        let button = el("button", &[("class", class)], &[text("Try it on the run")]);
-        buttons.push(button.on(Action::Try(View::Run, cause.set.clone())));
-    }
+    let mut buttons = vec![tried(cause, if at == 0 { "main" } else { "" })];
     if lanes.is_some_and(|lanes| lanes.measured.place_of(cause.id).is_some()) {
         buttons.push(leaf("button", "", "Show in the trace").on(PanelAction::Cause(at)));
     }
@@ -119,6 +114,15 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>) -> Node {
     el("li", &[], &cells)
 }
 
+/// The button that sets what a cause names; nothing where it names no setting.
+fn tried(cause: &FoundCause, class: &str) -> Node {
+    if cause.set.is_empty() {
+        return Node::none();
+    }
+    let button = el("button", &[("class", class)], &[text("Try it on the run")]);
+    button.on(Action::Try(View::Run, cause.set.clone()))
+}
+
 /// What a log is consistent with, each with the test that settles it, and what its steps speak against.
 fn consistent(found: &Diagnosis) -> Node {
     let likely: Node = found
@@ -126,7 +130,9 @@ fn consistent(found: &Diagnosis) -> Node {
         .iter()
         .map(|cause| {
             let measure = cause.measure.clone().unwrap_or_default();
-            el("li", &[], &[heading(cause.title.clone()), muted(cause.evidence.clone()), paragraph(measure)])
+            let parts =
+                [heading(cause.title.clone()), muted(cause.evidence.clone()), paragraph(measure), tried(cause, "")];
+            el("li", &[], &parts)
         })
         .collect();
     let against = found.series.as_ref().map(StepSeries::ruled_out).unwrap_or_default();

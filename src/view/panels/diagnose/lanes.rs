@@ -104,7 +104,7 @@ const fn class(kind: LaneKind) -> &'static str {
 
 fn words(kind: LaneKind) -> &'static str {
     match kind {
-        LaneKind::Forward => "forward",
+        LaneKind::Forward => "forward, also where computed again",
         LaneKind::Backward => "backward",
         LaneKind::Compute => "compute",
         LaneKind::Optimizer => "optimizer",

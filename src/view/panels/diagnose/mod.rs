@@ -55,7 +55,7 @@ pub fn diagnosis(found: &Diagnosis, report: &str, run: &Run, lanes: Option<(&Lan
         section(causes::causes(found, lanes.map(|(lanes, _)| lanes)));
     }
     if found.comparison == Comparison::Inside {
-        section(steps::more());
+        section(steps::more(found));
     }
     if let Some((lanes, zoom)) = lanes {
         section(el("div", &[("id", "lanes")], &[lanes::timeline(lanes, zoom)]));
@@ -100,7 +100,12 @@ pub fn since(before: &Run, now: &Run) -> Option<Node> {
 fn verdict(found: &Diagnosis) -> Node {
     let (class, sign, words) = match found.comparison {
         Comparison::Inside if found.causes.is_empty() => ("band ok", "✓ ", t!("Inside the range: nothing to explain")),
-        Comparison::Inside => ("band ok", "✓ ", t!("Inside the range")),
+        Comparison::Inside => match steps::lost_to_spikes(found) {
+            Some(lost) => {
+                ("band warn", "▲ ", t!("Inside the range, but spikes take {lost}", lost = show_percent(lost)))
+            }
+            None => ("band ok", "✓ ", t!("Inside the range")),
+        },
         Comparison::Shorter => ("band ok", "✓ ", t!("Shorter than the range")),
         Comparison::Longer => ("band bad", "▲ ", t!("Longer than the range")),
         Comparison::Memory => ("band bad", "✕ ", t!("Out of memory")),

@@ -23,12 +23,40 @@ fn name(series: &StepSeries) -> Message {
     }
 }
 
+/// Share of the time that spikes take from which on a run inside the range is not called well: steps that differ by
+/// less scatter by themselves.
+const LOST: f64 = 0.03;
+
+/// Share of the time that spikes take, where it is much.
+pub(super) fn lost_to_spikes(found: &Diagnosis) -> Option<f64> {
+    found.series.as_ref().filter(|series| series.spikes > 0).map(|series| series.lost).filter(|lost| *lost > LOST)
+}
+
+/// The pattern, and how far its median is from the prediction where it is outside of the range.
+fn named(found: &Diagnosis, series: &StepSeries) -> Message {
+    let (pattern, times) = (name(series), found.predicted_s.map(|predicted| series.median_s / predicted));
+    match times {
+        Some(times) if found.high_s.is_some_and(|high| series.median_s > high) => {
+            t!("{pattern}, {off} above the prediction", pattern, off = show_percent(times - 1.0))
+        }
+        Some(times) if found.low_s.is_some_and(|low| series.median_s < low) => {
+            t!("{pattern}, {off} below the prediction", pattern, off = show_percent(1.0 - times))
+        }
+        _ => pattern,
+    }
+}
+
+/// Room above the longest step that sets the axis.
+const HEADROOM: f64 = 1.1;
+
 /// Seconds of every step, with the prediction and its range.
 pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
+    // The first steps compile and fill caches: they are cut where the others end.
+    let top = HEADROOM * found.high_s.into_iter().chain(found.predicted_s).fold(series.longest_s, f64::max);
+    let cut = series.points.iter().copied().filter(|seconds| *seconds > top).fold(0.0, f64::max);
     let points: Vec<(f64, f64)> =
-        series.points.iter().enumerate().map(|(at, seconds)| ((at + 1) as f64, *seconds)).collect();
-    let heights = series.points.iter().copied().chain(found.high_s).chain(found.predicted_s);
-    let up = PlotScale::from_zero(heights);
+        series.points.iter().enumerate().map(|(at, seconds)| ((at + 1) as f64, seconds.min(top))).collect();
+    let up = PlotScale::from_zero(std::iter::once(top));
     let up = PlotAxis::new(up, up.round(), |seconds| verbatim(show_seconds(Seconds(seconds)))).named("step time");
     let mut marks = Vec::new();
     if let (Some(low), Some(high)) = (found.low_s, found.high_s) {
@@ -48,13 +76,16 @@ pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
         spread = show_percent(series.spread),
         spikes = series.spikes
     );
+    let cut =
+        (cut > 0.0).then(|| t!("the first steps, up to {longest}, are cut", longest = show_seconds(Seconds(cut))));
+    let beside = Message::joined(" · ", std::iter::once(beside).chain(cut));
     let label = t!("Seconds of every step");
     let drawing = draw(&across, HEIGHT, &[Plot { up, marks }]).inline(label);
-    Node::from_iter([head(name(series), beside, Node::none()), el("figure", &[("class", "steps")], &[drawing])])
+    Node::from_iter([head(named(found, series), beside, Node::none()), el("figure", &[("class", "steps")], &[drawing])])
 }
 
 /// Where nothing is to be explained: three ways on.
-pub(super) fn more() -> Node {
+pub(super) fn more(found: &Diagnosis) -> Node {
     let card = |words: Message, why: Message, act: Node| {
         let parts = [heading(words), leaf("p", "muted", why), el("p", &[("class", "act")], &[act])];
         el("div", &[("class", "box")], &parts)
@@ -72,7 +103,14 @@ pub(super) fn more() -> Node {
         ),
         card(
             t!("Make the step itself shorter"),
-            t!("Nothing is wrong with the run; another layout may take less time."),
+            match lost_to_spikes(found) {
+                Some(lost) => t!(
+                    "Between its spikes, which take {lost} of the time, the run is as predicted; another layout may \
+                        take less.",
+                    lost = show_percent(lost)
+                ),
+                None => t!("Nothing is wrong with the run; another layout may take less time."),
+            },
             leaf("button", "", "See layouts").on(Action::Show(View::Run)),
         ),
     ];

@@ -145,9 +145,36 @@ fn long_steps_beside_a_median_inside_the_range_are_to_be_explained() {
     (steps[9], steps[16]) = (2.0 * predicted, 2.0 * predicted);
     let html = shown(&of_series(&steps, None, &run), &run);
     assert!(html.contains("Inside the range") && !html.contains("othing to explain"), "{html}");
+    // The first of twenty steps is left out, two of the others are twice as long: 2 of 21 units of time.
+    assert!(html.contains("Inside the range, but spikes take 9.5 %") && !html.contains("Nothing is wrong"), "{html}");
     assert!(html.contains("Two spikes of one height") && html.contains("Consistent with this log"), "{html}");
     let flat = shown(&of_series(&[predicted; 20], None, &run), &run);
     assert_eq!(flat.matches("othing to explain").count(), 2, "{flat}");
+}
+
+/// The first step compiles for ten times a step: it is cut, and the axis is of the others. Each setting that a log is
+/// consistent with has a button that sets it.
+#[test]
+fn the_first_step_of_a_log_sets_no_axis() {
+    let run = small();
+    let predicted = evaluate(&run).unwrap().report.step.time_s.0;
+    let mut steps = [1.6 * predicted; 30];
+    steps[0] = 16.0 * predicted;
+    let found = of_series(&steps, None, &run);
+    let html = shown(&found, &run);
+    let longest = show_seconds(Seconds(16.0 * predicted));
+    assert!(html.contains(&format!("the first steps, up to {longest}, are cut")), "{html}");
+    let above = show_percent(found.series.as_ref().unwrap().median_s / found.predicted_s.unwrap() - 1.0);
+    assert!(html.contains(&format!("Flat, {above} above the prediction")), "{html}");
+    let ticks = steps::chart(&found, found.series.as_ref().unwrap()).to_html();
+    assert!(!ticks.contains(&show_seconds(Seconds(8.0 * predicted))), "{ticks}");
+    let set: Vec<_> = found.causes.iter().filter(|cause| !cause.set.is_empty()).collect();
+    assert!(!set.is_empty() && html.matches("Try it on the run").count() == set.len(), "{html}");
+    for cause in set {
+        let after = run.with_texts(&cause.set).unwrap();
+        let step = evaluate(&after).unwrap().report.step.time_s.0;
+        assert!((step / cause.predicted_s.unwrap() - 1.0).abs() < 1e-6, "{cause:?}");
+    }
 }
 
 /// A run that was changed after the files were read: what changed stands over the diagnosis.

@@ -45,7 +45,7 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
         )
     };
     Node::from_iter([
-        leaf("p", "visually-hidden", words::memory(memory, unit)),
+        leaf("p", if memory.phases.is_empty() { "visually-hidden" } else { "muted" }, words::memory(memory, unit)),
         legend(&[&picture]),
         el("div", &[("class", &class)], &[rows]),
         el("p", &[("class", "capacity-note")], &[ask("plain", Figure::Capacity, &[text(&note)])]),

@@ -12,7 +12,16 @@ pub fn suggested(own: &Memory, other: &Memory, name: Message, unit: MemoryUnit) 
     if bars == bars_on(own, scale) {
         return Node::none();
     }
-    Node::from_iter([heading(t!("Suggested: {name}", name)), thin(&bars, unit)])
+    let head = match other.peak_phase() {
+        Some(phase) => t!(
+            "Suggested: {name}, while it trains; phase {phase} needs {peak}",
+            name,
+            phase = phase.name,
+            peak = unit.show(other.peak_bytes)
+        ),
+        None => t!("Suggested: {name}", name),
+    };
+    Node::from_iter([heading(head), thin(&bars, unit)])
 }
 
 /// The bars of one picture.

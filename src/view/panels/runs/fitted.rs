@@ -128,8 +128,8 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
     };
     let table = Rows::of(&of.next)
         .column("run, where it differs from this page", |next| name(next))
-        .column("range now", |next| deviation(next.sd.0))
-        .column("range after it", |next| deviation(next.sd.1))
+        .column("one deviation now", |next| deviation(next.sd.0))
+        .column("one deviation after it", |next| deviation(next.sd.1))
         .table("The next run to try");
     let mut parts = vec![
         leaf("h3", "", "The next run to try"),

@@ -20,7 +20,7 @@ fn button(class: &str, label: &'static str, action: Action) -> Node {
 /// The runs that are kept, each to be opened or removed.
 pub fn kept(observations: &[Observation]) -> Node {
     if observations.is_empty() {
-        return muted("No run is kept yet. One measured run narrows the range most.");
+        return muted("No run is kept yet. A measured run narrows the range; the second and third narrow it less.");
     }
     let faults = observations.iter().filter_map(|one| {
         let issues = Scenario::new(&one.run).err()?;

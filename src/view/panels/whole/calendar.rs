@@ -114,7 +114,8 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
             el("span", &[("class", "who")], &[ask]),
             el("span", &[("class", "track")], &inside),
             leaf("span", "amount", verbatim(duration(time))).reports(WholeRunFigure::Loss(*kind).id(), &Scope::run()),
-            leaf("span", "share", share_of(time, calendar)),
+            leaf("span", "share", share_of(time, calendar))
+                .reports("whole:share", &Scope::run().part(WholeRunFigure::Loss(*kind).id())),
         ];
         let class = if time.0 > 0.0 { "row" } else { "row zero" };
         lines.push(el("div", &[("class", class)], &cells).keyed(name));
@@ -126,7 +127,7 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
         leaf("span", "who", "Lost"),
         el("span", &[("class", "track")], &if lost.0 > 0.0 { vec![whole] } else { Vec::new() }),
         leaf("span", "amount", verbatim(duration(lost))).reports("whole:lost", &Scope::run()),
-        leaf("span", "share", share_of(lost, calendar)),
+        leaf("span", "share", share_of(lost, calendar)).reports("whole:share", &Scope::run().part("lost")),
     ];
     lines.push(el("div", &[("class", "row total")], &total).keyed("total"));
     Node::from_iter([
