@@ -1,5 +1,6 @@
 //! What a text is that was pasted onto the page and not into a field: what a run left behind, or settings.
 
+use super::dialect::text::python::is_program;
 use super::evidence::{self, EvidenceFile};
 use super::import::is_known;
 use shardscope_core::run::Run;
@@ -18,6 +19,10 @@ pub enum PastedKind {
 /// A log states its settings too, and a launch script names what it logs. So what was measured decides first, then what
 /// is set, then lines that say something of a run without a step.
 pub fn pasted(text: &str) -> Option<PastedKind> {
+    // A program measures nothing; the import says what of it is read.
+    if is_program(text) {
+        return Some(PastedKind::Settings);
+    }
     let read = evidence::read(text.as_bytes(), &Run::default());
     let measured = match &read {
         Ok(EvidenceFile::Log(reading, message, _)) => {

@@ -338,7 +338,8 @@ fn several_numbers_where_one_is_read_are_named() {
     assert!(!names(&experts("32"), "--num-experts") && !names(&experts("32 32"), "--num-experts"));
 }
 
-/// verl-project/verl 1dda039 `verl/workers/config/engine.py` (`strategy`): engines of torchtitan and Automodel are named.
+/// verl-project/verl 1dda039 `verl/workers/config/engine.py` (`strategy`): Automodel has no file of defaults for actors
+/// (`verl/trainer/config/model_engine`).
 #[test]
 fn an_engine_of_verl_that_is_not_read_is_named() {
     let verl = |engine: &str| {
@@ -353,10 +354,36 @@ fn an_engine_of_verl_that_is_not_read_is_named() {
     }
     for other in ["torchtitan", "automodel"] {
         assert!(names(&verl(&format!("{strategy}={other}")), strategy), "{other}");
-        assert!(names(&verl(&format!("model_engine={other}")), "model_engine"), "{other}");
-        let degree = format!("actor_rollout_ref.actor.{other}.tensor_parallel_size");
-        assert!(names(&verl(&format!("model_engine={other} {degree}=2")), &degree), "{other}");
     }
+    assert!(names(&verl("model_engine=automodel"), "model_engine"));
+    let degree = "actor_rollout_ref.actor.automodel.tensor_parallel_size";
+    assert!(names(&verl(&format!("model_engine=automodel {degree}=2")), degree));
+}
+
+/// verl-project/verl 1dda039 `verl/trainer/config/engine/torchtitan.yaml:29`, `:50`, `:70` and `engine/automodel.yaml`;
+/// `verl/workers/engine/torchtitan/transformer_impl.py:363`: a budget of tokens is of all tensor-parallel ranks.
+#[test]
+fn engines_of_verl_on_torchtitan_and_automodel_have_their_own_degrees() {
+    let titan = "actor_rollout_ref.actor.torchtitan";
+    let read = import(&format!(
+        "python3 -m verl.trainer.main_ppo model_engine=torchtitan algorithm.adv_estimator=grpo \
+         actor_rollout_ref.model.path=Qwen/Qwen3-8B {titan}.tensor_parallel_size=2 {titan}.data_parallel_shard_size=4 \
+         {titan}.param_offload=True data.train_batch_size=16 trainer.n_gpus_per_node=8 trainer.nnodes=1"
+    ));
+    let unread = |read: &Meaning, name: &str| read.unread.iter().any(|one| one.name == name);
+    expect(&read, &[("tp", "2"), ("gpus", "8"), ("phases.offload", "true"), ("stack", "torchtitan")]);
+    assert!(!unread(&read, "model_engine") && !unread(&read, &format!("{titan}.tensor_parallel_size")));
+    let tuned = |engine: &str| {
+        import(&format!(
+            "torchrun --standalone --nnodes=1 --nproc_per_node=8 -m verl.trainer.sft_trainer \
+             model.path=Qwen/Qwen2.5-7B engine={engine} data.train_batch_size=64 data.max_length=4096"
+        ))
+    };
+    let of_titan = tuned("torchtitan engine.tensor_parallel_size=2");
+    // 8192 tokens of each of two ranks are four sequences of 4096.
+    expect(&of_titan, &[("tp", "2"), ("micro_batch", "4"), ("stack", "torchtitan"), ("zero", "3")]);
+    let of_automodel = tuned("automodel engine.tp_size=2");
+    expect(&of_automodel, &[("tp", "2"), ("micro_batch", "2"), ("recompute", "none")]);
 }
 
 /// Rows that a second reader found to be called harmless: transformers 5.2.0 `models/gpt2/configuration_gpt2.py:144`,

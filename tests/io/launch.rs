@@ -84,6 +84,52 @@ fn settings_of_torchtitan_mean_what_its_examples_run() {
     );
 }
 
+/// Its second line: "a preset for 128 H100 GPUs"; the launcher of the file is not here.
+#[test]
+fn the_gpus_of_a_preset_are_those_that_its_comment_says() {
+    means("torchtitan_llama3_405b.toml", 64, "gpus=128 global_batch=32 gpu=h100-sxm-80gb");
+    let read = import("torchtitan_llama3_405b.toml", 64);
+    let says = |said: &shardscope::core::message::Message| said.to_string().contains("a preset for 128 H100 GPUs");
+    assert!(read.assumed.iter().any(says), "{:?}", read.assumed);
+}
+
+/// Megatron-LM's example of GPT-3 175B has TP 8 and PP 16 in a script of one node: 128 GPUs are what its layout needs.
+#[test]
+fn a_layout_on_too_few_gpus_is_offered_the_gpus_that_it_needs() {
+    let run = import("megatron_gpt3_175b.sh", 64).run;
+    let issues = shardscope::core::run::Scenario::new(&run).unwrap_err();
+    let first = issues.iter().find(|issue| issue.field == "gpus").and_then(|issue| issue.fix.as_ref()).unwrap();
+    assert_eq!(first.set, [("gpus", "128".to_owned())]);
+}
+
+/// GPT-2's tokenizer has 50,257 tokens; `--vocab-file` and `--merge-file` are its files where no tokenizer is named
+/// (Megatron-LM `pretrain_gpt.py`, `args_defaults`). Sizes of a published model are said to be its.
+#[test]
+fn what_files_say_of_a_model_without_its_name_is_taken() {
+    let files = format!("{} --vocab-file vocab.json --merge-file merges.txt", data("megatron_gpt3_175b.sh").trim_end());
+    let tokens = read(&files, &Run::default()).unwrap().run.model.resolve().unwrap().vocab;
+    assert_eq!(tokens, 50_257);
+    let sizes = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size \
+        14336 --num-attention-heads 32 --group-query-attention --num-query-groups 8 --seq-length 8192 --swiglu \
+        --max-position-embeddings 8192 --position-embedding-type rope --normalization RMSNorm --vocab-size 128256 \
+        --disable-bias-linear --untie-embeddings-and-output-weights --hidden-dropout 0 --micro-batch-size 1 \
+        --global-batch-size 128 --bf16";
+    let read = read(sizes, &Run::default()).unwrap();
+    assert_eq!(read.run.model.as_published(), Some("llama-3.1-8b"));
+    let says =
+        |said: &shardscope::core::message::Message| said.to_string().contains("Llama 3.1 8B: it has the same shape");
+    assert!(read.assumed.iter().any(says), "{:?}", read.assumed);
+}
+
+/// Megatron-LM d98e8a6 `examples/llama/README.md` names context parallelism 2 as the default of its script and measures
+/// it so (13,812 tokens/s on 8 H100 of 80 GB); the script as it is has `CP_SIZE=1`, of which nothing is published.
+#[test]
+fn the_llama_of_nvidias_readme_fits_with_the_context_parallelism_that_it_names() {
+    let run = import("megatron_llama3_8b_fp8.sh", 64).run.with_texts(&[("cp", "2".to_owned())]).unwrap();
+    let peak = shardscope::core::report::report(&run).unwrap().memory.peak_bytes.gib();
+    assert!(peak < 79.2, "{peak}");
+}
+
 /// `configs.py` of August 2026: a step is tokens of a micro-batch times micro-batches times ranks where it is not said. The
 /// GPUs are what the degrees multiply to.
 #[test]

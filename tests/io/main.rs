@@ -25,6 +25,7 @@ mod meaning;
 mod modules;
 mod pasted;
 mod programs;
+mod python_programs;
 mod refused;
 mod round_trip;
 mod settings;

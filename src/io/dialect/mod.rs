@@ -15,6 +15,7 @@ mod named_files;
 pub mod nanotron;
 pub(crate) mod peft;
 pub(crate) mod programs;
+pub(crate) mod python_trainer;
 pub mod rows;
 pub(crate) mod settings;
 pub mod text;
@@ -23,7 +24,7 @@ pub(crate) mod torchtune;
 pub(crate) mod trl;
 mod tuning;
 
-pub(crate) use rows::hub::repository;
+pub(crate) use rows::hub::{preset as preset_named, repository};
 pub use rows::program::Dialect;
 pub use rows::values::{Same, alike, computes, same, steps, tokens};
 pub(crate) use rows::values::{bare, is_off};

@@ -1,18 +1,21 @@
-//! Nanotron's YAML.
+//! Nanotron's YAML, and the programs of Python that write it.
 //!
 //! Source: huggingface/nanotron, `src/nanotron/config/*.py`: names and defaults.
 
 use crate::config;
 use crate::dialect::rows::prelude::*;
-use crate::dialect::text::yaml;
+use crate::dialect::text::{python, yaml};
 use shardscope_core::model::Biases;
 use shardscope_core::run::presets::Trainer;
+use std::collections::BTreeSet;
 
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "nanotron",
     name: "Nanotron",
     file: "nanotron.yaml",
-    entries: |text| yaml::entries(text.text),
+    entries: |text| {
+        if python::is_program(text.text) { Ok(of_python(text.text)) } else { yaml::entries(text.text) }
+    },
     keys: &[],
     stack: |_| "megatron-2024",
     read,
@@ -33,6 +36,19 @@ const SECTIONS: [&str; 4] = ["parallelism", "tokens", "data_stages", "checkpoint
 
 /// Shapes of `model.model_config`, by the entry of a config.json.
 const CONFIG: &str = "model.model_config.";
+
+/// The settings of a program that writes such a file, without the names of its classes.
+fn of_python(text: &str) -> SettingEntries {
+    let said = python::entries(text);
+    let sections: BTreeSet<&str> =
+        said.iter().flat_map(|(name, _)| name.match_indices('.').map(|(at, _)| &name[..at])).collect();
+    let is_class = |name: &str, value: &Value| {
+        let holds = sections.contains(name);
+        let named = value.text().is_some_and(|text| text.ends_with("Args") || text.ends_with("Config"));
+        holds || named || name == python::BEGINS_WITH
+    };
+    said.iter().filter(|(name, value)| !is_class(name, value)).cloned().collect()
+}
 
 /// True if a line begins a section of a file.
 pub fn knows(line: &str) -> bool {

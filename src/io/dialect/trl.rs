@@ -1,14 +1,15 @@
-//! Hugging Face's Trainer: `TrainingArguments` as YAML, JSON or arguments, with those of TRL.
+//! Hugging Face's Trainer: `TrainingArguments` as YAML, JSON, arguments or Python, with those of TRL.
 //!
 //! Source: huggingface/transformers `training_args.py`, huggingface/trl `trl/trainer/model_config.py` and
 //! `sft_config.py`: names and defaults.
 
 use super::tuning::{self, Batch, Fsdp, LowRank, Sharing};
 use crate::dialect::named_files::take_files;
+use crate::dialect::python_trainer;
 use crate::dialect::rows::hub;
 use crate::dialect::rows::prelude::*;
 use crate::dialect::text::launch::take_launch;
-use crate::dialect::text::yaml;
+use crate::dialect::text::{python, yaml};
 use shardscope_core::message::Message;
 use shardscope_core::run::{Objective, ObjectiveParts};
 
@@ -30,8 +31,11 @@ pub(super) const BATCH: Batch =
 /// Rank where TRL's `ModelConfig` is silent.
 const RANK: u64 = 16;
 
-/// The settings that a text says: YAML, JSON, or a command with arguments.
+/// The settings that a text says: YAML, JSON, a command with arguments, or a program of Python.
 pub(crate) fn entries(text: &ImportText) -> Result<SettingEntries, Issue> {
+    if python::is_program(text.text) {
+        return Ok(python_trainer::read(text)?.entries);
+    }
     let script = text.script();
     let arguments = script.arguments();
     if !arguments.iter().any(|(name, _)| DIALECT.keys.contains(&&*bare(name))) {
@@ -64,7 +68,11 @@ fn read(reader: &mut SettingsReader) {
     let generates = tuning::rollout::generates(reader);
     // Transformers' own examples have some of these names too, and settings that TRL has not.
     let examples = ["do_train", "config_overrides", "block_size"].iter().any(|name| reader.has(name));
-    let of_trl = generates || names.iter().any(|name| reader.has(name)) && !examples;
+    let trainer = reader.last("trainer").and_then(Value::text).map(str::to_owned);
+    let of_transformers = trainer.as_deref() == Some(python_trainer::TRANSFORMERS);
+    let of_trl = generates
+        || trainer.is_some() && !of_transformers
+        || !of_transformers && names.iter().any(|name| reader.has(name)) && !examples;
     let silent = if of_trl { 1024 } else { 0 };
     if generates {
         tuning::rollout::sequence(reader);

@@ -18,6 +18,7 @@ pub use markdown::markdown;
 pub use rl::RlTimers;
 pub use sent::{EvidenceAnswer, SentAnswer, SentFile, SentIssue, SentMemory};
 
+use crate::dialect::text::python::is_program;
 use crate::json_scan::Scanner;
 use crate::kineto::KinetoReader;
 use crate::logs::{LogReader, Reading};
@@ -155,6 +156,8 @@ enum Kind {
     Rocprof(Scanner, Box<RocprofReader>),
     Table(Vec<u8>),
     Text(Box<TextReader>),
+    /// A program of Python, which no run left behind.
+    Program,
 }
 
 /// A file by its unpacked bytes.
@@ -203,7 +206,7 @@ impl Sink {
 
     fn take(&mut self, bytes: &[u8]) {
         match &mut self.kind {
-            Kind::Unknown(_) => {}
+            Kind::Unknown(_) | Kind::Program => {}
             Kind::Trace(scanner, trace) => {
                 scanner.push(bytes, |scanner, key, event| trace.take(scanner, key, event));
                 self.issue = self.issue.take().or_else(|| trace.overflow());
@@ -234,6 +237,10 @@ impl Sink {
         let nothing = || vec![Issue::error("files", t!("nothing in it is understood"))];
         match self.kind {
             Kind::Unknown(_) => Err(nothing()),
+            Kind::Program => {
+                let message = t!("a program of Python, not what a run left behind: Import reads its settings");
+                Err(vec![Issue::error("files", message)])
+            }
             Kind::Trace(scanner, mut trace) => {
                 if let Some(ops) = trace.operations() {
                     return Ok(EvidenceFile::Workers(ops));
@@ -282,7 +289,7 @@ fn recognise(head: &[u8]) -> Kind {
     } else if is_table(&text) {
         return Kind::Table(Vec::new());
     }
-    Kind::Text(Box::default())
+    if is_program(start) { Kind::Program } else { Kind::Text(Box::default()) }
 }
 
 /// Reads one file, packed with gzip or not.

@@ -1,6 +1,7 @@
-//! The GPU of an import: as the options of its batch job or its words name it, else that of the page.
+//! The GPU of an import: as the options of its batch job or its words name it, else that of the page; and how many of
+//! them its comments speak of.
 
-use crate::dialect::programs::{NamedGpu, named_gpu};
+use crate::dialect::programs::{NamedGpu, is_memory, named_gpu, words};
 use crate::dialect::text::slurm;
 use shardscope_core::message::Message;
 use shardscope_core::run::{Based, Run};
@@ -36,4 +37,110 @@ pub(super) fn gpu_of_text(run: &mut Run, launch: &str, words: &str) -> Result<Me
         let word = word.to_ascii_uppercase();
         t!("the GPU is {gpu}: the text names {word} and does not say which kind of it", gpu, word)
     })
+}
+
+/// Words between a number and the word "GPUs", or behind `8 x`.
+const BESIDE: [&str; 9] = ["x", "nvidia", "amd", "sxm", "sxm5", "sxm4", "pcie", "hopper", "instinct"];
+const GPUS: [&str; 4] = ["gpu", "gpus", "cards", "accelerators"];
+/// Words before a number that is no count of all GPUs.
+const SHARES: [&str; 5] = ["per", "every", "each", "tp", "rank"];
+
+/// The GPUs that the comments of a text speak of, with the words of the first that does: "a preset for 128 H100 GPUs",
+/// "8 * 78GB", "4 nodes of 8 GPUs"; none where comments speak of several numbers.
+pub(super) fn gpus_of_comments(text: &str) -> Option<(u64, String)> {
+    const LENGTH: usize = 80;
+    let comments = text.lines().filter_map(|line| {
+        let (_, comment) = line.split_once('#')?;
+        let comment = comment.trim_start_matches('#').trim();
+        (!comment.starts_with("SBATCH") && !comment.starts_with('!')).then_some(comment)
+    });
+    let mut said = comments.filter_map(|comment| Some((gpus_said(comment)?, comment)));
+    let (gpus, comment) = said.next()?;
+    if said.any(|(other, _)| other != gpus) {
+        return None;
+    }
+    let end = comment.char_indices().nth(LENGTH).map_or(comment.len(), |(at, _)| at);
+    Some((gpus, comment[..end].to_owned()))
+}
+
+/// The GPUs that one comment says; none where it says two numbers of them.
+fn gpus_said(comment: &str) -> Option<u64> {
+    // What a sign sets is a setting.
+    let words = words(&comment.replace(['=', ':', ';'], " is "));
+    let number = |at: usize| words.get(at)?.parse::<u64>().ok().filter(|count| (1..=1 << 20).contains(count));
+    let mut found: Option<(u64, usize)> = None;
+    for at in 0..words.len() {
+        let before = at.checked_sub(1).and_then(|before| words.get(before)).map(String::as_str);
+        let Some(count) = number(at).filter(|_| !before.is_some_and(|word| SHARES.contains(&word))) else { continue };
+        let names_gpu = |word: &String| named_gpu(word).is_some() || word.len() > 2 && word.starts_with("mi3");
+        let beside = words[at + 1..]
+            .iter()
+            .take(5)
+            .take_while(|word| BESIDE.contains(&word.as_str()) || is_memory(word) || names_gpu(word));
+        let beside: Vec<&String> = beside.collect();
+        let is_named = words.get(at + 1 + beside.len()).is_some_and(|word| GPUS.contains(&word.as_str()));
+        let is_times = beside.first().is_some_and(|word| *word == "x")
+            && beside.iter().any(|word| is_memory(word) || names_gpu(word));
+        if !is_named && !is_times {
+            continue;
+        }
+        match found {
+            None => found = Some((count, at)),
+            Some((other, _)) if other == count => {}
+            Some(_) => return None,
+        }
+    }
+    let (count, at) = found?;
+    // "4 nodes of 8 GPUs", "4 nodes with 8 GPUs each".
+    let nodes = (0..at).rev().take(4).find_map(|place| {
+        let is_nodes = words.get(place + 1).is_some_and(|word| ["node", "nodes"].contains(&word.as_str()));
+        number(place).filter(|_| is_nodes)
+    });
+    let between = |word: &str| words[at.saturating_sub(2)..at].iter().any(|known| known == word);
+    let each = words[at..].iter().any(|word| ["each", "node"].contains(&word.as_str()));
+    let joins = each || ["of", "with", "x"].into_iter().any(between);
+    match nodes {
+        Some(nodes) if joins => count.checked_mul(nodes),
+        Some(_) => None,
+        // Of each of how many nodes is not said.
+        None => Some(count).filter(|_| !each),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Comments of pytorch/torchtitan `llama3_405b.toml` of v0.1.0, modelscope/ms-swift 3602360 `examples/train`, and
+    /// of launch scripts of other programs.
+    #[test]
+    fn comments_say_how_many_gpus_a_text_is_for() {
+        for (comment, gpus) in [
+            ("NOTE: this toml config is a preset for 128 H100 GPUs.", 128),
+            ("NOTE: this toml config is a preset for 64 A100 GPUs.", 64),
+            ("8 * 78GB", 8),
+            ("4 * 50GiB", 4),
+            ("8xH100", 8),
+            ("run on 64 GPUs", 64),
+            ("This script is tested on 8 x A100 80GB", 8),
+            ("4 nodes of 8 GPUs", 32),
+            ("16 nodes with 8 H100 GPUs each", 128),
+        ] {
+            let text = format!("# {comment}\n[training]\nsteps = 1 # each step\n");
+            assert_eq!(gpus_of_comments(&text), Some((gpus, comment.to_owned())), "{comment}");
+        }
+        for comment in [
+            "TP=8 GPUs=64 are settings",
+            "batch of 4 per 8 GPUs",
+            "8 GPUs per node",
+            "64 GPUs or 128 GPUs",
+            "Llama 3 8B on GPUs",
+            "2 GPUs in 4 ways on 3 nodes",
+            "A100 80GB",
+            "SBATCH --gpus 8 GPUs",
+        ] {
+            assert_eq!(gpus_of_comments(&format!("x: 1 # {comment}\n")), None, "{comment}");
+        }
+        assert_eq!(gpus_of_comments("# 8 GPUs\n# 16 GPUs\n"), None);
+    }
 }

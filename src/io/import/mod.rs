@@ -18,16 +18,18 @@ use super::dialect::programs::extended;
 use super::dialect::programs::merge;
 use super::dialect::settings::tables;
 use super::dialect::{
-    Branch, Dialect, Given, ImportText, SettingEntries, bare, entries_of, is_off, megatron, torchtitan,
+    Branch, Dialect, Given, ImportText, SettingEntries, bare, entries_of, is_off, megatron, peft, preset_named,
+    python_trainer, torchtitan, trl,
 };
 use super::{json, link};
 use crate::dialect::rows::reader::{Left, ModelBy, SettingsReader};
 use crate::dialect::text::words::Script;
-use crate::dialect::text::{toml, yaml};
-use gpu::gpu_of_text;
+use crate::dialect::text::{python, toml, yaml};
+use gpu::{gpu_of_text, gpus_of_comments};
 use serde::Serialize;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::{Message, verbatim};
+use shardscope_core::run::presets;
 use shardscope_core::run::registry::out_of_range;
 use shardscope_core::run::{Allocator, OneOf, Run, Scenario, Value};
 use shardscope_core::t;
@@ -117,7 +119,7 @@ fn behind_a_condition(text: &str, present: &Run, given: &Given) -> Option<Meanin
     const MOST: usize = 6;
     // A launch script of a person is far shorter; each reading takes time.
     const LONGEST: usize = 65_536;
-    if text.len() > LONGEST || depth(text) > MAX_DEPTH {
+    if text.len() > LONGEST || depth(text) > MAX_DEPTH || python::is_program(text) {
         return None;
     }
     let source = ImportText::new(text, given);
@@ -155,7 +157,9 @@ fn read_as(text: &str, present: &Run, given: &Given) -> Result<Meaning, Vec<Issu
     // Arguments in a file of YAML are those of a command.
     let command = config_file::as_command(text);
     let source = ImportText::new(command.as_deref().unwrap_or(text), given);
-    let file = config_file::of(&source);
+    // A program of Python is no script that names one.
+    let is_python = python::is_program(source.text);
+    let file = if is_python { None } else { config_file::of(&source) };
     let mut read = match file.as_ref().filter(|file| !file.in_place).and_then(|file| file.joined(&source, is_launched))
     {
         Some(whole) if whole.len() > MAX_LENGTH || depth(&whole) > MAX_DEPTH => return Err(vec![too_long()]),
@@ -179,7 +183,8 @@ fn read_as(text: &str, present: &Run, given: &Given) -> Result<Meaning, Vec<Issu
         None => {}
     }
     let met = |name: &String| {
-        source.script().met.contains(name) || read.branches.iter().any(|branch| branch.condition == *name)
+        let is_branch = read.branches.iter().any(|branch| branch.condition == *name);
+        is_branch || !is_python && source.script().met.contains(name)
     };
     let unknown = given.set.iter().map(|(name, _)| name).filter(|name| !met(name));
     let unknown: Vec<Issue> = unknown
@@ -250,6 +255,7 @@ fn is_script(kind: &InputKind, source: &ImportText) -> bool {
     match kind {
         InputKind::Program(_, settings) => settings.script,
         InputKind::Dialect(dialect) if text.trim_start().starts_with('{') || dialect.id == "deepspeed" => false,
+        InputKind::Dialect(_) if python::is_program(text) => false,
         InputKind::Dialect(dialect) => match dialect.id {
             "megatron" => true,
             "torchtitan" => !torchtitan::is_python(text) && !torchtitan::is_file(&toml::read(text)),
@@ -491,20 +497,41 @@ fn from_dialect(
     if exported.is_some() {
         reader.note("link in the comment", "what the settings do not say; they were edited since");
     } else {
+        reader.commented = gpus_of_comments(&comments_of(source, launch));
         let said = gpu_of_text(&mut reader.run, launch.text, &said_by(source, launch));
         reader.assumed.push(said.unwrap_or_else(|none| none.why));
     }
-    let mut read = finish(dialect, &[dialect.id], reader, format, exported.is_none().then_some(stack))?;
+    let stack = exported.is_none().then_some(stack);
+    if dialect.id == trl::DIALECT.id && python::is_program(source.text) {
+        let tables = [dialect.id, "from-pretrained", peft::DIALECT.id];
+        let mut read = finish(dialect, &tables, reader, format, stack)?;
+        read.assumed.extend(python_trainer::read(source).map_err(|issue| vec![issue])?.doubts);
+        return Ok(read);
+    }
+    let mut read = finish(dialect, &[dialect.id], reader, format, stack)?;
     read.assumed.extend(source.script().doubts());
     Ok(read)
 }
 
 /// The words that name a GPU where one is named: those of a script that run, with its comments; a file's whole text.
 fn said_by(source: &ImportText, launch: &ImportText) -> String {
+    if python::is_program(launch.text) {
+        return launch.text.to_owned();
+    }
     let script = launch.script();
     let starts = !script.arguments().is_empty() || !script.overrides().is_empty();
     let heard = if starts { script.heard(launch.text) } else { launch.text.to_owned() };
     if std::ptr::eq(source, launch) { heard } else { [heard.as_str(), source.text].join("\n") }
+}
+
+/// The comments that may say how many GPUs a text is for: those of a script without branches, whose comment may be
+/// about the way that is not taken; a file's.
+fn comments_of(source: &ImportText, launch: &ImportText) -> String {
+    let of = |text: &ImportText| {
+        let is_branched = !python::is_program(text.text) && !text.script().branches.is_empty();
+        if is_branched { String::new() } else { text.text.to_owned() }
+    };
+    if std::ptr::eq(source, launch) { of(source) } else { [of(launch), source.text.to_owned()].join("\n") }
 }
 
 /// Reads the settings of a program that are at hand as entries, over `present`; `stack` as in [`finish`].
@@ -544,6 +571,17 @@ fn host(reader: &mut SettingsReader) {
     }
 }
 
+/// Says which published model has exactly the sizes that the text gives, where nothing names it.
+fn same_shape(reader: &mut SettingsReader) {
+    if reader.model_by.0 != ModelBy::Shape {
+        return;
+    }
+    let by_tokenizer = reader.last("--tokenizer-model").and_then(Value::text).and_then(preset_named);
+    let Some(id) = reader.run.model.as_published().filter(|id| by_tokenizer != Some(id)) else { return };
+    let Some(preset) = presets::model(id) else { return };
+    reader.assume(t!("the model is {model}: it has the same shape", model = preset.choice.label));
+}
+
 /// Takes a list of the GPUs that a process sees, if it has as many as are counted.
 fn listed(reader: &mut SettingsReader) {
     const LIST: &str = "$CUDA_VISIBLE_DEVICES";
@@ -581,6 +619,7 @@ fn finish(
     if !reader.errors.is_empty() {
         return Err(reader.errors);
     }
+    same_shape(&mut reader);
     host(&mut reader);
     let off = reader.switched_off();
     listed(&mut reader);

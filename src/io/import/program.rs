@@ -1,6 +1,6 @@
 //! Settings of programs that another one's reader takes, by their tables.
 
-use super::gpu::{NoGpu, gpu_of_text};
+use super::gpu::{NoGpu, gpu_of_text, gpus_of_comments};
 use crate::dialect::programs::{Program, Settings, take_adapter};
 use crate::dialect::rows::reader::{Origin, SettingsReader};
 use crate::dialect::{Given, bare};
@@ -57,6 +57,7 @@ pub(super) fn begin(
     let stack = (program.base.stack)(&entries);
     let mut reader = SettingsReader::translated(base.into_iter(), run);
     reader.told = given.clone();
+    reader.commented = gpus_of_comments(&settings.text);
     reader.assumed.extend(named);
     take_adapter(&mut reader);
     let missing = settings.missing();

@@ -2,8 +2,9 @@
 
 use super::foreign::foreign;
 use crate::dialect::programs::{Program, Settings, recognise};
-use crate::dialect::text::toml;
+use crate::dialect::text::{python, toml};
 use crate::dialect::{DIALECTS, Dialect, ImportText, bare, deepspeed, megatron, nanotron, peft, torchtitan, torchtune};
+use crate::dialect::{python_trainer, trl};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
 use shardscope_core::run::Value;
@@ -27,9 +28,10 @@ pub enum InputKind {
 /// Names the formats that can be read, for a message.
 fn readable() -> Message {
     t!("what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM, torchtitan, slime, \
-            verl, ms-swift, OpenRLHF or Megatron-Bridge, Python of torchtitan or Megatron-Bridge, DeepSpeed's JSON, an \
-            adapter_config.json, YAML of NeMo Automodel, NeMo-RL, Primus, axolotl, LLaMA-Factory, Hugging Face's \
-            Trainer, Accelerate, torchtune, llm-foundry or Nanotron, MLPerf's environment files")
+            verl, ms-swift, OpenRLHF or Megatron-Bridge, Python of TRL, Hugging Face's Trainer, torchtitan or \
+            Megatron-Bridge, DeepSpeed's JSON, an adapter_config.json, YAML of NeMo Automodel, NeMo-RL, Primus, \
+            axolotl, LLaMA-Factory, Hugging Face's Trainer, Accelerate, torchtune, llm-foundry or Nanotron, MLPerf's \
+            environment files")
 }
 
 /// Recognises `text`.
@@ -56,6 +58,9 @@ pub(crate) fn sniff(source: &ImportText) -> Result<InputKind, Issue> {
     }
     if let Some((program, settings)) = recognised {
         return Ok(InputKind::Program(program, settings));
+    }
+    if python::is_program(text) {
+        return of_python(text);
     }
     let script = source.script();
     let arguments = script.arguments();
@@ -101,6 +106,41 @@ pub(crate) fn sniff(source: &ImportText) -> Result<InputKind, Issue> {
         };
         Issue::error("", message)
     })
+}
+
+/// The program whose configurations a program of Python calls, or that the command in its description starts.
+fn of_python(text: &str) -> Result<InputKind, Issue> {
+    let program = python::follow(text);
+    let imports = |name: &str| program.modules.iter().any(|module| module.split('.').next() == Some(name));
+    if imports("nanotron") && python::is_configuration(text) {
+        return Ok(InputKind::Dialect(&nanotron::DIALECT));
+    }
+    let takes_command = program.calls.iter().any(|call| ["TrlParser", "HfArgumentParser"].contains(&call.last_name()));
+    if python_trainer::knows(&program, takes_command) || takes_command && python_trainer::command_in(text).is_some() {
+        return Ok(InputKind::Dialect(&trl::DIALECT));
+    }
+    let of_loop = [
+        ("lightning", "Lightning"),
+        ("pytorch_lightning", "Lightning"),
+        ("deepspeed", "DeepSpeed"),
+        ("accelerate", "Accelerate"),
+        ("megatron", "Megatron-LM"),
+        ("nanotron", "Nanotron"),
+        ("torchtune", "torchtune"),
+    ];
+    let other = of_loop.into_iter().find(|(module, _)| imports(module)).map(|(_, name)| name);
+    let message = match (takes_command, other) {
+        (true, _) => t!("a program of Python that takes its settings from its command line: give that command"),
+        (false, Some(name)) => t!(
+            "a program of Python with a loop of its own on {name}: give its command, or its settings as YAML or JSON",
+            name
+        ),
+        (false, None) => t!(
+            "a program of Python without a configuration that is read: of Python those of Hugging Face's Trainer, TRL, \
+                torchtitan, Megatron-Bridge and Nanotron are"
+        ),
+    };
+    Err(Issue::error("", message))
 }
 
 /// True of a workflow of GitHub, whose steps are commands of any kind beside each other: docs.github.com, "Workflow

@@ -6,7 +6,7 @@ use crate::issue::{Fix, Issue};
 use crate::run::layout::{Layout, Zero};
 use crate::run::presets::Trainer;
 use crate::run::router::MOST_CLONING_RANKS;
-use crate::run::{Allocator, OneOf, Reduction, Run};
+use crate::run::{Allocator, OffloadParts, OneOf, Reduction, Run};
 use crate::t;
 
 impl Check<'_> {
@@ -23,9 +23,13 @@ impl Check<'_> {
                 1 => t!("1 GPU is fewer than {product}", product = product()),
                 gpus => t!("{gpus} GPUs are fewer than {product}", gpus, product = product()),
             };
-            let issue =
-                Issue::error("gpus", message).or_near("gpus", ranks, multiples(ranks, 1).map(|all| all + engines));
-            self.issues.push(Issue { fix: Some(Fix::new(within(run))), ..issue });
+            let more = multiples(ranks, 1).map(|all| all + engines);
+            let (issue, sizes) = (Issue::error("gpus", message), Fix::new(within(run)));
+            self.issues.push(if held_by_none(run, gpu) {
+                Issue { or: Some(Box::new(sizes)), ..issue.with_near("gpus", ranks, more) }
+            } else {
+                Issue { fix: Some(sizes), ..issue.or_near("gpus", ranks, more) }
+            });
         } else if !gpus.is_multiple_of(ranks) {
             let message = t!("{gpus} GPUs do not divide by {product}", gpus, product = product());
             let alone = [("tp", run.tp), ("pp", run.pp), ("cp", run.cp)];
@@ -336,6 +340,18 @@ impl Check<'_> {
             self.error_near("zero_hpz", message, second.min(shard), divisors(shard));
         }
     }
+}
+
+/// True if weights, gradients and states of `run` are more than all of its GPUs hold, whatever the layout: those that
+/// the sizes ask for are what it needs first. One GPU is the wish of who enters one.
+fn held_by_none(run: &Run, gpu: &Gpu) -> bool {
+    let gpus = run.training_gpus();
+    if gpus == 1 || run.adapter.method.is_some() || run.offload != OffloadParts::default() {
+        return false;
+    }
+    let (Ok(model), Ok(bytes)) = (run.model.resolve(), run.precision.resolve()) else { return false };
+    let each = bytes.weights + bytes.gradients() + bytes.optimizer(run.optimizer);
+    model.elements().total() as f64 * each > gpus as f64 * gpu.memory.0
 }
 
 /// Parallel sizes that the GPUs of `run` are enough for: of each in turn its largest divisor that divides what is left.

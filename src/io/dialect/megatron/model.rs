@@ -87,6 +87,20 @@ fn completed(parts: &ModelParts, id: &'static str) -> Option<ModelParts> {
     Some(meant.model.parts)
 }
 
+/// Tokens of GPT-2's tokenizer. Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners",
+/// section 2.3.
+const GPT_2: u64 = 50_257;
+
+/// True where a text takes GPT-2's tokenizer: by its name, or by files of words and merges without another's name.
+/// Source: Megatron-LM d98e8a6 `megatron/core/tokenizers/text/libraries/megatron_hf_tokenizer.py:40`; `pretrain_gpt.py`
+/// of core_r0.12.0 (`args_defaults`).
+fn is_of_gpt_2(reader: &SettingsReader) -> bool {
+    match reader.last("--tokenizer-type").and_then(Value::text) {
+        Some(kind) => kind == "GPT2BPETokenizer",
+        None => reader.has("--vocab-file") && reader.has("--merge-file"),
+    }
+}
+
 /// The vocabulary as it is padded: as given, that of the model whose `tokenizer` is named, or the `present` one.
 fn vocabulary(reader: &mut SettingsReader, tokenizer: Option<&'static str>, present: Option<u64>) -> Option<u64> {
     let is_padded = reader.has("--padded-vocab-size") || reader.has("--pad-vocab-size-to");
@@ -95,6 +109,10 @@ fn vocabulary(reader: &mut SettingsReader, tokenizer: Option<&'static str>, pres
         let vocab = preset.map(|preset| preset.architecture.vocab).or(present)?;
         if is_padded {
             return Some(vocab);
+        }
+        if preset.is_none() && is_of_gpt_2(reader) {
+            reader.assume(t!("vocabulary {vocab}: that of GPT-2's tokenizer", vocab = GPT_2));
+            return Some(GPT_2);
         }
         if let Some(preset) = preset {
             let model = preset.choice.label;

@@ -69,7 +69,7 @@ const NAMES: &[Named] = &[
 const OTHERS: &[(&str, &[&str])] = &[("3090", &["ti"]), ("3080", &["ti", "12gb", "12g"]), ("h20", &["141gb", "141g"])];
 
 /// Words of a text in lower case; `x` for a sign of multiplication, also within a word as in `8xh100`.
-fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     let text = text.to_ascii_lowercase().replace(['*', '×'], " x ");
     let mut words = Vec::new();
     for word in text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
@@ -96,7 +96,7 @@ pub(crate) struct NamedGpu {
 }
 
 /// True of a size of memory: `80gb`, `40g`.
-fn is_memory(word: &str) -> bool {
+pub(crate) fn is_memory(word: &str) -> bool {
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit());
     unit.len() < word.len() && ["g", "gb", "gib"].contains(&unit)
 }

@@ -14,7 +14,7 @@ mod source;
 mod table;
 mod values;
 
-pub(crate) use gpu_names::{NamedGpu, named_gpu};
+pub(crate) use gpu_names::{NamedGpu, is_memory, named_gpu, words};
 pub(crate) use source::{Settings, extended};
 pub(crate) use table::Program;
 
@@ -23,7 +23,7 @@ use crate::dialect::rows::prelude::*;
 use source::{merged, read_all};
 
 /// All of them; the first that knows its settings is it.
-pub(crate) static PROGRAMS: [&Program; 25] = [
+pub(crate) static PROGRAMS: [&Program; 27] = [
     &openrlhf::SFT,
     &openrlhf::DPO,
     &openrlhf::REWARD,
@@ -36,6 +36,8 @@ pub(crate) static PROGRAMS: [&Program; 25] = [
     &on_megatron::VERL,
     &on_shards::VERL,
     &on_megatron::VERL_TUNING,
+    &on_shards::VERL_TUNING_TORCHTITAN,
+    &on_shards::VERL_TUNING_AUTOMODEL,
     &on_shards::VERL_TUNING,
     &on_shards::VERL_TUNING_BEFORE,
     &on_megatron::SLIME_TUNING,

@@ -25,6 +25,7 @@ const LOCAL: &str = "training.local_batch_size";
 const TP: &str = "parallelism.tensor_parallel_degree";
 const CP: &str = "parallelism.context_parallel_degree";
 const PP: &str = "parallelism.pipeline_parallel_degree";
+const EP: &str = "parallelism.expert_parallel_degree";
 
 /// Every layer again, or nothing.
 fn checkpoint(value: &Value) -> SettingEntries {
@@ -55,6 +56,20 @@ fn length(value: &Value) -> SettingEntries {
 fn shard(value: &Value) -> SettingEntries {
     match value {
         Value::Number(ranks) if *ranks > 0.0 => vec![("@hsdp_shard".to_owned(), value.clone())],
+        _ => Vec::new(),
+    }
+}
+
+/// Context parallelism by torchtitan and Automodel, which gather keys and values where nothing else is said.
+fn gathered(value: &Value) -> SettingEntries {
+    vec![(CP.to_owned(), value.clone()), ("@cp_comm".to_owned(), Value::from("all-gather"))]
+}
+
+/// What verl's torchtitan does where its own settings are silent. Source: verl-project/verl 1dda039
+/// `verl/trainer/config/engine/torchtitan.yaml:29`, `:70`.
+fn model_engine(value: &Value) -> SettingEntries {
+    match value.text() {
+        Some("torchtitan") => entries(&[("activation_checkpoint.mode", "selective"), ("compile.enable", "true")]),
         _ => Vec::new(),
     }
 }
@@ -276,7 +291,7 @@ pub(super) static NEMO_RL: Program = Program {
 };
 
 /// As with Megatron-LM, by the ranks that share a sequence; the second name is that of an engine's own.
-static BUDGET: [(&str, Option<f64>); 7] = [
+static BUDGET: [(&str, Option<f64>); 8] = [
     VERL_BUDGET[0],
     VERL_BUDGET[1],
     VERL_BUDGET[2],
@@ -284,6 +299,9 @@ static BUDGET: [(&str, Option<f64>); 7] = [
     ("actor_rollout_ref.actor.ulysses_sequence_parallel_size", Some(1.0)),
     ("actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size", Some(1.0)),
     ("actor_rollout_ref.actor.veomni.ulysses_parallel_size", Some(1.0)),
+    // Its torchtitan multiplies by the tensor-parallel ranks: verl-project/verl 1dda039
+    // `verl/workers/engine/torchtitan/transformer_impl.py:363`.
+    ("actor_rollout_ref.actor.torchtitan.tensor_parallel_size", Some(1.0)),
 ];
 
 pub(super) static VERL: Program = Program {
@@ -308,7 +326,18 @@ pub(super) static VERL: Program = Program {
         by("actor_rollout_ref.actor.veomni.param_offload", leaves),
         by("actor_rollout_ref.actor.veomni.optimizer_offload", leaves),
         by("actor_rollout_ref.actor.veomni.fsdp_size", shard),
-        row("actor_rollout_ref.actor.veomni.expert_parallel_size", "parallelism.expert_parallel_degree"),
+        row("actor_rollout_ref.actor.veomni.expert_parallel_size", EP),
+        // `verl/trainer/config/engine/torchtitan.yaml`.
+        by("model_engine", model_engine),
+        row("actor_rollout_ref.actor.torchtitan.tensor_parallel_size", TP),
+        row("actor_rollout_ref.actor.torchtitan.pipeline_parallel_size", PP),
+        by("actor_rollout_ref.actor.torchtitan.context_parallel_size", gathered),
+        row("actor_rollout_ref.actor.torchtitan.expert_parallel_size", EP),
+        by("actor_rollout_ref.actor.torchtitan.data_parallel_shard_size", shard),
+        by("actor_rollout_ref.actor.torchtitan.param_offload", leaves),
+        by("actor_rollout_ref.actor.torchtitan.optimizer_offload", leaves),
+        row("actor_rollout_ref.actor.torchtitan.activation_checkpoint", "activation_checkpoint.mode"),
+        row("actor_rollout_ref.actor.torchtitan.use_torch_compile", "compile.enable"),
         by("actor_rollout_ref.actor.use_kl_loss", reference),
         by("actor_rollout_ref.model.lora_rank", rank),
         row("actor_rollout_ref.model.target_modules", "peft.targets"),
@@ -328,6 +357,69 @@ pub(super) static VERL: Program = Program {
     together: &verl_together(LENGTH, GLOBAL, LOCAL, &BUDGET, &VERL_MICRO_OF_SHARDS),
     silent: "--nnodes 1 --nproc_per_node 8 --activation_checkpoint.mode full --training.local_batch_size 1 --@cp_comm \
         ulysses --@phases.framework verl --@rl.algorithm ppo --@rl.prompts 1024",
+    says: super::table::FULL_LENGTH,
+};
+
+/// Fine-tuning of verl on its torchtitan. Source: verl-project/verl 1dda039
+/// `verl/trainer/config/engine/torchtitan.yaml`, `verl/workers/engine/torchtitan/transformer_impl.py:163` and `:363`.
+pub(super) static VERL_TUNING_TORCHTITAN: Program = Program {
+    name: "verl",
+    is: |s| s.is_tuning_of_verl() && s.engine_of_verl() == Some("torchtitan"),
+    base: &torchtitan::DIALECT,
+    rows: &[
+        row("model.path", MODEL),
+        row("data.train_batch_size", GLOBAL),
+        row("data.micro_batch_size_per_gpu", LOCAL),
+        row("data.max_length", LENGTH),
+        row("engine.tensor_parallel_size", TP),
+        row("engine.pipeline_parallel_size", PP),
+        by("engine.context_parallel_size", gathered),
+        row("engine.expert_parallel_size", EP),
+        by("engine.data_parallel_shard_size", shard),
+        row("engine.activation_checkpoint", "activation_checkpoint.mode"),
+        row("engine.use_torch_compile", "compile.enable"),
+        by("model.lora_rank", rank),
+        row("model.target_modules", "peft.targets"),
+        row("trainer.nnodes", "nnodes"),
+        row("trainer.n_gpus_per_node", "nproc_per_node"),
+        row("--nnodes", "nnodes"),
+        row("--nproc-per-node", "nproc_per_node"),
+    ],
+    together: &tuning_together(LOCAL, &tuning_budget("engine.tensor_parallel_size")),
+    silent: "--activation_checkpoint.mode selective --compile.enable --training.local_batch_size 8 \
+        --training.global_batch_size 256 --training.seq_len 1024 --@dynamic",
+    says: super::table::FULL_LENGTH,
+};
+
+/// Fine-tuning of verl on NeMo Automodel, whose budget of tokens is that of one GPU. Source: verl-project/verl 1dda039
+/// `verl/trainer/config/engine/automodel.yaml`, `verl/workers/engine/automodel/utils.py:67`.
+pub(super) static VERL_TUNING_AUTOMODEL: Program = Program {
+    name: "verl",
+    is: |s| s.is_tuning_of_verl() && s.engine_of_verl() == Some("automodel"),
+    base: &torchtitan::DIALECT,
+    rows: &[
+        row("model.path", MODEL),
+        row("data.train_batch_size", GLOBAL),
+        row("data.micro_batch_size_per_gpu", LOCAL),
+        row("data.max_length", LENGTH),
+        row("engine.tp_size", TP),
+        row("engine.pp_size", PP),
+        by("engine.cp_size", gathered),
+        row("engine.ep_size", EP),
+        by("engine.distributed_strategy", strategy),
+        by("engine.activation_checkpointing", checkpoint),
+        by("engine.model_dtype", dtype),
+        row("engine.enable_compile", "compile.enable"),
+        by("model.lora_rank", rank),
+        row("model.target_modules", "peft.targets"),
+        row("trainer.nnodes", "nnodes"),
+        row("trainer.n_gpus_per_node", "nproc_per_node"),
+        row("--nnodes", "nnodes"),
+        row("--nproc-per-node", "nproc_per_node"),
+    ],
+    together: &tuning_together(LOCAL, &tuning_budget("")),
+    silent: "--activation_checkpoint.mode none --training.local_batch_size 8 --training.global_batch_size 256 \
+        --training.seq_len 1024 --@dynamic",
     says: super::table::FULL_LENGTH,
 };
 

@@ -154,7 +154,7 @@ pub(in crate::dialect) fn write(writer: &mut SettingsWriter, name: &str, model: 
 }
 
 /// The preset that a repository or a path names: `unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit` is Llama 3.1 8B.
-pub(in crate::dialect) fn preset(name: &str) -> Option<&'static str> {
+pub(crate) fn preset(name: &str) -> Option<&'static str> {
     model(name)?.as_published()
 }
 

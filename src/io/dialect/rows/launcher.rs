@@ -3,6 +3,7 @@
 use crate::dialect::rows::prelude::*;
 use crate::dialect::text::launch::Launch;
 use crate::dialect::text::words::Script;
+use shardscope_core::message::Message;
 
 /// Names of a program's scripts for the nodes and the GPUs of each.
 pub(crate) struct Launcher {
@@ -76,7 +77,11 @@ impl Launcher {
                         each
                     ));
                 }
-                if reader.is_default(self.each.0) {
+                let is_open = reader.is_default(self.each.0);
+                if is_open && reader.commented.as_ref().is_some_and(|(said, _)| said.is_multiple_of(ranks)) {
+                    return reader.open_gpus(|_| Message::default());
+                }
+                if is_open {
                     reader.assume(t!(
                         "{gpus} GPUs: the text does not say how many there are; with more of them each may need less \
                             memory",
@@ -86,8 +91,7 @@ impl Launcher {
                 reader.set("gpus", gpus);
             }
             _ => {
-                let gpus = reader.run.gpus;
-                reader.assume(t!("{gpus} GPUs, as on this page: the launcher says how many", gpus));
+                reader.open_gpus(|gpus| t!("{gpus} GPUs, as on this page: the launcher says how many", gpus));
             }
         }
     }

@@ -88,6 +88,8 @@ pub struct SettingsReader {
     pub(crate) moot: Vec<(String, &'static str)>,
     /// By what the model is known, and whether that leaves no doubt.
     pub(crate) model_by: (ModelBy, bool),
+    /// GPUs that a comment of the text speaks of, with its words.
+    pub(crate) commented: Option<(u64, String)>,
 }
 
 impl SettingsReader {
@@ -110,6 +112,7 @@ impl SettingsReader {
             absent: Vec::new(),
             moot: Vec::new(),
             model_by: (ModelBy::Page, false),
+            commented: None,
         }
     }
 
@@ -278,6 +281,17 @@ impl SettingsReader {
     /// Notes what is taken where the text is silent.
     pub(crate) fn assume(&mut self, message: impl Into<Message>) {
         self.assumed.push(message.into());
+    }
+
+    /// Takes the GPUs that the settings leave open: those that a comment of the text says, else the page's, of which
+    /// `page` is said.
+    pub(crate) fn open_gpus(&mut self, page: impl FnOnce(u64) -> Message) {
+        let Some((gpus, comment)) = self.commented.clone() else {
+            let message = page(self.run.gpus);
+            return self.assume(message);
+        };
+        self.set("gpus", gpus);
+        self.assume(t!("{gpus} GPUs: a comment of the text says \"{comment}\"", gpus, comment));
     }
 
     /// Notes that the value of `name` is an optimizer that is none of the Run's.

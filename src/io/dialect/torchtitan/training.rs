@@ -148,6 +148,8 @@ fn batch(reader: &mut SettingsReader) {
 fn training(reader: &mut SettingsReader) {
     // The stack follows this setting (`compiled`).
     reader.flag("compile.enable", "compiled");
+    // Before 2025-07, `job_config.py`.
+    reader.flag("training.compile", "compiled");
     reader.word("compile.components", "compiled parts:");
     let kept = reader.word("training.dtype", "weights kept in");
     let kept_in_bf16 = kept.as_deref() == Some("bfloat16");

@@ -3,6 +3,7 @@
 //! Source: Hugging Face PEFT `tuners/lora/config.py`.
 
 use crate::dialect::rows::prelude::*;
+use crate::dialect::text::words::is_open;
 use shardscope_core::model::{Biases, Target};
 
 /// Words that name every linear of a layer.
@@ -59,6 +60,10 @@ pub(in crate::dialect) fn stored_as(name: &str) -> Option<BaseFormat> {
 
 /// Linears with an adapter; none: all.
 pub(in crate::dialect) fn targets(reader: &mut SettingsReader, name: &str) -> Option<Vec<Target>> {
+    // What the text does not set is named by that.
+    if reader.last(name).and_then(Value::text).is_some_and(is_open) {
+        return None;
+    }
     let words = words_of(&reader.value(name)?);
     reader.note(name, t!("{what} {value}", what = "adapted linears", value = words.join(" ")));
     if words.iter().any(|word| ALL.contains(&&**word)) {

@@ -143,8 +143,7 @@ pub(super) fn gpus_of_page(reader: &mut SettingsReader) {
         }
         return;
     }
-    let gpus = reader.run.gpus;
-    reader.assume(t!("{gpus} GPUs, as on this page: the launcher says how many", gpus));
+    reader.open_gpus(|gpus| t!("{gpus} GPUs, as on this page: the launcher says how many", gpus));
 }
 
 /// Names of a program for its micro-batch and for the micro-batches of a step.

@@ -5,6 +5,7 @@
 //! (`ref_model`); modelscope/ms-swift 3602360 `arguments/rlhf_args.py:232` (`rlhf_type`), `arguments/model_args.py:72`
 //! (`task_type`); huggingface/trl f2cd577 `trl/cli`, `trl/scripts`, `trainer/dpo_config.py` (`loss_type`).
 
+use crate::dialect::python_trainer;
 use crate::dialect::rows::hub;
 use crate::dialect::rows::prelude::*;
 use shardscope_core::run::{Objective, ObjectiveParts, ReferencePlace};
@@ -160,6 +161,9 @@ pub(in crate::dialect) fn of_trl(reader: &mut SettingsReader, loss: Option<&str>
         Objective::NextToken
     });
     take(reader, objective);
+    if objective == Objective::NextToken {
+        python_trainer::other_trainer(reader);
+    }
     of_teacher(reader, "teacher_model_name_or_path", objective);
     if ready && objective.has_reference() {
         reader.run.objective.parts.reference = Some(ReferencePlace::Nowhere);

@@ -5,9 +5,11 @@
 //! name is the value that was assigned to it before, or what it was imported as. What is written otherwise is a text as
 //! it stands.
 
+mod program;
 mod reading;
 mod writing;
 
+pub(crate) use program::{PyCall, PyValue, PythonProgram, follow, is_program, plain};
 pub(in crate::dialect) use reading::{BEGINS_WITH, FUNCTION};
-pub(crate) use reading::{entries, is_file};
+pub(crate) use reading::{entries, is_configuration, is_file};
 pub(in crate::dialect) use writing::{CallEnd, print};

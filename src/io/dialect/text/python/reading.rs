@@ -25,6 +25,17 @@ pub(crate) fn is_file(text: &str) -> bool {
     text.lines().any(line)
 }
 
+/// True if a text builds a configuration at its root: `config = Config(`.
+pub(crate) fn is_configuration(text: &str) -> bool {
+    let builds = |line: &str| {
+        ROOTS.iter().any(|root| {
+            let call = line.strip_prefix(root).and_then(|rest| rest.strip_prefix(" = "));
+            call.is_some_and(|call| call.contains("onfig(") && !call.starts_with(|c: char| c.is_ascii_lowercase()))
+        })
+    };
+    text.lines().any(builds)
+}
+
 /// The settings of the last function of a file, or of the file where it has none.
 pub(crate) fn entries(text: &str) -> SettingEntries {
     let mut reader = Reader::default();
@@ -35,7 +46,7 @@ pub(crate) fn entries(text: &str) -> SettingEntries {
 }
 
 /// Letters, digits, dots and underscores as one word, texts in their quotes, everything else letter by letter.
-fn tokens(text: &str) -> Vec<String> {
+pub(super) fn tokens(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -68,7 +79,7 @@ fn tokens(text: &str) -> Vec<String> {
 }
 
 /// The logical lines: comments left out, brackets and texts of several lines closed.
-fn statements(text: &str) -> Vec<String> {
+pub(super) fn statements(text: &str) -> Vec<String> {
     let (mut out, mut line) = (Vec::new(), String::new());
     let (mut depth, mut quote) = (0usize, None::<&str>);
     let mut rest = text;
