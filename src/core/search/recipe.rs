@@ -221,7 +221,7 @@ fn optimise(start: Tried, steps: &mut Vec<WalkStep>) -> Tried {
             t!("{name} stays: no other value that fits is faster.", name)
         } else {
             t!(
-                "{change}: {share} % faster, MFU {mfu} %.",
+                "{change}: {share} % less time, MFU {mfu} %.",
                 change,
                 share = format!("{:.1}", (1.0 - new / old) * 100.0),
                 mfu = format!("{:.1}", now.1.step.mfu * 100.0)

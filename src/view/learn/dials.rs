@@ -14,12 +14,19 @@ pub struct Slider {
     pub start: usize,
     /// The name that is shown in place of the value at an index; none: the value.
     pub name_of: Option<fn(usize) -> &'static str>,
+    /// The next step of the lesson opens where it stands; else every step opens with its own values, which its text and
+    /// its challenge are made for.
+    pub is_kept: bool,
 }
 
 impl Slider {
     /// The slider over other values.
     pub(super) const fn over(self, values: &'static [u64], start: usize) -> Self {
         Self { values, start, ..self }
+    }
+    /// The slider, which stays where it is from step to step of its lesson.
+    pub(super) const fn kept(self) -> Self {
+        Self { is_kept: true, ..self }
     }
     /// The slider with a name for each value.
     pub(super) const fn called(self, name_of: fn(usize) -> &'static str) -> Self {
@@ -29,7 +36,7 @@ impl Slider {
 
 /// A slider that is called `name` and written `symbol`.
 pub(super) const fn slider(symbol: &'static str, name: &'static str, values: &'static [u64], start: usize) -> Slider {
-    Slider { symbol, name, values, start, name_of: None }
+    Slider { symbol, name, values, start, name_of: None, is_kept: false }
 }
 
 pub(super) const SEQUENCE: Slider = slider("s", "tokens of a sequence", &[2048, 4096, 8192, 16_384, 32_768], 2);
@@ -81,10 +88,11 @@ impl Dials {
     pub fn run(&self) -> &Run {
         &self.run
     }
-    /// Values for a link to a step with the sliders `next`: those of sliders that were moved here and that it has as
-    /// well.
+    /// Values for a link to a step with the sliders `next`: those of sliders that were moved here, that are kept from
+    /// step to step, and that it has as well.
     pub fn carried(&self, next: &[Slider]) -> String {
-        let moved = self.sliders.iter().zip(&self.positions).filter(|(slider, at)| slider.start != **at);
+        let moved = self.sliders.iter().zip(&self.positions);
+        let moved = moved.filter(|(slider, at)| slider.is_kept && slider.start != **at);
         let kept = moved.filter_map(|(slider, at)| {
             let value = slider.values.get(*at)?;
             let same = next.iter().find(|one| one.symbol == slider.symbol && one.name == slider.name)?;

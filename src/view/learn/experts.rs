@@ -19,7 +19,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[K],
             live: routing,
             source: (&MIXTRAL, "section 2.1"),
-            on_run: (Gauge::Active, &[]),
+            on_run: (Gauge::Active, &[("model.moe.top_k", "1")]),
         },
         LessonStep {
             id: "capacity",
@@ -35,7 +35,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[EP],
             live: exchange,
             source: (&DEEPSEEK_V3, "section 3.2.2"),
-            on_run: (Gauge::Exposed(Traffic::Ep), &[]),
+            on_run: (Gauge::Exposed(Traffic::Ep), &[("ep", "4")]),
         },
         LessonStep {
             id: "overlap",

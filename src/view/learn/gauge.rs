@@ -67,7 +67,8 @@ impl Gauge {
         matches!(self, Self::Certificate | Self::RlStep)
     }
 
-    fn name(self, tokens: f64) -> Message {
+    /// Its name; `gathers` is true where gathered weights are counted together with gradients.
+    fn name(self, tokens: f64, gathers: bool) -> Message {
         match self {
             Self::Calendar => t!("The time of your run for {tokens} tokens", tokens = show_tokens(tokens)),
             Self::Interval => t!("The best time between two saves of your run"),
@@ -79,6 +80,9 @@ impl Gauge {
             Self::Peak => t!("The fullest GPU of your run"),
             Self::Held(part) => t!("On the fullest GPU of your run: {part}", part = part.name()),
             Self::Sent(kind) => t!("What a GPU of your run sends in a step: {kind}", kind = traffic(kind)),
+            Self::Exposed(Traffic::Zero3 | Traffic::Dp) if gathers => {
+                t!("What no compute of your run hides: {kind}", kind = "gradients and gathered weights")
+            }
             Self::Exposed(kind) => t!("What no compute of your run hides: {kind}", kind = traffic(kind)),
         }
     }
@@ -98,10 +102,8 @@ impl Gauge {
                 return found.unwrap_or_else(|_| t!("No bound for this kind."));
             }
             Self::RlStep => {
-                return match predict(&evaluation.scenario.run) {
-                    Ok(step) => verbatim(show_seconds(step.step_s)),
-                    Err(_) => t!("none: no RL in your run, or settings are missing"),
-                };
+                let step = predict(&evaluation.scenario.run);
+                return step.map_or_else(|_| Message::default(), |step| verbatim(show_seconds(step.step_s)));
             }
             Self::Step => show_seconds(report.step.time_s),
             Self::Bubble => show_percent(report.pipeline.bubble_fraction),
@@ -134,6 +136,38 @@ fn traffic(kind: Traffic) -> &'static str {
     }
 }
 
+/// Settings that the difference of two layouts names.
+const NAMED: [&str; 12] = [
+    "tp",
+    "pp",
+    "cp",
+    "ep",
+    "etp",
+    "zero",
+    "micro_batch",
+    "schedule",
+    "virtual_stages",
+    "recompute",
+    "sequence_parallel",
+    "stage_layers",
+];
+
+/// What `then` has that `now` has not: sizes as layouts name them, and the other settings of the step by name.
+fn change(then: &Run, now: &Run, settings: &[(&'static str, &'static str)]) -> Message {
+    let differs = differences(then, now);
+    let others: Vec<_> = settings.iter().filter(|(key, _)| !NAMED.contains(key)).copied().collect();
+    let parts = if differs.is_empty() { vec![named(settings)] } else { vec![differs, named(&others)] };
+    Message::joined(", ", parts.into_iter().filter(|part| !part.is_empty()))
+}
+
+/// The runs on the way to all `pairs`, where they change two sizes of the layout: the first of them alone, so that each
+/// has its own effect beside it.
+fn between(run: &Run, changed: &Run, pairs: &[(String, String)]) -> Vec<Run> {
+    let ways = (1..pairs.len()).map(|count| run.with_differences(&pairs[..count]));
+    let is_apart = |one: &Run| !differences(one, run).is_empty() && !differences(changed, one).is_empty();
+    ways.filter(|(one, issues)| issues.is_empty() && is_apart(one)).map(|(one, _)| one).collect()
+}
+
 /// The number on `run`, now and with the step's settings, and the way there. `evaluate` gives the report of a Run.
 pub(super) fn on_run(
     (gauge, settings): OnRun,
@@ -157,7 +191,14 @@ pub(super) fn on_run(
         el("span", &[], &[leaf("small", "", name), leaf("b", "", shown(evaluation))])
     };
     let row = if gauge.is_worded() { "before-after worded" } else { "before-after" };
-    let mut parts = vec![muted(gauge.name(budget_tokens(run)))];
+    let with_weights = |one: &Evaluation| one.report.overlap.iter().any(|row| row.traffic == Traffic::Zero3);
+    let gathers = before.iter().chain(&after).any(with_weights);
+    let mut parts = vec![muted(gauge.name(budget_tokens(run), gathers))];
+    if matches!(gauge, Gauge::RlStep) && predict(run).is_err() {
+        parts.push(paragraph("Your run has no reinforcement learning, or lacks settings of it."));
+        parts.push(elsewhere(gauge, settings, unit));
+        return el("div", &[("class", "on-run")], &parts);
+    }
     match (&before, &after) {
         (None, _) => {
             parts.push(paragraph("Your run does not work yet, or takes long to compute: the page says which."));
@@ -169,19 +210,22 @@ pub(super) fn on_run(
             } else if !set.is_empty() {
                 parts.push(paragraph("Your run does not work with these settings; the page says what would."));
             }
-            parts.push(elsewhere(gauge, &pairs, unit));
-            if matches!(gauge, Gauge::RlStep) && predict(run).is_err() {
-                parts.push(with_rl(unit));
-            }
+            parts.push(elsewhere(gauge, settings, unit));
         }
         (Some(now), Some(then)) => {
-            let differs = differences(&changed, run);
-            let differs = if differs.is_empty() { named(settings) } else { differs };
-            let figures = [cell(t!("now"), now), leaf("em", "", verbatim("→")), cell(differs, then)];
+            let mut figures = vec![cell(t!("now"), now)];
+            let mut last = run.clone();
+            for step in between(run, &changed, &pairs) {
+                if let Some(evaluation) = evaluate(&step) {
+                    figures.extend([leaf("em", "", verbatim("→")), cell(differences(&step, &last), &evaluation)]);
+                    last = step;
+                }
+            }
+            figures.extend([leaf("em", "", verbatim("→")), cell(change(&changed, &last, settings), then)]);
             parts.push(el("p", &[("class", row)], &figures));
             if shown(now) == shown(then) {
                 parts.push(muted("It makes no difference to this number of your run."));
-                parts.push(elsewhere(gauge, &pairs, unit));
+                parts.push(elsewhere(gauge, settings, unit));
             }
             let memory = &then.report.memory;
             let [need, capacity] = [memory.peak_bytes, memory.capacity_bytes].map(|bytes| unit.show(bytes));
@@ -209,29 +253,24 @@ pub(super) fn on_run(
 
 /// A run on which `pairs` change the number, with the number before and after, and a press that loads it; nothing where
 /// none of [`OTHERS`] is one.
-fn elsewhere(gauge: Gauge, pairs: &[(String, String)], unit: MemoryUnit) -> Node {
-    let found = OTHERS.iter().filter(|_| !pairs.is_empty()).find_map(|settings| {
+fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], unit: MemoryUnit) -> Node {
+    let pairs: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let own = [super::rl::complete()];
+    let others: Vec<&str> =
+        if matches!(gauge, Gauge::RlStep) { own.iter().map(String::as_str).collect() } else { OTHERS.to_vec() };
+    let found = others.into_iter().filter(|_| !pairs.is_empty()).find_map(|settings| {
         let now = super::bars::run(settings)?;
-        let (changed, issues) = now.scenario.run.with_differences(pairs);
+        let (changed, issues) = now.scenario.run.with_differences(&pairs);
         let then = if issues.is_empty() { evaluate(&changed).ok()? } else { return None };
         let values = [&now, &then].map(|one| gauge.value(one, unit));
-        (values[0] != values[1]).then_some((now.scenario.run.clone(), values))
+        let change = change(&changed, &now.scenario.run, set);
+        (values[0] != values[1] && !values[1].is_empty()).then_some((now.scenario.run.clone(), values, change))
     });
-    let Some((run, [before, after])) = found else {
+    let Some((run, [before, after], change)) = found else {
         return Node::none();
     };
-    let words = t!("On {run} it goes from {before} to {after}.", run = name(&run), before, after);
+    let words = t!("On {run} it goes from {before} to {after}: {change}.", run = name(&run), before, after, change);
     el("p", &[("class", "muted")], &[text(words), text(" "), load("link", &run, "", &[text("Take that run")])])
-}
-
-/// The run of the lesson on reinforcement learning with its step, and a press that loads it.
-fn with_rl(unit: MemoryUnit) -> Node {
-    let Some(evaluation) = super::bars::run(&super::rl::complete()) else {
-        return Node::none();
-    };
-    let run = &evaluation.scenario.run;
-    let words = t!("On {run} it is {value}.", run = name(run), value = Gauge::RlStep.value(&evaluation, unit));
-    el("p", &[("class", "muted")], &[text(words), text(" "), load("link", run, "", &[text("Take that run")])])
 }
 
 /// Settings by name.
@@ -274,17 +313,42 @@ mod tests {
         assert!(predict(&offered).is_ok() && !html(&offered).contains("Take that run"));
     }
 
-    /// On one run or another, the settings of every step change its number.
+    /// On one run or another, the settings of every step change its number, and every step has some.
     #[test]
     fn the_settings_of_every_step_change_its_number_on_some_run() {
         let mut idle = Vec::new();
         for id in StepId::all() {
             let (gauge, settings) = id.step().on_run;
-            let pairs: Vec<_> = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-            if !pairs.is_empty() && elsewhere(gauge, &pairs, MemoryUnit::Gib) == Node::none() {
+            if elsewhere(gauge, settings, MemoryUnit::Gib) == Node::none() {
                 idle.push(id.to_string());
             }
         }
         assert_eq!(idle, Vec::<String>::new());
+    }
+
+    fn shown(step: &str) -> String {
+        let (run, step) = (Run::default(), StepId::named(step).unwrap().step());
+        on_run(step.on_run, &run, MemoryUnit::Gib, |run| evaluate(run).ok()).to_html()
+    }
+
+    /// Two steps that show one figure after two changes say which change each is.
+    #[test]
+    fn what_differs_is_named_with_the_settings_that_no_layout_has() {
+        assert!(shown("sequence.ulysses").contains("Ulysses"));
+        assert!(shown("overlap.ring").contains(": 0"));
+        // The time of gradients is not called that of gathered weights.
+        assert!(shown("overlap.gathers").contains("gradients and gathered weights"));
+    }
+
+    /// `ZeRO`, section 5: with more of the states sharded a rank holds less; a pipeline that is taken away first makes
+    /// it hold more, so both changes have a figure of their own.
+    #[test]
+    fn two_changes_of_a_layout_have_a_figure_each() {
+        for step in ["zero.shards", "layout.fit"] {
+            let html = shown(step);
+            let figures: Vec<f64> =
+                html.split("<b>").skip(1).filter_map(|rest| rest.split_once(" GiB")?.0.parse().ok()).collect();
+            assert!(figures.len() == 3 && figures[1] > figures[0] && figures[2] < figures[1], "{html}");
+        }
     }
 }

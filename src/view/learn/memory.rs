@@ -23,7 +23,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[N],
             live: states,
             source: (&FUJII_2024, "section 3"),
-            on_run: (Gauge::Held(Component::Optimizer), &[]),
+            on_run: (Gauge::Held(Component::Optimizer), &[("precision.moment1", "2"), ("precision.moment2", "2")]),
         },
         LessonStep {
             id: "precisions",
@@ -39,7 +39,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[SEQUENCE, B.over(&[1, 2, 4], 2)],
             live: activations,
             source: (&KORTHIKANTI_2022, "section 4"),
-            on_run: (Gauge::Held(Component::Activations), &[]),
+            on_run: (Gauge::Held(Component::Activations), &[("micro_batch", "2")]),
         },
         LessonStep {
             id: "layer",
@@ -79,7 +79,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[SEQUENCE.over(&[2048, 4096, 8192, 16_384, 32_768], 3), TENSOR],
             live: fits,
             source: (&PLAYBOOK, "memory"),
-            on_run: (Gauge::Peak, &[]),
+            on_run: (Gauge::Peak, &[("pp", "1")]),
         },
     ],
 };

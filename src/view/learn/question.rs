@@ -105,6 +105,20 @@ mod tests {
         }
     }
 
+    /// A step's text and challenge are made for its own values: what was moved in another step does not come along. The
+    /// ranks and micro-batches of the pipelines do: their steps compare schedules of one size.
+    #[test]
+    fn a_step_opens_with_its_own_values_but_for_the_size_of_the_pipelines() {
+        let next = |step: &str, sliders: &str| -> String {
+            let id = StepId::named(step).unwrap();
+            let (dials, _) = Dials::linked(id.step().sliders, sliders);
+            let [_, after] = id.neighbours();
+            dials.carried(after.unwrap().step().sliders)
+        };
+        assert_eq!(next("overlap.gathers", "s.32768,n.8"), "");
+        assert_eq!(next("pipelines.chimera", "p.8,m.16"), "p.8,m.16");
+    }
+
     #[test]
     fn sliders_stand_where_a_link_says_and_at_the_nearest_value_else() {
         let step = StepId::named("pipelines.4").unwrap();

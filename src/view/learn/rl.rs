@@ -21,7 +21,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[LIMIT],
             live: tail,
             source: (&NEMO_RL, "docs/about/performance-summary.md: longest and mean sequences"),
-            on_run: (Gauge::RlStep, &[]),
+            on_run: (Gauge::RlStep, &[("rl.response_limit", "4096")]),
         },
         LessonStep {
             id: "staleness",
@@ -29,7 +29,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[STALE],
             live: staleness,
             source: (&AREAL, "areal/core/staleness_manager.py"),
-            on_run: (Gauge::RlStep, &[]),
+            on_run: (Gauge::RlStep, &[("rl.rollout_gpus", "32"), ("rl.staleness", "1")]),
         },
         LessonStep {
             id: "split",
@@ -37,7 +37,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[ENGINES],
             live: split,
             source: (&VERL, "docs/advance/dynamic_schedule.md"),
-            on_run: (Gauge::RlStep, &[]),
+            on_run: (Gauge::RlStep, &[("rl.rollout_gpus", "48"), ("rl.staleness", "1")]),
         },
         LessonStep {
             id: "place",
@@ -45,7 +45,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[PLACE],
             live: place,
             source: (&TRL_COLOCATED, "the whole text"),
-            on_run: (Gauge::RlStep, &[]),
+            on_run: (Gauge::RlStep, &[("rl.rollout_gpus", "32")]),
         },
     ],
 };
@@ -147,18 +147,23 @@ fn staleness(dials: &Dials) -> Live {
     let bars: Vec<Bar> = bars.collect();
     let steps = dials.get("η");
     let (Some(now), Some(first)) = (stale_step(steps), stale_step(0)) else { return Live::default() };
-    let idle = idle_of(&now, GpuGroup::Trainer);
-    Live::of([
-        t!("Two groups of GPUs that use each other's newest result work in turn. If responses may come from weights \
-                that are some steps old, the next batch is generated while the last is trained on."),
+    let (time, idle) = (show_seconds(now.step_s), show_percent(idle_of(&now, GpuGroup::Trainer)));
+    let with_age = if steps == 0 {
+        t!("With the newest weights alone a step takes {time}; the trainer waits {idle} of it.", time, idle)
+    } else {
         t!(
             "With {steps}, a step takes {time} instead of {first}; the trainer waits {idle} of it. Whether learning \
                 suffers is not said.",
             steps,
-            time = show_seconds(now.step_s),
+            time,
             first = show_seconds(first.step_s),
-            idle = show_percent(idle)
-        ),
+            idle
+        )
+    };
+    Live::of([
+        t!("Two groups of GPUs that use each other's newest result work in turn. If responses may come from weights \
+                that are some steps old, the next batch is generated while the last is trained on."),
+        with_age,
     ])
     .formula(
         "T = max(generation, training) + sync",
@@ -250,7 +255,7 @@ fn place(dials: &Dials) -> Live {
                 room for each other. Engines of their own keep their cache, and wait."
         ),
         t!(
-            "Here {place} takes {time} a step, and {waits} of the GPU time is spent waiting.",
+            "Here, {place}: a step takes {time}, and {waits} of the GPU time is spent waiting.",
             place = Message::plain(place_name(chosen)),
             time = show_seconds(step.step_s),
             waits = show_percent(waits)

@@ -27,7 +27,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[MTTI, SAVE],
             live: saves,
             source: (&DALY_2006, "equations 6 and 37"),
-            on_run: (Gauge::Interval, &[]),
+            on_run: (Gauge::Interval, &[("mtti_h", "12")]),
         },
     ],
 };

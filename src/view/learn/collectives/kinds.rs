@@ -1,6 +1,7 @@
 //! The collectives by what each rank has before and after, and which of them the parallelisms use.
 
 use crate::learn::prelude::*;
+use shardscope_core::units::GIB;
 
 /// Ranks of the picture, and blocks of the tensor.
 const RANKS: usize = 4;
@@ -180,7 +181,7 @@ pub(super) fn kinds(dials: &Dials) -> Live {
     }
 }
 
-const SENT: Scale = Scale { parts: &[("sent by a GPU in a step", Ink::Exposed)], unit: ("GB", 1e9) };
+const SENT: Scale = Scale { parts: &[("sent by a GPU in a step", Ink::Exposed)], unit: ("GiB", GIB) };
 
 /// The exchanges of one run by parallelism, each with its collective.
 pub(super) fn in_training(dials: &Dials) -> Live {
@@ -204,14 +205,18 @@ pub(super) fn in_training(dials: &Dials) -> Live {
                 parallelism gathers and adds up tokens in every layer; pipelines and rings only send to the next rank."
         ),
         t!(
-            "With {t} tensor-parallel ranks a GPU of this run sends {tensor} for its layers and {gradients} for \
-                gradients and weights.",
+            "With {t} tensor-parallel ranks a GPU of the pictured run sends {tensor} for its layers and {gradients} \
+                for gradients and weights.",
             t,
             tensor = show_bytes(Bytes(sent(Traffic::Tp))),
             gradients = show_bytes(Bytes(sent(Traffic::Dp)))
         ),
     ])
-    .note(t!("{model}, {gpus} GPUs, as the calculator counts.", model = verbatim("Llama 3.1 8B"), gpus = 64_u8))
+    .note(t!(
+        "The pictured run: {model}, {gpus} GPUs, as the calculator counts.",
+        model = verbatim(format!("Llama 3.1 8B, TP {t} · PP 2 · CP 2")),
+        gpus = 64_u8
+    ))
     .below("the share of tensor parallelism", share, 0.1, show_percent)
     .bars(&SENT, &bars, None)
 }

@@ -29,7 +29,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[K],
             live: kinds::kinds,
             source: (&PLAYBOOK, "appendix A0"),
-            on_run: (Gauge::Sent(Traffic::Dp), &[]),
+            on_run: (Gauge::Sent(Traffic::Dp), &[("tp", "4")]),
         },
         LessonStep {
             id: "ring",
@@ -37,7 +37,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[N, STEP],
             live: ring::ring,
             source: (&PLAYBOOK, "appendix A0, ring all-reduce"),
-            on_run: (Gauge::Sent(Traffic::Dp), &[]),
+            on_run: (Gauge::Sent(Traffic::Dp), &[("tp", "4")]),
         },
         LessonStep {
             id: "server",
@@ -45,7 +45,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[N.over(&[2, 4, 8, 16, 64], 2), slider("k", "servers", &[1, 2, 4, 8], 0)],
             live: server::server,
             source: (&LECTURE, "data parallelism, parameter server"),
-            on_run: (Gauge::Sent(Traffic::Dp), &[]),
+            on_run: (Gauge::Sent(Traffic::Dp), &[("tp", "4")]),
         },
         LessonStep {
             id: "tree",
@@ -53,7 +53,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[N.over(&[4, 8, 16], 1), STEP.over(&[0, 1, 2, 3, 4, 5, 6, 7, 8], 1)],
             live: tree::tree,
             source: (&NCCL, "tuning.cc"),
-            on_run: (Gauge::Exposed(Traffic::Dp), &[]),
+            on_run: (Gauge::Exposed(Traffic::Dp), &[("gpu.inter_gb_per_s", "25")]),
         },
         LessonStep {
             id: "bandwidth",
@@ -61,7 +61,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[S, NODES],
             live: bandwidth,
             source: (&NCCL, "PERFORMANCE.md"),
-            on_run: (Gauge::Exposed(Traffic::Dp), &[]),
+            on_run: (Gauge::Exposed(Traffic::Dp), &[("gpu.inter_gb_per_s", "25")]),
         },
         LessonStep {
             id: "gradients",

@@ -35,7 +35,7 @@ pub(super) const LESSON: Lesson = Lesson {
                 "finding the \
             best training configuration, step 1",
             ),
-            on_run: (Gauge::Peak, &[("zero", "3"), ("pp", "1")]),
+            on_run: (Gauge::Peak, &[("pp", "1"), ("zero", "3")]),
         },
         LessonStep {
             id: "recomputation",
@@ -86,7 +86,7 @@ pub(super) const LESSON: Lesson = Lesson {
             ],
             live: playbook::savings,
             source: (&PLAYBOOK, "5D parallelism in a nutshell"),
-            on_run: (Gauge::Peak, &[]),
+            on_run: (Gauge::Peak, &[("recompute", "full")]),
         },
         LessonStep {
             id: "cuts",
@@ -97,7 +97,7 @@ pub(super) const LESSON: Lesson = Lesson {
             ],
             live: cuts::cuts,
             source: (&PLAYBOOK, "5D parallelism in a nutshell"),
-            on_run: (Gauge::Peak, &[]),
+            on_run: (Gauge::Peak, &[("tp", "4")]),
         },
         LessonStep {
             id: "restore",
@@ -105,7 +105,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[S.over(&[4096, 8192, 16_384], 1), G.over(&[64, 128, 256], 1)],
             live: restore::restore,
             source: (&HE_BLOG, "shrink everything, then restore one by one"),
-            on_run: (Gauge::Step, &[]),
+            on_run: (Gauge::Step, &[("recompute", "full")]),
         },
         LessonStep {
             id: "nodes",
@@ -115,7 +115,7 @@ pub(super) const LESSON: Lesson = Lesson {
             ],
             live: playbook::nodes,
             source: (&PLAYBOOK, "benchmarking thousands of configurations"),
-            on_run: (Gauge::Step, &[]),
+            on_run: (Gauge::Step, &[("gpus", "128")]),
         },
         LessonStep {
             id: "gpus",
@@ -131,7 +131,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[P, G.over(&[64, 512, 2048], 1)],
             live: recipe,
             source: (&PLAYBOOK, "finding the best training configuration"),
-            on_run: (Gauge::Step, &[]),
+            on_run: (Gauge::Step, &[("pp", "1")]),
         },
         LessonStep {
             id: "flow",
@@ -139,7 +139,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[slider("x", "times the GPUs of your run", &[1, 2, 4], 0)],
             live: flow::flow,
             source: (&PLAYBOOK, "finding the best training configuration"),
-            on_run: (Gauge::Step, &[]),
+            on_run: (Gauge::Step, &[("micro_batch", "2")]),
         },
     ],
 };

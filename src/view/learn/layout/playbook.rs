@@ -207,10 +207,10 @@ pub(super) fn nodes(dials: &Dials) -> Live {
     Live::of([
         t!(
             "The playbook measured thousands of layouts and kept the fastest of each size. With {billions} B \
-                parameters they reach {few} % of the peak (MFU) on {least} nodes and {many} % on {most}.",
+                parameters they reach {few} % of the peak (MFU) on {least} and {many} % on {most}.",
             billions = number(billions, 3),
             few = number(mfu(first), 3),
-            least = count(first),
+            least = if count(first) == 1 { t!("one node") } else { t!("{n} nodes", n = count(first)) },
             many = number(mfu(last), 3),
             most = count(last)
         ),

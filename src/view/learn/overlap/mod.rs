@@ -30,7 +30,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[S, TENSOR],
             live: roofline,
             source: (&STAS, "accelerators, maximum achievable FLOP/s"),
-            on_run: (Gauge::Step, &[]),
+            on_run: (Gauge::Step, &[("tp", "8")]),
         },
         LessonStep {
             id: "exchange",
@@ -38,7 +38,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[M],
             live: exchange,
             source: (&NCCL, "PERFORMANCE.md"),
-            on_run: (Gauge::Exposed(Traffic::Dp), &[]),
+            on_run: (Gauge::Exposed(Traffic::Dp), &[("gpu.inter_gb_per_s", "25")]),
         },
         LessonStep {
             id: "gradients",
@@ -54,7 +54,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[S, N],
             live: gathers,
             source: (&PLAYBOOK, "appendix A3"),
-            on_run: (Gauge::Exposed(Traffic::Zero3), &[("zero", "3"), ("pp", "1")]),
+            on_run: (Gauge::Exposed(Traffic::Zero3), &[("pp", "1"), ("zero", "3")]),
         },
         LessonStep {
             id: "tensor",

@@ -8,11 +8,11 @@ use shardscope_core::pipeline::certify::{Certificate, Proof};
 
 /// Schedules whose stages differ: whole, halved, with a split backward pass, both; and one whose gap stays open.
 const SCHEDULES: [(Schedule, &str); 5] = [
-    (Schedule::OneFOneB, "1F1B"),
-    (Schedule::Interleaved, "Interleaved 1F1B"),
-    (Schedule::ZbH1, "ZB-H1"),
-    (Schedule::ZbV, "ZB-V"),
-    (Schedule::Hanayo, "Hanayo"),
+    (Schedule::OneFOneB, "1F1B, whole stages"),
+    (Schedule::Interleaved, "Interleaved 1F1B, half stages"),
+    (Schedule::ZbH1, "ZB-H1, backward cut in two"),
+    (Schedule::ZbV, "ZB-V, half stages, backward cut in two"),
+    (Schedule::Hanayo, "Hanayo, quarter stages"),
 ];
 /// Steps of a search for a shorter order, where ranks times micro-batches are at most so many: some hundredths of a
 /// second.
@@ -40,12 +40,11 @@ fn named(name: &'static str, certificate: &Certificate, one: &Pipeline) -> Messa
     let takes = number(one.stats.makespan_s, 3);
     if certificate.best_s < one.stats.makespan_s * (1.0 - OPTIMAL) {
         let best = number(certificate.best_s, 3);
-        return t!("{name} takes {takes}: ◇ an order of {best} exists", name, takes, best);
+        return t!("{name}: {takes} ◇ one of {best} exists", name = Message::from(name), takes, best);
     }
     let gap = show_percent(certificate.gap);
-    let certificate =
-        if certificate.proven { t!("◆ no order is shorter") } else { t!("◇ at most {gap} above the bound", gap) };
-    t!("{name} takes {takes}: {certificate}", name, takes, certificate)
+    let certificate = if certificate.proven { t!("◆ shortest of these") } else { t!("◇ gap {gap}", gap) };
+    t!("{name}: {takes} {certificate}", name = Message::from(name), takes, certificate)
 }
 
 /// The bound by its parts: wait and work of the last rank, and what must follow.
@@ -80,8 +79,8 @@ pub(super) fn bound(dials: &Dials) -> Live {
     Live::of([
         t!("No order avoids this: the last rank waits until the first micro-batch has come down, works for all, and \
                 its last gradient goes back up. The sum is a bound."),
-        t!("An order that takes as long (◆) is the shortest: only other stages help, smaller ones or split backward \
-                passes. Else (◇) the gap bounds what could be gained."),
+        t!("An order that takes as long (◆) is the shortest of its stages: only smaller stages or split backward \
+                passes help. Else (◇) the gap bounds what could be gained."),
     ])
     .formula(
         "T ≥ (p − 1) F + m (F + BW) + (p − 1) BW",

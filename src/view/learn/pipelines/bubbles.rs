@@ -31,7 +31,8 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
     let counts = TIMES.map(|times| times * p);
     let found = SCHEDULES.map(|(schedule, _, _)| counts.map(|m| bubble(schedule, p, v, m)));
     let at = |which: usize| {
-        let shares = found.iter().filter_map(|of| of[which]);
+        let shrinking = SCHEDULES.iter().zip(&found).filter(|((schedule, ..), _)| *schedule != Schedule::Chimera);
+        let shares = shrinking.filter_map(|(_, of)| of[which]);
         let (low, high) = shares.fold((1.0_f64, 0.0_f64), |(low, high), share| (low.min(share), high.max(share)));
         [low, high].map(show_percent)
     };
@@ -63,8 +64,9 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
     let now = bubble(Schedule::Interleaved, p, v, m).unwrap_or(1.0);
     Live::of([
         t!(
-            "Filling and draining are paid once per step, so every bubble shrinks with the number of micro-batches. \
-                It is between {low_few} and {high_few} at {few}, between {low_many} and {high_many} at {many}.",
+            "Filling and draining are paid once per step, so bubbles shrink with the number of micro-batches: from \
+                {low_few} to {high_few} at {few}, to {low_many} to {high_many} at {many}. Chimera repeats a unit of \
+                {few} and waits in each.",
             low_few,
             high_few,
             few = counts[1],
@@ -72,8 +74,7 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
             high_many,
             many = counts[TIMES.len() - 1]
         ),
-        t!("The schedule matters most where micro-batches are few. Large runs have few: the batch is limited, and \
-                every copy of the model takes its share."),
+        t!("The schedule matters most where micro-batches are few, as in large runs."),
     ])
     .below("the bubble of interleaved 1F1B", now, 0.04, show_percent)
     .formula("bubble = (p − 1) / (v m + p − 1)", share(idle, work + idle))

@@ -13,12 +13,13 @@ use super::pictures::{Pipeline, legend, pipeline_table, pipelines};
 use crate::learn::prelude::*;
 use bubbles::share;
 use order::of;
+use shardscope_core::pipeline::OpKind;
 use shardscope_core::source::{CHIMERA, HANAYO, ZERO_BUBBLE};
 use shardscope_core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM, UNEVEN_PP};
 
 /// One number of ranks and one of micro-batches for all steps; not every order exists for every pair.
-const P: Slider = slider("p", "ranks", &[2, 4, 8, 16], 1);
-const M: Slider = slider("m", "micro-batches", &[4, 8, 16, 32], 1);
+const P: Slider = slider("p", "ranks", &[2, 4, 8, 16], 1).kept();
+const M: Slider = slider("m", "micro-batches", &[4, 8, 16, 32], 1).kept();
 const V: Slider = slider("v", "stages per rank", &[2, 4], 0);
 const L: Slider = slider("l", "layers of the first rank", &[0, 2, 6, 8, 10, 12, 13, 14], 5);
 const TOWER: Slider = slider("v", "width of the vision tower", &[1280, 4096, 8000], 1);
@@ -35,7 +36,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[P, M],
             live: naive,
             source: (&LECTURE, "naive pipeline"),
-            on_run: (Gauge::Bubble, &[]),
+            on_run: (Gauge::Bubble, &[("micro_batch", "4")]),
         },
         LessonStep {
             id: "halves",
@@ -147,7 +148,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[L, TOWER],
             live: uneven::uneven,
             source: (&UNEVEN_PP, "table of steps"),
-            on_run: (Gauge::Bubble, &[]),
+            on_run: (Gauge::Bubble, &[("stage_layers", "8,8,9,7")]),
         },
     ],
 };
@@ -192,6 +193,17 @@ fn idle(one: Option<&Pipeline>) -> f64 {
 /// Most micro-batches that a rank holds.
 fn held(one: Option<&Pipeline>) -> String {
     one.map_or_else(|| "–".to_owned(), |one| number(one.held(), 3))
+}
+
+/// The idle share of all ranks from the first backward pass of rank 0, when all have work, to its last forward pass;
+/// none where there are too few micro-batches for such a time.
+fn idle_while_full(one: &Pipeline) -> Option<f64> {
+    let first = one.timeline.ranks.first()?;
+    let from = first.iter().find(|op| op.op.kind != OpKind::F)?.start;
+    let to = first.iter().rev().find(|op| op.op.kind == OpKind::F)?.end;
+    let ranks = &one.timeline.ranks;
+    let worked: f64 = ranks.iter().flatten().map(|op| (op.end.min(to) - op.start.max(from)).max(0.0)).sum();
+    (to > from).then(|| 1.0 - worked / ((to - from) * ranks.len() as f64))
 }
 
 fn naive(dials: &Dials) -> Live {
@@ -412,12 +424,21 @@ fn pipedream(dials: &Dials) -> Live {
     let versioned = |schedule, every| of(schedule, dials).map(|one| Pipeline { updated_every: Some(every), ..one });
     let each = versioned(Schedule::Pipedream, 1);
     let double = versioned(Schedule::Pipedream2bw, dials.small("p"));
-    let note = t!("The simulation drains after {m} micro-batches, to end; PipeDream goes on.", m = dials.get("m"));
+    let full = each.as_ref().and_then(idle_while_full);
+    let note = match full {
+        Some(idle) => t!(
+            "The simulation fills once and drains after {m} micro-batches, to end; PipeDream goes on. Between, {idle} \
+                of the time is idle.",
+            m = dials.get("m"),
+            idle = show_percent(idle)
+        ),
+        None => t!("The simulation drains after {m} micro-batches, to end; PipeDream goes on.", m = dials.get("m")),
+    };
     Live::of([
         t!(
             "What if the pipeline never drained? PipeDream updates after every micro-batch and lets the next ones in: \
-                once full, no rank is idle. A backward pass must see the weights of its forward pass, so rank {first} \
-                keeps {copies} versions.",
+                once full, no rank waits until the end. A backward pass must see the weights of its forward pass, so \
+                rank {first} keeps {copies} versions.",
             first = 0_u8,
             copies = copies(each.as_ref())
         ),
@@ -447,6 +468,21 @@ mod tests {
                 assert_eq!(stages, &both[rank]);
                 assert_eq!(stages, &both[2 * p as usize - 1 - rank]);
             }
+        }
+    }
+
+    /// `PipeDream`, section 3.2: in its steady state every rank alternates forward and backward passes, none is
+    /// idle.
+    #[test]
+    fn pipedream_waits_only_while_it_fills_and_drains() {
+        let step = LESSON.steps.iter().find(|step| step.id == "pipedream").unwrap();
+        for at in [vec![1, 1], vec![1, 3], vec![2, 2]] {
+            let dials = Dials::new(step.sliders, &at);
+            let one = of(Schedule::Pipedream, &dials).unwrap();
+            let idle = idle_while_full(&one).unwrap();
+            assert!(idle.abs() < 1e-9 && one.stats.bubble_fraction > 0.05, "{at:?}: {idle}");
+            let note = pipedream(&dials).note.to_string();
+            assert!(note.contains("Between, 0.0 % of the time is idle."), "{note}");
         }
     }
 

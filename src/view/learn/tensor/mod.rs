@@ -30,7 +30,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[T],
             live: cut,
             source: (&LECTURE, "tensor parallelism"),
-            on_run: (Gauge::Peak, &[]),
+            on_run: (Gauge::Peak, &[("tp", "4")]),
         },
         LessonStep {
             id: "pair",
@@ -54,7 +54,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[T, SEQUENCE],
             live: layer::f_and_g,
             source: (&KORTHIKANTI_2022, "section 4.2.1"),
-            on_run: (Gauge::Sent(Traffic::Tp), &[]),
+            on_run: (Gauge::Sent(Traffic::Tp), &[("tp", "4")]),
         },
         LessonStep {
             id: "between",
@@ -86,7 +86,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[P],
             live: grids::square,
             source: (&LECTURE, "two-dimensional tensor parallelism"),
-            on_run: (Gauge::Sent(Traffic::Tp), &[]),
+            on_run: (Gauge::Sent(Traffic::Tp), &[("tp", "8")]),
         },
         LessonStep {
             id: "cube",
@@ -94,7 +94,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[P.over(&[8, 27, 64], 1)],
             live: grids::cube,
             source: (&LECTURE, "three-dimensional tensor parallelism"),
-            on_run: (Gauge::Sent(Traffic::Tp), &[]),
+            on_run: (Gauge::Sent(Traffic::Tp), &[("tp", "8")]),
         },
     ],
 };

@@ -36,7 +36,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[S],
             live: collectives,
             source: (&NCCL, "PERFORMANCE.md"),
-            on_run: (Gauge::Exposed(Traffic::Dp), &[]),
+            on_run: (Gauge::Exposed(Traffic::Dp), &[("gpu.inter_gb_per_s", "25")]),
         },
         LessonStep {
             id: "overlap",
@@ -44,7 +44,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[N],
             live: overlap,
             source: (&PLAYBOOK, "overlapping gradient synchronisation"),
-            on_run: (Gauge::Exposed(Traffic::Dp), &[]),
+            on_run: (Gauge::Exposed(Traffic::Dp), &[("overlap.dp", "0")]),
         },
         LessonStep {
             id: "optimizer",
@@ -60,7 +60,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[N],
             live: stages,
             source: (&ZERO, "sections 5.2 and 5.3"),
-            on_run: (Gauge::Peak, &[("zero", "3"), ("pp", "1")]),
+            on_run: (Gauge::Peak, &[("pp", "1"), ("zero", "3")]),
         },
         LessonStep {
             id: "everywhere",
@@ -68,7 +68,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[N],
             live: everywhere::everywhere,
             source: (&ZERO, "figure 1"),
-            on_run: (Gauge::Held(Component::Optimizer), &[("zero", "3"), ("pp", "1")]),
+            on_run: (Gauge::Held(Component::Optimizer), &[("pp", "1"), ("zero", "3")]),
         },
         LessonStep {
             id: "traffic",
@@ -76,7 +76,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[N],
             live: traffic,
             source: (&ZERO, "section 7"),
-            on_run: (Gauge::Sent(Traffic::Zero3), &[("zero", "3"), ("pp", "1")]),
+            on_run: (Gauge::Sent(Traffic::Zero3), &[("pp", "1"), ("zero", "3")]),
         },
         LessonStep {
             id: "flow",
@@ -96,7 +96,7 @@ pub(super) const LESSON: Lesson = Lesson {
             ],
             live: compared::compared,
             source: (&PLAYBOOK, "5D parallelism in a nutshell"),
-            on_run: (Gauge::Sent(Traffic::Pp), &[]),
+            on_run: (Gauge::Sent(Traffic::Pp), &[("pp", "8")]),
         },
         LessonStep {
             id: "scaling",
@@ -104,7 +104,7 @@ pub(super) const LESSON: Lesson = Lesson {
             sliders: &[B],
             live: scaling,
             source: (&PLAYBOOK, "data parallelism"),
-            on_run: (Gauge::Step, &[]),
+            on_run: (Gauge::Step, &[("gpus", "128")]),
         },
     ],
 };
