@@ -5,16 +5,17 @@ use super::{Meaning, Unread, UnreadKind, read, read_given};
 use crate::dialect::rows::reader::ModelBy;
 use crate::dialect::{Branch, Given};
 use shardscope_core::advice::fit::label;
-use shardscope_core::issue::{Fix, Issue};
+use shardscope_core::issue::Issue;
+use shardscope_core::memory::Verdict;
 use shardscope_core::message::{Message, verbatim};
-use shardscope_core::report::evaluate;
+use shardscope_core::report::{Evaluation, evaluate};
 use shardscope_core::run::Run;
-use shardscope_core::run::registry::{FIELDS, field};
 use shardscope_core::t;
 use shardscope_core::units::{MemoryUnit, show_count};
 use shardscope_view::node::markup::{
-    Action, Node, aside, bullet, el, fold, leaf, load, muted, paragraph, subheading, table, text,
+    Action, Node, aside, bullet, el, fold, leaf, muted, paragraph, subheading, table, text,
 };
+use shardscope_view::panels::changes::{SettingChange, changes as differing};
 use shardscope_view::panels::issues::line;
 use shardscope_view::panels::words;
 use std::collections::BTreeSet;
@@ -34,6 +35,9 @@ pub fn is_model_alone(run: &Run, present: &Run) -> bool {
     run.model != present.model && Run { model: present.model.clone(), ..run.clone() } == *present
 }
 
+/// Changes that are shown without a press.
+const AT_ONCE: usize = 8;
+
 /// Undecided conditions whose other way is read as well.
 const MAX_OTHERS: usize = 8;
 
@@ -42,28 +46,40 @@ fn understood(meaning: &Meaning, text_read: &str, present: &Run, follows: bool) 
     let changes = changes(present, run);
     let count = changes.len();
     let words = if count == 0 { "Nothing to change" } else { "Use this" };
+    let chosen = follows && is_model_alone(run, present);
+    let evaluated = if chosen { None } else { Some(evaluate(run)) };
+    let issues = evaluated.as_ref().and_then(|one| one.as_ref().err());
+    let ways = issues.map_or_else(Vec::new, |issues| mends(issues, run));
     let mut parts = vec![
-        leaf("p", "size", t!("Read as {format}.", format)),
         trust(meaning),
+        leaf("p", "size", t!("Read as {format}.", format)),
         counts(meaning),
         size(run),
         asked(meaning, present),
-        if follows && is_model_alone(run, present) { chosen_later(unread) } else { outcome(run, unread) },
-        take(run, words),
+        match &evaluated {
+            Some(evaluated) => outcome(run, evaluated.as_ref(), unread),
+            None => chosen_later(unread),
+        },
+        if issues.is_some() { take_mended(run, &ways) } else { take(run, words) },
     ];
-    parts.push(not_decided(meaning, text_read, present));
     if !unread.is_empty() {
         parts.push(subheading("May matter and not read"));
         parts.push(matters(unread));
     }
+    parts.push(not_decided(meaning, text_read, present));
     if count > 0 {
-        parts.push(subheading("What changes"));
-        parts.push(table("What changes", &["", "now", "then"], &changes));
+        let list = table("What changes", &["", "now", "then"], &changes);
+        // Some rows are read at once; a model of its own has dozens.
+        if count <= AT_ONCE {
+            parts.extend([subheading("What changes"), list]);
+        } else {
+            parts.push(fold(t!("What changes: {count}", count), list));
+        }
     }
     if !assumed.is_empty() {
         let items: Node = assumed.iter().map(bullet).collect();
-        parts.push(subheading("Assumed"));
-        parts.push(el("ul", &[("class", "gaps")], &[items]));
+        let count = t!("Assumed, not in the text: {count}", count = assumed.len());
+        parts.push(fold(&count, el("ul", &[("class", "gaps")], &[items])));
     }
     if !used.is_empty() {
         let rows: Vec<_> =
@@ -83,24 +99,34 @@ fn understood(meaning: &Meaning, text_read: &str, present: &Run, follows: bool) 
 fn trust(meaning: &Meaning) -> Node {
     let missing = meaning.unread.iter().any(|one| one.kind == UnreadKind::MissingFile);
     let open = meaning.branches.iter().any(|branch| !branch.decided);
-    match (meaning.model.by, meaning.unread.len()) {
-        (ModelBy::Page, _) => leaf("p", "issue warning", "✕ Not enough was read: no model that is known here"),
-        _ if missing => leaf("p", "issue warning", "✕ Not enough was read: a file that decides the run is not here"),
-        (_, 0) if !open && meaning.model.sure => paragraph("✓ Trust it: everything that may matter is read"),
-        _ if open || meaning.unread.iter().any(Unread::could_change_memory) => leaf(
-            "p",
-            "issue warning",
-            "▲ Trust the layout, not yet memory and step: settings that are not read may change them",
-        ),
-        _ => leaf("p", "issue warning", "▲ Trust layout and memory, not yet the step: what is not read may change it"),
-    }
+    let (kind, words) = match (meaning.model.by, meaning.unread.len()) {
+        (ModelBy::Page, _) => ("bad", "✕ Not enough was read: no model that is known here"),
+        _ if missing => ("bad", "✕ Not enough was read: a file that decides the run is not here"),
+        (_, 0) if !open && meaning.model.sure => ("good", "✓ Trust it: everything that may matter is read"),
+        _ if open || meaning.unread.iter().any(Unread::could_change_memory) => {
+            ("warn", "▲ Trust the layout, not yet memory and step: settings that are not read may change them")
+        }
+        _ => ("warn", "▲ Trust layout and memory, not yet the step: what is not read may change it"),
+    };
+    let class = format!("trust {kind}");
+    leaf("p", &class, words)
 }
 
 /// How many settings are read, without effect, and left out though they may matter.
 fn counts(meaning: &Meaning) -> Node {
     let names: BTreeSet<&String> = meaning.used.iter().map(|(name, _)| name).collect();
     let (read, none, open) = (names.len(), meaning.ignored.len(), meaning.unread.len());
-    paragraph(t!("{read} read · {none} no effect here · {open} may matter, not read", read, none, open))
+    let cell = |class, count: usize, words: &'static str, place: &'static str| {
+        let parts = [leaf("b", "", verbatim(count.to_string())), leaf("span", "", words), leaf("small", "", place)];
+        el("li", &[("class", class)], &parts)
+    };
+    let last = if open > 0 { ("warn", "listed first") } else { ("", "nothing is left out") };
+    let cells = [
+        cell("good", read, "✓ read", "named below"),
+        cell("", none, "no effect here", "on memory and time"),
+        cell(last.0, open, "▲ may matter, not read", last.1),
+    ];
+    el("ul", &[("class", "counts")], &cells)
 }
 
 /// The buttons that take the Run: alone, or with the settings that launch it.
@@ -110,6 +136,35 @@ fn take(run: &Run, words: &'static str) -> Node {
         leaf("button", class, words).on(Action::Import(Arc::clone(&run), launches))
     };
     el("p", &[("class", "choices")], &[button("main", words, false), button("", "Use and export", true)])
+}
+
+/// The buttons where the Run does not work as it was read: first the change that makes it fit, never a Run that does
+/// not work.
+fn take_mended(run: &Run, ways: &[(Message, Run)]) -> Node {
+    let button = |at: usize, (words, mended): &(Message, Run)| {
+        let class = if at == 0 { "main" } else { "" };
+        leaf("button", class, words.clone()).on(Action::Import(Arc::new(mended.clone()), false))
+    };
+    let as_it_is = leaf("button", "", "Use it as it is").on(Action::Import(Arc::new(run.clone()), false));
+    let buttons = ways.iter().enumerate().map(|(at, way)| button(at, way)).chain([as_it_is]);
+    el("p", &[("class", "choices")], &[buttons.collect()])
+}
+
+/// The Runs that the offered fixes make, with the words of their buttons: those that fit first, then those that run
+/// out of memory, then those with another fault.
+fn mends(issues: &[Issue], run: &Run) -> Vec<(Message, Run)> {
+    let fixes = issues.iter().flat_map(Issue::fixes);
+    let mended = fixes.filter_map(|fix| Some((label(fix), run.with_texts(&fix.set)?)));
+    let rank = |run: &Run| match evaluate(run).map(|one| one.report.memory.overall()) {
+        Ok(Verdict::Fits) => 0,
+        Ok(Verdict::Tight) => 1,
+        Ok(Verdict::Oom) => 2,
+        Err(_) => 3,
+    };
+    let mut ways: Vec<_> = mended.map(|(words, run)| (rank(&run), words, run)).collect();
+    ways.sort_by_key(|(rank, ..)| *rank);
+    ways.dedup_by(|one, other| one.2 == other.2);
+    ways.into_iter().map(|(_, words, run)| (words, run)).collect()
 }
 
 /// The conditions that the text does not decide: how each was read, and what comes of the other way, which a button
@@ -227,8 +282,8 @@ fn chosen_later(unread: &[Unread]) -> Node {
 }
 
 /// The report of the Run, in a line, before it is taken; and how many settings it leaves out.
-fn outcome(run: &Run, unread: &[Unread]) -> Node {
-    match evaluate(run) {
+fn outcome(run: &Run, evaluated: Result<&Evaluation, &Vec<Issue>>, unread: &[Unread]) -> Node {
+    match evaluated {
         Ok(evaluation) => {
             let report = &evaluation.report;
             let peak = MemoryUnit::Gib.show(report.memory.peak_bytes);
@@ -241,7 +296,8 @@ fn outcome(run: &Run, unread: &[Unread]) -> Node {
             Node::from_iter([muted(&message), doubt(unread)])
         }
         Err(issues) => {
-            let items: Node = issues.iter().map(|issue| mended(issue, run)).collect();
+            let fault = |issue: &Issue| line(&Issue::error(&*issue.field, issue.words().clone()));
+            let items: Node = issues.iter().map(|issue| el("li", &[], &[fault(issue)])).collect();
             let words = "With the rest of this page it does not work yet:";
             Node::from_iter([leaf("p", "issue warning", words), el("ul", &[("class", "issues")], &[items])])
         }
@@ -262,38 +318,31 @@ fn doubt(unread: &[Unread]) -> Node {
     }
 }
 
-/// An issue of the Run that was read, with a button for each way to mend it, which takes the mended Run.
-fn mended(issue: &Issue, run: &Run) -> Node {
-    let button = |fix: &Fix| Some(load("fix", &run.with_texts(&fix.set)?, "", &[text(label(fix))]));
-    let words = Issue::error(&*issue.field, issue.message.clone());
-    let buttons = issue.fixes().filter_map(button).collect();
-    el("li", &[], &[line(&words), buttons])
-}
-
-/// The fields that would change.
+/// The fields that would change, by name: a choice by its label, a large count in words.
 pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
-    // A field that is left alone says what it means.
-    let value = |run: &Run, meant: &Run, key: &str| {
+    let row = |change: SettingChange| {
+        let field = change.field;
         // A model of its own has a name, and a preset another one than its id.
-        if key == "model" {
-            return run.model.title().to_string();
-        }
-        let text = field(key).and_then(|field| field.text(run).or_else(|| field.text(meant)));
-        text.unwrap_or_else(|| "–".to_owned())
-    };
-    let (meant, means) = (before.resolved(), after.resolved());
-    let differ = FIELDS.iter().filter(|field| field.get(before) != field.get(after));
-    let row = |field: &shardscope_core::run::registry::Field| {
-        // A value that was meant before and is now written is no change.
-        let (now, then) = (value(before, &meant, field.key), value(after, &means, field.key));
+        let is_model = field.key == "model";
+        let value = |run: &Run, shown: Message| if is_model { run.model.title() } else { counted(shown) };
+        let (now, then) = (value(before, change.from), value(after, change.to));
         let symbol = match field.symbol {
             "" => Node::none(),
             symbol => aside(verbatim(format!(" {symbol}"))),
         };
         let label = Node::from_iter([text(field.label), symbol]);
-        (now != then).then(|| (false, vec![label, leaf("code", "", verbatim(&now)), leaf("code", "", verbatim(&then))]))
+        // A value that was meant before and is now written is no change.
+        (now != then).then(|| (false, vec![label, text(now), text(then)]))
     };
-    differ.filter_map(row).collect()
+    differing(after, before).into_iter().filter_map(row).collect()
+}
+
+/// A count of ten million or more in words: "1.57 T".
+fn counted(shown: Message) -> Message {
+    match shown.to_string().parse::<f64>() {
+        Ok(count) if count >= 1e7 => verbatim(show_count(count)),
+        _ => shown,
+    }
 }
 
 #[cfg(test)]
@@ -314,7 +363,7 @@ mod tests {
         assert!(summary.actions().contains(&&Action::Import(model.into(), false)));
         let html = summary.to_html();
         for words in
-            ["70.6 B parameters", "<code>Llama 3.1 70B</code>", "head width 128", "rope_theta", "num_hidden_layers"]
+            ["70.6 B parameters", "<td>Llama 3.1 70B</td>", "head width 128", "rope_theta", "num_hidden_layers"]
         {
             assert!(html.contains(words), "{words}: {html}");
         }
@@ -328,9 +377,13 @@ mod tests {
         let arguments = "--tensor-model-parallel-size 2 --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \
             --seq-length 4096 --micro-batch-size 1 --nnodes 8 --nproc-per-node 8 --vocab-size 32000 --bf16 --seed 1";
         let whole = summary_of(arguments).to_html();
-        assert!(whole.contains("✓ Trust it") && whole.contains("10 read · 1 no effect here · 0 may"), "{whole}");
+        assert!(whole.contains("✓ Trust it") && whole.contains("<b>10</b><span>✓ read"), "{whole}");
+        assert!(whole.contains("<b>1</b><span>no effect here") && whole.contains("<b>0</b><span>▲ may"), "{whole}");
         let open = summary_of(&format!("{arguments} --moe-foo-buffer 2048")).to_html();
-        assert!(open.contains("▲ Trust the layout") && open.contains("1 may matter, not read"), "{open}");
+        assert!(open.contains("▲ Trust the layout") && open.contains("<b>1</b><span>▲ may matter"), "{open}");
+        // What may matter stands before what changes.
+        let at = |words: &str| open.find(words).unwrap();
+        assert!(at("May matter and not read") < at("What changes"), "{open}");
         let none = summary_of("swift sft --model someone/unheard-of --train_type lora --max_length 2048").to_html();
         assert!(none.contains("✕ Not enough was read"), "{none}");
     }
@@ -340,10 +393,13 @@ mod tests {
         let summary = summary_of(text);
         assert!(summary.to_html().contains("issue error"), "{text}");
         let runs = summary.actions().into_iter().filter_map(|action| match action {
-            Action::Load(run) => Some((**run).clone()),
+            Action::Import(run, _) => Some((**run).clone()),
             _ => None,
         });
-        runs.collect()
+        let mut runs: Vec<Run> = runs.collect();
+        // The last takes the Run as it is.
+        runs.pop();
+        runs
     }
 
     /// An issue of an import offers its fix: the button takes the Run that was read, mended.
@@ -364,5 +420,37 @@ mod tests {
                 assert!(run.model.base.is_none() || run.seq_len == 4096, "{text}");
             }
         }
+    }
+
+    /// NVIDIA's script for GPT-3 175B names TP 8 and PP 16; a launch on one node has too few GPUs. 175 B parameters
+    /// with 18 bytes of states each are 3.1 TB: no layout of 8 GPUs of 80 GB holds them, so the first button asks
+    /// for GPUs.
+    #[test]
+    fn the_first_button_of_a_run_that_does_not_work_makes_it_fit() {
+        let text = "torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py --num-layers 96 --hidden-size 12288 \
+            --num-attention-heads 96 --seq-length 2048 --micro-batch-size 1 --global-batch-size 1536 \
+            --vocab-size 51200 --tensor-model-parallel-size 8 --pipeline-model-parallel-size 16 --bf16 \
+            --use-distributed-optimizer";
+        let summary = summary_of(text);
+        let html = summary.to_html();
+        let (_, first) = html.split_once("class=\"main\"").unwrap();
+        assert!(first.split_once('>').unwrap().1.starts_with("Use 128 GPUs"), "{first}");
+        assert_eq!(html.matches("class=\"main\"").count(), 1);
+        assert!(!html.contains("pp=1"), "{html}");
+    }
+
+    /// Values stand by their names, as the form has them, not by the keys of a link.
+    #[test]
+    fn changes_are_named() {
+        let other = "stack=megatron-2026&precision=te-fp8&tokens_total=1572864000000&optimizer=sgd";
+        let pairs = other.split('&').filter_map(|pair| pair.split_once('='));
+        let pairs: Vec<_> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let (after, _) = Run::from_pairs(&pairs);
+        let rows = changes(&Run::default(), &after).into_iter().flat_map(|(_, cells)| cells);
+        let html = rows.collect::<Node>().to_html();
+        for key in ["megatron-20", "te-fp8", "1572864000000", "sgd<"] {
+            assert!(!html.contains(key), "{key}: {html}");
+        }
+        assert!(html.contains("1.57 T") && html.contains("Megatron-LM 2026"), "{html}");
     }
 }

@@ -42,7 +42,9 @@ pub fn best_known(gallery: &Gallery) -> Node {
     let bounds: Option<Vec<f64>> =
         rows.iter().map(|(row, _)| Some((gallery.certificate)(row.variant)?.as_ref()?.unlimited_s)).collect();
     let floor = bounds.and_then(|bounds| bounds.into_iter().reduce(f64::min));
-    let picture = el("figure", &[("class", "chart")], &[staircase(gallery, &rows, floor)]);
+    // Whether a schedule is covered by a bound is known with its certificate: before, none is called the shortest.
+    let waits = rows.iter().any(|(row, _)| (gallery.certificate)(row.variant).is_none());
+    let picture = el("figure", &[("class", "chart")], &[staircase(gallery, &rows, floor, waits)]);
     let answer = answer(gallery);
     let heads = [
         title("How good can any order be?"),
@@ -54,14 +56,14 @@ pub fn best_known(gallery: &Gallery) -> Node {
     ])
 }
 
-fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor: Option<f64>) -> Node {
+fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor: Option<f64>, waits: bool) -> Node {
     let capacity = gallery.own.report.memory.capacity_bytes.0;
     let point = |figures: &ScheduleFigures| (figures.peak_bytes.0, figures.makespan_s.0);
     // Beyond twice the memory of a GPU nothing is shown.
     let seen: Vec<_> = rows.iter().filter(|(_, figures)| figures.peak_bytes.0 < 2.0 * capacity).collect();
     let mut steps: Vec<&&(&ScheduleRow, &ScheduleFigures)> = Vec::new();
     for row in &seen {
-        if steps.last().is_none_or(|last| row.1.makespan_s.0 < last.1.makespan_s.0 * (1.0 - 1e-6)) {
+        if !waits && steps.last().is_none_or(|last| row.1.makespan_s.0 < last.1.makespan_s.0 * (1.0 - 1e-6)) {
             steps.push(row);
         }
     }
@@ -74,7 +76,11 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
     let end = steps.last().map(|last| point(last.1));
     let right = seen.last().map_or(capacity, |(_, figures)| figures.peak_bytes.0.max(capacity));
     let line = steps.windows(2).flat_map(corner).chain(end).chain(end.map(|(_, low)| (right, low)));
-    let mut marks = vec![PlotMark::Rule(capacity, t!("usable memory")), PlotMark::Line(line.collect(), Ink::Accent)];
+    let line: Vec<_> = line.collect();
+    let mut marks = vec![PlotMark::Rule(capacity, t!("usable memory"))];
+    if !line.is_empty() {
+        marks.push(PlotMark::Line(line, Ink::Accent));
+    }
     // Names on the line come first.
     let is_step = |row: &ScheduleRow| steps.iter().any(|step| step.0.variant == row.variant);
     let (on_line, beside): (Vec<_>, Vec<_>) = seen.iter().copied().partition(|(row, _)| is_step(row));
@@ -97,7 +103,16 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
     let up =
         PlotAxis::new(up, up.round(), |time| verbatim(show_seconds(Seconds(time)))).named(t!("step of the pipeline"));
     let others = unbounded(gallery);
-    let rings = t!("Filled: the shortest known pipeline with so much memory. Rings: other schedules.");
+    let rings = if waits {
+        t!("Rings: schedules. Which are the shortest known is drawn when their bounds are computed.")
+    } else {
+        // A narrow picture has no names beside its points.
+        let names = Message::joined(", ", steps.iter().map(|step| step.0.variant.name()));
+        t!(
+            "Filled, from the left: the shortest known pipeline with so much memory, {names}. Rings: other schedules.",
+            names
+        )
+    };
     let left = (!others.is_empty()).then(|| {
         t!(
             "Left out, for no bound here covers them and they may be shorter: {others}.",
@@ -326,6 +341,32 @@ mod tests {
             certified.iter().filter_map(|(_, one)| Some(one.as_ref()?.unlimited_s)).fold(f64::INFINITY, f64::min);
         let best = certified.iter().filter_map(|(_, one)| Some(one.as_ref()?.best_s)).fold(f64::INFINITY, f64::min);
         assert!(least <= best, "{least} {best}");
+    }
+
+    /// Before the certificates are there no schedule is called the shortest known: one that no bound covers is left out
+    /// of the finished picture, and the first one is no other truth.
+    #[test]
+    fn nothing_is_called_the_shortest_before_its_bound_is_known() {
+        let run = Run { global_batch: 64, ..Run::default() };
+        let evaluation = evaluate(&run).unwrap();
+        let rows: Vec<ScheduleRow> = ScheduleVariant::all(&run)
+            .iter()
+            .map(|variant| ScheduleRow::of(&run, *variant, memory_limit(&run), None))
+            .collect();
+        let gallery = Gallery {
+            own: &evaluation,
+            rows: &rows,
+            sketch: &|_| None,
+            certificate: &|_| None,
+            axis: Axis::of(&evaluation, false),
+            look: &GalleryLook::default(),
+            unit: MemoryUnit::Gib,
+        };
+        let html = best_known(&gallery).to_html();
+        assert!(html.contains("when their bounds are computed") && !html.contains("Filled"), "{html}");
+        let html = shown(&run).0;
+        let (_, names) = html.split_once("with so much memory, ").unwrap();
+        assert!(names.split(". Rings").next().unwrap().contains("ZB-"), "{names}");
     }
 
     /// A split that takes longer than the Run's own pipeline is not offered.
