@@ -10,10 +10,11 @@ use std::fmt::Write;
 
 /// Most rails that are drawn.
 const MAX_RAILS: u64 = 144;
-/// The widest rail, the lines of the words and numbers, and that of a group, pixels.
+/// The widest rail, the lines of the words and numbers, and that of a group, pixels: names of 13 pixels, as a frame has
+/// them, do not touch.
 const PITCH: f64 = 26.0;
 const HEAD: f64 = 48.0;
-const LINE: f64 = 12.0;
+const LINE: f64 = 15.0;
 
 /// The groups of `gpu` that leave their node.
 fn leaving(mesh: Mesh, gpu: u64, kinds: &[GroupKind]) -> Vec<(GroupKind, Members)> {

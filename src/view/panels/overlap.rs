@@ -21,7 +21,7 @@ pub(super) fn names(traffic: Traffic, run: &Run) -> (&'static str, &'static str)
 }
 
 /// Heads of the table: class, words, explanation.
-const HEADS: [(&str, &str, &str); 7] = [
+const HEADS: [(&str, &str, &str); 6] = [
     ("", "communication", ""),
     ("phone-hide", "sent per GPU", "By one GPU of the busiest rank, in a step"),
     ("phone-hide", "wire time", ""),
@@ -32,7 +32,6 @@ const HEADS: [(&str, &str, &str); 7] = [
         "Wire time over the compute beside it; messages that stand between two kernels that need them have none. \
             The line is 1, the bar ends at 2",
     ),
-    ("", "", ""),
     ("", "exposed", "What the step is longer by: the average rank"),
 ];
 
@@ -48,8 +47,9 @@ pub fn rows(evaluation: &Evaluation, chosen: Option<Traffic>, unit: MemoryUnit) 
     let head: Node = HEADS
         .iter()
         .map(|(class, name, title)| {
-            let tag = if name.is_empty() { "td" } else { "th" };
-            el(tag, &[("class", class)], &[text(*name)]).title(*title)
+            // The bar of a ratio and its figure have one head.
+            let spans = if *class == "grow" { "2" } else { "1" };
+            el("th", &[("class", class), ("colspan", spans)], &[text(*name)]).title(*title)
         })
         .collect();
     let body: Node = overlap.iter().enumerate().map(|(index, line)| row(index, line, evaluation, unit)).collect();
