@@ -324,7 +324,7 @@ pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
         let field = change.field;
         // A model of its own has a name, and a preset another one than its id.
         let is_model = field.key == "model";
-        let value = |run: &Run, shown: Message| if is_model { run.model.title() } else { counted(shown) };
+        let value = |run: &Run, shown: Message| if is_model { run.model.title() } else { counted(shown, field.unit) };
         let (now, then) = (value(before, change.from), value(after, change.to));
         let symbol = match field.symbol {
             "" => Node::none(),
@@ -337,10 +337,12 @@ pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
     differing(after, before).into_iter().filter_map(row).collect()
 }
 
-/// A count of ten million or more in words: "1.57 T".
-fn counted(shown: Message) -> Message {
-    match shown.to_string().parse::<f64>() {
-        Ok(count) if count >= 1e7 => verbatim(show_count(count)),
+/// A count of ten million or more in words, with its unit: "1.57 T tokens".
+fn counted(shown: Message, unit: &'static str) -> Message {
+    let plain = shown.to_string();
+    match plain.split(' ').next().map(str::parse::<f64>) {
+        Some(Ok(count)) if count >= 1e7 && unit.is_empty() => verbatim(show_count(count)),
+        Some(Ok(count)) if count >= 1e7 => t!("{plain} {unit}", plain = show_count(count), unit),
         _ => shown,
     }
 }
