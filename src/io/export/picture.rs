@@ -102,6 +102,7 @@ impl Picture<'_> {
             most,
             palette: self.theme.palette(),
             scale,
+            fills: None,
         };
         picture.paint(backend).and_then(|()| backend.present()).map_err(|error| error.to_string())
     }

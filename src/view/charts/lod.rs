@@ -6,7 +6,7 @@
 use shardscope_core::pipeline::{Half, OpKind, TimedOp, Timeline};
 
 /// Ops between two running sums.
-const BLOCK: usize = 16;
+const BLOCK: usize = 4;
 
 /// Seconds of work by kind: forward, backward, gradient of the weight.
 pub(crate) type KindSeconds = [f64; 3];

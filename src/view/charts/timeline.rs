@@ -82,10 +82,18 @@ pub fn cells(rows: &[RankOps], view: Viewport, width: f64) -> Vec<Cell> {
     }
     let room = most.saturating_sub(by_op.len());
     let mut coarsest = Vec::new();
-    for (joined, differs) in LEVELS {
-        let rows = by_column.iter();
-        coarsest = rows.map(|(row, columns, pattern)| (*row, stretches(columns, joined, *pattern, differs))).collect();
-        let count: usize = coarsest.iter().flat_map(|(_, row)| row).map(Stretch::kinds).sum();
+    for (level, (joined, differs)) in LEVELS.into_iter().enumerate() {
+        coarsest.clear();
+        let mut count = 0;
+        for (row, columns, pattern) in &by_column {
+            let stretches = stretches(columns, joined, *pattern, differs);
+            count += stretches.iter().map(Stretch::kinds).sum::<usize>();
+            coarsest.push((*row, stretches));
+            // The rows below cannot make them fewer.
+            if count > room && level + 1 < LEVELS.len() {
+                break;
+            }
+        }
         if count <= room {
             break;
         }
@@ -126,12 +134,17 @@ struct Stretch {
     from: f64,
     to: f64,
     work: KindSeconds,
+    /// One over its time.
+    per_second: f64,
 }
 
 impl Stretch {
+    fn new(column: u64, [from, to]: [f64; 2], work: KindSeconds) -> Self {
+        Self { column, from, to, work, per_second: 1.0 / (to - from).max(f64::MIN_POSITIVE) }
+    }
     /// Each kind's share of its time.
     fn shares(&self) -> KindSeconds {
-        self.work.map(|seconds| seconds / (self.to - self.from).max(f64::MIN_POSITIVE))
+        self.work.map(|seconds| seconds * self.per_second)
     }
     fn is_idle(&self) -> bool {
         self.work == [0.0; 3]
@@ -156,10 +169,8 @@ impl Stretch {
         kinds && idle <= differs.min(IDLE_DIFFERS)
     }
     fn join(&mut self, next: &Self) {
-        self.to = next.to;
-        for (ours, theirs) in self.work.iter_mut().zip(next.work) {
-            *ours += theirs;
-        }
+        let work = [0, 1, 2].map(|kind| self.work[kind] + next.work[kind]);
+        *self = Self::new(self.column, [self.from, next.to], work);
     }
 }
 
@@ -185,7 +196,7 @@ fn columns(row: RankOps, ops: &[TimedOp], view: Viewport, column: f64) -> Vec<St
                 let seconds = after[kind] - before[kind];
                 if seconds > least { seconds } else { 0.0 }
             });
-            out.push(Stretch { column: column_index, from, to, work });
+            out.push(Stretch::new(column_index, [from, to], work));
             (from, before) = (to, after);
         }
         if to >= end || out.len() > count {

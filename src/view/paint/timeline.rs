@@ -44,6 +44,9 @@ pub struct PictureFrame<'a> {
     pub end: f64,
 }
 
+/// A filled rectangle, device pixels: left, upper, right, lower.
+pub type Corners = [i32; 4];
+
 /// A picture to paint.
 pub struct TimelinePicture<'a> {
     /// The visible cells.
@@ -70,6 +73,9 @@ pub struct TimelinePicture<'a> {
     pub palette: Palette,
     /// Device pixels a CSS pixel.
     pub scale: f64,
+    /// Fills blocks of one colour, where the surface has a quicker way than a call of its backend for each: a canvas
+    /// reads the text of a colour once.
+    pub fills: Option<&'a dyn Fn(Rgb, &[Corners])>,
 }
 
 impl TimelinePicture<'_> {
@@ -82,8 +88,9 @@ impl TimelinePicture<'_> {
             None => self.paint_gaps(backend)?,
             Some(frame) => self.paint_frame(frame, backend)?,
         }
+        self.paint_blocks(backend)?;
         for cell in self.cells {
-            self.paint_cell(cell, backend)?;
+            self.paint_inside(cell, backend)?;
         }
         self.paint_axis(backend)?;
         self.paint_curve(backend)
@@ -162,36 +169,79 @@ impl TimelinePicture<'_> {
         Ok(())
     }
 
-    fn paint_cell<DB: DrawingBackend>(&self, cell: &Cell, backend: &mut DB) -> Painted<DB> {
-        let top = cell.row as f64 * self.shape.rows.pitch;
-        // A hairline of background separates neighbours where they are wide enough.
-        let gap = if cell.width >= 4.0 && cell.op.is_some() { 1.0 } else { 0.0 };
+    /// All cells without what stands inside them: forward passes, then what may take their last pixel, and of each kind
+    /// those of one colour together.
+    fn paint_blocks<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
+        let block = |cell: &Cell| {
+            let after = match cell.kind {
+                OpKind::F => 0u8,
+                OpKind::B | OpKind::BW => 1,
+                OpKind::W => 2,
+            };
+            (after, self.shade(cell), self.corners(cell))
+        };
+        let mut blocks: Vec<_> = self.cells.iter().map(block).collect();
+        blocks.sort_by_key(|(after, colour, _)| (*after, *colour));
+        let mut same: Vec<Corners> = Vec::new();
+        for alike in blocks.chunk_by(|a, b| a.1 == b.1) {
+            let colour = alike[0].1;
+            if let Some(fills) = self.fills {
+                same.clear();
+                same.extend(alike.iter().map(|(_, _, corners)| corners));
+                fills(colour, &same);
+                continue;
+            }
+            for (_, _, [left, upper, right, lower]) in alike {
+                backend.draw_rect((*left, *upper), (*right, *lower), &ink(colour), true)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The version of the weights that an op of a cell meets.
+    fn version(&self, cell: &Cell) -> Option<i32> {
+        cell.op.and_then(|timed| (self.version_of)(cell.row, timed.op.microbatch))
+    }
+
+    /// Colour of a cell.
+    fn shade(&self, cell: &Cell) -> Rgb {
         let mut colour = Self::colour(cell.kind, &self.palette);
-        let version = cell.op.and_then(|timed| (self.version_of)(cell.row, timed.op.microbatch));
         if let Some(timed) = cell.op {
             // Neighbouring versions of the weights differ as chunks do: no schedule has both.
-            let shade = match version {
+            let shade = match self.version(cell) {
                 Some(version) => f64::from(version.max(0) % 3),
                 None => (self.chunk_of)(cell.row, timed.op.stage).min(3) as f64,
             };
             colour = blend(colour, self.palette.paper, 0.25 * shade);
         }
-        colour = blend(colour, self.palette.paper, cell.paper());
-        let band = cell.filled();
+        blend(colour, self.palette.paper, cell.paper())
+    }
+
+    /// Place of a cell.
+    fn corners(&self, cell: &Cell) -> Corners {
+        let top = self.down(cell.row as f64 * self.shape.rows.pitch);
+        // A hairline of background separates neighbours where they are wide enough.
+        let gap = if cell.width >= 4.0 && cell.op.is_some() { 1.0 } else { 0.0 };
         let left = self.across(cell.x);
         let right = self.across(cell.x + cell.width - gap).max(left + 1);
+        let (from, to) = whole(cell.filled(), cell.kind, self.px(self.shape.rows.height));
+        [left, top + from, right, top + to]
+    }
+
+    /// The messages and the number inside an op.
+    fn paint_inside<DB: DrawingBackend>(&self, cell: &Cell, backend: &mut DB) -> Painted<DB> {
+        let Some(timed) = cell.op.filter(|_| cell.width >= STRIP_WIDTH) else {
+            return Ok(());
+        };
+        let band = cell.filled();
         let height = (band.1 - band.0) * self.shape.rows.height;
-        let (from, to) = whole(band, cell.kind, self.px(self.shape.rows.height));
-        let (upper, lower) = (self.down(top) + from, self.down(top) + to);
-        backend.draw_rect((left, upper), (right, lower), &ink(colour), true)?;
-        let messages = cell.op.and_then(|timed| messages_of(self.messages, &timed));
-        if let Some(messages) = messages.filter(|_| cell.width >= STRIP_WIDTH && height >= STRIP_HEIGHT) {
+        let [left, upper, right, lower] = self.corners(cell);
+        let messages = messages_of(self.messages, &timed);
+        if let Some(messages) = messages.filter(|_| height >= STRIP_HEIGHT) {
             self.paint_messages((left, right), lower, messages, backend)?;
         }
-        if let Some(timed) = cell.op
-            && cell.width >= LABEL_WIDTH
-            && height >= LABEL_HEIGHT
-        {
+        if cell.width >= LABEL_WIDTH && height >= LABEL_HEIGHT {
+            let version = self.version(cell);
             let number = timed.op.microbatch.to_string();
             // Not the number alone where blocks beside it show their version.
             let labels = match version {
@@ -205,7 +255,7 @@ impl TimelinePicture<'_> {
             let fits = |label: &String| label.chars().count() as f64 * 6.5 <= cell.width - 4.0;
             if let Some(label) = labels.into_iter().find(fits) {
                 let middle = (i32::midpoint(left, right), i32::midpoint(upper, lower));
-                let text = text_style(font, ink_on(colour), HPos::Center, VPos::Center);
+                let text = text_style(font, ink_on(self.shade(cell)), HPos::Center, VPos::Center);
                 backend.draw_text(&label, &text, middle)?;
             }
         }
@@ -349,6 +399,7 @@ mod tests {
             messages: &[],
             palette: Theme::Light.palette(),
             scale,
+            fills: None,
         }
     }
 
@@ -412,7 +463,7 @@ mod tests {
                 let mut backend = SVGBackend::with_string(&mut svg, (400, 200));
                 let cells = [cell(busy)];
                 let picture = plain(&cells, Shape::of(1), Viewport::all(1.0), 100.0, 1.0);
-                picture.paint_cell(&cell(busy), &mut backend).unwrap();
+                picture.paint_blocks(&mut backend).unwrap();
                 backend.present().unwrap();
             }
             let fill = svg.split("fill=\"#").nth(1).unwrap();

@@ -6,8 +6,8 @@ use crate::view::charts::prepared::{Prepared, mebibytes};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::timeline::{Cell, cells, moved};
 use crate::view::charts::viewport::Viewport;
-use crate::view::paint::timeline::TimelinePicture;
-use crate::view::palette::Theme;
+use crate::view::paint::timeline::{Corners, TimelinePicture};
+use crate::view::palette::{Rgb, Theme};
 use leptos::prelude::window;
 use plotters_canvas::CanvasBackend;
 use wasm_bindgen::JsCast;
@@ -41,9 +41,18 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &CanvasFrame, from: Opt
         canvas.set_height(height);
     }
     let context = canvas.get_context("2d").ok().flatten();
-    if let Some(context) = context.and_then(|context| context.dyn_into::<web_sys::CanvasRenderingContext2d>().ok()) {
+    let context = context.and_then(|context| context.dyn_into::<web_sys::CanvasRenderingContext2d>().ok());
+    if let Some(context) = &context {
         context.clear_rect(0.0, 0.0, f64::from(width), f64::from(height));
     }
+    // Thousands of blocks have few colours.
+    let fills = |(r, g, b): Rgb, blocks: &[Corners]| {
+        let Some(context) = &context else { return };
+        context.set_fill_style_str(&format!("rgb({r},{g},{b})"));
+        for [left, upper, right, lower] in blocks.iter().map(|corners| corners.map(f64::from)) {
+            context.fill_rect(left, upper, right - left, lower - upper);
+        }
+    };
     let Some(mut backend) = CanvasBackend::with_canvas_object(canvas.clone()) else {
         return Vec::new();
     };
@@ -67,6 +76,7 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &CanvasFrame, from: Opt
         most: frame.most,
         palette: frame.theme.palette(),
         scale,
+        fills: Some(&fills),
     };
     // A canvas that cannot be drawn on stays empty; the table beside it has the same figures.
     let _ = picture.paint(&mut backend);
