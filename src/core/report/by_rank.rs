@@ -90,7 +90,8 @@ type PassSum<'a> = dyn Fn(&dyn Fn(&Pass) -> f64) -> f64 + 'a;
 /// Seconds of the parts of a rank that is `busy` for so long and idle for `bubble`; `share` of its passes are paired.
 fn rank_times(sum: &PassSum, share: f64, busy: f64, bubble: f64) -> [(PartKind, f64); 8] {
     let saved = share * sum(&|pass| pass.saved.messages.0);
-    let inside = sum(&|pass| pass.exposed().0) - saved;
+    let shards = share * sum(&|pass| pass.saved.shards.0);
+    let inside = sum(&|pass| pass.exposed().0) - saved + shards;
     let loading = sum(&|pass| pass.loading.0);
     let recompute = sum(&|pass| pass.compute.recompute.0);
     let launches = sum(&|pass| pass.compute.host.0) + share * sum(&|pass| pass.saved.host.0);
@@ -110,7 +111,7 @@ fn rank_times(sum: &PassSum, share: f64, busy: f64, bubble: f64) -> [(PartKind, 
         (PartKind::ExposedTp, tp),
         (PartKind::ExposedCp, cp),
         (PartKind::ExposedEp, ep - saved),
-        (PartKind::ExposedDp, dp),
+        (PartKind::ExposedDp, dp + shards),
     ]
 }
 

@@ -19,17 +19,36 @@ pub fn loads(scenario: &Scenario, chunks: &Chunks, order: &Order) -> Vec<RankLoa
             // Copies of a rank that runs both directions are stages that it holds besides: no versions of one.
             let copies = order.weight_copies.get(rank).copied().unwrap_or(1);
             let copies = u64::from(copies) * scenario.chunks;
-            RankLoad {
-                in_flight: held_by_order(order, rank)
-                    .unwrap_or_else(|| worst_instant(row, &stages, &bytes, by_layer))
-                    .into_iter()
-                    .map(|count| f64::from(count) / f64::from(order.splits))
-                    .collect(),
+            let load = |counts: Vec<u32>| RankLoad {
+                in_flight: counts.into_iter().map(|count| f64::from(count) / f64::from(order.splits)).collect(),
                 weight_versions: copies.div_ceil(stages.len().max(1) as u64).max(1),
-                stages,
+                stages: stages.clone(),
+            };
+            if let Some(held) = held_by_order(order, rank) {
+                return load(held);
+            }
+            let instant = worst_instant(row, &stages, &bytes, by_layer);
+            let later =
+                after_the_loss(scenario, chunks, &stages).map(|bytes| worst_instant(row, &stages, &bytes, by_layer));
+            match later.filter(|later| *later != instant) {
+                Some(later) => fuller(scenario, chunks, [instant, later].map(load)),
+                None => load(instant),
             }
         })
         .collect()
+}
+
+/// Bytes of each stage's micro-batch in a backward pass, which has no logits, where that may make another instant the
+/// fullest: on a rank that holds the head beside other stages.
+fn after_the_loss(scenario: &Scenario, chunks: &Chunks, stages: &[usize]) -> Option<Vec<f64>> {
+    let has_head = stages.len() > 1 && stages.contains(&scenario.last_stage());
+    has_head.then(|| (0..scenario.stage_layers.len()).map(|stage| chunks.kept(stage).bytes()).collect())
+}
+
+/// Of two loads of a rank the one that takes more memory, the first of equal ones.
+fn fuller(scenario: &Scenario, chunks: &Chunks, [first, second]: [RankLoad; 2]) -> RankLoad {
+    let bytes = |load: &RankLoad| memory::estimate_of(scenario, chunks, std::slice::from_ref(load)).peak().1.0;
+    if bytes(&second) > bytes(&first) { second } else { first }
 }
 
 /// Activations that `rank` holds at most, of an order that lets some leave for the host: its only stage's.

@@ -158,6 +158,8 @@ pub fn stage_messages(evaluation: &Evaluation, traffic: Traffic) -> Vec<StageMes
         let (input, weight) = (at(&durations.backward_input, stage), at(&durations.backward_weight, stage));
         let paired = match traffic {
             Traffic::Ep => pass.waits.ep_paired.unwrap_or(wait),
+            Traffic::Zero3 => pass.shards_beside.map_or(wait, |[weights, _]| weights),
+            Traffic::Dp => pass.shards_beside.map_or(wait, |[_, gradients]| gradients),
             _ => wait,
         };
         let pair = durations.pair.as_ref().map_or(0.0, |pairs| at(pairs, stage));
@@ -311,7 +313,7 @@ fn pair(draft: &Draft, stage: usize, drawn: Drawn<'_>) -> Option<PassParts> {
     // What runs again in the backward pass, and clones of experts, have nothing beside them.
     let alone = Beside::alone(Seconds((all.comm - hidden.comm).0.max(0.0)));
     let compute = pass.compute.total() + pass.saved.host - in_windows;
-    let others = pass.loading + pass.exposed() - pass.waits.ep.exposed();
+    let others = pass.loading + pass.exposed() - pass.waits.ep.exposed() + pass.saved.shards;
     let rest = PassPart { work: PassWork::Other, compute, message: alone };
     parts.extend([rest, work(PassWork::Waits, others)].into_iter().filter(|part| part.seconds().0 > 0.0));
     Some(PassParts { pass: DrawnPass::Pair, parts })

@@ -51,6 +51,8 @@ pub(crate) struct LayerPass {
     /// Seconds that a forward and a backward pass of two micro-batches take less side by side: their messages, less the
     /// additional time of their host.
     pub saved: PairingChange,
+    /// The same compute where the two run side by side: what hides their messages hides none of `ZeRO`.
+    pub windows_beside: Option<StageWindows>,
 }
 
 /// Share of the layers of `stage` that are routed.
@@ -74,12 +76,14 @@ pub(crate) struct PairingChange {
     pub messages: Seconds,
     /// Seconds that their host takes more.
     pub host: Seconds,
+    /// Seconds that what `ZeRO` moves is exposed more: messages of experts hide behind the same compute.
+    pub shards: Seconds,
 }
 
 impl PairingChange {
     /// Both together.
     pub fn total(self) -> Seconds {
-        self.messages - self.host
+        self.messages - self.host - self.shards
     }
 }
 
@@ -98,7 +102,11 @@ impl LayerPass {
         let among_routed = |wait: Beside| wait.exposed() * routed_share(scenario, stage, &kernels);
         let attention = [waits.tp.forward + waits.cp.forward, waits.tp.backward + waits.cp.backward].map(among_routed);
         let exposed = |ep: &Wait| [ep.forward.exposed() + attention[0], ep.backward.exposed() + attention[1]];
-        let wait = |ep: &Wait, overlapped| kernels.behind_host(exposed(ep), routed_host(scenario, overlapped));
+        let pairs = scenario.layout.pp > 1 && scenario.run.schedule.overlaps_experts().is_some();
+        let wait = |ep: &Wait, overlapped| {
+            // Between two counts of tokens the host launches the passes of a pair together.
+            kernels.behind_host(exposed(ep), routed_host(scenario, overlapped), overlapped && pairs)
+        };
         let mut host = wait(&waits.ep, false);
         if let Some(paired) = waits.ep_paired.filter(|_| scenario.layout.pp == 1) {
             // The first forward and the last backward pass are alone.
@@ -110,7 +118,7 @@ impl LayerPass {
         }
         // Kernels with their host, where messages of experts take `waits` and routed layers `host` in all.
         let launched = |waits: &StageWaits, host: [Seconds; 2], overlapped: bool| {
-            let compute = if cut {
+            let compute = if cut && !overlapped {
                 kernels.waiting_by_pass(exposed(&waits.ep), routed_host(scenario, overlapped))
             } else {
                 kernels.waiting(host)
@@ -118,18 +126,38 @@ impl LayerPass {
             compute.launched(scenario, stage, [waits.forward(), waits.backward()], cut)
         };
         let compute = launched(&waits, host, false);
-        let pairs = scenario.layout.pp > 1 && scenario.run.schedule.overlaps_experts().is_some();
-        let saved = waits.ep_paired.filter(|_| pairs).map_or_else(PairingChange::default, |paired| {
-            let beside = launched(&StageWaits { ep: paired, ..waits }, wait(&paired, true), true);
-            PairingChange { messages: waits.ep.exposed() - paired.exposed(), host: beside.total() - compute.total() }
+        // The compute that hides no message of the layers; each of the forward passes gathers.
+        let free = |compute: &ComputeTime, waits: &StageWaits| {
+            let windows = windows_of(scenario, compute);
+            let [forward, backward] = left([windows.forward, windows.backward], waits.hidden());
+            StageWindows { forward: forward / passes, backward, ..windows }
+        };
+        let mut saved = PairingChange::default();
+        let windows_beside = waits.ep_paired.filter(|_| pairs).map(|paired| {
+            let with_pairs = StageWaits { ep: paired, ..waits };
+            let beside = launched(&with_pairs, wait(&paired, true), true);
+            saved.messages = waits.ep.exposed() - paired.exposed();
+            saved.host = beside.total() - compute.total();
+            free(&beside, &with_pairs)
         });
-        let mut windows = windows_of(scenario, &compute);
-        let [forward, backward] = left([windows.forward, windows.backward], waits.hidden());
-        // Each of the forward passes gathers.
-        windows.forward = forward / passes;
-        windows.backward = backward;
-        Self { compute, waits, windows, saved }
+        Self { compute, waits, windows: free(&compute, &waits), saved, windows_beside }
     }
+
+    /// What `ZeRO` moves within a micro-batch: its weights and its gradients, beside passes of one micro-batch and,
+    /// where pairs run, beside those of two.
+    pub fn shards(&self, scenario: &Scenario, stage: usize) -> [Option<[Wait; 2]>; 2] {
+        [Some(self.windows), self.windows_beside].map(|windows| {
+            let (mut weights, gradients) = shards(scenario, stage, &windows?);
+            weights.forward = weights.forward * (1.0 + scenario.forwards_beside());
+            Some([weights, gradients])
+        })
+    }
+}
+
+/// Seconds that `beside` is exposed more than `alone`.
+pub(crate) fn exposed_more(alone: [Wait; 2], beside: Option<[Wait; 2]>) -> Seconds {
+    let exposed = |waits: [Wait; 2]| waits[0].exposed() + waits[1].exposed();
+    beside.map_or(Seconds::ZERO, |beside| exposed(beside) - exposed(alone))
 }
 
 /// Compute of one micro-batch on one global stage, and what it waits for.
@@ -139,6 +167,8 @@ pub(super) struct Pass {
     pub waits: StageWaits,
     /// Change by passes of two micro-batches side by side.
     pub saved: PairingChange,
+    /// Weights and gradients of `ZeRO` where two micro-batches run side by side.
+    pub shards_beside: Option<[Wait; 2]>,
     /// Data that the stage loads before its forward pass.
     pub loading: Seconds,
 }
@@ -149,11 +179,13 @@ impl Pass {
         (0..scenario.stage_layers.len()).map(|stage| Self::of(scenario, clock, stage)).collect()
     }
     pub fn of(scenario: &Scenario, clock: &Clock, stage: usize) -> Self {
-        let LayerPass { compute, waits, windows, saved } = LayerPass::of(scenario, clock, stage);
-        let (mut zero3, gradients) = shards(scenario, stage, &windows);
-        zero3.forward = zero3.forward * (1.0 + scenario.forwards_beside());
+        let layers = LayerPass::of(scenario, clock, stage);
+        let [alone, shards_beside] = layers.shards(scenario, stage);
+        let LayerPass { compute, waits, mut saved, .. } = layers;
+        let [zero3, gradients] = alone.unwrap_or_default();
+        saved.shards = exposed_more([zero3, gradients], shards_beside);
         let loading = Seconds(if stage == 0 { scenario.run.loader_stage_s } else { 0.0 });
-        Self { waits: StageWaits { zero3, gradients, ..waits }, compute, saved, loading }
+        Self { waits: StageWaits { zero3, gradients, ..waits }, compute, saved, shards_beside, loading }
     }
     pub fn forward(&self) -> Seconds {
         self.loading + self.compute.forward + self.waits.forward()

@@ -109,8 +109,9 @@ fn totals(draft: &Draft, load: &RankLoad, end: End, paired: f64) -> OverlapTotal
         let beside =
             if pass.saved == PairingChange::default() { waits.ep } else { waits.ep_paired.unwrap_or(waits.ep) };
         totals.ep = totals.ep + (waits.ep * (1.0 - paired) + beside * paired) * repeats;
-        totals.zero3 = totals.zero3 + waits.zero3 * repeats;
-        totals.dp = totals.dp + waits.gradients * repeats;
+        let [zero3, gradients] = pass.shards_beside.unwrap_or([waits.zero3, waits.gradients]);
+        totals.zero3 = totals.zero3 + (waits.zero3 * (1.0 - paired) + zero3 * paired) * repeats;
+        totals.dp = totals.dp + (waits.gradients * (1.0 - paired) + gradients * paired) * repeats;
         // The first stage sends no gradient, the last no output.
         let sends = |states: u64| if states > 0 { waits.send } else { Seconds::ZERO };
         let handed = sent_states(scenario, &load.stages, stage);
@@ -166,10 +167,16 @@ pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stat
     let optimizer = ends.iter().map(|end| end.optimizer);
     let mean = |part: fn(&Pass) -> f64| mean_of(scenario, loads, passes, part);
     let saved = share * mean(|pass| pass.saved.messages.0);
-    let inside = mean(|pass| pass.exposed().0) - saved;
+    let shards = share * mean(|pass| pass.saved.shards.0);
+    let inside = mean(|pass| pass.exposed().0) - saved + shards;
     let slower: fn(&Pass) -> f64 = |pass| {
-        let beside = pass.waits.ep_paired.filter(|_| pass.saved != PairingChange::default());
-        beside.map_or(0.0, |beside| (beside.both().slows - pass.waits.ep.both().slows).0)
+        let slows = |wait: &Wait| wait.both().slows.0;
+        let Pass { waits, saved, shards_beside, .. } = pass;
+        let beside = waits.ep_paired.filter(|_| *saved != PairingChange::default());
+        let experts = beside.map_or(0.0, |beside| slows(&beside) - slows(&waits.ep));
+        let shards = shards_beside.map_or(0.0, |beside| beside.iter().map(slows).sum());
+        let alone = if shards_beside.is_some() { slows(&waits.zero3) + slows(&waits.gradients) } else { 0.0 };
+        experts + shards - alone
     };
     let slowed = mean(|pass| pass.waits.slows().0) + share * mean(slower);
     let last = ends.iter().map(|end| end.wires.both());
@@ -183,7 +190,7 @@ pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stat
     ];
     let mut exposed = waits.map(|wait| Seconds(mean(wait)));
     exposed[2] = Seconds((exposed[2].0 - saved).max(0.0));
-    exposed[3] += last.exposed();
+    exposed[3] += Seconds(shards) + last.exposed();
     let parts = StepParts {
         compute: Seconds(stats.ideal_s - inside - stage_loading::<f64>(scenario)),
         recompute: Seconds(mean(|pass| pass.compute.recompute.0)),

@@ -6,7 +6,7 @@ use super::space::Block;
 use crate::cluster::{Link, ParallelAxis, RankOrder};
 use crate::memory::RankLoad;
 use crate::memory::detailed::{ChunkBytes, chunk_bytes, lasting};
-use crate::report::LayerPass;
+use crate::report::{LayerPass, exposed_more};
 use crate::run::{Alike, Reduction, Scenario, StageKinds};
 use crate::time::Clock;
 use crate::traffic::{HeldParameters, StageWindows, shards};
@@ -59,6 +59,8 @@ struct Plain {
     /// No other micro-batch runs beside it.
     alone: StageTime,
     windows: StageWindows,
+    /// The same beside passes of two micro-batches.
+    windows_beside: Option<StageWindows>,
     /// Seconds that a forward and a backward pass side by side take less.
     saved: f64,
 }
@@ -120,8 +122,10 @@ impl TimedStages {
             if let Some(time) = self.times.get(&(key, moved)) {
                 return *time;
             }
-            let Plain { alone: mut time, windows, saved } = self.plain_of(key, scenario, *stage);
+            let Plain { alone: mut time, windows, windows_beside, saved } = self.plain_of(key, scenario, *stage);
             let (weights, gradients) = shards(scenario, *stage, &windows);
+            let beside = windows_beside.map(|windows| shards(scenario, *stage, &windows));
+            let more = exposed_more([weights, gradients], beside.map(|(weights, gradients)| [weights, gradients]));
             for wait in [weights, gradients] {
                 let [forward, backward] = [wait.forward, wait.backward].map(|pass| pass.exposed().0);
                 time.forward += forward;
@@ -129,7 +133,7 @@ impl TimedStages {
                 time.windows[0] += forward * (1.0 + scenario.forwards_beside());
                 time.windows[1] += backward;
             }
-            let time = time.paired(saved);
+            let time = time.paired(saved - more.0);
             self.times.insert((key, moved), time);
             time
         })
@@ -211,7 +215,7 @@ fn plain_key(block: &Block, scenario: &Scenario, kind: Alike) -> PlainKey {
 }
 
 fn plain_time(scenario: &Scenario, clock: &Clock, stage: usize) -> Plain {
-    let LayerPass { compute, waits, windows, saved } = LayerPass::of(scenario, clock, stage);
+    let LayerPass { compute, waits, windows, saved, windows_beside } = LayerPass::of(scenario, clock, stage);
     let (forward, backward) = (compute.forward + waits.forward(), compute.backward_input + waits.backward());
     let loading = if stage == 0 { scenario.run.loader_stage_s } else { 0.0 };
     let alone = StageTime {
@@ -221,7 +225,7 @@ fn plain_time(scenario: &Scenario, clock: &Clock, stage: usize) -> Plain {
         backward_weight: compute.backward_weight.0,
         send: waits.send.0,
     };
-    Plain { alone, windows, saved: saved.total().0 }
+    Plain { alone, windows, windows_beside, saved: saved.total().0 }
 }
 
 #[cfg(test)]

@@ -240,9 +240,15 @@ impl Clock {
 
 impl ComputeTime {
     /// Seconds that the host adds to both passes over the routed layers of a stage, whose messages take `exposed`
-    /// seconds: a layer is as slow as the slower of GPU and host, `(g⁶ + H⁶)^(1/6)`, pass by pass.
-    pub fn behind_host(&self, exposed: [Seconds; 2], host: f64) -> [Seconds; 2] {
+    /// seconds: a layer is as slow as the slower of GPU and host, `(g⁶ + H⁶)^(1/6)`, pass by pass; or of both passes
+    /// together, where a pair of them runs side by side.
+    pub fn behind_host(&self, exposed: [Seconds; 2], host: f64, together: bool) -> [Seconds; 2] {
         let RoutedTime { attention, experts: [forward, input, weight], again, .. } = self.routed;
+        if together {
+            let gpu = attention[0] + forward + attention[1] + input + weight + again;
+            let late = self.late(gpu + exposed[0].0 + exposed[1].0, host);
+            return [late * FORWARD_HOST, late * (1.0 - FORWARD_HOST)];
+        }
         [
             self.late(attention[0] + forward + exposed[0].0, host * FORWARD_HOST),
             self.late(attention[1] + input + weight + again + exposed[1].0, host * (1.0 - FORWARD_HOST)),
@@ -393,7 +399,7 @@ mod tests {
         let routed = RoutedTime { layers: 2.0, attention: [1.0, 2.0], experts: [1.0; 3], ..RoutedTime::default() };
         let time = ComputeTime { routed, ..ComputeTime::default() };
         let pass = |exposed: f64| {
-            let [forward, backward] = time.behind_host([Seconds(exposed), Seconds::ZERO], 30.0);
+            let [forward, backward] = time.behind_host([Seconds(exposed), Seconds::ZERO], 30.0, false);
             (2.0 + exposed + forward.0, 4.0 + backward.0)
         };
         let (alone, waiting) = (pass(0.0), pass(4.0));
