@@ -19,10 +19,12 @@ use crate::source::MEGATRON;
 const BACKWARD: f64 = 2.5;
 /// Head width from which kernels run at full rate; narrower heads at the square root of the ratio.
 const FULL_HEAD: f64 = 128.0;
-/// Times a score passes through memory without a fused kernel: product written, softmax read and written, read for the
-/// values; dropout reads and writes it once more and writes a mask of a byte. The backward pass, with two products for
-/// each, counts twice as many.
-const SCORE_PASSES: (f64, f64) = (4.0, 8.0);
+/// Times a score passes through memory without a fused kernel. Forward: product written, softmax read and written, read
+/// for the values. Backward: weights read for the gradient of the values, their own gradient written, softmax two read
+/// and one written, read for the gradients of queries and of keys. Dropout reads and writes it once more each way and
+/// writes or reads a mask of a byte. Source: PyTorch `derivatives.yaml` (`bmm`, `baddbmm`, `_softmax`), and the kernels
+/// of [`MEGATRON`]'s fused softmax, which read the gradient and the weights and write one tensor.
+const SCORE_PASSES: (f64, f64) = (4.0, 7.0);
 /// Place in [`MEGATRON`] of the kernels whose passes and launches are counted.
 const UNFUSED: &str = "core/transformer/dot_product_attention.py: product, softmax, dropout, product";
 /// Kernels of the unfused form, forward and backward.
