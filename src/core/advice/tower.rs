@@ -13,8 +13,8 @@ pub struct TowerTimelines {
     pub alone: Timeline,
 }
 
-/// The tower's rank above those of the pipeline, in the same order, and the pipeline alone; none without such a tower,
-/// or with another schedule than 1F1B with one stage a rank.
+/// The timeline of 1F1B over the tower's rank and those of the pipeline behind it, and that of the pipeline alone. None
+/// without a tower on ranks of its own, and with another schedule than 1F1B with one stage a rank.
 pub fn tower_timelines(evaluation: &Evaluation) -> Option<TowerTimelines> {
     let tower = evaluation.report.tower.as_ref()?;
     let (scenario, durations) = (&evaluation.scenario, &evaluation.durations);

@@ -7,8 +7,8 @@ use crate::run::{MULTIPLIERS, Matrix, Vector};
 pub(crate) struct Cholesky(Matrix);
 
 impl Cholesky {
-    /// Decomposes `matrix`, which has to be symmetric. Pivots that rounding made nothing stay the smallest number that
-    /// keeps results finite.
+    /// Decomposes `matrix`, which has to be symmetric. A pivot that rounding made zero or negative becomes 1e-12, so
+    /// that results stay finite.
     pub fn of(matrix: &Matrix) -> Self {
         let mut lower = [[0.0; MULTIPLIERS]; MULTIPLIERS];
         for row in 0..MULTIPLIERS {

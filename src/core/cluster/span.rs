@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 pub enum Link {
     /// The scale-up link inside a node.
     Intra,
+    /// The network between nodes.
     Inter,
 }
 
@@ -29,6 +30,9 @@ impl RankGroup {
     }
 }
 
+/// Members of a row that are looked at for the places they take.
+const MAX_PLACES: u64 = 256;
+
 /// Ranks at equal distances: how many, and how far apart.
 pub(super) type Row = (u64, u64);
 
@@ -40,7 +44,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Rows that lie end to end are one.
+    /// The inner row repeated along the outer one. Where the outer row goes on where the inner one ends, both are one.
     pub(super) fn new(inner: Row, outer: Row) -> Self {
         if inner.0 == 1 {
             (outer, (1, 1)).into()
@@ -62,10 +66,9 @@ impl Span {
         let near = |(size, stride): Row| (per_node / stride.max(1)).clamp(1, size.max(1));
         RankGroup { size: self.size(), in_node: near(self.inner) * near(self.outer) }
     }
-    /// Places that its members have in a node of `per_node` GPUs, on any node, where the first is at `first`; of long
-    /// rows the first members are looked at.
+    /// Which of the `per_node` places of a node a member has, on whichever node it stands: true for each such place.
+    /// The first member is at place `first`; of rows longer than [`MAX_PLACES`] only the first members count.
     pub(super) fn places(self, first: u64, per_node: u64) -> Vec<bool> {
-        const MAX_PLACES: u64 = 256;
         let members = |row: Row| 0..row.0.min(per_node).min(MAX_PLACES);
         let mut places = vec![false; usize::try_from(per_node).unwrap_or(0)];
         for far in members(self.outer) {
@@ -82,6 +85,7 @@ impl Span {
     /// The members cut into parts of `size`: the first part, and the group of the first members of all parts.
     pub(super) fn split(self, size: u64) -> (Self, Self) {
         let (inner, outer) = (self.inner, self.outer);
+        // Of the `size` members of a part, `near` stand in an inner row and `far` rows belong to it.
         let near = if outer.0 == 1 { size } else { gcd(size, inner.0) };
         let far = size / near.max(1);
         (

@@ -21,7 +21,7 @@ pub struct MadeDelays {
     pub attention: f64,
 }
 
-/// Messages of a made trace.
+/// Calls that the reduction of a made trace consists of.
 const CALLS: u64 = 8;
 
 /// A trace in the making.
@@ -30,7 +30,7 @@ struct MadeRank {
     at: i64,
 }
 
-/// Launches are so far ahead of their kernels, nanoseconds.
+/// Time from a launch to its kernel, nanoseconds.
 const AHEAD: i64 = 200_000;
 
 impl MadeRank {

@@ -142,7 +142,7 @@ pub struct MessageRow {
     pub measured_ns: i64,
     /// Of it waiting for another rank; none where that cannot be told.
     pub waiting_ns: Option<i64>,
-    /// Bytes a second of message on the fastest call.
+    /// Bytes a second of the fastest call.
     pub bytes_per_s: Option<f64>,
 }
 
@@ -221,11 +221,11 @@ impl Diagnosis {
 const NO_STEP: f64 = 1.0 / 3.0;
 /// Counted micro-batches nearer than this to those of the run are all of them.
 const WHOLE: f64 = 0.1;
-/// Of a trace with gaps behind kernels that were launched in time, over so much of the window, kernels may be missing.
+/// Share of the window in gaps before kernels that were launched in time, from which on the trace may lack kernels.
 const DAMAGED: f64 = 0.2;
-/// A rank that computes so many times as long as the others of its stage is slow itself.
+/// Compute of a rank over that of the others of its stage, from which on the rank itself is slow.
 const SLOW_RANK: f64 = 1.05;
-/// A profiler that lengthens a step by so much makes the host's figures its own.
+/// Share by which a profiler lengthens a step, from which on times of the host are those of the profiler.
 const PROFILED: f64 = 0.15;
 /// Share of kernels with unknown names from which the split of compute is uncertain.
 const UNKNOWN: f64 = 0.1;

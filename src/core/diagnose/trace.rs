@@ -60,7 +60,7 @@ pub struct StepMark {
     pub end: i64,
 }
 
-/// What the host did so long before the first launch of a step still tells why that is late, nanoseconds.
+/// Time before the first launch of a step in which what the host did may be why that launch is late, nanoseconds.
 const HOST_BEFORE: i64 = 1_000_000;
 
 /// One rank's trace.

@@ -15,9 +15,9 @@ pub struct RunTimes {
     pub step_s: f64,
 }
 
-/// Kernels alone do not make one of two steps so many times as long as the other.
+/// Ratio of two steps above which kernels alone cannot be the reason.
 const BY_KERNELS: f64 = 10.0;
-/// Steps that differ by less are the same: steps of one run scatter so.
+/// Share by which the steps of one run differ by chance: a smaller difference is none.
 const SAME: f64 = 0.03;
 
 /// The share of a step that ranks of a pipeline wait while it fills and drains: `(p − 1) / (v m + p − 1)`, of 1F1B and,

@@ -37,9 +37,9 @@ impl StageWork<'_> {
     }
 }
 
-/// Layers that all take as long, given one after the other to the stage that has least to do: no split of equal layers
-/// has a shorter longest stage. `busy`: what each stage does with the `layers` it has; a layer takes the least that it
-/// takes anywhere, the rest is the stage's own. None where that is the split there is.
+/// The split of equal layers whose longest stage is shortest: each layer goes to the stage that has least to do so far.
+/// `busy` are the seconds of each stage with the `layers` that it has now. A layer is taken as long as in the stage
+/// where it takes least; what else a stage does is its own, and stays there. None where the split is that of `layers`.
 pub fn level(layers: &[u64], busy: &[f64]) -> Option<Vec<u64>> {
     let placed: u64 = layers.iter().sum();
     if placed.saturating_mul(layers.len() as u64) > MAX_STEPS as u64 {
@@ -129,7 +129,7 @@ fn shortest(stages: &[Stage], count: usize) -> Option<f64> {
 
 /// The split of the least sum of squared seconds whose stages all take at most `bound`.
 fn most_even(stages: &[Stage], count: usize, bound: f64) -> Option<Vec<u64>> {
-    // Layers before each stage at least, so that those behind go into the stages that are left.
+    // The fewest layers before each stage: from there on, the rest fits into this stage and those behind it.
     let mut least = vec![count; stages.len() + 1];
     for (at, stage) in stages.iter().enumerate().rev() {
         let to = least[at + 1];
@@ -143,7 +143,7 @@ fn most_even(stages: &[Stage], count: usize, bound: f64) -> Option<Vec<u64>> {
     for (stage, least) in stages.iter().zip(least.windows(2)) {
         let mut next = vec![f64::INFINITY; count + 1];
         let mut cut = vec![0usize; count + 1];
-        // And behind it at most, from those before it at most.
+        // The most layers up to the end of this stage, if the stages before it hold as many as they can.
         let before = most;
         let fits = |to: &usize| to - before <= stage.room && stage.seconds(before, *to) <= bound;
         most = (before..=count).take_while(fits).last().unwrap_or(before);

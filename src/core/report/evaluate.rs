@@ -9,7 +9,7 @@ use super::mend::mend;
 use super::offload::{OffloadStep, with_ways};
 use super::reduction::often_reduced;
 use super::schedule::in_run;
-use super::step::{ends, of_rank, step};
+use super::step::{End, ends, of_rank, step};
 use super::warnings::{crowded, host_memory, much_bubble, not_in_software, reference_too_large};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
@@ -141,8 +141,6 @@ impl Draft {
         }
         let (memory, by_method) = memory_of(scenario, &chunks, &loads, &order);
         let warnings = self.warnings((&chunks, &loads), &stats, &memory, by_method);
-        let elements = scenario.model.elements();
-        let with_modules = elements.plus(scenario.model.modules_elements());
         let report = Report {
             errors: Vec::new(),
             warnings,
@@ -151,12 +149,7 @@ impl Draft {
                 microbatches: scenario.layout.microbatches,
                 tokens_per_step: scenario.tokens_per_step(),
             },
-            parameters: Parameters {
-                total: with_modules.total(),
-                active: with_modules.active(),
-                without_mtp: elements.total(),
-                per_stage: ends.iter().map(|end| end.parameters).collect(),
-            },
+            parameters: parameters_of(scenario, &ends),
             memory,
             offload: self.offload_of(&order, &loads, busiest),
             uneven: None,
@@ -177,6 +170,18 @@ impl Draft {
             timeline: OnceLock::new(),
             warnings: OnceLock::new(),
         }
+    }
+}
+
+/// Parameters of the model and of each rank, at whose `ends` the weights are updated.
+fn parameters_of(scenario: &Scenario, ends: &[End]) -> Parameters {
+    let elements = scenario.model.elements();
+    let with_modules = elements.plus(scenario.model.modules_elements());
+    Parameters {
+        total: with_modules.total(),
+        active: with_modules.active(),
+        without_mtp: elements.total(),
+        per_stage: ends.iter().map(|end| end.parameters).collect(),
     }
 }
 

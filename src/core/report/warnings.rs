@@ -93,47 +93,63 @@ pub(super) fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> 
     if stats.bubble_fraction <= MUCH_BUBBLE {
         return None;
     }
-    let (layout, percent) = (&scenario.layout, format!("{:.0}", stats.bubble_fraction * 100.0));
+    slow_rank(scenario, stats).or_else(|| if endless { None } else { few_microbatches(scenario, stats) })
+}
+
+/// Share of the pipeline that is idle, in percent.
+fn idle_percent(stats: &Stats) -> String {
+    format!("{:.0}", stats.bubble_fraction * 100.0)
+}
+
+/// Names the rank that works so much longer than the average that it is the larger part of the bubble, with a split of
+/// the layers that levels the ranks; none where no rank does.
+fn slow_rank(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
+    let percent = idle_percent(stats);
     let longest = stats.busy_s.iter().copied().fold(0.0, f64::max);
     let uneven = longest / stats.ideal_s - 1.0;
-    if uneven > stats.bubble_over_ideal / 2.0 {
-        let rank = stats.busy_s.iter().position(|busy| *busy >= longest).unwrap_or(0);
-        // Where no stage has a layer to give, there is nothing to say but why.
-        let spare = scenario.stage_layers.iter().any(|layers| *layers > 1);
-        let longer = format!("{:.0}", uneven * 100.0);
-        let message = if spare {
-            t!(
-                "{percent} % of the pipeline is bubble: rank {rank} works {longer} % longer than the average and the \
-                    others wait; give it fewer layers",
-                percent,
-                rank,
-                longer
-            )
-        } else {
-            t!(
-                "{percent} % of the pipeline is bubble: rank {rank} works {longer} % longer than the average and the \
-                    others wait",
-                percent,
-                rank,
-                longer
-            )
-        };
-        let issue = Issue::warning("stage_layers", message);
-        // The time of a rank of one stage is that of its layers.
-        let alone =
-            scenario.stage_layers.len() == stats.busy_s.len() && stats.weight_copies.iter().all(|copies| *copies == 1);
-        let split = level(&scenario.stage_layers, &stats.busy_s).filter(|_| alone);
-        return Some(match split {
-            Some(split) => {
-                let split: Vec<String> = split.iter().map(u64::to_string).collect();
-                issue.with_fix("stage_layers", split.join(","))
-            }
-            None => issue,
-        });
-    }
-    if endless {
+    let is_slow = uneven > stats.bubble_over_ideal / 2.0;
+    if !is_slow {
         return None;
     }
+    let rank = stats.busy_s.iter().position(|busy| *busy >= longest).unwrap_or(0);
+    // Where no stage has a layer to give, there is nothing to say but why.
+    let spare = scenario.stage_layers.iter().any(|layers| *layers > 1);
+    let longer = format!("{:.0}", uneven * 100.0);
+    let message = if spare {
+        t!(
+            "{percent} % of the pipeline is bubble: rank {rank} works {longer} % longer than the average and the \
+                others wait; give it fewer layers",
+            percent,
+            rank,
+            longer
+        )
+    } else {
+        t!(
+            "{percent} % of the pipeline is bubble: rank {rank} works {longer} % longer than the average and the \
+                others wait",
+            percent,
+            rank,
+            longer
+        )
+    };
+    let issue = Issue::warning("stage_layers", message);
+    // The time of a rank of one stage is that of its layers.
+    let alone =
+        scenario.stage_layers.len() == stats.busy_s.len() && stats.weight_copies.iter().all(|copies| *copies == 1);
+    let split = level(&scenario.stage_layers, &stats.busy_s).filter(|_| alone);
+    Some(match split {
+        Some(split) => {
+            let split: Vec<String> = split.iter().map(u64::to_string).collect();
+            issue.with_fix("stage_layers", split.join(","))
+        }
+        None => issue,
+    })
+}
+
+/// Says that micro-batches are unequal, or few for the pipeline; none where samples of unequal length have warnings of
+/// their own.
+fn few_microbatches(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
+    let (layout, percent) = (&scenario.layout, idle_percent(stats));
     // Unequal micro-batches leave gaps however many there are.
     if scenario.run.microbatch_lengths.as_ref().is_some_and(|lengths| lengths.windows(2).any(|pair| pair[0] != pair[1]))
     {

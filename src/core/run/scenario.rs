@@ -60,6 +60,18 @@ pub struct Scenario {
     pub warnings: Vec<Issue>,
 }
 
+/// Samples in packs of `shape`, where their lengths are given.
+///
+/// # Errors
+/// A micro-batch of so many samples that none is drawn.
+fn drawn(lengths: Option<SampleLengths>, shape: PackShape) -> Result<Option<Arc<SamplePool>>, Issue> {
+    let Some(lengths) = lengths else { return Ok(None) };
+    SamplePool::shared(lengths, shape).map(Some).ok_or_else(|| {
+        let message = t!("a micro-batch of more than {samples} samples is not drawn", samples = MOST_IN_A_PACK);
+        Issue::error("lengths.base", message)
+    })
+}
+
 impl Scenario {
     /// Understands `run`.
     ///
@@ -86,13 +98,7 @@ impl Scenario {
             sequences: run.micro_batch.saturating_mul(learnt.objective.sequences()),
             align: alignment(&layout),
         };
-        let samples = match lengths.map(|lengths| SamplePool::shared(lengths, shape)) {
-            Some(None) => {
-                let message = t!("a micro-batch of more than {samples} samples is not drawn", samples = MOST_IN_A_PACK);
-                return Err(vec![Issue::error("lengths.base", message)]);
-            }
-            pool => pool.flatten(),
-        };
+        let samples = drawn(lengths, shape).map_err(|issue| vec![issue])?;
         model.headless = learnt.objective.is_headless();
         let factors = run.profile.factors();
         let software = run.software();

@@ -180,14 +180,8 @@ impl Rates {
         let compute = 1.0 / scenario.factors.of(Multiplier::Gemm) / slowest(scenario.layout.gpus);
         let reached = software.gemm * compute;
         let plain = gpu.bf16 * (half * family.gemm * reached);
-        let by_blocks = precision.recipe.is_some_and(|recipe| recipe.microscaled);
-        let share_fp8 = match scenario.run.gpu.family() {
-            Some(GpuFamily::Mi350) if by_blocks && software.turbo => MXFP8_OF_AMD.value.0,
-            Some(GpuFamily::Mi350) if by_blocks => MXFP8_OF_AMD.value.1,
-            _ => family.gemm_fp8,
-        };
         let gemm = match computes {
-            Format::Fp8 => (gpu.fp8 * (share_fp8 * reached)).max(plain),
+            Format::Fp8 => (gpu.fp8 * (fp8_share(scenario, precision) * reached)).max(plain),
             Format::Fp4 => (gpu.fp4 * (family.gemm_fp4 * reached)).max(plain),
             _ => plain,
         };
@@ -248,6 +242,16 @@ impl Rates {
             host_ring: HOST_PER_RING_STEP.value * (share(graphs.hold(GraphPart::Attention)) * fitted),
             end: STEP_END * scenario.factors.of(Multiplier::All),
         }
+    }
+}
+
+/// Share of the fp8 peak that large products sustain: on MI350 with scales by block it is that of AMD's own kernels.
+fn fp8_share(scenario: &Scenario, precision: Precision) -> f64 {
+    let by_blocks = precision.recipe.is_some_and(|recipe| recipe.microscaled);
+    match scenario.run.gpu.family() {
+        Some(GpuFamily::Mi350) if by_blocks && scenario.software.turbo => MXFP8_OF_AMD.value.0,
+        Some(GpuFamily::Mi350) if by_blocks => MXFP8_OF_AMD.value.1,
+        _ => family(scenario).gemm_fp8,
     }
 }
 

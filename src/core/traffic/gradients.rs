@@ -40,6 +40,7 @@ pub fn step_messages(scenario: &Scenario, held: HeldParameters) -> StepMessages 
     let (mut reduce, mut gather, mut bytes) = (Seconds::ZERO, Seconds::ZERO, 0.0);
     let mut dense = Sent::default();
     for GradientSharing { elements, shard, copies, experts } in sharing(scenario, held) {
+        // The experts come last: what was added up before them is the dense part.
         if experts {
             dense = Sent { bytes: Bytes(bytes), comm: reduce + gather };
         }
@@ -175,8 +176,7 @@ fn embeddings(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
 }
 
 /// Tensor-parallel ranks that hold the same key-value head, `t/k` side by side, add up the gradients of its
-/// projections:
-/// `2 g P (y - 1)/y`, of the shards where gradients are sharded.
+/// projections: `2 g P (y - 1)/y`, of the shards where gradients are sharded.
 fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: HeldParameters) -> (f64, Seconds) {
     let (layout, zero) = (&scenario.layout, scenario.zero);
     let shard = if scenario.shards_gradients() { zero.shard } else { 1 };

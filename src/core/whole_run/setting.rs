@@ -90,19 +90,18 @@ impl Setting {
         let storage = length.storage_gb_per_s.unwrap_or(STORAGE_GB_PER_S) * 1e9;
         let (rate, mtti, rate_sigma) = interruptions(run, gpus);
         let restart = failures::downtime(length.operation.unwrap_or(Operation::Automatic));
-        let mut rhythm = Rhythm {
+        let is_async = length.checkpoint_async.unwrap_or(true);
+        let save = save(is_async, checkpoint, storage, gpus);
+        let lag = if is_async { Seconds(checkpoint.0 / storage) } else { Seconds::ZERO };
+        let best_interval = best_interval(mtti, save);
+        let rhythm = Rhythm {
             mtti,
             by_calendar: rate.is_some(),
             restart: Seconds(length.restart_s.unwrap_or(restart.value)),
-            save: save(length.checkpoint_async.unwrap_or(true), checkpoint, storage, gpus),
-            lag: Seconds::ZERO,
-            every: Seconds::ZERO,
+            save,
+            lag,
+            every: length.checkpoint_every_s.map_or(best_interval, Seconds).max(lag),
         };
-        if length.checkpoint_async.unwrap_or(true) {
-            rhythm.lag = Seconds(checkpoint.0 / storage);
-        }
-        let best_interval = best_interval(rhythm.mtti, rhythm.save);
-        rhythm.every = length.checkpoint_every_s.map_or(best_interval, Seconds).max(rhythm.lag);
         let rhythm = in_steps(rhythm, step * straggler);
         let nodes = failures::nodes(gpus);
         let per_day = 86_400.0 / (mtti.0 * nodes);

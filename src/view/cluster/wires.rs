@@ -58,10 +58,10 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
             passes: [false; 2],
         };
         for row in sending {
-            let (all, experts) = ((row.bytes_per_gpu, row.comm_s), row.experts);
+            let experts = row.experts;
             let (bytes, time) = match kind {
                 GroupKind::ExpertDp => (experts.bytes, experts.comm),
-                _ => (Bytes(all.0.0 - experts.bytes.0), Seconds(all.1.0 - experts.comm.0)),
+                _ => (Bytes(row.bytes_per_gpu.0 - experts.bytes.0), Seconds(row.comm_s.0 - experts.comm.0)),
             };
             wire.bytes += bytes;
             wire.time += time;

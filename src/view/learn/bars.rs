@@ -103,14 +103,16 @@ pub(super) fn part(bars: &[Bar], at: usize, part: usize) -> f64 {
     bars.get(at).map_or(0.0, |bar| bar.part(part))
 }
 
+/// Height of a bar with the space around it, pixels.
 const ROW: f64 = 30.0;
+/// Height of the axis below the bars, pixels.
 const AXIS: f64 = 20.0;
-/// Share of the width for names that are longer than the margin beside the picture; longer ones than these letters
-/// stand above their bars.
+/// Share of the width that names beside their bars get.
 const NAMES: f64 = 0.24;
+/// Letters of the longest name that stands beside its bar; longer ones stand above it.
 const LONG: usize = 20;
-/// Height of a name above its bar, and the share of it between the bar and the middle of the name: a low frame leaves
-/// three quarters of it, and the letters stay 11 pixels high.
+/// Height of a name above its bar, pixels, and the share of it from the bar to the middle of the name. A low frame
+/// scales the picture to three quarters, in which the letters are still 11 pixels high.
 const ABOVE: f64 = 14.0;
 const LIFT: f64 = 0.65;
 

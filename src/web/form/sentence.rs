@@ -48,7 +48,7 @@ pub(crate) fn sentence(state: State) -> AnyView {
             gain: own.and_then(|own| state.planner.searched(&own).gain(&own)),
         })
     });
-    // Sizes that the run does not have are no part of it; those of the column can be set there.
+    // The sentence leaves out a size of 1 and a model without experts; the column of settings has them.
     let hidden = |test: fn(&Run) -> bool| flag(move || state.run.with(test));
     let one_context = hidden(|run| run.cp == 1);
     let no_experts = hidden(|run| run.ep == 1 && run.model.resolve().is_ok_and(|model| model.moe.is_none()));

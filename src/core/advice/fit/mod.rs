@@ -126,6 +126,10 @@ fn followed(mut run: Run) -> Option<(Scenario, Spec)> {
     None
 }
 
+/// The meaning of `run` and the pipeline that it asks for, which nothing simulates yet.
+///
+/// # Errors
+/// The settings that cannot work, those of the schedule among them.
 fn foreseen(run: &Run) -> Result<(Scenario, Spec), Vec<Issue>> {
     let scenario = Scenario::new(run)?;
     let spec = spec(&scenario).map_err(|issue| vec![issue])?;
@@ -135,8 +139,8 @@ fn foreseen(run: &Run) -> Result<(Scenario, Spec), Vec<Issue>> {
     }
 }
 
-/// Units of work to build and simulate its order, in ops of a plain one. Automatic orders are laid out several times;
-/// pulling forward passes over many slots.
+/// Units of work of a report on `spec`: its ops, times what it takes to lay one out. Orders of V schedules look over
+/// the more slots the more ranks there are; orders that are made from durations are laid out several times.
 fn work(spec: &Spec) -> u64 {
     let factor = match spec.schedule.kind {
         Schedule::VHalf | Schedule::VMin => 1 + u64::from(spec.pp) / 8,

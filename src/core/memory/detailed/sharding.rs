@@ -104,15 +104,6 @@ pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Ho
     };
     let last = load.stages.iter().any(|stage| is_last(scenario, *stage));
     let head = if last { head_elements(scenario) } else { 0.0 };
-    // ZeRO++, section 3.2: a copy of the weights over fewer ranks.
-    let second = scenario.second_copy().map(|ranks| {
-        let within = scenario.zero.experts_within(ranks);
-        let [dense, experts] = [(false, ranks), (true, within)].map(|(routed, ranks)| {
-            let parts = holdings.iter().filter(|part| (part.kind == ShardGroup::Expert) == routed);
-            ELEMENTS.summand::<Q>(parts.map(|part| part.elements).sum::<f64>()) / SECOND_SHARDS.of::<Q>(ranks)
-        });
-        Item::buffer("second copy of the weights (hpZ)", w * (dense + experts))
-    });
     let mut list = match scenario.zero.stage {
         2 if scenario.waits_for_last_microbatch() => vec![waiting()],
         2 => match scenario.reduction() {
@@ -150,9 +141,21 @@ pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Ho
         ],
         _ => Vec::new(),
     };
-    list.extend(second);
+    list.extend(second_copy(scenario, holdings));
     list.extend(beside);
     list
+}
+
+/// A copy of the weights over fewer ranks. Source: `ZeRO`++, section 3.2.
+fn second_copy<Q: Quantity>(scenario: &Scenario, holdings: &[Holding]) -> Option<Item<Q>> {
+    let ranks = scenario.second_copy()?;
+    let within = scenario.zero.experts_within(ranks);
+    let [dense, experts] = [(false, ranks), (true, within)].map(|(routed, ranks)| {
+        let parts = holdings.iter().filter(|part| (part.kind == ShardGroup::Expert) == routed);
+        ELEMENTS.summand::<Q>(parts.map(|part| part.elements).sum::<f64>()) / SECOND_SHARDS.of::<Q>(ranks)
+    });
+    let weight = GATHERED.of::<Q>(scenario.gathered_weight());
+    Some(Item::buffer("second copy of the weights (hpZ)", weight * (dense + experts)))
 }
 
 /// Buffers of weight shards above tensor parallelism: gathered weights, one for each shape of a linear, of experts one

@@ -17,6 +17,42 @@ impl Check<'_> {
         let engines = run.gpus - gpus;
         let per_node = run.gpus_per_node.unwrap_or(gpu.per_node);
         let ranks = run.tp.saturating_mul(run.pp).saturating_mul(run.cp);
+        self.ranks_of_gpus(gpu, [gpus, engines], ranks);
+        let dp = (gpus / ranks).max(1);
+        let count = self.issues.len();
+        let microbatches = self.batch(dp);
+        if !gpus.is_multiple_of(ranks) {
+            // A batch that does not fit a dp that is none is no news.
+            self.issues.truncate(count);
+        }
+        let divides = gpus.is_multiple_of(ranks);
+        let expert_dp = self.experts(dp, divides);
+        self.tensor_ranks_in_node(per_node);
+        let layout = Layout {
+            gpus,
+            per_node,
+            tp: run.tp,
+            pp: run.pp,
+            cp: run.cp,
+            ep: run.ep,
+            etp: run.etp,
+            dp,
+            expert_dp,
+            rank_order: run.rank_order,
+            sequence_parallel: run.sequence_parallel && run.tp > 1,
+            microbatches,
+        };
+        // Groups that do not divide have their own message.
+        if divides && (dp.saturating_mul(ranks) / run.pp).is_multiple_of(run.ep.saturating_mul(run.etp)) {
+            self.pipeline_groups(&layout);
+        }
+        layout
+    }
+
+    /// `gpus` must hold the `ranks` of one replica, and a whole number of replicas; with those of the engines, which
+    /// stand apart, they are the GPUs of the Run.
+    fn ranks_of_gpus(&mut self, gpu: &Gpu, [gpus, engines]: [u64; 2], ranks: u64) {
+        let run = self.run;
         let product = || format!("TP {} × PP {} × CP {} = {ranks}", run.tp, run.pp, run.cp);
         if gpus < ranks {
             let message = match gpus {
@@ -50,15 +86,11 @@ impl Check<'_> {
                 }
             }
         }
-        let dp = (gpus / ranks).max(1);
-        let count = self.issues.len();
-        let microbatches = self.batch(dp);
-        if !gpus.is_multiple_of(ranks) {
-            // A batch that does not fit a dp that is none is no news.
-            self.issues.truncate(count);
-        }
-        let divides = gpus.is_multiple_of(ranks);
-        let expert_dp = self.experts(dp, divides);
+    }
+
+    /// Warns of tensor parallelism that leaves a node of `per_node` GPUs.
+    fn tensor_ranks_in_node(&mut self, per_node: u64) {
+        let run = self.run;
         if run.tp > per_node {
             self.warnings.push(
                 Issue::warning(
@@ -70,26 +102,15 @@ impl Check<'_> {
                         per_node
                     ),
                 )
-                .with_near("tp", per_node, divisors(gpus).filter(|tp| *tp <= per_node)),
+                .with_near("tp", per_node, divisors(run.training_gpus()).filter(|tp| *tp <= per_node)),
             );
         }
-        let layout = Layout {
-            gpus,
-            per_node,
-            tp: run.tp,
-            pp: run.pp,
-            cp: run.cp,
-            ep: run.ep,
-            etp: run.etp,
-            dp,
-            expert_dp,
-            rank_order: run.rank_order,
-            sequence_parallel: run.sequence_parallel && run.tp > 1,
-            microbatches,
-        };
-        // Groups that do not divide have their own message.
-        let whole = divides && (dp.saturating_mul(ranks) / run.pp).is_multiple_of(run.ep.saturating_mul(run.etp));
-        if self.model.moe.is_some() && whole && !layout.mesh().pipelines_agree() {
+    }
+
+    /// Dense layers and experts of `layout` must have the same pipeline groups.
+    fn pipeline_groups(&mut self, layout: &Layout) {
+        let run = self.run;
+        if self.model.moe.is_some() && !layout.mesh().pipelines_agree() {
             let message = t!(
                 "in the rank order {order} dense layers and experts need the same pipeline groups: {inner} ranks of \
                     tp cp are not those of the experts",
@@ -99,7 +120,6 @@ impl Check<'_> {
             let default = RankOrder::default().id();
             self.refuse("rank_order", message, default);
         }
-        layout
     }
 
     /// Micro-batches a step; the global batch must divide.

@@ -3,7 +3,7 @@
 use super::{Check, divisors};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
-use crate::model::{Architecture, AttentionCount, ImageSizes, Mixer, Moe, model_flops_per_token};
+use crate::model::{Architecture, AttentionCount, ImageSizes, Mixer, Moe, Vision, model_flops_per_token};
 use crate::run::presets::GpuFamily;
 use crate::run::{AttentionKernel, Format};
 use crate::t;
@@ -115,29 +115,8 @@ impl Check<'_> {
             self.error(field, t!("Enter a whole number of at most {high}.", high = WIDEST));
             return;
         }
-        if let Some(vision) = m.vision {
-            if vision.image_sizes != ImageSizes::NONE && !vision.image_sizes.differ() {
-                let message = t!("the shares sum to nothing: no image has a size");
-                self.refuse("model.vision.image_sizes", message, "768x768:1");
-                return;
-            }
-            // Of counted images those of the fullest sample.
-            let counted = vision.image_sizes.images().is_some();
-            let sample = if counted { vision.largest() } else { vision };
-            let (tokens, seq_len) = (sample.images_a_sequence() * sample.tokens() as f64, self.run.seq_len);
-            if tokens > seq_len as f64 {
-                let tokens = whole(tokens.ceil()).unwrap_or(u64::MAX);
-                let message = t!("images take {tokens} tokens of a sequence of {seq_len}", tokens, seq_len);
-                let field = if counted { "model.vision.image_sizes" } else { "model.vision.images" };
-                self.warnings.push(Issue::warning(field, message));
-            }
-            if sample.tokens() == 0 && sample.images_a_sequence() > 0.0 {
-                let message = t!("the image has fewer patches than are merged into one token: none reaches the model");
-                self.warnings.push(Issue::warning("model.vision.patch", message));
-            }
-            if counted && vision.images.total_cmp(&1.0).is_ne() {
-                self.doubt("model.vision.images", "the sizes of images say how many a sample has: this is not used", 1);
-            }
+        if !m.vision.is_none_or(|vision| self.images(vision)) {
+            return;
         }
         let per_token = model_flops_per_token(m, 0, AttentionCount::Full);
         // 6 FLOPs a parameter and token, routed experts counted once for each of E rather than K.
@@ -146,19 +125,7 @@ impl Check<'_> {
             self.error("model", "more than 10^15 parameters; make the model smaller");
             return;
         }
-        let second = m.second.filter(|_| has_second(m));
-        let shapes = [("model.kv_heads", Some(m.kv_heads)), ("model.second.kv_heads", second.map(|own| own.kv_heads))];
-        for (field, kv_heads) in shapes {
-            let heads = m.heads;
-            let kv_heads = kv_heads.unwrap_or(heads);
-            if kv_heads > heads || !heads.is_multiple_of(kv_heads) {
-                let message = t!("{heads} query heads do not divide over {kv_heads} key-value heads", heads, kv_heads);
-                self.error_near(field, message, kv_heads.min(heads), divisors(heads));
-            }
-        }
-        if m.head_dim == 0 {
-            self.error("model.heads", "more heads than the hidden size; give model.head_dim or fewer heads");
-        }
+        self.heads();
         if let Some(moe) = m.moe {
             if moe.top_k > moe.experts {
                 self.error(
@@ -173,6 +140,51 @@ impl Check<'_> {
                     t!("more than the {layers} layers of the model", layers = m.layers),
                 );
             }
+        }
+    }
+
+    /// Sizes of images and what they take of a sequence; false where no image has a size.
+    fn images(&mut self, vision: Vision) -> bool {
+        if vision.image_sizes != ImageSizes::NONE && !vision.image_sizes.differ() {
+            let message = t!("the shares sum to nothing: no image has a size");
+            self.refuse("model.vision.image_sizes", message, "768x768:1");
+            return false;
+        }
+        // Of counted images those of the fullest sample.
+        let counted = vision.image_sizes.images().is_some();
+        let sample = if counted { vision.largest() } else { vision };
+        let (tokens, seq_len) = (sample.images_a_sequence() * sample.tokens() as f64, self.run.seq_len);
+        if tokens > seq_len as f64 {
+            let tokens = whole(tokens.ceil()).unwrap_or(u64::MAX);
+            let message = t!("images take {tokens} tokens of a sequence of {seq_len}", tokens, seq_len);
+            let field = if counted { "model.vision.image_sizes" } else { "model.vision.images" };
+            self.warnings.push(Issue::warning(field, message));
+        }
+        if sample.tokens() == 0 && sample.images_a_sequence() > 0.0 {
+            let message = t!("the image has fewer patches than are merged into one token: none reaches the model");
+            self.warnings.push(Issue::warning("model.vision.patch", message));
+        }
+        if counted && vision.images.total_cmp(&1.0).is_ne() {
+            self.doubt("model.vision.images", "the sizes of images say how many a sample has: this is not used", 1);
+        }
+        true
+    }
+
+    /// Query heads divide over the key-value heads, of the second shape too, and have a width.
+    fn heads(&mut self) {
+        let m = self.model;
+        let second = m.second.filter(|_| has_second(m));
+        let shapes = [("model.kv_heads", Some(m.kv_heads)), ("model.second.kv_heads", second.map(|own| own.kv_heads))];
+        for (field, kv_heads) in shapes {
+            let heads = m.heads;
+            let kv_heads = kv_heads.unwrap_or(heads);
+            if kv_heads > heads || !heads.is_multiple_of(kv_heads) {
+                let message = t!("{heads} query heads do not divide over {kv_heads} key-value heads", heads, kv_heads);
+                self.error_near(field, message, kv_heads.min(heads), divisors(heads));
+            }
+        }
+        if m.head_dim == 0 {
+            self.error("model.heads", "more heads than the hidden size; give model.head_dim or fewer heads");
         }
     }
 

@@ -71,6 +71,12 @@ impl Check<'_> {
                 );
             }
         }
+        self.recomputation();
+    }
+
+    /// Says what this software makes of the recomputation that is asked for, and what it does not save.
+    fn recomputation(&mut self) {
+        let run = self.run;
         if run.recompute == Recompute::Selective && run.recomputed() != &run.recompute {
             self.warnings.push(Issue::notice(
                 "recompute",

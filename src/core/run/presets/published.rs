@@ -31,7 +31,7 @@ pub enum Measured {
     Days(f64),
     /// GPU-hours from the first step to the last token.
     JobHours(f64),
-    /// Interruptions in so many days.
+    /// Interruptions, and the days in which they were counted.
     Interruptions(f64, f64),
     /// Hours of running between two interruptions.
     HoursToInterrupt(f64),
@@ -62,7 +62,7 @@ pub struct PublishedRun {
     /// Its settings, as links have them: those that it shares with others, and its own.
     pub settings: &'static [&'static str],
     pub measured: &'static [Measured],
-    /// Settings that the source leaves open, with those taken.
+    /// Settings that the source leaves open, with the values that are taken.
     pub assumed: &'static str,
 }
 

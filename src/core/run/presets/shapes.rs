@@ -21,7 +21,7 @@ pub(super) const fn qwen_3(model: Architecture) -> Architecture {
     Architecture { head_dim: 128, qk_norm: QkNorm::Head, ..model }
 }
 
-/// Qwen 3 with experts in every layer, as wide as a dense FFN of the family never is.
+/// Qwen 3 with experts in every layer. It has no dense FFN: the size of one is given as that of an expert, and unused.
 pub(super) const fn qwen_3_moe((layers, hidden): (u64, u64), (heads, kv_heads): (u64, u64), moe: Moe) -> Architecture {
     Architecture {
         moe: Some(moe),

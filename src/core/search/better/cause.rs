@@ -6,14 +6,16 @@ use crate::run::Run;
 use crate::time::PartKind;
 use serde::{Deserialize, Serialize};
 
+/// What a proposed Run does better than the present one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Gain {
+    /// Less time.
     Time,
     /// Less memory on the fullest GPU.
     Memory,
     /// Fewer GPUs, and fewer GPU-hours a token.
     Gpus,
-    /// Less time by less than differences between layouts are known to.
+    /// Less time, by less than the error of a difference between two layouts.
     Equal,
     /// Less time a token with a larger batch in the same layout, where the pipeline has few micro-batches.
     Batch,
@@ -89,7 +91,7 @@ fn time(before: &Report, after: &Report, share: bool) -> Option<(Reason, [f64; 2
     let (kind, values) = most.filter(|(_, [before, after])| before > after)?;
     let bubble = [before, after].map(|report| report.pipeline.bubble_fraction);
     Some(match kind {
-        // A bubble is spoken of as the pictures show it, where that shrinks too.
+        // The bubble as the pictures show it, the idle share of the ranks' time, where that shrinks too.
         PartKind::Bubble if bubble[0] > bubble[1] => (Reason::Part(kind), bubble),
         _ if share => (Reason::Share(kind), values),
         PartKind::Bubble => {

@@ -10,8 +10,9 @@ use crate::search::fastest::{Fastest, serves};
 use crate::search::ladder::{Climb, adapters, gpu_counts};
 use crate::search::ranking::{Figures, cost};
 
-/// Steps of a longer sequence, tokens, and the sequence from which on the first holds.
+/// Steps in which a longer sequence is looked for, tokens: the first from [`LONG`] tokens on, the second below.
 const TOKENS: [u64; 2] = [1024, 256];
+/// Tokens of a sequence from which on it is looked for in the larger steps.
 const LONG: u64 = 8192;
 
 /// A way that was found.
@@ -22,7 +23,7 @@ pub(super) struct Mended {
     pub figures: Figures,
 }
 
-/// The work for them, one after the other.
+/// The searches for all of these ways, one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Mending {
     run: Run,
