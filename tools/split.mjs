@@ -22,7 +22,8 @@ run('wasm-bindgen', '--target', 'web', '--no-typescript', '--keep-lld-exports', 
   join(work, `${NAME}.wasm`));
 rmSync(join(work, `${NAME}.wasm`));
 
-// As trunk optimises the whole one: its attributes in index.html.
+// The parts are what a visitor downloads: -Oz. Trunk's whole module, of the Node package and the single file, has -O1 in
+// index.html: 2.5 % larger, 0.2 % when compressed, in less than half the time. Features and parameters are the same.
 const FEATURES = ['bulk-memory', 'reference-types', 'sign-ext', 'nontrapping-float-to-int', 'mutable-globals', 'multivalue']
   .map((feature) => `--enable-${feature}`);
 const [, flags] = /data-wasm-opt-params="([^"]*)"/.exec(readFileSync('index.html', 'utf8'));
