@@ -116,7 +116,13 @@ impl Tally {
                     self.wrong.push(format!("{at}: {} has parts and no formula", term.name));
                 }
             }
-            Derivation::Marked(mark, _) => *self.marked.entry(mark.word()).or_default() += 1,
+            Derivation::Marked(mark, piece) => {
+                *self.marked.entry(mark.word()).or_default() += 1;
+                // A piece is one of many: it has symbols, and is no number.
+                if piece.as_ref().is_some_and(|piece| piece.symbols().is_empty()) {
+                    self.wrong.push(format!("{at}: the formula of a piece of {} is a number", term.name));
+                }
+            }
             Derivation::Formula(formula) => {
                 self.formulas += 1;
                 let largest = term.parts.iter().map(|part| part.value.abs());

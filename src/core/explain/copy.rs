@@ -23,9 +23,9 @@ impl Term {
                 lines.push(format!("  = {numbers}"));
             }
             lines.push(format!("  = {figure}"));
-        } else if let Some((mark, rule)) = self.provenance() {
-            let colon = if rule.is_empty() { "" } else { ": " };
-            lines.push(format!("= {figure}, {}{colon}{rule}", mark.word()));
+        } else if let Some((mark, piece)) = self.provenance() {
+            let rule = piece.map_or_else(String::new, |piece| format!(": {}", piece.text()));
+            lines.push(format!("= {figure}, {}{rule}", mark.word()));
         } else {
             lines.push(format!("= {figure}"));
         }
@@ -244,7 +244,7 @@ mod tests {
             Term::count("n", "GPUs", 2),
         ];
         let compute = Term::made("C", "compute", Unit::Seconds, parts, |[flops, rate, gpus]| flops / (rate * gpus));
-        let idle = Term::given("I", "idle", 1.0, Unit::Seconds).marked(Provenance::Simulated, "");
+        let idle = Term::given("I", "idle", 1.0, Unit::Seconds).marked(Provenance::Simulated);
         let term = Term::sum("T", "step", Unit::Seconds, vec![compute, idle]);
         let text = term.text(MemoryUnit::Gib);
         assert!(text.contains("T = C + I\n  = 2.00 s + 1.00 s\n  = 3.00 s"), "{text}");

@@ -64,8 +64,8 @@ pub enum Derivation {
     Given,
     /// By a formula over the parts.
     Formula(Formula),
-    /// In another way, with the rule for one piece where there is one.
-    Marked(Provenance, &'static str),
+    /// In another way, with the formula of one of its pieces where it is added up of them.
+    Marked(Provenance, Option<Formula>),
 }
 
 /// A figure with its formula, the values in it, and its source.
@@ -129,9 +129,15 @@ impl Term {
             sum.term(symbol, name, unit)
         })
     }
-    /// Says that no formula gives it, and how it comes about; `rule` is that of one piece, or empty.
-    pub fn marked(mut self, provenance: Provenance, rule: &'static str) -> Self {
-        self.derivation = Derivation::Marked(provenance, rule);
+    /// Says that no formula gives it, and how it comes about.
+    pub fn marked(mut self, provenance: Provenance) -> Self {
+        self.derivation = Derivation::Marked(provenance, None);
+        self
+    }
+    /// Says that it is added up over more pieces than are listed; `piece` is one of them, written by the arithmetic
+    /// that computes each.
+    pub fn added_up(mut self, piece: impl FnOnce() -> Written) -> Self {
+        self.derivation = Derivation::Marked(Provenance::AddedUp, Some(written(|| piece().formula())));
         self
     }
     /// The inputs of a rule, or what else belongs to the figure.
@@ -159,10 +165,10 @@ impl Term {
             _ => None,
         }
     }
-    /// Origin of a value that no formula gives.
-    pub fn provenance(&self) -> Option<(Provenance, &'static str)> {
-        match self.derivation {
-            Derivation::Marked(provenance, rule) => Some((provenance, rule)),
+    /// Origin of a value that no formula gives, and the formula of one of its pieces.
+    pub fn provenance(&self) -> Option<(Provenance, Option<&Formula>)> {
+        match &self.derivation {
+            Derivation::Marked(provenance, piece) => Some((*provenance, piece.as_ref())),
             _ => None,
         }
     }

@@ -59,6 +59,10 @@ impl Symbol {
         let value = value.plain();
         if value.abs() > 0.0 { Q::given(self, value) } else { Q::number(0.0) }
     }
+    /// The symbol in the formula of one of many pieces, whose own values nothing shows.
+    pub fn of_piece(self) -> Written {
+        self.of(1.0)
+    }
     /// An input as a term.
     pub fn term(self, value: impl Plain) -> Term {
         Term::given(self.sign, self.name, value.plain(), self.unit)
@@ -72,8 +76,11 @@ pub trait Quantity:
     /// A number that a formula spells out.
     fn number(value: f64) -> Self;
     fn given(symbol: Symbol, value: f64) -> Self;
-    /// A value that no formula gives; `rule` is that of one piece, or empty.
-    fn marked(value: f64, provenance: Provenance, rule: &'static str) -> Self;
+    /// A value that no formula gives.
+    fn marked(value: f64, provenance: Provenance) -> Self;
+    /// A value that is added up over more pieces than are listed; `piece` is one of them, by the arithmetic that
+    /// computes each.
+    fn added_up(value: f64, piece: impl FnOnce() -> Self) -> Self;
     /// A result as a symbol of further formulas.
     #[must_use]
     fn called(self, symbol: Symbol) -> Self;
@@ -106,7 +113,10 @@ impl Quantity for f64 {
     fn given(_: Symbol, value: f64) -> Self {
         value
     }
-    fn marked(value: f64, _: Provenance, _: &'static str) -> Self {
+    fn marked(value: f64, _: Provenance) -> Self {
+        value
+    }
+    fn added_up(value: f64, _: impl FnOnce() -> Self) -> Self {
         value
     }
     fn called(self, _: Symbol) -> Self {
@@ -153,7 +163,7 @@ pub struct Written {
 struct Step {
     expr: Expr,
     parts: Vec<Term>,
-    mark: Option<(Provenance, &'static str)>,
+    mark: Option<(Provenance, Option<Formula>)>,
     source: Option<(&'static Source, &'static str)>,
     note: Option<&'static str>,
 }
@@ -209,6 +219,15 @@ impl Written {
         let value = terms.iter().map(|term| term.value).sum();
         Self::push(value, Expr::Total(sign.to_owned()), terms)
     }
+    /// A value of this origin, with the formula of one of its pieces.
+    fn of_mark(value: f64, provenance: Provenance, piece: Option<Formula>) -> Self {
+        let (expr, parts) = (Expr::number(value), Vec::new());
+        Self::step(value, Step { expr, parts, mark: Some((provenance, piece)), source: None, note: None })
+    }
+    /// Its formula over the symbols in it.
+    pub(super) fn formula(self) -> Formula {
+        Formula::of(self.read().expr)
+    }
     /// The term that this is, with its formula over the symbols in it.
     pub fn term(self, symbol: &'static str, name: impl Into<Message>, unit: Unit) -> Term {
         let Step { expr, mut parts, mark, source, note } = self.read();
@@ -219,7 +238,7 @@ impl Written {
         let used = formula.symbols();
         parts.retain(|part| used.iter().any(|symbol| symbol == part.symbol));
         match mark {
-            Some((provenance, rule)) => term.marked(provenance, rule),
+            Some((provenance, piece)) => Term { derivation: Derivation::Marked(provenance, piece), ..term },
             None if parts.is_empty() => term,
             None => {
                 term.derivation = Derivation::Formula(formula);
@@ -236,9 +255,11 @@ impl Quantity for Written {
     fn given(symbol: Symbol, value: f64) -> Self {
         Self::push(value, Expr::Symbol(symbol.sign.to_owned()), vec![symbol.term(value)])
     }
-    fn marked(value: f64, provenance: Provenance, rule: &'static str) -> Self {
-        let (expr, parts) = (Expr::number(value), Vec::new());
-        Self::step(value, Step { expr, parts, mark: Some((provenance, rule)), source: None, note: None })
+    fn marked(value: f64, provenance: Provenance) -> Self {
+        Self::of_mark(value, provenance, None)
+    }
+    fn added_up(value: f64, piece: impl FnOnce() -> Self) -> Self {
+        Self::of_mark(value, Provenance::AddedUp, Some(piece().formula()))
     }
     fn called(self, symbol: Symbol) -> Self {
         let term = self.term(symbol.sign, symbol.name, symbol.unit);

@@ -75,6 +75,14 @@ table! {
         CORE_BACKWARD = "g", "its backward pass, a layer and micro-batch";
         INDEXER_SCORES = "i", "scores of the indexer, a layer and micro-batch";
         LAUNCH_GAP = "l", "gap of a launch";
+        ON_WIRE = "W", "wire time";
+        HIDDEN_TIME = "H", "wire time that hides beside compute";
+        WIRE_LATENCY = "latency", "latency of a message";
+        LAYER_GAP = "g", "a layer and micro-batch";
+        LAYER_KERNELS = "g", "kernels and messages of a routed layer";
+        LAYER_HOST = "H", "host of a routed layer";
+        PASS_HOST = "H", "launches of a pass";
+        PASS_DEVICE = "D", "kernels and messages of a pass";
     }
     flops {
         PROJECTIONS = "m_p", "forward FLOPs of a token in the mixer's projections";
@@ -87,11 +95,14 @@ table! {
     bandwidth {
         MEMORY_RATE = "β", "rate of the memory, as kernels reach it";
         ONE_WAY = "B", "bandwidth, one direction";
+        WIRE_RATE = "bandwidth", "bandwidth of a wire, as messages reach it";
+        OPERAND_RATE = "b", "operands and results through memory";
     }
     flop_rate {
         BF16_PEAK = "F", "bf16 peak";
         FORWARD_RATE = "R", "rate on long sequences";
         BACKWARD_RATE = "R", "rate of the backward pass on long sequences";
+        GEMM_RATE = "r", "GEMM rate in training";
         PLAIN_RATE = "r", "rate of products that do not run in fewer bits";
     }
     count {
@@ -182,10 +193,22 @@ table! {
         MULTIPROCESSORS = "S", "multiprocessors";
         TILE_ROWS = "u", "queries of a tile";
         TILES = "q", "tiles of all heads";
+        PRODUCT_ROWS = "M", "rows of a product";
+        PRODUCT_COLUMNS = "N", "columns of a product";
+        PRODUCT_DEPTH = "K", "elements that each result of a product sums over";
+        LINEAR_OUT = "out", "outputs of a linear on the rank";
+        LINEAR_IN = "in", "inputs of a linear on the rank";
+        NARROW_SIDE = "m", "shorter side of a hidden matrix";
+        WIDE_SIDE = "n", "longer side of a hidden matrix";
         CORE_PASSES = "N", "layers with it on the average rank times their micro-batches";
     }
     ratio {
         EULER = "e", "base of the exponential";
+        TILE_WASTE = "q", "what tiles waste of a product: its time over that of its FLOPs";
+        SLOWED_BY = "x", "what a hidden second slows compute by";
+        GAP_SHARE = "z", "share of a layer";
+        PLACES = "m", "places on one of which each expert of a token stands";
+        PLACE_GROUPS = "n", "places of which one is the token's own";
         OFFLOADED = "f", "share of the states that leave the GPU";
         MEASURED = "x", "measured over predicted step";
         NARROW_HEADS = "w", "share of it that narrow heads leave";
@@ -210,6 +233,12 @@ table! {
     }
     bytes {
         ELEMENT = "b", "bytes an activation";
+        KERNEL_BYTES = "B", "bytes that a kernel reads and writes";
+        PRODUCT_BYTES = "B", "bytes of the operands and the result";
+        MESSAGE_BYTES = "bytes", "bytes that a message takes over a wire";
+        MODULE_LAYER = "A_l", "activations of the layer of a module";
+        CUBLAS_WORKSPACE = "c", "workspace of cuBLAS";
+        ENGINE_WORKSPACE = "e", "workspaces of Transformer Engine";
         SCORE_BYTES = "m", "bytes of scores that its kernels read and write";
         ELEMENT_THERE = "b_t", "bytes of an element to the experts";
         ELEMENT_GATHERED = "b_g", "bytes of an element that an all-gather moves";
@@ -259,6 +288,7 @@ table! {
         BUCKET = "k", "gradients that are sent at once";
         RANK_PARAMETERS = "P", "parameters of the rank";
         PART_PARAMETERS = "P", "parameters";
+        TEACHER = "P", "parameters of the teacher on a tensor- and expert-parallel rank, of all stages";
         ALL_PARAMETERS = "θ", "parameters of the model";
     }
 }

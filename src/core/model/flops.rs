@@ -95,7 +95,7 @@ pub(crate) fn layer_forward_flops<Q: Quantity>(
 
 /// FLOPs of a mixer that are added up over more matrices than a formula lists.
 fn added_up<Q: Quantity>(symbol: Symbol, flops: f64) -> Q {
-    if flops > 0.0 { Q::marked(flops, Provenance::AddedUp, "").called(symbol) } else { Q::number(0.0) }
+    if flops > 0.0 { Q::marked(flops, Provenance::AddedUp).called(symbol) } else { Q::number(0.0) }
 }
 
 /// Projections of a mixer, forward, for one token: two FLOPs for each element of its matrices, convolutions among them.

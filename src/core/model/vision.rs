@@ -43,7 +43,7 @@ pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, c
     let tower = Cut { tokens, keys, outputs, fp8: false, quantised: None, ..*cut };
     let layer: f64 = layer_inventory(&block, LayerKind::DENSE, &tower).iter().map(|tensor| tensor.bytes.value()).sum();
     let pixels = vision.patches() * vision.patch_elements();
-    let added_up = |bytes| Q::marked(bytes, Provenance::AddedUp, "");
+    let added_up = |bytes| Q::marked(bytes, Provenance::AddedUp);
     kept.push(KeptTensor::new("pixels", Role::LayerInput, added_up(cut.element * images * pixels as f64)));
     kept.push(KeptTensor::new("vision tower", Role::LayerInput, added_up(vision.layers as f64 * layer)));
     kept

@@ -9,10 +9,10 @@ use super::layer::{accumulation, layer_time};
 use super::layer_time::{FORWARD_HOST, LayerTime};
 use super::muon;
 use super::rates::Rates;
-use super::routed::{RoutedTime, paced_by};
+use super::routed::{RoutedTime, added_by_host, paced_by};
 use super::vision::tower_time;
+use crate::explain::Quantity;
 use crate::explain::symbols::{MUON, STEP_END, UPDATES};
-use crate::explain::{Provenance, Quantity};
 use crate::model::{LayerKind, LayerKinds, Mixer, Vision};
 use crate::run::{Module, Recompute, Saved, Scenario};
 use crate::units::Seconds;
@@ -261,7 +261,7 @@ impl ComputeTime {
         if layers <= 0.0 {
             return Seconds::ZERO;
         }
-        Seconds(layers * (paced_by(gpu / layers, host) - gpu / layers))
+        Seconds(layers * added_by_host(paced_by(gpu / layers, host), gpu / layers))
     }
 
     /// With so many seconds more in which the kernels of each pass wait for their launches.
@@ -355,8 +355,8 @@ pub fn step_end<Q: Quantity>(scenario: &Scenario, rates: &Rates, stages: &[usize
     let updated = sharded.value();
     let products = muon::seconds(scenario, rates, stages, updated);
     let steps = if products > 0.0 {
-        let rule = "20 m² n + 10 m³ FLOPs for every matrix";
-        Q::marked(products / updated, Provenance::AddedUp, rule).called(MUON) * sharded
+        let matrix = || muon::first_matrix(scenario, stages).unwrap_or(Q::number(0.0));
+        Q::added_up(products / updated, matrix).called(MUON) * sharded
     } else {
         Q::number(0.0)
     };

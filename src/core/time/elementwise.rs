@@ -87,6 +87,11 @@ pub(crate) fn loss_bytes(software: &Software) -> f64 {
     kernel + 14.0 * software.metrics
 }
 
+/// Seconds of kernels that are bound by the `bytes` that they read and write, at `rate` bytes a second.
+pub(crate) fn through_memory<Q: Quantity>(bytes: Q, rate: Q) -> Q {
+    bytes / rate
+}
+
 /// Forward and backward seconds of the embedding of `tokens` rows of width `h`: a gather, and a scattered addition.
 pub fn embedding(rates: &Rates, tokens: f64, h: f64) -> (f64, f64) {
     let row = tokens * h / rates.elementwise.0;
@@ -98,7 +103,7 @@ pub fn embedding(rates: &Rates, tokens: f64, h: f64) -> (f64, f64) {
 pub fn optimizer<Q: Quantity>(rates: &Rates, precision: Precision, kind: Optimizer, sharded: Q, held: Q) -> Q {
     let (states, g) = (STATES_MOVED.of::<Q>(precision.optimizer(kind)), GRADIENT.of::<Q>(precision.gradients()));
     let update = states * 2.0 + g + WEIGHT.of::<Q>(precision.gathered_weight());
-    (update * sharded + g * held * 1.5) / MEMORY_RATE.of::<Q>(rates.elementwise.0)
+    through_memory(update * sharded + g * held * 1.5, MEMORY_RATE.of::<Q>(rates.elementwise.0))
 }
 
 #[cfg(test)]

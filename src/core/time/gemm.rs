@@ -5,6 +5,10 @@
 //! Source: form and constants fitted to the measured shape tables of `SimuMax` (mean error 3.7 % on A100).
 
 use super::rates::{GROUPED, Rates};
+use crate::explain::symbols::{
+    GEMM_RATE, LAUNCH_GAP, OPERAND_RATE, PRODUCT_BYTES, PRODUCT_COLUMNS, PRODUCT_DEPTH, PRODUCT_ROWS, TILE_WASTE,
+};
+use crate::explain::{Quantity, Symbol, Written};
 
 /// Output tiles that libraries choose from, and their rate over the largest ones'.
 const TILES: [(f64, f64, f64); 5] =
@@ -53,9 +57,22 @@ fn quantisation(m: f64, n: f64, multiprocessors: f64) -> f64 {
 
 /// Seconds of an `m` x `n` output summed over `k`, at `rate` FLOP/s.
 fn seconds(rates: &Rates, rate: f64, m: f64, n: f64, k: f64, output: Output) -> f64 {
-    let flops = 2.0 * m * n * k * quantisation(m, n, rates.multiprocessors);
+    let wasted = quantisation(m, n, rates.multiprocessors);
     let bytes = rates.element * (m * k + k * n) + output.bytes(rates) * m * n;
-    flops / rate + bytes / rates.operands.0 + rates.launch.0
+    product([m, n, k], wasted, rate, bytes / rates.operands.0, rates.launch.0)
+}
+
+/// Seconds of a product of `sizes` M, N and K at `rate`, `wasted` times as long by its tiles, with `operands` seconds
+/// for what it reads and writes and a `gap` before it.
+fn product<Q: Quantity>([m, n, k]: [Q; 3], wasted: Q, rate: Q, operands: Q, gap: Q) -> Q {
+    m * n * k * wasted * 2.0 / rate + operands + gap
+}
+
+/// The formula of one linear, as [`gemm`] computes it.
+pub(crate) fn gemm_formula() -> Written {
+    let sizes = [PRODUCT_ROWS, PRODUCT_COLUMNS, PRODUCT_DEPTH].map(Symbol::of_piece);
+    let operands = PRODUCT_BYTES.of_piece() / OPERAND_RATE.of_piece();
+    product(sizes, TILE_WASTE.of_piece(), GEMM_RATE.of_piece(), operands, LAUNCH_GAP.of_piece())
 }
 
 /// One of the layers' linears.

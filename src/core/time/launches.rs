@@ -1,6 +1,8 @@
 //! Host of programs that launch each kernel of a pass from Python.
 
 use super::compute::ComputeTime;
+use crate::explain::symbols::{PASS_DEVICE, PASS_HOST};
+use crate::explain::{Quantity, Written};
 use crate::model::LayerKind;
 use crate::run::presets::Launches;
 use crate::run::{Constant, Multiplier, Recompute, Scenario};
@@ -63,6 +65,18 @@ fn in_turns(scenario: &Scenario, launches: Launches) -> bool {
     launches.asks_lengths && (samples || run.documents.is_some()) && run.runs_flash_attention()
 }
 
+/// Seconds that a pass takes longer whose launches take the `host` and whose kernels take the `device`: all of the host
+/// where both work in `turns`.
+fn late<Q: Quantity>(turns: bool, host: Q, device: Q) -> Q {
+    if turns { host } else { (host - device).max(Q::number(0.0)) }
+}
+
+/// The formula of what the host of an eager program adds to one pass; none of other programs.
+pub(crate) fn eager_gap_formula(scenario: &Scenario) -> Option<Written> {
+    let turns = in_turns(scenario, scenario.software.launches?);
+    Some(late(turns, PASS_HOST.of_piece(), PASS_DEVICE.of_piece()))
+}
+
 impl ComputeTime {
     /// Never faster than the host of an eager program launches the kernels of a pass of `stage`, whose messages take
     /// `waits`; where both work in turns, as long as both. The backward pass has twice the kernels of the forward pass,
@@ -81,7 +95,7 @@ impl ComputeTime {
         };
         let host = host(scenario, launches, stage);
         let turns = in_turns(scenario, launches);
-        let late = |host: Seconds, device: Seconds| if turns { host } else { (host - device).max(Seconds::ZERO) };
+        let late = |host: Seconds, device: Seconds| Seconds(late(turns, host.0, device.0));
         let passes = 1.0 + scenario.forwards_beside();
         let first = late(host * passes, self.forward + waits[0]);
         let weights = if cut { Seconds::ZERO } else { self.backward_weight };

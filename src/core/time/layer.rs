@@ -3,7 +3,7 @@
 
 use super::adapter::beside_frozen;
 use super::attention::{Core, core, ring_ranks};
-use super::elementwise::{LayerBytes, activation};
+use super::elementwise::{LayerBytes, activation, through_memory};
 use super::gemm::{Output, grouped, linear, normed_linear, plain_gemm};
 use super::layer_time::LayerTime;
 use super::rates::{GRAPH_SHARE, Rates};
@@ -77,7 +77,7 @@ pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) ->
     let mut bytes = LayerBytes::of(model, setting.cut, ffn, rotary, rates.element, rates.fused);
     bytes.norms = (bytes.norms.0 * halves, bytes.norms.1 * halves);
     let (forward, backward) = bytes.total();
-    let seconds = |bytes: f64| setting.n * bytes / rates.elementwise.0;
+    let seconds = |bytes: f64| through_memory(setting.n * bytes, rates.elementwise.0);
     time.elementwise = (seconds(forward), seconds(backward));
     time.modules.norm = seconds(bytes.norms.0) / 2.0;
     mixer(&setting, kind.mixer, &mut time);
@@ -112,7 +112,7 @@ fn launches(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> f64 {
     }
     let half = |part| {
         let share = if scenario.software.graphs.hold(part) { GRAPH_SHARE } else { 1.0 };
-        rates.host.0 * share / 2.0
+        gap(rates.host.0, share / 2.0)
     };
     let mixer = match kind.mixer {
         Mixer::None => 0.0,
@@ -120,6 +120,11 @@ fn launches(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> f64 {
         _ => half(GraphPart::Attention),
     };
     mixer + if kind.ffn.is_dense() { half(GraphPart::Mlp) } else { 0.0 }
+}
+
+/// Seconds that the host leaves in `share` of a layer, which takes it `host` seconds whole.
+pub(crate) fn gap<Q: Quantity>(host: Q, share: Q) -> Q {
+    host * share
 }
 
 /// Gradients that weight gradients are added to: those of a flat buffer whatever their format, others in fp32. Source:

@@ -24,11 +24,14 @@ mod step;
 mod vision;
 
 pub use compute::{Clock, ComputeTime, step_end};
+pub(crate) use elementwise::through_memory;
 pub use families::{FAMILIES, FamilyRates, MOVED_BY_RUNS, family};
+pub(crate) use gemm::gemm_formula;
 pub use kernel_class::{KernelClass, NamedKernel};
 pub use kernel_times::{KernelPass, KernelTimes};
 pub(crate) use kernels::{FLASH_1, KERNELS, LAST_WAVE};
-pub(crate) use layer::attention_seconds;
+pub(crate) use launches::eager_gap_formula;
+pub(crate) use layer::{attention_seconds, gap};
 pub use range::{
     BETWEEN, BETWEEN_LAYOUTS, FOUR_OF_FIVE, OTHER_HOST, OpenField, Products, RANGES, REACH, RangeOf, RangePart,
     RangeShare, SEEN, StepClass, StepRange, UNSEEN, between_layouts, is_new_ground, range, range_ends,
@@ -39,6 +42,7 @@ pub(crate) use rates::{
 };
 pub use rates::{ComputePeak, IN_TRAINING, Rates, STEP_END};
 pub use roofline::{Kernel, kernels, roof};
+pub(crate) use routed::routed_gap_formula;
 pub use routed::{RoutedTime, paced_by, routed_host};
 pub use step::{
     BubbleShares, MfuBy, Part, PartKind, RankKernels, RankParts, Step, StepParts, executed_flops, with_loader,

@@ -6,6 +6,8 @@
 //! 2.
 
 use super::rates::Rates;
+use crate::explain::Quantity;
+use crate::explain::symbols::{NARROW_SIDE, WIDE_SIDE};
 use crate::model::{Architecture, Ffn, Mixer, Mla, stage_elements};
 use crate::run::{Optimizer, Scenario};
 
@@ -26,9 +28,15 @@ struct Matrices {
 }
 
 /// FLOPs of the steps of a `rows` x `columns` matrix.
-fn flops(rows: f64, columns: f64) -> f64 {
-    let (m, n) = (rows.min(columns), rows.max(columns));
-    STEPS * (4.0 * m * m * n + 2.0 * m * m * m)
+fn flops<Q: Quantity>(rows: f64, columns: f64) -> Q {
+    let (m, n) = (NARROW_SIDE.of::<Q>(rows.min(columns)), WIDE_SIDE.of::<Q>(rows.max(columns)));
+    (m * m * n * 4.0 + m * m * m * 2.0) * STEPS
+}
+
+/// FLOPs of the steps of the first hidden matrix of `stages`; none where they have none.
+pub(crate) fn first_matrix<Q: Quantity>(scenario: &Scenario, stages: &[usize]) -> Option<Q> {
+    let Matrices { dense, experts } = Matrices::of(scenario, stages);
+    dense.iter().chain(&experts).next().map(|(rows, columns, ..)| flops(*rows, *columns))
 }
 
 /// Seconds that a rank with `stages` takes for the steps of the matrices among the `sharded` parameters that it
@@ -47,7 +55,7 @@ pub(crate) fn seconds(scenario: &Scenario, rates: &Rates, stages: &[usize], shar
         let lists = [&dense, &experts].into_iter().zip(shares);
         lists.map(|(list, share)| list.iter().map(of).sum::<f64>() / share).sum()
     };
-    let work = sum(|(rows, columns, count, _)| count * flops(*rows, *columns));
+    let work = sum(|(rows, columns, count, _)| count * flops::<f64>(*rows, *columns));
     let gathered = sum(|(rows, columns, count, ranks)| MOMENTUM * count * rows * columns * (ranks - 1.0) / ranks);
     let time = work / rates.gemm_plain.0 + gathered / scenario.gpu.intra.0;
     if scenario.adapter.is_none() {
@@ -147,6 +155,10 @@ fn latent(model: &Architecture, mla: Mla, layers: f64, t: f64, list: &mut Vec<Ma
 mod tests {
     use super::*;
     use crate::run::{Based, Run};
+
+    fn flops(rows: f64, columns: f64) -> f64 {
+        super::flops(rows, columns)
+    }
 
     /// `20 m² n + 10 m³` of a 4096 x 14336 matrix: 5.5 TFLOP, 9.4e4 a parameter: the closed form.
     #[test]

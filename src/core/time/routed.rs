@@ -1,6 +1,7 @@
 //! Layers with routed experts: their kernels, and the host that paces them.
 
-use crate::maths::pow;
+use crate::explain::symbols::{LAYER_HOST, LAYER_KERNELS};
+use crate::explain::{Quantity, Written};
 use crate::run::{Constant, GraphPart, Multiplier, Scenario};
 
 /// Seconds of the routed layers of a stage: messages hide behind them, and their host paces them.
@@ -29,7 +30,24 @@ pub fn paced_by(gpu: f64, host: f64) -> f64 {
     if longer <= 0.0 {
         return 0.0;
     }
-    longer * pow(pow(gpu / longer, PACE) + pow(host / longer, PACE), 1.0 / PACE)
+    longer * pace(gpu / longer, host / longer)
+}
+
+/// `(g⁶ + H⁶)^(1/6)`, of times that are not so small or large that their powers lose digits.
+fn pace<Q: Quantity>(gpu: Q, host: Q) -> Q {
+    let exponent = Q::number(PACE);
+    (gpu.power(exponent) + host.power(exponent)).power(Q::number(1.0) / exponent)
+}
+
+/// Seconds that the host adds to a routed layer of `gpu` seconds, `paced` together.
+pub(crate) fn added_by_host<Q: Quantity>(paced: Q, gpu: Q) -> Q {
+    paced - gpu
+}
+
+/// The formula of what the host adds to one routed layer and pass.
+pub(crate) fn routed_gap_formula() -> Written {
+    let (gpu, host) = (LAYER_KERNELS.of_piece(), LAYER_HOST.of_piece());
+    added_by_host(pace(gpu, host), gpu)
 }
 
 /// Host seconds of a routed layer that a graph launches whole.

@@ -6,6 +6,7 @@
 //! messages, of whichever kind: tensor and context parallel first, then experts, then `ZeRO`, which can wait. So a
 //! shorter kernel never makes a pass longer.
 
+use crate::explain::Quantity;
 use crate::source::{Cited, FUJII_2024};
 use crate::units::{Bytes, Seconds, by_field};
 
@@ -28,8 +29,8 @@ impl Beside {
         if comm.0 <= 0.0 {
             return Self::default();
         }
-        let hidden = comm.0.min(window.0 * share).max(0.0);
-        Self { comm, window, not_hidden: Seconds(comm.0 - hidden), slows: Seconds(tax * hidden) }
+        let hidden = hidden_behind(comm.0, window.0, share).max(0.0);
+        Self { comm, window, not_hidden: Seconds(left_over(comm.0, hidden)), slows: Seconds(slowed(hidden, tax)) }
     }
     /// Nothing runs beside it.
     pub fn alone(comm: Seconds) -> Self {
@@ -43,6 +44,26 @@ impl Beside {
     pub fn hidden(self) -> Seconds {
         self.comm - self.not_hidden
     }
+}
+
+/// Seconds of `comm` that hide behind `share` of a `window` of compute.
+pub(crate) fn hidden_behind<Q: Quantity>(comm: Q, window: Q, share: Q) -> Q {
+    comm.min(window * share)
+}
+
+/// Seconds of `comm` that do not hide.
+fn left_over<Q: Quantity>(comm: Q, hidden: Q) -> Q {
+    comm - hidden
+}
+
+/// Seconds by which `hidden` traffic slows the compute beside it, `tax` a second.
+fn slowed<Q: Quantity>(hidden: Q, tax: Q) -> Q {
+    tax * hidden
+}
+
+/// Seconds by which `comm`, of which `hidden` hide, makes a step longer.
+pub(crate) fn exposed_of<Q: Quantity>(comm: Q, hidden: Q, tax: Q) -> Q {
+    left_over(comm, hidden) + slowed(hidden, tax)
 }
 
 by_field!(Beside { comm, window, not_hidden, slows });

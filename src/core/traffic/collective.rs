@@ -6,6 +6,7 @@
 //! Source: NCCL's tuning model and nccl-tests' PERFORMANCE.md; efficiencies from curves in ML Engineering.
 
 use crate::cluster::{Link, RankGroup};
+use crate::explain::Quantity;
 use crate::maths::log2;
 use crate::run::presets::GpuFamily;
 use crate::run::{Multiplier, Scenario};
@@ -31,6 +32,11 @@ pub(crate) const LATENCY: Cited<[f64; 3]> = Cited::new([15e-6, 3e-6, 14e-6], &NC
 
 /// Seconds that an all-reduce in the switches of a node takes to begin. Source: NCCL, `tuning.cc`, NVLS.
 const NVLS_LATENCY: f64 = 25e-6;
+
+/// Seconds of a message of `bytes` over a wire of `bandwidth` bytes a second that begins `latency` seconds late.
+pub(crate) fn on_wire<Q: Quantity>(latency: Q, bytes: Q, bandwidth: Q) -> Q {
+    latency + bytes / bandwidth
+}
 
 /// The wires of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,7 +115,7 @@ impl Fabric {
             return Seconds::ZERO;
         }
         let n = group.size as f64;
-        Seconds(self.turn(group) + (n - 1.0) / n * bytes.0 / self.bus(group))
+        Seconds(on_wire(self.turn(group), (n - 1.0) / n * bytes.0, self.bus(group)))
     }
 
     /// All-reduce of `bytes`: `2 (n-1)/n S / β`; twice round the ring, or up and down a tree, whichever is sooner.
@@ -123,11 +129,11 @@ impl Fabric {
         let depth = log2(group.nodes() as f64) * far;
         let tree = launch + 2.0 * ((group.in_node - 1) as f64 * near + depth);
         let moved = 2.0 * (n - 1.0) / n * bytes.0;
-        let around = ring.min(tree) + moved / self.bus(group);
+        let around = on_wire(ring.min(tree), moved, self.bus(group));
         if group.nodes() > 1 || self.switch <= 0.0 {
             return Seconds(around);
         }
-        Seconds(around.min(NVLS_LATENCY + moved / self.switch))
+        Seconds(around.min(on_wire(NVLS_LATENCY, moved, self.switch)))
     }
 
     /// All-to-all of `bytes` a rank: what stays in the node over the scale-up link, what leaves it over the card.
@@ -136,9 +142,9 @@ impl Fabric {
             return Seconds::ZERO;
         }
         let (n, near) = (group.size as f64, group.in_node as f64);
-        let inside = (near - 1.0) / n * bytes.0 / (self.intra_all_to_all * self.reach(group.in_node.max(2)));
-        let outside = (n - near) / n * bytes.0 / self.inter;
-        Seconds(2.0 * self.latency[0] + inside + outside)
+        let link = self.intra_all_to_all * self.reach(group.in_node.max(2));
+        let inside = on_wire(2.0 * self.latency[0], (near - 1.0) / n * bytes.0, link);
+        Seconds(on_wire(inside, (n - near) / n * bytes.0, self.inter))
     }
 
     /// A dispatch (or combine) of `crossing` bytes a rank over the network while `inside` bytes run over the scale-up
@@ -156,8 +162,8 @@ impl Fabric {
         }
         let [launch, _, far] = self.latency;
         match link {
-            Link::Intra => Seconds(launch + bytes.0 / (self.intra * self.reach(2))),
-            Link::Inter => Seconds(launch + far + bytes.0 / self.inter),
+            Link::Intra => Seconds(on_wire(launch, bytes.0, self.intra * self.reach(2))),
+            Link::Inter => Seconds(on_wire(launch + far, bytes.0, self.inter)),
         }
     }
 }

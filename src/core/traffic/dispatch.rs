@@ -6,7 +6,8 @@
 //! all-to-all it only moves elsewhere.
 
 use crate::cluster::RankGroup;
-use crate::maths::pow;
+use crate::explain::Quantity;
+use crate::explain::symbols::{PLACE_GROUPS, PLACES, TOP_K};
 use crate::model::Moe;
 use crate::run::{MoeDispatch, Scenario};
 use crate::source::{Cited, DEEPSEEK_V3};
@@ -20,11 +21,11 @@ pub(crate) const DISPATCHERS: Cited<f64> = Cited::new(20.0 / 132.0, &DEEPSEEK_V3
 
 /// Copies of a token that a rank sends to the experts of one layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Copies {
+pub struct Copies<Q = f64> {
     /// Over the network.
-    pub crossing: f64,
+    pub crossing: Q,
     /// Over the scale-up link.
-    pub inside: f64,
+    pub inside: Q,
 }
 
 impl Copies {
@@ -39,11 +40,15 @@ impl Copies {
 /// Some of K experts stand on `v(m) = m (1 - (1 - 1/m)^K)` of m places, each expert on any of them alike. Over n nodes
 /// of g ranks, where a token may go to m of the nodes: `v(m) (n - 1)/n` copies to other nodes, and inside them one for
 /// every rank that has some of its experts but the one where it arrived, `v(m g) (g - 1)/g`.
-pub(crate) fn once_a_node(moe: Moe, group: RankGroup) -> Copies {
+pub(crate) fn once_a_node<Q: Quantity>(moe: Moe, group: RankGroup) -> Copies<Q> {
     let (nodes, near) = (group.nodes() as f64, group.in_node as f64);
     let allowed = allowed_nodes(moe, nodes);
-    let visited = |places: f64| places * (1.0 - pow(1.0 - 1.0 / places, moe.top_k as f64));
-    Copies { crossing: visited(allowed) * (nodes - 1.0) / nodes, inside: visited(allowed * near) * (near - 1.0) / near }
+    let one = Q::number(1.0);
+    let copies = |places: f64, parts: f64| {
+        let (places, parts) = (PLACES.of::<Q>(places), PLACE_GROUPS.of::<Q>(parts));
+        places * (one - (one - one / places).power(TOP_K.of::<Q>(moe.top_k))) * (parts - one) / parts
+    };
+    Copies { crossing: copies(allowed, nodes), inside: copies(allowed * near, near) }
 }
 
 /// Nodes of `nodes` that the chosen groups of a token's experts stand on, on average: `t n/G` where a group spans a
@@ -90,7 +95,7 @@ mod tests {
     #[test]
     fn a_limit_of_four_nodes_halves_what_crosses_the_network() {
         let group = RankGroup { size: 64, in_node: 8 };
-        let limited = once_a_node(deepseek(), group);
+        let limited = once_a_node::<f64>(deepseek(), group);
         let copies = 8.0 * 7.0 / 8.0;
         assert!(limited.crossing < 4.0 * 7.0 / 8.0);
         assert!((0.4..0.5).contains(&(limited.crossing / copies)));
@@ -98,7 +103,7 @@ mod tests {
         assert!((limited.inside - ranks * 7.0 / 8.0).abs() < 1e-12);
         let free = Moe { groups: 1, top_groups: 1, ..deepseek() };
         let met = 8.0 * (1.0 - 0.875f64.powi(8));
-        assert!((once_a_node(free, group).crossing - met * 7.0 / 8.0).abs() < 1e-12);
+        assert!((once_a_node::<f64>(free, group).crossing - met * 7.0 / 8.0).abs() < 1e-12);
     }
 
     #[test]
@@ -123,7 +128,7 @@ mod tests {
         for (size, measured) in [(8, 153e9), (16, 43e9), (32, 58e9), (64, 51e9)] {
             let group = RankGroup { size, in_node: 8 };
             let nodes = group.nodes() as f64;
-            let copies = once_a_node(deepseek(), group);
+            let copies = once_a_node::<f64>(deepseek(), group);
             let token = 4096.0 * 7168.0;
             let time = fabric.once_a_node(Bytes(copies.crossing * token), Bytes(copies.inside * token));
             let counted = if nodes > 1.0 { copies.crossing * nodes / (nodes - 1.0) } else { copies.inside * 8.0 / 7.0 };

@@ -19,9 +19,10 @@ mod volume;
 mod waits;
 
 pub use beside::{Beside, CONTENTION, RoutedWindows, Sent, StageWindows, Wait};
+pub(crate) use beside::{exposed_of, hidden_behind};
 pub use calls::{CallCount, CallKind};
 pub(crate) use calls::{forwards, model_ends, routed_forwards, stage_pairs, step_calls};
-pub(crate) use collective::{ALL_TO_ALL, DISPATCH, FUSED_DISPATCH, LATENCY};
+pub(crate) use collective::{ALL_TO_ALL, DISPATCH, FUSED_DISPATCH, LATENCY, on_wire};
 pub use collective::{Fabric, INTER, INTRA};
 pub use dispatch::Copies;
 pub(crate) use dispatch::{DISPATCHERS, FP8_ELEMENT, is_once_a_node};

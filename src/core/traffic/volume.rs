@@ -7,12 +7,12 @@
 use super::dispatch::{Copies, element_bytes, is_once_a_node, once_a_node};
 use super::kind::Traffic;
 use crate::cluster::{Link, ParallelAxis, RankGroup};
+use crate::explain::Quantity;
 use crate::explain::symbols::{
     CLONES, CONTEXT, CROSSING, ELEMENT, ELEMENT_BACK, ELEMENT_GATHERED, ELEMENT_THERE, EXCHANGE_RANKS, EXPERT_RANKS,
     GATHERED, HIDDEN, INSIDE, KEY_WIDTH, LATENT_WIDTH, MIXER_WIDTH, ONE_EXPERT, QUERY_WIDTH, REDUCED, SENT_IMBALANCE,
     TENSOR, TOKENS, TOP_K,
 };
-use crate::explain::{Provenance, Quantity};
 use crate::model::{Architecture, Heads, LayerKind, Mixer};
 use crate::run::presets::Trainer;
 use crate::run::{AttentionKernel, CpComm, Scenario};
@@ -114,9 +114,8 @@ pub(crate) fn expert_bytes<Q: Quantity>(scenario: &Scenario, passes: Q) -> Q {
     };
     let (there, back) = element_bytes(scenario);
     let copies = if is_once_a_node(scenario) {
-        let Copies { crossing, inside } = once_a_node(moe, layout.mesh().group(ParallelAxis::Ep));
-        let copies = |value| Q::marked(value, Provenance::AddedUp, "m (1 - (1 - 1/m)^K) (n - 1)/n");
-        copies(crossing).called(CROSSING) + copies(inside).called(INSIDE)
+        let Copies { crossing, inside } = once_a_node::<Q>(moe, layout.mesh().group(ParallelAxis::Ep));
+        crossing.called(CROSSING) + inside.called(INSIDE)
     } else {
         TOP_K.of::<Q>(moe.top_k) * ring(EXPERT_RANKS.of::<Q>(layout.ep))
     };

@@ -254,7 +254,7 @@ fn dispatch_and_combine(scenario: &Scenario, fabric: &Fabric) -> [Seconds; 2] {
         let group = layout.mesh().group(ParallelAxis::Ep);
         let sent = expert_bytes::<f64>(scenario, 1.0) * share;
         if let Some(moe) = scenario.model.moe.filter(|_| is_once_a_node(scenario)) {
-            let copies = once_a_node(moe, group);
+            let copies = once_a_node::<f64>(moe, group);
             let each = sent / copies.total();
             fabric.once_a_node(Bytes(each * copies.crossing), Bytes(each * copies.inside))
         } else {

@@ -133,7 +133,7 @@ pub fn in_steps(rhythm: Rhythm, step: Seconds) -> Rhythm {
         return rhythm;
     }
     let below = (rhythm.every / step).floor().max(1.0);
-    let at = |steps: f64| Rhythm { every: step * steps, ..rhythm };
+    let at = |steps: f64| Rhythm { every: Seconds(formulas::between_saves(step.0, steps)), ..rhythm };
     let (low, high) = (at(below), at(below + 1.0));
     // A snapshot starts after the one before is durable.
     if low.every >= rhythm.lag && low.share() >= high.share() { low } else { high }

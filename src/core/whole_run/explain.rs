@@ -81,7 +81,7 @@ pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> 
     figures.extend(losses);
     figures.push((WholeRunFigure::Interruptions, interruptions(setting, &calendar, &book)));
     if whole.checkpoint_s.is_some() {
-        figures.push((WholeRunFigure::Checkpoint, interval(&book)));
+        figures.push((WholeRunFigure::Checkpoint, interval(setting, &book)));
     }
     figures.extend(spares(setting, whole).map(|count| (WholeRunFigure::Spares, count)));
     if let Some(price) = setting.price {
@@ -226,7 +226,7 @@ fn losses(setting: &Setting, calendar: &Calendar, book: &Book) -> Vec<(WholeRunF
         (
             WholeRunFigure::Loss(LossKind::Startup),
             seconds("A", t!("start-up"), calendar.startup)
-                .marked(Provenance::LookedUp, "")
+                .marked(Provenance::LookedUp)
                 .from(&MLPERF, "init_start to init_stop, median by size"),
         ),
         (
@@ -266,14 +266,37 @@ fn interruptions(setting: &Setting, calendar: &Calendar, book: &Book) -> Term {
     }
 }
 
-fn interval(book: &Book) -> Term {
+/// Training between two saves as whole steps, and the equation that the best time solves.
+fn interval(setting: &Setting, book: &Book) -> Term {
     let Book { every, mtti, save, .. } = book;
-    every
-        .clone()
-        .marked(Provenance::LookedUp, "τ = M (1 + W₀(-e^(-1 - δ/M)))")
-        .with(vec![mtti.clone(), save.clone()])
-        .from(&DALY_2006, "whose estimate is its third order; Young's √(2 δ M) its first")
-        .note(t!("rounded to whole steps, never shorter than a save takes to become durable"))
+    let step = setting.step * setting.straggler;
+    let parts = [
+        seconds("t", t!("a step, with stragglers"), step),
+        Term::given("n", t!("steps between two saves"), (setting.rhythm.every / step).round(), Unit::Count),
+    ];
+    let term = Term::made(every.symbol, every.name.clone(), every.unit, parts, |[step, steps]| {
+        formulas::between_saves(step, steps)
+    });
+    let term = if setting.best_interval.0.is_finite() {
+        let mut parts = term.parts.clone();
+        parts.push(optimum(setting, save, mtti));
+        term.with(parts)
+    } else {
+        term
+    };
+    term.note(t!("rounded to whole steps, never shorter than a save takes to become durable"))
+}
+
+/// The equation whose root is the time between two saves that loses least, at that time: 1.
+fn optimum(setting: &Setting, save: &Term, mtti: &Term) -> Term {
+    let best = seconds("τ", t!("time between two saves that loses least"), setting.best_interval)
+        .marked(Provenance::LookedUp)
+        .note(t!("the root of the equation at which the productive share has no slope"));
+    let parts = [best, save.clone(), mtti.clone()];
+    Term::made("z", t!("1 at the time that loses least"), Unit::Ratio, parts, |[every, save, mtti]| {
+        formulas::balance(every, save, mtti)
+    })
+    .from(&DALY_2006, "whose estimate is its third order; Young's √(2 δ M) its first")
 }
 
 /// The number of spare nodes, with its formula; none where no spares are given.
@@ -282,8 +305,9 @@ fn spares(setting: &Setting, whole: &WholeRun) -> Option<Term> {
     let mean = Term::given("λ", t!("nodes under repair in the mean"), setting.under_repair, Unit::Ratio);
     let enough = Term::given("p", t!("probability that the spares suffice"), share, Unit::Share);
     let count = Term::count("s", t!("spare nodes"), whole.spares)
-        .marked(Provenance::LookedUp, "the least s with P(X ≤ s) ≥ p, X Poisson with mean λ")
-        .with(vec![mean, enough]);
+        .marked(Provenance::LookedUp)
+        .with(vec![mean, enough])
+        .note(t!("the fewest that suffice with probability p, where a Poisson count of mean λ is under repair"));
     Some(count)
 }
 

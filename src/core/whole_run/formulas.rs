@@ -2,6 +2,7 @@
 
 use super::failures::NODE;
 use crate::explain::Quantity;
+use crate::explain::symbols::EULER;
 
 /// Seconds of an hour.
 const HOUR: f64 = 3600.0;
@@ -26,6 +27,18 @@ pub fn evaluating<Q: Quantity>(one: Q, count: Q) -> Q {
 /// Time that saves block while `work` is done.
 pub fn saving<Q: Quantity>(save: Q, work: Q, every: Q) -> Q {
     save * (work / every)
+}
+
+/// 1 where `every` is the time of training between two saves that loses least: the slope of [`productive`] over it is
+/// 0 there.
+pub fn balance<Q: Quantity>(every: Q, save: Q, mtti: Q) -> Q {
+    let base = EULER.of::<Q>(std::f64::consts::E);
+    (Q::number(1.0) - every / mtti) * base.power((every + save) / mtti)
+}
+
+/// Training between two saves, as whole steps.
+pub fn between_saves<Q: Quantity>(step: Q, steps: Q) -> Q {
+    step * steps
 }
 
 /// Interruptions of the running job: each of the segments of `every` with its `save` fails `e^((τ+δ)/M) - 1` times.

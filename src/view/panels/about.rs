@@ -1,7 +1,7 @@
 //! About a number: the formula, the same with this run's values, the source, what it leaves out.
 
 use crate::prelude::*;
-use shardscope_core::explain::Term;
+use shardscope_core::explain::{Formula, Term};
 
 /// A term: its name and value, its formula, the largest terms, its source; the rest is folded.
 pub fn about(term: &Term, unit: MemoryUnit) -> Node {
@@ -83,8 +83,8 @@ pub(super) fn of_a_family(part: &Term, parts: &[Term]) -> bool {
 
 /// The formula in symbols, or the rule of a value that has none.
 fn formula(term: &Term) -> Node {
-    if let Some((mark, rule)) = term.provenance() {
-        return marked_as(mark.word(), rule);
+    if let Some((mark, piece)) = term.provenance() {
+        return marked_as(mark.word(), piece);
     }
     let Some(formula) = term.formula() else {
         return Node::none();
@@ -113,13 +113,13 @@ fn closed(term: &Term, unit: MemoryUnit) -> Node {
     el("section", &[("class", "closed-form")], &[leaf("p", "muted", head), body.into_iter().collect()])
 }
 
-/// Rule of a value that no formula over the parts gives.
-pub(super) fn marked_as(word: &'static str, rule: &str) -> Node {
+/// The way to a value that no formula over the parts gives: `word`, and the formula of a piece.
+pub(super) fn marked_as(word: &'static str, piece: Option<&Formula>) -> Node {
     let mut pieces = vec![text(word)];
-    if !rule.is_empty() {
+    if let Some(piece) = piece {
         let attributes = [("class", "rule"), ("translate", "no")];
         pieces.push(text(": "));
-        pieces.push(el("span", &attributes, &[subscripted(rule)]));
+        pieces.push(el("span", &attributes, &[subscripted(piece.text())]));
     }
     el("p", &[("class", "muted")], &pieces)
 }
@@ -217,8 +217,8 @@ fn how<'a>(part: &'a Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Node
                 line = format!("{line} = {numbers}");
             }
             lines.push(el("div", &[("translate", "no")], &[subscripted(line.trim_start())]));
-        } else if let Some((mark, rule)) = term.provenance() {
-            lines.push(marked_as(mark.word(), rule));
+        } else if let Some((mark, piece)) = term.provenance() {
+            lines.push(marked_as(mark.word(), piece));
         }
         inside.extend(term.parts.iter().filter(|one| one.opens()));
     }

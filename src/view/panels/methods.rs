@@ -82,7 +82,7 @@ fn formula(term: &Term) -> Node {
 fn said(term: &Term) -> Node {
     match (term.formula(), term.provenance()) {
         (Some(formula), _) => code("formula", &format!("{} = {}", term.symbol, formula.text())),
-        (None, Some((mark, rule))) => marked_as(mark.word(), rule),
+        (None, Some((mark, piece))) => marked_as(mark.word(), piece),
         (None, None) => Node::none(),
     }
 }

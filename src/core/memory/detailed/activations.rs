@@ -3,8 +3,8 @@
 use super::frozen;
 use super::holding::layers_of;
 use crate::explain::symbols::{
-    EXPERT_TENSOR, HIDDEN, IMBALANCE, IN_ONE_LAYER, KEPT_SHARE, KEYS, LAYERS, LINEAR_INPUT, OUTPUTS, REPEATS, RESIDUAL,
-    TENSOR, TOKENS,
+    ELEMENT, EXPERT_TENSOR, HIDDEN, IMBALANCE, IN_ONE_LAYER, KEPT_SHARE, KEYS, LAYERS, LINEAR_INPUT, MODULE_LAYER,
+    OUTPUTS, REPEATS, RESIDUAL, TENSOR, TOKENS,
 };
 use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::RankLoad;
@@ -306,9 +306,9 @@ impl<'a, Q: Quantity> Layers<'a, Q> {
         };
         let layer: f64 = kinds.iter().map(bytes).sum();
         let cut = &self.cut;
-        let projection = 4.0 * cut.element * cut.tokens.value() * model.hidden as f64 / cut.residual.value();
-        let rule = "tensors of a layer, and 4 b T h/r of its projection";
-        let module = Q::marked(layer + projection, Provenance::AddedUp, rule);
-        sum.add("multi-token prediction", module, 1.0, modules);
+        let element = ELEMENT.of::<Q>(cut.element);
+        let projection = element * cut.tokens * HIDDEN.of::<Q>(model.hidden) / cut.residual * 4.0;
+        let layer = Q::marked(layer, Provenance::AddedUp).called(MODULE_LAYER);
+        sum.add("multi-token prediction", layer + projection, 1.0, modules);
     }
 }

@@ -2,7 +2,8 @@
 
 use super::holding::{Holding, holdings};
 use super::states::split_weights;
-use crate::explain::{Provenance, Quantity};
+use crate::explain::Quantity;
+use crate::explain::symbols::{PIPELINE, SHARDS, TEACHER};
 use crate::memory::estimate::{Component, Item, RankLoad};
 use crate::run::{ReferencePlace, Scenario};
 use crate::units::Bytes;
@@ -19,14 +20,15 @@ fn copy<Q: Quantity>(scenario: &Scenario, parts: &[Holding]) -> Q {
 }
 
 /// Weights of the teacher on a rank, in 16 bits: its part of a model cut as the student is.
-fn teacher(scenario: &Scenario) -> Option<f64> {
+fn teacher<Q: Quantity>(scenario: &Scenario) -> Option<Q> {
     let model = scenario.learnt.teacher?.architecture().unwrap_or(scenario.model);
     let layout = &scenario.layout;
     let elements = model.elements();
     let dense = elements.dense_per_rank(&model, layout.tp);
     let experts = elements.experts_per_rank(layout.ep, layout.etp);
-    let shards = if scenario.zero.stage >= 3 { scenario.zero.shard as f64 } else { 1.0 };
-    Some(2.0 * (dense + experts) / layout.pp as f64 / shards)
+    let shards = if scenario.zero.stage >= 3 { scenario.zero.shard } else { 1 };
+    let parameters = TEACHER.of::<Q>(dense + experts) * 2.0 / PIPELINE.of::<Q>(layout.pp);
+    Some(parameters / SHARDS.factor::<Q>(shards))
 }
 
 /// Items of the models beside the trained one on the rank that holds `parts`.
@@ -35,10 +37,7 @@ pub(super) fn weights<Q: Quantity>(scenario: &Scenario, parts: &[Holding]) -> Ve
     if scenario.learnt.reference == ReferencePlace::Resident {
         items.push(Item::held(Component::Weights, REFERENCE_MODEL, copy(scenario, parts)));
     }
-    if let Some(bytes) = teacher(scenario) {
-        let rule = "2 P/(t p) of the teacher, over the shards with ZeRO-3";
-        items.push(Item::held(Component::Weights, "teacher", Q::marked(bytes, Provenance::AddedUp, rule)));
-    }
+    items.extend(teacher(scenario).map(|bytes| Item::held(Component::Weights, "teacher", bytes)));
     items
 }
 

@@ -1,6 +1,8 @@
 //! Transformer Engine's dummy weight gradients.
 
 use super::holding::{is_last, kinds_of};
+use crate::explain::Quantity;
+use crate::explain::symbols::{ELEMENT, LINEAR_IN, LINEAR_OUT};
 use crate::memory::estimate::RankLoad;
 use crate::model::{Mixer, Mla};
 use crate::run::Scenario;
@@ -11,7 +13,7 @@ use crate::run::Scenario;
 /// With fused gradient accumulation the weight gradient goes straight into the main gradient and a dummy of its shape
 /// is handed to autograd. Source: Transformer Engine `module/base.py` `get_dummy_wgrad` (2.3 on, grouped linears 2.10
 /// on); off with `--no-gradient-accumulation-fusion`.
-pub fn bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
+pub fn bytes<Q: Quantity>(scenario: &Scenario, load: &RankLoad) -> Q {
     let element = scenario.precision.computes.activation();
     let mut shapes = Shapes::default();
     for stage in &load.stages {
@@ -30,7 +32,13 @@ pub fn bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
             shapes.insert((rows, scenario.model.hidden));
         }
     }
-    shapes.0.into_iter().map(|(out, input)| element * out as f64 * input as f64).sum()
+    let bytes = shapes.0.iter().map(|shape| dummy::<f64>(element, *shape)).sum();
+    Q::added_up(bytes, || shapes.0.first().map_or(Q::number(0.0), |shape| dummy(element, *shape)))
+}
+
+/// Bytes of the dummy of one shape, `element` each.
+fn dummy<Q: Quantity>(element: f64, (out, input): (u64, u64)) -> Q {
+    ELEMENT.of::<Q>(element) * LINEAR_OUT.of::<Q>(out) * LINEAR_IN.of::<Q>(input)
 }
 
 /// Shapes met so far, each once; a rank has a handful.
@@ -147,7 +155,7 @@ mod tests {
         let scenario = Scenario::new(&run).unwrap();
         for (stage, printed) in [(0, 1.59), (1, 3.55)] {
             let load = RankLoad { stages: vec![stage], in_flight: vec![1.0], weight_versions: 1 };
-            let gib = Bytes(bytes(&scenario, &load)).gib();
+            let gib = Bytes(bytes::<f64>(&scenario, &load)).gib();
             assert!((gib - printed).abs() < 0.006, "{gib}");
         }
     }

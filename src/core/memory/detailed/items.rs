@@ -4,7 +4,8 @@ use super::activations::{self, Chunks};
 use super::holding::{self, Holding};
 use super::{beside, dummies, logits, sharding, states, transient};
 use crate::explain::symbols::{
-    ALLOCATED, HEADS_IN_FLIGHT, IN_FLIGHT, RESERVED, RESIDENT, STANDING, UNBROKEN, WORKSPACES,
+    ALLOCATED, CUBLAS_WORKSPACE, ENGINE_WORKSPACE, HEADS_IN_FLIGHT, IN_FLIGHT, RESERVED, RESIDENT, STANDING, UNBROKEN,
+    WORKSPACES,
 };
 use crate::explain::{Provenance, Quantity};
 use crate::memory::estimate::{Component, Item, Lifetime, RankLoad};
@@ -108,9 +109,7 @@ pub(super) fn buffers<Q: Quantity>(
 ) -> Vec<Item<Q>> {
     let mut parts = Vec::with_capacity(16);
     if scenario.software.dummy_wgrad {
-        let bytes = dummies::bytes(scenario, load);
-        let dummies = Q::marked(bytes, Provenance::AddedUp, "b out in, for each shape of a linear once");
-        parts.push(Item::buffer("dummy weight gradients", dummies));
+        parts.push(Item::buffer("dummy weight gradients", dummies::bytes(scenario, load)));
     }
     parts.push(library_workspaces(scenario));
     parts.extend(transient::transients(scenario, chunks, load));
@@ -121,15 +120,15 @@ pub(super) fn buffers<Q: Quantity>(
 /// Bytes that cuBLAS and Transformer Engine take of PyTorch's allocator for their products: 32 MiB each from Hopper on,
 /// 8 and 4 before. A part of what every process needs. Source: PyTorch `CUDABlas.cpp` (`CUBLAS_WORKSPACE_CONFIG`),
 /// Transformer Engine `module/base.py` (`get_cublas_workspace_size_bytes`).
-fn workspaces(scenario: &Scenario) -> f64 {
-    let mib = if scenario.gpu.computes_in_fp8() { 64.0 } else { 12.0 };
-    mib * GIB / 1024.0
+fn workspaces<Q: Quantity>(scenario: &Scenario) -> Q {
+    let (cublas, engine) = if scenario.gpu.computes_in_fp8() { (32.0, 32.0) } else { (8.0, 4.0) };
+    let mib = GIB / 1024.0;
+    CUBLAS_WORKSPACE.of::<Q>(cublas * mib) + ENGINE_WORKSPACE.of::<Q>(engine * mib)
 }
 
 /// The workspaces of cuBLAS and Transformer Engine as an item.
 pub(super) fn library_workspaces<Q: Quantity>(scenario: &Scenario) -> Item<Q> {
-    let rule = "32 MiB of cuBLAS and as much of Transformer Engine; 8 and 4 before Hopper";
-    Item::buffer("library workspaces", Q::marked(workspaces(scenario), Provenance::LookedUp, rule))
+    Item::buffer("library workspaces", workspaces(scenario))
 }
 
 pub(super) fn overhead_items<Q: Quantity>(scenario: &Scenario, load: &RankLoad, allocated: f64) -> [Item<Q>; 6] {
@@ -138,9 +137,9 @@ pub(super) fn overhead_items<Q: Quantity>(scenario: &Scenario, load: &RankLoad, 
         if alive > 0.0 { bytes(scenario, HEADS_IN_FLIGHT.of(alive)) } else { Q::number(0.0) }
     };
     let part = |lifetime, name, bytes| Item { lifetime, ..Item::held(Component::Overhead, name, bytes) };
-    let process = |bytes| Q::marked(bytes, Provenance::LookedUp, "").cited(PROCESS.source, PROCESS.place);
+    let process = |bytes| Q::marked(bytes, Provenance::LookedUp).cited(PROCESS.source, PROCESS.place);
     let communicator = |size: u64| if size > 1 { process(PROCESS.value.0) } else { Q::number(0.0) };
-    let (layout, workspaces) = (&scenario.layout, workspaces(scenario));
+    let (layout, workspaces) = (&scenario.layout, workspaces::<f64>(scenario));
     let reserved = RESERVED.of::<Q>(fragmentation(scenario)).cited(FRAGMENTATION.source, FRAGMENTATION.place);
     let standing = states::standing(scenario, load);
     let unbroken = UNBROKEN.of::<Q>(of_heads(logits::held).value())

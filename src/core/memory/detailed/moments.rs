@@ -57,7 +57,7 @@ struct Rank<'a, Q> {
 }
 
 fn added_up<Q: Quantity>(bytes: f64) -> Q {
-    Q::marked(bytes, Provenance::AddedUp, "")
+    Q::marked(bytes, Provenance::AddedUp)
 }
 
 fn gradient_items<Q: Quantity>(bytes: f64) -> Item<Q> {

@@ -22,7 +22,7 @@ pub(crate) fn transients<Q: Quantity>(
 ) -> impl Iterator<Item = Item<Q>> {
     let (name, bytes) = largest(scenario, &load.stages);
     let again = load.stages.iter().map(|stage| chunks.kept(*stage).recomputed).fold(0.0, f64::max);
-    let again = Q::marked(again, Provenance::AddedUp, "");
+    let again = Q::marked(again, Provenance::AddedUp);
     let again = again.noted("tensors that recomputation drops, of the largest layer");
     let momentary = [Item::momentary(name, bytes), Item::momentary("recomputed layer", again)];
     let exchanges = exchanges_behind_compute(scenario.run.schedule) && scenario.layout.pp > 1;

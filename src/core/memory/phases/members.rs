@@ -93,7 +93,7 @@ impl Member {
             let bytes = if detailed {
                 self.all(load, |part| of(states(&self.scenario, part, load.weight_versions)))
             } else {
-                Q::marked(counted.0, Provenance::AddedUp, "")
+                Q::marked(counted.0, Provenance::AddedUp)
             };
             Item::held(component, self.actor.name(), bytes)
         };
@@ -251,7 +251,7 @@ pub(super) fn beside<Q: Quantity>(
     items.push(overhead(Lifetime::Fragmentation, "fragmentation", extra));
     // A reservation has what its process needs in it, and a training's memory its own overhead.
     if work != Work::Train && !engine_alone {
-        let bytes = Q::marked(process(scenario).0, Provenance::LookedUp, "").cited(PROCESS.source, PROCESS.place);
+        let bytes = Q::marked(process(scenario).0, Provenance::LookedUp).cited(PROCESS.source, PROCESS.place);
         items.push(overhead(Lifetime::Process, "CUDA context, libraries and communicators", bytes));
     }
     if beside(Actor::Engine) {

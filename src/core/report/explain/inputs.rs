@@ -8,7 +8,7 @@ use crate::t;
 
 /// A time read off the simulated schedule.
 pub fn simulated(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
-    seconds(symbol, name, value).marked(Provenance::Simulated, "")
+    seconds(symbol, name, value).marked(Provenance::Simulated)
 }
 
 pub fn count(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {

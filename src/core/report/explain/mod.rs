@@ -107,7 +107,7 @@ fn in_flight(evaluation: &Evaluation, rank: usize) -> Option<Term> {
     let load = evaluation.loads.get(rank)?;
     let chunks = load.stages.iter().zip(&load.in_flight).map(|(stage, held)| {
         let name = t!("micro-batches of stage {stage} alive at once", stage);
-        Term::given("n", name, *held, Unit::Ratio).marked(Provenance::Simulated, "")
+        Term::given("n", name, *held, Unit::Ratio).marked(Provenance::Simulated)
     });
     let chunks = chunks.collect();
     let stages = Term::count("c", "stages of the rank", load.stages.len() as u64);

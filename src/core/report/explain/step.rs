@@ -6,15 +6,18 @@ use super::super::passes::Pass;
 use super::super::step::{mean_of, mean_over_stages, offloading};
 use super::inputs::{makespan, ratio, seconds, simulated};
 use super::wires;
-use crate::explain::symbols::{BUSY, CORE_PASSES, HOST_ADDED, LOADED, LOADER, MEASURED, OFFLOADED};
+use crate::explain::symbols::{
+    BUSY, CORE_PASSES, GAP_SHARE, HOST_ADDED, KERNEL_BYTES, LAYER_GAP, LOADED, LOADER, MEASURED, MEMORY_RATE, OFFLOADED,
+};
 use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
 use crate::message::Message;
 use crate::model::Mixer;
-use crate::run::{Multiplier, ReferencePlace};
+use crate::run::{Multiplier, ReferencePlace, Scenario};
+use crate::source::FMS_ACCELERATION;
 use crate::t;
 use crate::time::{
-    Clock, ComputePeak, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Rates, attention_seconds, family, loading,
-    stage_loading, step_end, together,
+    Clock, ComputePeak, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Rates, attention_seconds, eager_gap_formula, family,
+    gap, gemm_formula, loading, routed_gap_formula, routed_host, stage_loading, step_end, through_memory, together,
 };
 use crate::traffic::HeldParameters;
 use crate::units::{Seconds, show_seconds, significant};
@@ -88,7 +91,7 @@ fn optimizer(evaluation: &Evaluation) -> Term {
         let states = scenario.offload.map_or(0.0, |offload| offload.states());
         if scenario.offload.is_some() || scenario.learnt.reference == ReferencePlace::Offloaded {
             let added = Draft::of(&scenario.run).map_or(0.0, |draft| offloading(&draft, &evaluation.loads).0);
-            let added = Written::marked(added, Provenance::AddedUp, "").called(HOST_ADDED);
+            let added = Written::marked(added, Provenance::AddedUp).called(HOST_ADDED);
             time = (Written::number(1.0) - OFFLOADED.of::<Written>(states)) * time + added;
         }
         measured(evaluation, time).term("O", "optimizer on the slowest rank", Unit::Seconds)
@@ -130,10 +133,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
     let mut parts = vec![linears(evaluation, rates, linear)];
     parts.extend((attention > 0.0).then(|| attention_core(evaluation, rates, attention)));
     parts.extend([
-        seconds("G", "gaps that the host leaves, a layer and micro-batch", host)
-            .marked(Provenance::AddedUp, "g layers micro-batches")
-            .with(vec![seconds("g", "a layer and micro-batch", rates.host.0)])
-            .from(HOST_PER_LAYER.source, HOST_PER_LAYER.place),
+        host_gaps(scenario, rates, host),
         seconds(
             "E",
             t!(
@@ -142,14 +142,15 @@ pub fn compute(evaluation: &Evaluation) -> Term {
             ),
             rest,
         )
-        .marked(Provenance::AddedUp, "bytes/β"),
+        .added_up(|| through_memory(KERNEL_BYTES.of_piece(), MEMORY_RATE.of_piece()))
+        .with(vec![MEMORY_RATE.term(rates.elementwise.0)]),
     ]);
     if again > 0.0 {
-        parts.push(seconds("R", "the forward pass computed again", again).marked(Provenance::AddedUp, ""));
+        parts.push(seconds("R", "the forward pass computed again", again).marked(Provenance::AddedUp));
     }
     if beside > 0.0 {
         let name = "forward passes of the reference or the teacher";
-        parts.push(seconds("F", name, beside).marked(Provenance::AddedUp, ""));
+        parts.push(seconds("F", name, beside).marked(Provenance::AddedUp));
     }
     // Overlapped pairs take less than their parts; micro-batches of unequal length more or less than equal ones.
     let other = step.compute_s.0 - linear - attention - again - host - beside - rest;
@@ -158,6 +159,24 @@ pub fn compute(evaluation: &Evaluation) -> Term {
         parts.push(simulated("D", name, other));
     }
     Term::sum("C", "compute of the average rank", Unit::Seconds, parts)
+}
+
+/// Seconds in which the GPU waits for launches, and the formula of one of these gaps: of a pass of an eager program, of
+/// a routed layer, of a part of another layer.
+fn host_gaps(scenario: &Scenario, rates: &Rates, value: f64) -> Term {
+    let term = seconds("G", "gaps that the host leaves", value);
+    if scenario.software.launches.is_some() {
+        let gap = || eager_gap_formula(scenario).unwrap_or(Written::number(0.0));
+        return term.added_up(gap).from(&FMS_ACCELERATION, "launches of eager programs, fitted");
+    }
+    let term = term.from(HOST_PER_LAYER.source, HOST_PER_LAYER.place);
+    if scenario.model.moe.is_some() {
+        let host = seconds("H", "the host, a routed layer and micro-batch", routed_host(scenario, false));
+        return term.added_up(routed_gap_formula).with(vec![host]);
+    }
+    term.added_up(|| gap(LAYER_GAP.of_piece(), GAP_SHARE.of_piece()))
+        .with(vec![seconds("g", "a layer and micro-batch", rates.host.0)])
+        .note("z: of a mixer and of a dense FFN a half each; in a CUDA graph a tenth of that")
 }
 
 /// The attention cores of the average rank, by kind of attention where there are several.
@@ -233,10 +252,10 @@ fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
         .from(family.source, "kernel benchmarks")
         .note(family.remark)
     } else {
-        Term::given("r", name, rates.gemm.0, Unit::FlopRate).marked(Provenance::LookedUp, "")
+        Term::given("r", name, rates.gemm.0, Unit::FlopRate).marked(Provenance::LookedUp)
     };
     seconds("L", "linears of the layers, by their shapes on a rank", value)
-        .marked(Provenance::AddedUp, "2 q M N K/r + B/b + l")
+        .added_up(gemm_formula)
         .with(vec![
             rate,
             Term::given("b", "operands and results through memory", rates.operands.0, Unit::Bandwidth),

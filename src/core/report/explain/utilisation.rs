@@ -78,7 +78,7 @@ fn flops_of_token(symbol: &'static str, model: &Architecture, counted: Counted) 
     let name = "forward FLOPs of a token in the head";
     let head = written(|| head_forward_flops::<Written>(model).term("w", name, Unit::Flops));
     let name = "forward FLOPs of a token in the layers of a module";
-    let module = flops("f_q", name, module(model.module_kinds())).marked(Provenance::AddedUp, "");
+    let module = flops("f_q", name, module(model.module_kinds())).marked(Provenance::AddedUp);
     let name = "model FLOPs of a token, forward and backward";
     written(|| {
         let kinds = model.all_kinds();
@@ -103,7 +103,7 @@ fn model_flops(evaluation: &Evaluation) -> Term {
             let active = adapter.active_elements(model);
             let parts = [
                 flops_of_token("a", model, counted),
-                flops("g", "gradients of the base's weights", gradients).marked(Provenance::AddedUp, ""),
+                flops("g", "gradients of the base's weights", gradients).marked(Provenance::AddedUp),
                 Term::given("A", "parameters of adapters that a token meets", active, Unit::Parameters),
             ];
             let name = "model FLOPs of a token beside a frozen base";
@@ -118,7 +118,7 @@ fn model_flops(evaluation: &Evaluation) -> Term {
         });
     }
     let name = "FLOPs of a step in the vision tower and projector";
-    let images = Term::given("V", name, scenario.image_flops(), Unit::Flops).marked(Provenance::AddedUp, "");
+    let images = Term::given("V", name, scenario.image_flops(), Unit::Flops).marked(Provenance::AddedUp);
     Term::made("M", "model FLOPs of a step", Unit::Flops, [token, tokens, images], |[token, tokens, images]| {
         token * tokens + images
     })
@@ -145,7 +145,7 @@ pub fn mfu(evaluation: &Evaluation) -> Term {
         let again = "compute with recomputation over compute without";
         let parts = [
             Term::given("U", "model FLOPs utilisation", step.mfu, Unit::Share),
-            ratio("x", again, step.hfu / step.mfu).marked(Provenance::AddedUp, ""),
+            ratio("x", again, step.hfu / step.mfu).marked(Provenance::AddedUp),
         ];
         let name = "hardware FLOPs utilisation";
         term.parts.push(Term::made("HFU", name, Unit::Share, parts, |[model, again]| model * again));
@@ -219,7 +219,7 @@ fn token_flops(evaluation: &Evaluation, counted_by: CountedBy, value: f64) -> Te
             let name = "FLOPs of attention over the whole square, of all layers that have it";
             let counted = if counted_by == CountedBy::Torchtitan { all - embedding } else { all };
             let square = Term::given("a_s", name, value - 6.0 * counted as f64, Unit::Flops);
-            Written::part(square.marked(Provenance::AddedUp, ""))
+            Written::part(square.marked(Provenance::AddedUp))
         };
         (parameters + square).term("m", name, Unit::Flops)
     });

@@ -6,6 +6,7 @@ use super::super::step::mean_of;
 use super::inputs::seconds;
 use super::volume::volume;
 use crate::cluster::Link;
+use crate::explain::symbols::{HIDDEN_TIME, MESSAGE_BYTES, ON_WIRE, SLOWED_BY, WIRE_LATENCY, WIRE_RATE};
 use crate::explain::{Provenance, Term, Unit, Written, written};
 use crate::message::Message;
 use crate::run::{CpComm, EpOverlap, Run, Scenario, TpOverlap};
@@ -14,7 +15,8 @@ use crate::t;
 use crate::time::{Clock, Part, PartKind};
 use crate::traffic::{
     ALL_TO_ALL, CallCount, CallKind, DISPATCH, Direction, HeldParameters, INTER, INTRA, LATENCY, OverlapRow,
-    StageWaits, Traffic, Wait, bandwidth, is_once_a_node, playbook_term, sheet_bandwidth, step_sync,
+    StageWaits, Traffic, Wait, bandwidth, exposed_of, hidden_behind, is_once_a_node, on_wire, playbook_term,
+    sheet_bandwidth, step_sync,
 };
 use crate::units::{Seconds, show_bandwidth, show_bytes, show_seconds, significant};
 
@@ -36,7 +38,10 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         (Traffic::Zero3, |waits| waits.zero3),
         (Traffic::Dp, |waits| waits.gradients),
     ];
-    let part = |name: Message, value: f64| seconds("X_i", name, value).marked(Provenance::AddedUp, "W - H + x H");
+    let part = |name: Message, value: f64| {
+        seconds("X_i", name, value)
+            .added_up(|| exposed_of(ON_WIRE.of_piece(), HIDDEN_TIME.of_piece(), SLOWED_BY.of_piece()))
+    };
     let mut parts: Vec<Term> = kinds
         .into_iter()
         .map(|(traffic, wait)| {
@@ -103,10 +108,17 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
             let parts = [x, hidden.clone()];
             Term::made("S", "compute that it slows", Unit::Seconds, parts, |[tax, hidden]| tax * hidden)
         });
-        let hidden = hidden
-            .marked(Provenance::AddedUp, hiding(scenario, row.traffic))
-            .with(vec![window, share(scenario, row.traffic)])
-            .note(hiding_note(scenario, row.traffic));
+        let share = share(scenario, row.traffic);
+        let hidden = match row.traffic {
+            Traffic::Cp if !matches!(scenario.run.cp_comm, CpComm::Ring | CpComm::Hierarchical) => {
+                hidden.marked(Provenance::AddedUp)
+            }
+            _ => hidden.added_up(|| {
+                let [window, share] = [&window, &share].map(|term| Written::part(term.clone()));
+                hidden_behind(ON_WIRE.of_piece(), window, share)
+            }),
+        };
+        let hidden = hidden.with(vec![window, share]).note(hiding_note(scenario, row.traffic));
         let not_hidden = Term::made("E", "not hidden", Unit::Seconds, [wire, hidden], |[wire, hidden]| wire - hidden);
         let mut parts = vec![not_hidden];
         parts.extend(slows);
@@ -144,7 +156,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
 
 /// The compute that a row may hide behind.
 fn simulated_window(scenario: &Scenario, row: &OverlapRow) -> Term {
-    seconds("w", window_of(scenario, row.traffic), row.compute_s.0).marked(Provenance::AddedUp, "")
+    seconds("w", window_of(scenario, row.traffic), row.compute_s.0).marked(Provenance::AddedUp)
 }
 
 /// Wire time over window, where there is one.
@@ -166,14 +178,6 @@ fn window_of(scenario: &Scenario, traffic: Traffic) -> Message {
         Traffic::Pp => t!("passes of the stage"),
         Traffic::Cp => t!("attention"),
         Traffic::Ep => t!("linears"),
-    }
-}
-
-/// The rule of one message.
-fn hiding(scenario: &Scenario, traffic: Traffic) -> &'static str {
-    match traffic {
-        Traffic::Cp if !matches!(scenario.run.cp_comm, CpComm::Ring | CpComm::Hierarchical) => "0",
-        _ => "min(W, φ w)",
     }
 }
 
@@ -266,7 +270,7 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     let [launch, near, far] = LATENCY.value.map(|seconds| seconds * 1e6);
     let messages = row.calls.iter().map(messages);
     let term = seconds("W", "wire time of a step", row.comm_s.0)
-        .marked(Provenance::AddedUp, "latency + bytes/bandwidth")
+        .added_up(|| on_wire(WIRE_LATENCY.of_piece(), MESSAGE_BYTES.of_piece(), WIRE_RATE.of_piece()))
         .with(parts)
         .from(&NCCL, "tuning.cc; efficiencies by measured curves")
         .note(reach)
