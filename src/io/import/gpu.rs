@@ -71,7 +71,8 @@ fn gpus_said(comment: &str) -> Option<u64> {
     let mut found: Option<(u64, usize)> = None;
     for at in 0..words.len() {
         let before = at.checked_sub(1).and_then(|before| words.get(before)).map(String::as_str);
-        let Some(count) = number(at).filter(|_| !before.is_some_and(|word| SHARES.contains(&word))) else { continue };
+        let is_other = before.is_some_and(|word| word == "is" || SHARES.contains(&word));
+        let Some(count) = number(at).filter(|_| !is_other) else { continue };
         let names_gpu = |word: &String| named_gpu(word).is_some() || word.len() > 2 && word.starts_with("mi3");
         let beside = words[at + 1..]
             .iter()
