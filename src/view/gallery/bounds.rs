@@ -204,8 +204,12 @@ fn answer(gallery: &Gallery) -> Node {
             let tie = significant(tie(run) * 100.0, 2);
             let others = match count {
                 0 => None,
-                1 => Some(t!("One more may be as fast: such differences are known to {tie} %.", tie)),
-                _ => Some(t!("{count} more may be as fast: such differences are known to {tie} %.", count, tie)),
+                1 => Some(t!("One more that it runs may be as fast: such differences are known to {tie} %.", tie)),
+                _ => Some(t!(
+                    "{count} more that it runs may be as fast: such differences are known to {tie} %.",
+                    count,
+                    tie
+                )),
             };
             let words = Message::joined(" ", std::iter::once(words).chain(others));
             Node::from_iter([line(words, use_it(row, name)), head, covers])

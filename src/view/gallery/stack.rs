@@ -63,30 +63,68 @@ pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, un
     ])
 }
 
-/// The fastest of the timelines in a sentence: against the first, or the next where it is the first, and its idea.
-pub fn winner(lanes: &[(ScheduleVariant, &Prepared)]) -> Option<Message> {
-    let figures: Vec<(ScheduleVariant, ScheduleFigures)> =
-        lanes.iter().map(|(variant, one)| (*variant, ScheduleFigures::of(&one.evaluation))).collect();
-    let by_step = |a: &&(ScheduleVariant, ScheduleFigures), b: &&(ScheduleVariant, ScheduleFigures)| {
-        a.1.step_s.0.total_cmp(&b.1.step_s.0)
+/// Parts of a step, mean over the ranks, that are told apart where two schedules are compared: what its ranks idle and
+/// for what, and all that is not idle. They sum to the step. None of a schedule that never drains.
+fn step_parts(evaluation: &Evaluation) -> Option<[(&'static str, Seconds); 5]> {
+    let step = &evaluation.report.step;
+    let idle = step.bubble?;
+    let sum = idle.fill_drain_s + idle.unequal_stages_s + idle.unequal_microbatches_s + idle.messages_s;
+    Some([
+        ("fill and drain", idle.fill_drain_s),
+        ("waiting for the longest stage", idle.unequal_stages_s),
+        ("waiting for the longest micro-batch", idle.unequal_microbatches_s),
+        ("waiting for messages between stages", idle.messages_s),
+        ("work of a rank", step.time_s - sum),
+    ])
+}
+
+/// The parts of the step that make `best` shorter than `other`, the largest first: those that give a fifth or more of
+/// the difference.
+fn reasons(best: &Evaluation, other: &Evaluation) -> Vec<Message> {
+    let gain = other.report.step.time_s - best.report.step.time_s;
+    let parts = step_parts(best).zip(step_parts(other)).map(|(best, other)| best.into_iter().zip(other));
+    let parts = parts.into_iter().flatten();
+    let mut parts: Vec<_> = parts.map(|((name, here), (_, there))| (name, here, there)).collect();
+    parts.retain(|(_, here, there)| (*there - *here).0 >= TELLING * gain.0);
+    parts.sort_by(|a, b| (b.2 - b.1).0.total_cmp(&(a.2 - a.1).0));
+    let said = |(name, here, there): (&'static str, Seconds, Seconds)| {
+        let (here, there) = (show_seconds(here.max(Seconds::ZERO)), show_seconds(there));
+        t!("{part} {here} instead of {there}", part = Message::plain(name), here, there)
     };
-    let best = figures.iter().min_by(by_step)?;
-    let first = figures.first().filter(|first| first.0 != best.0);
-    let other = first.or_else(|| figures.iter().filter(|one| one.0 != best.0).min_by(by_step))?;
-    let said = t!(
-        "Fastest: {name}, {step}, {share} less than {other}; bubble {bubble} instead of {other_bubble}. {idea}",
-        name = best.0.name(),
-        step = show_seconds(best.1.step_s),
-        share = show_percent(1.0 - best.1.step_s / other.1.step_s),
-        other = other.0.name(),
-        bubble = show_percent(best.1.bubble_fraction),
-        other_bubble = show_percent(other.1.bubble_fraction),
-        idea = Message::plain(best.0.schedule.row().idea)
-    );
+    parts.into_iter().map(said).collect()
+}
+
+/// Share of the difference of two steps from which a part of it is named.
+const TELLING: f64 = 0.2;
+
+/// The fastest of the timelines in a sentence: against the first, or the next where it is the first, and why.
+pub fn winner(lanes: &[(ScheduleVariant, &Prepared)]) -> Option<Message> {
+    let by_step = |a: &&(ScheduleVariant, &Prepared), b: &&(ScheduleVariant, &Prepared)| {
+        let of = |one: &(ScheduleVariant, &Prepared)| one.1.evaluation.report.step.time_s.0;
+        of(a).total_cmp(&of(b))
+    };
+    let best = lanes.iter().min_by(by_step)?;
+    let first = lanes.first().filter(|first| first.0 != best.0);
+    let other = first.or_else(|| lanes.iter().filter(|one| one.0 != best.0).min_by(by_step))?;
+    let (here, there) = (&best.1.evaluation, &other.1.evaluation);
+    let step = here.report.step.time_s;
     // What the run's software does not run is no proposal.
-    let run = lanes.iter().find(|(variant, _)| *variant == best.0).map(|(_, one)| &one.evaluation.scenario.run);
-    let missing = run.and_then(|run| unnamed(run, best.0.schedule)).map(|missing| t!("It is {missing}.", missing));
-    Some(Message::joined(" ", std::iter::once(said).chain(missing)))
+    let name = match unnamed(&here.scenario.run, best.0.schedule) {
+        Some(missing) => t!("{name} ({missing})", name = best.0.name(), missing),
+        None => best.0.name(),
+    };
+    let said = t!(
+        "Fastest: {name}, {step}, {share} less than {other}.",
+        name,
+        step = show_seconds(step),
+        share = show_percent(1.0 - step / there.report.step.time_s),
+        other = other.0.name()
+    );
+    let why = reasons(here, there);
+    if why.is_empty() {
+        return Some(said);
+    }
+    Some(t!("{said} Mean of the ranks: {why}.", said, why = Message::joined(", ", why)))
 }
 
 /// The time axis below all timelines, and the cursor's time.
@@ -144,6 +182,20 @@ mod tests {
         Prepared::of(Arc::new(evaluate(&run).unwrap()))
     }
 
+    /// The longest stage of the default run is the last, which has the head. A rank of DualPipe has the first stage of one
+    /// direction and the last of the other, so it waits less for the longest stage (DeepSeek-V3, section 3.2.1: each
+    /// rank holds both ends).
+    #[test]
+    fn the_fastest_says_which_part_of_the_step_is_shorter() {
+        let runs = [Schedule::OneFOneB, Schedule::DualPipe].map(prepared);
+        let lanes: Vec<(ScheduleVariant, &Prepared)> =
+            runs.iter().map(|one| (ScheduleVariant::of(&one.evaluation.scenario.run), one)).collect();
+        let words = winner(&lanes).unwrap().to_string();
+        assert!(words.starts_with("Fastest: DualPipe (") && words.contains("waiting for the longest stage"), "{words}");
+        let [one, both] = [&runs[0], &runs[1]].map(|run| run.evaluation.report.step.bubble.unwrap().unequal_stages_s.0);
+        assert!(both < one, "{both} {one}");
+    }
+
     #[test]
     fn the_memory_beside_a_timeline_is_that_of_the_cursor_and_its_peak_the_reports() {
         let one = prepared(Schedule::OneFOneB);
@@ -175,6 +227,15 @@ mod tests {
         assert!(words.starts_with(&format!("Fastest: {name}, {}", show_seconds(Seconds(least)))), "{words}");
         assert!(!words.contains(&format!("less than {name};")), "{words}");
         assert!(winner(&lanes[..1]).is_none());
+        // What tells them apart is on the page's own words: parts of a step that sum to it.
+        for one in &runs {
+            let Some(parts) = step_parts(&one.evaluation) else {
+                assert!(one.evaluation.scenario.run.schedule.row().endless);
+                continue;
+            };
+            let sum: f64 = parts.iter().map(|part| part.1.0).sum();
+            assert!((sum - one.evaluation.report.step.time_s.0).abs() < 1e-9);
+        }
         assert!(html.contains("behind 2 updates") && html.contains("one update before"));
         assert!(!below(&lanes[..2], MemoryUnit::Gib).to_html().contains("updates"));
         assert_eq!(runs[2].version(0, 4), Some(1));
