@@ -10,7 +10,7 @@ use crate::panels::schedules::against;
 use crate::panels::words::{outlook_of, sign, unnamed};
 use crate::prelude::*;
 use shardscope_core::advice::ScheduleFigures;
-use shardscope_core::report::ScheduleVariant;
+use shardscope_core::report::{ScheduleVariant, by_rank};
 use shardscope_core::units::GIB;
 
 /// Memory at `time` on a curve of MiB over time.
@@ -66,8 +66,7 @@ pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, un
 /// Parts of a step, mean over the ranks, that are told apart where two schedules are compared: what its ranks idle and
 /// for what, and all that is not idle. They sum to the step. None of a schedule that never drains.
 fn step_parts(evaluation: &Evaluation) -> Option<[(&'static str, Seconds); 5]> {
-    let step = &evaluation.report.step;
-    let idle = step.bubble?;
+    let (step, idle) = (&evaluation.report.step, by_rank(evaluation)?.bubble);
     let sum = idle.fill_drain_s + idle.unequal_stages_s + idle.unequal_microbatches_s + idle.messages_s;
     Some([
         ("fill and drain", idle.fill_drain_s),
@@ -182,9 +181,9 @@ mod tests {
         Prepared::of(Arc::new(evaluate(&run).unwrap()))
     }
 
-    /// The longest stage of the default run is the last, which has the head. A rank of DualPipe has the first stage of one
-    /// direction and the last of the other, so it waits less for the longest stage (DeepSeek-V3, section 3.2.1: each
-    /// rank holds both ends).
+    /// The longest stage of the default run is the last, which has the head. A rank of DualPipe has the first stage of
+    /// one direction and the last of the other, so it waits less for the longest stage (DeepSeek-V3, section 3.2.1:
+    /// each rank holds both ends).
     #[test]
     fn the_fastest_says_which_part_of_the_step_is_shorter() {
         let runs = [Schedule::OneFOneB, Schedule::DualPipe].map(prepared);
@@ -192,7 +191,7 @@ mod tests {
             runs.iter().map(|one| (ScheduleVariant::of(&one.evaluation.scenario.run), one)).collect();
         let words = winner(&lanes).unwrap().to_string();
         assert!(words.starts_with("Fastest: DualPipe (") && words.contains("waiting for the longest stage"), "{words}");
-        let [one, both] = [&runs[0], &runs[1]].map(|run| run.evaluation.report.step.bubble.unwrap().unequal_stages_s.0);
+        let [one, both] = [&runs[0], &runs[1]].map(|run| by_rank(&run.evaluation).unwrap().bubble.unequal_stages_s.0);
         assert!(both < one, "{both} {one}");
     }
 
