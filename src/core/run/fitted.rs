@@ -97,7 +97,7 @@ pub static PRIORS: [Prior; CONSTANTS] = [
         "host of an expert of a rank, seconds",
         0.25e-3,
         0.5,
-        0.149e-3,
+        0.145e-3,
         &MEGATRON_BRIDGE,
         "prior 0.25 ms ± 50 %: 25 launches of 10 µs",
     ),

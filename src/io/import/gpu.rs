@@ -93,18 +93,17 @@ fn gpus_said(comment: &str) -> Option<u64> {
     }
     let (count, at) = found?;
     // "4 nodes of 8 GPUs", "4 nodes with 8 GPUs each".
-    let nodes = (0..at).rev().take(4).find_map(|place| {
-        let is_nodes = words.get(place + 1).is_some_and(|word| ["node", "nodes"].contains(&word.as_str()));
-        number(place).filter(|_| is_nodes)
-    });
+    let is_node = |place: usize| words.get(place).is_some_and(|word| ["node", "nodes"].contains(&word.as_str()));
+    let nodes = (0..at).rev().take(4).find_map(|place| number(place).filter(|_| is_node(place + 1)));
+    let after = (at + 1..words.len()).find_map(|place| number(place).filter(|_| is_node(place + 1)));
     let between = |word: &str| words[at.saturating_sub(2)..at].iter().any(|known| known == word);
     let each = words[at..].iter().any(|word| ["each", "node"].contains(&word.as_str()));
     let joins = each || ["of", "with", "x"].into_iter().any(between);
     match nodes {
         Some(nodes) if joins => count.checked_mul(nodes),
         Some(_) => None,
-        // Of each of how many nodes is not said.
-        None => Some(count).filter(|_| !each),
+        // Of each of how many nodes is not said, or they stand on nodes that do not share them evenly.
+        None => Some(count).filter(|count| !each && after.is_none_or(|nodes| count % nodes == 0)),
     }
 }
 

@@ -201,8 +201,9 @@ fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit
         ratio(row),
         exposed,
     ];
-    let cells: Node =
-        HEADS.iter().zip(cells).map(|((class, ..), cell)| el("td", &[("class", class)], &[cell])).collect();
+    // The head of a ratio spans its bar and its figure.
+    let classes = HEADS.iter().flat_map(|(class, ..)| [Some(*class), (*class == "grow").then_some("")]).flatten();
+    let cells: Node = classes.zip(cells).map(|(class, cell)| el("td", &[("class", class)], &[cell])).collect();
     el("tr", &[], &[cells])
 }
 

@@ -806,7 +806,7 @@ mod tests {
             c.later = (5)\n";
         assert_eq!(
             keywords(text, "C"),
-            ["size=4", "name=ab", "steps=10", "rate=0.0001", "off=false", "x=1", "y=-2", "t=3", "later=5"]
+            ["size=4", "name=ab", "steps=10", "rate=0.0001", "off=false", "x=1", "y=-2.0", "t=3", "later=5"]
         );
     }
 
