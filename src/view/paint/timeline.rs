@@ -47,6 +47,9 @@ pub struct PictureFrame<'a> {
 /// A filled rectangle, device pixels: left, upper, right, lower.
 pub type Corners = [i32; 4];
 
+/// Fills rectangles of one colour at once.
+pub type Fill<'a> = dyn Fn(Rgb, &[Corners]) + 'a;
+
 /// A picture to paint.
 pub struct TimelinePicture<'a> {
     /// The visible cells.
@@ -75,7 +78,7 @@ pub struct TimelinePicture<'a> {
     pub scale: f64,
     /// Fills blocks of one colour, where the surface has a quicker way than a call of its backend for each: a canvas
     /// reads the text of a colour once.
-    pub fills: Option<&'a dyn Fn(Rgb, &[Corners])>,
+    pub fills: Option<&'a Fill<'a>>,
 }
 
 impl TimelinePicture<'_> {

@@ -93,7 +93,7 @@ const GPT_2: u64 = 50_257;
 
 /// True where a text takes GPT-2's tokenizer: by its name, or by files of words and merges without another's name.
 /// Source: Megatron-LM d98e8a6 `megatron/core/tokenizers/text/libraries/megatron_hf_tokenizer.py:40`; `pretrain_gpt.py`
-/// of core_r0.12.0 (`args_defaults`).
+/// of `core_r0.12.0` (`args_defaults`).
 fn is_of_gpt_2(reader: &SettingsReader) -> bool {
     match reader.last("--tokenizer-type").and_then(Value::text) {
         Some(kind) => kind == "GPT2BPETokenizer",

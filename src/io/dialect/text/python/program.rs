@@ -6,6 +6,7 @@
 
 use super::reading::{statements, tokens};
 use crate::dialect::text::words::scalar;
+use shardscope_core::maths::pow;
 use shardscope_core::run::Value;
 use std::collections::BTreeMap;
 
@@ -359,9 +360,8 @@ impl Follower {
             PythonProgram::literal(before).is_some_and(|literal| PythonProgram::literal(&value) == Some(literal))
         };
         let value = match (under, &before, &value) {
-            (None, ..) => value,
+            (None, ..) | (_, None, PyValue::Call(_)) => value,
             (_, Some(before), _) if same(before) => value,
-            (_, None, PyValue::Call(_)) => value,
             (Some(_), _, _) => {
                 let calls = [before.as_ref(), Some(&value)].into_iter().flatten().flat_map(places).collect();
                 PyValue::Open(name.to_owned(), calls)
@@ -467,7 +467,7 @@ impl Follower {
             value = match (number(&value), number(&other)) {
                 (Some(a), Some(b)) => literal_number(match (operator, doubled) {
                     ("*", false) => a * b,
-                    ("*", true) => a.powf(b),
+                    ("*", true) => pow(a, b),
                     (_, false) => a / b,
                     (_, true) => (a / b).floor(),
                 }),
@@ -611,11 +611,11 @@ impl Follower {
 
     /// Takes an argument of a parser, with its default.
     fn argument(&mut self, names: &[PyValue], keywords: &[(String, PyValue)]) {
-        let texts = names.iter().filter_map(|name| match name {
+        let mut texts = names.iter().rev().filter_map(|name| match name {
             PyValue::Literal(Value::Text(text)) => text.strip_prefix("--"),
             _ => None,
         });
-        let Some(name) = texts.last().map(|name| name.replace('-', "_")) else { return };
+        let Some(name) = texts.next().map(|name| name.replace('-', "_")) else { return };
         let keyword = |name: &str| keywords.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
         let action = keyword("action").as_ref().and_then(PythonProgram::literal);
         let switch = action.as_ref().and_then(Value::text).and_then(|action| match action {
@@ -863,7 +863,7 @@ mod tests {
     fn names_that_repeat_names_end() {
         let mut text = String::from("import x\na0 = [1, 1]\n");
         for at in 0..60 {
-            text.push_str(&format!("a{} = [a{at}, a{at}]\n", at + 1));
+            text += &["a", &(at + 1).to_string(), " = [a", &at.to_string(), ", a", &at.to_string(), "]\n"].concat();
         }
         text.push_str("c = C(a=a60)\n");
         assert_eq!(follow(&text).calls.len(), 1);
