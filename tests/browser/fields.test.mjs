@@ -62,6 +62,23 @@ test('a cluster beyond counting is refused', async () => {
   assert.deepEqual(problems, []);
 });
 
+test('a text that is refused stays refused while another field changes, until it is taken back', async () => {
+  const { page, problems } = await site.open();
+  const sentence = page.getByRole('region', { name: 'The run in a sentence' });
+  const gpus = sentence.getByRole('textbox', { name: 'GPUs' });
+  await gpus.fill('1.5');
+  await staleIs(page, true);
+  await sentence.getByRole('textbox', { name: 'Sequence' }).fill('4096');
+  await addressIs(page, '#v=1&seq_len=4096');
+  assert.equal(await gpus.getAttribute('aria-invalid'), 'true');
+  await staleIs(page, true);
+  await sentence.getByRole('textbox', { name: 'Sequence' }).blur();
+  await page.keyboard.press('Control+z');
+  await eventually(() => gpus.inputValue(), (text) => text === '64');
+  await staleIs(page, false);
+  assert.deepEqual(problems, []);
+});
+
 test('only the latest text is spoken of', async () => {
   const { page } = await site.open();
   await isRefused(page, 'tp', '7', /do not divide by TP 7/);

@@ -130,7 +130,12 @@ const FORMS: [(Form, &str, &str); 6] = [
         "An element for pages that allow scripts; it needs embed.js of this page.",
     ),
     (Form::Markdown, "Markdown", "A link to the whole page, named after the run."),
-    (Form::Card, "Social preview", "1200 × 630, for posts and slides: a link alone cannot show this run in a preview."),
+    (
+        Form::Card,
+        "Social preview",
+        "1200 × 630, for posts and slides: a link alone cannot show this run in \
+            a preview.",
+    ),
 ];
 
 /// The picture of a panel.

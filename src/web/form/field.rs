@@ -87,21 +87,9 @@ pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
 pub(crate) fn named_row(state: State, field: &'static Field, name: &'static str, of: &'static str) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
     let now = Now::of(state, field);
-    let text_now = move || now.with(|now| now.text.clone());
-    let typed = move || {
-        let now = text_now();
-        draft.get().filter(|draft| draft.after == now)
-    };
     let issues = move || {
         // Faults of a text in a sentence are said here, too.
-        let elsewhere = move || {
-            let unread = state.unread.get();
-            let here = unread.filter(|(of, after, _)| of.key == field.key && *after == text_now());
-            here.map(|(_, _, error)| error)
-        };
-        let draft_error = typed().and_then(|draft| draft.error);
-        let unread = draft_error.or_else(elsewhere);
-        let unread = unread.map(|error| Issue::error(field.key, error));
+        let unread = state.unread_of(field).map(|error| Issue::error(field.key, error));
         // Text that was not taken is spoken of alone: what else there is to say is about the value before it.
         unread.map_or_else(
             || {
@@ -128,7 +116,7 @@ pub(crate) fn named_row(state: State, field: &'static Field, name: &'static str,
     let lines = view_of(move || issues.with(|all| all.iter().map(line).collect()));
     let reset = move |_| {
         draft.set(None);
-        state.unread.set(None);
+        state.note_text(field, None);
         state.run.update(|run| {
             // The default is always accepted.
             let _ = field.set(run, &Value::Null);
@@ -216,7 +204,7 @@ fn is_wide(field: &Field) -> bool {
 fn step(state: State, field: &'static Field, draft: RwSignal<Option<Draft>>, up: bool) {
     if let Some(run) = state.run.with_untracked(|run| run.stepped(field, up)) {
         draft.set(None);
-        state.unread.set(None);
+        state.note_text(field, None);
         state.run.set(run);
     }
 }
@@ -257,7 +245,10 @@ pub(crate) fn text_input(
     let wide = is_wide(field);
     let value = move || {
         now.with(|now| match draft.get() {
-            Some(draft) if draft.after == now.text => draft.text,
+            // A text that was not understood stands until it is taken back.
+            Some(draft) if draft.after == now.text && (draft.error.is_none() || state.unread_of(field).is_some()) => {
+                draft.text
+            }
             _ => now.text.clone(),
         })
     };
@@ -265,8 +256,7 @@ pub(crate) fn text_input(
     let text_now = move || now.with_untracked(|now| now.text.clone());
     let take = move |text: String| {
         let error = commit(state, field, &text).err();
-        let unread = error.clone().map(|error| (field, untrack(|| state.text_of(field)), error));
-        state.unread.set(unread);
+        state.note_text(field, error.clone());
         state.panels.edited.set(field.key);
         draft.set(Some(Draft { text, after: text_now(), error }));
     };

@@ -109,7 +109,7 @@ pub fn step(state: State, back: bool) {
         return;
     };
     history.entries.update(|entries| entries.turn(to));
-    state.unread.set(None);
+    state.forget_texts();
     let link = history.entries.with_untracked(|entries| entries.run().to_owned());
     let run = link::decode(&link).run;
     let origin = state.origin_of(&run);

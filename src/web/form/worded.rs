@@ -24,7 +24,7 @@ pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
     let is_of = move |fault: &Issue| {
         fault.field == field.key || (state.panels.edited.get() == field.key && fault.is_mended_by(field.key))
     };
-    let invalid = flag(move || state.fault().is_some_and(|fault| is_of(&fault)));
+    let invalid = flag(move || state.unread_of(field).is_some() || state.fault().is_some_and(|fault| is_of(&fault)));
     let wide = text(move || {
         let draft = draft.with(|draft| draft.as_ref().map(|draft| draft.text.chars().count()));
         let length = draft.unwrap_or_else(|| now.with(|now| now.text.chars().count()));
@@ -35,8 +35,8 @@ pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
         .add_any_attr(leptos::attr::size(wide));
     // Right below what is typed, while it has the focus; the line of notes says it to screen readers.
     let error = move || {
-        let typed = draft.with(|draft| draft.as_ref().and_then(|draft| draft.error.clone()));
-        typed.or_else(|| state.fault().filter(is_of).map(|fault| fault.message)).map_or_else(String::new, translated)
+        let unread = state.unread_of(field);
+        unread.or_else(|| state.fault().filter(is_of).map(|fault| fault.message)).map_or_else(String::new, translated)
     };
     let note = view! { <small class="at-field" aria-hidden="true">{text(error)}</small> };
     [input.into_any(), note.into_any()].into_any()
@@ -72,14 +72,16 @@ pub(crate) fn worded_input(
     read: fn(State, &str) -> String,
 ) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
-    let invalid = move || draft.with(|draft| draft.as_ref().is_some_and(|draft| draft.error.is_some()));
-    let value = move || draft.get().map_or_else(|| written.get(), |draft| draft.text);
+    // A text that was not understood stands until it is taken back.
+    let stands = move |draft: &Draft| draft.error.is_none() || state.unread_of(field).is_some();
+    let shown = move || draft.get().filter(stands);
+    let invalid = move || shown().is_some_and(|draft| draft.error.is_some());
+    let value = move || shown().map_or_else(|| written.get(), |draft| draft.text);
     let wide = move || value().chars().count().clamp(1, 12).to_string();
     let untaken = Untaken::new();
     let take = move |text: String| {
         let error = commit(state, field, &read(state, &text)).err();
-        let unread = error.clone().map(|error| (field, untrack(|| state.text_of(field)), error));
-        state.unread.set(unread);
+        state.note_text(field, error.clone());
         draft.update(|draft| {
             if let Some(draft) = draft {
                 draft.error = error;
@@ -106,7 +108,7 @@ pub(crate) fn worded_input(
             size=text(wide)
             aria-label=say(field.label)
             aria-invalid=text(move || invalid().to_string())
-            title=text(move || match draft.get().and_then(|draft| draft.error) {
+            title=text(move || match shown().and_then(|draft| draft.error) {
                 Some(error) => translated(error),
                 None => translated(field.hint),
             })

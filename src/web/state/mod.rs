@@ -51,9 +51,8 @@ pub(crate) struct State {
     pub undrawable: Signal<bool>,
     /// Parts of the link that were not understood.
     pub notices: RwSignal<Vec<Issue>>,
-    /// The last text typed into a field that was not understood: the field, what the Run said when it was typed, and
-    /// why.
-    pub unread: RwSignal<Option<(&'static Field, String, Message)>>,
+    /// Texts typed into fields that were not understood, one a field, the last one last.
+    unread: RwSignal<Vec<UnreadText>>,
     /// Earlier and later Runs.
     pub history: StoredValue<History>,
     /// Settings that a choice made besides itself, and the Run that it led to.
@@ -69,6 +68,15 @@ pub(crate) struct State {
     pub dropped: RwSignal<Option<web_sys::FileList>, LocalStorage>,
     /// A text that was pasted onto the page, to be diagnosed.
     pub pasted: RwSignal<Option<String>>,
+}
+
+/// A text typed into a field that was not understood.
+#[derive(Clone)]
+struct UnreadText {
+    field: &'static Field,
+    /// What the Run said when it was typed: the text is dropped where that has changed.
+    after: String,
+    why: Message,
 }
 
 /// The address, read. The version of the application that made a link is for people alone.
@@ -102,7 +110,7 @@ impl State {
             painted,
             drawn,
             undrawable,
-            unread: RwSignal::new(None),
+            unread: RwSignal::new(Vec::new()),
             history,
             notices,
             told: RwSignal::new(None),
@@ -156,10 +164,35 @@ impl State {
 
     /// The first error that keeps the Run as typed last from being shown.
     pub fn fault(&self) -> Option<Issue> {
-        match self.unread.get() {
-            Some((field, after, why)) if self.text_of(field) == after => Some(Issue::error(field.key, why)),
-            _ => self.shown.with(|shown| entered(&shown.errors, &untaken(self.notices, self.run)).into_iter().next()),
-        }
+        let unread = self.unread().pop();
+        let of_run = || self.shown.with(|shown| entered(&shown.errors, &untaken(self.notices, self.run)));
+        unread.or_else(|| of_run().into_iter().next())
+    }
+
+    /// Why texts that stand in fields were not understood, that of the last one last.
+    pub fn unread(&self) -> Vec<Issue> {
+        let texts = self.unread.get().into_iter();
+        let holds = texts.filter(|text| self.text_of(text.field) == text.after);
+        holds.map(|text| Issue::error(text.field.key, text.why)).collect()
+    }
+
+    /// Why the text that stands in `field` was not understood, if it was not.
+    pub fn unread_of(&self, field: &Field) -> Option<Message> {
+        self.unread().into_iter().find(|issue| issue.field == field.key).map(|issue| issue.message)
+    }
+
+    /// Notes why a text typed into `field` was not understood, or that one was. Texts in other fields stay as they are.
+    pub fn note_text(&self, field: &'static Field, why: Option<Message>) {
+        let after = untrack(|| self.text_of(field));
+        self.unread.update(|texts| {
+            texts.retain(|text| text.field.key != field.key);
+            texts.extend(why.map(|why| UnreadText { field, after, why }));
+        });
+    }
+
+    /// Takes back every text that was not understood: fields show what the Run says.
+    pub fn forget_texts(&self) {
+        self.unread.set(Vec::new());
     }
 
     /// The value in the Run, or what an unset field means; millions and more without their zeros, as 1e12: a field is

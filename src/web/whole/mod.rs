@@ -198,13 +198,11 @@ impl Page {
     /// Issues of any of `keys`.
     fn issues(self, keys: &'static [&'static str]) -> Node {
         let state = self.state;
-        let unread = state.unread.get().filter(|(field, after, _)| state.text_of(field) == *after);
-        let unread = unread.map(|(field, _, error)| Issue::error(field.key, error));
         let computed = self.shown.with(|shown| match &shown.answer {
             Some((_, answer)) if shown.errors.is_empty() => answer.notes.clone(),
             _ => shown.errors.clone(),
         });
-        let issues = unread.into_iter().chain(computed).chain(state.issues.get());
+        let issues = state.unread().into_iter().chain(computed).chain(state.issues.get());
         issues.filter(|issue| keys.contains(&&*issue.field)).map(|issue| line(&issue)).collect()
     }
 }
