@@ -12,6 +12,7 @@ use shardscope_core::memory::StageMemory;
 use shardscope_core::rl::predict;
 use shardscope_core::run::registry::{Slot, field};
 use shardscope_core::search::differences;
+use shardscope_core::search::ladder::CHOSEN;
 use shardscope_core::traffic::Traffic;
 
 /// A number of a report.
@@ -136,26 +137,15 @@ fn traffic(kind: Traffic) -> &'static str {
     }
 }
 
-/// Settings that the difference of two layouts names.
-const NAMED: [&str; 12] = [
-    "tp",
-    "pp",
-    "cp",
-    "ep",
-    "etp",
-    "zero",
-    "micro_batch",
-    "schedule",
-    "virtual_stages",
-    "recompute",
-    "sequence_parallel",
-    "stage_layers",
-];
+/// True if the difference of two layouts names the setting `key`.
+fn is_of_layout(key: &str) -> bool {
+    key == "stage_layers" || CHOSEN.contains(&key)
+}
 
 /// What `then` has that `now` has not: sizes as layouts name them, and the other settings of the step by name.
 fn change(then: &Run, now: &Run, settings: &[(&'static str, &'static str)]) -> Message {
     let differs = differences(then, now);
-    let others: Vec<_> = settings.iter().filter(|(key, _)| !NAMED.contains(key)).copied().collect();
+    let others: Vec<_> = settings.iter().filter(|(key, _)| !is_of_layout(key)).copied().collect();
     let parts = if differs.is_empty() { vec![named(settings)] } else { vec![differs, named(&others)] };
     Message::joined(", ", parts.into_iter().filter(|part| !part.is_empty()))
 }
