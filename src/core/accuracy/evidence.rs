@@ -146,8 +146,8 @@ fn evidence(id: &str, index: usize, source: &EvidenceSource, line: Line) -> Opti
     })
 }
 
-/// FLOPs of a step of tables 3 and 4 as Megatron core 0.8 counts them: `12 B s L h² ((1 + k/a + s/h) + 1.5 f/h + V/(2 L
-/// h))`.
+/// FLOPs of a step of tables 3 and 4 as Megatron core 0.8 counts them: `12 B s L h² ((1 + k/a + s/h) + 1.5 f/h + V/(2
+/// L h))`.
 fn fujii_flops() -> f64 {
     let (l, h, f, k_a, v, s, b) = (32.0, 4096.0, 14336.0, 0.25, 128_256.0, 8192.0, 1024.0);
     12.0 * b * s * l * h * h * ((1.0 + k_a + s / h) + 1.5 * f / h + v / (2.0 * l * h))

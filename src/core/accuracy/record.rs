@@ -150,9 +150,10 @@ pub fn head(tables: &[String]) -> String {
         "# Errors of published steps, by tools/accuracy: fitted, by the constants of the code; publisher, by\n\
         # constants fitted without the run's publisher; origin, by constants fitted to what was published before it; \
         new, to\n\
-        # what others had published before it; kept, runs that set no constant, looked at once when the host's part\n\
-        # of the range was chosen. as-run: all fields of the row; as-printed: without those that tables of\n\
-        # throughput do not print. Shares, years; width and score (width and ten times the distance beyond an end)\n\
+        # what others had published before it; kept, runs that set no constant, looked at when the host's part of\n\
+        # the range was chosen and before quantised gathers were counted. as-run: all fields of the row;\n\
+        # as-printed: without those that tables of throughput do not print. Shares, years; width and score (width\n\
+        # and ten times the distance beyond an end)\n\
         # in logarithms.\n\
         # rows {rows:08x}, constants {:08x}\n",
         fnv(all.bytes())
