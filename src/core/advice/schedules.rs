@@ -156,8 +156,8 @@ mod tests {
         assert!(runnable >= 24, "{runnable} of 26 variants run on the default layout");
     }
 
-    /// Messages and copies of the papers (`docs/methods/schedules.md`): 2(p−1), 2(pv−1), 4(p−1); 2/p weights for both
-    /// directions.
+    /// Messages and copies of the papers (`docs/methods/schedules.md`): 2(p−1), 2(pv−1), 4(p−1); 2/p weights for
+    /// both directions.
     #[test]
     fn messages_and_weight_copies_are_those_of_the_papers() {
         let run = Run::default(); // p = 4, m = 32

@@ -1,9 +1,9 @@
 //! A run's step by the kinds of work that the multipliers stretch.
 //!
-//! `b(δ) = Σ_j c_j e^{δ_j} + r`, `T(δ) = (b⁶ + (f e^{δ_loader})⁶)^{1/6} e^{δ_all}`: `c_j` is what the exact model's
-//! step grows by with multiplier j, r what no multiplier stretches, f the loader's floor. The form is exact at the
-//! multipliers that it was taken at. At others the longer of two overlapped parts may change, so a fit takes it again
-//! at its result.
+//! `b(δ) = Σ_j c_j e^{δ_j} + r`, `T(δ) = (b⁶ + (f e^{δ_loader})⁶)^{1/6} e^{δ_all}`: `c_j` is what the exact
+//! model's step grows by with multiplier j, r what no multiplier stretches, f the loader's floor. The form is exact at
+//! the multipliers that it was taken at. At others the longer of two overlapped parts may change, so a fit takes it
+//! again at its result.
 
 use super::linear::dot;
 use crate::issue::Issue;

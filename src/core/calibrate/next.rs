@@ -1,8 +1,8 @@
 //! The run to make next: the one after which the question's answers would be surest.
 //!
 //! Greedy A-optimal: of the candidates that fit on the GPUs at hand, the one that makes `Σ J V' Jᵀ` over the targets
-//! smallest, with `V' = V - (V Jᵀ)(J V)/(σ² + J V Jᵀ)`. An extreme run has an extreme error of its layout: the first
-//! run should be a typical one, and is the one on the page.
+//! smallest, with `V' = V - (V Jᵀ)(J V)/(σ² + J V Jᵀ)`. An extreme run has an extreme error of its layout: the
+//! first run should be a typical one, and is the one on the page.
 
 use super::NOISE;
 use super::components::{Components, variance};

@@ -1,8 +1,8 @@
 //! Posterior of the multipliers: the most probable logarithms, their covariance, and the probability of the
 //! observations.
 //!
-//! `V = (diag τ⁻² + Σ w JᵀJ/σ²)⁻¹`, Student-t weights `w = 5/(4 + (r/σ)²)` by iteration; the mixture of two priors is
-//! weighted by the marginal likelihood of the observations. The widths were chosen on 12 public sources.
+//! `V = (diag τ⁻² + Σ w JᵀJ/σ²)⁻¹`, Student-t weights `w = 5/(4 + (r/σ)²)` by iteration; the mixture of
+//! two priors is weighted by the marginal likelihood of the observations. The widths were chosen on 12 public sources.
 
 use super::components::{Components, variance};
 use super::linear::{Cholesky, add_outer};
@@ -94,8 +94,8 @@ fn prior_information(widths: &Vector) -> Matrix {
     information
 }
 
-/// Laplace's approximation of `ln ∫ Π t₄(r/σ) N(δ; start, T) dδ` around the mean, without what all priors share:
-/// `-Σ 5/2 ln(1 + r²/4σ²) - ½ dᵀ T⁻¹ d - ½ ln det T - ½ ln det V⁻¹`.
+/// Laplace's approximation of `ln ∫ Π t₄(r/σ) N(δ; start, T) dδ` around the mean, without what all priors
+/// share: `-Σ 5/2 ln(1 + r²/4σ²) - ½ dᵀ T⁻¹ d - ½ ln det T - ½ ln det V⁻¹`.
 fn evidence(data: &[Datum], mean: &Vector, start: &Vector, widths: &Vector, information: &Cholesky) -> f64 {
     let likelihood = data.iter().map(|datum| {
         let off = (datum.log_seconds - datum.components.log_seconds(mean).0) / datum.sigma;

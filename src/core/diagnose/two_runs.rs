@@ -20,8 +20,8 @@ const BY_KERNELS: f64 = 10.0;
 /// Share by which the steps of one run differ by chance: a smaller difference is none.
 const SAME: f64 = 0.03;
 
-/// The share of a step that ranks of a pipeline wait while it fills and drains: `(p − 1) / (v m + p − 1)`, of 1F1B and,
-/// with v virtual stages, of its interleaved form (Megatron-LM, SC 21, section 2.2).
+/// The share of a step that ranks of a pipeline wait while it fills and drains: `(p − 1) / (v m + p − 1)`, of 1F1B
+/// and, with v virtual stages, of its interleaved form (Megatron-LM, SC 21, section 2.2).
 fn bubble(run: &Run, microbatches: u64) -> f64 {
     let (ranks, chunks) = (run.pp.max(1) as f64, run.virtual_stages.max(1) as f64);
     (ranks - 1.0) / (chunks * microbatches as f64 + ranks - 1.0)

@@ -2,8 +2,8 @@
 //! what is printed is what was computed.
 //!
 //! Written in a line juxtaposition multiplies and `/` divides, from left to right: `12 n T k m (c - 1)/t`. `h²`,
-//! `x^(1/4)`, `min(a, b)`, `max(a, b)` and `ceil(a)` are what they look like; `Σ A_i` adds up every part that is called
-//! `A_i`.
+//! `x^(1/4)`, `min(a, b)`, `max(a, b)` and `ceil(a)` are what they look like; `Σ A_i` adds up every part that is
+//! called `A_i`.
 
 use super::Term;
 use super::expr::{Expr, Pick};
@@ -96,8 +96,8 @@ pub fn ceil(number: f64) -> f64 {
     (number * (1.0 - 1e-12)).ceil()
 }
 
-/// Writes a formula in a line: with the values of `parts`, `3 × 2.10e6 tokens × (32 × 503 MFLOP + 1.05 GFLOP)`, or with
-/// its symbols, `3 T (L f + w)`.
+/// Writes a formula in a line: with the values of `parts`, `3 × 2.10e6 tokens × (32 × 503 MFLOP + 1.05 GFLOP)`, or
+/// with its symbols, `3 T (L f + w)`.
 struct Line<'a> {
     parts: Option<&'a [Term]>,
     unit: MemoryUnit,

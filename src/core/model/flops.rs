@@ -212,8 +212,8 @@ pub(crate) fn head_forward_flops<Q: Quantity>(model: &Architecture) -> Q {
     HIDDEN.of::<Q>(model.hidden) * VOCABULARY.of::<Q>(model.vocab) * 2.0
 }
 
-/// Model FLOPs of one token, forward and backward: `3 (Σ layers + head)`, and for each module of multi-token prediction
-/// its layers, its `2 h × h` projection and the head once more; recomputation not included.
+/// Model FLOPs of one token, forward and backward: `3 (Σ layers + head)`, and for each module of multi-token
+/// prediction its layers, its `2 h × h` projection and the head once more; recomputation not included.
 pub fn model_flops_per_token(model: &Architecture, seq: u64, count: AttentionCount) -> f64 {
     trained_by_layer(model, |kind| layer_forward_flops(model, kind, seq, count, true))
 }

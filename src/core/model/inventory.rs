@@ -159,8 +159,8 @@ mod tests {
         }
     }
 
-    /// `T h (4 + 2 + 4 k/a + 2 + 2 β + (4 + β) f/h)` with β bytes an element of the copy of a linear's input: 34 `T h`
-    /// of a Llama-8B layer in bf16, 28.7 in MXFP8, 26.1 in NVFP4. Source: Transformer Engine, from what its linears
+    /// `T h (4 + 2 + 4 k/a + 2 + 2 β + (4 + β) f/h)` with β bytes an element of the copy of a linear's input: 34 `T
+    /// h` of a Llama-8B layer in bf16, 28.7 in MXFP8, 26.1 in NVFP4. Source: Transformer Engine, from what its linears
     /// save.
     #[test]
     fn quantised_inputs_save_a_sixth_in_mxfp8_and_a_quarter_in_nvfp4() {

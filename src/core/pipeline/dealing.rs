@@ -40,8 +40,8 @@ pub struct Slowest {
     pub high: f64,
 }
 
-/// `(c − 1) max t + Σ t` for micro-batches of `times` on `ranks` ranks: exact for GPipe with equal stages, an objective
-/// for the other schedules. Source: Fudan lecture; `DynaPipe`.
+/// `(c − 1) max t + Σ t` for micro-batches of `times` on `ranks` ranks: exact for GPipe with equal stages, an
+/// objective for the other schedules. Source: Fudan lecture; `DynaPipe`.
 fn iteration_time(times: &[f64], ranks: u32) -> f64 {
     let longest = times.iter().copied().fold(0.0, f64::max);
     f64::from(ranks.max(1) - 1) * longest + times.iter().sum::<f64>()

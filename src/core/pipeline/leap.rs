@@ -3,8 +3,8 @@
 //! Where all ranks are in loops of their rows, they are run turn by turn. The state after a turn is where each rank is
 //! in its loop, when it is free, and when the results that wait for a reader were made; nothing else decides what
 //! follows. The next turns are a function of the state that is made of sums and maxima only: a state whose times are
-//! all d later is followed by the same, d later. So when the state after turn k is that after turn k − c, every time d
-//! later, c turns take d for as long as no rank leaves its loop, and all but the last of them are left out.
+//! all d later is followed by the same, d later. So when the state after turn k is that after turn k − c, every time
+//! d later, c turns take d for as long as no rank leaves its loop, and all but the last of them are left out.
 //!
 //! In an order of several phases (`GPipe`: forwards, then backwards) nothing comes back to the ranks in front within a
 //! phase, and each may keep a pace of its own. Then the times of the state differ each by its own `d_i`, twice in a

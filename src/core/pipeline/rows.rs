@@ -246,7 +246,8 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     ScheduleInfo {
         kind: Kind::VMin,
         idea: "A V of two chunks with the least activations: a third of 1F1B's.",
-        cost: "About two thirds of 1F1B's bubble for equal times, more where they differ; 2⌈(p + 2)/3⌉ chunks held.",
+        cost: "About two thirds of 1F1B's bubble for equal times, more where they differ; \
+            2⌈(p + 2)/3⌉ chunks held.",
         needs: "Two chunks per rank, near-equal tF, tB and tW.",
         source: &source::CONTROLLABLE,
         make: Make::Always(controllable::v_min),

@@ -114,8 +114,8 @@ pub fn weight_versions(ops: &[TimedOp]) -> Vec<i32> {
 }
 
 /// Version that a micro-batch meets where weights are updated once in `every` micro-batches and a rank keeps two
-/// versions: micro-batch k of the training, from 0, meets max(⌊k/every⌋ − 1, 0), that of one update ago on every rank
-/// (`PipeDream-2BW`, section 3.1).
+/// versions: micro-batch k of the training, from 0, meets max(⌊k/every⌋ − 1, 0), that of one update ago on every
+/// rank (`PipeDream-2BW`, section 3.1).
 pub fn buffered_version(k: u32, every: u32) -> i32 {
     let updates = i32::try_from(k / every.max(1)).unwrap_or(i32::MAX);
     (updates - 1).max(0)

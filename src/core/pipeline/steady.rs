@@ -1,10 +1,10 @@
 //! The steady state of a pipeline that never drains: `PipeDream` and `PipeDream-2BW` run one step's micro-batches right
 //! behind the last step's, so that fill and drain happen once in a training and not in every step.
 //!
-//! Forward i + w of rank r follows backward i of it (1F1B with w = p − 1 − r forwards ahead). Dependencies therefore
-//! run in cycles: over the ranks r to s forward, back over the same ranks, and n = s − r + 1 micro-batches later again.
-//! The slowest cycle sets the pace, `max over r <= s of (Σ T_j + 2 (n − 1) l)/n`. For equal ranks that is T without
-//! latency and T + 2 l (p − 1)/p with it.
+//! Forward i + w of rank r follows backward i of it (1F1B with w = p − 1 − r forwards ahead). Dependencies
+//! therefore run in cycles: over the ranks r to s forward, back over the same ranks, and n = s − r + 1 micro-batches
+//! later again. The slowest cycle sets the pace, `max over r <= s of (Σ T_j + 2 (n − 1) l)/n`. For equal ranks that
+//! is T without latency and T + 2 l (p − 1)/p with it.
 
 use super::Durations;
 use std::ops::Range;

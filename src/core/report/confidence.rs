@@ -1,5 +1,5 @@
-//! Certainty of a step: the parts of its range, and under a profile `σ² = J V Jᵀ + s²`, J the slopes of its logarithm
-//! by those of the multipliers.
+//! Certainty of a step: the parts of its range, and under a profile `σ² = J V Jᵀ + s²`, J the slopes of its
+//! logarithm by those of the multipliers.
 //!
 //! Slopes, and what an open setting moves, come from durations alone: passes, waits and the end of the step are
 //! computed again, and the makespan follows the busy time. A range may be that coarse; `calibrate` fits on whole

@@ -1,7 +1,8 @@
 //! Samples of unequal length: the work of the replica that a step waits for, and what another way to deal them gives.
 //!
-//! A micro-batch of samples of L tokens takes `α Σ L + β Σ L²`: both from the stages of this run, timed at two lengths
-//! that attention sees. Replicas of a step pick their micro-batches from a pool that is drawn with a fixed seed.
+//! A micro-batch of samples of L tokens takes `α Σ L + β Σ L²`: both from the stages of this run, timed at two
+//! lengths that attention sees. Replicas of a step pick their micro-batches from a pool that is drawn with a fixed
+//! seed.
 
 use super::evaluation::Evaluation;
 use super::passes::Pass;

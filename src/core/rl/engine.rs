@@ -1,7 +1,7 @@
 //! One engine: what it holds, how many responses it decodes at once, and the time of an iteration.
 //!
-//! `t(n, c) = max(W(n)/(e_b BW), 2 A n/(t F e_f)) + n κ(c)/(e_k BW) + layers (a₀ + a₁ log₂ t) + c_t n/t`, per GPU: the
-//! weights that n tokens touch are read, keys and values are read, every layer is launched and its results are
+//! `t(n, c) = max(W(n)/(e_b BW), 2 A n/(t F e_f)) + n κ(c)/(e_k BW) + layers (a₀ + a₁ log₂ t) + c_t n/t`, per
+//! GPU: the weights that n tokens touch are read, keys and values are read, every layer is launched and its results are
 //! exchanged.
 
 use crate::cluster::Gpu;
@@ -21,8 +21,8 @@ const DECODE_PEAK: f64 = 0.45;
 /// Share of the peak in prefill. Fitted to the same speeds.
 const PREFILL_PEAK: f64 = 0.38;
 /// Seconds of a layer beside its reads. Fitted to 24 steps of NeMo-RL, with [`ACROSS_NODES`] and the factor of
-/// training: 160 to 220 µs fit about as well. The best servers need 67 to 124 µs for one request (`SGLang` on B200), so
-/// an engine within a training loop costs about two of those.
+/// training: 160 to 220 µs fit about as well. The best servers need 67 to 124 µs for one request (`SGLang` on B200),
+/// so an engine within a training loop costs about two of those.
 const LAYER: f64 = 200e-6;
 /// Seconds by which a layer is longer for each doubling of the engine's GPUs: a prior, not fitted.
 const DOUBLING: f64 = 20e-6;

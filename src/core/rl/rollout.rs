@@ -66,7 +66,8 @@ impl Batch<'_> {
     }
 
     /// All start together and the step waits for the last one: `T = Σ (ℓ_j − ℓ_(j−1)) t(alive_j, p + (ℓ_j +
-    /// ℓ_(j−1))/2)`, exact for equal starts. Those beyond the capacity come after: `(n − n₀)/n₀ ℓ t(n₀)` more.
+    /// ℓ_(j−1))/2)`, exact for equal starts. Those beyond the capacity come after: `(n − n₀)/n₀ ℓ t(n₀)`
+    /// more.
     pub fn together(&self, engine: &EngineModel) -> Rollout {
         let lengths = self.lengths;
         let all = self.per_engine();
@@ -105,8 +106,8 @@ impl Batch<'_> {
     }
 
     /// Batches are taken from a stream with `in_flight` batches started and not trained, φ: `n = min(capacity, (φ −
-    /// ½) B/E)`, since a batch is taken when B are finished, so that B/2 finished ones wait on average; `T = B ℓ/(E n)
-    /// t(n)`. Where batches are ordered by start, no shorter than the longest response over φ.
+    /// ½) B/E)`, since a batch is taken when B are finished, so that B/2 finished ones wait on average; `T = B ℓ/(E
+    /// n) t(n)`. Where batches are ordered by start, no shorter than the longest response over φ.
     pub fn stream(&self, engine: &EngineModel, in_flight: f64, by_start: bool) -> Rollout {
         let lengths = self.lengths;
         let each = self.generated / self.engines;

@@ -1,9 +1,9 @@
 //! Load of the busiest expert rank where the router's spread is given.
 //!
 //! Tokens choose experts whose popularity is log-normal, its logarithm with a standard deviation σ. A rank holds
-//! n = E/x of the E experts, so its share is about log-normal with `σ_n² = ln(1 + (e^(σ²) - 1)/n)` (moments of a sum;
-//! Fenton 1960), and the largest of x shares over their mean is about `exp(κ_x σ_n - σ_n²/2)`, with `κ_x` the expected
-//! maximum of x standard normals. One router is the more uneven the fewer experts a rank holds.
+//! n = E/x of the E experts, so its share is about log-normal with `σ_n² = ln(1 + (e^(σ²) - 1)/n)` (moments of a
+//! sum; Fenton 1960), and the largest of x shares over their mean is about `exp(κ_x σ_n - σ_n²/2)`, with `κ_x` the
+//! expected maximum of x standard normals. One router is the more uneven the fewer experts a rank holds.
 //!
 //! Ranks with spare slots take clones of experts that have more tokens than the rest (ECHO: Megatron-LM pull request
 //! 2368): drawn routers are planned one by one, because an expert with more than twice the tokens of a rank keeps half

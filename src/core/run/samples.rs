@@ -1,8 +1,8 @@
 //! Samples drawn from a distribution of lengths, and the micro-batches that they make.
 //!
 //! Samples come in random order; a sequence takes them as long as they fit ("next fit"). With a capacity S that is
-//! large against the samples it is filled to `1 − E[L²]/(2 E[L] S)` (renewal theory: the next sample, which no longer
-//! fits, is picked by its length, and half of it is free on average).
+//! large against the samples it is filled to `1 − E[L²]/(2 E[L] S)` (renewal theory: the next sample, which no
+//! longer fits, is picked by its length, and half of it is free on average).
 
 use super::lengths::{LengthShape, LengthsParts};
 use crate::maths::{cos, exp, ln};

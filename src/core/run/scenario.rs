@@ -244,8 +244,8 @@ impl Scenario {
         self.learnt.forwards() + teacher
     }
 
-    /// Work of a data-parallel rank in a step, in micro-batches of the usual `s b` tokens: their number m, or `Σ L / (s
-    /// b)` where they have lengths of their own. Longer and shorter ones hold more and fewer sequences.
+    /// Work of a data-parallel rank in a step, in micro-batches of the usual `s b` tokens: their number m, or `Σ L /
+    /// (s b)` where they have lengths of their own. Longer and shorter ones hold more and fewer sequences.
     pub(crate) fn usual_microbatches(&self) -> f64 {
         if let Some(scale) = &self.scale {
             return scale.iter().sum();
@@ -309,9 +309,9 @@ impl Scenario {
         experts.max(shards).clamp(1, layout.dp)
     }
 
-    /// Tokens that attention sees as one sequence: of packed documents `Σ l²/Σ l`, the mean length of the document that
-    /// a token stands in, so that the pairs of the mask are `Σ l²/2`. Source: Llama 3, section 3.2 (document mask);
-    /// FlashAttention's and Transformer Engine's kernels of variable length (`cu_seqlens`, thd).
+    /// Tokens that attention sees as one sequence: of packed documents `Σ l²/Σ l`, the mean length of the document
+    /// that a token stands in, so that the pairs of the mask are `Σ l²/2`. Source: Llama 3, section 3.2 (document
+    /// mask); FlashAttention's and Transformer Engine's kernels of variable length (`cu_seqlens`, thd).
     pub fn attended_tokens(&self) -> u64 {
         if let Some(samples) = &self.samples {
             return crate::units::whole(samples.attended.round()).map_or(1, |tokens| tokens.max(1));

@@ -240,8 +240,8 @@ impl Clock {
 
 impl ComputeTime {
     /// Seconds that the host adds to both passes over the routed layers of a stage, whose messages take `exposed`
-    /// seconds: a layer is as slow as the slower of GPU and host, `(g⁶ + H⁶)^(1/6)`, pass by pass; or of both passes
-    /// together, where a pair of them runs side by side.
+    /// seconds: a layer is as slow as the slower of GPU and host, `(g⁶ + H⁶)^(1/6)`, pass by pass; or of both
+    /// passes together, where a pair of them runs side by side.
     pub fn behind_host(&self, exposed: [Seconds; 2], host: f64, together: bool) -> [Seconds; 2] {
         let RoutedTime { attention, experts: [forward, input, weight], again, .. } = self.routed;
         if together {
@@ -392,8 +392,8 @@ mod tests {
         }
     }
 
-    /// `(g⁶ + H⁶)^(1/6)` of a layer and pass by hand: of a host that takes 30 s, 10 of them forward, messages of 2 s a
-    /// layer beside kernels of 1 s cost `10 (1 + 0.3⁶)^(1/6) - 10 (1 + 0.1⁶)^(1/6)`, 1.2 ms.
+    /// `(g⁶ + H⁶)^(1/6)` of a layer and pass by hand: of a host that takes 30 s, 10 of them forward, messages of 2
+    /// s a layer beside kernels of 1 s cost `10 (1 + 0.3⁶)^(1/6) - 10 (1 + 0.1⁶)^(1/6)`, 1.2 ms.
     #[test]
     fn messages_of_a_layer_cost_nothing_where_its_host_is_slower() {
         let routed = RoutedTime { layers: 2.0, attention: [1.0, 2.0], experts: [1.0; 3], ..RoutedTime::default() };

@@ -143,8 +143,8 @@ pub static FAMILIES: &[FamilyRates] = &[
         multiprocessors: 148,
         attention_tile: 256,
         source: &MEGATRON_BRIDGE,
-        remark: "no benchmark: GB200 by its power 0.65 ± 12 %, 0.62 ± 12 % in fp8, 0.60 ± 20 % in NVFP4, which 7, 70 \
-            and 16 runs of Megatron-Bridge and MLPerf move to these; attention as B200",
+        remark: "no benchmark: GB200 by its power 0.65 ± 12 %, 0.62 ± 12 % in fp8, 0.60 ± 20 % in NVFP4, which 7, \
+            70 and 16 runs of Megatron-Bridge and MLPerf move to these; attention as B200",
     },
     FamilyRates {
         gpus: &[GpuFamily::Mi300],

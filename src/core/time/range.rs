@@ -2,9 +2,9 @@
 //!
 //! The variance of the logarithm of measured over predicted is a sum of parts: between publishers, within one, by the
 //! next release of the software, by a GPU and format of which no run is published, by settings that the Run leaves
-//! open and, of a step that waits for launches, by their host: `σ² = b² (1 + 1/k) + w² + r² + (g s)² + u² + (0.3 h)²`.
-//! The range is from `e^(-1.34 σ)` to `e^(1.34 σ)` times the prediction. `tests/time/origin.rs` holds it to runs that
-//! were predicted before they were known.
+//! open and, of a step that waits for launches, by their host: `σ² = b² (1 + 1/k) + w² + r² + (g s)² + u² + (0.3
+//! h)²`. The range is from `e^(-1.34 σ)` to `e^(1.34 σ)` times the prediction. `tests/time/origin.rs` holds it to
+//! runs that were predicted before they were known.
 
 use super::families::family;
 use crate::maths::exp;
@@ -243,8 +243,8 @@ impl StepRange {
     }
 
     /// Standard deviation of the logarithm of a step of another layout, on a cluster and software of which `runs` were
-    /// measured: their mean tells what the cluster and the release have in common, `1/(1/(b² (1 + 1/k) + r²) + n/w²) +
-    /// w²`.
+    /// measured: their mean tells what the cluster and the release have in common,
+    /// `1/(1/(b² (1 + 1/k) + r²) + n/w²) + w²`.
     pub fn deviation_after(self, runs: u64) -> f64 {
         let [(_, between), (_, within), (_, release)] = self.variances();
         let shared = 1.0 / (1.0 / (between + release) + runs as f64 / within);

@@ -1,9 +1,9 @@
 //! Communication beside compute: what hides, what does not, and what hidden traffic slows the compute by.
 //!
 //! One rule for the overlap table, the gradients on the timeline and the step: of `comm` seconds on the wire beside a
-//! `window` of compute, `H = min(comm, φ window)` hide; `comm - H` do not, and `x H` of the compute are lost to traffic
-//! that runs on the same multiprocessors and memory. A second of a micro-batch's compute hides one second of its
-//! messages, of whichever kind: tensor and context parallel first, then experts, then `ZeRO`, which can wait. So a
+//! `window` of compute, `H = min(comm, φ window)` hide; `comm - H` do not, and `x H` of the compute are lost to
+//! traffic that runs on the same multiprocessors and memory. A second of a micro-batch's compute hides one second of
+//! its messages, of whichever kind: tensor and context parallel first, then experts, then `ZeRO`, which can wait. So a
 //! shorter kernel never makes a pass longer.
 
 use crate::explain::Quantity;

@@ -75,7 +75,8 @@ mod tests {
         assert_eq!(dimensions(12), [1]);
     }
 
-    /// Fudan lecture: 1D keeps activations whole and sends `2 (P-1)/P` in `2 (P-1)` steps; 2D sends O(1/q), 3D O(1/q²).
+    /// Fudan lecture: 1D keeps activations whole and sends `2 (P-1)/P` in `2 (P-1)` steps; 2D sends O(1/q), 3D
+    /// O(1/q²).
     #[test]
     fn more_dimensions_send_less_and_keep_less() {
         let cuts = grid_cuts(64);

@@ -10,8 +10,8 @@
 //! begin it anew: in place of `R` then stands `M (e^(R/M) - 1)` (Daly 2006, the complete model), and `1/M` is their
 //! rate over all of the calendar.
 //!
-//! Its maximum over `τ` solves `(1 - τ/M) e^((τ+δ)/M) = 1`, so `τ* = M (1 + W₀(-e^(-1-δ/M)))`: it depends neither on
-//! `R` nor on `L`. Young (1974) and Daly (2006) are its first and third order.
+//! Its maximum over `τ` solves `(1 - τ/M) e^((τ+δ)/M) = 1`, so `τ* = M (1 + W₀(-e^(-1-δ/M)))`: it depends
+//! neither on `R` nor on `L`. Young (1974) and Daly (2006) are its first and third order.
 
 use super::formulas;
 use crate::maths::{exp, exp_m1};

@@ -36,8 +36,8 @@ pub fn rate(failures: Failures) -> Uncertain {
     Uncertain { value, sigma }
 }
 
-/// Mean time between interruptions of a job on `gpus` GPUs, by the calendar as rates are counted: `1000 days / (nodes ×
-/// rate)`, at least one node.
+/// Mean time between interruptions of a job on `gpus` GPUs, by the calendar as rates are counted: `1000 days / (nodes
+/// × rate)`, at least one node.
 pub fn time_to_interrupt(rate: f64, gpus: u64) -> Seconds {
     Seconds(formulas::time_to_interrupt(nodes(gpus), rate))
 }

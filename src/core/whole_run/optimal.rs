@@ -1,8 +1,8 @@
 //! Compute-optimal tokens of a model, by a fit that is disputed.
 //!
-//! `L = E + A/N^α + B/D^β` is least at `N* = G (C/6)^(β/(α+β))`, `G = (αA/βB)^(1/(α+β))`, for `C = 6 N D` FLOP.
-//! Constants: Besiroglu et al. 2024, who refit the points of Hoffmann et al. 2022 and show the printed fit of its third
-//! approach to be wrong.
+//! `L = E + A/N^α + B/D^β` is least at `N* = G (C/6)^(β/(α+β))`, `G = (αA/βB)^(1/(α+β))`, for `C = 6 N D`
+//! FLOP. Constants: Besiroglu et al. 2024, who refit the points of Hoffmann et al. 2022 and show the printed fit of its
+//! third approach to be wrong.
 
 use crate::maths::pow;
 

@@ -1,5 +1,5 @@
-//! Spare nodes: nodes under repair are a Poisson count with mean `nodes × rate × repair time` (M/G/∞: the distribution
-//! of repair times does not matter).
+//! Spare nodes: nodes under repair are a Poisson count with mean `nodes × rate × repair time` (M/G/∞: the
+//! distribution of repair times does not matter).
 
 use crate::maths::exp;
 

@@ -136,8 +136,8 @@ mod tests {
         assert!(slices.next().is_none());
     }
 
-    /// 2 (p − 1) results cross ranks for each micro-batch of 1F1B, 2 (2p − 2) in a V of two chunks; an arrow ends no
-    /// earlier than it begins.
+    /// 2 (p − 1) results cross ranks for each micro-batch of 1F1B, 2 (2p − 2) in a V of two chunks; an arrow ends
+    /// no earlier than it begins.
     #[test]
     fn an_arrow_stands_for_each_message() {
         for (id, messages) in [("1f1b", 6), ("zb-v", 12), ("dualpipev", 12)] {

@@ -179,8 +179,8 @@ mod tests {
         }
     }
 
-    /// Dao 2022, theorem 2: scores take `Θ(s d + s²)` accesses, tiles `Θ(s² d² / M)` for M numbers on the chip. A tile
-    /// of B queries takes M = B d, so for long sequences the ratio is `2 B / d`, and twice the tile halves what is
+    /// Dao 2022, theorem 2: scores take `Θ(s d + s²)` accesses, tiles `Θ(s² d² / M)` for M numbers on the chip. A
+    /// tile of B queries takes M = B d, so for long sequences the ratio is `2 B / d`, and twice the tile halves what is
     /// moved.
     #[test]
     fn tiles_move_less_in_proportion_to_their_size() {

@@ -111,8 +111,8 @@ fn states(dials: &Dials) -> Live {
     // The master copy and two averages, each in four bytes.
     let optimizer = bars[0].values[2] / total * each;
     let note = t!(
-        "Of them {bytes} bytes are the optimizer's, {numbers} numbers per weight: {numbers} h² for a matrix of h × h. \
-            The playbook's appendix prints {printed} h².",
+        "Of them {bytes} bytes are the optimizer's, {numbers} numbers per weight: {numbers} h² for a matrix of \
+            h × h. The playbook's appendix prints {printed} h².",
         bytes = number(optimizer, 3),
         numbers = number(optimizer / 4.0, 3),
         printed = 6_u8
@@ -432,7 +432,8 @@ mod tests {
         assert!(note.contains(&format!("Keys keep {keys} here")), "{note}");
     }
 
-    /// Playbook, appendix A2: `6 h²` is printed; two averages and a master copy in fp32 are 3 h² numbers, 12 h² bytes.
+    /// Playbook, appendix A2: `6 h²` is printed; two averages and a master copy in fp32 are 3 h² numbers, 12 h²
+    /// bytes.
     #[test]
     fn adam_keeps_three_numbers_per_weight() {
         let step = &LESSON.steps[0];

@@ -457,7 +457,8 @@ pub fn show_price(currency: &str, price: f64) -> String {
     }
 }
 
-/// The currency and the number of a typed price: `€1.80`, `1,80 EUR`, `2`; none of the one where the text is no price.
+/// The currency and the number of a typed price: `€1.80`, `1,80 EUR`, `2`; none of the one where the text is no
+/// price.
 pub fn read_price(typed: &str) -> (Option<String>, String) {
     let is_number = |sign: char| sign.is_ascii_digit() || ".,_ -+".contains(sign);
     let text = typed.trim();

@@ -100,8 +100,8 @@ impl<Q: Quantity> Symbols<Q> {
     }
 }
 
-/// Memory of a rank, equal on all of them: states `k θ` and `k θ` (4 θ where gradients accumulate in fp32), `2 k θ`, or
-/// 3 · 4 θ with a master copy; k as the Run's precision has it.
+/// Memory of a rank, equal on all of them: states `k θ` and `k θ` (4 θ where gradients accumulate in fp32), `2 k
+/// θ`, or 3 · 4 θ with a master copy; k as the Run's precision has it.
 fn items<Q: Quantity>(scenario: &Scenario) -> Vec<Item<Q>> {
     let (x, bytes) = (Symbols::<Q>::of(scenario), scenario.precision);
     let state = |each: Q, from| x.states_per_gpu(each * x.theta, from);

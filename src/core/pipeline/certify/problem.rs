@@ -1,8 +1,9 @@
 //! A pipeline step as a job shop: chains of equal ops on ranks, arcs between them, room that chains share.
 //!
-//! Fact 1 (micro-batches in order): some optimal schedule runs every (stage, kind) in the order 0..m−1. Sort the starts
-//! of each (stage, kind) and give the k-th to micro-batch k: the k-th smallest start of a successor is never before the
-//! k-th smallest end of its predecessor, and memory counts only. So a schedule is a merging of chains on each rank.
+//! Fact 1 (micro-batches in order): some optimal schedule runs every (stage, kind) in the order 0..m−1. Sort the
+//! starts of each (stage, kind) and give the k-th to micro-batch k: the k-th smallest start of a successor is never
+//! before the k-th smallest end of its predecessor, and memory counts only. So a schedule is a merging of chains on
+//! each rank.
 //!
 //! Fact 2 (a cap is an arc): where a rank has one stage and holds at most c of its activations, F(s, k) starts no
 //! earlier than the end of W(s, k − c), since activations are freed in order. Memory disappears into the arcs.

@@ -2,8 +2,9 @@
 //!
 //! tau(x) is at least: the op's duration and tau of whatever must follow it; and for every rank j, the distance d to
 //! the ops D on j that must follow x, and what j needs for them. That is J(D): all of D free at once, each y delivered
-//! q(y) = tau(y) − its duration after its end. Run by longest q first, J = max over the sequence of (durations so far +
-//! q): optimal for this relaxation by exchange, so a valid bound. Sorted by tau instead it would be no bound at all.
+//! q(y) = tau(y) − its duration after its end. Run by longest q first, J = max over the sequence of
+//! (durations so far + q): optimal for this relaxation by exchange, so a valid bound. Sorted by tau instead it would be
+//! no bound at all.
 
 use super::problem::{Problem, Reach, Ticks};
 use crate::sort::{sort, sort_by};

@@ -1,8 +1,8 @@
 //! Hanayo: the stages snake over the ranks in W waves; micro-batches come in units of P.
 //!
-//! A unit is as the paper draws it: by slots of equal length, F of stage s at s + 2 k and BW at 2 S − 1 − s + 2 k. Laid
-//! end to end such units stall wherever a backward takes longer than a forward, so consecutive units overlap: each rank
-//! keeps the order within a unit and takes the youngest unit that can go on, while it holds no more than P
+//! A unit is as the paper draws it: by slots of equal length, F of stage s at s + 2 k and BW at 2 S − 1 − s + 2 k.
+//! Laid end to end such units stall wherever a backward takes longer than a forward, so consecutive units overlap: each
+//! rank keeps the order within a unit and takes the youngest unit that can go on, while it holds no more than P
 //! micro-batches of its stages, what one unit needs on the fullest rank. What is ready is found with backwards of two
 //! slots. The idle time is then that of one unit, 4 (P − 1) tF for tBW = 2 tF, however many follow.
 

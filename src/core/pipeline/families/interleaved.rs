@@ -210,8 +210,8 @@ pub(crate) fn overlap(spec: &Spec) -> Result<Order, Issue> {
     Err(dead_lock("microbatches", spec, spec.pp, make))
 }
 
-/// The visiting order with PyTorch's g = m / max(1, ⌊m/p⌋), warm-up (p − 1 − r) + (v − 1) g, backward cut in two and W
-/// delayed by r backwards.
+/// The visiting order with PyTorch's g = m / max(1, ⌊m/p⌋), warm-up (p − 1 − r) + (v − 1) g, backward cut in
+/// two and W delayed by r backwards.
 ///
 /// Source: PyTorch `ScheduleInterleavedZeroBubble`; with one chunk it is ZB-H1.
 pub(crate) fn zero_bubble(spec: &Spec) -> Result<Order, Issue> {

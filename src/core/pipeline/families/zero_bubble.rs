@@ -20,7 +20,8 @@ fn delayed(spec: &Spec, warm_up: impl Fn(u32) -> u32, delay: impl Fn(u32) -> u32
     spec.order(ranks)
 }
 
-/// ZB-H1: weave(min(p − 1 − r, m)), backward group i = `B_i` and, from i = r on, `W_(i−r)`. 1F1B's memory on rank 0.
+/// ZB-H1: weave(min(p − 1 − r, m)), backward group i = `B_i` and, from i = r on, `W_(i−r)`. 1F1B's memory on rank
+/// 0.
 ///
 /// Source: Qi et al. 2023, section 2.1.
 pub(crate) fn h1(spec: &Spec) -> Order {
@@ -44,7 +45,8 @@ pub(crate) fn warn_h2(spec: &Spec) -> Vec<Issue> {
         return Vec::new();
     }
     let message = t!(
-        "the Zero Bubble paper describes ZB-H2 for m ≥ 2p − 1 = {fills}: {microbatches} micro-batches leave a bubble",
+        "the Zero Bubble paper describes ZB-H2 for m ≥ 2p − 1 = {fills}: {microbatches} micro-batches \
+            leave a bubble",
         fills,
         microbatches = spec.microbatches
     );

@@ -61,8 +61,8 @@ mod tests {
     use super::*;
 
     /// Li et al. 2014 (the parameter server): a server receives from and answers every worker; nccl-tests,
-    /// PERFORMANCE.md: a rank of a ring sends and receives `2 (n − 1)/n`. With as many servers as workers each carries
-    /// two tensors, and a ring of two ranks the same.
+    /// PERFORMANCE.md: a rank of a ring sends and receives `2 (n − 1)/n`. With as many servers as workers each
+    /// carries two tensors, and a ring of two ranks the same.
     #[test]
     fn servers_as_many_as_workers_carry_what_workers_do() {
         assert_eq!(carried(64, 1), [128.0, 3.9375]);

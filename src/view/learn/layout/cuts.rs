@@ -158,8 +158,8 @@ mod tests {
         evaluation.report.parameters.per_stage[0] - whole - ends
     }
 
-    /// Mixtral 8x7B, with a vocabulary that no rank pads: attention h (h + 2 h / 4) + h² and 8 experts of 3 h f in each
-    /// of 32 layers, h 4096, f 14336. What the calculator puts on a rank is the share that is drawn, of each kind.
+    /// Mixtral 8x7B, with a vocabulary that no rank pads: attention h (h + 2 h / 4) + h² and 8 experts of 3 h f in
+    /// each of 32 layers, h 4096, f 14336. What the calculator puts on a rank is the share that is drawn, of each kind.
     #[test]
     fn the_drawn_shares_are_those_of_the_calculators_ranks() {
         let attention = 32.0 * 2.5 * 4096.0 * 4096.0;

@@ -151,9 +151,9 @@ mod tests {
         }
     }
 
-    /// By hand, with the note's formulas: a layer of the language model is 3 (8 N h² + 4 h N² + 4 N h f) = 1.195 TFLOP,
-    /// the tower with its projector 8.776 TFLOP. Of 14 and 14 layers the first rank has 60.4 % of the FLOPs, of 10 and
-    /// 18 it has 49.1 %.
+    /// By hand, with the note's formulas: a layer of the language model is 3 (8 N h² + 4 h N² + 4 N h f) = 1.195
+    /// TFLOP, the tower with its projector 8.776 TFLOP. Of 14 and 14 layers the first rank has 60.4 % of the FLOPs, of
+    /// 10 and 18 it has 49.1 %.
     #[test]
     fn the_rules_split_gives_both_ranks_about_half_of_the_flops() {
         for (first, expected) in [(14, 0.604), (10, 0.491)] {

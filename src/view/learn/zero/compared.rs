@@ -74,8 +74,8 @@ mod tests {
     use super::*;
 
     /// ZeRO, section 7.2.2, and Narayanan 2021, section 3.2: a step with one micro-batch a rank gathers the weights
-    /// twice and scatters gradients once, in bytes of bf16 and fp32 `8 P (n − 1)/n`; a rank in the middle of a pipeline
-    /// sends `b s h` numbers forward and as many backward for each of `B` micro-batches.
+    /// twice and scatters gradients once, in bytes of bf16 and fp32 `8 P (n − 1)/n`; a rank in the middle of a
+    /// pipeline sends `b s h` numbers forward and as many backward for each of `B` micro-batches.
     #[test]
     fn bytes_are_those_of_the_papers() {
         let (n, batch) = (8, 8);

@@ -96,7 +96,8 @@ fn largest(own: &Run, rows: &[CatalogueRow]) -> Node {
     };
     let what = own.adapter.method.map_or_else(|| t!("all weights"), |method| verbatim(method.choice().label));
     let words = t!(
-        "Largest that fits on {gpus} × {gpu}: {model}, {parameters} parameters, {what}, at {tokens} tokens a sequence.",
+        "Largest that fits on {gpus} × {gpu}: {model}, {parameters} parameters, {what}, at {tokens} tokens a \
+            sequence.",
         gpus = own.gpus,
         gpu = own.gpu.title(),
         model = verbatim(preset.choice.label),
