@@ -101,12 +101,46 @@ fn time(before: &Report, after: &Report, share: bool) -> Option<(Reason, [f64; 2
     })
 }
 
-/// The component of the fullest GPU that shrinks most.
+/// The component of the fullest GPU that shrinks most; none where the GPU is fullest in another phase then, whose
+/// components are of other work.
 fn memory(before: &Report, after: &Report) -> Option<(Reason, [f64; 2])> {
+    let phase = |report: &Report| report.memory.peak_phase().map(|phase| phase.name);
+    if phase(before) != phase(after) {
+        return None;
+    }
     let (before, after) = (before.memory.fullest()?, after.memory.fullest()?);
     let values =
         before.components().map(|(_, bytes)| bytes.0).into_iter().zip(after.components().map(|(_, bytes)| bytes.0));
     let pairs = Component::ALL.into_iter().zip(values);
     let (component, (before, after)) = pairs.max_by(|(_, a), (_, b)| (a.0 - a.1).total_cmp(&(b.0 - b.1)))?;
     (before > after).then_some((Reason::Memory(component), [before, after]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::report;
+    use crate::run::{Algorithm, Based, ResponseParts, RlParts};
+
+    /// Generation holds no activations for a backward pass: a layout that makes it the fullest phase has not taken the
+    /// activations of the update away.
+    #[test]
+    fn another_phase_is_no_reason() {
+        let rl = RlParts {
+            algorithm: Some(Algorithm::Grpo),
+            prompts: Some(128),
+            samples: Some(8),
+            prompt_tokens: Some(512.0),
+            response_tokens: ResponseParts { mean: Some(900.0), ..ResponseParts::default() },
+            response_limit: Some(4096),
+            ..RlParts::default()
+        };
+        let run = Run { model: Based::preset("qwen-3-32b"), rl, ..Run::default() };
+        let other = Run { tp: 4, ..run.clone() };
+        let [before, after] = [&run, &other].map(|run| report(run).unwrap());
+        let phases = [&before, &after].map(|report| report.memory.peak_phase().unwrap().name);
+        assert_ne!(phases[0], phases[1]);
+        assert_eq!(Cause::of(Gain::Change, (&run, &before), (&other, &after)), None);
+        assert!(Cause::of(Gain::Change, (&run, &before), (&run, &before)).is_none());
+    }
 }
