@@ -253,7 +253,7 @@ pub fn kinds(evaluation: &Evaluation) -> Node {
         swatch(&("c-forward", "forward")),
         swatch(&("c-backward", "backward")),
         if has(OpKind::W) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
-        if later { swatch(&("c-forward later", "later stages of the rank")) } else { Node::none() },
+        if later { swatch(&("c-forward later", "later stages")) } else { Node::none() },
         bubble(pipeline),
         evaluation.report.tower.map_or_else(Node::none, |tower| waits_for_tower(tower.waits_s, pipeline)),
     ])
