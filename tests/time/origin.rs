@@ -251,3 +251,29 @@ fn own_runs_narrow_a_range_as_their_number_says() {
         }
     }
 }
+
+/// Runs of AMD's GPUs, of MLPerf's 8B and 405B, and of its adapters with and without context parallelism, each
+/// predicted by what others had published before it: seven of ten at least lie inside their ranges.
+#[test]
+fn groups_of_new_publishers_lie_inside_their_ranges() {
+    type Is = fn(&Evidence) -> bool;
+    fn of_mlperf(row: &Evidence, part: &str) -> bool {
+        row.source().file == "mlperf.csv" && row.label.contains(part)
+    }
+    let groups: [(&str, Is); 5] = [
+        ("MI300X to MI355X", |row| row.run.gpu.base.is_some_and(|gpu| gpu.starts_with("mi3"))),
+        ("MLPerf, 8B", |row| of_mlperf(row, "8B")),
+        ("MLPerf, 405B", |row| of_mlperf(row, "405B")),
+        ("MLPerf, 70B LoRA without CP", |row| of_mlperf(row, "LoRA") && row.run.cp == 1),
+        ("MLPerf, 70B LoRA with CP", |row| of_mlperf(row, "LoRA") && row.run.cp > 1),
+    ];
+    let rows = rows();
+    let timeline = DatedSteps::new(&rows, as_printed);
+    let found = timeline.new_to_all();
+    for (name, is) in groups {
+        let own = found.iter().filter(|unseen| is(&rows[timeline.rows[unseen.row].evidence]));
+        let tally = Tally::of(own.map(|unseen| (unseen.error, unseen.deviation)));
+        println!("{name}: {tally:?}");
+        assert!(tally.runs >= 9 && tally.held >= 0.70, "{name}: {tally:?}");
+    }
+}
