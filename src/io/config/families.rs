@@ -12,6 +12,10 @@ pub(crate) enum Mixers {
     Windows(u64),
     /// Chunks, but in one layer of so many.
     Chunks(u64),
+    /// Windows in every layer, where `sliding_window` has a number (`modeling_mistral.py`, `create_causal_mask`).
+    WindowsIfSaid,
+    /// Windows from layer `max_window_layers` on, where `use_sliding_window` is true (`configuration_qwen2.py`).
+    WindowsBehind,
 }
 
 /// A kind of model.
@@ -56,7 +60,7 @@ pub(crate) struct ModelFamily {
 }
 
 const LLAMA: ModelFamily = ModelFamily {
-    kinds: &["llama", "mistral", "ministral", "ministral3", "yi", "aquila", "internlm3", "seed_oss", "granite"],
+    kinds: &["llama", "ministral", "yi", "aquila", "internlm3", "seed_oss", "granite"],
     norm: Norm::Rms,
     gated: true,
     qk_norm: QkNorm::None,
@@ -97,13 +101,16 @@ const ROUTER: &str = "the load-balancing bias of the router (a number an expert)
 
 static FAMILIES: &[ModelFamily] = &[
     LLAMA,
+    ModelFamily { kinds: &["mistral", "ministral3"], mixers: Mixers::WindowsIfSaid, ..LLAMA },
     ModelFamily {
         kinds: &["qwen2", "qwen2_vl", "qwen2_5_vl"],
         biases: Biases::Qkv,
         attention_bias_key: false,
+        mixers: Mixers::WindowsBehind,
         ..LLAMA
     },
-    ModelFamily { kinds: &["qwen3", "qwen3_vl"], qk_norm: QkNorm::Head, ..LLAMA },
+    ModelFamily { kinds: &["qwen3"], qk_norm: QkNorm::Head, mixers: Mixers::WindowsBehind, ..LLAMA },
+    ModelFamily { kinds: &["qwen3_vl"], qk_norm: QkNorm::Head, ..LLAMA },
     ModelFamily { kinds: &["gemma", "ernie4_5"], tied: true, ..LLAMA },
     ModelFamily { kinds: &["hunyuan_v1_dense"], qk_norm: QkNorm::Head, ..LLAMA },
     ModelFamily { kinds: &["mimo"], biases: Biases::Qkv, attention_bias_key: false, prediction: true, ..LLAMA },
@@ -164,7 +171,7 @@ static FAMILIES: &[ModelFamily] = &[
         ..EXPERTS
     },
     ModelFamily { kinds: &["deepseek_v4"], sinks: true, prediction: true, notes: &[ROUTER], ..EXPERTS },
-    ModelFamily { kinds: &["phi3"], attention_bias_key: false, ..LLAMA },
+    ModelFamily { kinds: &["phi3"], attention_bias_key: false, mixers: Mixers::WindowsIfSaid, ..LLAMA },
     ModelFamily {
         kinds: &["phi"],
         notes: &[
@@ -175,7 +182,7 @@ static FAMILIES: &[ModelFamily] = &[
     },
     ModelFamily { kinds: &["gpt_neox"], ..GPT },
     ModelFamily { kinds: &["gpt2"], tied: true, learned_positions: true, short_names: true, ..GPT },
-    ModelFamily { kinds: &["mixtral"], attention_bias_key: false, ..EXPERTS },
+    ModelFamily { kinds: &["mixtral"], attention_bias_key: false, mixers: Mixers::WindowsIfSaid, ..EXPERTS },
     ModelFamily { kinds: &["qwen2_moe"], biases: Biases::Qkv, attention_bias_key: false, notes: &[GATE], ..EXPERTS },
     ModelFamily { kinds: &["qwen3_moe", "qwen3_vl_moe"], qk_norm: QkNorm::Head, ..EXPERTS },
     ModelFamily { kinds: &["glm4_moe"], qk_norm: QkNorm::Head, prediction: true, notes: &[ROUTER], ..EXPERTS },

@@ -234,6 +234,11 @@ impl Reader<'_> {
             Mixers::Alike => (None, 1),
             Mixers::Windows(every) => (Some(Mixer::Window), every),
             Mixers::Chunks(every) => (Some(Mixer::Chunked), every),
+            Mixers::WindowsIfSaid => {
+                let kind = LayerKind::new(Mixer::Window, Ffn::Both);
+                return self.has("sliding_window").then(|| (0..layers).map(|_| kind).collect());
+            }
+            Mixers::WindowsBehind => return self.windows_behind(layers, full),
         };
         let windows = self.count(
             &["sliding_window_pattern", "full_attention_interval"],
@@ -257,6 +262,17 @@ impl Reader<'_> {
             LayerKind::new(if is_full { full } else { other }, Ffn::Both)
         });
         Some(kinds.collect())
+    }
+
+    /// Windows in the layers from `max_window_layers` on, which are none where that is every layer.
+    fn windows_behind(&mut self, layers: u64, full: Mixer) -> Option<Vec<LayerKind>> {
+        let is_on = self.config.get("use_sliding_window").is_some() && self.yes("use_sliding_window", "windows", false);
+        if !is_on || !self.has("sliding_window") {
+            return None;
+        }
+        let first = self.count_or(&["max_window_layers"], "first layer with a window", 28, "the library's default");
+        let mixer = |layer| if layer < first { full } else { Mixer::Window };
+        (first < layers).then(|| (0..layers).map(|layer| LayerKind::new(mixer(layer), Ffn::Both)).collect())
     }
 
     /// Reads which layers have experts, where the file has more than the number of leading dense layers.

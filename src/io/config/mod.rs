@@ -29,8 +29,8 @@ pub struct Config {
     pub used: Vec<(String, Message)>,
     /// Values that the file leaves out, with those taken instead.
     pub assumed: Vec<Message>,
-    /// Entries that say nothing of shapes.
-    pub ignored: Vec<String>,
+    /// Entries that say nothing of shapes, with their values.
+    pub ignored: Vec<(String, Value)>,
     /// Parts of this kind that the calculator does not count.
     pub notes: Vec<&'static str>,
 }
@@ -50,6 +50,22 @@ const TOP_K: [&str; 5] = ["num_experts_per_tok", "num_experts_per_token", "top_k
 /// Names of how many experts every token visits.
 const SHARED_EXPERTS: [&str; 4] =
     ["n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert"];
+/// Entries that are counted as if they had this value: convolutions of four positions, experts in every layer behind
+/// the first that has some, and the degrees of a release's own code.
+const COUNTED: [(&str, f64); 6] = [
+    ("mamba_d_conv", 4.0),
+    ("conv_kernel", 4.0),
+    ("linear_conv_kernel_dim", 4.0),
+    ("moe_layer_interval", 1.0),
+    ("pretraining_tp", 1.0),
+    ("ep_size", 1.0),
+];
+
+/// True of an entry whose value is the one that is counted.
+pub(crate) fn is_counted((key, value): &(String, Value)) -> bool {
+    COUNTED.iter().any(|(name, counted)| name == key && *value == Value::Number(*counted))
+}
+
 /// Reads a `config.json`.
 ///
 /// # Errors
@@ -90,6 +106,9 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
     parts.arguments = arguments;
     let arguments = passed.into_iter().map(|key| (key.to_owned(), t!("passed through to Megatron-LM's arguments")));
     reader.used.extend(arguments);
+    if text.get("enable_moe_block").is_some() {
+        reader.yes("enable_moe_block", "experts", false);
+    }
     if !reader.errors.is_empty() {
         return Err(reader.errors);
     }
@@ -119,8 +138,8 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
     let ignored = match text {
         Value::Map(entries) => entries
             .iter()
-            .map(|(key, _)| key.clone())
-            .filter(|key| key != "model_type" && !used.iter().any(|(name, _)| name == key))
+            .filter(|(key, _)| key != "model_type" && !used.iter().any(|(name, _)| name == key))
+            .cloned()
             .collect(),
         _ => Vec::new(),
     };

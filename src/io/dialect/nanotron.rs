@@ -127,7 +127,7 @@ fn model(reader: &mut SettingsReader) {
             }
             reader.assumed.extend(read.assumed);
             let ignored = read.ignored.iter();
-            reader.ignore(ignored.map(|key| format!("{CONFIG}{key}")));
+            reader.ignore(ignored.map(|(key, _)| format!("{CONFIG}{key}")));
             reader.model(read.parts);
         }
         Err(errors) => reader.errors.extend(errors),

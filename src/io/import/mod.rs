@@ -437,12 +437,17 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
     }
     let mut assumed = read.assumed;
     assumed.extend(read.notes.iter().map(Message::from));
-    let left: Vec<Left> = read.ignored.into_iter().map(Left::from).collect();
+    // To transformers an entry without a value is one that is not there.
+    let (none, said): (Vec<_>, Vec<_>) = read.ignored.into_iter().partition(|(_, value)| *value == Value::Null);
+    let (counted, left): (Vec<_>, Vec<_>) = said.into_iter().partition(config::is_counted);
+    let left = left.into_iter().map(|(text, value)| Left { text, inner: None, value: Some(value) });
     // A window is none where its own switch is off (`configuration_qwen2.py`), nor the layers that would have it.
-    let without = |one: &Left| one.text == "use_sliding_window" && one.value.as_ref().is_some_and(is_off);
+    let without = object.get("use_sliding_window").is_some_and(is_off);
     let windows = ["sliding_window", "max_window_layers"].map(str::to_owned);
-    let off = if left.iter().any(without) { &windows[..] } else { &[] };
-    let Account { ignored, unread } = account(&tables(&["config"]), left, Vec::new(), off);
+    let off = if without { &windows[..] } else { &[] };
+    let Account { mut ignored, unread } = account(&tables(&["config"]), left.collect(), Vec::new(), off);
+    ignored.extend(none.iter().map(|(name, _)| unread::ignored(name, "it is given no value")));
+    ignored.extend(counted.iter().map(|(name, _)| unread::ignored(name, "counted so anyway")));
     Ok(Meaning {
         format: t!("a model's config.json: {kind}", kind = read.kind),
         branches: Vec::new(),
