@@ -80,6 +80,10 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.take((*run).clone(), state.origin_of(&run));
             state.view.keep_second(Some((*second).clone()));
         }
+        Action::Compare(Compare::Explain(figure)) => {
+            state.panels.explain_second(figure);
+            shortcuts::drawer_opens(event);
+        }
         Action::Compare(Compare::Close) => state.view.keep_second(None),
         Action::Undo => history::step(state, true),
         Action::Redo => history::step(state, false),

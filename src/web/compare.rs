@@ -1,6 +1,7 @@
 //! A second Run beside the first: kept in the link.
 
 use crate::view::panels::compare::{Second, compare as view};
+use crate::view::views::View;
 use crate::web::browser::html::view_once;
 use crate::web::document::render::nodes;
 use crate::web::late::parts;
@@ -31,8 +32,10 @@ pub(crate) fn panel(state: State) -> AnyView {
     nodes("compare-runs", move || beside.get())
 }
 
-/// Copies the Run into the second, unless there is one, and scrolls to the panel at the top.
+/// Copies the Run into the second, unless there is one, and shows the comparison, which stands on the view of the Run.
 pub fn compare(state: State) {
+    state.view.show(View::Run);
+    state.panels.tab.set("results");
     if state.view.second.with_untracked(Option::is_none) {
         state.view.keep_second(Some(state.run.get_untracked()));
     }

@@ -27,6 +27,27 @@ test('the second run stays while the first is changed, and the link holds both',
   assert.deepEqual(problems, []);
 });
 
+test('the comparison is shown from every view, and names the tensors that differ', async () => {
+  for (const view of ['cluster', 'whole', 'schedules', 'scoreboard']) {
+    const { page, problems } = await site.open(`#v=1&view.open=${view}`);
+    await page.locator('header [data-action=compare]').first().click();
+    await has(panel(page), /set alike/);
+    await addressIs(page, '#v=1&b.v=1');
+    assert.deepEqual(problems, []);
+  }
+  const { page, problems } = await site.open('#v=1&b.micro_batch=4');
+  await has(panel(page), /its largest tensor: /);
+  const tensors = panel(page).locator('table', { has: page.getByRole('columnheader', { name: 'tensor, GiB' }) });
+  assert.ok((await tensors.locator('tbody tr').count()) > 3);
+  // The parts of either bar list their tensors, and open their formula.
+  const part = panel(page).locator('.bars').nth(1).locator('.segment.c-activations').first();
+  await part.hover();
+  await eventually(() => part.locator('.tip').isVisible(), (seen) => seen);
+  await part.click();
+  await has(page.locator('.detail'), /Of B, the run beside this one/);
+  assert.deepEqual(problems, []);
+});
+
 test('swap, take, keep, close', async () => {
   const { page, problems } = await site.open('#v=1&tp=4&b.tp=2&b.pp=2');
   await has(panel(page), /Tensor parallel\s+4\s*→\s*2/);
@@ -60,7 +81,7 @@ test('both pictures are there, on common scales', async () => {
 
 test('a second run that cannot work says why', async () => {
   const { page, problems } = await site.open('#v=1&b.tp=7');
-  await has(panel(page), /second run cannot work.*TP 7/s);
+  await has(panel(page), /B cannot work.*TP 7/s);
   assert.deepEqual(problems, []);
 });
 

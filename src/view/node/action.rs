@@ -195,6 +195,8 @@ pub enum Compare {
     Keep(Arc<Run>),
     /// The second Run becomes the page's, and this one the second.
     Swap(Arc<Run>, Arc<Run>),
+    /// Explains a figure of the second Run in the drawer.
+    Explain(Figure),
     /// There is no second Run any more.
     Close,
 }
@@ -274,6 +276,7 @@ impl Action {
             Self::Import(_, launches) => if *launches { "launch" } else { "import" }.to_owned(),
             Self::Open(dialog) => format!("open {}", dialog.id()),
             Self::Share => "share".to_owned(),
+            Self::Compare(Compare::Explain(figure)) => format!("explain b {}", figure.id()),
             Self::Compare(_) => "compare".to_owned(),
             Self::Show(view) => format!("show {view}"),
             Self::Step(step, _) => format!("show {}", View::Learn(*step)),

@@ -6,14 +6,15 @@ use crate::core::t;
 use crate::core::whole_run::WholeRunFigure;
 use crate::io::export::Stamp;
 use crate::io::wrong::{Hero, WrongFigure, repository};
-use crate::view::node::markup::{Node, copied, el, paragraph, text as words};
+use crate::view::node::markup::{Node, copied, el, muted, paragraph, text as words};
 use crate::view::panel::Panel;
 use crate::web::browser;
-use crate::web::browser::html::{flag, text, view_once};
+use crate::web::browser::html::{flag, text, view_of, view_once};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::document::panel::{part, shown};
 use crate::web::document::render::patched;
 use crate::web::document::shortcuts::{drawer_closes, keeps_drawer};
+use crate::web::state::evaluated::evaluated;
 use crate::web::state::{Panels, State};
 use leptos::prelude::*;
 
@@ -33,9 +34,25 @@ pub(crate) fn About() -> impl IntoView {
         }
     });
     on_cleanup(move || handle.remove());
-    let content = shown(state, move || panels.drawer.get().then(asked));
+    let own = shown(state, move || (panels.drawer.get() && !panels.of_second.get()).then(asked));
+    let second = evaluated(move || panels.of_second.get().then(|| state.view.second.get()).flatten());
+    let of_second = move || {
+        let evaluation = second.with(|second| second.evaluation.clone())?;
+        let about = Panel::About(panels.figure.get()).view(&evaluation, state.view.unit.get());
+        Some(Node::from_iter([muted("Of B, the run beside this one."), about]))
+    };
+    let content = view_of(move || {
+        if panels.drawer.get() && panels.of_second.get() {
+            return of_second().unwrap_or_else(Node::none);
+        }
+        own.get()
+    });
     let rank = move || match panels.figure.get() {
-        Some(Figure::Memory(rank) | Figure::Component(rank, _)) if state.rank() != Some(rank) => Some(rank),
+        Some(Figure::Memory(rank) | Figure::Component(rank, _))
+            if !panels.of_second.get() && state.rank() != Some(rank) =>
+        {
+            Some(rank)
+        }
         _ => None,
     };
     let select = move |rank: usize| {
@@ -58,7 +75,8 @@ pub(crate) fn About() -> impl IntoView {
         <div use:patched=content></div>
         {move || {
             let of_step = || panels.figure.get().and_then(measured);
-            let hero = panels.drawer.get().then(|| panels.whole.get().map_or_else(of_step, measured_whole));
+            let own = panels.drawer.get() && !panels.of_second.get();
+            let hero = own.then(|| panels.whole.get().map_or_else(of_step, measured_whole));
             hero.flatten().map(|hero| wrong(state, hero))
         }}
     }

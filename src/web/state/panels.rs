@@ -24,6 +24,8 @@ pub(crate) struct Panels {
     pub figure: RwSignal<Option<Figure>>,
     /// The figure of the whole run that it explains instead.
     pub whole: RwSignal<Option<whole_run::WholeRunFigure>>,
+    /// The figure is one of the second Run.
+    pub of_second: RwSignal<bool>,
     /// True while the drawer is open, where it is one.
     pub drawer: RwSignal<bool>,
     /// The page that the dialog shows; none while it is closed.
@@ -52,6 +54,7 @@ impl Panels {
         Self {
             figure: RwSignal::new(None),
             whole: RwSignal::new(None),
+            of_second: RwSignal::new(false),
             drawer: RwSignal::new(false),
             dialog: RwSignal::new(None),
             imported: RwSignal::new(String::new()),
@@ -67,13 +70,21 @@ impl Panels {
 
     /// Opens the drawer on a figure.
     pub fn explain(self, figure: Figure) {
+        self.of_second.set(false);
         self.figure.set(Some(figure));
         self.whole.set(None);
         self.drawer.set(true);
     }
 
+    /// Opens the drawer on a figure of the second Run.
+    pub fn explain_second(self, figure: Figure) {
+        self.explain(figure);
+        self.of_second.set(true);
+    }
+
     /// Opens the drawer on a figure of the whole run.
     pub fn explain_whole(self, figure: whole_run::WholeRunFigure) {
+        self.of_second.set(false);
         self.whole.set(Some(figure));
         self.drawer.set(true);
     }

@@ -1,11 +1,12 @@
 //! The figures of two Runs beside each other: second minus first.
 
+use super::bars::{apart as bytes_apart, as_printed, differing};
 use crate::node::figure::Scope;
 use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::report::Memory;
 use shardscope_core::search::PlanRequest;
-use shardscope_core::units::group;
+use shardscope_core::units::{group, show_off};
 
 /// Gains and losses of one against the other, in a sentence; another where both are layouts of one run and no estimate
 /// tells which step is shorter.
@@ -14,22 +15,27 @@ pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> M
     let [run, other] = [&first.scenario.run, &second.scenario.run];
     let one_run = PlanRequest::question(run) == PlanRequest::question(other);
     let untold = words::untold(run, b.step.time_s / a.step.time_s).filter(|_| one_run);
-    let time = b.step.time_s / a.step.time_s - 1.0;
-    let time = if time.abs() < SAME {
-        t!("takes the same time per step")
-    } else {
-        let share = show_percent(time.abs());
-        if time < 0.0 {
-            t!("takes {share} less time per step", share)
-        } else {
-            t!("takes {share} more time per step", share)
-        }
+    let ratio = b.step.time_s / a.step.time_s - 1.0;
+    let share = show_percent(ratio.abs());
+    let time = match ratio {
+        _ if ratio.abs() < SAME => t!("takes the same time per step"),
+        ..0.0 => t!("takes {share} less time per step", share),
+        _ => t!("takes {share} more time per step", share),
     };
-    let bytes = b.memory.peak_bytes.0 - a.memory.peak_bytes.0;
-    let memory = if bytes.abs() < SAME * a.memory.peak_bytes.0 {
+    // Steps of unequal batches are compared by what a token takes.
+    let per_token = a.step.tokens_per_s / b.step.tokens_per_s - 1.0;
+    let token = show_percent(per_token.abs());
+    let time = match per_token {
+        _ if a.layout.tokens_per_step == b.layout.tokens_per_step => time,
+        _ if per_token.abs() < SAME => t!("{time}, as much per token,", time),
+        ..0.0 => t!("{time}, {token} less per token,", time, token),
+        _ => t!("{time}, {token} more per token,", time, token),
+    };
+    let bytes = as_printed(b.memory.peak_bytes, unit) - as_printed(a.memory.peak_bytes, unit);
+    let memory = if bytes == 0.0 {
         t!("as much memory on its fullest GPU")
     } else {
-        let bytes_apart = unit.show(Bytes(bytes.abs()));
+        let bytes_apart = verbatim(format!("{:.1} {}", bytes.abs(), unit.name()));
         if bytes < 0.0 {
             t!("{bytes_apart} less memory on its fullest GPU", bytes_apart)
         } else {
@@ -51,21 +57,36 @@ pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> M
             Verdict::Oom => t!("both are out of memory"),
         }
     } else {
-        t!("it {b}, the first {a}", b = verdict(b), a = verdict(a))
+        t!("B {b}, A {a}", b = verdict(b), a = verdict(a))
     };
-    let both = t!("The second {time} and {memory}; {fits}.", time, memory, fits);
+    let both = t!("B {time} and {memory}; {fits}.", time, memory, fits);
     Message::joined(" ", std::iter::once(both).chain(untold).chain(apart([&a.memory, &b.memory], unit)))
 }
 
-/// The component that differs most on the fullest GPUs: "The largest difference in memory: activations, +17.0 GiB."
+/// The component that differs most on the fullest GPUs, and its tensor that does: "The largest difference in memory:
+/// activations, +17.0 GiB, most of it by FFN inputs, +6.1 GiB."
 fn apart([a, b]: [&Memory; 2], unit: MemoryUnit) -> Option<Message> {
-    let pairs = a.fullest()?.components().into_iter().zip(b.fullest()?.components());
-    let changes = pairs.map(|((name, before), (_, after))| (name, after.0 - before.0));
-    let (component, change) = changes.max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
-    let bytes = unit.show(Bytes(change.abs()));
-    (bytes != unit.show(Bytes::ZERO)).then(|| {
-        let change = format!("{}{bytes}", sign(change));
-        t!("The largest difference in memory: {component}, {change}.", component, change)
+    let (a, b) = (a.fullest()?, b.fullest()?);
+    let pairs = a.components().into_iter().zip(b.components());
+    let changes = pairs.map(|((name, before), (_, after))| (name, [before, after]));
+    let size = |[before, after]: [Bytes; 2]| (after.0 - before.0).abs();
+    let (component, [before, after]) = changes.max_by(|one, other| size(one.1).total_cmp(&size(other.1)))?;
+    let shown = |before: Bytes, after: Bytes| format!("{} {}", bytes_apart(before, after, unit), unit.name());
+    if as_printed(before, unit) == as_printed(after, unit) {
+        return None;
+    }
+    let change = shown(before, after);
+    let mut tensors = differing([a, b]).into_iter();
+    let tensor = tensors.find(|tensor| tensor.component.name() == component);
+    Some(match tensor.filter(|tensor| as_printed(tensor.bytes[0], unit) != as_printed(tensor.bytes[1], unit)) {
+        Some(tensor) => t!(
+            "The largest difference in memory: {component}, {change}; its largest tensor: {tensor}, {part}.",
+            component,
+            change,
+            tensor = tensor.name,
+            part = shown(tensor.bytes[0], tensor.bytes[1])
+        ),
+        None => t!("The largest difference in memory: {component}, {change}.", component, change),
     })
 }
 
@@ -96,12 +117,18 @@ impl Both<'_> {
     fn row(&self, name: impl Into<Message>, field: &str, [a, b]: [f64; 2], show: &dyn Fn(f64) -> String) -> TableRow {
         let same = show(a) == show(b);
         let difference = if same { t!("same") } else { verbatim(format!("{}{}", sign(b - a), show((b - a).abs()))) };
-        let share = if same || a == 0.0 {
-            String::new()
-        } else {
-            format!("{}{} %", sign(b - a), significant(((b - a) / a).abs() * 100.0, 3))
-        };
+        let share = if same || a == 0.0 { String::new() } else { show_off((b - a) / a, 1) };
         self.cells(name.into(), field, [show(a), show(b)], [difference, verbatim(share)])
+    }
+
+    /// Memory of both: the difference is that of the printed figures.
+    fn memory(&self, name: impl Into<Message>, field: &str, pair: [f64; 2], unit: MemoryUnit) -> TableRow {
+        let [a, b] = pair.map(Bytes);
+        let same = as_printed(a, unit) == as_printed(b, unit);
+        let share = if same || a.0 == 0.0 { String::new() } else { show_off((b.0 - a.0) / a.0, 1) };
+        let difference =
+            if same { t!("same") } else { verbatim(format!("{} {}", bytes_apart(a, b, unit), unit.name())) };
+        self.cells(name.into(), field, [a, b].map(|bytes| unit.show(bytes)), [difference, verbatim(share)])
     }
 
     /// A share of something: its difference is in points.
@@ -122,7 +149,6 @@ fn sign(difference: f64) -> &'static str {
 
 /// Key figures and their parts, of runs with these scopes.
 pub fn figures(reports: [&Report; 2], scopes: [Scope; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
-    let bytes = |bytes: f64| unit.show(Bytes(bytes));
     let seconds = |seconds: f64| show_seconds(Seconds(seconds));
     let whole = |count: f64| group(&format!("{count:.0}"));
     let three = |figure: f64| significant(figure, 3);
@@ -131,12 +157,11 @@ pub fn figures(reports: [&Report; 2], scopes: [Scope; 2], unit: MemoryUnit) -> [
     let verdict = ["Verdict", word(reports[0]), word(reports[1]), "", ""];
     let headline = vec![
         (true, verdict.map(text).into()),
-        both.row("Memory", "memory.peak_bytes", both.pair(|r| r.memory.peak_bytes.0), &bytes),
+        both.memory("Memory", "memory.peak_bytes", both.pair(|r| r.memory.peak_bytes.0), unit),
         both.row("Step", "step.time_s", both.pair(|r| r.step.time_s.0), &seconds),
         both.row("Tokens/s/GPU", "step.tokens_per_s_per_gpu", both.pair(|r| r.step.tokens_per_s_per_gpu), &whole),
         both.points("MFU", "step.mfu", both.pair(|r| r.step.mfu)),
         both.points("Bubble", "pipeline.bubble_fraction", both.pair(|r| r.pipeline.bubble_fraction)),
-        both.points("Bubble in span", "pipeline.bubble_span", both.pair(|r| r.pipeline.bubble_span)),
         both.points("Exposed", "step.exposed_share", both.pair(|r| r.step.exposed_comm_s / r.step.time_s)),
     ];
     // A figure that neither has is left out.
@@ -144,7 +169,14 @@ pub fn figures(reports: [&Report; 2], scopes: [Scope; 2], unit: MemoryUnit) -> [
         (pair != [0.0, 0.0]).then(|| both.row(name, field, pair, show))
     };
     let capacity = both.pair(|r| r.memory.capacity_bytes.0);
-    let mut parts = vec![part(t!("Usable memory"), "memory.capacity_bytes", capacity, &bytes)];
+    let sized =
+        |name: Message, field: &str, pair: [f64; 2]| (pair != [0.0, 0.0]).then(|| both.memory(name, field, pair, unit));
+    let span = both.points(
+        "Bubble between a rank's first and last op, over its work",
+        "pipeline.bubble_span",
+        both.pair(|r| r.pipeline.bubble_span),
+    );
+    let mut parts = vec![sized(t!("Usable memory"), "memory.capacity_bytes", capacity)];
     for (index, component) in Component::ALL.into_iter().enumerate() {
         let bytes_of = |report: &Report| {
             let rank = report.memory.per_stage.get(report.memory.peak_stage);
@@ -152,8 +184,9 @@ pub fn figures(reports: [&Report; 2], scopes: [Scope; 2], unit: MemoryUnit) -> [
         };
         let name = t!("Fullest GPU: {component}", component = component.name());
         let field = format!("fullest {}", component.name());
-        parts.push(part(name, &field, both.pair(bytes_of), &bytes));
+        parts.push(sized(name, &field, both.pair(bytes_of)));
     }
+    parts.push(Some(span));
     let asked = |figure: fn(&Report) -> Option<f64>| both.pair(|report| figure(report).unwrap_or(0.0));
     let pair = |figure: fn(&Report) -> f64| both.pair(figure);
     parts.extend([

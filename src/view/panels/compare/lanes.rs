@@ -15,7 +15,16 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
             let length = show_seconds(Seconds(run.spans.makespan()));
             let bubble = show_percent(pipeline.bubble_fraction);
             // The step is longer: exposed messages and the optimizer come after it.
-            (t!("{which}: {name}, pipeline {length}, {bubble} bubble", which, name, length, bubble), run.timeline())
+            let step = show_seconds(run.report.step.time_s);
+            let title = t!(
+                "{which}: {name}, pipeline {length} of a step of {step}, {bubble} bubble",
+                which,
+                name,
+                length,
+                step,
+                bubble
+            );
+            (title, run.timeline())
         })
         .collect();
     if drawn.iter().all(|(_, timeline)| timeline.makespan() <= 0.0) {

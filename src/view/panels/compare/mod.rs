@@ -32,7 +32,7 @@ pub struct Second<'a> {
 pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
     let (verdict, rest) = match second.evaluation {
         Ok(evaluation) => (text(sentence([first, evaluation], unit)), both(first, evaluation, unit)),
-        Err(errors) => (text("The second run cannot work:"), errors.iter().map(issues::line).collect()),
+        Err(errors) => (text("B cannot work:"), errors.iter().map(issues::line).collect()),
     };
     let cards = match second.evaluation {
         Ok(evaluation) => Node::from_iter([
@@ -57,10 +57,10 @@ fn head(runs: [&Run; 2]) -> Node {
     let [first, second] = runs.map(|run| Arc::new(run.clone()));
     let swap = Compare::Swap(Arc::clone(&second), Arc::clone(&first));
     let buttons = Node::from_iter([
-        button("", "Keep A as B", "This run becomes the second", Action::Compare(Compare::Keep(first))),
-        button("", "Swap", "The second run becomes the first", Action::Compare(swap.clone())),
-        button("main", "Use B", "The second run becomes the first", Action::Compare(swap)),
-        button("quiet", "Close ×", "No second run", Action::Compare(Compare::Close)),
+        button("", "Keep A as B", "A is kept as B, beside what you change", Action::Compare(Compare::Keep(first))),
+        button("", "Swap", "B becomes A, and A becomes B", Action::Compare(swap.clone())),
+        button("main", "Use B", "B becomes this run", Action::Compare(swap)),
+        button("quiet", "Close ×", "Leave the comparison, without B", Action::Compare(Compare::Close)),
     ]);
     el(
         "div",
@@ -142,11 +142,12 @@ fn both(first: &Evaluation, second: &Evaluation, unit: MemoryUnit) -> Node {
     let head = ["", "A", "B", "difference", ""];
     let own = &first.scenario.run;
     let scopes = [Scope::run(), Scope::of(&second.scenario.run, Some(own))];
-    let [headline, parts] = figures(reports, scopes, unit);
+    let [headline, parts] = figures(reports, scopes.clone(), unit);
     Node::from_iter([
         timelines([first, second]),
         falls([first, second]),
-        memory(reports.map(|report| &report.memory), unit),
+        memory(reports.map(|report| &report.memory), &scopes, unit),
+        leaf("h2", "", "Key figures"),
         table("Key figures of both runs", &head, &headline),
         fold("What they are made of", table("Figures of both runs", &head, &parts)),
     ])
@@ -181,7 +182,10 @@ mod tests {
         let pp2 = Run { pp: 2, ..Run::default() };
         let (there, back) = (html(&Run::default(), &pp2), html(&pp2, &Run::default()));
         // dp = gpus / (tp pp): 8 and 16.
-        assert!(there.contains("<td><span>8</span></td><td><span>16</span></td><td>+8</td><td>+100 %</td>"), "{there}");
+        assert!(
+            there.contains("<td><span>8</span></td><td><span>16</span></td><td>+8</td><td>+100.0 %</td>"),
+            "{there}"
+        );
         assert!(back.contains("<td><span>16</span></td><td><span>8</span></td><td>−8</td><td>−50.0 %</td>"));
         let takes = |first: &Run, second: &Run, pp: &str| {
             let take = Action::Apply(vec![("pp", pp.to_owned())]);
@@ -197,6 +201,7 @@ mod tests {
         let larger = Run { micro_batch: 4, ..Run::default() };
         let html = html(&Run::default(), &larger);
         assert!(html.contains("The largest difference in memory: activations, +"), "{html}");
+        assert!(html.contains("; its largest tensor: "), "{html}");
     }
 
     #[test]

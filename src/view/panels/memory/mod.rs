@@ -13,11 +13,10 @@ pub use advice::suggestions;
 pub use bars::{Bar, Bars, Segment, bars, scale};
 pub(crate) use bars::{bars_on, part_rows};
 pub use methods::methods;
-pub(crate) use panel::of_rank;
+pub(crate) use panel::{beside, of_rank};
 pub use panel::{measured, picture};
 pub(crate) use table::data_table;
 pub use thin::suggested;
-pub(crate) use thin::thin;
 pub use tuning::tuning;
 
 use crate::prelude::*;
@@ -39,7 +38,7 @@ pub fn legend(pictures: &[&Bars]) -> Node {
     el("div", &attributes, &[entries])
 }
 
-fn swatch(component: Component) -> Node {
+pub(crate) fn swatch(component: Component) -> Node {
     el("i", &[("class", &format!("swatch c-{}", component.name()))], &[])
 }
 

@@ -1,6 +1,6 @@
 //! The bars themselves, and the verdict against what was measured.
 
-use super::{Bar, Segment, bars, legend, parts_tip};
+use super::{Bar, Bars, Segment, bars, legend, parts_tip};
 use crate::node::figure::Scope;
 use crate::panels::words;
 use crate::prelude::*;
@@ -29,7 +29,8 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
             let rank = memory.per_stage.get(bar.stages.0)?;
             let (first, last) = bar.stages;
             let chosen = selected.is_some_and(|rank| (first..=last).contains(&rank));
-            Some(row(bar, rank, (picture.capacity, beside), chosen, unit))
+            let place = Place { capacity: picture.capacity, beside, scope: &Scope::run(), press: &Action::Explain };
+            Some(row(bar, rank, &place, chosen, unit))
         })
         .collect();
     let class = if picture.bars.len() > MANY { "bars many" } else { "bars" };
@@ -52,21 +53,55 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
     ])
 }
 
+/// The bars of a run that stands beside the page's; what a press on a part does, `press` says.
+pub(crate) fn beside(
+    memory: &Memory,
+    picture: &Bars,
+    scope: &Scope,
+    press: &dyn Fn(Figure) -> Action,
+    unit: MemoryUnit,
+) -> Node {
+    let place = Place { capacity: picture.capacity, beside: None, scope, press };
+    let rows = picture.bars.iter().filter_map(|bar| {
+        let rank = memory.per_stage.get(bar.stages.0)?;
+        Some(row(bar, rank, &place, false, unit))
+    });
+    let class = if picture.bars.len() > MANY { "bars many" } else { "bars" };
+    el("div", &[("class", class)], &[rows.collect()])
+}
+
 /// Figures of a pipeline rank.
 pub(crate) fn of_rank(rank: usize) -> Scope {
-    Scope::run().part(format_args!("rank {rank}"))
+    rank_of(&Scope::run(), rank)
+}
+
+/// Figures of a pipeline rank of the run of `scope`.
+fn rank_of(scope: &Scope, rank: usize) -> Scope {
+    scope.part(format_args!("rank {rank}"))
+}
+
+/// Where bars stand, and what their parts do.
+struct Place<'a> {
+    /// The capacity on the scale, 0 to 1.
+    capacity: f64,
+    /// Where tips may stand beside the bars, on the scale.
+    beside: Option<f64>,
+    /// Whose figures they are.
+    scope: &'a Scope,
+    /// What a press on what stands for a figure does.
+    press: &'a dyn Fn(Figure) -> Action,
 }
 
 fn on_the_box(memory: &Memory) -> bool {
     memory.method == Method::Fujii.id()
 }
 
-/// A bar with its name left and its total right of the plot; `beside` is where tips may stand.
-fn row(bar: &Bar, rank: &StageMemory, (capacity, beside): (f64, Option<f64>), chosen: bool, unit: MemoryUnit) -> Node {
-    let name = bar.name();
+/// A bar with its name left and its total right of the plot.
+fn row(bar: &Bar, rank: &StageMemory, place: &Place, chosen: bool, unit: MemoryUnit) -> Node {
+    let (name, capacity) = (bar.name(), place.capacity);
     // The Tab key reaches the fullest rank's parts; arrow keys move on from there.
     let tab = if bar.is_peak { "0" } else { "-1" };
-    let mut track: Vec<Node> = bar.segments.iter().map(|part| segment(rank, part, tab, beside, unit)).collect();
+    let mut track: Vec<Node> = bar.segments.iter().map(|part| segment(rank, part, tab, place, unit)).collect();
     let end = bar.end();
     track.push(if end < capacity {
         bar_at("free", end, capacity - end)
@@ -82,15 +117,16 @@ fn row(bar: &Bar, rank: &StageMemory, (capacity, beside): (f64, Option<f64>), ch
         "div",
         &[("class", if chosen { "bar-row chosen" } else { "bar-row" }), ("role", "group")],
         &[
-            ask("who", Figure::Memory(bar.stages.0), &[text(name.clone())]),
+            el("button", &[("class", "who")], &[text(name.clone())]).on((place.press)(Figure::Memory(bar.stages.0))),
             el("div", &[("class", "track")], &track),
-            leaf("span", class, verbatim(&total)).reports("memory.per_stage.total_bytes", &of_rank(bar.stages.0)),
+            leaf("span", class, verbatim(&total))
+                .reports("memory.per_stage.total_bytes", &rank_of(place.scope, bar.stages.0)),
         ],
     )
     .label(label)
 }
 
-fn segment(rank: &StageMemory, part: &Segment, tab: &str, beside: Option<f64>, unit: MemoryUnit) -> Node {
+fn segment(rank: &StageMemory, part: &Segment, tab: &str, place: &Place, unit: MemoryUnit) -> Node {
     let component = part.component;
     let style = percent("width", part.length);
     let label = t!(
@@ -109,16 +145,16 @@ fn segment(rank: &StageMemory, part: &Segment, tab: &str, beside: Option<f64>, u
         let name = t!("{n} more", n = items.len() - MAX_PARTS);
         parts.push((name, unit.show(rest)));
     }
-    let (side, place) = match beside {
+    let (side, at) = match place.beside {
         Some(end) => ("tip parts beside", percent("left", end)),
         None if part.start < 0.5 => ("tip parts", percent("left", part.start)),
         None => ("tip parts", percent("right", (1.0 - part.start - part.length).max(0.0))),
     };
     let attributes = [("class", part.class()), ("style", style), ("tabindex", tab.to_owned())];
     let attributes = attributes.each_ref().map(|(key, value)| (*key, value.as_str()));
-    let tip = el("span", &[("class", side), ("style", &place), ("aria-hidden", "true")], &[parts_tip(&label, &parts)]);
+    let tip = el("span", &[("class", side), ("style", &at), ("aria-hidden", "true")], &[parts_tip(&label, &parts)]);
     let figure = Figure::Component(rank.stage, component);
-    el("button", &attributes, &[tip]).label(label).on(Action::Explain(figure)).keyed(component.name())
+    el("button", &attributes, &[tip]).label(label).on((place.press)(figure)).keyed(component.name())
 }
 
 /// The share of the capacity that is needed, its range, and what became of measured runs like this one.

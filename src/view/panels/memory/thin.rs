@@ -25,7 +25,7 @@ pub fn suggested(own: &Memory, other: &Memory, name: Message, unit: MemoryUnit) 
 }
 
 /// The bars of one picture.
-pub(crate) fn thin(picture: &Bars, unit: MemoryUnit) -> Node {
+fn thin(picture: &Bars, unit: MemoryUnit) -> Node {
     let rows: Vec<Node> = picture.bars.iter().map(|bar| bar_row(bar, picture.capacity, unit)).collect();
     el("div", &[("class", "bars thin")], &rows)
 }
