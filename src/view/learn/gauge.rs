@@ -1,6 +1,7 @@
 //! The one number of the Run of the page that a step is about, before and after the settings of the step.
 
 use crate::gallery::certificate;
+use crate::panels::changes::changes;
 use crate::panels::overlap::exposed;
 use crate::panels::strip::{budget_tokens, show_tokens};
 use crate::panels::whole::{WholeRunAnswer, duration};
@@ -186,7 +187,7 @@ pub(super) fn on_run(
     let mut parts = vec![muted(gauge.name(budget_tokens(run), gathers))];
     if matches!(gauge, Gauge::RlStep) && predict(run).is_err() {
         parts.push(paragraph("Your run has no reinforcement learning, or lacks settings of it."));
-        parts.push(elsewhere(gauge, settings, unit));
+        parts.push(elsewhere(gauge, settings, run, unit));
         return el("div", &[("class", "on-run")], &parts);
     }
     match (&before, &after) {
@@ -200,7 +201,7 @@ pub(super) fn on_run(
             } else if !set.is_empty() {
                 parts.push(paragraph("Your run does not work with these settings; the page says what would."));
             }
-            parts.push(elsewhere(gauge, settings, unit));
+            parts.push(elsewhere(gauge, settings, run, unit));
         }
         (Some(now), Some(then)) => {
             let mut figures = vec![cell(t!("now"), now)];
@@ -215,7 +216,7 @@ pub(super) fn on_run(
             parts.push(el("p", &[("class", row)], &figures));
             if shown(now) == shown(then) {
                 parts.push(muted("It makes no difference to this number of your run."));
-                parts.push(elsewhere(gauge, settings, unit));
+                parts.push(elsewhere(gauge, settings, run, unit));
             }
             let memory = &then.report.memory;
             let [need, capacity] = [memory.peak_bytes, memory.capacity_bytes].map(|bytes| unit.show(bytes));
@@ -241,13 +242,13 @@ pub(super) fn on_run(
     el("div", &[("class", "on-run")], &parts)
 }
 
-/// A run on which `pairs` change the number, with the number before and after, and a press that loads it; nothing where
-/// none of [`OTHERS`] is one.
-fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], unit: MemoryUnit) -> Node {
+/// A run on which `set` changes the number, with the number before and after, and a press that loads it; nothing where
+/// none of [`OTHERS`] is one. Where `own` has its name, what it has that `own` has not stands beside the name.
+fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], own: &Run, unit: MemoryUnit) -> Node {
     let pairs: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let own = [super::rl::complete()];
+    let complete = [super::rl::complete()];
     let others: Vec<&str> =
-        if matches!(gauge, Gauge::RlStep) { own.iter().map(String::as_str).collect() } else { OTHERS.to_vec() };
+        if matches!(gauge, Gauge::RlStep) { complete.iter().map(String::as_str).collect() } else { OTHERS.to_vec() };
     let found = others.into_iter().filter(|_| !pairs.is_empty()).find_map(|settings| {
         let now = super::bars::run(settings)?;
         let (changed, issues) = now.scenario.run.with_differences(&pairs);
@@ -259,8 +260,27 @@ fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], unit: MemoryUni
     let Some((run, [before, after], change)) = found else {
         return Node::none();
     };
-    let words = t!("On {run} it goes from {before} to {after}: {change}.", run = name(&run), before, after, change);
+    let called = if name(&run) == name(own) {
+        t!("{run} with {settings}", run = name(&run), settings = told_apart(&run, own))
+    } else {
+        name(&run)
+    };
+    let words = t!("On {run} it goes from {before} to {after}: {change}.", run = called, before, after, change);
     el("p", &[("class", "muted")], &[text(words), text(" "), load("link", &run, "", &[text("Take that run")])])
+}
+
+/// Settings that [`told_apart`] names besides the layout.
+const NAMED: usize = 4;
+
+/// What `run` has that `own` has not: its layout, then other settings by name.
+fn told_apart(run: &Run, own: &Run) -> Message {
+    let others: Vec<_> = changes(run, own).into_iter().filter(|change| !is_of_layout(change.field.key)).collect();
+    let more = others.len().saturating_sub(NAMED);
+    let named = others.into_iter().take(NAMED);
+    let named = named.map(|change| t!("{field}: {value}", field = change.field.label, value = change.to));
+    let more = (more > 0).then(|| t!("{n} more settings", n = more));
+    let parts = std::iter::once(differences(run, own)).chain(named).chain(more);
+    Message::joined(", ", parts.filter(|part| !part.is_empty()))
 }
 
 /// Settings by name.
@@ -309,11 +329,30 @@ mod tests {
         let mut idle = Vec::new();
         for id in StepId::all() {
             let (gauge, settings) = id.step().on_run;
-            if elsewhere(gauge, settings, MemoryUnit::Gib) == Node::none() {
+            if elsewhere(gauge, settings, &Run::default(), MemoryUnit::Gib) == Node::none() {
                 idle.push(id.to_string());
             }
         }
         assert_eq!(idle, Vec::<String>::new());
+    }
+
+    /// The page as it opens: Llama 3.1 8B on 64 GPUs, as the runs that steps offer. Where a step offers another run of
+    /// that name, it says what the other has.
+    #[test]
+    fn an_offered_run_that_has_the_name_of_the_own_says_what_it_has() {
+        let (run, _) = Run::from_pairs(&[("stack".to_owned(), "megatron-2025".to_owned())]);
+        let mut offered = 0;
+        for id in StepId::all() {
+            let html = on_run(id.step().on_run, &run, MemoryUnit::Gib, |run| evaluate(run).ok()).to_html();
+            println!("{id}: {}", html.replace("><", "> <").split(['<', '>']).skip(2).step_by(2).collect::<String>());
+            assert!(!html.contains(&format!("On {} it", name(&run))), "{id}: {html}");
+            let with = format!("On {} with ", name(&run));
+            let mut words = html.split(&with).skip(1);
+            let what = words.next().map(|rest| rest.split(" it goes from").next().unwrap_or_default());
+            assert!(what.is_none_or(|what| !what.is_empty()), "{id}: {html}");
+            offered += u32::from(what.is_some());
+        }
+        assert!(offered > 0);
     }
 
     fn shown(step: &str) -> String {

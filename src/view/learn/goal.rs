@@ -17,9 +17,10 @@ pub struct Goal {
 const MARKS: [f64; 2] = [0.2, 0.8];
 
 impl Goal {
-    /// True if the number is beyond its mark.
+    /// True if the number is beyond its mark, and is printed otherwise than the mark.
     pub fn is_done(&self) -> bool {
-        if self.is_below { self.now < self.mark } else { self.now > self.mark }
+        let is_beyond = if self.is_below { self.now < self.mark } else { self.now > self.mark };
+        is_beyond && (self.shown)(self.now) != (self.shown)(self.mark)
     }
 
     /// The challenge, how far it is, and a sign and a word when it is done.

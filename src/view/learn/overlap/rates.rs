@@ -57,7 +57,7 @@ pub(super) fn roofline(dials: &Dials) -> Live {
             time = show_percent(sum(|kernel| kernel.seconds))
         ),
     ])
-    .below("the time of kernels that memory bounds", sum(|kernel| kernel.seconds), 0.03, show_percent)
+    .below("the time of kernels that memory bounds", sum(|kernel| kernel.seconds), 0.035, show_percent)
     .formula(
         "P ≤ min(F, M I),  F = M I at I = F / M",
         format!("{} · 10¹² / ({} · 10¹²) = {}", three(gpu.bf16.0 / 1e12), three(gpu.hbm.0 / 1e12), three(ridge)),
