@@ -60,11 +60,11 @@ check: # what needs no browser and no page
 python: # the Python package in an environment of its own, where there is Python
 	@tools/python/test
 
-browser: build # sizes and the browser tests, on what `make build` made
+browser: build # sizes and the browser tests, on what `make build` made: files that passed on this very page wait for AGAIN=1
 	@tools/setup node chromium
 	@node tools/size.mjs
 	@echo "test: the page in a browser"
-	@node --test --test-concurrency=2 tests/browser/*.test.mjs
+	@node tools/browser.mjs
 
 shots: build ## pictures of the page into tests/browser/shots/
 	@tools/setup node chromium
