@@ -2,7 +2,7 @@
 //
 // A file that passed on the same page with the same helpers is not run again, as cargo does not compile again what did
 // not change: the page is built from src/, so that any change of it runs them all. AGAIN=1 runs them in any case.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -23,9 +23,11 @@ function ground() {
   const hash = createHash('sha256').update(process.version).update(version);
   const dist = readdirSync('dist', { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile()).map((entry) => `${entry.parentPath ?? entry.path}/${entry.name}`);
-  const listed = execFileSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], { encoding: 'utf8' });
+  const git = spawnSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], { encoding: 'utf8' });
+  // An archive without git's list has no such hash: all files run, each time.
+  if (git.status !== 0) return String(Math.random());
   const other = (path) => !TEST.test(path) && !RUST.test(path) && existsSync(path);
-  const paths = [...dist, ...listed.split('\0').filter(Boolean).filter(other)].sort();
+  const paths = [...dist, ...git.stdout.split('\0').filter(Boolean).filter(other)].sort();
   for (const path of paths) hash.update(`${path}\0`).update(readFileSync(path)).update('\0');
   return hash.digest('hex');
 }
