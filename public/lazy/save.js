@@ -18,22 +18,25 @@ function alone(svg) {
     copies[at].setAttribute('style', STYLES.map((name) => `${name}:${style.getPropertyValue(name)}`).join(';'));
     copies[at].removeAttribute('class');
   });
-  const { width, height } = svg.getBoundingClientRect();
+  // A picture with a view box of its own size is whole by itself, however small it is shown.
+  const natural = svg.hasAttribute('viewBox') && svg.hasAttribute('width') ? svg.viewBox.baseVal : null;
+  const { width, height } = natural ?? svg.getBoundingClientRect();
+  const margin = natural ? 0 : MARGIN;
   // What stands beside the picture, such as names, belongs to it.
-  const box = svg.getBBox();
+  const box = natural ? { x: 0, y: 0, width, height } : svg.getBBox();
   const [left, top] = [Math.max(0, -box.x), Math.max(0, -box.y)];
   const right = Math.max(0, box.x + box.width - width);
   const below = Math.max(0, box.y + box.height - height);
   const outer = document.createElementNS(NAMESPACE, 'svg');
   const set = (element, values) => Object.entries(values).forEach(([key, value]) => element.setAttribute(key, value));
-  const size = { width: width + left + right + 2 * MARGIN, height: height + top + below + 2 * MARGIN };
+  const size = { width: width + left + right + 2 * margin, height: height + top + below + 2 * margin };
   set(outer, { xmlns: NAMESPACE, ...size, 'font-family': 'system-ui, sans-serif' });
   const paper = document.createElementNS(NAMESPACE, 'rect');
   set(paper, { width: '100%', height: '100%', fill: getComputedStyle(document.body).backgroundColor });
   inner.removeAttribute('class');
   const { fontSize, fill } = getComputedStyle(svg);
   inner.setAttribute('style', `overflow:visible;font-size:${fontSize};fill:${fill}`);
-  set(inner, { x: MARGIN + left, y: MARGIN + top, width, height });
+  set(inner, { x: margin + left, y: margin + top, width, height });
   outer.append(paper, inner);
   return { text: new XMLSerializer().serializeToString(outer), ...size };
 }

@@ -187,13 +187,19 @@ test('the share dialog\'s frame shows the panel that was chosen', async () => {
   const usual = await figures(page);
   await page.getByRole('button', { name: 'Share' }).first().click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: 'Answer' }).click();
   await dialog.getByRole('tab', { name: 'Embed', exact: true }).click();
+  // A run without reinforcement learning has no frame of it, and nothing was diagnosed.
+  for (const name of ['Reinforcement learning', 'Diagnosis']) {
+    assert.equal(await dialog.getByRole('button', { name }).isVisible(), false);
+  }
+  await dialog.getByRole('button', { name: 'Answer' }).click();
   const code = await eventually(
     () => dialog.getByLabel('Code').inputValue(),
     (text) => text.includes('view.embed=strip'),
   );
   const source = /src="([^"]*)"/.exec(code)[1].replaceAll('&amp;', '&');
+  // What stands above the code is the frame itself.
+  assert.equal(await dialog.locator('iframe').evaluate((frame) => frame.src), source);
   const { page: framed } = await site.open(source);
   assert.equal(await figures(framed), usual.replace('tokens at per', `${typed[0]} tokens at ${typed[1]} per`));
 });
@@ -224,12 +230,13 @@ test('the share dialog\'s element and Markdown name the run and the panel', asyn
   const { page } = await site.open('#v=1&tp=4&gpus=128');
   await page.getByRole('button', { name: 'Share' }).first().click();
   const dialog = page.getByRole('dialog');
+  await dialog.getByRole('tab', { name: 'Picture' }).click();
   await dialog.getByRole('button', { name: 'Overlap' }).click();
   const code = async (form, has) => {
     await dialog.getByRole('tab', { name: form }).click();
     return eventually(() => dialog.getByLabel('Code').inputValue(), (text) => text.includes(has));
   };
-  const element = await code('Embed, as high as its content', 'shardscope-embed');
+  const element = await code('Embed as element', 'shardscope-embed');
   assert.ok(element.includes(`<script type="module" src="${site.url}embed.js">`), element);
   assert.match(element, /<shardscope-embed run="v=1&amp;gpus=128&amp;tp=4" panel="overlap">/);
   const markdown = await code('Markdown', '](');

@@ -17,6 +17,7 @@ mod trace;
 mod whole;
 
 pub use bars::picture;
+pub use card::compared_card;
 pub use formats::{ExportFormat, FORMATS, export, ids, launcher, trial};
 pub use ops::ops_csv;
 pub use picture::{Picture, stacked, svg};

@@ -2,6 +2,7 @@
 
 use plotters::prelude::{DrawingBackend, SVGBackend};
 use shardscope_core::message::{Catalogue, Message, verbatim};
+use shardscope_core::pipeline::OpKind;
 use shardscope_core::report::{Evaluation, ScheduleVariant};
 use shardscope_core::run::OneOf;
 use shardscope_core::t;
@@ -15,11 +16,11 @@ use shardscope_view::charts::viewport::Viewport;
 use shardscope_view::gallery::letter;
 use shardscope_view::node::markup::{Node, el, text};
 use shardscope_view::paint::timeline::{NAMES, PictureFrame, TITLE, TimelinePicture};
-use shardscope_view::palette::{Rgb, Theme};
-use shardscope_view::panels::words::name;
+use shardscope_view::palette::{Palette, Rgb, Theme, blend};
+use shardscope_view::panels::words::{name, of_microbatches, ranks};
 
 /// Room behind the axis for half of its last number.
-const RIGHT: f64 = 24.0;
+pub(super) const RIGHT: f64 = 24.0;
 
 /// The visible part of a timeline.
 #[derive(Clone, Copy, Debug)]
@@ -58,12 +59,13 @@ impl Picture<'_> {
     pub fn paint<DB: DrawingBackend>(&self, backend: &mut DB, scale: f64) -> Result<(), String> {
         let report = &self.evaluation.report;
         let title = t!(
-            "{run}, {schedule}: {ranks} ranks run {m} micro-batches in {time}, bubble {bubble}",
+            "{run}, {schedule}: {ranks} {microbatches}, pipeline {time} of a step of {step}, bubble {bubble}",
             run = name(&self.evaluation.scenario.run),
             schedule = verbatim(report.pipeline.schedule.choice().label),
-            ranks = self.ranks() as u64,
-            m = report.layout.microbatches,
+            ranks = ranks(self.ranks()),
+            microbatches = of_microbatches(report.layout.microbatches),
             time = show_seconds(Seconds(self.evaluation.spans.makespan())),
+            step = show_seconds(report.step.time_s),
             bubble = show_percent(report.pipeline.bubble_fraction)
         );
         let curve = memory_curve(self.evaluation, self.rank);
@@ -155,6 +157,9 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
         words(8.0, 18.0, "start", &rgb(ink), name(&first.evaluation.scenario.run).translated(first.catalogue)),
         rule(&format!("M{NAMES} {top}H{across}"), &muted, "1"),
     ];
+    axis.extend(key(pictures, &palette, &|x, said: &Message| {
+        words(x, 18.0, "start", &muted, said.translated(first.catalogue))
+    }));
     for tick in ticks(first.view.start, first.view.end, 8) {
         let x = NAMES + first.view.x(tick, first.width);
         // Over the lanes too: what stands at one time stands at one place.
@@ -169,6 +174,40 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
             fill=\"{}\"/>{inside}{axis}</svg>",
         rgb(palette.paper)
     )
+}
+
+/// Room that a letter of a key takes, and what a mark takes with the room around it.
+const KEY: (f64, f64) = (6.6, 32.0);
+
+/// What the colours of `pictures` mean, in one line that ends where the rows do.
+fn key(pictures: &[Picture], palette: &Palette, words: &dyn Fn(f64, &Message) -> Node) -> Vec<Node> {
+    let Some(first) = pictures.first() else { return Vec::new() };
+    let any = |is: &dyn Fn(&Evaluation) -> bool| pictures.iter().any(|picture| is(picture.evaluation));
+    let splits = any(&|one| {
+        let mut rows = one.order.ranks.iter();
+        rows.any(|row| row.written().iter().any(|item| item.ops().any(|op| op.kind == OpKind::W)))
+    });
+    let later = any(&|one| one.loads.iter().any(|load| load.stages.len() > 1));
+    let shade = blend(palette.forward, palette.paper, 0.25);
+    let entries = [
+        Some((palette.forward, t!("forward"))),
+        Some((palette.backward, t!("backward"))),
+        splits.then(|| (palette.weight, t!("weight gradient"))),
+        later.then(|| (shade, t!("later stages of the rank"))),
+        Some((palette.hatch, t!("bubble"))),
+        Some((palette.activations, t!("memory over time"))),
+    ];
+    let entries: Vec<_> = entries.into_iter().flatten().collect();
+    let wide = |said: &Message| KEY.1 + KEY.0 * said.translated(first.catalogue).chars().count() as f64;
+    let mut x = first.width + NAMES - entries.iter().map(|(_, said)| wide(said)).sum::<f64>();
+    let entry = |((r, g, b), said): &(Rgb, Message)| {
+        let (at, colour) = (format!("{x:.1}"), format!("rgb({r},{g},{b})"));
+        let mark = [("x", &*at), ("y", "8"), ("width", "12"), ("height", "12"), ("fill", &colour)];
+        let pair = [el("rect", &mark, &[]), words(x + 18.0, said)];
+        x += wide(said);
+        Node::from_iter(pair)
+    };
+    entries.iter().map(entry).collect()
 }
 
 /// The picture as SVG; empty where it cannot be painted.
@@ -201,7 +240,11 @@ mod tests {
             catalogue: &Catalogue::default(),
         };
         let svg = svg(&picture);
-        assert!(svg.contains("Llama 3.1 8B on 64 GPUs, 1F1B: 4 ranks run 32"), "{}", &svg[..400]);
+        assert!(
+            svg.contains("Llama 3.1 8B on 64 GPUs, 1F1B: 4 ranks run 32 micro-batches, pipeline "),
+            "{}",
+            &svg[..400]
+        );
         assert!((0..4).all(|rank| svg.contains(&format!("rank {rank}"))));
         assert_eq!(svg.matches("#0C3E81").count(), 4 * 32);
         // 45 degree lines stand under every row, each as tall as wide.
@@ -242,7 +285,11 @@ mod tests {
         let svg = stacked(&pictures, MemoryUnit::Gib);
         let tick = tick_label(1.0);
         assert_eq!(svg.matches(&format!(">{tick}</text>")).count(), 1, "{tick}");
-        for title in ["A  1F1B: step", "B  ZB-V: step"] {
+        // Its colours have names: ZB-V splits its backward, and its ranks have two stages each.
+        let shades = ["forward", "backward", "weight gradient", "later stages of the rank", "bubble"];
+        for title in ["A  1F1B: step", "B  ZB-V: step"].into_iter().chain(shades.map(|name| name)) {
+            let title = if title.contains(':') { title.to_owned() } else { format!(">{title}</text>") };
+            let title = title.as_str();
             assert_eq!(svg.matches(title).count(), 1, "{title}");
         }
         // The last block of each ends where its pipeline does.

@@ -203,7 +203,7 @@ pub fn pipeline(pipeline: &Pipeline, microbatches: u64) -> Message {
 }
 
 /// "1 micro-batch", "32 micro-batches".
-pub(super) fn of_microbatches(count: u64) -> Message {
+pub fn of_microbatches(count: u64) -> Message {
     match count {
         1 => t!("1 micro-batch"),
         count => t!("{count} micro-batches", count),
@@ -211,7 +211,7 @@ pub(super) fn of_microbatches(count: u64) -> Message {
 }
 
 /// "1 rank runs", "4 ranks run".
-fn ranks(count: usize) -> Message {
+pub fn ranks(count: usize) -> Message {
     match count {
         1 => t!("1 rank runs"),
         ranks => t!("{ranks} ranks run", ranks),

@@ -3,7 +3,7 @@
 use crate::core::report::{Evaluation, ScheduleVariant, evaluate, needs_worker};
 use crate::core::run::{OneOf, Run};
 use crate::core::units::MemoryUnit;
-use crate::io::export::{Picture, picture as drawing, stacked};
+use crate::io::export::{Picture, compared_card, picture as drawing, stacked};
 use crate::io::link::{encode, encode_with};
 use crate::view::charts::lod::Sums;
 use crate::view::charts::viewport::Viewport;
@@ -82,7 +82,7 @@ fn picture(evaluation: &Evaluation, panel: Embed, look: &GalleryLook, unit: Memo
             let panel = if panel == Embed::Memory { Panel::MemoryBars(None) } else { Panel::Overlap(None) };
             el("div", &[], &[panel.view(evaluation, unit)])
         }
-        Embed::Schedules if look.ticked.is_some() && !needs_worker(run) => raw(&stack(run, look, unit, theme)),
+        Embed::Schedules if is_compared(run, look) => raw(&lanes(run, look, theme, |all| stacked(all, unit))),
         Embed::Schedules => name("The schedules that are ticked, on one axis; all of them where none is."),
         Embed::Whole => name("The whole run: days, losses and cost."),
         Embed::Diagnose => name("Parts and causes of the files that were read; nothing of the files themselves."),
@@ -92,8 +92,13 @@ fn picture(evaluation: &Evaluation, panel: Embed, look: &GalleryLook, unit: Memo
     }
 }
 
-/// The schedules that are ticked, on one axis.
-fn stack(run: &Run, look: &GalleryLook, unit: MemoryUnit, theme: Theme) -> String {
+/// True if the ticked schedules can be drawn at once.
+fn is_compared(run: &Run, look: &GalleryLook) -> bool {
+    look.ticked.as_ref().is_some_and(|ticked| !ticked.is_empty()) && !needs_worker(run)
+}
+
+/// The schedules that are ticked, on one axis, as `draw` draws them.
+fn lanes(run: &Run, look: &GalleryLook, theme: Theme, draw: impl Fn(&[Picture]) -> String) -> String {
     let limit = look.limit(run);
     let set = |variant: ScheduleVariant| run.with_texts(&variant.set(run, limit));
     let evaluations = look.ticked(run).into_iter().filter_map(|variant| evaluate(&set(variant)?).ok());
@@ -105,7 +110,7 @@ fn stack(run: &Run, look: &GalleryLook, unit: MemoryUnit, theme: Theme) -> Strin
         let rank = evaluation.report.memory.peak_stage;
         Picture { evaluation, sums, view, width: WIDE, rank, theme, catalogue: &catalogue }
     });
-    stacked(&pictures.collect::<Vec<_>>(), unit)
+    draw(&pictures.collect::<Vec<_>>())
 }
 
 /// Forms in which a run is shared.
@@ -123,11 +128,11 @@ enum Form {
 const FORMS: [(Form, &str, &str); 6] = [
     (Form::Link, "Link", "The link holds the whole configuration. Nothing is stored anywhere else."),
     (Form::Picture, "Picture", "The picture above as a file, in the colours that are chosen."),
-    (Form::Frame, "Embed", "A frame of 600 × 400 that shows the panel above, live."),
+    (Form::Frame, "Embed", "A frame of 600 × 400, live: above as its readers see it."),
     (
         Form::Element,
-        "Embed, as high as its content",
-        "An element for pages that allow scripts; it needs embed.js of this page.",
+        "Embed as element",
+        "An element as high as its content, for pages that allow scripts; it needs embed.js of this page.",
     ),
     (Form::Markdown, "Markdown", "A link to the whole page, named after the run."),
     (
@@ -189,22 +194,37 @@ fn written(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Stri
         }
         Form::Markdown => format!("[{}]({})", document().title(), whole(language())),
         Form::Frame | Form::Picture | Form::Card => {
-            let view = ViewState {
-                embed: Some(panel),
-                open: step.map_or(View::Run, View::Learn),
-                lang: language(),
-                made: made(),
-                theme,
-                page: None,
-                second: None,
-                ..now
-            };
-            let source = address(view).replace('&', "&amp;");
+            let source = framed(state, panel, theme, language()).replace('&', "&amp;");
             format!(
                 "<iframe src=\"{source}\" width=\"600\" height=\"400\" style=\"border:0\" loading=\"lazy\" \
                     title=\"Shardscope\"></iframe>"
             )
         }
+    }
+}
+
+/// The address of a frame of `panel`.
+fn framed(state: State, panel: Embed, theme: Option<Theme>, lang: Option<String>) -> String {
+    let now = state.view.get();
+    let view = ViewState {
+        embed: Some(panel),
+        open: now.step().map_or(View::Run, View::Learn),
+        lang,
+        made: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        theme,
+        page: None,
+        second: None,
+        ..now
+    };
+    format!("{}#{}", browser::address(), state.run.with(|run| encode_with(run, &view)))
+}
+
+/// True if a frame of `panel` has something to show of `run` and of the files that were read.
+fn has_content(state: State, panel: Embed) -> bool {
+    match panel {
+        Embed::Rl => state.run.with(|run| run.rl.algorithm.is_some()),
+        Embed::Diagnose => state.view.get().diagnosis.is_some(),
+        _ => true,
     }
 }
 
@@ -226,9 +246,13 @@ pub(crate) fn ShareDialog() -> impl IntoView {
     let state = expect_context::<State>();
     let chosen = RwSignal::new(None::<Embed>);
     let theme = RwSignal::new(None::<Theme>);
+    let colours = theme;
     let panel = move || match (of_view(state.view.open.get()), chosen.get()) {
         (Embed::Lesson, _) => Embed::Lesson,
-        (own, chosen) => chosen.unwrap_or(own),
+        (own, chosen) => {
+            let wanted = chosen.unwrap_or(own);
+            if has_content(state, wanted) { wanted } else { Embed::Timeline }
+        }
     };
     let form = RwSignal::new(Form::Link);
     effect(move || {
@@ -243,17 +267,31 @@ pub(crate) fn ShareDialog() -> impl IntoView {
         let evaluation = state.panels.shares.get().and_then(|_| state.drawn.get());
         let theme = theme.get().unwrap_or_else(|| state.view.theme.get());
         let unit = state.view.unit.get();
+        // A page that was saved as one file may hold no frame.
+        let is_framed = matches!(form.get(), Form::Frame | Form::Element) && browser::address().starts_with("http");
+        let is_compared = || state.view.gallery.with(|look| state.run.with(|run| is_compared(run, look)));
         evaluation.map_or_else(Node::none, |evaluation| match form.get() {
+            Form::Frame | Form::Element if is_framed => {
+                let lang = state.view.lang.get().or_else(|| state.view.language.get());
+                let source = framed(state, panel(), colours.get(), lang);
+                el("iframe", &[("class", "live"), ("src", &source)], &[]).label("The frame, live")
+            }
+            Form::Card if panel() == Embed::Schedules && is_compared() => state.view.gallery.with(|look| {
+                let run = &evaluation.scenario.run;
+                raw(&lanes(run, look, theme, |all| compared_card(all, unit)))
+            }),
             Form::Card => raw(&drawing(Drawn::Card, &evaluation, theme, CARD, unit, &i18n::shown().1)),
             _ => state.view.gallery.with(|look| picture(&evaluation, panel(), look, unit, theme)),
         })
     };
     // Buttons that save the picture; a sentence where it is saved beside itself.
     let files = move || {
+        let is_compared = || state.view.gallery.with(|look| state.run.with(|run| is_compared(run, look)));
         let saved = match (form.get(), panel()) {
-            (Form::Card, _) => Some(Some(Drawn::Card)),
             // The picture that is shown, as it stands.
-            (_, Embed::Schedules) => state.view.gallery.with(|look| look.ticked.is_some().then_some(None)),
+            (_, Embed::Schedules) if is_compared() => Some(None),
+            (Form::Card, _) => Some(Some(Drawn::Card)),
+            (_, Embed::Schedules) => None,
             (_, panel) => drawn(panel).map(Some),
         };
         let run = state.drawn.get().map(|evaluation| Arc::new(evaluation.scenario.run.clone()));
@@ -270,7 +308,10 @@ pub(crate) fn ShareDialog() -> impl IntoView {
     };
     let option = move |(one, name): (Embed, &'static str)| {
         let pressed = text(move || (panel() == one).to_string());
-        view! { <button aria-pressed=pressed on:click=move |_| chosen.set(Some(one))>{say(name)}</button> }
+        let is_empty = flag(move || !has_content(state, one));
+        view! {
+            <button aria-pressed=pressed hidden=is_empty on:click=move |_| chosen.set(Some(one))>{say(name)}</button>
+        }
     };
     let tint = move |(one, name): (Option<Theme>, &'static str)| {
         let pressed = text(move || (theme.get() == one).to_string());
@@ -286,7 +327,10 @@ pub(crate) fn ShareDialog() -> impl IntoView {
     };
     let is_file = flag(move || matches!(form.get(), Form::Picture | Form::Card));
     let is_text = flag(move || !matches!(form.get(), Form::Picture | Form::Card));
-    let is_fixed = flag(move || panel() == Embed::Lesson || matches!(form.get(), Form::Markdown | Form::Card));
+    // The link holds the whole run, whatever is pictured above it.
+    let is_fixed =
+        flag(move || panel() == Embed::Lesson || matches!(form.get(), Form::Link | Form::Markdown | Form::Card));
+    let is_plain = flag(move || matches!(form.get(), Form::Link | Form::Markdown));
     let label = move || translated(if form.get() == Form::Link { "Link" } else { "Code" });
     view! {
         <dialog id="share" aria-labelledby="share-title" on:close=move |_| state.panels.shares.set(None)>
@@ -301,7 +345,7 @@ pub(crate) fn ShareDialog() -> impl IntoView {
                 >
                     {PANELS.map(option).collect_view()}
                 </span>
-                <span class="seg" role="group" aria-label=say("Colours")>{THEMES.map(tint).collect_view()}</span>
+                <span class="seg" role="group" aria-label=say("Colours") hidden=is_plain>{THEMES.map(tint).collect_view()}</span>
             </div>
             <nav class="tabs" role="tablist" aria-label=say("Form")>{FORMS.map(tab).collect_view()}</nav>
             <p class="muted">{text(move || translated(what()))}</p>
