@@ -5,7 +5,7 @@ use super::look::{Look as Board, Slice};
 use super::palette::Theme;
 use super::panels::schedules::Sort;
 use super::steps::StepId;
-use super::views::{Embed, View};
+use super::views::{Embed, PanelsTab, View};
 use shardscope_core::diagnose::of_brief;
 use shardscope_core::report::ScheduleVariant;
 use shardscope_core::run::{OneOf, Run};
@@ -34,6 +34,10 @@ pub struct ViewState {
     pub days: Option<f64>,
     /// Row and class of the scoreboard.
     pub board: Board,
+    /// The open tab of the Run's panels; none: the first.
+    pub tab: Option<PanelsTab>,
+    /// The models of the catalogue are searched for the largest one that trains.
+    pub models: bool,
     /// Parts and causes of a diagnosis, as numbers.
     pub diagnosis: Option<String>,
     /// The layout was chosen for the visitor: the next edit of what it depends on chooses again.
@@ -49,6 +53,9 @@ pub struct ViewState {
 /// Id of the second tab of the view that diagnoses.
 const CALIBRATE: &str = "calibrate";
 
+/// Id of the search for the largest model.
+const MODELS: &str = "models";
+
 /// A key of the view: its name behind `view.`, its text in a state (none where it has its default), and its reader. A
 /// text that is not understood leaves the default.
 struct Key {
@@ -58,7 +65,7 @@ struct Key {
 }
 
 /// All keys, in the order in which links are written. Their names and meanings never change.
-const KEYS: [Key; 20] = [
+const KEYS: [Key; 22] = [
     Key {
         name: "embed",
         text: |view| view.embed.map(|panel| panel.id().to_owned()),
@@ -158,6 +165,19 @@ const KEYS: [Key; 20] = [
         read: |view, text| view.diagnosis = of_brief(&text).map(|_| text),
     },
     Key {
+        name: "tab",
+        text: |view| {
+            let is_said = view.open == View::Run && view.embed.is_none();
+            view.tab.filter(|_| is_said).map(|tab| tab.id().to_owned())
+        },
+        read: |view, text| view.tab = PanelsTab::from_id(&text),
+    },
+    Key {
+        name: "search",
+        text: |view| (view.models && view.open == View::Whole).then(|| MODELS.to_owned()),
+        read: |view, text| view.models = text == MODELS,
+    },
+    Key {
         name: "layout",
         text: |view| view.chosen.then(|| "chosen".to_owned()),
         read: |view, text| view.chosen = text == "chosen",
@@ -229,6 +249,8 @@ mod tests {
             "embed=memory&compare=zb-v&page=export json&open=cluster&gpu=7",
             "lesson=pipelines.interleaving&sliders=p.8,m.16",
             "open=schedules&ticked=zb-v,interleaved-1f1b.4&sort=-bubble&axis=whole&limit=6",
+            "tab=costs&layout=chosen",
+            "open=whole&search=models",
             "open=whole&future=7&days=45.5&theme=dark&lang=zh&made=0.1.0",
             "open=scoreboard&tool=simumax&runs=peaks",
             "open=diagnose",
@@ -248,7 +270,7 @@ mod tests {
     #[test]
     fn what_is_not_understood_leaves_the_default() {
         let bad = "open=kitchen&gpu=x&diagnosis=fine&lesson=cooking.1&ticked=oven&sort=taste&axis=x&limit=-1&tool=%&\
-            runs=far&layout=mine&theme=purple";
+            runs=far&layout=mine&theme=purple&tab=table&search=gold";
         assert_eq!(written(&read(bad)), "ticked=");
         assert_eq!(read("embed=cellar").embed, Some(Embed::All));
     }

@@ -23,6 +23,24 @@ pub enum View {
     Scoreboard,
 }
 
+one_of! {
+    /// A tab of panels below the first screen of a Run.
+    PanelsTab {
+        /// Memory.
+        Memory = "memory" "Memory",
+        /// Overlap.
+        Overlap = "overlap" "Overlap",
+        /// Layouts.
+        Layouts = "layouts" "Layouts",
+        /// The pipeline.
+        Pipeline = "pipeline" "Pipeline",
+        /// Costs and scaling.
+        Costs = "costs" "Costs and scaling",
+        /// Accuracy.
+        Accuracy = "accuracy" "Accuracy",
+    }
+}
+
 const fn row(view: View, id: &'static str, label: &'static str) -> (View, Choice) {
     (view, Choice { id, label })
 }

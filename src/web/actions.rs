@@ -59,6 +59,10 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             modal::close();
             browser::to_top();
         }
+        Action::Take(run) => {
+            history::load(state, (*run).clone(), LayoutOrigin::Chosen);
+            browser::to_top();
+        }
         Action::Import(run, launches) => {
             history::import(state, (*run).clone());
             browser::to_top();
@@ -88,7 +92,8 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         Action::Undo => history::step(state, true),
         Action::Redo => history::step(state, false),
         Action::ChooseLayout(choose) => state.layout.get_value().press(choose),
-        Action::SearchModels => {
+        Action::SearchModels(set) => {
+            state.apply(&set);
             state.panels.models.set(true);
             state.view.show(View::Whole);
         }

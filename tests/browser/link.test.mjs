@@ -180,6 +180,16 @@ test('the share dialog\'s link opens the same run', async () => {
   await eventually(() => dialog.isVisible(), (open) => !open);
 });
 
+test('a link carries the open tab, and the search for the largest model', async () => {
+  const { page } = await site.open('#v=1');
+  await page.getByRole('tab', { name: 'Costs and scaling' }).click();
+  await addressIs(page, '#v=1&view.tab=costs');
+  const { page: other } = await site.open(await fragment(page));
+  assert.equal(await other.getByRole('tab', { name: 'Costs and scaling' }).getAttribute('aria-selected'), 'true');
+  const { page: whole } = await site.open('#v=1&gpus=8&view.open=whole&view.search=models');
+  await whole.locator('.whole-inverse .tokens-bar').first().waitFor();
+});
+
 test('the share dialog\'s frame shows the panel that was chosen', async () => {
   const { page } = await site.open('#v=1&tp=4');
   // The frame has as text what the page edits in place.

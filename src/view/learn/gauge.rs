@@ -1,7 +1,7 @@
 //! The one number of the Run of the page that a step is about, before and after the settings of the step.
 
 use crate::gallery::certificate;
-use crate::panels::changes::changes;
+use crate::panels::changes::{SettingChange, changes};
 use crate::panels::overlap::exposed;
 use crate::panels::strip::{budget_tokens, show_tokens};
 use crate::panels::whole::{WholeRunAnswer, duration};
@@ -146,9 +146,11 @@ fn is_of_layout(key: &str) -> bool {
 /// What `then` has that `now` has not: sizes as layouts name them, and the other settings of the step by name.
 fn change(then: &Run, now: &Run, settings: &[(&'static str, &'static str)]) -> Message {
     let differs = differences(then, now);
-    let others: Vec<_> = settings.iter().filter(|(key, _)| !is_of_layout(key)).copied().collect();
-    let parts = if differs.is_empty() { vec![named(settings)] } else { vec![differs, named(&others)] };
-    Message::joined(", ", parts.into_iter().filter(|part| !part.is_empty()))
+    let is_set = |key: &str| settings.iter().any(|(set, _)| *set == key);
+    let others = changes(then, now).into_iter().filter(|change| is_set(change.field.key));
+    let others = others.filter(|change| !is_of_layout(change.field.key)).map(|change| said(&change));
+    let parts: Vec<Message> = std::iter::once(differs).chain(others).filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { named(settings) } else { Message::joined(", ", parts) }
 }
 
 /// The runs on the way to all `pairs`, where they change two sizes of the layout: the first of them alone, so that each
@@ -277,10 +279,19 @@ fn told_apart(run: &Run, own: &Run) -> Message {
     let others: Vec<_> = changes(run, own).into_iter().filter(|change| !is_of_layout(change.field.key)).collect();
     let more = others.len().saturating_sub(NAMED);
     let named = others.into_iter().take(NAMED);
-    let named = named.map(|change| t!("{field}: {value}", field = change.field.label, value = change.to));
-    let more = (more > 0).then(|| t!("{n} more settings", n = more));
+    let named = named.map(|change| said(&change));
+    let more = match more {
+        0 => None,
+        1 => Some(t!("1 more setting")),
+        n => Some(t!("{n} more settings", n)),
+    };
     let parts = std::iter::once(differences(run, own)).chain(named).chain(more);
     Message::joined(", ", parts.filter(|part| !part.is_empty()))
+}
+
+/// A setting by its name, with its value and unit.
+fn said(change: &SettingChange) -> Message {
+    t!("{field}: {value}", field = change.field.label, value = &change.to)
 }
 
 /// Settings by name.

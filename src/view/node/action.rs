@@ -104,10 +104,12 @@ pub enum Action {
     Redo,
     /// Chooses the layout now and after every edit of what it depends on; false: takes the choice back.
     ChooseLayout(bool),
-    /// Shows the whole run and searches the largest model that trains there.
-    SearchModels,
+    /// Sets fields as [`Apply`](Self::Apply) does, shows the whole run and searches the largest model that trains there.
+    SearchModels(Vec<(&'static str, String)>),
     /// Makes a Run the page's own.
     Load(Arc<Run>),
+    /// Makes a Run whose layout the search chose the page's own.
+    Take(Arc<Run>),
     /// Makes a Run that was read the page's own, and opens its settings where that is true.
     Import(Arc<Run>, bool),
     /// Opens a page of the dialog.
@@ -273,6 +275,7 @@ impl Action {
             Self::Focus(key) => format!("focus {key}"),
             Self::Apply(set) => format!("apply {}", pairs(set)),
             Self::Load(_) => "load".to_owned(),
+            Self::Take(_) => "take".to_owned(),
             Self::Import(_, launches) => if *launches { "launch" } else { "import" }.to_owned(),
             Self::Open(dialog) => format!("open {}", dialog.id()),
             Self::Share => "share".to_owned(),
@@ -284,7 +287,7 @@ impl Action {
             Self::Undo => "undo".to_owned(),
             Self::Redo => "redo".to_owned(),
             Self::ChooseLayout(choose) => format!("layout {}", if *choose { "choose" } else { "undo" }),
-            Self::SearchModels => "search models".to_owned(),
+            Self::SearchModels(set) => format!("search models {}", pairs(set)).trim_end().to_owned(),
             Self::Choose(choice) => format!("choose {}", choice.id()),
             Self::Sort(column) => format!("sort {column}"),
             Self::Gallery(action) => action.name(),

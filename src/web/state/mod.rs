@@ -23,7 +23,7 @@ use crate::web::state::evaluated::{Shown, drawn, evaluated, painted};
 pub(crate) use history::History;
 pub(crate) use layout::ChosenLayout;
 use leptos::prelude::*;
-pub(crate) use panels::{Panels, PanelsTab};
+pub(crate) use panels::Panels;
 use planner::Planner;
 use runs::Runs;
 use std::sync::Arc;

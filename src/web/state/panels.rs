@@ -5,18 +5,6 @@ use crate::core::whole_run;
 use crate::view::node::action::Dialog;
 use leptos::prelude::*;
 
-/// A tab of panels below the first screen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum PanelsTab {
-    #[default]
-    Memory,
-    Overlap,
-    Layouts,
-    Pipeline,
-    Costs,
-    Accuracy,
-}
-
 /// Handles to open panels; copied into every panel.
 #[derive(Clone, Copy)]
 pub(crate) struct Panels {
@@ -42,8 +30,6 @@ pub(crate) struct Panels {
     pub shares: RwSignal<Option<bool>>,
     /// The models of the catalogue are to be searched, once the whole run is shown.
     pub models: RwSignal<bool>,
-    /// The open tab of panels.
-    pub part: RwSignal<PanelsTab>,
     /// The side that a phone shows: "inputs" or "results".
     pub tab: RwSignal<&'static str>,
 }
@@ -63,7 +49,6 @@ impl Panels {
             sheet: RwSignal::new(None),
             shares: RwSignal::new(None),
             models: RwSignal::new(false),
-            part: RwSignal::new(PanelsTab::default()),
             tab: RwSignal::new("results"),
         }
     }

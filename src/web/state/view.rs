@@ -9,7 +9,7 @@ use crate::view::gallery::GalleryLook;
 use crate::view::look;
 use crate::view::palette::Theme;
 use crate::view::view_state::ViewState;
-use crate::view::views::{Embed, View};
+use crate::view::views::{Embed, PanelsTab, View};
 use crate::web::browser;
 use leptos::prelude::*;
 
@@ -42,6 +42,8 @@ pub(crate) struct Viewed {
     pub gpu: Memo<Option<u64>>,
     /// Id of the schedule under the Run's own.
     pub compare: Memo<Option<String>>,
+    /// The open tab of the Run's panels.
+    pub tab: Memo<PanelsTab>,
     /// Seed of the simulated future that was chosen.
     pub future: Memo<Option<u64>>,
     /// Row and class of the scoreboard.
@@ -86,6 +88,7 @@ impl Viewed {
             gallery: part(state, |state| &state.gallery),
             gpu: part(state, |state| &state.gpu),
             compare: part(state, |state| &state.compare),
+            tab: Memo::new(move |_| state.with(|state| state.tab).unwrap_or(PanelsTab::Memory)),
             future: part(state, |state| &state.future),
             board: part(state, |state| &state.board),
             days: part(state, |state| &state.days),

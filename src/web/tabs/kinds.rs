@@ -8,10 +8,11 @@ use crate::core::t;
 use crate::view::node::markup::Node;
 use crate::view::panels::kinds::kinds;
 use crate::view::panels::strip::{PRICE, read_price, show_price, sign};
+use crate::view::views::PanelsTab;
 use crate::web::browser::html::{effect, flag, text, view_of};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::patched;
-use crate::web::state::{PanelsTab, State};
+use crate::web::state::State;
 use crate::web::worker::asked::WorkerQuestion;
 use crate::web::worker::{Job, Reply};
 use leptos::prelude::*;
@@ -39,7 +40,7 @@ pub(crate) fn comparison(state: State) -> AnyView {
     });
     let pending = StoredValue::new(None::<TimeoutHandle>);
     effect(move || {
-        if state.panels.part.get() != PanelsTab::Costs {
+        if state.view.tab.get() != PanelsTab::Costs {
             return;
         }
         let Some(evaluation) = state.evaluation() else {

@@ -5,25 +5,17 @@ mod kinds;
 pub(crate) mod overlap;
 pub(crate) mod plan;
 
+use crate::core::run::OneOf;
+use crate::view::views::PanelsTab;
 use crate::web::browser::html::{flag, text};
 use crate::web::browser::i18n::say;
 use crate::web::memory::MemoryPanel;
-use crate::web::state::{PanelsTab, State};
+use crate::web::state::State;
 use crate::web::tabs::accuracy::AccuracyPanel;
 use crate::web::tabs::overlap::{CostsPanel, OverlapPanel};
 use crate::web::tabs::plan::layouts;
 use crate::web::timeline::TimelinePanel;
 use leptos::prelude::*;
-
-/// All tabs in their order, with their names.
-const TABS: [(PanelsTab, &str); 6] = [
-    (PanelsTab::Memory, "Memory"),
-    (PanelsTab::Overlap, "Overlap"),
-    (PanelsTab::Layouts, "Layouts"),
-    (PanelsTab::Pipeline, "Pipeline"),
-    (PanelsTab::Costs, "Costs and scaling"),
-    (PanelsTab::Accuracy, "Accuracy"),
-];
 
 fn panel(state: State, part: PanelsTab) -> AnyView {
     match part {
@@ -36,16 +28,22 @@ fn panel(state: State, part: PanelsTab) -> AnyView {
     }
 }
 
+/// All tabs in their order.
+fn tabs() -> impl Iterator<Item = PanelsTab> {
+    PanelsTab::ALL.iter().map(|(tab, _)| *tab)
+}
+
 /// The tabs with the panel of the open one.
 #[component]
 pub(crate) fn Tabs() -> impl IntoView {
     let state = expect_context::<State>();
-    let open = state.panels.part;
-    let tab = move |(part, name): (PanelsTab, &'static str)| {
+    let open = state.view.tab;
+    let tab = move |part: PanelsTab| {
         let selected = text(move || (open.get() == part).to_string());
-        view! { <button role="tab" aria-selected=selected on:click=move |_| open.set(part)>{say(name)}</button> }
+        let show = move |_| state.view.change(|view| view.tab = Some(part).filter(|tab| *tab != PanelsTab::Memory));
+        view! { <button role="tab" aria-selected=selected on:click=show>{say(part.choice().label)}</button> }
     };
-    let body = move |(part, _): (PanelsTab, &'static str)| {
+    let body = move |part: PanelsTab| {
         let opened = Memo::new(move |before: Option<&bool>| before == Some(&true) || open.get() == part);
         let content = move || opened.get().then(|| panel(state, part));
         // The layouts of the default Run are none of this one's.
@@ -53,7 +51,7 @@ pub(crate) fn Tabs() -> impl IntoView {
         view! { <div hidden=flag(move || open.get() != part) inert=is_foreign>{content}</div> }
     };
     view! {
-        <nav class="tabs" role="tablist" aria-label=say("Panels")>{TABS.map(tab).collect_view()}</nav>
-        {TABS.map(body).collect_view()}
+        <nav class="tabs" role="tablist" aria-label=say("Panels")>{tabs().map(tab).collect_view()}</nav>
+        {tabs().map(body).collect_view()}
     }
 }

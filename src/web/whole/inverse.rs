@@ -43,6 +43,7 @@ pub(crate) fn inverse(state: State) -> AnyView {
     let optimal = RwSignal::new(false);
     let ask_models = move || {
         let (run, days) = (state.run.get_untracked(), untrack(days));
+        state.view.change(|view| view.models = true);
         models.ask((question(&run), days), Job::Catalogue(run, days), |rows, reply| {
             if let Reply::Catalogue(row) = reply {
                 rows.push(row);
@@ -50,6 +51,10 @@ pub(crate) fn inverse(state: State) -> AnyView {
         });
     };
     let press_models = move |_| if models.works.get_untracked() { models.stop() } else { ask_models() };
+    // A link may hold the question.
+    if state.view.now().models {
+        state.panels.models.set(true);
+    }
     // Asked for where the largest model that fits is: on the other view.
     effect(move || {
         if state.panels.models.get() {

@@ -166,7 +166,7 @@ pub fn measured(memory: &Memory, unit: MemoryUnit) -> Node {
     );
     let rule = ask("link", Figure::Capacity, &[text("the rule")]);
     let largest = el("button", &[("class", "link largest")], &[text("largest model that fits here")]);
-    Node::from_iter([inline(words::known(memory)), inline(&range), rule, largest.on(Action::SearchModels)])
+    Node::from_iter([inline(words::known(memory)), inline(&range), rule, largest.on(Action::SearchModels(Vec::new()))])
 }
 
 #[cfg(test)]

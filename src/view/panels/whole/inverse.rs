@@ -2,11 +2,13 @@
 
 use crate::panels::words;
 use crate::prelude::*;
+use shardscope_core::run::AdapterMethod;
 use shardscope_core::run::presets::MODELS;
 use shardscope_core::search::catalogue::{CatalogueRow, TrainedModel};
 use shardscope_core::sort::sort_by;
 use shardscope_core::units::group;
 use shardscope_core::whole_run::{Deadline, optimal_tokens};
+use std::sync::Arc;
 
 /// A layout in one line.
 fn layout(trained: &TrainedModel) -> String {
@@ -106,7 +108,28 @@ fn largest(own: &Run, rows: &[CatalogueRow]) -> Node {
         tokens = own.seq_len
     );
     let more = (rows.len() < MODELS.len()).then(|| t!("Still looking."));
-    leaf("p", "lead", Message::joined(" ", std::iter::once(words).chain(more))).say("role", "status")
+    let lead = leaf("p", "lead", Message::joined(" ", std::iter::once(words).chain(more))).say("role", "status");
+    let method = match own.adapter.method {
+        Some(AdapterMethod::Lora | AdapterMethod::Dora) => Some(AdapterMethod::Qlora),
+        None => Some(AdapterMethod::Lora),
+        Some(AdapterMethod::Qlora) => None,
+    };
+    let Some(method) = method else { return lead };
+    let press = el("button", &[("class", "link")], &[text(t!("Search with {method}", method = method.choice().label))]);
+    let set = vec![("adapter.method", method.id().to_owned())];
+    let why = match method {
+        AdapterMethod::Qlora => t!("QLoRA holds the frozen weights in 4 bits: a larger model may fit."),
+        _ => t!("LoRA trains a small part of the weights: a larger model may fit."),
+    };
+    Node::from_iter([
+        lead,
+        el("p", &[("class", "muted")], &[text(why), text(" "), press.on(Action::SearchModels(set))]),
+    ])
+}
+
+/// A ratio: in whole numbers from ten on, else in two digits.
+fn ratio(value: f64) -> String {
+    if value < 10.0 { significant(value, 2) } else { group(&format!("{value:.0}")) }
 }
 
 /// A bar of the tokens that a model trains on, the budget and, with `optimal`, its compute-optimal tokens marked; `at`
@@ -129,21 +152,23 @@ fn tokens_bar(own: &Run, trained: &TrainedModel, optimal: bool, at: impl Fn(f64)
 
 /// The cells of a model's row.
 fn trained_cells(own: &Run, name: &'static str, trained: &TrainedModel, tokens_bar: Node) -> [Node; 7] {
-    let run = Run {
-        tokens_total: own.tokens_total.or(Some(trained.tokens)),
+    let run = Arc::new(Run {
+        tokens_total: own.tokens_total,
         price_per_gpu_hour: own.price_per_gpu_hour,
         ..trained.run.clone()
-    };
+    });
+    let title = t!("Takes this model in this layout; all else stays");
+    let take = el("button", &[("class", "link")], &[text(name)]).title(title).on(Action::Take(run));
     let layout = [text(verbatim(layout(trained))), if trained.fits { Node::none() } else { aside(" ▲ tight") }];
     let peak = MemoryUnit::Gib.show(trained.peak);
     [
-        load("link", &run, t!("Load this run"), &[text(name)]),
+        take,
         text(verbatim(show_count(trained.parameters))),
         text(verbatim(peak)),
         Node::from_iter(layout),
         tokens_bar,
         text(verbatim(show_count(trained.tokens))),
-        text(verbatim(group(&format!("{:.0}", trained.tokens / trained.active)))),
+        text(verbatim(ratio(trained.tokens / trained.active))),
     ]
 }
 
@@ -199,7 +224,11 @@ mod tests {
             }
         };
         let node = trains(&present, 30.0, &[row.clone(), (1, None)], true);
-        let [Action::Load(run)] = node.actions()[..] else { panic!("{node:?}") };
+        let run = node.actions().into_iter().find_map(|action| match action {
+            Action::Take(run) => Some(run),
+            _ => None,
+        });
+        let run = run.unwrap();
         assert_eq!((run.tokens_total, run.gpus), (present.tokens_total, present.gpus));
         let html = node.to_html();
         let largest = format!("Largest that fits on 64 × H100 80 GB: {}, ", MODELS[row.0].choice.label);
