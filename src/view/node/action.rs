@@ -104,7 +104,7 @@ pub enum Action {
     Redo,
     /// Chooses the layout now and after every edit of what it depends on; false: takes the choice back.
     ChooseLayout(bool),
-    /// Sets fields as [`Apply`](Self::Apply) does, shows the whole run and searches the largest model that trains there.
+    /// Sets fields as [`Apply`](Self::Apply) does, shows the whole run and searches the largest model there.
     SearchModels(Vec<(&'static str, String)>),
     /// Makes a Run the page's own.
     Load(Arc<Run>),

@@ -345,7 +345,9 @@ pub(crate) fn ShareDialog() -> impl IntoView {
                 >
                     {PANELS.map(option).collect_view()}
                 </span>
-                <span class="seg" role="group" aria-label=say("Colours") hidden=is_plain>{THEMES.map(tint).collect_view()}</span>
+                <span class="seg" role="group" aria-label=say("Colours") hidden=is_plain>
+                    {THEMES.map(tint).collect_view()}
+                </span>
             </div>
             <nav class="tabs" role="tablist" aria-label=say("Form")>{FORMS.map(tab).collect_view()}</nav>
             <p class="muted">{text(move || translated(what()))}</p>
