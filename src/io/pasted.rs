@@ -19,8 +19,8 @@ pub enum PastedKind {
 /// A log states its settings too, and a launch script names what it logs. So what was measured decides first, then what
 /// is set, then lines that say something of a run without a step.
 pub fn pasted(text: &str) -> Option<PastedKind> {
-    // A program measures nothing; the import says what of it is read.
-    if is_program(text) {
+    // A program and a notebook measure nothing; the import says what of them is read.
+    if is_program(text) || text.contains("\"cell_type\"") && is_known(text) {
         return Some(PastedKind::Settings);
     }
     let read = evidence::read(text.as_bytes(), &Run::default());

@@ -31,5 +31,6 @@ mod round_trip;
 mod settings;
 mod slow;
 mod swift_stated;
+mod together;
 mod tuning;
 mod wrong;

@@ -24,6 +24,7 @@ pub(crate) mod torchtune;
 pub(crate) mod trl;
 mod tuning;
 
+pub(crate) use named_files::file_named;
 pub(crate) use rows::hub::{preset as preset_named, repository};
 pub use rows::program::Dialect;
 pub use rows::values::{Same, alike, computes, same, steps, tokens};
@@ -67,7 +68,10 @@ pub fn entries(dialect: &Dialect, text: &str) -> Result<SettingEntries, Issue> {
 
 /// As [`entries`], with what a request says beside the text.
 pub(crate) fn entries_of(dialect: &Dialect, text: &ImportText) -> Result<SettingEntries, Issue> {
-    if text.text.trim_start().starts_with('{') { deepspeed::entries(text.text) } else { (dialect.entries)(text) }
+    let mut entries =
+        if text.text.trim_start().starts_with('{') { deepspeed::entries(text.text) } else { (dialect.entries)(text) }?;
+    named_files::take_files(text, &mut entries);
+    Ok(entries)
 }
 
 /// The fields that `dialect` does not say, with the value that is lost: those which come back otherwise when its

@@ -5,7 +5,7 @@ use super::text::{ImportText, SettingEntries, yaml};
 
 /// The text of a file that `text` names: as it is given by this name or by the last part of it, else as the script
 /// writes it.
-pub(in crate::dialect) fn file_named(text: &ImportText, name: &str) -> Option<String> {
+pub(crate) fn file_named(text: &ImportText, name: &str) -> Option<String> {
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let given = || text.given().files.iter();
     let found =

@@ -9,13 +9,16 @@
 
 use super::rows::reader::SettingsReader;
 use super::text::launch::take_launch;
-use super::text::python::{PyCall, PyValue, PythonProgram, follow, plain};
+use super::text::python::{PyCall, PyValue, PythonProgram, follow_told, plain};
 use super::text::{ImportText, SettingEntries};
 use super::{bare, named_files::take_files};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
 use shardscope_core::run::Value;
 use shardscope_core::t;
+
+/// What the program begins with that the cells of a notebook are: an import, whatever its first cell does.
+pub(crate) const CELLS: &str = "# cells of a notebook\nfrom __future__ import annotations\n";
 
 /// The settings of a program, and what is said beside them.
 pub(crate) struct Called {
@@ -114,9 +117,19 @@ pub(crate) fn knows(program: &PythonProgram, takes_command: bool) -> bool {
 /// # Errors
 /// Adapters that are not counted.
 pub(crate) fn read(source: &ImportText) -> Result<Called, Issue> {
-    let program = follow(source.text);
+    let command = command_in(source.text);
+    let command = command.as_ref().map(|command| ImportText::new(command, source.given()));
+    let named = |text: &ImportText| text.script().arguments().into_iter().map(|(name, value)| (bare(&name), value));
+    let said: SettingEntries = command.iter().flat_map(named).collect();
+    let program = follow_told(source.text, &said);
     let mut taken = Taken { program: &program, entries: Vec::new(), doubts: Vec::new() };
-    taken.command(source);
+    if let Some(command) = &command {
+        let own = said.into_iter().filter(|(name, _)| !program.told.contains(name)).collect();
+        taken.command(command, own);
+    }
+    if source.text.starts_with(CELLS) {
+        taken.one_process();
+    }
     let trainers: Vec<(&PyCall, String)> =
         program.calls.iter().filter_map(|call| Some((call, trainer(call.last_name(), "Trainer")?))).collect();
     let (call, mut word) = match trainers.first() {
@@ -178,18 +191,29 @@ struct Taken<'p> {
 }
 
 impl Taken<'_> {
-    /// Takes the command that the text itself names, in a comment or in its description.
-    fn command(&mut self, source: &ImportText) {
-        let Some(command) = command_in(source.text) else { return };
-        let inner = ImportText::new(&command, source.given());
-        let script = inner.script();
-        let named = script.arguments().into_iter().map(|(name, value)| (bare(&name), value));
+    /// Takes the command that the text itself names, in a comment or in its description, with the settings that the
+    /// program does not hand on under another name.
+    fn command(&mut self, command: &ImportText, own: SettingEntries) {
         let before = self.entries.len();
-        self.entries.extend(named);
-        take_launch(script, &mut self.entries);
-        if self.entries.len() > before {
-            let command = shortened(&command);
+        self.entries.extend(own);
+        take_launch(command.script(), &mut self.entries);
+        if self.entries.len() > before || !self.program.told.is_empty() {
+            let command = shortened(command.text);
             self.doubts.push(t!("started by the command that the text names: {command}", command));
+        }
+    }
+
+    /// A notebook is one process, unless Accelerate's `notebook_launcher` starts more. Source: huggingface/accelerate
+    /// v1.10.0 `src/accelerate/launchers.py`.
+    fn one_process(&mut self) {
+        let launcher = self.program.calls.iter().find(|call| call.last_name() == "notebook_launcher");
+        match launcher.and_then(|call| call.keyword("num_processes").cloned()) {
+            Some(count) => self.keyword("num_processes", &count),
+            None if launcher.is_none() && self.entries.iter().all(|(name, _)| name != "num_processes") => {
+                self.entries.push(("num_processes".to_owned(), Value::from(1)));
+                self.doubts.push(t!("one GPU: a notebook is one process"));
+            }
+            None => {}
         }
     }
 
@@ -371,9 +395,11 @@ fn open(text: &str) -> Value {
     Value::Text(format!("{{{}}}", if name.is_empty() { "a value of the program" } else { name }))
 }
 
+/// Words that a command begins with which starts a program of Python.
+pub(crate) const STARTS: [&str; 6] = ["accelerate", "torchrun", "deepspeed", "python", "python3", "trl"];
+
 /// The first command that starts a program of Python by a launcher, among the comments and descriptions of a text.
 pub(crate) fn command_in(text: &str) -> Option<String> {
-    const STARTS: [&str; 6] = ["accelerate", "torchrun", "deepspeed", "python", "python3", "trl"];
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let bare_line = |line: &str| line.trim().trim_start_matches('#').trim().trim_start_matches("$ ").to_owned();

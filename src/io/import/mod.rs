@@ -5,8 +5,10 @@
 //! read as that Run; if it was edited, its settings are read over that Run. So an export comes back whole even in the
 //! form of a program that cannot say everything.
 
+mod beside;
 mod foreign;
 mod gpu;
+mod notebook;
 mod program;
 mod sniff;
 pub mod summary;
@@ -18,14 +20,15 @@ use super::dialect::programs::extended;
 use super::dialect::programs::merge;
 use super::dialect::settings::tables;
 use super::dialect::{
-    Branch, Dialect, Given, ImportText, SettingEntries, bare, entries_of, is_off, megatron, peft, preset_named,
-    python_trainer, torchtitan, trl,
+    Branch, Dialect, Given, ImportText, SettingEntries, bare, entries_of, file_named, is_off, megatron, peft,
+    preset_named, python_trainer, torchtitan, trl,
 };
 use super::{json, link};
 use crate::dialect::rows::reader::{Left, ModelBy, SettingsReader};
 use crate::dialect::text::words::Script;
 use crate::dialect::text::{python, toml, yaml};
 use gpu::{gpu_of_text, gpus_of_comments};
+use notebook::Notebook;
 use serde::Serialize;
 use shardscope_core::issue::Issue;
 use shardscope_core::message::{Message, verbatim};
@@ -96,6 +99,9 @@ pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
 /// True if the format of `text`, or of a file in it, is one that [`read`] knows, whether or not it can be read.
 pub(crate) fn is_known(text: &str) -> bool {
     let given = Given::default();
+    if let Some(notebook) = notebook::notebook(text).filter(|_| text.len() <= MAX_LENGTH && depth(text) <= MAX_DEPTH) {
+        return of_notebook(notebook, &Run::default(), &given).is_ok();
+    }
     let knows = |file: &&str| {
         let command = config_file::as_command(file);
         sniff(&ImportText::new(command.as_deref().unwrap_or(file), &given)).is_ok()
@@ -137,13 +143,34 @@ fn behind_a_condition(text: &str, present: &Run, given: &Given) -> Option<Meanin
     })
 }
 
+/// Reads a notebook: the training that its shell starts, else that of its Python.
+fn of_notebook(notebook: Notebook, present: &Run, given: &Given) -> Result<Meaning, Vec<Issue>> {
+    let mut given = given.clone();
+    given.files.extend(notebook.files);
+    let mut read = read_as(&notebook.script, present, &given)
+        .or_else(|of_script| read_as(&notebook.python, present, &given).map_err(|issues| (of_script, issues)))
+        .map_err(|(of_script, of_python)| {
+            // Commands that only install say nothing of a training.
+            let starts = python_trainer::command_in(&notebook.script).is_some();
+            if starts { of_script } else { of_python }
+        })?;
+    read.assumed.push(t!("a notebook: its cells are read in their order"));
+    Ok(read)
+}
+
 fn read_as(text: &str, present: &Run, given: &Given) -> Result<Meaning, Vec<Issue>> {
+    if let Some(notebook) = notebook::notebook(text).filter(|_| text.len() <= MAX_LENGTH && depth(text) <= MAX_DEPTH) {
+        return of_notebook(notebook, present, given).map(|read| placed(read, text));
+    }
     let files = files(text);
     let beside: usize = given.files.iter().map(|(_, text)| text.len()).sum();
     if text.len().saturating_add(beside) > MAX_LENGTH || files.iter().any(|file| depth(file) > MAX_DEPTH) {
         return Err(vec![too_long()]);
     }
     if files.len() > 1 {
+        if let Some((main, given)) = beside::of_parts(&files, given) {
+            return read_as(main, present, &given).map(|read| placed(read, text));
+        }
         return together(&files, present).map(|read| placed(read, text));
     }
     let below = below(text, given, 0);
@@ -160,10 +187,20 @@ fn read_as(text: &str, present: &Run, given: &Given) -> Result<Meaning, Vec<Issu
     // A program of Python is no script that names one.
     let is_python = python::is_program(source.text);
     let file = if is_python { None } else { config_file::of(&source) };
+    let program = if is_python { None } else { beside::program_of(&source) };
     let mut read = match file.as_ref().filter(|file| !file.in_place).and_then(|file| file.joined(&source, is_launched))
     {
         Some(whole) if whole.len() > MAX_LENGTH || depth(&whole) > MAX_DEPTH => return Err(vec![too_long()]),
         Some(whole) => with_file(&whole, &source, present)?,
+        None if program.is_some() => {
+            let (name, whole) = program.unwrap_or_default();
+            if whole.len() > MAX_LENGTH {
+                return Err(vec![too_long()]);
+            }
+            let mut read = with_file(&whole, &source, present)?;
+            read.used.push((name, t!("the settings of this file")));
+            read
+        }
         None => {
             let kind = sniff(&source).map_err(|issue| vec![in_file(file.as_ref(), &source).unwrap_or(issue)])?;
             let is_script = is_script(&kind, &source);
@@ -229,7 +266,10 @@ fn in_file(file: Option<&ConfigFile>, source: &ImportText) -> Option<Issue> {
     let named = file.filter(|file| file.text.is_none()).map(|file| &file.name);
     let mut sourced = script.missing.iter().map(|file| &file.name);
     let is_setup = |name: &str| SETUP.iter().any(|part| name.to_ascii_lowercase().contains(part));
-    let file = named.or_else(|| sourced.find(|name| !is_setup(name)))?.clone();
+    let file = named.or_else(|| sourced.find(|name| !is_setup(name)));
+    // A program that is given, and says nothing that is read, is told as one.
+    let program = || beside::started(source).filter(|name| file_named(source, name).is_none());
+    let file = file.or_else(program)?.clone();
     Some(Issue::error("", t!("the settings are in {file}, which is not here: give it in files", file)))
 }
 

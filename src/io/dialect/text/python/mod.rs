@@ -9,7 +9,7 @@ mod program;
 mod reading;
 mod writing;
 
-pub(crate) use program::{PyCall, PyValue, PythonProgram, follow, is_program, plain};
+pub(crate) use program::{PyCall, PyValue, PythonProgram, follow, follow_told, is_program, plain};
 pub(in crate::dialect) use reading::{BEGINS_WITH, FUNCTION};
 pub(crate) use reading::{entries, is_configuration, is_file};
 pub(in crate::dialect) use writing::{CallEnd, print};

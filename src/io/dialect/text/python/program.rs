@@ -59,6 +59,8 @@ pub(crate) struct PythonProgram {
     pub calls: Vec<PyCall>,
     /// Fields of parsers and dataclasses that stood in for what a command line would say, with their defaults.
     pub defaults: Vec<(String, String)>,
+    /// Settings of the command line that the program hands on, by their names.
+    pub told: Vec<String>,
     /// True where a question for bf16 was taken as answered.
     pub asks_bf16: bool,
     /// Modules that are imported.
@@ -149,6 +151,8 @@ struct Follower {
     known: BTreeMap<String, PyValue>,
     /// Defaults of fields that a command line can set.
     fields: BTreeMap<String, PyValue>,
+    /// What the command line says.
+    said: BTreeMap<String, Value>,
     blocks: Vec<Block>,
     /// The ways of the last chain of conditions, by its indent.
     chain: Option<(usize, Vec<BlockState>)>,
@@ -161,12 +165,18 @@ struct Follower {
 
 /// Follows a program: once for what its functions are called with, and once with that.
 pub(crate) fn follow(text: &str) -> PythonProgram {
+    follow_told(text, &[])
+}
+
+/// As [`follow`], with the settings of the command that starts it, by the names of its fields.
+pub(crate) fn follow_told(text: &str, said: &[(String, Value)]) -> PythonProgram {
     let lines = statements(text);
-    let mut first = Follower::default();
+    let told = || said.iter().cloned().collect::<BTreeMap<_, _>>();
+    let mut first = Follower { said: told(), ..Follower::default() };
     for line in &lines {
         first.take(line);
     }
-    let mut follower = Follower { called: first.arguments(), ..Follower::default() };
+    let mut follower = Follower { called: first.arguments(), said: told(), ..Follower::default() };
     for line in &lines {
         follower.take(line);
     }
@@ -647,8 +657,14 @@ impl Follower {
         };
         // Of what a parser gives, the default.
         let field = || self.fields.get(attribute).filter(|value| PythonProgram::literal(value).is_some()).cloned();
+        // What it was told on its command line stands in a variable that the text fills by no call of its own.
+        let said = || self.said.get(attribute).cloned().filter(|_| !matches!(front, "self" | "torch"));
         match held {
             Some(value) => value,
+            None if said().is_some() => {
+                self.program.told.push(attribute.to_owned());
+                said().map_or_else(open, PyValue::Literal)
+            }
             None => match field() {
                 Some(value) => {
                     let said = PythonProgram::literal(&value).and_then(|value| plain(&value));
