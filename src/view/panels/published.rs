@@ -1,6 +1,6 @@
 //! Published runs: what was measured of them beside what the calculator predicts.
 
-use super::changes::changes;
+use super::changes::{SettingChange, changes};
 use super::words;
 use crate::panels::whole::WholeRunAnswer;
 use crate::prelude::*;
@@ -136,10 +136,11 @@ fn siblings(known: &PublishedRun, evaluation: &Evaluation) -> Node {
     let own = &evaluation.scenario.run;
     let others = PUBLISHED.iter().filter(|other| other.id != known.id).filter_map(|other| {
         let run = other.run();
-        let found = (changes(&run, own).len() == 1).then(|| evaluate(&run).ok()).flatten()?;
-        Some((other, found))
+        let mut changed = changes(&run, own);
+        let change = changed.pop().filter(|_| changed.is_empty())?;
+        Some((other, change, evaluate(&run).ok()?))
     });
-    let line = |(other, found): (&PublishedRun, Evaluation)| {
+    let line = |(other, change, found): (&PublishedRun, SettingChange, Evaluation)| {
         let bubble = |one: &Evaluation| show_percent(one.report.pipeline.bubble_fraction);
         let step = |one: &PublishedRun| one.step().map_or_else(|| "–".to_owned(), show_seconds);
         let words = t!(
@@ -150,7 +151,8 @@ fn siblings(known: &PublishedRun, evaluation: &Evaluation) -> Node {
             own = step(known)
         );
         let name = load("link", &found.scenario.run, "", &[text(other.name)]);
-        el("p", &[("class", "sibling")], &[text("Differs in one setting: "), name, text(verbatim(": ")), text(words)])
+        let one = t!("Differs in one setting, {field}, {value}:", field = change.field.label, value = &change.to);
+        el("p", &[("class", "sibling")], &[text(one), text(" "), name, text(verbatim(": ")), text(words)])
     };
     others.map(line).collect()
 }
@@ -197,13 +199,16 @@ fn rows(known: &PublishedRun, is_now: bool, every: bool) -> Vec<(bool, Vec<Node>
         let first = at == 0;
         // A figure that is far off is not left without what may be why.
         let open = if share.abs() > FAR && !known.assumed.is_empty() {
-            leaf("small", "wrap", t!(" Not printed, and taken: {assumed}.", assumed = known.assumed))
+            let taken = t!("Not printed, and taken: {assumed}.", assumed = known.assumed);
+            let parts = [leaf("summary", "", "what is open"), leaf("small", "wrap", taken)];
+            el("details", &[("class", "open-points")], &parts).keyed(known.id)
         } else {
             Node::none()
         };
         let name =
             if first { Node::from_iter([load("link", &run, "", &[text(known.name)]), open]) } else { Node::none() };
-        let source = if first { cited_at(known.source, known.place) } else { Node::none() };
+        let source =
+            if first { el("span", &[("class", "wrap")], &[cited_at(known.source, known.place)]) } else { Node::none() };
         let figures = [theirs, ours, off(share)].map(|figure| text(verbatim(figure)));
         (is_now, [vec![name, text(what)], figures.to_vec(), vec![source]].concat())
     };

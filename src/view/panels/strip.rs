@@ -13,7 +13,7 @@ use shardscope_core::report::Memory;
 use shardscope_core::rl::{RlStep, predict};
 use shardscope_core::run::presets::{PublishedRun, published};
 use shardscope_core::time::Step;
-use shardscope_core::units::{count_to, group, seconds_like};
+use shardscope_core::units::{count_to, group, seconds_like, show_off};
 use shardscope_core::whole_run::{WholeRunFigure, figures, setting};
 
 /// Tokens of the budget where the Run has none, round numbers: of a pretraining, and of a fine-tuning, a million
@@ -110,10 +110,17 @@ pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
     let ran = published(run).is_some();
     let time =
         if report.memory.verdict == Verdict::Oom && !ran { t!("Step time, if it fitted") } else { t!("Step time") };
-    let figure = |name, field, figure, show: &dyn Fn(Seconds) -> Part, inverse| {
-        ask("key", figure, &cells(leaf("span", "name", name), field, ranged, show, inverse))
+    let published_step = published_outside(run, step);
+    // What follows from the step is as far off as it.
+    let as_far = |mut cells: Vec<Node>| {
+        if published_step.is_some() {
+            cells[3] = leaf("span", "range outside", AS_FAR);
+        }
+        cells
     };
-    let published_step = published(run).and_then(PublishedRun::step).filter(|theirs| !holds(step, *theirs));
+    let figure = |name, field, figure, show: &dyn Fn(Seconds) -> Part, inverse| {
+        ask("key", figure, &as_far(cells(leaf("span", "name", name), field, ranged, show, inverse)))
+    };
     let seconds = |seconds: Seconds| parted(&seconds_like(seconds, step.time_s, digits(wide)));
     Node::from_iter([
         memory(&report.memory, ran, unit),
@@ -121,8 +128,9 @@ pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
             None => figure(time, "step.time_s", Figure::Step, &seconds, false),
             Some(theirs) => {
                 let mut cells = cells(leaf("span", "name", time), "step.time_s", ranged, &seconds, false);
+                let off = show_off(step.time_s / theirs - 1.0, 0);
                 let theirs = show_seconds(theirs);
-                cells[3] = leaf("span", "range outside", t!("Published {theirs}, outside", theirs));
+                cells[3] = leaf("span", "range outside", t!("Published {theirs}: {off}", theirs, off));
                 ask("key", Figure::Step, &cells)
             }
         },
@@ -262,9 +270,13 @@ fn cells(
     vec![name, value, track, leaf("span", "range", caption)]
 }
 
-/// True if the range of `step` holds a measured one.
-fn holds(step: &Step, measured: Seconds) -> bool {
-    (step.low_s.0..=step.high_s.0).contains(&measured.0)
+/// Beside a figure that follows from a step which is far from the published one.
+const AS_FAR: &str = "as far off as the step";
+
+/// The published step of `run`, where the range of `step` does not hold it.
+fn published_outside(run: &Run, step: &Step) -> Option<Seconds> {
+    let theirs = published(run).and_then(PublishedRun::step)?;
+    (!(step.low_s.0..=step.high_s.0).contains(&theirs.0)).then_some(theirs)
 }
 
 /// Width of a range over its figure from which on the figure has two digits.
@@ -381,8 +393,9 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));
     // The second part is left out where both have no room: neither is cut.
     let hours = el("span", &[], &[leaf("i", "dot", verbatim("· ")), text(hours)]);
-    let caption =
-        el("span", &[("class", "range parts")], &[inline(caption), added(evaluation, &currency, scope), hours]);
+    let is_far = published_outside(run, &evaluation.report.step).is_some();
+    let caption = if is_far { leaf("span", "outside", AS_FAR) } else { inline(caption) };
+    let caption = el("span", &[("class", "range parts")], &[caption, added(evaluation, &currency, scope), hours]);
     let (amount, _) = cost(step.time);
     let class = if amount.chars().count() > ROOM { "value long" } else { "value" };
     let amount = strong(verbatim(amount)).reports("budget.cost", scope);

@@ -101,8 +101,8 @@ const MEGATRON_GPT: &str = "model.vocab=51200&model.gated_ffn=false&model.tied_e
     seq_len=2048&zero=0&stack=megatron-2021";
 
 /// Qwen2-VL's size behind the vision tower that the note on uneven pipelines draws, on four H20.
-const QWEN_2_VL: &str = "stack=megatron-2024&model.layers=28&model.hidden=3584&model.ffn=18944&model.heads=28&\
-    model.vocab=152064&model.gated_ffn=false&model.norm=layernorm&model.biases=all&model.vision.image_width=224&\
+const QWEN_2_VL: &str = "stack=megatron-2024&model.name=Qwen2-VL 7B&model.layers=28&model.hidden=3584&\
+    model.ffn=18944&model.heads=28&model.vocab=152064&model.gated_ffn=false&model.norm=layernorm&model.biases=all&model.vision.image_width=224&\
     model.vision.image_height=224&model.vision.hidden=4096&model.vision.ffn=16384&model.vision.layers=28&\
     gpu=h20-sxm-96gb&gpus=4&tp=2&pp=2&seq_len=1024&micro_batch=1&global_batch=32&precision=bf16";
 
@@ -254,7 +254,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
     },
     PublishedRun {
         id: "qwen2-vl-even",
-        name: "Qwen2-VL on H20, 14 and 14 layers",
+        name: "Qwen2-VL 7B on H20, 14 and 14 layers",
         source: &UNEVEN_PP,
         place: "table of steps",
         settings: &[QWEN_2_VL, "stage_layers=14,14"],
@@ -263,7 +263,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
     },
     PublishedRun {
         id: "qwen2-vl-uneven",
-        name: "Qwen2-VL on H20, 10 and 18 layers",
+        name: "Qwen2-VL 7B on H20, 10 and 18 layers",
         source: &UNEVEN_PP,
         place: "table of steps",
         settings: &[QWEN_2_VL, "stage_layers=10,18"],
