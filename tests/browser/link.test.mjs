@@ -119,7 +119,7 @@ test('a first link that cannot work shows another layout of it greyed, by its na
 test('the pill says where the layout is from, and choosing it says so', async () => {
   for (const [link, words] of [
     ['', "Layout: the example's"],
-    ['#v=1', "Layout: the format's default"],
+    ['#v=1', 'Layout: the default'],
     ['#v=1&tp=4', 'Layout: from the link'],
   ]) {
     const { page, problems } = await site.open(link);

@@ -66,6 +66,9 @@ fn facts(evaluation: &Evaluation, rank: usize, wires: &[Wire], unit: MemoryUnit)
         n => t!("layers {layers}, 1/{n} of each", layers, n),
     };
     let works = show_percent(works(&evaluation.spans, rank));
+    // The step is longer: exposed messages and the optimizer come after the pipeline.
+    let pipeline = show_seconds(Seconds(evaluation.spans.makespan()));
+    let step = show_seconds(evaluation.report.step.time_s);
     let waits = waits_for(evaluation, rank);
     let links = [(Link::Intra, "Node link"), (Link::Inter, "Network")];
     let links = links
@@ -74,7 +77,7 @@ fn facts(evaluation: &Evaluation, rank: usize, wires: &[Wire], unit: MemoryUnit)
     let rows = [
         ("Holds", holds),
         ("Memory", memory_text),
-        ("Works", t!("{works} of the pipeline time", works)),
+        ("Works", t!("{works} of the pipeline's {pipeline}; a step is {step}", works, pipeline, step)),
         ("Waits for", waits),
     ];
     let row = |(name, value): (&'static str, Message)| el("div", &[], &[leaf("dt", "", name), leaf("dd", "", value)]);

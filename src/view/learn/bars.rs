@@ -155,7 +155,9 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
         let across = line.map_or(0.0, |(value, _)| x(*value));
         let crossed = (x(from)..x(from) + 0.16).contains(&across);
         let end = (if crossed { across } else { x(from) } + 0.005, middle);
-        drawing.words(end, Anchor::Start, Ink::Muted, figure(from));
+        // A time has the unit that the text beside the picture gives it.
+        let total = if unit == "s" { verbatim(show_seconds(Seconds(from))) } else { figure(from) };
+        drawing.words(end, Anchor::Start, Ink::Muted, total);
     }
     drawing.line((names, foot), (1.0, foot), Ink::Line, 1.0);
     // The last one with the unit.

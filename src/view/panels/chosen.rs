@@ -36,7 +36,7 @@ impl LayoutOrigin {
         match self {
             Self::Chosen => "Layout: chosen for you",
             Self::Example => "Layout: the example's",
-            Self::Default => "Layout: the format's default",
+            Self::Default => "Layout: the default",
             Self::Link => "Layout: from the link",
             Self::File => "Layout: from the file",
             Self::Published => "Layout: as published",
@@ -85,7 +85,11 @@ pub fn chip(whose: &Whose) -> Node {
         None => "choose for me".into(),
     };
     let choose = link_button(choose).on(Action::ChooseLayout(true));
-    el("span", &[("class", "whose")], &[inline(words), text(" · "), choose])
+    let words = match origin {
+        LayoutOrigin::Default => inline(words).title("The link names no layout: such links mean TP 2 and PP 4"),
+        _ => inline(words),
+    };
+    el("span", &[("class", "whose")], &[words, text(" · "), choose])
 }
 
 /// A share without decimals: "23 %".
@@ -250,7 +254,7 @@ mod tests {
     fn every_other_layout_says_where_it_is_from_and_what_choosing_gains() {
         for (origin, words) in [
             (LayoutOrigin::Example, "the example's"),
-            (LayoutOrigin::Default, "the format's default"),
+            (LayoutOrigin::Default, "the default"),
             (LayoutOrigin::Link, "from the link"),
             (LayoutOrigin::File, "from the file"),
             (LayoutOrigin::Yours, "yours"),

@@ -271,8 +271,10 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
     let [least, most] = [least, most].map(|percent| format!("{percent:.0}"));
     let range = if least == most { verbatim(most) } else { t!("{least} to {most}", least, most) };
     let words = match tight.len() {
-        1 => t!("1 is {range} % faster but tight: its need may pass {usable}.", range, usable),
-        count => t!("{count} are {range} % faster but tight: their need may pass {usable}.", count, range, usable),
+        1 => t!("1 other is {range} % faster but tight: it may need more than {usable}.", range, usable),
+        count => {
+            t!("{count} others are {range} % faster but tight: they may need more than {usable}.", count, range, usable)
+        }
     };
     let cards: Node =
         tight.iter().take(MOST_TIGHT).map(|better| card(evaluation, step_s, better, unit).view()).collect();

@@ -129,12 +129,17 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
     el("div", &[("class", "waterfall")], &lines)
 }
 
+/// Share of the track from which on a bar holds its words: no side has space for them.
+const LONG: f64 = 0.7;
+
 /// The bar of a row and what is said beside it, on the side that has space.
 fn track(evaluation: &Evaluation, row: &WaterfallRow, start: f64, share: f64) -> Node {
     let (_, class, ..) = *row;
     let end = start + share;
     let bar = (share > 0.0).then(|| bar_at(class, start, share));
-    let (side, place) = if start > 1.0 - end {
+    let (side, place) = if share > LONG {
+        ("inside", format!("{};{}", percent("left", start), percent("right", 1.0 - end)))
+    } else if start > 1.0 - end {
         ("before", format!("left:0;{}", percent("right", 1.0 - start)))
     } else {
         ("after", format!("right:0;{}", percent("left", end)))

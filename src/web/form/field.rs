@@ -276,6 +276,10 @@ pub(crate) fn text_input(
         let up = match event.key().as_str() {
             "ArrowUp" => true,
             "ArrowDown" => false,
+            // "8 H100" is 8 of them: what was taken reads as the calculator writes it.
+            "Enter" => {
+                return draft.update(|draft| *draft = draft.take().filter(|draft| draft.error.is_some()));
+            }
             _ => return,
         };
         event.prevent_default();

@@ -144,7 +144,9 @@ impl Viewed {
         if before == view {
             return;
         }
-        if !before.is_like(view) && self.embed.is_none() {
+        // Another step of a lesson begins with its title.
+        let turns = !before.is_like(view) || matches!(view, View::Learn(_));
+        if turns && self.embed.is_none() {
             browser::to_top();
         }
         self.change(|state| state.show(view));

@@ -129,7 +129,7 @@ impl Check<'_> {
         if !run.global_batch.is_multiple_of(each) {
             let fitting = run.global_batch.div_ceil(each);
             let message = t!(
-                "{sequences} sequences do not divide over dp {dp} x micro-batch {micro_batch}",
+                "{sequences} sequences do not divide over DP {dp} × micro-batch {micro_batch}",
                 sequences = run.global_batch,
                 dp,
                 micro_batch = run.micro_batch

@@ -39,11 +39,23 @@ impl Scale {
         let number = value / self.size;
         let digits = match number {
             _ if number < 0.1 => format!("{number:.2}"),
+            // A share below one does not read as all of it.
+            _ if self.size == PERCENT && (99.95..100.0).contains(&number) => nearly_all(number),
             _ if number < 1e3 => significant(number, digits(wide)),
             _ => group(&format!("{number:.0}")),
         };
         format!("{}{digits}", self.sign)
     }
+}
+
+const PERCENT: f64 = 0.01;
+
+/// Percent of what is almost all, with as many decimals as the first digit of the rest has: 99.98.
+fn nearly_all(percent: f64) -> String {
+    let rest = (100.0 - percent).max(1e-4);
+    let decimals = (1..5).find(|decimals| rest * 10f64.powi(*decimals) >= 0.95).unwrap_or(4);
+    let decimals = usize::try_from(decimals).unwrap_or(4);
+    format!("{:.decimals$}", 100.0 - rest)
 }
 
 const EXPECTED: &[(f64, &str)] = &[(1e6, "M"), (1.0, "expected")];
@@ -80,7 +92,7 @@ pub fn answer(run: &Run, answer: &WholeRunAnswer, range: Option<&CalendarRange>)
     }
     let lost = Seconds((1.0 - figures.productive) * days * DAY);
     let shares = range.map(|range| [range.low_productive, range.high_productive].map(|end| end / figures.productive));
-    let share = Scale { size: 0.01, sign: String::new(), name: t!("%") };
+    let share = Scale { size: PERCENT, sign: String::new(), name: t!("%") };
     let lost = t!("{time} lost", time = duration(lost));
     cells.push(figure(t!("Productive time"), WholeRunFigure::Productive, figures.productive, &share, shares, lost));
     let often =
@@ -151,4 +163,17 @@ fn figure(name: Message, of: WholeRunFigure, value: f64, scale: &Scale, ends: Op
     let lines = range.into_iter().chain([note]).map(|words| leaf("span", "range", words));
     let cells: Vec<Node> = cells.into_iter().chain(lines).collect();
     el("button", &[("class", "key")], &cells).on(Action::ExplainWhole(of))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_below_one_never_reads_as_all_of_it() {
+        let share = Scale { size: PERCENT, sign: String::new(), name: t!("%") };
+        let shown =
+            [0.5, 0.998, 0.9992, 0.999_83, 0.999_996, 0.999_999_999, 1.0].map(|value| share.number(value, false));
+        assert_eq!(shown, ["50.0", "99.8", "99.9", "99.98", "99.9996", "99.9999", "100"]);
+    }
 }

@@ -59,6 +59,9 @@ pub(super) fn cells(events: &[RunEvent], end: Seconds, length: f64) -> Vec<Cell>
     cells
 }
 
+/// Least share of a cell that a part of it takes in the picture.
+const SEEN: f64 = 0.05;
+
 /// One simulated future by days; `chosen` is another seed than the Run's own.
 pub fn future(run: &Run, answer: &WholeRunAnswer, chosen: Option<u64>) -> Node {
     let setting = &answer.setting;
@@ -89,11 +92,14 @@ pub fn future(run: &Run, answer: &WholeRunAnswer, chosen: Option<u64>) -> Node {
         drawing.fill(area, Ink::Forward, 0.16, title);
         let (down, repeated) = (cell.down.min(1.0), cell.repeated.min((1.0 - cell.down).max(0.0)));
         let part = |x: f64, width: f64| Box { x: area.x + area.width * x, width: area.width * width, ..area };
+        // What is there is seen, however short it is.
+        let [seen_down, seen_repeated] = [down, repeated].map(|share| if share > 0.0 { share.max(SEEN) } else { 0.0 });
         if down > 0.0 {
-            drawing.fill(part(0.0, down), Ink::Exposed, 1.0, "");
+            drawing.fill(part(0.0, seen_down), Ink::Exposed, 1.0, "");
         }
         if repeated > 0.0 {
-            drawing.fill(part(down, repeated), Ink::Backward, 1.0, "");
+            let from = seen_down.min(1.0 - SEEN);
+            drawing.fill(part(from, seen_repeated.min(1.0 - from)), Ink::Backward, 1.0, "");
         }
         if cell.count > 0 && down + repeated < 0.55 && columns <= 22 {
             let place = (area.x + area.width - 0.14 * pitch, area.y + area.height / 2.0);
@@ -125,7 +131,7 @@ pub fn future(run: &Run, answer: &WholeRunAnswer, chosen: Option<u64>) -> Node {
     let head = [leaf("h3", "", "One simulated future"), leaf("span", "spring", ""), Node::from_iter(buttons)];
     Node::from_iter([
         el("div", &[("class", "panel-head")], &head),
-        key(&[("c-exposed", "Restarts"), ("c-backward", "Repeated work")]),
+        if lost > 0.0 { key(&[("c-exposed", "Restarts"), ("c-backward", "Repeated work")]) } else { Node::none() },
         el("div", &[("class", "future")], &[drawing.inline(label)]),
         leaf("p", "muted note", words),
     ])
