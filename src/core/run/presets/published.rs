@@ -102,9 +102,10 @@ const MEGATRON_GPT: &str = "model.vocab=51200&model.gated_ffn=false&model.tied_e
 
 /// Qwen2-VL's size behind the vision tower that the note on uneven pipelines draws, on four H20.
 const QWEN_2_VL: &str = "stack=megatron-2024&model.name=Qwen2-VL 7B&model.layers=28&model.hidden=3584&\
-    model.ffn=18944&model.heads=28&model.vocab=152064&model.gated_ffn=false&model.norm=layernorm&model.biases=all&model.vision.image_width=224&\
-    model.vision.image_height=224&model.vision.hidden=4096&model.vision.ffn=16384&model.vision.layers=28&\
-    gpu=h20-sxm-96gb&gpus=4&tp=2&pp=2&seq_len=1024&micro_batch=1&global_batch=32&precision=bf16";
+    model.ffn=18944&model.heads=28&model.vocab=152064&model.gated_ffn=false&model.norm=layernorm&\
+    model.biases=all&model.vision.image_width=224&model.vision.image_height=224&model.vision.hidden=4096&\
+    model.vision.ffn=16384&model.vision.layers=28&gpu=h20-sxm-96gb&gpus=4&tp=2&pp=2&seq_len=1024&micro_batch=1&\
+    global_batch=32&precision=bf16";
 
 const LLAMA_OPEN: &str = "Meta's own software, taken for Megatron-LM of 2024; micro-batches of one sequence in groups \
     of 16, where the paper leaves N open; gradients accumulate in fp32 over a group and FSDP shards them (section \
