@@ -1,4 +1,5 @@
-//! Causes of a difference, by the seconds that each has: what was measured of it less what is predicted.
+//! Causes of the difference between a measured step and a predicted one, or one of another run. The seconds of a cause
+//! are the time that was measured for it less the time that it takes in the prediction or in the other run.
 
 use super::dimension::Dimension;
 use super::expected::{ExpectedStep, StepShare};
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 named! {
-    /// What a step or a peak can be lengthened by; ids never change.
+    /// Causes of a longer step or of more memory; ids never change.
     #[derive(PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum CauseId: id {
@@ -53,7 +54,7 @@ named! {
 }
 
 impl CauseId {
-    /// True for messages that nothing hides.
+    /// True for messages beside which nothing computes.
     pub fn is_exposed(self) -> bool {
         matches!(
             self,
@@ -97,28 +98,28 @@ impl CauseId {
     }
 }
 
-/// A cause, with what shows it and what to do.
+/// A cause, with its evidence and what to do about it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FoundCause {
     pub id: CauseId,
-    /// Seconds of the window; none of memory.
+    /// Seconds of the window that it takes; none for a cause of memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// Bytes of the GPU; none of time.
+    /// Bytes of the GPU that it takes; none for a cause of time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<f64>,
     pub title: Message,
     pub evidence: Message,
-    /// What removes it.
+    /// The change that removes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Message>,
-    /// Fields that try it on the run.
+    /// Fields and values that make the change on the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<(&'static str, String)>,
-    /// The cheapest measurement that settles it.
+    /// The cheapest measurement that tells whether it is the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure: Option<Message>,
-    /// The window without it; of a log alone, what the calculator predicts with the change.
+    /// Seconds of the window without it; where there is only a log, the step that is predicted with the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_s: Option<f64>,
     /// Seconds of a step that the calculator predicts for the run as it is, and with the fields of `set`.
@@ -127,7 +128,7 @@ pub struct FoundCause {
 }
 
 impl FoundCause {
-    /// The cause `id` with what speaks for it, and nothing else known.
+    /// The cause `id` with its evidence; everything else is unset.
     pub fn new(id: CauseId, evidence: Message) -> Self {
         Self {
             id,
@@ -143,42 +144,43 @@ impl FoundCause {
         }
     }
 
-    /// What the step would take without it, where its seconds are known.
+    /// In words: the step without it, where its seconds are known.
     pub fn without_it(&self) -> Option<Message> {
         let seconds = self.predicted_s.filter(|_| self.seconds.is_some())?;
         Some(t!("Without it the step would take {seconds}.", seconds = show_seconds(Seconds(seconds))))
     }
 
-    /// What the calculator predicts with the change.
+    /// In words: the steps that are predicted with and without the change.
     pub fn with_change(&self) -> Option<Message> {
         let [now, after] = self.change_s?.map(|seconds| show_seconds(Seconds(seconds)));
         Some(t!("With the change the calculator predicts {after} for the run, {now} as it is.", after, now))
     }
 
-    /// With the step or window that is left of one of `window` seconds once the cause is gone.
+    /// Sets [`Self::predicted_s`] to what is left of `window` seconds without the cause.
     pub(super) fn without(&mut self, window: f64) {
         self.predicted_s = self.seconds.map(|seconds| (window - seconds).max(0.0));
     }
 }
 
-/// Seconds that each cause has in a window, with the share that they are part of.
+/// Seconds of a window by cause and by the part of the step that they are in.
 pub type Amounts = BTreeMap<(CauseId, StepShare), f64>;
 
-/// Bytes a second that calls of a parallelism and kind should move, of message.
+/// The rate that calls of a parallelism and kind should reach: bytes of message a second.
 pub type MessageRates = BTreeMap<(Dimension, KernelClass), f64>;
 
-/// A call at less than this share of the rate that it should reach is slow by its network. A choice, wider than what
-/// the calculator misses of bandwidths by itself.
+/// Calls below this share of the rate that they should reach count as slowed by the network. A choice: the calculator's
+/// own error of bandwidths is smaller than the difference to 1.
 const SLOW_RATE: f64 = 0.6;
 
-/// The rates of another run's calls.
+/// The rates that `calls`, those of another run, reached.
 pub fn rates_of(calls: &[CallsOf]) -> MessageRates {
     calls.iter().filter_map(|calls| Some(((calls.dimension, calls.class), calls.rate?))).collect()
 }
 
-/// What a window holds of every cause; messages slower than `rates` are so by their network.
+/// Seconds of each cause in a window. `rates` are what messages should reach: the time of slower ones is divided
+/// between the network and the cause of their being exposed.
 pub fn amounts(
-    found: &Attribution,
+    attribution: &Attribution,
     calls: &[CallsOf],
     trace: &RankTrace,
     pipelined: bool,
@@ -190,31 +192,30 @@ pub fn amounts(
             *sums.entry((id, share)).or_default() += ns as f64 * 1e-9;
         }
     };
-    for (part, ns) in &found.parts {
+    for (part, ns) in &attribution.parts {
         let share = StepShare::of(*part, pipelined);
         match *part {
             MeasuredPart::Compute(_) => add(CauseId::SlowKernels, share, *ns),
             MeasuredPart::Exposed(Dimension::Pipeline, _) => add(CauseId::Bubble, share, *ns),
             MeasuredPart::Exposed(dimension, class) => {
-                let of = calls.iter().filter(|calls| calls.dimension == dimension && calls.class == class);
-                let waits = of.filter_map(|calls| calls.waiting).sum::<i64>().min(*ns);
+                let of_part = || calls.iter().filter(|calls| (calls.dimension, calls.class) == (dimension, class));
+                let waits = of_part().filter_map(|calls| calls.waiting).sum::<i64>().min(*ns);
                 let waiting = if dimension == Dimension::Expert { CauseId::EpImbalance } else { CauseId::LateRank };
                 add(waiting, share, waits);
-                // Of fewer calls the fastest may have waited.
-                let told = calls.iter().filter(|calls| (calls.dimension, calls.class) == (dimension, class));
-                let reached = told.filter(|calls| calls.waiting.is_some()).filter_map(|calls| calls.rate);
+                // Calls without a waiting time are too few: even the fastest of them may have waited.
+                let reached = of_part().filter(|calls| calls.waiting.is_some()).filter_map(|calls| calls.rate);
                 let reached = reached.max_by(f64::total_cmp);
                 let share_of_rate = reached.zip(rates.get(&(dimension, class))).map(|(rate, should)| rate / should);
-                let own = ns - waits;
+                let transfer = ns - waits;
                 #[allow(clippy::cast_possible_truncation)] // a part of the nanoseconds
                 let slow = share_of_rate
                     .filter(|share| *share < SLOW_RATE)
-                    .map_or(0, |share| (own as f64 * (1.0 - share)) as i64);
+                    .map_or(0, |share| (transfer as f64 * (1.0 - share)) as i64);
                 add(CauseId::SlowNetwork, share, slow);
-                add(exposed_id(dimension, class), share, own - slow);
+                add(exposed_id(dimension, class), share, transfer - slow);
             }
             MeasuredPart::ExpertWait => add(CauseId::EpImbalance, share, *ns),
-            // Copies of weights to the host are a checkpoint.
+            // More than 1 GiB copied to the host counts as a checkpoint.
             MeasuredPart::Transfers if trace.to_host_bytes > 1 << 30 => add(CauseId::Checkpoint, share, *ns),
             MeasuredPart::Transfers => {}
             MeasuredPart::Idle(gap) => match gap {
@@ -229,7 +230,7 @@ pub fn amounts(
     sums
 }
 
-/// The cause that exposed messages of a parallelism and kind are.
+/// The cause for exposed messages of a parallelism and kind.
 fn exposed_id(dimension: Dimension, class: KernelClass) -> CauseId {
     match (dimension, class) {
         (Dimension::Tensor, _) => CauseId::TpExposed,
@@ -242,39 +243,40 @@ fn exposed_id(dimension: Dimension, class: KernelClass) -> CauseId {
     }
 }
 
-/// What a predicted step holds of every cause that was `measured`: the prediction of a share goes to the causes in it
-/// in proportion to what was measured, so that only what is beyond it remains.
+/// Predicted seconds of each cause in `measured`. The time that is predicted for a part of the step is divided among
+/// the causes in that part, in proportion to their measured seconds.
 pub fn predicted_amounts(expected: &ExpectedStep, measured: &Amounts) -> Amounts {
     let mut amounts = Amounts::new();
     for ((id, share), seconds) in measured {
-        let whole: f64 = measured.iter().filter(|((_, other), _)| other == share).map(|(_, seconds)| seconds).sum();
+        let measured_share: f64 =
+            measured.iter().filter(|((_, other), _)| other == share).map(|(_, seconds)| seconds).sum();
         let predicted = expected.shares.get(share).copied().unwrap_or(0.0);
-        if whole > 0.0 {
-            amounts.insert((*id, *share), predicted * seconds / whole);
+        if measured_share > 0.0 {
+            amounts.insert((*id, *share), predicted * seconds / measured_share);
         }
     }
     amounts
 }
 
-/// A cause below this share of the window is not told.
+/// Causes that take less than this share of the window are left out. A choice.
 const LEAST: f64 = 0.005;
-/// Attention that takes so much longer than predicted runs on another kernel.
+/// Attention that takes this many times the predicted time counts as run by a slower kernel. A choice.
 const FALLBACK: f64 = 1.5;
 
-/// What the causes are told from.
+/// Measurements and predictions that the causes are derived from.
 pub struct Found<'a> {
     pub trace: &'a RankTrace,
     pub parts: &'a Attribution,
     pub calls: &'a [CallsOf],
-    /// What messages should move, bytes a second.
+    /// The rates that messages should reach.
     pub rates: &'a MessageRates,
     pub run: &'a Run,
     /// Length of the window, seconds.
     pub window: f64,
     pub measured: &'a Amounts,
-    /// What is predicted; empty where nothing can be compared.
+    /// Seconds that are predicted, or those of the run that it is compared with; empty without either.
     pub predicted: &'a Amounts,
-    /// True where kernels are compared with a prediction, and the difference is not within its range.
+    /// True if slow kernels may be a cause: the step is compared with that of another run, or is longer than predicted.
     pub compares: bool,
 }
 
@@ -284,13 +286,13 @@ pub fn causes(found: &Found) -> Vec<FoundCause> {
     for ((id, share), seconds) in found.measured {
         let predicted = found.predicted.get(&(*id, *share)).copied().unwrap_or(0.0);
         let effect = seconds - predicted;
-        let by_itself = *id != CauseId::SlowKernels;
-        if effect < LEAST * found.window || !(by_itself || found.compares && predicted > 0.0) {
+        let needs_prediction = *id == CauseId::SlowKernels;
+        if effect < LEAST * found.window || needs_prediction && !(found.compares && predicted > 0.0) {
             continue;
         }
         let slow_attention = *share == StepShare::Attention && *seconds > FALLBACK * predicted;
         let id = if *id == CauseId::SlowKernels && slow_attention { CauseId::AttentionFallback } else { *id };
-        let mut cause = told(id, *share, found);
+        let mut cause = described(id, *share, found);
         cause.seconds = Some(effect);
         cause.evidence = if predicted > 0.0 {
             let (measured, predicted) = (show_seconds(Seconds(*seconds)), show_seconds(Seconds(predicted)));
@@ -305,11 +307,11 @@ pub fn causes(found: &Found) -> Vec<FoundCause> {
     all
 }
 
-/// What is said of a cause: its evidence, what would change it, how to measure more.
+/// Evidence of a cause, the change that removes it, and a measurement that tells whether it is the cause.
 type Words = (Message, Option<Message>, Option<Message>);
 
-/// Evidence and change of one cause.
-fn told(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
+/// The cause `id` with its evidence, change and measurement; without seconds.
+fn described(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
     let (set, change_s) = tries(id, found.run);
     let (evidence, change, measure) = match id {
         CauseId::HostLate => host_late(found),
@@ -425,16 +427,17 @@ fn exposed(id: CauseId, share: StepShare, found: &Found) -> Words {
     (evidence, change, measure)
 }
 
+/// Number of gaps with this reason.
 fn gaps(found: &Found, reason: GapReason) -> u64 {
     found.parts.gaps.get(&reason).map_or(0, |gaps| gaps.count)
 }
 
-/// Calls of a parallelism: how many, how long, how fast, how much of it waits.
+/// In words: number, time, rate and waiting of the calls of a parallelism.
 fn messages(found: &Found, dimension: Dimension) -> Message {
-    let of = || found.calls.iter().filter(move |calls| calls.dimension == dimension);
-    let count: u64 = of().map(|calls| calls.count).sum();
-    let total: i64 = of().map(|calls| calls.total).sum();
-    let waiting: i64 = of().filter_map(|calls| calls.waiting).sum();
+    let calls = || found.calls.iter().filter(move |calls| calls.dimension == dimension);
+    let count: u64 = calls().map(|calls| calls.count).sum();
+    let total: i64 = calls().map(|calls| calls.total).sum();
+    let waiting: i64 = calls().filter_map(|calls| calls.waiting).sum();
     let hidden = found.parts.messages.get(&dimension).copied().unwrap_or_default()
         - found.parts.sum(|part| matches!(part, MeasuredPart::Exposed(other, _) if other == dimension));
     let seconds = |ns: i64| show_seconds(Seconds(ns.max(0) as f64 * 1e-9));
@@ -445,7 +448,7 @@ fn messages(found: &Found, dimension: Dimension) -> Message {
         hidden = seconds(hidden)
     )];
     if waiting > 0 && total > 0 {
-        let at_least = of().any(|calls| calls.at_least);
+        let at_least = calls().any(|calls| calls.at_least);
         let share = show_percent(waiting as f64 / total as f64);
         parts.push(if at_least {
             t!("At least {share} of it is waiting for another rank.", share)
@@ -453,23 +456,24 @@ fn messages(found: &Found, dimension: Dimension) -> Message {
             t!("{share} of it is waiting for another rank.", share)
         });
     }
-    if let Some(rate) = of().filter_map(|calls| calls.rate).max_by(f64::total_cmp) {
+    if let Some(rate) = calls().filter_map(|calls| calls.rate).max_by(f64::total_cmp) {
         parts.push(t!("The fastest call moves {rate} of message.", rate = show_bandwidth(rate)));
     }
     Message::joined(" ", parts)
 }
 
-/// What the calls should move.
+/// In words: the rate that the calls should reach.
 fn should_reach(found: &Found, dimension: Dimension) -> Message {
     let rate = found.rates.iter().filter(|((other, _), _)| *other == dimension).map(|(_, rate)| *rate);
     let rate = rate.max_by(f64::total_cmp).unwrap_or(0.0);
     t!("It should move {rate}.", rate = show_bandwidth(rate))
 }
 
-/// Fields that a change sets, and the steps that are predicted without and with it, seconds.
+/// Fields and values of a change, and the predicted steps without and with it in seconds.
 type TriedChange = (Vec<(&'static str, String)>, Option<[f64; 2]>);
 
-/// Fields that try the change of a cause on `run`: those that change it and leave it working.
+/// The change of a cause as fields and values of `run`; empty where the change is no field, is set already or does not
+/// work.
 fn tries(id: CauseId, run: &Run) -> TriedChange {
     let set: Vec<(&'static str, String)> = match id {
         CauseId::GradReduceLate | CauseId::ParamGatherExposed if run.overlap.dp.is_some_and(|share| share < 0.5) => {
@@ -488,8 +492,8 @@ fn tries(id: CauseId, run: &Run) -> TriedChange {
     }
 }
 
-/// Share of the difference that causes explain: each at most its part's difference, and only parts that differ by over
-/// 2 % of the step.
+/// Share of `difference`, measured less predicted seconds of a step of `step` seconds, that the causes sum to; causes
+/// of at most 2 % of the step do not count.
 pub fn explained(causes: &[FoundCause], difference: f64, step: f64) -> Option<f64> {
     if difference <= 0.0 {
         return None;

@@ -1,7 +1,8 @@
-//! The time of a window by what ran: parts that add up to it exactly, in nanoseconds.
+//! Divides the time of a window of a trace into parts, in nanoseconds. The parts sum to the length of the window.
 //!
-//! At every instant the first of these that runs has the time: compute by class, messages by parallelism and kind,
-//! waits of expert libraries, copies. What is left is a gap, with the reason why nothing ran.
+//! Where several kinds of work run at one instant, that instant counts for the first of them in this order: compute by
+//! class of kernel; messages by parallelism and kind; waits of expert libraries; copies. Time in which none of them
+//! runs is a gap, and each gap gets the reason why nothing ran.
 
 use super::dimension::{Dimension, GroupSizes, dimension};
 use super::trace::{Interval, RankTrace, StepWindow, WorkKind};
@@ -10,9 +11,9 @@ use crate::time::KernelClass;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A longer gap is a pause: the host does not merely launch late. Source: diagnosis of 19 public traces.
+/// A late launch behind a gap longer than this counts as a pause of the host. Source: diagnosis of 19 public traces.
 const PAUSE_NS: i64 = 10_000_000;
-/// A launch that follows the end of a synchronisation by less waited for it.
+/// A launch that begins less than this after the end of a synchronisation counts as one that waited for it.
 const BEHIND_SYNC_NS: i64 = 50_000;
 
 named! {
@@ -43,17 +44,18 @@ named! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MeasuredPart {
     Compute(KernelClass),
-    /// Messages that nothing hides, with their kind.
+    /// Messages beside which nothing computes, with their kind.
     Exposed(Dimension, KernelClass),
-    /// Waits of expert libraries for other ranks.
+    /// Kernels of expert libraries (DeepEP) that only wait for other ranks.
     ExpertWait,
-    /// Copies and fills beside which nothing runs.
+    /// Copies and fills beside which nothing else runs.
     Transfers,
+    /// A gap, with its reason.
     Idle(GapReason),
 }
 
 impl MeasuredPart {
-    /// Its name: parts of one name are added up.
+    /// Its name in an answer. Exposed messages of one parallelism share a name, and their times are added there.
     pub fn name(self) -> &'static str {
         match self {
             Self::Compute(class) => class.name(),
@@ -72,33 +74,32 @@ impl MeasuredPart {
     }
 }
 
-/// Gaps of one reason.
+/// The gaps of a window that have one reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GapSum {
     pub count: u64,
+    /// Nanoseconds of all of them.
     pub total: i64,
     pub longest: Interval,
-    /// Of pauses: those in most of which no call of the host begins.
+    /// Number of pauses in which the host begins no call for four fifths of the pause or longer; 0 for other reasons.
     pub silent: u64,
 }
 
-/// A window by parts.
+/// A window of a trace, divided into parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attribution {
-    /// Nanoseconds of each part; they add up to the window.
+    /// Nanoseconds of each part. Their sum is the length of the window.
     pub parts: BTreeMap<MeasuredPart, i64>,
     /// Gaps by reason.
     pub gaps: BTreeMap<GapReason, GapSum>,
-    /// Time in which a message of a parallelism is on its way, hidden or not.
+    /// Nanoseconds in which at least one message of a parallelism runs, hidden or not.
     pub messages: BTreeMap<Dimension, i64>,
-    /// Nanoseconds in which any message or wait is under way.
+    /// Nanoseconds in which at least one message or wait of an expert library runs.
     pub any_message: i64,
-    /// Kernels of each class that start in the window, and their median length.
+    /// Number of kernels of each class that start in the window, and their median length in nanoseconds.
     pub kernels: BTreeMap<KernelClass, (u64, i64)>,
-    /// Median length of a kernel that computes.
+    /// Median length of the kernels that compute, nanoseconds.
     pub median_kernel: i64,
-    /// Start of the last backward kernel of attention, else of the last that computes before the optimizer.
-    pub last_compute: i64,
 }
 
 impl Attribution {
@@ -107,31 +108,42 @@ impl Attribution {
         self.parts.iter().filter(|(part, _)| counts(**part)).map(|(_, ns)| ns).sum()
     }
 
+    /// Nanoseconds of compute.
     pub fn compute(&self) -> i64 {
         self.sum(|part| matches!(part, MeasuredPart::Compute(_)))
     }
 
-    /// Messages that nothing hides, with waits of expert libraries.
+    /// Nanoseconds of messages beside which nothing computes, and of waits of expert libraries.
     pub fn exposed(&self) -> i64 {
         self.sum(|part| matches!(part, MeasuredPart::Exposed(..) | MeasuredPart::ExpertWait))
     }
 
+    /// Nanoseconds of all gaps.
     pub fn idle(&self) -> i64 {
         self.sum(|part| matches!(part, MeasuredPart::Idle(_)))
     }
 
+    /// Nanoseconds of the gaps with the reason `gap`.
     pub fn of_gap(&self, gap: GapReason) -> i64 {
         self.gaps.get(&gap).map_or(0, |gaps| gaps.total)
     }
 }
 
-/// Lanes of the sweep, in the order in which time is given: compute, messages, waits, copies.
+/// Number of classes of kernels that compute. They are the first lanes of the sweep: where work of several lanes runs,
+/// the time counts for the lowest lane.
 const COMPUTE: usize = KernelClass::AllReduce as usize;
+/// Lanes of one parallelism's messages: one for each class of message, with room for more classes than there are.
 const KINDS: usize = 16;
-const WAITS: usize = COMPUTE + 6 * KINDS;
+/// Number of parallelisms of messages.
+const DIMENSIONS: usize = 6;
+/// The lane of waits of expert libraries, behind those of the messages.
+const WAITS: usize = COMPUTE + DIMENSIONS * KINDS;
+/// The lane of copies.
 const COPIES: usize = WAITS + 1;
+/// Number of lanes.
 const LANES: usize = COPIES + 1;
 
+/// The lane of `work`; `dimension` is the parallelism of a message.
 fn lane(work: WorkKind, dimension: Dimension) -> usize {
     match work {
         WorkKind::Transfer => COPIES,
@@ -143,6 +155,7 @@ fn lane(work: WorkKind, dimension: Dimension) -> usize {
     }
 }
 
+/// The part that the time of a lane belongs to.
 fn part_of(lane: usize) -> MeasuredPart {
     match lane {
         COPIES => MeasuredPart::Transfers,
@@ -155,41 +168,47 @@ fn part_of(lane: usize) -> MeasuredPart {
     }
 }
 
-/// What runs at an instant of the sweep.
+/// Numbers of kernels and copies that run at an instant of the sweep.
 struct Running {
+    /// In each lane.
     lanes: [u32; LANES],
-    dimensions: [u32; 6],
+    /// Messages of each parallelism; waits of expert libraries are of the expert parallelism.
+    dimensions: [u32; DIMENSIONS],
+    /// Messages and waits of expert libraries.
     messages: u32,
 }
 
 impl Running {
+    /// The lowest lane in which something runs: the time counts for it.
     fn first(&self) -> Option<usize> {
         self.lanes.iter().position(|count| *count > 0)
     }
 
-    fn add(&mut self, at: usize, change: i32) {
+    /// Counts the beginning (`change` 1) or the end (−1) of work in `lane`.
+    fn add(&mut self, lane: usize, change: i32) {
         let step = |count: &mut u32| *count = count.saturating_add_signed(change);
-        step(&mut self.lanes[at]);
-        if (COMPUTE..WAITS).contains(&at) {
-            step(&mut self.dimensions[(at - COMPUTE) / KINDS]);
+        step(&mut self.lanes[lane]);
+        if (COMPUTE..WAITS).contains(&lane) {
+            step(&mut self.dimensions[(lane - COMPUTE) / KINDS]);
             step(&mut self.messages);
-        } else if at == WAITS {
+        } else if lane == WAITS {
             step(&mut self.dimensions[Dimension::Expert as usize]);
             step(&mut self.messages);
         }
     }
 }
 
-/// The parts of `window` in `trace`; messages are of the parallelism that `axes` give them.
+/// Divides `window` of `trace` into parts. `axes`, the sizes of the run's groups, decide which parallelism a message is
+/// of.
 pub fn attribute(trace: &RankTrace, window: StepWindow, axes: GroupSizes) -> Attribution {
-    let mut found = Attribution::default();
-    count_kernels(&mut found, trace, window);
+    let mut attribution = Attribution::default();
+    count_kernels(&mut attribution, trace, window);
     let edges = edges(trace, window, axes);
-    for gap in sweep(&mut found, edges, window) {
+    for gap in sweep(&mut attribution, edges, window) {
         let (reason, silent) = why(trace, window, gap);
         let length = gap.1 - gap.0;
-        *found.parts.entry(MeasuredPart::Idle(reason)).or_default() += length;
-        let gaps = found.gaps.entry(reason).or_default();
+        *attribution.parts.entry(MeasuredPart::Idle(reason)).or_default() += length;
+        let gaps = attribution.gaps.entry(reason).or_default();
         gaps.count += 1;
         gaps.total += length;
         gaps.silent += u64::from(silent);
@@ -197,48 +216,47 @@ pub fn attribute(trace: &RankTrace, window: StepWindow, axes: GroupSizes) -> Att
             gaps.longest = gap;
         }
     }
-    found
+    attribution
 }
 
-/// Counts the kernels that begin in `window`, and their lengths.
-fn count_kernels(found: &mut Attribution, trace: &RankTrace, window: StepWindow) {
+/// Counts the kernels that begin in `window` by class, with the medians of their lengths.
+fn count_kernels(attribution: &mut Attribution, trace: &RankTrace, window: StepWindow) {
     let mut lengths: BTreeMap<KernelClass, Vec<i64>> = BTreeMap::new();
-    let mut all: Vec<i64> = Vec::new();
-    let within = trace.activities.iter().take_while(|one| one.start < window.end);
-    for one in within.filter(|one| one.start >= window.begin) {
-        let WorkKind::Kernel(class) = one.work else { continue };
-        lengths.entry(class).or_default().push(one.end - one.start);
+    let mut compute: Vec<i64> = Vec::new();
+    let before_end = trace.activities.iter().take_while(|work| work.start < window.end);
+    for activity in before_end.filter(|work| work.start >= window.begin) {
+        let WorkKind::Kernel(class) = activity.work else { continue };
+        let length = activity.end - activity.start;
+        lengths.entry(class).or_default().push(length);
         if !class.is_message() {
-            all.push(one.end - one.start);
-            if class != KernelClass::Optimizer {
-                found.last_compute = found.last_compute.max(one.start);
-            }
+            compute.push(length);
         }
     }
-    found.median_kernel = middle(&mut all);
-    found.kernels =
-        lengths.into_iter().map(|(class, mut lengths)| (class, (lengths.len() as u64, middle(&mut lengths)))).collect();
+    attribution.median_kernel = median(&mut compute);
+    let kernels = lengths.into_iter();
+    attribution.kernels =
+        kernels.map(|(class, mut lengths)| (class, (lengths.len() as u64, median(&mut lengths)))).collect();
 }
 
-/// Begin (1) and end (-1) of a lane's work at a moment.
+/// The time at which work begins (1) or ends (−1): time, lane, 1 or −1.
 type Edge = (i64, usize, i32);
 
-/// Begins and ends of all work in `window`, in their order, ends before begins.
+/// The edges of all work in `window` by time; at one time the ends come before the beginnings.
 fn edges(trace: &RankTrace, window: StepWindow, axes: GroupSizes) -> Vec<Edge> {
     let mut edges: Vec<Edge> = Vec::new();
-    for one in trace.activities.iter().take_while(|one| one.start < window.end) {
-        let (start, end) = (one.start.max(window.begin), one.end.min(window.end));
+    for activity in trace.activities.iter().take_while(|work| work.start < window.end) {
+        let (start, end) = (activity.start.max(window.begin), activity.end.min(window.end));
         if end <= start {
             continue;
         }
-        let dimension = match one.work {
+        let dimension = match activity.work {
             WorkKind::Kernel(class) if class.is_message() => {
-                let group = one.group.and_then(|at| trace.groups.get(usize::from(at)));
+                let group = activity.group.and_then(|at| trace.groups.get(usize::from(at)));
                 dimension(class, group, axes)
             }
             _ => Dimension::Other,
         };
-        let lane = lane(one.work, dimension);
+        let lane = lane(activity.work, dimension);
         edges.push((start, lane, 1));
         edges.push((end, lane, -1));
     }
@@ -246,26 +264,26 @@ fn edges(trace: &RankTrace, window: StepWindow, axes: GroupSizes) -> Vec<Edge> {
     edges
 }
 
-/// Adds the time of each part, of each parallelism and of any message; the intervals in which nothing runs.
-fn sweep(found: &mut Attribution, edges: Vec<Edge>, window: StepWindow) -> Vec<Interval> {
-    let mut running = Running { lanes: [0; LANES], dimensions: [0; 6], messages: 0 };
+/// Goes through `edges` and adds the times of parts and messages to `attribution`. Returns the gaps.
+fn sweep(attribution: &mut Attribution, edges: Vec<Edge>, window: StepWindow) -> Vec<Interval> {
+    let mut running = Running { lanes: [0; LANES], dimensions: [0; DIMENSIONS], messages: 0 };
     let mut times = [0i64; LANES];
-    let mut idle: Vec<Interval> = Vec::new();
+    let mut gaps: Vec<Interval> = Vec::new();
     let mut now = window.begin;
     for (at, lane, change) in edges.into_iter().chain([(window.end, LANES, 0)]) {
         let passed = at - now;
         if passed > 0 {
             match running.first() {
                 Some(first) => times[first] += passed,
-                None => idle.push((now, at)),
+                None => gaps.push((now, at)),
             }
             for (dimension, count) in Dimension::ALL.into_iter().zip(running.dimensions) {
                 if count > 0 {
-                    *found.messages.entry(dimension).or_default() += passed;
+                    *attribution.messages.entry(dimension).or_default() += passed;
                 }
             }
             if running.messages > 0 {
-                found.any_message += passed;
+                attribution.any_message += passed;
             }
             now = at;
         }
@@ -274,24 +292,25 @@ fn sweep(found: &mut Attribution, edges: Vec<Edge>, window: StepWindow) -> Vec<I
         }
     }
     for (lane, time) in times.into_iter().enumerate().filter(|(_, time)| *time > 0) {
-        *found.parts.entry(part_of(lane)).or_default() += time;
+        *attribution.parts.entry(part_of(lane)).or_default() += time;
     }
-    idle
+    gaps
 }
 
-/// The middle of `values`; 0 of none.
-fn middle(values: &mut [i64]) -> i64 {
+/// The median of `values`, the upper of two; 0 of no values.
+fn median(values: &mut [i64]) -> i64 {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// Why nothing runs in the gap, and whether the host was silent in a pause.
+/// The reason of a gap, and whether the host was silent in it: whether, in a pause of the host, it began no call for
+/// four fifths of the pause or longer.
 pub(super) fn why(trace: &RankTrace, window: StepWindow, (begin, end): Interval) -> (GapReason, bool) {
     let length = end - begin;
     if overlap(&trace.loading, (begin, end)) * 2 > length {
         return (GapReason::Loader, false);
     }
-    let next = trace.activities.partition_point(|one| one.start < end);
+    let next = trace.activities.partition_point(|work| work.start < end);
     let Some(next) = trace.activities.get(next).filter(|_| end < window.end || !window.is_last) else {
         return (GapReason::Behind, false);
     };
@@ -302,7 +321,7 @@ pub(super) fn why(trace: &RankTrace, window: StepWindow, (begin, end): Interval)
         return (if next.graphed { GapReason::Graph } else { GapReason::Launched }, false);
     }
     if length > PAUSE_NS {
-        // In most of it no call begins: the host itself stood still.
+        // The longest time between two calls of the host in the gap.
         let first = trace.calls.partition_point(|call| *call < begin);
         let last = trace.calls.partition_point(|call| *call < launch);
         let mut quiet = 0;
@@ -318,7 +337,7 @@ pub(super) fn why(trace: &RankTrace, window: StepWindow, (begin, end): Interval)
     (if synchronised { GapReason::Synchronised } else { GapReason::HostLate }, false)
 }
 
-/// Nanoseconds between `begin` and `end` that intervals, sorted by start, cover.
+/// Nanoseconds between `begin` and `end` that `intervals` cover, which are sorted by their starts.
 fn overlap(intervals: &[Interval], (begin, end): Interval) -> i64 {
     let mut covered = 0;
     let mut from = begin;

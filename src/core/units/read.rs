@@ -16,7 +16,7 @@ pub fn parse_count(text: &str) -> Option<u64> {
         };
         let value = match digits.parse::<u64>() {
             Ok(value) => value.checked_mul(unit)?,
-            // One unit is enough: 8kk is no number.
+            // A second prefix is refused: 8kk is no number.
             Err(_) if unit > 1 => whole(digits.parse::<f64>().ok()? * unit as f64)?,
             Err(_) => whole(parse_number(digits)?)?,
         };
@@ -25,28 +25,29 @@ pub fn parse_count(text: &str) -> Option<u64> {
     Some(product)
 }
 
-/// The integer that `value` is, if it is one that f64 holds exactly.
+/// `value` as an integer, if it is whole, not negative and at most 2⁵³ (above that f64 skips integers).
 pub fn whole(value: f64) -> Option<u64> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // within 0 to 2⁵³ and whole
     ((0.0..=9_007_199_254_740_992.0).contains(&value) && value.fract() == 0.0).then_some(value as u64)
 }
 
-/// Parses a number as typed: `0.8`, `80 %`, `15T`, `80GiB`, `1e12`; a trailing unit is decimal (`k M B G T`) or dropped
-/// (`GiB`, `GB/s`, `ns`). `None` for anything that is not finite and non-negative.
+/// Parses a number as typed: `0.8`, `80 %`, `15T`, `80GiB`, `1e12`. A prefix at the end multiplies (`k M B G T`, powers
+/// of 1000); a unit (`GiB`, `GB/s`, `ns`) does not change the number. `None` for anything that is not finite and
+/// non-negative.
 pub fn parse_number(text: &str) -> Option<f64> {
     let text = ungroup(text);
-    // The number ends where something stands that no number has; an "e" does not end one if digits follow.
-    let exponent =
+    // The unit begins at the first character that is no part of a number. An "e" is part of it if an exponent follows.
+    let begins_exponent =
         |at: usize| text[at + 1..].starts_with(|next: char| next.is_ascii_digit() || matches!(next, '-' | '+'));
-    let split = text
+    let unit_start = text
         .char_indices()
         .find(|(at, c)| match c {
             '0'..='9' | '.' | '+' | '-' => false,
-            'e' | 'E' => !exponent(*at),
+            'e' | 'E' => !begins_exponent(*at),
             _ => true,
         })
         .map_or(text.len(), |(at, _)| at);
-    let (digits, unit) = text.split_at(split);
+    let (digits, unit) = text.split_at(unit_start);
     let scale = match unit {
         "" | "GiB" | "GB" | "GB/s" | "TFLOP/s" | "ns" | "s" | "$" => 1.0,
         "%" => 0.01,
@@ -60,11 +61,12 @@ pub fn parse_number(text: &str) -> Option<f64> {
     (value.is_finite() && value >= 0.0).then_some(value)
 }
 
-/// Invisible characters that are copied along with text: marks of direction, joiners, the mark of a byte order.
+/// True of invisible characters that are copied along with text: direction marks, joiners, the byte-order mark.
 pub(crate) const fn is_mark(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
+/// `text` without spaces, invisible characters and the commas and underscores that group digits.
 fn ungroup(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !matches!(c, ',' | '_') && !is_mark(*c)).collect()
 }

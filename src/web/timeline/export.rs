@@ -2,6 +2,7 @@
 
 use super::look::TimelineLook;
 use crate::io::export::{Picture, chrome_trace, file_name, ops_csv, svg};
+use crate::view::charts::viewport::Viewport;
 use crate::view::node::action::TimelineAction;
 use crate::web::browser;
 use crate::web::browser::canvas;
@@ -9,25 +10,26 @@ use crate::web::browser::i18n::shown;
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// Offers the file of that kind.
+/// Downloads the timeline as the file that `kind` names. A picture shows the visible part of the time axis; the table
+/// and the trace are whole.
 pub fn export(state: State, look: TimelineLook, kind: TimelineAction) {
     let Some(prepared) = look.own.prepared.get_untracked() else {
         return;
     };
     let evaluation = &prepared.evaluation;
-    let whole_view = crate::view::charts::viewport::Viewport::all(prepared.makespan());
+    let whole_axis = Viewport::all(prepared.makespan());
+    let is_zoomed = look.window.get_untracked().is_some();
     let (_, catalogue) = untrack(shown);
-    let window = look.window.get_untracked();
     let picture = Picture {
         evaluation,
         sums: &prepared.sums,
-        view: window.map_or(whole_view, |_| look.seen()),
+        view: if is_zoomed { look.seen() } else { whole_axis },
         width: look.width.get_untracked().max(640.0),
         rank: look.own.rank.get_untracked(),
         theme: state.view.theme.get_untracked(),
         catalogue: &catalogue,
     };
-    let (end, text) = match kind {
+    let (extension, text) = match kind {
         TimelineAction::Png => {
             if let Some(address) = canvas::png(&picture) {
                 browser::download_address(&file_name(evaluation, "png"), &address);
@@ -38,5 +40,5 @@ pub fn export(state: State, look: TimelineLook, kind: TimelineAction) {
         TimelineAction::Csv => ("csv", ops_csv(evaluation.timeline())),
         _ => ("trace.json", chrome_trace(evaluation)),
     };
-    browser::download(&file_name(evaluation, end), "text/plain", &text);
+    browser::download(&file_name(evaluation, extension), "text/plain", &text);
 }

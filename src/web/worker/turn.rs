@@ -10,9 +10,9 @@ pub(crate) async fn next_turn() {
         let global = js_sys::global();
         let timer = Reflect::get(&global, &JsValue::from_str("setTimeout"));
         let timer = timer.ok().and_then(|timer| timer.dyn_into::<Function>().ok());
-        // Where there are no timers, going on at once is all that is left.
-        let set = timer.and_then(|timer| timer.call1(&JsValue::UNDEFINED, &resolve).ok());
-        if set.is_none() {
+        let timer_set = timer.and_then(|timer| timer.call1(&JsValue::UNDEFINED, &resolve).ok());
+        // An environment without timers goes on at once.
+        if timer_set.is_none() {
             let _ = resolve.call0(&JsValue::UNDEFINED);
         }
     });

@@ -1,4 +1,5 @@
-//! Climbs the ladders one candidate at a time.
+//! The search over changes that make a Run fit. It tries the rungs of the ladders (values of settings, from the
+//! smallest change to the largest) one candidate at a time.
 
 use super::ladders::{ladders, more_gpus};
 use super::{Base, Set, Suggestion, Suggestions, TrialValues};
@@ -8,23 +9,28 @@ use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Goal of a change.
+/// What a change has to reach to be suggested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum FitGoal {
     /// The verdict "fits".
     Fits,
-    /// Less memory than now, of a Run that fits already.
+    /// Less memory than before: the goal for a Run that fits already.
     Less,
 }
 
-/// A ladder being climbed: the lowest rung that may fit, and the highest that must be tried.
+/// The search for the first rung of a ladder that works: by bisection where the ladder is monotone, else rung by rung.
 #[derive(Clone, Debug)]
 struct Climb {
     rungs: Vec<Set>,
+    /// True if a higher rung never needs more memory.
     monotone: bool,
+    /// The lowest rung that is not excluded.
     low: usize,
+    /// The rungs from this one on need not be tried.
     high: usize,
+    /// Number of settings that a rung changes.
     changes: usize,
+    /// The lowest rung that worked so far.
     found: Option<Suggestion>,
 }
 
@@ -33,13 +39,13 @@ impl Climb {
         Self { low: 0, high: rungs.len(), rungs, monotone, changes, found: None }
     }
 
-    /// Place of the rung that is tried next; none after the last one.
+    /// Index of the rung to try next; none after the last one.
     fn next(&self) -> Option<usize> {
         let at = if self.monotone { usize::midpoint(self.low, self.high) } else { self.low };
         (self.low < self.high).then_some(at)
     }
 
-    /// Takes what was found on rung `at`; true where there is no more to try.
+    /// Records the outcome of rung `at`. True if no rung is left to try.
     fn take(&mut self, at: usize, found: Option<Suggestion>) -> bool {
         if found.is_some() {
             self.found = found;
@@ -52,7 +58,7 @@ impl Climb {
     }
 }
 
-/// Changes made together.
+/// Level of the search: the settings that its candidates change at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
     Singles,
@@ -62,31 +68,37 @@ enum Level {
     Done,
 }
 
-/// The search for what makes a Run fit: worked on in slices, with what was found so far after each.
+/// The search for changes that make a Run fit. It works in slices, and its suggestions so far can be read after each.
 #[derive(Clone, Debug)]
 pub struct FitSearch {
     base: Base,
+    /// One ladder for each setting that may help.
     ladders: Vec<TrialValues>,
+    /// The ladder of the number of GPUs, which is tried last.
     gpus: TrialValues,
     level: Level,
+    /// Ladders of the level that are still to be climbed; the first of them is being climbed.
     waiting: VecDeque<Climb>,
     found: Vec<Suggestion>,
+    /// Units of work after which the search ends.
     limit: u64,
+    /// Units of work so far.
     spent: u64,
+    /// True if a candidate was not tried because of the limit.
     is_cut: bool,
 }
 
-/// Most suggestions that are given.
+/// Most suggestions in an answer. A choice.
 const MAX_SUGGESTIONS: usize = 8;
-/// Fewer single changes than this that work: pairs are tried as well.
+/// If fewer single changes than this work, pairs of changes are tried as well. A choice.
 const FEW: usize = 3;
 
-/// Units of work of a search in one go: about 15 ms natively, 100 to 200 ms in a browser.
+/// Units of work of a search that is not cut into slices: about 15 ms natively, 100 to 200 ms in a browser.
 pub const LIMIT: u64 = 150_000;
 
 impl FitSearch {
-    /// Prepares the search around the Run of `base`, which takes at most `limit` units of work, each about an op: what
-    /// would take more than is left is passed over.
+    /// Prepares the search around the Run of `base`. It takes at most `limit` units of work, each about that of one op:
+    /// a candidate that would exceed the limit is not tried.
     pub fn new(base: Base, limit: u64) -> Self {
         let scenario = Scenario::new(&base.run);
         let ladders = scenario.as_ref().map(ladders).unwrap_or_default();
@@ -104,14 +116,14 @@ impl FitSearch {
         }
     }
 
-    /// The whole search in one go, ended at [`LIMIT`].
+    /// The whole search without slices, with [`LIMIT`] units of work.
     pub fn finished(base: &Evaluation) -> Self {
         let mut fit = Self::new(Base::of(base), LIMIT);
         while !fit.step(LIMIT) {}
         fit
     }
 
-    /// Works for about `budget` units, by the candidate at hand more at most; true once it is over.
+    /// Works for about `budget` units: the last candidate may exceed them. True once the search is over.
     pub fn step(&mut self, budget: u64) -> bool {
         let end = self.spent.saturating_add(budget.max(1));
         while self.spent < end && self.level != Level::Done {
@@ -127,7 +139,7 @@ impl FitSearch {
         self.level == Level::Done
     }
 
-    /// Tries one candidate of the first ladder.
+    /// Tries one rung of the first ladder in `waiting`.
     fn climb(&mut self) {
         let Some(climb) = self.waiting.front_mut() else {
             return;
@@ -136,9 +148,9 @@ impl FitSearch {
             self.waiting.pop_front();
             return;
         };
-        let (candidate, seen) = self.base.candidate(rung);
-        self.spent += seen;
-        let found = match candidate {
+        let (candidate, check_work) = self.base.candidate(rung);
+        self.spent += check_work;
+        let suggestion = match candidate {
             Some(candidate) if self.spent.saturating_add(candidate.work) > self.limit => {
                 self.is_cut = true;
                 None
@@ -149,13 +161,14 @@ impl FitSearch {
             }
             None => None,
         };
-        if climb.take(at, found)
+        if climb.take(at, suggestion)
             && let Some(suggestion) = self.waiting.pop_front().and_then(|done| done.found)
         {
             self.found.push(suggestion);
         }
     }
 
+    /// Goes on to the next level if the suggestions so far are too few, else ends the search.
     fn next_level(&mut self) {
         let found = self.found.len();
         self.level = match self.level {
@@ -177,7 +190,7 @@ impl FitSearch {
         self.spent
     }
 
-    /// Suggestions that work, of the changes tried so far.
+    /// The changes that work among those tried so far, the least GPU time a token first.
     pub fn suggestions(&self) -> Suggestions {
         let mut list = self.found.clone();
         sort_by(&mut list, |a, b| {
@@ -189,48 +202,49 @@ impl FitSearch {
         Suggestions { list, is_cut: self.is_cut }
     }
 
-    /// `count` ladders together: their first rungs, then each one's last beside the others' first, then all last.
+    /// Ladders that change `count` settings at once, one for each combination of settings. Recomputation is changed by
+    /// one of them at most.
     fn together(&self, count: usize) -> VecDeque<Climb> {
         combinations(self.ladders.len(), count)
             .into_iter()
             .filter_map(|chosen| {
                 let chosen: Vec<&TrialValues> = chosen.iter().map(|at| &self.ladders[*at]).collect();
-                let recomputes = chosen.iter().filter(|one| one.field.starts_with("recompute"));
+                let recomputes = chosen.iter().filter(|ladder| ladder.field.starts_with("recompute"));
                 let mut rungs = mixed(&chosen);
-                rungs.retain(|rung| !self.works_with_less(rung));
+                rungs.retain(|rung| !self.includes_suggestion(rung));
                 (recomputes.count() < 2).then(|| Climb::of(rungs, false, count))
             })
             .collect()
     }
 
-    /// True if a part of `rung` is enough.
-    fn works_with_less(&self, rung: &Set) -> bool {
-        let within = |one: &Suggestion| one.set.iter().all(|change| rung.contains(change));
+    /// True if `rung` makes all changes of a suggestion: the suggestion alone works with fewer.
+    fn includes_suggestion(&self, rung: &Set) -> bool {
+        let within = |suggestion: &Suggestion| suggestion.set.iter().all(|change| rung.contains(change));
         self.found.iter().any(within)
     }
 
-    /// More GPUs alone, then with one or two of everything else at its furthest.
+    /// Ladders of more GPUs: alone, then together with the last rungs of one or two other ladders.
     fn with_gpus(&self) -> VecDeque<Climb> {
-        let helped = |chosen: &[usize]| {
+        let with_others = |chosen: &[usize]| {
             let rungs = self.gpus.rungs.iter().map(|gpus| {
                 let others = chosen.iter().filter_map(|at| self.ladders[*at].rungs.last());
                 gpus.iter().chain(others.flatten()).cloned().collect()
             });
             Climb::of(rungs.collect(), false, 1 + chosen.len())
         };
-        (0..=2).flat_map(|count| combinations(self.ladders.len(), count)).map(|chosen| helped(&chosen)).collect()
+        (0..=2).flat_map(|count| combinations(self.ladders.len(), count)).map(|chosen| with_others(&chosen)).collect()
     }
 }
 
-/// First and last rungs of several ladders in every mixture, the smallest change first.
+/// Every combination of the first or the last rung of each ladder in `chosen`. Those with fewer last rungs come first.
 fn mixed(chosen: &[&TrialValues]) -> Vec<Set> {
     let mut masks: Vec<u32> = (0..1u32 << chosen.len()).collect();
     sort_by(&mut masks, |a, b| a.count_ones().cmp(&b.count_ones()));
     let mut sets: Vec<Set> = Vec::new();
     for mask in masks {
         let rung = |(at, ladder): (usize, &&TrialValues)| {
-            let last = mask & (1 << at) != 0;
-            let rung = if last { ladder.rungs.last() } else { ladder.rungs.first() };
+            let takes_last = mask & (1 << at) != 0;
+            let rung = if takes_last { ladder.rungs.last() } else { ladder.rungs.first() };
             rung.cloned().unwrap_or_default()
         };
         let set: Set = chosen.iter().enumerate().flat_map(rung).collect();
@@ -241,12 +255,12 @@ fn mixed(chosen: &[&TrialValues]) -> Vec<Set> {
     sets
 }
 
-/// All ways to choose `count` of `of`, in order.
-fn combinations(of: usize, count: usize) -> Vec<Vec<usize>> {
+/// All ways to choose `count` of the numbers from 0 to `total` − 1, each in ascending order.
+fn combinations(total: usize, count: usize) -> Vec<Vec<usize>> {
     if count == 0 {
         return vec![Vec::new()];
     }
-    (count..=of)
+    (count..=total)
         .flat_map(|last| {
             combinations(last - 1, count - 1).into_iter().map(move |mut chosen| {
                 chosen.push(last - 1);
@@ -267,8 +281,9 @@ mod tests {
         FitSearch::finished(&evaluate(run).unwrap()).suggestions().list
     }
 
-    /// Every suggestion, applied as the page's button does, is a Run that the calculator takes and calls fitting.
-    fn hold(run: &Run) -> Vec<Suggestion> {
+    /// The suggestions for `run`. Each of them, set on the Run as the page's button does, gives a Run that fits, with
+    /// the figures of the suggestion.
+    fn checked(run: &Run) -> Vec<Suggestion> {
         let list = suggestions(run);
         for suggestion in &list {
             let after = run.with_texts(&suggestion.set).unwrap();
@@ -293,14 +308,14 @@ mod tests {
         let experts = Run { model: Based::preset("mixtral-8x7b"), ..Run::default() };
         for run in [llama_70b(), long, wide, experts] {
             assert_ne!(evaluate(&run).unwrap().report.memory.verdict, Verdict::Fits);
-            assert!(!hold(&run).is_empty());
+            assert!(!checked(&run).is_empty());
         }
     }
 
     #[test]
     fn the_smallest_change_of_a_setting_is_the_one_suggested() {
         let run = Run { micro_batch: 4, ..Run::default() };
-        let list = hold(&run);
+        let list = checked(&run);
         let layers = list.iter().find(|one| one.set[0].0 == "recompute.layers").unwrap();
         let n: u64 = layers.set[0].1.parse().unwrap();
         let fewer = vec![("recompute.layers", (n - 1).to_string())];
@@ -313,7 +328,7 @@ mod tests {
     fn the_global_batch_follows_the_data_parallel_size() {
         // dp falls from 8 to 4, 2, 1 with more tp: 24 sequences divide over all; with more pp too.
         let run = Run { global_batch: 24, seq_len: 32768, gpus: 48, tp: 2, pp: 2, ..Run::default() };
-        let batches: Vec<u64> = hold(&run).iter().filter_map(|one| one.global_batch).collect();
+        let batches: Vec<u64> = checked(&run).iter().filter_map(|one| one.global_batch).collect();
         println!("fit: global batches {batches:?}");
         for batch in batches {
             assert!(batch > 24, "only ever raised to the next that divides");
@@ -324,7 +339,7 @@ mod tests {
     fn a_run_that_no_setting_saves_is_given_more_gpus() {
         let run =
             Run { model: Based::preset("llama-3.1-405b"), gpus: 16, tp: 8, pp: 1, global_batch: 16, ..Run::default() };
-        let list = hold(&run);
+        let list = checked(&run);
         assert!(!list.is_empty());
         for suggestion in list {
             assert_eq!(suggestion.set[0].0, "gpus");
@@ -335,7 +350,7 @@ mod tests {
     fn a_run_that_fits_is_told_what_would_take_less() {
         let base = evaluate(&Run::default()).unwrap();
         assert_eq!(Base::of(&base).goal, FitGoal::Less);
-        let list = hold(&Run::default());
+        let list = checked(&Run::default());
         assert!(!list.is_empty());
         for suggestion in list {
             assert!(suggestion.peak < base.report.memory.peak_bytes);
@@ -362,20 +377,20 @@ mod tests {
         assert_eq!(sliced.suggestions(), FitSearch::finished(&base).suggestions());
     }
 
-    /// The Runs that took 14 s and more: the work is limited, whatever theirs is.
+    /// A Run whose search took more than 14 s without a limit.
     #[test]
-    fn the_work_is_that_of_the_candidates_and_limited() {
+    fn the_work_of_a_search_is_limited() {
         let large = Run { micro_batch: 1 << 30, global_batch: 1 << 40, ..Run::default() };
         let base = evaluate(&large).unwrap();
         let mut fit = FitSearch::new(Base::of(&base), 50_000);
         while !fit.step(1000) {}
-        // The last candidate understood is over by its own stages at most.
+        // The work of checking the last candidate, one unit for each of its stages, may exceed the limit.
         assert!(fit.spent() <= 50_000 + 100, "{}", fit.spent());
     }
 
-    /// Of a model of experts on too few GPUs: no dearer change stands above a cheaper one.
+    /// A mixture of experts on too few GPUs: the suggestions are sorted by GPU time a token.
     #[test]
-    fn the_cheapest_change_stands_first() {
+    fn the_cheapest_change_is_listed_first() {
         let run = Run {
             model: Based::preset("deepseek-v3"),
             gpus: 1024,

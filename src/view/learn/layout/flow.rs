@@ -2,61 +2,86 @@
 
 use crate::learn::prelude::*;
 use shardscope_core::run::Recompute;
-use shardscope_core::search::recipe::walk;
+use shardscope_core::search::recipe::{WalkStep, walk};
 
-/// Boxes of a row, the height of a box, and that of a row.
-const ACROSS: usize = 2;
-const HIGH: f64 = 74.0;
-const ROW: f64 = 94.0;
-/// Space between boxes, a share of the width, and between the lines of a box.
-const SPACE: f64 = 0.04;
-const LINE: f64 = 16.0;
+/// Boxes in a row.
+const COLUMNS: usize = 2;
+/// Height of a box, pixels.
+const BOX_HEIGHT: f64 = 74.0;
+/// Distance from the top of a box to the top of the box below it, pixels.
+const ROW_PITCH: f64 = 94.0;
+/// Space between two boxes of a row, as a share of the width of the chart.
+const GAP: f64 = 0.04;
+/// Distance between the lines of text of a box, pixels.
+const LINE_PITCH: f64 = 16.0;
+/// The challenge of the lesson: a step of the recipe's layout in less than this share of the time of the own run.
+const GOAL: f64 = 0.45;
 
-/// Sizes of a layout, as the boxes write them in two lines.
+/// The sizes of a layout in two lines, as its box shows them.
 fn sizes(run: &Run) -> [String; 2] {
     [format!("TP {} · PP {}", run.tp, run.pp), format!("ZeRO-{} · b {}", run.zero, run.micro_batch)]
 }
 
-pub(super) fn flow(dials: &Dials) -> Live {
-    let times = dials.get("x");
-    let run = Run { gpus: dials.run().gpus * times, ..dials.run().clone() };
-    let walked = walk(&run, None);
-    let of_run = evaluate(dials.run()).map_or(0.0, |evaluation| evaluation.report.step.time_s.0);
-    let last = walked.steps.last().map_or(of_run, |step| step.time_s);
-    let ratio = if of_run > 0.0 { last / of_run } else { 1.0 };
-    let rows = walked.steps.len().div_ceil(ACROSS).max(1);
-    let mut drawing = Drawing::new(ROW * rows as f64);
+/// Draws one box for each step of the recipe, with an arrow to the next box. `steps` must not be empty.
+fn chart(steps: &[WalkStep]) -> Drawing {
+    let mut drawing = Drawing::new(ROW_PITCH * steps.len().div_ceil(COLUMNS) as f64);
     let mut before: Option<&Run> = None;
-    for (at, step) in walked.steps.iter().enumerate() {
-        let width = 1.0 / ACROSS as f64;
-        let (x, y) = (width * (at % ACROSS) as f64, ROW * (at / ACROSS) as f64 + 2.0);
-        let place = Box { x, width: width - SPACE, y, height: HIGH };
+    for (at, step) in steps.iter().enumerate() {
+        let width = 1.0 / COLUMNS as f64;
+        let (x, y) = (width * (at % COLUMNS) as f64, ROW_PITCH * (at / COLUMNS) as f64 + 2.0);
+        let frame = Box { x, width: width - GAP, y, height: BOX_HEIGHT };
         let changed = before.is_none_or(|before| *before != step.run);
-        drawing.fill(place, if changed { Ink::Forward } else { Ink::Line }, 0.2, "");
-        drawing.frame(place, if changed { Ink::Forward } else { Ink::Muted });
-        let middle = x + (width - SPACE) / 2.0;
+        drawing.fill(frame, if changed { Ink::Forward } else { Ink::Line }, 0.2, "");
+        drawing.frame(frame, if changed { Ink::Forward } else { Ink::Muted });
+        let middle = x + (width - GAP) / 2.0;
         let title = t!("{number} {kernel}", number = at + 1, kernel = step.title);
-        let [cut, rest] = sizes(&step.run);
-        let full =
-            if step.run.recompute == Recompute::Full { t!("{rest} · recomputed", rest) } else { verbatim(rest) };
+        let [parallelism, rest] = sizes(&step.run);
+        let recomputes = step.run.recompute == Recompute::Full;
+        let rest = if recomputes { t!("{rest} · recomputed", rest) } else { verbatim(rest) };
         let time = verbatim(show_seconds(Seconds(step.time_s)));
         let inks = [Ink::Text, Ink::Text, Ink::Text, Ink::Muted];
-        for ((line, words), ink) in [title, verbatim(cut), full, time].into_iter().enumerate().zip(inks) {
-            drawing.words((middle, y + 13.0 + LINE * line as f64), Anchor::Middle, ink, words);
+        for ((line, words), ink) in [title, verbatim(parallelism), rest, time].into_iter().enumerate().zip(inks) {
+            drawing.words((middle, y + 13.0 + LINE_PITCH * line as f64), Anchor::Middle, ink, words);
         }
-        if at + 1 < walked.steps.len() {
-            let way = if at % ACROSS + 1 == ACROSS {
-                ((0.5 - SPACE / 2.0, y + HIGH + 9.0), "↙")
+        if at + 1 < steps.len() {
+            let ends_row = at % COLUMNS + 1 == COLUMNS;
+            let (place, arrow) = if ends_row {
+                ((0.5 - GAP / 2.0, y + BOX_HEIGHT + 9.0), "↙")
             } else {
-                ((x + width - SPACE / 2.0, y + HIGH / 2.0), "→")
+                ((x + width - GAP / 2.0, y + BOX_HEIGHT / 2.0), "→")
             };
-            drawing.words(way.0, Anchor::Middle, Ink::Text, verbatim(way.1));
+            drawing.words(place, Anchor::Middle, Ink::Text, verbatim(arrow));
         }
         before = Some(&step.run);
     }
-    if walked.steps.is_empty() {
-        drawing.words((0.0, 20.0), Anchor::Start, Ink::Text, &walked.end);
-    }
+    drawing
+}
+
+/// The chart of a recipe without steps: the words that say why it has none.
+fn no_chart(reason: &Message) -> Drawing {
+    let mut drawing = Drawing::new(ROW_PITCH);
+    drawing.words((0.0, 20.0), Anchor::Start, Ink::Text, reason);
+    drawing
+}
+
+/// The effect of each step of the recipe in words, and the layouts as a table.
+fn steps_in_words(steps: &[WalkStep]) -> Node {
+    let bullets = el("ol", &[], &[steps.iter().map(|step| bullet(&step.text)).collect()]);
+    let cells = steps.iter().map(|step| {
+        vec![step.title.into(), verbatim(sizes(&step.run).join(" · ")), verbatim(show_seconds(Seconds(step.time_s)))]
+    });
+    let table = data(&["step of the recipe", "layout", "step time"], cells.collect());
+    Node::from_iter([bullets, table])
+}
+
+/// The step of the lesson: the recipe for the Run of the page on as many times its GPUs as the slider `x` says.
+pub(super) fn flow(dials: &Dials) -> Live {
+    let run = Run { gpus: dials.run().gpus * dials.get("x"), ..dials.run().clone() };
+    let walked = walk(&run, None);
+    let steps = &walked.steps;
+    let own_s = evaluate(dials.run()).map_or(0.0, |evaluation| evaluation.report.step.time_s.0);
+    let recipe_s = steps.last().map_or(own_s, |step| step.time_s);
+    let ratio = if own_s > 0.0 { recipe_s / own_s } else { 1.0 };
     let text = vec![
         t!("The recipe on your run: first a layout that fits, then the batch, then one size after the other, each \
                 kept only where the step gets shorter."),
@@ -64,26 +89,19 @@ pub(super) fn flow(dials: &Dials) -> Live {
             "With {gpus} GPUs it ends at {time} per step, {share} of the time of your run. Read each box as a \
                 question that the calculator answered.",
             gpus = run.gpus,
-            time = show_seconds(Seconds(last)),
+            time = show_seconds(Seconds(recipe_s)),
             share = show_percent(ratio)
         ),
     ];
-    let bullets = el("ol", &[], &[walked.steps.iter().map(|step| bullet(&step.text)).collect()]);
-    let cells = walked.steps.iter().map(|step| {
-        vec![step.title.into(), verbatim(sizes(&step.run).join(" · ")), verbatim(show_seconds(Seconds(step.time_s)))]
-    });
-    let table = data(&["step of the recipe", "layout", "step time"], cells.collect());
-    Live {
+    let drawing = if steps.is_empty() { no_chart(&walked.end) } else { chart(steps) };
+    let live = Live {
         legend: colours(&[(t!("changed the layout"), Ink::Forward), (t!("stays"), Ink::Line)]),
         picture: drawing.inline("The recipe as a flow chart"),
-        table: Node::from_iter([bullets, table]),
-        ..Live::of(text).formula("share = T(recipe) / T(your run)", number(ratio, 3)).below(
-            "the ratio of the step time to that of your run",
-            ratio,
-            0.45,
-            show_percent,
-        )
-    }
+        table: steps_in_words(steps),
+        ..Live::of(text)
+    };
+    let live = live.formula("share = T(recipe) / T(your run)", number(ratio, 3));
+    live.below("the ratio of the step time to that of your run", ratio, GOAL, show_percent)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The bars themselves, and the verdict against what was measured.
+//! The memory bars as a tree, and the line below them with the range of the need.
 
 use super::{Bar, Bars, Segment, bars, legend, parts_tip};
 use crate::node::figure::Scope;
@@ -8,18 +8,19 @@ use shardscope_core::memory::StageMemory;
 use shardscope_core::report::Memory;
 use shardscope_core::run::Method;
 
-/// Named parts in a tip; the rest in one line.
+/// Parts that a tooltip names; it sums the others in one line.
 const MAX_PARTS: usize = 9;
-/// More bars than this are thin, and only some have a name beside them.
+/// Of more bars than this each is drawn thin, and only some have a name beside them.
 const MANY: usize = 16;
-/// Bars that end before this share of the plot have their words beside them.
+/// Where all bars end before this share of the width, tooltips are drawn to the right of the bars.
 const ROOMY: f64 = 0.55;
 
-/// One stacked bar a pipeline rank against the capacity; every part tells what it is made of and opens its formula.
+/// One stacked bar for each pipeline rank, with the capacity as a mark. Every part of a bar has a tooltip with its own
+/// parts, and a click on it opens its formula.
 pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUnit) -> Node {
     let memory = &evaluation.report.memory;
     let picture = bars(memory);
-    // The description of a part stands beside the bars and hides none.
+    // A tooltip beside the bars covers none of them.
     let end = picture.bars.iter().map(Bar::end).fold(0.0, f64::max);
     let beside = (end < ROOMY).then_some(end);
     let rows: Node = picture
@@ -34,9 +35,9 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
         })
         .collect();
     let class = if picture.bars.len() > MANY { "bars many" } else { "bars" };
-    // What is above the capacity has the colour of the verdict.
+    // The style sheet gives the part above the capacity the colour of the verdict.
     let class = if memory.verdict == Verdict::Tight { format!("{class} tight-bars") } else { class.to_owned() };
-    let note = if on_the_box(memory) {
+    let note = if counts_nominal_capacity(memory) {
         t!("{capacity} on the box, as the paper counts", capacity = unit.show(memory.capacity_bytes))
     } else {
         t!(
@@ -53,7 +54,7 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
     ])
 }
 
-/// The bars of a run that stands beside the page's; what a press on a part does, `press` says.
+/// The bars of another run, drawn beside those of the page's run. `press` gives the action of a click on a part.
 pub(crate) fn beside(
     memory: &Memory,
     picture: &Bars,
@@ -70,33 +71,35 @@ pub(crate) fn beside(
     el("div", &[("class", class)], &[rows.collect()])
 }
 
-/// Figures of a pipeline rank.
+/// The scope of the figures of a pipeline rank of the page's run.
 pub(crate) fn of_rank(rank: usize) -> Scope {
     rank_of(&Scope::run(), rank)
 }
 
-/// Figures of a pipeline rank of the run of `scope`.
+/// The scope of the figures of a pipeline rank of the run that `scope` is of.
 fn rank_of(scope: &Scope, rank: usize) -> Scope {
     scope.part(format_args!("rank {rank}"))
 }
 
-/// Where bars stand, and what their parts do.
+/// Properties that all bars of one picture share.
 struct Place<'a> {
     /// The capacity on the scale, 0 to 1.
     capacity: f64,
-    /// Where tips may stand beside the bars, on the scale.
+    /// Left edge of the tooltips on the scale, where they are drawn to the right of all bars.
     beside: Option<f64>,
-    /// Whose figures they are.
+    /// The run whose figures the bars show.
     scope: &'a Scope,
-    /// What a press on what stands for a figure does.
+    /// The action of a click on the button of a figure.
     press: &'a dyn Fn(Figure) -> Action,
 }
 
-fn on_the_box(memory: &Memory) -> bool {
+/// True of a method that compares with the capacity in the name of the GPU ("80 GB"), as its paper does, not with what
+/// a program can use.
+fn counts_nominal_capacity(memory: &Memory) -> bool {
     memory.method == Method::Fujii.id()
 }
 
-/// A bar with its name left and its total right of the plot.
+/// The bar of `rank`, with its name on the left and its total on the right.
 fn row(bar: &Bar, rank: &StageMemory, place: &Place, chosen: bool, unit: MemoryUnit) -> Node {
     let (name, capacity) = (bar.name(), place.capacity);
     // The Tab key reaches the fullest rank's parts; arrow keys move on from there.
@@ -126,6 +129,7 @@ fn row(bar: &Bar, rank: &StageMemory, place: &Place, chosen: bool, unit: MemoryU
     .label(label)
 }
 
+/// One component of a bar, with its tooltip: the parts that it is made of.
 fn segment(rank: &StageMemory, part: &Segment, tab: &str, place: &Place, unit: MemoryUnit) -> Node {
     let component = part.component;
     let style = percent("width", part.length);
@@ -136,10 +140,10 @@ fn segment(rank: &StageMemory, part: &Segment, tab: &str, place: &Place, unit: M
         bytes = unit.show(part.bytes)
     );
     let mut items = rank.parts(component);
-    // Parts that would read as nothing are left out.
+    // Parts that are printed as 0 are left out.
     items.retain(|item| unit.show(item.bytes) != unit.show(Bytes::ZERO));
-    let view = items.iter().take(MAX_PARTS);
-    let mut parts: Vec<(Message, String)> = view.map(|item| (item.name.into(), unit.show(item.bytes))).collect();
+    let named = items.iter().take(MAX_PARTS);
+    let mut parts: Vec<(Message, String)> = named.map(|item| (item.name.into(), unit.show(item.bytes))).collect();
     let rest: Bytes = items.iter().skip(MAX_PARTS).map(|item| item.bytes).sum();
     if rest.0 > 0.0 {
         let name = t!("{n} more", n = items.len() - MAX_PARTS);
@@ -157,7 +161,8 @@ fn segment(rank: &StageMemory, part: &Segment, tab: &str, place: &Place, unit: M
     el("button", &attributes, &[tip]).label(label).on((place.press)(figure)).keyed(component.name())
 }
 
-/// The share of the capacity that is needed, its range, and what became of measured runs like this one.
+/// The line below the bars: what measured runs like this one needed, the likely range of the need, and the links to
+/// the rule of the capacity and to the search for the largest model that fits.
 pub fn measured(memory: &Memory, unit: MemoryUnit) -> Node {
     let range = t!(
         "likely {low} to {high}, in view of measured runs",
