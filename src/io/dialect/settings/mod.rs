@@ -2,7 +2,7 @@
 //!
 //! A program has a table, `PROGRAM.csv` in this folder. PROGRAM is the `id` of its [`Dialect`](super::Dialect), or
 //! the name of its [`Program`](super::programs::Program) in small letters, with hyphens for blanks. The file is all
-//! that a program needs: `io/build.rs` finds it.
+//! that a program needs: `src/io/build.rs` finds it.
 //!
 //! To make one, take every name that the program declares (dataclasses, arguments, its files of defaults) at one
 //! commit, by a script. The first lines begin with `#`:
