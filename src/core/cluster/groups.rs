@@ -1,4 +1,4 @@
-//! The groups of one GPU by member, and the indices that the table of ranks lists.
+//! The communication groups that a GPU is a member of, and the table of ranks.
 
 use super::mesh::{Mesh, ParallelAxis};
 use super::span::{RankGroup, Span};
@@ -13,7 +13,7 @@ named! {
         Cp = "CP",
         /// Data parallel, without the context-parallel ranks that also share gradients.
         Dp = "DP",
-        /// The ranks that share the routed experts; with expert tensor parallelism its ranks too.
+        /// The ranks that share one copy of the routed experts, those of the expert tensor parallelism among them.
         Ep = "EP",
         /// Data parallel of the routed experts.
         ExpertDp = "expert DP",
@@ -21,7 +21,7 @@ named! {
     }
 }
 
-/// The members of one group, in the order of their index in it.
+/// The ranks of one group. A member's index is its place in the group, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Members {
     first: u64,
@@ -32,39 +32,41 @@ impl Members {
     pub fn size(self) -> u64 {
         self.span.size()
     }
+    /// The rank with this index.
     pub fn rank(self, member: u64) -> u64 {
         self.first + self.span.offset(member)
     }
-    /// All of them, or `most` at equal distances.
+    /// All ranks of the group; of more than `most` ranks a sample of at most `most`, at equal distances.
     pub fn sample(self, most: u64) -> impl Iterator<Item = u64> {
         let step = self.size().div_ceil(most.max(1)).max(1);
         let count = self.size().div_ceil(step);
         (0..count).map(move |at| self.rank(at * step))
     }
-    /// Places of its ranks on nodes of `per_node` GPUs.
+    /// Its size, and how many of its ranks share a node of `per_node` GPUs.
     pub fn group(self, per_node: u64) -> RankGroup {
         self.span.group(per_node)
     }
-    /// True if all of them share a node of `per_node` GPUs.
+    /// True if all its ranks are on one node of `per_node` GPUs.
     pub fn share_node(self, per_node: u64) -> bool {
         let last = self.rank(self.size().saturating_sub(1));
         self.first / per_node == last / per_node
     }
-    /// Of each rail whether its GPUs are on it. A rail joins the GPUs of one place in all nodes, by a switch of their
-    /// own: a group on one rail sends over no other.
+    /// For each rail, whether a rank of the group is on it. A rail is the switch that joins the GPUs with one local
+    /// index of all nodes. The messages of the group use no other rails.
     pub fn rails(self, per_node: u64) -> Vec<bool> {
         self.span.places(self.first % per_node, per_node)
     }
+    /// Number of rails that ranks of the group are on.
     pub fn rail_count(self, per_node: u64) -> usize {
         let rails = self.rails(per_node);
         rails.iter().filter(|used| **used).count()
     }
 }
 
-/// Ranks looked at where there may be any number of them.
+/// Most ranks that [`Mesh::leaves_node`] looks at. A choice: its time must not grow with the run.
 const MAX_RANKS: u64 = 1024;
 
-/// The columns of the table of ranks: the indices as a launch script or a log counts them.
+/// The columns of the table of ranks. Indices count from 0, as in launch scripts and logs.
 pub const RANK_COLUMNS: [&str; 9] = ["rank", "node", "tp", "cp", "dp", "pp", "ep", "etp", "expert_dp"];
 
 impl Mesh {
@@ -81,7 +83,7 @@ impl Mesh {
         };
         Members { first: rank - span.offset(index), span }
     }
-    /// True if a group of `kind` leaves its node; of many ranks the first are looked at.
+    /// True if a group of `kind` has ranks on several nodes; only the groups of the first ranks are looked at.
     pub fn leaves_node(self, kind: GroupKind) -> bool {
         let mut ranks = 0..self.ranks().min(MAX_RANKS);
         ranks.any(|rank| !self.members(kind, rank).share_node(self.per_node))
@@ -92,7 +94,7 @@ impl Mesh {
         let (ep, etp) = (place.ep / self.etp, place.ep % self.etp);
         [rank, place.node, place.tp, place.cp, place.dp, place.pp, ep, etp, place.expert_dp]
     }
-    /// Nodes in all; the last may be in part.
+    /// Number of nodes; the last may be used in part.
     pub fn nodes(self) -> u64 {
         self.ranks().div_ceil(self.per_node)
     }

@@ -1,8 +1,9 @@
-//! The ranks of one group: how far apart they stand, how many share a node, which wire joins them.
+//! The ranks of one communication group: the distances between them, how many share a node, and the slowest link
+//! between them.
 
 use serde::{Deserialize, Serialize};
 
-/// Wire of a group.
+/// Kind of link between ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Link {
     /// The scale-up link inside a node.
@@ -11,32 +12,33 @@ pub enum Link {
     Inter,
 }
 
-/// A group of ranks that exchange data, by how it lies on the nodes.
+/// The size of a group of ranks that exchange data, and how many of them share a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankGroup {
     pub size: u64,
-    /// Ranks of it that share a node.
+    /// Ranks of the group on one node.
     pub in_node: u64,
 }
 
 impl RankGroup {
-    /// Nodes that the group is spread over.
+    /// Number of nodes that have ranks of the group.
     pub fn nodes(self) -> u64 {
         self.size.div_ceil(self.in_node)
     }
-    /// The slowest wire in it.
+    /// The slowest kind of link between its ranks.
     pub fn link(self) -> Link {
         if self.nodes() > 1 { Link::Inter } else { Link::Intra }
     }
 }
 
-/// Members of a row that are looked at for the places they take.
+/// Most members of a row that [`Span::places`] looks at. A choice, above the GPUs of any node that is built.
 const MAX_PLACES: u64 = 256;
 
-/// Ranks at equal distances: how many, and how far apart.
+/// Ranks at equal distances: their number, and the distance between neighbours.
 pub(super) type Row = (u64, u64);
 
-/// The ranks of one group, as offsets from its first: an inner row, repeated along an outer one.
+/// The ranks of one group as offsets from its first rank: the sum of an offset in the inner row and one in the outer
+/// row. With the inner row (2, 1) and the outer row (3, 8) the offsets are 0, 1, 8, 9, 16, 17.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     inner: Row,
@@ -44,7 +46,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The inner row repeated along the outer one. Where the outer row goes on where the inner one ends, both are one.
+    /// The span of both rows. Rows that together are ranks at equal distances become one row.
     pub(super) fn new(inner: Row, outer: Row) -> Self {
         if inner.0 == 1 {
             (outer, (1, 1)).into()
@@ -54,20 +56,21 @@ impl Span {
             (inner, outer).into()
         }
     }
+    /// Number of members.
     pub fn size(self) -> u64 {
         self.inner.0 * self.outer.0
     }
-    /// The offset of a member from the group's first rank.
+    /// The offset of the member with this index from the group's first rank.
     pub fn offset(self, member: u64) -> u64 {
         member % self.inner.0 * self.inner.1 + member / self.inner.0 * self.outer.1
     }
-    /// Its places on nodes of `per_node` GPUs.
+    /// Its size, and how many of its members share a node of `per_node` GPUs.
     pub fn group(self, per_node: u64) -> RankGroup {
-        let near = |(size, stride): Row| (per_node / stride.max(1)).clamp(1, size.max(1));
-        RankGroup { size: self.size(), in_node: near(self.inner) * near(self.outer) }
+        let in_node = |(size, stride): Row| (per_node / stride.max(1)).clamp(1, size.max(1));
+        RankGroup { size: self.size(), in_node: in_node(self.inner) * in_node(self.outer) }
     }
-    /// Which of the `per_node` places of a node a member has, on whichever node it stands: true for each such place.
-    /// The first member is at place `first`; of rows longer than [`MAX_PLACES`] only the first members count.
+    /// For each local index of a node of `per_node` GPUs, whether a member has it on any node. `first` is the local
+    /// index of the first member. Of longer rows only the first [`MAX_PLACES`] members count.
     pub(super) fn places(self, first: u64, per_node: u64) -> Vec<bool> {
         let members = |row: Row| 0..row.0.min(per_node).min(MAX_PLACES);
         let mut places = vec![false; usize::try_from(per_node).unwrap_or(0)];
@@ -82,10 +85,11 @@ impl Span {
         }
         places
     }
-    /// The members cut into parts of `size`: the first part, and the group of the first members of all parts.
+    /// Divides the members into parts of `size`. Returns the first part, and the span of the first members of all
+    /// parts.
     pub(super) fn split(self, size: u64) -> (Self, Self) {
         let (inner, outer) = (self.inner, self.outer);
-        // Of the `size` members of a part, `near` stand in an inner row and `far` rows belong to it.
+        // A part has `far` rows with `near` members each.
         let near = if outer.0 == 1 { size } else { gcd(size, inner.0) };
         let far = size / near.max(1);
         (

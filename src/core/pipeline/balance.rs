@@ -1,7 +1,7 @@
-//! Layers for each stage so that no stage works longer than it must: uneven pipelines.
+//! Splits of the layers over the stages of a pipeline whose longest stage is shortest.
 //!
-//! Two answers: the rule of the uneven-PP note, which gives every rank but the first the same number of layers, and the
-//! exact optimum over all splits. Numbers in, numbers out.
+//! [`level`] is for layers that all take equal time, of which only the times of whole stages are known. `optimum` is
+//! exact for layers of any times and limits of memory.
 
 /// Work of the stages.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +12,7 @@ pub struct StageWork<'a> {
     pub first: f64,
     /// Work of the last stage beside its layers: head and loss.
     pub last: f64,
-    /// Most layers that each stage has memory for; none: no limit.
+    /// Most layers that each stage has memory for; none without a limit.
     pub most: Option<&'a [u64]>,
 }
 
@@ -37,36 +37,41 @@ impl StageWork<'_> {
     }
 }
 
-/// The split of equal layers whose longest stage is shortest: each layer goes to the stage that has least to do so far.
-/// `busy` are the seconds of each stage with the `layers` that it has now. A layer is taken as long as in the stage
-/// where it takes least; what else a stage does is its own, and stays there. None where the split is that of `layers`.
+/// The split of equal layers whose longest stage is shortest: one layer after the other goes to the stage with the
+/// least work so far. `busy` are the seconds of each stage with its present `layers`.
+///
+/// The time of one layer is the least of `busy / layers` over the stages. Everything beyond `layers` such times is the
+/// stage's own work (embedding, head) and is not moved. None where the best split is the present one, or where the
+/// search would take too long.
 pub fn level(layers: &[u64], busy: &[f64]) -> Option<Vec<u64>> {
-    let placed: u64 = layers.iter().sum();
-    if placed.saturating_mul(layers.len() as u64) > MAX_STEPS as u64 {
+    let total: u64 = layers.iter().sum();
+    if total.saturating_mul(layers.len() as u64) > MAX_STEPS as u64 {
         return None;
     }
-    let both = || layers.iter().zip(busy);
-    let each = both().fold(f64::INFINITY, |least, (layers, busy)| least.min(busy / *layers as f64));
-    let mut load: Vec<f64> = both().map(|(layers, busy)| busy - each * *layers as f64).collect();
+    let stages = || layers.iter().zip(busy);
+    let layer_s = stages().fold(f64::INFINITY, |least, (layers, busy)| least.min(busy / *layers as f64));
+    let mut load: Vec<f64> = stages().map(|(layers, busy)| busy - layer_s * *layers as f64).collect();
     let mut split = vec![0; layers.len()];
-    for _ in 0..placed {
-        let mut least = 0;
+    for _ in 0..total {
+        let mut least_loaded = 0;
         for stage in 1..load.len() {
-            if load[stage] < load[least] {
-                least = stage;
+            if load[stage] < load[least_loaded] {
+                least_loaded = stage;
             }
         }
-        *split.get_mut(least)? += 1;
-        load[least] += each;
+        *split.get_mut(least_loaded)? += 1;
+        load[least_loaded] += layer_s;
     }
     (split != layers).then_some(split)
 }
 
-/// Steps of a search, stages × layers²: a second or so. The deepest model published has some hundred layers.
+/// Most steps of a search, stages × layers²: they take about a second. The deepest published model has some hundred
+/// layers.
 const MAX_STEPS: usize = 1 << 28;
 
-/// The split of the layers over `stages` stages whose longest stage is shortest; among those, the most even one. None
-/// where memory for fewer layers than there are is left, or where the search would take too long.
+/// The split of the layers over `stages` stages whose longest stage is shortest; of several such splits the one with
+/// the least sum of squared stage times. None where the stages have memory for fewer layers than there are, or where
+/// the search would take too long.
 pub(crate) fn optimum(work: &StageWork, stages: usize) -> Option<Vec<u64>> {
     let count = work.layers.len();
     if stages.saturating_mul(count).saturating_mul(count) > MAX_STEPS {
@@ -77,18 +82,18 @@ pub(crate) fn optimum(work: &StageWork, stages: usize) -> Option<Vec<u64>> {
         sums.push(sums[sums.len() - 1] + time);
     }
     let stages: Vec<Stage> = (0..stages).map(|stage| Stage::of(work, &sums, stage, stages)).collect();
-    // Of the splits that are no longer, the one of the least sum of squares.
+    // The margin is for rounding.
     most_even(&stages, count, shortest(&stages, count)? * (1.0 + 1e-12))
 }
 
 /// One stage of a split.
 struct Stage<'a> {
-    /// Seconds of the layers before each.
+    /// For each layer of the model, the seconds of all layers before it; the last entry is the sum of all.
     sums: &'a [f64],
-    /// Work beside its layers.
+    /// Seconds of the stage's work beside its layers.
     beside: f64,
-    /// Most layers that it has memory for.
-    room: usize,
+    /// Most layers that the stage has memory for.
+    max_layers: usize,
 }
 
 impl<'a> Stage<'a> {
@@ -96,7 +101,7 @@ impl<'a> Stage<'a> {
         let first = if stage == 0 { work.first } else { 0.0 };
         let last = if stage + 1 == stages { work.last } else { 0.0 };
         let most = work.most.and_then(|most| most.get(stage).copied()).unwrap_or(u64::MAX);
-        Self { sums, beside: first + last, room: usize::try_from(most).unwrap_or(usize::MAX) }
+        Self { sums, beside: first + last, max_layers: usize::try_from(most).unwrap_or(usize::MAX) }
     }
 
     /// Its seconds with the layers of `from..to`.
@@ -105,16 +110,18 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Seconds of the longest stage of the split where that is shortest:
-/// `best(s, j) = min over i of max(best(s−1, i), time(s, i..j))`. The first grows with `i` and the second falls, so
-/// that the least stands where they meet, which moves on with `j`.
+/// The least seconds of the longest stage over all splits, by dynamic programming over the first `j` layers on the
+/// stages up to `s`: `best(s, j) = min over i of max(best(s−1, i), time(s, i..j))`.
+///
+/// As `i` grows, `best(s−1, i)` grows and `time(s, i..j)` falls, so the minimum is where they cross. The crossing moves
+/// up with `j`, so `meet` never goes back.
 fn shortest(stages: &[Stage], count: usize) -> Option<f64> {
     let mut best = vec![f64::INFINITY; count + 1];
     best[0] = 0.0;
     for stage in stages {
         let mut meet = 0;
         let next = (0..=count).map(|to| {
-            let least = to.saturating_sub(stage.room);
+            let least = to.saturating_sub(stage.max_layers);
             meet = least.max(meet);
             while meet < to && best[meet] < stage.seconds(meet, to) {
                 meet += 1;
@@ -127,14 +134,14 @@ fn shortest(stages: &[Stage], count: usize) -> Option<f64> {
     best.last().copied().filter(|longest| longest.is_finite())
 }
 
-/// The split of the least sum of squared seconds whose stages all take at most `bound`.
+/// Of all splits whose stages take at most `bound` seconds each, the one with the least sum of squared seconds.
 fn most_even(stages: &[Stage], count: usize, bound: f64) -> Option<Vec<u64>> {
-    // The fewest layers before each stage: from there on, the rest fits into this stage and those behind it.
+    // The fewest layers that may come before each stage, so that the other layers fit into it and the stages behind it.
     let mut least = vec![count; stages.len() + 1];
     for (at, stage) in stages.iter().enumerate().rev() {
         let to = least[at + 1];
         let fits = |from: &usize| stage.seconds(*from, to) <= bound;
-        least[at] = (to.saturating_sub(stage.room)..to).rev().take_while(fits).last().unwrap_or(to);
+        least[at] = (to.saturating_sub(stage.max_layers)..to).rev().take_while(fits).last().unwrap_or(to);
     }
     let mut best = vec![f64::INFINITY; count + 1];
     best[0] = 0.0;
@@ -143,14 +150,14 @@ fn most_even(stages: &[Stage], count: usize, bound: f64) -> Option<Vec<u64>> {
     for (stage, least) in stages.iter().zip(least.windows(2)) {
         let mut next = vec![f64::INFINITY; count + 1];
         let mut cut = vec![0usize; count + 1];
-        // The most layers up to the end of this stage, if the stages before it hold as many as they can.
+        // The most layers that fit into the stages up to this one.
         let before = most;
-        let fits = |to: &usize| to - before <= stage.room && stage.seconds(before, *to) <= bound;
+        let fits = |to: &usize| to - before <= stage.max_layers && stage.seconds(before, *to) <= bound;
         most = (before..=count).take_while(fits).last().unwrap_or(before);
         for to in least[1]..=most {
-            for from in (to.saturating_sub(stage.room).max(least[0])..=to.min(before)).rev() {
+            for from in (to.saturating_sub(stage.max_layers).max(least[0])..=to.min(before)).rev() {
                 let seconds = stage.seconds(from, to);
-                // With more layers it takes longer still.
+                // Smaller `from` give the stage more layers, and more time.
                 if seconds > bound {
                     break;
                 }
@@ -180,13 +187,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// FLOPs of a transformer of the note, forward: `(8 N h² + 4 h N² + 4 N h f)`.
+    /// Forward FLOPs of a layer of N tokens by NVIDIA's note on uneven PP: `8 N h² + 4 h N² + 4 N h f`.
     fn flops(n: f64, h: f64, f: f64) -> f64 {
         8.0 * n * h * h + 4.0 * h * n * n + 4.0 * n * h * f
     }
 
-    /// The note's cases: image 224 x 224 x 3, patch 14, vision tower of 28 layers with f = 4h; LLM of 28 layers, h
-    /// 3584, f 18944, s 1024; 2 ranks.
+    /// Total FLOPs and those of a layer of the language model in the note's cases: image 224 x 224 x 3, patch 14,
+    /// vision tower of 28 layers with f = 4h; language model of 28 layers, h 3584, f 18944, s 1024; 2 ranks.
     fn note(h_vit: f64) -> (f64, f64) {
         let n = 256.0;
         let layer = 3.0 * flops(1024.0, 3584.0, 18944.0);
@@ -195,10 +202,10 @@ mod tests {
         (vit + projector + 28.0 * layer, layer)
     }
 
-    /// The note's layers of the first rank of two: what `ceil((total / 2) / layer)` on the other leaves.
+    /// Layers of the first of two ranks by the note's rule: the second rank gets `ceil((total / 2) / layer)`.
     fn note_rule(total: f64, layer: f64, layers: u64) -> u64 {
-        let rule = |middle: &u64| *middle as f64 >= total / 2.0 / layer;
-        layers - (0..=layers).find(rule).unwrap_or(layers)
+        let is_half = |second: &u64| *second as f64 >= total / 2.0 / layer;
+        layers - (0..=layers).find(is_half).unwrap_or(layers)
     }
 
     #[test]
@@ -209,7 +216,7 @@ mod tests {
         }
     }
 
-    /// The optimum under the same FLOPs: as good as the note's split or better, and the same where layers are equal.
+    /// With the FLOPs of the note as times, the optimum is as good as the note's split or better.
     #[test]
     fn the_optimum_is_never_longer_than_the_notes_split() {
         for h_vit in [640.0, 1280.0, 2048.0, 4096.0, 6000.0, 8000.0] {
@@ -222,8 +229,8 @@ mod tests {
         }
     }
 
-    /// Every split of up to 8 layers over up to 4 stages, one by one.
-    fn by_hand(work: &StageWork, stages: usize) -> Option<f64> {
+    /// The least longest stage by enumeration of all splits of up to 8 layers over up to 4 stages.
+    fn by_enumeration(work: &StageWork, stages: usize) -> Option<f64> {
         let count = work.layers.len() as u64;
         let mut best: Option<f64> = None;
         let mut splits = vec![Vec::new()];
@@ -257,7 +264,7 @@ mod tests {
                 assert_eq!(split.iter().sum::<u64>(), layers.len() as u64);
                 work.longest(&split)
             });
-            match (found, by_hand(&work, stages)) {
+            match (found, by_enumeration(&work, stages)) {
                 (Some(found), Some(best)) => prop_assert!((found - best).abs() < 1e-9, "{found} {best}"),
                 (found, best) => prop_assert_eq!(found, best),
             }

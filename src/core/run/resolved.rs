@@ -6,8 +6,8 @@ use super::{Run, Scenario};
 use crate::field::Value;
 use crate::maths::exp2;
 
-/// Values that the stepper tries in search of one that works.
-const SEARCH: u64 = 4096;
+/// Consecutive integers that the stepper tries until one works.
+const MAX_TRIES: u64 = 4096;
 
 impl Run {
     /// The Run with its presets spelled out and its unset fields set to what they mean, as far as it resolves: what the
@@ -72,7 +72,7 @@ impl Run {
                 {
                     return Some(run);
                 }
-                (1..=SEARCH)
+                (1..=MAX_TRIES)
                     .map(|distance| now + if up { distance as f64 } else { -(distance as f64) })
                     .take_while(|value| *value >= 1.0)
                     .filter_map(with)
@@ -82,21 +82,22 @@ impl Run {
     }
 }
 
-/// Round numbers that the stepper tries.
-const ROUND: usize = 256;
+/// Round numbers that the stepper tries until one works.
+const MAX_ROUND: usize = 256;
 
-/// The numbers from `now` to its double or half, the roundest first: multiples of the largest powers of two.
+/// The numbers from `now` to its double or half: the multiples of the largest power of two first, then those of the
+/// next smaller power, at most [`MAX_ROUND`] in all.
 fn round(now: f64, up: bool) -> impl Iterator<Item = f64> {
     let powers = (0..42).rev().map(|power| exp2(f64::from(power)));
     let candidates = move |power: f64| {
         let first = if up { (now / power).floor() + 1.0 } else { (now / power).ceil() - 1.0 };
-        let multiples = (0..ROUND).map(move |further| {
-            let further = further as f64;
-            power * if up { first + further } else { first - further }
+        let multiples = (0..MAX_ROUND).map(move |distance| {
+            let distance = distance as f64;
+            power * if up { first + distance } else { first - distance }
         });
         multiples.take_while(move |value| *value >= 1.0 && *value <= now * 2.0 && *value * 2.0 >= now)
     };
-    powers.flat_map(candidates).take(ROUND)
+    powers.flat_map(candidates).take(MAX_ROUND)
 }
 
 #[cfg(test)]

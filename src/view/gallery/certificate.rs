@@ -1,33 +1,37 @@
-//! A certificate in words: how far a schedule is from the best order of its stages under its memory.
+//! A certificate in words: how much longer a schedule is than the shortest order of the same stages with as many
+//! activations.
 
 use crate::prelude::*;
 use shardscope_core::pipeline::certify::Certificate;
 use shardscope_core::pipeline::certify::certificate::Bound;
 use shardscope_core::report::ScheduleVariant;
 
-/// A schedule's certificate; none inside where such an order has none.
+/// A schedule with its certificate; without one where no bound applies to its kind of order.
 pub type ScheduleCertificate = (ScheduleVariant, Option<Certificate>);
 
-/// The certificate in a line, with what it covers as its tooltip.
-pub(super) fn line(certificate: Option<&Option<Certificate>>) -> Node {
-    let Some(found) = certificate else {
-        return leaf("p", "certificate", "");
-    };
-    let Some(found) = found else {
-        return leaf("p", "certificate", "No bound for this kind.").title(NONE);
-    };
-    leaf("p", if found.proven { "certificate proven" } else { "certificate" }, words(found)).title(covered(found))
+/// A line with the certificate; its tooltip says which orders it covers. `answer` is none before the certificate is
+/// computed, and none inside where no bound applies.
+pub(super) fn line(answer: Option<&Option<Certificate>>) -> Node {
+    match answer {
+        None => leaf("p", "certificate", ""),
+        Some(None) => leaf("p", "certificate", "No bound for this kind.").title(NO_BOUND),
+        Some(Some(certificate)) => {
+            let class = if certificate.proven { "certificate proven" } else { "certificate" };
+            leaf("p", class, words(certificate)).title(covered(certificate))
+        }
+    }
 }
 
-/// Kinds of orders that no bound here covers.
-const NONE: &str = "It never drains, holds several copies of the weights, or its ranks exchange ops.";
+/// The reasons why no bound applies to a kind of order.
+const NO_BOUND: &str = "It never drains, holds several copies of the weights, or its ranks exchange ops.";
 
-/// "◆ Shortest order of these stages with 4 activations a rank", or how far from it. Another limit of memory, another
-/// split or several copies of the weights may give a shorter one.
+/// "◆ Shortest order of these stages with 4 micro-batches a rank", or how much longer than that order it is at most.
+/// Another limit of memory, another split or several copies of the weights may give a shorter order.
 pub(crate) fn words(certificate: &Certificate) -> Message {
     let (held, ops) = (held(certificate), ops(certificate));
-    // Orders of other stages, or with the backward in as many ops as theirs, may be shorter: each says of which it is.
-    let said = if certificate.proven {
+    // A certificate covers orders of the same stages with as many ops a backward; others may be shorter. So the line
+    // names both.
+    let gap = if certificate.proven {
         t!("◆ Shortest order of these stages with {held}, the backward {ops}", held, ops)
     } else {
         let gap = show_percent(certificate.gap);
@@ -39,8 +43,8 @@ pub(crate) fn words(certificate: &Certificate) -> Message {
         )
     };
     let chunks = certificate.chunks;
-    let cut = (chunks > 1).then(|| t!("{chunks} stages a rank", chunks));
-    Message::joined(", ", std::iter::once(said).chain(cut))
+    let stages = (chunks > 1).then(|| t!("{chunks} stages a rank", chunks));
+    Message::joined(", ", std::iter::once(gap).chain(stages))
 }
 
 /// The ops of a backward pass: "in one op".
@@ -48,7 +52,7 @@ fn ops(certificate: &Certificate) -> Message {
     if certificate.whole_backward { t!("in one op") } else { t!("in two ops") }
 }
 
-/// What the ranks may hold: "1 micro-batch a rank", "up to 4 micro-batches a rank".
+/// The micro-batches whose activations a rank may hold: "1 micro-batch a rank", "up to 4 micro-batches a rank".
 fn held(certificate: &Certificate) -> Message {
     let limits = &certificate.memory_limit;
     let most = limits.iter().copied().max().unwrap_or(0);
@@ -61,7 +65,7 @@ fn held(certificate: &Certificate) -> Message {
     }
 }
 
-/// The orders that the certificate covers, and the bound that binds.
+/// The orders that the certificate covers, the largest of its lower bounds and the reason for it.
 pub(super) fn covered(certificate: &Certificate) -> Message {
     let seconds = |time: f64| show_seconds(Seconds(time));
     let binding = &certificate.binding;

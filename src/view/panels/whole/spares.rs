@@ -1,4 +1,4 @@
-//! Spare nodes: how many are under repair at once, and how many spares that needs.
+//! Spare nodes: the distribution of the number of nodes under repair, and how many spares suffice.
 
 use super::found::WholeRunAnswer;
 use crate::charts::drawing::{Anchor, Box, Drawing};
@@ -8,30 +8,30 @@ use shardscope_core::whole_run::{WholeRunFigure, spares as spares_for, under_rep
 
 /// Height of the picture above its axis, pixels.
 const HEIGHT: f64 = 130.0;
-/// Probability with which spares that are asked for suffice: OPT-175B kept the 12 nodes of it (Zhang 2022, section 2.5:
-/// two machines a day, three days of repair).
+/// The probability that is offered for enough spares. OPT-175B kept 12 spare nodes (Zhang 2022, section 2.5), which is
+/// the quantile of this probability for its two failures a day and three days of repair.
 const USUAL: f64 = 0.99;
-/// Bars at most; of more counts several share one.
-const BARS: usize = 60;
+/// Most bars; if there are more counts of nodes, each bar sums several.
+const MAX_BARS: usize = 60;
 
-/// The distribution of nodes under repair, `mean` of them in the mean, for which `count` spares stand in; `enough` says
-/// how many suffice.
-fn distribution(mean: f64, count: u64, enough: &Message) -> Node {
+/// Draws the distribution of the number of nodes under repair at once, with the mean `mean`. Counts above the `spares`
+/// that the run has are marked. `enough` says how many spares suffice.
+fn distribution(mean: f64, spares: u64, enough: &Message) -> Node {
     let counts = under_repair(mean);
     if counts.is_empty() {
         return Node::none();
     }
-    let stride = counts.len().div_ceil(BARS).max(1);
+    let stride = counts.len().div_ceil(MAX_BARS).max(1);
     let bars: Vec<_> = counts.chunks(stride).collect();
     let heights: Vec<f64> = bars.iter().map(|bar| bar.iter().map(|(_, share)| share).sum()).collect();
-    let most = heights.iter().copied().fold(0.0, f64::max);
+    let highest = heights.iter().copied().fold(0.0, f64::max);
     let mut drawing = Drawing::new(HEIGHT + 36.0);
     let pitch = 1.0 / bars.len().max(1) as f64;
-    let named = bars.len().div_ceil(12);
+    let label_stride = bars.len().div_ceil(12);
     for (at, (bar, height)) in bars.iter().zip(&heights).enumerate() {
         let (first, last) = (bar[0].0, bar[bar.len() - 1].0);
-        let down = HEIGHT * height / most;
-        let place = Box { x: at as f64 * pitch, width: pitch * 0.86, y: HEIGHT - down, height: down };
+        let pixels = HEIGHT * height / highest;
+        let place = Box { x: at as f64 * pitch, width: pitch * 0.86, y: HEIGHT - pixels, height: pixels };
         let title = t!(
             "{count}: {share} of the time",
             count = match (first == last, first) {
@@ -41,9 +41,9 @@ fn distribution(mean: f64, count: u64, enough: &Message) -> Node {
             },
             share = show_percent(*height)
         );
-        let ink = if first > count { Ink::Exposed } else { Ink::Forward };
-        drawing.fill(place, ink, if first > count { 1.0 } else { 0.6 }, title);
-        if at % named == 0 {
+        let (ink, opacity) = if first > spares { (Ink::Exposed, 1.0) } else { (Ink::Forward, 0.6) };
+        drawing.fill(place, ink, opacity, title);
+        if at % label_stride == 0 {
             let middle = (place.x + place.width / 2.0, HEIGHT + 10.0);
             drawing.words(middle, Anchor::Middle, Ink::Muted, verbatim(first.to_string()));
         }
@@ -58,10 +58,10 @@ fn distribution(mean: f64, count: u64, enough: &Message) -> Node {
     )
 }
 
-/// The distribution and the quantile.
+/// The section on spare nodes: how many suffice, the distribution of nodes under repair, and their price.
 pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
     let title = leaf("h2", "", "Spare nodes");
-    let (setting, count) = (&answer.setting, answer.figures.spares);
+    let (setting, spares) = (&answer.setting, answer.figures.spares);
     let mean = setting.under_repair;
     if mean <= 0.0 {
         return el("section", &[], &[title, muted("No node fails in this run, so none has to stand by.")]);
@@ -73,7 +73,7 @@ pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
         1 => t!("1 spare node suffices {share} of the time", share),
         count => t!("{count} spare nodes suffice {share} of the time", count, share),
     };
-    let picture = distribution(mean, count, &enough);
+    let picture = distribution(mean, spares, &enough);
     let nodes = number(setting.nodes, 4);
     let words = t!(
         "Nodes under repair at once, {mean} in the mean: {nodes}, {days} days of repair.",
@@ -83,7 +83,7 @@ pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
     );
     let (lead, paid) = if setting.spare_quantile.is_some() {
         let lead = el("button", &[("class", "link")], &[text(enough)]).on(Action::ExplainWhole(WholeRunFigure::Spares));
-        let share = show_percent(count as f64 / setting.nodes);
+        let share = show_percent(spares as f64 / setting.nodes);
         (lead, t!("The spares are {share} of the nodes, and paid.", share))
     } else {
         let set = vec![("spare_quantile", USUAL.to_string())];
