@@ -4,23 +4,33 @@
 use crate::maths::log2;
 use crate::run::{Format, Run};
 
-/// Weights of the distance between two runs; a doubling of a size counts less than another GPU.
+/// Adds to the distance of two runs if one is a mixture of experts and the other is not. This weight and the others
+/// below are choices: no data set them, and no prediction depends on them.
 const KIND: f64 = 4.0;
+/// Adds to the distance of runs on different GPUs.
 const GPU: f64 = 2.0;
+/// Adds to the distance of runs of different models.
 const MODEL: f64 = 1.0;
+/// Adds to the distance of runs of different software.
 const STACK: f64 = 1.0;
+/// Adds to the distance of runs with different formats or recipes of their products.
 const PRECISION: f64 = 1.0;
+/// Adds to the distance for each doubling of the number of parameters.
 const PARAMETERS: f64 = 0.5;
+/// Adds to the distance for each doubling of the number of GPUs and of the sequence length.
 const SIZE: f64 = 0.25;
 
 /// Features of a run that the distance compares.
 #[derive(Clone, Debug, PartialEq)]
 struct Traits {
+    /// True for a mixture of experts.
     experts: bool,
+    /// Presets of model, GPU and software.
     model: Option<&'static str>,
     gpu: Option<&'static str>,
     stack: Option<&'static str>,
-    /// Format of the passes, and the recipe of quantised ones: gradients and states change no product.
+    /// Format of the products, and the recipe of quantised ones. The formats of gradients and optimizer states do not
+    /// count.
     products: (Format, Option<&'static str>),
     parameters: f64,
     gpus: f64,
@@ -43,29 +53,29 @@ impl Traits {
     }
 
     fn distance(&self, other: &Self) -> f64 {
-        let unlike = |differs: bool, weight: f64| if differs { weight } else { 0.0 };
+        let weigh = |differs: bool, weight: f64| if differs { weight } else { 0.0 };
         let doublings = |a: f64, b: f64| log2(a / b).abs();
-        unlike(self.experts != other.experts, KIND)
-            + unlike(self.gpu != other.gpu, GPU)
-            + unlike(self.model != other.model, MODEL)
-            + unlike(self.stack != other.stack, STACK)
-            + unlike(self.products != other.products, PRECISION)
+        weigh(self.experts != other.experts, KIND)
+            + weigh(self.gpu != other.gpu, GPU)
+            + weigh(self.model != other.model, MODEL)
+            + weigh(self.stack != other.stack, STACK)
+            + weigh(self.products != other.products, PRECISION)
             + PARAMETERS * doublings(self.parameters, other.parameters)
             + SIZE * doublings(self.gpus, other.gpus)
             + SIZE * doublings(self.seq_len, other.seq_len)
     }
 }
 
-/// Places of the `count` runs of `runs` that are most like `run`, the nearest first.
+/// Indices of the `count` runs in `runs` with the least distance to `run`, the nearest first.
 pub fn nearest_of<'a>(runs: impl Iterator<Item = &'a Run>, run: &Run, count: usize) -> Vec<usize> {
     let Some(own) = Traits::of(run) else {
         return Vec::new();
     };
     let distance = |(at, other): (usize, &Run)| Some((own.distance(&Traits::of(other)?), at));
-    let mut places: Vec<(f64, usize)> = runs.enumerate().filter_map(distance).collect();
-    places.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    places.truncate(count);
-    places.into_iter().map(|(_, at)| at).collect()
+    let mut nearest: Vec<(f64, usize)> = runs.enumerate().filter_map(distance).collect();
+    nearest.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    nearest.truncate(count);
+    nearest.into_iter().map(|(_, at)| at).collect()
 }
 
 #[cfg(test)]

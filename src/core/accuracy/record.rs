@@ -1,5 +1,8 @@
-//! The record of errors, `public/data/accuracy.csv`: by how a run was predicted, by what is known of its recipe, and by
-//! class. `tools/accuracy` writes it, the page reads it, a test fails where it is older than rows or constants.
+//! The record of the errors of predicted steps, `public/data/accuracy.csv`. It has a line for each protocol (which
+//! constants predicted the runs), recipe (which fields of the runs were known) and class of runs.
+//!
+//! `tools/accuracy` writes it and the page reads it. A test fails if the published rows or the constants have changed
+//! since it was written.
 
 use super::constants::constants;
 use super::evidence::Evidence;
@@ -12,32 +15,32 @@ use crate::statics::named;
 use crate::table::Table;
 use crate::time::{REACH, StepClass};
 
-/// The record as it was written.
+/// The text of the record.
 pub const RECORD: &str = include_str!("../../../public/data/accuracy.csv");
 
 named! {
-    /// Way in which runs were predicted.
+    /// The constants by which runs are predicted.
     pub enum Protocol: id {
-        /// By the constants of the code, which have seen them.
+        /// The constants of the code, which were fitted to these runs among others.
         Fitted = "fitted",
-        /// By constants fitted without their publisher.
+        /// For each run, constants fitted to the runs of all other publishers.
         Publisher = "publisher",
-        /// By constants fitted to what was published before them.
+        /// For each run, constants fitted to all runs that were published before it.
         Origin = "origin",
-        /// By constants fitted to what other publishers had printed before: publisher and release are new at once.
+        /// For each run, constants fitted to the runs that other publishers had published before it.
         New = "new",
-        /// By the constants of the code, of runs that set none of them. They were looked at once, when the part of the
-        /// host in the range was chosen.
+        /// The constants of the code, for runs that were kept aside from every fit. Their errors were looked at once
+        /// before: when the part of the range that is due to the host was chosen.
         Kept = "kept",
     }
 }
 
 named! {
-    /// What is taken as known of a run's recipe.
+    /// The fields of a run that the prediction knows.
     pub enum Recipe: words {
-        /// All fields of the row, those included that its publication does not print.
+        /// All fields of its row, including those that come from other files than its publication.
         AsRun = "as-run",
-        /// What the publication prints.
+        /// Only the fields that its publication prints.
         AsPrinted = "as-printed",
     }
 }
@@ -47,7 +50,7 @@ named! {
 pub struct Recorded {
     pub protocol: Protocol,
     pub recipe: Recipe,
-    /// None: all classes.
+    /// None for the line of all classes.
     pub class: Option<StepClass>,
     pub tally: Tally,
 }
@@ -56,42 +59,43 @@ pub struct Recorded {
 pub fn recorded() -> Vec<Recorded> {
     let table = Table::read(RECORD);
     let line = |line: crate::table::Line| {
-        let named = |column: &str| line.number(column);
+        let number = |column: &str| line.number(column);
         let class = line.text("class");
         Some(Recorded {
-            protocol: Protocol::ALL.into_iter().find(|one| one.id() == line.text("protocol"))?,
-            recipe: Recipe::ALL.into_iter().find(|one| one.words() == line.text("recipe"))?,
-            class: StepClass::ALL.into_iter().find(|one| one.id() == class),
+            protocol: Protocol::ALL.into_iter().find(|protocol| protocol.id() == line.text("protocol"))?,
+            recipe: Recipe::ALL.into_iter().find(|recipe| recipe.words() == line.text("recipe"))?,
+            class: StepClass::ALL.into_iter().find(|of| of.id() == class),
             tally: Tally {
                 runs: usize::try_from(line.count("runs", 0)?).ok()?,
-                mean: named("mean")?,
-                median: named("median")?,
-                four_of_five: named("four_of_five")?,
-                held: named("held")?,
-                width: named("width")?,
-                score: named("score")?,
-                from: named("from")?,
-                to: named("to")?,
+                mean: number("mean")?,
+                median: number("median")?,
+                four_of_five: number("four_of_five")?,
+                held: number("held")?,
+                width: number("width")?,
+                score: number("score")?,
+                from: number("from")?,
+                to: number("to")?,
             },
         })
     };
     table.lines().filter_map(line).collect()
 }
 
-/// The line of the record of `protocol`, `recipe` and `class`.
+/// The errors in the record for `protocol`, `recipe` and `class`.
 pub fn recorded_of(protocol: Protocol, recipe: Recipe, class: Option<StepClass>) -> Option<Tally> {
-    let is = |one: &Recorded| (one.protocol, one.recipe, one.class) == (protocol, recipe, class);
-    recorded().into_iter().find(is).map(|one| one.tally)
+    let is_wanted = |line: &Recorded| (line.protocol, line.recipe, line.class) == (protocol, recipe, class);
+    recorded().into_iter().find(is_wanted).map(|line| line.tally)
 }
 
-/// What the page says first: runs predicted before they were known, by what their publication prints, all classes.
+/// The errors that the page shows first: of runs predicted by constants from before their publication, with the fields
+/// that their publication prints, over all classes.
 pub fn headline() -> Tally {
     recorded_of(Protocol::Origin, Recipe::AsPrinted, None).unwrap_or_default()
 }
 
-/// Takes out of `run`, that of `row`, the fields of its recipe that its document does not print: of the tables of
-/// Megatron-Bridge all that only a recipe's file says (`tests/data/recipe_notes.csv`). Other documents print theirs or
-/// have the files beside them.
+/// Resets the fields of `run`, the Run of `row`, that its document does not print. Only the throughput tables of
+/// Megatron-Bridge have such fields, which the files of its recipes set (`tests/data/recipe_notes.csv`); other
+/// documents print all fields or link the files.
 pub fn as_printed(row: &Evidence, run: &mut Run) {
     if row.source().file == THROUGHPUT && row.origin.contains("Megatron-Bridge") {
         run.graph_scope = None;
@@ -117,7 +121,8 @@ pub fn fnv(bytes: impl Iterator<Item = u8>) -> u32 {
     bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Runs that were kept aside, with seconds and year, of the table `text`, and how many of its lines are no Run.
+/// Reads the runs that were kept aside from the table `text`: each with the measured seconds of its step and its year.
+/// The second part is the number of lines that cannot be read.
 pub fn kept(text: &str) -> (Vec<(Run, f64, f64)>, usize) {
     let table = Table::read(text);
     let run = |line: crate::table::Line| {
@@ -131,18 +136,20 @@ pub fn kept(text: &str) -> (Vec<(Run, f64, f64)>, usize) {
     (runs, unread)
 }
 
-/// Errors and deviations of runs that were kept aside, by class.
+/// For each of `runs` its class, its error (logarithm of predicted over measured) and the standard deviation of its
+/// range.
 pub fn judged(runs: &[(Run, f64, f64)]) -> Vec<(StepClass, f64, f64)> {
-    let one = |(run, measured, _): &(Run, f64, f64)| {
+    let error = |(run, measured, _): &(Run, f64, f64)| {
         let evaluation = evaluate(run).ok()?;
         let step = &evaluation.report.step;
         let deviation = ln(step.high_s / step.low_s) / (2.0 * REACH);
         Some((StepClass::of(&evaluation.scenario), ln(step.time_s.0 / measured), deviation))
     };
-    runs.iter().filter_map(one).collect()
+    runs.iter().filter_map(error).collect()
 }
 
-/// First lines of the record of `tables`, the texts of the tables of rows with a step: hashes of what it follows from.
+/// The comment lines at the head of the record, with a hash of `tables` (the texts of the tables that have rows with a
+/// step) and a hash of the constants. The test compares them with the present tables and constants.
 pub fn head(tables: &[String]) -> String {
     let rows = fnv(tables.iter().flat_map(|text| text.bytes()));
     let all = format!("{:?}{PRIORS:?}{PRODUCT_PRIORS:?}", constants());
@@ -160,14 +167,15 @@ pub fn head(tables: &[String]) -> String {
     )
 }
 
-/// The record of `rows` and of those that were kept aside; `tables` hold them.
+/// The text of the record of `rows` and of the runs `aside` that were kept aside. `tables` are the texts of the tables
+/// of `rows`.
 pub fn record(rows: &[Evidence], aside: &[(Run, f64, f64)], tables: &[String]) -> String {
     let mut text = head(tables) + "protocol,recipe,class,runs,mean,median,four_of_five,held,width,score,from,to\n";
     let as_run: fn(&Evidence, &mut Run) = |_, _| {};
     for (recipe, edit) in [(Recipe::AsRun, as_run), (Recipe::AsPrinted, as_printed)] {
         let timeline = DatedSteps::new(rows, edit);
         for protocol in Protocol::ALL {
-            let found = match protocol {
+            let predictions = match protocol {
                 Protocol::Fitted => timeline.as_shipped(),
                 Protocol::Publisher => timeline.by_publisher(),
                 Protocol::Origin => timeline.rolling(),
@@ -175,7 +183,7 @@ pub fn record(rows: &[Evidence], aside: &[(Run, f64, f64)], tables: &[String]) -
                 Protocol::Kept => continue,
             };
             for class in StepClass::ALL.into_iter().map(Some).chain([None]) {
-                text += &line(protocol, recipe, class, timeline.tally(&found, class));
+                text += &line(protocol, recipe, class, timeline.tally(&predictions, class));
             }
         }
     }
@@ -189,7 +197,7 @@ pub fn record(rows: &[Evidence], aside: &[(Run, f64, f64)], tables: &[String]) -
     text
 }
 
-/// A line of the record; of no runs none.
+/// A line of the record; empty without runs.
 fn line(protocol: Protocol, recipe: Recipe, class: Option<StepClass>, tally: Tally) -> String {
     let Tally { runs, mean, median, four_of_five, held, width, score, from, to } = tally;
     let class = class.map_or("all", StepClass::id);

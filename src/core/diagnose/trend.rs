@@ -6,37 +6,43 @@ use crate::t;
 use crate::units::{Bytes, show_bytes};
 use serde::{Deserialize, Serialize};
 
-/// Memory that a program printed at a step, bytes.
+/// A line of a log with the memory at a step, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryLine {
     pub step: u64,
     /// In use at the end of the step.
     pub allocated: Option<f64>,
-    /// The most in use so far, or in the step.
+    /// The peak of what is in use: of this step, or of all steps so far, as the program prints it.
     pub most: Option<f64>,
     /// Held by the allocator.
     pub reserved: Option<f64>,
 }
 
-/// Growth of memory, bytes a step; 0 of what does not grow.
+/// Growth of memory in bytes a step; 0 for what does not grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryTrend {
+    /// Number of lines.
     pub lines: u64,
+    /// Growth of the memory in use at the end of a step.
     pub allocated: f64,
+    /// Growth of the peak.
     pub most: f64,
-    /// Growth of what is reserved and not in use.
+    /// Growth of the memory that is reserved and not in use.
     pub unused: f64,
     /// Steps from the first line to the last.
     pub steps: f64,
 }
 
-/// Fewest lines that show growth.
-const LEAST: usize = 3;
-/// Least growth over all lines that counts, as a share of the highest level.
-const GROWS: f64 = 0.02;
+/// Fewest lines that can show growth. A choice.
+const MIN_LINES: usize = 3;
+/// Memory counts as growing if it grows over all lines by at least this share of its highest value. A choice.
+const MIN_GROWTH: f64 = 0.02;
+/// Memory counts as growing if it is higher in at least this share, two thirds, of the lines than in the line before. A
+/// choice.
+const MIN_RISES: (usize, usize) = (2, 3);
 
 impl MemoryTrend {
-    /// The growth over `lines`; none of fewer than three.
+    /// The growth over `lines`; none for fewer than three.
     pub fn of(lines: &[MemoryLine]) -> Option<Self> {
         let slope = |value: &dyn Fn(&MemoryLine) -> Option<f64>| {
             let points: Vec<(f64, f64)> =
@@ -52,10 +58,10 @@ impl MemoryTrend {
             unused: slope(&|line| Some(line.reserved? - line.allocated.or(line.most)?)),
             steps: (last - first) as f64,
         };
-        (lines.len() >= LEAST && trend.steps > 0.0).then_some(trend)
+        (lines.len() >= MIN_LINES && trend.steps > 0.0).then_some(trend)
     }
 
-    /// The cause of the growth; none where nothing grows. `experts` is true of a model with a mixture of experts.
+    /// The cause of the growth; none where nothing grows. `experts` is true for a mixture of experts.
     pub fn cause(&self, experts: bool) -> Option<FoundCause> {
         let (id, growth, words) = if self.allocated > 0.0 {
             let words = t!(
@@ -92,21 +98,22 @@ impl MemoryTrend {
     }
 }
 
-/// Least-squares slope of points that grow, in most steps and by more than 2 % in all; 0 of others.
+/// Slope by least squares of `points` (step, bytes), if they grow by [`MIN_GROWTH`] and [`MIN_RISES`]; else 0.
 fn growth(points: &[(f64, f64)]) -> f64 {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return 0.0;
     };
-    let level = points.iter().map(|point| point.1).fold(0.0, f64::max);
+    let highest = points.iter().map(|point| point.1).fold(0.0, f64::max);
     let rises = points.windows(2).filter(|pair| pair[1].1 > pair[0].1).count();
-    if points.len() < LEAST || last.1 - first.1 < GROWS * level || rises * 3 < (points.len() - 1) * 2 {
+    let rises_often = rises * MIN_RISES.1 >= (points.len() - 1) * MIN_RISES.0;
+    if points.len() < MIN_LINES || last.1 - first.1 < MIN_GROWTH * highest || !rises_often {
         return 0.0;
     }
     let count = points.len() as f64;
     let mean = |value: fn(&(f64, f64)) -> f64| points.iter().map(value).sum::<f64>() / count;
-    let (at, height) = (mean(|point| point.0), mean(|point| point.1));
-    let covariance: f64 = points.iter().map(|point| (point.0 - at) * (point.1 - height)).sum();
-    let variance: f64 = points.iter().map(|point| (point.0 - at) * (point.0 - at)).sum();
+    let (mean_step, mean_bytes) = (mean(|point| point.0), mean(|point| point.1));
+    let covariance: f64 = points.iter().map(|point| (point.0 - mean_step) * (point.1 - mean_bytes)).sum();
+    let variance: f64 = points.iter().map(|point| (point.0 - mean_step) * (point.0 - mean_step)).sum();
     if variance > 0.0 { (covariance / variance).max(0.0) } else { 0.0 }
 }
 

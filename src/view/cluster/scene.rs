@@ -1,5 +1,6 @@
-//! Geometry of a cluster, in pixels: nodes with their GPUs where there are few, a cell for each node of a stage where
-//! there are many, a cell for several replicas where those are too many still. Never more than a few thousand items.
+//! Geometry of the picture of a cluster, in pixels. A cell is one GPU where there are few GPUs; of more GPUs it is a
+//! block of consecutive ranks, those of one stage on one node; of too many blocks it is several blocks of neighbouring
+//! replicas. So the picture has at most some thousand items.
 
 use super::grid::Grid;
 use shardscope_core::cluster::Mesh;
@@ -29,12 +30,12 @@ impl Rect {
     }
 }
 
-/// A GPU, or all those that are drawn as one.
+/// A cell: one GPU, or several GPUs that are drawn as one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GpuCell {
     /// The first rank in it.
     pub rank: u64,
-    /// Its pipeline rank.
+    /// The pipeline rank of that first rank.
     pub stage: u64,
     pub at: Rect,
 }
@@ -42,43 +43,47 @@ pub struct GpuCell {
 /// The unit that a cell stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
+    /// One GPU.
     Gpus,
-    /// So many blocks of neighbouring replicas.
+    /// This number of blocks, of neighbouring replicas. A block is consecutive ranks of one stage.
     Blocks(u64),
 }
 
-/// A name on the left: the stages of a row from first to last, and the middle of its line.
+/// The name of a row, drawn on its left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowName {
     /// First and last pipeline rank of the row.
     pub stages: (u64, u64),
-    /// Its place, pixels.
+    /// Middle of the row's first line, pixels.
     pub y: f64,
 }
 
-/// The picture without what is selected in it.
+/// The geometry of the picture; the marks of the selected GPU and its groups are not in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
     /// The mesh of the run.
     pub mesh: Mesh,
-    /// Pixels.
+    /// Width of the picture, pixels.
     pub width: f64,
-    /// Pixels.
+    /// Height of the picture, pixels.
     pub height: f64,
     /// The unit that a cell stands for.
     pub level: Level,
     /// GPUs in the order of ranks; other cells row by row.
     pub cells: Vec<GpuCell>,
-    /// Nodes in their order; none where cells stand for more than a GPU.
+    /// Frames of the nodes in their order; empty where a cell is more than one GPU.
     pub nodes: Vec<Rect>,
-    /// On the left.
+    /// Names of rows.
     pub rows: Vec<RowName>,
-    /// Above: index of a data-parallel replica, and the middle of its column.
+    /// Names of columns, drawn above them: index of a data-parallel replica, and the middle of its column in pixels.
     pub columns: Vec<(u64, f64)>,
-    /// Width of the names on the left.
+    /// Width of the names of rows, pixels.
     pub gutter: f64,
+    /// Rows and columns of the blocks before several are merged into a cell.
     pub(super) grid: Grid,
+    /// Cells in a row.
     pub(super) row_cells: u64,
+    /// Rows of the grid that one row of the picture stands for.
     pub(super) merged_rows: u64,
 }
 
@@ -94,8 +99,8 @@ impl Scene {
         };
         usize::try_from(cell).unwrap_or(usize::MAX).min(self.cells.len().saturating_sub(1))
     }
-    /// The GPU at a point. A cell may stand for a block of GPUs: then the one that has the same place in that block as
-    /// `selected` has in its own.
+    /// The GPU at a point of the picture. In a cell of several GPUs it is the one with the same index in its block as
+    /// the GPU `selected` has in its own block.
     pub fn hit(&self, x: f64, y: f64, selected: u64) -> Option<u64> {
         let cell = self.cells.iter().find(|cell| cell.at.holds(x, y))?;
         Some(match self.level {
@@ -103,22 +108,22 @@ impl Scene {
             Level::Blocks(_) => cell.rank + selected % self.grid.block,
         })
     }
-    /// Ranks of a block: what a cell stands for where blocks are not merged.
+    /// Number of ranks in a block.
     pub fn block(&self) -> u64 {
         self.grid.block
     }
-    /// The GPU that a key of the keyboard goes to from `gpu`: left and right to the next cell, up and down to the
-    /// stages beside, Home and End to the first and last GPU.
+    /// The GPU that a key of the keyboard moves to from `gpu`: the arrows left and right to the previous and the next
+    /// cell, up and down to the previous and the next stage, Home and End to the first and the last GPU.
     pub fn walked(&self, gpu: u64, key: &str) -> Option<u64> {
         let last = self.mesh.ranks() - 1;
         let stage = self.mesh.place(gpu).pp;
         let cell = |cell: Option<usize>| {
             let cell = self.cells.get(cell?)?;
-            let within = match self.level {
+            let index_in_block = match self.level {
                 Level::Gpus => 0,
                 Level::Blocks(_) => gpu % self.grid.block,
             };
-            Some((cell.rank + within).min(last))
+            Some((cell.rank + index_in_block).min(last))
         };
         match key {
             "ArrowRight" => cell(self.cell_of(gpu).checked_add(1)),

@@ -1,4 +1,5 @@
-//! The pipeline panel: the timeline of the Run's schedule, a second one under it, and their figures.
+//! The pipeline panel: the timeline of the Run's schedule, below it that of a second schedule, and a comparison of
+//! both.
 
 mod custom;
 pub(crate) mod export;
@@ -34,7 +35,7 @@ use std::sync::Arc;
 
 pub(crate) use first::FirstTimeline;
 
-/// The pipeline at length: a large picture with the critical path, a second schedule, what else was looked at.
+/// The pipeline panel, with the other panels of its tab as choices in its head.
 #[component]
 pub(crate) fn TimelinePanel() -> impl IntoView {
     let state = expect_context::<State>();
@@ -109,11 +110,12 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
     }
 }
 
-/// The way to all schedules.
+/// The button that opens the view of all schedules.
 fn gallery_link() -> Node {
     el("button", &[("class", "link")], &[text("All schedules for this run")]).on(Action::Show(View::Schedules))
 }
 
+/// The Run's own schedule, drawn as the first timeline.
 fn own(look: TimelineLook) -> Option<std::sync::Arc<crate::view::charts::prepared::Prepared>> {
     look.own.prepared.get()
 }
@@ -122,13 +124,14 @@ fn button(action: TimelineAction, label: &'static str, title: &'static str) -> N
     el("button", &[], &[text(label)]).title(title).label(title).on(PanelAction::Timeline(action))
 }
 
-/// Closer, farther, all of it.
+/// The buttons that zoom in, zoom out and show the whole axis.
 pub(crate) fn zoom_buttons() -> impl Iterator<Item = Node> {
     use TimelineAction::{Fit, In, Out};
     [button(In, "+", "Zoom in (W)"), button(Out, "−", "Zoom out (S)"), button(Fit, "fit", "Fit all of it (0)")]
         .into_iter()
 }
 
+/// The legend of both timelines.
 fn shown_legend(look: TimelineLook) -> Node {
     own(look).map_or_else(Node::none, |own| {
         let other = look.other.prepared.get();
@@ -143,7 +146,7 @@ fn shown_messages(state: State, look: TimelineLook) -> Node {
     own(look).map_or_else(Node::none, |own| messages_drawn(&own.evaluation, chosen))
 }
 
-/// Ops on the critical path, while it is drawn.
+/// The sentence on the critical path, while the path is drawn.
 fn path_note(look: TimelineLook) -> Node {
     match own(look) {
         Some(own) if look.path.get() => text(critical(own.critical_path())),
@@ -151,13 +154,13 @@ fn path_note(look: TimelineLook) -> Node {
     }
 }
 
-/// The panel of other splits of the layers, where they are quick to simulate: each one is.
+/// The panel of other splits of the layers; none for long schedules, since it simulates the schedule for each split.
 fn split(look: TimelineLook) -> Option<Panel> {
     let items = own(look)?.evaluation.order.items();
     (items as u64 <= MAX_OPS_AT_ONCE).then_some(Panel::Uneven)
 }
 
-/// The second schedule against the first, or why there is none.
+/// The second schedule compared with the first, or the reason why it has no timeline.
 fn comparison(state: State, look: TimelineLook) -> Node {
     let Some(id) = state.view.compare.get() else {
         return Node::none();

@@ -1,11 +1,18 @@
-//! The layout that follows the model: chosen for a model, its GPUs, sequence, batch and software.
+//! Chooses the layout for a model, its GPUs, sequence length, batch and software. Only the layout changes, never the
+//! model or the batch.
 //!
-//! A ladder of rungs, each a small space of layouts, gives a first guess within a frame. It stops at its first rung
-//! with a layout that fits, and takes the fastest of that rung: tensor parallelism of at most a node, pipelines with
-//! the schedule as set and expert parallelism; the smallest context parallelism added; selective, then full
-//! recomputation; ZeRO-2, ZeRO-3. Software without pipelines begins with ZeRO-3. What is chosen is then the fastest of
-//! all layouts that serve ([`Fastest`]), and the guess only where that search ended at its limit of work and found
-//! nothing faster. What is trained never changes. Where nothing serves, [`Failure`] says what would do.
+//! First comes a guess, quick enough to be shown with the next frame of the page. It climbs a ladder of rungs, each a
+//! small space of layouts:
+//! 1. tensor parallelism within a node, pipelines of the schedule that is set, expert parallelism;
+//! 2. with context parallelism, the smallest sizes first;
+//! 3. with selective, then with full recomputation;
+//! 4. with ZeRO-2, then with ZeRO-3 (software without pipelines begins with ZeRO-3).
+//!
+//! The guess is the fastest layout of the first rung on which any layout fits.
+//!
+//! Then [`Fastest`] searches all layouts that fit and that the software can run. Its result is chosen; the guess is
+//! chosen where that search reached its limit of work and found nothing faster. Where no layout fits, [`Failure`] says
+//! what would make the Run fit.
 
 mod climb;
 mod failure;
@@ -24,33 +31,37 @@ use crate::run::length::RunLength;
 use failure::Fallback;
 use serde::{Deserialize, Serialize};
 
-/// Slices of [`Ladder::guess`] and the units of each: some milliseconds in a browser, about a quarter of that
-/// natively.
-const AT_ONCE: (usize, u64) = (12, 400);
+/// The work of [`Ladder::guess`]: the most slices, and the units of each. They take some milliseconds in a browser,
+/// about a quarter of that natively.
+const GUESS_WORK: (usize, u64) = (12, 400);
 
-/// End of a ladder.
+/// Outcome of the choice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum LadderEnd {
-    /// The fastest layout that serves.
+    /// The fastest layout that fits and that the software can run.
     Chosen(Box<LadderChoice>),
-    /// None fits.
+    /// No layout fits.
     Failed(Box<Failure>),
     /// No layout divides the GPUs, the batch and the model: the checks of the Run say why.
     Undivided,
 }
 
-/// The ladder of a Run, climbed in slices.
+/// The choice of a layout for a Run. It works in slices.
 #[derive(Clone, Debug)]
 pub struct Ladder {
+    /// The climb to the guess.
     climb: Climb,
+    /// Keys of the fields that stay as they are.
     pins: Vec<String>,
+    /// The search over all layouts, once the climb is over.
     fastest: Option<Box<Fastest>>,
+    /// The search for what would make the Run fit, once no layout does.
     fallback: Option<Box<Fallback>>,
     outcome: Option<LadderEnd>,
 }
 
 impl Ladder {
-    /// At the foot of the ladder of `run`.
+    /// Prepares the choice for `run`.
     ///
     /// # Errors
     /// A Run that has no model, GPU or precision.
@@ -58,7 +69,7 @@ impl Ladder {
         Self::with_pins(run, &[])
     }
 
-    /// At the foot of the ladder of `run`, whose fields in `pins` stay as they are.
+    /// Prepares the choice for `run`, whose fields in `pins` stay as they are.
     ///
     /// # Errors
     /// A Run that has no model, GPU or precision.
@@ -68,15 +79,15 @@ impl Ladder {
         Ok(Self { climb, pins, fastest: None, fallback: None, outcome: None })
     }
 
-    /// A first layout that serves and leaves the fields in `pins`, where one is found within a frame.
+    /// The guess alone, which leaves the fields in `pins` as they are; none if `GUESS_WORK` finds no layout.
     pub fn guess(run: &Run, pins: &[&str]) -> Option<LadderChoice> {
         let mut climb = Climb::new(run, pins).ok()?;
-        let (slices, units) = AT_ONCE;
+        let (slices, units) = GUESS_WORK;
         if (0..slices).any(|_| climb.step(units)) { climb.choice().cloned() } else { None }
     }
 
-    /// A Run in place of one that cannot be evaluated: in the first layout that serves, else in the one that needs
-    /// least; none where no layout has a report.
+    /// A Run to show in place of `run`, which cannot be evaluated: with the layout of the guess, else with the layout
+    /// that needs the least memory; none where no layout can be evaluated.
     pub fn stand_in(run: &Run) -> Option<Run> {
         if let Some(guess) = Self::guess(run, &[]) {
             return Some(guess.run);
@@ -86,7 +97,7 @@ impl Ladder {
         leanest.failure().peak.map(|_| leanest.failure().run)
     }
 
-    /// Works for about `budget` units of a search; true once it is over.
+    /// Works for about `budget` units. True once the outcome is known.
     pub fn step(&mut self, budget: u64) -> bool {
         if self.outcome.is_none() {
             self.outcome = self.work(budget);
@@ -94,6 +105,8 @@ impl Ladder {
         self.outcome.is_some()
     }
 
+    /// One slice of the stage at hand: the climb, then the search of all layouts, then the fallback. Returns the
+    /// outcome if it ends there.
     fn work(&mut self, budget: u64) -> Option<LadderEnd> {
         if let Some(fallback) = &mut self.fallback {
             return fallback.step(budget).then(|| LadderEnd::Failed(Box::new(fallback.failure())));
@@ -111,7 +124,8 @@ impl Ladder {
         None
     }
 
-    /// The faster of the guess and what the search found; else the search for what would do.
+    /// Chooses the faster of the guess and the layout that the search found. If there is neither, prepares the search
+    /// for what would make the Run fit.
     fn choose(&mut self) -> Option<LadderEnd> {
         let search = self.fastest.as_ref()?;
         let searched = Searched::from(search.progress());
@@ -136,17 +150,19 @@ impl Ladder {
         None
     }
 
+    /// The outcome, without slices.
     pub fn finished(mut self) -> LadderEnd {
         while !self.step(u64::MAX) {}
         self.outcome.unwrap_or(LadderEnd::Undivided)
     }
 
+    /// The outcome, once it is known.
     pub fn outcome(&self) -> Option<&LadderEnd> {
         self.outcome.as_ref()
     }
 }
 
-/// Fields that are chosen where they are not given.
+/// Keys of the fields of a layout. Those that a request does not give are chosen.
 pub const CHOSEN: [&str; 11] = [
     "tp",
     "pp",
@@ -161,22 +177,23 @@ pub const CHOSEN: [&str; 11] = [
     "sequence_parallel",
 ];
 
-/// True if `after` differs from `before` in its layout, as a person sets it.
+/// True if `after` differs from `before` in a field of the layout: in one of [`CHOSEN`], the layers a stage or the
+/// options of the schedule.
 pub fn differs_in_layout(before: &Run, after: &Run) -> bool {
     let sizes = |run: &Run| (run.tp, run.pp, run.cp, run.ep, run.etp, run.zero, run.micro_batch);
-    let order = |run: &Run| (run.schedule, run.virtual_stages, run.sequence_parallel);
+    let schedule = |run: &Run| (run.schedule, run.virtual_stages, run.sequence_parallel);
     sizes(before) != sizes(after)
-        || order(before) != order(after)
+        || schedule(before) != schedule(after)
         || before.recompute != after.recompute
         || before.stage_layers != after.stage_layers
         || before.schedule_options != after.schedule_options
 }
 
-/// True if `after` asks for another layout than `before` did: another model, GPU, number of GPUs, sequence, batch or
-/// software.
+/// True if a layout has to be chosen anew for `after`: it has another model, GPU, number of GPUs, sequence length,
+/// batch, software, precision or adapter than `before`.
 pub fn asks_anew(before: &Run, after: &Run) -> bool {
-    let question = |run: &Run| (run.gpus, run.gpus_per_node, run.seq_len, run.global_batch);
-    question(before) != question(after)
+    let sizes = |run: &Run| (run.gpus, run.gpus_per_node, run.seq_len, run.global_batch);
+    sizes(before) != sizes(after)
         || before.model != after.model
         || before.gpu != after.gpu
         || before.stack != after.stack
@@ -184,8 +201,8 @@ pub fn asks_anew(before: &Run, after: &Run) -> bool {
         || before.adapter != after.adapter
 }
 
-/// True if the layout that was chosen for `before` need not be the fastest of `after`: anything besides the layout, the
-/// budget and the calendar differs.
+/// True if the layout that was chosen for `before` may not be the fastest for `after`: a field other than those of the
+/// layout, the budget and the whole run's calendar differs.
 pub fn may_change(before: &Run, after: &Run) -> bool {
     let question = |run: &Run| Run {
         tokens_total: None,

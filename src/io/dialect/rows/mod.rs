@@ -1,4 +1,4 @@
-//! What every program's file is written with: its settings read into a Run, and a Run written as its settings.
+//! Shared by the files of all programs: reads the settings of a program into a Run, and writes a Run as its settings.
 
 pub(crate) mod hub;
 pub(crate) mod launcher;

@@ -1,8 +1,8 @@
-//! A program of Python that trains: its calls with their keywords, followed as far as literals go. Nothing is run.
+//! Reads the calls of a Python program that trains, with the values of their keywords. The program is not run.
 //!
-//! A name is what was assigned to it before, a field of a parser or of a dataclass its default. A value that rests on
-//! anything else stays open and keeps the text that it was written as. Of a condition that literals decide one way
-//! alone is read; of another both, and names that differ by it are open.
+//! A value is followed through assignments as far as it is a literal. Fields of an argument parser or a dataclass have
+//! their defaults. Any other value is open: it keeps its source text. Where literals decide a condition, only the
+//! branch that runs is read. Otherwise both branches are read, and a name that they give different values is open.
 
 use super::reading::{statements, tokens};
 use crate::dialect::text::words::scalar;
@@ -10,9 +10,10 @@ use shardscope_core::maths::pow;
 use shardscope_core::run::Value;
 use std::collections::BTreeMap;
 
-/// Values that names hand on, all together: names assigned to names can repeat what they hold without end.
+/// Most values, counted with all items of lists, that reads of names copy in one program. Without a limit a few lines
+/// that repeat a list (`b = [a, a]`, `c = [b, b]`, ...) double the copies with each line.
 const MAX_HANDED: usize = 200_000;
-/// Letters of an open value that are kept.
+/// Bytes of the source text of an open value that are kept.
 const MAX_TEXT: usize = 60;
 /// Functions that ask whether the GPU computes in bf16: PyTorch's, Transformers', Unsloth's.
 const ASKS_BF16: [&str; 3] = ["is_bf16_supported", "is_bfloat16_supported", "is_torch_bf16_gpu_available"];
@@ -25,7 +26,7 @@ pub(crate) enum PyValue {
     Map(Vec<(String, PyValue)>),
     /// The result of a call: its place in [`PythonProgram::calls`].
     Call(usize),
-    /// What the text does not decide, as it is written, with the calls in it.
+    /// A value that the program's text does not decide: its source text, and the places of the calls in it.
     Open(String, Vec<usize>),
 }
 
@@ -35,9 +36,10 @@ pub(crate) struct PyCall {
     /// Dotted, as it is written.
     pub name: String,
     pub positional: Vec<PyValue>,
-    /// Keywords, those of a dictionary behind `**` among them; `**NAME` is one of a dictionary that is not known.
+    /// Keywords with their values, including the entries of a dictionary behind `**`. A dictionary that is not known
+    /// has one entry, with the name `**NAME`.
     pub keywords: Vec<(String, PyValue)>,
-    /// The condition that it stands under, where the text does not decide it.
+    /// The condition of the branch that the call is in, if the text does not decide it.
     pub under: Option<String>,
 }
 
@@ -53,15 +55,15 @@ impl PyCall {
     }
 }
 
-/// What a program calls.
+/// The calls of a program.
 #[derive(Debug, Default)]
 pub(crate) struct PythonProgram {
     pub calls: Vec<PyCall>,
-    /// Fields of parsers and dataclasses that stood in for what a command line would say, with their defaults.
+    /// Fields of argument parsers and dataclasses that were read, with their defaults, which a command line may change.
     pub defaults: Vec<(String, String)>,
-    /// Settings of the command line that the program hands on, by their names.
+    /// Names of settings of the command line that the program reads, as fields of a parser.
     pub told: Vec<String>,
-    /// True where a question for bf16 was taken as answered.
+    /// True if the program asks whether the GPU computes in bf16; the answer is taken to be yes.
     pub asks_bf16: bool,
     /// Modules that are imported.
     pub modules: Vec<String>,
@@ -88,8 +90,8 @@ impl PythonProgram {
     }
 }
 
-/// True if a text is a program of Python: its first line that is no comment and no text imports, defines or calls a
-/// class with a bracket that stays open.
+/// True if a text is a Python program: its first statement, comments and strings aside, is an import, a definition of
+/// a function or class, or an assignment of a call of a class.
 pub(crate) fn is_program(text: &str) -> bool {
     // Licences and descriptions stand before the first line.
     const HEAD: usize = 16_384;
@@ -136,34 +138,38 @@ enum BlockState {
     Maybe(String),
 }
 
-/// A block of lines that stand deeper than the one that opens it.
+/// A block: the lines that are indented deeper than the line that opens it.
 struct Block {
     indent: usize,
     state: BlockState,
-    /// Of a function: what its names were before.
+    /// For a function or class, the values that names had before the block assigned them; none for other blocks.
     before: Option<Vec<(String, Option<PyValue>)>>,
     is_class: bool,
 }
 
+/// The state of reading a program line by line.
 #[derive(Default)]
 struct Follower {
     program: PythonProgram,
+    /// The values of names at this line.
     known: BTreeMap<String, PyValue>,
     /// Defaults of fields that a command line can set.
     fields: BTreeMap<String, PyValue>,
     /// What the command line says.
     said: BTreeMap<String, Value>,
     blocks: Vec<Block>,
-    /// The ways of the last chain of conditions, by its indent.
+    /// The last chain of `if`, `elif` and `else`: its indent, and the state of each of its branches so far.
     chain: Option<(usize, Vec<BlockState>)>,
+    /// Values copied by reads of names so far, at most [`MAX_HANDED`].
     handed: usize,
     /// Functions of the program, with the names of their parameters.
     functions: BTreeMap<String, Vec<String>>,
-    /// Literals that a function which is called once is given, by its name and the parameter's.
+    /// Literal arguments of functions that are called exactly once, by the names of function and parameter.
     called: BTreeMap<(String, String), Value>,
 }
 
-/// Follows a program: once for what its functions are called with, and once with that.
+/// Reads a program twice: first for the arguments of its functions, which may be called below their definition, then
+/// with the parameters set to these arguments.
 pub(crate) fn follow(text: &str) -> PythonProgram {
     follow_told(text, &[])
 }
@@ -184,6 +190,7 @@ pub(crate) fn follow_told(text: &str, said: &[(String, Value)]) -> PythonProgram
 }
 
 impl Follower {
+    /// Reads one line.
     fn take(&mut self, line: &str) {
         let words = tokens(line);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -232,7 +239,7 @@ impl Follower {
         }
     }
 
-    /// Leaves the blocks that a line of this indent does not stand in.
+    /// Leaves the blocks that end before a line of this indent, and gives names their values from before the block.
     fn leave(&mut self, indent: usize) {
         while self.blocks.last().is_some_and(|block| block.indent >= indent) {
             let before = self.blocks.pop().and_then(|block| block.before).unwrap_or_default();
@@ -248,7 +255,8 @@ impl Follower {
         }
     }
 
-    /// What the ways before leave to the next one of a chain of conditions.
+    /// The state that the branches so far leave to the next branch of a chain: never if one of them runs for certain,
+    /// else under a condition if one of them is.
     fn other_way(&self, indent: usize) -> Option<BlockState> {
         let (_, ways) = self.chain.as_ref().filter(|(place, _)| *place == indent)?;
         if ways.contains(&BlockState::Runs) {
@@ -257,7 +265,7 @@ impl Follower {
         Some(ways.iter().find(|way| matches!(way, BlockState::Maybe(_))).map_or(BlockState::Runs, BlockState::clone))
     }
 
-    /// The way of a condition, where those before it leave `so_far`.
+    /// The state of a branch with the condition `words`, where the branches before it leave `so_far`.
     fn way(&mut self, so_far: BlockState, words: &[&str]) -> BlockState {
         if so_far == BlockState::Never || words.first() == Some(&":") {
             return match so_far {
@@ -282,7 +290,7 @@ impl Follower {
         }
     }
 
-    /// Literals that the program's functions are given, of those that are called once.
+    /// The literal arguments of the program's functions that are called exactly once.
     fn arguments(&self) -> BTreeMap<(String, String), Value> {
         let mut given = BTreeMap::new();
         for (function, names) in &self.functions {
@@ -297,7 +305,7 @@ impl Follower {
         given
     }
 
-    /// Takes a function's parameters: what its one call gives them, else their defaults.
+    /// Sets the parameters of a function to the arguments of its only call, else to their defaults.
     fn parameters(&mut self, words: &[&str]) {
         let function = words.get(1).copied().unwrap_or_default().to_owned();
         let inside = words.get(3..).unwrap_or_default();
@@ -322,6 +330,7 @@ impl Follower {
         }
     }
 
+    /// Reads an assignment, or an expression whose calls count.
     fn statement(&mut self, words: &[&str]) {
         let Some(at) = assigns(words) else {
             self.expression(&mut &*words);
@@ -351,7 +360,7 @@ impl Follower {
         }
     }
 
-    /// Sets a name or an attribute of what a name holds.
+    /// Assigns to a name, or to an attribute of the result of a call, which becomes a keyword of that call.
     fn set(&mut self, name: &str, value: PyValue) {
         let Some((front, attribute)) = name.split_once('.') else { return self.assign(name, value) };
         if let Some(PyValue::Call(place)) = self.known.get(front)
@@ -362,7 +371,7 @@ impl Follower {
         }
     }
 
-    /// Under a condition that is open a name that was something else is so too.
+    /// Assigns to a name. In a branch that may not run, the name becomes open if it had another value before.
     fn assign(&mut self, name: &str, value: PyValue) {
         let under = self.under();
         let before = self.known.get(name).cloned();
@@ -395,7 +404,7 @@ impl Follower {
         self.fields.insert(name.to_owned(), value);
     }
 
-    /// The condition that holds here and that the text does not decide.
+    /// The condition of the innermost branch that may not run.
     fn under(&self) -> Option<String> {
         self.blocks.iter().rev().find_map(|block| match &block.state {
             BlockState::Maybe(condition) => Some(condition.clone()),
@@ -403,7 +412,7 @@ impl Follower {
         })
     }
 
-    /// The expression at the front of `words`, to the end of an item.
+    /// Reads the expression at the front of `words`, up to a comma or a closing bracket, and removes it from `words`.
     fn expression(&mut self, words: &mut &[&str]) -> PyValue {
         let whole = *words;
         let first = self.program.calls.len();
@@ -432,13 +441,13 @@ impl Follower {
         if is_whole { value } else { self.open(whole, words, first) }
     }
 
-    /// What stands between `whole` and `rest`, as it is written, with the calls since `first`.
+    /// An open value: the source text from the front of `whole` up to `rest`, and the calls from number `first` on.
     fn open(&self, whole: &[&str], rest: &[&str], first: usize) -> PyValue {
         let text = written(&whole[..whole.len() - rest.len()]);
         PyValue::Open(text, (first..self.program.calls.len()).collect())
     }
 
-    /// Skips a word, or what is in brackets, whose calls count.
+    /// Skips a word or a bracket with all in it. The calls in it are recorded.
     fn skip(&mut self, words: &mut &[&str]) {
         let Some((word, rest)) = words.split_first() else { return };
         *words = rest;
@@ -451,6 +460,7 @@ impl Follower {
         }
     }
 
+    /// Reads terms with `+` and `-` between them.
     fn sum(&mut self, words: &mut &[&str]) -> PyValue {
         let whole = *words;
         let first = self.program.calls.len();
@@ -466,6 +476,7 @@ impl Follower {
         value
     }
 
+    /// Reads operands with `*`, `/`, `**` and `//` between them.
     fn product(&mut self, words: &mut &[&str]) -> PyValue {
         let whole = *words;
         let first = self.program.calls.len();
@@ -487,6 +498,7 @@ impl Follower {
         value
     }
 
+    /// Reads a value with the signs and `not` before it and the attributes, indices and calls behind it.
     fn operand(&mut self, words: &mut &[&str]) -> PyValue {
         let whole = *words;
         let first = self.program.calls.len();
@@ -503,7 +515,7 @@ impl Follower {
         }
         *words = rest;
         let mut value = self.atom(word, words);
-        // Attributes, indices and calls of what an expression gives are not followed; the calls count.
+        // A value with an attribute, an index or a call behind it is open; the calls are recorded.
         while let Some(next) = words.first().filter(|next| **next == "[" || **next == "(" || next.starts_with('.')) {
             let method = next.starts_with('.') && words.get(1) == Some(&"(");
             if method {
@@ -551,7 +563,7 @@ impl Follower {
         }
     }
 
-    /// A tuple, a list or a dictionary; brackets around one expression are that.
+    /// A tuple, a list or a dictionary; brackets around one expression are that expression.
     fn bracket(&mut self, opening: &str, words: &mut &[&str]) -> PyValue {
         let inside = *words;
         let (positional, keywords) = self.items(words);
@@ -564,7 +576,7 @@ impl Follower {
         }
     }
 
-    /// Items up to the closing bracket: those without a name, and those with one.
+    /// Reads the items up to the closing bracket: the positional ones, and those with a name or key.
     fn items(&mut self, words: &mut &[&str]) -> (Vec<PyValue>, Vec<(String, PyValue)>) {
         let (mut positional, mut keywords) = (Vec::new(), Vec::new());
         while let Some((word, rest)) = words.split_first() {
@@ -602,6 +614,7 @@ impl Follower {
         (positional, keywords)
     }
 
+    /// Records a call. Its value is the call, but for `dict` and the questions of [`ASKS_BF16`].
     fn call(&mut self, name: &str, positional: Vec<PyValue>, keywords: Vec<(String, PyValue)>) -> PyValue {
         let last = name.rsplit('.').next().unwrap_or_default();
         if name == "dict" && positional.is_empty() {
@@ -619,7 +632,7 @@ impl Follower {
         PyValue::Call(self.program.calls.len() - 1)
     }
 
-    /// Takes an argument of a parser, with its default.
+    /// Records the default of an argument of an argument parser (argparse).
     fn argument(&mut self, names: &[PyValue], keywords: &[(String, PyValue)]) {
         let mut texts = names.iter().rev().filter_map(|name| match name {
             PyValue::Literal(Value::Text(text)) => text.strip_prefix("--"),
@@ -638,7 +651,7 @@ impl Follower {
         }
     }
 
-    /// What a name stands for.
+    /// The value of a name, or of an attribute of a name.
     fn name(&mut self, name: &str) -> PyValue {
         let open = || PyValue::Open(written(&[name]), Vec::new());
         let Some((front, attribute)) = name.split_once('.') else {
@@ -655,7 +668,7 @@ impl Follower {
             }
             _ => None,
         };
-        // Of what a parser gives, the default.
+        // An attribute with the name of a field of an argument parser or dataclass has its default.
         let field = || self.fields.get(attribute).filter(|value| PythonProgram::literal(value).is_some()).cloned();
         // What it was told on its command line stands in a variable that the text fills by no call of its own.
         let said = || self.said.get(attribute).cloned().filter(|_| !matches!(front, "self" | "torch"));
@@ -698,7 +711,7 @@ fn places(value: &PyValue) -> Vec<usize> {
     }
 }
 
-/// Values that a value holds.
+/// Number of values in a value, itself included.
 fn size(value: &PyValue) -> usize {
     match value {
         PyValue::List(items) => 1 + items.iter().map(size).sum::<usize>(),
@@ -708,7 +721,7 @@ fn size(value: &PyValue) -> usize {
     }
 }
 
-/// A text, with those that follow it and are one with it.
+/// A string, joined with the strings that follow it directly. An f-string with a replacement field is open.
 fn text(first: &str, words: &mut &[&str], formatted: bool) -> PyValue {
     let mut whole = first[1..].to_owned();
     while let Some(next) = words.first().filter(|next| next.starts_with(['"', '\''])) {
@@ -744,12 +757,12 @@ fn is_true(value: &Value) -> bool {
     }
 }
 
-/// True of a word behind an expression.
+/// True for a word that ends an expression.
 fn ends(word: &str) -> bool {
     [",", ")", "]", "}", ":", "=", ";"].contains(&word)
 }
 
-/// Words up to the comma or the closing bracket behind an item.
+/// Number of words up to the comma or the closing bracket behind an item.
 fn end_of_item(words: &[&str]) -> usize {
     let mut depth = 0usize;
     for (at, word) in words.iter().enumerate() {
@@ -763,7 +776,7 @@ fn end_of_item(words: &[&str]) -> usize {
     words.len()
 }
 
-/// The place of the sign of an assignment outside of brackets.
+/// Index of the `=` of an assignment outside of brackets; none for comparisons and for `+=` and the like.
 fn assigns(words: &[&str]) -> Option<usize> {
     let mut depth = 0usize;
     for (at, word) in words.iter().enumerate() {
@@ -782,7 +795,7 @@ fn assigns(words: &[&str]) -> Option<usize> {
     None
 }
 
-/// Words as a short text.
+/// The words as source text, at most [`MAX_TEXT`] bytes.
 fn written(words: &[&str]) -> String {
     let mut out = String::new();
     for word in words {
