@@ -10,7 +10,7 @@ use serde::Serialize;
 pub enum Severity {
     /// An assumption worth knowing, or something of a link that was not understood.
     Notice,
-    /// The result stands, the setting is doubtful.
+    /// The result is valid, the setting is doubtful.
     Warning,
     /// There is no result.
     Error,
@@ -94,7 +94,7 @@ impl Issue {
     pub fn error(field: impl Into<String>, message: impl Into<Message>) -> Self {
         Self::new(Severity::Error, field, message)
     }
-    /// The result stands, but this is doubtful.
+    /// The result is valid, but this is doubtful.
     pub fn warning(field: impl Into<String>, message: impl Into<Message>) -> Self {
         Self::new(Severity::Warning, field, message)
     }

@@ -265,7 +265,7 @@ enum SentMessage<'a> {
     Joined(&'a str, &'a [Message]),
 }
 
-/// A [`SentMessage`] as it arrives: its variants stand in the same order.
+/// A [`SentMessage`] as it arrives: its variants are in the same order.
 #[derive(Deserialize)]
 enum ArrivedMessage {
     Plain(String),

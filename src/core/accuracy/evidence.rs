@@ -116,7 +116,7 @@ fn evidence(id: &str, index: usize, source: &EvidenceSource, line: Line) -> Opti
             let tokens = (run.global_batch * run.seq_len) as f64;
             let rate = line.number("tokens_per_s_per_gpu");
             let rate = rate.or_else(|| line.number("tokens_per_s"))?;
-            // Of all GPUs together, or of one.
+            // A rate is that of all GPUs together or of one GPU.
             let scope = line.text("tokens_scope");
             let whole = scope.starts_with("all GPUs") || scope.ends_with("(whole run)");
             let sharers = if whole { 1 } else { run.gpus };

@@ -27,7 +27,7 @@ impl Constants {
         self.names.len() - 1
     }
 
-    /// Moves of the logarithms of the constants that fit `rows`, in so many `rounds` from `start` on: in each the rows
+    /// Moves of the logarithms of the constants that fit `rows`, in `rounds` rounds from `start` on: in each the rows
     /// are weighed by the errors after the round before.
     pub(super) fn fit(&self, rows: &[FittedRow], start: Vec<f64>, rounds: usize) -> Vec<f64> {
         let count = self.names.len();
@@ -56,7 +56,7 @@ impl Constants {
     }
 }
 
-/// What a fit needs of a published step.
+/// A published step as a fit uses it.
 pub(super) struct FittedRow<'row> {
     /// Logarithm of predicted over measured, by the constants of the code.
     pub error: f64,

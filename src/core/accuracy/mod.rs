@@ -1,7 +1,7 @@
 //! Predicted against measured: every published run that this calculator is tested against, as a Run of its own.
 //!
 //! The page shows these rows and the tests assert over them: both read the same files (`public/data`) through the same
-//! [`SOURCES`]. The settings of a row stand in its column `run`; what
+//! [`SOURCES`]. The settings of a row are in its column `run`; what
 //! a source does not print follows its software: the comments of the table and beside each source say what.
 
 mod bench;

@@ -55,7 +55,7 @@ use GpuFamily::{A100, Ada, B200, B300, Gb200, Gb300, H20, H100, H100At500W, Mi30
 use Products::{Fp4, Fp8, Plain};
 
 /// The priors; `tests/accuracy/priors.rs` holds them to the benchmarks of `tests/data/kernel_rates.csv`. Parts without
-/// a benchmark follow from a part with one by the root of their powers, or stand at 20 %.
+/// a benchmark follow from a part with one by the root of their powers, or have 20 %.
 pub static PRODUCT_PRIORS: &[ProductPrior] = &[
     prior(A100, Plain, 0.82, 0.04),
     prior(H100, Plain, 0.74, 0.06),
@@ -365,7 +365,8 @@ impl DatedSteps {
 }
 
 impl Tally {
-    /// Of pairs of a logarithm of predicted over measured and the deviation of its range.
+    /// The tally of runs, each given by its error (logarithm of predicted over measured) and the deviation of its
+    /// range.
     pub fn of(pairs: impl Iterator<Item = (f64, f64)>) -> Self {
         let pairs: Vec<(f64, f64)> = pairs.collect();
         let n = pairs.len().max(1) as f64;

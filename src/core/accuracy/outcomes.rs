@@ -29,7 +29,7 @@ impl Rank {
     }
 }
 
-/// What became of a run, and the inputs of the rule.
+/// The outcome of a run, and the inputs of the rule that predicts it.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     ranks: Vec<Rank>,

@@ -1,5 +1,5 @@
 //! Sources of published rows: the lines of a table that belong to each, and the measured quantity. The Run of a line
-//! stands in its column `run`.
+//! is in its column `run`.
 
 use crate::statics::named;
 

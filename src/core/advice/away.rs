@@ -21,7 +21,7 @@ pub struct RoomBound {
     pub stays_s: Seconds,
     /// No order is faster whatever leaves over the link to the host.
     pub leaves_s: Seconds,
-    /// An order in which some leave; none of a pipeline that is too long to be searched.
+    /// An order in which some leave; none for a pipeline that is too long to be searched.
     pub found: Option<FoundOrder>,
 }
 
@@ -34,7 +34,7 @@ pub struct FoundOrder {
 }
 
 /// Bounds of every room up to that of the ranks, with the share of a micro-batch's compute that its way to the host and
-/// back takes on the slowest stage. None of a pipeline of one rank, or with several stages a rank, or of unequal
+/// back takes on the slowest stage. None for a pipeline of one rank, or with several stages a rank, or with unequal
 /// micro-batches.
 pub fn bounds_by_room(evaluation: &Evaluation) -> Option<(Vec<RoomBound>, f64)> {
     let scenario = &evaluation.scenario;

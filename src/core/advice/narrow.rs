@@ -1,5 +1,5 @@
 //! "It fits, but ran out of memory?": the way to narrow the cause down, with this Run's figure at each step, and what
-//! stands between an estimate and the driver.
+//! is between an estimate and the driver.
 
 use crate::memory::remedies::{Gap, narrowing};
 use crate::memory::{Lifetime, Verdict};

@@ -63,7 +63,7 @@ pub struct ScheduleFigures {
 }
 
 impl ScheduleFigures {
-    /// Of an evaluated Run.
+    /// The figures of an evaluated Run.
     pub fn of(evaluation: &Evaluation) -> Self {
         let (report, order) = (&evaluation.report, &evaluation.order);
         let stages = &report.memory.per_stage;

@@ -1,4 +1,4 @@
-//! The fit of all observations, on the exact model: components are taken where the multipliers stand, and again where
+//! The fit of all observations, on the exact model: components are taken at the present multipliers, and again where
 //! the fit arrives, until both agree.
 
 use super::components::Components;

@@ -13,11 +13,11 @@ use crate::traffic::Traffic;
 /// Delays of a made trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MadeDelays {
-    /// Messages of data-parallel ranks run behind the last kernel of the backward pass, so many seconds of them.
+    /// Seconds of data-parallel messages that run behind the last kernel of the backward pass.
     pub late_reduction: f64,
     /// Seconds of a pause of the host, before the second half of the micro-batches.
     pub pause: f64,
-    /// Attention takes so many times as long.
+    /// Factor by which attention takes longer.
     pub attention: f64,
 }
 

@@ -142,7 +142,7 @@ fn predicted_rates(evaluation: &Evaluation) -> BTreeMap<Dimension, f64> {
 }
 
 impl ExpectedStep {
-    /// What `run` predicts for pipeline rank `rank`.
+    /// The predicted step of `run` on pipeline rank `rank`.
     ///
     /// # Errors
     /// The settings of `run` that cannot work.

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 const LISTED: usize = 5;
 /// A range holds four of five runs: its ends are 2.68 standard deviations of the logarithm apart.
 const ENDS: f64 = 2.68;
-/// Kernels alone do not make a step so many times as long: unfused kernels of a public run made it 3 times as long
+/// Factor by which kernels alone do not lengthen a step: unfused kernels of a public run made it 3 times as long
 /// (ms-swift 9797), a host that compiles at every micro-batch 37 times.
 const BY_KERNELS: f64 = 10.0;
 /// Two hypotheses whose scores differ by less cannot be told apart by a log.
@@ -177,7 +177,7 @@ pub fn without_parts(measured: f64, run: &Run, [predicted, low, high]: [f64; 3])
         (Some(first), Some(second)) => second.0.0 * ALIKE > first.0.0,
         _ => false,
     };
-    // The likeliest are listed, by the seconds that each explains; those that may be of any length stand behind, in
+    // The likeliest are listed, by the seconds that each explains; those that may be of any length follow, in
     // the order of their scores.
     scored.truncate(LISTED);
     let explains = |(_, step, set): &NearestStep| {

@@ -11,12 +11,12 @@ use crate::time::{KernelClass, PartKind};
 use serde::{Deserialize, Serialize};
 
 named! {
-    /// What an interval of a lane is.
+    /// Kind of work in an interval of a lane.
     #[derive(Serialize, Deserialize)]
     pub enum LaneKind: name {
         Forward = "forward",
         Backward = "backward",
-        /// Of a pass that the trace does not tell.
+        /// Compute of a pass that the trace does not name.
         Compute = "compute",
         Optimizer = "optimizer",
         /// A message while nothing computes.
@@ -187,7 +187,7 @@ impl TraceLanes {
         Self { length: ns(evaluation.report.step.time_s.0), compute: not_empty(compute), messages: not_empty(messages) }
     }
 
-    /// Where a cause is seen best: the longest interval that it is; none of a cause that has no place.
+    /// Where a cause is seen best: the longest interval that it is; none for a cause that has no place.
     pub fn place_of(&self, cause: CauseId) -> Option<Interval> {
         let kind = match cause {
             CauseId::HostPause | CauseId::Loader | CauseId::Checkpoint => LaneKind::Pause,

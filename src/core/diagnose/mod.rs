@@ -53,7 +53,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 named! {
-    /// What may be said of a measured window.
+    /// How a measured window may be compared with a prediction.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Comparison: name {
@@ -140,7 +140,7 @@ pub struct MessageRow {
     pub count: u64,
     pub bytes: u64,
     pub measured_ns: i64,
-    /// Of it waiting for another rank; none where that cannot be told.
+    /// The part of that time in which the rank waits for another rank; none where it is not known.
     pub waiting_ns: Option<i64>,
     /// Bytes a second of the fastest call.
     pub bytes_per_s: Option<f64>,
@@ -151,7 +151,7 @@ pub struct MessageRow {
 pub struct Diagnosis {
     pub errors: Vec<Issue>,
     pub warnings: Vec<Issue>,
-    /// What was read.
+    /// Sentences that say what was read from the file.
     pub read: Vec<Message>,
     pub comparison: Comparison,
     /// The verdict in a sentence.
@@ -632,7 +632,7 @@ fn read_words(
     words
 }
 
-/// What makes the trace itself doubtful.
+/// Adds the reasons to doubt the trace itself.
 fn doubts(diagnosis: &mut Diagnosis, trace: &RankTrace, window: StepWindow, found: &Attribution) {
     // Launches that do not match may point to that of a graph.
     let waiting = found.of_gap(GapReason::Launched) + found.of_gap(GapReason::Graph);
@@ -730,7 +730,7 @@ pub fn of_workers(ops: &[WorkerOp]) -> Option<Diagnosis> {
 /// Diagnoses the times of steps of a log, whose `typical` step its reader may have told; else it is their median.
 pub fn of_series(seconds: &[f64], typical: Option<f64>, run: &Run) -> Diagnosis {
     let mut series = StepSeries::of(seconds);
-    // One step of a log stands everywhere: what its reader calls measured.
+    // All figures of a log are those of one step, which its reader calls measured.
     if let (Some(series), Some(typical)) = (&mut series, typical) {
         series.median_s = typical;
     }

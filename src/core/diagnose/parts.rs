@@ -297,7 +297,7 @@ fn sweep(attribution: &mut Attribution, edges: Vec<Edge>, window: StepWindow) ->
     gaps
 }
 
-/// The median of `values`, the upper of two; 0 of no values.
+/// The median of `values`, the upper of two; 0 for no values.
 fn median(values: &mut [i64]) -> i64 {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or_default()

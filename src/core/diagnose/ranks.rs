@@ -25,7 +25,7 @@ struct Call {
 /// Calls by group, kind and number.
 type Calls = BTreeMap<(String, KernelClass, usize), Call>;
 
-/// What one rank waits for, and what it makes others wait.
+/// The times that one rank waits for others, and that others wait for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankWaits {
     pub rank: u64,
@@ -35,7 +35,7 @@ pub struct RankWaits {
     pub waiting_s: f64,
     /// Mean seconds that another rank waits in calls to which this one comes last.
     pub makes_wait_s: f64,
-    /// Seconds of kernels that compute; none of a table of calls.
+    /// Seconds of kernels that compute; none for a table of calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute_s: Option<f64>,
     /// Clock of this rank less that of the first, nanoseconds; none where calls do not agree.
@@ -105,7 +105,7 @@ pub fn several(traces: &[(&RankTrace, StepWindow)], sizes: GroupSizes) -> Option
     if shared.len() < 4 {
         return None;
     }
-    // Of each rank: seconds on the wire, seconds that it waits, mean seconds that it makes another wait.
+    // For each rank: seconds on the wire, seconds that it waits, mean seconds that it makes another rank wait.
     let mut sums = vec![[0.0f64; 3]; lists.len()];
     for key in &shared {
         let lengths: Vec<i64> = lists.iter().filter_map(|list| Some(list.get(*key)?.length)).collect();

@@ -59,13 +59,13 @@ const LEAST: usize = 6;
 /// Steps at the start, as a share, that are left out.
 const WARM: usize = 20;
 
-/// The median; 0 of none.
+/// The median; 0 for none.
 pub(super) fn middle_of(values: &[f64]) -> f64 {
     median(values).unwrap_or(0.0)
 }
 
 impl StepSeries {
-    /// The pattern of `seconds`, in the order of the steps; none of a few.
+    /// The pattern of `seconds`, in the order of the steps; none for a few.
     pub fn of(seconds: &[f64]) -> Option<Self> {
         if seconds.len() < LEAST {
             return None;
@@ -116,7 +116,7 @@ impl StepSeries {
         })
     }
 
-    /// What the steps speak against, why, and the figure that does.
+    /// The causes that the steps exclude, each with the reason and the figure that excludes it.
     pub fn ruled_out(&self) -> Vec<(Message, Message, Message)> {
         let mut list = Vec::new();
         let figure = |text: String| verbatim(text);
@@ -148,7 +148,7 @@ impl StepSeries {
         list
     }
 
-    /// What the mean step is, and what it would be without the spikes.
+    /// The mean step with and without the spikes, in words.
     fn without_spikes(&self) -> Message {
         t!(
             "Without the spikes the mean step would take {without} instead of {mean}.",
@@ -197,7 +197,8 @@ impl StepSeries {
         list
     }
 
-    /// What the pattern is consistent with, with the measurement that settles it; a log gives no seconds of a part.
+    /// The causes that the pattern is consistent with, each with the measurement that tells whether it is the cause.
+    /// They have no seconds, since a log does not divide a step.
     pub fn causes(&self) -> Vec<FoundCause> {
         let list: Vec<(CauseId, Message, Message)> = match self.pattern {
             SeriesPattern::Periodic => vec![

@@ -41,7 +41,7 @@ pub enum AttentionPass {
 }
 
 impl AttentionPass {
-    /// The pass of the attention kernel called `name`; none of those that only prepare or join.
+    /// The pass of the attention kernel called `name`; none for those that only prepare or join.
     pub fn of(name: &str) -> Option<Self> {
         let lower = name.to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
@@ -92,7 +92,7 @@ pub struct RankTrace {
     pub to_host_bytes: u64,
     /// The profiler recorded stacks or shapes, which slow the host.
     pub with_stacks: bool,
-    /// The step that it was cut to, and how many it was chosen from; none of a whole trace.
+    /// The step that it was cut to, and how many it was chosen from; none for a whole trace.
     pub chosen: Option<(StepWindow, usize)>,
 }
 

@@ -27,7 +27,7 @@ fn bubble(run: &Run, microbatches: u64) -> f64 {
     (ranks - 1.0) / (chunks * microbatches as f64 + ranks - 1.0)
 }
 
-/// What the bubble alone does to the tokens a second of a run with `few` micro-batches that gets `many`.
+/// The ratio of the tokens a second with `many` micro-batches to those with `few`, if only the bubble changes.
 pub fn gain_by_bubble(run: &Run, few: u64, many: u64) -> f64 {
     (1.0 - bubble(run, many)) / (1.0 - bubble(run, few))
 }

@@ -23,7 +23,7 @@ pub struct CallsOf {
     pub bytes: u64,
     /// Nanoseconds inside the kernels.
     pub total: i64,
-    /// The part of it that is waiting; none of fewer than 4 calls.
+    /// The part of it that is waiting; none for fewer than 4 calls.
     pub waiting: Option<i64>,
     /// Bytes a second of message on the fastest call.
     pub rate: Option<f64>,

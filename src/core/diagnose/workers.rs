@@ -43,7 +43,7 @@ pub struct WorkerRatios {
     pub together: f64,
 }
 
-/// What a job's operations say.
+/// Times of the workers of a job, from its operations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorkerTimes {
     pub steps: u64,

@@ -57,7 +57,7 @@ impl Expr {
     }
 
     /// The product with `other`, or the quotient where it is `under`. All numbers in it are multiplied to one, which
-    /// stands first and is left out where it is 1.
+    /// is first and is left out where it is 1.
     pub(super) fn times(self, other: Self, under: bool) -> Self {
         let ((mut number, mut list), (more, factors)) = (self.factors(), other.factors());
         if !under {

@@ -52,7 +52,7 @@ named! {
         Simulated = "simulated",
         /// Found in a table of ours or of a source.
         LookedUp = "looked up",
-        /// Added up over more pieces than are listed, each by the rule that stands beside it.
+        /// Added up over more pieces than are listed, each by the rule that is given with it.
         AddedUp = "added up piece by piece",
     }
 }

@@ -7,7 +7,7 @@ use crate::units::whole;
 
 /// A part of a struct that has settings: one, or those of a struct of its own.
 pub trait Settable: Sized + 'static {
-    /// Its settings. One that stands alone has this `key` and `row`.
+    /// Its settings. One that is alone has this `key` and `row`.
     fn fields(key: &'static str, row: Row) -> Vec<FieldOf<Self>>;
 }
 

@@ -32,7 +32,7 @@ pub trait PresetShape: Sized {
 pub struct MissingParts(Vec<Issue>);
 
 impl MissingParts {
-    /// An issue at `key`, and a value that stands in.
+    /// An issue at `key`, and a value to use in its place.
     pub(crate) fn need<T: PresetShape>(&mut self, key: &'static str) -> T {
         let whole = key.split('.').next().unwrap_or(key);
         let message =

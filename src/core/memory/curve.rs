@@ -14,7 +14,7 @@ use crate::units::{Bytes, Seconds};
 pub struct ActivationChange {
     /// When.
     pub time: Seconds,
-    /// Of which global stage.
+    /// The global stage whose memory changes.
     pub stage: usize,
     /// Micro-batches: 1 at the start of a forward, -1 at the end of its backward; fractions for splits.
     pub by: f64,

@@ -1,4 +1,4 @@
-//! The linears of a layer that adapters may stand beside, and what such an adapter has.
+//! The linears of a layer that adapters may be added to, and what such an adapter has.
 //!
 //! LoRA adds `B A x` to `W x`, A of r x in and B of out x r: `r (in + out)` parameters a linear. DoRA scales every row
 //! of the sum by a magnitude of its own: `out` more. Source: PEFT `tuners/lora/layer.py` and `dora.py`.
@@ -45,7 +45,7 @@ pub struct Linear {
     pub output: u64,
     /// The cut of that linear.
     pub side: Side,
-    /// Routed experts that have one each; none: it stands once in a layer.
+    /// Routed experts that have one each; none: it is once in a layer.
     pub experts: Option<u64>,
 }
 
@@ -85,7 +85,7 @@ impl Linear {
     }
 }
 
-/// The linears of a layer of `kind` that adapters may stand beside. State-space models and linear attentions have none
+/// The linears of a layer of `kind` that adapters may be added to. State-space models and linear attentions have none
 /// that PEFT names.
 pub fn linears(model: &Architecture, kind: LayerKind) -> Vec<Linear> {
     let mut list = mixer(model, kind.mixer);

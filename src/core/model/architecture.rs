@@ -123,7 +123,7 @@ one_of! {
 }
 
 one_of! {
-    /// Ranks that a vision tower stands on.
+    /// Ranks that a vision tower is on.
     TowerPlace {
         /// Those of the first stage, with its tensor parallelism.
         FirstStage = "first-stage" "the first stage",
@@ -181,7 +181,7 @@ shape! {
         projector: u64 = 0 => model("Projector width").count(0, 1 << 20, By(128.0)).advanced(),
         /// layers whose outputs are merged and handed on besides (Qwen3-VL 3)
         deepstack: u64 = 0 => model("ViT layers handed on").count(0, 64, By(1.0)).advanced(),
-        /// where the tower stands: on the first stage with its tensor parallelism, or on ranks of its own, which work
+        /// where the tower is: on the first stage with its tensor parallelism, or on ranks of its own, which work
         /// beside the pipeline (MIMO of Megatron-Core)
         placement: TowerPlace = TowerPlace::FirstStage => model("ViT stands on").advanced(),
         /// of a tower on ranks of its own, among all GPUs of the run
@@ -217,7 +217,7 @@ impl Vision {
             ..Self::BARE
         }
     }
-    /// True if it stands on ranks of its own.
+    /// True if it is on ranks of its own.
     pub fn is_apart(&self) -> bool {
         self.placement == TowerPlace::OwnRanks
     }

@@ -49,7 +49,7 @@ fn mixer(model: &Architecture, mixer: Mixer) -> LayerElements {
     .unwrap_or_default()
 }
 
-/// Elements of a mixer without heads of keys and values, and how many of them stand in no matrix and no convolution:
+/// Elements of a mixer without heads of keys and values, and how many of them are in no matrix and no convolution:
 /// norms, biases, decays, positions.
 pub(super) fn headless(model: &Architecture, mixer: Mixer) -> Option<(LayerElements, u64)> {
     match mixer {
@@ -161,7 +161,7 @@ fn kda(model: &Architecture, part: Kda) -> (LayerElements, u64) {
 fn compressed(model: &Architecture, part: Compressed, ratio: u8) -> (LayerElements, u64) {
     let (h, a, e) = (model.hidden, model.heads, model.head_dim);
     let (q, o) = (part.q_lora_rank, part.o_lora_rank);
-    // Of the compressor its matrices, and its positions and norm.
+    // The compressor has matrices, and positions and a norm.
     let compressor = |head: u64| {
         let width = Compressed::pooled(ratio, head);
         [2 * h * width, u64::from(ratio) * width + head]

@@ -18,7 +18,7 @@ pub struct ImageSize {
     /// Pixels across and down.
     pub width: u32,
     pub height: u32,
-    /// Its images among all, in any unit; where it has a count, samples with so many of them.
+    /// Its share of all images, in any unit; if it has a count, the share of samples with that number of images.
     pub weight: f64,
     /// Images of this size in a sample; none: not said.
     pub count: Option<u32>,
@@ -54,7 +54,7 @@ impl ImageSizes {
         self.0.iter().copied().filter(|size| size.width > 0)
     }
 
-    /// Sum of the weights of images; 0 of none.
+    /// Sum of the weights of images; 0 for none.
     fn weight(&self) -> f64 {
         self.iter().map(ImageSize::of_images).sum()
     }

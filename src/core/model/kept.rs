@@ -118,7 +118,7 @@ const FP8: f64 = 1.0 + 4.0 / 128.0;
 /// Bytes of an element of `DeepSeek`'s E5M6, twelve bits, with its scale.
 const E5M6: f64 = 1.5 + 4.0 / 128.0;
 
-/// Of bf16, which the inventory counts in.
+/// Bytes of a bf16 number: the inventory counts in bf16.
 const BF16: f64 = 2.0;
 
 impl Role {

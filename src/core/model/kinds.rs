@@ -1,4 +1,4 @@
-//! Kinds of layers of a model, and how many of each stand among some of its layers.
+//! Kinds of layers of a model, and how many of each are among some of its layers.
 
 use super::architecture::Architecture;
 use super::pattern::{Ffn, LayerKind, MAX_KINDS, Mixer};

@@ -86,7 +86,7 @@ impl LayerKind {
 }
 
 impl Mixer {
-    /// Its letter in a pattern; 0 of none.
+    /// Its letter in a pattern; 0 for none.
     pub(super) const fn letter(self) -> u8 {
         match self {
             Self::None => 0,

@@ -1,7 +1,7 @@
 //! A pattern as text: `(Wd*5,Ad)*10,Wd*2`, `MEMEM*E`; and back.
 //!
 //! A layer is the letter of its mixer and of its FFN, or of one of them alone; `*n` repeats a layer or a group in
-//! brackets, commas may stand between. Megatron-LM's hybrid patterns are read as they are: `*` without a number is
+//! brackets, commas may be between. Megatron-LM's hybrid patterns are read as they are: `*` without a number is
 //! attention, `E` experts, `-` a dense FFN, `D` and `+` its two latent attentions, each alone; `/` begins the layers
 //! of a multi-token-prediction module. Source: Megatron-LM, `hybrid_layer_allocation.py`.
 
@@ -237,7 +237,7 @@ impl Display for LayerKind {
     }
 }
 
-/// Runs in the shortest form: the group that saves most stands in brackets, from the left on.
+/// Runs in the shortest form: the group that saves most is in brackets, from the left on.
 impl Display for Pattern {
     fn fmt(&self, out: &mut Formatter) -> fmt::Result {
         let runs: Vec<(LayerKind, u64)> = self.runs().collect();

@@ -11,9 +11,9 @@ pub fn stage_range(stage_layers: &[u64], stage: usize) -> Range<u64> {
     first..first + count
 }
 
-/// Elements of global stage `stage`: its layers; the embedding and a vision tower that stands there on the first; final
-/// norm and head on the last; multi-token prediction where it `predicts`. Tied embeddings stand on both ends of a
-/// pipeline, once where there is one stage; multi-token prediction embeds again where neither end stands.
+/// Elements of global stage `stage`: its layers; the embedding and a vision tower that is there on the first; final
+/// norm and head on the last; multi-token prediction where it `predicts`. Tied embeddings are on both ends of a
+/// pipeline, once where there is one stage; multi-token prediction embeds again on a stage that is neither end.
 pub(crate) fn stage_elements(
     model: &Architecture,
     stage_layers: &[u64],

@@ -51,7 +51,7 @@ pub(crate) fn vision_inventory<Q: Quantity>(model: &Architecture, images: f64, c
 
 /// FLOPs of an image, forward and backward, without recomputation: of N patches with width h, queries q wide and FFN f
 /// that attend to N' each, `L (N (8 h q + 4 h f) + 4 N N' q)` (6 h f where gated), the patches' embedding and a
-/// projector over the merged patches, `wide` as the model behind it; backward is twice forward, and none of a frozen
+/// projector over the merged patches, `wide` as the model behind it; backward is twice forward, and none for a frozen
 /// tower.
 pub(crate) fn vision_flops(vision: &Vision, wide: u64) -> f64 {
     let (n, h, f) = (vision.patches() as f64, vision.hidden as f64, vision.ffn as f64);

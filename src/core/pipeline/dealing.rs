@@ -6,8 +6,9 @@
 use crate::sort::sort_by;
 use std::collections::BinaryHeap;
 
-/// Micro-batches picked for all drawn steps, at most, and steps drawn at least and at most.
+/// Most micro-batches that are picked for all drawn steps together.
 const MOST_PICKED: usize = 131_072;
+/// Fewest and most steps that are drawn.
 const STEPS: (usize, usize) = (4, 32);
 /// Micro-batches of one drawn step, at most: of more replicas than that some are drawn.
 const MOST_OF_A_STEP: usize = 65_536;

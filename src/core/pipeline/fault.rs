@@ -8,7 +8,7 @@ use crate::t;
 /// Fault of an order, or of the durations given for it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OrderFault {
-    /// An op stands twice.
+    /// An op occurs twice.
     Twice {
         /// Place of the second one.
         rank: usize,

@@ -20,7 +20,7 @@ const ROUNDING: f64 = 1e-13;
 const LONGEST: usize = 256;
 /// Loops that repeat less often are run through.
 const FEWEST: u32 = 4;
-/// Fewest turns of the first of several phases: later phases read results of so many.
+/// Fewest turns of the first of several phases: later phases read results of this number of turns.
 const LEAD: usize = 8;
 
 /// A rank after a turn.
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use crate::pipeline::{Durations, SCHEDULES, Spec, build};
 
-    /// Results that are computed of an order of so many micro-batches, and of how many there are.
+    /// The number of results that are computed for an order, and the number of results that it has.
     fn made(spec: &Spec, durations: &Durations) -> Option<(usize, usize)> {
         let order = build(spec, durations).ok()?.order;
         let mut machine = Machine::new(&order, durations, true, false);

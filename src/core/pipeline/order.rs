@@ -174,7 +174,7 @@ impl Order {
     /// Holds when every stage sees every micro-batch forward once and backward once, whole (BW) or split (B and W).
     ///
     /// # Errors
-    /// The first op that stands twice, lies outside the sizes or is missing.
+    /// The first op that occurs twice, lies outside the sizes or is missing.
     pub fn check(&self) -> Result<(), OrderFault> {
         const F: u8 = 1;
         const B: u8 = 2;

@@ -20,7 +20,7 @@ pub struct RankRow {
     repeats: Vec<Repeat>,
 }
 
-/// A part of a row: what stands once has `times` 1.
+/// A part of a row: a part that occurs once has `times` 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loop<'a> {
     /// Its items, as they run first.
@@ -163,7 +163,7 @@ impl RankRow {
 pub enum Visit<'a> {
     /// An item that runs.
     Item(OrderItem),
-    /// Items that run so many times more.
+    /// Items that run this number of times more.
     Skipped(&'a [OrderItem], u32),
 }
 

@@ -173,7 +173,7 @@ impl<'a> Alive<'a> {
         let at = self.stages.iter().position(|one| *one == stage as usize)?;
         self.counts.get_mut(at)
     }
-    /// Adds the activations of `items`, run so many times.
+    /// Adds the activations of `items`, which run `times` times.
     pub fn add(&mut self, items: &[OrderItem], times: u32) {
         for item in items {
             for op in item.ops().filter(|op| op.kind == OpKind::F) {
@@ -183,7 +183,7 @@ impl<'a> Alive<'a> {
             }
         }
     }
-    /// Without those that `items` free, run so many times.
+    /// Subtracts the activations that `items` free, which run `times` times.
     pub fn free(&mut self, items: &[OrderItem], times: u32) {
         for item in items {
             for op in item.ops().filter(|op| op.kind.frees()) {

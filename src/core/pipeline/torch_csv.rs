@@ -82,7 +82,7 @@ fn token(cell: &str) -> String {
     cell.trim_end_matches("OVERLAP_F_B").replace('I', "B")
 }
 
-/// Turns a `B` into a `BW` where no weight gradient of its stage and micro-batch stands anywhere.
+/// Turns a `B` into a `BW` where the table has no weight gradient of its stage and micro-batch.
 fn whole_backwards(ranks: &mut [Vec<OrderItem>]) {
     let mut weights: Vec<(u32, u32)> = ranks
         .iter()

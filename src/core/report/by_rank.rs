@@ -9,7 +9,7 @@ use crate::time::{BubbleShares, KernelClass, KernelPass, Part, PartKind, RankKer
 use crate::units::Seconds;
 use std::collections::BTreeMap;
 
-/// What a report says of single ranks.
+/// The figures of a step by pipeline rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepByRank {
     pub parts: Vec<RankParts>,
@@ -17,7 +17,7 @@ pub struct StepByRank {
     pub bubble: BubbleShares,
 }
 
-/// The parts of each pipeline rank; none of a pipeline that never drains.
+/// The parts of each pipeline rank; none for a pipeline that never drains.
 pub fn by_rank(evaluation: &Evaluation) -> Option<StepByRank> {
     let draft = Draft::of(&evaluation.scenario.run).ok()?;
     if draft.spec.schedule.endless {
@@ -143,7 +143,7 @@ fn kernels(draft: &Draft, evaluation: &Evaluation, scale: f64, optimizer: f64) -
     all
 }
 
-/// What the idle time of `order` under `durations` comes from.
+/// The idle time of `order` under `durations` by its causes.
 fn bubble(order: &Order, durations: &Durations) -> BubbleShares {
     let idle = |durations: &Durations| {
         let spans = pipeline::time(order, durations).unwrap_or_default();

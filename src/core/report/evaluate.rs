@@ -47,7 +47,7 @@ pub fn evaluate_plain(run: &Run) -> Result<Evaluation, Vec<Issue>> {
     made.map_err(|issues| mend(run, None, issues))
 }
 
-/// Simulates and measures a scenario as it stands, with constants that a fit tries; its range is as that of
+/// Simulates and measures a scenario as it is, with constants that a fit tries; its range is as that of
 /// [`evaluate_plain`].
 ///
 /// # Errors
@@ -77,7 +77,7 @@ pub fn evaluate_timed(run: &Run, timed: Timed) -> Result<Evaluation, Vec<Issue>>
 }
 
 impl Draft {
-    /// What is doubtful: the settings, the schedule, what the memory method leaves out (`by_method`), and the figures.
+    /// Warnings on the settings, the schedule, what the memory method leaves out (`by_method`) and the figures.
     fn warnings(
         &self,
         held_by: (&Chunks, &[RankLoad]),

@@ -66,7 +66,7 @@ impl Pair {
         let (uneven, short) = steps.iter().find(|(split, _)| !is_even(split))?;
         Some(Self { even: even.to_vec(), uneven: uneven.to_vec(), gain: long / short, steps_s: [*long, *short] })
     }
-    /// The most that the gain could be if every layer cost the same, whatever stands beside those of the first rank, as
+    /// The most that the gain could be if every layer cost the same, whatever is beside those of the first rank, as
     /// a fraction: the longest rank goes from that and `e` layers to `l`, and that is worth `l - u` of them at best,
     /// with `u` left on the first rank: `(l - u + e)/l`.
     pub fn bound(&self) -> Option<(u64, u64)> {

@@ -62,7 +62,7 @@ const WORTH: f64 = 1.05;
 /// Share of what is computed that is padding and worth a word.
 const MUCH_PADDING: f64 = 0.1;
 
-/// What a run of unequal samples could do better.
+/// Advice for a run of unequal samples.
 pub(super) fn lengths_warnings(scenario: &Scenario, found: &LengthsReport) -> Vec<Issue> {
     let run = &scenario.run;
     let mut issues = Vec::new();
@@ -197,7 +197,7 @@ impl DealtStep {
 }
 
 /// The first drawn step of `evaluation`, its micro-batches dealt as they arrive and longest first; none where all
-/// samples are alike. At most `most` replicas: those that a step of so many would have.
+/// samples are alike. At most `most` replicas are dealt: as in a step of that number of replicas.
 pub fn dealt_steps(evaluation: &Evaluation, most: usize) -> Option<[DealtStep; 2]> {
     let scenario = &evaluation.scenario;
     let pool = scenario.samples.as_ref()?;

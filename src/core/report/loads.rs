@@ -45,7 +45,7 @@ fn after_the_loss(scenario: &Scenario, chunks: &Chunks, stages: &[usize]) -> Opt
     has_head.then(|| (0..scenario.stage_layers.len()).map(|stage| chunks.kept(stage).bytes()).collect())
 }
 
-/// Of two loads of a rank the one that takes more memory, the first of equal ones.
+/// The one of two loads of a rank that takes more memory; the first if both take the same.
 fn fuller(scenario: &Scenario, chunks: &Chunks, [first, second]: [RankLoad; 2]) -> RankLoad {
     let bytes = |load: &RankLoad| memory::estimate_of(scenario, chunks, std::slice::from_ref(load)).peak().1.0;
     if bytes(&second) > bytes(&first) { second } else { first }

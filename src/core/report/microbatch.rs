@@ -11,11 +11,12 @@ use crate::pipeline::Stats;
 use crate::traffic::{Beside, StageWaits, Traffic, Wait, paired_windows};
 use crate::units::Seconds;
 
-/// Pieces that a pass is cut into at most; a piece has one or more layers. One of a pair has four windows.
+/// Most pieces that a pass is cut into; a piece is one or more layers.
 const MOST_PIECES: u64 = 4;
+/// Most pieces of a pass that is one of a pair: there each piece has four windows.
 const MOST_OF_PAIR: u64 = 2;
 
-/// What the GPU does in a part of a pass.
+/// The work of the GPU in a part of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassWork {
     /// Compute that no message of the kind may hide behind.
@@ -113,7 +114,7 @@ pub fn microbatch_waits(evaluation: &Evaluation) -> Vec<MicrobatchWaits> {
     kinds.into_iter().filter_map(|traffic| of_stage(&draft, evaluation, stage, traffic)).collect()
 }
 
-/// What of one kind of messages a pass hides and waits for, as shares of its time.
+/// Times of the messages of one kind in a pass, as shares of the time of the pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PassMessages {
     /// On the wire while the GPU computes.
@@ -123,7 +124,7 @@ pub struct PassMessages {
 }
 
 impl PassMessages {
-    /// Of `message` inside a pass of so many seconds.
+    /// The shares of `message` inside a pass of `seconds`.
     fn of(message: Beside, seconds: f64) -> Self {
         if seconds <= 0.0 {
             return Self::default();
@@ -138,11 +139,11 @@ impl PassMessages {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StageMessages {
     pub forward: PassMessages,
-    /// Of a backward pass in one op.
+    /// Messages of a backward pass that is one op.
     pub backward: PassMessages,
-    /// Of its half for the input.
+    /// Messages of the op with the gradient of the input, where the backward pass is two ops.
     pub input: PassMessages,
-    /// Of a forward and a backward pass in a pair.
+    /// Messages of a forward and a backward pass that run as a pair.
     pub pair: PassMessages,
 }
 

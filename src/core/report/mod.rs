@@ -109,13 +109,13 @@ pub struct LayoutReport {
 /// Parameters, elements.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Parameters {
-    /// Of the whole model, multi-token prediction included.
+    /// Parameters of the whole model, multi-token prediction included.
     pub total: u64,
     /// Visited by one token.
     pub active: u64,
-    /// Of the whole model without multi-token prediction.
+    /// Parameters of the whole model without multi-token prediction.
     pub without_mtp: u64,
-    /// Of one GPU of each pipeline rank before ZeRO, with the rows that pad the vocabulary.
+    /// Parameters on one GPU of each pipeline rank before ZeRO, with the rows that pad the vocabulary.
     pub per_stage: Vec<f64>,
 }
 

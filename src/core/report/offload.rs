@@ -104,7 +104,7 @@ pub struct OffloadStep {
     pub to_gpu_bytes: Bytes,
     /// Both on the link.
     pub transfer_s: Seconds,
-    /// Of it behind compute.
+    /// The part of the transfers that runs beside compute.
     pub hidden_s: Seconds,
     /// The optimizer on the host, disks included.
     pub host_step_s: Seconds,

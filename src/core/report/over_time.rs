@@ -3,7 +3,7 @@
 //!
 //! By the detailed method, whose peak is this curve's peak; the published methods have no time axis. The memory module
 //! lists what is allocated from one change to the next ([`memory::curve`](crate::memory::curve)); the timeline gives
-//! the times, which op runs, and that transients stand on top only while a backward op does.
+//! the times, which op runs, and that transients are added only while a backward op runs.
 
 use super::Evaluation;
 use crate::memory::MemoryMethod;
@@ -110,7 +110,7 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
     })
 }
 
-/// The instants of a rank: the `points` of its curve, the first of which stands before the first of `events`. Of the
+/// The instants of a rank: the `points` of its curve, the first of which is before the first of `events`. Of the
 /// buffers `transients` exist only while a backward op runs.
 fn instants(
     points: &[CurvePoint],
@@ -206,7 +206,7 @@ fn events(ops: &[TimedOp], by_layer: bool) -> Vec<Event> {
         [event(timed.start, true), event(timed.end, false)]
     };
     let mut events: Vec<Event> = ops.iter().enumerate().flat_map(both).collect();
-    // Of a pair that runs layer by layer the backward pass frees first.
+    // In a pair that runs layer by layer the backward pass frees its memory first.
     let frees = |event: &Event| by_layer && ops[event.op].op.kind.frees();
     sort_by(&mut events, |a, b| {
         let order = a.time.total_cmp(&b.time).then(a.begins.cmp(&b.begins));

@@ -105,7 +105,7 @@ pub fn with_schedule(run: &Run, id: &str) -> Vec<(&'static str, String)> {
     Schedule::from_id(id).map(|schedule| with_chunks(run, schedule, None)).unwrap_or_default()
 }
 
-/// Settings of `run` under `schedule` with so many chunks a rank, where they are said.
+/// The settings that give `run` the schedule `schedule`, with `chunks` chunks a rank if that is set.
 fn with_chunks(run: &Run, schedule: Schedule, chunks: Option<u64>) -> Vec<(&'static str, String)> {
     let mut set = Vec::new();
     if run.schedule != schedule {

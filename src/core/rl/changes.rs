@@ -21,8 +21,9 @@ impl RlChange {
     }
 }
 
-/// Share of a GPU's memory by which an engine's own is raised, and the most that it gets.
+/// Share of a GPU's memory by which the memory of an engine is raised.
 const MORE_MEMORY: f64 = 0.1;
+/// Largest share of a GPU's memory that an engine gets.
 const MOST_MEMORY: f64 = 0.95;
 
 /// Changes that work and whose phases fit where they did: more memory for the engine, wider and narrower engines, CUDA

@@ -19,7 +19,7 @@ pub struct Queue<'a> {
     pub by_start: bool,
     /// Seconds of training on a batch.
     pub training: f64,
-    /// Seconds of an iteration over so many responses.
+    /// Seconds of an iteration by its number of responses.
     pub iteration: fn(f64) -> f64,
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub struct RlReply {
     errors: Vec<Issue>,
-    /// What is doubtful, by field.
+    /// Warnings, by field.
     pub warnings: Vec<Issue>,
     /// The step.
     pub rl: RlStep,

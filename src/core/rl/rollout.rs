@@ -7,7 +7,7 @@ use crate::units::Seconds;
 /// Share of the responses whose decoding counts as the tail.
 const TAIL: f64 = 0.1;
 
-/// What engines generate for a step.
+/// The responses that engines generate for a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch<'a> {
     pub lengths: &'a Lengths,

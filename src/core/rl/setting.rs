@@ -53,7 +53,7 @@ impl<'a> RlSetting<'a> {
     /// Understands the Run.
     ///
     /// # Errors
-    /// What is missing, or cannot work, by field.
+    /// The fields that are missing or that cannot work.
     pub fn new(run: &'a Run) -> Result<Self, Vec<Issue>> {
         let (model, gpu) = match (run.model.resolve(), run.gpu.resolve()) {
             (Ok(model), Ok(gpu)) => (model, gpu),
@@ -129,7 +129,7 @@ impl<'a> RlSetting<'a> {
         is_whole && self.run.rl.order.is_none()
     }
 
-    /// What `gpus` GPUs of engines generate.
+    /// The responses that engines on `gpus` GPUs generate for a step.
     pub fn batch(&self, gpus: u64) -> Batch<'_> {
         let rl = &self.run.rl;
         Batch {
@@ -144,7 +144,7 @@ impl<'a> RlSetting<'a> {
         }
     }
 
-    /// What the trainer works on.
+    /// The tokens and samples that the trainer works on in a step.
     pub fn load(&self) -> Load {
         Load {
             responses: self.used,
@@ -173,7 +173,7 @@ impl<'a> RlSetting<'a> {
 /// Responses at once below which a small change of the engine's memory changes the step much.
 const NEARLY_FULL: f64 = 40.0;
 
-/// What a step needs and nobody has said.
+/// Issues for the fields that a step needs and that are not set.
 fn asked(run: &Run) -> Vec<Issue> {
     let rl = &run.rl;
     let Some(algorithm) = rl.algorithm else {

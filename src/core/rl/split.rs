@@ -8,7 +8,7 @@ use crate::run::{PhasesBy, RlParts, RolloutPlacement, Run};
 use crate::units::Seconds;
 use serde::Serialize;
 
-/// A step with so many GPUs that generate.
+/// A step with one number of GPUs that generate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SplitPoint {
     pub rollout_gpus: u64,
@@ -19,7 +19,7 @@ pub struct SplitPoint {
 
 /// Splits that are evaluated, at most: each is a report of its own.
 const MOST_SPLITS: usize = 24;
-/// Steps up to so many times the shortest count as equal to it.
+/// Steps of up to this multiple of the shortest step count as equal to it.
 const FLAT: f64 = 1.10;
 /// Splits that are looked at, at most, before those that do not divide are left out.
 const MOST_UNITS: usize = 1 << 12;

@@ -101,7 +101,7 @@ pub struct RlStep {
     /// Work of each group in its order.
     pub phases: Vec<RlPhase>,
     pub idle: Vec<Idle>,
-    /// Generation, training, and weights on their way with what stands beside.
+    /// Generation, training, and weights on their way with what is beside.
     pub generation_s: Seconds,
     pub training_s: Seconds,
     pub sync_s: Seconds,
@@ -157,7 +157,7 @@ impl Sides {
         self.rollout.total() + if self.overlaps { Seconds::ZERO } else { self.verifier }
     }
 
-    /// What comes after both.
+    /// The time after generation and training: the sync of the weights and the offload.
     pub fn end(&self) -> Seconds {
         self.sync + self.offload + Seconds(BESIDE_PHASES)
     }
@@ -203,7 +203,7 @@ pub(super) fn sides(setting: &RlSetting<'_>, engines: u64, apart: bool, trained:
 /// The step of a Run alone: without other splits.
 ///
 /// # Errors
-/// What is missing or cannot work, by field.
+/// The fields that are missing or that cannot work.
 pub fn predict(run: &Run) -> Result<RlStep, Vec<Issue>> {
     at_own_split(&RlSetting::new(run)?)
 }
@@ -228,7 +228,7 @@ pub fn predicted_parts(run: &Run) -> Result<[f64; 3], Vec<Issue>> {
     let trains = if run.rl.apart().is_some() { GpuGroup::Trainer } else { GpuGroup::All };
     let of = |names: &[PhaseName]| -> f64 {
         let phases = step.phases.iter().filter(|phase| names.contains(&phase.name));
-        // A sync is work of both groups, and stands with each.
+        // A sync is work of both groups, and is counted with each.
         let phases = phases.filter(|phase| phase.name != PhaseName::Sync || phase.group == trains);
         phases.map(|phase| phase.seconds.0).sum()
     };

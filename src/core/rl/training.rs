@@ -44,7 +44,7 @@ impl Training {
     }
 }
 
-/// What is trained on in a step.
+/// The tokens and samples that are trained on in a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
     pub responses: f64,
@@ -102,7 +102,7 @@ const MOST_DOCUMENTS: usize = 256;
 /// Evaluates the trainer of `run` on `gpus` GPUs.
 ///
 /// # Errors
-/// What cannot work with so many GPUs.
+/// The settings that cannot work with `gpus` GPUs.
 pub fn trained(run: &Run, phases: &PhasesParts, gpus: u64, load: &Load) -> Result<Trained, Vec<Issue>> {
     let (update, share) = update_run(run, phases, gpus, load);
     let evaluation = evaluate(&update)?;

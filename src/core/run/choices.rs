@@ -37,7 +37,7 @@ one_of! {
     Allocator {
         /// Blocks of the size that was asked for, or larger, kept as they are.
         Native = "native" "blocks",
-        /// One range of addresses a stream, whose pages are given back where no tensor stands.
+        /// One range of addresses a stream, whose pages are given back where no tensor is.
         Expandable = "expandable-segments" "expandable segments",
     }
 }

@@ -201,7 +201,7 @@ impl Run {
                 run.read(key, "the first run's", |field| if unset { Ok(Value::Null) } else { field.parse(text) });
             issues.extend(read.err());
         }
-        // Of a base that was taken away without parts instead, no link could be written.
+        // A Run whose base was removed without parts in its place could not be written as a link.
         run.or_base(self);
         (run, issues)
     }

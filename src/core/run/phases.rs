@@ -1,4 +1,4 @@
-//! Reinforcement learning after pre-training: which models there are beside the trained policy, where they stand, and
+//! Reinforcement learning after pre-training: which models there are beside the trained policy, where they are, and
 //! what of them stays on a GPU while another works.
 
 use super::Run;

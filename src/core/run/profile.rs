@@ -87,7 +87,7 @@ pub(crate) const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 /// Certainty of the multipliers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Uncertainty {
-    /// Of their logarithms.
+    /// Covariance of the logarithms of the multipliers.
     pub covariance: Matrix,
     /// Spread of a run around the model besides, a standard deviation of its logarithm.
     pub spread: f64,

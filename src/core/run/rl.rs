@@ -1,7 +1,7 @@
-//! Reinforcement learning: what a step generates, where the engines stand and what they keep, as a person sets it.
+//! Reinforcement learning: what a step generates, where the engines are and what they keep, as a person sets it.
 //!
 //! An algorithm turns it on. Framework, reference, critic and reward model are those of [`super::phases`], which are
-//! filled from here. It changes a training step in one way: GPUs of engines that stand apart do not train.
+//! filled from here. It changes a training step in one way: the GPUs of separate engines do not train.
 
 use super::Run;
 use super::phases::{PhasesBy, PhasesParts, Placement, SecondModel};
@@ -178,7 +178,7 @@ impl RlParts {
         }
     }
 
-    /// GPUs of the engines that stand apart; none where they share the training's.
+    /// GPUs of separate engines; none where they share the training's.
     pub fn apart(&self) -> Option<u64> {
         self.rollout_gpus.filter(|_| self.is_split())
     }
@@ -203,7 +203,7 @@ impl PhasesBy {
 }
 
 impl Run {
-    /// GPUs that train the language model: all of them, but for those of engines that stand apart and of a vision tower
+    /// GPUs that train the language model: all of them, but for those of separate engines and of a vision tower
     /// on ranks of its own.
     pub fn training_gpus(&self) -> u64 {
         let engines = self.rl.apart().filter(|engines| self.rl.algorithm.is_some() && *engines < self.gpus);

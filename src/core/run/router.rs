@@ -38,8 +38,9 @@ pub(super) fn busiest_rank(sigma: f64, held: f64, ranks: f64) -> f64 {
 
 /// More expert ranks than these are not planned with clones.
 pub(super) const MOST_CLONING_RANKS: u64 = 1024;
-/// Routers drawn for a plan of clones, at most; and experts of all of them.
+/// Most routers that are drawn for a plan of clones.
 const ROUTERS: usize = 64;
+/// Most experts of all drawn routers together.
 const DRAWN_EXPERTS: usize = 16_384;
 /// Plans that are remembered: layouts of one run differ in few sizes.
 const REMEMBERED: usize = 32;

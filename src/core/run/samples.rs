@@ -9,8 +9,9 @@ use crate::maths::{cos, exp, ln};
 use std::f64::consts::TAU;
 use std::sync::{Arc, Mutex};
 
-/// Samples drawn for a pool of micro-batches, at most; micro-batches in it at least and at most.
+/// Most samples that are drawn for a pool of micro-batches.
 const MOST_SAMPLES: usize = 32_768;
+/// Fewest and most micro-batches in a pool.
 const PACKS: (usize, usize) = (64, 2048);
 /// Samples of one micro-batch, at most.
 pub(super) const MOST_IN_A_PACK: usize = 8192;
@@ -148,7 +149,7 @@ pub struct PackShape {
     pub capacity: Option<f64>,
     /// Sequences of a micro-batch.
     pub sequences: u64,
-    /// A sample takes a multiple of so many tokens.
+    /// The tokens of a sample are padded to a multiple of this.
     pub align: f64,
 }
 
@@ -166,7 +167,7 @@ pub struct SamplePool {
     pub real: f64,
     /// Mean tokens that are computed of a micro-batch, padding included.
     pub tokens: f64,
-    /// Mean length of the sample that a computed token stands in: `Σ l²/Σ l`.
+    /// Mean length of the sample that a computed token is in: `Σ l²/Σ l`.
     pub attended: f64,
     /// Mean length of the sample that a token stands in, padding left out of both.
     pub attended_real: f64,

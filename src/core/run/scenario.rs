@@ -63,7 +63,7 @@ pub struct Scenario {
 /// Samples in packs of `shape`, where their lengths are given.
 ///
 /// # Errors
-/// A micro-batch of so many samples that none is drawn.
+/// Issues of a micro-batch that has too many samples to be drawn.
 fn drawn(lengths: Option<SampleLengths>, shape: PackShape) -> Result<Option<Arc<SamplePool>>, Issue> {
     let Some(lengths) = lengths else { return Ok(None) };
     SamplePool::shared(lengths, shape).map(Some).ok_or_else(|| {
@@ -193,7 +193,7 @@ impl Scenario {
     }
 
     /// Consecutive micro-batches whose backward passes a rank runs for one stage before it turns to another stage: all
-    /// on a rank of one stage, a group where its chunks stand in a loop (N of Llama 3, section 3.3.2), one where they
+    /// on a rank of one stage, a group where its chunks are in a loop (N of Llama 3, section 3.3.2), one where they
     /// fold or run in two directions.
     fn backwards_in_a_row(&self) -> u64 {
         let (run, m) = (&self.run, self.layout.microbatches);
@@ -230,7 +230,7 @@ impl Scenario {
         self.learnt.objective.sequences() as f64
     }
 
-    /// Sequences of a micro-batch: chosen and rejected stand in one batch.
+    /// Sequences of a micro-batch: chosen and rejected are in one batch.
     pub(crate) fn sequences(&self) -> u64 {
         self.run.micro_batch.saturating_mul(self.learnt.objective.sequences())
     }

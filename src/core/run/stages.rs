@@ -22,7 +22,7 @@ impl Scenario {
         self.stage_layers.len().saturating_sub(1)
     }
 
-    /// Modules of multi-token prediction on `stage`: all stand on one. Source: Megatron-LM
+    /// Modules of multi-token prediction on `stage`: all are on one. Source: Megatron-LM
     /// `multi_token_prediction.py`, `mtp_on_this_rank`.
     pub(crate) fn modules_on(&self, stage: usize) -> u64 {
         if stage == self.mtp_stage { self.model.mtp_modules } else { 0 }
@@ -37,7 +37,7 @@ impl Scenario {
         }
     }
 
-    /// True if its modules need an embedding of their own, beside none that stands on their stage.
+    /// True if its modules need an embedding of their own, beside none that is on their stage.
     pub(crate) fn embeds_again(&self) -> bool {
         let (model, at) = (&self.model, self.mtp_stage);
         let has_head = model.shares_embedding() && at == self.last_stage();

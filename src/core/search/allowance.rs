@@ -32,7 +32,7 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// Of about `work` units.
+    /// An allowance of about `work` units.
     pub fn new(work: u64, space: &Space) -> Self {
         let mut allowance = Self {
             left: work,

@@ -46,7 +46,7 @@ pub fn choose<'a>(run: &Run, given: impl IntoIterator<Item = &'a str>) -> Result
     }
 }
 
-/// What is missing where no layout fits, with what would do.
+/// The issue that no layout fits, with the changes that would make one fit.
 fn unfit(failure: &Failure) -> Issue {
     let missing = MemoryUnit::Gib.show(failure.missing());
     let message = match failure.verdict() {

@@ -24,7 +24,8 @@ const ROUNDING: f64 = 1e-9;
 pub struct Path<'a> {
     kinds: &'a [usize],
     times: Vec<StageTime>,
-    /// Of the stages before each, and of all: forwards, input gradients, whole backwards.
+    /// Forwards, input gradients and whole backwards, summed over the stages before each stage; last, over all:
+    /// seconds.
     before: Vec<[f64; 3]>,
     /// Seconds of a message.
     send: f64,

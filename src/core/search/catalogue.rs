@@ -41,7 +41,7 @@ pub struct CatalogueSearch {
 }
 
 impl CatalogueSearch {
-    /// Of the cluster, software, sequence and batch of `run`.
+    /// A search with the cluster, software, sequence and batch of `run`.
     pub fn new(run: &Run, days: f64) -> Self {
         let run = Run {
             stage_layers: None,

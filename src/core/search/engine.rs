@@ -31,7 +31,7 @@ pub struct SearchProgress {
     pub evaluated: u64,
     /// Layouts that memory does not rule out.
     pub feasible: u64,
-    /// Of these, the ones whose full report was asked.
+    /// Number of these layouts that a full report was made of.
     pub reported: u64,
     /// The share of the layouts looked at, 0 to 1, where the search stopped at its limit of work.
     pub stopped: Option<f64>,

@@ -177,7 +177,7 @@ impl Walk<'_> {
         self.hold(item);
     }
 
-    /// Counts the work of `items`, run so many times.
+    /// Counts the work of `items`, which run `times` times.
     fn work(&mut self, items: &[OrderItem], times: u32) {
         let share = f64::from(times) * self.piece;
         for op in items.iter().flat_map(|item| item.ops()) {

@@ -39,7 +39,7 @@ pub struct Fastest {
 }
 
 impl Fastest {
-    /// Of `run`; the fields in `pins` stay as it has them.
+    /// The search for `run`; the fields in `pins` stay as they are.
     ///
     /// # Errors
     /// A Run that has no model, GPU or precision; a pin that is no field.

@@ -47,7 +47,7 @@ pub struct GpuKinds {
 }
 
 impl GpuKinds {
-    /// Of `run` on the GPUs at `places`.
+    /// The search for `run` on each of the GPUs at `places`.
     pub fn new(run: &Run, places: &[usize]) -> Self {
         Self { run: run.clone(), places: places.iter().rev().copied().collect(), search: None }
     }

@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(facts.hops, [0.0, 1.0, 2.0, 3.0]);
     }
 
-    /// Of few rounds of the ranks, stretched, and of all of them.
+    /// The facts of a few rounds of the ranks, stretched, equal those of all rounds.
     #[test]
     fn facts_of_many_micro_batches_are_those_of_few_with_more_work() {
         let run = Run::default();
@@ -297,7 +297,7 @@ mod tests {
         assert!(shorter > 100, "{shorter}");
     }
 
-    /// Of every schedule: what rank holds which stages, and how often, against its order.
+    /// For every schedule: the stages of each rank and its versions of the weights are those of the order.
     #[test]
     fn what_a_rank_holds_is_known_before_the_order() {
         let run = Run::default();

@@ -60,9 +60,9 @@ pub struct Plan {
     pub complete: bool,
     /// Layouts looked at: where it is complete, all of the space that divide and have an order.
     pub evaluated: u64,
-    /// Of these, the ones that are listed: see [`super::is_listed`].
+    /// Number of these layouts that are listed: see [`super::is_listed`].
     pub feasible: u64,
-    /// Of these, the ones whose full report was asked; the others cannot be among the best.
+    /// Number of these layouts that a full report was made of; the others cannot be among the best.
     pub reported: u64,
     /// The fastest, strictly by step time.
     pub best: Vec<PlanRow>,

@@ -20,8 +20,9 @@ const REPORT: u64 = 100;
 /// Ops of a report that make a unit.
 const OPS: u64 = 20;
 
-/// Units of work of a rank's memory in every phase of reinforcement learning, and beside an adapter.
+/// Units of work to compute the memory of a pipeline rank in every phase of reinforcement learning.
 const PHASES: u64 = 8;
+/// Units of work to compute the memory of a pipeline rank beside an adapter.
 const ADAPTER: u64 = 2;
 
 /// Units of work that a report's memory takes beyond that of one model whose weights are all trained: of adapters, or
@@ -173,11 +174,11 @@ pub(crate) struct Ranking {
     best: Vec<Rc<FoundLayout>>,
     /// Layouts whose report was asked.
     pub reported: u64,
-    /// Of these, the ones that are not listed after all.
+    /// Number of these that their report excludes from the list.
     pub ran_out: u64,
     /// True if one of those is tight.
     pub tight: bool,
-    /// Of these, the ones that are no layouts after all.
+    /// Number of these that their report shows to be no layouts.
     pub void: u64,
 }
 

@@ -152,7 +152,7 @@ impl Space {
         found
     }
 
-    /// Of both where the axes have both; without tensor parallelism it changes nothing.
+    /// The values of sequence parallelism to try; one value without tensor parallelism, where it changes nothing.
     fn sequence_parallel(&self, tp: u64) -> Vec<bool> {
         let list = &self.axes.sequence_parallel;
         let one = usize::from(tp > 1) * list.len();

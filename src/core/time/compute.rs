@@ -71,7 +71,7 @@ pub(super) struct Head {
 #[derive(Clone, Debug)]
 pub struct Clock {
     rates: Rates,
-    /// Of every kind of layer, and whether it stays in bf16.
+    /// Times by the kind of layer and by whether it stays in bf16.
     layers: Vec<((LayerKind, bool), LayerTime)>,
     weight: Output,
 }
@@ -264,7 +264,7 @@ impl ComputeTime {
         Seconds(layers * added_by_host(paced_by(gpu / layers, host), gpu / layers))
     }
 
-    /// With so many seconds more in which the kernels of each pass wait for their launches.
+    /// Adds the seconds in which the kernels of each pass wait for their launches.
     pub fn waiting(mut self, [forward, backward]: [Seconds; 2]) -> Self {
         self.forward += forward;
         self.backward_input += backward;

@@ -22,7 +22,7 @@ pub struct FamilyRates {
     /// The attention kernel of Megatron-LM of 2024, forward and backward, causal count, long sequences, head width 128,
     /// all multiprocessors busy. Others are in `KERNELS`.
     pub attention: (f64, f64),
-    /// Multiprocessors: tiles come in waves of so many.
+    /// Number of multiprocessors: a wave is as many tiles.
     pub multiprocessors: u64,
     /// Query rows of a tile of the attention kernel.
     pub attention_tile: u64,

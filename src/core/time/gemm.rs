@@ -28,7 +28,7 @@ const STREAMS: f64 = 4.0;
 pub enum Output {
     /// A matrix of activations.
     Plain,
-    /// Added to gradients of so many bytes each: read and written.
+    /// Added to gradients, which are read and written, with this number of bytes an element.
     Added(f64),
 }
 

@@ -55,7 +55,7 @@ named! {
     }
 }
 
-/// What the name of a kernel says.
+/// The class and pass of a kernel, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamedKernel {
     pub class: KernelClass,
@@ -143,7 +143,7 @@ fn has(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
 }
 
-/// True if `word` stands in `text` where `not` does not follow it.
+/// True if `word` is in `text` where `not` does not follow it.
 fn has_not_before(text: &str, word: &str, not: &str) -> bool {
     text.match_indices(word).any(|(at, _)| !text[at + word.len()..].starts_with(not))
 }
@@ -338,7 +338,7 @@ mod tests {
         }
     }
 
-    /// Words that stand inside others: a lambda is no LAMB, quantum no cast, a reduction no all-reduce, a conversion
+    /// Words that are inside others: a lambda is no LAMB, quantum no cast, a reduction no all-reduce, a conversion
     /// inside a norm no convolution.
     #[test]
     fn words_inside_other_words_do_not_count() {

@@ -26,7 +26,7 @@ named! {
     }
 }
 
-/// Seconds by class and pass. Products of routed experts stand with the other products, and everything that is neither
+/// Seconds by class and pass. Products of routed experts are with the other products, and everything that is neither
 /// product nor attention of a layer with the elementwise kernels.
 pub type KernelTimes = BTreeMap<(KernelClass, KernelPass), f64>;
 

@@ -81,7 +81,7 @@ impl ComputeTime {
     /// Never faster than the host of an eager program launches the kernels of a pass of `stage`, whose messages take
     /// `waits`; where both work in turns, as long as both. The backward pass has twice the kernels of the forward pass,
     /// in half the time each (autograd's engine is no Python), and those of the layers that run again; where it is
-    /// `cut`, all but the products of the weights stand in its first part.
+    /// `cut`, all but the products of the weights are in its first part.
     pub fn launched(mut self, scenario: &Scenario, stage: usize, waits: [Seconds; 2], cut: bool) -> Self {
         let Some(launches) = scenario.software.launches else {
             return self;

@@ -214,7 +214,7 @@ mod tests {
     }
 
     /// Megatron-LM `optimizer/muon.py`, mode `duplicated`: every tensor-parallel rank steps whole matrices, which takes
-    /// no rank less, and gathers what it has not. Experts of ETP 1 are whole where they stand, so that tensor
+    /// no rank less, and gathers what it has not. Experts of ETP 1 are whole where they are, so that tensor
     /// parallelism gathers none of them.
     #[test]
     fn tensor_parallel_ranks_repeat_the_steps() {

@@ -36,11 +36,11 @@ impl Products {
     }
 }
 
-/// Four of five lie within so many standard deviations of a normal distribution.
+/// Standard deviations within which four of five values of a normal distribution lie.
 pub const FOUR_OF_FIVE: f64 = 1.2816;
 
-/// Four of five lie within so many deviations where these come from 19 groups of runs: the 90 % point of Student's t
-/// with 18 degrees of freedom, 1.33, and 1.34 with the groups' own uncertain middle.
+/// Standard deviations within which four of five values lie, where the deviation is estimated from 19 groups of runs:
+/// the 90 % point of Student's t with 18 degrees of freedom, 1.33, and 1.34 with the groups' own uncertain middle.
 pub const REACH: f64 = 1.34;
 
 /// Publishers and classes of runs, each left out of the fit whole: the groups whose means differ by [`BETWEEN`].
@@ -212,7 +212,7 @@ pub struct RangeOf {
     pub of: &'static str,
     /// Runs of the Run's software are among the published ones.
     pub of_its_class: bool,
-    /// Parts of its variance; none of a measured step.
+    /// Parts of its variance; none for a measured step.
     pub parts: Vec<RangeShare>,
     /// Settings that are not stated and move the step, the largest first.
     pub open: Vec<OpenField>,
@@ -253,7 +253,7 @@ impl StepRange {
 }
 
 impl RangeOf {
-    /// Of `scenario`, as `range` says, with the variances of `more`.
+    /// The range `range` of `scenario`, with the variances in `more`.
     pub fn new(scenario: &Scenario, range: StepRange, more: &[(RangePart, f64)]) -> Self {
         let variances: Vec<(RangePart, f64)> = range.variances().into_iter().chain(more.iter().copied()).collect();
         let whole: f64 = variances.iter().map(|(_, variance)| variance).sum();

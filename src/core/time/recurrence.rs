@@ -19,8 +19,9 @@ const HOPPER: f64 = 989e12;
 const GROWTH: f64 = 0.37;
 /// Backward over forward: states and scores are computed again. Inferred from fla and mamba; no rate is published.
 const BACKWARD: f64 = 3.0;
-/// Tokens of a chunk: linear attention (fla), Mamba-2 (Megatron-LM).
+/// Tokens of a chunk of linear attention (fla).
 const CHUNK: f64 = 64.0;
+/// Tokens of a chunk of Mamba-2 (Megatron-LM).
 const MAMBA_CHUNK: f64 = 128.0;
 
 /// Executed FLOPs of the recurrence of `mixer`, forward, for one token; and their rate on a Hopper GPU.

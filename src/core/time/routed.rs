@@ -10,7 +10,7 @@ pub struct RoutedTime {
     pub layers: f64,
     /// Attention and norms, forward and backward.
     pub attention: [f64; 2],
-    /// Of its backward pass, the gradients of the weights.
+    /// Gradients of the weights, in the backward pass of attention.
     pub attention_weight: f64,
     /// Router, experts and permutation: forward, gradient of the input, gradient of the weight.
     pub experts: [f64; 3],

@@ -95,11 +95,11 @@ pub enum PartKind {
     Bubble,
     /// Exposed communication of tensor parallelism.
     ExposedTp,
-    /// Of context parallelism.
+    /// Exposed messages of context parallelism.
     ExposedCp,
-    /// Of expert parallelism.
+    /// Exposed messages of expert parallelism.
     ExposedEp,
-    /// Of data parallelism.
+    /// Exposed messages of data parallelism.
     ExposedDp,
     Optimizer,
     /// The data loader.
@@ -132,8 +132,8 @@ pub struct RankKernels {
     pub seconds: Seconds,
 }
 
-/// What the bubble comes from; the shares sum to it. Each is what the idle time loses where it is taken away, in the
-/// order messages, unequal micro-batches, unequal stages; the rest is fill and drain.
+/// The bubble by its causes, which sum to it. Each cause is the time by which the idle time falls when the cause is
+/// taken away, in the order messages, unequal micro-batches, unequal stages; the rest is fill and drain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct BubbleShares {
     pub fill_drain_s: Seconds,
@@ -253,7 +253,7 @@ pub struct Step {
     /// Kernels of each pipeline rank by class and pass, with `by_rank`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernels: Option<Vec<RankKernels>>,
-    /// What `bubble_s` comes from, with `by_rank`.
+    /// `bubble_s` by its causes; set with `by_rank`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bubble: Option<BubbleShares>,
     /// Model FLOPs of the step over all GPUs.

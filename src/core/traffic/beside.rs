@@ -123,7 +123,7 @@ pub struct Wait {
     pub forward: Beside,
     /// Its traffic in the backward pass.
     pub backward: Beside,
-    /// Of all that, gradients and weights of routed experts: their data-parallel groups are others.
+    /// The part of it that is gradients and weights of routed experts, which have data-parallel groups of their own.
     pub experts: Sent,
 }
 

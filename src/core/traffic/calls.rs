@@ -53,7 +53,7 @@ impl Posted {
     fn each(count: f64, bytes: f64) -> Self {
         if bytes > 0.0 { Self { count, bytes: Bytes(count * bytes) } } else { Self::default() }
     }
-    /// Of messages that are as many, some of which are shorter: those of `bytes` in all.
+    /// `count` messages with `bytes` in all; some of them may be shorter than others.
     fn all(count: f64, bytes: f64) -> Self {
         if bytes > 0.0 { Self { count, bytes: Bytes(bytes) } } else { Self::default() }
     }

@@ -37,7 +37,7 @@ impl Copies {
 
 /// Copies of a token of `moe` that go once to each node of the ranks that share the experts.
 ///
-/// Some of K experts stand on `v(m) = m (1 - (1 - 1/m)^K)` of m places, each expert on any of them alike. Over n nodes
+/// Some of K experts are on `v(m) = m (1 - (1 - 1/m)^K)` of m places, each expert on any of them alike. Over n nodes
 /// of g ranks, where a token may go to m of the nodes: `v(m) (n - 1)/n` copies to other nodes, and inside them one for
 /// every rank that has some of its experts but the one where it arrived, `v(m g) (g - 1)/g`.
 pub(crate) fn once_a_node<Q: Quantity>(moe: Moe, group: RankGroup) -> Copies<Q> {
@@ -51,8 +51,8 @@ pub(crate) fn once_a_node<Q: Quantity>(moe: Moe, group: RankGroup) -> Copies<Q> 
     Copies { crossing: copies(allowed, nodes), inside: copies(allowed * near, near) }
 }
 
-/// Nodes of `nodes` that the chosen groups of a token's experts stand on, on average: `t n/G` where a group spans a
-/// node or more, else those that some of t groups out of G, drawn without putting back, stand on.
+/// Nodes of `nodes` that the chosen groups of a token's experts are on, on average: `t n/G` where a group spans a
+/// node or more, else those that some of t groups out of G, drawn without putting back, are on.
 fn allowed_nodes(moe: Moe, nodes: f64) -> f64 {
     let (groups, chosen) = (moe.groups.max(1) as f64, moe.top_groups.max(1) as f64);
     if groups <= nodes {

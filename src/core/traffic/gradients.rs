@@ -26,7 +26,7 @@ pub struct StepMessages {
     pub gather: Seconds,
     /// Gradients of embeddings that several ranks of the pipeline hold.
     pub tied: Seconds,
-    /// Of gradients and weights, those of routed experts.
+    /// The part that is gradients and weights of routed experts.
     pub experts: Sent,
 }
 
@@ -108,7 +108,8 @@ pub(crate) fn at_update(scenario: &Scenario) -> [f64; 2] {
     }
 }
 
-/// Bytes of `elements` that `n` ranks share, of which each exchanges so many bytes an element in `kinds` of messages.
+/// Bytes of `elements` that `n` ranks share, of which each exchanges the bytes an element in `kinds`, one entry for
+/// each kind of message.
 pub(crate) fn shared_bytes<Q: Quantity>(elements: f64, n: u64, kinds: [Q; 2]) -> Q {
     let [reduced, gathered] = kinds;
     (reduced + gathered) * SHARED.of::<Q>(elements) * ring(SHARING.of::<Q>(n))
@@ -132,7 +133,7 @@ pub(crate) fn between_groups<Q: Quantity>(scenario: &Scenario) -> Q {
     (gradient + GATHERED.of::<Q>(weight)) * 0.5
 }
 
-/// Bytes of the gradients of embeddings that stand on several ranks of a pipeline, `2 g V h/t (n - 1)/n`.
+/// Bytes of the gradients of embeddings that are on several ranks of a pipeline, `2 g V h/t (n - 1)/n`.
 pub(crate) fn embedding_bytes<Q: Quantity>(scenario: &Scenario, gradient: Q) -> Q {
     let model = &scenario.model;
     if scenario.embedding_copies() <= 1 {
@@ -157,7 +158,7 @@ pub fn step_sync(scenario: &Scenario, held: HeldParameters, forward: Seconds, ba
     once * scenario.updates()
 }
 
-/// Embeddings that stand on several ranks of a pipeline, tied on both ends and with multi-token prediction: their
+/// Embeddings that are on several ranks of a pipeline, tied on both ends and with multi-token prediction: their
 /// gradients are added up after the last backward pass, `2 g v h/t (n - 1)/n`. Source: Megatron-LM
 /// `language_module.py`.
 fn embeddings(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {

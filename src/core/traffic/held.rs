@@ -80,7 +80,8 @@ impl HeldParameters {
         self.dense + self.experts
     }
 
-    /// Of trained parameters: how many the rank updates, and of how many it holds gradients at the end of a step.
+    /// Numbers of trained parameters: those that the rank updates, and those whose gradients it holds at the end of a
+    /// step.
     pub(crate) fn updated<Q: Quantity>(self, scenario: &Scenario) -> [Q; 2] {
         let zero = scenario.zero;
         let dense = DENSE.of::<Q>(self.dense);

@@ -51,7 +51,7 @@ pub struct OverlapRow {
     /// Slowest link of the group.
     #[serde(skip)]
     pub link: Link,
-    /// Of gradients and `ZeRO` weights, those of routed experts.
+    /// The part of gradients and `ZeRO` weights that is of routed experts.
     #[serde(skip)]
     pub experts: Sent,
 }
@@ -147,7 +147,7 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
     let shards = layout.dp * layout.cp > 1;
     let zero3 = shards && scenario.zero.stage == 3 && !scenario.shards_once_a_step();
     // Without replicas of the dense part, routed experts that fewer GPUs hold than tensor parallelism has may have
-    // some, and tied embeddings stand on both ends of the pipeline.
+    // some, and tied embeddings are on both ends of the pipeline.
     let experts = mesh.expert_shard_group(layout.expert_dp).link();
     let parameters = match (shards, layout.expert_dp > 1) {
         (true, _) => mesh.link(ParallelAxis::Dp),

@@ -56,7 +56,7 @@ pub(crate) fn shards(scenario: &Scenario, stage: usize, windows: &StageWindows) 
     let owned = grouped(HeldParameters::of(scenario, &[stage]));
     let trained = grouped(HeldParameters::trained(scenario, &[stage]));
     let layers = scenario.stage_layers.get(stage).copied().unwrap_or(0).max(1) as f64;
-    // Of all parameters, and of the routed experts.
+    // The messages of all parameters, and those of the routed experts.
     let messages = |parts: [(f64, RankGroup); 2], bytes: f64| {
         let [dense, experts] = parts.map(|(elements, group)| Sent {
             bytes: Bytes(shared_bytes(elements, group.size, [bytes, 0.0])),

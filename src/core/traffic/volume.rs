@@ -37,7 +37,7 @@ pub struct MicrobatchTraffic {
     /// `8 (X + I) T h/t` with X copies over the network and I inside nodes; an fp8 dispatch takes half of its half.
     pub ep: Bytes,
     /// Pipeline: the output to the next stage and the gradient to the one before, `2 T h` each, over t with sequence
-    /// parallelism; behind modules of multi-token prediction that stand apart, once for each more.
+    /// parallelism; behind modules of multi-token prediction that are on a stage of their own, once for each more.
     pub pp: Bytes,
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn quantised_gather(scenario: &Scenario) -> Option<f64> {
     casts.then_some(recipe.element)
 }
 
-/// What an all-gather of a layer moves of a micro-batch's hidden states, as a share of [`stage_message`].
+/// Bytes that an all-gather of a layer moves for a micro-batch's hidden states, as a share of [`stage_message`].
 pub(crate) fn gathered_share(scenario: &Scenario) -> f64 {
     quantised_gather(scenario).map_or(1.0, |element| element / scenario.precision.computes.activation())
 }
@@ -125,9 +125,9 @@ pub(crate) fn expert_bytes<Q: Quantity>(scenario: &Scenario, passes: Q) -> Q {
     bytes * passes * copies * rows / TENSOR.of::<Q>(layout.tp)
 }
 
-/// Bytes that a rank sends for the clones of experts: their weights in so many `forwards` over routed layers, their
-/// gradients back in so many `backwards`. Source: Megatron-LM pull request 2368 (the planner copies weights in every
-/// forward pass, gradients of the clones are added to those of the expert).
+/// Bytes that a rank sends for the clones of experts: their weights in `forwards` forward passes over routed layers,
+/// their gradients back in `backwards` backward passes. Source: Megatron-LM pull request 2368 (the planner copies
+/// weights in every forward pass, gradients of the clones are added to those of the expert).
 pub(crate) fn clone_bytes<Q: Quantity>(scenario: &Scenario, forwards: Q, backwards: Q) -> Q {
     let (Some(slots), Some(elements)) = (scenario.clones(), expert_elements(scenario)) else {
         return Q::number(0.0);
@@ -156,7 +156,7 @@ pub(crate) fn handed_on(scenario: &Scenario, stage: usize) -> [u64; 2] {
 }
 
 /// Hidden states and gradients that `stage` sends to other ranks where its rank has `stages`: at the turn of a V two
-/// neighbours stand on one rank. A rank of two directions has its stages in different pipelines.
+/// neighbours are on one rank. A rank of two directions has its stages in different pipelines.
 pub(crate) fn sent_states(scenario: &Scenario, stages: &[usize], stage: usize) -> [u64; 2] {
     let one_direction = stages.len() as u64 <= scenario.chunks;
     let here = |other: Option<usize>| one_direction && other.is_some_and(|other| stages.contains(&other));
@@ -185,7 +185,8 @@ pub(crate) fn routed_layers(scenario: &Scenario, stage: usize) -> f64 {
     routed.map(|(_, count)| *count as f64).sum()
 }
 
-/// Bytes that one layer with `mixer` sends in the context-parallel group in so many `forwards` and one backward pass.
+/// Bytes that one layer with `mixer` sends in the context-parallel group in `forwards` forward passes and one backward
+/// pass.
 ///
 /// A state-space model or linear attention goes from a part of the sequence to a part of its heads and back: what its
 /// convolution reads and what it returns, `b T w (c - 1)/c` a pass. Source: Megatron-LM `mamba_context_parallel.py`.

@@ -96,7 +96,7 @@ struct Messages<'a> {
 }
 
 /// Tensor parallel: two pairs of messages a layer and pass (one where a layer's FFN is routed), the embedding's and the
-/// head's. Reductions of the backward pass run beside the weight gradients of the column-cut linears; the others stand
+/// head's. Reductions of the backward pass run beside the weight gradients of the column-cut linears; the others are
 /// alone, or run beside the linears where the software cuts both into chunks.
 fn tensor(&Messages { scenario, stage, windows, fabric }: &Messages, again: f64) -> Wait {
     let layout = &scenario.layout;

@@ -103,7 +103,7 @@ pub fn explain(evaluation: &Evaluation, setting: &Setting, whole: &WholeRun) -> 
     figures
 }
 
-/// A term of so many seconds.
+/// A term in seconds.
 fn seconds(symbol: &'static str, name: Message, value: Seconds) -> Term {
     Term::given(symbol, name, value.0, Unit::Seconds)
 }

@@ -11,6 +11,7 @@ use crate::units::Seconds;
 
 /// GPUs of the node that rates are counted by.
 pub const NODE: f64 = 8.0;
+/// Seconds of an hour.
 const HOUR: f64 = 3600.0;
 /// Uncertainty of a rate or a mean time that the user gives.
 const GIVEN: f64 = 0.1;

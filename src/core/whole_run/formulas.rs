@@ -74,7 +74,7 @@ pub fn energy<Q: Quantity>(working: [Q; 2], idle: [Q; 2], pue: Q) -> Q {
     (working_w * working_s + idle_w * idle_s) / Q::number(JOULES_OF_KWH) * pue
 }
 
-/// Tonnes of CO₂ equivalent of so many kWh.
+/// Tonnes of CO₂ equivalent of an energy in kWh.
 pub fn emitted<Q: Quantity>(kwh: Q, kg_per_kwh: Q) -> Q {
     kwh * kg_per_kwh / Q::number(1000.0)
 }

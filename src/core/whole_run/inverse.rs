@@ -97,7 +97,7 @@ pub struct Dates {
 }
 
 impl Dates {
-    /// Of a Run, whose number of GPUs matters only where it has a measured step or time between interruptions.
+    /// For a Run. Its number of GPUs matters only if it has a measured step or a time between interruptions.
     pub fn new(run: &Run, tokens: f64, days: f64) -> Self {
         let measured = run.measured_step_s.and_then(|_| evaluate(run).ok());
         Self {

@@ -18,11 +18,11 @@ const BETWEEN_EVENTS: f64 = 1.0;
 /// Standard deviations of the logarithm of what a run's calendar rests on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Doubt {
-    /// Of the rate of interruptions.
+    /// Uncertainty of the rate of interruptions.
     pub rate: f64,
-    /// Of the mean downtime.
+    /// Uncertainty of the mean downtime.
     pub restart: f64,
-    /// Of the step time.
+    /// Uncertainty of the step time.
     pub step: f64,
 }
 

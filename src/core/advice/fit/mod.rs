@@ -168,7 +168,7 @@ fn least_memory(scenario: &Scenario, spec: &Spec) -> Option<memory::Estimate> {
 }
 
 impl Base {
-    /// Of an evaluated Run.
+    /// The base for changes of an evaluated Run.
     pub fn of(evaluation: &Evaluation) -> Self {
         let report = &evaluation.report;
         let fits = report.memory.verdict == Verdict::Fits;

@@ -21,7 +21,7 @@ use rules::causes;
 use serde::{Deserialize, Serialize};
 
 named! {
-    /// What the program was doing.
+    /// What the program was doing when the allocation failed.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Moment: name {
@@ -89,7 +89,7 @@ pub struct OutOfMemory {
     pub step: Option<u64>,
     #[serde(serialize_with = "moment")]
     pub moment: Option<Moment>,
-    /// Of a checkpoint: its frames make the optimizer's states.
+    /// True if the stack shows a checkpoint that makes the optimizer's states.
     pub makes_states: bool,
     /// It had read a checkpoint to go on from.
     pub resumed: bool,
@@ -165,7 +165,8 @@ struct PredictedMemory {
 }
 
 impl PredictedMemory {
-    /// Of `rank` of `run`, or of its fullest rank where the run has no such rank; none where the run cannot work.
+    /// The memory of `rank` of `run`, or of its fullest rank if it has no such rank; none if the run cannot be
+    /// evaluated.
     fn of(run: &Run, rank: Option<u64>) -> Option<Self> {
         let run = Run { measured_step_s: None, ..run.clone() };
         let scenario = Scenario::new(&run).ok()?;

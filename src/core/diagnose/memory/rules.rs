@@ -182,7 +182,7 @@ impl<'a> Rules<'a> {
         self.all.push(Hypothesis { id, weight, bytes, evidence, change: Some(change), set });
     }
 
-    /// What the size that was asked for is.
+    /// Adds the causes that follow from the size of the failed allocation.
     fn size_asked_for(&mut self) {
         let (message, moment, asked) = (self.message, self.moment, self.asked);
         let fused = || vec![("cross_entropy", "te-fused".to_owned())];
@@ -222,7 +222,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// What the allocator holds and does not use.
+    /// Adds the causes that follow from memory that the allocator has reserved and that is not in use.
     fn allocator(&mut self) {
         let Self { asked, total, free, unused, .. } = *self;
         if self.message.driver_pool {
@@ -270,7 +270,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// What the program was doing.
+    /// Adds the causes that follow from what the program was doing.
     fn moment(&mut self) {
         let asked = self.asked;
         let (id, weight, evidence, change) = match self.moment {
@@ -320,7 +320,7 @@ impl<'a> Rules<'a> {
         self.add(CauseId::NeverFitted, 0.73, self.asked, evidence, Some(change));
     }
 
-    /// What the process holds beside PyTorch's tensors.
+    /// Adds the causes that follow from memory of the process outside of PyTorch's tensors.
     fn outside_pytorch(&mut self) {
         let outside = self.message.process.map_or(0.0, |process| process - self.allocated - self.unused);
         if outside > 3.0 * GIB && outside < self.total {
@@ -513,7 +513,7 @@ fn zero_up(run: Option<&Run>) -> Vec<(&'static str, String)> {
     more.into_iter().collect()
 }
 
-/// What is predicted for `rank` of `run` with `set`; none where that changes nothing or does not work.
+/// The predicted memory of `rank` of `run` with `set`; none if `set` changes nothing or does not work.
 fn tried(run: Option<&Run>, rank: Option<u64>, set: &[(&'static str, String)]) -> Option<PredictedMemory> {
     let run = run?;
     if set.is_empty() {

@@ -242,7 +242,7 @@ impl Holdings<'_> {
         }
     }
 
-    /// The vision tower and its projector stand on the first stage; a frozen tower keeps its weights only.
+    /// The vision tower and its projector are on the first stage; a frozen tower keeps its weights only.
     fn vision(&mut self) {
         let (model, tp) = (&self.scenario.model, self.scenario.layout.tp);
         if model.vision.is_some_and(|vision| vision.is_apart()) {

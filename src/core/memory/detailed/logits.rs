@@ -72,7 +72,7 @@ pub const LOSS_KERNELS: [(&str, Cited<LossKernel>); 6] = [
     ("TRL's, of 16-bit logits", SELECTIVE),
 ];
 
-/// The loss kernel of a scenario and where its bytes stand.
+/// The loss kernel of a scenario and where its bytes are.
 pub(crate) fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
     let over = |kernel: Cited<LossKernel>, parts: f64| {
         Cited::new(
@@ -96,8 +96,8 @@ pub(crate) fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
     }
 }
 
-/// Kernel of a loss whose logits are fp32 already, so that none copies them: Megatron's softmax stands in their place
-/// and gets a gradient beside it, Transformer Engine's gradient stands in theirs, PyTorch keeps the log-probabilities
+/// Kernel of a loss whose logits are fp32 already, so that none copies them: Megatron's softmax is in their place
+/// and gets a gradient beside it, Transformer Engine's gradient is in theirs, PyTorch keeps the log-probabilities
 /// too.
 fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
     let pytorch = scenario.runs_pytorch_layers();

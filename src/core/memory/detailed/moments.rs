@@ -256,7 +256,7 @@ impl<'a, Q: Quantity> Rank<'a, Q> {
         second.then(|| apart(Item::momentary("buffers of FSDP2's streams", bytes)))
     }
 
-    /// Experts that stand in one parameter and are taken by an index, in the backward pass of a layer: a copy of each
+    /// Experts that are in one parameter and are taken by an index, in the backward pass of a layer: a copy of each
     /// that a token visits, `w E`, and, where they are trained, a gradient as large as the larger of the two
     /// parameters, which the passes of single experts add to another. Models whose experts are modules of their own
     /// have none. Source: transformers 4.55.2 `modeling_gpt_oss.py` (`self.gate_up_proj[expert_idx]`).

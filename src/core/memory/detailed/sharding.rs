@@ -92,7 +92,7 @@ pub fn buffers<Q: Quantity>(scenario: &Scenario, load: &RankLoad, holdings: &[Ho
     };
     let g = reduced(GRADIENT, precision.reduced());
     let scattered = reduced(GATHERED, precision.gathered_weight());
-    // What is not sharded stands whole among the states.
+    // What is not sharded is whole among the states.
     let cut = |part: &&Holding| shards(scenario, part.kind) > 1.0;
     let sum = |part: fn(&Holding) -> f64| holdings.iter().filter(cut).map(part).sum::<f64>();
     let elements = || ELEMENTS.of::<Q>(sum(|part| part.elements));

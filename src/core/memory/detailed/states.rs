@@ -85,7 +85,7 @@ pub(crate) fn weights(scenario: &Scenario, load: &RankLoad) -> f64 {
     parts.iter().map(|part| split_weights::<f64>(scenario, part)).sum()
 }
 
-/// Bytes of weights and states of a fine-tuned model on a rank: they stand where they were put before or in the first
+/// Bytes of weights and states of a fine-tuned model on a rank: they are where they were put before or in the first
 /// step, so their blocks do not fragment. On one A100 Mixtral shows 17.2 GiB more than Mistral at the driver, for 18.3
 /// GiB of weights (fms-acceleration, `a100_80gb.csv`, GPTQ); without logits, what shows beyond PyTorch's peak is 9 to
 /// 11 % of what comes and goes.

@@ -8,7 +8,7 @@ use crate::units::Bytes;
 
 /// Bytes of such a rank: states of the tower and its projector over its tensor parallelism, those of the optimizer over
 /// its replicas as well from ZeRO-1 on; activations of the micro-batches that are under way, one more than the pipeline
-/// has ranks because the tower stands in front of it.
+/// has ranks because the tower is in front of it.
 pub fn tower_rank(scenario: &Scenario) -> Option<Bytes> {
     let (model, precision) = (&scenario.model, scenario.precision);
     let vision = model.vision.filter(Vision::is_apart)?;

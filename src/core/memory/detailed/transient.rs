@@ -14,7 +14,7 @@ use crate::run::{CpComm, Scenario, Schedule};
 pub type Named<Q> = (&'static str, Q);
 
 /// Everything momentary on the rank of `load`, largest last-layer backward or exchange first; the tensors of a
-/// recomputed layer stand beside it because they are alive during that backward.
+/// recomputed layer are beside it because they are alive during that backward.
 pub(crate) fn transients<Q: Quantity>(
     scenario: &Scenario,
     chunks: &Chunks<Q>,
@@ -42,7 +42,7 @@ pub(super) fn both_ways<Q: Quantity>(scenario: &Scenario, stages: &[usize]) -> Q
 }
 
 /// Bytes that one of `stages` receives of one micro-batch: in bf16 `2 T h`, over t with sequence parallelism, once more
-/// for each module of multi-token prediction that stands before it.
+/// for each module of multi-token prediction that is before it.
 fn boundary<Q: Quantity>(scenario: &Scenario, stages: &[usize]) -> Q {
     let cut = cut::<Q>(scenario);
     let before = stages.iter().filter_map(|stage| stage.checked_sub(1));

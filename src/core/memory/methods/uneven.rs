@@ -44,7 +44,7 @@ impl<Q: Quantity> Block<Q> {
         h * 6.0 + (h.power(Q::number(2.0)) * 4.0 + h * f * 2.0) / t + (h * 3.0 + f) / t
     }
 
-    /// Of one token; with f = 4 h the note's `34 h/t`.
+    /// Bytes of activations of one token; with f = 4 h the note's `34 h/t`.
     fn activations(self) -> Q {
         (self.h * 18.0 + self.f * 4.0) / self.t
     }

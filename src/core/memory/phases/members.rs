@@ -61,7 +61,7 @@ const PHASES: [(&str, Actor, Work); 8] = [
 pub(super) struct Member {
     pub actor: Actor,
     pub scenario: Scenario,
-    /// Its memory in training; none of a model that is not trained.
+    /// Its memory in training; none for a model that is not trained.
     pub training: Option<StageMemory>,
 }
 
@@ -211,7 +211,7 @@ pub(crate) fn phases(scenario: &Scenario, loads: &[RankLoad], training: &[StageM
     existing.map(phase).collect()
 }
 
-/// Number of the GPUs where models stand in pairs. Source: `OpenRLHF` 3c3be62 `openrlhf/cli/train_ppo_ray.py:41`
+/// Number of the GPUs where models share GPUs in pairs. Source: `OpenRLHF` 3c3be62 `openrlhf/cli/train_ppo_ray.py:41`
 /// (`colocate_actor_ref`), `:107` (`colocate_critic_reward`).
 fn pair(actor: Actor) -> u8 {
     match actor {

@@ -87,7 +87,7 @@ impl Ends {
         place
     }
 
-    /// So many were added since ends were last forgotten that it is time again.
+    /// True if enough ends were added since some were last forgotten that it is time to forget again.
     pub const fn is_worth_sweeping(&self) -> bool {
         self.list.len() > FEW && self.list.len() > 4 * self.kept
     }

@@ -12,8 +12,9 @@ use super::stages::{StepStages, TickScale};
 /// A bound of sums of 64-bit floats is taken this much lower.
 const ROUNDING: f64 = 1e-9;
 
-/// Splits that are looked at, and states for the order of one at first.
+/// Most splits that are looked at.
 const SPLITS: usize = 400;
+/// States that the search for the order of one split may generate at first.
 const FIRST: u64 = 6_000;
 
 /// The best split and order so far.

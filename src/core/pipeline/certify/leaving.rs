@@ -11,7 +11,7 @@ use crate::sort::sort_by;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What one op does.
+/// Kind of an op, where activations leave for the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeavingPart {
     Forward,
@@ -67,7 +67,7 @@ impl LeavingOrder {
         (0..ranks).map(|stage| self.compute(stage).map(item).collect()).collect()
     }
 
-    /// What leaves, and when the ops start that wait for it.
+    /// The activations that leave the GPU, and the starts of the ops that wait for them to come back.
     pub(crate) fn away(&self, ranks: usize, is_split: bool) -> Away {
         let last = if is_split { LeavingPart::Weight } else { LeavingPart::Backward };
         let most = |stage: usize, takes: [Option<LeavingPart>; 2], frees: [Option<LeavingPart>; 2]| {
@@ -111,7 +111,7 @@ impl LeavingOrder {
 struct Policy {
     /// Quarters of the micro-batches that leave each stage; none: as many as the bound asks for.
     quarters: Option<u32>,
-    /// The first ones leave, not every so many.
+    /// True if the first micro-batches leave, not every k-th.
     first_leave: bool,
     forward_first: bool,
     /// Activations come back as soon as there is room, not when their backward pass is next.
@@ -134,12 +134,13 @@ fn policies(is_split: bool) -> impl Iterator<Item = Policy> {
     })
 }
 
-/// Looks at a stage that the policies of one search may take together, and policies that are worth a search.
+/// Most times that the policies of one search, taken together, may look at a stage.
 const EFFORT: usize = 600_000;
+/// Fewest policies that make a search worth its time.
 const FEWEST: usize = 4;
 
-/// The shortest order of all policies, of the first ones in a longer pipeline; none of no stages, or of a pipeline that
-/// is too long to be searched.
+/// The shortest order of all policies, of the first ones in a longer pipeline; none without stages, or for a pipeline
+/// that is too long to be searched.
 pub fn order_with_offload(stages: &[OffloadedStage], rules: OffloadRules) -> Option<LeavingOrder> {
     // Five ops a stage and micro-batch, each looked for at every stage.
     let each = stages.len() * stages.len() * usize::try_from(rules.microbatches).ok()? * 5;

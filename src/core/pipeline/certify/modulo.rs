@@ -9,8 +9,9 @@
 
 use super::stages::StepStages;
 
-/// Growth of the period from one trial to the next, and trials at most: up to twice the bound.
+/// Growth of the period from one trial to the next.
 const GROWTH: f64 = 1.0005;
+/// Most trials: the period grows to about twice the bound.
 const TRIALS: usize = 1400;
 
 /// Less than this share of a period is no overlap.

@@ -49,7 +49,7 @@ pub struct OffloadRules {
     pub is_shared: bool,
 }
 
-/// The least time of a step of `stages`; 0 of none.
+/// The least time of a step of `stages`; 0 for none.
 pub fn least_with_offload(stages: &[OffloadedStage], rules: OffloadRules) -> f64 {
     let bounds = (0..stages.len()).map(|at| least_by_stage(stages, at, rules).0);
     bounds.fold(0.0, f64::max)

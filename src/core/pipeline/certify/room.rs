@@ -242,13 +242,13 @@ mod tests {
     use super::super::stages::StepStages;
     use super::*;
 
-    /// The sum of so many of the least of all.
+    /// The sum of the `count` least values of `list`.
     fn least_of(mut list: Vec<Ticks>, count: Ticks) -> Ticks {
         list.sort_unstable();
         list.iter().take(usize::try_from(count).unwrap()).sum()
     }
 
-    /// Of two and four stages on a rank, at random counts and starts: the sums against those of sorted lists of every
+    /// With two and four stages on a rank, at random counts and starts: the sums equal those of sorted lists of every
     /// op.
     #[test]
     fn the_least_starts_and_tails_are_those_of_sorted_lists() {

@@ -42,9 +42,9 @@ pub struct ModelPiece {
 /// Activations that a rank may hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// So many micro-batches, whatever the stage.
+    /// This number of micro-batches on every stage.
     Microbatches(u32),
-    /// As many as fit into so many bytes beside what is fixed.
+    /// The micro-batches that fit into this number of bytes beside the fixed memory.
     Bytes(f64),
 }
 

@@ -308,7 +308,7 @@ impl SearchProblem {
         Merit { bound, score: state[self.scores..].iter().sum() }
     }
 
-    /// What the ranks whose starts were raised add to the bound.
+    /// Updates the bounds of the ranks whose starts were raised.
     fn rate_moved(&self, state: &mut [Ticks], scratch: &mut Scratch) {
         let mut moved = std::mem::take(&mut scratch.moved);
         for rank in moved.drain(..) {

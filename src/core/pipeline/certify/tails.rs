@@ -145,8 +145,8 @@ impl Tails {
         }
     }
 
-    /// J of the ops of chains, each from so many micro-batches after `k` on, and the durations of the chains of which
-    /// the sequence that gave it holds an op.
+    /// J of the ops of chains, each from its number of micro-batches after `k` on, and the durations of the chains of
+    /// which the sequence that gave it holds an op.
     fn jackson_prefix(&self, chains: &[(usize, u32)], k: usize) -> (Ticks, Ticks) {
         let mut ops: Vec<(Ticks, usize)> = Vec::new();
         for (chain, offset) in chains {

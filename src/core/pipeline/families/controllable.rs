@@ -44,7 +44,7 @@ pub(crate) fn v_half(spec: &Spec) -> Order {
     from_block(spec, half_block)
 }
 
-/// Between the first gradient of rank 0 and the last micro-batch the block stands as it is.
+/// Between the first gradient of rank 0 and the last micro-batch the block is unchanged.
 fn from_block(spec: &Spec, block: Block) -> Order {
     repeated(spec, (2 * spec.pp + 4, 1), |spec| pulled(spec, block))
 }
@@ -168,7 +168,7 @@ struct Board {
     gradients: Vec<u64>,
 }
 
-/// Activations held after each slot, W where they stand.
+/// Activations held after each slot, W where they are.
 fn held(rank: &Rank) -> Vec<u32> {
     let end = rank.iter().filter_map(|slots| slots.last()).max();
     let mut change = vec![0i8; end.map_or(0, |end| index(*end) + 1)];

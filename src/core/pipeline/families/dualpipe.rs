@@ -76,7 +76,7 @@ impl Rank {
         let pair = self.paired(forward, backward);
         self.out.push(pair);
     }
-    /// The pairs of both flows in turn, so many times.
+    /// Adds the pairs of both flows in turn, `times` times.
     fn pairs(&mut self, times: u32) {
         if times > 0 {
             let body = [self.paired(0, 1), self.paired(1, 0)];

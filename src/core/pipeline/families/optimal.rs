@@ -94,7 +94,8 @@ pub(crate) fn optimal(spec: &Spec, durations: &Durations) -> Result<Order, Issue
     }
 }
 
-/// The shortest order that was found in which activations may leave over `ways` where ranks have `room` for so many.
+/// The shortest order that was found in which activations may leave over `ways` where ranks have room for `room` of
+/// them.
 fn leaving(spec: &Spec, durations: &Durations, room: &[u32], ways: &HostWays) -> Result<Order, Issue> {
     if durations.microbatch_scale.is_some() {
         let message = "orders with offloading are searched for micro-batches of equal length only";

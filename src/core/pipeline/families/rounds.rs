@@ -36,7 +36,7 @@ pub(super) fn exact(durations: &Durations, ops: u64) -> Durations {
     }
 }
 
-/// Ops of a rank: those since the last repetition stand apart.
+/// Ops of a rank: those since the last repetition are apart.
 #[derive(Default)]
 pub(super) struct Laid {
     pub row: RankRow,
@@ -120,7 +120,7 @@ impl Rounds {
     pub const fn new(longest: usize) -> Self {
         Self { marks: VecDeque::new(), longest }
     }
-    /// The period that ends with the round behind which `mark` stands, repeated until the last of `microbatches` is to
+    /// The period that ends with the round behind which `mark` is, repeated until the last of `microbatches` is to
     /// be begun at most.
     pub fn period(&mut self, mark: Mark, microbatches: u32) -> Option<Period> {
         let marks = &mut self.marks;

@@ -36,7 +36,7 @@ impl Rank {
             self.run(chunk, *kind);
         }
     }
-    /// One op of each kind and chunk, so many times; none of a micro-batch from m on.
+    /// Adds one op of each kind and chunk, `times` times, for micro-batches below m only.
     fn repeat(&mut self, times: u32) {
         let kinds =
             [(LO, OpKind::F), (LO, OpKind::B), (LO, OpKind::W), (HI, OpKind::F), (HI, OpKind::B), (HI, OpKind::W)];

@@ -105,7 +105,8 @@ fn gathered(scenario: &Scenario, held: HeldParameters, m: f64) -> Written {
     let beside = scenario.forwards_beside();
     let none = || Written::number(0.0);
     let parts = sharing(scenario, held);
-    // Of a gathering before the forward pass as many as there are forward passes.
+    // The gathering before the forward pass is repeated for every forward pass; the one before the backward pass is
+    // not.
     let first = gatherings.min(1.0);
     // The second copy is gathered for the backward pass, where that gathers at all.
     let Some(second) = scenario.second_copy().filter(|_| gatherings > 1.0) else {

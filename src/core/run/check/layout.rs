@@ -13,7 +13,7 @@ impl Check<'_> {
     pub fn layout(&mut self, gpu: &Gpu) -> Layout {
         let run = self.run;
         let gpus = run.training_gpus();
-        // Engines that stand apart are GPUs of the Run too.
+        // The GPUs of separate engines are GPUs of the Run too.
         let engines = run.gpus - gpus;
         let per_node = run.gpus_per_node.unwrap_or(gpu.per_node);
         let ranks = run.tp.saturating_mul(run.pp).saturating_mul(run.cp);
@@ -50,7 +50,7 @@ impl Check<'_> {
     }
 
     /// `gpus` must hold the `ranks` of one replica, and a whole number of replicas; with those of the engines, which
-    /// stand apart, they are the GPUs of the Run.
+    /// are apart, they are the GPUs of the Run.
     fn ranks_of_gpus(&mut self, gpu: &Gpu, [gpus, engines]: [u64; 2], ranks: u64) {
         let run = self.run;
         let product = || format!("TP {} × PP {} × CP {} = {ranks}", run.tp, run.pp, run.cp);

@@ -150,7 +150,7 @@ impl Check<'_> {
             self.refuse("model.vision.image_sizes", message, "768x768:1");
             return false;
         }
-        // Of counted images those of the fullest sample.
+        // Where images are counted, those of the fullest sample.
         let counted = vision.image_sizes.images().is_some();
         let sample = if counted { vision.largest() } else { vision };
         let (tokens, seq_len) = (sample.images_a_sequence() * sample.tokens() as f64, self.run.seq_len);

@@ -92,7 +92,7 @@ impl Trainer {
     ///   a whole: all forward passes, then all backward passes, and with `num_pipeline_repeats` in breadth-first order.
     /// - llm-foundry: Composer's guide to distributed training, data parallelism alone.
     ///
-    /// What it refuses of these together says [`combines`](Self::combines).
+    /// [`combines`](Self::combines) says which of them it refuses together.
     pub const fn abilities(self) -> Abilities {
         match self {
             Self::Megatron | Self::Torchtitan | Self::PyTorch | Self::MaxText => EVERY,

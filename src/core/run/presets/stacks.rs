@@ -415,7 +415,7 @@ pub struct Software {
     pub ends_apart: bool,
     /// Keys and values are repeated for every query head before attention.
     pub repeats_kv: bool,
-    /// Gradients and states stand in flat buffers that stay (Megatron's DDP and distributed optimizer).
+    /// Gradients and states are in flat buffers that stay (Megatron's DDP and distributed optimizer).
     pub flat_buffers: bool,
     /// Its own implementation of offloading; none: PyTorch's, which depends on the Run.
     pub offload: Option<OffloadFramework>,

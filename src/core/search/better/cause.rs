@@ -6,7 +6,7 @@ use crate::run::Run;
 use crate::time::PartKind;
 use serde::{Deserialize, Serialize};
 
-/// What a proposed Run does better than the present one.
+/// The advantage of a proposed Run over the present one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Gain {
     /// Less time.
@@ -21,15 +21,15 @@ pub enum Gain {
     Batch,
     /// Less time with other layers a stage, in the same layout otherwise.
     Split,
-    /// Of a Run that is out of memory: the fastest layout that fits.
+    /// The fastest layout that fits, for a Run that is out of memory.
     Fits,
-    /// Of such a Run: the smallest change that fits.
+    /// The smallest change that fits, for a Run that is out of memory.
     Change,
-    /// Of such a Run: the longest sequence that fits in its layout.
+    /// The longest sequence that fits in the layout of a Run that is out of memory.
     Length,
-    /// Of such a Run: LoRA or `QLoRA`, at a length that fits.
+    /// LoRA or `QLoRA` at a length that fits, for a Run that is out of memory.
     Adapter,
-    /// Of such a Run: the fewest GPUs on which a layout fits.
+    /// The fewest GPUs on which a layout fits, for a Run that is out of memory.
     Fewest,
 }
 

@@ -74,7 +74,7 @@ pub(crate) struct Improving {
     cheapest: Option<Rc<FoundLayout>>,
     /// The fastest, where its gain is inside the error of differences.
     equal: Option<Rc<FoundLayout>>,
-    /// Of a Run that is out of memory.
+    /// The search for a layout or change that fits, for a Run that is out of memory.
     mending: Option<Box<Mending>>,
     /// Other layers a stage are looked for.
     split: bool,

@@ -33,7 +33,7 @@ impl From<SearchProgress> for Searched {
 pub struct LadderChoice {
     pub run: Run,
     pub figures: Figures,
-    /// The search that chose it; none of a first guess.
+    /// The search that chose it; none for a first guess.
     pub searched: Option<Searched>,
 }
 

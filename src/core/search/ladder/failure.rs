@@ -62,7 +62,7 @@ pub(super) struct Fallback {
 }
 
 impl Fallback {
-    /// Of a Run whose ladder ended.
+    /// Prepares the search for a Run that no layout of its ladder fits.
     pub fn new(run: &Run) -> Self {
         Self {
             layouts: leanest(run),
