@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 /// Lessons with their steps, in the order they are shown; links hold these words, so they never change. The first
-/// links named a step by its number, which stands beside it and opens it for ever; later steps have 0.
+/// links named a step by its number, which is beside it and opens it for ever; later steps have 0.
 const LESSONS: [(&str, &[(&str, usize)]); 13] = [
     (
         "memory",

@@ -69,8 +69,9 @@ impl Box {
 pub const NAMES: f64 = 64.0;
 /// Width below which neighbours are drawn as one, pixels.
 pub(crate) const DETAIL: f64 = 800.0;
-/// Ops from this width on are kept apart, pixels, by so much paper.
+/// Least width of ops that have a gap between them, pixels.
 const APART: f64 = 3.0;
+/// Width of that gap, pixels.
 const PAPER: f64 = 0.7;
 /// Width of a digit at 11 px, pixels: 0.64 em in the widest of the usual fonts, `DejaVu Sans`.
 const DIGIT: f64 = 7.0;
@@ -85,7 +86,7 @@ const FITTED: [(f64, &str); 8] = [
     (900.0, "at w900"),
     (1100.0, "at w1100"),
 ];
-/// Room on the right for what stands over the edge.
+/// Room on the right for what is over the edge.
 const MARGIN: f64 = 12.0;
 /// Room above a file's picture for its title.
 const TITLE: f64 = 28.0;

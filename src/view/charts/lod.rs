@@ -1,6 +1,6 @@
 //! Work of a rank between two times, by kind, without looking at every op in between.
 //!
-//! Running sums of the work by kind stand beside the ops, one entry a block of ops, built once a timeline; a picture of
+//! Running sums of the work by kind are beside the ops, one entry a block of ops, built once a timeline; a picture of
 //! any width asks for its columns in the time of a binary search each, however many ops lie behind them.
 
 use shardscope_core::pipeline::{Half, OpKind, TimedOp, Timeline};
@@ -37,7 +37,7 @@ fn add(work: &mut KindSeconds, op: &TimedOp, until: f64) {
 }
 
 impl Sums {
-    /// Of all ranks.
+    /// The sums of all ranks.
     pub fn of(timeline: &Timeline) -> Self {
         let sums = |ops: &Vec<TimedOp>| {
             let mut work = [0.0; 3];

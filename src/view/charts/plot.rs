@@ -56,7 +56,7 @@ impl PlotScale {
         };
         Self { low, high, ..self }
     }
-    /// The share of the axis at which `value` stands; values beyond an end stand on it.
+    /// The share of the axis at which `value` is; values beyond an end are on it.
     pub fn place(self, value: f64) -> f64 {
         let share = if self.log {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
@@ -155,8 +155,9 @@ pub(crate) struct Plot {
 const NARROWEST: f64 = 0.012;
 /// Height of a line of words, pixels.
 const WORDS: f64 = 20.0;
-/// Width of a letter in a plot of 560 pixels, a share of it, and height of a name beside a point, pixels.
+/// Width of a letter as a share of the width of a plot, which is 560 pixels.
 const LETTER: f64 = 0.0115;
+/// Height of a name beside a point, pixels.
 const NAME: f64 = 13.0;
 /// Room of a point: a share of the width, and pixels.
 const POINT: (f64, f64) = (0.025, 10.0);
@@ -253,7 +254,7 @@ impl Area {
                 PlotMark::Rule(value, name) => {
                     let x = self.across.place(*value);
                     drawing.line((x, self.top), (x, self.top + self.height), Ink::Text, 1.5);
-                    // Near the left the name stands inside, since the axis has its name above it.
+                    // Near the left the name is inside, since the axis has its name above it.
                     if x < 0.5 {
                         drawing.words((x + 0.005, self.top + 10.0), Anchor::Start, Ink::Muted, name);
                     } else {
@@ -322,7 +323,7 @@ impl Area {
             }
         }
     }
-    /// Numbers stand in four rows at half the height, so that those of near points do not meet.
+    /// Numbers are in four rows at half the height, so that those of near points do not meet.
     fn number(&self, drawing: &mut Drawing, points: &[(f64, f64)], ink: Ink) {
         let mut order: Vec<usize> = (0..points.len()).collect();
         sort_by(&mut order, |a, b| points[*a].0.total_cmp(&points[*b].0));

@@ -82,7 +82,7 @@ impl Shape {
         let pitch = self.rows.pitch * 2.0;
         Self { rows: PictureRows { pitch, height: pitch - (pitch * 0.2).min(2.0) }, axis: 1.0, curve: 0.0, ..self }
     }
-    /// True if the axis stands below several pictures.
+    /// True if the axis is below several pictures.
     pub(crate) fn shares_axis(self) -> bool {
         self.axis < SLIM_AXIS
     }

@@ -9,12 +9,15 @@ use shardscope_core::pipeline::Timeline;
 
 /// Ranks drawn; of more, every n-th.
 const MAX_RANKS: usize = 8;
-/// Height of a rank's row at least and at most, and of a pipeline's rows together where that lies between.
+/// Least height of a rank's row.
 const MIN_ROW: f64 = 10.0;
+/// Largest height of a rank's row.
 const MAX_ROW: f64 = 18.0;
+/// Height of all rows of a pipeline, where the height of a row is between these limits.
 const ROWS: f64 = 96.0;
-/// Room for the words above a strip, and for the gap below it.
+/// Height of the words above a strip.
 const WORDS: f64 = 18.0;
+/// Height of the gap below a strip.
 const GAP: f64 = 10.0;
 /// Height of the time axis.
 const AXIS: f64 = 18.0;

@@ -19,7 +19,7 @@ pub fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
     (0..=most).map(|index| (first + index as f64) * step).take_while(|tick| *tick <= end + step * 1e-9).collect()
 }
 
-/// A time of [`ticks`] as it stands at an axis: `0`, `2.5 s`, without zeros that say nothing.
+/// A time of [`ticks`] as an axis shows it: `0`, `2.5 s`, without zeros that say nothing.
 pub fn tick_label(time: f64) -> String {
     let label = show_seconds(Seconds(time));
     match label.split_once(' ') {
@@ -32,7 +32,7 @@ pub fn tick_label(time: f64) -> String {
     }
 }
 
-/// A share of [`ticks`] as it stands at an axis: `0.05 %`, `20 %`; neighbours never read alike.
+/// A share of [`ticks`] as an axis shows it: `0.05 %`, `20 %`; neighbours never read alike.
 pub fn tick_percent(share: f64) -> String {
     // A tick is a round number, and so is its hundredfold, but for the last bits.
     let percent = share * 100.0;

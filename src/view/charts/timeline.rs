@@ -11,8 +11,9 @@ use super::viewport::Viewport;
 use shardscope_core::pipeline::{Half, OpKind, TimedOp};
 use std::collections::{HashMap, VecDeque};
 
-/// Most cells in a picture of few rows, and most of a row in one of many.
+/// Most cells in a picture of few rows.
 const MAX_CELLS: usize = 4000;
+/// Most cells for each row, in a picture of so many rows that this allows more than [`MAX_CELLS`].
 const MAX_OF_ROW: usize = 160;
 /// An op at least this wide on average is drawn by itself, pixels.
 const NARROWEST: f64 = 1.5;
@@ -261,7 +262,7 @@ fn block(cell: &Cell) -> Option<(usize, OpKind, u32)> {
 }
 
 /// The cells `to`, `share` of the way (0 to 1) from their places among the cells `from`: a block that was not there
-/// opens from its middle, columns of many ops stand where they will.
+/// opens from its middle, columns of many ops may be anywhere.
 pub fn moved(from: &[Cell], to: &[Cell], share: f64) -> Vec<Cell> {
     let mut places: HashMap<_, VecDeque<(f64, f64)>> = HashMap::new();
     for cell in from {

@@ -16,7 +16,7 @@ pub fn tables(evaluation: &Evaluation, gpu: u64, traffic: &[Vec<Wire>], unit: Me
     Node::from_iter([crossings(scenario, gpu, wires, unit), reordered_table(scenario, figures(evaluation, traffic))])
 }
 
-/// Of an evaluation and the traffic of its ranks.
+/// The figures of an evaluation, from the traffic of its ranks.
 fn figures(evaluation: &Evaluation, traffic: &[Vec<Wire>]) -> Figures {
     let busiest = traffic.get(evaluation.busiest).map_or(&[][..], Vec::as_slice);
     let [node, network] = [Link::Intra, Link::Inter].map(|link| load(busiest, link));
@@ -34,7 +34,7 @@ enum Crossing {
     Outgrown,
 }
 
-/// Of the groups of `kind`; `orders` are those that the Run could have.
+/// How the groups of `kind` cross nodes. `orders` are the orders of ranks that the Run could have.
 fn crossing(mesh: Mesh, kind: GroupKind, orders: &[RankOrder]) -> Crossing {
     if !mesh.leaves_node(kind) {
         return Crossing::Stays;

@@ -16,7 +16,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// Of `mesh`. Where stages do not divide into blocks, nor blocks into stages, there is one row.
+    /// The grid of `mesh`. It has one row where neither stages divide into blocks nor blocks into stages.
     pub fn of(mesh: Mesh, block: u64) -> Self {
         let (stage, ranks) = (mesh.stage_stride(), mesh.ranks());
         let (blocks, pipeline) = (ranks.div_ceil(block), stage * mesh.pp);

@@ -25,7 +25,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Of the block at `place`.
+    /// The waits of the block at `place`.
     pub fn of(prepared: &Prepared, place: OpPlace, wires: &[Wire]) -> Self {
         let Some(op) = prepared.op(place) else {
             return Self::default();
@@ -39,14 +39,14 @@ impl Waits {
             OpKind::B | OpKind::BW => Some(1),
             OpKind::W => None,
         };
-        // Gradients are reduced behind the last backward pass, pipeline sends stand between blocks.
+        // Gradients are reduced behind the last backward pass, pipeline sends are between blocks.
         let inside = |wire: &&Wire| {
             matches!(wire.kind, GroupKind::Tp | GroupKind::Cp | GroupKind::Ep)
                 && pass.is_some_and(|pass| wire.passes[pass])
         };
         Self { from, kinds: wires.iter().filter(inside).map(|wire| wire.kind).collect() }
     }
-    /// Of `rank` at `time`: inside the block that runs then, else before the one that runs next.
+    /// The waits of `rank` at `time`: in the block that runs then, else before the block that runs next.
     pub fn at(prepared: &Prepared, rank: usize, time: f64, wires: &[Wire]) -> Self {
         let timeline = prepared.evaluation.timeline();
         if let Some((place, _)) = op_at(timeline, rank, time) {
@@ -79,7 +79,7 @@ mod tests {
     use std::sync::Arc;
 
     /// The first forward pass of stage 2 waits for that of stage 1, its first backward for stage 3; tensor-parallel
-    /// messages stand in both.
+    /// messages are in both.
     #[test]
     fn a_block_waits_for_the_stage_before_it_in_its_direction() {
         let evaluation = evaluate(&Run::default()).unwrap();

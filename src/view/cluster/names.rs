@@ -1,4 +1,4 @@
-//! GPUs and stages in words: where a GPU stands, which layers a rank has.
+//! GPUs and stages in words: where a GPU is, which layers a rank has.
 
 use super::scene::{RowName, Scene};
 use crate::prelude::*;

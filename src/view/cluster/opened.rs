@@ -2,8 +2,9 @@
 
 use super::scene::{GpuCell, Level, Rect, Scene};
 
-/// A GPU of it with the gap beside it, and the line of its name, pixels.
+/// Width of one GPU with the gap beside it, pixels.
 const STRIP: f64 = 26.0;
+/// Height of the line with its name, pixels.
 const STRIP_HEAD: f64 = 22.0;
 /// Most GPUs of it.
 const MAX_STRIP: u64 = 144;

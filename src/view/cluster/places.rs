@@ -17,18 +17,22 @@ const APART: f64 = 9.0;
 pub(super) const LINKS: f64 = 40.0;
 const PAD: f64 = 8.0;
 const NAME: f64 = 20.0;
-/// The narrowest and the widest GPU with the gap beside it.
+/// Least width of a GPU with the gap beside it.
 const MIN_PITCH: f64 = 7.0;
+/// Largest width of a GPU with the gap beside it.
 const MAX_PITCH: f64 = 48.0;
+/// Usual width of a GPU with the gap beside it.
 const USUAL_PITCH: f64 = 30.0;
-/// The narrowest GPU of a node whose GPUs stand in one row.
+/// The narrowest GPU of a node whose GPUs are in one row.
 const ROW_PITCH: f64 = 24.0;
-/// The narrowest cell of a node, and the width at which another line begins.
+/// Least width of a cell that is a block of GPUs.
 const MIN_CELL: f64 = 2.6;
+/// Width below which the cells of a row are put on several lines.
 const FULL_CELL: f64 = 6.0;
 
-/// Most nodes and GPUs that are drawn one by one.
+/// Most nodes that are drawn one by one.
 const MAX_NODES: u64 = 64;
+/// Most GPUs that are drawn one by one.
 const MAX_GPUS: u64 = 1600;
 /// Names on the left, pixels: wide and narrow.
 const GUTTERS: [f64; 2] = [92.0, 60.0];
@@ -36,7 +40,7 @@ const GUTTERS: [f64; 2] = [92.0, 60.0];
 const WIDE: f64 = 560.0;
 
 impl Scene {
-    /// The cluster of `mesh`, so many pixels wide.
+    /// The cluster of `mesh`, `width` pixels wide.
     pub fn of(mesh: Mesh, width: f64) -> Self {
         let width = width.clamp(240.0, 4000.0);
         let gutter = GUTTERS[usize::from(width < WIDE)];
@@ -65,7 +69,7 @@ fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let node_ranks = mesh.per_node.min(mesh.ranks());
     let grid = Grid::of(mesh, mesh.per_node);
     let room = width - gutter;
-    // Where all nodes of a line have room for their GPUs in one row, they stand in one.
+    // Where all nodes of a line have room for their GPUs in one row, they are in one.
     let one_row = node_ranks as f64 * ROW_PITCH + 2.0 * PAD + APART;
     let in_one_row = grid.columns as f64 * one_row <= room + APART;
     let side = if in_one_row { node_ranks } else { across(node_ranks) };
@@ -149,7 +153,7 @@ fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let pitch = (room / per_line as f64).min(40.0);
     let height = (360.0 / (rows * lines) as f64).clamp(7.0, 22.0);
     let gap = if pitch >= 5.0 { 1.5 } else { 0.6 };
-    // Lines of one row stand closer together than rows.
+    // Lines of one row are closer together than rows.
     let row_height = lines as f64 * height + if lines > 1 { 8.0 } else { 0.0 };
     let mut cells = Vec::new();
     for row in 0..rows {
@@ -213,7 +217,7 @@ mod tests {
         evaluate(&run).unwrap().scenario.layout.mesh()
     }
 
-    /// In an embed and on a phone a picture of few nodes takes more than half of its width, and no node stands outside.
+    /// In an embed and on a phone a picture of few nodes takes more than half of its width, and no node is outside.
     #[test]
     fn few_nodes_fill_the_picture() {
         for (gpus, pp) in [("8", "1"), ("16", "1"), ("64", "4"), ("64", "8"), ("128", "4")] {

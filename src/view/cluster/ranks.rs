@@ -1,11 +1,12 @@
-//! The table of ranks: which GPU stands where in every group. To copy, and the part of it that the picture opens.
+//! The table of ranks: which GPU is where in every group. To copy, and the part of it that the picture opens.
 
 use super::scene::Scene;
 use crate::prelude::*;
 use shardscope_core::cluster::{Mesh, RANK_COLUMNS};
 
-/// Most rows of a copied table, and of a shown one.
+/// Most rows of a copied table.
 const MAX_COPIED: u64 = 1 << 20;
+/// Most rows of a table on the page.
 const MAX_SHOWN: u64 = 144;
 
 /// All ranks, a line each, columns apart by tabs, as spreadsheets take them.
@@ -43,7 +44,7 @@ mod tests {
     use super::super::scene::tests::mesh;
     use super::*;
 
-    /// A line for each rank with the indices that say where it stands; Megatron's own are held to in
+    /// A line for each rank with the indices that say where it is; Megatron's own are held to in
     /// `tests/page_free/ranks.rs`.
     #[test]
     fn the_copied_table_has_every_rank() {

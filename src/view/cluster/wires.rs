@@ -24,7 +24,7 @@ pub struct Wire {
     pub passes: [bool; 2],
 }
 
-/// Of each pipeline rank, a wire for each kind of group that sends.
+/// For each pipeline rank, a wire for each kind of group that sends.
 pub fn wires(evaluation: &Evaluation) -> Vec<Vec<Wire>> {
     let rows = rank_overlaps(evaluation);
     rows.iter().map(|rows| of_rows(evaluation, rows)).collect()

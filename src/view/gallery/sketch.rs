@@ -17,8 +17,9 @@ const KINDS: [&str; 3] = ["f", "b", "w"];
 const WIDTH: f64 = 480.0;
 /// Ranks drawn; of more, every n-th.
 const ROWS: usize = 8;
-/// A rank's row and the paper below it.
+/// Height of a rank's row with the space below it.
 const PITCH: u32 = 12;
+/// Height of a rank's row.
 const ROW: f64 = 11.0;
 /// Share of the width that the cut takes.
 const CUT: f64 = 0.03;
@@ -63,7 +64,7 @@ impl Axis {
         }
     }
 
-    /// Place of `time`, as a share of the width; times that the cut leaves out stand at its left edge, times behind the
+    /// Place of `time`, as a share of the width; times that the cut leaves out are at its left edge, times behind the
     /// end at the end.
     pub fn x(self, time: f64) -> f64 {
         let time = time.clamp(0.0, self.end);
@@ -85,7 +86,7 @@ pub struct Sketch {
 }
 
 impl Sketch {
-    /// Of the timeline of `evaluation`.
+    /// The sketch of the timeline of `evaluation`.
     pub fn of(evaluation: &Evaluation, axis: Axis) -> Self {
         let timeline = evaluation.timeline();
         let stride = timeline.ranks.len().div_ceil(ROWS).max(1);
@@ -131,7 +132,7 @@ fn shade(cell: &Cell) -> usize {
     ((cell.paper() * 10.0).round() as usize).min(SHADES)
 }
 
-/// The SVG of so many rows; paper lies `under` what is not in its full colour.
+/// The SVG of `rows` rows; paper lies `under` what is not in its full colour.
 fn drawing(rows: usize, under: &str, paths: &[String], axis: Axis) -> String {
     let rows = u32::try_from(rows).unwrap_or(u32::MAX);
     let height = rows * PITCH;

@@ -64,7 +64,7 @@ pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, un
 }
 
 /// Parts of a step, mean over the ranks, that are told apart where two schedules are compared: what its ranks idle and
-/// for what, and all that is not idle. They sum to the step. None of a schedule that never drains.
+/// for what, and all that is not idle. They sum to the step. None for a schedule that never drains.
 fn step_parts(evaluation: &Evaluation) -> Option<[(&'static str, Seconds); 5]> {
     let (step, idle) = (&evaluation.report.step, by_rank(evaluation)?.bubble);
     let sum = idle.fill_drain_s + idle.unequal_stages_s + idle.unequal_microbatches_s + idle.messages_s;

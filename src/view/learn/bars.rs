@@ -109,7 +109,7 @@ const ROW: f64 = 30.0;
 const AXIS: f64 = 20.0;
 /// Share of the width that names beside their bars get.
 const NAMES: f64 = 0.24;
-/// Letters of the longest name that stands beside its bar; longer ones stand above it.
+/// Letters of the longest name that is beside its bar; longer ones are above it.
 const LONG: usize = 20;
 /// Height of a name above its bar, pixels, and the share of it from the bar to the middle of the name. A low frame
 /// scales the picture to three quarters, in which the letters are still 11 pixels high.
@@ -151,7 +151,7 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
             drawing.fill(at, *ink, 1.0, title);
             from += value;
         }
-        // A total stands beside the line, not across it.
+        // A total is beside the line, not across it.
         let across = line.map_or(0.0, |(value, _)| x(*value));
         let crossed = (x(from)..x(from) + 0.16).contains(&across);
         let end = (if crossed { across } else { x(from) } + 0.005, middle);

@@ -14,8 +14,8 @@ pub struct Slider {
     pub start: usize,
     /// The name that is shown in place of the value at an index; none: the value.
     pub name_of: Option<fn(usize) -> &'static str>,
-    /// The next step of the lesson opens where it stands; else every step opens with its own values, which its text and
-    /// its challenge are made for.
+    /// The next step of the lesson opens with the slider where it is; else every step opens with its own values, which
+    /// its text and its challenge are made for.
     pub is_kept: bool,
 }
 
@@ -101,7 +101,7 @@ impl Dials {
         });
         kept.collect::<Vec<_>>().join(",")
     }
-    /// `sliders` where a link says that they stand, `p.8,m.16`, the others at their start; what no slider has
+    /// `sliders` where a link says that they are, `p.8,m.16`, the others at their start; what no slider has
     /// is moved to its nearest value, or left out, with a notice.
     pub fn linked(sliders: &'static [Slider], link: &str) -> (Self, Vec<Message>) {
         let mut dials = Self::new(sliders, &[]);

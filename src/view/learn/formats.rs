@@ -155,7 +155,7 @@ fn lost(value: f64, doublings: f64) -> f64 {
     FORMATS[FP16].nearest(value * scale).map_or(1.0, |rounded| (rounded / scale / value - 1.0).abs())
 }
 
-/// A gradient of so many halvings, between two powers of two.
+/// A gradient of 1 after `halvings` halvings, between two powers of two.
 fn gradient(halvings: f64) -> f64 {
     1.3 * (-halvings).exp2()
 }

@@ -143,7 +143,8 @@ fn is_of_layout(key: &str) -> bool {
     key == "stage_layers" || CHOSEN.contains(&key)
 }
 
-/// What `then` has that `now` has not: sizes as layouts name them, and the other settings of the step by name.
+/// The settings of `then` that differ from those of `now`: sizes as layouts name them, and the other settings of the
+/// step by name.
 fn change(then: &Run, now: &Run, settings: &[(&'static str, &'static str)]) -> Message {
     let differs = differences(then, now);
     let is_set = |key: &str| settings.iter().any(|(set, _)| *set == key);
@@ -245,7 +246,7 @@ pub(super) fn on_run(
 }
 
 /// A run on which `set` changes the number, with the number before and after, and a press that loads it; nothing where
-/// none of [`OTHERS`] is one. Where `own` has its name, what it has that `own` has not stands beside the name.
+/// none of [`OTHERS`] is one. Where `own` has its name, what it has that `own` has not is beside the name.
 fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], own: &Run, unit: MemoryUnit) -> Node {
     let pairs: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let complete = [super::rl::complete()];
@@ -274,7 +275,7 @@ fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], own: &Run, unit
 /// Settings that [`told_apart`] names besides the layout.
 const NAMED: usize = 4;
 
-/// What `run` has that `own` has not: its layout, then other settings by name.
+/// The settings of `run` that differ from those of `own`: its layout, then other settings by name.
 fn told_apart(run: &Run, own: &Run) -> Message {
     let others: Vec<_> = changes(run, own).into_iter().filter(|change| !is_of_layout(change.field.key)).collect();
     let more = others.len().saturating_sub(NAMED);

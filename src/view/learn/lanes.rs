@@ -64,9 +64,11 @@ impl Lanes {
     }
 }
 
-/// Height of a lane, of the words above two of them, and of the axis.
+/// Height of a lane, pixels.
 const LANE: f64 = 26.0;
+/// Height of the words above two lanes, pixels.
 const WORDS: f64 = 22.0;
+/// Height of the axis, pixels.
 const AXIS: f64 = 20.0;
 /// Paper between blocks, pixels.
 const GAP: f64 = 3.0;

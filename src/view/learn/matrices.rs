@@ -35,7 +35,7 @@ const MOVED: Ink = Ink::Exposed;
 const SUMMED: Ink = Ink::Memory(4);
 
 impl Matrix {
-    /// Of `rows` x `columns` blocks; `part` says what the one at a row and a column is.
+    /// A matrix of `rows` x `columns` blocks; `part` gives the kind of the block at a row and a column.
     pub fn new(name: &'static str, ink: Ink, (rows, columns): (u64, u64), part: &dyn Fn(u64, u64) -> Part) -> Self {
         let row = |row| (0..columns).map(move |column| part(row, column));
         Self { name, ink, rows, columns, parts: (0..rows).flat_map(row).collect() }
@@ -47,7 +47,7 @@ impl Matrix {
     }
 }
 
-/// Products below each other, each with its name and its matrices; between matrices stand the signs in turn.
+/// Products below each other, each with its name and its matrices; between matrices are the signs in turn.
 pub(super) struct Product {
     pub name: Message,
     pub matrices: Vec<Matrix>,

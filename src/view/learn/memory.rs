@@ -168,7 +168,7 @@ fn settings(s: u64, more: &str) -> String {
     format!("model={MODEL}&gpus=8&tp=1&pp=1&global_batch=64&seq_len={s}{more}")
 }
 
-/// What the bars of this model hold beside the part that a step is about.
+/// In words: the parts of the bars of this model beside the part that a step is about.
 fn whole_gpu() -> Message {
     t!("The bars are one of 8 GPUs with a copy of the model each, the optimizer's states sharded over them (ZeRO-1).")
 }

@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(wordy, Vec::<String>::new());
     }
 
-    /// Lines of a picture stand on one line each: at 390 pixels, from where the names begin 58 letters fit and from
+    /// Each text of a picture fits on one line: at 390 pixels, from where the names begin 58 letters fit and from
     /// where the picture begins 52.
     #[test]
     fn no_line_of_a_picture_is_longer_than_a_phone_is_wide() {
@@ -179,7 +179,7 @@ mod tests {
             if start.is_done() {
                 wrong.push(format!("{id}: done at the start: {start:?}"));
             }
-            // Sliders one after the other, each tried at all places while the others stand at an end or at their start.
+            // Sliders one after the other, each tried at all places while the others are at an end or at their start.
             let ends = |slider: &Slider| [slider.start, 0, slider.values.len() - 1];
             let mut places = vec![Vec::new()];
             for slider in step.sliders {

@@ -4,7 +4,7 @@ use crate::prelude::*;
 use shardscope_core::pipeline::stats::in_flight_curve;
 use shardscope_core::pipeline::{TimedOp, Timeline};
 
-/// What the ranks of a picture do over its time.
+/// The ops of the ranks of a picture over its time axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Moments {
     /// Time at the right edge of the picture.
@@ -19,12 +19,12 @@ pub struct Moments {
 struct Ranks {
     name: Message,
     ops: Vec<Vec<TimedOp>>,
-    /// Stages of a rank: so many of its ops are a pass of its layers.
+    /// Number of stages of a rank: as many ops are one pass of its layers.
     chunks: f64,
 }
 
 impl Moments {
-    /// Of pipelines on one axis, each with its name and the stages of a rank.
+    /// The moments of pipelines on one axis, each given with its name and the stages of a rank.
     pub(super) fn of<'a>(drawn: impl IntoIterator<Item = (Message, &'a Timeline, f64)>, in_seconds: bool) -> Self {
         let pipelines: Vec<(Ranks, f64)> = drawn
             .into_iter()
@@ -43,7 +43,7 @@ impl Moments {
         if self.in_seconds { show_seconds(Seconds(time)) } else { number(time, 3) }
     }
 
-    /// What each rank does at a share of the width of the picture.
+    /// The op of each rank at a share of the width of the picture.
     pub fn at(&self, share: f64) -> Node {
         let time = share * self.end;
         let lines = self.pipelines.iter().map(|one| {

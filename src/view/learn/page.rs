@@ -137,7 +137,7 @@ pub(super) fn overview(place: Place<'_>) -> Node {
     el("nav", &[], &nav).label("All steps")
 }
 
-/// The steps of the lesson that begins with `first`; a sign stands before those whose challenge was answered.
+/// The steps of the lesson that begins with `first`; a sign is before those whose challenge was answered.
 fn steps(first: StepId, place: Place<'_>) -> Node {
     let steps = StepId::all().filter(|id| id.lesson == first.lesson);
     let steps = steps.map(|id| {

@@ -23,7 +23,7 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Of `schedule`; none where it has no order for these sizes.
+    /// The pipeline of `schedule`; none if the schedule has no order for these sizes.
     pub fn of(schedule: Schedule, change: impl Fn(&mut Spec)) -> Option<Self> {
         Self::with_messages(schedule, change, 0.0)
     }
@@ -90,10 +90,13 @@ impl Pipeline {
     }
 }
 
-/// Height of a rank's row, of the words above a pipeline, of the axis, and of the curve of what rank 0 holds.
+/// Height of a rank's row, pixels.
 const ROW: f64 = 24.0;
+/// Height of the words above a pipeline, pixels.
 const WORDS: f64 = 22.0;
+/// Height of the axis, pixels.
 const AXIS: f64 = 24.0;
+/// Height of the curve with the activations of rank 0, pixels.
 const CURVE: f64 = 60.0;
 /// Ranks drawn; of more, every n-th.
 const MAX_RANKS: usize = 8;

@@ -83,7 +83,7 @@ impl Axis {
 fn picture(across: Axis, plots: &[Plot]) -> Node {
     let lines = || plots.iter().flat_map(|plot| &plot.lines);
     let points = lines().flat_map(|line| &line.points);
-    // Dots of the first and last value stand within the picture.
+    // Dots of the first and last value are within the picture.
     let x = across.over(points.map(|point| point.0), 0.025);
     let each: Vec<plot::Plot> = plots.iter().map(Plot::marked).collect();
     draw(&x, HEIGHT, &each).inline(Message::joined(", ", lines().map(|line| line.name.clone())))

@@ -180,9 +180,11 @@ pub(super) fn profiled(dials: &Dials) -> Live {
     }
 }
 
-/// Height of a row, of the words above it, and of the axis.
+/// Height of a row, pixels.
 const ROW: f64 = 40.0;
+/// Height of the words above a row, pixels.
 const WORDS: f64 = 22.0;
+/// Height of the axis, pixels.
 const AXIS: f64 = 20.0;
 
 /// The rows on one axis.

@@ -141,9 +141,11 @@ pub(super) fn layer(dials: &Dials) -> Live {
     }
 }
 
-/// Height of a tensor with its words, of its bar, and the middle of the words.
+/// Height of a tensor with its words, pixels.
 const ROW: f64 = 27.0;
+/// Height of the bar of a tensor, pixels.
 const BAR: f64 = 9.0;
+/// Middle of its words below its upper edge, pixels.
 const MIDDLE: f64 = 8.0;
 
 fn draw(all: &[Tensor]) -> Node {

@@ -252,7 +252,7 @@ pub enum Save {
     Picture {
         /// Name of the file, without its end.
         name: &'static str,
-        /// The picture; none: the SVG that stands beside the button.
+        /// The picture; none: the SVG that is beside the button.
         drawn: Option<Drawn>,
         /// Memory unit of a drawn picture.
         unit: MemoryUnit,

@@ -21,7 +21,7 @@ impl Scope {
         Self(format!("{} {of}", self.0))
     }
 
-    /// A layout or run that stands beside the page's `own` run; the page's run where the two are equal.
+    /// A layout or run that is beside the page's `own` run; the page's run where the two are equal.
     pub fn of(run: &Run, own: Option<&Run>) -> Self {
         if own == Some(run) {
             return Self::run();
@@ -36,8 +36,9 @@ impl Scope {
     }
 }
 
-/// FNV-1a, 64 bits: a name that is the same on every machine.
+/// Offset basis of FNV-1a with 64 bits: a hash that is the same on every machine.
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+/// Prime of FNV-1a with 64 bits.
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 impl Node {
@@ -46,7 +47,7 @@ impl Node {
         self.stands_at(field.into(), scope.0.clone())
     }
 
-    /// Marks a figure that is no field of a report with the place where it stands.
+    /// Marks a figure that is no field of a report with the place where it is.
     pub(super) fn stands_at(self, field: String, of: String) -> Self {
         self.with(|element| element.figure = Some(Arc::new((field, of))))
     }

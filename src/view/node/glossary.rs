@@ -292,7 +292,7 @@ pub static WORDS: &[Word] = &[
     ),
 ];
 
-/// The word that stands at the start of `text`, and how long it is written there.
+/// The word that is at the start of `text`, and how long it is written there.
 fn at(text: &str) -> Option<(&'static Word, usize)> {
     let mut found: Option<(&'static Word, usize)> = None;
     for word in WORDS {
@@ -340,7 +340,7 @@ pub fn marked(message: &Message, catalogue: &Catalogue) -> Node {
             continue;
         };
         done = start + length;
-        // In another language the word stands elsewhere in the sentence.
+        // In another language the word is elsewhere in the sentence.
         let name = &english[start..done];
         let name = catalogue.get(name).map_or(name, String::as_str);
         let Some(place) = sentence.find(name) else {

@@ -238,7 +238,7 @@ pub(crate) fn scrolled(label: impl Into<Message>, table: Node) -> Node {
 }
 
 /// A panel's head with a group of buttons of which one is chosen: the words before the group and its name, then for
-/// each button its action, its text and whether it is chosen. `beside` stands at the other end of the head.
+/// each button its action, its text and whether it is chosen. `beside` is at the other end of the head.
 pub fn choices(
     [words, label]: [&'static str; 2],
     options: impl IntoIterator<Item = (impl Into<Press>, Message, bool)>,
@@ -294,13 +294,13 @@ pub fn load(class: &str, run: &Run, title: impl Into<Message>, content: &[Node])
     el("button", &[("class", class)], content).title(title).on(Action::Load(Arc::new(run.clone())))
 }
 
-/// A text to take along, in a frame of its own with a button that copies it; `beside` stands behind the button.
+/// A text to take along, in a frame of its own with a button that copies it; `beside` is behind the button.
 pub fn copied(class: &str, content: &str, beside: Node) -> Node {
     let copy = leaf("button", class, "Copy").on(Action::Save(Save::Copy(content.into())));
     el("div", &[("class", "taken")], &[file(content), copy, beside])
 }
 
-/// The text of a file as it stands.
+/// The text of a file as it is.
 pub(crate) fn file(content: &str) -> Node {
     el("pre", &[("class", "file"), ("tabindex", "0")], &[text(verbatim(content))])
 }

@@ -84,7 +84,7 @@ pub fn toggle<D: Document>(document: &D, shown: &mut [Mounted<D::Node>], path: &
     }
     if let Node::Element(element) = &mounted.view {
         let inside = std::mem::take(&mut mounted.children);
-        // No fold stands within a drawing.
+        // No fold is within a drawing.
         mounted.children = children(document, &mounted.node, inside, seen(document, &mounted.node, element), false);
     }
 }

@@ -67,7 +67,7 @@ impl AreaPicture<'_> {
             let line = ink(self.palette.line);
             backend.draw_line((self.px(GUTTER), y), (right, y), &line)?;
             let text = self.text(HPos::Right, VPos::Center);
-            // The axis is named where its highest number would stand.
+            // The axis is named where its highest number would be.
             if y < self.px(20.0) {
                 continue;
             }

@@ -21,9 +21,11 @@ const LABEL_WIDTH: f64 = 16.0;
 /// A row, or the half of a pair, is labelled from this height on.
 const LABEL_HEIGHT: f64 = 11.0;
 
-/// Height of the messages in a block, and the least width and height of a block that shows them, CSS pixels.
+/// Height of the messages in a block, CSS pixels.
 const STRIP: f64 = 4.0;
+/// Least width of a block that shows messages, CSS pixels.
 const STRIP_WIDTH: f64 = 5.0;
+/// Least height of a block that shows messages, CSS pixels.
 const STRIP_HEIGHT: f64 = 9.0;
 
 /// Room for the rank names of an exported picture, CSS pixels.
@@ -172,7 +174,7 @@ impl TimelinePicture<'_> {
         Ok(())
     }
 
-    /// All cells without what stands inside them: forward passes, then what may take their last pixel, and of each kind
+    /// All cells without what is inside them: forward passes, then what may take their last pixel, and of each kind
     /// those of one colour together.
     fn paint_blocks<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
         let block = |cell: &Cell| {

@@ -10,7 +10,7 @@ const RANKS: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Block {
     None,
-    /// Of this rank.
+    /// The data of this rank.
     From(usize),
     /// Added up over all ranks.
     Sum,
@@ -107,15 +107,18 @@ pub(super) fn name(index: usize) -> &'static str {
     COLLECTIVES[index].name
 }
 
-/// Height of a rank's row and of the words above.
+/// Height of a rank's row, pixels.
 const ROW: f64 = 30.0;
+/// Height of the words above the rows, pixels.
 const WORDS: f64 = 24.0;
-/// Left edges of the two halves, and the width of each.
+/// Left edges of the two halves, as shares of the width.
 const HALVES: [f64; 2] = [0.0, 0.54];
+/// Width of each half, as a share of the width.
 const WIDE: f64 = 0.44;
 
-/// Colour of the blocks of each rank, and of sums.
+/// Colours of the blocks of each rank.
 const INKS: [Ink; RANKS] = [Ink::Forward, Ink::Memory(3), Ink::Memory(1), Ink::Weight];
+/// Colour of sums over all ranks.
 const SUM: Ink = Ink::Exposed;
 
 pub(super) fn kinds(dials: &Dials) -> Live {

@@ -46,7 +46,7 @@ pub(super) fn tree(dials: &Dials) -> Live {
     let [gather, reduce] = times(&fabric, nodes, 1.0);
     let down = LEVEL * f64::from(depth(n)) + BOX + 8.0;
     let mut drawing = Drawing::new(down);
-    // A rank stands at the height up to which it adds up others.
+    // A rank is at the height up to which it adds up others.
     let height = |rank: u32| if rank == 0 { depth(n) } else { rank.trailing_zeros() };
     let place = |rank: u32| {
         let x = (f64::from(rank) + 0.5) / f64::from(n);

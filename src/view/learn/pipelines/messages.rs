@@ -9,7 +9,7 @@ fn with(schedule: Schedule, dials: &Dials, latency: f64) -> Option<Pipeline> {
     Pipeline::with_messages(schedule, |spec| (spec.pp, spec.microbatches) = sizes, latency)
 }
 
-/// What messages add to the time of a schedule.
+/// The time by which messages of this latency lengthen a schedule.
 fn added(schedule: Schedule, dials: &Dials, latency: f64) -> f64 {
     let end = |latency| with(schedule, dials, latency).map_or(0.0, |one| one.stats.makespan_s);
     end(latency) - end(0.0)

@@ -458,7 +458,7 @@ mod tests {
     use super::super::StepId;
     use super::*;
 
-    /// Hanayo, section 3: folded in the middle, Chimera's two copies of a stage come to stand on one rank.
+    /// Hanayo, section 3: folded in the middle, Chimera's two copies of a stage come to be on one rank.
     #[test]
     fn both_ranks_of_chimera_that_are_folded_have_the_stages_of_hanayos_rank() {
         for p in [2, 4, 8] {

@@ -66,10 +66,13 @@ pub(in crate::learn) fn zigzag(dials: &Dials) -> Live {
     )
 }
 
-/// Height of a piece's row and of a rank's, of the words above each and of the axis.
+/// Height of the row of a piece, pixels.
 const PIECE: f64 = 13.0;
+/// Height of the row of a rank, pixels.
 const RANK: f64 = 20.0;
+/// Height of the words above the rows, pixels.
 const WORDS: f64 = 24.0;
+/// Height of the axis, pixels.
 const AXIS: f64 = 20.0;
 /// Opacity of the ranks between the first and the last.
 const FAINT: f64 = 0.3;

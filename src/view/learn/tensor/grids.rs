@@ -6,7 +6,7 @@ use shardscope_core::traffic::{GridCut, grid_cuts};
 
 const VOLUME: Scale = Scale { parts: &[("received by a rank, over one activation", Ink::Exposed)], unit: ("", 1.0) };
 
-/// Activations that a rank receives in a cut of `ranks` in so many dimensions, and number of messages.
+/// Activations that a rank receives in a cut over `ranks` ranks in `dimensions` dimensions, and the number of messages.
 fn received(ranks: u64, dimensions: u32) -> (f64, f64) {
     let cuts = grid_cuts(ranks);
     let found = cuts.iter().find(|cut| cut.dimensions == dimensions);

@@ -6,9 +6,9 @@ use crate::learn::prelude::*;
 
 /// A part of a layer.
 pub(super) enum Piece {
-    /// Something with weights, cut over so many ranks.
+    /// A block with weights, with the number of ranks that it is cut over.
     Block(&'static str, u64),
-    /// Something without, cut over so many ranks.
+    /// A block without weights, with the number of ranks that it is cut over.
     Between(&'static str, u64),
     /// Exchanges in the forward and in the backward pass; empty: none.
     Exchange(&'static str, [&'static str; 2]),
@@ -16,8 +16,9 @@ pub(super) enum Piece {
 
 const ROW: f64 = 30.0;
 const HEAD: f64 = 22.0;
-/// Left ends of the two passes, and their width.
+/// Left edges of the two passes, as shares of the width.
 const PASSES: [f64; 2] = [0.0, 0.53];
+/// Width of a pass, as a share of the width.
 const WIDE: f64 = 0.47;
 
 impl Live {

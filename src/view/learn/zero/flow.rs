@@ -43,7 +43,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Of Llama 3.1 8B with `n` copies.
+    /// The parts of Llama 3.1 8B with `n` copies.
     fn of(n: u64) -> Option<Self> {
         let settings = copies(TOKENS, n, "&zero=1");
         let layer = Layer::of(&settings)?;

@@ -10,7 +10,7 @@ use shardscope_core::run::Method;
 
 /// Parts that a tooltip names; it sums the others in one line.
 const MAX_PARTS: usize = 9;
-/// Of more bars than this each is drawn thin, and only some have a name beside them.
+/// Most bars that are drawn at full height, each with its name beside it.
 const MANY: usize = 16;
 /// Where all bars end before this share of the width, tooltips are drawn to the right of the bars.
 const ROOMY: f64 = 0.55;
