@@ -43,8 +43,8 @@ pub fn taken(object: &Value) -> Result<(Value, bool), Vec<Issue>> {
     Ok((Value::Map(entries.iter().filter(|(key, _)| key != KEY).cloned().collect()), is_auto))
 }
 
-/// A request whose Run has its layout, and the name of that where it was chosen. The Run stands under `run`, or is the
-/// request itself; `layout=auto` stands beside its fields, or beside `run`.
+/// A request whose Run has its layout, and the name of that where it was chosen. The Run is under `run`, or is the
+/// request itself; `layout=auto` is beside its fields, or beside `run`.
 ///
 /// # Errors
 /// Faults of the Run, or no layout that fits.

@@ -21,7 +21,7 @@ const DOUBTFUL: f64 = 3.0;
 /// Years that a document may be of: software of before this is not modelled.
 const YEARS: [f64; 2] = [2019.0, 2100.0];
 
-/// What somebody says of a run.
+/// A run that a visitor contributes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contribution {
     /// Title, table or page, and where everybody can read it.
@@ -29,7 +29,7 @@ pub struct Contribution {
     /// When it was published, in years: 2026.5 is July 2026.
     pub date: f64,
     pub publisher: String,
-    /// The run's settings: a link of the page, or what stands behind its `#`.
+    /// The run's settings: a link of the page, or what is behind its `#`.
     pub link: String,
     /// Software with its release, and what the document leaves open.
     pub note: String,
@@ -60,11 +60,11 @@ impl Contribution {
     /// Checks it against the tables as they are: `table` is [`TABLE`]'s text.
     ///
     /// # Errors
-    /// What is missing or cannot be, by its name.
+    /// The entries that are missing or impossible, by name.
     pub fn check(&self, table: &str) -> Result<AddedRun, Vec<Issue>> {
         let mut issues = self.stated();
         let decoded = link::decode(&self.link);
-        // The command's option is the link; which of its keys it is stands in the message.
+        // The command's option is the link; the message says which of its keys it is.
         let named = |issue: Issue| {
             let field = verbatim(issue.field);
             Issue::error("link", t!("{field}: {message}", field, message = issue.message))
@@ -124,7 +124,7 @@ impl Contribution {
         Ok(AddedRun { line, origin, source, measured_s, predicted_s, range_s })
     }
 
-    /// What is missing of the words.
+    /// Issues for the texts that are missing.
     fn stated(&self) -> Vec<Issue> {
         let mut issues = Vec::new();
         for (name, text) in

@@ -171,7 +171,7 @@ fn value_in<'a>(settings: &[(&str, &'a str)], key: &str) -> Option<&'a str> {
     found.map(|(_, value)| *value)
 }
 
-/// Key and value of each setting of a link, as they stand there.
+/// Key and value of each setting of a link, as they are there.
 fn pairs(link: &str) -> impl Iterator<Item = (&str, &str)> {
     let settings = link::fragment(link).split('&');
     settings.filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")))

@@ -8,7 +8,7 @@ const MAX_DEPTH: usize = 64;
 /// A token of JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum JsonEvent<'a> {
-    /// An object or a list begins; with its key, where it stands in an object.
+    /// An object or a list begins; with its key, where it is in an object.
     Begin,
     End,
     Text(&'a str),
@@ -16,7 +16,7 @@ pub(crate) enum JsonEvent<'a> {
     Number(f64),
 }
 
-/// Takes bytes, tells events with the key that they stand under.
+/// Takes bytes, tells events with the key that they are under.
 #[derive(Default)]
 pub(crate) struct Scanner {
     /// Open brackets: true for an object, and its key.
@@ -42,7 +42,7 @@ impl Scanner {
         at.map_or("", |at| self.open[at].1.as_str())
     }
 
-    /// The last number as it stands in the text.
+    /// The last number as it is in the text.
     pub fn token(&self) -> &str {
         std::str::from_utf8(&self.token).unwrap_or_default()
     }

@@ -73,7 +73,7 @@ struct RawKernel {
     unsaid: bool,
 }
 
-/// What only messages, copies and very long kernels have.
+/// Fields that only messages, copies and very long kernels have.
 struct KernelRest {
     length: i64,
     group: Option<u16>,
@@ -218,7 +218,7 @@ impl KinetoReader {
         }
     }
 
-    /// What stands beside the events: the GPU, the rank, its groups.
+    /// What is beside the events: the GPU, the rank, its groups.
     fn header(&mut self, scanner: &Scanner, key: &str, event: JsonEvent) {
         let depth = scanner.depth();
         match event {

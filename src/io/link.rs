@@ -2,7 +2,7 @@
 //!
 //! Written canonically (version first, fields in the registry's order, defaults left out), read leniently (any order,
 //! a bad value takes its default with a notice, an unknown key is left out with one). Reading never fails and never
-//! panics. View state stands beside the Run under `view.`, under `b.` what a second Run has other than the first.
+//! panics. View state is beside the Run under `view.`, under `b.` what a second Run has other than the first.
 
 use shardscope_core::issue::Issue;
 use shardscope_core::run::{Based, Run};
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(fields, ["tp", "wings"]);
         assert_eq!(link.run, Run { seq_len: 4096, ..Run::default() });
         assert_eq!(link.view.embed, Some(Embed::Memory));
-        // The notice says that the default is used, so it is, whatever stands elsewhere.
+        // The notice says that the default is used, so it is, whatever is elsewhere.
         let twice = decode("v=1&tp=4&tp=x");
         assert_eq!((twice.run.tp, twice.notices.len()), (2, 1));
         assert_eq!(decode("v=1&tp=x&tp=4").run.tp, 4);

@@ -14,7 +14,7 @@ pub enum PastedKind {
     Settings,
 }
 
-/// The kind of `text`; none of a text that neither view understands.
+/// The kind of `text`; none for a text that neither view understands.
 ///
 /// A log states its settings too, and a launch script names what it logs. So what was measured decides first, then what
 /// is set, then lines that say something of a run without a step.

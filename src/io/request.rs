@@ -78,7 +78,7 @@ pub enum Answer {
     Rl(Box<rl::RlReply>),
     Calibrated(Box<Calibration>),
     Scoreboard(Box<scoreboard::ScoreboardAnswer>),
-    /// Of a request that left its layout to the search.
+    /// The answer to a request that left the layout to the search.
     // As plain data: an answer that held an answer would have no end as a type.
     Chosen(Box<ChosenAnswer<serde_json::Value>>),
 }
@@ -120,7 +120,7 @@ pub struct Imported {
     used: Vec<(String, Message)>,
     assumed: Vec<Message>,
     ignored: Vec<Message>,
-    /// What may matter and is not read.
+    /// Settings that may matter and that are not read.
     unread: Vec<import::Unread>,
     /// Conditions of the text, and the way that each was taken.
     branches: Vec<Branch>,

@@ -15,7 +15,7 @@ impl HistoryEntries {
     /// Of a tab whose entry number `at` shows `run`, by what `kept` knows of the others.
     pub fn new(kept: &str, at: usize, run: &str) -> Self {
         let mut runs: Vec<String> = kept.lines().map(str::to_owned).collect();
-        // Of another visit, or lost.
+        // The entries are those of another visit, or they are lost.
         if runs.get(at).is_none_or(|known| known != run) {
             runs = vec![String::new(); at];
             runs.push(run.to_owned());

@@ -8,9 +8,9 @@ use shardscope_core::model::{Biases, Norm, QkNorm};
 pub(crate) enum Mixers {
     /// Full attention, or what the entries of linear attention and state-space models say.
     Alike,
-    /// Windows, but in one layer of so many, from the first on.
+    /// Windows, except in every n-th layer, from the first on.
     Windows(u64),
-    /// Chunks, but in one layer of so many.
+    /// Chunks, except in every n-th layer.
     Chunks(u64),
     /// Windows in every layer, where `sliding_window` has a number (`modeling_mistral.py`, `create_causal_mask`).
     WindowsIfSaid,

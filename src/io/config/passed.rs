@@ -24,7 +24,7 @@ pub(crate) const VALUES: &[(&str, &[&str])] = &[
 /// Arguments without one.
 pub(crate) const FLAGS: [&str; 3] = ["--use-rope-scaling", "--moe-router-enable-expert-bias", "--rotary-interleaved"];
 
-/// True if a word may stand in a script as it is.
+/// True if a word may be in a script as it is.
 pub(crate) fn is_plain(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c))
 }
@@ -32,7 +32,7 @@ pub(crate) fn is_plain(word: &str) -> bool {
 /// Arguments of `config`, and the entries that they are of.
 pub(crate) fn of_config(config: &Value) -> (Option<String>, Vec<&'static str>) {
     let (mut words, mut entries) = (Vec::new(), Vec::new());
-    // Since transformers 5 the base stands among the parameters of the rotary embedding.
+    // Since transformers 5 the base is among the parameters of the rotary embedding.
     let within = config.get("rope_parameters").unwrap_or(&Value::Null);
     for (name, keys) in VALUES {
         let found = keys.iter().find_map(|key| Some((*key, config.get(key).or_else(|| within.get(key))?)));

@@ -121,7 +121,7 @@ fn what_cannot_be_read_says_why() {
     assert!(message(&odd).contains("hidden_size takes a whole number"));
 }
 
-/// transformers: Gemma 2 slides in every other layer from the first on; Qwen's experts stand in every
+/// transformers: Gemma 2 slides in every other layer from the first on; Qwen's experts are in every
 /// `decoder_sparse_step`th layer; a list wins over a rule, also in a kind that is not known.
 #[test]
 fn layers_that_differ_are_a_pattern() {

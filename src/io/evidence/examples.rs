@@ -122,7 +122,7 @@ mod tests {
         (run, found)
     }
 
-    /// The run of each is what its card says, and no default that stands in where a key is refused.
+    /// The run of each is what its card says, and no default in place of a key that is refused.
     #[test]
     fn every_example_has_a_run_of_its_own() {
         for example in ExampleFile::ALL {

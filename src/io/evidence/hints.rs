@@ -26,7 +26,7 @@ pub struct LogHints {
     pub rl: RlTimers,
 }
 
-/// The number at the start of `text`, with what stands behind it.
+/// The number at the start of `text`, with what is behind it.
 pub(super) fn number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start_matches([' ', ':', '=', '\t', '(', '|', '\'', '"', '~']);
     let end = text.find(|letter: char| !letter.is_ascii_digit() && !matches!(letter, '.' | ',')).unwrap_or(text.len());

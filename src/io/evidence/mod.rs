@@ -49,7 +49,7 @@ const MAX_UNPACKED: u64 = 4_000_000_000;
 /// Lines longer than this are cut.
 const LINE: usize = 8192;
 
-/// What one file is.
+/// The kind of one file, with its contents.
 pub enum EvidenceFile {
     Trace(Box<RankTrace>, Vec<Issue>),
     Workers(Vec<WorkerOp>),
@@ -317,7 +317,7 @@ impl EvidenceReader {
     /// Takes the next bytes.
     ///
     /// # Errors
-    /// Why the file cannot be read further; nothing more is to be pushed then, and what stands before can be had from
+    /// Why the file cannot be read further; nothing more is to be pushed then, and what is before can be had from
     /// [`Self::finish`].
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Issue> {
         let taken = self.take(bytes);
@@ -367,7 +367,7 @@ impl EvidenceReader {
     /// What the file is, as far as it could be read; settings that it leaves out are those of `present`.
     ///
     /// # Errors
-    /// What could not be read.
+    /// The parts that could not be read.
     pub fn finish(mut self, present: &Run) -> Result<EvidenceFile, Vec<Issue>> {
         let mut fault = self.fault.take();
         let read = match self.reader {
@@ -405,7 +405,7 @@ impl EvidenceReader {
 /// As [`EvidenceReader::finish`].
 pub fn read(bytes: &[u8], present: &Run) -> Result<EvidenceFile, Vec<Issue>> {
     let mut reader = EvidenceReader::default();
-    // A file that breaks off gives what stands before.
+    // A file that breaks off gives what is before.
     let _ = reader.push(bytes);
     reader.finish(present)
 }

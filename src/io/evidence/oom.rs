@@ -3,7 +3,7 @@
 use shardscope_core::diagnose::{Moment, OutOfMemory};
 use std::collections::VecDeque;
 
-/// Lines before a message that are kept: a traceback stands before it.
+/// Lines before a message that are kept: a traceback is before it.
 const BEFORE: usize = 120;
 /// Lines behind it.
 const AFTER: usize = 60;
@@ -45,7 +45,7 @@ pub(super) fn is_translated(text: &str) -> bool {
     TRANSLATED.iter().any(|words| lower.contains(words))
 }
 
-/// Sizes in `text`, in GiB or MiB, as they stand in it.
+/// Sizes in `text`, in GiB or MiB, as they are in it.
 pub(super) fn sizes(text: &str) -> Vec<String> {
     let units = ["GiB", "MiB"];
     let found = units.into_iter().flat_map(|unit| text.match_indices(unit).map(move |(at, _)| (at, unit)));
@@ -182,7 +182,7 @@ fn own_process(found: &OutOfMemory, listed: &mut Vec<f64>) -> Option<f64> {
     Some(listed.remove(at))
 }
 
-/// The message in `lines`, whose first sign stands at `at`.
+/// The message in `lines`, whose first sign is at `at`.
 fn parse(lines: &[String], at: usize) -> Option<OutOfMemory> {
     // The sentence may be wrapped.
     let text = lines[at..].iter().take(12).flat_map(|line| line.split_whitespace()).collect::<Vec<_>>().join(" ");
@@ -272,7 +272,7 @@ fn frames(found: &mut OutOfMemory, lines: &[String], at: usize) {
     let is_frame = |line: &String| line.trim_start().starts_with("File \"") || line.contains("File \"");
     let of = |part: &[String]| -> Vec<String> {
         let frames = part.iter().enumerate().filter(|(_, line)| is_frame(line));
-        // The line of code stands below its frame.
+        // The line of code is below its frame.
         let with_code = frames.map(|(at, line)| format!("{line} {}", part.get(at + 1).map_or("", String::as_str)));
         with_code.filter(|frame| !frame.contains("torch/nn/modules")).map(|frame| frame.to_ascii_lowercase()).collect()
     };

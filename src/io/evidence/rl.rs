@@ -121,7 +121,7 @@ impl RlTimers {
         }
     }
 
-    /// The step in a sentence; none of a log that is not of reinforcement learning.
+    /// The step in a sentence; none for a log that is not of reinforcement learning.
     pub(super) fn verdict(&self) -> Option<Message> {
         let parts = RlPart::ALL.into_iter().filter_map(|part| {
             let seconds = show_seconds(Seconds(self.of(part)?));

@@ -40,11 +40,11 @@ pub(crate) fn is_list(head: &str) -> bool {
             || has(&["\"Kernel_Name\"", "\"Start_Timestamp\""]))
 }
 
-/// A list of objects as CSV; of a list that was cut off what stands before.
+/// A list of objects as CSV; of a list that was cut off what is before.
 fn as_csv(text: &str) -> Option<String> {
     let until = |end: Option<usize>| serde_json::from_str(&format!("{}]", &text[..=end?])).ok();
     let whole: Option<Vec<Map<String, Value>>> = serde_json::from_str(text).ok();
-    // A brace may stand in the name that was cut.
+    // A brace may be in the name that was cut.
     let rows = whole.or_else(|| until(text.rfind('}'))).or_else(|| until(text.rfind("},")))?;
     let columns: Vec<&String> = rows.first()?.keys().collect();
     let cell = |text: &str| format!("\"{}\"", text.replace('"', "\"\"").replace(['\n', '\r'], " "));

@@ -19,10 +19,11 @@ use shardscope_view::panels::waterfall::parts;
 use shardscope_view::panels::words::name;
 use shardscope_view::views::Drawn;
 
-/// Height of a bar and from one to the next.
+/// Height of a bar, pixels.
 const BAR: f64 = 22.0;
+/// Distance between the tops of two bars, pixels.
 const PITCH: f64 = 30.0;
-/// The share of the width that memory's bars have; their totals stand right of it.
+/// The share of the width that memory's bars have; their totals are right of it.
 const PLOT: f64 = 0.93;
 /// Paper between two parts of a bar, and the least that a part is drawn as, of the width.
 const APART: f64 = 0.0012;

@@ -59,7 +59,7 @@ fn paper(palette: &Palette, above: &str, (top, scale): (f64, f64), inside: &str)
     )
 }
 
-/// The card of schedules of one Run on one axis: their names, steps and bubbles stand over their rows.
+/// The card of schedules of one Run on one axis: their names, steps and bubbles are over their rows.
 pub fn compared_card(pictures: &[Picture], unit: MemoryUnit) -> String {
     let Some(first) = pictures.first() else { return String::new() };
     let palette = first.theme.palette();

@@ -162,7 +162,7 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
     }));
     for tick in ticks(first.view.start, first.view.end, 8) {
         let x = NAMES + first.view.x(tick, first.width);
-        // Over the lanes too: what stands at one time stands at one place.
+        // Over the lanes too: what is at one time is at one place.
         axis.push(rule(&format!("M{x:.1} {TITLE}V{top}"), &line, "0.5"));
         axis.push(words(x, top + 16.0, "middle", &muted, tick_label(tick)));
     }
@@ -247,7 +247,7 @@ mod tests {
         );
         assert!((0..4).all(|rank| svg.contains(&format!("rank {rank}"))));
         assert_eq!(svg.matches("#0C3E81").count(), 4 * 32);
-        // 45 degree lines stand under every row, each as tall as wide.
+        // 45 degree lines are under every row, each as tall as wide.
         assert!(svg.matches("<line").count() > 4 * 200);
         let (width, height) = picture.size(1.0);
         assert!(svg.contains(&format!("width=\"{width}\" height=\"{height}\"")));
@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// One second stands at one place in all timelines of the picture, and the axis stands once, below them.
+    /// One second is at one place in all timelines of the picture, and the axis is once, below them.
     #[test]
     fn stacked_timelines_share_one_axis_and_one_scale() {
         let evaluated = |schedule| {

@@ -9,7 +9,7 @@ use shardscope_core::report::Evaluation;
 use shardscope_core::run::OneOf;
 use std::fmt::Write;
 
-/// Of more ops than this the arrows are left out: viewers choke on them.
+/// A trace of more ops than this has no arrows: viewers become slow with more.
 const MAX_ARROWS: usize = 100_000;
 
 pub fn chrome_trace(evaluation: &Evaluation) -> String {

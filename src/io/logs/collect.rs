@@ -105,7 +105,7 @@ impl Heard {
         self.generates || self.series_of(LoggedQuantity::Round).is_some()
     }
 
-    /// True if the lines of two runs stand in turn.
+    /// True if lines of two runs alternate.
     pub(crate) fn is_mixed(&self) -> bool {
         let (lines, back) = self.turns;
         let mut steps = self.series.iter().filter(|(_, what, _)| what.is_step());

@@ -40,7 +40,7 @@ const OF_A_RUN: [&str; 22] = [
 #[derive(Clone, Default)]
 pub(crate) struct Dump(Vec<(String, String)>);
 
-/// What a line is to the arguments that were read so far.
+/// How a line belongs to the arguments that were read before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentLine {
     /// No argument.

@@ -23,7 +23,7 @@ impl Lines {
         }
     }
 
-    /// Calls `take` with what stands behind the last line's end.
+    /// Calls `take` with what is behind the last line's end.
     pub fn end(&mut self, mut take: impl FnMut(&str)) {
         if !self.open.is_empty() {
             let line = String::from_utf8_lossy(&self.open);
@@ -107,7 +107,7 @@ pub fn number(text: &str) -> Option<(f64, &str)> {
         'T' => Some(1e12),
         _ => None,
     };
-    // A suffix stands alone: "11.5K", not "12 MiB".
+    // A suffix has no unit behind it: "11.5K", not "12 MiB".
     let mut chars = rest.chars();
     match chars.next().and_then(scale) {
         Some(scale) if !chars.next().is_some_and(char::is_alphabetic) => {

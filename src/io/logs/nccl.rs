@@ -42,7 +42,7 @@ impl Nccl {
         if !matches!(words.len(), 8..=13) {
             return false;
         }
-        // Time (µs), algbw and busbw (GB/s) stand together: the first is the size over the second.
+        // Time (µs), algbw and busbw (GB/s) are together: the first is the size over the second.
         let found = words[3..].windows(3).find_map(|three| {
             let values: Vec<f64> = three.iter().filter_map(|word| word.parse().ok()).collect();
             let [time, algorithm, _] = values[..] else {

@@ -1,4 +1,4 @@
-//! The lines that are known, as data: words that must stand in a line, and the numbers behind some of them.
+//! The lines that are known, as data: words that must be in a line, and the numbers behind some of them.
 //!
 //! Source of each format: the program's own code, at the places that `reference` names in the comments.
 
@@ -128,7 +128,7 @@ impl LoggedQuantity {
 
 pub(crate) struct LinePattern {
     pub program: LogProgram,
-    /// Words that stand in it, in this order.
+    /// Words that are in it, in this order.
     pub words: &'static [&'static str],
     /// Words before a number, what the number means, and what it is multiplied by to be seconds, GiB or a count.
     pub numbers: &'static [(&'static str, LoggedQuantity, f64)],
@@ -220,7 +220,7 @@ pub(crate) static PATTERNS: &[LinePattern] = &[
         ],
     ),
     // Megatron-LM training.py: ms an iteration, mean of the log interval.
-    // Behind a rate or a time stands its mean over the run in Primus, AMD's Megatron-LM: "2701.3/2712.7"; its memory in
+    // Behind a rate or a time is its mean over the run in Primus, AMD's Megatron-LM: "2701.3/2712.7"; its memory in
     // 2^30 bytes.
     row(
         MegatronLm,

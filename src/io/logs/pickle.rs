@@ -94,7 +94,7 @@ impl PickleReader {
         Ok(())
     }
 
-    /// What was counted, and whether the pickle was whole.
+    /// The counts so far, and whether the pickle was complete.
     pub fn finish(self) -> (Snapshot, bool) {
         (self.snapshot, self.stopped)
     }
@@ -226,7 +226,7 @@ impl PickleReader {
         self.stack.pop().filter(|item| *item != PickleItem::Mark).ok_or_else(|| refuse(broken()))
     }
 
-    /// What stands above the last mark.
+    /// Takes the items on the stack above the last mark.
     fn marked(&mut self) -> Result<Vec<PickleItem>, Halt> {
         let at = self.stack.iter().rposition(|item| *item == PickleItem::Mark).ok_or_else(|| refuse(broken()))?;
         let items = self.stack.split_off(at + 1);

@@ -62,7 +62,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Of `program`, with nothing understood yet.
+    /// The reading of a log of `program`, before its first line.
     pub fn new(program: Message, run: &Run) -> Self {
         let run = Run { measured_step_s: None, profile: shardscope_core::run::Profile::default(), ..run.clone() };
         Self {

@@ -51,7 +51,8 @@ const MAX_BLOCKS: usize = 4_000_000;
 
 #[derive(Clone, Copy, Default)]
 struct Device {
-    /// Of blocks that the history made and that are alive; the same at the peak.
+    /// Bytes of live blocks that were allocated within the history, by place of allocation: now, and at the peak
+    /// (`at_peak`).
     by_place: ByPlace,
     at_peak: ByPlace,
     allocated: Curve,
@@ -153,7 +154,7 @@ impl Snapshot {
         Ok(reading)
     }
 
-    /// What the fullest device held at its peak, by where it was allocated; nothing without a history.
+    /// The memory of the fullest device at its peak, by place of allocation; empty without a history.
     fn at_peak(&self) -> Vec<(Message, Message)> {
         let peak = |device: &Device| device.allocated.peak(device.allocated_at_end);
         let Some(fullest) = self.devices.iter().max_by(|a, b| peak(a).total_cmp(&peak(b))) else {

@@ -18,7 +18,7 @@ const MAX_KEPT: usize = 65_536;
 pub(crate) struct Series {
     values: Vec<(u64, f64)>,
     stride: u64,
-    /// Of rates the smallest is the slowest.
+    /// True if the values are rates, of which the smallest is that of the slowest step.
     is_rate: bool,
     /// Repeated values of a step: how many there are, and how many of them differ from the first.
     repeated: (usize, usize),

@@ -63,12 +63,12 @@ pub(crate) struct Now {
 }
 
 impl Now {
-    /// Of one field, looked up once for all of its elements.
+    /// The values of one field, looked up once for all of its elements.
     fn of(state: State, field: &'static Field) -> Memo<Self> {
         Self::written(state, field, |text| text)
     }
 
-    /// Of one field, whose text `write` changes.
+    /// The values of one field, with its text changed by `write`.
     pub(crate) fn written(state: State, field: &'static Field, write: fn(String) -> String) -> Memo<Self> {
         Memo::new(move |_| Self {
             text: write(state.text_of(field)),

@@ -37,9 +37,9 @@ type Asked = (Run, u64);
 struct Page {
     state: State,
     rows: RwSignal<certified::Rows>,
-    /// Of one question and one axis.
+    /// Sketches for one question and one axis.
     sketches: RwSignal<Vec<(ScheduleVariant, Sketch)>>,
-    /// Of one question.
+    /// Certificates for one question.
     certificates: RwSignal<Vec<ScheduleCertificate>>,
     axis: Memo<Option<Axis>>,
     left: RwSignal<usize>,

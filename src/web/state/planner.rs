@@ -23,7 +23,7 @@ pub(crate) struct Planner {
 }
 
 impl Planner {
-    /// Of which nothing is asked.
+    /// A planner that is asked nothing yet.
     pub fn new() -> Self {
         Self {
             query: RwSignal::new(None),

@@ -75,7 +75,7 @@ fn part<T: Clone + PartialEq + Send + Sync + 'static>(state: RwSignal<ViewState>
 }
 
 impl Viewed {
-    /// Of the state that the page is opened with.
+    /// For the state that the page is opened with.
     pub fn new(opened: ViewState) -> Self {
         let embed = opened.embed;
         let preferred = RwSignal::new(browser::preferred_theme());
