@@ -55,7 +55,7 @@ fn files(state: State) -> Node {
         picture(Drawn::Step, "Where the step goes"),
         picture(Drawn::Memory, "Memory"),
         picture(Drawn::Overlap, "Overlap"),
-        item("Every op as CSV", timeline(TimelineAction::Csv)),
+        item("Ops with their times (CSV)", timeline(TimelineAction::Csv)),
         item("Trace for Perfetto", timeline(TimelineAction::Trace)),
         item("Export: settings, tables, report…", Action::Open(Dialog::Export(launcher(&run))).into()),
         item("Link…", Action::Share.into()),

@@ -77,12 +77,22 @@ pub(crate) fn entries_of(dialect: &Dialect, text: &ImportText) -> Result<Setting
 /// The fields that `dialect` does not say, with the value that is lost: those which come back otherwise when its
 /// settings are read into the default Run.
 pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, String)> {
-    not_said_to(dialect, scenario, Run::default())
+    let lost = not_said_to(dialect, scenario, Run::default()).into_iter();
+    lost.map(|setting| (setting.key, setting.value)).collect()
+}
+
+/// A setting that a program's own do not say.
+pub(crate) struct NotSaid {
+    pub key: &'static str,
+    /// The lost value.
+    pub value: String,
+    /// What the program does instead, as its settings are read.
+    pub instead: Option<String>,
 }
 
 /// The fields of `scenario` that `dialect` does not say, with the value that is lost, where its settings are read into
 /// the Run `known`.
-pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) -> Vec<(&'static str, String)> {
+pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) -> Vec<NotSaid> {
     let run = &scenario.run;
     let mut reader = SettingsReader::new(dialect.written(scenario), known);
     (dialect.read)(&mut reader);
@@ -119,7 +129,8 @@ pub(crate) fn not_said_to(dialect: &Dialect, scenario: &Scenario, known: Run) ->
     });
     let settings = lost.map(|field| {
         let value = plain(&field.get(run)).or_else(|| plain(&field.get(&meant)));
-        (field.key, value.unwrap_or_else(|| "unset".to_owned()))
+        let value = value.unwrap_or_else(|| "unset".to_owned());
+        NotSaid { key: field.key, value, instead: plain(&field.get(&back)) }
     });
     settings.collect()
 }

@@ -6,8 +6,8 @@ use super::stamp::Stamp;
 use super::{csv, markdown, rl_settings};
 use crate::dialect::text::words::entries;
 use crate::dialect::{
-    Dialect, SettingEntries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron, nanotron,
-    not_said_to, peft, torchtitan, torchtune, trl,
+    Dialect, NotSaid, SettingEntries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry, megatron,
+    nanotron, not_said_to, peft, torchtitan, torchtune, trl,
 };
 use crate::json::pretty;
 use serde::Serialize;
@@ -18,7 +18,7 @@ use shardscope_core::pipeline::torch_csv;
 use shardscope_core::report::{Evaluation, evaluate};
 use shardscope_core::run::Run;
 use shardscope_core::run::presets::Trainer;
-use shardscope_core::run::registry::field;
+use shardscope_core::run::registry::{Field, field};
 use shardscope_core::units::MemoryUnit;
 use shardscope_core::whole_run::{WholeRun, whole_run};
 use shardscope_view::palette::Theme;
@@ -68,11 +68,11 @@ const fn settings(dialect: &Dialect, what: &'static str) -> ExportFormat {
 pub static FORMATS: &[ExportFormat] = &[
     format(Writer::Markdown, "markdown", "Markdown", "a report for a wiki or a review", "md"),
     format(Writer::Json, "json", "JSON", "the run and its report, for a program", "json"),
-    format(Writer::Csv, "csv", "CSV", "memory by rank, overlap and schedule, for a spreadsheet", "csv"),
+    format(Writer::Csv, "csv", "Tables as CSV", "memory by rank, overlap and schedule, for a spreadsheet", "csv"),
     format(
         Writer::Order,
         "order",
-        "Pipeline order",
+        "Order for torchtitan (CSV)",
         "a line per rank from rank 0, a cell per op: stage, F, I, W or B, micro-batch. PyTorch's runtime schedules and \
             torchtitan load it, and would read a heading as a rank",
         "order.csv",
@@ -140,7 +140,9 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
     };
     let evaluation = evaluate(run)?;
     Ok(match format.writer {
-        Writer::Settings => dialect(id).map(|known| launch(known, &evaluation, stamp, None)).unwrap_or_default(),
+        Writer::Settings => {
+            dialect(id).map(|known| launch(known, &evaluation, stamp, &Purpose::Settings)).unwrap_or_default()
+        }
         Writer::Json => pretty(&Document {
             made: stamp.made(),
             link: stamp.link(run),
@@ -154,6 +156,20 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
         Writer::Rl => rl_settings::settings(&evaluation, stamp),
         Writer::Markdown => markdown::markdown(&evaluation, stamp),
     })
+}
+
+/// torchtitan's settings of `run` that name the file of its order, and that file; none where torchtitan has no schedule
+/// of the name.
+///
+/// # Errors
+/// Why the Run makes no sense.
+pub fn with_order(run: &Run, stamp: &Stamp) -> Result<Option<[String; 2]>, Vec<Issue>> {
+    if torchtitan::order_of(run).is_none() {
+        return Ok(None);
+    }
+    let evaluation = evaluate(run)?;
+    let settings = launch(&torchtitan::DIALECT, &evaluation, stamp, &Purpose::Ordered);
+    Ok(Some([settings, torch_csv::to_csv(&evaluation.order)]))
 }
 
 /// The format that launches `run`: that of its software's program, Megatron-LM's where the program has none. It is
@@ -206,9 +222,9 @@ pub fn trial(run: &Run, stamp: &Stamp) -> Result<String, Vec<Issue>> {
     let run = Run { tokens_total: None, ..run.clone() };
     let dialect = dialect(launcher(&run)).unwrap_or(&megatron::DIALECT);
     let trial = TRIALS.iter().find(|(id, _)| *id == dialect.id);
-    let settings = trial.map(|(_, settings)| entries(settings));
+    let purpose = trial.map_or(Purpose::Settings, |(_, settings)| Purpose::Trial(entries(settings)));
     let evaluation = evaluate(&run)?;
-    let text = launch(dialect, &evaluation, stamp, settings);
+    let text = launch(dialect, &evaluation, stamp, &purpose);
     let layout = &evaluation.scenario.layout;
     if layout.gpus <= layout.per_node {
         return Ok(text);
@@ -234,15 +250,25 @@ fn is_of(dialect: &Dialect, run: &Run) -> bool {
     }
 }
 
-/// Settings of a program, with what they leave out in comments; `trial` are those of some steps on mock data.
-fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Option<SettingEntries>) -> String {
+/// What settings of a program are written for.
+enum Purpose {
+    Settings,
+    /// With the file of the order of the pipeline beside them.
+    Ordered,
+    /// Some steps on mock data, which these settings say.
+    Trial(SettingEntries),
+}
+
+/// Settings of a program, with what they leave out in comments.
+fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, purpose: &Purpose) -> String {
     let run = &evaluation.scenario.run;
-    let what = match trial {
-        Some(_) => "20 steps on mock data, every step logged; bring the log to Calibrate",
-        None if dialect.id == megatron::DIALECT.id => {
+    let is_trial = matches!(purpose, Purpose::Trial(_));
+    let what = match purpose {
+        Purpose::Trial(_) => "20 steps on mock data, every step logged; bring the log to Calibrate",
+        _ if dialect.id == megatron::DIALECT.id => {
             "a launch of this layout; what it cannot know is named below, checkpoints are yours"
         }
-        None => "settings of a layout; data, tokenizer, checkpoints and schedules of the learning rate are yours",
+        _ => "settings of a layout; data, tokenizer, checkpoints and schedules of the learning rate are yours",
     };
     let mut comments = vec![
         format!("{} on {} x {}", run.model.title(), run.gpus, run.gpu.title()),
@@ -252,37 +278,57 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp, trial: Opti
     // Who launches it has the software, and no program has a price.
     let known = if is_of(dialect, run) { Run { stack: run.stack.clone(), ..Run::default() } } else { Run::default() };
     let mut lost = not_said_to(dialect, &evaluation.scenario, known);
-    lost.retain(|(key, _)| !["price_per_gpu_hour", "prices", "currency"].contains(key));
+    lost.retain(|lost| !["price_per_gpu_hour", "prices", "currency"].contains(&lost.key));
     if lost.is_empty() {
         comments.push(format!("All settings map to {}.", dialect.name));
     } else {
         comments.push(format!("Not expressible in {}:", dialect.name));
-        comments.extend(lost.iter().map(|(key, value)| match field(key) {
-            Some(field) => format!("  {}: {}", field.label, shown(field, value)),
-            None => format!("  {key}: {value}"),
+        comments.extend(lost.iter().map(|lost| match field(lost.key) {
+            Some(field) => format!("  {}: {}{}", field.label, shown(field, &lost.value), unset(field, run, lost)),
+            None => format!("  {}: {}", lost.key, lost.value),
         }));
     }
-    if trial.is_none() {
+    if matches!(purpose, Purpose::Ordered) {
+        comments.push(format!("The order of the pipeline: {} in the folder of the launch.", torchtitan::ORDER_FILE));
+    }
+    if !is_trial {
         comments.extend(start_lines(dialect.id, dialect.file, &evaluation.scenario));
     }
     let mut entries = dialect.written(&evaluation.scenario);
     let mut blanks = Vec::new();
-    match trial {
-        Some(trial) => {
+    match purpose {
+        Purpose::Trial(trial) => {
             // Mock data has no tokenizer of a model: none is said twice.
             let is_of_trial = |name: &str| trial.iter().any(|(said, _)| said == name);
             entries.retain(|(name, _)| !is_of_trial(name) && !name.starts_with("--tokenizer-"));
-            entries.extend(trial);
+            entries.extend(trial.iter().cloned());
         }
-        None if dialect.id == megatron::DIALECT.id => {
+        _ if dialect.id == megatron::DIALECT.id => {
             let (more, named) = megatron::start(&evaluation.scenario, &entries);
             entries.extend(more);
             blanks = named;
         }
-        None => {}
+        Purpose::Ordered => {
+            let said = |(name, _): &(String, _)| entries.iter().any(|(known, _)| known == name);
+            let order = torchtitan::order_of(run).filter(|order| !said(order));
+            entries.extend(order);
+        }
+        Purpose::Settings => {}
     }
     let text = (dialect.print)(&entries, &comments);
     if blanks.is_empty() { text } else { filled(&text, &blanks) }
+}
+
+/// What is said of a lost setting that nobody set: it is the default of the format of links, and what the program does
+/// instead.
+fn unset(field: &Field, run: &Run, lost: &NotSaid) -> String {
+    if field.get(run) != field.get(&Run::default()) {
+        return String::new();
+    }
+    match lost.instead.as_deref().filter(|instead| *instead != lost.value) {
+        Some(instead) => format!(" (not set, the default of links; these settings do: {})", shown(field, instead)),
+        None => " (not set, the default of links)".to_owned(),
+    }
 }
 
 /// `script` with a line for each variable that it stops without, and the rendezvous of its nodes.

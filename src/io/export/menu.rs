@@ -1,6 +1,6 @@
 //! The page's export dialog: the formats to choose from, and the chosen one as text.
 
-use super::formats::{FORMATS, export};
+use super::formats::{FORMATS, export, with_order};
 use super::stamp::Stamp;
 use shardscope_core::report::evaluate;
 use shardscope_core::run::Run;
@@ -41,10 +41,11 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
             let save = Save::Text { name: name(chosen.end), text: file.as_str().into() };
             let save = leaf("button", "main", "Save").on(Action::Save(save));
             let order = FORMATS.iter().find(|format| format.id == "order");
-            let order = order.filter(|_| chosen.id == ORDERED && run.pp > 1);
+            let order = order.filter(|_| chosen.id == ORDERED);
             let both = order.and_then(|order| {
-                let cells = export(run, order.id, stamp).ok()?;
-                let files = vec![(name(chosen.end), file.as_str().into()), (name(order.end), cells.as_str().into())];
+                let [settings, cells] = with_order(run, stamp).ok()??;
+                let files =
+                    vec![(name(chosen.end), settings.as_str().into()), (name(order.end), cells.as_str().into())];
                 let both = leaf("button", "", "Save with the order").title(order.what);
                 Some(both.on(Action::Save(Save::Texts(files))))
             });
@@ -91,7 +92,28 @@ mod tests {
         };
         let files = both(&Run::default(), ORDERED);
         let names: Vec<&str> = files.iter().flatten().map(|(name, _)| &**name).collect();
-        assert_eq!(names, ["shardscope.torchtitan.py", "shardscope.order.csv"]);
+        // The module's name in the launch line of the file is that of the file.
+        assert_eq!(names, ["shardscope.py", "shardscope.order.csv"]);
+        assert!(files[0][0].1.contains("--module shardscope "), "{}", files[0][0].1);
+        // torchtitan reads the order from the file that its settings name, whatever schedule they name beside it
+        // (`_build_pipeline_schedule` of `distributed/pipeline_parallel.py`, pytorch/torchtitan at b5bcd76).
+        let named = |settings: &str| {
+            settings.contains("config.parallelism.pipeline_parallel_schedule_csv = \"shardscope.order.csv\"")
+        };
+        assert!(named(&files[0][0].1), "{}", files[0][0].1);
+        // Where nothing is saved beside them, the settings name no file: torchtitan raises `FileNotFoundError`.
+        assert!(!named(&export(&Run::default(), ORDERED, &Stamp::default()).unwrap()));
+        let run = Run { schedule: shardscope_core::run::Schedule::ZbV, ..Run::default() };
+        let files = both(&run, ORDERED);
+        assert!(named(&files[0][0].1) && files[0][0].1.contains("\"ZBVZeroBubble\""), "{}", files[0][0].1);
+        // Read back, the two are the run: its schedule, with the order of the file.
+        let settings: String =
+            files[0][0].1.lines().filter(|line| !line.starts_with("# ")).fold(String::new(), |s, l| s + l + "\n");
+        let back = crate::import::read(&settings, &Run::default()).unwrap();
+        assert_eq!(back.run.schedule, run.schedule);
+        // One that torchtitan does not know has other stages than what is said instead.
+        assert!(both(&Run { schedule: shardscope_core::run::Schedule::ZbH1, ..Run::default() }, ORDERED).is_empty());
+        let files = both(&Run::default(), ORDERED);
         // PyTorch's reader takes every line for a rank: the first begins with an op of rank 0.
         assert!(files[0][1].1.starts_with("0F0,"), "{}", &files[0][1].1[..20]);
         assert!(both(&Run::default(), "megatron").is_empty());

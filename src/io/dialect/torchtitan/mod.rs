@@ -5,6 +5,7 @@
 //! (flavors); before, `torchtitan/config/job_config.py`.
 
 mod parallel;
+pub(crate) use parallel::{ORDER_FILE, order_of};
 mod shipped;
 mod training;
 
@@ -19,7 +20,7 @@ use shipped::{CHECKPOINT, LENGTH, LENGTH_BEFORE};
 pub(crate) static DIALECT: Dialect = Dialect {
     id: "torchtitan",
     name: "torchtitan",
-    file: "torchtitan.py",
+    file: "py",
     entries,
     keys: &[],
     stack: compiled,

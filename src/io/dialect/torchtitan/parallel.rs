@@ -144,8 +144,19 @@ fn experts(reader: &mut SettingsReader) {
 /// The class of an order of a file with several stages a rank; the row of [`Schedule::Optimal`] has the one for one
 /// stage.
 const MULTI: &str = "PipelineScheduleMulti";
-/// The file that the export "order" is for.
-const ORDER_FILE: &str = "shardscope.order.csv";
+/// The file of the export "order", beside the settings.
+pub(crate) const ORDER_FILE: &str = "shardscope.order.csv";
+/// The file that the order is read from, in whatever schedule is named: `_build_pipeline_schedule` of
+/// `distributed/pipeline_parallel.py` makes a `_PipelineScheduleRuntime` of it, and the named schedule says how many
+/// stages a rank has and where they lie. Source: pytorch/torchtitan at b5bcd76.
+const ORDER: &str = "parallelism.pipeline_parallel_schedule_csv";
+
+/// The setting that names the file of the order of `run`; none without a pipeline, or where torchtitan has no schedule
+/// of its name: the stages of another are not those of the file.
+pub(crate) fn order_of(run: &Run) -> Option<(String, Value)> {
+    let named = run.schedule.row().called(Trainer::Torchtitan);
+    (run.pp > 1 && named.is_some()).then(|| (ORDER.to_owned(), Value::Text(ORDER_FILE.to_owned())))
+}
 
 fn pipeline(reader: &mut SettingsReader) {
     let schedule = reader.word("parallelism.pipeline_parallel_schedule", "schedule");
@@ -153,8 +164,12 @@ fn pipeline(reader: &mut SettingsReader) {
     match Schedule::called(named, Trainer::Torchtitan).or((named == MULTI).then_some(Schedule::Optimal)) {
         Some(schedule) => {
             reader.run.schedule = schedule;
-            let mut file = || reader.word("parallelism.pipeline_parallel_schedule_csv", "order of the pipeline");
-            if schedule == Schedule::Optimal && file().as_deref() != Some(ORDER_FILE) {
+            // The file of this page holds the order of the schedule that is named beside it.
+            let is_ours = reader.last(ORDER).and_then(Value::text).is_some_and(|file| file.ends_with(ORDER_FILE));
+            if is_ours || schedule == Schedule::Optimal {
+                reader.word(ORDER, "order of the pipeline");
+            }
+            if schedule == Schedule::Optimal && !is_ours {
                 reader.assume(t!("the best order that is found here: the order of the file is not read"));
             }
         }
@@ -297,7 +312,7 @@ fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
     writer.say(super::shipped::PIECES, s.layout.microbatches);
     if run.schedule == Schedule::Optimal {
         // The export "order" writes the file.
-        writer.say("parallelism.pipeline_parallel_schedule_csv", ORDER_FILE);
+        writer.say(ORDER, ORDER_FILE);
     }
     let named = run.schedule.row().called(Trainer::Torchtitan);
     writer.say("parallelism.pipeline_parallel_schedule", named.unwrap_or("1F1B"));
