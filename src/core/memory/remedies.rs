@@ -48,7 +48,10 @@ pub(crate) fn fused_loss(
     if !fit(scenario, &others) {
         return None;
     }
-    let message = t!("the logits are what does not fit: with a fused loss the same run does");
+    let message = match estimate_of(scenario, chunks, &heads).verdict() {
+        Verdict::Oom => t!("the logits are what does not fit: with a fused loss the same run does"),
+        _ => t!("the logits are what makes it tight: with a fused loss the same run fits"),
+    };
     Some(Issue::warning("cross_entropy", message).with_fix("cross_entropy", kernel.id()))
 }
 

@@ -125,6 +125,10 @@ impl Order {
         }
         self
     }
+    /// True if passes of two micro-batches run as one op anywhere.
+    pub fn has_pairs(&self) -> bool {
+        self.ranks.iter().any(|row| row.iter().any(|item| matches!(item, OrderItem::Pair(..))))
+    }
     /// Pipeline ranks, p.
     pub fn pp(&self) -> u32 {
         u32::try_from(self.ranks.len()).unwrap_or(u32::MAX)

@@ -255,7 +255,7 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     },
     ScheduleInfo {
         kind: Kind::DualPipe,
-        idea: "Both directions at once: each rank has a stage of either end, passes in pairs hide expert messages.",
+        idea: "Both directions at once: each rank has a stage of either end, and passes of the two run in pairs.",
         cost: "Bubble (p/2 − 1)(F&B + B − 3W); two copies of the weights, p + 1 micro-batches held.",
         needs: "Even p, even m, m ≥ 2p; a fused forward-backward block.",
         source: &source::DUALPIPE,
@@ -281,7 +281,7 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     },
     ScheduleInfo {
         kind: Kind::Overlap,
-        idea: "Forward and backward of two micro-batches run as one block, hiding expert communication.",
+        idea: "Forward and backward of two micro-batches run as one block, messages of one behind the other.",
         cost: "About twice 1F1B's activations; no second copy of the weights.",
         needs: "A fused forward-backward block; mixture-of-experts models gain.",
         source: &source::PP_VISUALIZATION,
@@ -324,7 +324,8 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     },
     ScheduleInfo {
         kind: Kind::Optimal,
-        idea: "The order with the least makespan for the durations and a memory limit, with a proof of how good it is.",
+        idea: "The shortest order of one stage a rank under a memory limit, with a proof of how short it is: more \
+            chunks may beat it.",
         cost: "What the limit leaves: it is proven optimal, or how far from it at most is said.",
         needs: "Durations that are known and steady; software that takes an order.",
         source: &source::JOB_SHOP,

@@ -9,6 +9,7 @@ mod based;
 mod check;
 mod choices;
 mod fitted;
+pub mod follow;
 mod gpu_parts;
 mod json;
 mod kinds;

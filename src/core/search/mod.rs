@@ -24,6 +24,7 @@ pub mod kinds;
 pub mod ladder;
 pub mod map;
 pub mod orders;
+pub mod paired;
 mod plan;
 mod promise;
 mod proposal;

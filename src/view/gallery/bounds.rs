@@ -200,19 +200,22 @@ fn answer(gallery: &Gallery) -> Node {
                     && runs(other.variant.schedule)
                     && !words::is_told(run, of.step_s / figures.step_s)
             };
-            let count = fits.iter().filter(alike).count();
-            let tie = significant(tie(run) * 100.0, 2);
-            let others = match count {
+            let alike: Vec<ScheduleVariant> = fits.iter().filter(alike).map(|(other, _)| other.variant).collect();
+            let (tie, mine) = (significant(tie(run) * 100.0, 2), ScheduleVariant::of(run));
+            let named = |variant: &ScheduleVariant| {
+                let name = variant.name();
+                if *variant == mine { t!("{name} (your run)", name) } else { name }
+            };
+            let names = Message::joined(", ", alike.iter().map(named));
+            let others = match alike.len() {
                 0 => None,
-                1 => Some(t!("One more that it runs may be as fast: such differences are known to {tie} %.", tie)),
-                _ => Some(t!(
-                    "{count} more that it runs may be as fast: such differences are known to {tie} %.",
-                    count,
-                    tie
-                )),
+                1 => Some(t!("{names} may be as fast: such differences are known to {tie} %.", names, tie)),
+                _ => Some(t!("These may be as fast: {names}. Such differences are known to {tie} %.", names, tie)),
             };
             let words = Message::joined(" ", std::iter::once(words).chain(others));
-            Node::from_iter([line(words, use_it(row, name)), head, covers])
+            // What is not known to be faster than the Run's own is not offered.
+            let take = if alike.contains(&mine) { Node::none() } else { use_it(row, name) };
+            Node::from_iter([line(words, take), head, covers])
         }
         None => line(t!("No schedule that {software} can run fits here.", software), Node::none()),
     };

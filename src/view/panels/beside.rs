@@ -32,13 +32,17 @@ const KEY: [(&str, &str); 7] = [
     ("c-weight", "weight gradients, apart"),
 ];
 
-/// The picture of the kind that is chosen, of that which costs most where none is; nothing where no messages are sent
+/// The picture of the kind that is chosen; where none is, of experts' messages under a schedule that pairs passes, else
+/// of that which costs most; nothing where no messages are sent
 /// inside a micro-batch.
 pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
     let (all, run) = (microbatch_waits(evaluation), &evaluation.scenario.run);
     let cost = |one: &MicrobatchWaits| exposed(&evaluation.report, one.traffic).map_or(0.0, |(time, _)| time.0);
     let costliest = all.iter().max_by(|a, b| cost(a).total_cmp(&cost(b)));
-    let Some(drawn) = all.iter().find(|one| Some(one.traffic) == chosen).or(costliest) else {
+    // A schedule that pairs passes is chosen for what hides in a pair.
+    let paired = all.iter().find(|one| one.traffic == Traffic::Ep && run.schedule.pairs_passes());
+    let drawn = all.iter().find(|one| Some(one.traffic) == chosen).or(paired).or(costliest);
+    let Some(drawn) = drawn else {
         return Node::none();
     };
     let kinds = all.iter().map(|one| {

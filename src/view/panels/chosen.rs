@@ -2,6 +2,7 @@
 //! would do where nothing fits.
 
 use crate::prelude::*;
+use shardscope_core::report::Peak;
 use shardscope_core::run::presets::published;
 use shardscope_core::search::ladder::{Failure, LadderChoice, LadderEnd, Searched};
 use shardscope_core::search::tie;
@@ -55,19 +56,25 @@ pub struct Whose<'a> {
     pub outcome: Option<&'a LadderEnd>,
     /// Share of the step that the fastest known layout saves, where it can be told apart.
     pub gain: Option<f64>,
+    /// Memory of the fullest GPU in the layout; none while it is not known.
+    pub peak: Option<Peak>,
 }
 
 /// The pill and what can be done: "Layout: chosen for you · undo", "Layout: from the link · choose for me: 23 % less
 /// time". A layout that something known beats is not called chosen.
 pub fn chip(whose: &Whose) -> Node {
-    let Whose { origin, waits, outcome, gain } = *whose;
+    let Whose { origin, waits, outcome, gain, peak } = *whose;
     if waits {
         let words = el("b", &[], &[text("Layout: being chosen…")]);
         return el("span", &[("class", "whose chosen"), ("aria-busy", "true")], &[words]);
     }
     let gain = gain.filter(|gain| *gain > 0.0);
     if origin == LayoutOrigin::Chosen && gain.is_none() {
-        let words = el("b", &[], &[text("✦ "), text(origin.words())]).title(reason(outcome));
+        let words = match peak.filter(|peak| peak.overall != Verdict::Fits) {
+            None => el("b", &[], &[text("✦ "), text(origin.words())]),
+            Some(peak) => el("b", &[], &[text(none_fits(&peak))]),
+        };
+        let words = words.title(reason(outcome));
         let undo = match outcome {
             Some(LadderEnd::Chosen(_) | LadderEnd::Failed(_)) => {
                 Node::from_iter([text(" · "), link_button("undo").on(Action::ChooseLayout(false))])
@@ -90,6 +97,15 @@ pub fn chip(whose: &Whose) -> Node {
         _ => inline(words),
     };
     el("span", &[("class", "whose")], &[words, text(" · "), choose])
+}
+
+/// What the layout is that the search ended with where none fits: that with the least memory.
+fn none_fits(peak: &Peak) -> &'static str {
+    if peak.overall == Verdict::Oom {
+        "Layout: none fits, this one needs the least"
+    } else {
+        "Layout: none fits for sure, this one needs the least"
+    }
 }
 
 /// A share without decimals: "23 %".
@@ -232,7 +248,7 @@ mod tests {
     }
 
     fn whose(origin: LayoutOrigin, outcome: Option<&LadderEnd>, gain: Option<f64>) -> Node {
-        chip(&Whose { origin, waits: false, outcome, gain })
+        chip(&Whose { origin, waits: false, outcome, gain, peak: None })
     }
 
     #[test]
@@ -246,6 +262,21 @@ mod tests {
         assert_eq!(view.actions(), [&Action::ChooseLayout(false)]);
         assert!(failed(Some(&outcome), MemoryUnit::Gib) == Node::none());
         assert!(whose(LayoutOrigin::Chosen, None, None).actions().is_empty());
+    }
+
+    /// A layout that does not fit is not called chosen without a word: it is what needs least, whether the search was
+    /// made now or when the link was.
+    #[test]
+    fn a_layout_that_does_not_fit_is_what_needs_least() {
+        let run = Run { gpus: 1, global_batch: 8, tp: 1, pp: 1, ..Run::default() };
+        let peak = shardscope_core::report::report(&run).unwrap().memory.peak();
+        assert_eq!(peak.overall, Verdict::Oom);
+        let outcome = climbed(&run);
+        for outcome in [Some(&outcome), None] {
+            let origin = LayoutOrigin::Chosen;
+            let html = chip(&Whose { origin, waits: false, outcome, gain: None, peak: Some(peak) }).to_html();
+            assert!(html.contains("none fits, this one needs the least") && !html.contains("chosen for you"), "{html}");
+        }
     }
 
     /// A layout that a card beats is never called chosen, and each other one offers the
@@ -268,7 +299,7 @@ mod tests {
         }
         let beaten = whose(LayoutOrigin::Chosen, None, Some(0.1)).to_html();
         assert!(!beaten.contains("chosen for you") && beaten.contains("choose for me"), "{beaten}");
-        let waits = chip(&Whose { origin: LayoutOrigin::Chosen, waits: true, outcome: None, gain: None });
+        let waits = chip(&Whose { origin: LayoutOrigin::Chosen, waits: true, outcome: None, gain: None, peak: None });
         assert!(waits.actions().is_empty() && !waits.to_html().contains("chosen for you"));
     }
 

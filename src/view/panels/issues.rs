@@ -120,7 +120,10 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Nod
             parts.extend([text(if at == 0 { " · also: " } else { ", " }), go(issue)]);
         }
         if others.len() > NAMED {
-            parts.push(text(t!(" and {count} more", count = others.len() - NAMED)));
+            let more = t!("{count} more", count = others.len() - NAMED);
+            let next = field(&others[NAMED].field).map(|field| Action::Focus(field.key));
+            let more = next.map_or_else(|| text(more.clone()), |action| link_button(more.clone()).on(action));
+            parts.extend([text(" and "), more]);
         }
     }
     el("p", &[("class", "warned")], &parts).keyed("warnings")

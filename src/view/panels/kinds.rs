@@ -7,6 +7,7 @@ use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::node::figure::Scope;
 use crate::panels::words;
 use crate::prelude::*;
+use shardscope_core::report::report;
 use shardscope_core::run::presets::GPUS;
 use shardscope_core::search::FoundLayout;
 use shardscope_core::search::kinds::{KindRow, on};
@@ -116,7 +117,30 @@ fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
         ),
     };
     let more = if done { Message::default() } else { t!("Still looking.") };
-    Message::joined(" ", [said, cheaper(own, lines), more].into_iter().filter(|part| !part.is_empty()))
+    let parts = [said, as_cheap(own, &priced), cheaper(own, lines), more];
+    Message::joined(" ", parts.into_iter().filter(|part| !part.is_empty()))
+}
+
+/// The next kind by cost where the ranges of the two costs, those of their steps, overlap: neither is known to be the
+/// cheaper one.
+fn as_cheap(own: &Run, priced: &[&KindLine]) -> Message {
+    let range = |line: &KindLine| {
+        let step = report(&line.found.run).ok()?.step;
+        let cost = line.cost()?;
+        Some([cost * (step.low_s / step.time_s), cost * (step.high_s / step.time_s)])
+    };
+    let [first, next, ..] = priced else { return Message::default() };
+    let (Some([_, high]), Some([low, _]), Some(cost)) = (range(first), range(next), next.cost()) else {
+        return Message::default();
+    };
+    if low > high {
+        return Message::default();
+    }
+    t!(
+        "{name} at {cost} may be as cheap: the ranges of their steps overlap.",
+        name = verbatim(next.name),
+        cost = money(&sign(own), cost)
+    )
 }
 
 /// From which price on each other kind would be the cheaper one, where one alone has a price: no price is fetched.

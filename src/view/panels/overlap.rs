@@ -54,7 +54,8 @@ pub fn rows(evaluation: &Evaluation, chosen: Option<Traffic>, unit: MemoryUnit) 
         .collect();
     let body: Node = overlap.iter().enumerate().map(|(index, line)| row(index, line, evaluation, unit)).collect();
     let table = grid("", head, body);
-    let tensor = overlap.iter().any(|row| row.traffic == Traffic::Tp);
+    // Where no compute may run beside them at all, no part of them hides.
+    let tensor = overlap.iter().any(|row| row.traffic == Traffic::Tp && row.ratio.is_some());
     let kernels = if tensor {
         let notes = [
             inline(names(Traffic::Tp, &evaluation.scenario.run).0),

@@ -234,7 +234,19 @@ pub fn against(
         t!("{name_b} takes {share} more time than {name_a}", name_b, share, name_a)
     };
     let said = times_and_activations(time, a, b, unit);
-    Message::joined(" ", std::iter::once(said).chain(copies(a, b, unit)).chain(untold(run, ratio)))
+    let parts = std::iter::once(said).chain(idles_less(a, b)).chain(copies(a, b, unit)).chain(untold(run, ratio));
+    Message::joined(" ", parts)
+}
+
+/// Why the pipeline of `b` takes longer than that of `a` although its ranks idle less, or takes less although they idle
+/// more: the share of another time is no time.
+fn idles_less(a: &ScheduleFigures, b: &ScheduleFigures) -> Option<Message> {
+    let works = |one: &ScheduleFigures| one.makespan_s * (1.0 - one.bubble_fraction);
+    let (longer, less) = (b.makespan_s.0 > a.makespan_s.0, b.bubble_fraction < a.bubble_fraction);
+    let (own, other) = (show_seconds(works(b)), show_seconds(works(a)));
+    (longer == less && own != other && b.step_s != a.step_s).then(|| {
+        t!("The bubble is a share: its ranks work {own} instead of {other}, and idle for the rest.", own, other)
+    })
 }
 
 /// The first sentence of [`against`], which begins with `time`.

@@ -233,7 +233,7 @@ fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
         verdict if ran && verdict != Verdict::Fits => it_ran(memory),
         Verdict::Fits => t!("{low} to {high} likely, all below {usable}", low, high, usable),
         Verdict::Tight if like > 0 => {
-            t!("{low} to {high}; {ran_out} of {like} like it ran out", low, high, ran_out, like)
+            t!("{low} to {high}; this tight, {ran_out} of {like} ran out", low, high, ran_out, like)
         }
         Verdict::Tight => t!("{low} to {high} likely", low, high),
         Verdict::Oom => {
@@ -413,12 +413,30 @@ fn added(evaluation: &Evaluation, currency: &str, scope: &Scope) -> Node {
     };
     // The figure of the whole run, as its view says it: rounded, that of the steps and a difference would not add up.
     let figures = figures(evaluation, &setting);
-    let (less, shown) =
-        few(figures.gpu_hours * setting.price.unwrap_or(PRICE), RangedTime::from(&evaluation.report.step).is_wide());
+    let wide = RangedTime::from(&evaluation.report.step).is_wide();
+    let (less, shown) = few(figures.gpu_hours * setting.price.unwrap_or(PRICE), wide);
     let whole = format!("{less}{currency}{shown}");
-    let words = if figures.spares > 0 { "with losses and spares" } else { "with losses" };
+    // Losses that change none of the digits that are shown.
+    let steps = BudgetTime::of(evaluation).map(|budget| {
+        let (less, shown) = few(budget.gpu_hours() * setting.price.unwrap_or(PRICE), wide);
+        format!("{less}{currency}{shown}")
+    });
+    let words = match figures.spares {
+        1.. => "with losses and spares",
+        _ if steps.as_ref() == Some(&whole) => "with losses still",
+        _ => "with losses",
+    };
     let whole = inline(verbatim(whole)).reports(WholeRunFigure::Cost.id(), scope);
-    let button = el("button", &[("class", "link")], &[text(words), text(" "), whole]).on(Action::Show(View::Whole));
+    // Days of the same basis, where losses change what is shown of them.
+    let days = |days: f64| show_days(days, wide);
+    let later = BudgetTime::of(evaluation).filter(|budget| days(budget.seconds / 86_400.0) != days(figures.days));
+    let later = later.map_or_else(Node::none, |_| {
+        let (number, unit) = days(figures.days);
+        let number = inline(verbatim(number)).reports(WholeRunFigure::Days.id(), scope);
+        Node::from_iter([text(", "), number, text(" "), text(unit)])
+    });
+    let parts = [text(words), text(" "), whole, later];
+    let button = el("button", &[("class", "link")], &parts).on(Action::Show(View::Whole));
     el("span", &[], &[leaf("i", "dot", verbatim("· ")), button])
 }
 
@@ -514,7 +532,7 @@ mod tests {
         assert_eq!(report.memory.verdict, Verdict::Tight);
         let html = strip(&run, &report, MemoryUnit::Gib).to_html();
         let Chance { like, ran_out } = report.memory.chance;
-        let words = format!("{ran_out} of {like} like it ran out");
+        let words = format!("this tight, {ran_out} of {like} ran out");
         assert!(html.contains(&words), "{html}");
         assert!(html.contains("Tight") && !html.contains("Fits"));
     }
@@ -688,8 +706,8 @@ mod tests {
                 let report = report(&run).unwrap();
                 let cost = budget(&evaluate(&run).unwrap(), &Scope::run());
                 let figures = Node::from_iter([strip(&run, &report, MemoryUnit::Gib), cost]).figures();
-                // The cost with losses is there where the run ends.
-                assert!((6..=7).contains(&figures.len()), "{}", figures.len());
+                // The cost with losses is there where the run ends, and days where losses move them.
+                assert!((6..=8).contains(&figures.len()), "{}", figures.len());
                 for (.., figure) in figures {
                     assert!(figure.chars().count() <= 7, "{figure}");
                 }

@@ -8,9 +8,10 @@ use super::words;
 use crate::node::action::Compare;
 use crate::node::figure::Scope;
 use crate::prelude::*;
-use shardscope_core::report::report;
+use shardscope_core::report::{report, work};
 use shardscope_core::rl::{TOLD_APART, predict};
 use shardscope_core::run::Recompute;
+use shardscope_core::run::presets::{PUBLISHED, PublishedRun};
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
 use shardscope_core::search::session::PlanResult;
 use shardscope_core::search::{Figures, PlanRequest, differences, least_saved, tie};
@@ -145,9 +146,15 @@ pub fn brief(run: &Run, own: &Run) -> Message {
     Message::joined(" · ", parts)
 }
 
-/// Words of a gain, and the colour that it has in the pictures.
-const fn kind(gain: Gain) -> (&'static str, &'static str) {
+/// More GPUs than the Run has: no layout fits on its own as it is set.
+const MORE_GPUS: &str = "Fewest GPUs with these settings";
+
+/// Words of a gain, and the colour that it has in the pictures; `is_one`: a single setting changes; `is_more`: on more
+/// GPUs than the Run has.
+const fn kind(gain: Gain, is_one: bool, is_more: bool) -> (&'static str, &'static str) {
     match gain {
+        Gain::Change if !is_one => ("Fewest changes that fit", "c-recompute"),
+        Gain::Fewest if is_more => (MORE_GPUS, "c-weight"),
         Gain::Fits => ("Fastest that fits", "c-forward"),
         Gain::Change => ("Smallest change that fits", "c-recompute"),
         Gain::Length => ("Longest sequence that fits", "c-activations"),
@@ -166,6 +173,8 @@ const fn kind(gain: Gain) -> (&'static str, &'static str) {
 /// can be done about it.
 struct Card {
     gain: Gain,
+    /// One setting changes, and the GPUs are more than the Run's.
+    changes: (bool, bool),
     /// The layout.
     run: Arc<Run>,
     name: Message,
@@ -182,7 +191,7 @@ struct Card {
 
 impl Card {
     fn view(self) -> Node {
-        let (kind, colour) = kind(self.gain);
+        let (kind, colour) = kind(self.gain, self.changes.0, self.changes.1);
         let (class, mark) = words::sign(self.verdict.0);
         // A gain that may be none is not offered as one.
         let used = if self.gain == Gain::Equal {
@@ -220,18 +229,48 @@ pub fn suggestion(evaluation: &Evaluation, searched: &SearchProgressShown, unit:
     let tight = if none && !tight.is_empty() { only_tight(evaluation, searched, unit) } else { Node::none() };
     if cards.is_empty() {
         let words = if tight == Node::none() { nothing(evaluation, searched) } else { tight };
-        return el("div", &[("class", "suggestions none")], &[words]);
+        let none = el("div", &[("class", "suggestions none")], &[words]);
+        return Node::from_iter([none, as_published(&evaluation.scenario.run)]);
     }
     if list.iter().all(|better| better.gain == Gain::Equal) {
         cards.insert(0, nothing(evaluation, searched));
     }
-    Node::from_iter([el("div", &[("class", "suggestions")], &[cards.into_iter().collect(), tight]), line])
+    let published = as_published(&evaluation.scenario.run);
+    Node::from_iter([el("div", &[("class", "suggestions")], &[cards.into_iter().collect(), tight]), line, published])
 }
+
+/// "Published: DeepSeek-V3, 2048 H800": runs that were published of this model on so many of these GPUs, each a press
+/// away; nothing where the Run is one.
+fn as_published(run: &Run) -> Node {
+    let (Some(model), Some(gpu)) = (run.model.base, run.gpu.base) else {
+        return Node::none();
+    };
+    let alike = |other: &Run| (&other.model, &other.gpu, other.gpus) == (&run.model, &run.gpu, run.gpus);
+    // Read where the names are in its settings.
+    let may = |one: &&PublishedRun| [model, gpu].iter().all(|id| one.settings.iter().any(|part| part.contains(id)));
+    let found = PUBLISHED.iter().filter(may).map(|one| (one.name, one.run()));
+    let found: Vec<(&str, Run)> = found.filter(|(_, other)| alike(other)).collect();
+    if found.is_empty() || found.iter().any(|(_, other)| other == run) {
+        return Node::none();
+    }
+    let buttons = found.iter().flat_map(|(name, other)| {
+        [
+            text(" "),
+            load("", other, t!("Take the published run {name}", name = verbatim(*name)), &[text(verbatim(*name))]),
+        ]
+    });
+    let parts: Vec<Node> =
+        std::iter::once(text("Published runs of this model on these GPUs:")).chain(buttons).collect();
+    el("p", &[("class", "muted fewest")], &parts)
+}
+
+/// Settings that follow a change by themselves.
+const FOLLOW: [&str; 2] = ["global_batch", "host_memory_gib"];
 
 /// Cards in a row.
 const CARDS: usize = 3;
 
-/// "Fewest GPUs: 64 GPUs with TP 8 · PP 4, fits, 49.8 GiB, a step takes 171 s."
+/// "Fewest GPUs with these settings: 64 GPUs with TP 8 · PP 4, fits, 49.8 GiB, a step takes 171 s."
 fn fewest(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Node {
     let (own, figures) = (&evaluation.scenario.run, &better.figures);
     let scope = Scope::of(&better.run, Some(own));
@@ -240,7 +279,9 @@ fn fewest(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Node {
     let (fits, time) = (words::fits(&figures.peak, &unit.show(figures.peak.bytes)), show_seconds(figures.time_s));
     let rest = t!("with {layout}: {fits}; a step takes {time}.", layout = name.clone(), fits, time);
     let take = load("", &better.run, name, &[text("Use")]);
-    let parts = [text("Fewest GPUs: "), gpus, text(" "), inline(rest), text(" "), take];
+    // The Run fits on its own GPUs by the cards above.
+    let what = if better.run.gpus > own.gpus { MORE_GPUS } else { "Fewest GPUs" };
+    let parts = [text(what), text(": "), gpus, text(" "), inline(rest), text(" "), take];
     el("p", &[("class", "muted fewest")], &parts)
 }
 
@@ -270,7 +311,11 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
     let usable = unit.show(evaluation.report.memory.capacity_bytes);
     let [least, most] = [least, most].map(|percent| format!("{percent:.0}"));
     let range = if least == most { verbatim(most) } else { t!("{least} to {most}", least, most) };
+    // Of a run that is tight itself they are not worse.
+    let own_tight = evaluation.report.memory.overall() == Verdict::Tight;
     let words = match tight.len() {
+        1 if own_tight => t!("1 other is {range} % faster, and tight as this run is.", range),
+        count if own_tight => t!("{count} others are {range} % faster, and tight as this run is.", count, range),
         1 => t!("1 other is {range} % faster but tight: it may need more than {usable}.", range, usable),
         count => {
             t!("{count} others are {range} % faster but tight: they may need more than {usable}.", count, range, usable)
@@ -323,8 +368,10 @@ fn card(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: MemoryU
     let shown = Better { gain: if is_own { Gain::Length } else { better.gain }, ..better.clone() };
     let better = &shown;
     let (figure, saved, verdict) = headline(evaluation, step_s, better, unit);
+    let changed = changes(&better.run, own).into_iter().filter(|change| !FOLLOW.contains(&change.field.key)).count();
     Card {
         gain: better.gain,
+        changes: (changed == 1, better.run.gpus > own.gpus),
         run: Arc::new(better.run.clone()),
         name,
         figure,
@@ -398,7 +445,12 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
     let mut reasons: Vec<Message> = better.cause.iter().map(|cause| why(own, better, cause, unit)).collect();
     match better.gain {
         Gain::Batch => reasons.push(t!("A larger batch changes what the model learns.")),
-        Gain::Length => reasons.push(t!("The batch stays {batch} sequences.", batch = own.global_batch)),
+        Gain::Length => {
+            let less = (evaluation.report.memory.peak_bytes - better.figures.peak.bytes).0.max(0.0);
+            reasons.push(t!("In all {saved} less.", saved = unit.show(Bytes(less))));
+            reasons.push(t!("The batch stays {batch} sequences.", batch = own.global_batch));
+            reasons.extend(tight_length(better, own, unit));
+        }
         Gain::Fewest => reasons.push(t!("A step takes {time}.", time = show_seconds(time_s))),
         _ => {}
     }
@@ -407,7 +459,10 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
         && better.run.host_memory_gib.is_some()
         && let Some(host) = report(&better.run).ok().and_then(|after| after.memory.host)
     {
-        reasons.push(t!("A node's host needs {need} for it.", need = unit.show(host.total_bytes)));
+        reasons.push(t!(
+            "A node's host needs {need} for it, and how much it has is not set.",
+            need = unit.show(host.total_bytes)
+        ));
     }
     match better.gain {
         Gain::Adapter | Gain::Length if better.run.stack != own.stack => {
@@ -433,6 +488,22 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
     }
     reasons
 }
+
+/// What a sequence of twice the tokens of `better` is, where it is no longer than that of the Run and tight: such runs
+/// are no wall.
+fn tight_length(better: &Better, own: &Run, unit: MemoryUnit) -> Option<Message> {
+    let tokens = better.run.seq_len.saturating_mul(2);
+    let twice = Run { seq_len: tokens, ..better.run.clone() };
+    if tokens >= own.seq_len || work(&twice).is_none_or(|work| work > MOST_WORK) {
+        return None;
+    }
+    let peak = report(&twice).ok()?.memory.peak();
+    let is_tight = peak.overall == Verdict::Tight && !peak.may_run_out();
+    is_tight.then(|| t!("{tokens} tokens are tight, {peak}.", tokens, peak = unit.show(peak.bytes)))
+}
+
+/// Units of work of the largest report that a card asks for.
+const MOST_WORK: u64 = 20_000;
 
 /// "QLoRA · TP 2", with the sequence where that is another.
 fn adapter_name(other: &Run, own: &Run) -> Message {
@@ -676,6 +747,18 @@ mod tests {
         let html = suggestion(&own, &searched, MemoryUnit::Gib).to_html();
         assert!(!html.contains(&format!("{:.0} % less", 100.0 * update)), "{html}");
         assert!(!html.contains(&show_seconds(list[0].figures.time_s)), "{html}");
+    }
+
+    /// DeepSeek-V3's report, section 3.1: 2,048 H800. A run of the same model on as many is offered it, that run is
+    /// not.
+    #[test]
+    fn a_run_that_was_published_is_a_press_away() {
+        let published = PUBLISHED.iter().find(|one| one.id == "deepseek-v3").unwrap().run();
+        let alike = Run { tp: 8, pp: 2, ep: 64, global_batch: 256, ..published.clone() };
+        let html = as_published(&alike).to_html();
+        assert!(html.contains("DeepSeek-V3, 2048 H800"), "{html}");
+        assert!(as_published(&published) == Node::none() && as_published(&Run::default()) == Node::none());
+        assert!(as_published(&Run { gpus: 1024, ..alike }) == Node::none());
     }
 
     /// A change that moves states to the host has a title, with units and labels.

@@ -147,14 +147,15 @@ pub fn host(host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
     ))
 }
 
-/// The verdict with its evidence: "Uses 38.0 % of usable memory. None of 132 measured runs with this verdict ran out."
+/// The verdict with its evidence: "Uses 38.0 % of usable memory. None of the 132 measured runs that
+/// this estimate says fit ran out."
 pub fn known(memory: &Memory) -> Message {
     let Chance { like, ran_out } = memory.chance;
     let outcome = match ran_out {
-        _ if like == 0 => t!("No measured run is like this."),
-        0 => t!("None of {like} measured runs with this verdict ran out.", like),
-        _ if ran_out == like => t!("All of {like} measured runs with this verdict ran out.", like),
-        _ => t!("Of {like} measured runs like this, {ran_out} ran out.", like, ran_out),
+        _ if like == 0 => t!("No measured run is as near to the memory."),
+        0 => t!("None of the {like} measured runs that this estimate says fit ran out.", like),
+        _ if ran_out == like => t!("All of the {like} measured runs that this estimate says do not fit ran out.", like),
+        _ => t!("Of {like} measured runs as near to the memory, {ran_out} ran out.", like, ran_out),
     };
     let of = if memory.method == Method::Fujii.id() { t!("the memory on the box") } else { t!("usable memory") };
     let share = show_percent(memory.need_bytes / memory.capacity_bytes);
@@ -264,10 +265,10 @@ mod tests {
     #[test]
     fn what_is_known_of_a_verdict_is_what_became_of_measured_runs() {
         for (seq_len, words) in [
-            (8_192, ["Uses", "None of 132 measured runs with this verdict ran out."]),
-            (27_648, ["Tight:", "Of 12 measured runs like this, 1 ran out."]),
-            (30_720, ["May run out:", "Of 19 measured runs like this, 17 ran out."]),
-            (65_536, ["Does not fit:", "All of 69 measured runs with this verdict ran out."]),
+            (8_192, ["Uses", "None of the 132 measured runs that this estimate says fit ran out."]),
+            (27_648, ["Tight:", "Of 12 measured runs as near to the memory, 1 ran out."]),
+            (30_720, ["May run out:", "Of 19 measured runs as near to the memory, 17 ran out."]),
+            (65_536, ["Does not fit:", "All of the 69 measured runs that this estimate says do not fit ran out."]),
         ] {
             let run = Run { seq_len, ..Run::default() };
             let memory = shardscope_core::report::report(&run).unwrap().memory;

@@ -1,11 +1,15 @@
 //! A list to choose from: presets, and settings that are one of a few.
 
+use crate::core::advice::fit::words;
 use crate::core::issue::Issue;
 use crate::core::report::{evaluate, with_schedule};
+use crate::core::run::follow::{chosen, following};
 use crate::core::run::presets::by_maker;
 use crate::core::run::registry::{self, Field, Slot, clear_parts};
 use crate::core::run::{Choice, OneOf, Run, Value};
+use crate::core::search::paired::with_pairs;
 use crate::core::t;
+use crate::view::panels::chosen::LayoutOrigin;
 use crate::web::browser::html::{flag, text};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::state::{State, fixed_chunks};
@@ -52,15 +56,20 @@ pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static
         if ["model", "gpu", "stack"].contains(&field.key) {
             state.history.get_value().begin();
         }
-        state.run.update(|run| {
-            if field.key == "gpu" {
-                *run = std::mem::take(run).with_price_of_kind();
-            }
-            // A preset is chosen whole: what was changed of the one before goes with it.
-            clear_parts(run, field.key);
-            // Every id of the list is accepted.
-            let _ = field.set(run, &value);
-        });
+        let before = state.run.get_untracked();
+        let mut run = before.clone();
+        if field.key == "gpu" {
+            run = run.with_price_of_kind();
+        }
+        // A preset is chosen whole: what was changed of the one before goes with it.
+        clear_parts(&mut run, field.key);
+        // Every id of the list is accepted.
+        let _ = field.set(&mut run, &value);
+        if let Some((next, told)) = followed(state, &before, &run, field.key) {
+            state.told.set(Some((next.clone(), told)));
+            run = next;
+        }
+        state.run.set(run);
     };
     let option = move |Choice { id, label }: Choice| {
         view! { <option value=id prop:selected=flag(move || current.with(|now| *now == id))>{say(label)}</option> }
@@ -81,6 +90,19 @@ pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static
     }
 }
 
+/// `run`, in which `key` was chosen after `before`, with what follows the choice, and a notice at its first setting
+/// that names all of it, with undo; none where nothing follows, or where it cannot work.
+fn followed(state: State, before: &Run, run: &Run, key: &'static str) -> Option<(Run, Issue)> {
+    let chooses = state.view.follows.get_untracked();
+    let set = following(before, run, key, chooses);
+    let next = run.with_texts(&set)?;
+    let first = set.first()?.0;
+    let words = t!("Set with {schedule}: {settings}", schedule = chosen(run, key), settings = words(&set));
+    let keys = set.iter().map(|(key, _)| *key);
+    let back = keys.filter_map(|key| Some((key, registry::field(key)?.text(run).unwrap_or_default()))).collect();
+    Some((next, Issue::notice(first, words).with_fixes(back).labelled("undo")))
+}
+
 /// Chooses a schedule and sets what it needs besides; a notice at that field names it, with undo.
 fn choose_schedule(state: State, id: &str) {
     let run = state.run.get_untracked();
@@ -96,6 +118,22 @@ fn choose_schedule(state: State, id: &str) {
         (next.clone(), issue)
     });
     let (next, told) = match with_pipeline(&run, &next) {
+        Some((fixed, issue)) => (fixed.clone(), Some((fixed, issue))),
+        None => (next, told),
+    };
+    // Passes run in pairs in few layouts: where it is not the person's own, it is one of these.
+    let origin = state.layout.get_value().origin.get_untracked();
+    let is_own = matches!(origin, LayoutOrigin::Yours | LayoutOrigin::File | LayoutOrigin::Published);
+    let set = if is_own || run.schedule == next.schedule { None } else { with_pairs(&next) };
+    let paired = set.and_then(|set| {
+        let fixed = next.with_texts(&set)?;
+        let words =
+            t!("Set with {schedule}: {settings}", schedule = next.schedule.choice().label, settings = words(&set));
+        let keys = set.iter().map(|(key, _)| *key).chain(["schedule", "virtual_stages", "pp"]);
+        let back = keys.filter_map(|key| Some((key, registry::field(key)?.text(&run).unwrap_or_default()))).collect();
+        Some((fixed, Issue::notice("pp", words).with_fixes(back).labelled("undo")))
+    });
+    let (next, told) = match paired {
         Some((fixed, issue)) => (fixed.clone(), Some((fixed, issue))),
         None => (next, told),
     };

@@ -2,8 +2,9 @@
 
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
-use crate::core::run::Value;
 use crate::core::run::registry::{Field, Slot};
+use crate::core::run::{Run, Value};
+use crate::core::search::ladder::asks_anew;
 use crate::core::t;
 use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;
@@ -99,7 +100,9 @@ pub(crate) fn named_row(state: State, field: &'static Field, name: &'static str,
                 let issues = state.issues;
                 let mut listed: Vec<Issue> = issues.with(|all| all.iter().filter(is_here).cloned().collect());
                 let told = state.told.get();
-                let told = told.filter(|(after, issue)| issue.field == field.key && state.run.with(|run| run == after));
+                // A layout that is chosen after it leaves it standing.
+                let holds = |after: &Run| state.run.with(|run| run == after || !asks_anew(after, run));
+                let told = told.filter(|(after, issue)| issue.field == field.key && holds(after));
                 listed.extend(told.map(|(_, issue)| issue));
                 listed.extend(now.with(|now| now.fixed).map(|(count, schedule)| {
                     let message = t!("{count}, fixed by {schedule}", count, schedule);

@@ -45,6 +45,7 @@ pub(crate) fn sentence(state: State) -> AnyView {
             origin: layout.origin.get(),
             waits: layout.searches.get(),
             outcome: outcome.as_ref(),
+            peak: own.as_ref().map(|own| own.report.memory.peak()),
             gain: own.and_then(|own| state.planner.searched(&own).gain(&own)),
         })
     });

@@ -27,6 +27,8 @@ pub(crate) struct ChosenLayout {
     /// It is under way, and there is no guess.
     blind: RwSignal<bool>,
     requested: StoredValue<Option<JobRequest>>,
+    /// The Run of the last link whose layout was weighed.
+    weighed: StoredValue<Option<Run>>,
     /// The guess that is shown until the search is over.
     guessed: StoredValue<Option<Run>>,
     /// End of the last search, and the Run that it led to.
@@ -69,6 +71,7 @@ impl ChosenLayout {
             origin,
             blind,
             requested: StoredValue::new(None),
+            weighed: StoredValue::new(None),
             guessed: StoredValue::new(None),
             outcome: RwSignal::new_local(None),
             accepted,
@@ -199,6 +202,24 @@ impl ChosenLayout {
     /// Where the layout of `run` was from when it was shown on this visit.
     pub fn remembered(self, run: &Run) -> Option<LayoutOrigin> {
         self.origins.with_value(|known| known.iter().find(|(other, _)| other == run).map(|(_, origin)| *origin))
+    }
+
+    /// Looks for what would do where the layout was chosen when the link was made, and does not fit: the Run stays.
+    pub fn weigh(self) {
+        let run = self.run.get_untracked();
+        let known = self.outcome.with_untracked(|outcome| outcome.as_ref().is_some_and(|(of, _)| *of == run));
+        if known || self.searches.get_untracked() || self.weighed.with_value(|of| of.as_ref() == Some(&run)) {
+            return;
+        }
+        self.weighed.set_value(Some(run.clone()));
+        let asked = request(Job::Layout(run.clone(), Vec::new()), move |progress| {
+            let JobProgress::Reply(Reply::Layout(outcome)) = progress else { return };
+            let is_shown = self.run.try_with_untracked(|now| *now == run).unwrap_or(false);
+            if is_shown && let Some(end @ LadderEnd::Failed(_)) = Some(*outcome) {
+                self.outcome.set(Some((run.clone(), end)));
+            }
+        });
+        self.requested.set_value(Some(asked));
     }
 
     /// End of the search that led to the Run as it is; none where none was made.

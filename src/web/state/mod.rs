@@ -11,6 +11,7 @@ mod view;
 
 use crate::core::cluster::GroupKind;
 use crate::core::issue::Issue;
+use crate::core::memory::Verdict;
 use crate::core::message::Message;
 use crate::core::report::{Evaluation, Figure};
 use crate::core::run::Run;
@@ -19,6 +20,7 @@ use crate::io::link::{self, Decoded};
 use crate::view::panels::chosen::LayoutOrigin;
 use crate::view::panels::issues::{Instead, entered, is_of_budget};
 use crate::web::browser;
+use crate::web::browser::html::effect;
 use crate::web::state::evaluated::{Shown, drawn, evaluated, painted};
 pub(crate) use history::History;
 pub(crate) use layout::ChosenLayout;
@@ -98,6 +100,18 @@ impl State {
             layout.resolve(&given);
         }
         let shown = evaluated(move || Some(layout.settled.get()));
+        // A link says that its layout was chosen, and not what would do where it does not fit.
+        effect(move || {
+            let unfit = shown.with(|shown| {
+                let own = shown.evaluation.as_ref().filter(|_| shown.errors.is_empty() && !shown.stands_in);
+                own.is_some_and(|own| {
+                    own.report.memory.overall() == Verdict::Oom && run.with(|run| own.scenario.run == *run)
+                })
+            });
+            if unfit && layout.origin.get() == LayoutOrigin::Chosen && !layout.searches.get() {
+                layout.weigh();
+            }
+        });
         let issues = Memo::new(move |_| [of_run(shown, notices, run), refused(notices, run, shown)].concat());
         let painted = painted(shown);
         let (drawn, undrawable) = drawn(move || painted.get());

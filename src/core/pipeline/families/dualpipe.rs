@@ -203,10 +203,20 @@ pub(crate) fn warn(spec: &Spec) -> Vec<Issue> {
     if spec.microbatches >= needed {
         return Vec::new();
     }
+    let few = spec.microbatches;
     let message = if spec.schedule.placement == StagePlacement::Bidirectional {
-        t!("DeepSeek's DualPipe asserts m ≥ 2p = {needed}", needed)
+        t!(
+            "with {few} micro-batches few passes run in pairs, or none: DeepSeek's DualPipe asserts m ≥ 2p = {needed}",
+            few,
+            needed
+        )
     } else {
-        t!("DeepSeek's DualPipeV and PyTorch's ScheduleDualPipeV assert m ≥ 2p = {needed}", needed)
+        t!(
+            "with {few} micro-batches few passes run in pairs, or none: DeepSeek's DualPipeV and PyTorch's \
+                ScheduleDualPipeV assert m ≥ 2p = {needed}",
+            few,
+            needed
+        )
     };
     vec![Issue::warning("microbatches", message).with_fix("microbatches", needed)]
 }

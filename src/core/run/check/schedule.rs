@@ -189,15 +189,29 @@ impl Check<'_> {
             }
             if !layers.is_multiple_of(stages) {
                 // Nothing is wrong: the stages are as even as can be.
-                self.warnings.push(Issue::notice(
-                    "pp",
+                let even = even_split(layers, stages);
+                let more = |stage: &usize| even[*stage] > layers / stages;
+                let first = (0..even.len()).find(more).unwrap_or(0);
+                let last = (0..even.len()).rev().find(more).unwrap_or(first);
+                let message = if first == last {
                     t!(
-                        "{layers} layers do not divide over {stages} stages: the inner ones hold one more \
+                        "{layers} layers do not divide over {stages} stages: stage {first} holds one more \
                         (Megatron-LM: set the layers per stage explicitly)",
                         layers,
-                        stages
-                    ),
-                ));
+                        stages,
+                        first
+                    )
+                } else {
+                    t!(
+                        "{layers} layers do not divide over {stages} stages: stages {first} to {last} hold one more \
+                        (Megatron-LM: set the layers per stage explicitly)",
+                        layers,
+                        stages,
+                        first,
+                        last
+                    )
+                };
+                self.warnings.push(Issue::notice("pp", message));
             }
             let even = even_split(layers, stages);
             return if let Some(whole) = self.whole_blocks(&even) {

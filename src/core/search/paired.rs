@@ -1,0 +1,109 @@
+//! A layout in which passes run in pairs: for a schedule that hides the messages of one micro-batch behind another,
+//! where the layout is not the person's own.
+
+use super::able::can_run;
+use crate::memory::Verdict;
+use crate::report::{Evaluation, evaluate};
+use crate::run::{Recompute, Run};
+
+/// Pipelines that are tried.
+const RANKS: [u64; 4] = [2, 4, 8, 16];
+/// Ranks of experts that are tried beside those of the Run.
+const EXPERTS: [u64; 3] = [64, 32, 16];
+/// Micro-batches a pipeline rank from which on some passes run in pairs: `DualPipe` begins them once both directions
+/// are full. Source: deepseek-ai/DualPipe `dualpipe.py`, which asks for as many.
+pub const FOR_PAIRS: u64 = 2;
+
+/// True if passes of a Run run in pairs.
+pub fn has_pairs(evaluation: &Evaluation) -> bool {
+    evaluation.order.has_pairs()
+}
+
+/// The settings of `run` in the fastest of a few layouts that fit and in which passes run in pairs; none where its
+/// schedule has no pairs, where it has them already and fits, or where no layout of these does.
+pub fn with_pairs(run: &Run) -> Option<Vec<(&'static str, String)>> {
+    let is_moe = run.model.resolve().is_ok_and(|model| model.moe.is_some());
+    if !run.schedule.pairs_passes() || !is_moe {
+        return None;
+    }
+    let fits = |one: &Evaluation| one.report.memory.overall() == Verdict::Fits && has_pairs(one);
+    if run.pp > 1 && evaluate(run).is_ok_and(|own| fits(&own)) {
+        return None;
+    }
+    let able = run.stack.preset_row().trainer.abilities();
+    let per_node = run.gpu.resolve().map_or(1, |gpu| run.gpus_per_node.unwrap_or(gpu.per_node)).max(1);
+    // A micro-batch of one sequence on each of gpus / (tp pp cp) pipelines, FOR_PAIRS pp of them at least.
+    let needed = (FOR_PAIRS * run.gpus).div_ceil(run.global_batch.max(1)).max(1);
+    let tensor = if able.tensor { per_node } else { 1 };
+    let (tp, cp) = if needed <= tensor {
+        (needed.next_power_of_two().max(run.tp.min(tensor)), run.cp)
+    } else if able.context {
+        (tensor, needed.div_ceil(tensor).next_power_of_two())
+    } else {
+        return None;
+    };
+    let mut best: Option<(f64, Run)> = None;
+    for pp in RANKS {
+        let experts = std::iter::once(run.ep).chain(EXPERTS).filter(|ep| *ep > 1);
+        let found = experts.flat_map(|ep| [run.recompute.clone(), Recompute::Full].map(|recompute| (ep, recompute)));
+        let runs = found.map(|(ep, recompute)| Run {
+            tp,
+            pp,
+            cp,
+            ep,
+            recompute,
+            micro_batch: 1,
+            zero: run.zero.min(1),
+            stage_layers: None,
+            mtp_stage: None,
+            ..run.clone()
+        });
+        // The first that fits: larger changes behind smaller ones.
+        let fitting = runs.filter(|one| can_run(one) || !can_run(run)).find_map(|one| {
+            let evaluation = evaluate(&one).ok().filter(fits)?;
+            Some((evaluation.report.step.time_s.0, one))
+        });
+        if let Some((time, one)) = fitting
+            && best.as_ref().is_none_or(|(least, _)| time < *least)
+        {
+            best = Some((time, one));
+        }
+    }
+    let (_, found) = best?;
+    let keys = ["tp", "pp", "cp", "ep", "micro_batch", "zero", "recompute", "stage_layers", "mtp_stage"];
+    let text = |run: &Run, key: &str| crate::run::registry::field(key)?.text(run);
+    let changed = keys.into_iter().filter(|key| text(&found, key) != text(run, key));
+    Some(changed.map(|key| (key, text(&found, key).unwrap_or_default())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, Schedule};
+
+    /// deepseek-ai/DualPipe asks for twice as many micro-batches as ranks: a batch of 256 on 2,048 GPUs leaves so many
+    /// with tensor and context ranks of 16 together.
+    #[test]
+    fn dualpipe_is_given_a_layout_in_which_passes_run_in_pairs() {
+        let run = Run {
+            model: Based::preset("deepseek-v3"),
+            gpu: Based::preset("h800-sxm-80gb"),
+            stack: Based::preset("megatron-2025"),
+            gpus: 2048,
+            tp: 8,
+            pp: 2,
+            ep: 256,
+            schedule: Schedule::DualPipe,
+            ..Run::default()
+        };
+        assert!(!has_pairs(&evaluate(&run).unwrap()));
+        let found = run.with_texts(&with_pairs(&run).unwrap()).unwrap();
+        let evaluation = evaluate(&found).unwrap();
+        assert!(has_pairs(&evaluation) && evaluation.report.memory.overall() == Verdict::Fits);
+        assert!(evaluation.report.layout.microbatches >= FOR_PAIRS * found.pp, "{found:?}");
+        assert_eq!((found.schedule, found.gpus, found.global_batch), (run.schedule, run.gpus, run.global_batch));
+        // One whose schedule pairs nothing, and one that has pairs.
+        assert_eq!(with_pairs(&Run { schedule: Schedule::OneFOneB, ..run }), None);
+        assert_eq!(with_pairs(&found), None);
+    }
+}
