@@ -28,7 +28,7 @@ pub fn pasted(text: &str) -> Option<PastedKind> {
         Ok(EvidenceFile::Log(reading, message, _)) => {
             message.is_some() || reading.step.is_some() || !reading.series.is_empty()
         }
-        Ok(EvidenceFile::Hints(_)) | Err(_) => false,
+        Ok(EvidenceFile::Hints(_) | EvidenceFile::Settings(_)) | Err(_) => false,
         Ok(_) => true,
     };
     if measured {

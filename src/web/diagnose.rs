@@ -8,6 +8,7 @@ use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{Bytes, show_bytes};
 use crate::io::evidence::{EvidenceAnswer, EvidenceFile, ExampleFile, SentAnswer, SentFile, answer, markdown};
+use crate::io::logs::Reading;
 use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Node, PanelAction, leaf};
 use crate::view::panels::chosen::LayoutOrigin;
@@ -352,6 +353,13 @@ impl Page {
             PanelAction::Timeline(TimelineAction::In) => self.look(|lanes, zoom| lanes.zoomed(zoom, 2.0)),
             PanelAction::Timeline(TimelineAction::Out) => self.look(|lanes, zoom| lanes.zoomed(zoom, 0.5)),
             PanelAction::Timeline(TimelineAction::Fit) => self.zoom.set(None),
+            PanelAction::Calibrate => self.calibrate(),
+            PanelAction::UseRun => self.use_own(),
+            PanelAction::Layouts => {
+                self.use_own();
+                self.state.view.show(View::Run);
+                browser::to_top();
+            }
             PanelAction::Pan(later) => self.look(|lanes, zoom| lanes.moved(zoom, if later { 0.5 } else { -0.5 })),
             _ => {}
         }
@@ -382,6 +390,32 @@ impl Page {
         if let Some(zoom) = next {
             self.zoom.set(zoom);
         }
+    }
+
+    /// Makes the run that the files state the page's, where that is another.
+    fn use_own(self) {
+        let own = self.found.with_untracked(|found| found.as_ref()?.as_ref().ok()?.own.clone());
+        if let Some(own) = own {
+            self.before.set(Some(bare(&own)));
+            history::import(self.state, *own);
+        }
+    }
+
+    /// Opens the other tab with the log as it was read there, so that a press keeps it.
+    fn calibrate(self) {
+        let log = self.files.with_untracked(|files| {
+            files.iter().find_map(|file| match &file.read {
+                Some(Ok(EvidenceFile::Log(reading, ..))) => Some((**reading).clone()),
+                _ => None,
+            })
+        });
+        if let Some(log) = log {
+            let own = self.found.with_untracked(|found| found.as_ref()?.as_ref().ok()?.own.clone());
+            let run = own.map_or_else(|| self.state.run.with_untracked(bare), |own| *own);
+            self.state.runs.read.set(Some(Ok(Reading { run: log.run_on(&run), ..log })));
+        }
+        self.state.view.show(View::Diagnose(true));
+        browser::to_top();
     }
 
     /// Opens an example with its own run.

@@ -82,6 +82,8 @@ pub fn shares(found: &Attribution, pipelined: bool) -> BTreeMap<StepShare, i64> 
 pub struct ExpectedStep {
     /// Seconds by share.
     pub shares: BTreeMap<StepShare, f64>,
+    /// Seconds of the parts of the whole layout's step, as the report has them.
+    pub made_of: Vec<(PartKind, f64)>,
     /// Seconds of kernels by class; those of a share's classes add up to it.
     pub kernels: BTreeMap<KernelClass, f64>,
     /// The whole step, and its range.
@@ -199,6 +201,7 @@ impl ExpectedStep {
         };
         Self {
             rates: predicted_rates(evaluation),
+            made_of: step.parts.iter().map(|part| (part.kind, part.seconds.0)).collect(),
             shares,
             kernels,
             time: step.time_s.0,

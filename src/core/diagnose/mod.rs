@@ -47,7 +47,7 @@ use crate::message::Message;
 use crate::run::{Run, Scenario};
 use crate::statics::named;
 use crate::t;
-use crate::time::{ComputePeak, KernelClass, executed_flops};
+use crate::time::{ComputePeak, KernelClass, PartKind, executed_flops};
 use crate::units::{Seconds, fixed, show_off, show_percent, show_seconds, significant};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -183,6 +183,12 @@ pub struct Diagnosis {
     /// The predicted parts of a step, where only its whole was measured.
     #[serde(skip)]
     pub expected: BTreeMap<StepShare, f64>,
+    /// What the predicted step of the whole layout is made of, seconds; empty where no whole step is compared.
+    #[serde(skip)]
+    pub made_of: Vec<(PartKind, f64)>,
+    /// The run that was compared, where the files state another than the page's.
+    #[serde(skip)]
+    pub own: Option<Box<Run>>,
 }
 
 impl Diagnosis {
@@ -213,6 +219,8 @@ impl Diagnosis {
             memory: None,
             rl: Vec::new(),
             expected: BTreeMap::new(),
+            made_of: Vec::new(),
+            own: None,
         }
     }
 }
@@ -462,6 +470,7 @@ fn judged(
     };
     if whole {
         diagnosis.step = true;
+        diagnosis.made_of.clone_from(&expected.made_of);
         (diagnosis.comparison, diagnosis.verdict) = beside_range(seconds, &expected);
     } else {
         let Some(count) = counted.filter(|count| *count >= 0.02 && *count < all) else {
@@ -746,6 +755,7 @@ pub fn of_series(seconds: &[f64], typical: Option<f64>, run: &Run) -> Diagnosis 
         Ok(expected) => {
             diagnosis.step = true;
             diagnosis.expected.clone_from(&expected.shares);
+            diagnosis.made_of.clone_from(&expected.made_of);
             (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) =
                 (Some(expected.time), Some(expected.low), Some(expected.high));
             (diagnosis.comparison, diagnosis.verdict) = median_beside_range(median, &expected);

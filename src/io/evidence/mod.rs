@@ -10,6 +10,7 @@ mod markdown;
 mod oom;
 mod rl;
 mod sent;
+mod stated;
 mod tables;
 
 pub use examples::ExampleFile;
@@ -17,6 +18,7 @@ pub use hints::LogHints;
 pub use markdown::markdown;
 pub use rl::RlTimers;
 pub use sent::{EvidenceAnswer, SentAnswer, SentFile, SentIssue, SentMemory};
+pub use stated::StatedRun;
 
 use crate::dialect::text::python::is_program;
 use crate::json_scan::Scanner;
@@ -36,6 +38,7 @@ use shardscope_core::run::{Run, Scenario};
 use shardscope_core::t;
 use shardscope_core::time::KernelClass;
 use shardscope_core::units::{Seconds, show_percent, show_seconds};
+use stated::{SettingsText, with_script};
 use std::collections::BTreeMap;
 use std::io::Write;
 use tables::{TableRead, is_table};
@@ -61,6 +64,8 @@ pub enum EvidenceFile {
     Log(Box<Reading>, Option<Box<OutOfMemory>>, Box<LogHints>),
     /// A text without steps that says something of a run.
     Hints(Box<LogHints>),
+    /// Settings: the run that the other files are of.
+    Settings(Box<StatedRun>),
 }
 
 /// A text log, as the reader of logs takes it, and the messages of allocators in it.
@@ -73,6 +78,8 @@ struct TextReader {
     /// Sizes of a message in another language; empty of none.
     translated: Option<Vec<String>>,
     line: Vec<u8>,
+    /// The text itself, where it is short enough to be settings.
+    settings: SettingsText,
     /// True of a pickle, which has no lines.
     binary: bool,
 }
@@ -88,6 +95,7 @@ impl TextReader {
         if self.binary {
             return;
         }
+        self.settings.push(bytes);
         for byte in bytes {
             if *byte == b'\n' {
                 self.line();
@@ -122,10 +130,16 @@ impl TextReader {
             None => self.log.finish(present),
         };
         match (read, memory) {
-            (Ok(reading), memory) => Ok(EvidenceFile::Log(Box::new(reading), memory, Box::new(hints))),
+            (Ok(reading), memory) => {
+                let reading = with_script(reading, &self.settings, present);
+                Ok(EvidenceFile::Log(Box::new(reading), memory, Box::new(hints)))
+            }
             (Err(_), Some(memory)) => Ok(EvidenceFile::Memory(memory)),
-            (Err(_), None) if !hints.is_empty() => Ok(EvidenceFile::Hints(Box::new(hints))),
-            (Err(issues), None) => Err(self.translated.map_or(issues, |sizes| vec![translated(&sizes)])),
+            (Err(issues), None) => match self.settings.stated(present) {
+                Some(stated) => stated.map(|stated| EvidenceFile::Settings(Box::new(stated))),
+                None if !hints.is_empty() => Ok(EvidenceFile::Hints(Box::new(hints))),
+                None => Err(self.translated.map_or(issues, |sizes| vec![translated(&sizes)])),
+            },
         }
     }
 }
@@ -156,8 +170,8 @@ enum Kind {
     Rocprof(Scanner, Box<RocprofReader>),
     Table(Vec<u8>),
     Text(Box<TextReader>),
-    /// A program of Python, which no run left behind.
-    Program,
+    /// A program of Python, which no run left behind: the run that it starts is.
+    Program(SettingsText),
 }
 
 /// A file by its unpacked bytes.
@@ -206,7 +220,8 @@ impl Sink {
 
     fn take(&mut self, bytes: &[u8]) {
         match &mut self.kind {
-            Kind::Unknown(_) | Kind::Program => {}
+            Kind::Unknown(_) => {}
+            Kind::Program(text) => text.push(bytes),
             Kind::Trace(scanner, trace) => {
                 scanner.push(bytes, |scanner, key, event| trace.take(scanner, key, event));
                 self.issue = self.issue.take().or_else(|| trace.overflow());
@@ -237,9 +252,12 @@ impl Sink {
         let nothing = || vec![Issue::error("files", t!("nothing in it is understood"))];
         match self.kind {
             Kind::Unknown(_) => Err(nothing()),
-            Kind::Program => {
-                let message = t!("a program of Python, not what a run left behind: Import reads its settings");
-                Err(vec![Issue::error("files", message)])
+            Kind::Program(text) => {
+                let program = || {
+                    let message = t!("a program of Python, not what a run left behind: Import reads its settings");
+                    Err(vec![Issue::error("files", message)])
+                };
+                text.stated(present).map_or_else(program, |stated| Ok(EvidenceFile::Settings(Box::new(stated?))))
             }
             Kind::Trace(scanner, mut trace) => {
                 if let Some(ops) = trace.operations() {
@@ -289,7 +307,7 @@ fn recognise(head: &[u8]) -> Kind {
     } else if is_table(&text) {
         return Kind::Table(Vec::new());
     }
-    if is_program(start) { Kind::Program } else { Kind::Text(Box::default()) }
+    if is_program(start) { Kind::Program(SettingsText::default()) } else { Kind::Text(Box::default()) }
 }
 
 /// Reads one file, packed with gzip or not.
@@ -422,6 +440,7 @@ struct Sorted<'a> {
     readings: Vec<&'a Reading>,
     hints: Vec<&'a LogHints>,
     memory: Option<&'a OutOfMemory>,
+    stated: Option<&'a StatedRun>,
 }
 
 impl<'a> Sorted<'a> {
@@ -443,6 +462,7 @@ impl<'a> Sorted<'a> {
                     all.memory = all.memory.or(message.as_deref());
                 }
                 Ok(EvidenceFile::Hints(hints)) => all.hints.push(hints),
+                Ok(EvidenceFile::Settings(stated)) => all.stated = all.stated.or(Some(stated)),
                 Err(issues) => all.unread.extend(issues.iter().cloned()),
             }
         }
@@ -467,10 +487,13 @@ pub fn answer(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Evidenc
 /// # Errors
 /// No file could be read.
 pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Result<Diagnosis, Vec<Issue>> {
-    let Sorted { traces, notes, unread, ops, calls, sums, readings, hints, memory } = Sorted::of(files);
+    let Sorted { traces, notes, unread, ops, calls, sums, readings, hints, memory, stated } = Sorted::of(files);
+    let page = run;
+    let run = stated.map_or(page, |stated| &stated.run);
     let reading = readings.first().copied();
     let own = reading.map_or_else(|| run.clone(), |reading| reading.run_on(run));
     let used = &own;
+    let compared = if traces.is_empty() { used } else { run };
     let mut found = if !traces.is_empty() {
         let mut found = match traces[..] {
             [first, second] if first.rank.is_some() && first.rank == second.rank => {
@@ -492,17 +515,50 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     } else if let Some(found) = of_two_logs(&readings) {
         found
     } else if let Some(reading) = reading {
-        of_log(reading, used, hints.first().copied(), run)
+        of_log(reading, used, hints.first().copied())
     } else if let Some(hints) = hints.first() {
         of_hints(hints, run)
     } else if let Some(sums) = sums {
         of_sums(sums, run)
+    } else if let Some(stated) = stated {
+        let message = t!(
+            "settings alone ({format}), and nothing that was measured: add the log or a trace of this run, or bring it \
+                in by Import",
+            format = &stated.format
+        );
+        return Err(vec![Issue::error("files", message)]);
     } else {
         return Err(unread);
     };
+    if let Some(stated) = stated {
+        found.read.push(t!("The run is that of the settings beside it: {format}.", format = &stated.format));
+        found.read.extend(stated.assumed.iter().cloned());
+    }
+    // What was measured of the page's run is no setting of the files'.
+    let present = Run { measured_step_s: None, profile: compared.profile.clone(), ..page.clone() };
+    if found.predicted_s.is_some() || found.memory.is_some() {
+        let stated = differences(compared, &present);
+        if !stated.is_empty() {
+            found.read.push(t!(
+                "It is compared with the run that it states, which differs from the page's: {settings}.",
+                settings = Message::joined(", ", stated)
+            ));
+            found.own = Some(Box::new(compared.clone()));
+        }
+    }
     found.warnings.extend(notes);
     found.warnings.extend(unread.into_iter().map(|issue| Issue::warning("files", issue.message)));
     Ok(found)
+}
+
+/// Settings of `run` that are not those of `other`, with their values.
+pub fn differences(run: &Run, other: &Run) -> Vec<Message> {
+    let setting = |(key, value): (String, String)| {
+        let label = Message::plain(field(&key)?.label);
+        let value = if value.is_empty() { t!("as the software does") } else { verbatim(value) };
+        Some(Message::joined(" ", [label, value]))
+    };
+    run.differences(other).into_iter().filter_map(setting).collect()
 }
 
 /// Two logs with steps, beside each other.
@@ -567,7 +623,7 @@ fn add_hints(found: &mut Diagnosis, hints: &LogHints, run: &Run) {
 }
 
 /// Times of a log's steps, and the peaks that it tells.
-fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>, run: &Run) -> Diagnosis {
+fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>) -> Diagnosis {
     let seconds: Vec<f64> = if reading.series.is_empty() {
         reading.step.iter().map(|step| step.seconds).collect()
     } else {
@@ -584,19 +640,6 @@ fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>, run: &Run) -> 
         add_hints(&mut found, hints, own);
     }
     found.read.push(t!("Read as {program}.", program = &reading.program));
-    // What was measured of the page's run is no setting of the log's.
-    let present = Run { measured_step_s: None, profile: own.profile.clone(), ..run.clone() };
-    let stated = own.differences(&present).into_iter().filter_map(|(key, value)| {
-        let label = field(&key)?.label;
-        Some(Message::joined(" ", [Message::plain(label), verbatim(value)]))
-    });
-    let stated: Vec<Message> = stated.collect();
-    if !stated.is_empty() {
-        found.read.push(t!(
-            "It is compared with the run that it states, which differs from the page's: {settings}.",
-            settings = Message::joined(", ", stated)
-        ));
-    }
     for (words, figure) in &reading.measured {
         found.read.push(Message::joined(": ", [words.clone(), figure.clone()]));
     }

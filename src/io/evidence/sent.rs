@@ -4,7 +4,7 @@
 //! The form of a worker's messages has no names, so that fields which JSON leaves out where they are empty have to be
 //! there: the structs here have them.
 
-use super::{EvidenceFile, LogHints};
+use super::{EvidenceFile, LogHints, StatedRun};
 use crate::logs::Reading;
 use serde::{Deserialize, Serialize};
 use shardscope_core::diagnose::{
@@ -15,8 +15,9 @@ use shardscope_core::diagnose::{
 use shardscope_core::issue::{Issue, Severity};
 use shardscope_core::memory::Component;
 use shardscope_core::message::Message;
+use shardscope_core::run::Run;
 use shardscope_core::run::registry::field;
-use shardscope_core::time::KernelClass;
+use shardscope_core::time::{KernelClass, PartKind};
 use std::collections::BTreeMap;
 
 /// What became of a file: the counterpart of a `Result<EvidenceFile, Vec<Issue>>`. A trace is cut to the step that is
@@ -30,6 +31,7 @@ pub enum SentFile {
     Memory(Box<SentMemory>),
     Log(Box<Reading>, Option<Box<SentMemory>>, Box<LogHints>),
     Hints(Box<LogHints>),
+    Settings(Box<StatedRun>),
     /// It could not be read.
     Unread(Vec<SentIssue>),
 }
@@ -131,6 +133,7 @@ impl From<Result<EvidenceFile, Vec<Issue>>> for SentFile {
             Ok(EvidenceFile::Memory(message)) => Self::Memory(memory(message)),
             Ok(EvidenceFile::Log(reading, message, hints)) => Self::Log(reading, message.map(memory), hints),
             Ok(EvidenceFile::Hints(hints)) => Self::Hints(hints),
+            Ok(EvidenceFile::Settings(stated)) => Self::Settings(stated),
             Err(issues) => Self::Unread(sent(issues)),
         }
     }
@@ -148,6 +151,7 @@ impl From<SentFile> for Result<EvidenceFile, Vec<Issue>> {
             SentFile::Memory(message) => EvidenceFile::Memory(memory(message)),
             SentFile::Log(reading, message, hints) => EvidenceFile::Log(reading, message.map(memory), hints),
             SentFile::Hints(hints) => EvidenceFile::Hints(hints),
+            SentFile::Settings(stated) => EvidenceFile::Settings(stated),
             SentFile::Unread(unread) => return Err(issues(unread)),
         })
     }
@@ -329,6 +333,8 @@ sent! {
         series: Option<StepSeries>,
         rl: Vec<RlRow>,
         expected: BTreeMap<StepShare, f64>,
+        made_of: Vec<(PartKind, f64)>,
+        own: Option<Box<Run>>,
         => errors: Vec<SentIssue>, all, all;
         => warnings: Vec<SentIssue>, all, all;
         => causes: Vec<SentCause>, all, all;

@@ -69,6 +69,12 @@ pub enum PanelAction {
     Cause(usize),
     /// Moves the timeline of a trace; true: later.
     Pan(bool),
+    /// Takes the log that is diagnosed among the runs that were measured.
+    Calibrate,
+    /// Makes the run that the diagnosed files state the page's.
+    UseRun,
+    /// Shows the layouts of the run that is diagnosed.
+    Layouts,
 }
 
 impl PanelAction {
@@ -84,6 +90,9 @@ impl PanelAction {
             Self::Example(at) => format!("example {at}"),
             Self::Cause(at) => format!("cause {at}"),
             Self::Pan(later) => if later { "later" } else { "earlier" }.to_owned(),
+            Self::Calibrate => "calibrate".to_owned(),
+            Self::UseRun => "use-run".to_owned(),
+            Self::Layouts => "layouts".to_owned(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Files that are damaged, of other programs, or in other languages: a message, and what could be read.
 
 use super::{bytes, trace};
-use shardscope::core::run::Run;
+use shardscope::core::run::{Run, Scenario};
 use shardscope::io::evidence::{EvidenceFile, EvidenceReader, diagnose, markdown, read};
 use shardscope::io::request::{Answer, Verb, answer};
 
@@ -276,4 +276,49 @@ fn long_kernels_and_copies_keep_what_they_have() {
     };
     assert_eq!((of(0), of(1), of(2)), ((2500, None, 0), (5_000_000_001, Some(0), 2000), (3000, None, 4096)));
     assert_eq!(trace.kernels_ns, 5_000_002_501);
+}
+
+/// A launch script of the 70B on 256 GPUs beside the log of its steps, on a page that shows the 8B on 64.
+const SCRIPT: &str = "#!/bin/bash
+torchrun --nnodes 32 --nproc-per-node 8 pretrain_gpt.py --num-layers 80 --hidden-size 8192 --ffn-hidden-size 28672 \\
+    --num-attention-heads 64 --group-query-attention --num-query-groups 8 --seq-length 8192 --vocab-size 128256 \\
+    --max-position-embeddings 8192 --swiglu --disable-bias-linear --untie-embeddings-and-output-weights \\
+    --normalization RMSNorm --use-rotary-position-embeddings --bf16 --use-distributed-optimizer \\
+    --tensor-model-parallel-size 8 --pipeline-model-parallel-size 4 --micro-batch-size 1 --global-batch-size 256\n";
+
+fn steps() -> String {
+    let line = |step: u64| {
+        format!(
+            " iteration {step:8}/ 100 | consumed samples: {} | elapsed time per iteration (ms): 12100.3 | throughput per \
+             GPU (TFLOP/s/GPU): 306.0 | global batch size: 256 |\n",
+            256 * step
+        )
+    };
+    (1..40).map(line).collect()
+}
+
+/// Script and log as two files, in either order, and in one text: the log is compared with the script's run.
+#[test]
+fn a_log_is_compared_with_the_run_of_the_script_beside_it() {
+    let page = Run { gpus: 64, tp: 2, pp: 4, ..Run::default() };
+    let (script, log) = (read(SCRIPT.as_bytes(), &page), read(steps().as_bytes(), &page));
+    let both = read(format!("{SCRIPT}\n{}", steps()).as_bytes(), &page);
+    for files in [&[&script, &log][..], &[&log, &script], &[&both]] {
+        let found = diagnose(files, &page).unwrap();
+        let own = found.own.as_deref().expect("a run of its own");
+        assert_eq!((own.gpus, own.tp, own.pp, own.global_batch), (256, 8, 4, 256));
+        let model = Scenario::new(own).unwrap().model;
+        assert_eq!((model.layers, model.hidden), (80, 8192));
+        // 256 sequences of 8,192 tokens are 0.96 EFLOP by 6 N a token: 10 s at 306 TFLOP/s, 14 % of the page's.
+        let predicted = found.predicted_s.unwrap();
+        assert!((6.0..20.0).contains(&predicted), "{predicted}");
+        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+        assert!(!found.made_of.is_empty());
+        // On a page that shows that run there is no other.
+        assert_eq!(diagnose(files, own).unwrap().own, None);
+    }
+    let issues = diagnose(&[&script], &page).unwrap_err();
+    assert!(issues[0].message.to_string().contains("nothing that was measured"), "{issues:?}");
+    // Alone, the log is compared with the page's model, and its batch is its own.
+    assert_eq!(diagnose(&[&log], &Run { global_batch: 256, ..page }).unwrap().own, None);
 }

@@ -11,6 +11,7 @@ mod memory;
 mod offered;
 mod ranks;
 mod rl;
+mod spent;
 mod steps;
 
 pub use lanes::{LanePair, LaneZoom};
@@ -28,6 +29,7 @@ const NS: f64 = 1e-9;
 pub fn diagnosis(found: &Diagnosis, report: &str, run: &Run, lanes: Option<(&LanePair, LaneZoom)>) -> Node {
     let mut parts: Vec<Node> = ranks::late(found).into_iter().collect();
     parts.push(verdict(found));
+    parts.push(compared_with(found, run));
     parts.extend(found.warnings.iter().map(|issue| leaf("p", "issue warning", issue.message.clone())));
     let mut section = |content: Node| parts.push(el("section", &[], &[content]));
     if let Some(series) = &found.series {
@@ -51,10 +53,15 @@ pub fn diagnosis(found: &Diagnosis, report: &str, run: &Run, lanes: Option<(&Lan
     if let Some(ratios) = ranks::ratios(found) {
         section(ratios);
     }
-    if !found.causes.is_empty() || found.rl.is_empty() {
+    let is_as_predicted = matches!(found.comparison, Comparison::Inside | Comparison::Shorter);
+    let nothing = found.causes.is_empty() && (is_as_predicted || !found.rl.is_empty());
+    if !nothing {
         section(causes::causes(found, lanes.map(|(lanes, _)| lanes)));
     }
-    if found.comparison == Comparison::Inside {
+    if is_as_predicted {
+        if let Some(spent) = spent::spent(found) {
+            section(spent);
+        }
         section(steps::more(found));
     }
     if let Some((lanes, zoom)) = lanes {
@@ -97,9 +104,31 @@ pub fn since(before: &Run, now: &Run) -> Option<Node> {
     Some(el("p", &[("class", "band"), ("role", "status")], &[inline(words), text(" "), run]))
 }
 
+/// Which run it is compared with: the one that the files state, with a press that makes it the page's, or the page's.
+fn compared_with(found: &Diagnosis, page: &Run) -> Node {
+    if found.predicted_s.is_none() && found.memory.is_none() {
+        return Node::none();
+    }
+    let run = found.own.as_deref().unwrap_or(page);
+    let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep)].into_iter();
+    let sizes = sizes.filter(|(name, size)| *size > 1 || *name == "TP");
+    let sizes = sizes.map(|(name, size)| verbatim(format!("{name} {size}")));
+    let gpus = Message::joined(" × ", [verbatim(run.gpus.to_string()), run.gpu.title()]);
+    let batch = t!("batch {batch}", batch = run.global_batch);
+    let words = Message::joined(" · ", [run.model.title(), gpus].into_iter().chain(sizes).chain([batch]));
+    if found.own.is_none() {
+        return leaf("p", "muted", t!("Compared with the run on the page: {run}.", run = words));
+    }
+    let said = t!("Compared with the run that the files state: {run}. The page shows another.", run = words);
+    let take = leaf("button", "", "Use this run").on(PanelAction::UseRun);
+    el("p", &[("class", "band"), ("role", "status")], &[inline(said), text(" "), take])
+}
+
 fn verdict(found: &Diagnosis) -> Node {
     let (class, sign, words) = match found.comparison {
-        Comparison::Inside if found.causes.is_empty() => ("band ok", "✓ ", t!("Inside the range: nothing to explain")),
+        Comparison::Inside if found.causes.is_empty() => {
+            ("band ok", "✓ ", t!("Inside the range: as fast as this layout should be"))
+        }
         Comparison::Inside => match steps::lost_to_spikes(found) {
             Some(lost) => {
                 ("band warn", "▲ ", t!("Inside the range, but spikes take {lost}", lost = show_percent(lost)))

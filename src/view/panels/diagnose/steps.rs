@@ -5,7 +5,6 @@ use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::charts::ticks::ticks;
 use crate::prelude::*;
-use crate::views::View;
 use shardscope_core::diagnose::{Diagnosis, SeriesPattern, StepSeries};
 
 const HEIGHT: f64 = 140.0;
@@ -94,7 +93,7 @@ pub(super) fn more(found: &Diagnosis) -> Node {
         card(
             t!("Make the range narrower"),
             t!("A run that was measured calibrates the predictions for runs like it."),
-            leaf("button", "main", "Calibrate with it").on(Action::Show(View::Diagnose(true))),
+            leaf("button", "main", "Calibrate with it").on(PanelAction::Calibrate),
         ),
         card(
             t!("Look for a part that is too long"),
@@ -109,9 +108,9 @@ pub(super) fn more(found: &Diagnosis) -> Node {
                         take less.",
                     lost = show_percent(lost)
                 ),
-                None => t!("Nothing is wrong with the run; another layout may take less time."),
+                None => t!("The run is as predicted; another layout may take less time than this one."),
             },
-            leaf("button", "", "See layouts").on(Action::Show(View::Run)),
+            leaf("button", "", "See layouts").on(PanelAction::Layouts),
         ),
     ];
     Node::from_iter([head("To see more", Message::default(), Node::none()), el("div", &[("class", "thirds")], &cards)])

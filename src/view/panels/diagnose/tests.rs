@@ -4,6 +4,7 @@ use super::*;
 use shardscope_core::diagnose::{
     LaneKind, LaneSpan, MadeDelays, PartRow, StepShare, TraceLanes, made_trace, of_series, of_traces, out_of_memory,
 };
+use shardscope_core::time::PartKind;
 
 fn shown(found: &Diagnosis, run: &Run) -> String {
     diagnosis(found, "", run, None).to_html()
@@ -40,15 +41,21 @@ fn bars_are_as_long_as_their_seconds() {
     assert!(html.contains("+ 2.00 s") && html.contains("What explains the 2.00 s"), "{html}");
 }
 
-/// A trace that is as predicted has no list; with a delay its cause, and a link keeps both.
+/// A trace that is as predicted lists what its layout costs; with a delay its cause, and a link keeps both.
 #[test]
-fn inside_the_range_there_is_nothing_to_explain() {
+fn inside_the_range_the_layout_itself_is_what_costs() {
     let run = small();
     let as_predicted = made_trace(&run, MadeDelays::default()).unwrap();
     let found = of_traces(&[&as_predicted], &run);
     assert_eq!(found.comparison, Comparison::Inside, "{}", found.verdict);
     let html = shown(&found, &run);
     assert!(html.contains("Inside the range") && html.contains("Make the range narrower"), "{html}");
+    // What the layout itself costs are the parts of the report, to the digit, and no list of causes stands there.
+    assert!(html.contains("What this layout costs by itself") && !html.contains("Nothing to explain"), "{html}");
+    let step = evaluate(&run).unwrap().report.step;
+    let kernels = step.parts.iter().find(|part| part.kind == PartKind::Kernels).unwrap().seconds;
+    assert!(html.contains(&show_seconds(kernels)), "{html}");
+    assert!(html.contains("Compared with the run on the page"), "{html}");
     let late = MadeDelays { late_reduction: 0.5 * found.predicted_s.unwrap(), ..MadeDelays::default() };
     let delayed = of_traces(&[&made_trace(&run, late).unwrap()], &run);
     assert_eq!(delayed.comparison, Comparison::Longer, "{}", delayed.verdict);
@@ -63,6 +70,19 @@ fn inside_the_range_there_is_nothing_to_explain() {
     let again = shardscope_core::diagnose::of_brief(&text).unwrap();
     let html = diagnosis_of_link(&again, &run).to_html();
     assert!(html.contains("Gradients are reduced while nothing else runs") && html.contains("Exposed DP"), "{html}");
+}
+
+/// A log of another run than the page's says which it is compared with, and offers it.
+#[test]
+fn a_log_of_its_own_run_offers_that_run() {
+    let page = Run::default();
+    let own = small();
+    let predicted = evaluate(&own).unwrap().report.step.time_s.0;
+    let found = Diagnosis { own: Some(Box::new(own.clone())), ..of_series(&[predicted; 40], None, &own) };
+    let view = diagnosis(&found, "", &page, None);
+    let html = view.to_html();
+    assert!(html.contains("Compared with the run that the files state: Llama 3.1 8B · 8 × H100"), "{html}");
+    assert!(html.contains("use-run") && html.contains("calibrate") && html.contains("layouts"), "{html}");
 }
 
 /// A log alone gives no part any seconds, and says what its steps speak against.
@@ -135,8 +155,8 @@ fn the_timeline_stays_within_its_window() {
     assert!(html.to_html().contains("l-pause"));
 }
 
-/// The median step of a log is inside the range and two steps are long: one sentence says that, none that there is
-/// nothing to explain.
+/// The median step of a log is inside the range and two steps are long: one sentence says that, none that the run
+/// is as fast as it should be.
 #[test]
 fn long_steps_beside_a_median_inside_the_range_are_to_be_explained() {
     let run = small();
@@ -144,12 +164,12 @@ fn long_steps_beside_a_median_inside_the_range_are_to_be_explained() {
     let mut steps = [predicted; 20];
     (steps[9], steps[16]) = (2.0 * predicted, 2.0 * predicted);
     let html = shown(&of_series(&steps, None, &run), &run);
-    assert!(html.contains("Inside the range") && !html.contains("othing to explain"), "{html}");
+    assert!(html.contains("Inside the range") && !html.contains("as fast as this layout should be"), "{html}");
     // The first of twenty steps is left out, two of the others are twice as long: 2 of 21 units of time.
-    assert!(html.contains("Inside the range, but spikes take 9.5 %") && !html.contains("Nothing is wrong"), "{html}");
+    assert!(html.contains("Inside the range, but spikes take 9.5 %") && !html.contains("as predicted;"), "{html}");
     assert!(html.contains("Two spikes of one height") && html.contains("Consistent with this log"), "{html}");
     let flat = shown(&of_series(&[predicted; 20], None, &run), &run);
-    assert_eq!(flat.matches("othing to explain").count(), 2, "{flat}");
+    assert!(flat.contains("as fast as this layout should be") && !flat.contains("Causes"), "{flat}");
 }
 
 /// The first step compiles for ten times a step: it is cut, and the axis is of the others. Each setting that a log is
