@@ -8,9 +8,9 @@ use super::{AdapterMethod, OneOf, Run};
 /// Fields and values, as a link writes them.
 type Set = Vec<(&'static str, String)>;
 
-/// Tokens of a sequence and sequences of a batch of a fine-tuning: those of the largest models of the paper on `QLoRA`
-/// (Dettmers 2023, hyperparameters in appendix B: batches of 16, targets of 512 tokens). No constant of the estimate:
-/// they only begin a run.
+/// Tokens of a sequence and sequences of a batch of a fine-tuning: those of `QLoRA`'s run of 65 B parameters
+/// (artidoro/qlora `scripts/finetune_guanaco_65b.sh`: targets of 512 tokens, 16 micro-batches of one). No constant of
+/// the estimate: they only begin a run.
 const TUNED: [u64; 2] = [512, 16];
 
 /// Software of pretraining that the page opens with, and that of a link that names none.
@@ -108,7 +108,7 @@ mod tests {
         Run::default().with_texts(&set).unwrap()
     }
 
-    /// Dettmers 2023, appendix B: 65 B parameters in batches of 16, targets of 512 tokens. What somebody set stays.
+    /// artidoro/qlora `scripts/finetune_guanaco_65b.sh`: batches of 16, targets of 512 tokens. What somebody set stays.
     #[test]
     fn adapters_bring_the_length_and_the_batch_of_a_fine_tuning() {
         let before = with(&[("stack", "megatron-2025"), ("model", "llama-3.1-70b"), ("gpus", "1")]);
