@@ -206,6 +206,19 @@ test('frames of 600 x 400 show what they promise without scrolling', async () =>
   }
 });
 
+test('frames of 390 x 400 hold the answer and the cluster, with what they are of', async () => {
+  for (const panel of ['strip', 'cluster', 'timeline', 'whole']) {
+    const { page } = await site.open(`#v=1&view.embed=${panel}`, { viewport: { width: 390, height: 400 } });
+    await settled(page);
+    const over = await page.evaluate(() => [document.documentElement.scrollWidth - innerWidth, document.documentElement.scrollHeight - innerHeight]);
+    assert.ok(over[0] <= 0 && over[1] <= 0, `${panel}: ${over}`);
+    const cut = await page.locator('.strip .name, .embed-foot h1').evaluateAll((all) => all
+      .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflow !== 'visible').map((one) => one.innerText));
+    assert.deepEqual(cut, [], panel);
+    await page.context().close();
+  }
+});
+
 test('a style sheet that is missing stops nothing', async () => {
   const { page } = await site.open('', { started: false });
   await page.route('**/*.css', (route) => route.abort());

@@ -93,7 +93,9 @@ fn standing_out(node: &Node, visit: &mut impl FnMut(&str, bool)) {
     }
 }
 
-/// Adds the quantities of a tree that say of no field which they are, to what is known of `place`.
+/// Adds the quantities of a tree that say of no field which they are, to what is known of `place`. Options of a list are
+/// values that may be chosen, a picture is drawn to a scale and its table has the figures, and what is hidden from
+/// screen readers says what a label says.
 fn without_field(node: &Node, place: &str, found: &mut BTreeMap<String, BTreeSet<String>>) {
     match node {
         Node::Element(element) if element.figure.is_some() || ["select", "svg"].contains(&element.tag) => {}
@@ -112,8 +114,8 @@ fn without_field(node: &Node, place: &str, found: &mut BTreeMap<String, BTreeSet
 }
 
 /// Places whose figures are no field of a report: terms of a formula, which `explained.rs` computes again (the drawers),
-/// and moments of a picture (memory over time, schedules).
-const WITHOUT: [&str; 4] = ["About(None)", "AboutWhole(Days)", "OverTime", "schedules"];
+/// and the times at which a table of memory over the step looks at it.
+const WITHOUT: [&str; 3] = ["About(None)", "AboutWhole(Days)", "OverTime"];
 
 /// Every quantity that stands by itself says which figure it is, in all other panels, cards and dialogs.
 #[test]

@@ -1,6 +1,7 @@
 //! The gallery in text and small pictures: what fits, what trains with stale weights, what does not fit or cannot run.
 
 use super::card::{Gallery, card, tick};
+use crate::node::figure::Scope;
 use crate::panels::schedules::{sorted, table};
 use crate::prelude::*;
 use shardscope_core::advice::ScheduleRow;
@@ -93,7 +94,14 @@ fn reason(gallery: &Gallery, row: &ScheduleRow) -> Node {
             [verbatim(gallery.unit.show(figures.peak_bytes)), verbatim(show_percent(figures.bubble_fraction)), why]
         }
     };
-    let cells = [name, leaf("td", "", peak), leaf("td", "", bubble), leaf("td", "note", why)];
+    let own = &gallery.own.scenario.run;
+    let scope = own.with_texts(&row.set).map_or_else(Scope::run, |run| Scope::of(&run, Some(own)));
+    let figure = |shown: Message, field: &'static str| {
+        let cell = leaf("td", "", shown);
+        if row.figures.is_ok() { cell.reports(field, &scope) } else { cell }
+    };
+    let [peak, bubble] = [figure(peak, "memory.peak_bytes"), figure(bubble, "pipeline.bubble_fraction")];
+    let cells = [name, peak, bubble, leaf("td", "note", why)];
     el("tr", &[], &cells).keyed(&row.variant.to_string())
 }
 

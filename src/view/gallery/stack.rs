@@ -5,6 +5,7 @@ use super::card::letter;
 use crate::charts::prepared::Prepared;
 use crate::charts::ticks::{tick_label, ticks};
 use crate::charts::viewport::Viewport;
+use crate::node::figure::Scope;
 use crate::panels::pipeline::ranks;
 use crate::panels::schedules::against;
 use crate::panels::words::{outlook_of, sign, unnamed};
@@ -54,8 +55,9 @@ pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, un
     let peak = Bytes(f64::from(peak) / 1024.0 * GIB);
     let now = cursor.map_or(Message::default(), |time| verbatim(unit.show(held(curve, time))));
     let (class, sign) = sign(figures.verdict);
+    let scope = Scope::of(&prepared.evaluation.scenario.run, None);
     Node::from_iter([
-        strong(verbatim(show_seconds(figures.step_s))),
+        strong(verbatim(show_seconds(figures.step_s))).reports("step.time_s", &scope),
         aside(t!("bubble {share}", share = show_percent(figures.bubble_fraction))),
         leaf("b", "now", now),
         aside(t!("peak {peak}", peak = unit.show(peak))),

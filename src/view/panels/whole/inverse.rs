@@ -99,13 +99,14 @@ fn largest(own: &Run, rows: &[CatalogueRow]) -> Node {
     let what = own.adapter.method.map_or_else(|| t!("all weights"), |method| verbatim(method.choice().label));
     let words = t!(
         "Largest that fits on {gpus} × {gpu}: {model}, {parameters} parameters, {what}, at {tokens} tokens a \
-            sequence.",
+            sequence, with {software}.",
         gpus = own.gpus,
         gpu = own.gpu.title(),
         model = verbatim(preset.choice.label),
         parameters = show_count(trained.parameters),
         what,
-        tokens = own.seq_len
+        tokens = own.seq_len,
+        software = own.stack.preset_row().choice.label
     );
     let more = (rows.len() < MODELS.len()).then(|| t!("Still looking."));
     let lead = leaf("p", "lead", Message::joined(" ", std::iter::once(words).chain(more))).say("role", "status");
