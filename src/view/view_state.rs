@@ -1,4 +1,5 @@
-//! The part of a link besides the Run: what is shown of it, as one struct with one table of keys.
+//! The part of a link besides the Run: which view is open and what is chosen in it, as one struct with one table of
+//! keys.
 
 use super::gallery::{GalleryLook, variants};
 use super::look::{Look as Board, Slice};
@@ -21,8 +22,9 @@ pub struct ViewState {
     pub compare: Option<String>,
     /// Name of the page that the dialog opens on: `methods`, `export markdown`.
     pub page: Option<String>,
+    /// The open view.
     pub open: View,
-    /// The selected GPU, by its global rank: one for all views.
+    /// Global rank of the selected GPU, which is the same in all views.
     pub gpu: Option<u64>,
     /// Positions of the sliders of the open step: `p.8,m.16`.
     pub sliders: String,
@@ -40,7 +42,7 @@ pub struct ViewState {
     pub models: bool,
     /// Parts and causes of a diagnosis, as numbers.
     pub diagnosis: Option<String>,
-    /// The layout was chosen for the visitor: the next edit of what it depends on chooses again.
+    /// True if the layout was chosen for the visitor: it is chosen again after an edit of a field that it depends on.
     pub chosen: bool,
     /// Light or dark, whatever the browser prefers.
     pub theme: Option<Theme>,
@@ -56,11 +58,13 @@ const CALIBRATE: &str = "calibrate";
 /// Id of the search for the largest model.
 const MODELS: &str = "models";
 
-/// A key of the view: its name behind `view.`, its text in a state (none where it has its default), and its reader. A
-/// text that is not understood leaves the default.
+/// A key of the view.
 struct Key {
+    /// Its name in a link, behind `view.`.
     name: &'static str,
+    /// Its text for a state; none where the state has the default.
     text: fn(&ViewState) -> Option<String>,
+    /// Sets it in a state. A text that is not understood leaves the default.
     read: fn(&mut ViewState, String),
 }
 
@@ -80,7 +84,7 @@ const KEYS: [Key; 22] = [
             let is_said = !matches!(view.open, View::Run | View::Learn(_));
             is_said.then(|| id.to_owned())
         },
-        // A step says more.
+        // The key `lesson`, if it came first, has opened a step of a lesson: it stays open.
         read: |view, text| {
             if !matches!(view.open, View::Learn(_)) {
                 let calibrate = (text == CALIBRATE).then_some(View::Diagnose(true));
@@ -192,7 +196,7 @@ const KEYS: [Key; 22] = [
 ];
 
 impl ViewState {
-    /// Names and texts of the keys that are not at their default, in the order of links.
+    /// Names and texts of the keys that differ from their default, in the order in which links are written.
     pub fn pairs(&self) -> impl Iterator<Item = (&'static str, String)> {
         KEYS.iter().filter_map(|key| Some((key.name, (key.text)(self)?)))
     }

@@ -1,5 +1,5 @@
-//! A trace that was made from the prediction of a run, with delays put into it: an example to try, and a closed loop
-//! for tests. Nothing of it was measured.
+//! A synthetic trace: the kernels that are predicted for a run, with delays added. The page offers it as an example,
+//! and tests check that a diagnosis finds the delays. Nothing in it is measured.
 
 use super::dimension::ProcessGroup;
 use super::expected::{ExpectedStep, StepShare};
@@ -10,7 +10,7 @@ use crate::run::{Run, Scenario};
 use crate::time::KernelClass;
 use crate::traffic::Traffic;
 
-/// Delays of a made trace.
+/// The delays that are added to a synthetic trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MadeDelays {
     /// Seconds of data-parallel messages that run behind the last kernel of the backward pass.
@@ -21,19 +21,21 @@ pub struct MadeDelays {
     pub attention: f64,
 }
 
-/// Calls that the reduction of a made trace consists of.
+/// Calls that the reduction of gradients is divided into. A choice.
 const CALLS: u64 = 8;
 
-/// A trace in the making.
+/// A synthetic trace while kernels are added to it.
 struct MadeRank {
     trace: RankTrace,
+    /// End of the last kernel or gap, nanoseconds: the next kernel starts there.
     at: i64,
 }
 
-/// Time from a launch to its kernel, nanoseconds.
+/// Time from a launch to its kernel, nanoseconds. A choice.
 const AHEAD: i64 = 200_000;
 
 impl MadeRank {
+    /// Adds a kernel of `length` nanoseconds that starts where the last one ended.
     fn kernel(&mut self, class: KernelClass, length: i64, attention: Option<AttentionPass>) {
         if length <= 0 {
             return;
@@ -41,7 +43,7 @@ impl MadeRank {
         let (start, launch) = (self.at, self.at - AHEAD);
         let group = class.is_message().then_some(0);
         let work = WorkKind::Kernel(class);
-        let one = GpuWork {
+        let kernel = GpuWork {
             start,
             end: start + length,
             work,
@@ -51,7 +53,7 @@ impl MadeRank {
             bytes: 0,
             attention,
         };
-        self.trace.activities.push(one);
+        self.trace.activities.push(kernel);
         self.trace.calls.push(launch);
         self.trace.kernels_ns += length;
         self.at += length;
@@ -63,14 +65,14 @@ fn ns(seconds: f64) -> i64 {
     (seconds * 1e9).round() as i64
 }
 
-/// A trace of the first pipeline rank of `run`, whose parts are those that are predicted, with `delays`.
+/// A synthetic trace of the first pipeline rank of `run`: its predicted parts, with `delays`.
 ///
 /// # Errors
 /// The settings of `run` that cannot work.
 pub fn made_trace(run: &Run, delays: MadeDelays) -> Result<RankTrace, Vec<Issue>> {
     let expected = ExpectedStep::of(run, 0)?;
     let scenario = Scenario::new(run)?;
-    let of = |share: StepShare| expected.shares.get(&share).copied().unwrap_or(0.0);
+    let seconds_of = |share: StepShare| expected.shares.get(&share).copied().unwrap_or(0.0);
     let group = ProcessGroup {
         name: "0".to_owned(),
         description: "DATA_PARALLEL_GROUP".to_owned(),
@@ -87,7 +89,7 @@ pub fn made_trace(run: &Run, delays: MadeDelays) -> Result<RankTrace, Vec<Issue>
     // A backward pass takes twice as long as a forward pass, and begins with the forward passes that it repeats.
     let parts = (layers * microbatches * (forwards + 2)).max(1) as f64;
     let stretch = if delays.attention > 0.0 { delays.attention } else { 1.0 };
-    let each = |share: StepShare| of(share) / parts;
+    let each = |share: StepShare| seconds_of(share) / parts;
     let products = each(StepShare::Products);
     // Elementwise kernels run in every layer, embedding and loss once a pass.
     let (of_layers, of_passes): (Vec<_>, Vec<_>) = expected
@@ -95,7 +97,7 @@ pub fn made_trace(run: &Run, delays: MadeDelays) -> Result<RankTrace, Vec<Issue>
         .map(|(class, seconds)| (class, seconds / parts))
         .partition(|(class, _)| *class == KernelClass::Elementwise);
     let attention = each(StepShare::Attention) * stretch;
-    let gap = of(StepShare::Launches) / (layers * microbatches).max(1) as f64;
+    let gap = seconds_of(StepShare::Launches) / (layers * microbatches).max(1) as f64;
     for microbatch in 0..microbatches {
         if microbatch == microbatches / 2 && delays.pause > 0.0 {
             made.at += ns(delays.pause);
@@ -120,34 +122,35 @@ pub fn made_trace(run: &Run, delays: MadeDelays) -> Result<RankTrace, Vec<Issue>
         }
     }
     late_launches(&mut made.trace);
-    let reduction = of(StepShare::ExposedDp) + delays.late_reduction;
+    let reduction = seconds_of(StepShare::ExposedDp) + delays.late_reduction;
     for _ in 0..CALLS {
         made.kernel(KernelClass::ReduceScatter, ns(reduction / CALLS as f64), None);
     }
-    made.kernel(KernelClass::Optimizer, ns(of(StepShare::Optimizer)), None);
+    made.kernel(KernelClass::Optimizer, ns(seconds_of(StepShare::Optimizer)), None);
     let end = made.at;
     made.trace.marks = vec![StepMark { number: 1, begin: begin - 2 * AHEAD, end }];
     Ok(made.trace.sorted())
 }
 
-/// A kernel behind a gap was launched right before it.
+/// Makes every gap a late launch: the kernel behind a gap is launched 5 µs before it starts.
 fn late_launches(trace: &mut RankTrace) {
-    let mut end = trace.activities.first().map_or(0, |one| one.start);
-    for one in &mut trace.activities {
-        if one.start > end {
-            one.launch = Some(one.start - 5_000);
+    let mut end = trace.activities.first().map_or(0, |kernel| kernel.start);
+    for kernel in &mut trace.activities {
+        if kernel.start > end {
+            kernel.launch = Some(kernel.start - 5_000);
         }
-        end = end.max(one.end);
+        end = end.max(kernel.end);
     }
 }
 
-/// Seconds that messages of data-parallel ranks of `evaluation` take, hidden or not.
+/// Seconds of the data-parallel messages of `evaluation`, hidden or not.
 pub fn data_parallel_seconds(evaluation: &Evaluation) -> f64 {
     let rows = evaluation.report.overlap.iter().filter(|row| matches!(row.traffic, Traffic::Dp | Traffic::Zero3));
     rows.map(|row| row.comm_s.0).sum()
 }
 
-/// The example of the page: gradients that are reduced behind the backward pass instead of under it, and a pause.
+/// The example of the page: gradients are reduced after the backward pass instead of beside it, and the host pauses
+/// once.
 ///
 /// # Errors
 /// As [`made_trace`].

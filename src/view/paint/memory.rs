@@ -1,6 +1,6 @@
-//! Memory over one step: stacked areas, the capacity as a rule, the fullest instant marked.
+//! Paints the memory over one step: stacked areas by component, a line at the capacity and a mark at the peak.
 //!
-//! Like the timeline's, sizes come in CSS pixels with the device pixels that make one.
+//! Sizes are in CSS pixels; `scale` of the picture converts them to device pixels.
 
 use super::{Painted, fill, ink, px, text_style, time_label};
 use crate::charts::ticks::ticks;
@@ -15,14 +15,14 @@ use shardscope_core::units::{Bytes, GIB, MemoryUnit, Seconds, group};
 pub(crate) const AREA: f64 = 168.0;
 /// Height of the time axis below them.
 pub const AXIS: f64 = 22.0;
-/// Room for the scale's numbers on the left.
+/// Width of the numbers of the scale, left of the areas, CSS pixels.
 pub(crate) const GUTTER: f64 = 44.0;
 
 /// A picture to paint.
 pub(crate) struct AreaPicture<'a> {
-    /// The areas, a column a CSS pixel.
+    /// The areas, one column for each CSS pixel of width.
     pub areas: &'a Areas,
-    /// Length of the time axis.
+    /// Time at the end of the time axis.
     pub makespan: Seconds,
     /// GiB or GB on the scale.
     pub unit: MemoryUnit,
@@ -57,17 +57,17 @@ impl AreaPicture<'_> {
     }
 
     fn paint_scale<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
-        let one = match self.unit {
+        let bytes_of_unit = match self.unit {
             MemoryUnit::Gib => GIB,
             MemoryUnit::Gb => 1e9,
         };
         let right = self.px(GUTTER + self.width());
-        for tick in ticks(0.0, self.areas.scale.0 / one, 6) {
-            let y = self.y(Bytes(tick * one) / self.areas.scale);
+        for tick in ticks(0.0, self.areas.scale.0 / bytes_of_unit, 6) {
+            let y = self.y(Bytes(tick * bytes_of_unit) / self.areas.scale);
             let line = ink(self.palette.line);
             backend.draw_line((self.px(GUTTER), y), (right, y), &line)?;
             let text = self.text(HPos::Right, VPos::Center);
-            // The axis is named where its highest number would be.
+            // The unit is written in the place of the highest number.
             if y < self.px(20.0) {
                 continue;
             }
@@ -95,7 +95,7 @@ impl AreaPicture<'_> {
         Ok(())
     }
 
-    /// A stepped line over the columns; columns of one height share a stroke.
+    /// A stepped line at the `height` of each column; neighbours of one height give one segment.
     fn edge(&self, height: &dyn Fn(&[f64; 6]) -> f64) -> Vec<(i32, i32)> {
         let mut line: Vec<(i32, i32)> = Vec::new();
         for (column, tops) in self.areas.columns.iter().enumerate() {
@@ -120,12 +120,12 @@ impl AreaPicture<'_> {
         let right = self.px(GUTTER + self.width());
         backend.draw_line((self.px(GUTTER), y), (right, y), &self.stroke(self.palette.text, 2.0))?;
         let text = TextStyle { color: ink(self.palette.text), ..self.text(HPos::Right, VPos::Bottom) };
-        // No word: a painted text is not translated.
+        // A sign instead of a word, since painted texts are not translated.
         let words = format!("≤ {}", self.unit.show(self.areas.scale * self.areas.capacity));
         backend.draw_text(&words, &text, (right - self.px(2.0), y - self.px(2.0)))
     }
 
-    /// A thin line at the fullest instant, and its height.
+    /// A thin line and a triangle at the peak.
     fn paint_peak<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
         let x = self.px(GUTTER + self.areas.peak * self.width());
         let line = self.stroke(self.palette.text, 1.0);

@@ -11,7 +11,7 @@ use crate::web::form::field::{Draft, Now, Untaken, commit, text_input};
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// The input of `field` within a sentence, as wide as its text; what is wrong is said below it.
+/// The input of `field` within a sentence, as wide as its text, with its error below it.
 pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
     let write = match field.key {
@@ -20,7 +20,8 @@ pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
         _ => |text| text,
     };
     let now = Now::written(state, field, write);
-    // As in the form: what was typed here may break another field, and be mended here.
+    // As in the form, an issue of another field is shown here if it came from an edit of this field and this field can
+    // mend it.
     let is_of = move |fault: &Issue| {
         fault.field == field.key || (state.panels.edited.get() == field.key && fault.is_mended_by(field.key))
     };
@@ -33,7 +34,7 @@ pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
     let input = text_input(state, field, draft, now, invalid)
         .add_any_attr(leptos::attr::aria_label(say(field.label)))
         .add_any_attr(leptos::attr::size(wide));
-    // Right below what is typed, while it has the focus; the line of notes says it to screen readers.
+    // Below the input while it has the focus. Screen readers get the error from the line of notes.
     let error = move || {
         let unread = state.unread_of(field);
         unread.or_else(|| state.fault().filter(is_of).map(|fault| fault.message)).map_or_else(String::new, translated)
@@ -42,14 +43,14 @@ pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
     [input.into_any(), note.into_any()].into_any()
 }
 
-/// Letters of an input in a sentence at most.
+/// Largest width of an input in a sentence, in letters.
 const LONGEST: usize = 20;
 
 /// 15.6 T for 15600000000000.
 fn budget(text: String) -> String {
     let Some(count) = text.parse::<f64>().ok().filter(|count| *count >= 1e6) else { return text };
     let short = show_count(count);
-    // Digits that it leaves out were typed.
+    // The short form is used only if it leaves out no digit.
     let unit = [1e6, 1e9, 1e12, 1e15].into_iter().rfind(|unit| count >= *unit).unwrap_or(1.0);
     let is_exact = (count / unit * 100.0).fract() < 1e-9 && count < 1e18;
     if is_exact { short } else { text }
@@ -63,8 +64,8 @@ fn thousands(text: String) -> String {
     }
 }
 
-/// The input of a number within a sentence, written by `written` until it is edited; `read` makes the field's text of
-/// what is typed.
+/// The input of a number within a sentence. It shows `written` until it is edited; `read` converts the typed text to
+/// that of the field.
 pub(crate) fn worded_input(
     state: State,
     field: &'static Field,
@@ -72,9 +73,9 @@ pub(crate) fn worded_input(
     read: fn(State, &str) -> String,
 ) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
-    // A text that was not understood stands until it is taken back.
-    let stands = move |draft: &Draft| draft.error.is_none() || state.unread_of(field).is_some();
-    let shown = move || draft.get().filter(stands);
+    // A text with an error is shown until the state no longer has the error.
+    let is_current = move |draft: &Draft| draft.error.is_none() || state.unread_of(field).is_some();
+    let shown = move || draft.get().filter(is_current);
     let invalid = move || shown().is_some_and(|draft| draft.error.is_some());
     let value = move || shown().map_or_else(|| written.get(), |draft| draft.text);
     let wide = move || value().chars().count().clamp(1, 12).to_string();

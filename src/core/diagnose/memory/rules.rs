@@ -1,5 +1,5 @@
-//! Why a GPU ran out of memory, by rules from public threads whose cause is known. A change is tried on the run before
-//! it is named.
+//! Causes of a GPU's running out of memory. The rules are from public threads whose cause is known. Each change of the
+//! run is evaluated before it is suggested.
 
 use super::{MemoryFound, Moment, OutOfMemory, PredictedMemory, gib};
 use crate::diagnose::causes::{CauseId, FoundCause};
@@ -9,22 +9,26 @@ use crate::sort::sort_by;
 use crate::t;
 use crate::units::{GIB, show_percent};
 
-/// Allocated over the device's memory from which a run needs more than there is. A message of 2019 has 89.6 %.
+/// From this share of the device's memory on, allocated tensors count as a run that is too large. A public message of
+/// 2019 has 89.6 %.
 const FULL: f64 = 0.88;
 
-/// A hypothesis: how sure it is, bytes, evidence, change and the fields that try it.
+/// A possible cause.
 struct Hypothesis {
     id: CauseId,
+    /// How likely it is, 0 to 1. Set by hand: it orders the list and is not shown.
     weight: f64,
+    /// Bytes that it takes.
     bytes: f64,
     evidence: Message,
+    /// The change that removes it, in words.
     change: Option<Message>,
+    /// Fields and values that make the change on the run; empty where no field does.
     set: Vec<(&'static str, String)>,
 }
 
-/// The causes, the surest first. Their weights order the list and are shown to nobody.
-pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
-    let rank = found.message.rank;
+/// The hypotheses that the rules give for a message, the likeliest first, each cause once.
+fn hypotheses(found: &MemoryFound, run: Option<&Run>) -> Vec<Hypothesis> {
     let mut rules = Rules::new(found, run);
     rules.other_processes();
     rules.first_states();
@@ -37,30 +41,39 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
     let mut all = rules.all;
     never_fitted(found, run, &mut all);
     another_run(found, run, &mut all);
-    together(run, rank, &mut all);
+    together(run, found.message.rank, &mut all);
     sort_by(&mut all, |a: &Hypothesis, b| b.weight.total_cmp(&a.weight));
-    // Two rules may name one cause: the surer one speaks.
+    // If two rules give one cause, the likelier hypothesis is kept.
     let mut named = Vec::new();
-    all.retain(|one| {
-        let is_new = !named.contains(&one.id);
-        named.push(one.id);
+    all.retain(|hypothesis| {
+        let is_new = !named.contains(&hypothesis.id);
+        named.push(hypothesis.id);
         is_new
     });
-    // What failed was a run with this set: every other change is tried on that one.
-    let other = all.iter().find(|one| one.id == CauseId::AnotherSetting).map(|one| one.set.clone()).unwrap_or_default();
-    let differs = all.iter().any(|one| one.id == CauseId::AnotherSetting);
+    all
+}
+
+/// The causes, the likeliest first, each with the memory that is predicted after its change.
+pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
+    let rank = found.message.rank;
+    let all = hypotheses(found, run);
+    // Fields in which the run that failed differs from the page's, if it does. Every other change is tried together
+    // with them.
+    let differing = all.iter().find(|hypothesis| hypothesis.id == CauseId::AnotherSetting);
+    let other = differing.map(|hypothesis| hypothesis.set.clone()).unwrap_or_default();
+    let differs = differing.is_some();
     let now = run.and_then(|run| PredictedMemory::of(run, rank));
     let failed = tried(run, rank, &other);
-    let listed = all.into_iter().map(|mut one| {
-        let is_other = one.id == CauseId::AnotherSetting;
-        if !is_other && !one.set.is_empty() {
-            let is_new = |key: &str| one.set.iter().all(|(own, _)| *own != key);
+    let listed = all.into_iter().map(|mut hypothesis| {
+        let is_other = hypothesis.id == CauseId::AnotherSetting;
+        if !is_other && !hypothesis.set.is_empty() {
+            let is_new = |key: &str| hypothesis.set.iter().all(|(own, _)| *own != key);
             let more: Vec<_> = other.iter().filter(|(key, _)| is_new(key)).cloned().collect();
-            one.set.extend(more);
+            hypothesis.set.extend(more);
         }
-        let after = tried(run, rank, &one.set);
+        let after = tried(run, rank, &hypothesis.set);
         let before = failed.as_ref().filter(|_| !is_other).or(now.as_ref());
-        let told = match (one.change, before, &after) {
+        let (change, helps) = match (hypothesis.change, before, &after) {
             // A prediction of another run says nothing of what this change would have done.
             (Some(change), Some(now), Some(after)) if differs && after.is_as(now) => (Some(change), false),
             (Some(change), Some(now), Some(after)) if !is_other && failed.is_some() => {
@@ -70,26 +83,25 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
             (Some(change), Some(now), Some(after)) => (Some(changed(change, now, after)), !after.is_as(now)),
             (change, ..) => (change, after.is_some()),
         };
-        let (change, helps) = told;
         FoundCause {
-            bytes: Some(one.bytes),
+            bytes: Some(hypothesis.bytes),
             change,
-            set: if helps { one.set } else { Vec::new() },
+            set: if helps { hypothesis.set } else { Vec::new() },
             predicted_s: after.map(|after| after.step_s),
-            ..FoundCause::new(one.id, one.evidence)
+            ..FoundCause::new(hypothesis.id, hypothesis.evidence)
         }
     });
     listed.collect()
 }
 
-/// A message with the numbers that its rules ask for, bytes, and the hypotheses so far.
+/// A message, its numbers in bytes, and the hypotheses of the rules that were applied so far.
 struct Rules<'a> {
     message: &'a OutOfMemory,
     found: &'a MemoryFound,
     run: Option<&'a Run>,
     moment: Moment,
     asked: f64,
-    /// No number where the message does not say: the largest there is.
+    /// The largest f64 where the message does not give it.
     total: f64,
     free: f64,
     allocated: f64,
@@ -114,15 +126,15 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// A hypothesis whose change no field of the run tries.
+    /// Adds a hypothesis whose change no field of the run makes.
     fn add(&mut self, id: CauseId, weight: f64, bytes: f64, evidence: Message, change: Option<Message>) {
         self.all.push(Hypothesis { id, weight, bytes, evidence, change, set: Vec::new() });
     }
 
-    /// Other processes on the GPU, or a limit on this one.
+    /// Adds other processes on the GPU, or a limit on the memory of this process.
     fn other_processes(&mut self) {
         let (message, total) = (self.message, self.total);
-        // Those it names, else what neither PyTorch nor the free memory is.
+        // The memory of other processes: as the message says, else all that is neither free nor held by this process.
         let rest = total
             - message.free.unwrap_or(total)
             - message.process.filter(|held| *held > 0.0).unwrap_or(self.allocated + self.unused);
@@ -147,7 +159,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The optimizer's states, which come with the first step, were what found no room.
+    /// Adds the optimizer's states, which are allocated in the first step.
     fn first_states(&mut self) {
         let (message, moment) = (self.message, self.moment);
         let is_first = message.step.unwrap_or(1) <= 1;
@@ -175,6 +187,7 @@ impl<'a> Rules<'a> {
         }
     }
 
+    /// Adds the cause that the optimizer's states are made, with one more stage of ZeRO as the change.
     fn states(&mut self, weight: f64, evidence: Message, change: Message) {
         let predicted = self.found.predicted.iter().find(|(name, _)| *name == "optimizer");
         let bytes = predicted.map_or(self.asked, |(_, bytes)| *bytes);
@@ -209,8 +222,7 @@ impl<'a> Rules<'a> {
             self.all.push(logits(weight, evidence(), change));
         }
         if fingerprint.longer && message.step.is_none_or(|step| step > 1) {
-            // The frames name the tensor, the run's own batch is shorter: the sample is the reason, the logits are the
-            // place.
+            // The tensor is logits, but of more tokens than a micro-batch of the run has: the long sample is the cause.
             let weight = if message.step.is_some() && moment == Moment::Loss { 0.91 } else { 0.75 };
             let change = t!("cut, pack or sort the samples");
             let longer = t!("One sample with as many tokens asks for it, where samples are not cut to the sequence.");
@@ -262,7 +274,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// How memory grew over the steps before.
+    /// Adds the cause of the growth of memory over the steps before.
     fn trend(&mut self) {
         let trend = self.message.trend.as_ref();
         if let Some(cause) = trend.and_then(|trend| trend.cause(self.found.experts)) {
@@ -303,7 +315,7 @@ impl<'a> Rules<'a> {
         self.add(id, weight, asked, evidence, Some(change));
     }
 
-    /// A library that says nothing of sizes found no room for what it needs.
+    /// Adds a GPU that is full, where a library failed to allocate and gives no sizes.
     fn library(&mut self) {
         let (evidence, change) = match (self.message.library, self.message.total) {
             (Some("cuBLAS"), None) => (
@@ -335,8 +347,8 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// A change with the need that is predicted for it. Fitting proves nothing where the run fits by the prediction as it
-/// is, and a change that the prediction does not see is not called one that fits.
+/// A change in words, with the memory that is predicted with it. It is said to fit only if the run as it is does not
+/// fit by the prediction, and if the change alters the prediction.
 fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> Message {
     let (need, before) = (gib(after.need[1]), gib(now.need[1]));
     match () {
@@ -351,7 +363,8 @@ fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> M
     }
 }
 
-/// The attention kernel of the run holds no scores, and scores were asked for.
+/// The evidence that attention ran in its plain form: scores were asked for, which the attention kernel of the run does
+/// not store.
 fn plain_attention(found: &MemoryFound, run: Option<&Run>) -> Option<Message> {
     let fingerprint = found.fingerprint.as_ref().filter(|what| what.scores)?;
     let kernel = run?.attention_kernel();
@@ -371,8 +384,9 @@ fn plain_attention(found: &MemoryFound, run: Option<&Run>) -> Option<Message> {
     Some(Message::joined(" ", std::iter::once(held).chain(with)))
 }
 
-/// More was held than is predicted at most: the run that failed is not the one on the page. Where the logits that were
-/// asked for are those of a multiple of its micro-batch, that one is tried; a long sample is no reason beside it.
+/// Adds the cause that another run failed than that on the page, if more was allocated than the upper end of the
+/// prediction. If the logits that were asked for are those of a larger micro-batch, that micro-batch is the change, and
+/// it replaces a long sample as a cause.
 fn another_run(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis>) {
     let (Some(allocated), Some([low, need, high, capacity])) = (found.message.allocated, found.need) else {
         return;
@@ -407,7 +421,7 @@ fn another_run(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis>
         let evidence = Message::joined(" ", [evidence, asked].into_iter().chain(more));
         let change = t!("micro-batch {batch}, if that is what ran", batch);
         all.retain(|one| one.id != CauseId::LongestSample);
-        // Above the logits, which are its tensor.
+        // Its weight is above that of the logits, which follow from the larger micro-batch.
         all.push(Hypothesis { id, weight: 0.92, bytes, evidence, change: Some(change), set });
         return;
     }
@@ -418,18 +432,19 @@ fn another_run(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis>
     all.push(Hypothesis { id, weight: 0.84, bytes, evidence, change: Some(change), set: Vec::new() });
 }
 
-/// The multiple of the run's micro-batch whose logits have the size that was asked for, and what is predicted with it.
+/// The micro-batch, larger than that of the run, whose logits have the size that was asked for, and the memory that is
+/// predicted with it.
 fn larger_micro_batch(found: &MemoryFound, run: Option<&Run>) -> Option<(u64, PredictedMemory)> {
     let tokens = found.fingerprint.as_ref().filter(|what| what.logits && what.longer)?.tokens?;
     let own = run?;
-    let of_one = own.seq_len as f64 / own.cp as f64;
-    let batch = crate::units::whole((tokens / of_one).round())?;
-    let is_whole = (tokens / (batch as f64 * of_one) - 1.0).abs() < 0.005;
+    let sequence_tokens = own.seq_len as f64 / own.cp as f64;
+    let batch = crate::units::whole((tokens / sequence_tokens).round())?;
+    let is_whole = (tokens / (batch as f64 * sequence_tokens) - 1.0).abs() < 0.005;
     let after = tried(run, found.message.rank, &[("micro_batch", batch.to_string())])?;
     (is_whole && batch > own.micro_batch).then_some((batch, after))
 }
 
-/// The run needs more than there is: by what was allocated, or by the prediction; with the changes that would fit.
+/// Adds the cause that the run needs more memory than the GPU has, with the first change that would make it fit.
 fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis>) {
     let message = &found.message;
     let full = message.allocated.zip(message.total).map(|(allocated, total)| allocated / total);
@@ -453,7 +468,7 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
     };
     let changes = run.map_or_else(Vec::new, |own| changes(own, run));
     let now = run.and_then(|run| PredictedMemory::of(run, message.rank));
-    // A run that fits by the prediction and did not has to need less by what was missing.
+    // If the run fits by the prediction, but failed, a change has to lower the need by at least what was missing.
     let most = now.filter(|now| now.fits).map(|now| now.need[1] - missing.max(1.0));
     let fits = |set: &[(&'static str, String)]| {
         tried(run, message.rank, set).is_some_and(|after| after.fits && most.is_none_or(|most| after.need[1] <= most))
@@ -463,8 +478,8 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
     all.push(Hypothesis { id: CauseId::NeverFitted, weight, bytes: missing, evidence, change, set });
 }
 
-/// Where the change of the logits does not fit alone, the first of the other changes that fits beside it: two causes
-/// can hold at once, and either mended alone fails one step later.
+/// If the change of the logits alone does not make the run fit, adds the first of the other changes with which it does.
+/// Two causes can be true at once: after a change for one of them the run fails again.
 fn together(run: Option<&Run>, rank: Option<u64>, all: &mut [Hypothesis]) {
     let Some(own) = run else {
         return;
@@ -496,7 +511,7 @@ fn together(run: Option<&Run>, rank: Option<u64>, all: &mut [Hypothesis]) {
     }
 }
 
-/// Changes that a run which does not fit is tried with, in the order of what they cost.
+/// Changes to try on a run that does not fit, the cheapest first.
 fn changes(own: &Run, run: Option<&Run>) -> Vec<(Message, Vec<(&'static str, String)>)> {
     vec![
         (t!("a micro-batch half as large"), vec![("micro_batch", (own.micro_batch / 2).to_string())]),
@@ -507,7 +522,7 @@ fn changes(own: &Run, run: Option<&Run>) -> Vec<(Message, Vec<(&'static str, Str
     ]
 }
 
-/// One step more of sharding; nothing at the last.
+/// The next stage of ZeRO as a change; empty at stage 3.
 fn zero_up(run: Option<&Run>) -> Vec<(&'static str, String)> {
     let more = run.filter(|run| run.zero < 3).map(|run| ("zero", (run.zero + 1).to_string()));
     more.into_iter().collect()

@@ -1,5 +1,6 @@
-//! The plan: how far the search is, the ranked layouts and why each beats the next, what of them is
-//! compared, maps, curves, answers, and the playbook's walk. Every button has a `PlanCommand`.
+//! The view of the search over layouts: its progress, the list of the fastest layouts with the reasons of their order,
+//! a comparison of pinned layouts, maps, curves over sizes, questions with one answer, and the playbook's recipe. Every
+//! button has a `PlanCommand`.
 
 mod compare;
 mod controls;
@@ -16,7 +17,7 @@ use crate::prelude::*;
 use controls::fold;
 use shardscope_core::search::{Axes, PlanRequest, SearchProgress, measured_step, nothing_found, recipe};
 
-/// The panel: how far the work is, and everything else.
+/// The panel in two parts: the progress of the search, and its results.
 pub fn panel(view: &PlanView) -> [Node; 2] {
     let body = match view.result.progress {
         Some(progress) => body(view, progress),
@@ -76,7 +77,7 @@ fn progress(view: &PlanView) -> Node {
     )
     .label("Search")
     .say("aria-valuetext", verbatim(done))
-    // It comes and goes above other parts of its kind, which keep the focus.
+    // The key keeps the focus on other parts when this one appears or disappears above them.
     .keyed("progress");
     Node::from_iter([ratio, line])
 }
