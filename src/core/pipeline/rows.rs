@@ -378,7 +378,11 @@ mod tests {
     #[test]
     fn every_schedule_has_a_row_in_the_menu_s_order_that_leaves_nothing_out() {
         let kinds: Vec<_> = Kind::ALL.iter().map(|(kind, _)| *kind).collect();
-        assert_eq!(SCHEDULES.iter().map(|row| row.kind).collect::<Vec<_>>(), kinds, "a row of SCHEDULES is missing");
+        assert_eq!(
+            SCHEDULES.iter().map(|row| row.kind).collect::<Vec<_>>(),
+            kinds,
+            "SCHEDULES has the rows of Schedule in its order"
+        );
         for row in SCHEDULES {
             for text in [row.idea, row.cost, row.needs] {
                 assert!(!text.is_empty(), "{} leaves something out", row.id());

@@ -97,6 +97,7 @@ mod tests {
     use super::loads;
     use crate::memory::Chunks;
     use crate::pipeline::Order;
+    use crate::pipeline::row::RankRow;
     use crate::report::{evaluate, schedule_ids, with_schedule};
     use crate::run::{Run, Schedule};
 
@@ -114,6 +115,26 @@ mod tests {
             let whole =
                 Order { ranks: of.order.ranks.iter().map(|row| row.iter().collect()).collect(), ..of.order.clone() };
             assert_eq!(loads(&of.scenario, &chunks, &of.order), loads(&of.scenario, &chunks, &whole), "{id}");
+        }
+    }
+
+    /// What a schedule's name decides is what its order does: two passes run as a pair, a rank holds one stage or more.
+    #[test]
+    fn a_schedule_pairs_passes_and_holds_stages_as_its_order_does() {
+        let run = Run { global_batch: 1024, ..Run::default() };
+        for id in schedule_ids().filter(|id| *id != "custom") {
+            let of = evaluate(&run.with_texts(&with_schedule(&run, id)).unwrap()).unwrap();
+            let mut items = of.order.ranks.iter().flat_map(RankRow::iter);
+            assert_eq!(
+                of.scenario.run.schedule.pairs_passes(),
+                items.any(|item| item.second().is_some()),
+                "{id} pairs passes or does not: `overlaps_experts` in src/core/run/choices.rs has to say the same"
+            );
+            assert_eq!(
+                of.scenario.has_one_stage_a_rank(),
+                (0..of.order.ranks.len()).all(|rank| of.order.stages_of(rank).len() == 1),
+                "{id}: `has_one_stage_a_rank` in src/core/run/scenario.rs has to say what its order does"
+            );
         }
     }
 

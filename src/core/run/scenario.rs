@@ -208,7 +208,7 @@ impl Scenario {
     }
 
     /// True if every rank holds one global stage.
-    fn has_one_stage_a_rank(&self) -> bool {
+    pub(crate) fn has_one_stage_a_rank(&self) -> bool {
         let both = matches!(self.run.schedule, Schedule::Chimera | Schedule::DualPipe);
         self.chunks == 1 && !(both && self.layout.pp > 1)
     }
