@@ -86,10 +86,10 @@ impl WideningCause {
 }
 
 /// Key of a request, and the sentence that answers it.
-pub type NotSaid = (&'static str, fn() -> Message);
+pub type NotStated = (&'static str, fn() -> Message);
 
 /// Keys of a request that ask what no setting tells, and what is answered.
-pub const NOT_SAID: &[NotSaid] = &[
+pub const NOT_SAID: &[NotStated] = &[
     ("steps_to_reward", no_learning),
     ("convergence", no_learning),
     ("sample_efficiency", no_learning),
