@@ -170,7 +170,7 @@ mod tests {
         let (rows, ids): (Vec<_>, Vec<_>) = (rows.collect(), ids.collect());
         let first = rows.iter().zip(&ids).position(|(row, id)| row != id);
         let at = first.unwrap_or(rows.len().min(ids.len()));
-        let help = "a step is a row of its lesson's `steps` and an id in `view/steps.rs`, in the same order";
+        let help = "a step is a row of its lesson's `steps` and an id in `src/view/steps.rs`, in the same order";
         assert_eq!(rows.get(at), ids.get(at), "{help}");
     }
 

@@ -648,8 +648,8 @@ mod tests {
     fn every_formula_has_its_three_lines_and_every_line_its_formula() {
         let shown = shown();
         let without: Vec<&String> = shown.iter().filter(|formula| derivation(formula).is_none()).collect();
-        assert_eq!(without, Vec::<&String>::new());
+        assert_eq!(without, Vec::<&String>::new(), "formulas of steps without a row in DERIVATIONS");
         let unused = DERIVATIONS.iter().map(|(formula, _)| *formula).filter(|one| !shown.iter().any(|it| it == one));
-        assert_eq!(unused.collect::<Vec<_>>(), Vec::<&str>::new());
+        assert_eq!(unused.collect::<Vec<_>>(), Vec::<&str>::new(), "rows of DERIVATIONS whose formula no step shows");
     }
 }

@@ -141,7 +141,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(wordy, Vec::<String>::new());
+        assert_eq!(wordy, Vec::<String>::new(), "a step says what it is about in 20 to 60 words");
     }
 
     /// Each text of a picture fits on one line: at 390 pixels, from where the names begin 58 letters fit and from

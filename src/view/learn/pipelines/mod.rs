@@ -498,8 +498,11 @@ mod tests {
                 let note = live.note.to_string();
                 if let Some([_, values]) = live.formula.filter(|_| note.contains("idle")) {
                     let values = values.to_string();
-                    let (_, closed) = values.rsplit_once("= ").unwrap();
-                    assert!(note.contains(&format!("idle {closed} of")), "{id} {at:?}");
+                    let closed = values.rsplit_once("= ").map_or(values.as_str(), |(_, closed)| closed);
+                    assert!(
+                        note.contains(&format!("idle {closed} of")),
+                        "{id} {at:?}: beside drawn pipelines the formula gives the idle share of the last, not {closed}"
+                    );
                     checked += 1;
                 }
             }
