@@ -2,6 +2,7 @@
 
 use crate::meaning::{assumed, import, says};
 use shardscope::core::run::Run;
+use shardscope::io::dialect::Given;
 use shardscope::io::import::{Meaning, UnreadKind, read};
 
 fn expect(read: &Meaning, values: &[(&str, &str)]) {
@@ -396,4 +397,52 @@ fn settings_that_a_second_reader_doubted_are_named() {
     let trl = "python train_grpo.py --model_name_or_path Qwen/Qwen3-8B --max_prompt_length 512 \
         --per_device_train_batch_size 1 --entropy_coef 0.01";
     assert!(names(&import(trl), "entropy_coef"));
+}
+
+/// pytorch/torchtune bd2a0fc `torchtune/_cli/run.py` (torchrun's options), `torchtune/config/_utils.py`
+/// (`_merge_yaml_and_cli_args`: an override of a section that has a component names another one), and its recipes for
+/// a single device, which train on one GPU. In the form of anilkeshwani/speech-text-alignment 6fc4075
+/// `tune_llama_3_2/configs/1B_full_single_device.yaml` and its README.
+#[test]
+fn torchtunes_command_says_gpus_and_components() {
+    let file = "model:\n  _component_: torchtune.models.llama3_2.llama3_2_1b\nbatch_size: 4\ndtype: bf16\n\
+        tokenizer:\n  _component_: torchtune.models.llama3.llama3_tokenizer\n  max_seq_len: 2048\n\
+        loss:\n  _component_: torch.nn.CrossEntropyLoss\n\
+        optimizer:\n  _component_: torch.optim.AdamW\n  lr: 2e-5\n";
+    let run = |command: &str| {
+        let files = vec![("full.yaml".to_owned(), file.to_owned())];
+        let given = Given { files, ..Given::default() };
+        shardscope::io::import::read_given(command, &Run::default(), &given).unwrap()
+    };
+    let one = run("tune run recipes/full_finetune_single_device.py --config full.yaml");
+    expect(&one, &[("gpus", "1"), ("zero", "0"), ("model.layers", "16"), ("model.hidden", "2048")]);
+    let many = run("tune run --nnodes 2 --nproc_per_node 4 full_finetune_distributed --config full.yaml \
+        loss=torchtune.modules.loss.LinearCrossEntropyLoss optimizer=bitsandbytes.optim.PagedAdamW8bit");
+    expect(&many, &[("gpus", "8"), ("zero", "3"), ("cross_entropy", "chunked"), ("optimizer", "adam-8bit-paged")]);
+    assert_eq!((&one.unread, &many.unread), (&vec![], &vec![]));
+}
+
+/// What is at its default "off" is no alarm: PeterGriffinJin/Search-R1 a14dc3a `train_ppo.sh` (the list of the GPUs that
+/// it counts), radixark/miles 31f1ca9 `run-qwen3-4b-fp8.sh` (`--entropy-coef 0.00`, slime's default).
+#[test]
+fn what_says_what_is_counted_anyway_is_no_alarm() {
+    let verl = import(
+        "export CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7\npython3 -m verl.trainer.main_ppo \
+        actor_rollout_ref.model.path=Qwen/Qwen3-8B trainer.nnodes=1 trainer.n_gpus_per_node=8 \
+        data.train_batch_size=512 actor_rollout_ref.actor.calculate_entropy=False",
+    );
+    expect(&verl, &[("gpus", "8")]);
+    let slime = import(
+        "python3 train.py --hf-checkpoint Qwen/Qwen3-4B --actor-num-nodes 1 \
+        --actor-num-gpus-per-node 8 --rollout-batch-size 32 --n-samples-per-prompt 8 --entropy-coef 0.00",
+    );
+    let named = |read: &Meaning| read.unread.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+    assert!(!named(&verl).contains(&"$CUDA_VISIBLE_DEVICES".to_owned()), "{:?}", named(&verl));
+    assert!(!named(&verl).iter().any(|name| name.contains("entropy")), "{:?}", named(&verl));
+    assert!(!named(&slime).contains(&"--entropy-coef".to_owned()), "{:?}", named(&slime));
+    let on = import(
+        "python3 train.py --hf-checkpoint Qwen/Qwen3-4B --actor-num-nodes 1 --actor-num-gpus-per-node 8 \
+        --rollout-batch-size 32 --n-samples-per-prompt 8 --entropy-coef 0.01",
+    );
+    assert!(named(&on).contains(&"--entropy-coef".to_owned()), "{:?}", named(&on));
 }

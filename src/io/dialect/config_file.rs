@@ -154,6 +154,13 @@ impl ConfigFile {
                 .or_else(|| tuning::objective::named_in(&script.words));
             more.extend(trainer.map(|name| ("trainer".to_owned(), Value::from(name))));
         }
+        // A recipe of torchtune for a single device, whatever launches it.
+        if script.words[self.program..self.at]
+            .iter()
+            .any(|word| word.trim_end_matches(".py").ends_with("_single_device"))
+        {
+            more.push(("gpus".to_owned(), Value::from(1)));
+        }
         // The launcher's own file stands before the program.
         let launcher = Script::of_words(script.words[..self.program].to_vec());
         let of_launcher = launcher.arguments().into_iter().filter(|(name, _)| bare(name) == "config_file");

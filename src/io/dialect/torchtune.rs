@@ -25,6 +25,13 @@ pub(crate) static DIALECT: Dialect = Dialect {
 /// several names the file of such a recipe alone.
 fn entries(text: &ImportText) -> Result<SettingEntries, Issue> {
     let mut said = yaml::entries(text.text)?;
+    // A command's `loss=torchtune.modules...` names another component of the section (bd2a0fc
+    // `torchtune/config/_utils.py`, `_merge_yaml_and_cli_args`).
+    let components: Vec<String> =
+        said.iter().filter_map(|(name, _)| Some(name.strip_suffix("._component_")?.to_owned())).collect();
+    for (name, _) in said.iter_mut().filter(|(name, value)| value.text().is_some() && components.contains(name)) {
+        name.push_str("._component_");
+    }
     let of_one = |line: &str| {
         let mut words = line.trim_start_matches(['#', ' ', '$']).split_whitespace();
         let runs = (words.next(), words.next()) == (Some("tune"), Some("run"));
@@ -118,6 +125,14 @@ fn read(reader: &mut SettingsReader) {
     reader.run.flash_attention = None;
 }
 
+/// The release that a builder without its prefix is of, by its whole name: `llama3_2_1b` of the module `llama3_2` is
+/// llama3.2-1b.
+fn released(component: &str, builder: &str) -> Option<Based<ModelParts>> {
+    let module = component.rsplit('.').nth(1)?;
+    let size = builder.strip_prefix(module)?.strip_prefix('_')?.trim_end_matches("_base");
+    hub::model(&format!("{}-{}", module.replace('_', "."), size.replace('_', ".")))
+}
+
 fn model(reader: &mut SettingsReader) {
     let component = match reader.value("model._component_") {
         Some(Value::Text(component)) => component,
@@ -134,10 +149,11 @@ fn model(reader: &mut SettingsReader) {
     };
     let plain = plain.trim_end_matches("_instruct");
     let same = |builder: &str| builder == plain || builder.trim_end_matches("_base") == plain;
-    match BUILDERS.iter().find(|(_, _, builder)| same(builder)) {
-        Some((id, ..)) => {
+    let preset = BUILDERS.iter().find(|(_, _, builder)| same(builder)).map(|(id, ..)| Based::preset(id));
+    match preset.or_else(|| released(&component, plain)) {
+        Some(model) => {
             reader.note("model._component_", t!("{what} {value}", what = "model", value = component.clone()));
-            hub::take(reader, &Based::preset(id));
+            hub::take(reader, &model);
         }
         None if component.is_empty() => {
             reader.assume("the model, as on this page: the text does not say");

@@ -636,6 +636,7 @@ fn listed(reader: &mut SettingsReader) {
             text.split(',').count() as u64
         }
         Some(Value::Number(_)) => 1,
+        Some(Value::List(items)) => items.len() as u64,
         _ => return,
     };
     let run = &reader.run;

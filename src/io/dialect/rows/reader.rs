@@ -168,7 +168,8 @@ impl SettingsReader {
     /// Takes `name`, where it is there: beside the other settings it changes nothing, for this `reason`.
     pub(crate) fn moot(&mut self, name: &str, reason: &'static str) {
         let mut names = Vec::new();
-        for entry in self.entries.iter_mut().filter(|entry| entry.name == name) {
+        let is = |entry: &&mut Entry| entry.name == name || entry.text().is_some_and(|text| text == name);
+        for entry in self.entries.iter_mut().filter(is) {
             entry.taken = true;
             names.extend(entry.text().cloned());
         }

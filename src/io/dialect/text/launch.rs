@@ -2,7 +2,8 @@
 //! Slurm, MPI.
 //!
 //! Sources: pytorch `torch/distributed/run.py`, Accelerate `commands/launch.py`, DeepSpeed `launcher/runner.py`,
-//! `srun(1)`, `mpirun(1)`.
+//! `srun(1)`, `mpirun(1)`; torchtune's `tune run` takes torchrun's options (pytorch/torchtune bd2a0fc
+//! `torchtune/_cli/run.py`).
 
 use crate::dialect::SettingEntries;
 use crate::dialect::text::shell::Started;
@@ -180,7 +181,7 @@ impl Launch {
             out.total = number(at, &["-np", "-n", "--np", "-c"]);
         }
         if let Some(at) =
-            named("torchrun").or_else(|| named("torch.distributed.run")).or_else(|| named("torch.distributed.launch"))
+            ["torchrun", "torch.distributed.run", "torch.distributed.launch", "tune"].into_iter().find_map(named)
         {
             out.nodes = number(at, &["--nnodes"]).or(out.nodes);
             out.each = number(at, &["--nproc-per-node"]).or(out.each);
