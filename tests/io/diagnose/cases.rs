@@ -236,6 +236,14 @@ fn logits_of_two_sequences_ask_for_micro_batch_2_first() {
     let shown = |run: &Run| shardscope::core::units::show_bytes(need(run));
     let change = first.change.as_ref().unwrap().to_string();
     assert!(change.contains(&shown(&after)) && change.contains(&shown(&run)), "{change}");
+    // Far more was held than is predicted: that another run failed stands first, and what the run needs is said of it.
+    let never = told.causes.iter().find(|cause| cause.id == CauseId::NeverFitted).unwrap();
+    assert!(never.evidence.to_string().starts_with("Of the run that failed, not of the page's:"), "{never:#?}");
+    // 128,256 words of Llama 3.1 (arXiv 2407.21783, section 3.2) over two ranks.
+    assert!(told.causes.iter().any(|cause| cause.evidence.to_string().contains("256 / TP 2)")), "{told:#?}");
+    // No change is offered that by its own words changes nothing.
+    let changes = told.causes.iter().filter_map(|cause| cause.change.as_ref());
+    assert!(changes.into_iter().all(|change| !change.to_string().contains("stays at")));
     let sentences: Vec<String> = told.causes.iter().map(|cause| cause.evidence.to_string()).collect();
     let different: std::collections::BTreeSet<_> = sentences.iter().collect();
     assert_eq!(different.len(), sentences.len(), "{sentences:?}");

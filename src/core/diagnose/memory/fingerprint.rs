@@ -1,7 +1,7 @@
 //! Identifies the allocation that failed by its size: a tensor of the run, or logits of another number of tokens.
 
 use super::{Moment, OutOfMemory};
-use crate::message::Message;
+use crate::message::{Message, verbatim};
 use crate::run::Scenario;
 use crate::t;
 use crate::units::{GIB, fixed, thousands};
@@ -33,7 +33,7 @@ pub struct Fingerprint {
 
 /// The logits of a sample that is longer than a micro-batch of the run: for a message whose stack is in the loss. fp32
 /// is tried before bf16, since losses are computed in fp32.
-fn longer_logits(asked: f64, vocab: f64, tokens: f64, words: u64) -> Option<Fingerprint> {
+fn longer_logits(asked: f64, vocab: f64, tokens: f64, words: Message) -> Option<Fingerprint> {
     let formats = [(4.0, "fp32"), (2.0, "bf16")];
     let counts = formats.map(|(bytes, format)| (asked / (vocab * bytes), format));
     let (count, format) = counts.into_iter().find(|(count, _)| (1.05 * tokens..64.0 * tokens).contains(count))?;
@@ -44,7 +44,7 @@ fn longer_logits(asked: f64, vocab: f64, tokens: f64, words: u64) -> Option<Fing
         name: t!(
             "{tokens} tokens × {vocab} words × {format}, {times} times the tokens of a micro-batch of the run",
             tokens = fixed(count, 0),
-            vocab = thousands(words),
+            vocab = words,
             format,
             times = fixed(count / tokens, 1)
         ),
@@ -56,6 +56,15 @@ fn longer_logits(asked: f64, vocab: f64, tokens: f64, words: u64) -> Option<Fing
     })
 }
 
+/// The words of the vocabulary that a rank holds, and of what they are a part: "64 128 (128 256 / TP 2)".
+fn words_of(vocab: u64, tp: u64) -> Message {
+    let all = verbatim(thousands(vocab));
+    match tp {
+        0 | 1 => all,
+        tp => t!("{words} ({all} / TP {tp})", words = verbatim(thousands(vocab / tp)), all, tp),
+    }
+}
+
 /// The tensor that has the size that `message` asks for: one of the run, else logits of another number of tokens. None
 /// of less than 32 MiB, which many tensors have.
 pub(super) fn fingerprint(message: &OutOfMemory, scenario: &Scenario) -> Option<Fingerprint> {
@@ -63,10 +72,10 @@ pub(super) fn fingerprint(message: &OutOfMemory, scenario: &Scenario) -> Option<
     let run = &scenario.run;
     let tokens = run.micro_batch as f64 * run.seq_len as f64 / scenario.layout.cp as f64;
     let vocab = scenario.model.vocab as f64 / scenario.layout.tp as f64;
-    let words = scenario.model.vocab / scenario.layout.tp.max(1);
+    let words = words_of(scenario.model.vocab, scenario.layout.tp);
     let in_loss = message.moment == Some(Moment::Loss);
     tensor_of_run(message, asked, tokens, scenario)
-        .or_else(|| longer_logits(asked, vocab, tokens, words).filter(|_| in_loss))
+        .or_else(|| longer_logits(asked, vocab, tokens, words.clone()).filter(|_| in_loss))
         .or_else(|| other_logits(asked, vocab, tokens, words))
 }
 
@@ -110,8 +119,8 @@ fn tensor_of_run(message: &OutOfMemory, asked: f64, tokens: f64, scenario: &Scen
 }
 
 /// Logits of another number of tokens than a micro-batch of the run has: of a usual sequence length, up to 64 times
-/// the tokens of a micro-batch. `vocab`: words of the vocabulary on one rank; `words`: the same as a whole number.
-fn other_logits(asked: f64, vocab: f64, tokens: f64, words: u64) -> Option<Fingerprint> {
+/// the tokens of a micro-batch. `vocab`: words of the vocabulary on one rank; `words`: the same in words.
+fn other_logits(asked: f64, vocab: f64, tokens: f64, words: Message) -> Option<Fingerprint> {
     let counts = [(4.0, "fp32"), (2.0, "bf16")].map(|(bytes, format)| (asked / (vocab * bytes), format));
     let plausible = counts.into_iter().filter(|(count, _)| *count > 256.0 && *count < 64.0 * tokens);
     let lengths = [1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0];
@@ -129,7 +138,7 @@ fn other_logits(asked: f64, vocab: f64, tokens: f64, words: u64) -> Option<Finge
     let name = t!(
         "{tokens} tokens × {vocab} words × {format}, logits of another number of tokens than the run's",
         tokens = fixed(count, 0),
-        vocab = thousands(words),
+        vocab = words,
         format
     );
     let longer = count > 1.05 * tokens;

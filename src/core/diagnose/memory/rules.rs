@@ -13,6 +13,9 @@ use crate::units::{GIB, show_percent};
 /// 2019 has 89.6 %.
 const FULL: f64 = 0.88;
 
+/// Held over predicted from which on what failed was another run, whatever else is true of the message.
+const FAR: f64 = 1.5;
+
 /// A possible cause.
 struct Hypothesis {
     id: CauseId,
@@ -76,6 +79,8 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
         let (change, helps) = match (hypothesis.change, before, &after) {
             // A prediction of another run says nothing of what this change would have done.
             (Some(change), Some(now), Some(after)) if differs && after.is_as(now) => (Some(change), false),
+            // The fullest moment of the run holds none of it: no change of this run.
+            (Some(_), Some(now), Some(after)) if after.is_as(now) => (None, false),
             (Some(change), Some(now), Some(after)) if !is_other && failed.is_some() => {
                 let (need, now) = (gib(after.need[1]), gib(now.need[1]));
                 (Some(t!("{change}, with the setting that differs: {need} instead of {now}", change, need, now)), true)
@@ -83,6 +88,10 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
             (Some(change), Some(now), Some(after)) => (Some(changed(change, now, after)), !after.is_as(now)),
             (change, ..) => (change, after.is_some()),
         };
+        if differs && hypothesis.id == CauseId::NeverFitted {
+            let evidence = hypothesis.evidence;
+            hypothesis.evidence = t!("Of the run that failed, not of the page's: {evidence}", evidence);
+        }
         FoundCause {
             bytes: Some(hypothesis.bytes),
             change,
@@ -155,7 +164,8 @@ impl<'a> Rules<'a> {
             );
             let weight = if message.free.is_some_and(|free| free > self.asked) { 0.92 } else { 0.4 };
             let change = t!("raise the memory fraction of the process");
-            self.add(CauseId::AnotherSetting, weight, allowed, evidence, Some(change));
+            // No difference to the prediction: the sentence has both sizes.
+            self.add(CauseId::AnotherSetting, weight, 0.0, evidence, Some(change));
         }
     }
 
@@ -352,7 +362,6 @@ impl<'a> Rules<'a> {
 fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> Message {
     let (need, before) = (gib(after.need[1]), gib(now.need[1]));
     match () {
-        () if after.is_as(now) => t!("{change}: the prediction stays at {need}", change, need),
         () if now.fits => {
             t!("{change}: {need} by the prediction, {now} for the run as it is", change, need, now = before)
         }
@@ -421,15 +430,18 @@ fn another_run(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis>
         let evidence = Message::joined(" ", [evidence, asked].into_iter().chain(more));
         let change = t!("micro-batch {batch}, if that is what ran", batch);
         all.retain(|one| one.id != CauseId::LongestSample);
-        // Its weight is above that of the logits, which follow from the larger micro-batch.
-        all.push(Hypothesis { id, weight: 0.92, bytes, evidence, change: Some(change), set });
+        // Above the logits, which are its tensor.
+        let weight = if allocated > FAR * need { 0.925 } else { 0.92 };
+        all.push(Hypothesis { id, weight, bytes, evidence, change: Some(change), set });
         return;
     }
     let change = t!(
         "which micro-batch, TP, recomputation and attention had the run that failed? Set them on the page, and this is \
             calculated anew"
     );
-    all.push(Hypothesis { id, weight: 0.84, bytes, evidence, change: Some(change), set: Vec::new() });
+    // Far from the prediction nothing that is tried on the page's run says anything of what failed.
+    let weight = if allocated > FAR * need { 0.925 } else { 0.84 };
+    all.push(Hypothesis { id, weight, bytes, evidence, change: Some(change), set: Vec::new() });
 }
 
 /// The micro-batch, larger than that of the run, whose logits have the size that was asked for, and the memory that is

@@ -6,7 +6,7 @@ use super::lanes::LanePair;
 use super::{amount, head};
 use crate::prelude::*;
 use crate::views::View;
-use shardscope_core::diagnose::{Comparison, Diagnosis, FoundCause, StepSeries};
+use shardscope_core::diagnose::{CauseId, Comparison, Diagnosis, FoundCause, StepSeries};
 
 /// The list in the words of what was read.
 pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
@@ -81,12 +81,30 @@ fn rest(found: &Diagnosis, beyond: f64) -> Option<Node> {
     Some(el("li", &[("class", "rest")], &cells))
 }
 
+/// What the bytes of a cause are: each cause counts something of its own.
+const fn bytes_of(id: CauseId) -> Option<&'static str> {
+    Some(match id {
+        CauseId::NeverFitted => "missing",
+        CauseId::Fragmentation => "reserved, not in use",
+        CauseId::FirstOptimizerStep => "of optimizer states",
+        CauseId::Logits | CauseId::LongestSample | CauseId::AttentionFallback => "asked for",
+        CauseId::Context => "outside PyTorch",
+        CauseId::OtherProcess => "of other processes",
+        CauseId::AnotherSetting => "more than predicted",
+        CauseId::Checkpoint | CauseId::Evaluation | CauseId::ExpertImbalance => "asked for then",
+        CauseId::RetainedGraph => "more than before",
+        _ => return None,
+    })
+}
+
 fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>) -> Node {
     let shown = match (cause.seconds, cause.bytes) {
         (Some(seconds), _) => show_seconds(Seconds(seconds)),
         (None, Some(bytes)) if bytes > 0.0 => show_bytes(Bytes(bytes)),
         _ => String::new(),
     };
+    let is_bytes = cause.seconds.is_none() && cause.bytes.is_some_and(|bytes| bytes > 0.0);
+    let counted = bytes_of(cause.id).filter(|_| is_bytes);
     let mut what = vec![heading(cause.title.clone())];
     if !cause.evidence.is_empty() {
         what.push(muted(cause.evidence.clone()));
@@ -106,7 +124,7 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>) -> Node {
     }
     let cells = [
         leaf("span", "number", verbatim((at + 1).to_string())),
-        amount("amount", &shown),
+        el("div", &[], &[amount("amount", &shown), counted.map_or_else(Node::none, muted)]),
         el("div", &[], &what),
         el("div", &[], &change),
         el("div", &[("class", "act")], &buttons),
