@@ -5,7 +5,7 @@
 //! panics. View state is beside the Run under `view.`, under `b.` what a second Run has other than the first.
 
 use shardscope_core::issue::Issue;
-use shardscope_core::run::{Based, Run};
+use shardscope_core::run::Run;
 use shardscope_core::search::auto::{KEY, VALUES, of_layout};
 use shardscope_core::t;
 use shardscope_view::panels::chosen::LayoutOrigin;
@@ -63,13 +63,11 @@ pub fn encode_with(run: &Run, view: &ViewState) -> String {
     link
 }
 
-/// The Run that the page opens with at `text`: without an address that of the software that most people train with now,
-/// which its link
-/// then says, and the first edit chooses its layout. A link that says no software means the default of the format, for
-/// ever.
+/// The Run that the page opens with at `text`: without an address [`Run::example`], whose link then says its software,
+/// and the first edit chooses its layout. A link that says no software means the default of the format, for ever.
 pub fn opened(text: &str) -> Decoded {
     let mut read = decode(text);
-    let example = Run { stack: Based::preset("megatron-2025"), ..Run::default() };
+    let example = Run::example();
     if fragment(text).is_empty() {
         read.run = example;
         read.view.chosen = true;

@@ -289,6 +289,12 @@ shape! {
 }
 
 impl Run {
+    /// The Run that the page opens with where the address names none: the defaults of a link's format, under the
+    /// software that most people train with now. What a link leaves out means the format's default, for ever.
+    pub fn example() -> Self {
+        Self { stack: Based::preset("megatron-2025"), ..Self::default() }
+    }
+
     /// A fine-tuning run has few GPUs, trains a part of the weights or moves something to its host.
     pub fn is_tuned(&self) -> bool {
         self.gpus <= 8 || self.adapter.method.is_some() || self.offload.leaves()

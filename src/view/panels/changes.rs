@@ -1,9 +1,12 @@
-//! Two Runs setting by setting, in words: what was changed of the default, what a second Run has otherwise.
+//! Two Runs setting by setting, in words: what was changed of the run that the page opens with, what a second Run has
+//! otherwise.
 
+use crate::panels::chosen::LayoutOrigin;
 use crate::panels::inputs::{SENTENCE, is_in_column};
 use crate::prelude::*;
 use shardscope_core::run::Value;
 use shardscope_core::run::registry::{FIELDS, Field, Slot};
+use shardscope_core::search::auto::of_layout;
 use std::cell::LazyCell;
 use std::ops::Deref;
 
@@ -39,14 +42,39 @@ pub fn changes(run: &Run, other: &Run) -> Vec<SettingChange> {
     FIELDS.iter().filter(differs).map(change).collect()
 }
 
-/// Changes of the defaults, and of the presets that the Run names.
+/// Changes of the run that the page opens with, and of the presets that the Run names.
 pub fn changed(run: &Run) -> Vec<SettingChange> {
+    let example = Run::example();
     let presets =
-        Run { model: run.model.bare(), gpu: run.gpu.bare(), precision: run.precision.bare(), ..Run::default() };
-    // The presets themselves against the default's, then all else against the presets.
-    let mut changed = changes(&presets, &Run::default());
+        Run { model: run.model.bare(), gpu: run.gpu.bare(), precision: run.precision.bare(), ..Run::example() };
+    // The presets themselves against the example's, then all else against the presets.
+    let mut changed = changes(&presets, &example);
     changed.extend(changes(run, &presets));
     changed
+}
+
+/// What a person changed, and what the page chose by itself: the layout, where its origin says so.
+pub struct ChangedSettings {
+    pub yours: Vec<SettingChange>,
+    pub chosen: Vec<SettingChange>,
+}
+
+impl ChangedSettings {
+    /// Changes of `run`, whose layout is from `origin`.
+    pub fn of(run: &Run, origin: LayoutOrigin) -> Self {
+        let is_chosen =
+            |change: &SettingChange| origin == LayoutOrigin::Chosen && of_layout(change.field.key).is_some();
+        let (chosen, yours) = changed(run).into_iter().partition(is_chosen);
+        Self { yours, chosen }
+    }
+
+    /// How many, of both kinds: "2 changed · 5 chosen for you"; empty where there are none.
+    pub fn count(&self) -> Message {
+        let said = |n: usize, words: fn(usize) -> Message| (n > 0).then(|| words(n));
+        let yours = said(self.yours.len(), |n| t!("{n} changed", n));
+        let chosen = said(self.chosen.len(), |n| t!("{n} chosen for you", n));
+        Message::joined(" · ", yours.into_iter().chain(chosen))
+    }
 }
 
 /// A setting's value with its unit; a choice by its label.
@@ -86,11 +114,12 @@ pub fn name(field: &Field) -> Node {
     el("button", &[("class", "link")], &[text(field.label)]).on(Action::Focus(field.key))
 }
 
-/// Changes of the Run, each with a way back.
-pub fn what_changed(run: &Run) -> Node {
-    let differences = changed(run);
-    if differences.is_empty() {
-        return muted("Nothing: this is the default run.");
+/// Changes of the Run, whose layout is from `origin`, each with a way back: what a person changed first, then what the
+/// page chose.
+pub fn what_changed(run: &Run, origin: LayoutOrigin) -> Node {
+    let ChangedSettings { yours, chosen } = ChangedSettings::of(run, origin);
+    if yours.is_empty() && chosen.is_empty() {
+        return muted("Nothing: this is the run that the page opens with.");
     }
     let line = |change: &SettingChange| {
         let back = t!("Back to {from}", from = &change.from);
@@ -101,9 +130,13 @@ pub fn what_changed(run: &Run) -> Node {
             .on(change.undo());
         el("li", &[], &[name(change.field), values, button]).keyed(change.field.key)
     };
-    let lines: Node = differences.iter().map(line).collect();
-    let reset = text("Back to the default run");
-    Node::from_iter([el("ul", &[("class", "changes")], &[lines]), load("choose", &Run::default(), "", &[reset])])
+    let list = |changes: &[SettingChange]| {
+        let lines: Vec<Node> = changes.iter().map(line).collect();
+        if lines.is_empty() { Node::none() } else { el("ul", &[("class", "changes")], &lines) }
+    };
+    let by_page = if chosen.is_empty() { Node::none() } else { muted("Chosen for you, with the layout:") };
+    let reset = text("Back to the run that the page opens with");
+    Node::from_iter([list(&yours), by_page, list(&chosen), load("choose", &Run::example(), "", &[reset])])
 }
 
 #[cfg(test)]
@@ -143,12 +176,36 @@ mod tests {
             };
             run = run.with_texts(&set).unwrap();
         }
-        assert_eq!(run, Run::default());
+        assert_eq!(run, Run::example());
     }
 
+    /// The button leads to the run that the page opens with, and there nothing is changed.
     #[test]
-    fn the_default_run_has_no_changes() {
-        assert!(changed(&Run::default()).is_empty());
-        assert!(what_changed(&Run::default()).to_html().contains("default run"));
+    fn the_way_back_leads_to_the_run_that_the_page_opens_with() {
+        let changed = run(&[("seq_len", "16384"), ("stack", "megatron-2025")]);
+        let list = what_changed(&changed, LayoutOrigin::Yours);
+        let loads = list.actions().into_iter().filter_map(|action| match action {
+            Action::Load(run) => Some((**run).clone()),
+            _ => None,
+        });
+        let loads: Vec<Run> = loads.collect();
+        assert_eq!(loads, [Run::example()]);
+        assert_eq!(LayoutOrigin::of_loaded(&loads[0]), LayoutOrigin::Example);
+        let none = ChangedSettings::of(&loads[0], LayoutOrigin::Example);
+        assert!(none.yours.is_empty() && none.chosen.is_empty() && none.count().is_empty());
+        assert!(what_changed(&loads[0], LayoutOrigin::Example).to_html().contains("Nothing"));
+    }
+
+    /// Two settings by hand, and a layout that the page chose for them: each kind has its count.
+    #[test]
+    fn what_the_page_chose_is_told_apart() {
+        let texts = [("gpus", "128"), ("seq_len", "16384"), ("tp", "4"), ("pp", "2"), ("schedule", "zb-v")];
+        let run = Run::example().with_texts(&texts.map(|(key, text)| (key, text.to_owned()))).unwrap();
+        let count = |origin| ChangedSettings::of(&run, origin).count().to_string();
+        assert_eq!(count(LayoutOrigin::Chosen), "2 changed · 3 chosen for you");
+        assert_eq!(count(LayoutOrigin::Yours), "5 changed");
+        let html = what_changed(&run, LayoutOrigin::Chosen).to_html();
+        let (yours, chosen) = html.split_once("Chosen for you").unwrap();
+        assert_eq!((yours.matches("<li").count(), chosen.matches("<li").count()), (2, 3));
     }
 }

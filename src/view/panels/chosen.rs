@@ -27,9 +27,13 @@ pub enum LayoutOrigin {
 }
 
 impl LayoutOrigin {
-    /// Of a Run that is loaded whole: a published one's, else the visitor's choice.
+    /// Of a Run that is loaded whole: that of the page as it opens, a published one's, else the visitor's choice.
     pub fn of_loaded(run: &Run) -> Self {
-        if published(run).is_some() { Self::Published } else { Self::Yours }
+        match () {
+            () if *run == Run::example() => Self::Example,
+            () if published(run).is_some() => Self::Published,
+            () => Self::Yours,
+        }
     }
 
     /// The words of the pill.

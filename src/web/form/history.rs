@@ -1,4 +1,4 @@
-//! Undo and redo of the Run, and what was changed of the default.
+//! Undo and redo of the Run, and what was changed of the run that the page opens with.
 //!
 //! A step is from one settled Run to the next, so that what is typed in one go is one step. Each is an entry of the
 //! browser's history: undo and redo walk over the entries that "Back" and "Forward" walk over.
@@ -8,7 +8,7 @@ use crate::core::t;
 use crate::io::import::summary::is_model_alone;
 use crate::io::link;
 use crate::view::node::markup::{Action, Node, el, text};
-use crate::view::panels::changes::{changed, what_changed};
+use crate::view::panels::changes::{ChangedSettings, what_changed};
 use crate::view::panels::chosen::LayoutOrigin;
 use crate::web::browser;
 use crate::web::browser::html::text as text_of;
@@ -147,17 +147,12 @@ pub fn history(state: State) -> AnyView {
             button(false, Action::Redo, "↷ redo", "Redo (Shift+Ctrl+Z)"),
         ])
     };
-    // Nobody changed the run that the page opens with.
-    let is_example = move || state.layout.get_value().origin.get() == LayoutOrigin::Example;
-    let count = move || match state.run.with(|run| changed(run).len()) {
-        _ if is_example() => String::new(),
-        0 => String::new(),
-        n => translated(t!("{n} changed", n)),
-    };
+    let origin = move || state.layout.get_value().origin.get();
+    let count = move || translated(state.run.with(|run| ChangedSettings::of(run, origin()).count()));
     // The name has the words that are seen.
     let unnamed = say("Changed settings");
     let name = Signal::derive(move || Some(count()).filter(|seen| !seen.is_empty()).unwrap_or_else(|| unnamed.get()));
-    let changes = nodes("changed-list", move || state.run.with(what_changed));
+    let changes = nodes("changed-list", move || state.run.with(|run| what_changed(run, origin())));
     view! {
         <div class="history-row">
             {nodes("history", buttons)}
