@@ -4,7 +4,9 @@
 //! Source: Ultra-Scale Playbook, "Finding the Best Training Configuration". Its rules choose by model size and GPU
 //! count; each rule is tried in its order, every step is a full report.
 
-use super::ranking::FoundLayout;
+use super::able::can_run;
+use super::fastest::serves;
+use super::ranking::{Figures, FoundLayout};
 use super::why::differences;
 use crate::memory::Verdict;
 use crate::message::{Message, verbatim};
@@ -44,9 +46,12 @@ pub struct Walk {
 /// A layout with its report.
 type Tried = (Run, Report);
 
-fn tried(run: Run) -> Option<Tried> {
+/// `run` where its layout serves, as those of the search do; where the software `is_free`, where it fits.
+fn tried(run: Run, is_free: bool) -> Option<Tried> {
     let report = report(&run).ok()?;
-    (report.memory.overall() == Verdict::Fits).then_some((run, report))
+    let fits =
+        if is_free { report.memory.overall() == Verdict::Fits } else { serves(&run, &Figures::from(&report).peak) };
+    fits.then_some((run, report))
 }
 
 /// Walks the recipe for `run`; `best` is the search's first.
@@ -54,7 +59,7 @@ pub fn walk(run: &Run, best: Option<&FoundLayout>) -> Walk {
     let Some((rule, start)) = fit(run) else {
         return Walk { steps: Vec::new(), end: t!("No rule of the playbook fits in memory on these GPUs.") };
     };
-    let mut steps = vec![memory_step(rule, &start), batch_step(&start)];
+    let mut steps = vec![memory_step(run, rule, &start), batch_step(&start)];
     let end = optimise(start, &mut steps);
     Walk { end: ending(&end, best), steps }
 }
@@ -100,8 +105,14 @@ fn rules(parameters: u64, gpus: u64) -> Vec<Rule> {
     rules
 }
 
-/// The first rule that fits in memory, at the smallest pipeline that does.
+/// The first rule whose layout serves, at the smallest pipeline that does; where the software runs none of them, the
+/// first that fits in memory.
 fn fit(run: &Run) -> Option<(&'static str, Tried)> {
+    first_rule(run, false).or_else(|| first_rule(run, true))
+}
+
+/// The first rule that fits in memory, under whatever software where that `is_free`.
+fn first_rule(run: &Run, is_free: bool) -> Option<(&'static str, Tried)> {
     let model = run.model.resolve().ok()?;
     let gpu = run.gpu.resolve().ok()?;
     let per_node = run.gpus_per_node.unwrap_or(gpu.per_node);
@@ -113,7 +124,7 @@ fn fit(run: &Run) -> Option<(&'static str, Tried)> {
             let mut start = plain(run, &model, tp, pp);
             start.zero = rule.zero;
             start.recompute = rule.recompute.clone();
-            tried(start)
+            tried(start, is_free)
         });
         found.map(|found| (rule.name, found))
     })
@@ -155,17 +166,28 @@ fn sizes(run: &Run) -> Message {
     if run.recompute == Recompute::Full { t!("{sizes}, full recomputation", sizes) } else { verbatim(sizes) }
 }
 
-fn memory_step(rule: &'static str, (run, report): &Tried) -> WalkStep {
+/// The first step of the walk for `asked`; what the playbook would have taken first, where the software has it not.
+fn memory_step(asked: &Run, rule: &'static str, (run, report): &Tried) -> WalkStep {
     let memory = &report.memory;
+    let software = run.stack.preset_row().choice.label;
+    let refused = if can_run(run) {
+        let first = first_rule(asked, true).filter(|(first, _)| *first != rule);
+        first.map(|(first, _)| {
+            t!("{software} does not run the layout of the rule before it, \"{first}\".", software, first)
+        })
+    } else {
+        Some(t!("{software} runs the layout of no rule of the playbook: the walk is one for other software.", software))
+    };
+    let fits = t!(
+        "By the rule \"{rule}\": {sizes} needs {need} of {capacity} GiB.",
+        rule,
+        sizes = sizes(run),
+        need = format!("{:.1}", memory.peak_bytes.gib()),
+        capacity = format!("{:.1}", memory.capacity_bytes.gib())
+    );
     WalkStep {
         title: "Fit in memory",
-        text: t!(
-            "By the rule \"{rule}\": {sizes} needs {need} of {capacity} GiB.",
-            rule,
-            sizes = sizes(run),
-            need = format!("{:.1}", memory.peak_bytes.gib()),
-            capacity = format!("{:.1}", memory.capacity_bytes.gib())
-        ),
+        text: Message::joined(" ", std::iter::once(fits).chain(refused)),
         run: run.clone(),
         time_s: report.step.time_s.0,
     }
@@ -203,13 +225,15 @@ fn optimise(start: Tried, steps: &mut Vec<WalkStep>) -> Tried {
             run.micro_batch = value;
         }),
     ];
+    let is_free = !can_run(&start.0);
+    let mut stay = Vec::new();
     let mut now = start;
     for (name, title, values, set) in axes {
         let before = now.clone();
         for value in values {
             let mut run = before.0.clone();
             set(&mut run, value);
-            if let Some(next) = tried(run)
+            if let Some(next) = tried(run, is_free)
                 && next.1.step.time_s < now.1.step.time_s
             {
                 now = next;
@@ -217,17 +241,26 @@ fn optimise(start: Tried, steps: &mut Vec<WalkStep>) -> Tried {
         }
         let (old, new) = (before.1.step.time_s, now.1.step.time_s);
         let change = differences(&now.0, &before.0);
-        let text = if change.is_empty() {
-            t!("{name} stays: no other value that fits is faster.", name)
-        } else {
-            t!(
-                "{change}: {share} % less time, MFU {mfu} %.",
-                change,
-                share = format!("{:.1}", (1.0 - new / old) * 100.0),
-                mfu = format!("{:.1}", now.1.step.mfu * 100.0)
-            )
-        };
+        if change.is_empty() {
+            stay.push(name);
+            continue;
+        }
+        let text = t!(
+            "{change}: {share} % less time, MFU {mfu} %.",
+            change,
+            share = format!("{:.1}", (1.0 - new / old) * 100.0),
+            mfu = format!("{:.1}", now.1.step.mfu * 100.0)
+        );
         steps.push(WalkStep { title, text, run: now.0.clone(), time_s: new.0 });
+    }
+    if !stay.is_empty() {
+        let names = verbatim(stay.join(", "));
+        let text = if is_free {
+            t!("No other value that fits is faster: {names}.", names)
+        } else {
+            t!("No other value that fits and that this software can run is faster: {names}.", names)
+        };
+        steps.push(WalkStep { title: "As they are", text, run: now.0.clone(), time_s: now.1.step.time_s.0 });
     }
     now
 }
@@ -238,18 +271,18 @@ fn ending((run, report): &Tried, best: Option<&FoundLayout>) -> Message {
         return t!("The search found nothing that fits.");
     };
     let (walked, searched) = (report.step.time_s, best.figures.time_s);
-    let behind = (walked / searched - 1.0) * 100.0;
+    let less = (1.0 - searched / walked) * 100.0;
     let differs = differences(&best.run, run);
     if differs.is_empty() {
         return t!("The walk ends at the search's first layout.");
     }
-    if behind < 0.05 {
+    if less < 0.05 {
         return t!("The walk ends at a layout as fast as the search's first, which has {differs}.", differs);
     }
     t!(
-        "The search is {behind} % faster with {differs}: the walk moves along one axis at a time and keeps to 1F1B, \
-            so it does not meet combinations that only win together.",
-        behind = format!("{behind:.1}"),
+        "The search's first layout takes {less} % less time, with {differs}: the walk moves along one axis at a time \
+            and keeps to 1F1B, so it does not meet combinations that only win together.",
+        less = format!("{less:.1}"),
         differs
     )
 }
@@ -268,19 +301,35 @@ mod tests {
             request.search.finish();
             let best = request.search.best().first().map(|best| &**best);
             let walk = walk(&run, best);
-            assert_eq!(walk.steps.len(), 6, "{model}");
+            assert!((3..=6).contains(&walk.steps.len()), "{model}");
             for pair in walk.steps.windows(2) {
                 assert!(pair[1].time_s <= pair[0].time_s);
             }
             for step in &walk.steps {
                 assert_eq!(report(&step.run).unwrap().memory.overall(), Verdict::Fits);
+                // Llama 3.1 on Megatron-LM: its ZeRO stops at the optimizer's states under a pipeline.
+                assert!(can_run(&step.run), "{model}: {:?}", step.run);
             }
             // The walk cannot beat a search of the same schedule, unless it recomputes.
-            let end = &walk.steps[5];
+            let end = walk.steps.last().unwrap();
             if end.run.recompute == Recompute::None {
                 assert!(end.time_s >= best.unwrap().figures.time_s.0 * (1.0 - 1e-12));
             }
             assert!(!walk.end.is_empty());
         }
+    }
+
+    /// ZeRO-2 under a pipeline is the playbook's first rule from 1024 GPUs on; Megatron-LM shards gradients under no
+    /// pipeline, so the walk begins with the next rule and says why.
+    #[test]
+    fn a_rule_that_the_software_refuses_is_named_and_not_walked() {
+        let model = Based::preset("llama-3.1-405b");
+        let run = Run { model, gpus: 2048, global_batch: 2048, ..Run::example() };
+        let walk = walk(&run, None);
+        assert!(walk.steps.iter().all(|step| can_run(&step.run)));
+        let first = walk.steps[0].text.to_string();
+        assert!(first.contains("does not run the layout of the rule before it") && first.contains("ZeRO-2"), "{first}");
+        let silent = walk.steps.iter().filter(|step| step.text.to_string().contains("No other value"));
+        assert!(silent.count() <= 1);
     }
 }

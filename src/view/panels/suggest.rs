@@ -232,7 +232,9 @@ pub fn suggestion(evaluation: &Evaluation, searched: &SearchProgressShown, unit:
         let none = el("div", &[("class", "suggestions none")], &[words]);
         return Node::from_iter([none, as_published(&evaluation.scenario.run)]);
     }
-    if list.iter().all(|better| better.gain == Gain::Equal) {
+    // A larger batch, fewer GPUs and less memory say nothing of whether another layout is faster.
+    let silent = |gain: Gain| matches!(gain, Gain::Equal | Gain::Batch | Gain::Gpus | Gain::Memory);
+    if tight == Node::none() && list.iter().all(|better| silent(better.gain)) {
         cards.insert(0, nothing(evaluation, searched));
     }
     let published = as_published(&evaluation.scenario.run);
@@ -685,15 +687,35 @@ fn fastest_that_fits(evaluation: &Evaluation, searched: &SearchProgressShown) ->
     }
 }
 
-/// The main loss that a layout can change, and how far the search is: the line beside the head of the cards.
+/// What of the main loss that layouts differ in a card offers to change: "can change" where a layout does.
+fn loss_offered(searched: &SearchProgressShown, part: PartKind, loss: &'static str, share: f64) -> Message {
+    let share = show_percent(share);
+    let list = &searched.betters.list;
+    let lessens = |better: &Better| {
+        let reason = better.cause.as_ref().map(|cause| cause.reason);
+        matches!(reason, Some(Reason::Part(of) | Reason::Share(of)) if of == part)
+    };
+    if list.iter().any(|better| matches!(better.gain, Gain::Time | Gain::Split)) {
+        t!("The main loss a layout can change: {loss}, {share}.", loss, share)
+    } else if list.iter().any(|better| better.gain == Gain::Batch && lessens(better)) {
+        t!(
+            "The main loss that layouts differ in is the {loss}, {share}: of what is offered, the larger batch \
+                lessens it, and no layout.",
+            loss,
+            share
+        )
+    } else {
+        t!("The main loss that layouts differ in: {loss}, {share}.", loss, share)
+    }
+}
+
+/// The main loss that layouts differ in, and how far the search is: the line beside the head of the cards.
 pub fn lead(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
     let loss = match main_loss(evaluation) {
         _ if evaluation.report.memory.overall() == Verdict::Oom => {
             t!("Only what fits; times against the step if it fitted.")
         }
-        Some((_, loss, share)) => {
-            t!("The main loss a layout can change: {loss}, {share}.", loss, share = show_percent(share))
-        }
+        Some((part, loss, share)) => loss_offered(searched, part, loss, share),
         None => t!("No loss that a layout can change."),
     };
     let searched = match (searched.evaluated, searched.done) {
@@ -720,6 +742,29 @@ mod tests {
         let text = |reason| relevant(&run, &other, reason).to_string();
         assert_eq!(text(Reason::Memory(Component::Activations)), "TP 4 instead of 1");
         assert_eq!(text(Reason::Part(PartKind::Kernels)), "micro-batch 2 instead of 1");
+    }
+
+    /// A larger batch on the same layout is no layout: beside its card alone the page says what the search found, and
+    /// that the batch lessens the bubble, not that a layout can.
+    #[test]
+    fn a_larger_batch_is_not_called_a_layout() {
+        let run = Run { global_batch: 64, ..Run::default() };
+        let own = evaluate(&run).unwrap();
+        let other = Run { global_batch: 256, ..run };
+        let figures = Figures::from(&evaluate(&other).unwrap().report);
+        let cause =
+            Cause { reason: Reason::Share(PartKind::Bubble), before: 0.3, after: 0.1, pipelines: [(8, 8), (8, 32)] };
+        let batch = Better { gain: Gain::Batch, run: other, figures, cause: Some(cause) };
+        let said = |list: Vec<Better>| {
+            let betters = Betters { list, done: true, ..Betters::default() };
+            let searched = SearchProgressShown { done: true, evaluated: 19_824, betters, ..Default::default() };
+            (suggestion(&own, &searched, MemoryUnit::Gib).to_html(), lead(&own, &searched).to_html())
+        };
+        let (cards, line) = said(vec![batch.clone()]);
+        assert!(cards.contains("No layout that fits is known to be faster, of 19"), "{cards}");
+        assert!(line.contains("the larger batch") && !line.contains("a layout can change"), "{line}");
+        let (cards, line) = said(vec![Better { gain: Gain::Time, ..batch }]);
+        assert!(!cards.contains("No layout that fits") && line.contains("a layout can change"), "{cards} {line}");
     }
 
     /// The update is a small part of a step that generates: a layout that takes a fifth off it is none that shortens

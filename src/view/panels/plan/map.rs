@@ -91,7 +91,9 @@ fn drawn(view: &PlanView, map: &Cells, axes: &Axes) -> Node {
                     (Verdict::Tight, "May run out"),
                     "Every layout here may run out of memory: its estimate is above the usable memory",
                 ),
-                MapCell::Out => over((Verdict::Oom, "Out of memory"), "Every layout here is out of memory"),
+                MapCell::Out => {
+                    over((Verdict::Oom, "Out of memory"), "Every layout here that this software runs is out of memory")
+                }
                 MapCell::Void => empty(verbatim("–"), "No layout divides here"),
             });
             let name = std::iter::once(el("th", &[("scope", "row")], &[text(head.label(axes))]));

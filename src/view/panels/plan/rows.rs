@@ -284,7 +284,8 @@ fn row(
         made_of(figures, most / one.run.gpus as f64),
         used,
         [peak, text(" "), leaf("b", class, verdict)].into_iter().chain(leaner).collect(),
-        tools(one, index.is_none()),
+        // On the run's own layout a press would change nothing.
+        tools(one, index.is_none() || own.is_some_and(|own| own.run == one.run)),
     ];
     let cells: Node =
         head(order).iter().zip(cells).map(|((_, class), cell)| el("td", &[("class", class)], &[cell])).collect();
@@ -345,6 +346,7 @@ fn made_of(figures: &Figures, longest: f64) -> Node {
     ))
 }
 
+/// What can be done with a layout; nothing with the run's own.
 fn tools(one: &FoundLayout, own: bool) -> Node {
     if own {
         return faint("your run");
