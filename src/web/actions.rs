@@ -74,21 +74,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         }
         Action::Open(page) => modal::open(state, page),
         Action::Share => open_share(state, false),
-        Action::Compare(Compare::Begin) => compare(state),
-        Action::Compare(Compare::Keep(run)) => {
-            state.view.keep_second(Some((*run).clone()));
-            modal::close();
-            browser::to_top();
-        }
-        Action::Compare(Compare::Swap(run, second)) => {
-            state.take((*run).clone(), state.origin_of(&run));
-            state.view.keep_second(Some((*second).clone()));
-        }
-        Action::Compare(Compare::Explain(figure)) => {
-            state.panels.explain_second(figure);
-            shortcuts::drawer_opens(event);
-        }
-        Action::Compare(Compare::Close) => state.view.keep_second(None),
+        Action::Compare(change) => change_second(state, change, event),
         Action::Undo => history::step(state, true),
         Action::Redo => history::step(state, false),
         Action::ChooseLayout(choose) => state.layout.get_value().press(choose),
@@ -125,6 +111,27 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             history::load(state, (*run).clone(), LayoutOrigin::Yours);
             state.view.show(View::Run);
         }
+    }
+}
+
+/// Changes the second run, or asks for one of its figures.
+fn change_second(state: State, change: Compare, event: &MouseEvent) {
+    match change {
+        Compare::Begin => compare(state),
+        Compare::Keep(run) => {
+            state.view.keep_second(Some((*run).clone()));
+            modal::close();
+            browser::to_top();
+        }
+        Compare::Swap(run, second) => {
+            state.take((*run).clone(), state.origin_of(&run));
+            state.view.keep_second(Some((*second).clone()));
+        }
+        Compare::Explain(figure) => {
+            state.panels.explain_second(figure);
+            shortcuts::drawer_opens(event);
+        }
+        Compare::Close => state.view.keep_second(None),
     }
 }
 

@@ -170,8 +170,6 @@ fn written(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Stri
         lang.filter(|lang| ["en", "zh"].contains(&lang.as_str()))
     };
     let now = state.view.get();
-    // Of an open lesson it is the step that is shared.
-    let step = now.step();
     let home = browser::address();
     let home = home.rsplit_once('/').map_or("", |(home, _)| home);
     match form {
@@ -183,6 +181,7 @@ fn written(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Stri
             let gallery: Vec<String> = gallery.map(|(name, value)| format!("&view.{name}={value}")).collect();
             let run = format!("{}{}", state.run.with(encode), gallery.concat()).replace('&', "&amp;");
             let lang = language().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
+            // Of an open lesson it is the step that is shared.
             let pairs = now.pairs().filter(|(name, _)| ["lesson", "sliders"].contains(name));
             let step: Vec<String> = pairs.map(|(name, value)| format!(" {name}=\"{value}\"")).collect();
             let step = step.concat();
@@ -240,13 +239,38 @@ fn dialog() -> Option<web_sys::HtmlDialogElement> {
     browser::by_id("share").and_then(|element| element.dyn_into().ok())
 }
 
+/// What `form` shows of `panel` in the colours of `theme`, those of the page where it is none; computed while the dialog
+/// is open.
+fn preview(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Node {
+    let Some(evaluation) = state.panels.shares.get().and_then(|_| state.drawn.get()) else {
+        return Node::none();
+    };
+    let colours = theme.unwrap_or_else(|| state.view.theme.get());
+    let unit = state.view.unit.get();
+    // A page that was saved as one file may hold no frame.
+    let is_framed = matches!(form, Form::Frame | Form::Element) && browser::address().starts_with("http");
+    let is_compared = || state.view.gallery.with(|look| state.run.with(|run| is_compared(run, look)));
+    match form {
+        Form::Frame | Form::Element if is_framed => {
+            let lang = state.view.lang.get().or_else(|| state.view.language.get());
+            let source = framed(state, panel, theme, lang);
+            el("iframe", &[("class", "live"), ("src", &source)], &[]).label("The frame, live")
+        }
+        Form::Card if panel == Embed::Schedules && is_compared() => state.view.gallery.with(|look| {
+            let run = &evaluation.scenario.run;
+            raw(&lanes(run, look, colours, |all| compared_card(all, unit)))
+        }),
+        Form::Card => raw(&drawing(Drawn::Card, &evaluation, colours, CARD, unit, &i18n::shown().1)),
+        _ => state.view.gallery.with(|look| picture(&evaluation, panel, look, unit, colours)),
+    }
+}
+
 /// The dialog, closed.
 #[component]
 pub(crate) fn ShareDialog() -> impl IntoView {
     let state = expect_context::<State>();
     let chosen = RwSignal::new(None::<Embed>);
     let theme = RwSignal::new(None::<Theme>);
-    let colours = theme;
     let panel = move || match (of_view(state.view.open.get()), chosen.get()) {
         (Embed::Lesson, _) => Embed::Lesson,
         (own, chosen) => {
@@ -262,28 +286,7 @@ pub(crate) fn ShareDialog() -> impl IntoView {
     });
     let code = move || written(state, form.get(), panel(), theme.get());
     let long = move || form.get() == Form::Link && code().len() > 1000;
-    // Computed while the dialog is open.
-    let preview = move || {
-        let evaluation = state.panels.shares.get().and_then(|_| state.drawn.get());
-        let theme = theme.get().unwrap_or_else(|| state.view.theme.get());
-        let unit = state.view.unit.get();
-        // A page that was saved as one file may hold no frame.
-        let is_framed = matches!(form.get(), Form::Frame | Form::Element) && browser::address().starts_with("http");
-        let is_compared = || state.view.gallery.with(|look| state.run.with(|run| is_compared(run, look)));
-        evaluation.map_or_else(Node::none, |evaluation| match form.get() {
-            Form::Frame | Form::Element if is_framed => {
-                let lang = state.view.lang.get().or_else(|| state.view.language.get());
-                let source = framed(state, panel(), colours.get(), lang);
-                el("iframe", &[("class", "live"), ("src", &source)], &[]).label("The frame, live")
-            }
-            Form::Card if panel() == Embed::Schedules && is_compared() => state.view.gallery.with(|look| {
-                let run = &evaluation.scenario.run;
-                raw(&lanes(run, look, theme, |all| compared_card(all, unit)))
-            }),
-            Form::Card => raw(&drawing(Drawn::Card, &evaluation, theme, CARD, unit, &i18n::shown().1)),
-            _ => state.view.gallery.with(|look| picture(&evaluation, panel(), look, unit, theme)),
-        })
-    };
+    let preview = move || preview(state, form.get(), panel(), theme.get());
     // Buttons that save the picture; a sentence where it is saved beside itself.
     let files = move || {
         let is_compared = || state.view.gallery.with(|look| state.run.with(|run| is_compared(run, look)));
