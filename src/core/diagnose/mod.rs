@@ -773,7 +773,7 @@ pub fn of_series(seconds: &[f64], typical: Option<f64>, run: &Run) -> Diagnosis 
         && let Some(series) = series.as_ref().filter(|series| series.spikes > 0)
     {
         let words = t!(
-            "That is the median step; longer ones, {count} of {steps}, are listed by themselves.",
+            "That is the median step; {count} of {steps} are longer, as the curve of the steps shows.",
             count = series.spikes,
             steps = series.steps
         );

@@ -3,6 +3,7 @@
 //!
 //! An [`EvidenceReader`] keeps numbers and no text; names of hosts, users and paths are not kept.
 
+mod contradiction;
 mod examples;
 mod hints;
 mod jobs;
@@ -515,7 +516,12 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     } else if let Some(found) = of_two_logs(&readings) {
         found
     } else if let Some(reading) = reading {
-        of_log(reading, used, hints.first().copied())
+        let hints = hints.first().copied();
+        let mut found = of_log(reading, used, hints);
+        if reading.stated.is_some() && stated.is_none() {
+            contradiction::contradict(&mut found, reading, hints, used);
+        }
+        found
     } else if let Some(hints) = hints.first() {
         of_hints(hints, run)
     } else if let Some(sums) = sums {

@@ -1,6 +1,7 @@
 //! Files that are damaged, of other programs, or in other languages: a message, and what could be read.
 
 use super::{bytes, trace};
+use shardscope::core::diagnose::{CauseId, Comparison};
 use shardscope::core::run::{Run, Scenario};
 use shardscope::io::evidence::{EvidenceFile, EvidenceReader, diagnose, markdown, read};
 use shardscope::io::request::{Answer, Verb, answer};
@@ -245,7 +246,7 @@ fn a_log_says_which_settings_of_its_run_are_not_the_pages() {
     let line = |step: u64| {
         format!(
             " iteration {step:8}/ 100 | consumed samples: {} | elapsed time per iteration (ms): 5400.3 | throughput per \
-             GPU (TFLOP/s/GPU): 420.0 | global batch size: 64 |\n",
+             GPU (TFLOP/s/GPU): 75.0 | global batch size: 64 |\n",
             64 * step
         )
     };
@@ -319,6 +320,10 @@ fn a_log_is_compared_with_the_run_of_the_script_beside_it() {
     }
     let issues = diagnose(&[&script], &page).unwrap_err();
     assert!(issues[0].message.to_string().contains("nothing that was measured"), "{issues:?}");
-    // Alone, the log is compared with the page's model, and its batch is its own.
-    assert_eq!(diagnose(&[&log], &Run { global_batch: 256, ..page }).unwrap().own, None);
+    // Alone, it names no model: 306 TFLOP/s over 12.1 s are 3.7 PFLOP a GPU, where the page's 8B has 1.7 on 64 GPUs
+    // (6 x 8.03 G x 256 x 8192 / 64), and nothing is compared.
+    let alone = diagnose(&[&log], &Run { global_batch: 256, ..page }).unwrap();
+    assert_eq!((alone.comparison, alone.own, alone.predicted_s), (Comparison::AnotherRun, None, None));
+    assert_eq!(alone.causes[0].id, CauseId::AnotherSetting);
+    assert!(alone.causes.iter().all(|cause| cause.set.is_empty()));
 }

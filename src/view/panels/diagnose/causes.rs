@@ -3,10 +3,20 @@
 
 use super::bars::to_explain;
 use super::lanes::LanePair;
-use super::{amount, head};
+use super::{NS, amount, head};
 use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::diagnose::{CauseId, Comparison, Diagnosis, FoundCause, StepSeries};
+
+/// Share of a step from which on a cause that was measured is named beside the verdict.
+const NAMED: f64 = 0.03;
+
+/// Share of the step that the largest cause takes, where it is much.
+pub(super) fn largest(found: &Diagnosis) -> Option<f64> {
+    let seconds = found.causes.iter().filter_map(|cause| cause.seconds).fold(0.0, f64::max);
+    let step = found.window_ns as f64 * NS;
+    (step > 0.0).then_some(seconds / step).filter(|share| *share > NAMED)
+}
 
 /// The list in the words of what was read.
 pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {

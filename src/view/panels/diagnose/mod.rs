@@ -135,7 +135,13 @@ fn verdict(found: &Diagnosis) -> Node {
             }
             None => ("band ok", "✓ ", t!("Inside the range")),
         },
-        Comparison::Shorter => ("band ok", "✓ ", t!("Shorter than the range")),
+        Comparison::Shorter => match causes::largest(found) {
+            Some(share) => {
+                let words = t!("Shorter than the range, but a cause below takes {share}", share = show_percent(share));
+                ("band warn", "▲ ", words)
+            }
+            None => ("band ok", "✓ ", t!("Shorter than the range")),
+        },
         Comparison::Longer => ("band bad", "▲ ", t!("Longer than the range")),
         Comparison::Memory => ("band bad", "✕ ", t!("Out of memory")),
         Comparison::PartOfStep => ("band", "", t!("A part of a step")),
