@@ -239,8 +239,8 @@ fn dialog() -> Option<web_sys::HtmlDialogElement> {
     browser::by_id("share").and_then(|element| element.dyn_into().ok())
 }
 
-/// What `form` shows of `panel` in the colours of `theme`, those of the page where it is none; computed while the dialog
-/// is open.
+/// What `form` shows of `panel`, in the colours of `theme` or, where it is none, of the page. It is computed while the
+/// dialog is open.
 fn preview(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Node {
     let Some(evaluation) = state.panels.shares.get().and_then(|_| state.drawn.get()) else {
         return Node::none();

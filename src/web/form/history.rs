@@ -4,7 +4,6 @@
 //! browser's history: undo and redo walk over the entries that "Back" and "Forward" walk over.
 
 use crate::core::run::Run;
-use crate::core::t;
 use crate::io::import::summary::is_model_alone;
 use crate::io::link;
 use crate::view::node::markup::{Action, Node, el, text};
