@@ -126,7 +126,9 @@ fn a_program_of_python_is_never_a_log() {
     let own = "import deepspeed\nengine = deepspeed.initialize(config={})\n";
     for text in [GRPO, unsaid, own] {
         assert_eq!(pasted(text), Some(PastedKind::Settings), "{text}");
-        assert!(evidence::read(text.as_bytes(), &Run::default()).is_err(), "{text}");
+        // Alone it is settings of a run at most, and no run left it behind.
+        let file = evidence::read(text.as_bytes(), &Run::default());
+        assert!(evidence::diagnose(&[&file], &Run::default()).is_err(), "{text}");
     }
     for (text, word) in [
         (own, "DeepSpeed"),
