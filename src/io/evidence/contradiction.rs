@@ -8,12 +8,12 @@ use shardscope_core::run::Run;
 use shardscope_core::t;
 use shardscope_core::units::{Seconds, show_flops, show_seconds, significant};
 
-/// Factor between the work that a log counts and that of the run, from which on they are two runs: ways to count (causal
-/// attention by half or whole, with recomputation or without) differ by less.
+/// Factor between the work that a log counts and that of the run, from which on they are two runs. Ways to count
+/// (causal attention by half or whole, with recomputation or without) differ by less.
 const OTHER_WORK: f64 = 1.35;
 
-/// Takes the comparison out of `found`, where `reading` prints a rate that `run` cannot have had over its steps: work of
-/// a GPU is its rate times the seconds of a step.
+/// Takes the comparison out of `found`, where `reading` prints a rate that `run` cannot have had over its steps: the
+/// work of a GPU is its rate times the seconds of a step.
 pub(super) fn contradict(found: &mut Diagnosis, reading: &Reading, hints: Option<&LogHints>, run: &Run) {
     let Some((tflops, step)) = hints.and_then(|hints| hints.stated.tflops).zip(reading.step) else {
         return;
@@ -30,8 +30,8 @@ pub(super) fn contradict(found: &mut Diagnosis, reading: &Reading, hints: Option
         return;
     };
     let evidence = t!(
-        "The log prints {tflops} TFLOP/s a GPU over steps of {seconds}: {counted} of work a GPU. A step of the run on the \
-            page has {own}: model, batch, sequence or GPUs of what was logged differ.",
+        "The log prints {tflops} TFLOP/s a GPU over steps of {seconds}: {counted} of work a GPU. A step of the run on \
+            the page has {own}: model, batch, sequence or GPUs of what was logged differ.",
         tflops = significant(tflops, 3),
         seconds = show_seconds(Seconds(step.seconds)),
         counted = show_flops(counted),
@@ -40,7 +40,9 @@ pub(super) fn contradict(found: &mut Diagnosis, reading: &Reading, hints: Option
     // Changes of a run that was not logged explain nothing of it.
     found.causes.retain(|cause| cause.set.is_empty());
     let change = t!("drop or paste its launch script beside the log, or set the page to the run that was logged");
-    found.causes.insert(0, FoundCause { change: Some(change), ..FoundCause::new(CauseId::AnotherSetting, evidence) });
+    let measure = t!("its launch script beside the log");
+    let cause = FoundCause::new(CauseId::AnotherSetting, evidence);
+    found.causes.insert(0, FoundCause { change: Some(change), measure: Some(measure), ..cause });
     found.verdict = t!("The log is of another run than the page's, and names none: nothing is compared.");
     found.comparison = Comparison::AnotherRun;
     (found.predicted_s, found.low_s, found.high_s, found.step) = (None, None, None, false);

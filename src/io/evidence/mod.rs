@@ -560,6 +560,10 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
 /// Settings of `run` that are not those of `other`, with their values.
 pub fn differences(run: &Run, other: &Run) -> Vec<Message> {
     let setting = |(key, value): (String, String)| {
+        // A model or GPU of its own has its sizes as fields of their own.
+        if value.is_empty() && (key == "model" || key == "gpu" || key.ends_with(".base")) {
+            return None;
+        }
         let label = Message::plain(field(&key)?.label);
         let value = if value.is_empty() { t!("as the software does") } else { verbatim(value) };
         Some(Message::joined(" ", [label, value]))

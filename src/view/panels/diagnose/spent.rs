@@ -34,14 +34,13 @@ pub(super) fn spent(found: &Diagnosis) -> Option<Node> {
     let names: Node = names.into_iter().map(|name| leaf(if name.is_empty() { "td" } else { "th" }, "", name)).collect();
     let rows: Node = losses.iter().map(line).collect();
     let words = t!(
-        "By prediction the products alone take {ideal} of the {whole} at the GPU's peak rate; the rest is this \
-            layout's.",
+        "By prediction the compute takes {ideal} of the {whole} at the GPU's peak rate. These parts are the rest.",
         ideal = show_seconds(Seconds(ideal)),
         whole = show_seconds(Seconds(whole))
     );
     Some(Node::from_iter([
-        head("What this layout costs by itself", Message::default(), Node::none()),
+        head("Where the predicted step goes", Message::default(), Node::none()),
         paragraph(words),
-        scrolled("What this layout costs by itself", grid("parts", names, rows)),
+        scrolled("Where the predicted step goes", grid("parts", names, rows)),
     ]))
 }
