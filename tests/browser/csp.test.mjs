@@ -84,6 +84,7 @@ test('a session over every field, panel, dialog and export breaks no rule and as
   await quiet('figures');
 
   await page.getByRole('button', { name: 'Share' }).first().click();
+  await page.getByRole('dialog').getByRole('tab', { name: 'Picture' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Answer' }).click();
   await page.keyboard.press('Escape');
   // Every sheet that a button opens, and a model brought in.

@@ -190,6 +190,7 @@ test('Compare stands in place of the results, Share begins with the picture', as
   await page.locator('.results > .strip-frame').waitFor();
   await page.locator('header.bar button.main').click();
   await page.locator('#share .share-picture svg').first().waitFor();
+  await page.locator('#share').getByRole('tab', { name: 'Picture' }).click();
   await page.locator('#share').getByRole('button', { name: 'Answer' }).click();
   await eventually(() => page.locator('#share .share-picture').innerText(), (text) => text.includes('GiB'));
   assert.deepEqual(problems, []);
