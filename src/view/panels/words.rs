@@ -155,7 +155,7 @@ pub fn known(memory: &Memory) -> Message {
         _ if like == 0 => t!("No measured run is as near to the memory."),
         0 => t!("None of the {like} measured runs that this estimate says fit ran out.", like),
         _ if ran_out == like => t!("All of the {like} measured runs that this estimate says do not fit ran out.", like),
-        _ => t!("Of {like} measured runs as near to the memory, {ran_out} ran out.", like, ran_out),
+        _ => t!("{ran_out} of {like} measured runs this near to it ran out.", like, ran_out),
     };
     let of = if memory.method == Method::Fujii.id() { t!("the memory on the box") } else { t!("usable memory") };
     let share = show_percent(memory.need_bytes / memory.capacity_bytes);
@@ -266,8 +266,8 @@ mod tests {
     fn what_is_known_of_a_verdict_is_what_became_of_measured_runs() {
         for (seq_len, words) in [
             (8_192, ["Uses", "None of the 132 measured runs that this estimate says fit ran out."]),
-            (27_648, ["Tight:", "Of 12 measured runs as near to the memory, 1 ran out."]),
-            (30_720, ["May run out:", "Of 19 measured runs as near to the memory, 17 ran out."]),
+            (27_648, ["Tight:", "1 of 12 measured runs this near to it ran out."]),
+            (30_720, ["May run out:", "17 of 19 measured runs this near to it ran out."]),
             (65_536, ["Does not fit:", "All of the 69 measured runs that this estimate says do not fit ran out."]),
         ] {
             let run = Run { seq_len, ..Run::default() };
