@@ -180,16 +180,18 @@ fn not_decided(meaning: &Meaning, text_read: &str, present: &Run) -> Node {
     let mut row = |at: usize, branch: &Branch| {
         let other = (at < MAX_OTHERS).then(|| {
             let set = vec![(branch.condition.clone(), (!branch.taken).to_string())];
-            read_given(text_read, present, &Given { set, files: Vec::new() }).ok()
+            read_given(text_read, present, &Given { set, files: Vec::new() })
         });
-        let other = other.flatten().filter(|other| other.run != meaning.run);
         let name = Node::from_iter([
             leaf("code", "", verbatim(&branch.condition)),
             if branch.line > 0 { aside(t!(" · line {line}", line = branch.line)) } else { Node::none() },
         ]);
         let holds = text(if branch.taken { "holds" } else { "does not hold" });
-        let Some(other) = other else {
-            return (false, vec![name, holds, text("no other figure")]);
+        let other = match other {
+            None => return (false, vec![name, holds, text("not tried")]),
+            Some(Err(_)) => return (false, vec![name, holds, text("cannot be read that way")]),
+            Some(Ok(other)) if other.run == meaning.run => return (false, vec![name, holds, text("the same run")]),
+            Some(Ok(other)) => other,
         };
         let memory = peak(&other.run);
         let says = memory.as_ref().map_or_else(Node::none, |memory| {

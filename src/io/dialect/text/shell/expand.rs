@@ -463,8 +463,9 @@ impl Shell<'_> {
                 (vec![text], false)
             }
             '+' => {
-                if !rests.is_empty() && !word.is_empty() {
-                    self.note_alternative(name, word, &rests);
+                let is_open = !rests.is_empty() && !word.is_empty();
+                if is_open && self.is_alternative(name, word, &rests) {
+                    return (vec![self.value(word)], false);
                 }
                 (vec![Text { text: String::new(), rests }], false)
             }

@@ -89,11 +89,17 @@ impl Shell<'_> {
         }
     }
 
-    /// Notes arguments that stand there only if a variable is set: `${NAME:+--argument}`.
-    pub fn note_alternative(&mut self, name: &str, word: &str, rests: &[Rc<str>]) {
-        if word.contains("--") && self.quiet == 0 {
-            self.note(0, shortened(&format!("${{{name}:+{word}}}")), false, false, rests);
+    /// Notes arguments that stand there only if a variable is set, `${NAME:+--argument}`; true if they are told to.
+    pub fn is_alternative(&mut self, name: &str, word: &str, rests: &[Rc<str>]) -> bool {
+        if !word.contains("--") {
+            return false;
         }
+        let condition = shortened(&format!("${{{name}:+{word}}}"));
+        let told = self.told(&condition);
+        if self.quiet == 0 {
+            self.note(0, condition, told == Some(true), told.is_some(), rests);
+        }
+        told == Some(true)
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline) -> Flow {

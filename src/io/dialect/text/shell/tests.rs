@@ -104,6 +104,11 @@ fn a_condition_from_outside_is_named_and_read_as_if_unset() {
     assert_eq!(words(&given(script, &[("USE_FP8", "1")])), [["train", "--fp8-format", "hybrid"]]);
     assert_eq!(words(&given(script, &[(&branch.condition, "true")])), [["train", "--fp8-format", "hybrid"]]);
     assert!(given(script, &[("USE_FP8", "1")]).branches[0].decided);
+    // An expansion has its other way by its text too, as by its variable.
+    let script = "train --bf16 ${USE_FP8:+--fp8-format hybrid}\n";
+    let other = given(script, &[("${USE_FP8:+--fp8-format hybrid}", "true")]);
+    assert_eq!(words(&other), words(&given(script, &[("USE_FP8", "1")])));
+    assert!(words(&other)[0].contains(&"--fp8-format".to_owned()) && other.branches[0].taken);
 }
 
 #[test]
