@@ -158,7 +158,7 @@ test('a playhead that moves changes texts alone: no node is put in, which has al
 
 test('typing into a long step does not wait for its simulation', async () => {
   const { page, panel } = await open();
-  await page.evaluate((fragment) => { location.hash = fragment; }, HUGE);
+  await page.evaluate((fragment) => { location.hash = fragment; }, `${HUGE}&view.tab=pipeline`);
   // The last picture stays, greyed, until typing settles.
   await panel.locator('.stale').waitFor();
   assert.match(await panel.locator('.ranks').first().innerText(), /rank 3/);
