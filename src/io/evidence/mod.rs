@@ -561,7 +561,7 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
 pub fn differences(run: &Run, other: &Run) -> Vec<Message> {
     let setting = |(key, value): (String, String)| {
         // A model or GPU of its own has its sizes as fields of their own.
-        if value.is_empty() && (key == "model" || key == "gpu" || key.ends_with(".base")) {
+        if value.is_empty() && (key == "model" || key == "gpu" || key.strip_suffix(".base").is_some()) {
             return None;
         }
         let label = Message::plain(field(&key)?.label);
