@@ -43,7 +43,8 @@ pub use waits::{CallsOf, calls};
 pub use workers::{WorkerOp, WorkerRatios, WorkerTimes};
 
 use crate::issue::Issue;
-use crate::message::Message;
+use crate::message::{Message, verbatim};
+use crate::run::registry::field;
 use crate::run::{Run, Scenario};
 use crate::statics::named;
 use crate::t;
@@ -237,6 +238,20 @@ const SLOW_RANK: f64 = 1.05;
 const PROFILED: f64 = 0.15;
 /// Share of kernels with unknown names from which the split of compute is uncertain.
 const UNKNOWN: f64 = 0.1;
+
+/// Settings of `run` that are not those of `other`, with their values.
+pub fn differences(run: &Run, other: &Run) -> Vec<Message> {
+    let setting = |(key, value): (String, String)| {
+        // A model or GPU of its own has its sizes as fields of their own.
+        if value.is_empty() && (key == "model" || key == "gpu" || key.strip_suffix(".base").is_some()) {
+            return None;
+        }
+        let label = Message::plain(field(&key)?.label);
+        let value = if value.is_empty() { t!("as the software does") } else { verbatim(value) };
+        Some(Message::joined(" ", [label, value]))
+    };
+    run.differences(other).into_iter().filter_map(setting).collect()
+}
 
 /// Diagnoses the traces of one rank or several; the parts are those of the first.
 pub fn of_traces(traces: &[&RankTrace], run: &Run) -> Diagnosis {

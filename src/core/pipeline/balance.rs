@@ -113,8 +113,8 @@ impl<'a> Stage<'a> {
 /// The least seconds of the longest stage over all splits, by dynamic programming over the first `j` layers on the
 /// stages up to `s`: `best(s, j) = min over i of max(best(s−1, i), time(s, i..j))`.
 ///
-/// As `i` grows, `best(s−1, i)` grows and `time(s, i..j)` falls, so the minimum is where they cross. The crossing moves
-/// up with `j`, so `meet` never goes back.
+/// As `i` grows, `best(s−1, i)` grows and `time(s, i..j)` falls, so the minimum is where they cross. The crossing
+/// moves up with `j`, so `meet` never goes back.
 fn shortest(stages: &[Stage], count: usize) -> Option<f64> {
     let mut best = vec![f64::INFINITY; count + 1];
     best[0] = 0.0;

@@ -3,9 +3,9 @@
 //! busy(r) = the op durations of rank r as executed; ideal = mean of busy(r).
 //! * `bubble_fraction` = 1 − ideal / makespan: share of the ranks' time that is idle (GPipe, Chimera, Hanayo);
 //! * `bubble_over_ideal` = makespan / ideal − 1: idle over ideal time (Megatron, playbook); may exceed 1;
-//! * `bubble_span` = max over r of (last end − first start − busy(r)) / busy(r): what the zero-bubble papers count, the
-//!   skew of the start left out. Where every rank works equally long, dividing by the ideal time is the same: 533 of
-//!   the 555 rows that an independent simulator printed. In the other 22 a pair takes less than its parts and ranks
+//! * `bubble_span` = max over r of (last end − first start − busy(r)) / busy(r): what the zero-bubble papers count,
+//!   the skew of the start left out. Where every rank works equally long, dividing by the ideal time is the same: 533
+//!   of the 555 rows that an independent simulator printed. In the other 22 a pair takes less than its parts and ranks
 //!   fuse unequally many; they divide by the rank's own work, and so does this (`tests/schedules/peers.rs` holds both).
 
 use super::fault::OrderFault;

@@ -9,7 +9,7 @@ use shardscope_core::t;
 use shardscope_core::units::{Seconds, show_flops, show_seconds, significant};
 
 /// Factor between the work that a log counts and that of the run, from which on they are two runs. Ways to count
-/// (causal attention by half or whole, with recomputation or without) differ by less.
+/// (causal attention by half or whole, with recomputation or without) are tried; the factor itself is a choice.
 const OTHER_WORK: f64 = 1.35;
 
 /// Takes the comparison out of `found`, where `reading` prints a rate that `run` cannot have had over its steps: the

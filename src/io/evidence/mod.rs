@@ -34,7 +34,6 @@ use shardscope_core::diagnose::{
 };
 use shardscope_core::issue::{Issue, Severity};
 use shardscope_core::message::{Message, verbatim};
-use shardscope_core::run::registry::field;
 use shardscope_core::run::{Run, Scenario};
 use shardscope_core::t;
 use shardscope_core::time::KernelClass;
@@ -543,7 +542,7 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     // What was measured of the page's run is no setting of the files'.
     let present = Run { measured_step_s: None, profile: compared.profile.clone(), ..page.clone() };
     if found.predicted_s.is_some() || found.memory.is_some() {
-        let stated = differences(compared, &present);
+        let stated = diagnose::differences(compared, &present);
         if !stated.is_empty() {
             found.read.push(t!(
                 "It is compared with the run that it states, which differs from the page's: {settings}.",
@@ -555,20 +554,6 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     found.warnings.extend(notes);
     found.warnings.extend(unread.into_iter().map(|issue| Issue::warning("files", issue.message)));
     Ok(found)
-}
-
-/// Settings of `run` that are not those of `other`, with their values.
-pub fn differences(run: &Run, other: &Run) -> Vec<Message> {
-    let setting = |(key, value): (String, String)| {
-        // A model or GPU of its own has its sizes as fields of their own.
-        if value.is_empty() && (key == "model" || key == "gpu" || key.strip_suffix(".base").is_some()) {
-            return None;
-        }
-        let label = Message::plain(field(&key)?.label);
-        let value = if value.is_empty() { t!("as the software does") } else { verbatim(value) };
-        Some(Message::joined(" ", [label, value]))
-    };
-    run.differences(other).into_iter().filter_map(setting).collect()
 }
 
 /// Two logs with steps, beside each other.

@@ -23,7 +23,7 @@ pub(super) fn line(answer: Option<&Option<Certificate>>) -> Node {
 }
 
 /// The reasons why no bound applies to a kind of order.
-const NO_BOUND: &str = "It never drains, holds several copies of the weights, or its ranks exchange ops.";
+const NO_BOUND: &str = "The schedule never drains, holds several copies of the weights, or its ranks exchange ops.";
 
 /// "◆ Shortest order of these stages with 4 micro-batches a rank", or how much longer than that order it is at most.
 /// Another limit of memory, another split or several copies of the weights may give a shorter order.

@@ -698,12 +698,7 @@ fn loss_offered(searched: &SearchProgressShown, part: PartKind, loss: &'static s
     if list.iter().any(|better| matches!(better.gain, Gain::Time | Gain::Split)) {
         t!("The main loss a layout can change: {loss}, {share}.", loss, share)
     } else if list.iter().any(|better| better.gain == Gain::Batch && lessens(better)) {
-        t!(
-            "The main loss that layouts differ in is the {loss}, {share}: of what is offered, the larger batch \
-                lessens it, and no layout.",
-            loss,
-            share
-        )
+        t!("The main loss: {loss}, {share}. The larger batch lessens it.", loss, share)
     } else {
         t!("The main loss that layouts differ in: {loss}, {share}.", loss, share)
     }
@@ -762,7 +757,7 @@ mod tests {
         };
         let (cards, line) = said(vec![batch.clone()]);
         assert!(cards.contains("No layout that fits is known to be faster, of 19"), "{cards}");
-        assert!(line.contains("the larger batch") && !line.contains("a layout can change"), "{line}");
+        assert!(line.contains("The larger batch lessens it") && !line.contains("a layout can change"), "{line}");
         let (cards, line) = said(vec![Better { gain: Gain::Time, ..batch }]);
         assert!(!cards.contains("No layout that fits") && line.contains("a layout can change"), "{cards} {line}");
     }

@@ -13,7 +13,8 @@ use crate::units::{GIB, show_percent};
 /// 2019 has 89.6 %.
 const FULL: f64 = 0.88;
 
-/// Held over predicted from which on what failed was another run, whatever else is true of the message.
+/// Memory that was held over what is predicted, from which on what failed was another run, whatever else is true of the
+/// message. It is a choice.
 const FAR: f64 = 1.5;
 
 /// A possible cause.

@@ -206,7 +206,7 @@ pub(crate) fn warn(spec: &Spec) -> Vec<Issue> {
     let few = spec.microbatches;
     let message = if spec.schedule.placement == StagePlacement::Bidirectional {
         t!(
-            "with {few} micro-batches few passes run in pairs, or none: DeepSeek's DualPipe asserts m ≥ 2p = {needed}",
+            "with {few} micro-batches few passes run in pairs, or none: DeepSeek's DualPipe asks for 2p = {needed}",
             few,
             needed
         )

@@ -20,8 +20,7 @@ pub use offered::offered;
 use crate::node::action::Save;
 use crate::prelude::*;
 use crate::views::View;
-use shardscope_core::diagnose::{Comparison, Diagnosis};
-use shardscope_core::run::registry::field;
+use shardscope_core::diagnose::{Comparison, Diagnosis, differences};
 
 const NS: f64 = 1e-9;
 
@@ -86,12 +85,7 @@ pub fn diagnosis_of_link(found: &Diagnosis, run: &Run) -> Node {
 
 /// The run was changed since the files were read: what changed, as the predictions are of the run as it is now.
 pub fn since(before: &Run, now: &Run) -> Option<Node> {
-    let settings = now.differences(before).into_iter().map(|(key, value)| {
-        let label = field(&key).map_or("", |field| field.label);
-        let value = if value.is_empty() { t!("as the software does") } else { verbatim(value) };
-        Message::joined(" ", [Message::plain(label), value])
-    });
-    let settings: Vec<Message> = settings.collect();
+    let settings = differences(now, before);
     if settings.is_empty() {
         return None;
     }
@@ -127,7 +121,7 @@ fn compared_with(found: &Diagnosis, page: &Run) -> Node {
 fn verdict(found: &Diagnosis) -> Node {
     let (class, sign, words) = match found.comparison {
         Comparison::Inside if found.causes.is_empty() => {
-            ("band ok", "✓ ", t!("Inside the range: as fast as this layout should be"))
+            ("band ok", "✓ ", t!("Inside the range that is predicted for this layout"))
         }
         Comparison::Inside => match steps::lost_to_spikes(found) {
             Some(lost) => {

@@ -108,7 +108,7 @@ pub(super) fn more(found: &Diagnosis) -> Node {
                         take less.",
                     lost = show_percent(lost)
                 ),
-                None => t!("The run is as predicted; another layout may take less time than this one."),
+                None => t!("The run is inside the range; another layout may take less time than this one."),
             },
             leaf("button", "", "See layouts").on(PanelAction::Layouts),
         ),

@@ -156,7 +156,7 @@ fn the_timeline_stays_within_its_window() {
 }
 
 /// The median step of a log is inside the range and two steps are long: one sentence says that, none that the run
-/// is as fast as it should be.
+/// is as predicted.
 #[test]
 fn long_steps_beside_a_median_inside_the_range_are_to_be_explained() {
     let run = small();
@@ -164,13 +164,13 @@ fn long_steps_beside_a_median_inside_the_range_are_to_be_explained() {
     let mut steps = [predicted; 20];
     (steps[9], steps[16]) = (2.0 * predicted, 2.0 * predicted);
     let html = shown(&of_series(&steps, None, &run), &run);
-    assert!(html.contains("Inside the range") && !html.contains("as fast as this layout should be"), "{html}");
+    assert!(html.contains("Inside the range") && !html.contains("that is predicted for this layout"), "{html}");
     // The first of twenty steps is left out, two of the others are twice as long: 2 of 21 units of time.
     assert!(html.contains("Inside the range, but spikes take 9.5 %"), "{html}");
     assert!(!html.contains("less time than this one"), "{html}");
     assert!(html.contains("Two spikes of one height") && html.contains("Consistent with this log"), "{html}");
     let flat = shown(&of_series(&[predicted; 20], None, &run), &run);
-    assert!(flat.contains("as fast as this layout should be") && !flat.contains("Causes"), "{flat}");
+    assert!(flat.contains("that is predicted for this layout") && !flat.contains("Causes"), "{flat}");
 }
 
 /// The first step compiles for ten times a step: it is cut, and the axis is of the others. Each setting that a log is
