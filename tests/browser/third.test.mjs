@@ -28,6 +28,29 @@ test('no figure of the answer is cut, with a wide face and a narrow one, at any 
   }
 });
 
+test('the pill that says where the layout is from reads whole, beside long names, and names that are cut have a title', async () => {
+  const long = '#v=1&model=deepseek-v3&gpus=2048&gpu=h800-sxm-80gb&pp=16&cp=2&ep=64&schedule=interleaved-overlap&virtual_stages=2&global_batch=15360';
+  for (const width of [1040, 1280, 1366, 1440, 1600]) {
+    for (const link of ['', long]) {
+      const { page } = await site.open(link, { viewport: { width, height: 900 } });
+      const found = await page.evaluate(() => {
+        const box = (one) => one.getBoundingClientRect();
+        const button = document.querySelector('.whose button');
+        button.textContent = 'choose for me: 38 % less time';
+        const parts = [...document.querySelectorAll('.whose, .whose > *, .sentence .piece')].filter((one) => box(one).width > 0);
+        const ends = parts.map((one) => box(one)).every(({ left, right }) => left >= 0 && right <= innerWidth);
+        const pill = parts.filter((one) => one.closest('.whose'));
+        const shown = (one) => one.scrollWidth <= one.clientWidth + 1 || getComputedStyle(one).overflowX === 'visible';
+        const names = [...document.querySelectorAll('.sentence select')];
+        const titles = names.every((one) => one.title.startsWith(one.selectedOptions[0].text));
+        return { ends, whole: pill.every(shown), titles };
+      });
+      assert.deepEqual(found, { ends: true, whole: true, titles: true }, `${width} px, ${link}`);
+      await page.context().close();
+    }
+  }
+});
+
 test('answer, timeline and waterfall stand above the fold, and three cards have their place', async () => {
   const { page } = await site.open('', DESKTOP);
   await settled(page);

@@ -75,8 +75,17 @@ pub(crate) fn choice_select(state: State, field: &'static Field, label: &'static
         view! { <option value=id prop:selected=flag(move || current.with(|now| *now == id))>{say(label)}</option> }
     };
     let hidden = flag(move || !unset() && field.key != ADAPTER);
+    // Where there is no room for the name, the title has it.
+    let title = {
+        let (options, meant) = (options.clone(), meant.clone());
+        move || {
+            let shown = current.with(|now| options.iter().find(|option| option.id == *now).map(|option| option.label));
+            let name = shown.map_or_else(&meant, translated);
+            format!("{name}: {}", translated(field.hint))
+        }
+    };
     view! {
-        <select aria-label=say(label) title=say(field.hint) on:change=choose>
+        <select aria-label=say(label) title=text(title) on:change=choose>
             <option value="" hidden=hidden prop:selected=flag(unset)>{text(meant)}</option>
             {if field.key == "model" {
                 let group = |(maker, models): (&'static str, Vec<Choice>)| {
