@@ -19,8 +19,8 @@ impl From<leptos::wasm_split::SplitLoaderError> for Missing {
     }
 }
 
-/// Functions by the part that holds them: one part is loaded with the first view beside the Run, the other with what
-/// few visits open.
+/// Functions by the part that holds them: `views` is loaded with the first view beside the Run, `work` with the first
+/// job of a worker, `second` with what few visits open.
 macro_rules! parts {
     ($($part:ident: $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $value:expr;)*) => { $(
         #[cfg(feature = "split")]

@@ -1,35 +1,23 @@
 //! Functions for JavaScript: plain objects in, plain objects out. Importing the package mounts nothing, and nothing
 //! throws for what it is given.
 
+mod answers;
+mod functions;
 mod plain;
 mod settings;
 
-use crate::core::advice;
-use crate::core::calibrate::calibrate;
 use crate::core::issue::{Issue, Severity};
-use crate::core::pipeline;
-use crate::core::rl;
 use crate::core::run::Value;
-use crate::core::search::PlanRequest;
 use crate::core::sort::sort_by;
-use crate::core::whole_run;
-use crate::io::auto::{self, ChosenAnswer};
-use crate::io::link;
 use crate::io::request::Verb;
+use crate::io::{auto, link};
+use crate::web::javascript::functions::Functions;
 use crate::web::javascript::plain::{reply, text, value};
-use crate::web::javascript::settings::Functions;
-use crate::web::worker::next_turn;
+use js_sys::Promise;
 use serde::Serialize;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-
-/// An answer, with the layout that was chosen for it where it was.
-fn reply_chosen<T: Serialize>(answer: Result<(T, Option<Value>), Vec<Issue>>) -> JsValue {
-    match answer {
-        Ok((answer, Some(chosen))) => reply(Ok(ChosenAnswer::new(answer, chosen))),
-        other => reply(other.map(|(answer, _)| answer)),
-    }
-}
+use wasm_bindgen_futures::JsFuture;
 
 /// The version of the calculator.
 #[wasm_bindgen]
@@ -40,44 +28,25 @@ pub fn version() -> String {
 /// The report of a Run.
 #[wasm_bindgen(js_name = report)]
 pub fn report(run: JsValue) -> JsValue {
-    let answer = || {
-        let (run, chosen) = auto::resolved(&value(run)?)?;
-        Ok((advice::report_value(&run).map_err(|no| no.errors)?, chosen))
-    };
-    reply_chosen(answer())
+    late(|second| (second.report)(run))
 }
 
 /// One schedule under given durations.
 #[wasm_bindgen(js_name = schedule)]
 pub fn schedule(request: JsValue) -> JsValue {
-    reply(value(request).and_then(|request| pipeline::request::answer(&request)))
+    late(|second| (second.schedule)(request))
 }
 
 /// Distance of a Run's order from the best one under the same memory.
 #[wasm_bindgen(js_name = certify)]
 pub fn certify(run: JsValue) -> JsValue {
-    let answer = || {
-        let (run, chosen) = auto::resolved(&value(run)?)?;
-        Ok((advice::certify::certify(&run)?, chosen))
-    };
-    reply_chosen(answer())
+    late(|second| (second.certify)(run))
 }
-
-/// Units of a search between two turns of the event loop: some milliseconds.
-const SLICE: u64 = 4000;
 
 /// The best layouts of a Run: a promise, worked on in slices so that the page around it stays alive.
 #[wasm_bindgen(js_name = plan)]
 pub async fn plan(request: JsValue) -> JsValue {
-    let read = value(request).and_then(|request| PlanRequest::from_value(&auto::unasked(&request)?));
-    let mut request = match read {
-        Ok(request) => request,
-        Err(errors) => return reply(Err::<(), _>(errors)),
-    };
-    while !request.search.step(SLICE).is_over() {
-        next_turn().await;
-    }
-    reply(Ok(request.plan()))
+    promised(|second| (second.plan)(request)).await
 }
 
 #[derive(Serialize)]
@@ -118,23 +87,36 @@ thread_local! {
 
 /// Result of `call` with the functions of the late part, or a refusal while that is not loaded.
 fn late(call: impl FnOnce(Functions) -> JsValue) -> JsValue {
-    #[cfg(feature = "split")]
-    let loaded = LOADED.get();
-    #[cfg(not(feature = "split"))]
-    let loaded = Some(crate::web::javascript::settings::functions());
-    let refusal = || {
-        reply(Err::<(), _>(vec![Issue::error("", "a part of the calculator is not loaded yet: await init() first")]))
-    };
-    loaded.map_or_else(refusal, call)
+    loaded().map_or_else(refusal, call)
 }
 
-/// Loads what [`import_text`], [`export_run`], [`read_log`] and [`answer_line`] need.
+/// What the promise of `call` resolves to, or a refusal while the late part is not loaded.
+async fn promised(call: impl FnOnce(Functions) -> Promise) -> JsValue {
+    match loaded().map(call) {
+        Some(promise) => JsFuture::from(promise).await.unwrap_or_default(),
+        None => refusal(),
+    }
+}
+
+#[cfg_attr(not(feature = "split"), allow(clippy::unnecessary_wraps))] // with the feature there may be none yet
+fn loaded() -> Option<Functions> {
+    #[cfg(feature = "split")]
+    return LOADED.get();
+    #[cfg(not(feature = "split"))]
+    return Some(functions::functions());
+}
+
+fn refusal() -> JsValue {
+    reply(Err::<(), _>(vec![Issue::error("", "a part of the calculator is not loaded yet: await init() first")]))
+}
+
+/// Loads what all functions need but [`version`] and those of links.
 ///
 /// # Errors
 /// It did not arrive.
 #[wasm_bindgen(js_name = ready)]
 pub async fn ready() -> Result<(), JsValue> {
-    let loaded = crate::web::javascript::settings::late_functions().await;
+    let loaded = functions::late_functions().await;
     let loaded = loaded.map_err(|_| js_sys::Error::new("a part of the calculator did not arrive"))?;
     #[cfg(feature = "split")]
     LOADED.set(Some(loaded));
@@ -167,37 +149,25 @@ pub fn read_log(of: JsValue, run: JsValue) -> JsValue {
 /// piece.
 #[wasm_bindgen(js_name = diagnose)]
 pub async fn diagnose_files(files: JsValue, run: JsValue) -> JsValue {
-    let mut promise = None;
-    let refused = late(|second| {
-        promise = Some((second.diagnose)(files, run));
-        JsValue::UNDEFINED
-    });
-    match promise {
-        Some(promise) => wasm_bindgen_futures::JsFuture::from(promise).await.unwrap_or_default(),
-        None => refused,
-    }
+    promised(|second| (second.diagnose)(files, run)).await
 }
 
 /// Fits measured runs: a profile, its parts, and the run to make next.
 #[wasm_bindgen(js_name = calibrate)]
 pub fn calibrate_runs(request: JsValue) -> JsValue {
-    reply(value(request).and_then(|request| calibrate(&request)))
+    late(|second| (second.calibrate)(request))
 }
 
 /// The whole run of a Run with a token budget: calendar, losses, energy, cost; or the answer to an inverse question.
 #[wasm_bindgen(js_name = wholeRun)]
 pub fn whole_run(request: JsValue) -> JsValue {
-    let answer = || {
-        let (request, chosen) = auto::resolved(&value(request)?)?;
-        Ok((whole_run::answer(&request)?, chosen))
-    };
-    reply_chosen(answer())
+    late(|second| (second.whole_run)(request))
 }
 
 /// The step of reinforcement learning of a Run with `rl.*`, and the steps of other splits.
 #[wasm_bindgen(js_name = rl)]
 pub fn rl_step(request: JsValue) -> JsValue {
-    reply(value(request).and_then(|request| rl::answer(&request)))
+    late(|second| (second.rl)(request))
 }
 
 /// One line of the command line (tools/npm) as the object to be printed; undefined where `verb` is none.

@@ -7,40 +7,14 @@ use crate::io::auto;
 use crate::io::evidence::{EvidenceReader, diagnose};
 use crate::io::export::{self, Stamp};
 use crate::io::json::Text;
-use crate::io::request::{self, Imported, RunMeasurements, Verb};
+use crate::io::request::{self, Imported, RunMeasurements};
 use crate::io::{import as importer, logs};
 use crate::web::javascript::plain::{reply, text, value};
-use crate::web::late::parts;
 use js_sys::Uint8Array;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, future_to_promise};
 
-parts! {
-    second: late_functions() -> Functions = functions();
-}
-
-/// As [`crate::web::javascript`] calls them once they are loaded.
-#[derive(Clone, Copy)]
-pub(crate) struct Functions {
-    pub(crate) import: fn(JsValue, JsValue, JsValue) -> JsValue,
-    pub(crate) export: fn(JsValue, JsValue, JsValue) -> JsValue,
-    pub(crate) log: fn(JsValue, JsValue) -> JsValue,
-    pub(crate) answer: fn(Verb, &str) -> JsValue,
-    pub(crate) diagnose: fn(JsValue, JsValue) -> js_sys::Promise,
-}
-
-/// The functions of this file.
-pub(crate) fn functions() -> Functions {
-    Functions {
-        import,
-        export: written,
-        log,
-        answer: |verb, line| reply(request::answer(verb, line)),
-        diagnose: diagnosed,
-    }
-}
-
-fn import(of: JsValue, run: JsValue, given: JsValue) -> JsValue {
+pub(super) fn import(of: JsValue, run: JsValue, given: JsValue) -> JsValue {
     let read = || {
         let present = Run::from_value(&value(run)?)?;
         let given = value(given)?;
@@ -50,7 +24,7 @@ fn import(of: JsValue, run: JsValue, given: JsValue) -> JsValue {
     reply(read().map(Imported::from))
 }
 
-fn written(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
+pub(super) fn written(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     let written = move || {
         let run = Run::from_value(&auto::resolved(&value(run)?)?.0)?;
         let stamp = value(stamp)?;
@@ -69,7 +43,7 @@ fn written(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     reply(written().map(Text::from))
 }
 
-fn log(of: JsValue, run: JsValue) -> JsValue {
+pub(super) fn log(of: JsValue, run: JsValue) -> JsValue {
     let read = || {
         let present = Run::from_value(&value(run)?)?;
         logs::read(&text(of, "a log")?, &present)
@@ -81,7 +55,7 @@ fn log(of: JsValue, run: JsValue) -> JsValue {
 const PIECE: f64 = 4_194_304.0;
 
 /// Reads files (`File` or `Blob`) piece by piece, and says where the rest is.
-fn diagnosed(files: JsValue, run: JsValue) -> js_sys::Promise {
+pub(super) fn diagnosed(files: JsValue, run: JsValue) -> js_sys::Promise {
     future_to_promise(async move {
         let run = match value(run).and_then(|run| Run::from_value(&run)) {
             Ok(run) => run,

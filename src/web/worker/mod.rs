@@ -16,6 +16,8 @@ mod page;
 #[cfg(feature = "ui")]
 mod serve;
 #[cfg(feature = "ui")]
+mod slices;
+#[cfg(feature = "ui")]
 mod turn;
 
 #[cfg(feature = "ui")]

@@ -2,6 +2,7 @@
 
 use super::job::{Job, Pace, Reply, WorkerLane, from_bytes, to_bytes, turn};
 use super::next_turn;
+use super::slices::slices;
 use crate::core::units::whole;
 use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array};
 use std::cell::{Cell, RefCell};
@@ -184,7 +185,9 @@ fn fail_all(lane: WorkerLane) {
 /// The job in the page itself: what fits a turn of the event loop at a time.
 async fn work_here(number: u32, job: Job) {
     let pace = Pace { now: js_sys::Date::now, slice_ms: SLICE_MS };
-    let mut slices = job.slices(pace);
+    let Ok(mut slices) = slices(job, pace).await else {
+        return tell(number, JobProgress::Failed);
+    };
     loop {
         next_turn().await;
         if !is_waiting(number) {

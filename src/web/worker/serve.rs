@@ -2,6 +2,7 @@
 
 use super::job::{Job, Pace, from_bytes, to_bytes, turn};
 use super::next_turn;
+use super::slices::slices;
 use js_sys::{Array, Uint8Array};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -47,7 +48,10 @@ pub fn serve_jobs() {
 
 async fn work(scope: DedicatedWorkerGlobalScope, number: u32, job: Job) {
     let pace = Pace { now: js_sys::Date::now, slice_ms: SLICE_MS };
-    let mut slices = job.slices(pace);
+    let Ok(mut slices) = slices(job, pace).await else {
+        // The page hears of it as of any fault of a worker.
+        wasm_bindgen::throw_str("the part that works on jobs did not arrive");
+    };
     loop {
         let (replies, over) = turn(&mut *slices, pace);
         if !ACTIVE.with_borrow(|active| active.contains(&number)) {
