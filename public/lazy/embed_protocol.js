@@ -18,17 +18,21 @@ const plain = (_, value) => (typeof value === 'bigint' ? Number(value) : value);
 
 /** Answers the page around this frame by `answerHost` of the calculator. */
 export function begin(answerHost) {
-  const answered = (data) => {
+  const answered = async (data) => {
     try {
-      return JSON.parse(answerHost(JSON.stringify(data, plain), location.href));
+      return JSON.parse(await answerHost(JSON.stringify(data, plain), location.href));
     } catch (error) {
       return { reply: { type: 'shardscope:run', errors: [{ field: '', message: `not done: ${error.message}` }] } };
     }
   };
-  addEventListener('message', async ({ source, origin, data }) => {
+  // One after the other: an answer is of the address that the message before has set.
+  let before = started;
+  addEventListener('message', ({ source, origin, data }) => {
     if (source !== parent || typeof data?.type !== 'string' || !QUESTION.test(data.type)) return;
-    await started;
-    const { reply, fragment, reloads } = answered(data);
+    before = before.then(() => answer(origin, data)).catch(reportError);
+  });
+  const answer = async (origin, data) => {
+    const { reply, fragment, reloads } = await answered(data);
     if (typeof fragment === 'string') {
       history.replaceState(null, '', `#${fragment}`);
       dispatchEvent(new Event('hashchange'));
@@ -36,7 +40,7 @@ export function begin(answerHost) {
     if (data.id !== undefined) reply.id = data.id;
     parent.postMessage(reply, /^https?:/.test(origin) ? origin : '*');
     if (reloads) setTimeout(() => location.reload());
-  });
+  };
 
   let told;
   new ResizeObserver(() => {

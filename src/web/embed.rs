@@ -22,7 +22,7 @@ use crate::web::diagnose::diagnose_frame;
 use crate::web::document::drawer::About;
 use crate::web::document::render::nodes;
 use crate::web::gallery::schedules_frame;
-use crate::web::late::arriving;
+use crate::web::late::{Missing, arriving, parts};
 use crate::web::learn::lesson_frame;
 use crate::web::memory::MemoryPanel;
 use crate::web::scoreboard::board_frame;
@@ -33,12 +33,22 @@ use crate::web::timeline::FirstTimeline;
 use crate::web::whole::whole_frame;
 use leptos::prelude::*;
 use std::sync::Arc;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
+parts! {
+    work: frame_answer(message: String, address: String) -> String
+        = serde_json::to_string(&frame::answer(&message, &address)).unwrap_or_default();
+}
+
 /// The answer to a message of the page around the frame at `address`, both as JSON: see [`frame`].
+///
+/// # Errors
+/// The part that answers did not arrive.
 #[wasm_bindgen(js_name = answerHost)]
-pub fn answer_host(message: &str, address: &str) -> String {
-    serde_json::to_string(&frame::answer(message, address)).unwrap_or_default()
+pub async fn answer_host(message: String, address: String) -> Result<String, JsValue> {
+    let answer = frame_answer(message, address).await;
+    answer.map_err(|Missing| js_sys::Error::new("a part of the calculator did not arrive").into())
 }
 
 /// The panel alone.
