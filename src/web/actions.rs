@@ -37,11 +37,19 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             // The form shows the field that is edited, wherever it is folded away.
             state.panels.tab.set("inputs");
             reveal(state, key);
+            // A view beside that of the Run may have the button and not the field.
             request_animation_frame(move || {
-                if let Some(input) = browser::by_id(&input_id_of(key)) {
-                    input.scroll_into_view();
-                    let _ = input.focus();
+                let input = || browser::by_id(&input_id_of(key));
+                let is_hidden = |input: &web_sys::HtmlElement| matches!(input.closest("main[hidden]"), Ok(Some(_)));
+                if input().is_some_and(|input| is_hidden(&input)) {
+                    state.view.show(View::Run);
                 }
+                request_animation_frame(move || {
+                    if let Some(input) = browser::by_id(&input_id_of(key)) {
+                        input.scroll_into_view();
+                        let _ = input.focus();
+                    }
+                });
             });
         }
         Action::Apply(set) => state.apply(&set),

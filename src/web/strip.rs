@@ -9,7 +9,7 @@ use crate::core::units::show_count;
 use crate::view::node::markup::{Node, text as plain};
 use crate::view::panel::Panel;
 use crate::view::panels::chosen::failed;
-use crate::view::panels::issues::note;
+use crate::view::panels::issues::{halted as halted_note, note};
 use crate::view::panels::strip::{
     PRICE, budget_name, budget_tokens, own_budget, read_price, show_budget_steps, show_price, show_tokens, sign, strip,
 };
@@ -164,6 +164,16 @@ pub(crate) fn Advice() -> impl IntoView {
             <div class="stale-able" class:stale=flag(move || state.is_stale())>{nodes("cards-frame", list)}</div>
         </section>
     }
+}
+
+/// The head of a view beside that of the Run, while the figures are of another Run than the one entered.
+pub(crate) fn halted(state: State, is_open: impl Fn() -> bool + Send + Sync + 'static) -> AnyView {
+    nodes(
+        "halted",
+        move || {
+            if is_open() { halted_note(state.fault().as_ref(), &state.instead()) } else { Node::none() }
+        },
+    )
 }
 
 /// Number of ops being simulated, while they are.

@@ -236,6 +236,22 @@ for (const [what, link, text] of [['a link', '#v=1&tp=7', /do not divide by TP 7
   });
 }
 
+test('each view says of which run its figures are while the one entered cannot run', async () => {
+  const { page, problems } = await site.open('#v=1');
+  await page.locator('.suggestion').first().waitFor();
+  await input(page, 'pp').fill('3');
+  // A second edit in one visit: the figures are still those of the last run that could.
+  await input(page, 'tp').fill('4');
+  for (const [view, main] of [['Whole run', 'main.whole'], ['Cluster', 'main.cluster'], ['Schedules', 'main.gallery']]) {
+    await page.getByRole('button', { name: view, exact: true }).first().click();
+    const note = page.locator(`${main} > .halted .stale-note`);
+    await eventually(() => note.innerText(), (seen) => /This cannot run.*last run that could/s.test(seen));
+    assert.equal(await page.locator(`${main} .stale-able:not(.stale)`).count(), 0, view);
+  }
+  assert.doesNotMatch(await page.locator('.opening').innerText(), /this run/);
+  assert.deepEqual(problems, []);
+});
+
 test('the hint of a field covers no result and not the field', async () => {
   for (const viewport of [{ width: 1440, height: 900 }, { width: 1180, height: 800 }]) {
     const { page } = await site.open('#v=1', { viewport });

@@ -14,7 +14,12 @@ use std::rc::Rc;
 
 /// True if a layout fits here and this software can run it: nothing else is chosen, suggested or called the fastest.
 pub fn serves(run: &Run, peak: &Peak) -> bool {
-    peak.overall == Verdict::Fits && can_run(run)
+    serves_at(run, peak.overall)
+}
+
+/// [`serves`] of a layout whose verdict on GPU and host is known.
+pub fn serves_at(run: &Run, overall: Verdict) -> bool {
+    overall == Verdict::Fits && can_run(run)
 }
 
 /// Share of a step that the page prints as +0.0 %: layouts nearer than that are as fast.

@@ -41,7 +41,7 @@ pub use able::can_run;
 pub use allowance::WORK;
 pub use axes::{Axes, SplitRule};
 pub use engine::{Search, SearchProgress};
-pub use fastest::{Fastest, fastest, serves};
+pub use fastest::{Fastest, fastest, serves, serves_at};
 pub use plan::{Plan, PlanRow, least_saved, recommended, tie, ties};
 pub use promise::{LayoutPlace, Promise};
 pub use proposal::Proposal;

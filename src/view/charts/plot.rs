@@ -24,10 +24,11 @@ impl PlotScale {
         let high = range(values).1;
         Self::even(0.0, if high > 0.0 { high * 1.1 } else { 1.0 })
     }
-    /// Evenly, over `values` with a margin at both ends.
+    /// Evenly, over `values` with a margin at both ends; figures of three digits differ along the axis.
     pub fn around(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = range(values);
-        let room = ((high - low) * 0.06).max(high * 1e-3).max(f64::MIN_POSITIVE);
+        let span = high - low;
+        let room = (span * 0.06).max((high * LEAST_SPAN - span) / 2.0).max(f64::MIN_POSITIVE);
         Self::even(low - room, high + room)
     }
     /// By logarithm, over `values` above 0 and `room` times as far at both ends.
@@ -91,6 +92,9 @@ impl PlotScale {
     }
 }
 
+/// Least length of an axis over figures of three digits, a share of the largest: four steps of a hundredth.
+const LEAST_SPAN: f64 = 0.04;
+
 /// The least and the largest of the finite `values`; infinity and 0 of none.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let finite = values.filter(|value| value.is_finite());
@@ -105,9 +109,10 @@ pub(crate) struct PlotAxis {
 }
 
 impl PlotAxis {
-    /// With `ticks`, each in the words of `label`.
+    /// With `ticks`, each in the words of `label`; of those that read alike the first.
     pub fn new<M: Into<Message>>(scale: PlotScale, ticks: Vec<f64>, label: impl Fn(f64) -> M) -> Self {
-        let ticks = ticks.into_iter().map(|tick| (tick, label(tick).into())).collect();
+        let mut ticks: Vec<(f64, Message)> = ticks.into_iter().map(|tick| (tick, label(tick).into())).collect();
+        ticks.dedup_by(|after, before| after.1 == before.1);
         Self { scale, ticks, name: Message::default() }
     }
     pub fn named(self, name: impl Into<Message>) -> Self {
@@ -359,6 +364,19 @@ mod tests {
         }
         let none = PlotScale::log(std::iter::empty(), 1.0).doubling();
         assert!((none.place(1.0) - 1.0).abs() < 1e-12);
+    }
+
+    /// Schedules of DeepSeek-V3 within a thousandth of each other: steps of 27.1 s, memory of 79.2 GiB.
+    #[test]
+    fn no_two_ticks_of_an_axis_read_alike() {
+        use shardscope_core::units::{Seconds, show_seconds};
+        for values in [[27.10, 27.11], [79.20, 79.21], [0.999_9, 1.000_1], [99.99, 100.0], [3.0, 9.0], [5.0, 5.0]] {
+            let scale = PlotScale::around(values.into_iter());
+            let axis = PlotAxis::new(scale, scale.round(), |time| verbatim(show_seconds(Seconds(time))));
+            let words: Vec<String> = axis.ticks.iter().map(|(_, words)| words.to_string()).collect();
+            assert!(words.len() > 1, "{words:?}");
+            assert!(words.iter().enumerate().all(|(at, word)| !words[..at].contains(word)), "{words:?}");
+        }
     }
 
     #[test]

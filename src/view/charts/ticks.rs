@@ -1,6 +1,6 @@
 //! Round numbers along an axis.
 
-use shardscope_core::units::{Seconds, number, show_seconds};
+use shardscope_core::units::{Seconds, number, seconds_to};
 
 /// At most `most` round values (1, 2 or 5 times a power of ten apart) within `[start, end]`.
 pub fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
@@ -21,7 +21,24 @@ pub fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
 
 /// A time of [`ticks`] as an axis shows it: `0`, `2.5 s`, without zeros that say nothing.
 pub fn tick_label(time: f64) -> String {
-    let label = show_seconds(Seconds(time));
+    label_to(time, 3)
+}
+
+/// The times within `[start, end]` that an axis shows, at most `most`, with their labels: no two read alike, however
+/// far from 0 and however near to each other they are.
+pub fn tick_times(start: f64, end: f64, most: usize) -> Vec<(f64, String)> {
+    let found = ticks(start, end, most);
+    let labels = |digits: usize| -> Vec<String> { found.iter().map(|tick| label_to(*tick, digits)).collect() };
+    let differ = |labels: &[String]| labels.windows(2).all(|pair| pair[0] != pair[1]);
+    let labels = (3..DIGITS).map(labels).find(|labels| differ(labels)).unwrap_or_else(|| labels(DIGITS));
+    found.into_iter().zip(labels).collect()
+}
+
+/// Digits of a time that a number of this kind has.
+const DIGITS: usize = 15;
+
+fn label_to(time: f64, digits: usize) -> String {
+    let label = seconds_to(Seconds(time), digits);
     match label.split_once(' ') {
         _ if time == 0.0 => "0".to_owned(),
         Some((figure, unit)) if figure.contains('.') => {
@@ -61,6 +78,17 @@ mod tests {
     fn labels_have_no_zeros_that_say_nothing() {
         let labels = [0.0, 2.0, 2.5, 10.0, 0.02, 0.000_5].map(tick_label);
         assert_eq!(labels, ["0", "2 s", "2.5 s", "10 s", "20 ms", "500 µs"]);
+    }
+
+    /// A timeline at 27 s that shows 20 ms, and one at an hour that shows 50 µs.
+    #[test]
+    fn times_of_a_window_far_from_zero_read_differently() {
+        for (start, end) in [(27.1, 27.12), (3600.0, 3_600.000_05), (0.0, 9.8), (1e-6, 3e-6), (0.995, 1.004)] {
+            let times = tick_times(start, end, 6);
+            assert!(times.len() > 2 && times.windows(2).all(|pair| pair[0].1 != pair[1].1), "{times:?}");
+        }
+        assert_eq!(tick_times(27.1, 27.12, 4)[1].1, "27.105 s");
+        assert_eq!(tick_times(0.0, 10.0, 2)[1].1, tick_label(5.0));
     }
 
     #[test]

@@ -10,7 +10,8 @@ use crate::prelude::*;
 use shardscope_core::advice::certify::BestSplit;
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::report::ScheduleVariant;
-use shardscope_core::search::tie;
+use shardscope_core::run::presets::{STACKS, Stack};
+use shardscope_core::search::{can_run, serves_at, tie};
 use shardscope_core::sort::sort_by;
 use shardscope_core::units::GIB;
 
@@ -44,7 +45,7 @@ pub fn best_known(gallery: &Gallery) -> Node {
     let floor = bounds.and_then(|bounds| bounds.into_iter().reduce(f64::min));
     // Whether a schedule is covered by a bound is known with its certificate: before, none is called the shortest.
     let waits = rows.iter().any(|(row, _)| (gallery.certificate)(row.variant).is_none());
-    let picture = el("figure", &[("class", "chart")], &[staircase(gallery, &rows, floor, waits)]);
+    let picture = staircase(gallery, &rows, floor, waits);
     let answer = answer(gallery);
     let heads = [
         title("How good can any order be?"),
@@ -61,6 +62,9 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
     let point = |figures: &ScheduleFigures| (figures.peak_bytes.0, figures.makespan_s.0);
     // Beyond twice the memory of a GPU nothing is shown.
     let seen: Vec<_> = rows.iter().filter(|(_, figures)| figures.peak_bytes.0 < 2.0 * capacity).collect();
+    if seen.is_empty() {
+        return muted("No picture: every schedule takes more than twice the memory of a GPU.");
+    }
     let mut steps: Vec<&&(&ScheduleRow, &ScheduleFigures)> = Vec::new();
     for row in &seen {
         if !waits && steps.last().is_none_or(|last| row.1.makespan_s.0 < last.1.makespan_s.0 * (1.0 - 1e-6)) {
@@ -127,7 +131,7 @@ fn staircase(gallery: &Gallery, rows: &[(&ScheduleRow, &ScheduleFigures)], floor
     });
     let words = Message::joined(" ", std::iter::once(rings).chain(bound).chain(left));
     let picture = draw(&across, 220.0, &[Plot { up, marks }]).inline(words.clone());
-    Node::from_iter([picture, caption(words)])
+    el("figure", &[("class", "chart")], &[picture, caption(words)])
 }
 
 /// Names of the schedules with figures that no certificate covers.
@@ -155,27 +159,44 @@ fn use_it(row: &ScheduleRow, name: Message) -> Node {
     apply("", row.set.clone(), t!("Use {row}", row = name), t!("Use"))
 }
 
+/// A schedule that fits, and its figures.
+type Candidate<'a> = (&'a ScheduleRow, &'a ScheduleFigures);
+
+/// The schedules that train and fit, fastest first.
+fn fitting<'a>(gallery: &'a Gallery) -> Vec<Candidate<'a>> {
+    let trains = gallery.rows.iter().filter(|row| !row.variant.schedule.row().endless);
+    let known = trains.filter_map(|row| Some((row, row.figures.as_ref().ok()?)));
+    let mut fits: Vec<_> = known.filter(|(_, figures)| figures.verdict == Verdict::Fits).collect();
+    sort_by(&mut fits, |(_, a), (_, b)| a.step_s.0.total_cmp(&b.step_s.0));
+    fits
+}
+
+/// True if some known software runs `run` under the schedule of `row`.
+fn runs_elsewhere(run: &Run, row: &ScheduleRow) -> bool {
+    let runs = |stack: &Stack| {
+        let set = [("stack", stack.choice.id.to_owned())];
+        run.with_texts(&row.set).and_then(|run| run.with_texts(&set)).is_some_and(|run| can_run(&run))
+    };
+    STACKS.iter().any(runs)
+}
+
 /// The fastest schedule that fits and that the Run's software can run, with its certificate; then a shorter one, if a
 /// search found it or other software has it.
 fn answer(gallery: &Gallery) -> Node {
     let run = &gallery.own.scenario.run;
     let software = verbatim(run.stack.preset_row().choice.label);
-    let trains = gallery.rows.iter().filter(|row| !row.variant.schedule.row().endless);
-    let fits: Vec<_> = trains
-        .filter_map(|row| Some((row, row.figures.as_ref().ok()?)))
-        .filter(|(_, figures)| figures.verdict == Verdict::Fits)
-        .collect();
-    let shortest = |keep: &dyn Fn(Schedule) -> bool| {
-        let kept = fits.iter().filter(|(row, _)| keep(row.variant.schedule));
-        kept.min_by(|(_, a), (_, b)| a.step_s.0.total_cmp(&b.step_s.0)).copied()
+    let fits = fitting(gallery);
+    let shortest = |keep: &dyn Fn(&Candidate) -> bool| fits.iter().find(|row| keep(row)).copied();
+    let runs = |(row, figures): &Candidate| {
+        let other = run.with_texts(&row.set);
+        other.is_some_and(|other| serves_at(&other, figures.verdict))
     };
-    let runs = |schedule| words::unnamed(run, schedule).is_none();
-    let own = shortest(&|schedule| runs(schedule) && schedule != Schedule::Optimal);
+    let is_found = |(row, _): &Candidate| row.variant.schedule == Schedule::Optimal;
+    let own = shortest(&|row| !is_found(row) && runs(row));
     let own_s = own.map_or(f64::INFINITY, |(_, figures)| figures.step_s.0);
-    let beats = |found: &(&ScheduleRow, &ScheduleFigures)| found.1.step_s.0 < own_s * (1.0 - DIFFERS);
-    let searched =
-        shortest(&|schedule| schedule == Schedule::Optimal).filter(|_| runs(Schedule::Optimal)).filter(beats);
-    let elsewhere = shortest(&|schedule| !runs(schedule)).filter(beats);
+    let beats = |found: &Candidate| found.1.step_s.0 < own_s * (1.0 - DIFFERS);
+    let searched = shortest(&is_found).filter(runs).filter(beats);
+    let elsewhere = shortest(&|row| !runs(row) && runs_elsewhere(run, row.0)).filter(beats);
     let step = |figures: &ScheduleFigures| show_seconds(figures.step_s);
     let line = |words: Message, after: Node| el("p", &[], &[text(words), text(" "), after]);
     let beside = |words: Message, figures: &ScheduleFigures| {
@@ -195,10 +216,8 @@ fn answer(gallery: &Gallery) -> Node {
                 Some(Some(found)) => (heading(proven(found)), muted(covered(found))),
                 _ => (Node::none(), Node::none()),
             };
-            let alike = |(other, of): &&(&ScheduleRow, &ScheduleFigures)| {
-                other.variant != row.variant
-                    && runs(other.variant.schedule)
-                    && !words::is_told(run, of.step_s / figures.step_s)
+            let alike = |other: &&Candidate| {
+                other.0.variant != row.variant && !words::is_told(run, other.1.step_s / figures.step_s) && runs(other)
             };
             let alike: Vec<ScheduleVariant> = fits.iter().filter(alike).map(|(other, _)| other.variant).collect();
             let (tie, mine) = (significant(tie(run) * 100.0, 2), ScheduleVariant::of(run));
@@ -226,7 +245,11 @@ fn answer(gallery: &Gallery) -> Node {
     });
     let elsewhere = elsewhere.map(|(row, figures)| {
         let (name, step) = (row.variant.name(), step(figures));
-        line(beside(t!("Shorter in other software: {name}, {step} a step.", name, step), figures), Node::none())
+        let words = match own {
+            Some(_) => beside(t!("Shorter in other software: {name}, {step} a step.", name, step), figures),
+            None => t!("Fits in other software: {name}, {step} a step.", name, step),
+        };
+        line(words, Node::none())
     });
     std::iter::once(first).chain(searched).chain(elsewhere).collect()
 }
@@ -289,9 +312,11 @@ mod tests {
     use super::super::certificate::{ScheduleCertificate, line};
     use super::super::sketch::Axis;
     use super::*;
+    use crate::node::markup::Action;
     use shardscope_core::advice::certify::proof;
     use shardscope_core::advice::run_with;
     use shardscope_core::report::memory_limit;
+    use shardscope_core::run::Based;
 
     /// The panel and the first line of every certificate of `run`.
     fn shown(run: &Run) -> (String, Vec<ScheduleCertificate>) {
@@ -374,6 +399,69 @@ mod tests {
         let html = shown(&run).0;
         let (_, names) = html.split_once("with so much memory, ").unwrap();
         assert!(names.split(". Rings").next().unwrap().contains("ZB-"), "{names}");
+    }
+
+    /// The gallery of `run`, its certificates not yet known.
+    fn shown_of(run: &Run) -> Node {
+        let evaluation = evaluate(run).unwrap();
+        let rows: Vec<ScheduleRow> = ScheduleVariant::all(run)
+            .iter()
+            .map(|variant| ScheduleRow::of(run, *variant, memory_limit(run), None))
+            .collect();
+        best_known(&Gallery {
+            own: &evaluation,
+            rows: &rows,
+            sketch: &|_| None,
+            certificate: &|_| None,
+            axis: Axis::of(&evaluation, false),
+            look: &GalleryLook::default(),
+            unit: MemoryUnit::Gib,
+        })
+    }
+
+    /// A schedule that the software has and whose layout it cannot run is none that it can run: Megatron-LM shards no
+    /// gradients under a pipeline.
+    #[test]
+    fn the_fastest_that_the_software_can_run_it_can_run() {
+        let mut named = 0;
+        for zero in [1, 2, 3] {
+            for stack in ["megatron-2025", "torchtitan", "hf-trainer"] {
+                let run = Run { zero, global_batch: 64, stack: Based::preset(stack), ..Run::default() };
+                let view = shown_of(&run);
+                let html = view.to_html();
+                assert_eq!(html.contains("The fastest that fits here and that"), !html.contains("No schedule that"));
+                for action in view.actions() {
+                    let Action::Apply(set) = action else { continue };
+                    let other = run.with_texts(set).unwrap();
+                    let peak = shardscope_core::report::report(&other).unwrap().memory.peak();
+                    assert!(shardscope_core::search::serves(&other, &peak), "{stack} {zero} {set:?}");
+                    named += 1;
+                }
+                if zero == 2 && stack == "megatron-2025" {
+                    assert!(html.contains("No schedule that") && !html.contains("Shorter in other"), "{html}");
+                    assert!(html.contains("Fits in other software"), "{html}");
+                }
+            }
+        }
+        assert!(named > 0);
+    }
+
+    /// DeepSeek-V3 on 2,048 H800 with PP 16 and batch 4096: no schedule is within twice the memory of a GPU or few are;
+    /// no picture is drawn of none, and no list of names is empty.
+    #[test]
+    fn a_picture_of_no_schedule_is_not_drawn() {
+        let sets = [
+            ("model", "deepseek-v3"),
+            ("gpus", "128"),
+            ("gpu", "rtx-4090"),
+            ("tp", "1"),
+            ("pp", "16"),
+            ("global_batch", "128"),
+        ];
+        let run = Run::default().with_texts(&sets.map(|(key, value)| (key, value.to_owned()))).unwrap();
+        let html = shown_of(&run).to_html();
+        assert!(html.contains("No picture: every schedule takes more than twice"), "{html}");
+        assert!(!html.contains("Filled") && !html.contains("Rings") && html.contains("No schedule that"), "{html}");
     }
 
     /// A split that takes longer than the Run's own pipeline is not offered.

@@ -2,6 +2,7 @@
 
 use super::{Gallery, GalleryAction};
 use crate::charts::figure::{legend, swatch};
+use crate::panels::words::{line, of_microbatches, of_ranks};
 use crate::prelude::*;
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 
@@ -12,11 +13,12 @@ const SORTS: [(&str, &str); 4] =
 /// The view's title, and what its schedules run.
 pub fn opening(gallery: &Gallery) -> Node {
     let about = t!(
-        "{ranks} ranks, {microbatches} micro-batches, this run's stage times.",
-        ranks = gallery.own.order.ranks.len(),
-        microbatches = gallery.own.report.layout.microbatches
+        "{run}: {ranks}, {microbatches}. All have its stage times.",
+        run = line(&gallery.own.scenario.run),
+        ranks = of_ranks(gallery.own.order.ranks.len()),
+        microbatches = of_microbatches(gallery.own.report.layout.microbatches)
     );
-    Node::from_iter([title("Schedules for this run"), el("p", &[("class", "muted")], &[text(about)])])
+    Node::from_iter([title("Schedules"), el("p", &[("class", "muted")], &[text(about)])])
 }
 
 /// "24 fit · 2 tight · 1 may run out."

@@ -3,7 +3,7 @@
 use super::GalleryAction;
 use super::card::letter;
 use crate::charts::prepared::Prepared;
-use crate::charts::ticks::{tick_label, ticks};
+use crate::charts::ticks::tick_times;
 use crate::charts::viewport::Viewport;
 use crate::node::figure::Scope;
 use crate::panels::pipeline::ranks;
@@ -131,9 +131,9 @@ pub fn winner(lanes: &[(ScheduleVariant, &Prepared)]) -> Option<Message> {
 /// The time axis below all timelines, and the cursor's time.
 pub fn axis(view: Viewport, cursor: Option<f64>) -> Node {
     let place = |time: f64| percent("left", view.x(time, 1.0));
-    let marks = ticks(view.start, view.end, 6)
+    let marks = tick_times(view.start, view.end, 6)
         .into_iter()
-        .map(|tick| inline(verbatim(tick_label(tick))).say("style", verbatim(place(tick))));
+        .map(|(tick, label)| inline(verbatim(label)).say("style", verbatim(place(tick))));
     let now = cursor.map_or_else(Node::none, |time| {
         let label = verbatim(show_seconds(Seconds(time)));
         strong(label).say("style", verbatim(place(time)))

@@ -2,8 +2,8 @@
 //!
 //! Sizes are in CSS pixels; `scale` of the picture converts them to device pixels.
 
-use super::{Painted, fill, ink, px, text_style, time_label};
-use crate::charts::ticks::ticks;
+use super::{Painted, fill, ink, label_side, px, text_style};
+use crate::charts::ticks::{tick_times, ticks};
 use crate::palette::{Palette, Rgb};
 use crate::panels::over_time::Areas;
 use plotters::prelude::*;
@@ -142,11 +142,11 @@ impl AreaPicture<'_> {
         backend.draw_line((left, y), (right, y), &ink(self.palette.line))?;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
         let most = (self.width() / 90.0).max(3.0) as usize;
-        for tick in ticks(0.0, self.makespan.0, most) {
+        for (tick, label) in tick_times(0.0, self.makespan.0, most) {
             let at = tick / self.makespan.0 * self.width();
             let x = self.px(GUTTER + at);
             backend.draw_line((x, y), (x, self.px(AREA + 4.0)), &ink(self.palette.line))?;
-            let (label, side) = time_label(tick, at, self.width());
+            let side = label_side(at, self.width());
             backend.draw_text(&label, &self.text(side, VPos::Top), (x, self.px(AREA + 7.0)))?;
         }
         Ok(())

@@ -3,7 +3,6 @@
 pub mod memory;
 pub mod timeline;
 
-use crate::charts::ticks::tick_label;
 use crate::palette::Rgb;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -17,16 +16,15 @@ fn px(css: f64, scale: f64) -> i32 {
     (css * scale).round() as i32
 }
 
-/// The label of a tick of a time axis, seconds, and its side: within the axis of `width` pixels, on which it is `at`.
-fn time_label(tick: f64, at: f64, width: f64) -> (String, HPos) {
-    let side = if at < 24.0 {
+/// The side of a label that is `at` pixels on an axis of `width` pixels: it stays within.
+fn label_side(at: f64, width: f64) -> HPos {
+    if at < 24.0 {
         HPos::Left
     } else if at > width - 24.0 {
         HPos::Right
     } else {
         HPos::Center
-    };
-    (tick_label(tick), side)
+    }
 }
 
 /// A colour of lines and rectangles, one device pixel wide.

@@ -3,10 +3,10 @@
 //! Backends count whole device pixels and know no scale factor: the caller sizes the surface in device pixels and says
 //! how many of them make a CSS pixel.
 
-use super::{Painted, fill, ink, px, text_style, time_label};
+use super::{Painted, fill, ink, label_side, px, text_style};
 use crate::charts::shape::Shape;
 use crate::charts::strokes::steps;
-use crate::charts::ticks::ticks;
+use crate::charts::ticks::tick_times;
 use crate::charts::timeline::Cell;
 use crate::charts::viewport::Viewport;
 use crate::palette::{Palette, Rgb, blend, ink_on};
@@ -308,11 +308,11 @@ impl TimelinePicture<'_> {
         }
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
         let most = (self.width / 90.0).max(3.0) as usize;
-        for tick in ticks(self.view.start, self.view.end, most) {
+        for (tick, label) in tick_times(self.view.start, self.view.end, most) {
             let at = self.view.x(tick, self.width);
             let x = self.across(at);
             backend.draw_line((x, y), (x, self.down(top + 4.0)), &line)?;
-            let (label, side) = time_label(tick, at, self.width);
+            let side = label_side(at, self.width);
             let text = text_style(11.0 * self.scale, self.palette.muted, side, VPos::Top);
             backend.draw_text(&label, &text, (x, self.down(top + self.shape.axis - 14.0)))?;
         }

@@ -129,6 +129,13 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Nod
     el("p", &[("class", "warned")], &parts).keyed("warnings")
 }
 
+/// The head of a view that shows figures of another Run than the one entered: why, and of which Run they are. Nothing
+/// where the Run is shown, or where only its cost is not.
+pub fn halted(fault: Option<&Issue>, instead: &Instead) -> Node {
+    let fault = fault.filter(|fault| !is_of_budget(&fault.field));
+    fault.map_or_else(Node::none, |fault| note(Some(fault), &[], instead))
+}
+
 /// Settings of a link that were refused.
 pub fn refused(notices: &[Issue]) -> Node {
     if notices.is_empty() {
@@ -227,6 +234,22 @@ mod tests {
             assert!(framed(std::slice::from_ref(&fault), &[], &instead).to_html().contains(&name));
         }
         assert!(note(Some(&fault), &[], &Instead::Nothing).to_html().contains("no figures are shown"));
+    }
+
+    /// The head of Whole run, Cluster and Schedules, which show the figures of the last run or of a proposal. A price
+    /// that is not understood halts none of them.
+    #[test]
+    fn every_view_says_that_its_figures_are_of_another_run() {
+        let fault = Issue::error("pp", "PP 3 does not divide 64 GPUs.");
+        let other = Run { gpus: 24, ..Run::default() };
+        for instead in [Instead::Last(Box::new(other.clone())), Instead::Proposal(Box::new(other.clone()))] {
+            let html = halted(Some(&fault), &instead).to_html();
+            let name = line_of(&other).to_string();
+            assert!(html.contains("stale-note") && html.contains("cannot run") && html.contains(&name), "{html}");
+        }
+        let last = Instead::Last(Box::new(other));
+        assert_eq!(halted(None, &last), Node::none());
+        assert_eq!(halted(Some(&Issue::error("price_per_gpu_hour", "not understood")), &last), Node::none());
     }
 
     /// 10^15 GPUs were entered and not 64: what is wrong is that there are too many.

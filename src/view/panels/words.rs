@@ -211,6 +211,14 @@ pub fn of_microbatches(count: u64) -> Message {
     }
 }
 
+/// "1 rank", "4 ranks".
+pub fn of_ranks(count: usize) -> Message {
+    match count {
+        1 => t!("1 rank"),
+        count => t!("{count} ranks", count),
+    }
+}
+
 /// "1 rank runs", "4 ranks run".
 pub fn ranks(count: usize) -> Message {
     match count {

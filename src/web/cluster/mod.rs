@@ -17,6 +17,7 @@ use crate::web::document::render::patched;
 use crate::web::form::choice::choice_select;
 use crate::web::late::parts;
 use crate::web::state::State;
+use crate::web::strip::halted;
 use crate::web::timeline::surface::surface;
 use leptos::prelude::*;
 use map::Map;
@@ -37,9 +38,11 @@ pub(crate) fn whole(state: State) -> AnyView {
     });
     let bars = shown(state, move || map.open.get().then(|| Panel::MemoryBars(state.rank())));
     let crossings = map.crossings();
+    let stale = flag(move || state.is_stale());
     view! {
         <main class="cluster" id="cluster" tabindex="-1" hidden=flag(move || !map.open.get())>
-            <div class="cluster-top stale-able" class:stale=flag(move || state.is_stale())>
+            {halted(state, move || map.open.get())}
+            <div class="cluster-top stale-able" class:stale=stale>
                 {head_and_map(map)}
                 <aside aria-label=say("Selected GPU")>
                     {selection(map)}
@@ -47,7 +50,7 @@ pub(crate) fn whole(state: State) -> AnyView {
                     {copy_button(map)}
                 </aside>
             </div>
-            <div class="cluster-pair">
+            <div class="cluster-pair stale-able" class:stale=stale>
                 <section aria-labelledby="cluster-memory">
                     <div class="panel-head">
                         <h2 id="cluster-memory">{say("Memory per GPU, by pipeline rank")}</h2>
@@ -62,7 +65,7 @@ pub(crate) fn whole(state: State) -> AnyView {
                     {player(map)}
                 </section>
             </div>
-            <section aria-labelledby="cluster-crossing">
+            <section class="stale-able" class:stale=stale aria-labelledby="cluster-crossing">
                 <div class="panel-head">
                     <h2 id="cluster-crossing">{say("What leaves its node, and what need not")}</h2>
                     <span class="spring"></span>

@@ -20,6 +20,7 @@ use crate::web::browser::i18n::{say, translated};
 use crate::web::document::render::patched;
 use crate::web::late::parts;
 use crate::web::state::State;
+use crate::web::strip::halted;
 use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use compared::{compared, is_seen};
 use leptos::prelude::*;
@@ -48,7 +49,13 @@ struct Page {
 /// The view; hidden while another is open.
 pub(crate) fn whole(state: State) -> AnyView {
     let hidden = flag(move || state.view.open.get() != View::Schedules);
-    view! { <main class="gallery" id="gallery" tabindex="-1" hidden=hidden>{schedules(state)}</main> }.into_any()
+    view! {
+        <main class="gallery" id="gallery" tabindex="-1" hidden=hidden>
+            {halted(state, move || state.view.open.get() == View::Schedules)}
+            {schedules(state)}
+        </main>
+    }
+    .into_any()
 }
 
 /// The view in an embed; of ticked schedules their timelines alone.
@@ -74,19 +81,20 @@ fn schedules(state: State) -> AnyView {
     page.simulate();
     page.draw();
     certified::certify(state, page.rows, page.certificates);
+    let stale = flag(move || state.is_stale());
     let opening = view_of(move || page.view(opening));
     let head = view_of(move || page.view(|gallery| head(gallery, page.left.get())));
     let cards = view_of(move || page.view(cards));
     let best = view_of(move || page.view(best_known));
     view! {
-        <div class="opening" use:patched=opening></div>
+        <div class="opening stale-able" class:stale=stale use:patched=opening></div>
         <section class="bounds">
-            <div class="stale-able" class:stale=flag(move || state.is_stale()) use:patched=best></div>
+            <div class="stale-able" class:stale=stale use:patched=best></div>
             {limit(page)}
             {certified::joint(state)}
         </section>
-        <div class="gallery-head" use:patched=head></div>
-        <div class="stale-able" class:stale=flag(move || state.is_stale()) use:patched=cards></div>
+        <div class="gallery-head stale-able" class:stale=stale use:patched=head></div>
+        <div class="stale-able" class:stale=stale use:patched=cards></div>
         {compared(state)}
     }
     .into_any()

@@ -22,7 +22,7 @@ use crate::web::form::choice::choice_select;
 use crate::web::form::worded::inline_input;
 use crate::web::late::parts;
 use crate::web::state::State;
-use crate::web::strip::{price_input, tokens_input};
+use crate::web::strip::{halted, price_input, tokens_input};
 use crate::web::whole::inverse::inverse;
 use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use leptos::prelude::*;
@@ -63,6 +63,7 @@ pub(crate) fn whole(state: State) -> AnyView {
     let choices = view_of(move || page.view(|(_, answer)| whole::choices(answer)));
     view! {
         <main class="whole" id="whole" tabindex="-1" hidden=hidden>
+            {halted(state, move || state.view.open.get() == View::Whole)}
             {inputs(page)}
             <div class="stale-able first" class:stale=stale>{figures(page)}</div>
             <div class="stale-able" class:stale=stale>

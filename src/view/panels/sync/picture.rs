@@ -2,7 +2,7 @@
 
 use crate::charts::drawing::{Anchor, Box, Drawing};
 use crate::charts::ink::Ink;
-use crate::charts::ticks::{tick_label, ticks};
+use crate::charts::ticks::tick_times;
 use crate::charts::viewport::Viewport;
 use crate::panels::pipeline::op_name;
 use crate::prelude::*;
@@ -51,11 +51,11 @@ pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
     drawing.line((0.0, foot), (1.0, foot), Ink::Line, 1.0);
     // The end of the pipeline has a label of its own.
     let (anchor, room) = if x(makespan) > 0.8 { (Anchor::End, -0.38..0.1) } else { (Anchor::Middle, -0.2..0.2) };
-    for tick in ticks(view.start, view.end, 6) {
+    for (tick, label) in tick_times(view.start, view.end, 6) {
         let near = room.contains(&(x(tick) - x(makespan)));
         if !near && x(tick) < 0.97 {
             drawing.line((x(tick), foot), (x(tick), foot + 4.0), Ink::Line, 1.0);
-            drawing.words((x(tick), foot + 13.0), Anchor::Middle, Ink::Muted, verbatim(tick_label(tick)));
+            drawing.words((x(tick), foot + 13.0), Anchor::Middle, Ink::Muted, verbatim(label));
         }
     }
     let end = t!("pipeline ends {makespan}", makespan = show_seconds(Seconds(makespan)));
