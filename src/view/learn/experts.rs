@@ -1,6 +1,7 @@
 //! Experts: what routing saves, what the fullest expert costs, and what tokens on their way cost and hide.
 
 use crate::learn::prelude::*;
+use crate::learn::routed::tokens;
 use shardscope_core::source::{DEEPSEEK_V3, MIXTRAL};
 
 const K: Slider = slider("K", "experts per token", &[1, 2, 4, 8], 1);
@@ -86,6 +87,21 @@ fn routing(dials: &Dials) -> Live {
     .worded("y = Σ over the K best of gᵢ Eᵢ(x)", t!("{k} of {experts}", k, experts = 8_u8))
     .below("the share that a token uses", active / all, 0.2, show_percent)
     .bars(&PARAMETERS, &bars, None)
+    .with_tokens(k, 1)
+}
+
+impl Live {
+    /// With some tokens on their way to `k` experts each and back, over at most as many ranks as there are experts,
+    /// before its picture.
+    fn with_tokens(self, k: u64, ranks: u64) -> Self {
+        let [picture, legend, table] = tokens(k, ranks);
+        Self {
+            picture: Node::from_iter([legend, picture, self.legend, self.picture]),
+            table: Node::from_iter([table, self.table]),
+            legend: Node::none(),
+            ..self
+        }
+    }
 }
 
 const TIME: Scale = Scale { parts: &[("step time", Ink::Forward)], unit: ("s", 1.0) };
@@ -159,11 +175,15 @@ fn exchange(dials: &Dials) -> Live {
         "V = 4 · K · b s h · bytes · (e − 1) / e",
         t!("{bytes} in a step", bytes = show_bytes(shardscope_core::units::Bytes(bytes))),
     )
-    .note(t!("Forward and backward, all layers of a rank; as the calculator counts the copies that cross nodes."))
+    .note(t!(
+        "Forward and backward, all layers of a rank; as the calculator counts the copies that cross nodes. The tokens \
+            in the picture are an example of eight experts, on at most eight ranks."
+    ))
     .below("the ratio of the time on the wire to that of eight ranks", wire / inside.max(1e-9), 0.95, |ratio| {
         number(ratio, 3)
     })
     .bars(&WIRE, &bars, None)
+    .with_tokens(TOP_K, ep)
 }
 
 const HIDDEN: Scale = Scale { parts: &[("hidden", Ink::Forward), ("exposed", Ink::Exposed)], unit: ("s", 1.0) };

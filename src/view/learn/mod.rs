@@ -32,6 +32,7 @@ mod prelude;
 mod profiled;
 mod question;
 mod rl;
+mod routed;
 mod sequence;
 mod tensor;
 mod tensors;
