@@ -13,6 +13,8 @@ pub(super) enum Part {
     Own,
     /// The rank receives the block before the product.
     Received,
+    /// The rank received the block in a step before, and needs it no longer.
+    Past,
     /// The rank has a partial sum of the block, which is added to those of other ranks.
     Summed,
     /// Only other ranks have the block.
@@ -33,6 +35,8 @@ pub(super) const WEIGHTS: Ink = Ink::Memory(0);
 pub(super) const ACTIVATIONS: Ink = Ink::Memory(3);
 const MOVED: Ink = Ink::Exposed;
 const SUMMED: Ink = Ink::Memory(4);
+/// Opacity of what was received in a step before.
+const PAST: f64 = 0.4;
 
 impl Matrix {
     /// A matrix of `rows` x `columns` blocks; `part` gives the kind of the block at a row and a column.
@@ -91,6 +95,7 @@ fn draw(drawing: &mut Drawing, product: &Product, top: f64) {
             let (ink, opacity) = match part {
                 Part::Own => (matrix.ink, 1.0),
                 Part::Received => (MOVED, 1.0),
+                Part::Past => (MOVED, PAST),
                 Part::Summed => (SUMMED, 1.0),
                 Part::Other => (matrix.ink, FAINT),
             };
@@ -125,6 +130,9 @@ fn legend(products: &[Product]) -> Node {
     }
     if has(Part::Received) {
         entries.push((t!("what it receives"), MOVED));
+    }
+    if has(Part::Past) {
+        entries.push((t!("lighter: what it received in steps before"), MOVED));
     }
     if has(Part::Summed) {
         entries.push((t!("partial sums that are added up"), SUMMED));

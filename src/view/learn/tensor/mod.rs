@@ -83,7 +83,7 @@ pub(super) const LESSON: Lesson = Lesson {
         LessonStep {
             id: "square",
             title: "Two dimensions: a square of ranks",
-            sliders: &[P],
+            sliders: &[P, slider("i", "step of the product", &[1, 2, 3, 4, 5, 6, 7, 8], 0)],
             live: grids::square,
             source: (&LECTURE, "two-dimensional tensor parallelism"),
             on_run: (Gauge::Sent(Traffic::Tp), &[("tp", "8")]),
