@@ -1,6 +1,7 @@
 //! The playbook's overview of strategies and its best measured layouts.
 
 use super::super::caption::listed;
+use crate::charts::figure::{legend, swatch};
 use crate::learn::prelude::*;
 use shardscope_core::units::GIB;
 
@@ -184,6 +185,57 @@ const MEASURED: [(f64, &[Best]); 4] = [
 /// Colours of the four sizes.
 const INKS: [Ink; 4] = [Ink::Forward, Ink::Backward, Ink::Memory(3), Ink::Exposed];
 
+/// Nodes of the columns of the grid.
+const NODES: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
+const CELL: f64 = 62.0;
+const HEAD: f64 = 40.0;
+
+/// The best layout of every size on every number of nodes, with its MFU: the fuller the colour, the more. The row
+/// `marked` is framed.
+fn grid(marked: usize) -> Node {
+    let mut drawing = Drawing::new(HEAD + CELL * MEASURED.len() as f64);
+    let wide = 1.0 / NODES.len() as f64;
+    let centre = |column: usize| wide * (column as f64 + 0.5);
+    let words = t!("Best layouts: MFU in percent, by parameters and nodes");
+    drawing.words((0.0, 8.0), Anchor::Start, Ink::Text, &words);
+    for (column, nodes) in NODES.into_iter().enumerate() {
+        drawing.words((centre(column), HEAD - 10.0), Anchor::Middle, Ink::Muted, verbatim(nodes.to_string()));
+    }
+    for (row, (billions, cells)) in MEASURED.iter().enumerate() {
+        let top = HEAD + CELL * row as f64;
+        drawing.name(top + CELL / 2.0, verbatim(format!("{} B", number(*billions, 3))));
+        for (column, nodes) in NODES.into_iter().enumerate() {
+            let at = Box { x: wide * column as f64, width: wide - 0.004, y: top, height: CELL - 3.0 };
+            let Some((_, layout, mfu)) = cells.iter().find(|(count, ..)| *count == nodes) else {
+                drawing.hatch(at);
+                continue;
+            };
+            let [said, sizes] = described(layout);
+            drawing.fill(at, Ink::Forward, 0.06 + mfu / 100.0, verbatim(said));
+            drawing.words((centre(column), top + 13.0), Anchor::Middle, Ink::Text, verbatim(number(*mfu, 3)));
+            drawing.fitted((centre(column), top + 30.0), Ink::Text, wide, verbatim(sizes));
+            let accumulated = format!("{} · {} · {}", layout[3], layout[4], layout[5]);
+            drawing.fitted((centre(column), top + 46.0), Ink::Muted, wide, verbatim(accumulated));
+        }
+        if row == marked {
+            drawing.frame(Box { x: 0.0, width: 1.0, y: top - 1.0, height: CELL - 1.0 }, Ink::Accent);
+        }
+    }
+    drawing.inline(words)
+}
+
+/// A layout in full, and its three sizes as they stand in a cell.
+fn described([dp, tp, pp, steps, b, zero]: &[u64; 6]) -> [String; 2] {
+    let full = format!("DP {dp} · TP {tp} · PP {pp} · ga {steps} · mbs {b} · ZeRO-{zero}");
+    [full, format!("{dp} · {tp} · {pp}")]
+}
+
+/// What stands in the cells.
+fn grid_key() -> Node {
+    let hatched = swatch(&("hatch", "no layout was measured"));
+    legend([inline("in a cell: MFU in %; DP · TP · PP; accumulation · micro-batch · ZeRO stage"), hatched])
+}
+
 pub(super) fn nodes(dials: &Dials) -> Live {
     let size = usize::try_from(dials.get("k")).unwrap_or(1).clamp(1, MEASURED.len()) - 1;
     let (billions, cells) = MEASURED[size];
@@ -197,14 +249,17 @@ pub(super) fn nodes(dials: &Dials) -> Live {
         marks: Marks::Dots,
     });
     let plot = Plot { up: Axis { name: "MFU, %", spacing: Spacing::Linear }, lines: lines.collect(), level: None };
-    let rows = cells.iter().map(|(nodes, layout, mfu)| {
-        let sizes = layout.map(|size| verbatim(size.to_string()));
-        [verbatim(nodes.to_string())].into_iter().chain(sizes).chain([verbatim(significant(*mfu, 4))]).collect()
+    let rows = MEASURED.iter().flat_map(|(billions, cells)| {
+        cells.iter().map(move |(nodes, layout, mfu)| {
+            let sizes = [*nodes].into_iter().chain(*layout).map(|size| size.to_string());
+            let sizes = [number(*billions, 3)].into_iter().chain(sizes);
+            sizes.chain([significant(*mfu, 4)]).map(verbatim).collect()
+        })
     });
-    let head = ["nodes", "DP", "TP", "PP", "accumulation", "micro-batch", "ZeRO", "MFU, %"];
+    let head = ["parameters, B", "nodes", "DP", "TP", "PP", "accumulation", "micro-batch", "ZeRO", "MFU, %"];
     let across = Axis { name: "nodes of eight GPUs", spacing: Spacing::Doublings };
     let tokens = last.map_or(0, |(_, [dp, _, _, steps, b, _], _)| dp * steps * b * 4096);
-    Live::of([
+    let live = Live::of([
         t!(
             "The playbook measured thousands of layouts and kept the fastest of each size. With {billions} B \
                 parameters they reach {few} % of the peak (MFU) on {least} and {many} % on {most}.",
@@ -222,7 +277,8 @@ pub(super) fn nodes(dials: &Dials) -> Live {
         "batch = DP · accumulation · micro-batch · s",
         t!("{tokens} tokens on {nodes} nodes", tokens = number(tokens as f64, 8), nodes = count(last)),
     )
-    .plots(across, &[plot], &head, rows.collect())
+    .plots(across, &[plot], &head, rows.collect());
+    Live { picture: Node::from_iter([grid_key(), grid(size), live.legend, live.picture]), legend: Node::none(), ..live }
 }
 
 #[cfg(test)]
@@ -275,6 +331,17 @@ mod tests {
             found += 1;
         }
         assert_eq!(found, 21);
+        // Every layout uses all GPUs of its nodes, and is drawn.
+        let html = grid(0).to_html();
+        let mut drawn = 0;
+        for (nodes, layout, mfu) in MEASURED.iter().flat_map(|(_, cells)| *cells) {
+            assert_eq!(layout[0] * layout[1] * layout[2], 8 * nodes);
+            let (of, cell) = (described(layout), number(*mfu, 3));
+            assert!(of.iter().all(|words| html.contains(&**words)) && html.contains(&format!(">{cell}<")), "{of:?}");
+            drawn += 1;
+        }
+        assert_eq!(html.matches("<title").count(), drawn);
+        assert_eq!(html.matches("url(#hatched)").count(), 4 * 7 - drawn);
         // Every batch is a million tokens: 256 sequences of 4096.
         for (_, [dp, _, _, steps, b, _], _) in MEASURED.iter().flat_map(|(_, cells)| *cells) {
             assert_eq!(dp * steps * b, 256);
