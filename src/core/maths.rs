@@ -6,9 +6,42 @@ pub use libm::{
     cbrt, cos, erfc, exp, exp2, expm1 as exp_m1, log as ln, log1p as ln_1p, log2, log10, pow, sincos as sin_cos,
 };
 
+/// The principal branch of Lambert's W on [-1/e, 0): the root w of w e^w = `z`.
+pub fn lambert_w0(z: f64) -> f64 {
+    lambert_from(z, (2.0 * (1.0 + std::f64::consts::E * z)).max(0.0).sqrt())
+}
+
+/// 1 + W₀(-1/e^(1 + `x`)) for `x` of 0 or more: to the last digit where `x` is small.
+pub fn one_plus_w0(x: f64) -> f64 {
+    // 1 + e z is 1 - e^(-x), which loses no digits as `exp_m1`.
+    1.0 + lambert_from(-exp(-1.0 - x), (-2.0 * exp_m1(-x)).sqrt())
+}
+
+/// Lambert's W₀ of `z` with `p = √(2(1 + e z))`, by Halley's iteration from the series in `p` at the branch point.
+fn lambert_from(z: f64, p: f64) -> f64 {
+    let mut w = -1.0 + p - p * p / 3.0 + 11.0 * p.powi(3) / 72.0;
+    for _ in 0..8 {
+        let e = exp(w);
+        let f = w * e - z;
+        let slope = e * (w + 1.0);
+        let change = f / (slope - (w + 2.0) * f / (2.0 * w + 2.0));
+        if !change.is_finite() || change == 0.0 {
+            break;
+        }
+        w -= change;
+    }
+    w
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lambert_has_its_published_values() {
+        assert!((lambert_w0(-0.3) + 0.489_402_227_180_215).abs() < 1e-13);
+        assert!((lambert_w0(-0.36) + 0.806_084_315_970_817_5).abs() < 1e-13);
+    }
 
     /// Code that rounds down to an order of magnitude relies on it.
     #[test]

@@ -267,6 +267,9 @@ sources! {
     CUDA_NOTES = "CUDA-Learn-Notes",
         "DefTruth and contributors, CUDA-Learn-Notes: kernels/hgemm, cuBLAS on L20 and RTX 4090",
         "https://github.com/DefTruth/CUDA-Learn-Notes";
+    YOUNG_1974 = "Young 1974",
+        "Young, A first order approximation to the optimum checkpoint interval, 1974",
+        "https://doi.org/10.1145/361147.361115";
     DALY_2006 = "Daly 2006",
         "Daly, A higher order estimate of the optimum checkpoint interval for restart dumps, 2006",
         "Future Generation Computer Systems 22(3), 303-312";

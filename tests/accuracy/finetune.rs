@@ -279,7 +279,6 @@ fn qlora_of_65_and_70_billion_on_48_gb_is_what_was_published() {
         let mut run = one_gpu("llama-3.1-70b", "bf16");
         (run.micro_batch, run.global_batch) = (1, 1);
         let set = [&[("gpu", "l40s"), ("adapter.method", "qlora")], pairs].concat();
-        let set: Vec<(&str, String)> = set.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
         figures(&run.with_texts(&set).unwrap()).memory
     };
     let shape = [("model.ffn", "22016"), ("model.kv_heads", "64"), ("model.vocab", "32000"), ("adapter.rank", "64")];

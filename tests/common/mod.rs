@@ -44,8 +44,12 @@ pub fn try_scenario(json: &str) -> Result<Scenario, String> {
 
 /// The Run with settings by key and text.
 pub fn with(run: &Run, settings: &[(&str, &str)]) -> Run {
-    let set: Vec<(&str, String)> = settings.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
-    run.with_texts(&set).unwrap_or_else(|| panic!("{settings:?}"))
+    run.with_texts(settings).unwrap_or_else(|| panic!("{settings:?}"))
+}
+
+/// The Run that has these settings alone.
+pub fn run_with(settings: &[(&str, &str)]) -> Run {
+    with(&Run::default(), settings)
 }
 
 /// The report of a Run that works.

@@ -339,7 +339,7 @@ fn talkative() -> Vec<Run> {
             "adapter.method=&adapter.rank=&gpus=16&zero=2&hsdp_shard=4&optimizer=galore&offload.parameters=&offload.optimizer=",
         ] {
             let set = settings.split('&').map(|pair| pair.split_once('=').unwrap());
-            let set: Vec<(&str, String)> = set.map(|(key, value)| (key, value.to_owned())).collect();
+            let set: Vec<_> = set.collect();
             runs.push(tuned.run().with_texts(&set).unwrap_or_else(|| panic!("{settings}")));
         }
     }

@@ -221,8 +221,7 @@ fn whole_view(evaluation: &Evaluation) -> Vec<Node> {
     let budget = [("tokens_total", "1e12"), ("failures", ""), ("failures", "0"), ("operation", "manual")];
     let mut all = Vec::new();
     for at in 0..=budget.len() {
-        let set: Vec<_> = budget[..at].iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
-        let Some(Ok(evaluation)) = run.with_texts(&set).map(|run| evaluate(&run)) else { continue };
+        let Some(Ok(evaluation)) = run.with_texts(&budget[..at]).map(|run| evaluate(&run)) else { continue };
         let found = WholeRunAnswer::new(&evaluation).ok();
         all.extend(fields.map(|field| caption(field, &evaluation, found.as_ref())));
         let Some(found) = found else { continue };

@@ -12,8 +12,7 @@ use shardscope::core::search::PlanRequest;
 fn asked(id: &str, edits: &[(&str, &str)]) -> Run {
     assert!(edits.len() <= 3, "{edits:?}");
     let start = TUNED.iter().find(|run| run.id == id).unwrap().run();
-    let set: Vec<(&str, String)> = edits.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
-    start.with_texts(&set).unwrap()
+    start.with_texts(edits).unwrap()
 }
 
 fn answer(id: &str, edits: &[(&str, &str)]) -> Report {

@@ -2,6 +2,7 @@
 //! layouts that the page suggests beside it.
 
 use crate::common::random::{Random, random_run};
+use crate::common::run_with;
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::report;
 use shardscope::core::run::presets::{MODELS, STACKS};
@@ -22,10 +23,6 @@ fn failed(run: &Run) -> Failure {
         LadderEnd::Failed(failure) => *failure,
         other => panic!("{other:?}"),
     }
-}
-
-fn with(set: &[(&str, &str)]) -> Run {
-    crate::common::with(&Run::default(), set)
 }
 
 /// Verdict of GPU and host, as the report says it.
@@ -262,9 +259,10 @@ fn what_is_chosen_fits_by_its_report_and_trains_the_same() {
 /// The answer does not depend on the places where it stops between two slices.
 #[test]
 fn slices_of_any_size_climb_alike() {
-    for run in
-        [with(&[("model", "llama-3.1-70b"), ("seq_len", "32768")]), with(&[("gpus", "1"), ("global_batch", "8")])]
-    {
+    for run in [
+        run_with(&[("model", "llama-3.1-70b"), ("seq_len", "32768")]),
+        run_with(&[("gpus", "1"), ("global_batch", "8")]),
+    ] {
         let whole = climbed(&run);
         for budget in [1, 1000] {
             let mut ladder = Ladder::new(&run).unwrap();
@@ -278,7 +276,7 @@ fn slices_of_any_size_climb_alike() {
 /// 120 GiB, which no 80 GB card has; frozen in bf16 they take 15 GiB, in 4 bits a quarter of it.
 #[test]
 fn one_gpu_that_does_not_hold_the_states_is_told_what_is_missing_and_offered_adapters() {
-    let run = with(&[("gpus", "1"), ("global_batch", "8")]);
+    let run = run_with(&[("gpus", "1"), ("global_batch", "8")]);
     let failure = failed(&run);
     assert_eq!((failure.run.tp, failure.run.pp, failure.verdict()), (1, 1, Verdict::Oom));
     assert!((40.0..140.0).contains(&failure.missing().gib()), "{}", failure.missing().gib());
@@ -294,7 +292,7 @@ fn one_gpu_that_does_not_hold_the_states_is_told_what_is_missing_and_offered_ada
 /// The fewest GPUs of those that are tried: none of the smaller numbers works.
 #[test]
 fn no_smaller_number_of_gpus_works() {
-    let run = with(&[("model", "llama-3.1-405b"), ("gpus", "16"), ("global_batch", "192")]);
+    let run = run_with(&[("model", "llama-3.1-405b"), ("gpus", "16"), ("global_batch", "192")]);
     let failure = failed(&run);
     assert!(failure.adapters.is_empty(), "more than a node");
     let gpus = failure.gpus.unwrap().run.gpus;
@@ -308,7 +306,7 @@ fn no_smaller_number_of_gpus_works() {
 #[test]
 fn every_software_gets_a_layout_that_it_can_run() {
     for row in STACKS {
-        let choice = chosen(&with(&[("stack", row.choice.id), ("gpus", "16"), ("global_batch", "64")]));
+        let choice = chosen(&run_with(&[("stack", row.choice.id), ("gpus", "16"), ("global_batch", "64")]));
         assert!(can_run(&choice.run), "{}", row.choice.id);
         let able = row.trainer.abilities();
         assert!(able.pipeline || choice.run.pp == 1, "{}", row.choice.id);
@@ -353,7 +351,7 @@ fn the_jobs_of_a_new_user_get_a_layout_that_fits() {
         [("model", "deepseek-v3"), ("gpus", "2048"), ("seq_len", "4096"), ("global_batch", "15360")],
         [("model", "llama-3.1-70b"), ("gpus", "1"), ("seq_len", "4096"), ("stack", "hf-trainer")],
     ] {
-        let run = with(&set);
+        let run = run_with(&set);
         let begun = Instant::now();
         let outcome = climbed(&run);
         let time = begun.elapsed().as_millis();

@@ -1,7 +1,7 @@
 //! A formula to copy: as plain text, and as LaTeX that also GitHub's and a wiki's renderers read.
 
 use super::Term;
-use super::expr::{Expr, Pick};
+use super::expr::{Expr, Function};
 use super::formula::{Formula, flat, signed};
 use crate::units::MemoryUnit;
 
@@ -135,11 +135,14 @@ impl Set<'_> {
                 };
                 format!("{base}^{{{}}}", self.sum(power))
             }
-            Expr::Pick(which, list) => {
-                let inside: Vec<_> = list.iter().map(|one| self.sum(one)).collect();
-                match which {
-                    Pick::Ceil => format!("\\lceil {} \\rceil", inside.join(", ")),
-                    _ => format!("\\{}({})", which.name(), inside.join(", ")),
+            Expr::Apply(function, arguments) => {
+                let inside: Vec<_> = arguments.iter().map(|one| self.sum(one)).collect();
+                let inside = inside.join(", ");
+                match function {
+                    Function::Ceil => format!("\\lceil {inside} \\rceil"),
+                    Function::Root => format!("\\sqrt{{{inside}}}"),
+                    Function::LambertW => format!("W_0({inside})"),
+                    Function::Max | Function::Min => format!("\\{}({inside})", function.name()),
                 }
             }
             one => format!("({})", self.sum(one)),
@@ -172,6 +175,9 @@ fn greek(c: char) -> Option<&'static str> {
         'π' => "\\pi ",
         'θ' => "\\theta ",
         'Ψ' => "\\Psi ",
+        'δ' => "\\delta ",
+        'η' => "\\eta ",
+        'τ' => "\\tau ",
         _ => return None,
     })
 }

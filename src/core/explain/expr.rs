@@ -17,19 +17,23 @@ pub(super) enum Expr {
     /// Factors; `true` where one divides.
     Product(Vec<(bool, Expr)>),
     Power(Box<Expr>, Box<Expr>),
-    /// The largest, the smallest, or the next whole number of the largest.
-    Pick(Pick, Vec<Expr>),
+    /// A function of one or more arguments.
+    Apply(Function, Vec<Expr>),
 }
 
 named! {
-    /// A function of a formula.
-    pub(super) enum Pick: name {
+    /// A function that a formula applies.
+    pub(super) enum Function: name {
         /// The largest.
         Max = "max",
         /// The smallest.
         Min = "min",
         /// The next whole number.
         Ceil = "ceil",
+        /// The square root.
+        Root = "√",
+        /// The principal branch of Lambert's W.
+        LambertW = "W₀",
     }
 }
 
@@ -92,12 +96,12 @@ impl Expr {
     }
 
     /// The larger or smaller of this and `other`.
-    pub(super) fn pick(self, which: Pick, other: Self) -> Self {
+    pub(super) fn pick(self, which: Function, other: Self) -> Self {
         let list = [self, other].into_iter().flat_map(|one| match one {
-            Self::Pick(same, list) if same == which => list,
+            Self::Apply(same, list) if same == which => list,
             one => vec![one],
         });
-        Self::Pick(which, list.collect())
+        Self::Apply(which, list.collect())
     }
 }
 

@@ -2,13 +2,13 @@
 //! what is printed is what was computed.
 //!
 //! Written in a line juxtaposition multiplies and `/` divides, from left to right: `12 n T k m (c - 1)/t`. `h²`,
-//! `x^(1/4)`, `min(a, b)`, `max(a, b)` and `ceil(a)` are what they look like; `Σ A_i` adds up every part that is
-//! called `A_i`.
+//! `x^(1/4)`, `√(a b)`, `min(a, b)`, `max(a, b)` and `ceil(a)` are what they look like; `W₀` is the principal branch of
+//! Lambert's W; `Σ A_i` adds up every part that is called `A_i`.
 
 use super::Term;
-use super::expr::{Expr, Pick};
-use crate::maths::pow;
-use crate::units::{MemoryUnit, parse_number};
+use super::expr::{Expr, Function};
+use crate::maths::{lambert_w0, pow};
+use crate::units::MemoryUnit;
 
 /// A formula over the parts of a [`Term`].
 #[derive(Clone, Debug, PartialEq)]
@@ -61,13 +61,13 @@ fn collect(expr: &Expr, found: &mut Vec<String>) {
             }
         }
         Expr::Power(base, power) => [base, power].map(|one| collect(one, found)).into_iter().collect(),
-        Expr::Pick(_, list) => list.iter().for_each(|one| collect(one, found)),
+        Expr::Apply(_, list) => list.iter().for_each(|one| collect(one, found)),
     }
 }
 
 fn value(expr: &Expr, parts: &[Term]) -> Option<f64> {
     match expr {
-        Expr::Number(text) => parse_number(text),
+        Expr::Number(text) => text.parse().ok(),
         Expr::Symbol(name) => parts.iter().find(|part| part.symbol == name).map(|part| part.value),
         Expr::Total(name) => {
             let summands = parts.iter().filter(|part| part.symbol == name);
@@ -82,11 +82,15 @@ fn value(expr: &Expr, parts: &[Term]) -> Option<f64> {
             Some(if *under { product / one } else { product * one })
         }),
         Expr::Power(base, power) => Some(pow(value(base, parts)?, value(power, parts)?)),
-        Expr::Pick(which, list) => {
-            let values = list.iter().map(|one| value(one, parts)).collect::<Option<Vec<_>>>()?;
-            let better = if *which == Pick::Min { f64::min } else { f64::max };
-            let picked = values.into_iter().reduce(better)?;
-            Some(if *which == Pick::Ceil { ceil(picked) } else { picked })
+        Expr::Apply(function, arguments) => {
+            let mut values = arguments.iter().map(|one| value(one, parts)).collect::<Option<Vec<_>>>()?.into_iter();
+            match function {
+                Function::Max => values.reduce(f64::max),
+                Function::Min => values.reduce(f64::min),
+                Function::Ceil => values.next().map(ceil),
+                Function::Root => values.next().map(f64::sqrt),
+                Function::LambertW => values.next().map(lambert_w0),
+            }
         }
     }
 }
@@ -162,9 +166,9 @@ impl Line<'_> {
                 "2" if self.parts.is_none() => format!("{}²", self.factor(base)),
                 power => format!("{}^{power}", self.factor(base)),
             },
-            Expr::Pick(which, list) => {
-                let inside: Vec<_> = list.iter().map(|one| self.sum(one)).collect();
-                format!("{}({})", which.name(), inside.join(", "))
+            Expr::Apply(function, arguments) => {
+                let inside: Vec<_> = arguments.iter().map(|one| self.sum(one)).collect();
+                format!("{}({})", function.name(), inside.join(", "))
             }
             Expr::Total(name) => {
                 let several = self.values(name).len() > 1;
@@ -255,5 +259,29 @@ mod tests {
         assert_eq!(term.formula().map(Formula::text), Some("e^z - 1"));
         assert!((term.value / 1.000_000_500_000_166_7e-6 - 1.0).abs() < 1e-15, "{}", term.value);
         assert!((term.computed().unwrap() / term.value - 1.0).abs() < 1e-9);
+    }
+
+    /// Corless et al. 1996, equation 4.22: near its branch point 1 + W₀(-e^(-1 - x)) is p - p²/3 + 11 p³/72 with
+    /// p² = 2 (1 - e^(-x)), 0.0014138... at 10⁻⁶; W₀(-1/e²) is -0.1585943395630394 (the root of w e^w = -e^(-2)).
+    #[test]
+    fn lamberts_w_is_written_and_keeps_its_digits_near_its_branch_point() {
+        let of = |x: f64| {
+            let part = Term::given("x", "", x, Unit::Ratio);
+            Term::made("y", "", Unit::Ratio, [part], |[x]| x.one_plus_w0())
+        };
+        let near = of(1e-6);
+        let p = (-2.0 * crate::maths::exp_m1(-1e-6)).sqrt();
+        let series = p - p * p / 3.0 + 11.0 * p.powi(3) / 72.0;
+        assert!((near.value / series - 1.0).abs() < 1e-9, "{}", near.value);
+        assert!((near.computed().unwrap() / near.value - 1.0).abs() < 1e-8);
+        let far = of(1.0);
+        assert_eq!(far.formula().map(Formula::text), Some("1 + W₀(-1/e^(1 + x))"));
+        assert!((far.value - (1.0 - 0.158_594_339_563_039_4)).abs() < 1e-15, "{}", far.value);
+        assert!((far.computed().unwrap() - far.value).abs() < 1e-15);
+        let latex = far.latex(MemoryUnit::Gib);
+        assert!(latex.contains("1 + W_0(\\frac{-1}{e^{1 + x}})"), "{latex}");
+        let root = Term::made("y", "", Unit::Ratio, parts(), |[a, b, c]| (a * b * c * 3.0).root());
+        assert_eq!((root.formula().map(Formula::text), root.value), (Some("√(3 a b c)"), 12.0));
+        assert!(root.latex(MemoryUnit::Gib).contains("\\sqrt{3\\,a\\,b\\,c}"));
     }
 }

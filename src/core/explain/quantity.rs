@@ -1,11 +1,11 @@
 //! A quantity that is described once: over `f64` the description is plain arithmetic, which reports run; over
 //! [`Written`] it is the formula with its symbols, which the drawer shows. A figure and its explanation cannot differ.
 
-use super::expr::{Expr, Pick};
+use super::expr::{Expr, Function};
 use super::formula::{Formula, ceil};
 use super::symbols::EULER;
 use super::{Derivation, Provenance, Term, Unit};
-use crate::maths::{exp_m1, pow};
+use crate::maths::{exp_m1, one_plus_w0, pow};
 use crate::message::Message;
 use crate::source::Source;
 use std::cell::RefCell;
@@ -95,6 +95,12 @@ pub trait Quantity:
     /// e to the power of this, less one: to the last digit where that is small.
     #[must_use]
     fn growth(self) -> Self;
+    /// The square root.
+    #[must_use]
+    fn root(self) -> Self;
+    /// 1 + W₀(-1/e^(1 + x)) of this x, with Lambert's W: to the last digit where x is small.
+    #[must_use]
+    fn one_plus_w0(self) -> Self;
     #[must_use]
     fn max(self, other: Self) -> Self;
     #[must_use]
@@ -133,6 +139,12 @@ impl Quantity for f64 {
     }
     fn growth(self) -> Self {
         exp_m1(self)
+    }
+    fn root(self) -> Self {
+        self.sqrt()
+    }
+    fn one_plus_w0(self) -> Self {
+        one_plus_w0(self)
     }
     fn max(self, other: Self) -> Self {
         self.max(other)
@@ -210,6 +222,11 @@ impl Written {
         }
         Self::push(value, join(left.expr, right.expr), left.parts)
     }
+    /// `function` of this, which is `value`.
+    fn apply(self, function: Function, value: f64) -> Self {
+        let Step { expr, parts, .. } = self.read();
+        Self::push(value, Expr::Apply(function, vec![expr]), parts)
+    }
     /// A part that is there as a term.
     pub fn part(term: Term) -> Self {
         Self::push(term.value, Expr::Symbol(term.symbol.to_owned()), vec![term])
@@ -284,15 +301,23 @@ impl Quantity for Written {
         let power = Self::given(EULER, std::f64::consts::E).power(self);
         Self { value: exp_m1(self.value), ..power - Self::number(1.0) }
     }
+    fn root(self) -> Self {
+        self.apply(Function::Root, self.value.sqrt())
+    }
+    fn one_plus_w0(self) -> Self {
+        let (base, one) = (Self::given(EULER, std::f64::consts::E), Self::number(1.0));
+        let value = one_plus_w0(self.value);
+        let written = one + (Self::number(-1.0) / base.power(one + self)).apply(Function::LambertW, value - 1.0);
+        Self { value, ..written }
+    }
     fn max(self, other: Self) -> Self {
-        self.join(other, self.value.max(other.value), |left, right| left.pick(Pick::Max, right))
+        self.join(other, self.value.max(other.value), |left, right| left.pick(Function::Max, right))
     }
     fn min(self, other: Self) -> Self {
-        self.join(other, self.value.min(other.value), |left, right| left.pick(Pick::Min, right))
+        self.join(other, self.value.min(other.value), |left, right| left.pick(Function::Min, right))
     }
     fn ceil(self) -> Self {
-        let Step { expr, parts, .. } = self.read();
-        Self::push(ceil(self.value), Expr::Pick(Pick::Ceil, vec![expr]), parts)
+        self.apply(Function::Ceil, ceil(self.value))
     }
     fn total(sign: &'static str, parts: impl Iterator<Item = (Message, Self)>) -> Self {
         let terms = parts.map(|(name, part)| part.term(sign, name, Unit::Bytes));

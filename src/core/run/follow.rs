@@ -103,22 +103,22 @@ pub fn chosen(run: &Run, key: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    fn with(set: &[(&str, &str)]) -> Run {
-        let set: Vec<(&str, String)> = set.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
-        Run::default().with_texts(&set).unwrap()
-    }
-
     /// artidoro/qlora `scripts/finetune_guanaco_65b.sh`: batches of 16, targets of 512 tokens. What somebody set stays.
     #[test]
     fn adapters_bring_the_length_and_the_batch_of_a_fine_tuning() {
-        let before = with(&[("stack", "megatron-2025"), ("model", "llama-3.1-70b"), ("gpus", "1")]);
-        let after = Run { adapter: with(&[("adapter.method", "qlora")]).adapter, ..before.clone() };
+        let before = Run::default()
+            .with_texts(&[("stack", "megatron-2025"), ("model", "llama-3.1-70b"), ("gpus", "1")])
+            .unwrap();
+        let after = Run {
+            adapter: Run::default().with_texts(&[("adapter.method", "qlora")]).unwrap().adapter,
+            ..before.clone()
+        };
         let set = following(&before, &after, "adapter.method", true);
         let wanted = [("stack", "hf-trainer"), ("seq_len", "512"), ("global_batch", "16")];
         assert_eq!(set, wanted.map(|(key, value)| (key, value.to_owned())));
         let typed = Run { seq_len: 4096, global_batch: 32, ..after.clone() };
         assert_eq!(following(&before, &typed, "adapter.method", true), [("stack", "hf-trainer".to_owned())]);
-        let own = Run { stack: with(&[("stack", "deepspeed")]).stack, ..typed };
+        let own = Run { stack: Run::default().with_texts(&[("stack", "deepspeed")]).unwrap().stack, ..typed };
         assert!(following(&before, &own, "adapter.method", true).is_empty());
         // Another method of adapters brings nothing new.
         assert!(following(&after, &after, "adapter.method", true).is_empty());
@@ -129,22 +129,25 @@ mod tests {
     /// DeepSeek-V3, section 3.3: fp8; section 3.2.3: norms and up-projections are recomputed.
     #[test]
     fn deepseeks_own_software_brings_its_precision_and_its_recomputation() {
-        let before = with(&[("stack", "megatron-2025"), ("gpu", "h800-sxm-80gb"), ("model", "deepseek-v3")]);
-        let after = Run { stack: with(&[("stack", "deepseek-v3")]).stack, ..before.clone() };
+        let before = Run::default()
+            .with_texts(&[("stack", "megatron-2025"), ("gpu", "h800-sxm-80gb"), ("model", "deepseek-v3")])
+            .unwrap();
+        let after =
+            Run { stack: Run::default().with_texts(&[("stack", "deepseek-v3")]).unwrap().stack, ..before.clone() };
         let set = following(&before, &after, "stack", false);
         let next = after.with_texts(&set).unwrap();
         let published = PUBLISHED.iter().find(|published| published.id == DEEPSEEK).unwrap().run();
         assert_eq!((&next.precision, &next.recompute), (&published.precision, &published.recompute));
         assert!(following(&before, &after, "stack", true).iter().all(|(key, _)| !key.starts_with("recompute")));
         // One that somebody set stays, and what followed goes with the software.
-        let typed = Run { precision: with(&[("precision", "bf16")]).precision, ..after };
+        let typed = Run { precision: Run::default().with_texts(&[("precision", "bf16")]).unwrap().precision, ..after };
         assert!(!following(&before, &typed, "stack", false).iter().any(|(key, _)| *key == "precision"));
         let back = Run { stack: before.stack.clone(), ..next.clone() };
         let set = following(&next, &back, "stack", true);
         let back = back.with_texts(&set).unwrap();
         assert_eq!(back.precision, before.precision, "{set:?}");
         // Cards without fp8 have none of it.
-        let old = Run { gpu: with(&[("gpu", "a100-sxm-80gb")]).gpu, ..typed };
+        let old = Run { gpu: Run::default().with_texts(&[("gpu", "a100-sxm-80gb")]).unwrap().gpu, ..typed };
         assert!(following(&before, &old, "stack", false).is_empty());
     }
 
@@ -152,7 +155,7 @@ mod tests {
     #[test]
     fn torchtitan_brings_its_precision_and_takes_it_along() {
         let before = Run::default();
-        let after = with(&[("stack", "torchtitan")]);
+        let after = Run::default().with_texts(&[("stack", "torchtitan")]).unwrap();
         let set = following(&before, &after, "stack", true);
         assert_eq!(set, [("precision", "fsdp-mixed".to_owned())]);
         let next = after.with_texts(&set).unwrap();

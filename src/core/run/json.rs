@@ -207,11 +207,11 @@ impl Run {
     }
 
     /// This Run with those fields set, as links write them; an empty text unsets. None where one of them cannot be set.
-    pub fn with_texts(&self, set: &[(&str, String)]) -> Option<Self> {
+    pub fn with_texts<T: AsRef<str>>(&self, set: &[(&str, T)]) -> Option<Self> {
         let mut run = self.clone();
         for (key, text) in set {
             let field = field(key)?;
-            field.set(&mut run, &field.parse(text).ok()?).ok()?;
+            field.set(&mut run, &field.parse(text.as_ref()).ok()?).ok()?;
         }
         Some(run)
     }
@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn fields_are_set_by_text_all_or_none() {
         let run = Run { stage_layers: Some(vec![8; 4]), ..Run::default() };
-        let set = |key, text: &str| run.with_texts(&[("tp", "4".into()), (key, text.into())]);
+        let set = |key, text: &str| run.with_texts(&[("tp", "4"), (key, text)]);
         let both = set("stage_layers", "").unwrap();
         assert_eq!((both.tp, both.stage_layers), (4, None));
         for (key, text) in [("typo", "1"), ("pp", "two"), ("pp", ""), ("zero", "4")] {

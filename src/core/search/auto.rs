@@ -102,14 +102,9 @@ mod tests {
     use super::*;
     use crate::search::can_run;
 
-    fn with(set: &[(&str, &str)]) -> Run {
-        let set: Vec<(&str, String)> = set.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
-        Run::default().with_texts(&set).unwrap()
-    }
-
     #[test]
     fn what_is_given_stays_and_the_rest_is_no_slower_free_than_pinned() {
-        let run = with(&[("tp", "8"), ("pp", "2"), ("stack", "megatron-2025")]);
+        let run = Run::default().with_texts(&[("tp", "8"), ("pp", "2"), ("stack", "megatron-2025")]).unwrap();
         let free = choose(&run, []).unwrap();
         let pinned = choose(&run, ["tp", "pp", "gpus"]).unwrap();
         assert_eq!((pinned.run.tp, pinned.run.pp), (8, 2));
@@ -122,7 +117,7 @@ mod tests {
     /// Megatron-LM's main branch has no ZB-V.
     #[test]
     fn a_schedule_that_the_software_has_not_is_refused_where_it_is_given() {
-        let run = with(&[("schedule", "zb-v"), ("pp", "4"), ("stack", "megatron-2025")]);
+        let run = Run::default().with_texts(&[("schedule", "zb-v"), ("pp", "4"), ("stack", "megatron-2025")]).unwrap();
         assert_eq!(choose(&run, ["schedule", "pp"]).unwrap_err()[0].field, KEY);
         assert!(can_run(&choose(&run, ["pp"]).unwrap().run));
     }
@@ -130,7 +125,8 @@ mod tests {
     /// Rajbhandari 2020: Adam's states take 16 bytes a parameter and more, 8 B parameters 120 GiB.
     #[test]
     fn where_nothing_fits_the_error_names_what_would() {
-        let issues = choose(&with(&[("gpus", "1"), ("global_batch", "8")]), []).unwrap_err();
+        let issues =
+            choose(&Run::default().with_texts(&[("gpus", "1"), ("global_batch", "8")]).unwrap(), []).unwrap_err();
         let words = issues[0].message.to_string();
         assert!(issues[0].field == KEY && words.contains("missing") && words.contains("gpus="), "{words}");
         assert_eq!(issues[0].fixes().count(), 2);

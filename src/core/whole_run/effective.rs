@@ -14,7 +14,6 @@
 //! neither on `R` nor on `L`. Young (1974) and Daly (2006) are its first and third order.
 
 use super::formulas;
-use crate::maths::{exp, exp_m1};
 use crate::units::Seconds;
 
 /// Segments longer than this many mean times to interrupt count as never finished.
@@ -92,39 +91,12 @@ impl Rhythm {
     }
 }
 
-/// The principal branch of Lambert's W on [-1/e, 0), from its series at the branch point by Halley's iteration.
-pub fn lambert_w0(z: f64) -> f64 {
-    refined(z, (2.0 * (1.0 + std::f64::consts::E * z)).max(0.0).sqrt())
-}
-
-/// Lambert's W₀ of `z` with `p = √(2(1 + e z))`.
-fn refined(z: f64, p: f64) -> f64 {
-    let mut w = -1.0 + p - p * p / 3.0 + 11.0 * p.powi(3) / 72.0;
-    for _ in 0..8 {
-        let e = exp(w);
-        let f = w * e - z;
-        let slope = e * (w + 1.0);
-        let change = f / (slope - (w + 2.0) * f / (2.0 * w + 2.0));
-        if !change.is_finite() || change == 0.0 {
-            break;
-        }
-        w -= change;
-    }
-    w
-}
-
 /// Training between two saves that loses least, `τ*`, for saves of `save` and a mean time to interrupt of `mtti`.
 pub fn best_interval(mtti: Seconds, save: Seconds) -> Seconds {
-    let x = save / mtti;
     if mtti.0.is_infinite() {
         return mtti;
     }
-    if x < 1e-9 {
-        return Seconds((2.0 * mtti.0 * save.0).sqrt());
-    }
-    // 1 + e z is 1 - e^(-x), which loses no digits as `exp_m1`.
-    let w = refined(-exp(-1.0 - x), (-2.0 * exp_m1(-x)).sqrt());
-    mtti * (1.0 + w)
+    Seconds(formulas::best_interval(mtti.0, save.0))
 }
 
 /// `rhythm` with its interval as a whole number of steps: of the two next to it the one that loses less, at least one.
@@ -166,7 +138,7 @@ pub fn flat_range(rhythm: Rhythm, best: Seconds) -> Option<[Seconds; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::maths::pow;
+    use crate::maths::{exp, pow};
 
     const HOUR: f64 = 3600.0;
 
@@ -180,12 +152,6 @@ mod tests {
             lag: Seconds::ZERO,
             every: hours(every),
         }
-    }
-
-    #[test]
-    fn lambert_has_its_published_values() {
-        assert!((lambert_w0(-0.3) + 0.489_402_227_180_215).abs() < 1e-13);
-        assert!((lambert_w0(-0.36) + 0.806_084_315_970_817_5).abs() < 1e-13);
     }
 
     #[test]

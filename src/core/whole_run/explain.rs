@@ -10,7 +10,7 @@ use crate::explain::{Provenance, Quantity, Term, Unit, Written, written};
 use crate::message::Message;
 use crate::report::Evaluation;
 use crate::run::{FailureClass, Failures};
-use crate::source::{DALY_2006, KOKOLIS_2025, LLAMA_3, MEGASCALE, MLPERF, PALM};
+use crate::source::{DALY_2006, KOKOLIS_2025, LLAMA_3, MEGASCALE, MLPERF, PALM, YOUNG_1974};
 use crate::t;
 use crate::units::Seconds;
 
@@ -266,37 +266,40 @@ fn interruptions(setting: &Setting, calendar: &Calendar, book: &Book) -> Term {
     }
 }
 
-/// Training between two saves as whole steps, and the equation that the best time solves.
+/// Training between two saves as whole steps; beside it the best time, which it is rounded from unless it is given.
 fn interval(setting: &Setting, book: &Book) -> Term {
-    let Book { every, mtti, save, .. } = book;
+    let every = &book.every;
     let step = setting.step * setting.straggler;
     let parts = [
         seconds("t", t!("a step, with stragglers"), step),
         Term::given("n", t!("steps between two saves"), (setting.rhythm.every / step).round(), Unit::Count),
     ];
-    let term = Term::made(every.symbol, every.name.clone(), every.unit, parts, |[step, steps]| {
+    let mut term = Term::made(every.symbol, every.name.clone(), every.unit, parts, |[step, steps]| {
         formulas::between_saves(step, steps)
     });
-    let term = if setting.best_interval.0.is_finite() {
-        let mut parts = term.parts.clone();
-        parts.push(optimum(setting, save, mtti));
-        term.with(parts)
-    } else {
-        term
-    };
+    if setting.best_interval.0.is_finite() {
+        term.parts.extend(best_of(&book.mtti, &book.save));
+    }
     term.note(t!("rounded to whole steps, never shorter than a save takes to become durable"))
 }
 
-/// The equation whose root is the time between two saves that loses least, at that time: 1.
-fn optimum(setting: &Setting, save: &Term, mtti: &Term) -> Term {
-    let best = seconds("τ", t!("time between two saves that loses least"), setting.best_interval)
-        .marked(Provenance::LookedUp)
-        .note(t!("the root of the equation at which the productive share has no slope"));
-    let parts = [best, save.clone(), mtti.clone()];
-    Term::made("z", t!("1 at the time that loses least"), Unit::Ratio, parts, |[every, save, mtti]| {
-        formulas::balance(every, save, mtti)
-    })
-    .from(&DALY_2006, "whose estimate is its third order; Young's √(2 δ M) its first")
+/// The time between two saves that loses least, exactly and by Young, with their formulas: for the running time between
+/// interruptions and the time that a save blocks.
+pub fn best_intervals(setting: &Setting) -> [Term; 2] {
+    let mtti = seconds("M", t!("running time between interruptions"), setting.rhythm.mtti);
+    let save = seconds("δ", t!("time that a save blocks"), setting.rhythm.save);
+    best_of(&mtti, &save)
+}
+
+fn best_of(mtti: &Term, save: &Term) -> [Term; 2] {
+    let parts = || [mtti.clone(), save.clone()];
+    let name = t!("time between two saves that loses least");
+    let best = Term::made("τ*", name, Unit::Seconds, parts(), |[mtti, save]| formulas::best_interval(mtti, save))
+        .from(&DALY_2006, "whose estimate is its third order");
+    let name = t!("its first order, for short saves");
+    let young = Term::made("τ_1", name, Unit::Seconds, parts(), |[mtti, save]| formulas::young(mtti, save))
+        .from(&YOUNG_1974, "the interval in closed form");
+    [best, young]
 }
 
 /// The number of spare nodes, with its formula; none where no spares are given.

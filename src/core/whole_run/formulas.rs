@@ -2,7 +2,6 @@
 
 use super::failures::NODE;
 use crate::explain::Quantity;
-use crate::explain::symbols::EULER;
 
 /// Seconds of an hour.
 const HOUR: f64 = 3600.0;
@@ -29,11 +28,18 @@ pub fn saving<Q: Quantity>(save: Q, work: Q, every: Q) -> Q {
     save * (work / every)
 }
 
-/// 1 where `every` is the time of training between two saves that loses least: the slope of [`productive`] over it is
-/// 0 there.
-pub fn balance<Q: Quantity>(every: Q, save: Q, mtti: Q) -> Q {
-    let base = EULER.of::<Q>(std::f64::consts::E);
-    (Q::number(1.0) - every / mtti) * base.power((every + save) / mtti)
+/// Saves shorter than this share of the time between interruptions: [`best_interval`] is Young's to the last digit, and
+/// the exact one would divide by less than the rounding of 1.
+const SHORT_SAVE: f64 = 1e-9;
+
+/// Training between two saves that loses least, `τ*`: where [`productive`] has no slope over it.
+pub fn best_interval<Q: Quantity>(mtti: Q, save: Q) -> Q {
+    if save.value() / mtti.value() < SHORT_SAVE { young(mtti, save) } else { mtti * (save / mtti).one_plus_w0() }
+}
+
+/// First order of [`best_interval`] in the share of a save (Young 1974).
+pub fn young<Q: Quantity>(mtti: Q, save: Q) -> Q {
+    (mtti * save * 2.0).root()
 }
 
 /// Training between two saves, as whole steps.

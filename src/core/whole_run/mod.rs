@@ -22,9 +22,9 @@ mod spread;
 mod whole;
 
 pub use calendar::{Calendar, Loss, LossKind};
-pub use effective::{Rhythm, best_interval, flat_range, lambert_w0};
+pub use effective::{Rhythm, best_interval, flat_range};
 pub use energy::{Energy, activity};
-pub use explain::{WholeRunFigure, explain};
+pub use explain::{WholeRunFigure, best_intervals, explain};
 pub use failures::time_to_interrupt;
 pub use future::{RunEvent, future, seed};
 pub use inverse::{Dates, Deadline, MOST_DAYS, deadline, tokens_in};

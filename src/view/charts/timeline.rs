@@ -502,7 +502,6 @@ mod tests {
     #[test]
     fn the_wait_of_the_first_rank_for_its_first_backward_is_open() {
         let set = [("model", "llama-3.1-405b"), ("gpus", "2048"), ("tp", "8"), ("pp", "32"), ("cp", "2")];
-        let set: Vec<(&str, String)> = set.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
         let run = shardscope_core::run::Run::default().with_texts(&set).unwrap();
         let evaluation = shardscope_core::report::evaluate(&run).unwrap();
         let timeline = evaluation.timeline();

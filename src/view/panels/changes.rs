@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn what_the_page_chose_is_told_apart() {
         let texts = [("gpus", "128"), ("seq_len", "16384"), ("tp", "4"), ("pp", "2"), ("schedule", "zb-v")];
-        let run = Run::example().with_texts(&texts.map(|(key, text)| (key, text.to_owned()))).unwrap();
+        let run = Run::example().with_texts(&texts).unwrap();
         let count = |origin| ChangedSettings::of(&run, origin).count().to_string();
         assert_eq!(count(LayoutOrigin::Chosen), "2 changed · 3 chosen for you");
         assert_eq!(count(LayoutOrigin::Yours), "5 changed");

@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn the_examples_show_their_groups() {
         let texts = [("model", "deepseek-v3"), ("gpus", "256"), ("ep", "32"), ("tp", "1"), ("pp", "8")];
-        let run = Run::default().with_texts(&texts.map(|(key, value)| (key, value.to_owned()))).unwrap();
+        let run = Run::default().with_texts(&texts).unwrap();
         let plain = experts(&evaluate(&run).unwrap());
         let mut pressed = 0;
         for action in plain.actions() {

@@ -50,8 +50,7 @@ mod tests {
     #[test]
     fn a_tower_on_its_own_rank_has_a_row() {
         let drawn = |set: &[(&'static str, &str)]| {
-            let texts: Vec<_> = set.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
-            tower_drawn(&evaluate(&Run::default().with_texts(&texts).unwrap()).unwrap()).to_html()
+            tower_drawn(&evaluate(&Run::default().with_texts(set).unwrap()).unwrap()).to_html()
         };
         let first =
             [("model", "qwen-3.5-27b"), ("model.vision.base", "qwen3.5"), ("gpus", "16"), ("tp", "4"), ("pp", "2")];

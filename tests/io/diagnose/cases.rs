@@ -1,6 +1,7 @@
 //! Worked cases of public threads and data: the numbers that stand in them, and what follows from those by hand.
 
 use super::bytes;
+use crate::common::run_with;
 use shardscope::core::diagnose::{
     CauseId, Comparison, Diagnosis, FoundCause, Moment, RunTimes, StatedUtilisation, StepShare, counted, definition,
     gain_by_bubble, of_two_runs, without_parts,
@@ -152,7 +153,7 @@ fn memory_that_is_free_and_memory_that_is_not_in_use_serve_a_request_together() 
              the allocated memory 75.30 GiB is allocated by PyTorch, and {unused} is reserved by PyTorch but unallocated."
         )
     };
-    let run = with(&[("model", "llama-3.1-70b"), ("gpus", "64"), ("tp", "8"), ("pp", "1"), H100]);
+    let run = run_with(&[("model", "llama-3.1-70b"), ("gpus", "64"), ("tp", "8"), ("pp", "1"), H100]);
     let cause = |unused: &str| {
         let found = found(&[message(unused).as_bytes()], &run);
         let small: Vec<_> = found.causes.iter().map(|cause| (cause.id, cause.change.is_some())).collect();
@@ -199,7 +200,7 @@ fn scores_that_are_asked_for_are_of_plain_attention() {
     let text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of \
         79.15 GiB of which 1.02 GiB is free. Including non-PyTorch memory, this process has 78.13 GiB memory in use. \
         Of the allocated memory 75.30 GiB is allocated by PyTorch, and 1.20 GiB is reserved by PyTorch but unallocated.";
-    let run = with(&[("model", "llama-3.1-70b"), ("gpus", "64"), ("tp", "8"), ("pp", "4"), H100]);
+    let run = run_with(&[("model", "llama-3.1-70b"), ("gpus", "64"), ("tp", "8"), ("pp", "4"), H100]);
     let flash = found(&[text.as_bytes()], &run);
     assert_eq!(flash.causes[0].id, CauseId::AttentionFallback, "{:#?}", flash.causes);
     let [_, _, high, _] = flash.memory.as_ref().unwrap().need.unwrap();
@@ -263,7 +264,7 @@ fn logits_of_two_sequences_ask_for_micro_batch_2_first() {
 /// utilisation is the predicted one by the ratio of the steps.
 #[test]
 fn a_flat_log_does_not_rule_out_a_slow_gpu() {
-    let run = with(&[H100, ("gpus", "64")]);
+    let run = run_with(&[H100, ("gpus", "64")]);
     let step = shardscope::core::report::report(&run).unwrap().step;
     let slow = shardscope::core::diagnose::of_series(&[1.5 * step.time_s.0; 40], None, &run);
     let against = slow.series.as_ref().unwrap().ruled_out();
@@ -278,7 +279,7 @@ fn a_flat_log_does_not_rule_out_a_slow_gpu() {
 /// Rows of a log by the seconds that each explains, figures with their units.
 #[test]
 fn what_a_log_is_consistent_with_stands_by_its_seconds() {
-    let run = with(&[H100, ("gpus", "64"), ("tp", "2"), ("pp", "2")]);
+    let run = run_with(&[H100, ("gpus", "64"), ("tp", "2"), ("pp", "2")]);
     for times in [1.3, 1.6, 2.0, 3.0] {
         let causes = without_parts(10.0 * times, &run, [10.0, 9.0, 11.0]);
         let explains = |cause: &FoundCause| {
@@ -300,15 +301,11 @@ fn what_a_log_is_consistent_with_stands_by_its_seconds() {
 
 const H100: (&str, &str) = ("gpu.base", "h100-sxm-80gb");
 
-fn with(fields: &[(&str, &str)]) -> Run {
-    crate::common::with(&Run::default(), fields)
-}
-
 /// Case 2, fms-fsdp 89 and Megatron-LM 1565: 480 TFLOP/s are 24.3 % of 1979 and 48.5 % of 989; the README's 420 are
 /// 42.4 % of 989.5. The factor is 2 and nothing is slow.
 #[test]
 fn a_figure_over_the_sparse_peak_is_a_definition() {
-    let run = with(&[H100, ("precision", "bf16")]);
+    let run = run_with(&[H100, ("precision", "bf16")]);
     for (tflops, stated, dense) in [(480.0, 0.243, 0.485), (420.0, 0.212, 0.424)] {
         let said = StatedUtilisation { mfu: Some(stated), tflops: Some(tflops), tokens: None };
         let found = counted(&said, &run).unwrap();
@@ -355,7 +352,7 @@ fn two_node_trace(step_ms: f64, compute_ms: f64) -> String {
 #[test]
 fn a_step_that_differs_by_its_messages_alone_has_a_slow_network() {
     let (slow, fast) = (two_node_trace(5720.0, 580.0), two_node_trace(2510.0, 580.0));
-    let found = found(&[slow.as_bytes(), fast.as_bytes()], &with(&[("gpus", "8"), ("tp", "1"), ("pp", "1")]));
+    let found = found(&[slow.as_bytes(), fast.as_bytes()], &run_with(&[("gpus", "8"), ("tp", "1"), ("pp", "1")]));
     assert_eq!(found.comparison, Comparison::TwoRuns);
     let first = &found.causes[0];
     assert_eq!(first.id, CauseId::SlowNetwork, "{:#?}", found.causes);
@@ -373,7 +370,7 @@ fn a_step_that_differs_by_its_messages_alone_has_a_slow_network() {
 /// mended. A factor of 37 is not of kernels: the host or the data.
 #[test]
 fn a_step_37_times_as_long_is_not_of_kernels() {
-    let run = with(&[("gpus", "8"), ("tp", "1"), ("pp", "1")]);
+    let run = run_with(&[("gpus", "8"), ("tp", "1"), ("pp", "1")]);
     let times = |step_s| RunTimes { run: run.clone(), step_s };
     let found = of_two_runs(&times(482.0), &times(13.0)).unwrap();
     assert!(found.verdict.to_string().contains("37 times"), "{}", found.verdict);
@@ -389,7 +386,7 @@ fn a_step_37_times_as_long_is_not_of_kernels() {
 /// goes from 47 to 30 %, which predicts 1.32 times as many; 0.99 were measured: it is not the bubble.
 #[test]
 fn a_smaller_bubble_that_gains_nothing_is_not_the_reason() {
-    let run = |batch: u64| with(&[("gpus", "8"), ("tp", "1"), ("pp", "8"), ("global_batch", &batch.to_string())]);
+    let run = |batch: u64| run_with(&[("gpus", "8"), ("tp", "1"), ("pp", "8"), ("global_batch", &batch.to_string())]);
     let times = |batch: u64, tokens_per_s: f64| {
         let run = run(batch);
         let tokens = (batch * run.seq_len) as f64;
@@ -416,7 +413,7 @@ fn two_causes_that_hold_at_once_are_both_listed() {
         is reserved by PyTorch but unallocated.\n  File \"x/fused_cross_entropy.py\", line 1, in cross_entropy\n";
     // One tensor rank: the size that was asked for has all 248,320 words.
     let layout = [("gpus", "16"), ("tp", "1"), ("pp", "1"), ("seq_len", "4096"), ("micro_batch", "1")];
-    let run = with(&[&[H100][..], &layout, &[("model.vocab", "248320")]].concat());
+    let run = run_with(&[&[H100][..], &layout, &[("model.vocab", "248320")]].concat());
     let found = found(&[text.as_bytes()], &run);
     let ids: Vec<CauseId> = found.causes.iter().map(|cause| cause.id).collect();
     assert_eq!(ids[0], CauseId::Logits, "{ids:?}");

@@ -249,8 +249,7 @@ mod tests {
             (&[("model", "llama-3.1-405b"), ("gpus", "16384"), ("global_batch", "2048")][..], true),
             (&[("model", "llama-3.1-405b"), ("gpus", "8")][..], false),
         ] {
-            let texts: Vec<_> = link.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
-            let run = Run::default().with_texts(&texts).unwrap();
+            let run = Run::default().with_texts(link).unwrap();
             let guess = Ladder::guess(&run, &[]);
             assert_eq!(guess.is_some(), is_short, "{link:?}");
             if let (Some(guess), LadderEnd::Chosen(choice)) = (guess, Ladder::new(&run).unwrap().finished()) {

@@ -7,8 +7,9 @@ use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::charts::ticks::tick_percent;
 use crate::prelude::*;
+use shardscope_core::explain::{Formula, Term};
 use shardscope_core::units::group;
-use shardscope_core::whole_run::{Calendar, Rhythm, Setting, WholeRunFigure};
+use shardscope_core::whole_run::{Calendar, Rhythm, Setting, WholeRunFigure, best_intervals};
 
 /// The curve goes to so many times the best interval, both ways.
 const FAR: f64 = 12.0;
@@ -93,14 +94,12 @@ fn curve(setting: &Setting, every: Seconds, best: Seconds, young: Seconds) -> No
 pub(super) fn interval(answer: &WholeRunAnswer) -> Node {
     let title = leaf("h2", "", "Best checkpoint interval");
     let (figures, setting) = (&answer.figures, &answer.setting);
-    let (Some(every), Some(best), Some(mtti)) = (figures.checkpoint_s, figures.best_checkpoint_s, figures.mtti_s)
-    else {
+    let (Some(every), Some(best), Some(_)) = (figures.checkpoint_s, figures.best_checkpoint_s, figures.mtti_s) else {
         return el("section", &[], &[title, muted("Nothing fails in this run, so nothing has to be saved.")]);
     };
-    let rhythm = setting.rhythm;
-    let young = Seconds((2.0 * rhythm.save.0 * mtti.0).sqrt());
+    let [exact, young] = best_intervals(setting);
     let here = sum(losses_at(setting, every));
-    let picture = curve(setting, every, best, young);
+    let picture = curve(setting, every, best, Seconds(young.value));
     let legend = key(&[("c-gradients", "writing checkpoints"), ("c-backward", "repeated work"), ("c-sum", "both")]);
     let steps = group(&format!("{:.0}", every / (setting.step * setting.straggler)));
     let here = t!(
@@ -109,12 +108,15 @@ pub(super) fn interval(answer: &WholeRunAnswer) -> Node {
         steps,
         share = show_percent(here)
     );
+    let symbols = |term: &Term| verbatim(term.formula().map_or("", Formula::text));
     let exact = t!(
-        "{formula} = {time}, the exact optimum",
-        formula = verbatim("τ* = M (1 + W₀(−e^(−1 − δ/M)))"),
+        "{symbol} = {formula} = {time}, the exact optimum",
+        symbol = verbatim(exact.symbol),
+        formula = symbols(&exact),
         time = duration(best)
     );
-    let first_order = t!("{formula} = {time}, Young 1974", formula = verbatim("√(2 δ M)"), time = duration(young));
+    let first_order =
+        t!("{formula} = {time}, Young 1974", formula = symbols(&young), time = duration(Seconds(young.value)));
     let mut lines = vec![
         leaf("p", "", here),
         el(

@@ -75,7 +75,7 @@ fn a_layout_in_slices_is_that_of_one_go() {
         ("pp", "1"),
         ("recompute", "full"),
     ];
-    let large = Run::default().with_texts(&texts.map(|(key, value)| (key, value.to_owned()))).unwrap();
+    let large = Run::default().with_texts(&texts).unwrap();
     for run in [Run { seq_len: 32_768, ..small() }, Run { gpus: 1, ..small() }, large] {
         let last = sent(&Job::Layout(run.clone(), Vec::new())).slices(many_slices()).flatten().last();
         let outcome = Ladder::new(&run).unwrap().finished();
