@@ -2,6 +2,8 @@
 //! 64}`.
 
 use super::fit::{Fit, fit};
+use super::learned::{LearnedMultiplier, RunStanding};
+use super::memory::Allocated;
 use super::next::{candidates, informed_by, next_runs};
 use super::observation::{Observation, named};
 use crate::issue::Issue;
@@ -228,7 +230,7 @@ impl CalibrateRequest {
 }
 
 /// Says what usually explains a run that stands out.
-pub fn warning(standing: &super::learned::RunStanding) -> Option<Message> {
+pub fn warning(standing: &RunStanding) -> Option<Message> {
     if !standing.stands_out() {
         return None;
     }
@@ -252,7 +254,7 @@ pub fn warning(standing: &super::learned::RunStanding) -> Option<Message> {
 }
 
 /// The sentence that runs disagree and it cannot be told which of them is wrong; `name` is the name of an observation.
-pub fn disagreement(standings: &[super::learned::RunStanding], name: impl Fn(usize) -> String) -> Option<Message> {
+pub fn disagreement(standings: &[RunStanding], name: impl Fn(usize) -> String) -> Option<Message> {
     let unclear = standings.iter().filter(|standing| standing.is_unclear());
     let named: Vec<Message> = unclear
         .map(|standing| {
@@ -276,7 +278,7 @@ pub fn disagreement(standings: &[super::learned::RunStanding], name: impl Fn(usi
 }
 
 /// Says that an allocated peak means another layout.
-pub fn wrong_layout(of: &super::memory::Allocated) -> Message {
+pub fn wrong_layout(of: &Allocated) -> Message {
     let percent = format!("{:.0}", (of.measured / of.predicted - 1.0).abs() * 100.0);
     let found = if of.measured > of.predicted {
         t!("it allocated {percent} % more than this layout needs: a setting is not as stated", percent)
@@ -292,6 +294,42 @@ fn with_suspects(found: Message, suspects: &[super::suspects::Suspect]) -> Messa
     }
     let list = Message::joined(" or ", suspects.iter().map(super::suspects::Suspect::text));
     t!("{found}; one change that explains it: {list}", found, list)
+}
+
+impl FittedMultiplier {
+    fn of(lesson: &LearnedMultiplier) -> Self {
+        Self {
+            name: lesson.multiplier.name(),
+            factor: lesson.factor,
+            width_before: lesson.before,
+            width: lesson.width,
+            share: lesson.share,
+            informed: lesson.informed,
+            informed_by: (!lesson.informed).then(|| informed_by(lesson.multiplier)),
+        }
+    }
+}
+
+impl StandingReply {
+    /// The standing of the run called `name`.
+    fn of(standing: &RunStanding, name: String) -> Self {
+        Self {
+            name,
+            measured_s: standing.measured_s,
+            before_s: standing.before_s,
+            after_s: standing.after_s,
+            expected_s: standing.expected_s,
+            off: standing.off,
+            warning: warning(standing),
+        }
+    }
+}
+
+impl ImpossiblePeak {
+    /// The peak of the run called `name`.
+    fn of(peak: &Allocated, name: String) -> Self {
+        Self { name, measured_gib: peak.measured, predicted_gib: peak.predicted, warning: wrong_layout(peak) }
+    }
 }
 
 /// Answers one request.
@@ -313,32 +351,8 @@ pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
         errors: Vec::new(),
         warnings,
         profile: carrier.to_value().get("profile").cloned().unwrap_or_default(),
-        constants: fit
-            .lessons
-            .iter()
-            .map(|lesson| FittedMultiplier {
-                name: lesson.multiplier.name(),
-                factor: lesson.factor,
-                width_before: lesson.before,
-                width: lesson.width,
-                share: lesson.share,
-                informed: lesson.informed,
-                informed_by: (!lesson.informed).then(|| informed_by(lesson.multiplier)),
-            })
-            .collect(),
-        runs: fit
-            .standings
-            .iter()
-            .map(|standing| StandingReply {
-                name: name(standing.observation),
-                measured_s: standing.measured_s,
-                before_s: standing.before_s,
-                after_s: standing.after_s,
-                expected_s: standing.expected_s,
-                off: standing.off,
-                warning: warning(standing),
-            })
-            .collect(),
+        constants: fit.lessons.iter().map(FittedMultiplier::of).collect(),
+        runs: fit.standings.iter().map(|standing| StandingReply::of(standing, name(standing.observation))).collect(),
         memory: (fit.memory.runs > 0).then(|| {
             Value::Map(vec![
                 ("overhead_gib".to_owned(), number(fit.memory.overhead_gib)),
@@ -351,12 +365,7 @@ pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
             .allocated
             .iter()
             .filter(|of| of.is_wrong())
-            .map(|of| ImpossiblePeak {
-                name: name(of.observation),
-                measured_gib: of.measured,
-                predicted_gib: of.predicted,
-                warning: wrong_layout(of),
-            })
+            .map(|peak| ImpossiblePeak::of(peak, name(peak.observation)))
             .collect(),
         next: next
             .iter()

@@ -1,8 +1,8 @@
-//! Where is the rest? What a run left behind, beside what it should have been.
+//! Why a run is slower than predicted, or out of memory: what was measured of it beside the prediction.
 //!
 //! Evidence (a rank's trace, a job's operations, times of steps, a message of an allocator) becomes measured parts that
-//! add up to the window, the calculator's parts on the same axis, differences, and causes by their seconds. Nothing
-//! here knows a file.
+//! add up to the window, the predicted parts beside them, the differences, and causes by their seconds. File formats
+//! are read elsewhere: `io/evidence`.
 
 mod brief;
 mod causes;
@@ -266,19 +266,14 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
         |_| GroupSizes { tp: run.tp, cp: run.cp, ep: run.ep, dp: 1, pp: run.pp, gpus: run.gpus },
         |scenario| GroupSizes::from(&scenario.layout),
     );
-    // The layout of the run says nothing of the groups of another job.
-    let foreign = traces.first().and_then(|trace| trace.world).filter(|ranks| *ranks != sizes.gpus);
-    let sizes = foreign.map_or(sizes, GroupSizes::unknown);
+    let sizes = sizes_of_job(traces, sizes);
     let pipelined = sizes.pp > 1;
     let windows: Vec<(&RankTrace, StepWindow, usize)> = traces
         .iter()
         .filter_map(|trace| trace.median_window().map(|(window, count)| (*trace, window, count)))
         .collect();
     let Some((trace, window, count)) = windows.first().copied() else {
-        let mut none = Diagnosis::empty(Comparison::AnotherRun, t!("The trace has no kernels of a GPU."));
-        none.errors
-            .push(Issue::error("files", t!("the trace has no kernels of a GPU: record with ProfilerActivity.CUDA")));
-        return none;
+        return without_kernels();
     };
     let scenario = scenario.as_ref().ok();
     let seconds = window.length() as f64 * 1e-9;
@@ -296,11 +291,7 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
     let measured_shares = shares(&found, pipelined);
     rows(&mut diagnosis, rank, &measured_shares, &found, &calls, expected.as_ref());
     for (other, window, _) in windows.iter().skip(1) {
-        let found = attribute(other, *window, sizes);
-        let rank = other.rank.unwrap_or(0);
-        let parts = shares(&found, pipelined).into_iter();
-        let parts = parts.map(|(name, measured_ns)| PartRow { rank, name, measured_ns, predicted_s: None });
-        diagnosis.parts.extend(parts);
+        diagnosis.parts.extend(measured_parts(other, *window, sizes));
     }
     let beside = reference.and_then(|other| {
         let window = other.median_window()?.0;
@@ -329,25 +320,47 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
         compares,
     });
     if diagnosis.comparison == Comparison::AnotherRun {
-        // What helps another program is not tried on this run.
-        diagnosis.causes.iter_mut().for_each(|cause| {
-            cause.set.clear();
-            cause.change_s = None;
-        });
+        without_changes(&mut diagnosis.causes);
     }
     let both: Vec<(&RankTrace, StepWindow)> = windows.iter().map(|(trace, window, _)| (*trace, *window)).collect();
     diagnosis.ranks = ranks_beside(&both, sizes, scenario);
     if let Some(late) = diagnosis.ranks.as_ref().and_then(late_rank) {
         tell_late(&mut diagnosis.causes, late, seconds);
     }
-    if let Some(expected) = &expected
-        && compares
-    {
+    if let Some(expected) = expected.as_ref().filter(|_| compares) {
         diagnosis.explained = explained(&diagnosis.causes, seconds - expected.time, seconds);
     }
     diagnosis.read = read_words(trace, window, count, &diagnosis, expected.as_ref());
     doubts(&mut diagnosis, trace, window, &found);
     diagnosis
+}
+
+/// The groups of the run's layout; of a job of another size nothing is known.
+fn sizes_of_job(traces: &[&RankTrace], sizes: GroupSizes) -> GroupSizes {
+    let other = traces.first().and_then(|trace| trace.world).filter(|ranks| *ranks != sizes.gpus);
+    other.map_or(sizes, GroupSizes::unknown)
+}
+
+fn without_kernels() -> Diagnosis {
+    let mut none = Diagnosis::empty(Comparison::AnotherRun, t!("The trace has no kernels of a GPU."));
+    let message = t!("the trace has no kernels of a GPU: record with ProfilerActivity.CUDA");
+    none.errors.push(Issue::error("files", message));
+    none
+}
+
+/// The parts of a rank beside which nothing is predicted.
+fn measured_parts(trace: &RankTrace, window: StepWindow, sizes: GroupSizes) -> impl Iterator<Item = PartRow> {
+    let rank = trace.rank.unwrap_or(0);
+    let parts = shares(&attribute(trace, window, sizes), sizes.pp > 1).into_iter();
+    parts.map(move |(name, measured_ns)| PartRow { rank, name, measured_ns, predicted_s: None })
+}
+
+/// Takes back the changes that were tried: what helps another program is not tried on this run.
+fn without_changes(causes: &mut [FoundCause]) {
+    for cause in causes {
+        cause.set.clear();
+        cause.change_s = None;
+    }
 }
 
 /// Pipeline stage of `rank` of a trace by the layout of the run; none where the trace is of another job.
@@ -489,13 +502,7 @@ fn judged(
         (diagnosis.comparison, diagnosis.verdict) = beside_range(seconds, &expected);
     } else {
         let Some(count) = counted.filter(|count| *count >= 0.02 && *count < all) else {
-            let (measured, predicted) = (show_seconds(Seconds(seconds)), show_seconds(Seconds(expected.time)));
-            diagnosis.verdict = t!(
-                "This is no whole step of the run on the page ({measured}; predicted {predicted}): what the trace \
-                    measures by itself is listed, nothing is compared.",
-                measured,
-                predicted
-            );
+            diagnosis.verdict = no_whole_step(seconds, expected.time);
             return (None, Vec::new());
         };
         let share = count / all;
@@ -513,6 +520,16 @@ fn judged(
     (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) =
         (Some(expected.time), Some(expected.low), Some(expected.high));
     (Some(expected), Vec::new())
+}
+
+/// The verdict on a window that is neither a step of the run nor a countable part of one.
+fn no_whole_step(measured: f64, predicted: f64) -> Message {
+    t!(
+        "This is no whole step of the run on the page ({measured}; predicted {predicted}): what the trace measures by \
+            itself is listed, nothing is compared.",
+        measured = show_seconds(Seconds(measured)),
+        predicted = show_seconds(Seconds(predicted))
+    )
 }
 
 /// A whole step beside the prediction and its range.

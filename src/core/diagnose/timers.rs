@@ -100,20 +100,26 @@ pub fn by_timers(timers: &[TimerTimes], step: f64, expected: Option<&ExpectedSte
     );
     add(CauseId::Bubble, waits - bubble, evidence, t!("traces of the first and the last pipeline stage: 5 min"));
     if let (Some(forward), Some(backward)) = (of(TimerName::Forward), of(TimerName::Backward)) {
-        let (least, most) = (forward.least + backward.least, forward.most + backward.most);
-        let times = most / least.max(f64::MIN_POSITIVE);
-        if times > UNEQUAL {
-            let evidence = t!(
-                "The slowest rank computes {times} times as long as the fastest, {most} against {least}: a slow GPU, \
-                    or unequal stages.",
-                times = significant(times, 3),
-                most = shown(most),
-                least = shown(least)
-            );
+        let computes = [forward.least + backward.least, forward.most + backward.most];
+        if let Some(evidence) = unequal_ranks(computes) {
             let measure = t!("operations of all ranks (Primus' dump_pp_data) tell which: 10 min");
-            add(CauseId::LateRank, most - least, evidence, measure);
+            add(CauseId::LateRank, computes[1] - computes[0], evidence, measure);
         }
     }
     sort_by(&mut all, |a: &FoundCause, b| b.seconds.unwrap_or(0.0).total_cmp(&a.seconds.unwrap_or(0.0)));
     all
+}
+
+/// The words for ranks whose compute is from `least` to `most` seconds; none where they are about equal.
+fn unequal_ranks([least, most]: [f64; 2]) -> Option<Message> {
+    let times = most / least.max(f64::MIN_POSITIVE);
+    (times > UNEQUAL).then(|| {
+        t!(
+            "The slowest rank computes {times} times as long as the fastest, {most} against {least}: a slow GPU, \
+                or unequal stages.",
+            times = significant(times, 3),
+            most = show_seconds(Seconds(most)),
+            least = show_seconds(Seconds(least))
+        )
+    })
 }

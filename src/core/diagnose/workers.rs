@@ -161,82 +161,95 @@ impl WorkerTimes {
 
     /// The causes in it, by the seconds of the step that each has.
     pub fn causes(&self) -> Vec<FoundCause> {
-        let ratios = &self.ratios;
-        let mut causes = Vec::new();
-        let mut add = |id: CauseId, seconds: f64, evidence: Message, measure: Message| {
-            causes.push(FoundCause {
-                seconds: Some(seconds),
-                measure: Some(measure),
-                predicted_s: Some(self.measured_s - seconds),
-                ..FoundCause::new(id, evidence)
-            });
-        };
-        let ratio = |value: f64| significant(value, 3);
-        // Pipelines without the slow worker show what the step would be; of one pipeline the worker's own share is all
-        // there is.
-        let alone = self.measured_s * (1.0 - 1.0 / ratios.workers.max(1.0));
-        let slow = self.others_s.map_or(alone, |others| (self.measured_s - others).max(0.0));
-        let slow = if ratios.workers > SLOW { slow } else { 0.0 };
-        if slow > 0.0 {
-            let (dp, pp) = ratios.slow_worker;
-            add(
-                CauseId::LateRank,
-                slow,
-                t!(
-                    "The worker of data-parallel rank {dp} and pipeline rank {pp} takes {times} times as long for a \
-                        micro-batch as the others of its stage.",
-                    dp,
-                    pp,
-                    times = ratio(ratios.workers)
-                ),
-                t!("clocks and errors of that GPU (nvidia-smi -q): 1 min"),
-            );
-        }
-        let stages = match (self.even_s, self.stages_s) {
-            (Some(even), Some(stages)) => stages - even,
-            _ => self.measured_s * (1.0 - 1.0 / ratios.stages.max(1.0)),
-        };
-        if ratios.stages > SLOW {
-            add(
-                CauseId::UnequalStages,
-                stages,
-                t!(
-                    "The slowest stage takes {times} times as long for a micro-batch as the median one.",
-                    times = ratio(ratios.stages)
-                ),
-                t!("fewer layers on that stage: the panel of uneven layers says how many"),
-            );
-        }
-        if ratios.microbatches > SCATTER && ratios.together > 0.5 {
-            add(
-                CauseId::UnequalLengths,
-                self.measured_s * ratios.microbatches / (1.0 + ratios.microbatches),
-                t!(
-                    "Micro-batches scatter by {share} of their mean, the same ones on all stages.",
-                    share = crate::units::show_percent(ratios.microbatches)
-                ),
-                t!("pack samples to one length, or sort them: 10 min"),
-            );
-        }
-        if let (Some(stages), true) = (self.stages_s, self.measured_s > self.stages_s.unwrap_or(f64::MAX)) {
-            // What the slow worker takes is no message.
-            let rest = self.measured_s - stages - slow;
-            if rest > 0.005 * self.measured_s {
-                add(
-                    CauseId::Bubble,
-                    rest,
-                    t!(
-                        "Messages and jitter: 1F1B with the measured times of the stages takes {stages}.",
-                        stages = show_seconds(Seconds(stages))
-                    ),
-                    t!("the time of one send between two stages in a trace: 5 min"),
-                );
-            }
-        }
+        let found = [self.slow_worker(), self.unequal_stages(), self.unequal_lengths(), self.messages()];
+        let mut causes: Vec<FoundCause> = found.into_iter().flatten().collect();
         crate::sort::sort_by(&mut causes, |a: &FoundCause, b| {
             b.seconds.unwrap_or(0.0).total_cmp(&a.seconds.unwrap_or(0.0))
         });
         causes
+    }
+
+    /// A cause that takes `seconds` of the step.
+    fn cause(&self, id: CauseId, seconds: f64, evidence: Message, measure: Message) -> FoundCause {
+        FoundCause {
+            seconds: Some(seconds),
+            measure: Some(measure),
+            predicted_s: Some(self.measured_s - seconds),
+            ..FoundCause::new(id, evidence)
+        }
+    }
+
+    /// Seconds that the slow worker adds to the step; 0 where none is slow.
+    fn slow_s(&self) -> f64 {
+        if self.ratios.workers <= SLOW {
+            return 0.0;
+        }
+        // Pipelines without the slow worker show what the step would be; of one pipeline the worker's own share is all
+        // there is.
+        let alone = self.measured_s * (1.0 - 1.0 / self.ratios.workers.max(1.0));
+        self.others_s.map_or(alone, |others| (self.measured_s - others).max(0.0))
+    }
+
+    fn slow_worker(&self) -> Option<FoundCause> {
+        let slow = self.slow_s();
+        if slow <= 0.0 {
+            return None;
+        }
+        let (dp, pp) = self.ratios.slow_worker;
+        let evidence = t!(
+            "The worker of data-parallel rank {dp} and pipeline rank {pp} takes {times} times as long for a \
+                micro-batch as the others of its stage.",
+            dp,
+            pp,
+            times = significant(self.ratios.workers, 3)
+        );
+        let measure = t!("clocks and errors of that GPU (nvidia-smi -q): 1 min");
+        Some(self.cause(CauseId::LateRank, slow, evidence, measure))
+    }
+
+    fn unequal_stages(&self) -> Option<FoundCause> {
+        let slowest = self.ratios.stages;
+        if slowest <= SLOW {
+            return None;
+        }
+        let seconds = match (self.even_s, self.stages_s) {
+            (Some(even), Some(stages)) => stages - even,
+            _ => self.measured_s * (1.0 - 1.0 / slowest.max(1.0)),
+        };
+        let evidence = t!(
+            "The slowest stage takes {times} times as long for a micro-batch as the median one.",
+            times = significant(slowest, 3)
+        );
+        let measure = t!("fewer layers on that stage: the panel of uneven layers says how many");
+        Some(self.cause(CauseId::UnequalStages, seconds, evidence, measure))
+    }
+
+    fn unequal_lengths(&self) -> Option<FoundCause> {
+        let WorkerRatios { microbatches: scatter, together, .. } = self.ratios;
+        if scatter <= SCATTER || together <= 0.5 {
+            return None;
+        }
+        let evidence = t!(
+            "Micro-batches scatter by {share} of their mean, the same ones on all stages.",
+            share = crate::units::show_percent(scatter)
+        );
+        let measure = t!("pack samples to one length, or sort them: 10 min");
+        Some(self.cause(CauseId::UnequalLengths, self.measured_s * scatter / (1.0 + scatter), evidence, measure))
+    }
+
+    /// What remains of the step beside the stages' own times and the slow worker.
+    fn messages(&self) -> Option<FoundCause> {
+        let stages = self.stages_s.filter(|stages| self.measured_s > *stages)?;
+        let rest = self.measured_s - stages - self.slow_s();
+        if rest <= 0.005 * self.measured_s {
+            return None;
+        }
+        let evidence = t!(
+            "Messages and jitter: 1F1B with the measured times of the stages takes {stages}.",
+            stages = show_seconds(Seconds(stages))
+        );
+        let measure = t!("the time of one send between two stages in a trace: 5 min");
+        Some(self.cause(CauseId::Bubble, rest, evidence, measure))
     }
 }
 

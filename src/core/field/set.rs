@@ -82,23 +82,26 @@ impl<T: Default + 'static> FieldOf<T> {
             }
             // One name is a list of one.
             (Slot::Set { .. }, one @ Value::Text(_)) => return self.fit(Value::List(vec![one])),
-            (Slot::Set { options }, Value::List(mut items)) => {
-                let options = options();
-                for item in &mut items {
-                    match item {
-                        Value::Text(id) if options.iter().any(|option| option.id == id) => {}
-                        Value::Text(id) if also(id).is_some_and(|id| options.iter().any(|option| option.id == id)) => {
-                            *id = also(id).unwrap_or_default().to_owned();
-                        }
-                        Value::Text(id) => return Err(unknown(id, &options)),
-                        other => return Err(self.wrong_type("a list of names", other)),
-                    }
-                }
-                Value::List(items)
-            }
+            (Slot::Set { options }, Value::List(items)) => self.ids_of(items, &options())?,
             (Slot::Set { .. }, other) => return Err(self.wrong_type("a list", &other)),
             (Slot::Text, value) => self.text_of(value)?,
         })
+    }
+
+    /// A list of ids of `options`, older names replaced.
+    fn ids_of(&self, mut items: Vec<Value>, options: &[Choice]) -> Result<Value, Message> {
+        let is_one = |id: &str| options.iter().any(|option| option.id == id);
+        for item in &mut items {
+            match item {
+                Value::Text(id) if is_one(id) => {}
+                Value::Text(id) => match also(id).filter(|now| is_one(now)) {
+                    Some(now) => *id = now.to_owned(),
+                    None => return Err(unknown(id, options)),
+                },
+                other => return Err(self.wrong_type("a list of names", other)),
+            }
+        }
+        Ok(Value::List(items))
     }
 
     /// Free text, trimmed.

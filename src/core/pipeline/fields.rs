@@ -234,15 +234,7 @@ impl<'a> Reader<'a> {
             self.wrong("memory_limit", t!("one number with {schedule}", schedule = id.to_owned()));
         }
         let whole_backward = self.whole_backward(found);
-        let variant = match self.get("variant") {
-            None => Some(Variant::Concat),
-            Some(Value::Text(id)) => Variant::from_id(id),
-            Some(_) => None,
-        };
-        if variant.is_none() {
-            let ids: Vec<_> = Variant::ALL.iter().map(|(_, choice)| choice.id).collect();
-            self.wrong("variant", t!("one of: {ids}", ids = ids.join(", ")));
-        }
+        let variant = self.variant();
         let order = self.order();
         let spec = found.map(|schedule| {
             let usual = Spec::new(schedule, size(pp, 4), size(microbatches, 8));
@@ -268,6 +260,19 @@ impl<'a> Reader<'a> {
             scale: self.scale(),
         };
         (spec, sizes)
+    }
+
+    fn variant(&mut self) -> Option<Variant> {
+        let variant = match self.get("variant") {
+            None => Some(Variant::Concat),
+            Some(Value::Text(id)) => Variant::from_id(id),
+            Some(_) => None,
+        };
+        if variant.is_none() {
+            let ids: Vec<_> = Variant::ALL.iter().map(|(_, choice)| choice.id).collect();
+            self.wrong("variant", t!("one of: {ids}", ids = ids.join(", ")));
+        }
+        variant
     }
 
     /// The backward is one op that takes `backward_input_s`.

@@ -144,11 +144,7 @@ impl Draft {
         let report = Report {
             errors: Vec::new(),
             warnings,
-            layout: LayoutReport {
-                dp: scenario.layout.dp,
-                microbatches: scenario.layout.microbatches,
-                tokens_per_step: scenario.tokens_per_step(),
-            },
+            layout: layout_of(scenario),
             parameters: parameters_of(scenario, &ends),
             memory,
             offload: self.offload_of(&order, &loads, busiest),
@@ -170,6 +166,14 @@ impl Draft {
             timeline: OnceLock::new(),
             warnings: OnceLock::new(),
         }
+    }
+}
+
+fn layout_of(scenario: &Scenario) -> LayoutReport {
+    LayoutReport {
+        dp: scenario.layout.dp,
+        microbatches: scenario.layout.microbatches,
+        tokens_per_step: scenario.tokens_per_step(),
     }
 }
 

@@ -195,67 +195,34 @@ fn message(text: &str) -> Option<KernelClass> {
     has(text, &["nvshmem", "rocshmem", "mscclpp", "msccl"]).then_some(KernelClass::Message)
 }
 
+/// Scans and convolutions over the tokens: the mixers that are no attention.
+const RECURRENT: [&str; 10] = [
+    "selective_scan",
+    "chunk_scan",
+    "chunk_state",
+    "state_passing",
+    "gated_delta",
+    "delta_rule",
+    "causal_conv1d",
+    "wkv5",
+    "wkv6",
+    "wkv7",
+];
+
 fn compute(text: &str) -> Option<KernelClass> {
-    // FlashInfer also holds norms, activations and samplers.
-    let other = has(text, &["flashinfer::norm", "flashinfer::activation", "flashinfer::sampling"]);
-    let attention = [
-        "flash",
-        "fmha",
-        "sdpa",
-        "attn_fwd",
-        "attn_bwd",
-        "_attn_",
-        "fused_attn",
-        "flex_attention",
-        "mla_fwd",
-        "mla_bwd",
-        "sparse_attn",
-    ];
-    if !other && has(text, &attention) {
+    if is_attention(text) {
         return Some(KernelClass::Attention);
     }
-    // In `dpsk::grouped_gemm::` only `m_grouped_*` is grouped: `fp8_ptp128c` is dense, `fp8_dptp128c_acc` accumulates.
-    let grouped = if text.contains("dpsk::grouped_gemm") {
-        text.contains("m_grouped")
-    } else {
-        has(text, &["grouped_gemm", "groupedgemm", "group_gemm", "m_grouped", "grouped_mm", "fused_moe_kernel"])
-            || text.starts_with("bmm_") && has(text, &["e4m3", "e2m1"])
-    };
-    if grouped {
+    if is_grouped(text) {
         return Some(KernelClass::Grouped);
     }
-    let recurrent = [
-        "selective_scan",
-        "chunk_scan",
-        "chunk_state",
-        "state_passing",
-        "gated_delta",
-        "delta_rule",
-        "causal_conv1d",
-        "wkv5",
-        "wkv6",
-        "wkv7",
-    ];
-    if has(text, &recurrent) {
+    if has(text, &RECURRENT) {
         return Some(KernelClass::Recurrence);
     }
-    let casts = [
-        "per_token_cast",
-        "per_channel_cast",
-        "cast_transpose",
-        "cast_and_transpose",
-        "mxfp8",
-        "nvfp4",
-        "amax",
-        "hadamard",
-    ];
-    if has(text, &casts) || has_not_before(text, "quant", "um") {
+    if is_cast(text) {
         return Some(KernelClass::Casts);
     }
-    let convolution = has_not_before(text, "conv", "ert")
-        || has(text, &["implicit", "miopen"])
-        || has(text, &["fprop", "dgrad", "wgrad"]) && has(text, &["cudnn", "xmma", "cutlass"]);
-    if convolution {
+    if is_convolution(text) {
         return Some(KernelClass::Convolution);
     }
     let products =
@@ -263,10 +230,7 @@ fn compute(text: &str) -> Option<KernelClass> {
     if has(text, &products) {
         return Some(KernelClass::Products);
     }
-    if has(text, &["multi_tensor_apply", "muon", "newton_schulz"])
-        || has_not_before(text, "adam", "ax")
-        || has_not_before(text, "lamb", "da")
-    {
+    if is_optimizer(text) {
         return Some(KernelClass::Optimizer);
     }
     let loss = ["cross_entropy", "crossentropy", "nll_loss", "logsumexp", "softmaxforward", "softmaxbackward"];
@@ -283,6 +247,60 @@ fn compute(text: &str) -> Option<KernelClass> {
     let copies =
         ["catarray", "split_with_sizes_copy", "chunk_cat", "direct_copy", "foreach_copy", "copybuffer", "fillbuffer"];
     has(text, &copies).then_some(KernelClass::Copies)
+}
+
+fn is_attention(text: &str) -> bool {
+    let names = [
+        "flash",
+        "fmha",
+        "sdpa",
+        "attn_fwd",
+        "attn_bwd",
+        "_attn_",
+        "fused_attn",
+        "flex_attention",
+        "mla_fwd",
+        "mla_bwd",
+        "sparse_attn",
+    ];
+    // FlashInfer also holds norms, activations and samplers.
+    has(text, &names) && !has(text, &["flashinfer::norm", "flashinfer::activation", "flashinfer::sampling"])
+}
+
+/// Products of several experts in one kernel.
+fn is_grouped(text: &str) -> bool {
+    // In `dpsk::grouped_gemm::` only `m_grouped_*` is grouped: `fp8_ptp128c` is dense, `fp8_dptp128c_acc` accumulates.
+    if text.contains("dpsk::grouped_gemm") {
+        return text.contains("m_grouped");
+    }
+    has(text, &["grouped_gemm", "groupedgemm", "group_gemm", "m_grouped", "grouped_mm", "fused_moe_kernel"])
+        || text.starts_with("bmm_") && has(text, &["e4m3", "e2m1"])
+}
+
+fn is_cast(text: &str) -> bool {
+    let names = [
+        "per_token_cast",
+        "per_channel_cast",
+        "cast_transpose",
+        "cast_and_transpose",
+        "mxfp8",
+        "nvfp4",
+        "amax",
+        "hadamard",
+    ];
+    has(text, &names) || has_not_before(text, "quant", "um")
+}
+
+fn is_convolution(text: &str) -> bool {
+    has_not_before(text, "conv", "ert")
+        || has(text, &["implicit", "miopen"])
+        || has(text, &["fprop", "dgrad", "wgrad"]) && has(text, &["cudnn", "xmma", "cutlass"])
+}
+
+fn is_optimizer(text: &str) -> bool {
+    has(text, &["multi_tensor_apply", "muon", "newton_schulz"])
+        || has_not_before(text, "adam", "ax")
+        || has_not_before(text, "lamb", "da")
 }
 
 #[cfg(test)]

@@ -198,7 +198,6 @@ impl Rates {
         let graphs = software.graphs;
         let share = |captured: bool| if captured { GRAPH_SHARE } else { 1.0 };
         let gap = |captured: bool| LAUNCH.value * if captured { 0.3 } else { 1.0 };
-        let tuned = |constant| scenario.fitted.of(constant);
         let fitted = scenario.factors.of(Multiplier::Host);
         Self {
             in_training: software.gemm / slowest(scenario.layout.gpus),
@@ -225,24 +224,36 @@ impl Rates {
             launch: gap(graphs.any()) * fitted,
             casts: recipe.map_or(0.0, |recipe| recipe.read / 2.0),
             launch_expert: gap(graphs.hold(GraphPart::Moe)) * fitted,
-            grouped: match (blackwell, gpu.computes_in_fp8()) {
-                (true, _) => tuned(Constant::ProductsBlackwell),
-                (false, true) => tuned(Constant::ProductsHopper),
-                // The grouped rate was measured on such a GPU, A100.
-                (false, false) => 1.0,
-            },
-            // The same time is more steps of K where a step is shorter: half as many in 16 bits as in fp8.
-            tile_end: tuned(Constant::TileEnd)
-                * match computes {
-                    Format::Fp4 => gpu.fp4.0 / gpu.fp8.0,
-                    Format::Fp8 => 1.0,
-                    _ => 0.5,
-                },
+            grouped: grouped_rate(scenario),
+            tile_end: tile_end(scenario, computes),
             host: software.host,
             host_ring: HOST_PER_RING_STEP.value * (share(graphs.hold(GraphPart::Attention)) * fitted),
             end: STEP_END * scenario.factors.of(Multiplier::All),
         }
     }
+}
+
+/// Rate of grouped products over the grouped rate, by the generation of the GPU.
+fn grouped_rate(scenario: &Scenario) -> f64 {
+    let fitted = |constant| scenario.fitted.of(constant);
+    match (scenario.gpu.computes_in_fp4(), scenario.gpu.computes_in_fp8()) {
+        (true, _) => fitted(Constant::ProductsBlackwell),
+        (false, true) => fitted(Constant::ProductsHopper),
+        // The grouped rate was measured on such a GPU, A100.
+        (false, false) => 1.0,
+    }
+}
+
+/// Steps of K that the end of a tile takes: the same time is more of them where a step is shorter, half as many in 16
+/// bits as in fp8.
+fn tile_end(scenario: &Scenario, computes: Format) -> f64 {
+    let gpu = &scenario.gpu;
+    let of_fp8 = match computes {
+        Format::Fp4 => gpu.fp4.0 / gpu.fp8.0,
+        Format::Fp8 => 1.0,
+        _ => 0.5,
+    };
+    scenario.fitted.of(Constant::TileEnd) * of_fp8
 }
 
 /// Share of the fp8 peak that large products sustain: on MI350 with scales by block it is that of AMD's own kernels.

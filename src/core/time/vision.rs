@@ -82,9 +82,21 @@ fn of_one_size(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Outpu
     if vision.frozen {
         sum = [sum[0], 0.0, 0.0];
     }
+    add_projector(&mut sum, scenario, rates, (vision, images), weight);
+    sum
+}
+
+/// Adds the seconds of the projector, which no freezing of the tower spares, for so many images.
+fn add_projector(
+    sum: &mut [f64; 3],
+    scenario: &Scenario,
+    rates: &Rates,
+    (vision, images): (Vision, f64),
+    weight: Output,
+) {
     let merged = vision.tokens() as f64 * images;
     if merged <= 0.0 {
-        return sum;
+        return;
     }
     let wide = scenario.model.hidden;
     let [input, inner] = [vision.projector_input(), vision.projector_width(wide)].map(|width| width as f64);
@@ -96,7 +108,6 @@ fn of_one_size(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Outpu
             *sum += projectors * time;
         }
     }
-    sum
 }
 
 #[cfg(test)]

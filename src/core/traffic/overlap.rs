@@ -193,15 +193,21 @@ pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<O
             printed_ratio: printed.as_ref().map(|ratio| ratio.printed),
             corrected_ratio: printed.as_ref().map(|ratio| ratio.corrected),
             link,
-            in_node: match traffic {
-                Traffic::Dp | Traffic::Zero3 => mesh.shard_group(layout.dp * layout.cp).in_node,
-                Traffic::Tp => mesh.group(ParallelAxis::Tp).in_node,
-                Traffic::Pp => 1,
-                Traffic::Cp => mesh.group(ParallelAxis::Cp).in_node,
-                Traffic::Ep => mesh.group(ParallelAxis::Ep).in_node,
-            },
+            in_node: in_node(scenario, traffic),
             experts: total.experts,
         }
     };
     rows.iter().map(row).collect()
+}
+
+/// GPUs of the group of `traffic` that share a node.
+fn in_node(scenario: &Scenario, traffic: Traffic) -> u64 {
+    let (layout, mesh) = (&scenario.layout, scenario.layout.mesh());
+    match traffic {
+        Traffic::Dp | Traffic::Zero3 => mesh.shard_group(layout.dp * layout.cp).in_node,
+        Traffic::Tp => mesh.group(ParallelAxis::Tp).in_node,
+        Traffic::Pp => 1,
+        Traffic::Cp => mesh.group(ParallelAxis::Cp).in_node,
+        Traffic::Ep => mesh.group(ParallelAxis::Ep).in_node,
+    }
 }

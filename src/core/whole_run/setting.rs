@@ -90,9 +90,7 @@ impl Setting {
         let storage = length.storage_gb_per_s.unwrap_or(STORAGE_GB_PER_S) * 1e9;
         let (rate, mtti, rate_sigma) = interruptions(run, gpus);
         let restart = failures::downtime(length.operation.unwrap_or(Operation::Automatic));
-        let is_async = length.checkpoint_async.unwrap_or(true);
-        let save = save(is_async, checkpoint, storage, gpus);
-        let lag = if is_async { Seconds(checkpoint.0 / storage) } else { Seconds::ZERO };
+        let [save, lag] = save_times(length, checkpoint, storage, gpus);
         let best_interval = best_interval(mtti, save);
         let rhythm = Rhythm {
             mtti,
@@ -106,7 +104,6 @@ impl Setting {
         let nodes = failures::nodes(gpus);
         let per_day = 86_400.0 / (mtti.0 * nodes);
         let repair_days = length.repair_days.unwrap_or(REPAIR_DAYS);
-        let at = |log: f64| (log / (2.0 * FOUR_OF_FIVE)).max(0.0);
         Ok(Self {
             gpus,
             nodes,
@@ -117,10 +114,7 @@ impl Setting {
             rollbacks: length.rollbacks.unwrap_or(0) as f64,
             rollback_steps: length.rollback_steps.unwrap_or(ROLLBACK_STEPS) as f64,
             startup: length.startup_s.map_or_else(|| failures::startup(gpus), Seconds),
-            evaluations: length
-                .eval_every
-                .filter(|every| *every > 0)
-                .map_or(0.0, |every| (steps.count / every as f64).floor()),
+            evaluations: evaluations(length, steps),
             evaluation: one_evaluation,
             checkpoint,
             storage,
@@ -130,7 +124,7 @@ impl Setting {
             doubt: Doubt {
                 rate: rate_sigma,
                 restart: if length.restart_s.is_some() { 0.0 } else { restart.sigma },
-                step: at(ln(report.step.high_s / report.step.low_s)),
+                step: (ln(report.step.high_s / report.step.low_s) / (2.0 * FOUR_OF_FIVE)).max(0.0),
             },
             under_repair: nodes * per_day * repair_days,
             repair_days,
@@ -263,11 +257,19 @@ fn trained_parameters(evaluation: &Evaluation) -> f64 {
     evaluation.report.parameters.total as f64
 }
 
-/// Time that a save blocks: to storage, or to host memory with the rest behind training.
-fn save(is_asynchronous: bool, checkpoint: Bytes, storage: f64, gpus: u64) -> Seconds {
-    if is_asynchronous {
-        Seconds((checkpoint.0 / gpus as f64 / TO_HOST).max(LEAST_BLOCK))
+/// Evaluations within `steps`.
+fn evaluations(length: &RunLength, steps: RampedSteps) -> f64 {
+    let every = length.eval_every.filter(|every| *every > 0);
+    every.map_or(0.0, |every| (steps.count / every as f64).floor())
+}
+
+/// Time that a save blocks, and time from its end until it is durable: it blocks while it goes to storage, or while it
+/// goes to host memory with the way to storage behind training.
+fn save_times(length: &RunLength, checkpoint: Bytes, storage: f64, gpus: u64) -> [Seconds; 2] {
+    let to_storage = Seconds(checkpoint.0 / storage);
+    if length.checkpoint_async.unwrap_or(true) {
+        [Seconds((checkpoint.0 / gpus as f64 / TO_HOST).max(LEAST_BLOCK)), to_storage]
     } else {
-        Seconds(checkpoint.0 / storage)
+        [to_storage, Seconds::ZERO]
     }
 }

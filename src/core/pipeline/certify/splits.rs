@@ -72,6 +72,12 @@ pub struct StageCut {
     pub choices: Vec<usize>,
 }
 
+/// Least times of the units in front of each place.
+struct LeastTimes {
+    forwards: Vec<f64>,
+    backwards: Vec<f64>,
+}
+
 /// Sums over a range of units under one choice.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
@@ -138,6 +144,26 @@ impl Model {
         Some(stages)
     }
 
+    /// Least time of a step in which stage `stage` has the units `from..to`, whose sums are `sums`; none where it has
+    /// no room for a micro-batch.
+    fn stage_bound(&self, least: &LeastTimes, stage: usize, (from, to): (usize, usize), sums: &Sums) -> Option<f64> {
+        let LeastTimes { forwards, backwards } = least;
+        let (count, last, m) = (self.units.len(), self.ranks - 1, f64::from(self.microbatches));
+        let room = self.room(sums)?;
+        let front = self.lag * stage as f64;
+        let behind = forwards[count] - forwards[to] + backwards[count] - backwards[to];
+        let lags = 2.0 * self.lag * (last - stage) as f64;
+        let round = sums.forward + sums.backward + sums.weight + behind + lags;
+        let rounds = f64::from(self.microbatches.div_ceil(room));
+        let drain = backwards[from] + front;
+        let (f, b, w) = (sums.forward, sums.backward, sums.weight);
+        // Before its first B a rank runs as many F as it has room for; as many W stay for the end of its last B.
+        let (fill, short) = (f + behind + lags, f64::from(self.microbatches - room));
+        let work = (m * (f + b + w)).max(fill + m * (b + w) + short * f);
+        let both = (m * (f + b)).max(fill + m * b + short * f) + short * w + drain;
+        Some(forwards[from] + front + work.max(both).max(rounds * round - w + drain))
+    }
+
     /// Splits with a bound up to `limit`, by rising bound, at most `most` of them; and the least bound of all splits
     /// that are left out.
     ///
@@ -149,29 +175,13 @@ impl Model {
         if self.ranks == 0 || count < self.ranks || choices == 0 {
             return (Vec::new(), f64::INFINITY);
         }
-        // Least times of the units in front of a place.
         let (mut forwards, mut backwards) = (vec![0.0], vec![0.0]);
         for unit in &self.units {
             let least = |time: fn(&Cost) -> f64| unit.choices.iter().map(time).fold(f64::INFINITY, f64::min);
             forwards.push(forwards[forwards.len() - 1] + least(|cost| cost.forward));
             backwards.push(backwards[backwards.len() - 1] + least(|cost| cost.backward_input));
         }
-        let m = f64::from(self.microbatches);
-        let beta = |stage: usize, from: usize, to: usize, sums: &Sums| -> Option<f64> {
-            let room = self.room(sums)?;
-            let front = self.lag * stage as f64;
-            let behind = forwards[count] - forwards[to] + backwards[count] - backwards[to];
-            let lags = 2.0 * self.lag * (last - stage) as f64;
-            let round = sums.forward + sums.backward + sums.weight + behind + lags;
-            let rounds = f64::from(self.microbatches.div_ceil(room));
-            let drain = backwards[from] + front;
-            let (f, b, w) = (sums.forward, sums.backward, sums.weight);
-            // Before its first B a rank runs as many F as it has room for; as many W stay for the end of its last B.
-            let (fill, short) = (f + behind + lags, f64::from(self.microbatches - room));
-            let work = (m * (f + b + w)).max(fill + m * (b + w) + short * f);
-            let both = (m * (f + b)).max(fill + m * b + short * f) + short * w + drain;
-            Some(forwards[from] + front + work.max(both).max(rounds * round - w + drain))
-        };
+        let fronts = LeastTimes { forwards, backwards };
         let mut cells: Vec<Vec<Partial>> = vec![Vec::new(); count + 1];
         cells[0].push(Partial { bound: 0.0, squares: 0.0, before: 0, choice: 0, from: 0 });
         let mut history = Vec::new();
@@ -185,7 +195,8 @@ impl Model {
                 for (from, partials) in cells.iter().enumerate().take(to).filter(|(_, partials)| !partials.is_empty()) {
                     for choice in 0..choices {
                         let sums = self.sums(from, to, choice);
-                        let Some(beta) = beta(stage, from, to, &sums).filter(|beta| *beta <= limit) else { continue };
+                        let beta = self.stage_bound(&fronts, stage, (from, to), &sums);
+                        let Some(beta) = beta.filter(|beta| *beta <= limit) else { continue };
                         let work = sums.forward + sums.backward + sums.weight;
                         cell.extend(partials.iter().enumerate().map(|(before, partial)| Partial {
                             bound: partial.bound.max(beta),

@@ -124,35 +124,59 @@ pub struct NextOp {
     pub start: Ticks,
 }
 
+/// The arcs of a problem, as [`SearchProblem`] has them.
+struct Arcs {
+    waits: Vec<Vec<Wait>>,
+    follows: Vec<Vec<usize>>,
+    ends_of: Vec<Option<usize>>,
+    sources: Vec<Source>,
+}
+
+impl Arcs {
+    /// The arcs of `problem`; the words that say where the ends of the sources are begin with word `first`.
+    fn of(problem: &Problem, first: usize) -> Self {
+        let chains = problem.chains.len();
+        let mut arcs = Self {
+            waits: vec![Vec::new(); chains],
+            follows: vec![Vec::new(); chains],
+            ends_of: vec![None; chains],
+            sources: Vec::new(),
+        };
+        for arc in &problem.arcs {
+            arcs.follows[arc.from].push(arc.to);
+            let crosses = problem.chains[arc.from].rank != problem.chains[arc.to].rank || arc.lag > 0;
+            let offset = Ticks::from(arc.offset);
+            let ends = crosses.then(|| {
+                let source = arcs.source(arc.from, first);
+                source.readers.push(Reader { to: arc.to, lag: arc.lag, offset });
+                source.at
+            });
+            if ends.is_some() {
+                arcs.ends_of[arc.from] = ends;
+            }
+            arcs.waits[arc.to].push(Wait { from: arc.from, lag: arc.lag, offset, ends });
+        }
+        arcs
+    }
+
+    /// The source that `chain` is, a new one where it was none.
+    fn source(&mut self, chain: usize, first: usize) -> &mut Source {
+        let known = self.sources.iter().position(|source| source.chain == chain);
+        let place = known.unwrap_or_else(|| {
+            self.sources.push(Source { chain, at: first + self.sources.len(), readers: Vec::new() });
+            self.sources.len() - 1
+        });
+        &mut self.sources[place]
+    }
+}
+
 impl SearchProblem {
     pub fn new(problem: &Problem) -> Self {
         let chains = problem.chains.len();
         let (clocks, left) = (chains, chains + problem.ranks);
         let without = left + problem.ranks;
         let starts = without + chains;
-        let mut words = starts + chains;
-        let mut waits = vec![Vec::new(); chains];
-        let mut follows = vec![Vec::new(); chains];
-        let mut ends_of = vec![None; chains];
-        let mut sources: Vec<Source> = Vec::new();
-        for arc in &problem.arcs {
-            follows[arc.from].push(arc.to);
-            let crosses = problem.chains[arc.from].rank != problem.chains[arc.to].rank || arc.lag > 0;
-            let offset = Ticks::from(arc.offset);
-            let mut ends = None;
-            if crosses {
-                let known = sources.iter().position(|source| source.chain == arc.from);
-                let place = known.unwrap_or_else(|| {
-                    sources.push(Source { chain: arc.from, at: words, readers: Vec::new() });
-                    words += 1;
-                    sources.len() - 1
-                });
-                sources[place].readers.push(Reader { to: arc.to, lag: arc.lag, offset });
-                ends = Some(sources[place].at);
-                ends_of[arc.from] = ends;
-            }
-            waits[arc.to].push(Wait { from: arc.from, lag: arc.lag, offset, ends });
-        }
+        let Arcs { waits, mut follows, ends_of, sources } = Arcs::of(problem, starts + chains);
         let tails = Tails::new(problem);
         let rooms = Room::of(problem, &tails, &problem.reach());
         let mut room_of = vec![None; chains];
@@ -169,7 +193,7 @@ impl SearchProblem {
         for (at, pool) in problem.pools.iter().enumerate() {
             room_at[pool.rank] = Some(at);
         }
-        let waiting = words;
+        let waiting = starts + chains + sources.len();
         let counted = waiting + rooms.len();
         let bounds = counted + rooms.len();
         let scores = bounds + problem.ranks;

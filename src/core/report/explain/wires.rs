@@ -101,39 +101,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         wire.name = t!("wire time of the sends between stages");
         wire.note("waiting for them is inside the bubble: the schedule is simulated with their latency")
     } else {
-        let hidden = seconds("H", "of it beside compute", row.comm_s.0 - row.not_hidden_s.0);
-        let slows = (row.slows_compute_s.0 > 0.0).then(|| {
-            let tax = row.slows_compute_s.0 / hidden.value;
-            let x = Term::given("x", "what a hidden second slows compute by", tax, Unit::Ratio);
-            let parts = [x, hidden.clone()];
-            Term::made("S", "compute that it slows", Unit::Seconds, parts, |[tax, hidden]| tax * hidden)
-        });
-        let share = share(scenario, row.traffic);
-        let hidden = match row.traffic {
-            Traffic::Cp if !matches!(scenario.run.cp_comm, CpComm::Ring | CpComm::Hierarchical) => {
-                hidden.marked(Provenance::AddedUp)
-            }
-            _ => hidden.added_up(|| {
-                let [window, share] = [&window, &share].map(|term| Written::part(term.clone()));
-                hidden_behind(ON_WIRE.of_piece(), window, share)
-            }),
-        };
-        let hidden = hidden.with(vec![window, share]).note(hiding_note(scenario, row.traffic));
-        let not_hidden = Term::made("E", "not hidden", Unit::Seconds, [wire, hidden], |[wire, hidden]| wire - hidden);
-        let mut parts = vec![not_hidden];
-        parts.extend(slows);
-        let name = t!("exposed: {row}", row = title(row.traffic, &scenario.run));
-        row.passes.iter().filter(|pass| pass.compute_s.0 > 0.0).fold(
-            Term::sum("X", name, Unit::Seconds, parts),
-            |term, pass| {
-                let ratio = significant(pass.comm_s / pass.compute_s, 3);
-                let words = match pass.pass {
-                    Direction::Forward => "forward pass",
-                    Direction::Backward => "backward pass",
-                };
-                term.note(t!("{pass}: {ratio} of the compute beside it", pass = words, ratio))
-            },
-        )
+        exposed_of_row(evaluation, row, wire, window)
     };
     term.parts.extend(ratio);
     let playbook = playbook_term(scenario, row.traffic, sheet_bandwidth(scenario, row.traffic));
@@ -152,6 +120,44 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         term.parts.push(playbook);
     }
     Some(term.note("on the busiest rank, over a step"))
+}
+
+/// What of `wire` does not hide in `window`, and what hidden traffic slows compute by.
+fn exposed_of_row(evaluation: &Evaluation, row: &OverlapRow, wire: Term, window: Term) -> Term {
+    let scenario = &evaluation.scenario;
+    let hidden = seconds("H", "of it beside compute", row.comm_s.0 - row.not_hidden_s.0);
+    let slows = (row.slows_compute_s.0 > 0.0).then(|| {
+        let tax = row.slows_compute_s.0 / hidden.value;
+        let x = Term::given("x", "what a hidden second slows compute by", tax, Unit::Ratio);
+        let parts = [x, hidden.clone()];
+        Term::made("S", "compute that it slows", Unit::Seconds, parts, |[tax, hidden]| tax * hidden)
+    });
+    let share = share(scenario, row.traffic);
+    let hidden = match row.traffic {
+        Traffic::Cp if !matches!(scenario.run.cp_comm, CpComm::Ring | CpComm::Hierarchical) => {
+            hidden.marked(Provenance::AddedUp)
+        }
+        _ => hidden.added_up(|| {
+            let [window, share] = [&window, &share].map(|term| Written::part(term.clone()));
+            hidden_behind(ON_WIRE.of_piece(), window, share)
+        }),
+    };
+    let hidden = hidden.with(vec![window, share]).note(hiding_note(scenario, row.traffic));
+    let not_hidden = Term::made("E", "not hidden", Unit::Seconds, [wire, hidden], |[wire, hidden]| wire - hidden);
+    let mut parts = vec![not_hidden];
+    parts.extend(slows);
+    let name = t!("exposed: {row}", row = title(row.traffic, &scenario.run));
+    row.passes.iter().filter(|pass| pass.compute_s.0 > 0.0).fold(
+        Term::sum("X", name, Unit::Seconds, parts),
+        |term, pass| {
+            let ratio = significant(pass.comm_s / pass.compute_s, 3);
+            let words = match pass.pass {
+                Direction::Forward => "forward pass",
+                Direction::Backward => "backward pass",
+            };
+            term.note(t!("{pass}: {ratio} of the compute beside it", pass = words, ratio))
+        },
+    )
 }
 
 /// The compute that a row may hide behind.

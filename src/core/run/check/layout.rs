@@ -250,6 +250,33 @@ impl Check<'_> {
                 divisors(group),
             );
         }
+        self.doubt_zero();
+        self.second_copy(shard);
+        // Shard groups cut the experts' own group into as many parts. Source: Megatron-LM `parallel_state.py`,
+        // `intra_partial_expert_data_parallel_size`.
+        let parts = (group / shard.max(1)).max(1);
+        let expert_shard = (layout.expert_dp / parts).max(1);
+        let outer = self.run.hsdp_optimizer && self.run.zero > 0;
+        if self.run.hsdp_optimizer && (parts == 1 || self.run.zero == 0) {
+            let message = t!("there are no HSDP groups over which optimizer states could be cut");
+            self.doubt("hsdp_optimizer", message, false);
+        }
+        if self.run.fsdp_double_buffer && !self.run.keeps_double_buffers() {
+            let message = "double buffers are of Megatron-FSDP's ZeRO-2 and 3: nothing changes by them here";
+            self.doubt("fsdp_double_buffer", message, false);
+        }
+        let over = |groups: u64| if outer { groups.max(1) } else { 1 };
+        Zero {
+            stage: self.run.zero,
+            shard,
+            expert_shard,
+            outer: over(parts),
+            expert_outer: over(layout.expert_dp / expert_shard),
+        }
+    }
+
+    /// Doubts about ZeRO and its allocator that hold under any layout.
+    fn doubt_zero(&mut self) {
         if self.run.zero == 3 && self.run.pp > 1 && !self.run.software().fsdp {
             self.doubt(
                 "zero",
@@ -276,29 +303,8 @@ impl Check<'_> {
             let default = Reduction::MicroBatch.id();
             self.doubt("zero2_reduce", message, default);
         }
-        self.second_copy(shard);
-        // Shard groups cut the experts' own group into as many parts. Source: Megatron-LM `parallel_state.py`,
-        // `intra_partial_expert_data_parallel_size`.
-        let parts = (group / shard.max(1)).max(1);
-        let expert_shard = (layout.expert_dp / parts).max(1);
-        let outer = self.run.hsdp_optimizer && self.run.zero > 0;
-        if self.run.hsdp_optimizer && (parts == 1 || self.run.zero == 0) {
-            let message = t!("there are no HSDP groups over which optimizer states could be cut");
-            self.doubt("hsdp_optimizer", message, false);
-        }
-        if self.run.fsdp_double_buffer && !self.run.keeps_double_buffers() {
-            let message = "double buffers are of Megatron-FSDP's ZeRO-2 and 3: nothing changes by them here";
-            self.doubt("fsdp_double_buffer", message, false);
-        }
-        let over = |groups: u64| if outer { groups.max(1) } else { 1 };
-        Zero {
-            stage: self.run.zero,
-            shard,
-            expert_shard,
-            outer: over(parts),
-            expert_outer: over(layout.expert_dp / expert_shard),
-        }
     }
+
     /// Weights cut over ranks of the data: the groups divide the replicas, and nothing else cuts them.
     fn weight_shards(&mut self, layout: &Layout) -> Zero {
         let run = self.run;

@@ -165,6 +165,20 @@ impl Check<'_> {
         }
     }
 
+    /// The error of a model that has fewer layers than `stages`.
+    fn too_few_layers(&mut self, stages: u64) {
+        let (run, layers) = (self.run, self.model.layers);
+        let chunks = stages / run.pp;
+        let message = t!("{layers} layers are fewer than {stages} pipeline stages", layers, stages);
+        if chunks > 1 && layers >= run.pp {
+            let most = layers / run.pp;
+            self.error_near("virtual_stages", message, most, 1..=most);
+        } else {
+            let fewer = divisors(run.training_gpus()).filter(|pp| *pp <= layers / chunks);
+            self.error_near("pp", message, layers / chunks, fewer);
+        }
+    }
+
     pub fn stage_layers(&mut self) -> Vec<u64> {
         let (run, layers) = (self.run, self.model.layers);
         let stages = run.schedule.stages(run);
@@ -175,45 +189,13 @@ impl Check<'_> {
         let Some(given) = &run.stage_layers else {
             // Embedding and head may have stages of their own.
             if layers + 2 < stages || layers < run.pp {
-                let chunks = stages / run.pp;
-                let field = if chunks > 1 && layers >= run.pp { "virtual_stages" } else { "pp" };
-                let message = t!("{layers} layers are fewer than {stages} pipeline stages", layers, stages);
-                if field == "pp" {
-                    let fewer = divisors(run.training_gpus()).filter(|pp| *pp <= layers / chunks);
-                    self.error_near("pp", message, layers / chunks, fewer);
-                } else {
-                    let most = layers / run.pp;
-                    self.error_near("virtual_stages", message, most, 1..=most);
-                }
+                self.too_few_layers(stages);
                 return Vec::new();
             }
-            if !layers.is_multiple_of(stages) {
-                // Nothing is wrong: the stages are as even as can be.
-                let even = even_split(layers, stages);
-                let more = |stage: &usize| even[*stage] > layers / stages;
-                let first = (0..even.len()).find(more).unwrap_or(0);
-                let last = (0..even.len()).rev().find(more).unwrap_or(first);
-                let message = if first == last {
-                    t!(
-                        "{layers} layers do not divide over {stages} stages: stage {first} holds one more \
-                        (Megatron-LM: set the layers per stage explicitly)",
-                        layers,
-                        stages,
-                        first
-                    )
-                } else {
-                    t!(
-                        "{layers} layers do not divide over {stages} stages: stages {first} to {last} hold one more \
-                        (Megatron-LM: set the layers per stage explicitly)",
-                        layers,
-                        stages,
-                        first,
-                        last
-                    )
-                };
-                self.warnings.push(Issue::notice("pp", message));
-            }
             let even = even_split(layers, stages);
+            if !layers.is_multiple_of(stages) {
+                self.warnings.push(one_layer_more(&even));
+            }
             return if let Some(whole) = self.whole_blocks(&even) {
                 whole
             } else {
@@ -232,4 +214,31 @@ impl Check<'_> {
         self.half_block(given);
         given.clone()
     }
+}
+
+/// The notice of stages that are as even as can be, where some hold one layer more: nothing is wrong.
+fn one_layer_more(even: &[u64]) -> Issue {
+    let (layers, stages) = (even.iter().sum::<u64>(), even.len() as u64);
+    let more = |stage: &usize| even[*stage] > layers / stages;
+    let first = (0..even.len()).find(more).unwrap_or(0);
+    let last = (0..even.len()).rev().find(more).unwrap_or(first);
+    let message = if first == last {
+        t!(
+            "{layers} layers do not divide over {stages} stages: stage {first} holds one more \
+            (Megatron-LM: set the layers per stage explicitly)",
+            layers,
+            stages,
+            first
+        )
+    } else {
+        t!(
+            "{layers} layers do not divide over {stages} stages: stages {first} to {last} hold one more \
+            (Megatron-LM: set the layers per stage explicitly)",
+            layers,
+            stages,
+            first,
+            last
+        )
+    };
+    Issue::notice("pp", message)
 }
