@@ -185,8 +185,7 @@ pub(super) fn on_run(
         el("span", &[], &[leaf("small", "", name), leaf("b", "", shown(evaluation))])
     };
     let row = if gauge.is_worded() { "before-after worded" } else { "before-after" };
-    let with_weights = |one: &Evaluation| one.report.overlap.iter().any(|row| row.traffic == Traffic::Zero3);
-    let gathers = before.iter().chain(&after).any(with_weights);
+    let gathers = before.iter().chain(&after).any(gathers_weights);
     let mut parts = vec![muted(gauge.name(budget_tokens(run), gathers))];
     if matches!(gauge, Gauge::RlStep) && predict(run).is_err() {
         parts.push(paragraph("Your run has no reinforcement learning, or lacks settings of it."));
@@ -199,10 +198,8 @@ pub(super) fn on_run(
         }
         (Some(now), None) => {
             parts.push(el("p", &[("class", row)], &[cell(t!("now"), now)]));
-            if !set.is_empty() && changed == *run {
-                parts.push(muted("Your run has this setting already."));
-            } else if !set.is_empty() {
-                parts.push(paragraph("Your run does not work with these settings; the page says what would."));
+            if !set.is_empty() {
+                parts.push(without_change(changed == *run));
             }
             parts.push(elsewhere(gauge, settings, run, unit));
         }
@@ -221,28 +218,37 @@ pub(super) fn on_run(
                 parts.push(muted("It makes no difference to this number of your run."));
                 parts.push(elsewhere(gauge, settings, run, unit));
             }
-            let memory = &then.report.memory;
-            let [need, capacity] = [memory.peak_bytes, memory.capacity_bytes].map(|bytes| unit.show(bytes));
-            match memory.verdict {
-                Verdict::Fits => {}
-                Verdict::Tight if memory.may_run_out() => {
-                    parts.push(leaf("p", "", t!("May run out: it would need {need} of {capacity}.", need, capacity)));
-                }
-                Verdict::Tight => {
-                    parts.push(leaf("p", "", t!("Tight: it would need {need} of {capacity}.", need, capacity)));
-                }
-                Verdict::Oom => {
-                    parts.push(leaf(
-                        "p",
-                        "bad",
-                        t!("✕ Out of memory: it would need {need} of {capacity}.", need, capacity),
-                    ));
-                }
-            }
+            parts.extend(unless_it_fits(&then.report.memory, unit));
         }
     }
     parts.push(leaf("button", "", "See it on your run").on(Action::Try(gauge.view(), set)));
     el("div", &[("class", "on-run")], &parts)
+}
+
+fn gathers_weights(evaluation: &Evaluation) -> bool {
+    evaluation.report.overlap.iter().any(|row| row.traffic == Traffic::Zero3)
+}
+
+/// Why the settings of a step change nothing on the run of the page.
+fn without_change(has_them: bool) -> Node {
+    if has_them {
+        muted("Your run has this setting already.")
+    } else {
+        paragraph("Your run does not work with these settings; the page says what would.")
+    }
+}
+
+/// The words where the run with the settings of a step is tight or out of memory.
+fn unless_it_fits(memory: &shardscope_core::report::Memory, unit: MemoryUnit) -> Option<Node> {
+    let [need, capacity] = [memory.peak_bytes, memory.capacity_bytes].map(|bytes| unit.show(bytes));
+    Some(match memory.verdict {
+        Verdict::Fits => return None,
+        Verdict::Tight if memory.may_run_out() => {
+            leaf("p", "", t!("May run out: it would need {need} of {capacity}.", need, capacity))
+        }
+        Verdict::Tight => leaf("p", "", t!("Tight: it would need {need} of {capacity}.", need, capacity)),
+        Verdict::Oom => leaf("p", "bad", t!("✕ Out of memory: it would need {need} of {capacity}.", need, capacity)),
+    })
 }
 
 /// A run on which `set` changes the number, with the number before and after, and a press that loads it; nothing where

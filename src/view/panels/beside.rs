@@ -146,35 +146,7 @@ fn said(drawn: &MicrobatchWaits) -> Node {
                 sent = show(beside.comm)
             )
         }
-        Some(pair) => {
-            let beside = pair.messages();
-            let hidden = t!(
-                "In a pair {hidden} of {sent} on the wire hide behind the other micro-batch; {share} of the passes run \
-                    in pairs.",
-                hidden = show(beside.comm - beside.not_hidden),
-                sent = show(beside.comm),
-                share = show_percent(drawn.paired)
-            );
-            // The two parts of what the picture's title says that messages add.
-            let adds = t!(
-                "Messages add {exposed}: {waits} that are waited for, and {slows} by which hidden ones slow compute.",
-                exposed = show(beside.exposed()),
-                waits = show(beside.not_hidden),
-                slows = show(beside.slows)
-            );
-            let hidden = Message::joined(" ", [hidden, adds]);
-            let seconds: Seconds = all.map(PassParts::seconds).sum();
-            if seconds.0 > 0.0 {
-                let shorter = t!(
-                    "A pair takes {pair}, the two passes one after the other {apart}.",
-                    pair = show(pair.seconds()),
-                    apart = show(seconds)
-                );
-                Message::joined(" ", [hidden, shorter])
-            } else {
-                hidden
-            }
-        }
+        Some(pair) => pair_words(pair, drawn.paired, all.map(PassParts::seconds).sum()),
         None if apart.slows.0 > 0.0 => t!(
             "Of {sent} on the wire {hidden} hide, {waits} are waited for, and compute is slowed by {slows}.",
             sent = show(apart.comm),
@@ -191,6 +163,34 @@ fn said(drawn: &MicrobatchWaits) -> Node {
         None => t!("No compute may run beside these messages: all of {sent} are waited for.", sent = show(apart.comm)),
     };
     Node::from_iter([inline(words), text(" "), inline(place)])
+}
+
+/// What a pair hides and adds where `share` of the passes run in pairs; its two passes alone take `apart`.
+fn pair_words(pair: &PassParts, share: f64, apart: Seconds) -> Message {
+    let show = show_seconds;
+    let beside = pair.messages();
+    let hidden = t!(
+        "In a pair {hidden} of {sent} on the wire hide behind the other micro-batch; {share} of the passes run in \
+            pairs.",
+        hidden = show(beside.comm - beside.not_hidden),
+        sent = show(beside.comm),
+        share = show_percent(share)
+    );
+    // The two parts of what the picture's title says that messages add.
+    let adds = t!(
+        "Messages add {exposed}: {waits} that are waited for, and {slows} by which hidden ones slow compute.",
+        exposed = show(beside.exposed()),
+        waits = show(beside.not_hidden),
+        slows = show(beside.slows)
+    );
+    let shorter = (apart.0 > 0.0).then(|| {
+        t!(
+            "A pair takes {pair}, the two passes one after the other {apart}.",
+            pair = show(pair.seconds()),
+            apart = show(apart)
+        )
+    });
+    Message::joined(" ", [hidden, adds].into_iter().chain(shorter))
 }
 
 /// The name of a pass.

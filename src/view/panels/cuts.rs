@@ -92,6 +92,26 @@ pub(crate) fn grids(scenario: &Scenario) -> Node {
 /// Steps of a ring that are shown; of a longer one the last too.
 const SHOWN: usize = 6;
 
+/// The steps of a ring with the work of the slowest rank, plain and zig-zag, each alone and in all; `None` where steps
+/// are left out.
+fn steps_table(rows: Vec<(Option<usize>, [f64; 4])>, last: usize) -> Node {
+    let more = || "…".to_owned();
+    let work =
+        |at: usize| move |(step, work): &(Option<usize>, [f64; 4])| step.map_or_else(more, |_| number(work[at], 2));
+    Rows::of(rows)
+        .figures("step", |(step, _)| step.map_or_else(more, |step| (step + 1).to_string()))
+        .figures("plain", work(0))
+        .figures("in all", work(1))
+        .figures("zig-zag", work(2))
+        .figures("in all", work(3))
+        .column("meanwhile sends", |(step, _)| match step {
+            None => "…",
+            Some(step) if *step == last => "nothing",
+            Some(_) => "keys and values on",
+        })
+        .table("Ring attention step by step")
+}
+
 /// Ring attention step by step under a causal mask, plain and zig-zag, and whether its blocks hide.
 pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
     let (model, layout) = (&scenario.model, &scenario.layout);
@@ -110,21 +130,7 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
             rows.push((Some(step), [*one, sum, *other, balanced]));
         }
     }
-    let more = || "…".to_owned();
-    let work =
-        |at: usize| move |(step, work): &(Option<usize>, [f64; 4])| step.map_or_else(more, |_| number(work[at], 2));
-    let table = Rows::of(rows)
-        .figures("step", |(step, _)| step.map_or_else(more, |step| (step + 1).to_string()))
-        .figures("plain", work(0))
-        .figures("in all", work(1))
-        .figures("zig-zag", work(2))
-        .figures("in all", work(3))
-        .column("meanwhile sends", |(step, _)| match step {
-            None => "…",
-            Some(step) if *step == last => "nothing",
-            Some(_) => "keys and values on",
-        })
-        .table("Ring attention step by step");
+    let table = steps_table(rows, last);
     let share = model.kv_heads as f64 / model.heads as f64;
     let chunk = scenario.run.seq_len as f64 / ranks as f64;
     let wire = bandwidth(scenario, layout.mesh().link(ParallelAxis::Cp));

@@ -145,6 +145,17 @@ fn outcome(balance: &BalancedSplits, gpu: &Message) -> Message {
     }
 }
 
+/// The split of NVIDIA's rule beside the even and the best one, each with its step.
+fn rule_beside(rule: &LayerSplit, even: &LayerSplit, best: &LayerSplit) -> Message {
+    let step = |split: &LayerSplit| format!("{}: {}", short(&split.layers), show_seconds(split.step_s()));
+    t!(
+        "NVIDIA's rule gives {rule}; the even split {even}; the best found {best}",
+        rule = step(rule),
+        even = step(even),
+        best = step(best)
+    )
+}
+
 /// Predicted and measured gain of balancing; `gpu` is the name of this run's.
 pub fn uneven(balance: &BalancedSplits, gpu: &Message) -> Node {
     let split_of = |origin| balance.of(origin);
@@ -191,17 +202,11 @@ pub fn uneven(balance: &BalancedSplits, gpu: &Message) -> Node {
     }
     // Where the rule applies, its split is shown beside the other two, faster or not.
     if let Some(rule) = split_of(SplitOrigin::Rule).filter(|rule| rule.layers != even.layers || !notes.is_empty()) {
-        let step = |split: &LayerSplit| format!("{}: {}", short(&split.layers), show_seconds(split.step_s()));
         notes.push(text(" "));
         notes.push(text(if rule.layers == even.layers && own.layers == even.layers {
             t!("NVIDIA's rule gives the even split")
         } else {
-            t!(
-                "NVIDIA's rule gives {rule}; the even split {even}; the best found {best}",
-                rule = step(rule),
-                even = step(even),
-                best = step(best)
-            )
+            rule_beside(rule, even, best)
         }));
         notes.push(text(" ("));
         notes.push(cited(&UNEVEN_PP, UNEVEN_PP.short));

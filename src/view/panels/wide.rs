@@ -5,7 +5,7 @@ use crate::node::markup::bracket;
 use crate::panels::step::held_less;
 use crate::prelude::*;
 use shardscope_core::run::registry::field;
-use shardscope_core::time::{REACH, RangePart, Step, range, range_ends};
+use shardscope_core::time::{REACH, RangeOf, RangePart, Step, range, range_ends};
 use shardscope_core::units::{seconds_like, seconds_to};
 
 /// Runs of one's own after which a range is shown.
@@ -26,6 +26,17 @@ fn line(name: Message, step: &Step, sd: f64, widest: f64, class: &str) -> Node {
         t!("{low_s} to {high_s}", low_s = coarse(step.time_s * low, step), high_s = coarse(step.time_s * high, step));
     let cells = [leaf("span", "", name), el("span", &[("class", "whisker")], &marks), leaf("span", "amount", words)];
     el("div", &[("class", class)], &cells)
+}
+
+/// The settings that are not stated, each with the way to its field; together they move the step by `seconds`.
+fn not_stated(range: &RangeOf, seconds: Seconds) -> Node {
+    let lead = text(t!("Not stated, moves it by {seconds}:", seconds = seconds_to(seconds, 2)));
+    let fields = range.open.iter().filter_map(|open| field(open.field)).enumerate();
+    let links = fields.flat_map(|(at, field)| {
+        let apart = if at == 0 { " " } else { " · " };
+        [text(verbatim(apart)), link_button(field.label).on(Action::Focus(field.key))]
+    });
+    el("p", &[], &[lead, links.collect()])
 }
 
 /// The range of the step with its parts, folded; nothing where a step was measured or a profile says it.
@@ -80,13 +91,7 @@ pub fn why_wide(evaluation: &Evaluation) -> Node {
     if count > 0 {
         let low = range_ends(without(RangePart::Open));
         let seconds = (step.high_s - step.low_s).0 - step.time_s.0 * (low.1 - low.0);
-        let lead = text(t!("Not stated, moves it by {seconds}:", seconds = seconds_to(Seconds(seconds), 2)));
-        let fields = of.open.iter().filter_map(|open| field(open.field)).enumerate();
-        let links = fields.flat_map(|(at, field)| {
-            let apart = if at == 0 { " " } else { " · " };
-            [text(verbatim(apart)), link_button(field.label).on(Action::Focus(field.key))]
-        });
-        words.push(el("p", &[], &[lead, links.collect()]));
+        words.push(not_stated(of, Seconds(seconds)));
     }
     let runs = link_button("Enter a run of yours").on(Action::Open(Dialog::Runs));
     words.push(el("p", &[], &[runs]));

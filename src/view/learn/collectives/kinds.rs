@@ -121,10 +121,8 @@ const INKS: [Ink; RANKS] = [Ink::Forward, Ink::Memory(3), Ink::Memory(1), Ink::W
 /// Colour of sums over all ranks.
 const SUM: Ink = Ink::Exposed;
 
-pub(super) fn kinds(dials: &Dials) -> Live {
-    let number_of = usize::try_from(dials.get("k")).unwrap_or(1).clamp(1, COLLECTIVES.len());
-    let one = &COLLECTIVES[number_of - 1];
-    let sums = (0..RANKS * RANKS).filter(|at| (one.after)(at / RANKS, at % RANKS) == Block::Sum).count();
+/// The blocks of all ranks before and after a collective.
+fn drawn(one: &Collective) -> Drawing {
     let mut drawing = Drawing::new(WORDS + ROW * RANKS as f64);
     for (x, (words, blocks)) in HALVES.into_iter().zip([(t!("before"), one.before), (t!("after"), one.after)]) {
         drawing.words((x + WIDE / 2.0, 10.0), Anchor::Middle, Ink::Text, words);
@@ -156,6 +154,13 @@ pub(super) fn kinds(dials: &Dials) -> Live {
         drawing.name(WORDS + ROW * (rank as f64 + 0.5), t!("rank {rank}", rank));
     }
     drawing.words((0.49, WORDS + ROW * RANKS as f64 / 2.0), Anchor::Middle, Ink::Text, verbatim("→"));
+    drawing
+}
+
+pub(super) fn kinds(dials: &Dials) -> Live {
+    let number_of = usize::try_from(dials.get("k")).unwrap_or(1).clamp(1, COLLECTIVES.len());
+    let one = &COLLECTIVES[number_of - 1];
+    let sums = (0..RANKS * RANKS).filter(|at| (one.after)(at / RANKS, at % RANKS) == Block::Sum).count();
     let rows = COLLECTIVES.iter().zip(1_usize..).map(|(one, at)| {
         vec![verbatim(at.to_string()), one.name.into(), one.effect.into(), verbatim(number(one.sent, 3))]
     });
@@ -178,7 +183,7 @@ pub(super) fn kinds(dials: &Dials) -> Live {
     .above("the number of sums on all ranks", sums as f64, 15.0, |count| number(count, 3));
     Live {
         legend: colours(&entries),
-        picture: drawing.inline(t!("{name}: before and after", name = one.name)),
+        picture: drawn(one).inline(t!("{name}: before and after", name = one.name)),
         table: data(&head, rows.collect()),
         ..live
     }

@@ -42,10 +42,8 @@ impl Pieces {
 
 const ROW: f64 = 24.0;
 
-pub(super) fn ring(dials: &Dials) -> Live {
-    let (n, steps) = (dials.small("n") as usize, dials.small("j") as usize);
-    let pieces = Pieces::after(n, steps);
-    let complete = pieces.complete() as f64 / (n * n) as f64;
+/// The pieces of `n` ranks, a row for each rank.
+fn drawn(n: usize, pieces: &Pieces) -> Drawing {
     let mut drawing = Drawing::new(ROW * n as f64);
     for (rank, row) in pieces.sums.iter().enumerate() {
         drawing.name(ROW * (rank as f64 + 0.5), t!("rank {rank}", rank));
@@ -65,6 +63,13 @@ pub(super) fn ring(dials: &Dials) -> Live {
             drawing.words((at.x + at.width / 2.0, at.y + at.height / 2.0), Anchor::Middle, ink, words);
         }
     }
+    drawing
+}
+
+pub(super) fn ring(dials: &Dials) -> Live {
+    let (n, steps) = (dials.small("n") as usize, dials.small("j") as usize);
+    let pieces = Pieces::after(n, steps);
+    let complete = pieces.complete() as f64 / (n * n) as f64;
     let rows = pieces.sums.iter().enumerate().map(|(rank, row)| {
         let mut cells: Vec<Message> = vec![t!("rank {rank}", rank)];
         let sums: Vec<String> = row.iter().map(|sum| format!("{}/{n}", sum.count_ones())).collect();
@@ -99,7 +104,7 @@ pub(super) fn ring(dials: &Dials) -> Live {
             (t!("complete"), Ink::Exposed),
             (t!("framed: received in this step"), Ink::Paper),
         ]),
-        picture: drawing.inline(t!("Pieces of {n} ranks after {steps} steps", n, steps)),
+        picture: drawn(n, &pieces).inline(t!("Pieces of {n} ranks after {steps} steps", n, steps)),
         table: data(&head, rows.collect()),
         ..live
     }

@@ -34,16 +34,8 @@ fn after(n: u32, steps: u32) -> (Vec<u32>, Vec<(u32, u32)>) {
 const LEVEL: f64 = 34.0;
 const BOX: f64 = 20.0;
 
-pub(super) fn tree(dials: &Dials) -> Live {
-    let (n, steps) = (dials.small("n"), dials.small("j"));
-    let (sums, sent) = after(n, steps);
-    let complete = sums.iter().filter(|sum| sum.count_ones() == n).count();
-    let Some(fabric) = fabric() else {
-        return Live::default();
-    };
-    let nodes = u64::from(n);
-    let small = 1e6;
-    let [gather, reduce] = times(&fabric, nodes, 1.0);
+/// The tree of `n` ranks with what each has added up, and the messages of the step.
+fn drawn(n: u32, sums: &[u32], sent: &[(u32, u32)]) -> Drawing {
     let down = LEVEL * f64::from(depth(n)) + BOX + 8.0;
     let mut drawing = Drawing::new(down);
     // A rank is at the height up to which it adds up others.
@@ -58,7 +50,7 @@ pub(super) fn tree(dials: &Dials) -> Live {
         let (ink, width) = if active { (Ink::Exposed, 3.0) } else { (Ink::Line, 1.0) };
         drawing.line(place(rank), place(parent), ink, width);
     }
-    for (rank, sum) in (0..n).zip(&sums) {
+    for (rank, sum) in (0..n).zip(sums) {
         let (x, y) = place(rank);
         let wide = 0.8 / f64::from(n);
         let at = Box { x: x - wide / 2.0, width: wide, y: y - BOX / 2.0, height: BOX };
@@ -68,6 +60,19 @@ pub(super) fn tree(dials: &Dials) -> Live {
         let ink = if done { Ink::Paper } else { Ink::Text };
         drawing.words((x, y), Anchor::Middle, ink, verbatim(format!("{}/{n}", sum.count_ones())));
     }
+    drawing
+}
+
+pub(super) fn tree(dials: &Dials) -> Live {
+    let (n, steps) = (dials.small("n"), dials.small("j"));
+    let (sums, sent) = after(n, steps);
+    let complete = sums.iter().filter(|sum| sum.count_ones() == n).count();
+    let Some(fabric) = fabric() else {
+        return Live::default();
+    };
+    let nodes = u64::from(n);
+    let small = 1e6;
+    let [gather, reduce] = times(&fabric, nodes, 1.0);
     let rows = (0..n)
         .zip(&sums)
         .map(|(rank, sum)| vec![t!("rank {rank}", rank), verbatim(format!("{}/{n}", sum.count_ones()))]);
@@ -100,7 +105,7 @@ pub(super) fn tree(dials: &Dials) -> Live {
             (t!("ranks added up, of {n}", n), Ink::Forward),
             (t!("complete, and the messages of this step"), Ink::Exposed),
         ]),
-        picture: drawing.inline(t!("Sums of {n} ranks after {steps} steps", n, steps)),
+        picture: drawn(n, &sums, &sent).inline(t!("Sums of {n} ranks after {steps} steps", n, steps)),
         table: data(&["rank", "ranks added up"], rows.collect()),
         ..live
     }

@@ -54,6 +54,42 @@ fn held(first: u64) -> [f64; 2] {
     [memory.total - projector, projector].map(Bytes::gb)
 }
 
+/// Layers of the stages: "10/18".
+fn layers(split: &[u64]) -> Message {
+    verbatim(split.iter().map(u64::to_string).collect::<Vec<_>>().join("/"))
+}
+
+fn step(split: &Evaluation) -> Seconds {
+    split.report.step.time_s
+}
+
+fn bubble(split: &Evaluation) -> String {
+    show_percent(split.report.pipeline.bubble_fraction)
+}
+
+/// The row of a split in the table.
+fn split_row(name: &'static str, split: &Evaluation) -> Vec<Message> {
+    let shares = compute_shares(&split.scenario).into_iter().map(show_percent);
+    let shares = verbatim(shares.collect::<Vec<_>>().join(" / "));
+    let mut row = vec![Message::from(name), layers(&split.scenario.stage_layers), shares];
+    let peak = gib(split.report.memory.peak_bytes.0);
+    row.extend([show_seconds(step(split)), bubble(split), peak].map(verbatim));
+    row
+}
+
+/// The split of NVIDIA's rule, and what it gained where that was measured.
+fn rule_words(width: u64, rule: Message) -> Message {
+    if width == MEASURED_WIDTH {
+        t!(
+            "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs that was {gain} times as fast.",
+            rule,
+            gain = significant(measured(), 4)
+        )
+    } else {
+        t!("NVIDIA's rule counts FLOPs and gives {rule}; this width was not measured.", rule)
+    }
+}
+
 pub(super) fn uneven(dials: &Dials) -> Live {
     let (first, width) = (dials.get("l"), dials.get("v"));
     let (Some(even), Some(chosen)) = (with(14, 2, width), with(first, 2, width)) else {
@@ -64,29 +100,13 @@ pub(super) fn uneven(dials: &Dials) -> Live {
         return Live::default();
     };
     let [printed, projector] = held(10);
-    let stages = |one: &Evaluation| one.scenario.stage_layers.clone();
-    let layers = |split: &[u64]| verbatim(split.iter().map(u64::to_string).collect::<Vec<_>>().join("/"));
-    let step = |one: &Evaluation| one.report.step.time_s;
     let gain = step(&even).0 / step(&chosen).0;
-    let bubble = |one: &Evaluation| show_percent(one.report.pipeline.bubble_fraction);
-    let named = |name: &'static str, one: &Evaluation| -> Message {
-        t!(
-            "{name}: {layers} layers, a step of {time}",
-            name,
-            layers = layers(&stages(one)),
-            time = show_seconds(step(one))
-        )
-    };
     let drawn = [("even", &even), ("this split", &chosen)];
-    let rows = drawn.map(|(name, one)| {
-        let peak = gib(one.report.memory.peak_bytes.0);
-        let cells = [show_seconds(step(one)), bubble(one), peak];
-        let shares = compute_shares(&one.scenario).into_iter().map(show_percent);
-        let shares = verbatim(shares.collect::<Vec<_>>().join(" / "));
-        let mut row = vec![Message::from(name), layers(&stages(one)), shares];
-        row.extend(cells.map(verbatim));
-        row
-    });
+    let rows = drawn.map(|(name, split)| split_row(name, split));
+    let named = |name: &'static str, split: &Evaluation| -> Message {
+        let layers = layers(&split.scenario.stage_layers);
+        t!("{name}: {layers} layers, a step of {time}", name, layers, time = show_seconds(step(split)))
+    };
     let head = ["split", "layers per stage", "FLOPs by rank", "step", "bubble", "fullest GPU"];
     let live = Live::of([
         t!(
@@ -114,15 +134,7 @@ pub(super) fn uneven(dials: &Dials) -> Live {
         printed = significant(printed, 6),
         projector = significant(projector, 3)
     ))
-    .note(if width == MEASURED_WIDTH {
-        t!(
-            "NVIDIA's rule counts FLOPs and gives {rule}; measured on H20 GPUs that was {gain} times as fast.",
-            rule = layers(&rule),
-            gain = significant(measured(), 4)
-        )
-    } else {
-        t!("NVIDIA's rule counts FLOPs and gives {rule}; this width was not measured.", rule = layers(&rule))
-    });
+    .note(rule_words(width, layers(&rule)));
     let pictured = "Even and uneven stages";
     let open = load("", &chosen.scenario.run, "Opens this split on the page.", &[text_node("Open this run")]);
     Live {

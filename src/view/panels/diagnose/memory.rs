@@ -35,6 +35,22 @@ fn colour(component: &str) -> &'static str {
     }
 }
 
+/// A part of a bar in its key.
+fn item(class: &str, words: &'static str, bytes: f64) -> Node {
+    el("span", &[], &[el("i", &[("class", class)], &[]), text(words), text(" "), text(verbatim(gib(bytes)))])
+}
+
+/// A bar with its label and `whole`, the bytes of all its parts.
+fn bar_line(label: &'static str, whole: f64, parts: &[Node]) -> Node {
+    let cells = [leaf("b", "", label), el("span", &[("class", "track")], parts), amount("whole", &gib(whole))];
+    el("div", &[("class", "pair-row")], &cells)
+}
+
+fn key_line(items: &[Node]) -> Node {
+    let cells = [inline(""), el("span", &[("class", "key-line")], items), inline("")];
+    el("div", &[("class", "pair-row axis")], &cells)
+}
+
 /// The bar of the message over that of the prediction, with the limit and the range.
 pub(super) fn bars(memory: &MemoryFound) -> Node {
     let message = &memory.message;
@@ -48,10 +64,6 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
     let mut start = 0.0;
     let mut inside = Vec::new();
     let mut key = Vec::new();
-    let item = |class: &str, words: &'static str, bytes: f64| {
-        let said = [el("i", &[("class", class)], &[]), text(words), text(" "), text(verbatim(gib(bytes)))];
-        el("span", &[], &said)
-    };
     for (name, class, bytes) in parts.into_iter().filter(|part| part.2 > 0.0) {
         inside.push(bar_at(class, start, bytes / most).title(name));
         key.push(item(class, name, bytes));
@@ -68,15 +80,7 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
         key.push(item("asked", "asked for", asked));
     }
     inside.push(limit());
-    let line = |label: &'static str, whole: f64, inside: &[Node]| {
-        let cells = [leaf("b", "", label), el("span", &[("class", "track")], inside), amount("whole", &gib(whole))];
-        el("div", &[("class", "pair-row")], &cells)
-    };
-    let key_line = |items: Vec<Node>| {
-        let cells = [inline(""), el("span", &[("class", "key-line")], &items), inline("")];
-        el("div", &[("class", "pair-row axis")], &cells)
-    };
-    let mut lines = vec![line("Message", used + asked, &inside), key_line(key)];
+    let mut lines = vec![bar_line("Message", used + asked, &inside), key_line(&key)];
     if let Some([low, need, high, _]) = memory.need {
         let mut start = 0.0;
         let mut inside = Vec::new();
@@ -89,8 +93,8 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
         }
         inside.push(bracket(low / most, high / most));
         inside.push(limit());
-        lines.push(line("Predicted", need, &inside));
-        lines.push(key_line(key));
+        lines.push(bar_line("Predicted", need, &inside));
+        lines.push(key_line(&key));
     }
     let beside = verbatim(message.total.map(gib).unwrap_or_default());
     Node::from_iter([

@@ -39,6 +39,26 @@ fn choices(view: &PlanView, axes: &Axes) -> Node {
     el("div", &[("class", "filters")], &lines)
 }
 
+/// The words in the corner of the map, and those below it.
+fn map_words(picture: MapAxes) -> (Message, &'static str) {
+    match picture {
+        MapAxes::Fields(across, down) => (
+            t!("{down} by {across}", down = down.name(), across = across.name()),
+            "Best step time of each cell; outlined: your sizes; ▲ tight. Press a cell to use its layout.",
+        ),
+        MapAxes::Sizes => (
+            t!("model by nodes"),
+            "MFU of the best layout of each model on each number of nodes, with this run's GPUs, sequence and batch; \
+                1F1B, even splits, with and without recomputation, as the playbook searched.",
+        ),
+        MapAxes::Layouts => (
+            t!("TP, PP, CP by GPUs"),
+            "MFU of the best layout of each (TP, PP, CP) on each number of GPUs, this batch; rows are the most \
+                promising here.",
+        ),
+    }
+}
+
 fn drawn(view: &PlanView, map: &Cells, axes: &Axes) -> Node {
     let present = view.own.map(|own| (own.scenario.run.tp, own.scenario.run.pp));
     let sizes = [LayoutAxis::Tp, LayoutAxis::Pp];
@@ -54,22 +74,7 @@ fn drawn(view: &PlanView, map: &Cells, axes: &Axes) -> Node {
         _ => None,
     });
     let best = best.fold(f64::MIN_POSITIVE, f64::max);
-    let (corner, words) = match map.picture {
-        MapAxes::Fields(across, down) => (
-            t!("{down} by {across}", down = down.name(), across = across.name()),
-            "Best step time of each cell; outlined: your sizes; ▲ tight. Press a cell to use its layout.",
-        ),
-        MapAxes::Sizes => (
-            t!("model by nodes"),
-            "MFU of the best layout of each model on each number of nodes, with this run's GPUs, sequence and batch; \
-                1F1B, even splits, with and without recomputation, as the playbook searched.",
-        ),
-        MapAxes::Layouts => (
-            t!("TP, PP, CP by GPUs"),
-            "MFU of the best layout of each (TP, PP, CP) on each number of GPUs, this batch; rows are the most \
-                promising here.",
-        ),
-    };
+    let (corner, words) = map_words(map.picture);
     let head: Node = std::iter::once(leaf("th", "", &corner))
         .chain(map.across.iter().map(|head| leaf("th", "", head.label(axes))))
         .collect();

@@ -230,6 +230,11 @@ fn tokens(view: &PlanView) -> f64 {
     budget_tokens(&view.query.run)
 }
 
+/// A difference from the page's own layout.
+fn change(words: String, better: bool) -> Node {
+    leaf("small", if better { "change better" } else { "change" }, verbatim(words))
+}
+
 /// A layout: `index` of a ranked one, none of the page's own; what it changes of `own`.
 fn row(
     view: &PlanView,
@@ -242,10 +247,6 @@ fn row(
     let figures = &one.figures;
     let memory = &figures.peak;
     let rate = fixed(figures.tokens_per_s_per_gpu, 0);
-    let change = |words: String, better: bool| {
-        let class = if better { "change better" } else { "change" };
-        leaf("small", class, verbatim(words))
-    };
     let order = view.query.order;
     let alike = own.filter(|own| own.run.gpus == one.run.gpus);
     let faster = alike.map(|own| {

@@ -62,6 +62,29 @@ pub(super) fn cells(events: &[RunEvent], end: Seconds, length: f64) -> Vec<Cell>
 /// Least share of a cell that a part of it takes in the picture.
 const SEEN: f64 = 0.05;
 
+/// Fills the area of a cell of `length` seconds with the shares that stand still and repeat work; returns their sum.
+fn fill_cell(drawing: &mut Drawing, area: Box, cell: &Cell, length: f64) -> f64 {
+    let title = t!(
+        "{interruptions}, {down} down, {repeated} repeated",
+        interruptions = interruptions(cell.count),
+        down = duration(Seconds(cell.down * length)),
+        repeated = duration(Seconds(cell.repeated * length))
+    );
+    drawing.fill(area, Ink::Forward, 0.16, title);
+    let (down, repeated) = (cell.down.min(1.0), cell.repeated.min((1.0 - cell.down).max(0.0)));
+    let part = |x: f64, width: f64| Box { x: area.x + area.width * x, width: area.width * width, ..area };
+    // A share is seen however short it is.
+    let [seen_down, seen_repeated] = [down, repeated].map(|share| if share > 0.0 { share.max(SEEN) } else { 0.0 });
+    if down > 0.0 {
+        drawing.fill(part(0.0, seen_down), Ink::Exposed, 1.0, "");
+    }
+    if repeated > 0.0 {
+        let from = seen_down.min(1.0 - SEEN);
+        drawing.fill(part(from, seen_repeated.min(1.0 - from)), Ink::Backward, 1.0, "");
+    }
+    down + repeated
+}
+
 /// One simulated future by days; `chosen` is another seed than the Run's own.
 pub fn future(run: &Run, answer: &WholeRunAnswer, chosen: Option<u64>) -> Node {
     let setting = &answer.setting;
@@ -83,25 +106,8 @@ pub fn future(run: &Run, answer: &WholeRunAnswer, chosen: Option<u64>) -> Node {
             let first = t!("{n}", n = (at + 1).to_string());
             drawing.words((area.x, WORDS / 2.0 - 2.0), Anchor::Start, Ink::Muted, first);
         }
-        let title = t!(
-            "{interruptions}, {down} down, {repeated} repeated",
-            interruptions = interruptions(cell.count),
-            down = duration(Seconds(cell.down * length)),
-            repeated = duration(Seconds(cell.repeated * length))
-        );
-        drawing.fill(area, Ink::Forward, 0.16, title);
-        let (down, repeated) = (cell.down.min(1.0), cell.repeated.min((1.0 - cell.down).max(0.0)));
-        let part = |x: f64, width: f64| Box { x: area.x + area.width * x, width: area.width * width, ..area };
-        // What is there is seen, however short it is.
-        let [seen_down, seen_repeated] = [down, repeated].map(|share| if share > 0.0 { share.max(SEEN) } else { 0.0 });
-        if down > 0.0 {
-            drawing.fill(part(0.0, seen_down), Ink::Exposed, 1.0, "");
-        }
-        if repeated > 0.0 {
-            let from = seen_down.min(1.0 - SEEN);
-            drawing.fill(part(from, seen_repeated.min(1.0 - from)), Ink::Backward, 1.0, "");
-        }
-        if cell.count > 0 && down + repeated < 0.55 && columns <= 22 {
+        let lost = fill_cell(&mut drawing, area, cell, length);
+        if cell.count > 0 && lost < 0.55 && columns <= 22 {
             let place = (area.x + area.width - 0.14 * pitch, area.y + area.height / 2.0);
             drawing.label(place, Ink::Text, verbatim(cell.count.to_string()));
         }

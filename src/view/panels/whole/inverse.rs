@@ -3,7 +3,7 @@
 use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::run::AdapterMethod;
-use shardscope_core::run::presets::MODELS;
+use shardscope_core::run::presets::{MODELS, ModelPreset};
 use shardscope_core::search::catalogue::{CatalogueRow, TrainedModel};
 use shardscope_core::sort::sort_by;
 use shardscope_core::units::group;
@@ -31,18 +31,8 @@ pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Nod
     let tokens = || rows.iter().filter_map(|(_, trained)| trained.as_ref()).map(|trained| trained.tokens);
     let (low, high) = (tokens().fold(f64::MAX, f64::min) / 30.0, tokens().fold(0.0, f64::max) * 1.5);
     let at = |tokens: f64| ((tokens / low).ln() / (high / low).ln()).clamp(0.0, 1.0);
-    let mut lines: Vec<_> =
-        rows.iter().filter_map(|(at_place, trained)| Some((MODELS.get(*at_place)?, trained))).collect();
-    // The largest first, those that are tight behind all that fit.
-    let size = |trained: &Option<Box<TrainedModel>>| {
-        trained.as_ref().map_or((false, 0.0), |trained| (trained.fits, trained.parameters))
-    };
-    sort_by(&mut lines, |a, b| {
-        let ((a_fits, a), (b_fits, b)) = (size(a.1), size(b.1));
-        b_fits.cmp(&a_fits).then(b.total_cmp(&a))
-    });
     let (mut known, mut without) = (Vec::new(), Vec::new());
-    for (preset, trained) in lines {
+    for (preset, trained) in by_size(rows) {
         let name = preset.choice.label;
         let Some(trained) = trained else {
             without.push(name);
@@ -86,6 +76,19 @@ pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Nod
         )));
     }
     parts.into_iter().collect()
+}
+
+/// The models with what they train on: the largest first, those that are tight behind all that fit.
+fn by_size(rows: &[CatalogueRow]) -> Vec<(&'static ModelPreset, Option<&TrainedModel>)> {
+    let models = rows.iter().filter_map(|(place, trained)| Some((MODELS.get(*place)?, trained.as_deref())));
+    let mut models: Vec<_> = models.collect();
+    let size =
+        |trained: Option<&TrainedModel>| trained.map_or((false, 0.0), |trained| (trained.fits, trained.parameters));
+    sort_by(&mut models, |a, b| {
+        let ((a_fits, a), (b_fits, b)) = (size(a.1), size(b.1));
+        b_fits.cmp(&a_fits).then(b.total_cmp(&a))
+    });
+    models
 }
 
 /// "Largest that fits here: Gemma 3 27B with LoRA, 27.4 B parameters, 8,192 tokens a sequence."
