@@ -82,18 +82,9 @@ impl Contribution {
                 return Err(issues);
             }
         };
-        let tokens = run.global_batch as f64 * run.seq_len as f64;
-        let by_rate = self.tokens_per_s_per_gpu.map(|rate| tokens / rate / run.gpus as f64);
-        let Some(measured_s) = self.step_s.or(by_rate).filter(|seconds| seconds.is_finite() && *seconds > 0.0) else {
-            issues.push(Issue::error("step_s", t!("give the seconds of a step, or the tokens a second and GPU")));
+        let Some(measured_s) = self.measured_s(&run, &mut issues) else {
             return Err(issues);
         };
-        if let (Some(seconds), Some(rate)) = (self.step_s, by_rate)
-            && !(0.95..=1.05).contains(&(seconds / rate))
-        {
-            let message = t!("the seconds and the tokens a second are not those of one step of this link");
-            issues.push(Issue::error("step_s", message));
-        }
         let step = &evaluation.report.step;
         let (predicted_s, range_s) = (step.time_s.0, [step.low_s.0, step.high_s.0]);
         let off = (predicted_s / measured_s).max(measured_s / predicted_s);
@@ -122,6 +113,24 @@ impl Contribution {
         });
         let source = added.map(|row| SOURCES[row.source].name);
         Ok(AddedRun { line, origin, source, measured_s, predicted_s, range_s })
+    }
+
+    /// Seconds of a measured step, given or by the rate of tokens; none where neither is given.
+    fn measured_s(&self, run: &Run, issues: &mut Vec<Issue>) -> Option<f64> {
+        let tokens = run.global_batch as f64 * run.seq_len as f64;
+        let by_rate = self.tokens_per_s_per_gpu.map(|rate| tokens / rate / run.gpus as f64);
+        let measured = self.step_s.or(by_rate).filter(|seconds| seconds.is_finite() && *seconds > 0.0);
+        if measured.is_none() {
+            issues.push(Issue::error("step_s", t!("give the seconds of a step, or the tokens a second and GPU")));
+            return None;
+        }
+        if let (Some(seconds), Some(rate)) = (self.step_s, by_rate)
+            && !(0.95..=1.05).contains(&(seconds / rate))
+        {
+            let message = t!("the seconds and the tokens a second are not those of one step of this link");
+            issues.push(Issue::error("step_s", message));
+        }
+        measured
     }
 
     /// Issues for the texts that are missing.

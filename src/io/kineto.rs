@@ -554,41 +554,8 @@ impl KinetoReader {
                 Issue::error("files", t!("the trace has no kernels of a GPU: record with ProfilerActivity.CUDA"))
             });
         }
-        let mut notes = Vec::new();
-        if !complete {
-            notes.push(Issue::warning("files", t!("the file ends in the middle: what stands before is read")));
-        }
-        if self.backwards > 0 {
-            notes.push(Issue::warning(
-                "files",
-                t!("events that end before they begin are left out: {count}", count = self.backwards),
-            ));
-        }
-        if self.too_many_groups {
-            notes.push(Issue::warning(
-                "files",
-                t!("more than {most} process groups: messages of the others have no group", most = MAX_GROUPS),
-            ));
-        }
-        let mut devices: HashMap<u32, (usize, i64)> = HashMap::new();
-        for kernel in self.kernels.iter() {
-            let (count, time) = devices.entry(kernel.device).or_default();
-            *count += 1;
-            *time += self.length(kernel);
-        }
-        let busiest =
-            devices.iter().max_by_key(|(device, (_, time))| (*time, u32::MAX - **device)).map(|(device, _)| *device);
-        if devices.len() > 1 {
-            let device = u64::from(busiest.unwrap_or_default());
-            notes.push(Issue::warning(
-                "files",
-                t!(
-                    "kernels of {count} GPUs: those of GPU {device}, which is busiest, are read",
-                    count = devices.len(),
-                    device
-                ),
-            ));
-        }
+        let mut notes = self.notes(complete);
+        let (busiest, own) = self.busiest(&mut notes);
         self.enclosing.sort_by_key(|(start, ..)| *start);
         let (launches, collectives, enclosing) = (&self.launches, &self.collectives, &self.enclosing);
         let enclosed = |at: i64| {
@@ -625,12 +592,56 @@ impl KinetoReader {
             }
             work
         };
-        let own = busiest.and_then(|device| devices.get(&device)).map_or(0, |(count, _)| *count);
         let mut activities = Vec::with_capacity(own);
         let kernels = std::mem::take(&mut self.kernels).lists.into_iter().flatten();
         activities.extend(kernels.filter(|kernel| Some(kernel.device) == busiest).map(as_work));
         self.trace.activities = activities;
         Ok((self.trace.sorted(), notes))
+    }
+
+    /// What could not be read.
+    fn notes(&self, complete: bool) -> Vec<Issue> {
+        let mut notes = Vec::new();
+        if !complete {
+            notes.push(Issue::warning("files", t!("the file ends in the middle: what stands before is read")));
+        }
+        if self.backwards > 0 {
+            notes.push(Issue::warning(
+                "files",
+                t!("events that end before they begin are left out: {count}", count = self.backwards),
+            ));
+        }
+        if self.too_many_groups {
+            notes.push(Issue::warning(
+                "files",
+                t!("more than {most} process groups: messages of the others have no group", most = MAX_GROUPS),
+            ));
+        }
+        notes
+    }
+
+    /// The GPU whose kernels take longest, and their number; a note where there are kernels of others.
+    fn busiest(&self, notes: &mut Vec<Issue>) -> (Option<u32>, usize) {
+        let mut devices: HashMap<u32, (usize, i64)> = HashMap::new();
+        for kernel in self.kernels.iter() {
+            let (count, time) = devices.entry(kernel.device).or_default();
+            *count += 1;
+            *time += self.length(kernel);
+        }
+        let busiest =
+            devices.iter().max_by_key(|(device, (_, time))| (*time, u32::MAX - **device)).map(|(device, _)| *device);
+        if devices.len() > 1 {
+            let device = u64::from(busiest.unwrap_or_default());
+            notes.push(Issue::warning(
+                "files",
+                t!(
+                    "kernels of {count} GPUs: those of GPU {device}, which is busiest, are read",
+                    count = devices.len(),
+                    device
+                ),
+            ));
+        }
+        (busiest, busiest.and_then(|device| devices.get(&device)).map_or(0, |(count, _)| *count))
     }
 }
 

@@ -51,6 +51,39 @@ pub async fn answer_host(message: String, address: String) -> Result<String, JsV
     answer.map_err(|Missing| js_sys::Error::new("a part of the calculator did not arrive").into())
 }
 
+/// The title of a frame: the run, or the lesson.
+fn title_of(state: State, panel: Embed, lesson: RwSignal<Message>) -> Message {
+    match panel {
+        Embed::Lesson => lesson.get(),
+        Embed::Scoreboard => View::Scoreboard.choice().label.into(),
+        // The picture shows no verdict of its own.
+        Embed::Timeline => {
+            // Never the verdict of another Run.
+            let evaluation = state.evaluation().filter(|_| !state.is_stale());
+            let verdict = evaluation.map(|one| words::peak(&one.report, state.view.unit.get()));
+            Message::joined(" · ", [state.run.with(words::line)].into_iter().chain(verdict))
+        }
+        _ => state.run.with(words::line),
+    }
+}
+
+/// The address of the page that shows what a frame shows.
+fn page_address(state: State, panel: Embed) -> String {
+    let now = state.view.get();
+    let open = match panel {
+        Embed::Lesson => now.open,
+        Embed::Cluster => View::Cluster,
+        Embed::Schedules => View::Schedules,
+        Embed::Whole => View::Whole,
+        Embed::Scoreboard => View::Scoreboard,
+        Embed::Diagnose => View::Diagnose(false),
+        _ => View::Run,
+    };
+    let view = ViewState { embed: None, open, theme: None, lang: None, page: None, ..now };
+    let fragment = state.run.with(|run| encode_with(run, &view));
+    format!("{}#{fragment}", browser::address())
+}
+
 /// The panel alone.
 pub fn embed(state: State, panel: Embed) -> AnyView {
     let shows = |one: Embed| panel == one || panel == Embed::All;
@@ -92,35 +125,8 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
     let clear = state.view.now().theme.is_some();
     let lesson = RwSignal::new(Message::default());
     let is_lesson = panel == Embed::Lesson;
-    let title = move || {
-        translated(match panel {
-            Embed::Lesson => lesson.get(),
-            Embed::Scoreboard => View::Scoreboard.choice().label.into(),
-            // The picture shows no verdict of its own.
-            Embed::Timeline => {
-                // Never the verdict of another Run.
-                let evaluation = state.evaluation().filter(|_| !state.is_stale());
-                let verdict = evaluation.map(|one| words::peak(&one.report, state.view.unit.get()));
-                Message::joined(" · ", [state.run.with(words::line)].into_iter().chain(verdict))
-            }
-            _ => state.run.with(words::line),
-        })
-    };
-    let whole = move || {
-        let now = state.view.get();
-        let open = match panel {
-            Embed::Lesson => now.open,
-            Embed::Cluster => View::Cluster,
-            Embed::Schedules => View::Schedules,
-            Embed::Whole => View::Whole,
-            Embed::Scoreboard => View::Scoreboard,
-            Embed::Diagnose => View::Diagnose(false),
-            _ => View::Run,
-        };
-        let view = ViewState { embed: None, open, theme: None, lang: None, page: None, ..now };
-        let fragment = state.run.with(|run| encode_with(run, &view));
-        format!("{}#{fragment}", browser::address())
-    };
+    let title = move || translated(title_of(state, panel, lesson));
+    let whole = move || page_address(state, panel);
     view! {
         <div class="embed" class:clear=clear>
             {if is_lesson { arriving(move || lesson_frame(state, lesson)) } else { panels() }}

@@ -81,24 +81,7 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
     let Some(Value::Text(kind)) = text.get("model_type").or(config.get("model_type")) else {
         return Err(refuse(t!("no model_type: is it a model's config.json?")));
     };
-    let says = |key: &&str| !matches!(text.get(key), None | Some(Value::Null));
-    let yes = |key: &str| matches!(text.get(key), Some(Value::Bool(true)));
-    let kind_name = match kind.as_str() {
-        _ if yes("enable_moe_block") => "gemma4_moe",
-        "bailing_moe" if yes("use_qk_norm") => "bailing_moe_v2",
-        kind => kind,
-    };
-    let family = match family(kind_name) {
-        Some(family) => family,
-        None if !SHARED.iter().all(says) => {
-            return Err(refuse(t!(
-                "model_type \"{kind}\" is not known, and its layers are no Llama's; known are {kinds}",
-                kind,
-                kinds = families::names()
-            )));
-        }
-        None => unknown(EXPERTS.iter().any(says), says(&"kv_lora_rank")),
-    };
+    let family = family_of(text, kind).map_err(refuse)?;
     let mut reader =
         Reader { config: text, defaults: family.defaults, used: Vec::new(), assumed: Vec::new(), errors: Vec::new() };
     let mut parts = reader.parts(family);
@@ -135,15 +118,32 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
     if !beyond.is_empty() {
         return Err(beyond);
     }
+    let is_used = |key: &str| key == "model_type" || used.iter().any(|(name, _)| name == key);
     let ignored = match text {
-        Value::Map(entries) => entries
-            .iter()
-            .filter(|(key, _)| key != "model_type" && !used.iter().any(|(name, _)| name == key))
-            .cloned()
-            .collect(),
+        Value::Map(entries) => entries.iter().filter(|(key, _)| !is_used(key)).cloned().collect(),
         _ => Vec::new(),
     };
     Ok(Config { kind: kind.clone(), parts, used, assumed, ignored, notes: family.notes.to_vec() })
+}
+
+/// The family of a file of this kind; where the kind is not known, that of the keys which Llama's files have.
+fn family_of(text: &Value, kind: &str) -> Result<&'static ModelFamily, Message> {
+    let says = |key: &&str| !matches!(text.get(key), None | Some(Value::Null));
+    let yes = |key: &str| matches!(text.get(key), Some(Value::Bool(true)));
+    let kind_name = match kind {
+        _ if yes("enable_moe_block") => "gemma4_moe",
+        "bailing_moe" if yes("use_qk_norm") => "bailing_moe_v2",
+        kind => kind,
+    };
+    match family(kind_name) {
+        Some(family) => Ok(family),
+        None if !SHARED.iter().all(says) => Err(t!(
+            "model_type \"{kind}\" is not known, and its layers are no Llama's; known are {kinds}",
+            kind = kind.to_owned(),
+            kinds = families::names()
+        )),
+        None => Ok(unknown(EXPERTS.iter().any(says), says(&"kv_lora_rank"))),
+    }
 }
 
 /// Walks over a file and keeps book of what it takes.

@@ -77,6 +77,16 @@ fn read(reader: &mut SettingsReader) {
     } else if reader.run.overlap.dp == Some(0.0) {
         reader.run.overlap.dp = None;
     }
+    precision(reader);
+    optimizer(reader);
+    match reader.count("pipeline.activation_checkpoint_interval", "layers between checkpoints") {
+        Some(0) => reader.recompute(Recompute::None),
+        Some(_) => reader.recompute(Recompute::Full),
+        None => reader.assume("recomputation, as on this page: the program decides"),
+    }
+}
+
+fn precision(reader: &mut SettingsReader) {
     let of_launcher = |name: &str| reader.value(name) == Some(Value::Text("auto".to_owned()));
     let auto = ["bf16.enabled", "fp16.enabled"].map(of_launcher) != [false; 2];
     let (brain, half) = (reader.flag("bf16.enabled", "bf16"), reader.flag("fp16.enabled", "fp16"));
@@ -91,6 +101,9 @@ fn read(reader: &mut SettingsReader) {
             _ => "fp32",
         });
     }
+}
+
+fn optimizer(reader: &mut SettingsReader) {
     let optimizer = reader.word("optimizer.type", "optimizer").map(|name| name.to_ascii_lowercase());
     match optimizer.as_deref() {
         Some("adam" | "adamw") => reader.run.optimizer = Optimizer::Adam,
@@ -105,11 +118,6 @@ fn read(reader: &mut SettingsReader) {
         }
         Some(other) => reader.unknown_optimizer("optimizer.type", other),
         None => reader.assume("the optimizer, as on this page: the program has it"),
-    }
-    match reader.count("pipeline.activation_checkpoint_interval", "layers between checkpoints") {
-        Some(0) => reader.recompute(Recompute::None),
-        Some(_) => reader.recompute(Recompute::Full),
-        None => reader.assume("recomputation, as on this page: the program decides"),
     }
 }
 

@@ -91,6 +91,28 @@ fn read(reader: &mut SettingsReader) {
     let max = reader.number("max_steps", "steps").and_then(shardscope_core::units::whole);
     reader.steps(max);
     tuning::optimizer(reader, "optim");
+    precision(reader, of_trl, of_chat, sharing);
+    recomputation(reader, of_trl, wrapped.as_ref().and_then(|fsdp| fsdp.checkpoints) == Some(true));
+    let leaves = reader.flag("activation_offloading", "activations on the host");
+    let leaves = leaves || wrapped.is_some_and(|fsdp| fsdp.activations);
+    tuning::offload_activations(reader, leaves);
+    // Its name in TRL up to 0.15: `trl/trainer/sft_config.py` of v0.15.0 and v0.16.0.
+    let liger = reader.any(["use_liger_kernel", "use_liger"], "fused kernels of Liger");
+    let supervised = of_trl && !generates && reader.run.objective.base == Some(Objective::NextToken.id());
+    let slices = match loss.as_deref() {
+        Some(loss) => loss == "chunked_nll",
+        None => supervised && !liger && silent_slices(reader),
+    };
+    tuning::loss(reader, liger, slices);
+    tuning::preferences(reader);
+    tuning::compile(reader, "torch_compile");
+    tuning::attention(reader, "attn_implementation", &["eager"]);
+    reader.flag("use_flash_attention_2", "attention without stored scores");
+}
+
+/// Takes the format of weights and passes: by Trainer's own settings, else the launcher's, else what the program does
+/// where the text is silent.
+fn precision(reader: &mut SettingsReader, of_trl: bool, of_chat: bool, sharing: Sharing) {
     let (bf16, fp16) = (tuning::switch(reader, "bf16", "bf16"), reader.flag("fp16", "fp16"));
     // Accelerate's own, where it says the same.
     let half = reader.last("mixed_precision").and_then(Value::text).map(str::to_owned);
@@ -125,6 +147,10 @@ fn read(reader: &mut SettingsReader) {
     if whole && of_trl && bf16 && !pure && sharing != Sharing::DeepSpeed {
         whole_base(reader);
     }
+}
+
+/// Takes whether layers are recomputed; `by_fsdp` where the wrapping by FSDP already says so.
+fn recomputation(reader: &mut SettingsReader, of_trl: bool, by_fsdp: bool) {
     let again = tuning::switch(reader, "gradient_checkpointing", "full recomputation");
     let again = again.or_else(|| tuning::switch(reader, "use_gradient_checkpointing", "full recomputation"));
     // OpenGVLab/InternVL 2410d1d `internvl_chat/internvl/train/internvl_chat_finetune.py:140`: on where it is not said.
@@ -134,24 +160,8 @@ fn read(reader: &mut SettingsReader) {
         reader.assume("full recomputation: InternVL where the text is silent");
     }
     let again = again.or(of_internvl.then_some(true));
-    let by_fsdp = wrapped.as_ref().and_then(|fsdp| fsdp.checkpoints);
     let again = again.unwrap_or_else(|| of_trl && silent_checkpoints(reader));
-    tuning::checkpoint(reader, again || by_fsdp == Some(true));
-    let leaves = reader.flag("activation_offloading", "activations on the host");
-    let leaves = leaves || wrapped.is_some_and(|fsdp| fsdp.activations);
-    tuning::offload_activations(reader, leaves);
-    // Its name in TRL up to 0.15: `trl/trainer/sft_config.py` of v0.15.0 and v0.16.0.
-    let liger = reader.any(["use_liger_kernel", "use_liger"], "fused kernels of Liger");
-    let supervised = of_trl && !generates && reader.run.objective.base == Some(Objective::NextToken.id());
-    let slices = match loss.as_deref() {
-        Some(loss) => loss == "chunked_nll",
-        None => supervised && !liger && silent_slices(reader),
-    };
-    tuning::loss(reader, liger, slices);
-    tuning::preferences(reader);
-    tuning::compile(reader, "torch_compile");
-    tuning::attention(reader, "attn_implementation", &["eager"]);
-    reader.flag("use_flash_attention_2", "attention without stored scores");
+    tuning::checkpoint(reader, again || by_fsdp);
 }
 
 /// DeepSpeed-Chat has the stage among its arguments, and its models of rewards learn from pairs without a vocabulary.

@@ -182,32 +182,37 @@ fn own_process(found: &OutOfMemory, listed: &mut Vec<f64>) -> Option<f64> {
     Some(listed.remove(at))
 }
 
+/// The sizes that `text` states, in the words of each program; `lower` is the same in small letters.
+fn stated(text: &str, lower: &str) -> OutOfMemory {
+    OutOfMemory {
+        asked: after(text, "ried to allocate")
+            .or_else(|| after(text, "trying to allocate"))
+            .or_else(|| after(text, "Requested")),
+        total: after(text, "total capacity of")
+            .or_else(|| after(text, "total capacty of"))
+            .or_else(|| before(text, " total capacity"))
+            .or_else(|| after(text, "Device limit"))
+            .or_else(|| after(text, "total: ")),
+        free: after(text, "of which")
+            .or_else(|| after(text, "Free (according to CUDA)"))
+            .or_else(|| after(text, "free: "))
+            .or_else(|| before(text, " free;")),
+        allocated: before(text, " already allocated")
+            .or_else(|| after(text, "Of the allocated memory"))
+            .or_else(|| after(text, "Currently allocated")),
+        allowed: before(text, " allowed;").or_else(|| before(text, " allowed.")),
+        pools: before(text, " allocated in private pools"),
+        driver_pool: lower.contains("would exceed allowed memory"),
+        ..OutOfMemory::default()
+    }
+}
+
 /// The message in `lines`, whose first sign is at `at`.
 fn parse(lines: &[String], at: usize) -> Option<OutOfMemory> {
     // The sentence may be wrapped.
     let text = lines[at..].iter().take(12).flat_map(|line| line.split_whitespace()).collect::<Vec<_>>().join(" ");
     let lower = text.to_ascii_lowercase();
-    let mut found = OutOfMemory {
-        asked: after(&text, "ried to allocate")
-            .or_else(|| after(&text, "trying to allocate"))
-            .or_else(|| after(&text, "Requested")),
-        total: after(&text, "total capacity of")
-            .or_else(|| after(&text, "total capacty of"))
-            .or_else(|| before(&text, " total capacity"))
-            .or_else(|| after(&text, "Device limit"))
-            .or_else(|| after(&text, "total: ")),
-        free: after(&text, "of which")
-            .or_else(|| after(&text, "Free (according to CUDA)"))
-            .or_else(|| after(&text, "free: "))
-            .or_else(|| before(&text, " free;")),
-        allocated: before(&text, " already allocated")
-            .or_else(|| after(&text, "Of the allocated memory"))
-            .or_else(|| after(&text, "Currently allocated")),
-        allowed: before(&text, " allowed;").or_else(|| before(&text, " allowed.")),
-        pools: before(&text, " allocated in private pools"),
-        driver_pool: lower.contains("would exceed allowed memory"),
-        ..OutOfMemory::default()
-    };
+    let mut found = stated(&text, &lower);
     let reserved = before(&text, " reserved in total");
     let cached = before(&text, " cached)");
     let beyond = |held: f64| found.allocated.map(|allocated| if held >= allocated { held - allocated } else { held });

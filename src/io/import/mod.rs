@@ -192,15 +192,7 @@ fn read_as(text: &str, present: &Run, given: &Given) -> Result<Meaning, Vec<Issu
     {
         Some(whole) if whole.len() > MAX_LENGTH || depth(&whole) > MAX_DEPTH => return Err(vec![too_long()]),
         Some(whole) => with_file(&whole, &source, present)?,
-        None if program.is_some() => {
-            let (name, whole) = program.unwrap_or_default();
-            if whole.len() > MAX_LENGTH {
-                return Err(vec![too_long()]);
-            }
-            let mut read = with_file(&whole, &source, present)?;
-            read.used.push((name, t!("the settings of this file")));
-            read
-        }
+        None if program.is_some() => with_program(program.unwrap_or_default(), &source, present)?,
         None => {
             let kind = sniff(&source).map_err(|issue| vec![in_file(file.as_ref(), &source).unwrap_or(issue)])?;
             let is_script = is_script(&kind, &source);
@@ -211,23 +203,35 @@ fn read_as(text: &str, present: &Run, given: &Given) -> Result<Meaning, Vec<Issu
             read
         }
     };
-    match file {
-        Some(file) if file.text.is_some() => read.used.push((file.name, t!("the settings of this file"))),
-        Some(file) => {
+    if let Some(file) = file {
+        if file.text.is_some() {
+            read.used.push((file.name, t!("the settings of this file")));
+        } else {
             let why = t!("the file is not here: what it sets is not known");
             read.unread.insert(0, Unread::missing(&file.name, None, why));
         }
-        None => {}
     }
-    let met = |name: &String| {
-        let is_branch = read.branches.iter().any(|branch| branch.condition == *name);
-        is_branch || !is_python && source.script().met.contains(name)
-    };
-    let unknown = given.set.iter().map(|(name, _)| name).filter(|name| !met(name));
-    let unknown: Vec<Issue> = unknown
-        .map(|name| Issue::error(format!("set.{name}"), t!("the text has no such variable and no such condition")))
-        .collect();
+    let met_by_script = |name: &String| !is_python && source.script().met.contains(name);
+    let unknown = not_met(given, &read, met_by_script);
     if unknown.is_empty() { Ok(placed(read, text)) } else { Err(unknown) }
+}
+
+/// A command with the program that it starts, whose settings are read with its own.
+fn with_program((name, whole): (String, String), source: &ImportText, present: &Run) -> Result<Meaning, Vec<Issue>> {
+    if whole.len() > MAX_LENGTH {
+        return Err(vec![too_long()]);
+    }
+    let mut read = with_file(&whole, source, present)?;
+    read.used.push((name, t!("the settings of this file")));
+    Ok(read)
+}
+
+/// An error for each given variable and condition that neither a branch of `read` nor the script has.
+fn not_met(given: &Given, read: &Meaning, met_by_script: impl Fn(&String) -> bool) -> Vec<Issue> {
+    let is_branch = |name: &String| read.branches.iter().any(|branch| branch.condition == *name);
+    let names = given.set.iter().map(|(name, _)| name).filter(|name| !is_branch(name) && !met_by_script(name));
+    let message = || t!("the text has no such variable and no such condition");
+    names.map(|name| Issue::error(format!("set.{name}"), message())).collect()
 }
 
 /// The files of a request that a file of YAML stands over by its "defaults" or "extends", the lowest first.

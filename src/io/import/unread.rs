@@ -85,6 +85,49 @@ pub(super) struct Account {
     pub unread: Vec<Unread>,
 }
 
+impl Account {
+    /// Says why a setting that nothing took is without effect, or that it may matter.
+    fn tell(&mut self, tables: &[&SettingsTable], off: &[String], left: Left) {
+        let Left { text: name, inner, value } = left;
+        // What the program has no row for may be a setting of its base, as whose it was given on.
+        let of_base = || class(tables, &inner.filter(|inner| !inner.starts_with('?'))?);
+        match class(tables, &name).or_else(of_base) {
+            Some(SettingClass::NoEffect(reason)) => self.ignored.push(ignored(&name, why(reason))),
+            Some(SettingClass::Read | SettingClass::NotModelledIfOn(_)) if value.as_ref().is_some_and(is_off) => {
+                self.ignored.push(ignored(&name, "switched off, as where it is not said"));
+            }
+            Some(SettingClass::NotModelledIfOff(_)) if !value.as_ref().is_some_and(is_off) => {
+                self.ignored.push(ignored(&name, why(NoEffect::Counted)));
+            }
+            Some(SettingClass::NotModelled(_)) if value == Some(Value::Null) => {
+                self.ignored.push(ignored(&name, "it is given no value"));
+            }
+            _ if off.iter().any(|section| name.starts_with(section.as_str())) => {
+                self.ignored.push(ignored(&name, "its section is switched off"));
+            }
+            None if name.starts_with('$') => {
+                self.ignored.push(ignored(&name, "a variable of the text: it counts where a setting has its value"));
+            }
+            Some(
+                SettingClass::NotModelled(change)
+                | SettingClass::NotModelledIfOn(change)
+                | SettingClass::NotModelledIfOff(change),
+            ) => {
+                let why = t!("its effect is not modelled here");
+                self.unread.push(Unread::new(&name, UnreadKind::NotModelled, why, Some(change)));
+            }
+            Some(SettingClass::Read) => {
+                let why = t!("this value, or this setting without others beside it, is not read");
+                self.unread.push(Unread::new(&name, UnreadKind::NotModelled, why, Some(CouldChange::Both)));
+            }
+            None => {
+                let why = t!("no setting by this name is known here");
+                self.unread.push(Unread::new(&name, UnreadKind::NotKnown, why, None));
+            }
+        }
+    }
+}
+
 /// Accounts for settings that nothing took, by the `tables` of their program; `off` are sections that are switched off.
 pub(super) fn account(
     tables: &[&SettingsTable],
@@ -98,42 +141,7 @@ pub(super) fn account(
         if name == "source" || open.iter().any(|(known, _)| *known == name) {
             continue;
         }
-        // What the program has no row for may be a setting of its base, as whose it was given on.
-        let of_base = || class(tables, &inner.filter(|inner| !inner.starts_with('?'))?);
-        match class(tables, &name).or_else(of_base) {
-            Some(SettingClass::NoEffect(reason)) => account.ignored.push(ignored(&name, why(reason))),
-            Some(SettingClass::Read | SettingClass::NotModelledIfOn(_)) if value.as_ref().is_some_and(is_off) => {
-                account.ignored.push(ignored(&name, "switched off, as where it is not said"));
-            }
-            Some(SettingClass::NotModelledIfOff(_)) if !value.as_ref().is_some_and(is_off) => {
-                account.ignored.push(ignored(&name, why(NoEffect::Counted)));
-            }
-            Some(SettingClass::NotModelled(_)) if value == Some(Value::Null) => {
-                account.ignored.push(ignored(&name, "it is given no value"));
-            }
-            _ if off.iter().any(|section| name.starts_with(section.as_str())) => {
-                account.ignored.push(ignored(&name, "its section is switched off"));
-            }
-            None if name.starts_with('$') => {
-                account.ignored.push(ignored(&name, "a variable of the text: it counts where a setting has its value"));
-            }
-            Some(
-                SettingClass::NotModelled(change)
-                | SettingClass::NotModelledIfOn(change)
-                | SettingClass::NotModelledIfOff(change),
-            ) => {
-                let why = t!("its effect is not modelled here");
-                account.unread.push(Unread::new(&name, UnreadKind::NotModelled, why, Some(change)));
-            }
-            Some(SettingClass::Read) => {
-                let why = t!("this value, or this setting without others beside it, is not read");
-                account.unread.push(Unread::new(&name, UnreadKind::NotModelled, why, Some(CouldChange::Both)));
-            }
-            None => {
-                let why = t!("no setting by this name is known here");
-                account.unread.push(Unread::new(&name, UnreadKind::NotKnown, why, None));
-            }
-        }
+        account.tell(tables, off, Left { text: name, inner, value });
     }
     for (name, value) in open {
         let change = match class(tables, &name) {

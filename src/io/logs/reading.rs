@@ -317,14 +317,16 @@ impl Reading {
         self.step = Some(LoggedSteps { seconds: median, spread, used, left_out });
     }
 
-    /// The step by the surest of the quantities.
-    fn step(&mut self, heard: &Heard) {
-        if heard.has_rounds() {
-            return self.round(heard);
-        }
-        let tokens = self.run.global_batch as f64 * self.run.seq_len as f64;
+    fn tokens_of_step(&self) -> f64 {
+        self.run.global_batch as f64 * self.run.seq_len as f64
+    }
+
+    /// The quantities that tell the time of a step, the surest first: each with the work of a step in its unit, 0 where
+    /// it is a time itself, and its words.
+    fn quantities(&self) -> [(LoggedQuantity, f64, Message); 8] {
+        let tokens = self.tokens_of_step();
         let (gpus, batch) = (self.run.gpus as f64, self.run.global_batch as f64);
-        let rows: [(LoggedQuantity, f64, Message); 8] = [
+        [
             (LoggedQuantity::Seconds, 0.0, t!("seconds of a step")),
             (LoggedQuantity::StepsPerSecond, 1.0, t!("steps per second")),
             (LoggedQuantity::TokensPerSecond, tokens, t!("tokens per second over all GPUs")),
@@ -333,8 +335,15 @@ impl Reading {
             (LoggedQuantity::Iterations, 0.0, t!("seconds of a step, by the progress bar")),
             (LoggedQuantity::MeanStepsPerSecond, 1.0, t!("steps per second, mean since the start")),
             (LoggedQuantity::SamplesPerSecond, batch, t!("sequences per second over all GPUs, mean since the start")),
-        ];
-        for (quantity, work, words) in rows {
+        ]
+    }
+
+    /// The step by the surest of the quantities.
+    fn step(&mut self, heard: &Heard) {
+        if heard.has_rounds() {
+            return self.round(heard);
+        }
+        for (quantity, work, words) in self.quantities() {
             let Some((program, series)) = heard.series_of(quantity) else {
                 continue;
             };
@@ -360,17 +369,7 @@ impl Reading {
             self.sigma = if coarse { COARSE_NOISE } else { NOISE.max(found.spread) };
             let (used, left_out) = (found.used, found.left_out);
             let seconds = show_seconds(shardscope_core::units::Seconds(found.median));
-            let words_of = if used + left_out == 1 {
-                t!("{seconds} a step, by one value", seconds)
-            } else {
-                t!(
-                    "{seconds} a step: the median of {used}; first and odd ones left out: {left_out}",
-                    seconds,
-                    used,
-                    left_out
-                )
-            };
-            self.measured.push((words, words_of));
+            self.measured.push((words, summary_words(seconds, used, left_out)));
             if work > 1.0 {
                 self.assumed.push(t!(
                     "a step of {batch} sequences of {seq_len} tokens on {gpus} GPUs",
@@ -391,7 +390,7 @@ impl Reading {
             break;
         }
         self.labelled(heard);
-        self.agree(heard, tokens / gpus);
+        self.agree(heard, self.tokens_of_step() / self.run.gpus as f64);
     }
 
     /// A rate of the tokens that have a label: prompts and padding have none, and the log does not say how many a step
@@ -491,4 +490,13 @@ pub(super) fn nothing() -> Message {
             nanochat, verl, slime, nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, \
             torch.cuda.memory_summary, nvidia-smi, a \
             Kineto trace, a memory snapshot")
+}
+
+/// "3.27 s a step: the median of 20".
+fn summary_words(seconds: String, used: usize, left_out: usize) -> Message {
+    if used + left_out == 1 {
+        t!("{seconds} a step, by one value", seconds)
+    } else {
+        t!("{seconds} a step: the median of {used}; first and odd ones left out: {left_out}", seconds, used, left_out)
+    }
 }

@@ -26,18 +26,8 @@ fn question(run: &Run) -> Run {
     Run { tokens_total: None, price_per_gpu_hour: None, length: RunLength::default(), ..run.clone() }
 }
 
-/// The comparison.
-pub(crate) fn comparison(state: State) -> AnyView {
-    let asked = WorkerQuestion::<(Run, Vec<usize>), Vec<KindRow>>::new();
-    // Kinds that were added and have no price yet.
-    let added = RwSignal::new(Vec::<usize>::new());
-    let compared = Memo::new(move |_| {
-        let mut all = state.run.with(places);
-        added.with(|added| all.extend(added));
-        all.sort_unstable();
-        all.dedup();
-        all
-    });
+/// Has the kinds searched for the Run, once it has not changed for [`SETTLE`] and the tab of costs is open.
+fn search_settled(state: State, asked: WorkerQuestion<(Run, Vec<usize>), Vec<KindRow>>, compared: Memo<Vec<usize>>) {
     let pending = StoredValue::new(None::<TimeoutHandle>);
     effect(move || {
         if state.view.tab.get() != PanelsTab::Costs {
@@ -64,6 +54,21 @@ pub(crate) fn comparison(state: State) -> AnyView {
         };
         pending.set_value(set_timeout_with_handle(search, SETTLE).ok());
     });
+}
+
+/// The comparison.
+pub(crate) fn comparison(state: State) -> AnyView {
+    let asked = WorkerQuestion::<(Run, Vec<usize>), Vec<KindRow>>::new();
+    // Kinds that were added and have no price yet.
+    let added = RwSignal::new(Vec::<usize>::new());
+    let compared = Memo::new(move |_| {
+        let mut all = state.run.with(places);
+        added.with(|added| all.extend(added));
+        all.sort_unstable();
+        all.dedup();
+        all
+    });
+    search_settled(state, asked, compared);
     let rows = view_of(move || {
         let Some(evaluation) = state.evaluation() else {
             return Node::none();

@@ -66,6 +66,37 @@ fn recompute(reader: &mut SettingsReader) {
 }
 
 fn kernels(reader: &mut SettingsReader) {
+    attention_kernel(reader);
+    if reader.flag("--no-gradient-accumulation-fusion", "weight gradients of their own") {
+        reader.set("dummy_wgrad", false);
+    }
+    let fused = reader.flag("--cross-entropy-loss-fusion", "fused loss");
+    let implementation = reader.word("--cross-entropy-fusion-impl", "fused loss of");
+    let loss = match implementation.as_deref() {
+        Some("te") if fused => CrossEntropy::TeFused,
+        Some("linear") if fused => CrossEntropy::FusedLinear,
+        _ if fused => CrossEntropy::MegatronFused,
+        _ => CrossEntropy::Megatron,
+    };
+    reader.set("cross_entropy", loss.id());
+    let apart = reader.flag("--no-bias-swiglu-fusion", "SwiGLU in several kernels");
+    reader.set("fused_swiglu", !apart);
+    reader.run.fp8_swiglu = reader.flag("--activation-func-fp8-input-store", "input of the SwiGLU in fp8");
+    graphs(reader);
+    offload(reader);
+    if reader.flag("--use-transformer-engine-op-fuser", "experts and permutation as one kernel") {
+        reader.set("stack.moe_fused", true);
+    }
+    if let Some(format) = reader.word("--moe-dispatch-fwd-dtype", "tokens to experts in") {
+        reader.set("fp8_dispatch", format == "mxfp8");
+    }
+    if reader.flag("--delay-wgrad-compute", "weight gradients of experts wait") {
+        reader.set("delay_wgrad", true);
+    }
+    experts(reader);
+}
+
+fn attention_kernel(reader: &mut SettingsReader) {
     let legacy = reader.flag("--use-flash-attn", "FlashAttention");
     reader.flag("--deepspeed", "the engine of DeepSpeed");
     let own = forks::is_deepspeed(reader);
@@ -98,32 +129,10 @@ fn kernels(reader: &mut SettingsReader) {
         reader.run.stack.parts.attention = Some(AttentionKernel::Flash3);
     }
     reader.set("flash_attention", fused);
-    if reader.flag("--no-gradient-accumulation-fusion", "weight gradients of their own") {
-        reader.set("dummy_wgrad", false);
-    }
-    let fused = reader.flag("--cross-entropy-loss-fusion", "fused loss");
-    let implementation = reader.word("--cross-entropy-fusion-impl", "fused loss of");
-    let loss = match implementation.as_deref() {
-        Some("te") if fused => CrossEntropy::TeFused,
-        Some("linear") if fused => CrossEntropy::FusedLinear,
-        _ if fused => CrossEntropy::MegatronFused,
-        _ => CrossEntropy::Megatron,
-    };
-    reader.set("cross_entropy", loss.id());
-    let apart = reader.flag("--no-bias-swiglu-fusion", "SwiGLU in several kernels");
-    reader.set("fused_swiglu", !apart);
-    reader.run.fp8_swiglu = reader.flag("--activation-func-fp8-input-store", "input of the SwiGLU in fp8");
-    graphs(reader);
-    offload(reader);
-    if reader.flag("--use-transformer-engine-op-fuser", "experts and permutation as one kernel") {
-        reader.set("stack.moe_fused", true);
-    }
-    if let Some(format) = reader.word("--moe-dispatch-fwd-dtype", "tokens to experts in") {
-        reader.set("fp8_dispatch", format == "mxfp8");
-    }
-    if reader.flag("--delay-wgrad-compute", "weight gradients of experts wait") {
-        reader.set("delay_wgrad", true);
-    }
+}
+
+/// Takes how tokens reach their experts, and what of the experts' work is kept, cloned or cut.
+fn experts(reader: &mut SettingsReader) {
     if reader.run.model.resolve().is_ok_and(|model| model.moe.is_some()) {
         let forced = reader.flag("--moe-router-force-load-balancing", "the same tokens for every expert");
         reader.run.moe_balance = forced.then_some(Balance::Forced);

@@ -7,8 +7,8 @@ use shardscope_core::run::presets::Trainer;
 const ENDS: [&str; 2] =
     ["parallelism.pipeline_parallel_first_stage_less_layers", "parallelism.pipeline_parallel_last_stage_less_layers"];
 
-/// Modules of each stage by name, which say its layers one by one: `configs.py`, `ParallelismConfig`; what
-/// `_generate_llm_fqn_per_model_part` makes where it is not said. Source: pytorch/torchtitan at b5bcd76.
+/// The modules of each stage by name, its layers among them (`configs.py`, `ParallelismConfig`); where it is not set,
+/// `_generate_llm_fqn_per_model_part` makes the list. Source: pytorch/torchtitan at b5bcd76.
 const PARTS: &str = "parallelism.module_fqns_per_model_part";
 /// Names of the modules beside the layers: those of the first stage, and those of the last.
 const FIRST: &str = "tok_embeddings";
@@ -102,7 +102,7 @@ fn stages(s: &Scenario, said: bool) -> Option<([u64; 2], u64)> {
     })
 }
 
-/// Takes what stands beside the sizes that both count alike.
+/// Takes the settings of parallelism beside its degrees, which are read before.
 pub fn read(reader: &mut SettingsReader) {
     experts(reader);
     pipeline(reader);
@@ -141,8 +141,8 @@ fn experts(reader: &mut SettingsReader) {
     }
 }
 
-/// The class of an order of a file with several stages a rank; the row of [`Schedule::Optimal`] has the one for one
-/// stage.
+/// torchtitan's schedule for an order from a file with several stages a rank; that for one stage a rank is the name of
+/// [`Schedule::Optimal`].
 const MULTI: &str = "PipelineScheduleMulti";
 /// The file of the export "order", beside the settings.
 pub(crate) const ORDER_FILE: &str = "shardscope.order.csv";
@@ -158,7 +158,7 @@ pub(crate) fn order_of(run: &Run) -> Option<(String, Value)> {
     (run.pp > 1 && named.is_some()).then(|| (ORDER.to_owned(), Value::Text(ORDER_FILE.to_owned())))
 }
 
-fn pipeline(reader: &mut SettingsReader) {
+fn schedule(reader: &mut SettingsReader) {
     let schedule = reader.word("parallelism.pipeline_parallel_schedule", "schedule");
     let named = schedule.as_deref().unwrap_or("1F1B");
     match Schedule::called(named, Trainer::Torchtitan).or((named == MULTI).then_some(Schedule::Optimal)) {
@@ -175,6 +175,10 @@ fn pipeline(reader: &mut SettingsReader) {
         }
         None => reader.assume(t!("the schedule, as on this page: {named} is not known", named = named.to_owned())),
     }
+}
+
+fn pipeline(reader: &mut SettingsReader) {
+    schedule(reader);
     let each = reader.count("parallelism.pipeline_parallel_layers_per_stage", "layers per stage");
     // Weights of embedding and head, in layers.
     let ends = ENDS.map(|name| reader.count(name, "layers that an end counts for").unwrap_or(1));
@@ -182,7 +186,7 @@ fn pipeline(reader: &mut SettingsReader) {
     let named = parts_of(reader, layers);
     let run = &mut reader.run;
     if run.pp == 1 {
-        // Its files name a schedule for the pipeline that an override may add.
+        // torchtitan's own files name a schedule even without a pipeline: an override of the command may add one.
         run.schedule = Schedule::OneFOneB;
     }
     let chunks = match (run.schedule.fixed_chunks(&run.schedule_options), each) {

@@ -196,6 +196,12 @@ fn training(reader: &mut SettingsReader) {
         Some(name) if name.to_ascii_lowercase().contains("muon") => reader.run.optimizer = Optimizer::Muon,
         Some(other) => reader.unknown_optimizer(place, other),
     }
+    recomputation(reader);
+    let count = reader.count("training.steps", "steps");
+    reader.steps(count);
+}
+
+fn recomputation(reader: &mut SettingsReader) {
     let class = reader.word(CHECKPOINT, "recomputation");
     let off = reader.last(CHECKPOINT) == Some(&Value::Null);
     let mode = match class.as_deref().map(shipped::last_class) {
@@ -230,8 +236,6 @@ fn training(reader: &mut SettingsReader) {
         }
     };
     reader.recompute(recompute);
-    let count = reader.count("training.steps", "steps");
-    reader.steps(count);
 }
 
 /// Takes what is captured as a graph, how the loss is computed, and how experts are chosen: since 2026 only.
