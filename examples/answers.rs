@@ -1,5 +1,5 @@
-//! Records what the calculator answers, so that a change that should change no answer can be held to it: `answers` prints
-//! one line for each of about 3,000 seeded requests of every verb and for each panel, drawer and lesson in both
+//! Records what the calculator answers, so that a change that should change no answer can be held to it: `answers`
+//! prints one line for each of about 4,500 seeded requests of every verb and for each panel, drawer and lesson in both
 //! languages: a name and a hash of the answer. Compare the output before and after (`diff`); `answers NAME` prints one
 //! request with its answer.
 //!

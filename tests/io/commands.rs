@@ -122,7 +122,7 @@ fn a_recipe_without_its_launcher_offers_both_ways_to_hold_the_states() {
     assert!(branch(&adapter).is_none(), "{adapter}");
     let small = read(&recipe("Qwen/Qwen2.5-0.5B-Instruct", ""));
     assert_eq!(branch(&small).unwrap()["taken"], false);
-    // Its settings decide.
+    // A recipe that names its DeepSpeed configuration has no branch.
     let decided = read(&recipe("Qwen/Qwen2.5-32B-Instruct", "deepspeed: zero2.json\n"));
     assert!(branch(&decided).is_none(), "{decided}");
 }

@@ -1,4 +1,4 @@
-//! Stages of the modules of multi-token prediction, and the layers that they move from stage to stage.
+//! Modules of multi-token prediction on a stage of their own: its parameters, time and messages.
 
 use shardscope::core::memory::Verdict;
 use shardscope::core::report::evaluate;
@@ -31,7 +31,7 @@ fn modules_on_a_stage_of_their_own_take_their_layer_along_and_leave_the_loss() {
     let held = |scenario: &Scenario, stage| HeldParameters::of(scenario, &[stage]).total();
     let moved = held(&with_loss, 31) - held(&apart, 31);
     assert!((held(&apart, 30) / moved - 1.0).abs() < 1e-12);
-    // The rest on the stage of the loss: the head and a norm.
+    // What remains on the stage of the loss: the head and a norm.
     assert!((held(&apart, 31) - (129_280.0 + 1.0) * 7168.0).abs() < 1.0);
     let seconds = |scenario: &Scenario, stage| {
         let clock = Clock::new(scenario);
@@ -39,7 +39,8 @@ fn modules_on_a_stage_of_their_own_take_their_layer_along_and_leave_the_loss() {
     };
     let (both, loss, modules) = (seconds(&with_loss, 31), seconds(&apart, 31), seconds(&apart, 30));
     assert!(modules > 0.0 && loss > 0.0 && (both / (modules + loss) - 1.0).abs() < 1e-12);
-    // Two hidden states go on from there, one everywhere else; gradients of what arrived go back, but for the first stage.
+    // The stage of the modules sends two hidden states forward, any other one. Every stage but the first sends back a
+    // gradient for each state that it received.
     let sent = |stage| microbatch_traffic(&apart, stage).pp.0;
     assert_eq!((sent(30), sent(29), sent(31)), (3.0 * sent(0), 2.0 * sent(0), 2.0 * sent(0)));
     let report = evaluate(&deepseek(Some(30))).unwrap().report;

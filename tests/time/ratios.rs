@@ -24,8 +24,8 @@ fn evaluations() -> impl Iterator<Item = Evaluation> {
     (0..3000).filter_map(move |_| evaluate(&random_run(&mut random)).ok())
 }
 
-/// Every row: bytes over the speed reached are the wire time, a ratio is wire time over compute, and messages without compute
-/// beside them have no ratio and wait in full.
+/// In every row bytes over the speed reached are the wire time, and the ratio is wire time over compute; messages
+/// without compute beside them have no ratio and wait in full.
 #[test]
 fn speeds_and_ratios_are_quotients_of_what_stands_beside_them() {
     let mut rows = 0;
@@ -49,9 +49,9 @@ fn speeds_and_ratios_are_quotients_of_what_stands_beside_them() {
     assert!(rows > 1000);
 }
 
-/// A ratio below 1 is no promise that messages hide: each such row says the share of its wire time that no compute covers,
-/// from 1 % on, and a row without compute beside it says that all of it waits; so does the table in a frame, which is
-/// the same one. Sends between stages wait in the bubble and say that.
+/// A ratio below 1 is no promise that messages hide: each such row says the share of its wire time that no compute
+/// covers, where that is 1 % or more. A row without compute beside it says that all of it waits, sends between stages
+/// that they wait in the bubble.
 #[test]
 fn every_row_says_what_its_ratio_means() {
     let count = |html: &str, words: &str| html.matches(words).count();
@@ -178,8 +178,8 @@ fn context_parallel_ranks_send_by_the_way_they_share_a_sequence() {
     assert_eq!(of("ulysses"), [(CallKind::AllToAll, 8 * layers * m)]);
 }
 
-/// Two bytes of `b s h` for each boundary that a stage has, over the tensor-parallel ranks with sequence parallelism: a stage
-/// sends its output forward unless it is the last, and a gradient backward unless it is the first.
+/// A stage sends its output forward unless it is the last, and a gradient backward unless it is the first: `2 b s h`
+/// bytes each, over the tensor-parallel ranks with sequence parallelism.
 #[test]
 fn a_stage_sends_its_output_and_its_gradient_once() {
     let mut seen = 0;
@@ -222,8 +222,9 @@ fn the_turn_of_a_v_sends_nothing() {
     assert_eq!(sent, [2.0, 4.0, 4.0, 2.0]);
 }
 
-/// Mixtral 8x7B on eight GPUs, TP 8 and EP 2: four GPUs hold the same experts, while the rest has no replica. ZeRO-1 scatters
-/// their fp32 gradients and gathers their bf16 weights: `(4 + 2) E 3/4` for 32 layers of 4 experts of three matrices.
+/// Mixtral 8x7B on eight GPUs, TP 8 and EP 2: four GPUs hold the same experts, while the rest of the model has no
+/// replica. ZeRO-1 scatters the experts' fp32 gradients and gathers their bf16 weights: `(4 + 2) E 3/4` for 32 layers of
+/// 4 experts of three matrices.
 #[test]
 fn experts_have_replicas_where_the_rest_has_none() {
     let evaluation = at("model=mixtral-8x7b&gpus=8&tp=8&pp=1&ep=2&etp=1&zero=1&global_batch=8&seq_len=4096");
@@ -233,8 +234,8 @@ fn experts_have_replicas_where_the_rest_has_none() {
     assert!(evaluation.report.overlap.iter().any(|row| row.traffic == Traffic::Dp && row.exposed_s.0 > 0.0));
 }
 
-/// GPT-2 XL on eight GPUs: every parameter has a gradient, positions that are learned among them. 48 layers of width 1600,
-/// 50,257 words, which Megatron-LM pads to 50,304, and 1,024 positions.
+/// GPT-2 XL on eight GPUs: every parameter has a gradient, the learned positions too. 48 layers of width 1600, 50,257
+/// words, which Megatron-LM pads to 50,304, and 1,024 positions.
 #[test]
 fn gradients_are_those_of_every_parameter() {
     let evaluation = at("model=gpt-2-xl&gpus=8&tp=1&pp=1&zero=0&global_batch=8&seq_len=1024");

@@ -1,12 +1,13 @@
-//! Constants fitted to published steps: a handful of weighted least squares of the logarithms, with a loss that is
-//! linear beyond 1.5 of 10 %, each constant held by its prior. A constant acts on the logarithm of a step by its slope.
+//! Constants fitted to published steps: some rounds of weighted least squares over the logarithms of the steps. The
+//! loss is quadratic in an error up to 15 % and linear beyond, and each constant has a prior. A step's logarithm
+//! changes by the constant's, times a slope.
 
-/// Scale of the loss.
+/// Scale of the errors in the loss.
 const SCALE: f64 = 0.10;
-/// Error from which on the loss is linear, in scales.
+/// Error from which on the loss is linear, in scales: 15 %.
 const BEND: f64 = 1.5;
 
-/// Constants that are fitted: how far each lies from what was expected before, and how sure that was.
+/// Constants that are fitted, each with its prior.
 #[derive(Clone, Debug, Default)]
 pub struct Constants {
     pub names: Vec<String>,

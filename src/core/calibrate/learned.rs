@@ -1,4 +1,4 @@
-//! Result for each multiplier and each run: learned, not informed, standing out.
+//! What a fit says of each multiplier, whether the runs inform it, and of each run, whether it agrees with the others.
 
 use super::NOISE;
 use super::components::Components;
@@ -99,14 +99,14 @@ pub(super) fn lessons(measured: &[Measured], found: &Posterior) -> Vec<LearnedMu
     Multiplier::ALL.map(lesson).to_vec()
 }
 
-/// Distance of `one` from what `without` it is predicted, in standard deviations.
-fn distance(one: &Measured, without: &Posterior) -> f64 {
-    let log = without.predict(&one.components).0;
-    (one.log_seconds - log) / prediction_sd(without, &one.components, NOISE)
+/// Distance of a run from what the fit to the other runs predicts, in standard deviations.
+fn distance(run: &Measured, others: &Posterior) -> f64 {
+    let log = others.predict(&run.components).0;
+    (run.log_seconds - log) / prediction_sd(others, &run.components, NOISE)
 }
 
-/// Agreement of each of `measured`; `apart` has the fit without each. If several disagree, the odd one is the run
-/// without which the others are the most probable; the rest is then judged without it.
+/// Agreement of each of `measured`; `apart` has for each the fit to all others. If several disagree, the odd one is the
+/// run without which the others are the most probable; the rest is then judged without it.
 fn agreements(measured: &[Measured], apart: &[Posterior]) -> Vec<Agreement> {
     let mut agreements = vec![Agreement::Agrees; measured.len()];
     let far = |at: usize, without: &Posterior| distance(&measured[at], without).abs() > FAR;
@@ -139,7 +139,7 @@ fn agreements(measured: &[Measured], apart: &[Posterior]) -> Vec<Agreement> {
     agreements
 }
 
-/// Holds each of `measured` against the fit; `apart` are the fits without each.
+/// Holds each of `measured` against the fit; `apart` has for each the fit to all others.
 pub(super) fn standings(
     observations: &[Observation],
     measured: &[Measured],

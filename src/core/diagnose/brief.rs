@@ -19,9 +19,10 @@ fn seconds(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|micro| micro.is_finite() && micro.abs() < 1e15).map(|micro| micro / 1e6)
 }
 
-/// Parts and causes of `found` as the text of a link; none where there is nothing to keep. Sections between `~`, values
-/// between `_`: the comparison with the window, the prediction and its range in microseconds; each part with what was
-/// measured and predicted; each cause behind `!` with microseconds (`s`) or bytes (`b`).
+/// Parts and causes of `found` as the text of a link; none where there is nothing to keep. `~` separates sections, `_`
+/// the values of one. The first section is the comparison with the window, the prediction and its range in
+/// microseconds; then each part with what was measured and predicted; then each cause, which begins with `!`, with
+/// microseconds (`s`) or bytes (`b`).
 pub fn brief(found: &Diagnosis) -> Option<String> {
     if found.parts.is_empty() && found.causes.is_empty() {
         return None;

@@ -36,7 +36,7 @@ pub fn field(key: &str) -> Option<&'static Field> {
 /// Fields that name a preset, whose parts can be set besides.
 pub(crate) const BASED: [&str; 5] = ["model", "gpu", "precision", "stack", "objective"];
 
-/// Those whose preset stays where parts are set and none is named.
+/// Of these, the fields that keep their preset when a file sets parts without naming one.
 pub(super) const KEEP_THEIR_BASE: [&str; 2] = ["stack", "objective"];
 
 /// The fields of the parts of `whole`.

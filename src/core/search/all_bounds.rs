@@ -1,6 +1,6 @@
-//! Lower bounds of every layout of a space, in two steps. First of all layouts, block by block: the memory, and the
-//! time that the mean rank computes and waits. Then of the few that may win: a bound by schedule and parameters, which
-//! costs much more.
+//! Lower bounds of every layout of a space, in two steps. In the first, every layout gets a bound of its memory and of
+//! the time that its mean rank computes and waits, block by block. In the second, the few layouts that may win get a
+//! bound of their time by schedule and parameters, which costs much more.
 
 use super::bound::{BoundedLayout, Path, PeakBound, even_time, states_run_out};
 use super::orders::Orders;
@@ -23,15 +23,15 @@ struct Shared {
     weights: Weights,
 }
 
-/// The block looked at last, of which the next one may have a part.
+/// The block that was looked at last: the next one may take over its scenario and its stages.
 #[derive(Clone, Debug, Default)]
-struct Last {
+struct LastBlock {
     stages: Option<TimedStages>,
     scenario: Option<(Block, Scenario)>,
 }
 
-impl Last {
-    /// The scenario of the first layout of a block and its stages; none where it cannot be.
+impl LastBlock {
+    /// The scenario of the first layout of a block, and its stages; none where no such Run is valid.
     fn open(&mut self, space: &Space, block: &Block, first: Member) -> Option<Scenario> {
         let scenario = self.scenario(space, block, first)?;
         self.stages = self.stages.take().filter(|stages| stages.serve(block));
@@ -58,8 +58,8 @@ impl Last {
 pub(crate) struct AllBounds {
     /// By way to train.
     shared: Vec<Shared>,
-    weighed: Last,
-    timed: Last,
+    weighed: LastBlock,
+    timed: LastBlock,
     next: usize,
     /// First blocks of the rows after this one, the next last, in a round that takes up what the first passed over.
     again: Option<Vec<usize>>,

@@ -1,4 +1,4 @@
-//! The cluster as SVG: over what stays while the pointer moves, the groups of one GPU.
+//! The cluster as SVG: the groups of one GPU, drawn over the part that stays the same while the pointer moves.
 
 use super::base::{rect, stage_of_tone, tone_of, tones, words};
 use super::legend::class;
@@ -19,7 +19,7 @@ use std::fmt::Write;
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterLook<'a> {
     pub scene: &'a Scene,
-    /// Part of its picture that stays.
+    /// The part of the picture that no pointer changes.
     pub base: &'a Node,
     pub theme: Theme,
     pub selected: u64,
@@ -29,11 +29,13 @@ pub struct ClusterLook<'a> {
     pub kinds: &'a [GroupKind],
     /// Traffic of the GPU's stage.
     pub wires: &'a [Wire],
-    /// Op of each colour's stage while a step is played: `None` for the colours of the stages.
+    /// While a step is played, the op that runs on the stage of each colour; else none, and cells have the colours of
+    /// their stages.
     pub doing: Option<&'a [Option<OpKind>]>,
-    /// Load of the links of each colour's stage, against the busiest: in the place of the stages' colours.
+    /// Load of the links of the stage of each colour, over that of the busiest stage: it colours the cells where it is
+    /// given.
     pub load: Option<&'a [f64]>,
-    /// Groups whose links are lit, and the pair of stages.
+    /// Groups whose links are lit.
     pub lit: &'a [GroupKind],
     /// The pipeline link that is lit, by its lower stage.
     pub lit_stage: Option<usize>,
@@ -199,7 +201,7 @@ impl ClusterLook<'_> {
             rails,
         ];
         let (width, height) = (format!("{:.0}", scene.width), format!("{:.0}", end + high));
-        // What is drawn of both, for style sheets that scale it.
+        // Height and width of what is drawn: style sheets scale the picture by them.
         let used = scene.nodes.iter().chain(scene.cells.iter().map(|cell| &cell.at)).map(|at| at.right());
         let used = used.fold(scene.gutter, f64::max);
         let mut style = format!("--down:{height};--across:{used:.0};");

@@ -50,10 +50,10 @@ fn is_entry(state: State) -> bool {
 }
 
 /// Puts the Run and the view, whose link is `fragment`, into the entry that is shown; into a new one where another view
-/// is opened, or another step begins.
+/// is opened (`turns`), or another step begins.
 pub(crate) fn settle(state: State, fragment: &str, turns: bool) {
     let history = state.history.get_value();
-    // The address follows once the browser is there.
+    // On the way to another entry the address is the browser's: it is written on arrival.
     if history.travels() {
         return;
     }

@@ -165,7 +165,7 @@ fn profile_of(text: &str) -> Option<Profile> {
     Some(run.profile).filter(|profile| profile.means.is_some())
 }
 
-/// Makes `profile` the Run's, as a step of its own.
+/// Makes `profile` the Run's; undo takes it back alone.
 fn use_profile(state: State, profile: Profile) {
     state.history.get_value().begin();
     state.run.update(|run| {

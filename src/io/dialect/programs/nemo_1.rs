@@ -21,7 +21,7 @@ fn precision(value: &Value) -> SettingEntries {
     }
 }
 
-/// The distributed optimizers shard their states.
+/// The optimizer's name: of the distributed ones the states are sharded.
 fn optimizer(value: &Value) -> SettingEntries {
     match value.text() {
         Some("distributed_fused_adam" | "mcore_distributed_optim") => entries(&[("--use-distributed-optimizer", "")]),
@@ -46,7 +46,7 @@ fn normalization(value: &Value) -> SettingEntries {
     }
 }
 
-/// Head and embedding apart.
+/// Whether embedding and head share their weights: Megatron-LM's argument says the opposite.
 fn shared(value: &Value) -> SettingEntries {
     let apart = if on(value) { "false" } else { "" };
     entries(&[("--untie-embeddings-and-output-weights", apart)])
@@ -60,7 +60,7 @@ fn positions(value: &Value) -> SettingEntries {
     }
 }
 
-/// Gradients travel in the optimizer's own format.
+/// The format in which the optimizer reduces gradients; fp32 unless it is bf16.
 fn reduced(value: &Value) -> SettingEntries {
     match value.text() {
         Some("bf16") => entries(&[("--grad-reduce-in-bf16", "")]),
@@ -126,7 +126,8 @@ pub(super) static NEMO_1: Program = Program {
         when("model.optim.overlap_param_sync", &[("--overlap-param-gather", "")]),
         row("model.*", "--*"),
     ],
-    // Apex's distributed Adam keeps 16 bits beside those of a bf16 weight, that fp8 weights need whole: NVIDIA/NeMo
+    // Apex's distributed Adam stores 16 bits of a master weight, whose other half is the bf16 weight itself; beside fp8
+    // weights it stores all 32: NVIDIA/NeMo
     // 000316c `nemo/collections/nlp/models/language_modeling/megatron_base_model.py` (`setup_optimization`:
     // `store_param_remainders`, `fp8_params`).
     together: &[Together {

@@ -1,4 +1,4 @@
-//! Rotary positions of presets in Megatron-LM's arguments: its own base is 10,000 (`arguments.py`), and no figure here
+//! Rotary positions of presets as arguments of Megatron-LM, whose own base is 10,000 (`arguments.py`). No figure here
 //! depends on them, so a preset does not hold them.
 //!
 //! Sources: THUDM/slime 624b824 `scripts/models/*.sh`; NVIDIA/Megatron-LM d98e8a6

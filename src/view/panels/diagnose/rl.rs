@@ -4,7 +4,7 @@ use super::head;
 use crate::prelude::*;
 use shardscope_core::diagnose::{Diagnosis, RlPart};
 
-/// The ratios; none of other runs. What was measured can be set on the run.
+/// The ratios, with a button that sets what was measured on the run; none where nothing was measured of such a step.
 pub(super) fn ratios(found: &Diagnosis) -> Option<Node> {
     if found.rl.is_empty() {
         return None;
