@@ -18,6 +18,7 @@ use crate::web::form::reveal;
 use crate::web::state::State;
 use js_sys::{Object, Reflect};
 use leptos::prelude::*;
+use std::time::Duration;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{CustomEvent, CustomEventInit, Element, MouseEvent};
 
@@ -143,12 +144,18 @@ fn change_second(state: State, change: Compare, event: &MouseEvent) {
     }
 }
 
+/// For how long a button says that its text was copied.
+const SAID: Duration = Duration::from_secs(4);
+
 /// Copies or saves as `save` says; `button` says whether a copy was made.
 fn keep(state: State, save: Save, button: Element) {
     match save {
         Save::Copy(text) => browser::copy(&text, move |done| {
-            let word = if done { "Copied" } else { "Select and copy" };
+            let (word, before) = (if done { "Copied" } else { "Select and copy" }, button.text_content());
             button.set_text_content(Some(&untrack(|| translated(word))));
+            // The same button may be another text's by then.
+            let button = button.clone();
+            set_timeout(move || button.set_text_content(before.as_deref()), SAID);
         }),
         Save::Text { name, text } => browser::download(&name, "text/plain", &text),
         Save::Texts(files) => {

@@ -368,13 +368,18 @@ pub(crate) fn ShareDialog() -> impl IntoView {
     }
 }
 
+/// Copies `what`. Its word is of the very text that was copied: another form has not been.
 #[component]
 fn CopyButton(what: Signal<String>) -> impl IntoView {
-    let word = RwSignal::new("Copy");
+    let last = RwSignal::new(None::<(String, bool)>);
     let copy = move |_| {
-        browser::copy(&what.get_untracked(), move |done| {
-            word.set(if done { "Copied" } else { "Select and copy" });
-        });
+        let code = what.get_untracked();
+        browser::copy(&code.clone(), move |done| last.set(Some((code.clone(), done))));
     };
-    view! { <button class="main" on:click=copy aria-live="polite">{text(move || translated(word.get()))}</button> }
+    let word = move || match last.get() {
+        Some((code, true)) if code == what.get() => "Copied",
+        Some((code, false)) if code == what.get() => "Select and copy",
+        _ => "Copy",
+    };
+    view! { <button class="main" on:click=copy aria-live="polite">{text(move || translated(word()))}</button> }
 }
