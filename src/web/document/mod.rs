@@ -1,5 +1,6 @@
 //! View trees in the document: how they are patched in, what wraps them, and the keys of any page.
 
+pub(crate) mod arriving;
 pub(crate) mod choice_row;
 pub(crate) mod drawer;
 pub(crate) mod fold;

@@ -3,7 +3,7 @@
 use crate::core::message::Message;
 use crate::web::browser::html::{flag, text};
 use crate::web::browser::i18n::{say, translated};
-use crate::web::late::arriving;
+use crate::web::document::arriving::arriving;
 use crate::web::scoreboard::published::published_runs;
 use crate::web::state::State;
 use leptos::prelude::*;
