@@ -134,7 +134,7 @@ fn agrees(observations: &[Observation], measured: &[Measured], mean: &Vector) ->
     })
 }
 
-/// The fit without each of `data`.
+/// For each of `data`, the fit to all others.
 pub fn leave_one_out(data: &[Datum]) -> Vec<Posterior> {
     (0..data.len())
         .map(|left| {
@@ -156,7 +156,7 @@ fn noise(observations: &[Observation]) -> Result<f64, Vec<Issue>> {
 }
 
 /// Spread of the runs around the model that the multipliers leave: `noise`, that of published runs like them, and from
-/// five runs on the errors of each when it is left out; `apart` are the fits without each.
+/// five runs on the errors of each when it is left out; `apart` has for each the fit to all others.
 pub fn spread(data: &[Datum], apart: &[Posterior], noise: f64) -> f64 {
     let count = data.len() as f64;
     if count < SPREAD_RUNS {

@@ -20,7 +20,7 @@ use leptos::prelude::*;
 /// Longest pause between two edits that undo takes as one step, milliseconds.
 const APART: f64 = 500.0;
 
-/// Shows `run`, whose layout is from `origin`, in place of the page's own, as a step of its own.
+/// Shows `run`, whose layout is from `origin`, in place of the page's own; undo brings that one back.
 pub(crate) fn load(state: State, run: Run, origin: LayoutOrigin) {
     state.history.get_value().begin();
     state.take(run, origin);

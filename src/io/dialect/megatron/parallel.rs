@@ -52,7 +52,7 @@ const ETP: &str = "--expert-tensor-parallel-size";
 /// `param_and_grad_buffer.py:2053`).
 const DOUBLE_BUFFER: [&str; 3] = ["--fsdp-double-buffer", "--use-nccl-ub", "--megatron-fsdp-max-pool-double-buffer"];
 
-/// Takes what stands beside the sizes that both count alike.
+/// Takes the settings of parallelism beside its degrees, which are read before.
 pub fn read(reader: &mut SettingsReader) {
     expert_tensor_ranks(reader);
     let sequence = reader.flag("--sequence-parallel", "sequence parallelism");

@@ -402,7 +402,8 @@ impl SettingsReader {
         }
     }
 
-    /// Reads rows that both count alike; what the program takes in silence is assumed.
+    /// Reads settings that the program and a Run count alike; where the text has none, the program's default is
+    /// assumed.
     pub fn same(&mut self, rows: &[Same], program: &'static str) {
         for row in rows {
             let Some(field) = field(row.field) else {
