@@ -92,8 +92,8 @@ fn a_tight_run_whose_estimate_is_above_the_memory_mostly_ran_out() {
     assert_eq!(counts, [(12, 1), (19, 17)]);
 }
 
-/// "Like" a run are the measured ones with the same verdict in words: for every method the table in the code is what a count of
-/// the measured runs gives.
+/// Beside a verdict stands how many measured runs with the same verdict ran: for every method the table in the code is
+/// what a count of the measured runs gives.
 #[test]
 fn the_outcomes_shown_for_each_verdict_of_each_method_are_what_happened() {
     let rows = evidence("fujii_measured.csv");

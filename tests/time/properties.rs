@@ -211,7 +211,7 @@ fn a_measured_step_scales_every_time_and_nothing_else() {
     }
 }
 
-/// The usual micro-batch of `run` as lengths of its own, each `times` as long.
+/// `run` with the length of each micro-batch given: `times` (numerator, denominator) the usual one.
 fn with_lengths(run: &Run, times: impl Fn(usize) -> (u64, u64)) -> Run {
     let microbatches = Scenario::new(run).unwrap().layout.microbatches;
     let usual = run.seq_len * run.micro_batch;
@@ -222,7 +222,7 @@ fn with_lengths(run: &Run, times: impl Fn(usize) -> (u64, u64)) -> Run {
     Run { microbatch_lengths: Some(lengths.collect()), ..run.clone() }
 }
 
-/// Lengths that say what an equal run does say nothing: every figure is the equal run's.
+/// Where all given lengths are the usual one, every figure is that of the run without them.
 #[test]
 fn equal_lengths_are_the_equal_run() {
     for layout in LAYOUTS {
@@ -355,7 +355,8 @@ fn the_rank_order_decides_which_groups_stay_in_a_node() {
     }
 }
 
-/// Megatron-LM asserts that dense layers and experts have the same pipeline groups; 8 experts over TP 1, CP 1 have not.
+/// Megatron-LM asserts that dense layers and experts have the same pipeline groups; with the order `tp-cp-ep-pp-dp` and EP
+/// 8 the experts have others.
 #[test]
 fn experts_that_need_other_pipeline_groups_are_refused() {
     let tried = |order, ep| {

@@ -1,9 +1,10 @@
-//! One rank while the tail of V-Half and V-Min is pulled forward: which slots are taken, and what is held if every idle
-//! slot does a pending W.
+//! The tail of V-Half and V-Min on one rank, whose ops are moved into earlier idle slots: which slots are taken, and
+//! how many activations are held, where every idle slot does a W that is pending.
 
-/// After a slot.
+/// What a rank holds after a slot.
 #[derive(Clone, Copy, Default)]
 struct State {
+    /// Activations of forward passes whose W has not been done.
     held: u32,
     /// Gradients whose W has not been done.
     pending: u32,
@@ -28,7 +29,7 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// From the kind in each slot: 0 and 1 forwards, 2 and 3 gradients.
+    /// The tail with the kind of op in each slot: 0 and 1 are forward passes, 2 and 3 gradients of inputs (B).
     pub(crate) fn new(grid: &[Option<usize>]) -> Self {
         let kind = |kind: &Option<usize>| kind.and_then(|kind| u8::try_from(kind).ok());
         let kinds: Vec<Option<u8>> = grid.iter().map(kind).collect();
@@ -46,7 +47,8 @@ impl Tail {
     fn before(&self, slot: usize) -> State {
         slot.checked_sub(1).map_or_else(State::default, |before| self.states[before])
     }
-    /// Moves the op in `slot` to the first idle slot from `from` on that keeps within `most`; gives where it is then.
+    /// Moves the op in `slot` to the first idle slot from `from` on in which at most `most` activations are held at any
+    /// time; returns the slot that it is in then.
     pub(crate) fn pull(&mut self, from: usize, slot: usize, most: u32) -> usize {
         let kind = self.kinds[slot];
         let to = (from..slot).find(|to| self.kinds[*to].is_none() && self.fits(*to, slot, most));

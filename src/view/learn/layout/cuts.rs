@@ -24,16 +24,16 @@ fn part(is_own: bool) -> Part {
     if is_own { Part::Own } else { Part::Other }
 }
 
-/// The tensors of a layer, and the layers of the model, as the first of `n` ranks that cut them this way has them.
+/// The tensors of a layer, and the layers of the model: the share of the first of `n` ranks that divide them.
 struct Drawn {
-    /// Between the blocks: rows are the samples of a batch, each with its tokens from top to bottom; columns are hidden
-    /// units.
+    /// Activations between the blocks: rows are the samples of a batch, each with its tokens from top to bottom;
+    /// columns are hidden units.
     between: Matrix,
-    /// Inside the blocks: rows as above; columns are heads, or units of the FFN.
+    /// Activations inside the blocks: rows as above; columns are heads, or units of the FFN.
     inside: Matrix,
-    /// Weights that read the tokens between the blocks: columns are heads, or units of the FFN.
+    /// Weights that multiply the activations between the blocks: columns are heads, or units of the FFN.
     first: Matrix,
-    /// Weights that write them again: rows are heads, or units of the FFN.
+    /// Weights whose products lie between the blocks: rows are heads, or units of the FFN.
     second: Matrix,
     /// Routed experts, side by side.
     experts: Matrix,
