@@ -195,6 +195,7 @@ pub(super) fn on_run(
     match (&before, &after) {
         (None, _) => {
             parts.push(paragraph("Your run does not work yet, or takes long to compute: the page says which."));
+            parts.push(elsewhere(gauge, settings, run, unit));
         }
         (Some(now), None) => {
             parts.push(el("p", &[("class", row)], &[cell(t!("now"), now)]));
@@ -214,11 +215,12 @@ pub(super) fn on_run(
             }
             figures.extend([leaf("em", "", verbatim("→")), cell(change(&changed, &last, settings), then)]);
             parts.push(el("p", &[("class", row)], &figures));
+            // Of the own run, so before another is offered.
+            parts.extend(unless_it_fits(&then.report.memory, unit));
             if shown(now) == shown(then) {
                 parts.push(muted("It makes no difference to this number of your run."));
                 parts.push(elsewhere(gauge, settings, run, unit));
             }
-            parts.extend(unless_it_fits(&then.report.memory, unit));
         }
     }
     parts.push(leaf("button", "", "See it on your run").on(Action::Try(gauge.view(), set)));
@@ -251,8 +253,9 @@ fn unless_it_fits(memory: &shardscope_core::report::Memory, unit: MemoryUnit) ->
     })
 }
 
-/// A run on which `set` changes the number, with the number before and after, and a press that loads it; nothing where
-/// none of [`OTHERS`] is one. Where `own` has its name, what it has that `own` has not is beside the name.
+/// A run on which `set` changes the number, with the number before and after each change of the layout, and a press
+/// that loads it; nothing where none of [`OTHERS`] is one. Where `own` has its name, what it has that `own` has not is
+/// beside the name.
 fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], own: &Run, unit: MemoryUnit) -> Node {
     let pairs: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let complete = [super::rl::complete()];
@@ -262,11 +265,22 @@ fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], own: &Run, unit
         let now = super::bars::run(settings)?;
         let (changed, issues) = now.scenario.run.with_differences(&pairs);
         let then = if issues.is_empty() { evaluate(&changed).ok()? } else { return None };
-        let values = [&now, &then].map(|one| gauge.value(one, unit));
-        let change = change(&changed, &now.scenario.run, set);
-        (values[0] != values[1] && !values[1].is_empty()).then_some((now.scenario.run.clone(), values, change))
+        let run = now.scenario.run.clone();
+        let before = gauge.value(&now, unit);
+        // Each change with its own effect: no setting is said to have that of another.
+        let mut last = run.clone();
+        let mut steps = Vec::new();
+        for step in between(&run, &changed, &pairs) {
+            if let Ok(evaluation) = evaluate(&step) {
+                steps.push((gauge.value(&evaluation, unit), differences(&step, &last)));
+                last = step;
+            }
+        }
+        steps.push((gauge.value(&then, unit), change(&changed, &last, set)));
+        let after = &steps.last()?.0;
+        (before != *after && !after.is_empty()).then_some((run, before, steps))
     });
-    let Some((run, [before, after], change)) = found else {
+    let Some((run, before, mut steps)) = found else {
         return Node::none();
     };
     let called = if name(&run) == name(own) {
@@ -274,7 +288,18 @@ fn elsewhere(gauge: Gauge, set: &[(&'static str, &'static str)], own: &Run, unit
     } else {
         name(&run)
     };
-    let words = t!("On {run} it goes from {before} to {after}: {change}.", run = called, before, after, change);
+    let words = if steps.len() == 1 {
+        let (after, change) = steps.remove(0);
+        t!("On {run} it goes from {before} to {after}: {change}.", run = called, before, after, change)
+    } else {
+        let each = steps.into_iter().map(|(value, change)| t!("{change}: {value}", change, value));
+        t!(
+            "On {run} it goes from {before} to: {steps}.",
+            run = called,
+            before,
+            steps = Message::joined("; then ", each)
+        )
+    };
     el("p", &[("class", "muted")], &[text(words), text(" "), load("link", &run, "", &[text("Take that run")])])
 }
 
@@ -339,6 +364,33 @@ mod tests {
         assert!(html(&Run::default()).contains("Take that run"));
         let offered = crate::learn::bars::run(&crate::learn::rl::complete()).unwrap().scenario.run;
         assert!(predict(&offered).is_ok() && !html(&offered).contains("Take that run"));
+    }
+
+    /// Narayanan 2021, section 2.2.1: 1F1B has the bubble of GPipe. So the bubble that many micro-batches save is not
+    /// said to be GPipe's: the offered run has the same one with GPipe alone.
+    #[test]
+    fn gpipe_has_no_part_in_what_smaller_micro_batches_save() {
+        let (gauge, settings) = StepId::named("pipelines.gpipe").unwrap().step().on_run;
+        let html = elsewhere(gauge, settings, &Run::default(), MemoryUnit::Gib).to_html();
+        let figures: Vec<f64> = html
+            .split(" %")
+            .filter_map(|text| text.rsplit(|c: char| !c.is_ascii_digit() && c != '.').next()?.parse().ok())
+            .collect();
+        assert!(figures.len() == 3 && html.contains("GPipe"), "{html}");
+        assert!(figures[0] == figures[1] && figures[2] < figures[1], "{html}");
+    }
+
+    /// That a run would not fit is said of the own run: it stands before the run that is offered instead.
+    #[test]
+    fn what_does_not_fit_is_said_before_another_run_is_offered() {
+        let (run, _) = Run::from_pairs(
+            &[("model", "llama-3.1-405b"), ("gpus", "64"), ("pp", "1")]
+                .map(|(key, value)| (key.to_owned(), value.to_owned())),
+        );
+        let step = StepId::named("pipelines.gpipe").unwrap().step();
+        let html = on_run(step.on_run, &run, MemoryUnit::Gib, |run| evaluate(run).ok()).to_html();
+        let at = |words: &str| html.find(words).unwrap_or_else(|| panic!("{words}: {html}"));
+        assert!(at("Out of memory: it would need") < at("Take that run"), "{html}");
     }
 
     /// On one run or another, the settings of every step change its number, and every step has some.
