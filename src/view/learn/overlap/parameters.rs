@@ -100,6 +100,11 @@ fn gathered(name: &'static str, layer: &Layer, ahead: bool) -> Lanes {
     lanes
 }
 
+/// Gathers of a step of ZeRO-3, as a formula with its value.
+fn gathers_of_a_step(layers: u64) -> String {
+    format!("2 L − 1 = {}", 2 * layers - 1)
+}
+
 pub(super) fn gathers(dials: &Dials) -> Live {
     let (s, n) = (dials.get("s"), dials.get("n"));
     let Some(layer) = Layer::of(&copies(s, n, "&zero=3")) else {
@@ -133,10 +138,10 @@ pub(super) fn gathers(dials: &Dials) -> Live {
                 wire = show_bandwidth(wire.0)
             ),
             t!(
-                "A step of {layers} layers gathers {all} times: each in the forward pass, and all but the last, which \
-                    is still there, in the backward pass.",
+                "A step of {layers} layers gathers {formula} times: each in the forward pass, and all but the last, \
+                    which is still there, in the backward pass.",
                 layers = layer.scenario.model.layers,
-                all = 2 * layer.scenario.model.layers - 1
+                formula = gathers_of_a_step(layer.scenario.model.layers)
             ),
         ],
     ))
@@ -236,7 +241,7 @@ mod tests {
         assert_eq!(elements, 2.0 * 4096.0 * (4096.0 + 1024.0) + 3.0 * 4096.0 * 14_336.0 + 2.0 * 4096.0);
         let note = super::super::LESSON.steps.iter().find(|step| step.id == "gathers").unwrap();
         let note = (note.live)(&Dials::new(note.sliders, &[])).note.to_string();
-        assert!(note.contains("gathers 63 times"), "{note}");
+        assert!(note.contains("gathers 2 L − 1 = 63 times"), "{note}");
     }
 
     /// Where backward passes are longer than messages, the last bucket is exposed, and more buckets expose less.
