@@ -1,5 +1,6 @@
 //! Stages of unequal layers: NVIDIA's vision-language run, whose first rank also has the vision tower.
 
+use super::super::caption::listed;
 use super::super::moments::Moments;
 use super::super::pictures::scrubbed;
 use crate::charts::figure::key;
@@ -34,6 +35,32 @@ fn with(first: u64, tp: u64, width: u64) -> Option<Evaluation> {
     let run = run.with_texts(&tower.map(|(key, value)| (key, value.to_string())))?;
     let run = Run { stage_layers: split, gpus: 2 * tp, tp, ..run };
     evaluate(&run).ok()
+}
+
+/// Pipeline ranks of the table of splits by the rule: the note's two, and three.
+const RULED: [u64; 2] = [2, 3];
+
+/// The split of the note's rule for a tower of this width, and the shares of the FLOPs that ranks then have.
+fn ruled(width: u64, ranks: u64) -> Option<(Vec<u64>, Vec<f64>)> {
+    let run = with(14, 2, width)?.scenario.run;
+    let even = Run { stage_layers: None, pp: ranks, gpus: 2 * ranks, ..run };
+    let rule = split(&Scenario::new(&even).ok()?);
+    let run = Run { stage_layers: Some(rule.clone()), ..even };
+    Some((rule, compute_shares(&Scenario::new(&run).ok()?)))
+}
+
+/// The rule's split of each of the note's three towers, with the share of the FLOPs of each rank.
+fn splits() -> Node {
+    let towers = super::TOWER.values.iter();
+    let rows = towers.flat_map(|width| RULED.map(|ranks| (*width, ranks))).filter_map(|(width, ranks)| {
+        let (split, shares) = ruled(width, ranks)?;
+        let layers: Vec<String> = split.iter().map(u64::to_string).collect();
+        let shares: Vec<String> = shares.into_iter().map(show_percent).collect();
+        let cells = [width.to_string(), ranks.to_string(), layers.join("/"), shares.join(" / ")];
+        Some(cells.map(verbatim).to_vec())
+    });
+    let head = ["width of the vision tower", "ranks", "layers per stage", "FLOPs by rank"];
+    listed("NVIDIA's rule for its three towers", &head, rows.collect())
 }
 
 /// The measured gain of 10 and 18 layers over 14 and 14.
@@ -141,7 +168,7 @@ pub(super) fn uneven(dials: &Dials) -> Live {
         legend: key(&[("c-forward", "F forward"), ("c-backward", "BW backward"), ("hatch", "bubble")]),
         picture: scrubbed(strips(&drawn.map(|(name, one)| (named(name, one), one.timeline()))).inline(pictured)),
         moments: Some(Moments::of(drawn.map(|(name, one)| (name.into(), one.timeline(), 1.0)), true)),
-        table: Node::from_iter([el("p", &[], &[open]), data(&head, rows.into_iter().collect())]),
+        table: Node::from_iter([el("p", &[], &[open]), data(&head, rows.into_iter().collect()), splits()]),
         ..live
     }
 }
@@ -171,6 +198,26 @@ mod tests {
         for (first, expected) in [(14, 0.604), (10, 0.491)] {
             let shares = compute_shares(&with(first, 2, MEASURED_WIDTH).unwrap().scenario);
             assert!((shares[0] - expected).abs() < 5e-4 && (shares[0] + shares[1] - 1.0).abs() < 1e-12, "{shares:?}");
+        }
+    }
+
+    /// By hand, with a layer of 1.195 TFLOP and towers of 0.882, 8.775 and 33.258 TFLOP: the rule gives the other ranks
+    /// `ceil(all / (p layer))` layers and the first what is left. Three ranks of the tower of 4096 have 32.1, 34.0 and
+    /// 34.0 %. Of the tower of 8000 the first rank alone has half, however many follow.
+    #[test]
+    fn shares_by_rank_of_the_rules_splits_are_those_by_hand() {
+        for (width, ranks, layers, shares) in [
+            (1280, 2, vec![13, 15], vec![0.4780, 0.5220]),
+            (4096, 2, vec![10, 18], vec![0.4907, 0.5093]),
+            (8000, 2, vec![0, 28], vec![0.4985, 0.5015]),
+            (1280, 3, vec![8, 10, 10], vec![0.3041, 0.3480, 0.3480]),
+            (4096, 3, vec![4, 12, 12], vec![0.3209, 0.3395, 0.3395]),
+            (8000, 3, vec![0, 14, 14], vec![0.4985, 0.2508, 0.2508]),
+        ] {
+            let (split, computed) = ruled(width, ranks).unwrap();
+            assert_eq!(split, layers);
+            let near = computed.iter().zip(&shares).all(|(ours, by_hand): (&f64, &f64)| (ours - by_hand).abs() < 1e-4);
+            assert!(near && computed.len() == shares.len(), "{width} {ranks}: {computed:?}");
         }
     }
 
