@@ -166,6 +166,87 @@ mod tests {
         assert_eq!(long, Vec::<String>::new());
     }
 
+    /// Letters of a picture are 11 pixels high however narrow the page is: the style sheet gives them their size, no
+    /// step gives one of its own, and none stand in a picture that is stretched.
+    #[test]
+    fn letters_of_every_picture_keep_their_size_on_a_phone() {
+        let css = include_str!("../../../style/main.css");
+        assert!(css.lines().any(|line| line.starts_with(".drawing {") && line.contains("font-size: 11px")));
+        let mut small = Vec::new();
+        for id in StepId::all() {
+            let step = id.step();
+            for at in [positions(step, |slider| slider.start), positions(step, |slider| slider.values.len() - 1)] {
+                let html = (step.live)(&Dials::new(step.sliders, &at)).picture.to_html();
+                let stretched = html.split("<svg ").skip(1).filter(|svg| {
+                    let (head, rest) = svg.split_once('>').unwrap_or_default();
+                    head.contains("viewBox") && rest.split("</svg>").next().is_some_and(|rest| rest.contains("<text"))
+                });
+                let sized = html.split("<text ").skip(1).filter(|text| {
+                    text.split('>').next().is_some_and(|head| head.contains("font-size") || head.contains("scale("))
+                });
+                if stretched.count() + sized.count() > 0 {
+                    small.push(id.to_string());
+                }
+            }
+        }
+        assert_eq!(small, Vec::<String>::new());
+    }
+
+    /// The value of an attribute in the head of an element.
+    fn attribute<'a>(head: &'a str, key: &str) -> &'a str {
+        let each = head.split("\" ").filter_map(|pair| pair.split_once("=\""));
+        let found = each.map(|(name, value)| (name.trim(), value.trim_end_matches('"'))).find(|(name, _)| *name == key);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// Words of a picture in a page of 320 pixels: from, to and height of their middle, pixels, and the words. A letter
+    /// takes 5.8 pixels in the mean; words that are shown in wider pictures only are left out.
+    fn placed(svg: &str) -> Vec<(f64, f64, f64, &str)> {
+        let across = 320.0 - 24.0 - 76.0;
+        let one = |text: &'_ str| -> Option<(f64, f64, f64)> {
+            let (head, rest) = text.split_once('>')?;
+            let class = attribute(head, "class");
+            let least = class.strip_prefix("at w").and_then(|width| width.parse::<f64>().ok());
+            if class == "in" || least.is_some_and(|least| least > 296.0) {
+                return None;
+            }
+            let figure = |key| attribute(head, key).trim_end_matches('%').parse::<f64>().unwrap_or(0.0);
+            let long = 5.8 * rest.split('<').next()?.chars().count() as f64;
+            let x = figure("x") / 100.0 * across + figure("dx");
+            let from = match attribute(head, "text-anchor") {
+                "middle" => x - long / 2.0,
+                "end" => x - long,
+                _ => x,
+            };
+            Some((from, from + long, figure("y")))
+        };
+        let texts = svg.split("<text ").skip(1);
+        let each = texts.filter_map(|text| Some((one(text)?, text.split_once('>')?.1.split('<').next()?)));
+        each.map(|((from, to, y), words)| (from, to, y, words)).collect()
+    }
+
+    /// At 320 pixels no words of a picture lie on others.
+    #[test]
+    fn words_of_every_picture_are_apart_on_the_narrowest_phone() {
+        let mut crossed = Vec::new();
+        for id in StepId::all() {
+            let step = id.step();
+            let html = (step.live)(&Dials::new(step.sliders, &[])).picture.to_html();
+            for svg in html.split("<svg ").skip(1) {
+                let all = placed(svg);
+                for (at, one) in all.iter().enumerate() {
+                    let over = |other: &&(f64, f64, f64, &str)| {
+                        let beside = (one.2 - other.2).abs() < 9.0 && one.3 != other.3;
+                        beside && one.0 + 1.0 < other.1 && other.0 + 1.0 < one.1
+                    };
+                    crossed
+                        .extend(all[at + 1..].iter().filter(over).map(|other| format!("{id}: {} {}", one.3, other.3)));
+                }
+            }
+        }
+        assert_eq!(crossed, Vec::<String>::new());
+    }
+
     /// Every challenge is open at the start of its step, and some place of the sliders answers it.
     #[test]
     fn every_challenge_can_be_answered_and_is_not_at_first() {

@@ -128,7 +128,8 @@ pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
         drawing.words((tick / end, foot + 11.0), Anchor::Middle, Ink::Muted, verbatim(number(tick, 3)));
     }
     let words = t!("held by rank {rank}", rank = 0_u8);
-    drawing.words((0.0, foot + AXIS + 8.0), Anchor::Start, Ink::Muted, words);
+    // From where the names of the ranks begin: on a phone it would lie on the unit.
+    drawing.name(foot + AXIS + 8.0, words);
     let unit = t!("time in forward passes of a rank");
     drawing.words((1.0, foot + AXIS + 8.0), Anchor::End, Ink::Muted, unit);
     let pipelines: Vec<&Pipeline> = drawn.iter().map(|(_, one)| one).collect();
