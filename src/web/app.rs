@@ -5,6 +5,7 @@ use crate::core::run::OneOf;
 use crate::core::t;
 use crate::view::node::action::Dialog;
 use crate::view::node::markup::{self, Action, Node, leaf, link_button};
+use crate::view::panels::compare::named;
 use crate::view::panels::issues::refused;
 use crate::view::panels::{published, words};
 use crate::view::views::View;
@@ -80,7 +81,11 @@ fn App() -> impl IntoView {
             Some(evaluation) if !state.is_stale() => words::peak(&evaluation.report, state.view.unit.get()),
             _ => Message::default(),
         };
-        let name = state.run.with(words::name);
+        let second = state.view.second.get();
+        let name = state.run.with(|run| match &second {
+            Some(second) if state.view.open.get() == View::Run => named([run, second]),
+            _ => words::name(run),
+        });
         let view = match state.view.open.get() {
             View::Run => Message::default(),
             view => view.choice().label.into(),

@@ -3,8 +3,10 @@
 
 use super::translations::gallery_of;
 use crate::common::random::{Random, random_run};
-use shardscope::core::report::{Evaluation, evaluate};
+use shardscope::core::memory::Verdict;
+use shardscope::core::report::{Evaluation, evaluate, report};
 use shardscope::core::run::Run;
+use shardscope::core::run::presets::published;
 use shardscope::core::search::session::{PlanQuery, PlanSession};
 use shardscope::core::units::{MemoryUnit, show_seconds};
 use shardscope::core::whole_run::range;
@@ -16,7 +18,7 @@ use shardscope::view::panel::Panel;
 use shardscope::view::panels::compare::{Second, compare};
 use shardscope::view::panels::plan::{self, PlanView};
 use shardscope::view::panels::strip::{budget, strip};
-use shardscope::view::panels::suggest::{SearchProgressShown, suggestion};
+use shardscope::view::panels::suggest::{SearchProgressShown, name, suggestion};
 use shardscope::view::panels::waterfall::waterfall;
 use shardscope::view::panels::whole::{WholeRunAnswer, answer, calendar, choices};
 use shardscope::web::dialogs::page::content;
@@ -123,7 +125,8 @@ fn every_figure_says_which_it_is() {
     let mut random = Random::new(50);
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut tried = 0;
-    while tried < 40 {
+    // A tenth of the runs: each has every panel, the whole run and its range.
+    while tried < runs() / 10 {
         let run = random_run(&mut random);
         let Ok(own) = evaluate(&run) else { continue };
         tried += 1;
@@ -154,12 +157,39 @@ fn every_figure_says_which_it_is() {
     assert!(found.is_empty(), "figures without a field: {found:?}");
 }
 
-/// True if a text is a quantity: digits, then a unit of time or memory, or percent.
+/// Units of the figures: time, memory and traffic, speeds and shares.
+const UNITS: [&str; 22] = [
+    "s",
+    "ms",
+    "µs",
+    "ns",
+    "h",
+    "d",
+    "day",
+    "days",
+    "%",
+    "KiB",
+    "MiB",
+    "GiB",
+    "TiB",
+    "PiB",
+    "MB",
+    "GB",
+    "TB",
+    "GB/s",
+    "TB/s",
+    "TFLOP/s",
+    "PFLOP/s",
+    "GPU-hours",
+];
+
+/// True if a text is a quantity: digits, then a unit; or a sum of money.
 fn is_quantity(text: &str) -> bool {
-    let Some((number, unit)) = text.split_once(' ') else {
-        return false;
-    };
-    number.parse::<f64>().is_ok() && ["s", "ms", "µs", "GiB", "%"].contains(&unit)
+    let text = text.replace('\u{202f}', "");
+    if let Some(sum) = text.strip_prefix('$') {
+        return sum.trim_end_matches(['k', 'M', 'B']).parse::<f64>().is_ok();
+    }
+    text.split_once(' ').is_some_and(|(number, unit)| number.parse::<f64>().is_ok() && UNITS.contains(&unit))
 }
 
 /// Random runs that are looked at; `SHARDSCOPE_CASES` asks for more.
@@ -173,6 +203,7 @@ fn figures_of_one_field_and_scope_have_the_same_digits_in_every_tree() {
     let mut random = Random::new(49);
     let (mut tried, mut count, mut whole) = (0, 0, 0);
     let mut second: Option<Evaluation> = None;
+    let every = if std::env::var("SHARDSCOPE_CASES").is_ok() { 1 } else { 10 };
     while tried < runs() {
         let run = random_run(&mut random);
         let Ok(own) = evaluate(&run) else {
@@ -189,8 +220,8 @@ fn figures_of_one_field_and_scope_have_the_same_digits_in_every_tree() {
         for tree in &trees {
             count += agree(tree, &mut known);
         }
-        // Every panel, of a part of the runs: the pictures take their time.
-        if tried % 10 == 0 {
+        // Every panel, of a part of the runs where no number of them is asked for: the pictures take their time.
+        if tried % every == 0 {
             for panel in Panel::ALL {
                 let tree = panel.view(&own, UNIT);
                 count += agree(&tree, &mut known);
@@ -217,6 +248,36 @@ fn figures_of_one_field_and_scope_have_the_same_digits_in_every_tree() {
     assert!(count > 10 * tried && whole > tried / 2, "{count} {whole}");
 }
 
+/// What is missing of the memory is the difference of the two figures beside it.
+#[test]
+fn missing_memory_is_the_difference_of_the_figures_beside_it() {
+    let mut random = Random::new(494);
+    let (mut tried, mut short) = (0, 0);
+    while tried < 600 {
+        let run = random_run(&mut random);
+        let Ok(report) = report(&run) else { continue };
+        tried += 1;
+        let peak = report.memory.peak();
+        if peak.verdict != Verdict::Oom || peak.bytes <= peak.capacity {
+            continue;
+        }
+        short += 1;
+        let words = strip(&run, &report, UNIT).to_html();
+        let Some((before, _)) = words.split_once(" GiB missing") else {
+            assert!(published(&run).is_some(), "{words}");
+            continue;
+        };
+        let number = |text: &str| -> f64 {
+            let digits: String = text.chars().filter(|c| c.is_ascii_digit() || *c == '.').collect();
+            digits.parse().unwrap()
+        };
+        let missing = number(before.rsplit(['>', ' ']).next().unwrap());
+        let [held, usable] = [peak.bytes, peak.capacity].map(|bytes| number(&UNIT.number(bytes)));
+        assert!((missing - (held - usable)).abs() < 0.01, "{missing}: {held} of {usable}");
+    }
+    assert!(short > 100, "{short}");
+}
+
 /// The layouts, the cards and the schedules of a run beside its own figures.
 #[test]
 fn layouts_cards_and_schedules_say_what_the_run_says_of_itself() {
@@ -241,6 +302,10 @@ fn layouts_cards_and_schedules_say_what_the_run_says_of_itself() {
         let mut known = BTreeMap::new();
         counts[0] += agree(&waterfall(&own), &mut known);
         counts[1] += agree(&layouts, &mut known) + agree(&cards, &mut known);
+        let names: Vec<_> = result.betters.list.iter().map(|better| name(better, &run).to_string()).collect();
+        for (at, name) in names.iter().enumerate() {
+            assert!(!names[..at].contains(name), "two cards are called {name}");
+        }
         // What a layout is said to take, it takes once it is used.
         for row in &result.rows {
             let used = evaluate(&row.run).unwrap();

@@ -33,7 +33,7 @@ pub struct Certified {
 /// Faults of the Run, or the reason why its schedule has no certificate.
 pub fn certify(run: &Value) -> Result<Certified, Vec<Issue>> {
     let evaluation = evaluate(&Run::from_value(run)?)?;
-    let no_certificate = |reason| vec![Issue::error("schedule", t!("there is no certificate: {reason}", reason))];
+    let no_certificate = |reason| vec![Issue::error("schedule", t!("No bound for this kind: {reason}", reason))];
     let mut proof = proof(&evaluation).map_err(no_certificate)?;
     while !proof.step() {}
     let makespan_s = evaluation.spans.makespan();

@@ -127,7 +127,7 @@ fn certificate(spec: &Spec, built: &mut Built, durations: &Durations) -> Option<
 
 /// The issue that says why there is no certificate.
 pub(crate) fn no_certificate(reason: Message) -> Issue {
-    Issue::warning("certificate", t!("there is no certificate: {reason}", reason))
+    Issue::warning("certificate", t!("No bound for this kind: {reason}", reason))
 }
 
 fn entries(timeline: &Timeline) -> Vec<OpEntry> {

@@ -60,7 +60,7 @@ use crate::memory::{StageMemory, Verdict};
 use crate::run::{OneOf, Run, Schedule};
 use crate::time::Step;
 use crate::traffic::OverlapRow;
-use crate::units::{Bytes, Seconds};
+use crate::units::{Bytes, MemoryUnit, Seconds};
 use serde::{Deserialize, Serialize};
 
 /// Everything the page shows of a Run.
@@ -212,16 +212,24 @@ impl Peak {
         self.verdict.may_run_out(self.bytes, self.capacity)
     }
 
-    /// Memory that is missing: what the rank holds beyond its capacity; where it holds less, what its need exceeds the
-    /// capacity by at the end of the range that gives the verdict.
-    pub fn missing(&self) -> Bytes {
-        let beyond = |bytes: Bytes| Bytes((bytes - self.capacity).0.max(0.0));
-        let held = beyond(self.bytes);
+    /// What the rank holds where that is beyond its capacity; where it is not, its need at the end of the range that
+    /// gives the verdict.
+    fn most(&self) -> Bytes {
         match self.verdict {
-            Verdict::Fits => Bytes::ZERO,
-            Verdict::Oom if held.0 > 0.0 => held,
-            Verdict::Tight | Verdict::Oom => beyond(self.high),
+            Verdict::Fits => self.capacity,
+            Verdict::Oom if self.bytes > self.capacity => self.bytes,
+            Verdict::Tight | Verdict::Oom => self.high,
         }
+    }
+
+    /// Memory that is missing.
+    pub fn missing(&self) -> Bytes {
+        Bytes((self.most() - self.capacity).0.max(0.0))
+    }
+
+    /// Memory that is missing, as the difference of the figures that are printed.
+    pub fn missing_words(&self, unit: MemoryUnit) -> String {
+        unit.beyond(self.most(), self.capacity)
     }
 }
 

@@ -169,16 +169,8 @@ pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stat
     let saved = share * mean(|pass| pass.saved.messages.0);
     let shards = share * mean(|pass| pass.saved.shards.0);
     let inside = mean(|pass| pass.exposed().0) - saved + shards;
-    let slower: fn(&Pass) -> f64 = |pass| {
-        let slows = |wait: &Wait| wait.both().slows.0;
-        let Pass { waits, saved, shards_beside, .. } = pass;
-        let beside = waits.ep_paired.filter(|_| *saved != PairingChange::default());
-        let experts = beside.map_or(0.0, |beside| slows(&beside) - slows(&waits.ep));
-        let shards = shards_beside.map_or(0.0, |beside| beside.iter().map(slows).sum());
-        let alone = if shards_beside.is_some() { slows(&waits.zero3) + slows(&waits.gradients) } else { 0.0 };
-        experts + shards - alone
-    };
-    let slowed = mean(|pass| pass.waits.slows().0) + share * mean(slower);
+    let slows = slowed(share, &mean);
+    let slowed = slows.iter().sum::<f64>();
     let last = ends.iter().map(|end| end.wires.both());
     let last = last.max_by(|a, b| a.exposed().0.total_cmp(&b.exposed().0));
     let last = last.unwrap_or_default();
@@ -199,9 +191,32 @@ pub(super) fn step(draft: &Draft, loads: &[RankLoad], ends: &[End], stats: &Stat
         not_hidden: Seconds((inside - slowed).max(0.0)) + last.not_hidden,
         slows: Seconds(slowed) + last.slows,
         exposed,
+        slowed: [slows[0], slows[1], slows[2], slows[3] + last.slows.0].map(Seconds),
         optimizer: updates(draft, loads, optimizer.fold(Seconds::ZERO, Seconds::max)),
     };
     (busiest.unwrap_or(0), overlap, Step::new(scenario, parts))
+}
+
+/// Time by which covered messages of tensor, context, expert and data parallelism slow compute in the passes of the
+/// average rank, `share` of whose passes are paired.
+fn slowed(share: f64, mean: &dyn Fn(fn(&Pass) -> f64) -> f64) -> [f64; 4] {
+    fn slows(wait: &Wait) -> f64 {
+        wait.both().slows.0
+    }
+    let experts: fn(&Pass) -> f64 = |pass| {
+        let beside = pass.waits.ep_paired.filter(|_| pass.saved != PairingChange::default());
+        beside.map_or(0.0, |beside| slows(&beside) - slows(&pass.waits.ep))
+    };
+    let shards: fn(&Pass) -> f64 = |pass| {
+        let alone = || slows(&pass.waits.zero3) + slows(&pass.waits.gradients);
+        pass.shards_beside.map_or(0.0, |beside| beside.iter().map(slows).sum::<f64>() - alone())
+    };
+    [
+        mean(|pass| slows(&pass.waits.tp)),
+        mean(|pass| slows(&pass.waits.cp)),
+        mean(|pass| slows(&pass.waits.ep)) + share * mean(experts),
+        mean(|pass| slows(&pass.waits.zero3) + slows(&pass.waits.gradients)) + share * mean(shards),
+    ]
 }
 
 /// Time of the updates that end a step: the optimizer on the GPU, or the host's and the copies that nothing hides.

@@ -48,7 +48,7 @@ pub fn choose<'a>(run: &Run, given: impl IntoIterator<Item = &'a str>) -> Result
 
 /// The issue that no layout fits, with the changes that would make one fit.
 fn unfit(failure: &Failure) -> Issue {
-    let missing = MemoryUnit::Gib.show(failure.missing());
+    let missing = failure.missing_words(MemoryUnit::Gib);
     let message = match failure.verdict() {
         Verdict::Tight => {
             t!("no layout fits here that this software can run; the leanest is tight, by {missing}", missing)

@@ -75,6 +75,8 @@ pub struct StepParts {
     pub slows: Seconds,
     /// The two above by parallelism: tensor, context, expert and data parallel.
     pub exposed: [Seconds; 4],
+    /// The second of them by parallelism.
+    pub slowed: [Seconds; 4],
     /// The optimizer on the slowest rank.
     pub optimizer: Seconds,
 }
@@ -244,6 +246,9 @@ pub struct Step {
     pub not_hidden_s: Seconds,
     /// Time by which hidden communication slows the compute beside it.
     pub slows_compute_s: Seconds,
+    /// That time by parallelism: tensor, context, expert and data parallel.
+    #[serde(skip)]
+    pub slowed_by_s: [Seconds; 4],
     pub optimizer_s: Seconds,
     /// The path from ideal to actual; the parts sum to `time_s`.
     pub parts: Vec<Part>,
@@ -327,6 +332,7 @@ impl Step {
             exposed_comm_s: at(exposed),
             not_hidden_s: at(parts.not_hidden),
             slows_compute_s: at(parts.slows),
+            slowed_by_s: parts.slowed.map(at),
             optimizer_s: at(parts.optimizer),
             parts: parts_of(scenario, &parts, host, scale.unwrap_or(1.0)),
             by_rank: None,

@@ -29,6 +29,20 @@ impl MemoryUnit {
         };
         fixed(value, 1)
     }
+    /// The number as it is printed: differences of such numbers are those of the figures that are read.
+    pub fn printed(self, bytes: Bytes) -> f64 {
+        let value = match self {
+            Self::Gib => bytes.gib(),
+            Self::Gb => bytes.gb(),
+        };
+        // As it is printed, ties too: 79.25 is 79.2.
+        format!("{value:.1}").parse().unwrap_or(value)
+    }
+    /// What `more` has beyond `less`, of the numbers as they are printed: 160.0 beyond 23.6 is `136.4 GiB`.
+    pub fn beyond(self, more: Bytes, less: Bytes) -> String {
+        let difference = (self.printed(more) - self.printed(less)).max(0.0);
+        format!("{} {}", fixed(difference, 1), self.name())
+    }
     /// Number and unit: `61.2 GiB`.
     pub fn show(self, bytes: Bytes) -> String {
         format!("{} {}", self.number(bytes), self.name())

@@ -207,8 +207,8 @@ fn answer(gallery: &Gallery) -> Node {
         Some((row, figures)) => {
             let name = row.variant.name();
             let words = t!(
-                "The fastest that fits here and that {software} can run is {name}: {step} a step.",
-                software,
+                "{fastest} is {name}: {step} a step.",
+                fastest = words::fastest(run),
                 name = name.clone(),
                 step = step(figures)
             );

@@ -236,7 +236,7 @@ fn without_change(has_them: bool) -> Node {
     if has_them {
         muted("Your run has this setting already.")
     } else {
-        paragraph("Your run does not work with these settings; the page says what would.")
+        paragraph("Your run cannot run with these settings.")
     }
 }
 

@@ -1,6 +1,7 @@
 //! Origin of the layout: chosen by the search under the present settings, or where else it is from; and changes that
 //! would do where nothing fits.
 
+use crate::panels::words;
 use crate::prelude::*;
 use shardscope_core::report::Peak;
 use shardscope_core::run::presets::published;
@@ -131,19 +132,20 @@ pub fn reason(outcome: Option<&LadderEnd>) -> Message {
                     software
                 );
             }
+            let fastest = words::fastest(&choice.run);
             match choice.searched {
                 Some(Searched { layouts, complete: true }) => t!(
-                    "The fastest that fits here and that {software} can run, of {layouts} layouts, by predicted steps: \
-                        others up to {tie} % slower may be as fast. It is chosen anew until you set a layout field.",
-                    software,
+                    "{fastest}, of {layouts} layouts, by predicted steps: others up to {tie} % slower may be as fast. \
+                        It is chosen anew until you set a layout field.",
+                    fastest,
                     layouts,
                     tie
                 ),
                 Some(Searched { layouts, complete: false }) => t!(
-                    "The fastest that fits here and that {software} can run, of {layouts} layouts looked at, by \
-                        predicted steps: others up to {tie} % slower may be as fast; the search ended at its limit of \
-                        work. It is chosen anew until you set a layout field.",
-                    software,
+                    "{fastest}, of {layouts} layouts looked at, by predicted steps: others up to {tie} % slower may be \
+                        as fast; the search ended at its limit of work. It is chosen anew until you set a layout \
+                    field.",
+                    fastest,
                     layouts,
                     tie
                 ),
@@ -167,7 +169,7 @@ pub fn failed(outcome: Option<&LadderEnd>, unit: MemoryUnit) -> Node {
     let Some(LadderEnd::Failed(failure)) = outcome else {
         return Node::none();
     };
-    let missing = unit.show(failure.missing());
+    let missing = failure.missing_words(unit);
     let words = match failure.verdict() {
         _ if failure.peak.is_some_and(|peak| peak.may_run_out()) => {
             t!("May run out of memory: the range of the need passes what a GPU has by {missing}.", missing)

@@ -1,6 +1,6 @@
 //! The settings by their place among the inputs: the column, and the sheets of the others.
 
-use shardscope_core::run::registry::{FIELDS, Field, Group};
+use shardscope_core::run::registry::{FIELDS, Field, Group, Slot};
 use std::sync::LazyLock;
 
 /// Settings of the column: key, short name, and what it is of.
@@ -85,6 +85,16 @@ pub fn fields(sheet: usize) -> impl Iterator<Item = (usize, &'static Field)> {
     PLACED.iter().filter(move |(at, ..)| *at == sheet).map(|(_, part, field)| (*part, *field))
 }
 
+/// True if `words` are a name of `field` or of one of its options, whole: such a field comes first in a search.
+pub fn is_named(field: &Field, words: &str) -> bool {
+    let is_it = |name: &str| name.eq_ignore_ascii_case(words.trim());
+    let has_option = || match &field.slot {
+        Slot::Choice { options, .. } => options().into_iter().any(|option| is_it(option.id) || is_it(option.label)),
+        _ => false,
+    };
+    [field.key, field.label, field.symbol].into_iter().any(is_it) || has_option()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +108,15 @@ mod tests {
         assert_eq!(found.first(), Some(&"rl.algorithm"));
         let all = FIELDS.iter().filter(|field| field.key.starts_with("rl.")).count();
         assert_eq!(found.len(), all);
+    }
+
+    /// "`LoRA`" is a method of adapters before it is a part of the keys of multi-head latent attention's ranks.
+    #[test]
+    fn a_search_for_lora_names_the_adapters_alone() {
+        for words in ["LoRA", "lora", "QLoRA "] {
+            let named: Vec<_> = FIELDS.iter().filter(|field| is_named(field, words)).map(|field| field.key).collect();
+            assert_eq!(named, ["adapter.method"], "{words}");
+        }
     }
 
     #[test]

@@ -113,11 +113,11 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Nod
         }
     }
     let mut parts = vec![leaf("span", "mark", "▲ ")];
-    // The first in words, the others by their fields.
     if let [first, others @ ..] = &keys[..] {
         parts.extend([go(first), text(verbatim(": ")), text(&first.message)]);
         for (at, issue) in others.iter().take(NAMED).enumerate() {
-            parts.extend([text(if at == 0 { " · also: " } else { ", " }), go(issue)]);
+            let sign = if at == 0 { " · also: " } else { " · " };
+            parts.extend([text(sign), go(issue), text(verbatim(": ")), text(&issue.message)]);
         }
         if others.len() > NAMED {
             let more = t!("{count} more", count = others.len() - NAMED);
@@ -182,7 +182,7 @@ mod tests {
         let line = note(None, &warnings, &last);
         assert_eq!(line.actions(), [&Action::Focus("tp"), &Action::Focus("zero")]);
         let html = line.to_html();
-        assert!(html.matches("doubtful").count() == 1 && html.contains(" · also: "), "{html}");
+        assert!(html.matches("doubtful").count() == 2 && html.contains(" · also: "), "{html}");
         let fault = Issue::error("global_batch", "100 does not divide");
         let line = note(Some(&fault), &warnings, &last);
         assert_eq!(line.actions(), [&Action::Focus("global_batch")]);
@@ -221,7 +221,7 @@ mod tests {
     /// A run that cannot be evaluated never shows another run's answer as its own.
     #[test]
     fn figures_of_another_run_name_it() {
-        let fault = Issue::error("gpus", "8 ranks do not divide 1 GPU");
+        let fault = Issue::error("gpus", "1 GPU is fewer than TP 8");
         let other = Run { gpus: 24, ..Run::default() };
         let name = line_of(&other).to_string();
         for (instead, buttons) in

@@ -32,7 +32,7 @@ const HEADS: [(&str, &str, &str); 6] = [
         "Wire time over the compute beside it; messages that stand between two kernels that need them have none. \
             The line is 1, the bar ends at 2",
     ),
-    ("", "exposed", "What the step is longer by: the average rank"),
+    ("", "exposed", "What the step is longer by: the average rank, and after the last pass the slowest"),
 ];
 
 /// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio
@@ -100,8 +100,9 @@ fn sharing(evaluation: &Evaluation) -> Node {
 fn average(evaluation: &Evaluation) -> Node {
     let exposed = evaluation.report.step.exposed_comm_s;
     let notes = t!(
-        "Exposed is of the average rank, as the step counts it: wire time that no compute covers, and time by which \
-            covered messages slow compute. The other columns are of the busiest rank. In all:"
+        "Exposed is of the average rank, as the step counts it, and after the last pass of the slowest rank: wire time \
+            that no compute covers, and time by which covered messages slow compute. The other columns are of the \
+            busiest rank. In all:"
     );
     let shown = inline(verbatim(show_seconds(exposed))).reports("step.exposed_comm_s", &Scope::run());
     let open = ask("link", Figure::Exposed, &[shown]);
@@ -122,6 +123,21 @@ pub fn exposed(report: &Report, traffic: Traffic) -> Option<(Seconds, Option<Tra
     let time = report.step.parts.iter().filter(|one| one.kind == part).map(|one| one.seconds).sum();
     let other = other.filter(|other| report.overlap.iter().any(|row| row.traffic == *other));
     Some((time, other))
+}
+
+/// The two parts of `exposed`, what the traffic makes the step longer by: wire time that no compute covers, and time by
+/// which covered messages slow compute. None where the second is no hundredth of it.
+fn parts(report: &Report, traffic: Traffic, exposed: Seconds) -> Option<[Seconds; 2]> {
+    let [tp, cp, ep, dp] = report.step.slowed_by_s;
+    let slow = match traffic {
+        Traffic::Tp => tp,
+        Traffic::Cp => cp,
+        Traffic::Ep => ep,
+        Traffic::Dp | Traffic::Zero3 => dp,
+        Traffic::Pp => return None,
+    };
+    let open = Seconds((exposed - slow).0.max(0.0));
+    (slow.0 > 0.01 * exposed.0).then_some([open, Seconds((exposed - open).0)])
 }
 
 /// The row of "Where the step goes" that has it.
@@ -169,21 +185,17 @@ fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit
         ),
         Link::Inter => t!("{reached} over a card of {sheet}", reached, sheet = per_second(gpu.inter.0)),
     };
-    let slows = t!("of the busiest rank {time} slow compute", time = show_seconds(row.slows_compute_s));
     let exposed = match exposed(report, row.traffic) {
         None => strong("in the bubble"),
         Some((time, _)) if time.0 <= 0.0 => strong("none"),
         Some((time, other)) => {
             let whole = strong(verbatim(show_seconds(time))).reports(part_name(row.traffic), &Scope::run());
-            let whole = if row.slows_compute_s.0 > 0.0 { whole.title(slows) } else { whole };
             let other = other.map(|other| aside(t!("with {other}", other = Message::plain(names(other, run).0))));
-            // Both are of the busiest rank, as the other columns: the average one's is their sum on its own.
-            let slow = row.slows_compute_s;
-            let of_busiest = (slow.0 > 0.01 * time.0).then(|| {
-                let (open, slow) = (show_seconds(row.not_hidden_s), show_seconds(slow));
-                aside(t!("busiest rank: {open} uncovered + {slow} that slow compute", open, slow))
+            let parts = parts(report, row.traffic, time).map(|[open, slow]| {
+                let [open, slow] = [open, slow].map(show_seconds);
+                aside(t!("{open} uncovered + {slow} that slow compute", open, slow))
             });
-            std::iter::once(whole).chain(other).chain(of_busiest).collect()
+            std::iter::once(whole).chain(other).chain(parts).collect()
         }
     };
     let scope = Scope::run().part(format_args!("{}, busiest rank", row.traffic.id()));
@@ -277,6 +289,29 @@ mod tests {
             assert!(html.contains(speed), "{:?}: {html}", row.traffic);
         }
         assert!(overlap.len() >= 3);
+    }
+
+    /// The published run of DeepSeek-V3: its exposed gradients are those of the slowest rank after the last pass, more
+    /// than those of the rank whose passes take longest. The parts of each kind sum to what the step has of it, and
+    /// those that slow compute to what the step has of them.
+    #[test]
+    fn the_parts_of_what_is_exposed_sum_to_it() {
+        use shardscope_core::run::presets::PUBLISHED;
+        let mut shown = 0;
+        for published in PUBLISHED {
+            let Ok(report) = shardscope_core::report::report(&published.run()) else { continue };
+            let sum: f64 = report.step.slowed_by_s.iter().map(|time| time.0).sum();
+            assert!((sum - report.step.slows_compute_s.0).abs() <= 1e-9 * report.step.time_s.0, "{}", published.name);
+            for row in &report.overlap {
+                let Some((time, _)) = exposed(&report, row.traffic) else { continue };
+                let Some([open, slow]) = parts(&report, row.traffic, time) else { continue };
+                assert!(((open + slow) - time).0.abs() <= 1e-12 * report.step.time_s.0, "{}", published.name);
+                let of_step = report.step.slowed_by_s.iter().any(|one| (*one - slow).0.abs() <= 1e-9 * time.0);
+                assert!(of_step, "{}: {:?}", published.name, row.traffic);
+                shown += 1;
+            }
+        }
+        assert!(shown >= 5, "{shown}");
     }
 
     /// The issue's run: weights and gradients of ZeRO-3 on one network, 936 of 1001 ms exposed.

@@ -237,7 +237,7 @@ fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
         }
         Verdict::Tight => t!("{low} to {high} likely", low, high),
         Verdict::Oom => {
-            t!("{missing} missing; {low} to {high} likely", missing = unit.show(peak.missing()), low, high)
+            t!("{missing} missing; {low} to {high} likely", missing = peak.missing_words(unit), low, high)
         }
     };
     let name = match memory.peak_phase() {
@@ -392,7 +392,8 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     let (less, hours) = few(hours, wide);
     let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));
     // The second part is left out where both have no room: neither is cut.
-    let hours = el("span", &[], &[leaf("i", "dot", verbatim("· ")), text(hours)]);
+    let hours = inline(hours).reports("budget.gpu_hours", scope);
+    let hours = el("span", &[], &[leaf("i", "dot", verbatim("· ")), hours]);
     let is_far = published_outside(run, &evaluation.report.step).is_some();
     let caption = if is_far { leaf("span", "outside", AS_FAR) } else { inline(caption) };
     let caption = el("span", &[("class", "range parts")], &[caption, added(evaluation, &currency, scope), hours]);
@@ -705,7 +706,9 @@ mod tests {
                 };
                 let report = report(&run).unwrap();
                 let cost = budget(&evaluate(&run).unwrap(), &Scope::run());
-                let figures = Node::from_iter([strip(&run, &report, MemoryUnit::Gib), cost]).figures();
+                let mut figures = Node::from_iter([strip(&run, &report, MemoryUnit::Gib), cost]).figures();
+                // The line below the figures wraps.
+                figures.retain(|(field, ..)| field != "budget.gpu_hours");
                 // The cost with losses is there where the run ends, and days where losses move them.
                 assert!((6..=8).contains(&figures.len()), "{}", figures.len());
                 for (.., figure) in figures {

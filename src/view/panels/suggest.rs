@@ -325,8 +325,7 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
     };
     let cards: Node =
         tight.iter().take(MOST_TIGHT).map(|better| card(evaluation, step_s, better, unit).view()).collect();
-    let fits = evaluation.report.memory.overall() == Verdict::Fits;
-    let (class, sign) = if fits { ("fits", "✓ ") } else { ("tight", "▲ ") };
+    let (class, sign) = words::sign(evaluation.report.memory.overall());
     let parts = [
         leaf("p", class, Message::joined("", [verbatim(sign), fastest_that_fits(evaluation, searched)])),
         leaf("p", "muted", words),
@@ -349,8 +348,8 @@ pub fn name(better: &Better, own: &Run) -> Message {
             t!("Uneven stages {layers}", layers)
         }
         Gain::Adapter => adapter_name(&better.run, own),
-        Gain::Fewest => Message::joined(": ", [gpus_words(better.run.gpus), brief(&better.run, own)]),
-        Gain::Time | Gain::Memory | Gain::Gpus | Gain::Equal | Gain::Fits => brief(&better.run, own),
+        Gain::Gpus | Gain::Fewest => Message::joined(": ", [gpus_words(better.run.gpus), brief(&better.run, own)]),
+        Gain::Time | Gain::Memory | Gain::Equal | Gain::Fits => brief(&better.run, own),
     }
 }
 
@@ -409,12 +408,12 @@ fn headline(
     let against = || words::against(figures.time_s / step_s);
     match better.gain {
         Gain::Equal => {
-            let saved = t!("{saved} % less", saved = percent(1.0 - figures.time_s / step_s));
+            let saved = words::less(1.0 - figures.time_s / step_s);
             (saved, t!("cannot be told apart"), word(&peak))
         }
         Gain::Time | Gain::Split => {
             let saved = 1.0 - figures.time_s / step_s;
-            (verbatim(time), t!("{saved} % less", saved = percent(saved)), word(&peak))
+            (verbatim(time), words::less(saved), word(&peak))
         }
         Gain::Memory => {
             let saved = unit.show(Bytes((report.memory.peak_bytes - figures.peak.bytes).0.max(0.0)));
@@ -429,7 +428,7 @@ fn headline(
         Gain::Batch => {
             let a_token = |run: &Run, time: Seconds| time.0 / run.global_batch as f64;
             let saved = 1.0 - a_token(&better.run, figures.time_s) / a_token(own, step_s);
-            (t!("{saved} % less", saved = percent(saved)), t!("time per token"), word(&peak))
+            (words::less(saved), t!("time per token"), word(&peak))
         }
         Gain::Fits | Gain::Change => (verbatim(time), against(), word(&peak)),
         Gain::Length => {

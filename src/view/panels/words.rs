@@ -38,6 +38,45 @@ pub const fn band(verdict: Verdict) -> &'static str {
     }
 }
 
+/// The verdict on a report within a sentence: "fits", "is tight".
+pub fn said(memory: &Memory) -> &'static str {
+    match memory.verdict {
+        Verdict::Fits => "fits",
+        Verdict::Tight if memory.may_run_out() => "may run out of memory",
+        Verdict::Tight => "is tight",
+        Verdict::Oom => "is out of memory",
+    }
+}
+
+/// The verdict on two reports of one verdict within a sentence.
+pub fn said_of_both(memory: &Memory) -> Message {
+    match memory.verdict {
+        Verdict::Fits => t!("both fit"),
+        Verdict::Tight if memory.may_run_out() => t!("both may run out of memory"),
+        Verdict::Tight => t!("both are tight"),
+        Verdict::Oom => t!("both are out of memory"),
+    }
+}
+
+/// The verdict of a table, where the memory is another program's.
+pub const fn marked(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Fits => ("ok", "✓ fits"),
+        Verdict::Tight => ("warn", "▲ tight"),
+        Verdict::Oom => ("error", "✕ out of memory"),
+    }
+}
+
+/// A share that is saved: "23 % less".
+pub fn less(share: f64) -> Message {
+    t!("{saved} % less", saved = format!("{:.0}", 100.0 * share))
+}
+
+/// What is called the fastest: it fits, and the software of `run` can run it (`shardscope_core::search::serves`).
+pub fn fastest(run: &Run) -> Message {
+    t!("The fastest that fits here and that {software} can run", software = run.stack.preset_row().choice.label)
+}
+
 /// The class and the sign of a verdict.
 pub const fn sign(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {

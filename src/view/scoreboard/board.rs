@@ -1,6 +1,7 @@
 //! Questions and rows of the scoreboard, and the sign of a verdict.
 
 use crate::look::Look;
+use crate::panels::words::marked;
 use crate::prelude::*;
 use shardscope_core::scoreboard::{About, Question, Score};
 
@@ -34,10 +35,6 @@ impl Board {
 
 /// A verdict with its sign.
 pub(super) fn sign(verdict: Verdict) -> Node {
-    let (class, words) = match verdict {
-        Verdict::Fits => ("ok", "✓ fits"),
-        Verdict::Tight => ("warn", "▲ tight"),
-        Verdict::Oom => ("error", "✕ out of memory"),
-    };
+    let (class, words) = marked(verdict);
     leaf("b", class, words)
 }

@@ -13,6 +13,7 @@ use crate::view::node::figure::Scope;
 use crate::view::node::markup::{Action, Node, el, leaf, raw};
 use crate::view::palette::Theme;
 use crate::view::panel::Panel;
+use crate::view::panels::compare::pictured;
 use crate::view::panels::strip::{budget, budget_name, strip};
 use crate::view::panels::waterfall::waterfall;
 use crate::view::view_state::ViewState;
@@ -239,6 +240,12 @@ fn dialog() -> Option<web_sys::HtmlDialogElement> {
     browser::by_id("share").and_then(|element| element.dyn_into().ok())
 }
 
+/// True if the view of the Run compares it with a second one, whose picture is soon drawn.
+fn is_both(state: State, panel: Embed) -> bool {
+    let is_second = |run: &Run| !needs_worker(run) && evaluate(run).is_ok();
+    panel == Embed::Timeline && state.view.second.with(|second| second.as_ref().is_some_and(is_second))
+}
+
 /// What `form` shows of `panel`, in the colours of `theme` or, where it is none, of the page. It is computed while the
 /// dialog is open.
 fn preview(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Node {
@@ -260,6 +267,11 @@ fn preview(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Node
             let run = &evaluation.scenario.run;
             raw(&lanes(run, look, colours, |all| compared_card(all, unit)))
         }),
+        // The link holds both runs, a frame the first.
+        Form::Link | Form::Markdown if is_both(state, panel) => {
+            let second = state.view.second.with(|second| second.as_ref().and_then(|run| evaluate(run).ok()));
+            second.map_or_else(Node::none, |second| pictured([&evaluation, &second]))
+        }
         Form::Card => raw(&drawing(Drawn::Card, &evaluation, colours, CARD, unit, &i18n::shown().1)),
         _ => state.view.gallery.with(|look| picture(&evaluation, panel, look, unit, colours)),
     }

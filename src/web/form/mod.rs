@@ -12,7 +12,7 @@ use crate::core::t;
 use crate::io::dialect::is_called;
 use crate::view::panels::changes::of_sheets;
 use crate::view::panels::derived::derived;
-use crate::view::panels::inputs::{COLUMN, SHEETS, SheetPart, fields, is_in_column, place};
+use crate::view::panels::inputs::{COLUMN, SHEETS, SheetPart, fields, is_in_column, is_named, place};
 use crate::view::panels::issues::list;
 use crate::web::browser;
 use crate::web::browser::html::{flag, text, view_of};
@@ -52,8 +52,9 @@ pub(crate) fn Form() -> impl IntoView {
     let searches = Memo::new(move |_| panels.search.with(|words| !words.trim().is_empty()));
     let found = move |field: &Field| searches.get() && panels.search.with(|words| matches(field, words));
     let any = move || !searches.get() || FIELDS.iter().any(found);
-    let found_row = move |field: &'static Field| {
-        let is_found = Memo::new(move |_| found(field));
+    // Those that are called so come first.
+    let found_row = move |field: &'static Field, first: bool| {
+        let is_found = Memo::new(move |_| found(field) && panels.search.with(|words| is_named(field, words)) == first);
         move || is_found.get().then(|| field_row(state, field))
     };
     let column =
@@ -79,7 +80,8 @@ pub(crate) fn Form() -> impl IntoView {
             />
             <kbd aria-hidden="true">"/"</kbd>
         </div>
-        {FIELDS.iter().map(found_row).collect_view()}
+        {FIELDS.iter().map(|field| found_row(field, true)).collect_view()}
+        {FIELDS.iter().map(|field| found_row(field, false)).collect_view()}
         <p class="muted" hidden=flag(any)>{say("No setting is called that.")}</p>
         {move || (!searches.get()).then(|| view! {
             <ul class="elsewhere" aria-live="polite" use:patched=elsewhere></ul>

@@ -245,7 +245,7 @@ impl Check<'_> {
         if !group.is_multiple_of(shard) {
             self.error_near(
                 "hsdp_shard",
-                t!("dp cp = {group} ranks do not divide into shard groups of {shard}", group, shard),
+                t!("shard groups of {shard} need a multiple of {shard} ranks; there are {group}", group, shard),
                 shard.min(group),
                 divisors(group),
             );
@@ -314,7 +314,7 @@ impl Check<'_> {
         for (field, shards, ranks) in sizes {
             if !ranks.is_multiple_of(shards) {
                 let message =
-                    t!("{ranks} ranks with the same weights do not divide by {shards} weight shards", ranks, shards);
+                    t!("{shards} weight shards need a multiple of {shards} ranks; there are {ranks}", ranks, shards);
                 self.error_near(field, message, shards.min(ranks), divisors(ranks));
             }
         }
@@ -362,7 +362,11 @@ impl Check<'_> {
             self.warnings.push(Issue::warning(field, message).with_fix("zero", 3));
         }
         if let Some(second) = run.zero_hpz.filter(|second| run.zero == 3 && !shard.is_multiple_of(*second)) {
-            let message = t!("{shard} ranks that share shards do not divide into groups of {second}", shard, second);
+            let message = t!(
+                "groups of {second} need a multiple of {second} ranks that share shards; there are {shard}",
+                shard,
+                second
+            );
             self.error_near("zero_hpz", message, second.min(shard), divisors(shard));
         }
     }

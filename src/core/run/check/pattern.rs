@@ -48,12 +48,11 @@ impl Check<'_> {
             let Some(size) = size else { continue };
             let what = Message::plain(what);
             if !size.is_multiple_of(tp) {
-                let message = t!("{ranks} tensor-parallel ranks do not divide {what} ({size})", ranks = tp, what, size);
+                let message = t!("TP {tp} has to divide {what}; there are {size}", tp, what, size);
                 let fitting = divisors(self.run.training_gpus()).filter(|t| works(*t));
                 self.error_near("tp", message, tp, fitting);
             } else if heads && !size.is_multiple_of(ranks) {
-                let message =
-                    t!("heads cut over cp tp = {ranks} ranks do not divide: {what} ({size})", ranks, what, size);
+                let message = t!("CP times TP = {ranks} has to divide {what}; there are {size}", ranks, what, size);
                 self.error_near("cp", message, self.run.cp, divisors(size));
             }
         }

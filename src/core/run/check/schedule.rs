@@ -17,7 +17,7 @@ impl Check<'_> {
         if run.cp_comm != CpComm::Hierarchical {
             self.doubt("cp_a2a", "cp_a2a is for cp_comm=hierarchical: nothing else has two levels", "");
         } else if !run.cp.is_multiple_of(ranks) {
-            let message = t!("cp={cp} ranks do not divide into all-to-alls of {ranks}", cp = run.cp, ranks);
+            let message = t!("all-to-alls of {ranks} ranks need a multiple of {ranks}; CP is {cp}", cp = run.cp, ranks);
             self.error_near("cp_a2a", message, ranks.min(run.cp), divisors(run.cp));
         } else if heads.is_multiple_of(run.tp) && !heads.is_multiple_of(ranks.saturating_mul(run.tp)) {
             let message = t!(

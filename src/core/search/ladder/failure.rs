@@ -9,7 +9,7 @@ use crate::run::presets::{STACKS, Stack, Trainer};
 use crate::run::{AdapterMethod, OneOf, Run};
 use crate::search::request::PlanRequest;
 use crate::sort::sort_by;
-use crate::units::Bytes;
+use crate::units::{Bytes, MemoryUnit};
 use serde::{Deserialize, Serialize};
 
 /// Layouts of each rung that are reported in search of the leanest.
@@ -44,6 +44,11 @@ impl Failure {
     /// Memory that it is short of.
     pub fn missing(&self) -> Bytes {
         self.peak.map_or(Bytes::ZERO, |peak| peak.missing())
+    }
+
+    /// That memory, as the difference of the figures that are printed.
+    pub fn missing_words(&self, unit: MemoryUnit) -> String {
+        self.peak.map_or_else(|| unit.show(Bytes::ZERO), |peak| peak.missing_words(unit))
     }
 }
 

@@ -95,21 +95,12 @@ fn tensors(memories: [&Memory; 2], scopes: &[Scope; 2], unit: MemoryUnit) -> Nod
 
 /// What `b` takes more than `a`, of the figures as they are printed: +1.4.
 pub(super) fn apart(a: Bytes, b: Bytes, unit: MemoryUnit) -> String {
-    let difference = as_printed(b, unit) - as_printed(a, unit);
+    let difference = unit.printed(b) - unit.printed(a);
     let sign = if difference < 0.0 { "−" } else { "+" };
     match format!("{:.1}", difference.abs()) {
         none if none == "0.0" => "0".to_owned(),
         size => format!("{sign}{size}"),
     }
-}
-
-/// Bytes in the unit, at the one decimal that is printed.
-pub(super) fn as_printed(bytes: Bytes, unit: MemoryUnit) -> f64 {
-    let value = match unit {
-        MemoryUnit::Gib => bytes.gib(),
-        MemoryUnit::Gb => bytes.gb(),
-    };
-    (value * 10.0).round() / 10.0
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The figures of two Runs beside each other: second minus first.
 
-use super::bars::{apart as bytes_apart, as_printed, differing};
+use super::bars::{apart as bytes_apart, differing};
 use crate::node::figure::Scope;
 use crate::panels::words;
 use crate::prelude::*;
@@ -31,7 +31,7 @@ pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> M
         ..0.0 => t!("{time}, {token} less per token,", time, token),
         _ => t!("{time}, {token} more per token,", time, token),
     };
-    let bytes = as_printed(b.memory.peak_bytes, unit) - as_printed(a.memory.peak_bytes, unit);
+    let bytes = unit.printed(b.memory.peak_bytes) - unit.printed(a.memory.peak_bytes);
     let memory = if bytes == 0.0 {
         t!("as much memory on its fullest GPU")
     } else {
@@ -42,22 +42,10 @@ pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> M
             t!("{bytes_apart} more memory on its fullest GPU", bytes_apart)
         }
     };
-    let over = |report: &Report| report.memory.may_run_out();
-    let verdict = |report: &Report| match report.memory.verdict {
-        Verdict::Fits => "fits",
-        Verdict::Tight if over(report) => "may run out of memory",
-        Verdict::Tight => "is tight",
-        Verdict::Oom => "is out of memory",
-    };
-    let fits = if verdict(a) == verdict(b) {
-        match a.memory.verdict {
-            Verdict::Fits => t!("both fit"),
-            Verdict::Tight if over(a) => t!("both may run out of memory"),
-            Verdict::Tight => t!("both are tight"),
-            Verdict::Oom => t!("both are out of memory"),
-        }
+    let fits = if words::said(&a.memory) == words::said(&b.memory) {
+        words::said_of_both(&a.memory)
     } else {
-        t!("B {b}, A {a}", b = verdict(b), a = verdict(a))
+        t!("B {b}, A {a}", b = words::said(&b.memory), a = words::said(&a.memory))
     };
     let both = t!("B {time} and {memory}; {fits}.", time, memory, fits);
     Message::joined(" ", std::iter::once(both).chain(untold).chain(apart([&a.memory, &b.memory], unit)))
@@ -72,13 +60,13 @@ fn apart([a, b]: [&Memory; 2], unit: MemoryUnit) -> Option<Message> {
     let size = |[before, after]: [Bytes; 2]| (after.0 - before.0).abs();
     let (component, [before, after]) = changes.max_by(|one, other| size(one.1).total_cmp(&size(other.1)))?;
     let shown = |before: Bytes, after: Bytes| format!("{} {}", bytes_apart(before, after, unit), unit.name());
-    if as_printed(before, unit) == as_printed(after, unit) {
+    if unit.printed(before) == unit.printed(after) {
         return None;
     }
     let change = shown(before, after);
     let mut tensors = differing([a, b]).into_iter();
     let tensor = tensors.find(|tensor| tensor.component.name() == component);
-    Some(match tensor.filter(|tensor| as_printed(tensor.bytes[0], unit) != as_printed(tensor.bytes[1], unit)) {
+    Some(match tensor.filter(|tensor| unit.printed(tensor.bytes[0]) != unit.printed(tensor.bytes[1])) {
         Some(tensor) => t!(
             "The largest difference in memory: {component}, {change}; its largest tensor: {tensor}, {part}.",
             component,
@@ -124,7 +112,7 @@ impl Both<'_> {
     /// Memory of both: the difference is that of the printed figures.
     fn memory(&self, name: impl Into<Message>, field: &str, pair: [f64; 2], unit: MemoryUnit) -> TableRow {
         let [a, b] = pair.map(Bytes);
-        let same = as_printed(a, unit) == as_printed(b, unit);
+        let same = unit.printed(a) == unit.printed(b);
         let share = if same || a.0 == 0.0 { String::new() } else { show_off((b.0 - a.0) / a.0, 1) };
         let difference =
             if same { t!("same") } else { verbatim(format!("{} {}", bytes_apart(a, b, unit), unit.name())) };

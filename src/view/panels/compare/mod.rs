@@ -50,6 +50,17 @@ pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
     ])
 }
 
+/// The comparison in a picture: the pipelines of both Runs on one axis.
+pub fn pictured(runs: [&Evaluation; 2]) -> Node {
+    el("div", &[], &[leaf("p", "", named(runs.map(|one| &one.scenario.run))), timelines(runs)])
+}
+
+/// Both Runs by name: "A: Llama 3.1 8B on 64 GPUs, TP 2 · PP 4 · 1F1B; B: Llama 3.1 8B on 64 GPUs, TP 8".
+pub fn named([a, b]: [&Run; 2]) -> Message {
+    let name = |run: &Run, other: &Run| Message::joined(", ", [words::name(run), title(run, other)]);
+    t!("A: {a}; B: {b}", a = name(a, b), b = name(b, a))
+}
+
 fn head(runs: [&Run; 2]) -> Node {
     let button = |class: &str, label: &'static str, title: &'static str, action: Action| {
         el("button", &[("class", class)], &[text(label)]).title(title).on(action)
@@ -175,6 +186,17 @@ mod tests {
         assert!(html.contains("set alike") && !html.contains('{'), "{html}");
         assert!(html.contains("same time per step and as much memory"), "{html}");
         assert!(!html.contains(" points") && !html.contains(">take<"));
+    }
+
+    /// A shared comparison names and draws both runs, each with what the other has not.
+    #[test]
+    fn a_shared_comparison_is_of_both() {
+        let [a, b] = [Run::default(), Run { tp: 8, pp: 1, ..Run::default() }];
+        let words = named([&a, &b]).to_string();
+        assert!(words.starts_with("A: Llama 3.1 8B on 64 GPUs, TP 2 · PP 4") && words.contains("; B: "), "{words}");
+        assert!(words.ends_with("TP 8"), "{words}");
+        let html = pictured([&evaluate(&a).unwrap(), &evaluate(&b).unwrap()]).to_html();
+        assert!(html.contains("Pipelines on one axis") && html.contains("A: ") && html.contains("B: "), "{html}");
     }
 
     #[test]
