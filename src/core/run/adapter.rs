@@ -152,17 +152,28 @@ pub struct Adapter {
 }
 
 impl AdapterParts {
+    /// Format of the base, where a method quantises it.
+    fn base_format(&self) -> Option<BaseFormat> {
+        let method = self.method?;
+        self.base.or((method == AdapterMethod::Qlora).then_some(BaseFormat::Nf4Double))
+    }
+
+    /// True if no published software cuts the frozen linears by tensor parallelism: quantised ones that products in
+    /// `format` cannot read as they are stored.
+    pub(crate) fn is_uncut(&self, format: Format) -> bool {
+        self.base_format().is_some_and(|base| !base.is_read_by(format))
+    }
+
     /// Resolves them under `software` with a base of `precision`; none without a method.
     pub fn resolve(&self, software: &Software, precision: Precision) -> Option<Adapter> {
         let method = self.method?;
         let every = || Target::ALL.iter().map(|(target, _)| *target).collect();
-        let of_qlora = (method == AdapterMethod::Qlora).then_some(BaseFormat::Nf4Double);
         Some(Adapter {
             method,
             rank: self.rank.unwrap_or(RANK),
             targets: self.targets.clone().unwrap_or_else(every),
             bytes: adapter_bytes(self.dtype, software, precision),
-            base: self.base.or(of_qlora),
+            base: self.base_format(),
             saved: self.modules_to_save.clone().unwrap_or_default(),
             sharded: self.sharded.unwrap_or(true),
             upcast: self.upcast.unwrap_or(false),

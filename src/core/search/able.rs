@@ -18,6 +18,7 @@ pub(crate) fn limit(axes: &mut Axes, run: &Run) {
     for (list, able) in sizes {
         list.retain(|size| able || *size == 1);
     }
+    axes.tp.retain(|size| cuts_base(run, *size));
     axes.zero.retain(|zero| *zero <= able.zero);
     axes.schedules = schedules(stack, &axes.schedules);
     axes.able = true;
@@ -44,6 +45,11 @@ pub(crate) fn combines(stack: &Stack, cuts: CombinedCuts) -> bool {
     stack.trainer.combines(cuts)
 }
 
+/// True if some software cuts the frozen base of `run`, where it has one, over `tp` ranks.
+fn cuts_base(run: &Run, tp: u64) -> bool {
+    tp == 1 || !run.adapter.is_uncut(run.precision.computes())
+}
+
 /// True if the software of `run` can run its layout.
 pub fn can_run(run: &Run) -> bool {
     let stack = run.stack.preset_row();
@@ -53,5 +59,25 @@ pub fn can_run(run: &Run) -> bool {
     pipes(stack, run.pp, run.schedule, run.zero)
         && run.zero <= able.zero
         && sizes.iter().all(|(size, able)| *able || *size == 1)
+        && cuts_base(run, run.tp)
         && combines(stack, CombinedCuts { tp, cp, ep, etp, zero, exchange })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::fastest::Fastest;
+
+    /// bitsandbytes and AutoGPTQ have no linear of several ranks: what cuts LoRA's base does not cut QLoRA's.
+    #[test]
+    fn no_layout_cuts_a_quantised_base() {
+        let edits = [("model", "llama-3.1-8b"), ("gpu", "rtx-4090"), ("gpus", "4"), ("stack", "megatron-2025")];
+        let run = Run { tp: 4, pp: 1, ..Run::default().with_texts(&edits).unwrap() };
+        let with = |method| run.with_texts(&[("adapter.method", method)]).unwrap();
+        assert!(can_run(&with("lora")) && !can_run(&with("qlora")));
+        assert!(can_run(&Run { tp: 1, ..with("qlora") }));
+        let mut search = Fastest::new(&with("qlora"), &[]).unwrap();
+        while !search.step(1000) {}
+        assert_eq!(search.found().unwrap().run.tp, 1);
+    }
 }

@@ -191,8 +191,9 @@ pub fn failed(outcome: Option<&LadderEnd>, unit: MemoryUnit) -> Node {
 /// The buttons: more GPUs, adapters, a shorter sequence.
 fn buttons(failure: &Failure) -> Vec<Node> {
     let several = |choice: &LadderChoice, set: Vec<(&'static str, String)>, words: Message| {
+        let peak = MemoryUnit::Gib.show(choice.figures.peak.bytes);
         let title =
-            t!("{layout}: {peak}", layout = sizes(&choice.run), peak = MemoryUnit::Gib.show(choice.figures.peak.bytes));
+            t!("{layout}: {peak}; a press chooses the fastest layout that fits", layout = sizes(&choice.run), peak);
         apply("fix", set, title, words)
     };
     let button = |choice: &LadderChoice, key: &'static str, value: String, words: Message| {

@@ -577,7 +577,8 @@ fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -> Message {
     t!("{differs}: {name} {before} to {after}.", differs, name = Message::plain(name), before, after)
 }
 
-/// The first difference that moves `reason` the way it went, down; all differences where none does.
+/// The differences that move `reason` the way it went, down: the first of a part of the step, all of those that cut
+/// what is stored; all differences where none does.
 fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
     use Component::{Activations, Buffers, Gradients, Optimizer, Overhead, Weights};
     use Ordering::{Greater, Less};
@@ -626,8 +627,17 @@ fn relevant(own: &Run, other: &Run, reason: Reason) -> Message {
         },
         Reason::Memory(component) => {
             let sharded = || tp(Greater).or_else(|| pp(Greater));
+            // ZeRO shards optimizer states from stage 1 on, gradients from 2, weights at 3.
+            let shards = |from: u64| zero(Greater).filter(|_| own.zero < from && other.zero >= from);
+            let cut = |from: u64| {
+                let ways = [shards(from), tp(Greater), pp(Greater), ep(Greater)];
+                let ways: Vec<Message> = ways.into_iter().flatten().collect();
+                (!ways.is_empty()).then(|| Message::joined(", ", ways))
+            };
             match component {
-                Weights | Gradients | Optimizer => zero(Greater).or_else(sharded).or_else(|| ep(Greater)),
+                Optimizer => cut(1),
+                Gradients => cut(2),
+                Weights => cut(3),
                 Activations => {
                     let smaller = recompute().or_else(|| micro(Less)).or_else(|| cp(Greater));
                     smaller.or_else(sharded).or_else(schedule)
@@ -736,6 +746,19 @@ mod tests {
         let text = |reason| relevant(&run, &other, reason).to_string();
         assert_eq!(text(Reason::Memory(Component::Activations)), "TP 4 instead of 1");
         assert_eq!(text(Reason::Part(PartKind::Kernels)), "micro-batch 2 instead of 1");
+    }
+
+    /// Rajbhandari 2020, section 5: ZeRO-1 shards optimizer states, ZeRO-2 gradients too, ZeRO-3 weights too. Tensor
+    /// and pipeline parallelism cut all of them.
+    #[test]
+    fn a_cause_names_the_stage_that_shards_it_and_every_cut() {
+        let run = Run { tp: 1, pp: 1, zero: 1, ..Run::default() };
+        let other = Run { tp: 2, pp: 2, zero: 2, ..run.clone() };
+        let text = |component| relevant(&run, &other, Reason::Memory(component)).to_string();
+        let cuts = "TP 2 instead of 1, PP 2 instead of 1";
+        assert_eq!(text(Component::Weights), cuts);
+        assert_eq!(text(Component::Optimizer), cuts);
+        assert_eq!(text(Component::Gradients), format!("ZeRO 2 instead of 1, {cuts}"));
     }
 
     /// A larger batch on the same layout is no layout: beside its card alone the page says what the search found, and

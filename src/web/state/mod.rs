@@ -105,7 +105,7 @@ impl State {
             let unfit = shown.with(|shown| {
                 let own = shown.evaluation.as_ref().filter(|_| shown.errors.is_empty() && !shown.stands_in);
                 own.is_some_and(|own| {
-                    own.report.memory.overall() == Verdict::Oom && run.with(|run| own.scenario.run == *run)
+                    own.report.memory.overall() != Verdict::Fits && run.with(|run| own.scenario.run == *run)
                 })
             });
             if unfit && layout.origin.get() == LayoutOrigin::Chosen && !layout.searches.get() {

@@ -43,7 +43,7 @@ impl Check<'_> {
             let message = "FSDP and ZeRO-3 shard no int8 weights: those of NF4 are stored as 16-bit numbers for it";
             self.doubt("adapter.base", message, "nf4-double");
         }
-        if run.tp > 1 && adapter.base.is_some_and(|base| !base.is_read_by(precision.computes)) {
+        if run.tp > 1 && run.adapter.is_uncut(precision.computes) {
             let message =
                 "no published software cuts quantised linears by tensor parallelism; shard them with ZeRO-3 instead";
             let issue = Issue::warning("adapter.base", message);

@@ -34,8 +34,8 @@ pub(super) struct Mending {
     /// Runs on other numbers of GPUs, the fewest last.
     counts: Vec<Run>,
     climb: Option<Box<Climb>>,
-    /// The search on the fewest GPUs.
-    fewest: Option<Box<Fastest>>,
+    /// The search for the fastest layout of an adapter or on the fewest GPUs, once a first one fits.
+    fastest: Option<(Gain, Box<Fastest>)>,
     pub found: Vec<Mended>,
 }
 
@@ -56,7 +56,7 @@ impl Mending {
             adapted: adapted.collect(),
             counts: gpu_counts(run, fits),
             climb: None,
-            fewest: None,
+            fastest: None,
             found: Vec::new(),
             run: run.clone(),
         }
@@ -82,11 +82,11 @@ impl Mending {
             }
             return Some(spent.unwrap_or(1));
         }
-        if let Some(fewest) = &mut self.fewest {
-            if fewest.step(budget) {
-                let found = fewest.found().map(|found| found.run.clone());
-                self.fewest = None;
-                self.keep(Gain::Fewest, found);
+        if let Some((gain, fastest)) = &mut self.fastest {
+            if fastest.step(budget) {
+                let (gain, found) = (*gain, fastest.found().map(|found| found.run.clone()));
+                self.fastest = None;
+                self.keep(gain, found);
             }
             return Some(budget);
         }
@@ -107,13 +107,15 @@ impl Mending {
 
     /// Takes a first layout that fits: of an adapter, or on the fewest GPUs.
     fn take(&mut self, run: Run) {
-        if run.gpus != self.run.gpus {
+        let gain = if run.gpus == self.run.gpus {
+            self.adapted.retain(|way| way.adapter.method != run.adapter.method);
+            Gain::Adapter
+        } else {
             self.counts.clear();
-            self.fewest = Fastest::new(&run, &[]).ok().map(Box::new);
-            return;
-        }
-        self.adapted.retain(|way| way.adapter.method != run.adapter.method);
-        self.keep(Gain::Adapter, Some(run));
+            Gain::Fewest
+        };
+        // What a press of the same name would choose.
+        self.fastest = Fastest::new(&run, &[]).ok().map(|search| (gain, Box::new(search)));
     }
 
     /// Keeps `run` where its report fits and its software can run it.
