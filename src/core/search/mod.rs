@@ -48,4 +48,4 @@ pub use proposal::Proposal;
 pub use ranking::{Figures, FoundLayout, is_listed};
 pub use request::{PlanRequest, TOP, measured_step, nothing_found, plan};
 pub use space::{Block, Member, Space};
-pub use why::{differences, why};
+pub use why::{differences, shorter_stages, why};

@@ -4,6 +4,7 @@ use super::plan::tie;
 use super::ranking::FoundLayout;
 use crate::message::Message;
 use crate::run::{OneOf, Run};
+use crate::sort::sort;
 use crate::t;
 use crate::units::{Seconds, significant};
 
@@ -56,11 +57,25 @@ pub fn differences(one: &Run, other: &Run) -> Message {
     }
     if one.stage_layers != other.stage_layers {
         list.push(match &one.stage_layers {
-            Some(_) => t!("fewer layers beside the embedding or the head"),
+            Some(layers) => shorter_stages(layers),
             None => t!("layers split evenly"),
         });
     }
     Message::joined(", ", list)
+}
+
+/// Which ends of an uneven split have fewer layers than its middle stage by size.
+pub fn shorter_stages(layers: &[u64]) -> Message {
+    let mut sizes = layers.to_vec();
+    sort(&mut sizes);
+    let middle = sizes.get(sizes.len() / 2).copied().unwrap_or(0);
+    let is_short = |layers: Option<&u64>| layers.is_some_and(|layers| *layers < middle);
+    match (is_short(layers.first()), is_short(layers.last())) {
+        (true, true) => t!("first and last stage shorter"),
+        (true, false) => t!("first stage shorter"),
+        (false, true) => t!("last stage shorter"),
+        (false, false) => t!("uneven"),
+    }
 }
 
 /// What `one` does differently from `next`, and the terms that decide: with their shares of the step where the

@@ -254,7 +254,7 @@ impl Area {
                 PlotMark::Level(value, name) => {
                     let y = self.y(*value);
                     drawing.line((0.0, y), (1.0, y), Ink::Text, 1.5);
-                    drawing.words((1.0, self.beside(y)), Anchor::End, Ink::Text, name);
+                    drawing.words((1.0, self.clear_of(y, width(name), marks)), Anchor::End, Ink::Text, name);
                 }
                 PlotMark::Rule(value, name) => {
                     let x = self.across.place(*value);
@@ -273,8 +273,24 @@ impl Area {
     fn beside(&self, y: f64) -> f64 {
         if y < self.top + self.height / 2.0 { y - 8.0 } else { y + 9.0 }
     }
+    /// Where the name of a level at `y` stands: beside it, on the other side if a line of `marks` runs through the name
+    /// there and through none on that side; outside of the plot never.
+    fn clear_of(&self, y: f64, width: f64, marks: &[PlotMark]) -> f64 {
+        let own = self.beside(y);
+        let other = if own < y { y + 9.0 } else { y - 8.0 };
+        let crossed = |at: f64| {
+            let points = marks.iter().filter_map(|mark| match mark {
+                PlotMark::Line(points, _) => Some(points),
+                _ => None,
+            });
+            let mut places = points.flatten().map(|point| self.at(*point));
+            places.any(|(x, line)| x >= 1.0 - width && (line - at).abs() < NAME)
+        };
+        let is_inside = other > self.top + NAME / 2.0 && other < self.top + self.height - NAME / 2.0;
+        if crossed(own) && is_inside && !crossed(other) { other } else { own }
+    }
     /// Room that a mark takes from names.
-    fn rooms(&self, mark: &PlotMark) -> Vec<Box> {
+    fn rooms(&self, mark: &PlotMark, marks: &[PlotMark]) -> Vec<Box> {
         let between = |(x, y): (f64, f64), (right, low): (f64, f64)| Box {
             x: x.min(right),
             width: (right - x).abs(),
@@ -288,7 +304,8 @@ impl Area {
             PlotMark::Dot(point, ..) => vec![around(self.at(*point), POINT)],
             PlotMark::Level(value, name) => {
                 let (y, width) = (self.y(*value), width(name));
-                vec![between((0.0, y), (1.0, y)), around((1.0 - width / 2.0, self.beside(y)), (width, NAME))]
+                let name = around((1.0 - width / 2.0, self.clear_of(y, width, marks)), (width, NAME));
+                vec![between((0.0, y), (1.0, y)), name]
             }
             PlotMark::Rule(value, _) => {
                 let x = self.across.place(*value);
@@ -301,7 +318,7 @@ impl Area {
     /// name.
     fn names(&self, drawing: &mut Drawing, names: &[((f64, f64), Ink, Message)], marks: &[PlotMark]) {
         let plot = Box { x: 0.0, width: 1.0, y: self.top, height: self.height };
-        let mut taken: Vec<Box> = marks.iter().flat_map(|mark| self.rooms(mark)).collect();
+        let mut taken: Vec<Box> = marks.iter().flat_map(|mark| self.rooms(mark, marks)).collect();
         for (point, ink, name) in names {
             let ((x, y), width) = (self.at(*point), width(name));
             let (aside, down) = (f64::midpoint(POINT.0, width), f64::midpoint(POINT.1, NAME));
@@ -425,5 +442,22 @@ mod tests {
         assert_eq!(html.matches("var(--accent)").count(), 2);
         assert_eq!((html.matches("<circle").count(), html.matches(">dot</title>").count()), (1, 2));
         assert!(html.contains(">level<") && html.len() < 20_000, "{}", html.len());
+    }
+
+    /// The name of a level stands on the side on which no line runs through it.
+    #[test]
+    fn the_name_of_a_level_is_off_the_line() {
+        let axis =
+            |scale: PlotScale| PlotAxis::new(scale, scale.round(), |tick| verbatim(tick.to_string())).named("axis");
+        let place = |line: f64| {
+            let points = vec![(0.0, line), (1.0, line), (2.0, line)];
+            let marks = vec![PlotMark::Level(1.2, "level".into()), PlotMark::Line(points, Ink::Exposed)];
+            let plot = Plot { up: axis(PlotScale::even(0.0, 2.0)), marks };
+            let html = draw(&axis(PlotScale::even(0.0, 2.0)), 200.0, &[plot]).inline("Plot").to_html();
+            let before = html.split(">level<").next().unwrap().rsplit(" y=\"").next().unwrap();
+            before.split('"').next().unwrap().parse::<f64>().unwrap()
+        };
+        let (under, over) = (place(1.3), place(1.1));
+        assert!(under > over + 8.0, "{under} {over}");
     }
 }

@@ -219,13 +219,7 @@ fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
         strong(verbatim(unit.number(memory.peak_bytes))).reports("memory.peak_bytes", &Scope::run()),
         behind(&t!("of {capacity}", capacity = unit.show(capacity))),
     ];
-    let most = capacity.max(memory.need_high_bytes).0;
-    let at = |bytes: Bytes| bytes.0 / most;
-    let bar = [
-        el("i", &[("style", &percent("width", at(memory.peak_bytes).min(1.0)))], &[]),
-        bracket(at(memory.need_low_bytes), at(memory.need_high_bytes)),
-        el("b", &[("style", &percent("left", at(capacity)))], &[]),
-    ];
+    let bar = capacity_bar(memory, unit);
     let Chance { like, ran_out } = memory.chance;
     let (low, high) = (unit.number(memory.need_low_bytes), unit.show(memory.need_high_bytes));
     let usable = unit.number(capacity);
@@ -254,6 +248,32 @@ fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
     cells.extend(host.map(|host| leaf("span", "range", host)));
     let long = if memory.may_run_out() { " above" } else { "" };
     ask(&format!("key verdict {class}{long}"), Figure::Memory(memory.peak_stage), &cells).title(words::known(memory))
+}
+
+/// The need on a bar. Above the capacity it ends the bar, and what is beyond the capacity is a part of its own; else
+/// the range of the need is on it, and the bar ends at the longer of capacity and range. The mark is the capacity.
+fn capacity_bar(memory: &Memory, unit: MemoryUnit) -> Vec<Node> {
+    let (capacity, peak) = (memory.capacity_bytes, memory.peak_bytes);
+    let is_over = peak.0 > capacity.0;
+    let most = if is_over { peak } else { capacity.max(memory.need_high_bytes) };
+    let at = |bytes: Bytes| bytes / most;
+    let limit = el("b", &[("style", &percent("left", at(capacity)))], &[]);
+    let limit = limit.title(t!("usable: {capacity}", capacity = unit.show(capacity)));
+    if is_over {
+        let beyond = bar_at("beyond", at(capacity), 1.0 - at(capacity));
+        let missing = unit.show(Bytes(peak.0 - capacity.0));
+        return vec![
+            el("i", &[("style", &percent("width", at(capacity)))], &[]),
+            beyond.title(t!("{missing} above what is usable", missing)),
+            limit,
+        ];
+    }
+    let (low, high) = (unit.number(memory.need_low_bytes), unit.show(memory.need_high_bytes));
+    vec![
+        el("i", &[("style", &percent("width", at(peak)))], &[]),
+        bracket(at(memory.need_low_bytes), at(memory.need_high_bytes)).title(t!("{low} to {high} likely", low, high)),
+        limit,
+    ]
 }
 
 /// The rows of a figure that follows from the step's time; its track is from half to one and a half times the figure.
@@ -524,6 +544,22 @@ mod tests {
     use shardscope_core::report::report;
     use shardscope_core::run::presets::PUBLISHED;
     use shardscope_core::run::{Algorithm, CrossEntropy, Recompute, RlParts};
+
+    /// Above the capacity the bar is the need: its parts are the capacity and what is beyond it, and one mark is on it.
+    #[test]
+    fn what_is_beyond_the_capacity_is_drawn_in_proportion() {
+        let widths = |run: &Run| {
+            let memory = report(run).unwrap().memory;
+            let html = Node::from_iter(capacity_bar(&memory, MemoryUnit::Gib)).to_html();
+            let widths = html.split("width:").skip(1).map(|part| part.split('%').next().unwrap().parse().unwrap());
+            (memory.capacity_bytes / memory.peak_bytes, widths.collect::<Vec<f64>>(), html)
+        };
+        let (share, parts, html) = widths(&Run { tp: 1, pp: 1, gpus: 8, global_batch: 8, zero: 0, ..Run::default() });
+        assert!(share < 1.0 && parts.len() == 2 && !html.contains("<u"), "{html}");
+        assert!((parts[0] / 100.0 - share).abs() < 1e-4 && (parts[0] + parts[1] - 100.0).abs() < 1e-2, "{parts:?}");
+        let (share, parts, html) = widths(&Run::default());
+        assert!(share > 1.0 && !html.contains("beyond") && parts[0] < 100.0, "{html}");
+    }
 
     /// Every verdict's own words stand in the strip; a tight run never reads as if it fitted.
     #[test]

@@ -541,6 +541,12 @@ fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -> Message {
     };
     // No line ends between a number and its unit.
     let [before, after] = [before, after].map(|value| show(value).replace(' ', "\u{a0}"));
+    // A share says what it divides by.
+    let after = match reason {
+        Reason::Part(PartKind::Bubble) => t!("{share} of the pipeline's time", share = after),
+        Reason::Share(_) => t!("{share} of the step", share = after),
+        Reason::Part(_) | Reason::Memory(_) => verbatim(after),
+    };
     let bubble = matches!(reason, Reason::Part(PartKind::Bubble) | Reason::Share(PartKind::Bubble));
     if better.gain == Gain::Batch {
         return t!(
@@ -705,11 +711,11 @@ fn loss_offered(searched: &SearchProgressShown, part: PartKind, loss: &'static s
         matches!(reason, Some(Reason::Part(of) | Reason::Share(of)) if of == part)
     };
     if list.iter().any(|better| matches!(better.gain, Gain::Time | Gain::Split)) {
-        t!("The main loss a layout can change: {loss}, {share}.", loss, share)
+        t!("The main loss a layout can change: {loss}, {share} of the step.", loss, share)
     } else if list.iter().any(|better| better.gain == Gain::Batch && lessens(better)) {
-        t!("The main loss: {loss}, {share}. The larger batch lessens it.", loss, share)
+        t!("The main loss: {loss}, {share} of the step. The larger batch lessens it.", loss, share)
     } else {
-        t!("The main loss that layouts differ in: {loss}, {share}.", loss, share)
+        t!("The main loss that layouts differ in: {loss}, {share} of the step.", loss, share)
     }
 }
 
@@ -779,7 +785,11 @@ mod tests {
         };
         let (cards, line) = said(vec![batch.clone()]);
         assert!(cards.contains("No layout that fits is known to be faster, of 19"), "{cards}");
-        assert!(line.contains("The larger batch lessens it") && !line.contains("a layout can change"), "{line}");
+        assert!(cards.contains("10.0\u{a0}% of the step"), "{cards}");
+        assert!(
+            line.contains(" of the step. The larger batch lessens it") && !line.contains("a layout can change"),
+            "{line}"
+        );
         let (cards, line) = said(vec![Better { gain: Gain::Time, ..batch }]);
         assert!(!cards.contains("No layout that fits") && line.contains("a layout can change"), "{cards} {line}");
     }

@@ -26,8 +26,8 @@ pub(in crate::search) use failure::{adapters, gpu_counts};
 use super::fastest::Fastest;
 use super::request::PlanRequest;
 use crate::issue::Issue;
-use crate::run::Run;
 use crate::run::length::RunLength;
+use crate::run::{Run, Schedule, ScheduleOptions, even_split};
 use failure::Fallback;
 use serde::{Deserialize, Serialize};
 
@@ -189,6 +189,33 @@ pub fn differs_in_layout(before: &Run, after: &Run) -> bool {
         || before.schedule_options != after.schedule_options
 }
 
+/// True if two Runs have one layout: a setting without effect is no difference, such as the schedule of a single stage.
+pub fn is_same_layout(one: &Run, other: &Run) -> bool {
+    !differs_in_layout(&in_effect(one), &in_effect(other))
+}
+
+/// `run` with its idle settings of the layout as they are by default.
+fn in_effect(run: &Run) -> Run {
+    let mut run = run.clone();
+    if run.tp == 1 {
+        run.sequence_parallel = false;
+    }
+    if run.training_gpus() == run.tp.saturating_mul(run.pp) {
+        run.zero = 0;
+    }
+    if run.pp == 1 {
+        (run.schedule, run.virtual_stages, run.stage_layers) = (Schedule::OneFOneB, 1, None);
+        run.schedule_options = ScheduleOptions::default();
+    }
+    let layers = run.model.resolve().map_or(0, |model| model.layers);
+    let stages = run.pp.saturating_mul(run.virtual_stages);
+    let is_even = |list: &[u64]| stages > 0 && list.len() as u64 == stages && list == even_split(layers, stages);
+    if run.stage_layers.as_deref().is_some_and(is_even) {
+        run.stage_layers = None;
+    }
+    run
+}
+
 /// True if a layout has to be chosen anew for `after`: it has another model, GPU, number of GPUs, sequence length,
 /// batch, software, precision or adapter than `before`.
 pub fn asks_anew(before: &Run, after: &Run) -> bool {
@@ -239,6 +266,34 @@ mod tests {
         assert!(!asks_anew(&run, &optimizer) && may_change(&run, &optimizer));
         let budget = run.with_texts(&[("tokens_total", "1e12".to_owned()), ("repair_days", "3".to_owned())]).unwrap();
         assert!(!asks_anew(&run, &budget) && !may_change(&run, &budget) && !differs_in_layout(&run, &budget));
+    }
+
+    /// Settings without effect: the schedule and the chunks of one stage, sequence parallelism of one tensor rank,
+    /// layers given as they are by default. Reports of what is one layout are one; those of two layouts are two.
+    #[test]
+    fn a_setting_without_effect_is_no_other_layout() {
+        let with = |run: &Run, set: &[(&'static str, &str)]| {
+            let set: Vec<_> = set.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
+            run.with_texts(&set).unwrap()
+        };
+        let one = with(&Run::default(), &[("tp", "1"), ("pp", "1"), ("sequence_parallel", "false")]);
+        let four = with(&Run::default(), &[("pp", "4"), ("schedule", "interleaved-1f1b"), ("virtual_stages", "2")]);
+        let pairs = vec![
+            (&one, with(&one, &[("schedule", "zb-h1"), ("sequence_parallel", "true")]), true),
+            (&four, with(&four, &[("schedule", "1f1b")]), false),
+            (&four, with(&four, &[("stage_layers", "4,4,4,4,4,4,4,4")]), true),
+            (&four, with(&four, &[("stage_layers", "3,4,4,4,4,5,4,4")]), false),
+            (&four, with(&four, &[("virtual_stages", "4")]), false),
+            (&one, with(&one, &[("zero", "3")]), false),
+        ];
+        for (run, other, same) in pairs {
+            assert_eq!(is_same_layout(run, &other), same, "{other:?}");
+            let figures = [run, &other].map(|run| {
+                let report = crate::report::report(run).unwrap();
+                (report.step.time_s.0.to_bits(), report.memory.peak_bytes.0.to_bits())
+            });
+            assert_eq!(figures[0] == figures[1], same, "{other:?}");
+        }
     }
 
     /// The page shows a guess with the figures of the edit; what is chosen is no slower.

@@ -2,6 +2,10 @@
 
 use crate::panels::waterfall::parts;
 use crate::prelude::*;
+use shardscope_core::units::show_off;
+
+/// Shares nearer than this are printed alike.
+const SAME: f64 = 5e-4;
 
 /// A part of both steps: name, class, and begin and length of each.
 type Pair = (&'static str, &'static str, [(Seconds, Seconds); 2]);
@@ -23,8 +27,18 @@ fn pairs(runs: [&Evaluation; 2]) -> Vec<Pair> {
     pairs
 }
 
-/// The difference of two times, with the sign as a colour.
-fn difference([a, b]: [Seconds; 2]) -> Node {
+/// The difference of two times, with the sign as a colour; of steps with unequal `tokens` that of the times per token,
+/// as a share: a part that only grows with the batch is no loss.
+fn difference([a, b]: [Seconds; 2], tokens: [f64; 2]) -> Node {
+    if tokens[0] != tokens[1] {
+        let [a, b] = [a.0 / tokens[0], b.0 / tokens[1]];
+        return match b / a - 1.0 {
+            _ if a <= 0.0 && b <= 0.0 => leaf("span", "muted", "same"),
+            _ if a <= 0.0 => leaf("b", "worse", "new"),
+            share if share.abs() < SAME => leaf("span", "muted", "same"),
+            share => leaf("b", if share < 0.0 { "better" } else { "worse" }, verbatim(show_off(share, 1))),
+        };
+    }
     let apart = b - a;
     if show_seconds(a) == show_seconds(b) {
         return leaf("span", "muted", "same");
@@ -33,13 +47,13 @@ fn difference([a, b]: [Seconds; 2]) -> Node {
     leaf("b", class, verbatim(format!("{sign}{}", show_seconds(Seconds(apart.0.abs())))))
 }
 
-fn line(class: &str, name: Node, track: &[Node], times: [Seconds; 2]) -> Node {
+fn line(class: &str, name: Node, track: &[Node], times: [Seconds; 2], tokens: [f64; 2]) -> Node {
     let cells = [
         el("span", &[], &[name]),
         el("span", &[("class", "track")], track),
         inline(verbatim(show_seconds(times[0]))),
         inline(verbatim(show_seconds(times[1]))),
-        difference(times),
+        difference(times, tokens),
     ];
     el("div", &[("class", class)], &cells)
 }
@@ -54,20 +68,42 @@ pub(super) fn falls(runs: [&Evaluation; 2]) -> Node {
         }
         bar_at(&format!("{class} {side}"), start.0 / longest, time.0 / longest)
     };
-    let head = [Node::none(), Node::none(), text("A"), text("B"), text("B − A")].map(|name| el("span", &[], &[name]));
+    let tokens = runs.map(|run| run.report.layout.tokens_per_step);
+    let one_batch = tokens[0] == tokens[1];
+    let apart = if one_batch { "B − A" } else { "per token" };
+    let head = [Node::none(), Node::none(), text("A"), text("B"), text(apart)].map(|name| el("span", &[], &[name]));
     let rows = pairs(runs).into_iter().map(|(name, class, [a, b])| {
-        line("pair", text(name), &[bar(class, a, "upper"), bar(class, b, "lower")], [a.1, b.1])
+        line("pair", text(name), &[bar(class, a, "upper"), bar(class, b, "lower")], [a.1, b.1], tokens)
     });
-    let total = line("pair total", text("Step"), &[], steps);
+    let total = line("pair total", text("Step"), &[], steps, tokens);
     let rows: Vec<Node> =
         std::iter::once(el("div", &[("class", "pair head")], &head)).chain(rows).chain([total]).collect();
-    let title = [leaf("h2", "", "Where the step goes"), aside(t!("upper bar A, lower bar B"))];
+    let legend = if one_batch {
+        t!("upper bar A, lower bar B")
+    } else {
+        t!("upper bar A, lower bar B; the steps have unequal batches, so the last column is what B takes per token \
+            against A")
+    };
+    let title = [leaf("h2", "", "Where the step goes"), aside(legend)];
     Node::from_iter([el("div", &[("class", "panel-head")], &title), el("div", &[("class", "pairs")], &rows)])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Twice the batch in one layout: compute takes as long per token, which is no loss, and the bubble of 1F1B less,
+    /// since its idle share is (p - 1) / (m + p - 1).
+    #[test]
+    fn a_larger_batch_is_compared_per_token() {
+        let own = Run::default();
+        let [a, b] =
+            [own.clone(), Run { global_batch: 2 * own.global_batch, ..own }].map(|run| evaluate(&run).unwrap());
+        let html = falls([&a, &b]).to_html();
+        let row = |name: &str| html.split("class=\"pair").find(|row| row.contains(name)).unwrap().to_owned();
+        assert!(row("Ideal compute").contains("same") && row("Pipeline bubble").contains("better"), "{html}");
+        assert!(row("Step<").contains("better") && !html.contains("B − A"), "{html}");
+    }
 
     /// Parts add up to the step on either side, whichever parts the other has.
     #[test]

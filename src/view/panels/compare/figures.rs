@@ -22,14 +22,19 @@ pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> M
         ..0.0 => t!("takes {share} less time per step", share),
         _ => t!("takes {share} more time per step", share),
     };
-    // Steps of unequal batches are compared by what a token takes.
+    // Steps of unequal batches are compared by what a token takes, first.
     let per_token = a.step.tokens_per_s / b.step.tokens_per_s - 1.0;
     let token = show_percent(per_token.abs());
-    let time = match per_token {
-        _ if a.layout.tokens_per_step == b.layout.tokens_per_step => time,
-        _ if per_token.abs() < SAME => t!("{time}, as much per token,", time),
-        ..0.0 => t!("{time}, {token} less per token,", time, token),
-        _ => t!("{time}, {token} more per token,", time, token),
+    let per_token = match per_token {
+        _ if per_token.abs() < SAME => t!("takes as much time per token"),
+        ..0.0 => t!("takes {token} less time per token", token),
+        _ => t!("takes {token} more time per token", token),
+    };
+    let tokens = b.layout.tokens_per_step / a.layout.tokens_per_step;
+    let time = if tokens == 1.0 {
+        time
+    } else {
+        t!("{per_token} (with {n} times the tokens a step it {time})", per_token, n = significant(tokens, 3), time)
     };
     let bytes = unit.printed(b.memory.peak_bytes) - unit.printed(a.memory.peak_bytes);
     let memory = if bytes == 0.0 {
@@ -143,15 +148,21 @@ pub fn figures(reports: [&Report; 2], scopes: [Scope; 2], unit: MemoryUnit) -> [
     let both = Both { reports, scopes };
     let word = |report: &Report| words::outlook(&report.memory.peak());
     let verdict = ["Verdict", word(reports[0]), word(reports[1]), "", ""];
-    let headline = vec![
+    let a_token = |report: &Report| report.step.time_s.0 / report.layout.tokens_per_step;
+    let [one, other] = both.pair(|r| r.layout.tokens_per_step);
+    let step = if one == other { "Step" } else { "Step, which grows with the batch" };
+    let per_token =
+        (one != other).then(|| both.row("Time per token", "step.time_per_token_s", both.pair(a_token), &seconds));
+    let mut headline = vec![
         (true, verdict.map(text).into()),
         both.memory("Memory", "memory.peak_bytes", both.pair(|r| r.memory.peak_bytes.0), unit),
-        both.row("Step", "step.time_s", both.pair(|r| r.step.time_s.0), &seconds),
+        both.row(step, "step.time_s", both.pair(|r| r.step.time_s.0), &seconds),
         both.row("Tokens/s/GPU", "step.tokens_per_s_per_gpu", both.pair(|r| r.step.tokens_per_s_per_gpu), &whole),
         both.points("MFU", "step.mfu", both.pair(|r| r.step.mfu)),
         both.points("Bubble", "pipeline.bubble_fraction", both.pair(|r| r.pipeline.bubble_fraction)),
         both.points("Exposed", "step.exposed_share", both.pair(|r| r.step.exposed_comm_s / r.step.time_s)),
     ];
+    headline.splice(1..1, per_token);
     // A figure that neither has is left out.
     let part = |name: Message, field: &str, pair: [f64; 2], show: &dyn Fn(f64) -> String| {
         (pair != [0.0, 0.0]).then(|| both.row(name, field, pair, show))
@@ -201,6 +212,20 @@ mod tests {
     use super::*;
     use shardscope_core::report::evaluate;
     use shardscope_core::run::Schedule;
+
+    /// Twice the batch is twice the tokens a step: what leads is a token, and the step says what it grows with.
+    #[test]
+    fn unequal_batches_are_compared_by_a_token() {
+        let own = Run::default();
+        let double = Run { global_batch: 2 * own.global_batch, ..own.clone() };
+        let [a, b] = [own, double].map(|run| evaluate(&run).unwrap());
+        let words = sentence([&a, &b], MemoryUnit::Gib).to_string();
+        let saved = show_percent(1.0 - a.report.step.tokens_per_s / b.report.step.tokens_per_s);
+        let begins = format!("B takes {saved} less time per token (with 2.00 times the tokens a step it takes ");
+        assert!(words.starts_with(&begins), "{words}");
+        let rows = |reports| figures(reports, [Scope::run(), Scope::run()], MemoryUnit::Gib)[0].len();
+        assert_eq!(rows([&a.report, &b.report]), rows([&a.report, &a.report]) + 1);
+    }
 
     /// Of two layouts of one run; another GPU is another run.
     #[test]

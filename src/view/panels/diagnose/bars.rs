@@ -2,6 +2,7 @@
 
 use super::{NS, amount, head, legend, seconds_of};
 use crate::charts::ticks::{tick_label, ticks};
+use crate::panels::waterfall::parts;
 use crate::prelude::*;
 use shardscope_core::diagnose::{Comparison, Diagnosis, ExpectedStep, PartRow, StepShare};
 
@@ -80,26 +81,61 @@ pub(super) fn bars(found: &Diagnosis, run: &Run) -> Option<Node> {
 fn of_log(found: &Diagnosis, whole: f64, run: &Run) -> Node {
     let most = longest(found, whole);
     let same = |time: f64| found.predicted_s.is_some_and(|predicted| (time / predicted - 1.0).abs() < 0.01);
-    let shares = if found.expected.is_empty() {
+    // The step of the Run view, part by part, where it is the one that is compared with.
+    let own = found.own.as_deref().unwrap_or(run);
+    let step = evaluate(own).ok().map(|own| own.report.step).filter(|step| same(step.time_s.0));
+    let named = step.iter().flat_map(parts).filter(|(_, time)| time.0 > 0.0);
+    let named: Vec<(&'static str, &'static str, f64)> =
+        named.map(|((name, class, ..), time)| (*name, as_predicted(class), time.0)).collect();
+    let shares = if !named.is_empty() {
+        None
+    } else if found.expected.is_empty() {
         ExpectedStep::of(run, 0).ok().filter(|expected| same(expected.time)).map(|expected| expected.shares)
     } else {
         Some(found.expected.clone())
     };
     let shares = shares.unwrap_or_default();
-    let rows = shares.into_iter().map(|(name, seconds)| BarRow { name, measured: 0.0, predicted: Some(seconds) });
-    let rows: Vec<BarRow> = rows.collect();
+    let shares = shares.into_iter().filter(|(_, seconds)| *seconds > 0.0).map(|(share, seconds)| {
+        let (name, class) = words(share);
+        (name, class, seconds)
+    });
+    let named: Vec<_> = named.into_iter().chain(shares).collect();
     let measured = [bar_at("me d-text", 0.0, whole / most).title("Measured, whole")];
-    let mut predicted = segments(&rows, "pr", most, |row| row.predicted.unwrap_or(0.0));
+    let mut start = 0.0;
+    let (mut predicted, mut key) = (Vec::new(), Vec::new());
+    for (name, colour, seconds) in named {
+        let (class, shown) = (format!("pr {colour}"), show_seconds(Seconds(seconds)));
+        let said = Message::joined(": ", [Message::from(name), verbatim(&shown)]);
+        predicted.push(bar_at(&class, start, seconds / most).title(said));
+        start += seconds / most;
+        let item = [el("i", &[("class", &class)], &[]), text(name), text(" "), text(verbatim(shown))];
+        key.push(el("span", &[], &item));
+    }
     predicted.extend(range(found, most));
+    let key = [inline(""), el("span", &[("class", "key-line")], &key), inline("")];
     let lines = [
         line("Measured", whole, &measured),
         line("Predicted", found.predicted_s.unwrap_or(0.0), &predicted),
+        el("div", &[("class", "pair-row axis")], &key),
         axis(most),
     ];
     Node::from_iter([
         head("Measured over predicted", t!("a log has no parts"), legend()),
         el("div", &[("class", "pairs")], &lines),
     ])
+}
+
+/// The colour of a row of the Run view's step as a predicted part has it here.
+fn as_predicted(class: &str) -> &'static str {
+    match class {
+        "c-compute" => "d-forward",
+        "c-kernels" => "d-kernels",
+        "c-recompute" => "d-recompute",
+        "c-host" => "d-host",
+        "c-opt-step" => "d-optimizer",
+        "c-exposed" => "d-exposed",
+        _ => "d-muted hatched",
+    }
 }
 
 fn longest(found: &Diagnosis, whole: f64) -> f64 {

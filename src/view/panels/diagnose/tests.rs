@@ -83,6 +83,12 @@ fn a_log_of_its_own_run_offers_that_run() {
     let html = view.to_html();
     assert!(html.contains("Compared with the run that the files state: Llama 3.1 8B · 8 × H100"), "{html}");
     assert!(html.contains("use-run") && html.contains("calibrate") && html.contains("layouts"), "{html}");
+    // The predicted bar has the rows of the Run view's step, each with its name and time.
+    for ((name, ..), time) in crate::panels::waterfall::parts(&evaluate(&own).unwrap().report.step) {
+        let row = format!("{name} {}<", shardscope_core::units::show_seconds(time));
+        let words = html.replace("<span>", "").replace("</span>", "<");
+        assert!(time.0 <= 0.0 || words.contains(&row), "{row} {words}");
+    }
 }
 
 /// A log alone gives no part any seconds, and says what its steps speak against.

@@ -122,6 +122,8 @@ fn walk(view: &PlanView) -> Node {
 mod tests {
     use super::*;
     use crate::node::action::Press;
+    use shardscope_core::report::evaluate;
+    use shardscope_core::run::Schedule;
     use shardscope_core::search::answers::PlanQuestion;
     use shardscope_core::search::filter::LayoutAxis;
     use shardscope_core::search::map::MapAxes;
@@ -180,6 +182,48 @@ mod tests {
             assert!(html.contains(part), "{part}");
         }
         assert!(!html.contains("NaN"));
+    }
+
+    /// A run that is one of the ranked layouts stands there, once, and no press on it leads to itself; so does one that
+    /// differs in settings without effect.
+    #[test]
+    fn the_run_stands_once_among_the_rows() {
+        let (query, result) = finished(&[PlanCommand::Search]);
+        let single = result.rows.iter().position(|row| row.run.pp == 1).unwrap();
+        let own = result.rows[single].run.clone();
+        let idle = Run { schedule: Schedule::ZbV, virtual_stages: 2, ..own.clone() };
+        let elsewhere = Run { micro_batch: own.micro_batch * 2, zero: 3, ..own.clone() };
+        for (own, ranked) in [(own, true), (idle, true), (elsewhere, false)] {
+            let own = evaluate(&own).unwrap();
+            let view = PlanView { own: Some(&own), folds: &[PlanFold::Rows], ..view(&query, &result) };
+            let [_, body] = panel(&view);
+            let html = body.to_html();
+            assert_eq!(html.matches(">your run<").count(), 1);
+            assert_eq!(html.matches(">Use<").count(), result.rows.len() - usize::from(ranked));
+        }
+    }
+
+    /// Rows of the list differ in what they say: 8 B parameters on 64 GPUs have splits that differ in one stage.
+    #[test]
+    fn no_two_rows_read_the_same() {
+        for set in [&[][..], &[("model", "deepseek-v3"), ("gpus", "256"), ("global_batch", "1024"), ("pp", "8")][..]] {
+            let set: Vec<_> = set.iter().map(|(key, text)| (*key, (*text).to_owned())).collect();
+            let mut query = PlanQuery::new(&Run::default().with_texts(&set).unwrap());
+            query.apply(PlanCommand::Search);
+            let mut session = PlanSession::new(query.clone()).unwrap();
+            while !session.step(1_000_000) {}
+            let result = session.result(true);
+            let names: Vec<String> =
+                result.rows.iter().map(|row| rows::short(&row.run, row.figures.dp)).map(said).collect();
+            for (at, name) in names.iter().enumerate() {
+                assert!(!names[..at].contains(name), "{name}");
+            }
+            assert!(names.len() > 9, "{names:?}");
+        }
+    }
+
+    fn said(lines: [Message; 2]) -> String {
+        lines.map(|line| line.to_string()).join(" / ")
     }
 
     /// Every order shows rows with the run above them, and orders by what it says.

@@ -10,10 +10,11 @@ use crate::prelude::*;
 use shardscope_core::memory::verdict::HALF_BAND;
 use shardscope_core::run::Recompute;
 use shardscope_core::search::filter::{Filter, LayoutAxis};
+use shardscope_core::search::ladder::is_same_layout;
 use shardscope_core::search::session::{PlanCommand, RowOrder};
 use shardscope_core::search::sweep::Points;
 use shardscope_core::search::{
-    Axes, Figures, FoundLayout, LayoutPlace, Proposal, recommended, tie, ties, why as reason,
+    Axes, Figures, FoundLayout, LayoutPlace, Proposal, recommended, shorter_stages, tie, ties, why as reason,
 };
 use shardscope_core::units::{fixed, show_off};
 use std::borrow::Cow;
@@ -34,14 +35,12 @@ pub fn layout(found: &FoundLayout) -> Message {
     if run.tp > 1 && !run.sequence_parallel {
         list.push(t!("no SP"));
     }
-    if run.stage_layers.is_some() {
-        list.push(t!("fewer layers beside the embedding or the head"));
-    }
+    list.extend(run.stage_layers.as_deref().map(shorter_stages));
     Message::joined(" · ", list)
 }
 
 /// The sizes of a layout, and below them what else a row has: the form's symbols, and no word that a figure implies.
-fn short(run: &Run, dp: u64) -> [Message; 2] {
+pub(crate) fn short(run: &Run, dp: u64) -> [Message; 2] {
     let mut list = vec![verbatim(format!("ZeRO-{}", run.zero))];
     if run.pp > 1 {
         // Several chunks of a plain 1F1B are an interleaved one.
@@ -55,9 +54,9 @@ fn short(run: &Run, dp: u64) -> [Message; 2] {
         list.push(run.recompute.words());
     }
     list.extend(run.adapter.method.map(|method| method.choice().label.into()));
+    list.extend(run.stage_layers.as_deref().map(shorter_stages));
     let others = [
         (run.tp > 1 && !run.sequence_parallel, "no SP"),
-        (run.stage_layers.is_some(), "uneven"),
         (run.offload.optimizer.is_some(), "optimizer on the host"),
         (run.offload.parameters.is_some(), "parameters on the host"),
     ];
@@ -169,14 +168,17 @@ pub fn rows(view: &PlanView, done: bool) -> Node {
         };
         row(view, Some(index), one, present.as_ref(), most, mark)
     });
-    let first = present.as_ref().map(|present| row(view, None, present, None, most, ""));
+    // The run stands once: in its place where it is one of the rows.
+    let is_ranked = |present: &&FoundLayout| found.iter().take(count).any(|one| is_same(one, present));
+    let first = present.as_ref().filter(|present| !is_ranked(present));
+    let first = first.map(|present| row(view, None, present, None, most, ""));
     let lines: Vec<Node> = first.into_iter().chain(ranked).collect();
     let head: Node =
         head(order).iter().map(|(name, class)| leaf(if name.is_empty() { "td" } else { "th" }, class, *name)).collect();
     let table = grid("layouts", head, lines.into_iter().collect());
     let rows = el("div", &[("class", "rows")], &[scrolled("Ranked layouts", table)]);
     let legend =
-        t!("Changes are against your run. b: micro-batch · × n: chunks per rank · uneven: fewer layers beside the \
+        t!("Changes are against your run. b: micro-batch · × n: chunks per rank · shorter: fewer layers, beside the \
             embedding or the head");
     let notes = [legend, rule(view)].map(|note: Message| footnote(note));
     let more = (found.len() > FIRST).then(|| {
@@ -191,6 +193,12 @@ pub fn rows(view: &PlanView, done: bool) -> Node {
     let complete = view.result.progress.is_some_and(|progress| progress.done);
     let proposal = proposal.map(|proposal| proposed(proposal, complete));
     std::iter::once(rows).chain(more).chain(proposal).chain(notes).collect()
+}
+
+/// True if two layouts are one, whatever settings without effect they have.
+fn is_same(one: &FoundLayout, other: &FoundLayout) -> bool {
+    let figures = |one: &FoundLayout| (one.run.gpus, one.figures.time_s.0, one.figures.peak.bytes.0);
+    figures(one) == figures(other) && is_same_layout(&one.run, &other.run)
 }
 
 /// The layout with an order of its own, beside the ranked ones.
@@ -249,26 +257,29 @@ fn row(
     let rate = fixed(figures.tokens_per_s_per_gpu, 0);
     let order = view.query.order;
     let alike = own.filter(|own| own.run.gpus == one.run.gpus);
+    // On the run's own layout a press would change nothing.
+    let is_own = index.is_none() || own.is_some_and(|own| is_same(one, own));
+    let against = own.filter(|_| !is_own);
+    let alike = alike.filter(|_| !is_own);
     let faster = alike.map(|own| {
         let share = figures.time_s / own.figures.time_s - 1.0;
         change(show_off(share, 1), share < 0.0 && words::is_told(&one.run, 1.0 + share))
     });
-    let leaner = own.map(|own| {
+    let leaner = against.map(|own| {
         let more = memory.bytes - own.figures.peak.bytes;
-        let number = view.unit.number(Bytes(more.0.abs()));
         let sign = if more.0 < 0.0 { "−" } else { "+" };
-        change(format!("{sign}{number}"), false)
+        change(format!("{sign}{}", view.unit.show(Bytes(more.0.abs()))), false)
     });
     let scope = Scope::of(&one.run, view.own.map(|own| &own.scenario.run));
     let time = strong(verbatim(show_seconds(figures.time_s))).reports("step.time_s", &scope);
     let range = narrowed(one).map(|range| leaf("small", "range", verbatim(range)));
-    let peak = inline(verbatim(view.unit.number(memory.bytes))).reports("memory.peak_bytes", &scope);
+    let peak = inline(verbatim(view.unit.show(memory.bytes))).reports("memory.peak_bytes", &scope);
     let peak = peak.title(words::fullest(memory));
     let (class, sign) = words::sign(memory.verdict);
     let verdict = t!("{sign}{verdict}", sign, verdict = words::outlook(memory));
     let used = if order == RowOrder::Cheapest {
         let hours = |one: &FoundLayout| tokens(view) / one.figures.tokens_per_s_per_gpu / 3600.0;
-        let dearer = own.map(|own| {
+        let dearer = against.map(|own| {
             let share = hours(one) / hours(own) - 1.0;
             change(show_off(share, 1), share < 0.0)
         });
@@ -280,17 +291,19 @@ fn row(
     let used = el("div", &[], &[used]).title(t!("{rate} tokens/s/GPU", rate));
     let cells: [Node; 7] = [
         text(verbatim(index.map_or(0, |index| index + 1).to_string())),
-        name(view, one, own, mark),
+        name(view, one, against, mark),
         std::iter::once(time).chain(faster).chain(range).collect(),
         made_of(figures, most / one.run.gpus as f64),
         used,
-        [peak, text(" "), leaf("b", class, verdict)].into_iter().chain(leaner).collect(),
-        // On the run's own layout a press would change nothing.
-        tools(one, index.is_none() || own.is_some_and(|own| own.run == one.run)),
+        [peak, text(" "), leaf("b", class, verdict)]
+            .into_iter()
+            .chain(leaner.into_iter().flat_map(|leaner| [text(" "), leaner]))
+            .collect(),
+        tools(one, is_own),
     ];
     let cells: Node =
         head(order).iter().zip(cells).map(|((_, class), cell)| el("td", &[("class", class)], &[cell])).collect();
-    let class = if index.is_none() { "you" } else { "" };
+    let class = if is_own { "you" } else { "" };
     el("tr", &[("class", class)], &[cells])
 }
 
