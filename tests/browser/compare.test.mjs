@@ -36,7 +36,7 @@ test('the comparison is shown from every view, and names the tensors that differ
     assert.deepEqual(problems, []);
   }
   const { page, problems } = await site.open('#v=1&b.micro_batch=4');
-  await has(panel(page), /its largest tensor: /);
+  await has(panel(page), /of one tensor: /);
   const tensors = panel(page).locator('table', { has: page.getByRole('columnheader', { name: 'tensor, GiB' }) });
   assert.ok((await tensors.locator('tbody tr').count()) > 3);
   // The parts of either bar list their tensors, and open their formula.

@@ -326,8 +326,8 @@ fn unset(field: &Field, run: &Run, lost: &NotSaid) -> String {
         return String::new();
     }
     match lost.instead.as_deref().filter(|instead| *instead != lost.value) {
-        Some(instead) => format!(" (not set, the default of links; these settings do: {})", shown(field, instead)),
-        None => " (not set, the default of links)".to_owned(),
+        Some(instead) => format!(" (left at the calculator's default; these settings do: {})", shown(field, instead)),
+        None => " (left at the calculator's default)".to_owned(),
     }
 }
 

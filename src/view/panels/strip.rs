@@ -472,10 +472,19 @@ pub(crate) fn day_unit(days: f64) -> (f64, &'static str) {
     *DAYS.iter().find(holds).unwrap_or(&DAYS[3])
 }
 
+/// A number of 0.1 and above in a unit of its own, without a prefix; of two digits where its range is `wide`.
+pub(crate) fn plain(number: f64, wide: bool) -> String {
+    if number < 1e3 { significant(number, digits(wide)) } else { group(&format!("{number:.0}")) }
+}
+
 /// Days, in the unit that fits.
 fn show_days(days: f64, wide: bool) -> Part {
     let (unit, name) = day_unit(days);
-    let (less, shown) = few(days / unit, wide);
+    let number = days / unit;
+    if number >= 0.1 {
+        return (plain(number, wide), name.into());
+    }
+    let (less, shown) = few(number, wide);
     (format!("{less}{shown}"), name.into())
 }
 

@@ -56,8 +56,8 @@ pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> M
     Message::joined(" ", std::iter::once(both).chain(untold).chain(apart([&a.memory, &b.memory], unit)))
 }
 
-/// The component that differs most on the fullest GPUs, and its tensor that does: "The largest difference in memory:
-/// activations, +17.0 GiB, most of it by FFN inputs, +6.1 GiB."
+/// The component and the tensor that differ most on the fullest GPUs: "The largest difference in memory: activations,
+/// +17.0 GiB; of one tensor: layers gradients, +9.7 GiB."
 fn apart([a, b]: [&Memory; 2], unit: MemoryUnit) -> Option<Message> {
     let (a, b) = (a.fullest()?, b.fullest()?);
     let pairs = a.components().into_iter().zip(b.components());
@@ -69,11 +69,11 @@ fn apart([a, b]: [&Memory; 2], unit: MemoryUnit) -> Option<Message> {
         return None;
     }
     let change = shown(before, after);
-    let mut tensors = differing([a, b]).into_iter();
-    let tensor = tensors.find(|tensor| tensor.component.name() == component);
+    // The first of the table of tensors, whichever component it is of.
+    let tensor = differing([a, b]).into_iter().next();
     Some(match tensor.filter(|tensor| unit.printed(tensor.bytes[0]) != unit.printed(tensor.bytes[1])) {
         Some(tensor) => t!(
-            "The largest difference in memory: {component}, {change}; its largest tensor: {tensor}, {part}.",
+            "The largest difference in memory: {component}, {change}; of one tensor: {tensor}, {part}.",
             component,
             change,
             tensor = tensor.name,

@@ -223,7 +223,7 @@ mod tests {
         let larger = Run { micro_batch: 4, ..Run::default() };
         let html = html(&Run::default(), &larger);
         assert!(html.contains("The largest difference in memory: activations, +"), "{html}");
-        assert!(html.contains("; its largest tensor: "), "{html}");
+        assert!(html.contains("; of one tensor: "), "{html}");
     }
 
     #[test]

@@ -41,8 +41,8 @@ fn progress(view: &PlanView) -> Node {
     let (result, over) = (view.result, view.result.done || view.query.stopped);
     let words = if let Some(progress) = result.progress {
         let counts = t!(
-            "{evaluated} layouts looked at, {feasible} count as feasible, {reported} computed in full; the {listed} \
-                fastest are listed.",
+            "{evaluated} layouts looked at, {feasible} count as feasible, {reported} computed in full; {listed} are \
+                listed.",
             evaluated = progress.evaluated,
             feasible = progress.feasible,
             reported = progress.reported,

@@ -2,9 +2,8 @@
 
 use super::found::{WholeRunAnswer, duration};
 use crate::node::figure::Scope;
-use crate::panels::strip::{WIDE, day_unit, digits, few, show_price, show_tokens, sign};
+use crate::panels::strip::{WIDE, day_unit, few, plain, show_price, show_tokens, sign};
 use crate::prelude::*;
-use shardscope_core::units::group;
 use shardscope_core::whole_run::{CalendarRange, Setting, WholeRunFigure};
 
 const DAY: f64 = 86_400.0;
@@ -41,8 +40,7 @@ impl Scale {
             _ if number < 0.1 => format!("{number:.2}"),
             // A share below one does not read as all of it.
             _ if self.size == PERCENT && (99.95..100.0).contains(&number) => nearly_all(number),
-            _ if number < 1e3 => significant(number, digits(wide)),
-            _ => group(&format!("{number:.0}")),
+            _ => plain(number, wide),
         };
         format!("{}{digits}", self.sign)
     }

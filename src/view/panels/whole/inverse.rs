@@ -51,7 +51,7 @@ pub fn trains(own: &Run, days: f64, rows: &[CatalogueRow], optimal: bool) -> Nod
         "parameters",
         "memory",
         "layout",
-        "tokens, by powers of ten",
+        "tokens (log scale)",
         "tokens",
         "per active parameter",
         "your budget takes",
