@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use crate::search::fastest::Fastest;
 
-    /// bitsandbytes and AutoGPTQ have no linear of several ranks: what cuts LoRA's base does not cut QLoRA's.
+    /// bitsandbytes and `AutoGPTQ` have no linear of several ranks: what cuts LoRA's base does not cut QLoRA's.
     #[test]
     fn no_layout_cuts_a_quantised_base() {
         let edits = [("model", "llama-3.1-8b"), ("gpu", "rtx-4090"), ("gpus", "4"), ("stack", "megatron-2025")];

@@ -95,7 +95,7 @@ impl Mending {
                 let choice = climb.choice().map(|choice| choice.run.clone());
                 self.climb = None;
                 if let Some(run) = choice {
-                    self.take(run);
+                    self.take(&run);
                 }
             }
             return Some(budget);
@@ -106,7 +106,7 @@ impl Mending {
     }
 
     /// Takes a first layout that fits: of an adapter, or on the fewest GPUs.
-    fn take(&mut self, run: Run) {
+    fn take(&mut self, run: &Run) {
         let gain = if run.gpus == self.run.gpus {
             self.adapted.retain(|way| way.adapter.method != run.adapter.method);
             Gain::Adapter
@@ -115,7 +115,7 @@ impl Mending {
             Gain::Fewest
         };
         // What a press of the same name would choose.
-        self.fastest = Fastest::new(&run, &[]).ok().map(|search| (gain, Box::new(search)));
+        self.fastest = Fastest::new(run, &[]).ok().map(|search| (gain, Box::new(search)));
     }
 
     /// Keeps `run` where its report fits and its software can run it.

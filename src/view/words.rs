@@ -1,0 +1,344 @@
+//! Each picture in a sentence, for screen readers, titles and exports.
+
+use crate::prelude::*;
+use shardscope_core::advice::ScheduleFigures;
+use shardscope_core::memory::host::HostMemory;
+use shardscope_core::memory::verdict::Chance;
+use shardscope_core::report::{Memory, Peak, Pipeline};
+use shardscope_core::run::Method;
+use shardscope_core::run::presets::Stack;
+use shardscope_core::search::{can_run, tie};
+
+/// The verdict on `bytes` of a GPU that has `capacity`, in words: above the card none is called tight.
+pub fn verdict(verdict: Verdict, bytes: Bytes, capacity: Bytes) -> &'static str {
+    match verdict {
+        Verdict::Fits => "Fits",
+        Verdict::Tight if verdict.may_run_out(bytes, capacity) => "May run out",
+        Verdict::Tight => "Tight",
+        Verdict::Oom => "Out of memory",
+    }
+}
+
+/// The verdict on the fullest rank in words.
+pub fn outlook(peak: &Peak) -> &'static str {
+    verdict(peak.verdict, peak.bytes, peak.capacity)
+}
+
+/// The verdict on a schedule in words.
+pub fn outlook_of(figures: &ScheduleFigures) -> &'static str {
+    verdict(figures.verdict, figures.peak_bytes, figures.capacity_bytes)
+}
+
+/// The runs to which a verdict is given, whatever their need: those that are tight are of both words.
+pub const fn band(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Fits => "Fits",
+        Verdict::Tight => "Tight or may run out",
+        Verdict::Oom => "Out of memory",
+    }
+}
+
+/// The verdict on a report within a sentence: "fits", "is tight".
+pub fn said(memory: &Memory) -> &'static str {
+    match memory.verdict {
+        Verdict::Fits => "fits",
+        Verdict::Tight if memory.may_run_out() => "may run out of memory",
+        Verdict::Tight => "is tight",
+        Verdict::Oom => "is out of memory",
+    }
+}
+
+/// The verdict on two reports of one verdict within a sentence.
+pub fn said_of_both(memory: &Memory) -> Message {
+    match memory.verdict {
+        Verdict::Fits => t!("both fit"),
+        Verdict::Tight if memory.may_run_out() => t!("both may run out of memory"),
+        Verdict::Tight => t!("both are tight"),
+        Verdict::Oom => t!("both are out of memory"),
+    }
+}
+
+/// The verdict of a table, where the memory is another program's.
+pub const fn marked(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Fits => ("ok", "✓ fits"),
+        Verdict::Tight => ("warn", "▲ tight"),
+        Verdict::Oom => ("error", "✕ out of memory"),
+    }
+}
+
+/// A share that is saved: "23 % less".
+pub fn less(share: f64) -> Message {
+    t!("{saved} % less", saved = format!("{:.0}", 100.0 * share))
+}
+
+/// What is called the fastest: it fits, and the software of `run` can run it (`shardscope_core::search::serves`).
+pub fn fastest(run: &Run) -> Message {
+    t!("The fastest that fits here and that {software} can run", software = run.stack.preset_row().choice.label)
+}
+
+/// The class and the sign of a verdict.
+pub const fn sign(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Fits => ("fits", "✓ "),
+        Verdict::Tight => ("tight", "▲ "),
+        Verdict::Oom => ("oom", "✕ "),
+    }
+}
+
+/// The verdict of GPU and host in a sentence, with the figure that it is of: "fits, 61.2 GiB".
+pub fn fits(peak: &Peak, figure: &str) -> Message {
+    let figure = figure.to_owned();
+    match peak.overall {
+        Verdict::Tight if peak.may_run_out() => t!("may run out, {figure}", figure),
+        Verdict::Fits => t!("fits, {figure}", figure),
+        Verdict::Tight => t!("tight, {figure}", figure),
+        Verdict::Oom => t!("out of memory, {figure}", figure),
+    }
+}
+
+/// A step beside that of a Run that does not fit, as their ratio: "6 % more than this layout would take".
+pub fn against(ratio: f64) -> Message {
+    let share = format!("{:.0}", 100.0 * (ratio - 1.0).abs());
+    match ratio {
+        _ if share == "0" => t!("as long as this layout would take"),
+        ..1.0 => t!("{share} % less than this layout would take", share),
+        _ => t!("{share} % more than this layout would take", share),
+    }
+}
+
+/// Steps nearer than this share are the same.
+const SAME: f64 = 5e-4;
+
+/// True if `ratio` of the steps of two layouts of `run` is further from 1 than the error of such differences.
+pub fn is_told(run: &Run, ratio: f64) -> bool {
+    ratio.max(1.0 / ratio) > 1.0 + tie(run)
+}
+
+/// The sentence beside a difference of two steps of layouts of `run`, given as their ratio, where no estimate tells
+/// which of them is shorter; none of steps that are the same, and none beyond the error of such differences.
+pub fn untold(run: &Run, ratio: f64) -> Option<Message> {
+    let differs = (ratio - 1.0).abs() >= SAME && !is_told(run, ratio);
+    differs.then(|| {
+        t!(
+            "They may be equal: differences between layouts of one run are known to {tie} %.",
+            tie = significant(tie(run) * 100.0, 2)
+        )
+    })
+}
+
+/// Sizes of a layout that are not 1, and the data-parallel one: `TP 8 · DP 4`.
+pub fn sizes(run: &Run, dp: u64) -> String {
+    let sizes = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep), ("ETP", run.etp)];
+    let cut = sizes.into_iter().filter(|(_, size)| *size > 1).chain([("DP", dp)]);
+    cut.map(|(name, size)| format!("{name} {size}")).collect::<Vec<_>>().join(" · ")
+}
+
+/// Says that the software of `run` has not what its layout needs; none where it has.
+pub fn unable(run: &Run) -> Option<Message> {
+    (!can_run(run)).then(|| not_in(run.stack.preset_row()))
+}
+
+/// Says that the software of `run` has no such schedule; none where it has.
+pub fn unnamed(run: &Run, schedule: Schedule) -> Option<Message> {
+    let stack = run.stack.preset_row();
+    (!schedule.row().is_run_by(stack)).then(|| not_in(stack))
+}
+
+fn not_in(stack: &Stack) -> Message {
+    t!("not in {software}", software = verbatim(stack.choice.label))
+}
+
+/// "Rank 0 peaks at 61.2 GiB of 79.2 GiB; the largest part: activations, 41 %."
+pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {
+    let Some(rank) = memory.fullest() else {
+        return Message::default();
+    };
+    let (component, bytes) = rank.components().into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0)).unwrap_or_default();
+    if let Some(phase) = memory.peak_phase() {
+        return t!(
+            "Phase {phase} peaks at {peak} of {capacity}; the largest part: {component}, {share} %. The bars are of \
+                training alone.",
+            phase = phase.name,
+            peak = unit.show(memory.peak_bytes),
+            capacity = unit.show(memory.capacity_bytes),
+            component,
+            share = format!("{:.0}", 100.0 * (bytes / memory.peak_bytes))
+        );
+    }
+    t!(
+        "Rank {rank} peaks at {peak} of {capacity}; the largest part: {component}, {share} %.",
+        rank = memory.peak_stage,
+        peak = unit.show(memory.peak_bytes),
+        capacity = unit.show(memory.capacity_bytes),
+        component,
+        share = format!("{:.0}", 100.0 * (bytes / memory.peak_bytes))
+    )
+}
+
+/// Used memory of a node's host: "Host: 96.0 of 128 GiB, Fits".
+pub fn host(host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
+    Some(t!(
+        "Host memory: {peak} of {capacity}, {verdict}",
+        peak = unit.number(host.total_bytes),
+        capacity = unit.show(host.capacity_bytes?),
+        verdict = verdict(host.verdict?, host.total_bytes, host.capacity_bytes?)
+    ))
+}
+
+/// The verdict with its evidence: "Uses 38.0 % of usable memory. None of the 132 measured runs that
+/// this estimate says fit ran out."
+pub fn known(memory: &Memory) -> Message {
+    let Chance { like, ran_out } = memory.chance;
+    let outcome = match ran_out {
+        _ if like == 0 => t!("No measured run is as near to the memory."),
+        0 => t!("None of the {like} measured runs that this estimate says fit ran out.", like),
+        _ if ran_out == like => t!("All of the {like} measured runs that this estimate says do not fit ran out.", like),
+        _ => t!("{ran_out} of {like} measured runs this near to it ran out.", like, ran_out),
+    };
+    let of = if memory.method == Method::Fujii.id() { t!("the memory on the box") } else { t!("usable memory") };
+    let share = show_percent(memory.need_bytes / memory.capacity_bytes);
+    let uses = match memory.verdict {
+        Verdict::Fits => t!("Uses {share} of {of}.", share, of),
+        Verdict::Tight if memory.may_run_out() => t!("May run out: {share} of {of}.", share, of),
+        Verdict::Tight => t!("Tight: {share} of {of}.", share, of),
+        Verdict::Oom => t!("Does not fit: {share} of {of}.", share, of),
+    };
+    Message::joined(" ", [uses, outcome])
+}
+
+/// The fullest rank; where it may not fit, with what is known of that: "Rank 3: 103 % of usable; of 19 measured runs
+/// like this, 17 ran out".
+pub fn fullest(peak: &Peak) -> Message {
+    let rank = peak.rank;
+    let Chance { like, ran_out } = peak.chance;
+    if peak.verdict == Verdict::Tight && like > 0 {
+        let share = show_percent(peak.need / peak.capacity);
+        t!(
+            "Fullest GPU, rank {rank}: {share} of usable; of {like} measured runs like this, {ran_out} ran out",
+            rank,
+            share,
+            like,
+            ran_out
+        )
+    } else {
+        t!("Fullest GPU: rank {rank}", rank)
+    }
+}
+
+/// "4 ranks run 32 micro-batches in 4.82 s; 21.4 % of it is idle, 27.3 % of the ideal time; 24.1 % in span, as the
+/// zero-bubble papers count."
+pub fn pipeline(pipeline: &Pipeline, microbatches: u64) -> Message {
+    let step = t!(
+        "{ranks} {microbatches} in {makespan}; {bubble} of it is idle, {over_ideal} of the ideal time; \
+            {in_span} in span, as the zero-bubble papers count.",
+        ranks = ranks(pipeline.peak_in_flight.len()),
+        microbatches = of_microbatches(microbatches),
+        makespan = show_seconds(pipeline.makespan_s),
+        bubble = show_percent(pipeline.bubble_fraction),
+        over_ideal = show_percent(pipeline.bubble_over_ideal),
+        in_span = show_percent(pipeline.bubble_span)
+    );
+    Message::joined(" ", std::iter::once(step).chain(once(pipeline)))
+}
+
+/// "1 micro-batch", "32 micro-batches".
+pub fn of_microbatches(count: u64) -> Message {
+    match count {
+        1 => t!("1 micro-batch"),
+        count => t!("{count} micro-batches", count),
+    }
+}
+
+/// "1 rank", "4 ranks".
+pub fn of_ranks(count: usize) -> Message {
+    match count {
+        1 => t!("1 rank"),
+        count => t!("{count} ranks", count),
+    }
+}
+
+/// "1 rank runs", "4 ranks run".
+pub fn ranks(count: usize) -> Message {
+    match count {
+        1 => t!("1 rank runs"),
+        ranks => t!("{ranks} ranks run", ranks),
+    }
+}
+
+/// Times that a schedule that never drains takes once in a training and not in every step.
+pub fn once(pipeline: &Pipeline) -> Option<Message> {
+    let (fill, drain) = pipeline.fill_s.zip(pipeline.drain_s)?;
+    Some(t!(
+        "Steady state: this schedule never drains between steps. Fill ({fill}) and drain ({drain}) happen once in a \
+            training; the timeline draws one step with both.",
+        fill = show_seconds(fill),
+        drain = show_seconds(drain)
+    ))
+}
+
+/// Beginning of the tab's title: "Fits 31.1 GiB".
+pub fn peak(report: &Report, unit: MemoryUnit) -> Message {
+    let verdict = outlook(&report.memory.peak());
+    t!("{verdict} {peak}", verdict, peak = unit.show(report.memory.peak_bytes))
+}
+
+/// The Run's name: "Llama 3.1 8B on 64 GPUs".
+pub fn name(run: &Run) -> Message {
+    match run.gpus {
+        1 => t!("{model} on 1 GPU", model = run.model.title()),
+        gpus => t!("{model} on {gpus} GPUs", model = run.model.title(), gpus),
+    }
+}
+
+/// The Run in a line: "Llama 3.1 8B · 64 × H100 80 GB · TP2 PP4".
+pub fn line(run: &Run) -> Message {
+    let degrees = [("TP", run.tp), ("PP", run.pp), ("CP", run.cp), ("EP", run.ep)];
+    let degrees_above_one = degrees.iter().filter(|(_, degree)| *degree > 1);
+    let degrees: Vec<_> = degrees_above_one.map(|(name, degree)| format!("{name}{degree}")).collect();
+    let gpus = t!("{gpus} × {gpu}", gpus = run.gpus, gpu = run.gpu.title());
+    let parts = [run.model.title(), gpus, verbatim(degrees.join(" "))];
+    let named = parts.into_iter().filter(|part| !part.is_empty());
+    Message::joined(" · ", named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardscope_core::run::Based;
+
+    /// The outcomes of Fujii 2024, tables 3 and 4: 132 runs fit; of 31 tight ones 12 have an estimate below the memory,
+    /// of which 1 ran out, and 19 one above it, of which 17 did; all 69 others did.
+    #[test]
+    fn what_is_known_of_a_verdict_is_what_became_of_measured_runs() {
+        for (seq_len, words) in [
+            (8_192, ["Uses", "None of the 132 measured runs that this estimate says fit ran out."]),
+            (27_648, ["Tight:", "1 of 12 measured runs this near to it ran out."]),
+            (30_720, ["May run out:", "17 of 19 measured runs this near to it ran out."]),
+            (65_536, ["Does not fit:", "All of the 69 measured runs that this estimate says do not fit ran out."]),
+        ] {
+            let run = Run { seq_len, ..Run::default() };
+            let memory = shardscope_core::report::report(&run).unwrap().memory;
+            let text = known(&memory).to_string();
+            assert!(words.iter().all(|part| text.contains(part)), "{text}");
+            assert!(text.contains("% of usable memory."), "{text}");
+        }
+    }
+
+    /// Megatron-LM has no ZB-V in its main branch, and Hugging Face's Trainer no pipeline.
+    #[test]
+    fn what_the_software_has_not_is_said() {
+        let run = |stack, schedule| Run { stack: Based::preset(stack), schedule, ..Run::default() };
+        assert_eq!(unable(&run("megatron-2025", Schedule::OneFOneB)), None);
+        let message = unable(&run("megatron-2025", Schedule::ZbV)).unwrap().to_string();
+        assert!(message.starts_with("not in ") && message.contains("Megatron-LM"), "{message}");
+        assert!(unable(&run("hf-trainer", Schedule::OneFOneB)).is_some());
+    }
+
+    #[test]
+    fn a_run_is_named_by_model_gpus_and_the_sizes_above_one() {
+        let run = Run { gpus: 16_384, ..Run::default() };
+        assert_eq!(name(&run).to_string(), "Llama 3.1 8B on 16\u{202f}384 GPUs");
+        assert_eq!(line(&run).to_string(), "Llama 3.1 8B · 16\u{202f}384 × H100 80 GB · TP2 PP4");
+    }
+}
