@@ -19,3 +19,4 @@ pub mod scoreboard;
 pub mod steps;
 pub mod view_state;
 pub mod views;
+pub mod words;

@@ -16,8 +16,8 @@ use shardscope_view::charts::viewport::Viewport;
 use shardscope_view::palette::Theme;
 use shardscope_view::panels::memory::bars;
 use shardscope_view::panels::waterfall::parts;
-use shardscope_view::panels::words::name;
 use shardscope_view::views::Drawn;
+use shardscope_view::words::name;
 
 /// Height of a bar, pixels.
 const BAR: f64 = 22.0;

@@ -12,7 +12,7 @@ use shardscope_view::node::markup::{el, text};
 use shardscope_view::paint::timeline::NAMES;
 use shardscope_view::palette::{Palette, Rgb, Theme};
 use shardscope_view::panels::strip::{PRICE, budget_tokens, money, show_tokens, sign};
-use shardscope_view::panels::words;
+use shardscope_view::words;
 
 const WIDTH: f64 = 1200.0;
 const HEIGHT: f64 = 630.0;

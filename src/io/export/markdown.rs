@@ -10,8 +10,9 @@ use shardscope_core::units::{
     MemoryUnit, group, number, scientific, show_bytes, show_count, show_percent, show_seconds, significant,
 };
 use shardscope_view::panels::step::by_profile;
+use shardscope_view::panels::uneven;
 use shardscope_view::panels::waterfall::parts;
-use shardscope_view::panels::{uneven, words};
+use shardscope_view::words;
 
 /// Settings that are said even where they are the default.
 const ALWAYS: [&str; 11] =

@@ -17,7 +17,7 @@ use shardscope_view::gallery::letter;
 use shardscope_view::node::markup::{Node, el, text};
 use shardscope_view::paint::timeline::{NAMES, PictureFrame, TITLE, TimelinePicture};
 use shardscope_view::palette::{Palette, Rgb, Theme, blend};
-use shardscope_view::panels::words::{name, of_microbatches, ranks};
+use shardscope_view::words::{name, of_microbatches, ranks};
 
 /// Room behind the axis for half of its last number.
 pub(super) const RIGHT: f64 = 24.0;

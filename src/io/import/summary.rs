@@ -17,7 +17,7 @@ use shardscope_view::node::markup::{
 };
 use shardscope_view::panels::changes::{SettingChange, changes as differing};
 use shardscope_view::panels::issues::line;
-use shardscope_view::panels::words;
+use shardscope_view::words;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use shardscope_core::units::{Seconds, show_percent, show_seconds};
 use shardscope_view::node::action::RunsAction;
 use shardscope_view::node::markup::{Action, Node, bullet, el, fold, leaf, load, paragraph, subheading, table, text};
 use shardscope_view::panels::issues::line;
-use shardscope_view::panels::words;
+use shardscope_view::words;
 
 /// A file that was read, beside the Run of the page.
 pub fn summary(of: &Reading, present: &Run) -> Node {

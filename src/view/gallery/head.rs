@@ -2,8 +2,8 @@
 
 use super::{Gallery, GalleryAction};
 use crate::charts::figure::{legend, swatch};
-use crate::panels::words::{line, of_microbatches, of_ranks};
 use crate::prelude::*;
+use crate::words::{line, of_microbatches, of_ranks};
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 
 /// Orders of the pictures: the key of the sorting, and its word.

@@ -1,8 +1,8 @@
 //! Origin of the layout: chosen by the search under the present settings, or where else it is from; and changes that
 //! would do where nothing fits.
 
-use crate::panels::words;
 use crate::prelude::*;
+use crate::words;
 use shardscope_core::report::Peak;
 use shardscope_core::run::presets::published;
 use shardscope_core::search::ladder::{Failure, LadderChoice, LadderEnd, Searched};

@@ -1,7 +1,7 @@
 //! Issues in words, with the way to the field and the button that mends it.
 
-use super::words::line as line_of;
 use crate::prelude::*;
+use crate::words::line as line_of;
 use shardscope_core::advice::fit::label;
 use shardscope_core::issue::{Fix, Issue, Severity};
 use shardscope_core::run::registry::field;

@@ -37,4 +37,3 @@ pub mod uneven;
 pub mod waterfall;
 pub mod whole;
 pub mod wide;
-pub mod words;

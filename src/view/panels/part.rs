@@ -1,8 +1,8 @@
 //! Parts of a step that the first screen's picture zooms into, and the speed at which it plays.
 
-use super::words::of_microbatches;
 use crate::charts::viewport::Viewport;
 use crate::prelude::*;
+use crate::words::of_microbatches;
 use shardscope_core::pipeline::OpKind;
 
 /// A part of the step on the axis of the whole.

@@ -2,12 +2,12 @@
 
 use super::memory::of_rank;
 use super::overlap::names;
-use super::words;
 use crate::charts::figure::{key, swatch};
 use crate::charts::prepared::memory_curve;
 use crate::charts::shape::Shape;
 use crate::node::action::PanelChoice;
 use crate::prelude::*;
+use crate::words;
 use shardscope_core::pipeline::trace::{OpPlace, StartCause};
 use shardscope_core::pipeline::{OpKind, OrderItem, TimedOp, Trace};
 use shardscope_core::report::{Pipeline, microbatch_waits};

@@ -1,9 +1,9 @@
 //! Published runs: what was measured of them beside what the calculator predicts.
 
 use super::changes::{SettingChange, changes};
-use super::words;
 use crate::panels::whole::WholeRunAnswer;
 use crate::prelude::*;
+use crate::words;
 use shardscope_core::report::Memory;
 use shardscope_core::run::presets::{MLPERF_RUNS, Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};
 use shardscope_core::units::{group, show_off};

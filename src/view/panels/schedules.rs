@@ -1,9 +1,9 @@
 //! The schedules as text: a table over all of them for one Run, what one is about, two beside each other.
 
 use super::pipeline::IN_SPAN;
-use super::words::{outlook_of, unnamed, untold};
 use crate::node::figure::Scope;
 use crate::prelude::*;
+use crate::words::{outlook_of, unnamed, untold};
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::pipeline::{SCHEDULES, ScheduleInfo as Row};
 use shardscope_core::sort::sort_by;

@@ -3,10 +3,10 @@
 
 use super::published::it_ran;
 use super::rl::questions;
-use super::words;
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::views::View;
+use crate::words;
 use shardscope_core::issue::Issue;
 use shardscope_core::memory::verdict::Chance;
 use shardscope_core::report::Memory;

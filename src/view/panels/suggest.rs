@@ -4,10 +4,10 @@
 use super::changes::changes;
 use super::uneven::short;
 use super::waterfall::{main_loss, part_words};
-use super::words;
 use crate::node::action::Compare;
 use crate::node::figure::Scope;
 use crate::prelude::*;
+use crate::words;
 use shardscope_core::report::{report, work};
 use shardscope_core::rl::{TOLD_APART, predict};
 use shardscope_core::run::Recompute;

@@ -1,9 +1,9 @@
 //! Even against uneven layers, in words, with the button that balances them.
 
-use super::words::{outlook, untold};
 use crate::charts::figure::figure;
 use crate::charts::strips::strips;
 use crate::prelude::*;
+use crate::words::{outlook, untold};
 use shardscope_core::advice::{BalancedSplits, LayerSplit, balance};
 use shardscope_core::report::{Pair, SplitOrigin};
 use shardscope_core::source::UNEVEN_PP;

@@ -2,10 +2,10 @@
 //! where the one above ends. The usual rows are always there, so that nothing moves.
 
 use super::step::by_profile;
-use super::words::of_microbatches;
 use crate::node::action::Dialog;
 use crate::node::figure::Scope;
 use crate::prelude::*;
+use crate::words::of_microbatches;
 use shardscope_core::cluster::Link;
 use shardscope_core::run::Recompute;
 use shardscope_core::time::{PartKind, Step, executed_flops};

@@ -1,8 +1,8 @@
 //! Questions and rows of the scoreboard, and the sign of a verdict.
 
 use crate::look::Look;
-use crate::panels::words::marked;
 use crate::prelude::*;
+use crate::words::marked;
 use shardscope_core::scoreboard::{About, Question, Score};
 
 /// A row of the table.

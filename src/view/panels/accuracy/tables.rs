@@ -1,7 +1,7 @@
 //! The tables: errors by source, verdicts by band, misses, the constants; and the misses that are explained in words.
 
-use crate::panels::words;
 use crate::prelude::*;
+use crate::words;
 use shardscope_core::accuracy::record::{Protocol, Recipe, recorded_of};
 use shardscope_core::accuracy::towers::tower_cells;
 use shardscope_core::accuracy::{Bench, Fact, Measurement, constants, verdict_bands};

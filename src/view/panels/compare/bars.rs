@@ -3,8 +3,8 @@
 use crate::node::action::Compare;
 use crate::node::figure::Scope;
 use crate::panels::memory::{Bars, bars_on, beside, legend, part_rows, scale, swatch};
-use crate::panels::words;
 use crate::prelude::*;
+use crate::words;
 use shardscope_core::memory::StageMemory;
 use shardscope_core::report::Memory;
 

@@ -2,8 +2,8 @@
 
 use super::bars::{apart as bytes_apart, differing};
 use crate::node::figure::Scope;
-use crate::panels::words;
 use crate::prelude::*;
+use crate::words;
 use shardscope_core::report::Memory;
 use shardscope_core::search::PlanRequest;
 use shardscope_core::units::{group, show_off};

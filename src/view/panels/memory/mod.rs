@@ -68,15 +68,15 @@ fn mini(memory: &StageMemory, capacity: Bytes, longest: Bytes, unit: MemoryUnit)
 
 /// The mark and word of a verdict on `bytes` of what has `capacity`.
 fn verdict(verdict: Verdict, bytes: Bytes, capacity: Bytes) -> Node {
-    let (class, mark) = super::words::sign(verdict);
-    let word = leaf("span", "word", super::words::verdict(verdict, bytes, capacity));
+    let (class, mark) = crate::words::sign(verdict);
+    let word = leaf("span", "word", crate::words::verdict(verdict, bytes, capacity));
     el("span", &[("class", class)], &[leaf("span", "mark", mark), word])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::panels::words::{outlook, outlook_of};
+    use crate::words::{outlook, outlook_of};
     use shardscope_core::advice::ScheduleFigures;
     use shardscope_core::report::methods::rows;
 

@@ -2,8 +2,8 @@
 
 use super::{Bar, Bars, Segment, bars, legend, parts_tip};
 use crate::node::figure::Scope;
-use crate::panels::words;
 use crate::prelude::*;
+use crate::words;
 use shardscope_core::memory::StageMemory;
 use shardscope_core::report::Memory;
 use shardscope_core::run::Method;

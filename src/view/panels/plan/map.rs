@@ -4,8 +4,8 @@
 use super::controls::{PlanView, chips_of, fold};
 use super::rows::layout;
 use crate::node::action::PlanFold;
-use crate::panels::words;
 use crate::prelude::*;
+use crate::words;
 use shardscope_core::search::filter::LayoutAxis;
 use shardscope_core::search::map::{Cells, MapAxes, MapCell};
 use shardscope_core::search::session::PlanCommand;

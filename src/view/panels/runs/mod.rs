@@ -4,10 +4,10 @@ mod fitted;
 
 pub use fitted::fitted;
 
-use super::words;
 use crate::node::action::{Compare, RunsAction};
 use crate::panels::issues::line;
 use crate::prelude::*;
+use crate::words;
 use shardscope_core::calibrate::{MemoryKind, Observation, RunStanding};
 use shardscope_core::run::{Multiplier, Profile};
 use shardscope_core::units::show_off;

@@ -1,7 +1,7 @@
 //! The inverse questions: what trains within some days on these GPUs, and how many GPUs some tokens need by a date.
 
-use crate::panels::words;
 use crate::prelude::*;
+use crate::words;
 use shardscope_core::run::AdapterMethod;
 use shardscope_core::run::presets::{MODELS, ModelPreset};
 use shardscope_core::search::catalogue::{CatalogueRow, TrainedModel};
