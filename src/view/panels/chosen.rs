@@ -170,16 +170,24 @@ pub fn failed(outcome: Option<&LadderEnd>, unit: MemoryUnit) -> Node {
         return Node::none();
     };
     let missing = failure.missing_words(unit);
+    let (high, capacity) = failure.peak.map_or_else(Default::default, |peak| {
+        // The two as they are shown: a difference that rounding hides is no amount to print.
+        (unit.show(peak.high), unit.show(peak.capacity))
+    });
     let words = match failure.verdict() {
         _ if failure.peak.is_some_and(|peak| peak.may_run_out()) => {
             t!("May run out of memory: the range of the need passes what a GPU has by {missing}.", missing)
         }
-        Verdict::Tight => {
-            t!(
-                "Tight: the range of the need passes what a GPU has by {missing}, even with full recomputation.",
-                missing
-            )
+        // Tight for the host's memory, not the GPU's.
+        Verdict::Tight if failure.missing() == Bytes::ZERO => t!("Tight, even with full recomputation."),
+        Verdict::Tight if high == capacity => {
+            t!("Tight even with full recomputation: the top of its range, {high}, just reaches what the GPU has.", high)
         }
+        Verdict::Tight => t!(
+            "Tight even with full recomputation: the top of its range, {high}, passes the {capacity} that the GPU has.",
+            high,
+            capacity
+        ),
         _ => t!("Out of memory: {missing} are missing, even with full recomputation.", missing),
     };
     let buttons = buttons(failure);
@@ -338,6 +346,24 @@ mod tests {
         assert_eq!(is_said, verdict == Verdict::Tight, "{html}");
         assert!(html.contains("Train QLoRA on"), "{html}");
         assert_eq!(html.contains("by Hugging Face Trainer"), stack != "hf-trainer", "{html}");
+    }
+
+    /// An excess that rounds to nothing is not printed as an amount: 70B by `QLoRA` on one L40S, which has 44.4 GiB.
+    #[test]
+    fn a_range_that_just_reaches_the_memory_is_said_without_an_amount_of_zero() {
+        let edits = [
+            ("model", "llama-3.1-70b"),
+            ("gpu", "l40s"),
+            ("gpus", "1"),
+            ("stack", "hf-trainer"),
+            ("adapter.method", "qlora"),
+            ("seq_len", "512"),
+            ("global_batch", "16"),
+        ];
+        let run = Run::default().with_texts(&edits.map(|(key, value)| (key, value.to_owned()))).unwrap();
+        let html = failed(Some(&climbed(&run)), MemoryUnit::Gib).to_html();
+        assert!(html.contains("Tight even with full recomputation: the top of its range, 44.4 GiB,"), "{html}");
+        assert!(!html.contains(" 0.0 GiB"), "{html}");
     }
 
     /// Every button of a failed ladder leads to a Run with a layout that fits.
