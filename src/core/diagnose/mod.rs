@@ -549,13 +549,8 @@ fn beside_range(seconds: f64, expected: &ExpectedStep) -> (Comparison, Message) 
     } else if seconds < expected.low {
         (Comparison::Shorter, t!("{off} against the prediction, below its range {low} to {high}.", off, low, high))
     } else {
-        let words = t!(
-            "{off} against the prediction, inside its range {low} to {high}, which is what this calculator \
-                misses by itself.",
-            off,
-            low,
-            high
-        );
+        let words =
+            t!("{off} against the prediction, inside its range {low} to {high}: nothing unusual.", off, low, high);
         (Comparison::Inside, words)
     }
 }
@@ -848,8 +843,8 @@ fn median_beside_range(median: f64, expected: &ExpectedStep) -> (Comparison, Mes
         (Comparison::Shorter, words)
     } else {
         let words = t!(
-            "A step takes {measured}: {off} against the prediction, inside its range {low} to {high}, which is \
-                what this calculator misses by itself.",
+            "A step takes {measured}: {off} against the prediction, inside its range {low} to {high}: nothing \
+                unusual.",
             measured,
             off,
             low,

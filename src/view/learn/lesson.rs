@@ -52,6 +52,11 @@ pub struct Live {
     pub table: Node,
 }
 
+/// A second picture with its legend, below the first: a low frame has no room for it.
+pub(super) fn second(legend: Node, picture: Node) -> Node {
+    el("div", &[("class", "second-picture")], &[legend, picture])
+}
+
 impl Live {
     pub(super) fn of(text: impl Into<Vec<Message>>) -> Self {
         Self { text: text.into(), ..Self::default() }

@@ -5,7 +5,7 @@ pub(super) use super::bars::{Bar, Scale, gib, model, run, total, usable};
 pub(super) use super::caption::{colours, data};
 pub(super) use super::dials::{Dials, SEQUENCE, Slider, TENSOR, slider};
 pub(super) use super::gauge::Gauge;
-pub(super) use super::lesson::{Lesson, LessonStep, Live};
+pub(super) use super::lesson::{Lesson, LessonStep, Live, second};
 pub(super) use super::plot::{Axis, Line, Marks, Plot, Spacing};
 pub(super) use crate::charts::drawing::{Anchor, Box, Drawing};
 pub(super) use crate::charts::ink::Ink;

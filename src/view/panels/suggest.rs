@@ -124,7 +124,7 @@ pub fn brief(run: &Run, own: &Run) -> Message {
         parts.push(verbatim(format!("ZeRO-{}", run.zero)));
     }
     if run.micro_batch != own.micro_batch {
-        parts.push(verbatim(format!("b {}", run.micro_batch)));
+        parts.push(t!("micro-batch {micro_batch}", micro_batch = run.micro_batch));
     }
     if run.recompute != own.recompute {
         parts.push(match run.recompute {
@@ -163,8 +163,8 @@ const fn kind(gain: Gain, is_one: bool, is_more: bool) -> (&'static str, &'stati
         Gain::Batch => ("Larger batch", "c-backward"),
         Gain::Time => ("Less time", "c-forward"),
         Gain::Split => ("Less time, this layout", "c-forward"),
-        Gain::Memory => ("Less memory", "c-activations"),
-        Gain::Gpus => ("Fewer GPUs", "c-weight"),
+        Gain::Memory => ("Less memory, about as fast", "c-activations"),
+        Gain::Gpus => ("Fewer GPU-hours", "c-weight"),
         Gain::Equal => ("May be equal", "c-overhead"),
     }
 }

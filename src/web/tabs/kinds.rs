@@ -86,10 +86,12 @@ pub(crate) fn comparison(state: State) -> AnyView {
         rest.map(|(place, preset)| view! { <option value=place.to_string()>{preset.choice.label}</option> })
             .collect_view()
     };
-    let add = move |event| {
+    let add = move |event: web_sys::Event| {
         if let Ok(place) = event_target_value(&event).parse() {
             added.update(|added| added.push(place));
         }
+        // The list has lost this kind, and would show the one after it as if that were chosen.
+        event_target::<web_sys::HtmlSelectElement>(&event).set_value("");
     };
     view! {
         <section class="kinds" aria-labelledby="kinds-title">

@@ -29,6 +29,14 @@ fn question(run: &Run) -> Run {
     Run { model: Run::default().model, tokens_total: None, price_per_gpu_hour: None, microbatch_lengths: None, ..run }
 }
 
+/// The Run and the days that a question was asked for, with the model, the budget and the price of `now`; `now` where
+/// none was asked.
+fn asked(of: Option<&(Run, f64)>, now: &Run) -> (Run, f64) {
+    let Some((asked, days)) = of else { return (now.clone(), DAYS) };
+    let Run { model, tokens_total, price_per_gpu_hour, .. } = now.clone();
+    (Run { model, tokens_total, price_per_gpu_hour, ..asked.clone() }, *days)
+}
+
 /// The question of the number of GPUs: that of the Run matters only where something was measured with it.
 fn of_any_count(run: &Run) -> Run {
     let was_measured = run.measured_step_s.is_some() || run.length.mtti_h.is_some();
@@ -80,9 +88,10 @@ pub(crate) fn inverse(state: State) -> AnyView {
             }
         });
     };
+    // The answer says what was asked, whatever the run has become.
     let rows = view_of(move || {
-        let days = models.of.with(|of| of.as_ref().map_or(DAYS, |(_, days)| *days));
-        models.found.with(|rows| state.run.with(|run| trains(run, days, rows, optimal.get())))
+        let (own, days) = models.of.with(|of| state.run.with(|now| asked(of.as_ref(), now)));
+        models.found.with(|rows| trains(&own, days, rows, optimal.get()))
     });
     let dates = view_of(move || {
         let days = counts.of.with(|of| of.as_ref().map(|(_, days)| *days));
@@ -119,6 +128,9 @@ pub(crate) fn inverse(state: State) -> AnyView {
                 </label>
             </div>
             <p class="muted" role="status">{progress}</p>
+            <p class="issue warning" hidden=flag(move || !models_stale.get())>
+                {say("This answer is of the settings as they were: search again.")}
+            </p>
             <div class="stale-able" class:stale=models_stale use:patched=rows></div>
             <div class="panel-head">
                 <h3>{text(move || {

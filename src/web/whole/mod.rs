@@ -299,9 +299,10 @@ fn inputs(page: Page) -> AnyView {
             </div>
         })
     };
+    let steps = view_of(move || page.view(|(evaluation, answer)| whole::steps(evaluation, answer)));
     view! {
         <section class="whole-inputs" aria-label=say("Inputs of the whole run")>
-            {nodes("stale-able", move || page.view(|(evaluation, answer)| whole::steps(evaluation, answer)))}
+            <div class="stale-able" class:stale=flag(move || page.is_stale()) use:patched=steps></div>
             <div class="whole-five">{INPUTS.iter().map(input).collect_view()}</div>
             <details class="fold">
                 <summary>{say("More settings of the whole run")}</summary>

@@ -159,6 +159,8 @@ struct PredictedMemory {
     parts: Vec<(&'static str, f64)>,
     /// Low, need, high and capacity, bytes.
     need: [f64; 4],
+    /// Need of the fullest rank, bytes.
+    fullest: f64,
     /// No rank needs more than there is.
     fits: bool,
     step_s: f64,
@@ -194,9 +196,10 @@ impl PredictedMemory {
             };
             Component::ALL.map(|component| (component.name(), of(component))).to_vec()
         });
-        let fits = memory.need_bytes.0 <= capacity;
+        let fullest = memory.need_bytes.0;
+        let fits = fullest <= capacity;
         let rank = rank.filter(|_| own.is_some());
-        Some(Self { rank, parts, need, fits, step_s: report.step.time_s.0 })
+        Some(Self { rank, parts, need, fullest, fits, step_s: report.step.time_s.0 })
     }
 
     /// True where the need is that of `other`, to a half percent.

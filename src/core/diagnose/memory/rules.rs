@@ -361,8 +361,9 @@ impl<'a> Rules<'a> {
 /// A change in words, with the memory that is predicted with it. It is said to fit only if the run as it is does not
 /// fit by the prediction, and if the change alters the prediction.
 fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> Message {
-    let (need, before) = (gib(after.need[1]), gib(now.need[1]));
-    match () {
+    let (need, before, fullest) = (gib(after.need[1]), gib(now.need[1]), gib(after.fullest));
+    let is_fullest = need == fullest;
+    let said = match () {
         () if now.fits => {
             t!("{change}: {need} by the prediction, {now} for the run as it is", change, need, now = before)
         }
@@ -370,7 +371,12 @@ fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> M
             t!("{change}: fits by the prediction, {need} instead of {now}", change, need, now = before)
         }
         () => t!("{change}: would not do by the prediction, {need} instead of {now}", change, need, now = before),
+    };
+    // Another rank may need more than the one that failed: it is the one that the page names first.
+    if is_fullest {
+        return said;
     }
+    t!("{said}, on the rank that failed; the fullest GPU needs {fullest} then", said, fullest)
 }
 
 /// The evidence that attention ran in its plain form: scores were asked for, which the attention kernel of the run does

@@ -115,8 +115,8 @@ const LLAMA_OPEN: &str = "Meta's own software, taken for Megatron-LM of 2024; mi
 const GPT_OPEN: &str = "fp32 gradients, as Megatron-LM keeps them; 200 Gb/s of network a GPU";
 const FUJII_OPEN: &str = "the cluster's network a GPU, and a data loader that the measured steps do not contradict";
 const VISION_OPEN: &str = "28 layers of Qwen2-VL's size behind a tower of width 4096, as the note draws them, and one \
-    image of 224 x 224 a sample; the measured step uses 7 % of the peak of four H20, so it has time that the note \
-    does not describe (more images a sample, loading of data, kernels), and none is added here";
+    image of 224 x 224 a sample; the measured step uses about a tenth of the peak of four H20, so it has time that \
+    the note does not describe (more images a sample, loading of data, kernels), and none is added here";
 
 pub static PUBLISHED: &[PublishedRun] = &[
     PublishedRun {

@@ -278,7 +278,8 @@ pub(super) fn nodes(dials: &Dials) -> Live {
         t!("{tokens} tokens on {nodes} nodes", tokens = number(tokens as f64, 8), nodes = count(last)),
     )
     .plots(across, &[plot], &head, rows.collect());
-    Live { picture: Node::from_iter([grid_key(), grid(size), live.legend, live.picture]), legend: Node::none(), ..live }
+    let lines = second(live.legend, live.picture);
+    Live { picture: Node::from_iter([grid_key(), grid(size), lines]), legend: Node::none(), ..live }
 }
 
 #[cfg(test)]

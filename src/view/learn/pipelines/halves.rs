@@ -175,7 +175,7 @@ pub(super) fn halves(dials: &Dials) -> Live {
     ))
     .products(&products);
     Live {
-        picture: Node::from_iter([graph(), live.legend, live.picture]),
+        picture: Node::from_iter([graph(), second(live.legend, live.picture)]),
         legend: Node::none(),
         table: Node::from_iter([waiting(), live.table]),
         ..live

@@ -97,7 +97,11 @@ fn largest(own: &Run, rows: &[CatalogueRow]) -> Node {
     let fitting = fitting.filter(|(_, trained)| trained.fits);
     let Some((preset, trained)) = fitting.max_by(|a, b| a.1.parameters.total_cmp(&b.1.parameters)) else {
         let done = rows.len() == MODELS.len();
-        return if done { leaf("p", "lead", "No model of the catalogue fits here.") } else { Node::none() };
+        if !done {
+            return Node::none();
+        }
+        let lead = leaf("p", "lead", "No model of the catalogue fits here.").say("role", "status");
+        return Node::from_iter([lead, with_less(own)]);
     };
     let what = own.adapter.method.map_or_else(|| t!("all weights"), |method| verbatim(method.choice().label));
     let words = t!(
@@ -113,22 +117,23 @@ fn largest(own: &Run, rows: &[CatalogueRow]) -> Node {
     );
     let more = (rows.len() < MODELS.len()).then(|| t!("Still looking."));
     let lead = leaf("p", "lead", Message::joined(" ", std::iter::once(words).chain(more))).say("role", "status");
+    Node::from_iter([lead, with_less(own)])
+}
+
+/// The same search with a method that needs less memory, as a press: LoRA, then `QLoRA`; nothing beyond.
+fn with_less(own: &Run) -> Node {
     let method = match own.adapter.method {
-        Some(AdapterMethod::Lora | AdapterMethod::Dora) => Some(AdapterMethod::Qlora),
-        None => Some(AdapterMethod::Lora),
-        Some(AdapterMethod::Qlora) => None,
+        Some(AdapterMethod::Lora | AdapterMethod::Dora) => AdapterMethod::Qlora,
+        None => AdapterMethod::Lora,
+        Some(AdapterMethod::Qlora) => return Node::none(),
     };
-    let Some(method) = method else { return lead };
     let press = el("button", &[("class", "link")], &[text(t!("Search with {method}", method = method.choice().label))]);
     let set = vec![("adapter.method", method.id().to_owned())];
     let why = match method {
         AdapterMethod::Qlora => t!("QLoRA holds the frozen weights in 4 bits: a larger model may fit."),
         _ => t!("LoRA trains a small part of the weights: a larger model may fit."),
     };
-    Node::from_iter([
-        lead,
-        el("p", &[("class", "muted")], &[text(why), text(" "), press.on(Action::SearchModels(set))]),
-    ])
+    el("p", &[("class", "muted")], &[text(why), text(" "), press.on(Action::SearchModels(set))])
 }
 
 /// A ratio: in whole numbers from ten on, else in two digits.
@@ -248,6 +253,23 @@ mod tests {
         assert!(found.high_days <= 30.0 && before.is_none_or(|(.., high)| *high > 30.0));
         let node = dates(&present, 30.0, Some(&found), true);
         assert!(matches!(node.actions()[..], [Action::Apply(set)] if set[0].1 == enough.to_string()));
+    }
+
+    /// Where no model fits with all weights, the search with LoRA is a press away: it is needed most there.
+    #[test]
+    fn where_nothing_fits_a_method_with_less_memory_is_offered() {
+        let none: Vec<CatalogueRow> = (0..MODELS.len()).map(|place| (place, None)).collect();
+        let offered = |own: &Run| {
+            let answer = trains(own, 30.0, &none, false);
+            answer.actions().into_iter().find_map(|action| match action {
+                Action::SearchModels(set) => Some(set[0].1.clone()),
+                _ => None,
+            })
+        };
+        let with = |method: &str| Run::default().with_texts(&[("adapter.method", method)]).unwrap();
+        assert_eq!(offered(&Run::default()).as_deref(), Some("lora"));
+        assert_eq!(offered(&with("lora")).as_deref(), Some("qlora"));
+        assert_eq!(offered(&with("qlora")), None);
     }
 
     #[test]
