@@ -196,6 +196,12 @@ fn grid(marked: usize) -> Node {
     let mut drawing = Drawing::new(HEAD + CELL * MEASURED.len() as f64);
     let wide = 1.0 / NODES.len() as f64;
     let centre = |column: usize| wide * (column as f64 + 0.5);
+    // All cells say their layout, or none does: the longest words decide.
+    let length = |words: &str| words.chars().count() as f64 + 0.25;
+    let layouts = || MEASURED.iter().flat_map(|(_, cells)| *cells).map(|(_, layout, _)| layout);
+    let longest = layouts().flat_map(|layout| [sizes(layout), work(layout)]).map(|words| length(&words));
+    let longest = longest.fold(0.0, f64::max);
+    let room = |words: &str| wide * length(words) / longest;
     let words = t!("Best layouts: MFU in percent, by parameters and nodes");
     drawing.words((0.0, 8.0), Anchor::Start, Ink::Text, &words);
     for (column, nodes) in NODES.into_iter().enumerate() {
@@ -210,12 +216,12 @@ fn grid(marked: usize) -> Node {
                 drawing.hatch(at);
                 continue;
             };
-            let [said, sizes] = described(layout);
-            drawing.fill(at, Ink::Forward, 0.06 + mfu / 100.0, verbatim(said));
+            drawing.fill(at, Ink::Forward, 0.06 + mfu / 100.0, verbatim(described(layout)));
             drawing.words((centre(column), top + 13.0), Anchor::Middle, Ink::Text, verbatim(number(*mfu, 3)));
-            drawing.fitted((centre(column), top + 30.0), Ink::Text, wide, verbatim(sizes));
-            let accumulated = format!("{} · {} · {}", layout[3], layout[4], layout[5]);
-            drawing.fitted((centre(column), top + 46.0), Ink::Muted, wide, verbatim(accumulated));
+            let lines = [(30.0, Ink::Text, sizes(layout)), (46.0, Ink::Muted, work(layout))];
+            for (below, ink, line) in lines {
+                drawing.fitted((centre(column), top + below), ink, room(&line), verbatim(line));
+            }
         }
         if row == marked {
             drawing.frame(Box { x: 0.0, width: 1.0, y: top - 1.0, height: CELL - 1.0 }, Ink::Accent);
@@ -224,10 +230,19 @@ fn grid(marked: usize) -> Node {
     drawing.inline(words)
 }
 
-/// A layout in full, and its three sizes as they stand in a cell.
-fn described([dp, tp, pp, steps, b, zero]: &[u64; 6]) -> [String; 2] {
-    let full = format!("DP {dp} · TP {tp} · PP {pp} · ga {steps} · mbs {b} · ZeRO-{zero}");
-    [full, format!("{dp} · {tp} · {pp}")]
+/// A layout in full.
+fn described([dp, tp, pp, steps, b, zero]: &[u64; 6]) -> String {
+    format!("DP {dp} · TP {tp} · PP {pp} · ga {steps} · mbs {b} · ZeRO-{zero}")
+}
+
+/// Its three sizes, as they stand in a cell.
+fn sizes([dp, tp, pp, ..]: &[u64; 6]) -> String {
+    format!("{dp} · {tp} · {pp}")
+}
+
+/// Accumulation, micro-batch and ZeRO stage, as they stand in a cell.
+fn work([.., steps, b, zero]: &[u64; 6]) -> String {
+    format!("{steps} · {b} · {zero}")
 }
 
 /// What stands in the cells.
@@ -337,11 +352,13 @@ mod tests {
         let mut drawn = 0;
         for (nodes, layout, mfu) in MEASURED.iter().flat_map(|(_, cells)| *cells) {
             assert_eq!(layout[0] * layout[1] * layout[2], 8 * nodes);
-            let (of, cell) = (described(layout), number(*mfu, 3));
+            let (of, cell) = ([described(layout), sizes(layout), work(layout)], number(*mfu, 3));
             assert!(of.iter().all(|words| html.contains(&**words)) && html.contains(&format!(">{cell}<")), "{of:?}");
             drawn += 1;
         }
         assert_eq!(html.matches("<title").count(), drawn);
+        // No cell is without its layout where another has it.
+        assert_eq!(html.matches("at w700").count(), 2 * drawn, "{html}");
         assert_eq!(html.matches("url(#hatched)").count(), 4 * 7 - drawn);
         // Every batch is a million tokens: 256 sequences of 4096.
         for (_, [dp, _, _, steps, b, _], _) in MEASURED.iter().flat_map(|(_, cells)| *cells) {
