@@ -10,7 +10,7 @@ pub(crate) fn limit(axes: &mut Axes, run: &Run) {
     let stack = run.stack.preset_row();
     let able = stack.trainer.abilities();
     let sizes = [
-        (&mut axes.tp, able.tensor),
+        (&mut axes.tp, able.tensor && cuts_base(run)),
         (&mut axes.pp, able.pipeline),
         (&mut axes.cp, able.context),
         (&mut axes.ep, able.experts),
@@ -18,7 +18,6 @@ pub(crate) fn limit(axes: &mut Axes, run: &Run) {
     for (list, able) in sizes {
         list.retain(|size| able || *size == 1);
     }
-    axes.tp.retain(|size| cuts_base(run, *size));
     axes.zero.retain(|zero| *zero <= able.zero);
     axes.schedules = schedules(stack, &axes.schedules);
     axes.able = true;
@@ -45,9 +44,9 @@ pub(crate) fn combines(stack: &Stack, cuts: CombinedCuts) -> bool {
     stack.trainer.combines(cuts)
 }
 
-/// True if some software cuts the frozen base of `run`, where it has one, over `tp` ranks.
-fn cuts_base(run: &Run, tp: u64) -> bool {
-    tp == 1 || !run.adapter.is_uncut(run.precision.computes())
+/// True if some software cuts the frozen base of `run`, where it has one, by tensor parallelism.
+pub(crate) fn cuts_base(run: &Run) -> bool {
+    !run.adapter.is_uncut(run.precision.computes())
 }
 
 /// True if the software of `run` can run its layout.
@@ -59,7 +58,7 @@ pub fn can_run(run: &Run) -> bool {
     pipes(stack, run.pp, run.schedule, run.zero)
         && run.zero <= able.zero
         && sizes.iter().all(|(size, able)| *able || *size == 1)
-        && cuts_base(run, run.tp)
+        && (run.tp == 1 || cuts_base(run))
         && combines(stack, CombinedCuts { tp, cp, ep, etp, zero, exchange })
 }
 

@@ -35,6 +35,14 @@ pub fn fastest(found: &[Rc<FoundLayout>]) -> Option<usize> {
     plainest.map(|(at, _)| at)
 }
 
+/// The faster of what a search found and of the guess that it began with: its bounds may pass the guess over.
+pub(super) fn faster<T>(found: Option<T>, guess: Option<T>, time_s: impl Fn(&T) -> f64) -> Option<T> {
+    match (found, guess) {
+        (Some(found), Some(guess)) => Some(if time_s(&guess) < time_s(&found) { guess } else { found }),
+        (found, guess) => found.or(guess),
+    }
+}
+
 /// The search for the fastest layout of a Run that serves, with its default work. It reports as many as the list of
 /// layouts has: the bound of interleaved 1F1B with overlapped experts exceeds its step by some percent (35.3 s of
 /// DeepSeek-V3 on 2,048 GPUs), so that a search for one alone passes it over.

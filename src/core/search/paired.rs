@@ -6,9 +6,9 @@ use crate::memory::Verdict;
 use crate::report::{Evaluation, evaluate};
 use crate::run::{Recompute, Run};
 
-/// Pipelines that are tried.
+/// Pipelines that are tried: a choice.
 const RANKS: [u64; 4] = [2, 4, 8, 16];
-/// Ranks of experts that are tried beside those of the Run.
+/// Ranks of experts that are tried after those of the Run, in this order: a choice.
 const EXPERTS: [u64; 3] = [64, 32, 16];
 /// Micro-batches a pipeline rank from which on some passes run in pairs: `DualPipe` begins them once both directions
 /// are full. Source: deepseek-ai/DualPipe `dualpipe.py`, which asks for as many.
@@ -19,7 +19,8 @@ pub fn has_pairs(evaluation: &Evaluation) -> bool {
     evaluation.order.has_pairs()
 }
 
-/// The settings of `run` in the fastest of a few layouts that fit and in which passes run in pairs; none where its
+/// The settings of `run` in the fastest of the layouts that fit first for each pipeline and in which passes run in
+/// pairs; none where its
 /// schedule has no pairs, where it has them already and fits, or where no layout of these does.
 pub fn with_pairs(run: &Run) -> Option<Vec<(&'static str, String)>> {
     let is_moe = run.model.resolve().is_ok_and(|model| model.moe.is_some());
@@ -32,8 +33,8 @@ pub fn with_pairs(run: &Run) -> Option<Vec<(&'static str, String)>> {
     }
     let able = run.stack.preset_row().trainer.abilities();
     let per_node = run.gpu.resolve().map_or(1, |gpu| run.gpus_per_node.unwrap_or(gpu.per_node)).max(1);
-    // A micro-batch of one sequence on each of gpus / (tp pp cp) pipelines, FOR_PAIRS pp of them at least.
-    let needed = (FOR_PAIRS * run.gpus).div_ceil(run.global_batch.max(1)).max(1);
+    // A micro-batch of one sequence on each of the training GPUs / (tp pp cp) pipelines, FOR_PAIRS pp of them at least.
+    let needed = (FOR_PAIRS * run.training_gpus()).div_ceil(run.global_batch.max(1)).max(1);
     let tensor = if able.tensor { per_node } else { 1 };
     let (tp, cp) = if needed <= tensor {
         (needed.next_power_of_two().max(run.tp.min(tensor)), run.cp)
@@ -58,7 +59,7 @@ pub fn with_pairs(run: &Run) -> Option<Vec<(&'static str, String)>> {
             mtp_stage: None,
             ..run.clone()
         });
-        // The first that fits: larger changes behind smaller ones.
+        // The first that fits.
         let fitting = runs.filter(|one| can_run(one) || !can_run(run)).find_map(|one| {
             let evaluation = evaluate(&one).ok().filter(fits)?;
             Some((evaluation.report.step.time_s.0, one))

@@ -6,8 +6,8 @@ use crate::advice::fit::{Base, FitSearch, LIMIT, Suggestion, shorter_sequences};
 use crate::memory::Verdict;
 use crate::report::{evaluate, plain_report as report};
 use crate::run::Run;
-use crate::search::fastest::{Fastest, serves};
-use crate::search::ladder::{Climb, adapters, gpu_counts};
+use crate::search::fastest::{Fastest, faster, serves};
+use crate::search::ladder::{Climb, LadderChoice, adapters, gpu_counts};
 use crate::search::ranking::{Figures, cost};
 
 /// Steps in which a longer sequence is looked for, tokens: the first from [`LONG`] tokens on, the second below.
@@ -34,8 +34,8 @@ pub(super) struct Mending {
     /// Runs on other numbers of GPUs, the fewest last.
     counts: Vec<Run>,
     climb: Option<Box<Climb>>,
-    /// The search for the fastest layout of an adapter or on the fewest GPUs, once a first one fits.
-    fastest: Option<(Gain, Box<Fastest>)>,
+    /// The search for the fastest layout of an adapter or on the fewest GPUs, and the first that fits.
+    fastest: Option<(Gain, LadderChoice, Box<Fastest>)>,
     pub found: Vec<Mended>,
 }
 
@@ -82,20 +82,22 @@ impl Mending {
             }
             return Some(spent.unwrap_or(1));
         }
-        if let Some((gain, fastest)) = &mut self.fastest {
+        if let Some((gain, guess, fastest)) = &mut self.fastest {
             if fastest.step(budget) {
-                let (gain, found) = (*gain, fastest.found().map(|found| found.run.clone()));
+                let found = fastest.found().map(|found| (found.run.clone(), found.figures));
+                let guess = Some((guess.run.clone(), guess.figures));
+                let (gain, chosen) = (*gain, faster(found, guess, |(_, figures)| figures.time_s.0));
                 self.fastest = None;
-                self.keep(gain, found);
+                self.keep(gain, chosen.map(|(run, _)| run));
             }
             return Some(budget);
         }
         if let Some(climb) = &mut self.climb {
             if climb.step(budget) {
-                let choice = climb.choice().map(|choice| choice.run.clone());
+                let choice = climb.choice().cloned();
                 self.climb = None;
-                if let Some(run) = choice {
-                    self.take(&run);
+                if let Some(choice) = choice {
+                    self.take(choice);
                 }
             }
             return Some(budget);
@@ -105,17 +107,20 @@ impl Mending {
         Some(1)
     }
 
-    /// Takes a first layout that fits: of an adapter, or on the fewest GPUs.
-    fn take(&mut self, run: &Run) {
-        let gain = if run.gpus == self.run.gpus {
-            self.adapted.retain(|way| way.adapter.method != run.adapter.method);
+    /// Takes a first layout that fits, of an adapter or on the fewest GPUs, and begins the search for the fastest of
+    /// it: a press that sets the same chooses the faster of both, too.
+    fn take(&mut self, choice: LadderChoice) {
+        let gain = if choice.run.gpus == self.run.gpus {
+            self.adapted.retain(|way| way.adapter.method != choice.run.adapter.method);
             Gain::Adapter
         } else {
             self.counts.clear();
             Gain::Fewest
         };
-        // What a press of the same name would choose.
-        self.fastest = Fastest::new(run, &[]).ok().map(|search| (gain, Box::new(search)));
+        match Fastest::new(&choice.run, &[]) {
+            Ok(search) => self.fastest = Some((gain, choice, Box::new(search))),
+            Err(_) => self.keep(gain, Some(choice.run)),
+        }
     }
 
     /// Keeps `run` where its report fits and its software can run it.

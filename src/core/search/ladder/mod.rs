@@ -23,7 +23,7 @@ pub use climb::{LadderChoice, Searched};
 pub use failure::Failure;
 pub(in crate::search) use failure::{adapters, gpu_counts};
 
-use super::fastest::Fastest;
+use super::fastest::{Fastest, faster};
 use super::request::PlanRequest;
 use crate::issue::Issue;
 use crate::run::length::RunLength;
@@ -135,12 +135,7 @@ impl Ladder {
             searched: Some(searched),
         });
         let guess = self.climb.choice().map(|guess| LadderChoice { searched: Some(searched), ..guess.clone() });
-        let time = |choice: &LadderChoice| choice.figures.time_s.0;
-        let chosen = match (found, guess) {
-            (Some(found), Some(guess)) => Some(if time(&guess) < time(&found) { guess } else { found }),
-            (found, guess) => found.or(guess),
-        };
-        if let Some(choice) = chosen {
+        if let Some(choice) = faster(found, guess, |choice| choice.figures.time_s.0) {
             return Some(LadderEnd::Chosen(Box::new(choice)));
         }
         if self.climb.evaluated() + searched.layouts == 0 {
@@ -189,7 +184,8 @@ pub fn differs_in_layout(before: &Run, after: &Run) -> bool {
         || before.schedule_options != after.schedule_options
 }
 
-/// True if two Runs have one layout: a setting without effect is no difference, such as the schedule of a single stage.
+/// True if two Runs with equal figures have one layout: a setting without effect is no difference, such as the schedule
+/// of a single stage. Figures tell the others apart: GPipe on one stage holds all micro-batches.
 pub fn is_same_layout(one: &Run, other: &Run) -> bool {
     !differs_in_layout(&in_effect(one), &in_effect(other))
 }
@@ -243,6 +239,20 @@ pub fn may_change(before: &Run, after: &Run) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Dettmers et al. 2023 fine-tune 65 B parameters by `QLoRA` on one GPU of 48 GB: more of them have a layout too,
+    /// without tensor parallelism.
+    #[test]
+    fn a_quantised_base_has_a_layout_on_several_gpus() {
+        let edits = [("model", "llama-3.1-70b"), ("gpu", "l40s"), ("seq_len", "512"), ("global_batch", "16")];
+        let run = Run::default().with_texts(&edits).unwrap();
+        let run = run.with_texts(&[("stack", "hf-trainer"), ("adapter.method", "qlora")]).unwrap();
+        for gpus in [2, 4, 8] {
+            let end = Ladder::new(&Run { gpus, tp: 1, pp: 1, ..run.clone() }).unwrap().finished();
+            let LadderEnd::Chosen(choice) = end else { panic!("{gpus} GPUs: {end:?}") };
+            assert_eq!((choice.run.tp, choice.run.pp), (1, 1), "{gpus} GPUs");
+        }
+    }
 
     #[test]
     fn a_layout_field_is_yours_and_a_question_asks_anew() {

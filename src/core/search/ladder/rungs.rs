@@ -2,6 +2,7 @@
 
 use crate::issue::Issue;
 use crate::run::{Recompute, Run, Selective};
+use crate::search::able::cuts_base;
 use crate::search::axes::{Axes, SplitRule};
 
 /// The sizes that the software of `run` can cut, without context parallelism, recomputation or sharding of more than
@@ -13,7 +14,7 @@ pub(super) fn sizes(run: &Run) -> Result<Axes, Vec<Issue>> {
     let least = run.offload.least_zero(run);
     let zero = if shards_first(run) { abilities.zero } else { least.max(1) };
     Ok(Axes {
-        tp: kept(every.tp, abilities.tensor),
+        tp: kept(every.tp, abilities.tensor && cuts_base(run)),
         pp: kept(every.pp, abilities.pipeline),
         cp: vec![1],
         ep: kept(every.ep, abilities.experts),
