@@ -191,10 +191,10 @@ pub fn host(host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
 pub fn known(memory: &Memory) -> Message {
     let Chance { like, ran_out } = memory.chance;
     let outcome = match ran_out {
-        _ if like == 0 => t!("No measured run is as near to the memory."),
+        _ if like == 0 => t!("No measured run was this close to its memory."),
         0 => t!("None of the {like} measured runs that this estimate says fit ran out.", like),
         _ if ran_out == like => t!("All of the {like} measured runs that this estimate says do not fit ran out.", like),
-        _ => t!("{ran_out} of {like} measured runs this near to it ran out.", like, ran_out),
+        _ => t!("{ran_out} of {like} measured runs as tight as this ran out.", like, ran_out),
     };
     let of = if memory.method == Method::Fujii.id() { t!("the memory on the box") } else { t!("usable memory") };
     let share = show_percent(memory.need_bytes / memory.capacity_bytes);
@@ -207,15 +207,15 @@ pub fn known(memory: &Memory) -> Message {
     Message::joined(" ", [uses, outcome])
 }
 
-/// The fullest rank; where it may not fit, with what is known of that: "Rank 3: 103 % of usable; of 19 measured runs
-/// like this, 17 ran out".
+/// The fullest rank; where it may not fit, with what is known of that: "Rank 3: 103 % of usable; 17 of 19 measured
+/// runs as tight as this ran out".
 pub fn fullest(peak: &Peak) -> Message {
     let rank = peak.rank;
     let Chance { like, ran_out } = peak.chance;
     if peak.verdict == Verdict::Tight && like > 0 {
         let share = show_percent(peak.need / peak.capacity);
         t!(
-            "Fullest GPU, rank {rank}: {share} of usable; of {like} measured runs like this, {ran_out} ran out",
+            "Fullest GPU, rank {rank}: {share} of usable; {ran_out} of {like} measured runs as tight as this ran out",
             rank,
             share,
             like,
@@ -313,8 +313,8 @@ mod tests {
     fn what_is_known_of_a_verdict_is_what_became_of_measured_runs() {
         for (seq_len, words) in [
             (8_192, ["Uses", "None of the 132 measured runs that this estimate says fit ran out."]),
-            (27_648, ["Tight:", "1 of 12 measured runs this near to it ran out."]),
-            (30_720, ["May run out:", "17 of 19 measured runs this near to it ran out."]),
+            (27_648, ["Tight:", "1 of 12 measured runs as tight as this ran out."]),
+            (30_720, ["May run out:", "17 of 19 measured runs as tight as this ran out."]),
             (65_536, ["Does not fit:", "All of the 69 measured runs that this estimate says do not fit ran out."]),
         ] {
             let run = Run { seq_len, ..Run::default() };

@@ -144,6 +144,8 @@ fn change_second(state: State, change: Compare, event: &MouseEvent) {
     }
 }
 
+/// The word of a button that says for a while that its text was copied.
+const BEFORE: &str = "data-before";
 /// For how long a button says that its text was copied.
 const SAID: Duration = Duration::from_secs(4);
 
@@ -151,11 +153,20 @@ const SAID: Duration = Duration::from_secs(4);
 fn keep(state: State, save: Save, button: Element) {
     match save {
         Save::Copy(text) => browser::copy(&text, move |done| {
-            let (word, before) = (if done { "Copied" } else { "Select and copy" }, button.text_content());
+            let word = if done { "Copied" } else { "Select and copy" };
+            if button.get_attribute(BEFORE).is_none() {
+                let _ = button.set_attribute(BEFORE, &button.text_content().unwrap_or_default());
+            }
             button.set_text_content(Some(&untrack(|| translated(word))));
             // The same button may be another text's by then.
             let button = button.clone();
-            set_timeout(move || button.set_text_content(before.as_deref()), SAID);
+            let end = move || {
+                if let Some(before) = button.get_attribute(BEFORE) {
+                    button.set_text_content(Some(&before));
+                    let _ = button.remove_attribute(BEFORE);
+                }
+            };
+            set_timeout(end, SAID);
         }),
         Save::Text { name, text } => browser::download(&name, "text/plain", &text),
         Save::Texts(files) => {

@@ -87,6 +87,9 @@ fn launchers_say_the_gpus() {
         ("accelerate launch --num_machines 2 --num_processes 16", 16),
         ("mpirun -np 32 python", 32),
         ("srun --nodes=4 --ntasks-per-node=8 python", 32),
+        // One task a node starts torchtune's launcher, which starts the processes.
+        ("srun -N 2 -n 2 tune run --nnodes 2 --nproc_per_node 4", 8),
+        ("srun -N 2 -n 2 torchrun --nnodes 2 --nproc_per_node 4", 8),
         ("NNODES=3 NPROC_PER_NODE=8\nexport NNODES NPROC_PER_NODE\npython", 24),
         ("#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\nsrun python", 32),
         ("CUDA_VISIBLE_DEVICES=0,1 python", 2),

@@ -549,8 +549,13 @@ fn beside_range(seconds: f64, expected: &ExpectedStep) -> (Comparison, Message) 
     } else if seconds < expected.low {
         (Comparison::Shorter, t!("{off} against the prediction, below its range {low} to {high}.", off, low, high))
     } else {
-        let words =
-            t!("{off} against the prediction, inside its range {low} to {high}: nothing unusual.", off, low, high);
+        let words = t!(
+            "{off} against the prediction, inside its range {low} to {high}: a difference of this size is no evidence \
+                of a fault.",
+            off,
+            low,
+            high
+        );
         (Comparison::Inside, words)
     }
 }
@@ -843,8 +848,8 @@ fn median_beside_range(median: f64, expected: &ExpectedStep) -> (Comparison, Mes
         (Comparison::Shorter, words)
     } else {
         let words = t!(
-            "A step takes {measured}: {off} against the prediction, inside its range {low} to {high}: nothing \
-                unusual.",
+            "A step takes {measured}: {off} against the prediction, inside its range {low} to {high}: a \
+                difference of this size is no evidence of a fault.",
             measured,
             off,
             low,

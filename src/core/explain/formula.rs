@@ -1,7 +1,7 @@
 //! A formula as a structure: computed, written in a line, shown with values and set in LaTeX from one tree, so that
 //! what is printed is what was computed.
 //!
-//! Written in a line juxtaposition multiplies and `/` divides, from left to right: `12 n T k m (c - 1)/t`. `h²`,
+//! Written in a line, juxtaposition multiplies and `/` divides, from left to right: `12 n T k m (c - 1)/t`. `h²`,
 //! `x^(1/4)`, `√(a b)`, `min(a, b)`, `max(a, b)` and `ceil(a)` are what they look like; `W₀` is the principal branch of
 //! Lambert's W; `Σ A_i` adds up every part that is called `A_i`.
 

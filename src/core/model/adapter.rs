@@ -45,7 +45,7 @@ pub struct Linear {
     pub output: u64,
     /// The cut of that linear.
     pub side: Side,
-    /// Routed experts that have one each; none: it is once in a layer.
+    /// Routed experts that have one each; none: a layer has one.
     pub experts: Option<u64>,
 }
 

@@ -289,8 +289,8 @@ shape! {
 }
 
 impl Run {
-    /// The Run that the page opens with where the address names none: the defaults of a link's format, under the
-    /// software that most people train with now. What a link leaves out means the format's default, for ever.
+    /// The Run that the page opens with where the address names none: the defaults of a link's format, under
+    /// Megatron-LM of 2025, which is a choice. What a link leaves out means the format's default, for ever.
     pub fn example() -> Self {
         Self { stack: Based::preset("megatron-2025"), ..Self::default() }
     }

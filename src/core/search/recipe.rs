@@ -173,7 +173,7 @@ fn memory_step(asked: &Run, rule: &'static str, (run, report): &Tried) -> WalkSt
     let refused = if can_run(run) {
         let first = first_rule(asked, true).filter(|(first, _)| *first != rule);
         first.map(|(first, _)| {
-            t!("{software} does not run the layout of the rule before it, \"{first}\".", software, first)
+            t!("{software} does not run the layout of an earlier rule, \"{first}\".", software, first)
         })
     } else {
         Some(t!("{software} runs the layout of no rule of the playbook: the walk is one for other software.", software))
@@ -328,7 +328,7 @@ mod tests {
         let walk = walk(&run, None);
         assert!(walk.steps.iter().all(|step| can_run(&step.run)));
         let first = walk.steps[0].text.to_string();
-        assert!(first.contains("does not run the layout of the rule before it") && first.contains("ZeRO-2"), "{first}");
+        assert!(first.contains("does not run the layout of an earlier rule") && first.contains("ZeRO-2"), "{first}");
         let silent = walk.steps.iter().filter(|step| step.text.to_string().contains("No other value"));
         assert!(silent.count() <= 1);
     }

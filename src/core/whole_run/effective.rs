@@ -7,7 +7,7 @@
 //! `ETTR = (τ/M) / [(1 + (R+L)/M) (e^((τ+δ)/M) - 1)]`.
 //!
 //! Interruptions that are counted by the calendar, not by the time that the job runs, strike a restart as well and
-//! begin it anew: in place of `R` then is `M (e^(R/M) - 1)` (Daly 2006, the complete model), and `1/M` is their
+//! begin it anew: `R` is then replaced by `M (e^(R/M) - 1)` (Daly 2006, the complete model), and `1/M` is their
 //! rate over all of the calendar.
 //!
 //! Its maximum over `τ` solves `(1 - τ/M) e^((τ+δ)/M) = 1`, so `τ* = M (1 + W₀(-e^(-1-δ/M)))`: it depends

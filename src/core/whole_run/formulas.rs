@@ -28,8 +28,8 @@ pub fn saving<Q: Quantity>(save: Q, work: Q, every: Q) -> Q {
     save * (work / every)
 }
 
-/// Saves shorter than this share of the time between interruptions: [`best_interval`] is Young's to the last digit, and
-/// the exact one would divide by less than the rounding of 1.
+/// Share of a save in the time between interruptions below which [`best_interval`] is Young's, longer by 1.5e-5 of
+/// itself at most: the exact formula, computed as it is written, takes 1 from what is 1 to rounding.
 const SHORT_SAVE: f64 = 1e-9;
 
 /// Training between two saves that loses least, `τ*`: where [`productive`] has no slope over it.

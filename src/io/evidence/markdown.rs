@@ -46,7 +46,7 @@ pub fn markdown(found: &Diagnosis) -> String {
         for (at, cause) in found.causes.iter().enumerate() {
             let amount = match (cause.seconds, cause.bytes) {
                 (Some(time), _) => format!("{}, ", seconds(time)),
-                (None, Some(bytes)) => format!("{}, ", show_bytes(Bytes(bytes))),
+                (None, Some(bytes)) if bytes > 0.0 => format!("{}, ", show_bytes(Bytes(bytes))),
                 _ => String::new(),
             };
             let _ = writeln!(text, "{}. **{}** ({amount}`{}`). {}", at + 1, cause.title, cause.id.id(), cause.evidence);

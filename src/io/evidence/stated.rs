@@ -85,7 +85,17 @@ pub(super) fn with_script(mut reading: Reading, text: &SettingsText, present: &R
         return reading;
     }
     let mut parts = text.text().map(beside_steps).into_iter().flatten().filter(|part| !part.trim().is_empty());
-    let found = parts.find_map(|part| stated(part, present)?.ok());
+    let mut refused = None;
+    let found = parts.find_map(|part| match stated(part, present)? {
+        Ok(stated) => Some(stated),
+        Err(errors) => {
+            refused = refused.take().or_else(|| errors.into_iter().next());
+            None
+        }
+    });
+    if let (None, Some(error)) = (&found, refused) {
+        reading.assumed.push(t!("settings in the same text cannot be read: {why}", why = error.message));
+    }
     if let Some(stated) = found {
         reading.run = reading.run_on(&stated.run);
         reading.stated = None;

@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// One second is at one place in all timelines of the picture, and the axis is once, below them.
+    /// One second is at one place in all timelines of the picture, and the axis is drawn once, below them.
     #[test]
     fn stacked_timelines_share_one_axis_and_one_scale() {
         let evaluated = |schedule| {

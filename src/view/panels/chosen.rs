@@ -74,10 +74,13 @@ pub fn chip(whose: &Whose) -> Node {
         return el("span", &[("class", "whose chosen"), ("aria-busy", "true")], &[words]);
     }
     let gain = gain.filter(|gain| *gain > 0.0);
-    if origin == LayoutOrigin::Chosen && gain.is_none() {
-        let words = match peak.filter(|peak| peak.overall != Verdict::Fits) {
+    let unfit = peak.filter(|peak| peak.overall != Verdict::Fits);
+    // A link says that its layout was chosen: where that does not fit, a search has to say whether another does.
+    let is_known = unfit.is_none() || matches!(outcome, Some(LadderEnd::Failed(_)));
+    if origin == LayoutOrigin::Chosen && gain.is_none() && is_known {
+        let words = match unfit {
             None => el("b", &[], &[text("✦ "), text(origin.words())]),
-            Some(peak) => el("b", &[], &[text(none_fits(&peak))]),
+            Some(peak) => el("b", &[], &[text(none_fits(&peak, outcome))]),
         };
         let words = words.title(reason(outcome));
         let undo = match outcome {
@@ -104,8 +107,15 @@ pub fn chip(whose: &Whose) -> Node {
     el("span", &[("class", "whose")], &[words, text(" · "), choose])
 }
 
-/// What the layout is that the search ended with where none fits: that with the least memory.
-fn none_fits(peak: &Peak) -> &'static str {
+/// What the layout is where none fits: the one with the least memory, or that of a link, where the search knows less.
+fn none_fits(peak: &Peak, outcome: Option<&LadderEnd>) -> &'static str {
+    let least = match outcome {
+        Some(LadderEnd::Failed(failure)) => failure.peak.is_none_or(|least| least.high >= peak.high),
+        _ => false,
+    };
+    if !least {
+        return if peak.overall == Verdict::Oom { "Layout: none fits" } else { "Layout: none fits for sure" };
+    }
     if peak.overall == Verdict::Oom {
         "Layout: none fits, this one needs the least"
     } else {
@@ -181,10 +191,15 @@ pub fn failed(outcome: Option<&LadderEnd>, unit: MemoryUnit) -> Node {
         // Tight for the host's memory, not the GPU's.
         Verdict::Tight if failure.missing() == Bytes::ZERO => t!("Tight, even with full recomputation."),
         Verdict::Tight if high == capacity => {
-            t!("Tight even with full recomputation: the top of its range, {high}, just reaches what the GPU has.", high)
+            t!(
+                "Tight even with full recomputation: the top of the range of the need, {high}, just reaches what the \
+                    GPU has.",
+                high
+            )
         }
         Verdict::Tight => t!(
-            "Tight even with full recomputation: the top of its range, {high}, passes the {capacity} that the GPU has.",
+            "Tight even with full recomputation: the top of the range of the need, {high}, passes the {capacity} that \
+                the GPU has.",
             high,
             capacity
         ),
@@ -279,18 +294,25 @@ mod tests {
         assert!(whose(LayoutOrigin::Chosen, None, None).actions().is_empty());
     }
 
-    /// A layout that does not fit is not called chosen without a word: it is what needs least, whether the search was
-    /// made now or when the link was.
+    /// A layout that does not fit is not called chosen. It is what needs the least where the search has found it to be,
+    /// and not where a link holds one that needs more.
     #[test]
-    fn a_layout_that_does_not_fit_is_what_needs_least() {
+    fn a_layout_that_does_not_fit_is_called_the_least_where_it_is() {
         let run = Run { gpus: 1, global_batch: 8, tp: 1, pp: 1, ..Run::default() };
-        let peak = shardscope_core::report::report(&run).unwrap().memory.peak();
-        assert_eq!(peak.overall, Verdict::Oom);
+        let own = shardscope_core::report::report(&run).unwrap().memory.peak();
         let outcome = climbed(&run);
-        for outcome in [Some(&outcome), None] {
+        let LadderEnd::Failed(failure) = &outcome else { panic!("it fits") };
+        let least = failure.peak.unwrap();
+        assert!(own.overall == Verdict::Oom && least.high < own.high);
+        let said = |outcome: Option<&LadderEnd>, peak: Peak| {
             let origin = LayoutOrigin::Chosen;
-            let html = chip(&Whose { origin, waits: false, outcome, gain: None, peak: Some(peak) }).to_html();
-            assert!(html.contains("none fits, this one needs the least") && !html.contains("chosen for you"), "{html}");
+            chip(&Whose { origin, waits: false, outcome, gain: None, peak: Some(peak) }).to_html()
+        };
+        assert!(!said(None, own).contains("none fits"));
+        for (outcome, peak, is_least) in [(Some(&outcome), least, true), (Some(&outcome), own, false)] {
+            let html = said(outcome, peak);
+            assert!(html.contains("Layout: none fits") && !html.contains("chosen for you"), "{html}");
+            assert_eq!(html.contains("this one needs the least"), is_least, "{html}");
         }
     }
 
@@ -362,7 +384,10 @@ mod tests {
         ];
         let run = Run::default().with_texts(&edits.map(|(key, value)| (key, value.to_owned()))).unwrap();
         let html = failed(Some(&climbed(&run)), MemoryUnit::Gib).to_html();
-        assert!(html.contains("Tight even with full recomputation: the top of its range, 44.4 GiB,"), "{html}");
+        assert!(
+            html.contains("Tight even with full recomputation: the top of the range of the need, 44.4 GiB,"),
+            "{html}"
+        );
         assert!(!html.contains(" 0.0 GiB"), "{html}");
     }
 

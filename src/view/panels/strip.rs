@@ -227,7 +227,7 @@ fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
         verdict if ran && verdict != Verdict::Fits => it_ran(memory),
         Verdict::Fits => t!("{low} to {high} likely, all below {usable}", low, high, usable),
         Verdict::Tight if like > 0 => {
-            t!("{low} to {high}; this tight, {ran_out} of {like} ran out", low, high, ran_out, like)
+            t!("{low} to {high}; {ran_out} of {like} as tight ran out", low, high, ran_out, like)
         }
         Verdict::Tight => t!("{low} to {high} likely", low, high),
         Verdict::Oom => {
@@ -261,7 +261,7 @@ fn capacity_bar(memory: &Memory, unit: MemoryUnit) -> Vec<Node> {
     let limit = limit.title(t!("usable: {capacity}", capacity = unit.show(capacity)));
     if is_over {
         let beyond = bar_at("beyond", at(capacity), 1.0 - at(capacity));
-        let missing = unit.show(Bytes(peak.0 - capacity.0));
+        let missing = unit.beyond(peak, capacity);
         return vec![
             el("i", &[("style", &percent("width", at(capacity)))], &[]),
             beyond.title(t!("{missing} above what is usable", missing)),
@@ -578,7 +578,7 @@ mod tests {
         assert_eq!(report.memory.verdict, Verdict::Tight);
         let html = strip(&run, &report, MemoryUnit::Gib).to_html();
         let Chance { like, ran_out } = report.memory.chance;
-        let words = format!("this tight, {ran_out} of {like} ran out");
+        let words = format!("{ran_out} of {like} as tight ran out");
         assert!(html.contains(&words), "{html}");
         assert!(html.contains("Tight") && !html.contains("Fits"));
     }

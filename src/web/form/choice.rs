@@ -5,7 +5,7 @@ use crate::core::issue::Issue;
 use crate::core::report::{evaluate, with_schedule};
 use crate::core::run::follow::{chosen, following};
 use crate::core::run::presets::by_maker;
-use crate::core::run::registry::{self, Field, Slot, clear_parts};
+use crate::core::run::registry::{self, FIELDS, Field, Slot, clear_parts};
 use crate::core::run::{Choice, OneOf, Run, Value};
 use crate::core::search::paired::with_pairs;
 use crate::core::t;
@@ -126,46 +126,35 @@ fn choose_schedule(state: State, id: &str) {
         let issue = Issue::notice("virtual_stages", chunks).with_fixes(back).labelled("undo");
         (next.clone(), issue)
     });
-    let (next, told) = match with_pipeline(&run, &next) {
-        Some((fixed, issue)) => (fixed.clone(), Some((fixed, issue))),
-        None => (next, told),
-    };
+    let fixed = with_pipeline(&next).unwrap_or_else(|| next.clone());
     // Passes run in pairs in few layouts: where it is not the person's own, it is one of these.
     let origin = state.layout.get_value().origin.get_untracked();
-    let is_own = matches!(origin, LayoutOrigin::Yours | LayoutOrigin::File | LayoutOrigin::Published);
-    let set = if is_own || run.schedule == next.schedule { None } else { with_pairs(&next) };
-    let paired = set.and_then(|set| {
-        let fixed = next.with_texts(&set)?;
-        let words =
-            t!("Set with {schedule}: {settings}", schedule = next.schedule.choice().label, settings = words(&set));
-        let keys = set.iter().map(|(key, _)| *key).chain(["schedule", "virtual_stages", "pp"]);
-        let back = keys.filter_map(|key| Some((key, registry::field(key)?.text(&run).unwrap_or_default()))).collect();
-        Some((fixed, Issue::notice("pp", words).with_fixes(back).labelled("undo")))
-    });
-    let (next, told) = match paired {
-        Some((fixed, issue)) => (fixed.clone(), Some((fixed, issue))),
-        None => (next, told),
-    };
+    let is_own =
+        matches!(origin, LayoutOrigin::Yours | LayoutOrigin::Link | LayoutOrigin::File | LayoutOrigin::Published);
+    let set = if is_own || run.schedule == fixed.schedule { None } else { with_pairs(&fixed) };
+    let fixed = set.and_then(|set| fixed.with_texts(&set)).unwrap_or(fixed);
+    let told = if fixed == next { told } else { Some((fixed.clone(), along(&run, &fixed))) };
     state.told.set(told);
-    state.run.set(next);
+    state.run.set(fixed);
 }
 
-/// A Run without a pipeline that has none of its schedule: with the sizes that the schedule needs, and a notice at the
-/// first that names them, with undo.
-fn with_pipeline(run: &Run, next: &Run) -> Option<(Run, Issue)> {
+/// A notice that names all that was set along with the schedule of `after`, which was chosen after `before`, with undo
+/// of all of it.
+fn along(before: &Run, after: &Run) -> Issue {
+    let differing = || FIELDS.iter().filter(|field| field.get(before) != field.get(after));
+    let set = |run: &Run| differing().map(|field| (field.key, field.text(run).unwrap_or_default())).collect::<Vec<_>>();
+    let named: Vec<_> = set(after).into_iter().filter(|(key, _)| *key != "schedule").collect();
+    let words =
+        t!("Set with {schedule}: {settings}", schedule = after.schedule.choice().label, settings = words(&named));
+    Issue::notice("pp", words).with_fixes(set(before)).labelled("undo")
+}
+
+/// A Run without a pipeline that has none of its schedule, with the sizes that the schedule needs.
+fn with_pipeline(next: &Run) -> Option<Run> {
     if next.pp > 1 {
         return None;
     }
     let errors = evaluate(next).err()?;
     let fix = errors.iter().flat_map(Issue::fixes).find(|fix| fix.set.iter().any(|(key, _)| *key == "pp"))?;
-    let fixed = next.with_texts(&fix.set)?;
-    let named = fix.set.iter().filter_map(|(key, value)| Some(format!("{} {value}", registry::field(key)?.label)));
-    let words = t!(
-        "Set with {schedule}: {settings}",
-        schedule = next.schedule.choice().label,
-        settings = named.collect::<Vec<_>>().join(", ")
-    );
-    let keys = fix.set.iter().map(|(key, _)| *key).chain(["schedule", "virtual_stages"]);
-    let back = keys.filter_map(|key| Some((key, registry::field(key)?.text(run)?))).collect();
-    Some((fixed, Issue::notice("pp", words).with_fixes(back).labelled("undo")))
+    next.with_texts(&fix.set)
 }

@@ -8,6 +8,7 @@ use crate::core::search::ladder::asks_anew;
 use crate::core::t;
 use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;
+use crate::view::panels::chosen::LayoutOrigin;
 use crate::view::panels::issues::line;
 use crate::web::browser;
 use crate::web::browser::html::{flag, text, view_of};
@@ -101,7 +102,8 @@ pub(crate) fn named_row(state: State, field: &'static Field, name: &'static str,
                 let mut listed: Vec<Issue> = issues.with(|all| all.iter().filter(is_here).cloned().collect());
                 let told = state.told.get();
                 // A layout that is chosen after it leaves it standing.
-                let holds = |after: &Run| state.run.with(|run| run == after || !asks_anew(after, run));
+                let is_chosen = state.layout.get_value().origin.get() == LayoutOrigin::Chosen;
+                let holds = |after: &Run| state.run.with(|run| run == after || is_chosen && !asks_anew(after, run));
                 let told = told.filter(|(after, issue)| issue.field == field.key && holds(after));
                 listed.extend(told.map(|(_, issue)| issue));
                 listed.extend(now.with(|now| now.fixed).map(|(count, schedule)| {

@@ -500,6 +500,6 @@ export default function init(options?: { module_or_path: RequestInfo | URL | Res
   Promise<unknown>;
 /** The same with bytes or a compiled module at hand. */
 export function initSync(options: { module: BufferSource | WebAssembly.Module }): unknown;
-/** Loads what `initSync` leaves out in a browser; until then importText, exportRun, readLog, diagnose and answerLine
- * refuse. */
+/** Loads what `initSync` leaves out in a browser; until then every function but version, encodeLink and
+ * decodeLink refuses. */
 export function ready(): Promise<void>;

@@ -17,7 +17,7 @@ use std::ops::Range;
 pub(crate) fn chimera(spec: &Spec) -> Result<Order, Issue> {
     let d = spec.pp;
     if !d.is_multiple_of(2) {
-        let message = t!("Chimera pairs worker w with worker {d} − 1 − w: an odd number of workers has no order", d);
+        let message = t!("Chimera needs an even PP; this is {d}", d);
         return Err(Issue::error("pp", message).with_near("pp", u64::from(d), spec.even_sizes()));
     }
     let unit = match spec.variant {

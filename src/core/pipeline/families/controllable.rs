@@ -168,7 +168,7 @@ struct Board {
     gradients: Vec<u64>,
 }
 
-/// Activations held after each slot, W where they are.
+/// Activations held after each slot, with W at its own slot.
 fn held(rank: &Rank) -> Vec<u32> {
     let end = rank.iter().filter_map(|slots| slots.last()).max();
     let mut change = vec![0i8; end.map_or(0, |end| index(*end) + 1)];

@@ -193,10 +193,11 @@ impl Check<'_> {
                 return Vec::new();
             }
             let even = even_split(layers, stages);
-            if !layers.is_multiple_of(stages) {
-                self.warnings.push(one_layer_more(&even));
-            }
             return if let Some(whole) = self.whole_blocks(&even) {
+                // Boundaries that moved to whole blocks are no split by one layer more.
+                if !layers.is_multiple_of(stages) && whole == even {
+                    self.warnings.push(one_layer_more(&even));
+                }
                 whole
             } else {
                 let message = t!("these {layers} layers are fewer whole blocks than {stages} stages", layers, stages);

@@ -36,7 +36,7 @@ const LAUNCHERS: [(&str, &[&str]); 20] = [
 ];
 
 /// Programs that start a node's processes themselves, whatever starts them on each node.
-const STARTERS: [&str; 10] = [
+const STARTERS: [&str; 11] = [
     "torchrun",
     "torchrun_megatron",
     "torch.distributed.run",
@@ -47,6 +47,7 @@ const STARTERS: [&str; 10] = [
     "composer",
     "ray",
     "mpirun",
+    "tune",
 ];
 
 /// Parts of a program's name that does something else than train.

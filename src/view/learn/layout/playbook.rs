@@ -218,7 +218,7 @@ fn grid(marked: usize) -> Node {
             };
             drawing.fill(at, Ink::Forward, 0.06 + mfu / 100.0, verbatim(described(layout)));
             drawing.words((centre(column), top + 13.0), Anchor::Middle, Ink::Text, verbatim(number(*mfu, 3)));
-            let lines = [(30.0, Ink::Text, sizes(layout)), (46.0, Ink::Muted, work(layout))];
+            let lines = [(30.0, Ink::Text, sizes(layout)), (46.0, Ink::Text, work(layout))];
             for (below, ink, line) in lines {
                 drawing.fitted((centre(column), top + below), ink, room(&line), verbatim(line));
             }

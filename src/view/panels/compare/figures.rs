@@ -34,7 +34,7 @@ pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> M
     let time = if tokens == 1.0 {
         time
     } else {
-        t!("{per_token} (with {n} times the tokens a step it {time})", per_token, n = significant(tokens, 3), time)
+        t!("{per_token} (a step has {n} times the tokens and {time})", per_token, n = significant(tokens, 3), time)
     };
     let bytes = unit.printed(b.memory.peak_bytes) - unit.printed(a.memory.peak_bytes);
     let memory = if bytes == 0.0 {
@@ -57,7 +57,7 @@ pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> M
 }
 
 /// The component and the tensor that differ most on the fullest GPUs: "The largest difference in memory: activations,
-/// +17.0 GiB; of one tensor: layers gradients, +9.7 GiB."
+/// +17.0 GiB; of one tensor: layers, gradients, +9.7 GiB."
 fn apart([a, b]: [&Memory; 2], unit: MemoryUnit) -> Option<Message> {
     let (a, b) = (a.fullest()?, b.fullest()?);
     let pairs = a.components().into_iter().zip(b.components());
@@ -73,10 +73,11 @@ fn apart([a, b]: [&Memory; 2], unit: MemoryUnit) -> Option<Message> {
     let tensor = differing([a, b]).into_iter().next();
     Some(match tensor.filter(|tensor| unit.printed(tensor.bytes[0]) != unit.printed(tensor.bytes[1])) {
         Some(tensor) => t!(
-            "The largest difference in memory: {component}, {change}; of one tensor: {tensor}, {part}.",
+            "The largest difference in memory: {component}, {change}; of one tensor: {tensor}, {of}, {part}.",
             component,
             change,
             tensor = tensor.name,
+            of = tensor.component.name(),
             part = shown(tensor.bytes[0], tensor.bytes[1])
         ),
         None => t!("The largest difference in memory: {component}, {change}.", component, change),
@@ -221,7 +222,7 @@ mod tests {
         let [a, b] = [own, double].map(|run| evaluate(&run).unwrap());
         let words = sentence([&a, &b], MemoryUnit::Gib).to_string();
         let saved = show_percent(1.0 - a.report.step.tokens_per_s / b.report.step.tokens_per_s);
-        let begins = format!("B takes {saved} less time per token (with 2.00 times the tokens a step it takes ");
+        let begins = format!("B takes {saved} less time per token (a step has 2.00 times the tokens and takes ");
         assert!(words.starts_with(&begins), "{words}");
         let rows = |reports| figures(reports, [Scope::run(), Scope::run()], MemoryUnit::Gib)[0].len();
         assert_eq!(rows([&a.report, &b.report]), rows([&a.report, &a.report]) + 1);

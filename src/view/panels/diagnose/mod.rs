@@ -52,12 +52,12 @@ pub fn diagnosis(found: &Diagnosis, report: &str, run: &Run, lanes: Option<(&Lan
     if let Some(ratios) = ranks::ratios(found) {
         section(ratios);
     }
-    let is_as_predicted = matches!(found.comparison, Comparison::Inside | Comparison::Shorter);
-    let nothing = found.causes.is_empty() && (is_as_predicted || !found.rl.is_empty());
+    let is_not_longer = matches!(found.comparison, Comparison::Inside | Comparison::Shorter);
+    let nothing = found.causes.is_empty() && (is_not_longer || !found.rl.is_empty());
     if !nothing {
         section(causes::causes(found, lanes.map(|(lanes, _)| lanes)));
     }
-    if is_as_predicted {
+    if is_not_longer {
         if let Some(spent) = spent::spent(found) {
             section(spent);
         }

@@ -34,7 +34,7 @@ pub(super) fn spent(found: &Diagnosis) -> Option<Node> {
     let names: Node = names.into_iter().map(|name| leaf(if name.is_empty() { "td" } else { "th" }, "", name)).collect();
     let rows: Node = losses.iter().map(line).collect();
     let words = t!(
-        "By prediction the compute takes {ideal} of the {whole} at the GPU's peak rate. These parts are the rest.",
+        "By prediction the compute takes {ideal} of the {whole} at the GPU's peak rate. The largest other parts:",
         ideal = show_seconds(Seconds(ideal)),
         whole = show_seconds(Seconds(whole))
     );

@@ -5,7 +5,7 @@ use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::charts::ticks::ticks;
 use crate::prelude::*;
-use shardscope_core::diagnose::{Diagnosis, SeriesPattern, StepSeries};
+use shardscope_core::diagnose::{Comparison, Diagnosis, SeriesPattern, StepSeries};
 
 const HEIGHT: f64 = 140.0;
 
@@ -103,6 +103,9 @@ pub(super) fn more(found: &Diagnosis) -> Node {
         card(
             t!("Make the step itself shorter"),
             match lost_to_spikes(found) {
+                _ if found.comparison == Comparison::Shorter => {
+                    t!("The run is shorter than the range; another layout may take less time still.")
+                }
                 Some(lost) => t!(
                     "Between its spikes, which take {lost} of the time, the run is as predicted; another layout may \
                         take less.",

@@ -119,8 +119,8 @@ pub fn future(run: &Run, answer: &WholeRunAnswer, chosen: Option<u64>) -> Node {
         time = duration(end)
     );
     let words = t!(
-        "{said}; {lost} are lost to restarts and repeated work. Each cell: one {cell}, with the number of its \
-            interruptions; each column: {column}, with the number of the first.",
+        "{said}; {lost} are lost to restarts and repeated work. A cell is one {cell} with its number of interruptions; \
+            a column is {column} of them, numbered by its first.",
         said = label.clone(),
         lost = duration(Seconds(lost)),
         cell = name,
