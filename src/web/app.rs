@@ -23,6 +23,7 @@ use crate::web::embed::embed;
 use crate::web::form::Form;
 use crate::web::form::history::history;
 use crate::web::header::{Header, foot_bar};
+use crate::web::late::{at_once, parts};
 use crate::web::runs::measured_offer;
 use crate::web::state::State;
 use crate::web::strip::{Advice, ReinforcementStep, Strip, Waterfall};
@@ -32,6 +33,7 @@ use crate::web::timeline::FirstTimeline;
 use crate::web::timeline::look::TimelineLook;
 use crate::web::{browser, link_sync, opened, pasted};
 use leptos::prelude::*;
+use std::time::Duration;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen]
@@ -95,11 +97,19 @@ fn App() -> impl IntoView {
         let title = Message::joined(" · ", parts.filter(|part| !part.is_empty()));
         document().set_title(&translated(title));
     });
-    match state.view.embed {
-        Some(panel) => embed(state, panel),
-        None => page(state).into_any(),
+    if let Some(panel) = state.view.embed {
+        return embed(state, panel);
     }
+    set_timeout(|| _ = at_once(views_part()), SETTLED);
+    page(state).into_any()
 }
+
+parts! {
+    views: views_part() -> () = ();
+}
+
+/// Pause after which the part of the tabs is loaded, so that none waits for it when it is opened.
+const SETTLED: Duration = Duration::from_secs(1);
 
 /// The line below everything.
 fn footer() -> Node {

@@ -134,7 +134,7 @@ pub(crate) fn Waterfall() -> impl IntoView {
 #[component]
 pub(crate) fn ReinforcementStep() -> impl IntoView {
     let state = expect_context::<State>();
-    let step = shown(state, || Some(Panel::Rl));
+    let step = shown(state, move || state.run.with(|run| run.rl.algorithm.is_some()).then_some(Panel::Rl));
     view! { <div class="stale-able" class:stale=flag(move || state.is_stale()) use:patched=step></div> }
 }
 

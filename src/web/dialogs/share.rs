@@ -22,11 +22,17 @@ use crate::web::browser;
 use crate::web::browser::html::{effect, flag, text};
 use crate::web::browser::i18n;
 use crate::web::browser::i18n::{say, translated};
+use crate::web::document::arriving::arriving;
 use crate::web::document::render::nodes;
+use crate::web::late::parts;
 use crate::web::state::State;
 use leptos::prelude::*;
 use std::sync::Arc;
 use wasm_bindgen::JsCast;
+
+parts! {
+    views: share_forms(state: State) -> AnyView = forms(state);
+}
 
 /// Panels to choose from, with their names.
 const PANELS: [(Embed, &str); 11] = [
@@ -277,10 +283,24 @@ fn preview(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Node
     }
 }
 
-/// The dialog, closed.
+/// The dialog, closed; its content comes when it is first opened.
 #[component]
 pub(crate) fn ShareDialog() -> impl IntoView {
     let state = expect_context::<State>();
+    let opened = Memo::new(move |was: Option<&bool>| was == Some(&true) || state.panels.shares.get().is_some());
+    view! {
+        <dialog id="share" aria-labelledby="share-title" on:close=move |_| state.panels.shares.set(None)>
+            <h2 id="share-title">{say("Share this run")}</h2>
+            {move || opened.get().then(|| arriving(move || share_forms(state)))}
+            <div class="end">
+                <button on:click=move |_| if let Some(dialog) = dialog() { dialog.close() }>{say("Close")}</button>
+            </div>
+        </dialog>
+    }
+}
+
+/// The forms in which the Run can be shared, with a picture of each.
+fn forms(state: State) -> AnyView {
     let chosen = RwSignal::new(None::<Embed>);
     let theme = RwSignal::new(None::<Theme>);
     let panel = move || match (of_view(state.view.open.get()), chosen.get()) {
@@ -348,36 +368,31 @@ pub(crate) fn ShareDialog() -> impl IntoView {
     let is_plain = flag(move || matches!(form.get(), Form::Link | Form::Markdown));
     let label = move || translated(if form.get() == Form::Link { "Link" } else { "Code" });
     view! {
-        <dialog id="share" aria-labelledby="share-title" on:close=move |_| state.panels.shares.set(None)>
-            <h2 id="share-title">{say("Share this run")}</h2>
-            <div inert>{nodes("share-picture", preview)}</div>
-            <div class="share-choice">
-                <span
-                    class="seg"
-                    role="group"
-                    aria-label=say("Panel")
-                    hidden=is_fixed
-                >
-                    {PANELS.map(option).collect_view()}
-                </span>
-                <span class="seg" role="group" aria-label=say("Colours") hidden=is_plain>
-                    {THEMES.map(tint).collect_view()}
-                </span>
-            </div>
-            <nav class="tabs" role="tablist" aria-label=say("Form")>{FORMS.map(tab).collect_view()}</nav>
-            <p class="muted">{text(move || translated(what()))}</p>
-            <div class="row" hidden=is_file>
-                <textarea id="share-link" readonly rows="3" aria-label=text(label) prop:value=text(code)></textarea>
-                <CopyButton what=text(code)/>
-            </div>
-            <div hidden=is_text>{nodes("row", files)}</div>
-            <p class="issue warning" hidden=flag(move || !long())>{say("Over 1000 characters: some chat programs cut \
-                it.")}</p>
-            <div class="end">
-                <button on:click=move |_| if let Some(dialog) = dialog() { dialog.close() }>{say("Close")}</button>
-            </div>
-        </dialog>
+        <div inert>{nodes("share-picture", preview)}</div>
+        <div class="share-choice">
+            <span
+                class="seg"
+                role="group"
+                aria-label=say("Panel")
+                hidden=is_fixed
+            >
+                {PANELS.map(option).collect_view()}
+            </span>
+            <span class="seg" role="group" aria-label=say("Colours") hidden=is_plain>
+                {THEMES.map(tint).collect_view()}
+            </span>
+        </div>
+        <nav class="tabs" role="tablist" aria-label=say("Form")>{FORMS.map(tab).collect_view()}</nav>
+        <p class="muted">{text(move || translated(what()))}</p>
+        <div class="row" hidden=is_file>
+            <textarea id="share-link" readonly rows="3" aria-label=text(label) prop:value=text(code)></textarea>
+            <CopyButton what=text(code)/>
+        </div>
+        <div hidden=is_text>{nodes("row", files)}</div>
+        <p class="issue warning" hidden=flag(move || !long())>{say("Over 1000 characters: some chat programs cut \
+            it.")}</p>
     }
+    .into_any()
 }
 
 /// Copies `what`. Its word is of the very text that was copied: another form has not been.

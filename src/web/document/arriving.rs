@@ -7,6 +7,9 @@ use crate::web::browser::i18n::say;
 use crate::web::late::Missing;
 use leptos::prelude::*;
 
+/// What is said of a part that did not arrive.
+pub(super) const MISSING: &str = "A part of the page did not arrive. Check the network.";
+
 /// The view of a late part; while it is awaited and where it does not arrive that is said, with a button that asks
 /// again.
 pub(crate) fn arriving<Loaded>(load: impl Fn() -> Loaded + Send + Sync + 'static) -> AnyView
@@ -32,7 +35,7 @@ where
 fn missing(again: RwSignal<()>) -> AnyView {
     view! {
         <p class="issue error missing" role="alert">
-            {say("A part of the page did not arrive. Check the network.")}
+            {say(MISSING)}
             " "
             <button on:click=move |_| again.set(())>{say("Try again")}</button>
         </p>

@@ -11,9 +11,10 @@ use crate::view::panel::Panel;
 use crate::web::browser;
 use crate::web::browser::html::{flag, text, view_of, view_once};
 use crate::web::browser::i18n::{say, translated};
-use crate::web::document::panel::{part, shown};
+use crate::web::document::panel::{late_view, part, shown};
 use crate::web::document::render::patched;
 use crate::web::document::shortcuts::{drawer_closes, keeps_drawer};
+use crate::web::late::Late;
 use crate::web::state::evaluated::evaluated;
 use crate::web::state::{Panels, State};
 use leptos::prelude::*;
@@ -35,10 +36,11 @@ pub(crate) fn About() -> impl IntoView {
     });
     on_cleanup(move || handle.remove());
     let own = shown(state, move || (panels.drawer.get() && !panels.of_second.get()).then(asked));
+    let late = Late::new();
     let second = evaluated(move || panels.of_second.get().then(|| state.view.second.get()).flatten());
     let of_second = move || {
         let evaluation = second.with(|second| second.evaluation.clone())?;
-        let about = Panel::About(panels.figure.get()).view(&evaluation, state.view.unit.get());
+        let about = late_view(late, Panel::About(panels.figure.get()), evaluation, state.view.unit.get());
         Some(Node::from_iter([muted("Of B, the run beside this one."), about]))
     };
     let content = view_of(move || {

@@ -2,14 +2,22 @@
 
 use crate::core::report::Evaluation;
 use crate::core::units::MemoryUnit;
-use crate::view::node::markup::Node;
+use crate::view::node::markup::{Node, leaf};
 use crate::view::panel::Panel;
 use crate::web::browser::html::{flag, view_of, view_once};
 use crate::web::browser::i18n::say;
+use crate::web::document::arriving::MISSING;
 use crate::web::document::fold::Fold;
 use crate::web::document::render::patched;
+use crate::web::late::{Late, Missing, parts};
 use crate::web::state::State;
 use leptos::prelude::*;
+use std::sync::Arc;
+
+parts! {
+    views: panel_view(panel: Panel, evaluation: Arc<Evaluation>, unit: MemoryUnit) -> Node
+        = panel.view(&evaluation, unit);
+}
 
 /// Shows `view` of the last valid evaluation: again with each that follows, and with every other signal that it reads.
 /// Nothing is computed while `open` is false.
@@ -24,16 +32,30 @@ pub fn panel(
     })
 }
 
-/// The panel that `panel` returns; nothing while it returns none.
+/// The panel that `panel` returns, from a part that is loaded with the first of them; nothing while it returns none.
 pub fn shown(state: State, panel: impl Fn() -> Option<Panel> + Send + Sync + 'static) -> Signal<Node> {
-    let kind = Signal::derive(panel);
+    let (kind, late) = (Signal::derive(panel), Late::new());
     view_once(move || {
         let Some(kind) = kind.get() else {
             return Some(Node::none());
         };
         let evaluation = if kind.draws_ops() { state.drawn.get() } else { state.painted.get() };
-        Some(kind.view(&*evaluation?, state.view.unit.get()))
+        Some(late_view(late, kind, evaluation?, state.view.unit.get()))
     })
+}
+
+/// The panel of an evaluation; while its part is awaited and where it does not arrive, words that say so.
+pub fn late_view(late: Late, panel: Panel, evaluation: Arc<Evaluation>, unit: MemoryUnit) -> Node {
+    match late.value(panel_view(panel, evaluation, unit)) {
+        Ok(Some(view)) => view,
+        Ok(None) => leaf("p", "muted", "Loading…").say("role", "status"),
+        Err(Missing) => leaf("p", "issue error missing", MISSING).say("role", "alert"),
+    }
+}
+
+/// A panel of the first screen: `view` of the last valid evaluation once its key figures have been painted.
+pub fn first(state: State, view: impl Fn(&Evaluation, MemoryUnit) -> Node + Send + Sync + 'static) -> Signal<Node> {
+    view_once(move || Some(view(&*state.painted.get()?, state.view.unit.get())))
 }
 
 /// A fold whose content is a panel, computed while it is open.

@@ -12,7 +12,7 @@ use crate::view::panels::suggest::name;
 use crate::web::browser::html::{flag, text};
 use crate::web::browser::i18n::say;
 use crate::web::document::choice_row::{view_at, views};
-use crate::web::document::panel::{fold, shown};
+use crate::web::document::panel::{first, fold};
 use crate::web::document::render::{nodes, patched};
 use crate::web::state::State;
 use crate::web::state::evaluated::evaluated;
@@ -30,10 +30,10 @@ pub(crate) fn MemoryPanel() -> impl IntoView {
     let alone = state.view.embed.is_some();
     // Room for as many bars as will come.
     let bars = move || format!("--bars:{}", state.run.with(|run| run.pp.clamp(1, 16)));
-    let picture = shown(state, move || Some(Panel::MemoryBars(state.rank())));
+    let picture = first(state, move |evaluation, unit| memory::picture(evaluation, state.rank(), unit));
     let suggested = (!alone).then(|| suggestion(state));
-    let bands = shown(state, || Some(Panel::MemoryBands));
-    let tuning = shown(state, || Some(Panel::Tuning));
+    let bands = first(state, |evaluation, unit| memory::measured(&evaluation.report.memory, unit));
+    let tuning = first(state, memory::tuning);
     let advice = (!alone).then(|| {
         let contents = [advice::methods(state, is(2)), advice::fit(state, is(3)), advice::narrowing(state, is(4))];
         contents.into_iter().enumerate().map(|(at, content)| view_at(chosen, at + 2, content)).collect_view()

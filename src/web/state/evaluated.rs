@@ -8,9 +8,14 @@ use crate::core::run::Run;
 use crate::core::search::ladder::Ladder;
 use crate::web::browser::after_paint;
 use crate::web::browser::html::effect;
+use crate::web::late::{Late, parts};
 use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use leptos::prelude::*;
 use std::sync::Arc;
+
+parts! {
+    views: layout_instead(run: Run) -> Option<Run> = Ladder::stand_in(&run);
+}
 
 /// The last valid evaluation, and the errors of the present Run.
 #[derive(Clone)]
@@ -33,6 +38,7 @@ pub fn evaluated(run: impl Fn() -> Option<Run> + Send + Sync + 'static) -> Memo<
 }
 
 fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
+    let late = Late::new();
     let arrived = RwSignal::new(None::<(Run, Evaluated)>);
     let requested = StoredValue::new(None::<(Run, JobRequest)>);
     effect(move || {
@@ -91,7 +97,8 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
                 Some(Err(errors)) => {
                     let mut last = last(errors);
                     if last.evaluation.is_none() || last.stands_in {
-                        let proposal = Ladder::stand_in(&run).and_then(|run| evaluate(&run).ok());
+                        let proposed = late.value(layout_instead(run.clone())).ok().flatten().flatten();
+                        let proposal = proposed.and_then(|run| evaluate(&run).ok());
                         last.stands_in = proposal.is_some();
                         last.evaluation = proposal.map(Arc::new);
                     }

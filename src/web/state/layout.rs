@@ -7,8 +7,14 @@ use crate::core::search::auto::of_layout;
 use crate::core::search::ladder::{Ladder, LadderEnd, asks_anew, differs_in_layout, may_change};
 use crate::view::panels::chosen::LayoutOrigin;
 use crate::web::browser::html::effect;
+use crate::web::late::{at_once, parts};
 use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use leptos::prelude::*;
+
+parts! {
+    views: layout_guess(run: Run, pins: Vec<&'static str>) -> Option<Run>
+        = Ladder::guess(&run, &pins).map(|guess| guess.run);
+}
 
 /// Runs whose layout's origin is remembered.
 const REMEMBERED: usize = 64;
@@ -132,14 +138,15 @@ impl ChosenLayout {
         }
     }
 
-    /// Chooses the layout of `run`, whose fields in `pins` stay: a guess at once where there is one, then the fastest.
+    /// Chooses the layout of `run`, whose fields in `pins` stay: a guess at once where there is one and its part of the
+    /// program is here, then the fastest.
     pub fn choose(self, run: &Run, pins: &[&'static str]) {
         self.stop();
         self.typed.set_value(Some((run.clone(), self.origin.get_untracked())));
         self.origin.set(LayoutOrigin::Chosen);
         self.view.get_value().change(|view| view.chosen = true);
         self.searches.set(true);
-        let guess = Ladder::guess(run, pins).map(|guess| guess.run);
+        let guess = at_once(layout_guess(run.clone(), pins.to_vec())).flatten();
         match &guess {
             Some(guess) => {
                 self.guessed.set_value(Some(guess.clone()));

@@ -9,6 +9,8 @@ use crate::core::run::OneOf;
 use crate::view::views::PanelsTab;
 use crate::web::browser::html::{flag, text};
 use crate::web::browser::i18n::say;
+use crate::web::document::arriving::arriving;
+use crate::web::late::parts;
 use crate::web::memory::MemoryPanel;
 use crate::web::state::State;
 use crate::web::tabs::accuracy::AccuracyPanel;
@@ -17,7 +19,17 @@ use crate::web::tabs::plan::layouts;
 use crate::web::timeline::TimelinePanel;
 use leptos::prelude::*;
 
-fn panel(state: State, part: PanelsTab) -> AnyView {
+parts! {
+    views: tab_panel(part: PanelsTab) -> AnyView = panel(part);
+}
+
+/// A tab's panel. Memory is the first that is seen: it comes with the page, the others with their part.
+fn opened(part: PanelsTab) -> AnyView {
+    if part == PanelsTab::Memory { view! { <MemoryPanel/> }.into_any() } else { arriving(move || tab_panel(part)) }
+}
+
+fn panel(part: PanelsTab) -> AnyView {
+    let state = expect_context::<State>();
     match part {
         PanelsTab::Memory => view! { <MemoryPanel/> }.into_any(),
         PanelsTab::Overlap => view! { <OverlapPanel/> }.into_any(),
@@ -44,8 +56,8 @@ pub(crate) fn Tabs() -> impl IntoView {
         view! { <button role="tab" aria-selected=selected on:click=show>{say(part.choice().label)}</button> }
     };
     let body = move |part: PanelsTab| {
-        let opened = Memo::new(move |before: Option<&bool>| before == Some(&true) || open.get() == part);
-        let content = move || opened.get().then(|| panel(state, part));
+        let has_been_open = Memo::new(move |before: Option<&bool>| before == Some(&true) || open.get() == part);
+        let content = move || has_been_open.get().then(|| opened(part));
         // The layouts of the default Run are none of this one's.
         let is_foreign = flag(move || part == PanelsTab::Layouts && state.stands_in());
         view! { <div hidden=flag(move || open.get() != part) inert=is_foreign>{content}</div> }
