@@ -28,6 +28,39 @@ pub enum StartCause {
     Host(OpPlace),
 }
 
+/// Idle time of a rank in which the message that it waits for is on its way from another rank, seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Awaited {
+    pub rank: usize,
+    /// When the message is sent, or later, when the rank has nothing else to run.
+    pub from: f64,
+    /// When it arrives and its op starts.
+    pub to: f64,
+}
+
+/// Messages that the ranks of `timeline`, which `order` gave with latency `p2p`, wait for, rank by rank and in the
+/// order of time. One that arrives while its rank works delays nothing and is none of them.
+pub fn awaited(order: &Order, timeline: &Timeline, p2p: f64) -> Vec<Awaited> {
+    if p2p <= 0.0 {
+        return Vec::new();
+    }
+    // An idle rank starts with what arrives from another one; where activations leave, with what its host sends too.
+    let trace = order.away.as_ref().map(|_| Trace::new(order, timeline, p2p));
+    let mut found = Vec::new();
+    for (rank, ops) in timeline.ranks.iter().enumerate() {
+        let mut free = 0.0;
+        for (at, op) in ops.iter().enumerate() {
+            let arrives = |trace: &Trace| matches!(trace.cause(OpPlace { rank, at }), StartCause::Result(_));
+            // What rounding leaves between two ops is no idle time.
+            if op.start - free > p2p * 1e-6 && trace.as_ref().is_none_or(arrives) {
+                found.push(Awaited { rank, from: free.max(op.start - p2p), to: op.start });
+            }
+            free = op.end.max(free);
+        }
+    }
+    found
+}
+
 /// Places at which the results of a timeline are made: built once, read often.
 #[derive(Clone, Debug)]
 pub struct Places {
@@ -181,6 +214,43 @@ mod tests {
             let crossing = if before.rank == after.rank { 0.0 } else { 0.25 };
             let (before, after) = (trace.get(*before).unwrap(), trace.get(*after).unwrap());
             assert!((before.end + crossing - after.start).abs() < 1e-12);
+        }
+    }
+
+    /// By hand: the first forward of rank r has crossed r links and r ranks, and nothing else waits for a message in a
+    /// GPipe whose ranks are equal but the gradients that come back: the last rank turns at once, rank r waits for its
+    /// first gradient, which has crossed p − 1 − r links.
+    #[test]
+    fn messages_of_gpipe_lie_where_the_closed_form_puts_them() {
+        let (f, b, p2p) = (1.0, 2.0, 0.25);
+        for (p, m) in [(2u32, 1u32), (4, 8), (5, 3)] {
+            let rank = |rank: u32| {
+                let passes = |name: &'static str| (0..m).map(move |i| format!("{rank}{name}{i}"));
+                passes("F").chain(passes("BW")).collect::<Vec<_>>().join(",")
+            };
+            let ranks = (0..p).map(rank).collect::<Vec<_>>().join("|");
+            let order = Order::new(parse_ranks(&ranks).unwrap(), p, StagePlacement::Loop, m);
+            let timeline = simulate(&order, &Durations::uniform(p, f, b / 2.0, b / 2.0).with_p2p(p2p)).unwrap();
+            let (last, m) = (f64::from(p - 1), f64::from(m));
+            let mut expected = Vec::new();
+            for rank in 0..p as usize {
+                let r = rank as f64;
+                let mut put = |to: f64| expected.push(Awaited { rank, from: to - p2p, to });
+                if rank > 0 {
+                    put(r * (f + p2p));
+                }
+                if r < last {
+                    // All forwards of the last rank, then the first gradient back to here.
+                    put(last * (f + p2p) + m * f + (last - r) * (b + p2p));
+                }
+            }
+            let found = awaited(&order, &timeline, p2p);
+            assert_eq!(found.len(), expected.len(), "{p}: {found:?}");
+            for (found, expected) in found.iter().zip(&expected) {
+                let same = (found.from - expected.from).abs() + (found.to - expected.to).abs() < 1e-9;
+                assert!(same && found.rank == expected.rank, "{found:?} {expected:?}");
+            }
+            assert!(awaited(&order, &timeline, 0.0).is_empty());
         }
     }
 

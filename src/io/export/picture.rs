@@ -8,10 +8,10 @@ use shardscope_core::run::OneOf;
 use shardscope_core::t;
 use shardscope_core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
 use shardscope_view::charts::lod::Sums;
-use shardscope_view::charts::prepared::{mebibytes, memory_curve, version, versions};
+use shardscope_view::charts::prepared::{awaited_in, mebibytes, memory_curve, version, versions};
 use shardscope_view::charts::shape::Shape;
 use shardscope_view::charts::ticks::{tick_label, ticks};
-use shardscope_view::charts::timeline::cells;
+use shardscope_view::charts::timeline::{Arrival, arrivals, cells};
 use shardscope_view::charts::viewport::Viewport;
 use shardscope_view::gallery::letter;
 use shardscope_view::node::markup::{Node, el, text};
@@ -50,6 +50,12 @@ impl Picture<'_> {
 
     fn ranks(&self) -> usize {
         self.evaluation.order.ranks.len()
+    }
+
+    /// The messages between ranks that are drawn.
+    fn arrivals(&self, stride: usize) -> Vec<Arrival> {
+        let rows = self.sums.rows(self.evaluation.timeline(), stride);
+        arrivals(&rows, stride, &awaited_in(self.evaluation), self.view, self.width)
     }
 
     /// Paints it with title, names, paper and hatch.
@@ -99,6 +105,7 @@ impl Picture<'_> {
             chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
             curve,
             messages: &[],
+            arrivals: &self.arrivals(shape.stride),
             version_of: &|row, microbatch| version(&versions, row * shape.stride, microbatch),
             capacity: mebibytes(evaluation.report.memory.capacity_bytes),
             most,
@@ -188,12 +195,14 @@ fn key(pictures: &[Picture], palette: &Palette, words: &dyn Fn(f64, &Message) ->
         rows.any(|row| row.written().iter().any(|item| item.ops().any(|op| op.kind == OpKind::W)))
     });
     let later = any(&|one| one.loads.iter().any(|load| load.stages.len() > 1));
+    let sent = pictures.iter().any(|one| !one.arrivals(Shape::low(one.ranks()).stride).is_empty());
     let shade = blend(palette.forward, palette.paper, 0.25);
     let entries = [
         Some((palette.forward, t!("forward"))),
         Some((palette.backward, t!("backward"))),
         splits.then(|| (palette.weight, t!("weight gradient"))),
         later.then(|| (shade, t!("later stages of the rank"))),
+        sent.then(|| (palette.exposed, t!("message on its way"))),
         Some((palette.hatch, t!("bubble"))),
         Some((palette.activations, t!("memory over time"))),
     ];
@@ -254,6 +263,33 @@ mod tests {
         for number in svg.split("x1=\"").skip(1) {
             let x: f64 = number.split('"').next().unwrap().parse().unwrap();
             assert!((0.0..=f64::from(width)).contains(&x));
+        }
+    }
+
+    /// A rank's message ends where its first block begins: on a slow link the picture has a bar before that of every
+    /// rank but the first, and the key of several pictures names it; on a fast one both are away.
+    #[test]
+    fn messages_between_ranks_are_drawn_where_they_can_be_seen() {
+        let english = Catalogue::default();
+        for (bandwidth, is_seen) in [("0.5", true), ("400", false)] {
+            let set = [("schedule", "gpipe"), ("pp", "4"), ("tp", "8"), ("gpu.inter_gb_per_s", bandwidth)];
+            let evaluation = evaluate(&Run::default().with_texts(&set).unwrap()).unwrap();
+            let sums = Sums::of(evaluation.timeline());
+            let view = Viewport::all(evaluation.timeline().makespan());
+            let (rank, theme) = (0, Theme::Light);
+            let picture =
+                Picture { evaluation: &evaluation, sums: &sums, view, width: 1600.0, rank, theme, catalogue: &english };
+            let p2p = evaluation.durations.p2p;
+            let bars = picture.arrivals(1);
+            assert_eq!(view.x(p2p, 1600.0) > 1.0, is_seen, "{p2p}");
+            assert_eq!(stacked(&[picture], MemoryUnit::Gib).contains("message on its way"), is_seen);
+            let (r, g, b) = theme.palette().exposed;
+            assert_eq!(svg(&picture).matches(&format!("#{r:02X}{g:02X}{b:02X}")).count(), bars.len());
+            for (rank, ops) in evaluation.timeline().ranks.iter().enumerate().skip(1).filter(|_| is_seen) {
+                let first = bars.iter().find(|bar| bar.row == rank).unwrap();
+                assert!((first.x + first.width - view.x(ops[0].start, 1600.0)).abs() < 1e-6);
+                assert!((first.width - view.x(p2p, 1600.0)).abs() < 1e-6);
+            }
         }
     }
 

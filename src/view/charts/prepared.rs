@@ -1,9 +1,11 @@
 //! A timeline prepared for drawing and for tooltips: what every frame and every tooltip needs, built once.
 
 use super::lod::Sums;
+use super::timeline::{Arrival, arrivals};
+use super::viewport::Viewport;
 use crate::prelude::*;
 use shardscope_core::pipeline::stats::weight_versions;
-use shardscope_core::pipeline::trace::{OpPlace, Places};
+use shardscope_core::pipeline::trace::{Awaited, OpPlace, Places, awaited};
 use shardscope_core::pipeline::{TimedOp, Trace};
 use shardscope_core::report::over_time::over_time;
 use std::sync::{Arc, OnceLock};
@@ -16,13 +18,16 @@ pub struct Prepared {
     pub sums: Sums,
     places: OnceLock<Places>,
     path: OnceLock<Vec<(OpPlace, TimedOp)>>,
+    awaited: OnceLock<Vec<Awaited>>,
     versions: Vec<Vec<i32>>,
 }
 
 impl Prepared {
     pub fn of(evaluation: Arc<Evaluation>) -> Self {
         let sums = Sums::of(evaluation.timeline());
-        Self { versions: versions(&evaluation), evaluation, sums, places: OnceLock::new(), path: OnceLock::new() }
+        let versions = versions(&evaluation);
+        let (places, path, awaited) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { versions, evaluation, sums, places, path, awaited }
     }
     pub fn op(&self, place: OpPlace) -> Option<TimedOp> {
         let ops = self.evaluation.timeline().ranks.get(place.rank)?;
@@ -46,6 +51,12 @@ impl Prepared {
             path.filter_map(|place| Some((place, self.op(place)?))).collect()
         })
     }
+    /// The messages between ranks that a picture of every `stride`-th rank has room for, `width` pixels wide.
+    pub fn arrivals(&self, stride: usize, view: Viewport, width: f64) -> Vec<Arrival> {
+        let awaited = self.awaited.get_or_init(|| awaited_in(&self.evaluation));
+        let rows = self.sums.rows(self.evaluation.timeline(), stride);
+        arrivals(&rows, stride, awaited, view, width)
+    }
     /// Memory of `rank` over time, MiB.
     pub fn curve(&self, rank: usize) -> Vec<(f64, u32)> {
         memory_curve(&self.evaluation, rank)
@@ -57,6 +68,11 @@ impl Prepared {
     pub fn ranks(&self) -> usize {
         self.evaluation.order.ranks.len()
     }
+}
+
+/// The messages between ranks that the ranks of a timeline wait for.
+pub fn awaited_in(evaluation: &Evaluation) -> Vec<Awaited> {
+    awaited(&evaluation.order, evaluation.timeline(), evaluation.durations.p2p)
 }
 
 /// The versions of the weights that micro-batches meet on each rank, as updates since the step began; empty where a

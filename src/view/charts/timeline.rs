@@ -8,6 +8,7 @@
 
 use super::lod::{KindSeconds, RankOps};
 use super::viewport::Viewport;
+use shardscope_core::pipeline::trace::Awaited;
 use shardscope_core::pipeline::{Half, OpKind, TimedOp};
 use std::collections::{HashMap, VecDeque};
 
@@ -23,6 +24,8 @@ const LEVELS: [(usize, f64); 8] =
     [(1, 0.06), (1, 0.12), (1, 0.25), (2, 0.25), (4, 0.25), (8, 0.25), (16, 0.25), (32, 0.25)];
 /// Largest difference between idle shares of neighbours that are drawn as one cell, on every step.
 const IDLE_DIFFERS: f64 = 0.12;
+/// A message between ranks at least this wide is drawn, pixels.
+const NARROWEST_MESSAGE: f64 = 0.75;
 /// Mix of a column's colour with the paper's as its idle share goes to 1.
 const MOST_LIGHT: f64 = 0.9;
 
@@ -64,7 +67,7 @@ fn most_cells(rows: usize) -> usize {
 pub fn cells(rows: &[RankOps], view: Viewport, width: f64) -> Vec<Cell> {
     let seen: Vec<&[TimedOp]> = rows.iter().map(|row| row.visible(view.start, view.end)).collect();
     let most = most_cells(rows.len());
-    let few = seen.iter().map(|ops| ops.len()).sum::<usize>() <= most;
+    let by_itself = ops_by_themselves(&seen, width);
     // Columns of a power of two of the axis: they stay where they are while the window moves.
     let mut column = view.full;
     while view.x(view.start + column / 2.0, width) >= 1.0 {
@@ -73,7 +76,7 @@ pub fn cells(rows: &[RankOps], view: Viewport, width: f64) -> Vec<Cell> {
     let mut by_op = Vec::new();
     let mut by_column = Vec::new();
     for (index, (row, ops)) in rows.iter().zip(&seen).enumerate() {
-        if few && ops.len() as f64 * NARROWEST <= width {
+        if by_itself(ops) {
             each_op(index, ops, view, width, &mut by_op);
         } else {
             let columns = columns(*row, ops, view, column);
@@ -104,6 +107,42 @@ pub fn cells(rows: &[RankOps], view: Viewport, width: f64) -> Vec<Cell> {
         for stretch in stretches {
             write(*row, stretch, view, width, &mut out);
         }
+    }
+    out
+}
+
+/// Says of the ops of a row that are `seen` whether each is a cell of its own.
+fn ops_by_themselves(seen: &[&[TimedOp]], width: f64) -> impl Fn(&[TimedOp]) -> bool + use<> {
+    let few = seen.iter().map(|ops| ops.len()).sum::<usize>() <= most_cells(seen.len());
+    move |ops| few && ops.len() as f64 * NARROWEST <= width
+}
+
+/// A message that a row's rank waits for while it has nothing else to run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrival {
+    /// Row, from 0.
+    pub row: usize,
+    /// Left edge, pixels.
+    pub x: f64,
+    /// Width, pixels.
+    pub width: f64,
+}
+
+/// The messages of `awaited` that the visible part of `rows` has room for: every `stride`-th rank is a row. A row of
+/// columns, whose ops are narrower than a pixel or two, has none.
+pub fn arrivals(rows: &[RankOps], stride: usize, awaited: &[Awaited], view: Viewport, width: f64) -> Vec<Arrival> {
+    let seen: Vec<&[TimedOp]> = rows.iter().map(|row| row.visible(view.start, view.end)).collect();
+    let by_itself = ops_by_themselves(&seen, width);
+    let mut out = Vec::new();
+    for (row, ops) in seen.iter().enumerate().filter(|(_, ops)| by_itself(ops)) {
+        let rank = row * stride.max(1);
+        let first = awaited.partition_point(|one| (one.rank, one.to) < (rank, view.start));
+        let mine = awaited[first..].iter().take_while(|one| one.rank == rank && one.from <= view.end);
+        let bar = |one: &Awaited| {
+            let x = view.x(one.from, width).max(0.0);
+            Arrival { row, x, width: view.x(one.to, width).min(width) - x }
+        };
+        out.extend(mine.map(bar).filter(|one| !ops.is_empty() && one.width >= NARROWEST_MESSAGE));
     }
     out
 }
@@ -297,6 +336,7 @@ pub fn hit(ops: &[TimedOp], time: f64, upper: bool) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::charts::lod::Sums;
+    use shardscope_core::pipeline::trace::awaited;
     use shardscope_core::pipeline::{Durations, Spec, Timeline, build, measure, schedule};
 
     fn timeline(id: &str, pp: u32, m: u32) -> Timeline {
@@ -316,6 +356,36 @@ mod tests {
         let cells = drawn(&timeline, Viewport::all(timeline.makespan()), 800.0);
         assert_eq!(cells.len(), 4 * 8 * 2);
         assert!(cells.iter().all(|cell| cell.op.is_some()));
+    }
+
+    /// Closed form: the first forward pass of rank r has crossed r ranks and r links, and the link before it is drawn
+    /// right before it, as long as a message takes; in a window of the axis where the window has it. A row without room
+    /// for its ops has no room for messages.
+    #[test]
+    fn a_message_is_drawn_where_the_first_pass_of_a_rank_waits_for_it() {
+        let (p, m, latency) = (4u32, 8u32, 0.5);
+        let spec = Spec::new(schedule("gpipe").unwrap(), p, m);
+        let durations = Durations::uniform(p, 1.0, 1.0, 1.0).with_p2p(latency);
+        let order = build(&spec, &durations).unwrap().order;
+        let timeline = measure(&order, &durations).unwrap().0;
+        let (sums, sent) = (Sums::of(&timeline), awaited(&order, &timeline, latency));
+        let whole_axis = Viewport::all(timeline.makespan());
+        for (stride, view) in [(1, whole_axis), (2, whole_axis), (1, Viewport { start: 1.0, end: 3.0, ..whole_axis })] {
+            let rows = sums.rows(&timeline, stride);
+            let drawn = arrivals(&rows, stride, &sent, view, 900.0);
+            for row in 0..rows.len() {
+                let to = (row * stride) as f64 * (1.0 + latency);
+                let first = drawn.iter().find(|one| one.row == row);
+                if to <= view.start || to - latency >= view.end {
+                    assert!(first.is_none_or(|one| (one.x - view.x(to - latency, 900.0)).abs() > 1.0));
+                    continue;
+                }
+                let first = first.unwrap();
+                assert!((first.x - view.x(to - latency, 900.0).max(0.0)).abs() < 1e-6, "{row}: {first:?}");
+                assert!((first.x + first.width - view.x(to, 900.0)).abs() < 1e-6, "{row}: {first:?}");
+            }
+        }
+        assert!(arrivals(&sums.rows(&timeline, 1), 1, &sent, whole_axis, 10.0).is_empty());
     }
 
     #[test]

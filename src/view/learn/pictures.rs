@@ -7,8 +7,8 @@ use crate::charts::ink::Ink;
 use crate::charts::ticks::ticks;
 use crate::prelude::*;
 use shardscope_core::pipeline::stats::{buffered_version, in_flight_curve, weight_versions};
-use shardscope_core::pipeline::{Durations, Half, Op, OpKind, Order, Spec, Stats, Timeline, build, measure};
-use std::collections::HashMap;
+use shardscope_core::pipeline::trace::{Awaited, awaited};
+use shardscope_core::pipeline::{Durations, Half, OpKind, Order, Spec, Stats, Timeline, build, measure};
 
 /// A simulated pipeline: a forward pass of a rank's layers takes 1, each half of a backward pass 1.
 pub(super) struct Pipeline {
@@ -51,38 +51,9 @@ impl Pipeline {
             spec.order = Some(order.clone());
         })
     }
-    /// Messages that a rank waits for while it has nothing else to run: the rank, from when to when.
-    pub fn awaited(&self) -> Vec<(usize, f64, f64)> {
-        let latency = self.durations.p2p;
-        if latency <= 0.0 {
-            return Vec::new();
-        }
-        let key = |op: Op| (op.stage, op.kind == OpKind::F, op.microbatch);
-        let mut ends = HashMap::new();
-        for (rank, ops) in self.timeline.ranks.iter().enumerate() {
-            let passes = ops.iter().filter(|timed| timed.op.kind != OpKind::W);
-            ends.extend(passes.map(|timed| (key(timed.op), (rank, timed.end))));
-        }
-        let mut found = Vec::new();
-        for (rank, ops) in self.timeline.ranks.iter().enumerate() {
-            let mut free = 0.0;
-            for timed in ops {
-                let (stage, is_forward, microbatch) = key(timed.op);
-                let before = if is_forward { stage.checked_sub(1) } else { Some(stage + 1) };
-                let sender = before.and_then(|stage| ends.get(&(stage, is_forward, microbatch)));
-                // The op starts when the message has come, not when the rank is free.
-                if let Some((from, end)) = sender
-                    && *from != rank
-                    && timed.op.kind != OpKind::W
-                    && timed.start > free
-                    && (timed.start - end - latency).abs() < latency * 1e-6
-                {
-                    found.push((rank, end.max(free), timed.start));
-                }
-                free = timed.end;
-            }
-        }
-        found
+    /// Messages that a rank waits for while it has nothing else to run.
+    pub fn awaited(&self) -> Vec<Awaited> {
+        awaited(&self.order, &self.timeline, self.durations.p2p)
     }
     /// Most stage-micro-batches that a rank holds.
     pub fn held(&self) -> f64 {
@@ -152,7 +123,7 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
         drawing.name(y(row) + tall / 2.0, t!("rank {rank}", rank = row * stride));
         drawing.hatch(Box { x: 0.0, width: one.stats.makespan_s / end, y: y(row), height: tall });
     }
-    for (rank, from, to) in one.awaited() {
+    for Awaited { rank, from, to } in one.awaited() {
         if rank.is_multiple_of(stride) {
             let place = Box { x: from / end, width: (to - from) / end, y: y(rank / stride), height: tall - GAP };
             drawing.fill(place, Ink::Exposed, 1.0, t!("message on its way"));

@@ -7,7 +7,7 @@ use super::{Painted, fill, ink, label_side, px, text_style};
 use crate::charts::shape::Shape;
 use crate::charts::strokes::steps;
 use crate::charts::ticks::tick_times;
-use crate::charts::timeline::Cell;
+use crate::charts::timeline::{Arrival, Cell};
 use crate::charts::viewport::Viewport;
 use crate::palette::{Palette, Rgb, blend, ink_on};
 use plotters::prelude::*;
@@ -25,6 +25,8 @@ const LABEL_HEIGHT: f64 = 11.0;
 const STRIP: f64 = 4.0;
 /// Least width of a block that shows messages, CSS pixels.
 const STRIP_WIDTH: f64 = 5.0;
+/// Height of a message between ranks, a share of its row.
+const ARRIVAL: f64 = 0.4;
 /// Least height of a block that shows messages, CSS pixels.
 const STRIP_HEIGHT: f64 = 9.0;
 
@@ -69,6 +71,8 @@ pub struct TimelinePicture<'a> {
     pub version_of: &'a dyn Fn(usize, u32) -> Option<i32>,
     /// The messages of every stage that are drawn in the blocks; none: none are.
     pub messages: &'a [StageMessages],
+    /// Messages between ranks that are drawn in the idle time before the ops that wait for them.
+    pub arrivals: &'a [Arrival],
     /// Memory of the chosen rank over time, MiB.
     pub curve: &'a [(f64, u32)],
     /// Memory of the rank, MiB.
@@ -93,6 +97,7 @@ impl TimelinePicture<'_> {
             None => self.paint_gaps(backend)?,
             Some(frame) => self.paint_frame(frame, backend)?,
         }
+        self.paint_arrivals(backend)?;
         self.paint_blocks(backend)?;
         for cell in self.cells {
             self.paint_inside(cell, backend)?;
@@ -170,6 +175,26 @@ impl TimelinePicture<'_> {
             let (low, high) = (top + foot - left, top + foot - right);
             backend.draw_line((self.across(left), self.down(low)), (self.across(right), self.down(high)), &line)?;
             foot += HATCH;
+        }
+        Ok(())
+    }
+
+    /// The messages between ranks: thin bars in the middle of their rows, over the hatch of idle time.
+    fn paint_arrivals<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
+        let height = self.px(self.shape.rows.height);
+        let thin = px(ARRIVAL, f64::from(height)).max(2).min(height);
+        let place = |arrival: &Arrival| {
+            let left = self.across(arrival.x);
+            let right = self.across(arrival.x + arrival.width).max(left + 1);
+            (left, right, self.down(arrival.row as f64 * self.shape.rows.pitch) + (height - thin) / 2)
+        };
+        if let Some(fills) = self.fills {
+            let corners = self.arrivals.iter().map(place).map(|(left, right, top)| [left, top, right, top + thin]);
+            fills(self.palette.exposed, &corners.collect::<Vec<Corners>>());
+            return Ok(());
+        }
+        for (left, right, top) in self.arrivals.iter().map(place) {
+            backend.draw_rect((left, top), (right, top + thin), &ink(self.palette.exposed), true)?;
         }
         Ok(())
     }
@@ -402,6 +427,7 @@ mod tests {
             most: 0,
             version_of: &|_, _| None,
             messages: &[],
+            arrivals: &[],
             palette: Theme::Light.palette(),
             scale,
             fills: None,

@@ -22,8 +22,8 @@ pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op o
 const MAX_ROWS: usize = 256;
 
 /// Legend of the colours, and the idle share. `stride`: every `stride`-th rank is drawn; `other`: the evaluation drawn
-/// below in the same colours.
-pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize) -> Node {
+/// below in the same colours; `sent`: messages between ranks are drawn.
+pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize, sent: bool) -> Node {
     let pipeline = &evaluation.report.pipeline;
     let drawn = || std::iter::once(evaluation).chain(other);
     let any = |is: &dyn Fn(&OrderItem) -> bool| {
@@ -47,6 +47,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
         swatch(&("c-forward", "F forward")),
         swatch(&("c-backward", backward)),
         if split { swatch(&("c-weight", "W weight gradient")) } else { Node::none() },
+        message_key(sent),
         bubble(pipeline),
         note(once.is_some(), "", once.unwrap_or_default()),
         note(paired, "", t!("two halves in one block: an overlapped pair")),
@@ -58,6 +59,11 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
         note(stride > 1, "", thinned),
         note(true, "phone-hide", t!("Ctrl + wheel zooms, drag pans")),
     ])
+}
+
+/// What the bars of messages between ranks are, where such are drawn.
+fn message_key(sent: bool) -> Node {
+    if sent { swatch(&("c-exposed", "message on its way")) } else { Node::none() }
 }
 
 /// The kinds of messages that can be drawn in the blocks, the `chosen` one pressed, and what is drawn of it; nothing
@@ -242,8 +248,8 @@ pub fn rank_memory(evaluation: &Evaluation, shape: Shape, unit: MemoryUnit) -> N
     Node::from_iter([rows, el("small", &[("style", &foot)], &[text(words)])])
 }
 
-/// The kinds of blocks of the first screen's picture, and the idle share.
-pub fn kinds(evaluation: &Evaluation) -> Node {
+/// The kinds of blocks of the first screen's picture, and the idle share; `sent`: messages between ranks are drawn.
+pub fn kinds(evaluation: &Evaluation, sent: bool) -> Node {
     let pipeline = &evaluation.report.pipeline;
     let has = |kind: OpKind| {
         evaluation.order.ranks.iter().any(|row| row.written().iter().any(|item| item.ops().any(|op| op.kind == kind)))
@@ -254,6 +260,7 @@ pub fn kinds(evaluation: &Evaluation) -> Node {
         swatch(&("c-backward", "backward")),
         if has(OpKind::W) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
         if later { swatch(&("c-forward later", "later stages")) } else { Node::none() },
+        message_key(sent),
         bubble(pipeline),
         evaluation.report.tower.map_or_else(Node::none, |tower| waits_for_tower(tower.waits_s, pipeline)),
     ])
@@ -271,8 +278,8 @@ fn waits_for_tower(waits: Seconds, pipeline: &Pipeline) -> Node {
     leaf("span", "", words).title(whole)
 }
 
-/// The colours of several pictures on one axis.
-pub fn colours(drawn: &[&Evaluation]) -> Node {
+/// The colours of several pictures on one axis; `sent`: messages between ranks are drawn.
+pub fn colours(drawn: &[&Evaluation], sent: bool) -> Node {
     let any = |is: &dyn Fn(&Evaluation) -> bool| drawn.iter().any(|one| is(one));
     let splits = |one: &Evaluation| {
         let mut rows = one.order.ranks.iter();
@@ -284,6 +291,7 @@ pub fn colours(drawn: &[&Evaluation]) -> Node {
         swatch(&("c-backward", "backward")),
         if any(&splits) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
         if any(&later) { swatch(&("c-forward later", "later stages of the rank")) } else { Node::none() },
+        message_key(sent),
         swatch(&("hatch", "bubble")),
     ])
 }
@@ -345,7 +353,7 @@ mod tests {
     fn legend_and_table_say_what_is_drawn() {
         let run = Run { schedule: Schedule::ZbV, ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
-        let view = legend(&evaluation, None, 2);
+        let view = legend(&evaluation, None, 2, false);
         let message = view.to_html();
         assert!(
             message.contains("W weight gradient") && message.contains("lighter") && message.contains("one rank of 2"),
@@ -368,7 +376,7 @@ mod tests {
         pipeline.bubble_fraction = stats.bubble_fraction;
         pipeline.bubble_over_ideal = stats.bubble_over_ideal;
         pipeline.bubble_span = stats.bubble_span;
-        let legend = legend(&evaluation, None, 1).to_html();
+        let legend = legend(&evaluation, None, 1, false).to_html();
         for message in [
             "bubble 8.9 %",
             "9.7 % of the ideal time",
@@ -387,7 +395,7 @@ mod tests {
     fn a_schedule_that_never_drains_says_so() {
         let html = |schedule| {
             let run = Run { schedule, ..Run::default() };
-            legend(&evaluate(&run).unwrap(), None, 1).to_html()
+            legend(&evaluate(&run).unwrap(), None, 1, false).to_html()
         };
         let message = "Fill (";
         assert!(html(Schedule::Pipedream).contains(message) && html(Schedule::Pipedream2bw).contains(message));

@@ -72,6 +72,7 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &CanvasFrame, from: Opt
         version_of: &|row, microbatch| frame.prepared.version(row * shape.stride, microbatch),
         curve: frame.curve,
         messages: frame.messages,
+        arrivals: &frame.prepared.arrivals(shape.stride, frame.view, frame.width),
         capacity: mebibytes(evaluation.report.memory.capacity_bytes),
         most: frame.most,
         palette: frame.theme.palette(),

@@ -89,7 +89,7 @@ pub fn compared(state: State) -> AnyView {
     let key = move || {
         let drawn: Vec<_> = lanes.iter().filter_map(|lane| lane.prepared.get()).collect();
         let drawn: Vec<&Evaluation> = drawn.iter().map(|one| &*one.evaluation).collect();
-        colours(&drawn)
+        colours(&drawn, look.has_arrivals(&lanes))
     };
     let foot = move || axis(look.view(), look.clock.get());
     let fastest = Signal::derive(move || {

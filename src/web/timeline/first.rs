@@ -63,6 +63,10 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
     let drawn = move |view: fn(&crate::core::report::Evaluation) -> Node| {
         lane.prepared.get().map_or_else(Node::none, |prepared| view(&prepared.evaluation))
     };
+    let key = move || {
+        let sent = look.has_arrivals(&[lane]);
+        lane.prepared.get().map_or_else(Node::none, |prepared| kinds(&prepared.evaluation, sent))
+    };
     let memory = move || {
         let prepared = lane.prepared.get();
         prepared.map_or_else(Node::none, |one| rank_memory(&one.evaluation, lane.shape(), state.view.unit.get()))
@@ -114,7 +118,7 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
                 <h2 id="timeline-title">{say("One step of this pipeline")}</h2>
                 {nodes("muted caption", move || drawn(|one| leaf("small", "", played_line(one))))}
                 <span class="spring"></span>
-                {nodes("legend", move || drawn(kinds))}
+                {nodes("legend", key)}
                 <span class="pipe-parts">
                 <span
                     class="seg"

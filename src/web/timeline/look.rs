@@ -79,6 +79,12 @@ impl Lane {
     pub fn is_low(self) -> bool {
         self.size == Size::Low
     }
+    /// True if the picture in `view`, `width` pixels wide, has messages between ranks.
+    pub fn has_arrivals(self, view: Viewport, width: f64) -> bool {
+        let stride = self.shape().stride;
+        let drawn = |prepared: &Arc<Prepared>| !prepared.arrivals(stride, view, width).is_empty();
+        self.prepared.with(|prepared| prepared.as_ref().is_some_and(drawn))
+    }
     /// Number of its ranks.
     pub fn ranks(self) -> usize {
         self.prepared.with(|prepared| prepared.as_ref().map_or(0, |prepared| prepared.ranks()))
@@ -198,6 +204,11 @@ impl TimelineLook {
     /// The visible window for event handlers, read without following it.
     pub fn seen(self) -> Viewport {
         untrack(|| self.view())
+    }
+    /// True if messages between ranks are drawn in one of `lanes`, all of this look.
+    pub fn has_arrivals(self, lanes: &[Lane]) -> bool {
+        let (view, width) = (self.view(), self.width.get());
+        lanes.iter().any(|lane| lane.has_arrivals(view, width))
     }
     pub fn set(self, view: Viewport) {
         self.window.set((!view.is_all()).then_some(view));

@@ -48,6 +48,7 @@ pub(super) fn messages(dials: &Dials) -> Live {
 mod tests {
     use super::super::LESSON;
     use super::*;
+    use shardscope_core::pipeline::trace::Awaited;
 
     /// By hand: the first forward passes cross `p - 1` links and the last gradients come back over them, so GPipe takes
     /// `(m + p - 1) (F + BW) + 2 (p - 1) c`. In 1F1B the first rank has p micro-batches on the way: in the steady state
@@ -82,7 +83,7 @@ mod tests {
             let one = with(schedule, &dials, 0.25).unwrap();
             let drawn = one.awaited();
             assert!(!drawn.is_empty());
-            for (rank, from, to) in drawn {
+            for Awaited { rank, from, to } in drawn {
                 assert!(from < to && to - from <= 0.25 + 1e-9, "{from} {to}");
                 let ops = &one.timeline.ranks[rank];
                 assert!(ops.iter().all(|op| op.end <= from + 1e-9 || op.start >= to - 1e-9), "{rank}: {from} {to}");

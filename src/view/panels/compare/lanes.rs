@@ -33,7 +33,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
     let picture = strips(&drawn).inline("Pipelines on one axis");
     Node::from_iter([
         leaf("h2", "", "Pipelines on one axis"),
-        legend([colours(&runs)]),
+        legend([colours(&runs, false)]),
         figure("compared", "", picture),
     ])
 }
