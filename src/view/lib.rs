@@ -5,6 +5,7 @@
 //! pictures into strokes.
 
 pub mod charts;
+pub mod choose;
 pub mod cluster;
 pub mod gallery;
 pub mod learn;

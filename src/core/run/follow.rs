@@ -3,7 +3,7 @@
 
 use super::presets::{PUBLISHED, Trainer};
 use super::registry::field;
-use super::{AdapterMethod, OneOf, Run};
+use super::{AdapterMethod, Run};
 
 /// Fields and values, as a link writes them.
 type Set = Vec<(&'static str, String)>;
@@ -25,9 +25,11 @@ const DEEPSEEK: &str = "deepseek-v3";
 /// layout is chosen after it, so that none of it follows.
 pub fn following(before: &Run, run: &Run, key: &str, chooses: bool) -> Set {
     match key {
-        "adapter.method" if before.adapter.method.is_none() => {
-            run.adapter.method.map_or_else(Set::new, |method| tuning(run, method))
-        }
+        "adapter.method" => match (before.adapter.method, run.adapter.method) {
+            (None, Some(method)) => tuning(run, method),
+            (Some(_), None) => pretraining(before),
+            _ => Set::new(),
+        },
         "stack" => {
             let (implied, earlier) = (implied(run), implied(before));
             // What followed the software before goes with it.
@@ -52,6 +54,38 @@ fn text(run: &Run, key: &str) -> Option<String> {
     field(key)?.text(run)
 }
 
+/// Sequences of a batch that a fine-tuning on the GPUs of `run` begins with: software without pipelines and tensor
+/// ranks has a sequence of the batch on each GPU.
+fn batch(run: &Run) -> u64 {
+    TUNED[1].max(run.gpus).min(Run::default().global_batch.max(TUNED[1]))
+}
+
+/// Keys of the settings of `run` that stand as one of its choices sets them where nobody did: those of its adapters and
+/// those of its software.
+pub fn set_along(run: &Run) -> Vec<&'static str> {
+    let of_adapter = run.adapter.method.map_or_else(Set::new, |method| begun(run, method));
+    let stands = |(key, value): &(&'static str, String)| {
+        text(run, key).as_ref() == Some(value) && text(&Run::default(), key).as_ref() != Some(value)
+    };
+    of_adapter.into_iter().chain(implied(run)).filter(stands).map(|(key, _)| key).collect()
+}
+
+/// Settings that adapters begin with.
+fn begun(run: &Run, method: AdapterMethod) -> Set {
+    let software = (method == AdapterMethod::Qlora).then(|| ("stack", TUNES.to_owned()));
+    let sizes = [("seq_len", TUNED[0].to_string()), ("global_batch", batch(run).to_string())];
+    software.into_iter().chain(sizes).collect()
+}
+
+/// What went with the adapters of `before` goes with them: length, batch and software are those that the page opens
+/// with.
+fn pretraining(before: &Run) -> Set {
+    let keys = before.adapter.method.map_or_else(Set::new, |method| begun(before, method));
+    let gone = keys.iter().filter(|(key, value)| text(before, key).as_ref() == Some(value));
+    let gone = gone.filter(|(key, _)| *key != "stack" || before.stack.parts == Run::default().stack.parts);
+    gone.map(|(key, _)| (*key, text(&Run::example(), key).unwrap_or_default())).collect()
+}
+
 /// A fine-tuning's length and batch, and for a quantised base software that has one.
 fn tuning(run: &Run, method: AdapterMethod) -> Set {
     let unset = |key: &str| field(key).is_some_and(|field| !field.is_changed(run));
@@ -66,8 +100,7 @@ fn tuning(run: &Run, method: AdapterMethod) -> Set {
         set.push(("seq_len", TUNED[0].to_string()));
     }
     if unset("global_batch") {
-        // Software without pipelines and tensor ranks has a sequence of the batch on each GPU.
-        set.push(("global_batch", TUNED[1].max(run.gpus).min(run.global_batch.max(TUNED[1])).to_string()));
+        set.push(("global_batch", batch(run).to_string()));
     }
     set
 }
@@ -88,14 +121,6 @@ fn implied(run: &Run) -> Set {
             published.filter(|_| low).map_or_else(Set::new, |published| keyed(&published.run(), &keys))
         }
         _ => Set::new(),
-    }
-}
-
-/// The name of what was chosen.
-pub fn chosen(run: &Run, key: &str) -> &'static str {
-    match key {
-        "stack" => run.stack.preset_row().choice.label,
-        _ => run.adapter.method.map_or("", |method| method.choice().label),
     }
 }
 
@@ -122,6 +147,16 @@ mod tests {
         assert!(following(&before, &own, "adapter.method", true).is_empty());
         // Another method of adapters brings nothing new.
         assert!(following(&after, &after, "adapter.method", true).is_empty());
+        // What followed stands as nobody's setting, and goes with the adapters; what was typed stays.
+        let next = after.with_texts(&set).unwrap();
+        assert_eq!(set_along(&next), ["stack", "seq_len", "global_batch"]);
+        assert_eq!(set_along(&typed), [""; 0]);
+        let all = Run { adapter: before.adapter.clone(), ..next.clone() };
+        let back = all.with_texts(&following(&next, &all, "adapter.method", true)).unwrap();
+        assert_eq!(back, before);
+        let own = Run { seq_len: 4096, ..next };
+        let all = Run { adapter: before.adapter.clone(), ..own.clone() };
+        assert!(!following(&own, &all, "adapter.method", true).iter().any(|(key, _)| *key == "seq_len"));
         let many = Run { gpus: 64, ..after };
         assert!(following(&before, &many, "adapter.method", true).contains(&("global_batch", "64".to_owned())));
     }

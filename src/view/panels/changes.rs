@@ -5,6 +5,7 @@ use crate::panels::chosen::LayoutOrigin;
 use crate::panels::inputs::{SENTENCE, is_in_column};
 use crate::prelude::*;
 use shardscope_core::run::Value;
+use shardscope_core::run::follow::set_along;
 use shardscope_core::run::registry::{FIELDS, Field, Slot};
 use shardscope_core::search::auto::of_layout;
 use std::cell::LazyCell;
@@ -53,9 +54,11 @@ pub fn changed(run: &Run) -> Vec<SettingChange> {
     changed
 }
 
-/// What a person changed, and what the page chose by itself: the layout, where its origin says so.
+/// What a person changed, what came with a choice of theirs, and what the page chose by itself: the layout, where its
+/// origin says so.
 pub struct ChangedSettings {
     pub yours: Vec<SettingChange>,
+    pub along: Vec<SettingChange>,
     pub chosen: Vec<SettingChange>,
 }
 
@@ -64,16 +67,21 @@ impl ChangedSettings {
     pub fn of(run: &Run, origin: LayoutOrigin) -> Self {
         let is_chosen =
             |change: &SettingChange| origin == LayoutOrigin::Chosen && of_layout(change.field.key).is_some();
-        let (chosen, yours) = changed(run).into_iter().partition(is_chosen);
-        Self { yours, chosen }
+        let (chosen, others): (Vec<_>, Vec<_>) = changed(run).into_iter().partition(is_chosen);
+        // A file and a published run say all of their settings.
+        let says_all = matches!(origin, LayoutOrigin::File | LayoutOrigin::Published);
+        let set = if says_all { Vec::new() } else { set_along(run) };
+        let (along, yours) = others.into_iter().partition(|change| set.contains(&change.field.key));
+        Self { yours, along, chosen }
     }
 
-    /// How many, of both kinds: "2 changed · 5 chosen for you"; empty where there are none.
+    /// How many, of each kind: "2 changed · 2 set along · 5 chosen for you"; empty where there are none.
     pub fn count(&self) -> Message {
         let said = |n: usize, words: fn(usize) -> Message| (n > 0).then(|| words(n));
         let yours = said(self.yours.len(), |n| t!("{n} changed", n));
+        let along = said(self.along.len(), |n| t!("{n} set along", n));
         let chosen = said(self.chosen.len(), |n| t!("{n} chosen for you", n));
-        Message::joined(" · ", yours.into_iter().chain(chosen))
+        Message::joined(" · ", yours.into_iter().chain(along).chain(chosen))
     }
 }
 
@@ -117,8 +125,8 @@ pub fn name(field: &Field) -> Node {
 /// Changes of the Run, whose layout is from `origin`, each with a way back: what a person changed first, then what the
 /// page chose.
 pub fn what_changed(run: &Run, origin: LayoutOrigin) -> Node {
-    let ChangedSettings { yours, chosen } = ChangedSettings::of(run, origin);
-    if yours.is_empty() && chosen.is_empty() {
+    let ChangedSettings { yours, along, chosen } = ChangedSettings::of(run, origin);
+    if yours.is_empty() && along.is_empty() && chosen.is_empty() {
         return muted("Nothing: this is the run that the page opens with.");
     }
     let line = |change: &SettingChange| {
@@ -134,9 +142,18 @@ pub fn what_changed(run: &Run, origin: LayoutOrigin) -> Node {
         let lines: Vec<Node> = changes.iter().map(line).collect();
         if lines.is_empty() { Node::none() } else { el("ul", &[("class", "changes")], &lines) }
     };
-    let by_page = if chosen.is_empty() { Node::none() } else { muted("Chosen for you, with the layout:") };
+    let head = |changes: &[SettingChange], words| if changes.is_empty() { Node::none() } else { muted(words) };
+    let with_choice = head(&along, "Set along with a choice of yours:");
+    let by_page = head(&chosen, "Chosen for you, with the layout:");
     let reset = text("Back to the run that the page opens with");
-    Node::from_iter([list(&yours), by_page, list(&chosen), load("choose", &Run::example(), "", &[reset])])
+    Node::from_iter([
+        list(&yours),
+        with_choice,
+        list(&along),
+        by_page,
+        list(&chosen),
+        load("choose", &Run::example(), "", &[reset]),
+    ])
 }
 
 #[cfg(test)]
@@ -207,5 +224,23 @@ mod tests {
         let html = what_changed(&run, LayoutOrigin::Chosen).to_html();
         let (yours, chosen) = html.split_once("Chosen for you").unwrap();
         assert_eq!((yours.matches("<li").count(), chosen.matches("<li").count()), (2, 3));
+    }
+
+    /// Choosing an adapter sets length, batch and software: one setting was changed, three came with it. In a file they
+    /// are the file's.
+    #[test]
+    fn what_came_with_a_choice_is_not_counted_as_changed() {
+        let chosen = crate::choose::choose(
+            &Run::example(),
+            shardscope_core::run::registry::field("adapter.method").unwrap(),
+            &Value::Text("qlora".to_owned()),
+            LayoutOrigin::Yours,
+            false,
+        );
+        let count = |origin| ChangedSettings::of(&chosen.run, origin).count().to_string();
+        assert_eq!(count(LayoutOrigin::Yours), "1 changed · 3 set along");
+        assert_eq!(count(LayoutOrigin::File), "4 changed");
+        let html = what_changed(&chosen.run, LayoutOrigin::Yours).to_html();
+        assert!(html.contains("Set along with a choice of yours:"), "{html}");
     }
 }

@@ -2,13 +2,11 @@
 
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
+use crate::core::run::Value;
 use crate::core::run::registry::{Field, Slot};
-use crate::core::run::{Run, Value};
-use crate::core::search::ladder::asks_anew;
 use crate::core::t;
 use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;
-use crate::view::panels::chosen::LayoutOrigin;
 use crate::view::panels::issues::line;
 use crate::web::browser;
 use crate::web::browser::html::{flag, text, view_of};
@@ -100,12 +98,6 @@ pub(crate) fn named_row(state: State, field: &'static Field, name: &'static str,
                 let is_here = |issue: &&Issue| issue.field == field.key || (edited && issue.is_mended_by(field.key));
                 let issues = state.issues;
                 let mut listed: Vec<Issue> = issues.with(|all| all.iter().filter(is_here).cloned().collect());
-                let told = state.told.get();
-                // A layout that is chosen after it leaves it standing.
-                let is_chosen = state.layout.get_value().origin.get() == LayoutOrigin::Chosen;
-                let holds = |after: &Run| state.run.with(|run| run == after || is_chosen && !asks_anew(after, run));
-                let told = told.filter(|(after, issue)| issue.field == field.key && holds(after));
-                listed.extend(told.map(|(_, issue)| issue));
                 listed.extend(now.with(|now| now.fixed).map(|(count, schedule)| {
                     let message = t!("{count}, fixed by {schedule}", count, schedule);
                     Issue::notice("virtual_stages", message)

@@ -3,11 +3,13 @@
 use crate::core::run::Run;
 use crate::core::run::registry::field;
 use crate::core::t;
+use crate::view::node::markup::Node;
 use crate::view::panels::chosen::{Whose, chip};
 use crate::view::panels::inputs::SENTENCE;
+use crate::view::panels::issues::line;
 use crate::web::browser::html::{flag, text, view_of};
 use crate::web::browser::i18n::{say, translated};
-use crate::web::document::render::patched;
+use crate::web::document::render::{nodes, patched};
 use crate::web::document::shortcuts::to_suggestions;
 use crate::web::form::choice::choice_select;
 use crate::web::form::worded::inline_input;
@@ -31,7 +33,7 @@ fn number(state: State, name: &'static str, key: &'static str) -> AnyView {
     view! { <label data-field=marked(key)>{say(name)} " " {input}</label> }.into_any()
 }
 
-/// The sentence: what is trained, on what, with what; and the layout.
+/// The sentence: what is trained, on what, with what; and the layout. Below it what the last choice set besides itself.
 pub(crate) fn sentence(state: State) -> AnyView {
     let replicas = move || {
         let dp = state.run.with(Run::data_parallel);
@@ -49,6 +51,7 @@ pub(crate) fn sentence(state: State) -> AnyView {
             gain: own.and_then(|own| state.planner.searched(&own).gain(&own)),
         })
     });
+    let along = move || state.along().map_or_else(Node::none, |notice| line(&notice));
     // The sentence leaves out a size of 1 and a model without experts; the column of settings has them.
     let hidden = |test: fn(&Run) -> bool| flag(move || state.run.with(test));
     let one_context = hidden(|run| run.cp == 1);
@@ -78,6 +81,7 @@ pub(crate) fn sentence(state: State) -> AnyView {
             </span>
             <button class="skip" on:click=|_| to_suggestions()>{say("To the layouts that do better")}</button>
         </div>
+        <div class="along" role="status">{nodes("along-line", along)}</div>
     }
     .into_any()
 }

@@ -16,7 +16,9 @@ use crate::core::message::Message;
 use crate::core::report::{Evaluation, Figure};
 use crate::core::run::Run;
 use crate::core::run::registry::{Field, field};
+use crate::core::search::ladder::asks_anew;
 use crate::io::link::{self, Decoded};
+use crate::view::choose::fixed_chunks;
 use crate::view::panels::chosen::LayoutOrigin;
 use crate::view::panels::issues::{Instead, entered, is_of_budget};
 use crate::web::browser;
@@ -57,7 +59,7 @@ pub(crate) struct State {
     unread: RwSignal<Vec<UnreadText>>,
     /// Earlier and later Runs.
     pub history: StoredValue<History>,
-    /// Settings that a choice made besides itself, and the Run that it led to.
+    /// Notice of the settings that a choice made besides itself, and the Run that it led to.
     pub told: RwSignal<Option<(Run, Issue)>>,
     /// The search in the background.
     pub planner: Planner,
@@ -233,6 +235,13 @@ impl State {
         issues
     }
 
+    /// What the last choice set besides itself, while it stands: a layout that is chosen after it leaves it standing.
+    pub(crate) fn along(&self) -> Option<Issue> {
+        let is_chosen = self.layout.get_value().origin.get() == LayoutOrigin::Chosen;
+        let holds = |after: &Run| self.run.with(|run| run == after || is_chosen && !asks_anew(after, run));
+        self.told.get().filter(|(after, _)| holds(after)).map(|(_, notice)| notice)
+    }
+
     /// Parts of the link that were not understood.
     pub fn refused(&self) -> Vec<Issue> {
         refused(self.notices, self.run, self.shown)
@@ -293,13 +302,6 @@ fn without_zeros(text: &str) -> String {
         return text.to_owned();
     }
     format!("{digits}e{zeros}")
-}
-
-/// Chunks per rank where the schedule of `run` fixes more than one, and the schedule's name.
-pub(crate) fn fixed_chunks(run: &Run) -> Option<(u64, &'static str)> {
-    let row = run.schedule.row();
-    let chunks = row.virtual_stages.filter(|chunks| *chunks > 1)?;
-    Some((u64::from(chunks), row.name()))
 }
 
 /// Errors of the Run, or warnings where it has none.

@@ -253,7 +253,7 @@ pub fn label(fix: &Fix) -> Message {
         let Some(field) = field(key) else {
             return Message::default();
         };
-        let name = if field.symbol.len() > 1 { verbatim(field.symbol) } else { Message::plain(field.label) };
+        let name = called(field);
         match text.parse::<u64>() {
             _ if text.is_empty() => t!("Unset {name}", name),
             Ok(gpus) if *key == "gpus" => t!("Use {gpus} GPUs", gpus),
@@ -268,11 +268,12 @@ pub fn label(fix: &Fix) -> Message {
 pub fn words(set: &[(&str, String)]) -> Message {
     let words = set.iter().filter(|(_, text)| !text.is_empty()).filter_map(|(key, text)| {
         let field = field(key)?;
-        let name = match field.symbol {
-            "" | "b" => Message::plain(field.label),
-            symbol => verbatim(symbol),
-        };
-        Some(Message::joined(" ", [name, shown(field, text)]))
+        Some(Message::joined(" ", [called(field), shown(field, text)]))
     });
     Message::joined(", ", words)
+}
+
+/// A field in a sentence: its symbol, or its label where it has none of its own.
+pub fn called(field: &Field) -> Message {
+    if field.symbol.len() > 1 { verbatim(field.symbol) } else { Message::plain(field.label) }
 }
