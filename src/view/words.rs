@@ -107,9 +107,6 @@ pub fn against(ratio: f64) -> Message {
     }
 }
 
-/// Steps nearer than this share are the same.
-const SAME: f64 = 5e-4;
-
 /// True if `ratio` of the steps of two layouts of `run` is further from 1 than the error of such differences.
 pub fn is_told(run: &Run, ratio: f64) -> bool {
     ratio.max(1.0 / ratio) > 1.0 + tie(run)
@@ -118,7 +115,7 @@ pub fn is_told(run: &Run, ratio: f64) -> bool {
 /// The sentence beside a difference of two steps of layouts of `run`, given as their ratio, where no estimate tells
 /// which of them is shorter; none of steps that are the same, and none beyond the error of such differences.
 pub fn untold(run: &Run, ratio: f64) -> Option<Message> {
-    let differs = (ratio - 1.0).abs() >= SAME && !is_told(run, ratio);
+    let differs = (ratio - 1.0).abs() >= SMALLEST_PRINTED && !is_told(run, ratio);
     differs.then(|| {
         t!(
             "They may be equal: differences between layouts of one run are known to {tie} %.",

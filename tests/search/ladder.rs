@@ -12,6 +12,7 @@ use shardscope::core::search::better::Gain;
 use shardscope::core::search::ladder::{Failure, Ladder, LadderChoice, LadderEnd};
 use shardscope::core::search::session::{PlanQuery, PlanSession};
 use shardscope::core::search::{PlanRequest, can_run, serves};
+use shardscope::core::units::SMALLEST_PRINTED;
 use std::time::Instant;
 
 fn climbed(run: &Run) -> LadderEnd {
@@ -90,9 +91,6 @@ fn chosen(run: &Run) -> LadderChoice {
     }
 }
 
-/// Share of a step that is printed as +0.0 %: of layouts that are as fast the plainest is chosen.
-const ALIKE: f64 = 5e-4;
-
 /// Of every layout that the software can run, each reported in full, none that fits is faster.
 #[test]
 fn no_layout_that_fits_and_that_the_software_runs_is_faster_than_what_is_chosen() {
@@ -117,7 +115,11 @@ fn no_layout_that_fits_and_that_the_software_runs_is_faster_than_what_is_chosen(
         }
         let choice = chosen(&run);
         println!("{count} layouts, {least:.4} s");
-        assert!((choice.figures.time_s.0 / least - 1.0).abs() < ALIKE, "{} and {least}", choice.figures.time_s.0);
+        assert!(
+            (choice.figures.time_s.0 / least - 1.0).abs() < SMALLEST_PRINTED,
+            "{} and {least}",
+            choice.figures.time_s.0
+        );
     }
 }
 
@@ -141,7 +143,10 @@ fn what_is_chosen_is_no_slower_than_the_sizes_alone() {
             (LadderEnd::Chosen(choice), want) => {
                 let ours = report(&choice.run).unwrap().step.time_s.0;
                 assert_eq!(ours, choice.figures.time_s.0);
-                assert!(want.is_none_or(|time| ours <= time * (1.0 + ALIKE)), "{model} on {gpus}: {ours} and {want:?}");
+                assert!(
+                    want.is_none_or(|time| ours <= time * (1.0 + SMALLEST_PRINTED)),
+                    "{model} on {gpus}: {ours} and {want:?}"
+                );
                 faster += usize::from(want.is_none_or(|time| ours < time * 0.99));
             }
             (LadderEnd::Failed(_), None) => println!("{model} on {gpus}, {seq_len} tokens: nothing fits"),
@@ -174,7 +179,7 @@ fn no_card_is_faster_than_what_is_chosen() {
         // The list of layouts has none that serves and is faster either.
         let first = found.rows.iter().find(|row| serves(&row.run, &row.figures.peak)).unwrap();
         let (least, ours) = (first.figures.time_s.0, choice.figures.time_s.0);
-        assert!(least >= ours * (1.0 - ALIKE), "{least} {ours} {:?} {:?}", first.run, choice);
+        assert!(least >= ours * (1.0 - SMALLEST_PRINTED), "{least} {ours} {:?} {:?}", first.run, choice);
     }
 }
 
@@ -199,8 +204,9 @@ fn what_is_chosen_is_uneven_or_interleaved_only_where_that_is_faster() {
         assert!(taken.pp > 1 || taken.schedule == Schedule::OneFOneB && taken.virtual_stages == 1, "{taken:?}");
         if taken.stage_layers.is_some() {
             let even = report(&Run { stage_layers: None, ..taken.clone() });
-            let alike = even
-                .is_ok_and(|even| even.memory.overall() == Verdict::Fits && even.step.time_s.0 < time * (1.0 + ALIKE));
+            let alike = even.is_ok_and(|even| {
+                even.memory.overall() == Verdict::Fits && even.step.time_s.0 < time * (1.0 + SMALLEST_PRINTED)
+            });
             assert!(!alike, "{taken:?}");
         }
     }

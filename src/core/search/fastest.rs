@@ -10,6 +10,7 @@ use crate::issue::Issue;
 use crate::memory::Verdict;
 use crate::report::Peak;
 use crate::run::Run;
+use crate::units::SMALLEST_PRINTED;
 use std::rc::Rc;
 
 /// True if a layout fits here and this software can run it: nothing else is chosen, suggested or called the fastest.
@@ -22,14 +23,11 @@ pub fn serves_at(run: &Run, overall: Verdict) -> bool {
     overall == Verdict::Fits && can_run(run)
 }
 
-/// Share of a step that the page prints as +0.0 %: layouts nearer than that are as fast.
-const ALIKE: f64 = 5e-4;
-
-/// The place in `found`, fastest first, of the fastest layout that serves. Of those that are as fast it is one with an
-/// even split, then one with the fewest chunks a rank.
+/// The place in `found`, fastest first, of the fastest layout that serves. Of those that are printed as equally fast it
+/// is one with an even split, then one with the fewest chunks a rank.
 pub fn fastest(found: &[Rc<FoundLayout>]) -> Option<usize> {
     let serving = || found.iter().enumerate().filter(|(_, one)| serves(&one.run, &one.figures.peak));
-    let limit = serving().next()?.1.figures.time_s.0 * (1.0 + ALIKE);
+    let limit = serving().next()?.1.figures.time_s.0 * (1.0 + SMALLEST_PRINTED);
     let alike = serving().take_while(|(_, one)| one.figures.time_s.0 <= limit);
     let plainest = alike.min_by_key(|(at, one)| (one.run.stage_layers.is_some(), one.run.virtual_stages, *at));
     plainest.map(|(at, _)| at)

@@ -125,6 +125,10 @@ pub fn count_to(count: f64, digits: usize) -> String {
     }
 }
 
+/// The smallest share that [`show_percent`] prints as more than `0.0 %`: a half of its last digit. Two steps, peaks or
+/// layouts that differ by less are printed as alike, and every sentence and choice treats them so.
+pub const SMALLEST_PRINTED: f64 = 0.5e-3;
+
 /// A share in percent, one decimal below 100: `15.8 %`.
 pub fn show_percent(share: f64) -> String {
     format!("{} %", fixed(share * 100.0, 1))
@@ -294,6 +298,7 @@ mod tests {
         assert_eq!(significant(1.5e-12, 3), "1.50e−12");
         assert_eq!(significant(1e-320, 3), "0");
         assert_eq!(show_percent(1e300), "1.00e302 %");
+        assert_eq!([0.999, 1.001].map(|near| show_percent(near * SMALLEST_PRINTED)), ["0.0 %", "0.1 %"]);
         assert_eq!(show_off(-0.384, 0), "−38 %");
         assert_eq!(show_off(-0.004, 0), "0 %");
         // 5800 s is below two hours; the ends of its range are seconds as well.

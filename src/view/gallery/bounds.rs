@@ -17,8 +17,6 @@ use shardscope_core::units::GIB;
 
 /// Pipelines that take longer than the shortest by this factor are not drawn.
 const SLOWEST: f64 = 1.6;
-/// Steps nearer than this share are the same.
-const DIFFERS: f64 = 5e-4;
 
 /// Schedules of ops that a certificate can speak of, with their figures: none that never drains or exchanges ops
 /// between ranks.
@@ -194,7 +192,7 @@ fn answer(gallery: &Gallery) -> Node {
     let is_found = |(row, _): &Candidate| row.variant.schedule == Schedule::Optimal;
     let own = shortest(&|row| !is_found(row) && runs(row));
     let own_s = own.map_or(f64::INFINITY, |(_, figures)| figures.step_s.0);
-    let beats = |found: &Candidate| found.1.step_s.0 < own_s * (1.0 - DIFFERS);
+    let beats = |found: &Candidate| found.1.step_s.0 < own_s * (1.0 - SMALLEST_PRINTED);
     let searched = shortest(&is_found).filter(runs).filter(beats);
     let elsewhere = shortest(&|row| !runs(row) && runs_elsewhere(run, row.0)).filter(beats);
     let step = |figures: &ScheduleFigures| show_seconds(figures.step_s);
@@ -285,7 +283,7 @@ pub fn joint(found: &JointBest, run: &Run, own: Seconds) -> Node {
     let change = best.makespan_s / own.0 - 1.0;
     let layers = best.stage_layers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
     let set = vec![("stage_layers", layers.clone()), ("schedule", Schedule::Optimal.choice().id.to_owned())];
-    let is_shorter = change < -5e-4;
+    let is_shorter = change < -SMALLEST_PRINTED;
     let use_it = if is_shorter { apply("", set, t!("Use this split and order"), t!("Use")) } else { Node::none() };
     let time = verbatim(format!(
         "{} ({}{})",

@@ -11,9 +11,6 @@ use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::pipeline::certify::Certificate;
 use shardscope_core::report::ScheduleVariant;
 
-/// The zero-bubble papers' measure is shown from this difference on.
-const DIFFERS: f64 = 5e-4;
-
 /// Room for a mark of the axis, as a share of the width.
 const APART: f64 = 0.11;
 
@@ -113,7 +110,7 @@ fn numbers(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> N
         el("span", &[], &[value, text(" "), text(word)])
     };
     let splits = variant.schedule.row().splits_backward;
-    let differs = (figures.bubble_span - figures.bubble_fraction).abs() > DIFFERS;
+    let differs = (figures.bubble_span - figures.bubble_fraction).abs() > SMALLEST_PRINTED;
     let span = if splits && differs {
         pair(show_percent(figures.bubble_span), "in span", "pipeline.bubble_span")
             .title("idle time between a rank's first and last op over its work, as the zero-bubble papers count")

@@ -70,15 +70,12 @@ pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
     el("div", &[("class", "beside")], &parts)
 }
 
-/// Share of the passes below which none is said to run in a pair.
-const NONE: f64 = 5e-4;
-
 /// Micro-batches for each pipeline rank with which most passes run in pairs: a half of the ranks fills and drains.
 const FOR_PAIRS: u64 = 4;
 
 /// The batch with which passes run in pairs, where none does for want of micro-batches.
 fn more_microbatches(evaluation: &Evaluation, drawn: &MicrobatchWaits) -> Node {
-    let lacks = drawn.passes.iter().any(|pass| pass.pass == DrawnPass::Pair) && drawn.paired < NONE;
+    let lacks = drawn.passes.iter().any(|pass| pass.pass == DrawnPass::Pair) && drawn.paired < SMALLEST_PRINTED;
     let (run, layout) = (&evaluation.scenario.run, &evaluation.report.layout);
     let batch = layout.dp.saturating_mul(run.micro_batch).saturating_mul(FOR_PAIRS * run.pp);
     if !lacks || batch <= run.global_batch {
@@ -137,7 +134,7 @@ fn said(drawn: &MicrobatchWaits) -> Node {
     let apart: Beside = all.clone().fold(Beside::default(), |sum, pass| sum + pass.messages());
     let pair = drawn.passes.iter().find(|pass| pass.pass == DrawnPass::Pair);
     let words = match pair {
-        Some(pair) if drawn.paired < NONE => {
+        Some(pair) if drawn.paired < SMALLEST_PRINTED => {
             let beside = pair.messages();
             t!(
                 "No pass of this step runs in a pair: it has too few micro-batches per pipeline. In a pair {hidden} \
@@ -247,7 +244,7 @@ fn picture(drawn: &MicrobatchWaits) -> Drawing {
         );
         // None of a step that has no pairs: as it would be.
         let words = match pass.pass {
-            DrawnPass::Pair if drawn.paired < NONE => t!("{pass}, with more micro-batches", pass = words),
+            DrawnPass::Pair if drawn.paired < SMALLEST_PRINTED => t!("{pass}, with more micro-batches", pass = words),
             _ => words,
         };
         drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, words);

@@ -226,7 +226,7 @@ pub fn against(
 ) -> Message {
     let ratio = b.step_s / a.step_s;
     let share = show_percent((1.0 - ratio).abs());
-    let time = if (ratio - 1.0).abs() < 5e-4 {
+    let time = if (ratio - 1.0).abs() < SMALLEST_PRINTED {
         t!("{name_b} takes as long as {name_a}", name_b, name_a)
     } else if ratio < 1.0 {
         t!("{name_b} takes {share} less time than {name_a}", name_b, share, name_a)
@@ -253,7 +253,7 @@ fn idles_less(a: &ScheduleFigures, b: &ScheduleFigures) -> Option<Message> {
 fn times_and_activations(time: Message, a: &ScheduleFigures, b: &ScheduleFigures, unit: MemoryUnit) -> Message {
     let more = b.activations_bytes.0 - a.activations_bytes.0;
     let bytes = unit.show(Bytes(more.abs()));
-    if more.abs() < 5e-4 * a.activations_bytes.0 {
+    if more.abs() < SMALLEST_PRINTED * a.activations_bytes.0 {
         return t!(
             "{time} per step ({own_time} against {other_time}) and has a bubble of {own_bubble} instead of \
                 {other_bubble}. Both hold {held} micro-batches.",

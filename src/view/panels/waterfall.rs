@@ -35,8 +35,6 @@ const RARE: PartKind = PartKind::Loader;
 
 /// Share of a step below which a part is none: sums of its ops are no more exact.
 const NOTHING: f64 = 1e-9;
-/// Shares below it are printed as 0.0 %.
-const PRINTED: f64 = 5e-4;
 
 /// Words in a sentence for a part that a layout can change.
 const fn changeable(part: PartKind) -> Option<&'static str> {
@@ -83,7 +81,7 @@ pub fn main_loss(evaluation: &Evaluation) -> Option<(PartKind, &'static str, f64
     let step = &evaluation.report.step;
     let losses = step.parts.iter().filter_map(|part| Some((part, changeable(part.kind)?)));
     let (most, words) = losses.max_by(|(a, _), (b, _)| a.seconds.0.total_cmp(&b.seconds.0))?;
-    (most.seconds.0 > PRINTED * step.time_s.0).then(|| (most.kind, words, most.seconds / step.time_s))
+    (most.seconds.0 > SMALLEST_PRINTED * step.time_s.0).then(|| (most.kind, words, most.seconds / step.time_s))
 }
 
 /// The rows, and the step below them.

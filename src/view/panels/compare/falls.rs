@@ -4,9 +4,6 @@ use crate::panels::waterfall::parts;
 use crate::prelude::*;
 use shardscope_core::units::show_off;
 
-/// Shares nearer than this are printed alike.
-const SAME: f64 = 5e-4;
-
 /// A part of both steps: name, class, and begin and length of each.
 type Pair = (&'static str, &'static str, [(Seconds, Seconds); 2]);
 
@@ -35,7 +32,7 @@ fn difference([a, b]: [Seconds; 2], tokens: [f64; 2]) -> Node {
         return match b / a - 1.0 {
             _ if a <= 0.0 && b <= 0.0 => leaf("span", "muted", "same"),
             _ if a <= 0.0 => leaf("b", "worse", "new"),
-            share if share.abs() < SAME => leaf("span", "muted", "same"),
+            share if share.abs() < SMALLEST_PRINTED => leaf("span", "muted", "same"),
             share => leaf("b", if share < 0.0 { "better" } else { "worse" }, verbatim(show_off(share, 1))),
         };
     }

@@ -18,7 +18,7 @@ pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> M
     let ratio = b.step.time_s / a.step.time_s - 1.0;
     let share = show_percent(ratio.abs());
     let time = match ratio {
-        _ if ratio.abs() < SAME => t!("takes the same time per step"),
+        _ if ratio.abs() < SMALLEST_PRINTED => t!("takes the same time per step"),
         ..0.0 => t!("takes {share} less time per step", share),
         _ => t!("takes {share} more time per step", share),
     };
@@ -26,7 +26,7 @@ pub(crate) fn sentence([first, second]: [&Evaluation; 2], unit: MemoryUnit) -> M
     let per_token = a.step.tokens_per_s / b.step.tokens_per_s - 1.0;
     let token = show_percent(per_token.abs());
     let per_token = match per_token {
-        _ if per_token.abs() < SAME => t!("takes as much time per token"),
+        _ if per_token.abs() < SMALLEST_PRINTED => t!("takes as much time per token"),
         ..0.0 => t!("takes {token} less time per token", token),
         _ => t!("takes {token} more time per token", token),
     };
@@ -83,9 +83,6 @@ fn apart([a, b]: [&Memory; 2], unit: MemoryUnit) -> Option<Message> {
         None => t!("The largest difference in memory: {component}, {change}.", component, change),
     })
 }
-
-/// Shares nearer than this are printed alike.
-const SAME: f64 = 5e-4;
 
 type TableRow = (bool, Vec<Node>);
 
@@ -243,8 +240,8 @@ mod tests {
         for schedule in [Schedule::OneFOneB, Schedule::Gpipe, Schedule::ZbH1, Schedule::Interleaved] {
             let virtual_stages = if schedule == Schedule::Interleaved { 2 } else { 1 };
             let (words, ratio) = said(&Run { schedule, virtual_stages, ..Run::default() });
-            let inside =
-                (ratio - 1.0).abs() >= SAME && ratio.max(1.0 / ratio) <= 1.0 + first.report.step.range.may_be_equal;
+            let inside = (ratio - 1.0).abs() >= SMALLEST_PRINTED
+                && ratio.max(1.0 / ratio) <= 1.0 + first.report.step.range.may_be_equal;
             assert_eq!(words.contains("They may be equal"), inside, "{ratio}: {words}");
             untold += u32::from(inside);
         }

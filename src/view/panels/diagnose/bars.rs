@@ -6,9 +6,6 @@ use crate::panels::waterfall::parts;
 use crate::prelude::*;
 use shardscope_core::diagnose::{Comparison, Diagnosis, ExpectedStep, PartRow, StepShare};
 
-/// Differences below this share of the window are none.
-const SAME: f64 = 0.0005;
-
 /// Name of a part, and the class of its colour.
 pub(super) const fn words(share: StepShare) -> (&'static str, &'static str) {
     match share {
@@ -220,7 +217,7 @@ fn table(found: &Diagnosis, rows: &[BarRow], whole: f64) -> Node {
             cells.push(leaf("td", "", row.predicted.map_or_else(Message::default, shown)));
             let far = row.predicted.map(|predicted| row.measured - predicted);
             // What no figure of the row shows is none.
-            let far = far.map(|far| if far.abs() < SAME * whole { 0.0 } else { far });
+            let far = far.map(|far| if far.abs() < SMALLEST_PRINTED * whole { 0.0 } else { far });
             cells.push(difference(far, widest));
         }
         let far = row.predicted.map_or(0.0, |predicted| row.measured - predicted);

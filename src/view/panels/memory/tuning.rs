@@ -160,7 +160,7 @@ fn stairs(stairs: &[Stair], unit: MemoryUnit) -> Node {
 
 /// A change of time: "+12.0 %".
 pub(super) fn change(share: f64) -> Message {
-    if share.abs() < 5e-4 {
+    if share.abs() < SMALLEST_PRINTED {
         t!("the same")
     } else if share > 0.0 {
         verbatim(format!("+{}", show_percent(share)))
