@@ -4,7 +4,7 @@ use shardscope::core::run::Run;
 use shardscope::core::run::registry::FIELDS;
 use shardscope::io::dialect::is_called;
 use shardscope::io::import::{Meaning, UnreadKind, read};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -223,6 +223,28 @@ fn a_setting_without_effect_changes_no_run_and_one_that_may_matter_is_named() {
                 }
             }
         }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The last part of a name that says which switch it is: `enable` and `enabled` say it with the part before.
+fn switch(name: &str) -> &str {
+    let parts = if name.ends_with(".enable") || name.ends_with(".enabled") { 2 } else { 1 };
+    name.rmatch_indices('.').nth(parts - 1).map_or(name, |(at, _)| &name[at + 1..])
+}
+
+/// A program declares one switch in several sections (actor, reference, critic). Where one of them says that it counts
+/// only as it is on, or off, a row without it would name the switch in a file that leaves it as it is.
+#[test]
+fn a_switch_is_one_in_every_section_of_its_program() {
+    assert_eq!(["a.mtp.enable", "a.use_liger", "use_liger"].map(switch), ["mtp.enable", "use_liger", "use_liger"]);
+    let mut wrong = Vec::new();
+    for sheet in sheets() {
+        let is_switch = |entry: &&Entry| entry.class == "not-modelled" && entry.field.contains("-if-");
+        let switches: BTreeSet<&str> = sheet.rows.iter().filter(is_switch).map(|entry| switch(&entry.name)).collect();
+        let others = sheet.rows.iter().filter(|entry| entry.class == "not-modelled" && !is_switch(entry));
+        let of = others.filter(|entry| switches.contains(switch(&entry.name)));
+        wrong.extend(of.map(|entry| format!("{} {}", sheet.program, entry.name)));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
