@@ -19,6 +19,7 @@ mod outside;
 mod overlap;
 mod properties;
 mod ratios;
+mod regret;
 mod rl;
 mod throughput;
 mod towers;
