@@ -22,7 +22,7 @@ fn run(text: &str) -> Meaning {
 fn told(text: &str, set: &[(&str, &str)], files: &[(&str, &str)]) -> Meaning {
     let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
     let present = Run { gpus: 8, ..Run::default() };
-    let given = Given { set: pairs(set), files: pairs(files) };
+    let given = Given { set: pairs(set), files: pairs(files), ..Given::default() };
     read_given(text, &present, &given).unwrap_or_else(|issues| panic!("{issues:?}: {text}"))
 }
 

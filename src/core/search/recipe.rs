@@ -295,13 +295,18 @@ mod tests {
 
     #[test]
     fn every_step_of_the_walk_fits_and_none_is_slower() {
-        for (model, gpus) in [("llama-3.1-8b", 8), ("llama-3.1-70b", 128), ("mixtral-8x7b", 64)] {
+        // The playbook's rules by size: below 10 B parameters one kind of parallelism, from there on two.
+        let (small, large) = ("\"below 10 B parameters: ", "\"10 B parameters and more: ");
+        for (model, gpus, rule) in
+            [("llama-3.1-8b", 8, small), ("llama-3.1-70b", 128, large), ("mixtral-8x7b", 64, large)]
+        {
             let run = Run { model: Based::preset(model), gpus, global_batch: 256, ..Run::default() };
             let mut request = PlanRequest::new(&run, &["schedule", "recompute"], 1).unwrap();
             request.search.finish();
             let best = request.search.best().first().map(|best| &**best);
             let walk = walk(&run, best);
-            assert!((3..=6).contains(&walk.steps.len()), "{model}");
+            let first = walk.steps[0].text.to_string();
+            assert!(first.contains(rule), "{model}: {first}");
             for pair in walk.steps.windows(2) {
                 assert!(pair[1].time_s <= pair[0].time_s);
             }
@@ -329,7 +334,5 @@ mod tests {
         assert!(walk.steps.iter().all(|step| can_run(&step.run)));
         let first = walk.steps[0].text.to_string();
         assert!(first.contains("does not run the layout of an earlier rule") && first.contains("ZeRO-2"), "{first}");
-        let silent = walk.steps.iter().filter(|step| step.text.to_string().contains("No other value"));
-        assert!(silent.count() <= 1);
     }
 }

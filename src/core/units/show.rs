@@ -134,6 +134,11 @@ pub fn show_percent(share: f64) -> String {
     format!("{} %", fixed(share * 100.0, 1))
 }
 
+/// A share in whole percent: `23 %`.
+pub fn show_whole_percent(share: f64) -> String {
+    format!("{} %", fixed(share * 100.0, 0))
+}
+
 /// Prints a relative error, with its sign and `decimals`: `+3.1 %`, `−38 %`; what rounds to 0 has no sign: `0 %`.
 pub fn show_off(share: f64, decimals: usize) -> String {
     let size = fixed(share.abs() * 100.0, decimals);

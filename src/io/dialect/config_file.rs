@@ -8,6 +8,7 @@
 
 use crate::dialect::named_files::file_named;
 use crate::dialect::text::launch::{Launch, is_placed, take_launch};
+use crate::dialect::text::shell::quoted_word;
 use crate::dialect::text::words::{Script, is_program};
 use crate::dialect::text::{python, toml, yaml};
 use crate::dialect::{ImportText, SettingEntries, bare, tuning};
@@ -131,11 +132,6 @@ pub(crate) fn as_command(text: &str) -> Option<String> {
     (count > 2).then(|| format!("{variables}{command}\n"))
 }
 
-/// A word as a shell takes it back.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\"'\"'"))
-}
-
 impl ConfigFile {
     /// The file with the command's own settings over it, as one text; none where it is not at hand. `launched` is true
     /// of programs whose GPUs the launcher says.
@@ -226,10 +222,10 @@ fn toml_with(file: &str, script: &Script, own: &[String]) -> Option<String> {
             Value::Text(text) => text.clone(),
             value => yaml::flow(value),
         };
-        out.extend([" ", &quoted(&format!("--{name}={value}"))]);
+        out.extend([" ", &quoted_word(&format!("--{name}={value}"))]);
     }
     for word in own {
-        out.extend([" ", &quoted(word)]);
+        out.extend([" ", &quoted_word(word)]);
     }
     out.push('\n');
     Some(out)

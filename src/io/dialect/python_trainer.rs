@@ -17,9 +17,6 @@ use shardscope_core::message::Message;
 use shardscope_core::run::Value;
 use shardscope_core::t;
 
-/// What the program begins with that the cells of a notebook are: an import, whatever its first cell does.
-pub(crate) const CELLS: &str = "# cells of a notebook\nfrom __future__ import annotations\n";
-
 /// The settings of a program, and what is said beside them.
 pub(crate) struct Called {
     pub entries: SettingEntries,
@@ -127,7 +124,7 @@ pub(crate) fn read(source: &ImportText) -> Result<Called, Issue> {
         let own = said.into_iter().filter(|(name, _)| !program.told.contains(name)).collect();
         taken.command(command, own);
     }
-    if source.text.starts_with(CELLS) {
+    if source.given().is_notebook {
         taken.one_process();
     }
     let trainers: Vec<(&PyCall, String)> =
@@ -396,7 +393,17 @@ fn open(text: &str) -> Value {
 }
 
 /// Words that a command begins with which starts a program of Python.
-pub(crate) const STARTS: [&str; 6] = ["accelerate", "torchrun", "deepspeed", "python", "python3", "trl"];
+const STARTS: [&str; 6] = ["accelerate", "torchrun", "deepspeed", "python", "python3", "trl"];
+
+/// The program that a word of a command names, without its folder.
+pub(crate) fn program_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or_default()
+}
+
+/// True of a word that starts a program of Python: `/usr/bin/python3`, `torchrun`.
+pub(crate) fn starts_python(word: &str) -> bool {
+    STARTS.contains(&program_name(word))
+}
 
 /// The first command that starts a program of Python by a launcher, among the comments and descriptions of a text.
 pub(crate) fn command_in(text: &str) -> Option<String> {

@@ -185,13 +185,6 @@ pub(super) fn settings(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let entries = |rows: &[SaidSetting]| -> SettingEntries {
         rows.iter().filter_map(|(name, of)| Some(((*name).to_owned(), of(&known)?))).collect()
     };
-    let head = |what: &str| {
-        vec![
-            format!("{} on {} x {}", run.model.title(), run.gpus, run.gpu.title()),
-            format!("{}: {what}", stamp.made()),
-            stamp.link(run),
-        ]
-    };
     let what = "a step of reinforcement learning; data, rewards and checkpoints are yours";
     let framework = run.phases.framework.filter(|_| run.rl.algorithm.is_some());
     match framework {
@@ -202,20 +195,21 @@ pub(super) fn settings(evaluation: &Evaluation, stamp: &Stamp) -> String {
             } else {
                 "python3 -m verl.trainer.main_ppo"
             };
-            command(program, &entries(VERL), &head(what))
+            command(program, &entries(VERL), &stamp.head(run, what))
         }
-        Some(PhasesBy::NemoRl) => yaml::print(&entries(NEMO_RL), &head(what)),
+        Some(PhasesBy::NemoRl) => yaml::print(&entries(NEMO_RL), &stamp.head(run, what)),
         Some(PhasesBy::Slime) => {
             let is_beside = run.rl.staleness.is_some_and(|steps| steps > 0.0);
             let program = if is_beside { "python3 train_async.py" } else { "python3 train.py" };
-            command(program, &entries(SLIME), &head(what))
+            command(program, &entries(SLIME), &stamp.head(run, what))
         }
         Some(PhasesBy::Trl) => match dialect("trl") {
-            Some(trl) => yaml::print(&trl.written(&evaluation.scenario), &head(what)),
+            Some(trl) => yaml::print(&trl.written(&evaluation.scenario), &stamp.head(run, what)),
             None => String::new(),
         },
         Some(PhasesBy::OpenRlhf) | None => {
-            let comments = head(
+            let comments = stamp.head(
+                run,
                 "no settings: they are written for runs with an RL algorithm whose framework is verl, NeMo-RL, slime \
                     or TRL",
             );

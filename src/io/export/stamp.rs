@@ -19,6 +19,12 @@ impl Stamp<'_> {
         format!("Shardscope {}{comma}{}", env!("CARGO_PKG_VERSION"), self.date)
     }
 
+    /// First lines of a file of settings: its run by name, when it was made and `what` it is, and the link.
+    pub(super) fn head(&self, run: &Run, what: &str) -> Vec<String> {
+        let name = format!("{} on {} x {}", run.model.title(), run.gpus, run.gpu.title());
+        vec![name, format!("{}: {what}", self.made()), self.link(run)]
+    }
+
     pub fn link(&self, run: &Run) -> String {
         format!("{}#{}", self.address, encode(run))
     }

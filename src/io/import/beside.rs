@@ -1,9 +1,11 @@
 //! Files that belong together: a launch script, and the program or the settings that its command names.
 
 use super::sniff::{InputKind, sniff};
+use crate::dialect::python_trainer::{program_name, starts_python};
 use crate::dialect::text::launch::Launch;
+use crate::dialect::text::shell::quoted_word;
 use crate::dialect::text::{python, yaml};
-use crate::dialect::{Given, ImportText, file_named, python_trainer, trl};
+use crate::dialect::{Given, ImportText, file_named, trl};
 
 /// What a file is, before its content is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,13 +86,11 @@ pub(super) fn started<'t>(source: &'t ImportText) -> Option<&'t String> {
         let is_file = word.rsplit_once('.').is_some_and(|(name, end)| !name.is_empty() && end == "py");
         is_file && !word.starts_with('-') && !word.contains('=')
     };
-    let last = |word: &String| word.rsplit('/').next().unwrap_or_default().to_owned();
-    let is_launcher = |word: &String| last(word) == "srun" || python_trainer::STARTS.contains(&last(word).as_str());
     if kind(source.text) != FileKind::Script {
         return None;
     }
     let words = &source.script().words;
-    words[words.iter().position(is_launcher)?..].iter().find(is_python)
+    words[words.iter().position(|word| program_name(word) == "srun" || starts_python(word))?..].iter().find(is_python)
 }
 
 /// The program of Python that the command of a script starts, where it is given and calls what is read: its name, and
@@ -109,15 +109,11 @@ pub(super) fn program_of(source: &ImportText) -> Option<(String, String)> {
     let each = gpus.zip(nodes).map(|(gpus, nodes)| gpus / nodes.max(1));
     let set = [("NNODES", nodes), ("NPROC_PER_NODE", each)];
     let set = set.into_iter().filter_map(|(name, count)| Some(format!("{name}={}", count?)));
-    let quoted = |word: &String| {
-        let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c));
-        let one_line = word.replace(['\n', '\r'], " ");
-        if is_plain { one_line } else { format!("'{}'", one_line.replace('\'', "'\"'\"'")) }
-    };
-    // The command alone, from its last launcher up to where the next command begins.
+    // The command stands in one line.
+    let quoted = |word: &String| quoted_word(&word.replace(['\n', '\r'], " "));
+    // The command alone, from its launcher up to where the next command begins.
     let place = script.words.iter().position(|word| word == name)?;
-    let is_launcher = |word: &String| python_trainer::STARTS.contains(&word.rsplit('/').next().unwrap_or_default());
-    let launcher = script.words[..place].iter().position(is_launcher);
+    let launcher = script.words[..place].iter().position(|word| starts_python(word));
     let words = script.words[launcher.unwrap_or(place)..].iter().take_while(|word| !word.is_empty()).map(quoted);
     let python = launcher.is_none().then(|| "python".to_owned());
     let command = set.chain(python).chain(words).collect::<Vec<_>>().join(" ");

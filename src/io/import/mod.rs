@@ -147,8 +147,9 @@ fn behind_a_condition(text: &str, present: &Run, given: &Given) -> Option<Meanin
 fn of_notebook(notebook: Notebook, present: &Run, given: &Given) -> Result<Meaning, Vec<Issue>> {
     let mut given = given.clone();
     given.files.extend(notebook.files);
+    let of_cells = Given { is_notebook: true, ..given.clone() };
     let mut read = read_as(&notebook.script, present, &given)
-        .or_else(|of_script| read_as(&notebook.python, present, &given).map_err(|issues| (of_script, issues)))
+        .or_else(|of_script| read_as(&notebook.python, present, &of_cells).map_err(|issues| (of_script, issues)))
         .map_err(|(of_script, of_python)| {
             // Commands that only install say nothing of a training.
             let starts = python_trainer::command_in(&notebook.script).is_some();

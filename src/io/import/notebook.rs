@@ -4,8 +4,10 @@
 //! `docs/source/interactive/reference.rst` (`!` and `%%bash` start a shell), `IPython/core/magics/osm.py`
 //! (`%%writefile`).
 
-use crate::dialect::python_trainer::CELLS;
 use serde_json::Value as Json;
+
+/// What the program of the cells begins with: by an import it is known as one, whatever the first cell does.
+const HEAD: &str = "from __future__ import annotations\n";
 
 /// The code of a notebook.
 #[derive(Debug, Default)]
@@ -24,7 +26,7 @@ pub(super) fn notebook(text: &str) -> Option<Notebook> {
         return None;
     }
     let object: Json = serde_json::from_str(text).ok()?;
-    let mut out = Notebook { python: CELLS.to_owned(), ..Notebook::default() };
+    let mut out = Notebook { python: HEAD.to_owned(), ..Notebook::default() };
     for cell in object.get("cells")?.as_array()? {
         if cell.get("cell_type").and_then(Json::as_str) == Some("code") {
             out.cell(&source(cell.get("source").unwrap_or(&Json::Null)));

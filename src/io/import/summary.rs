@@ -180,7 +180,7 @@ fn not_decided(meaning: &Meaning, text_read: &str, present: &Run) -> Node {
     let mut row = |at: usize, branch: &Branch| {
         let other = (at < MAX_OTHERS).then(|| {
             let set = vec![(branch.condition.clone(), (!branch.taken).to_string())];
-            read_given(text_read, present, &Given { set, files: Vec::new() })
+            read_given(text_read, present, &Given { set, ..Given::default() })
         });
         let name = Node::from_iter([
             leaf("code", "", verbatim(&branch.condition)),

@@ -7,6 +7,7 @@ use shardscope_core::report::Peak;
 use shardscope_core::run::presets::published;
 use shardscope_core::search::ladder::{Failure, LadderChoice, LadderEnd, Searched};
 use shardscope_core::search::tie;
+use shardscope_core::units::show_whole_percent;
 
 /// Where a layout is from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,7 +97,7 @@ pub fn chip(whose: &Whose) -> Node {
         other => other.words(),
     };
     let choose = match gain {
-        Some(gain) => t!("choose for me: {share} less time", share = whole_percent(gain)),
+        Some(gain) => t!("choose for me: {share} less time", share = show_whole_percent(gain)),
         None => "choose for me".into(),
     };
     let choose = link_button(choose).on(Action::ChooseLayout(true));
@@ -121,11 +122,6 @@ fn none_fits(peak: &Peak, outcome: Option<&LadderEnd>) -> &'static str {
     } else {
         "Layout: none fits for sure, this one needs the least"
     }
-}
-
-/// A share without decimals: "23 %".
-fn whole_percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
 }
 
 /// How it was chosen, in a sentence.

@@ -6,7 +6,7 @@ use crate::panels::step::held_less;
 use crate::prelude::*;
 use shardscope_core::run::registry::field;
 use shardscope_core::time::{REACH, RangeOf, RangePart, Step, range, range_ends};
-use shardscope_core::units::{seconds_like, seconds_to};
+use shardscope_core::units::{seconds_like, seconds_to, show_whole_percent};
 
 /// Runs of one's own after which a range is shown.
 const OWN: [u64; 2] = [1, 5];
@@ -81,7 +81,7 @@ pub fn why_wide(evaluation: &Evaluation) -> Node {
     )];
     words.extend(held_less(evaluation).map(muted));
     let shares = of.parts.iter().filter(|part| part.share >= 0.005).map(|part| {
-        t!("{name} {share}", name = Message::plain(part.name.words()), share = format!("{:.0} %", part.share * 100.0))
+        t!("{name} {share}", name = Message::plain(part.name.words()), share = show_whole_percent(part.share))
     });
     words.push(muted(t!("Parts of its variance: {parts}.", parts = Message::joined(", ", shares))));
     if of.new_ground {

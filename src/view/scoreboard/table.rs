@@ -5,6 +5,7 @@ use crate::look::{Look, Slice};
 use crate::node::action::BoardAction;
 use crate::prelude::*;
 use shardscope_core::scoreboard::{Column, ColumnScore, Outcomes};
+use shardscope_core::units::show_whole_percent;
 
 /// Errors up to this are good, those up to the next fair.
 const GOOD: (f64, f64) = (0.1, 0.2);
@@ -90,10 +91,9 @@ pub fn listed(words: &str) -> Message {
     listed.map_or_else(|| verbatim(words), |words| Message::plain(words))
 }
 
-/// A share to the nearest percent; a tenth where that would be none.
-fn whole_percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    if percent > 0.0 && percent < 1.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+/// A share to the nearest percent; below one percent to a tenth.
+fn covered_share(share: f64) -> String {
+    if share > 0.0 && share < 0.01 { show_percent(share) } else { show_whole_percent(share) }
 }
 
 /// Contents of a cell: the figure with its class, words beside it, and the share that is covered.
@@ -113,7 +113,7 @@ fn error(score: &ColumnScore) -> Option<Cell> {
     };
     let beside = match score.ranged {
         0 => t!("no range"),
-        ranged => t!("{share} in range", share = whole_percent(score.inside as f64 / ranged as f64)),
+        ranged => t!("{share} in range", share = covered_share(score.inside as f64 / ranged as f64)),
     };
     Some(Cell { class, figure: verbatim(format!("{:.1} %", 100.0 * mean)), beside, coverage: score.coverage() })
 }
@@ -141,7 +141,7 @@ fn cell(tool: &Tool, slice: Slice, is_chosen: bool, content: Option<Cell>) -> No
     let parts = [
         el("span", &[("class", "figure")], &[leaf("b", class, figure), leaf("span", "muted", beside)]),
         el("span", &[("class", "cover")], &[bar]),
-        leaf("span", "muted", t!("{share} covered", share = whole_percent(coverage))),
+        leaf("span", "muted", t!("{share} covered", share = covered_share(coverage))),
     ];
     let pressed = if is_chosen { "true" } else { "false" };
     let pick = Action::Board(BoardAction::Pick(tool.id.clone(), slice));

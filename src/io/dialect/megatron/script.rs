@@ -1,6 +1,7 @@
 //! Settings into a launch script.
 
 use crate::dialect::SettingEntries;
+use crate::dialect::text::shell::quoted_word;
 use shardscope_core::run::Value;
 use shardscope_core::run::registry::plain;
 
@@ -12,7 +13,7 @@ pub(super) fn script(program: &str, dashes: &str, entries: &SettingEntries, comm
             let words: Vec<_> = items.iter().filter_map(plain).collect();
             format!("{dashes}{name} {}", words.join(" "))
         }
-        other => format!("{dashes}{name} {}", quoted(&plain(other).unwrap_or_default())),
+        other => format!("{dashes}{name} {}", script_word(&plain(other).unwrap_or_default())),
     };
     let (launcher, settings) = entries.split_at(entries.len().min(2));
     let launcher: Vec<String> = launcher.iter().map(word).collect();
@@ -30,17 +31,9 @@ fn is_variable(text: &str) -> bool {
     name.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
 }
 
-/// A value as a word of a shell: quoted where it has to be.
-fn quoted(text: &str) -> String {
-    if is_variable(text) {
-        return text.to_owned();
-    }
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
+/// A value as a word of the script: a variable stays one.
+fn script_word(text: &str) -> String {
+    if is_variable(text) { text.to_owned() } else { quoted_word(text) }
 }
 
 #[cfg(test)]
@@ -51,7 +44,7 @@ mod tests {
     #[test]
     fn what_is_quoted_is_one_word_again() {
         for text in ["a", "a b", "it's", "([0]*3+[1]*58)", "", "Et*3|t*4,L"] {
-            let script = Script::read(&format!("x {} y", quoted(text)));
+            let script = Script::read(&format!("x {} y", script_word(text)));
             let expected = if text.is_empty() { vec!["x", "y", ""] } else { vec!["x", text, "y", ""] };
             assert_eq!(script.words, expected);
         }

@@ -28,6 +28,18 @@ const MAX_CONDITION: usize = 160;
 pub struct Given {
     pub set: Vec<(String, String)>,
     pub files: Vec<(String, String)>,
+    /// True of the Python of a notebook's cells, which is one process.
+    pub is_notebook: bool,
+}
+
+/// `word` as a shell reads it back: as it is where nothing in it is special, else between single quotes.
+pub(crate) fn quoted_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:,+=@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// A condition of a text, and the way that was taken.

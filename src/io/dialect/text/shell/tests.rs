@@ -36,7 +36,7 @@ fn ran(text: &str) -> Ran {
 
 fn given(text: &str, set: &[(&str, &str)]) -> Ran {
     let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    run(text, &Given { set, files: Vec::new() }, &[])
+    run(text, &Given { set, ..Given::default() }, &[])
 }
 
 fn words(ran: &Ran) -> Vec<Vec<String>> {
@@ -149,7 +149,7 @@ fn a_file_that_is_sourced_is_read_where_it_is_given_and_named_where_not() {
     assert_eq!(words(&without), [["train", "--tp", "1"]]);
     assert_eq!((without.missing[0].line, without.missing[0].name.ends_with("/env.sh")), (1, true));
     let files = vec![("env.sh".to_owned(), "export TP=8\n".to_owned())];
-    let with = run(script, &Given { set: Vec::new(), files }, &[]);
+    let with = run(script, &Given { files, ..Given::default() }, &[]);
     assert_eq!((words(&with), with.missing.len()), (vec![["train", "--tp", "8"].map(str::to_owned).to_vec()], 0));
 }
 
