@@ -112,6 +112,7 @@ impl Picture<'_> {
             palette: self.theme.palette(),
             scale,
             fills: None,
+            writes: None,
         };
         picture.paint(backend).and_then(|()| backend.present()).map_err(|error| error.to_string())
     }

@@ -37,7 +37,10 @@ fn fill((r, g, b): Rgb) -> ShapeStyle {
     ShapeStyle { color: RGBColor(r, g, b).to_rgba(), filled: true, stroke_width: 1 }
 }
 
+/// Family of all words in pictures.
+pub const FONT: &str = "system-ui, sans-serif";
+
 /// Words of `size` device pixels.
 fn text_style(size: f64, colour: Rgb, h: HPos, v: VPos) -> TextStyle<'static> {
-    TextStyle { font: ("system-ui, sans-serif", size).into_font(), color: ink(colour), pos: Pos::new(h, v) }
+    TextStyle { font: (FONT, size).into_font(), color: ink(colour), pos: Pos::new(h, v) }
 }

@@ -54,6 +54,17 @@ pub type Corners = [i32; 4];
 /// Fills rectangles of one colour at once.
 pub type Fill<'a> = dyn Fn(Rgb, &[Corners]) + 'a;
 
+/// A label in a block: its words, their middle in device pixels, their colour and their height in device pixels.
+pub struct BlockLabel {
+    pub words: String,
+    pub middle: (i32, i32),
+    pub colour: Rgb,
+    pub font: f64,
+}
+
+/// Writes labels of one colour and height at once.
+pub type Write<'a> = dyn Fn(&[BlockLabel]) + 'a;
+
 /// A picture to paint.
 pub struct TimelinePicture<'a> {
     /// The visible cells.
@@ -85,6 +96,9 @@ pub struct TimelinePicture<'a> {
     /// Fills blocks of one colour, where the surface has a quicker way than a call of its backend for each: a canvas
     /// reads the text of a colour once.
     pub fills: Option<&'a Fill<'a>>,
+    /// Writes labels of one colour and height, where the surface has a quicker way than a call of its backend for each:
+    /// a canvas reads the text of a font once.
+    pub writes: Option<&'a Write<'a>>,
 }
 
 impl TimelinePicture<'_> {
@@ -102,6 +116,7 @@ impl TimelinePicture<'_> {
         for cell in self.cells {
             self.paint_inside(cell, backend)?;
         }
+        self.paint_labels(backend)?;
         self.paint_axis(backend)?;
         self.paint_curve(backend)
     }
@@ -258,38 +273,63 @@ impl TimelinePicture<'_> {
         [left, top + from, right, top + to]
     }
 
-    /// The messages and the number inside an op.
+    /// The messages inside an op.
     fn paint_inside<DB: DrawingBackend>(&self, cell: &Cell, backend: &mut DB) -> Painted<DB> {
-        let Some(timed) = cell.op.filter(|_| cell.width >= STRIP_WIDTH) else {
+        let Some(timed) = cell.op.filter(|_| cell.width >= STRIP_WIDTH && self.filled_height(cell) >= STRIP_HEIGHT)
+        else {
             return Ok(());
         };
-        let band = cell.filled();
-        let height = (band.1 - band.0) * self.shape.rows.height;
-        let [left, upper, right, lower] = self.corners(cell);
-        let messages = messages_of(self.messages, &timed);
-        if let Some(messages) = messages.filter(|_| height >= STRIP_HEIGHT) {
-            self.paint_messages((left, right), lower, messages, backend)?;
+        let [left, _, right, lower] = self.corners(cell);
+        match messages_of(self.messages, &timed) {
+            Some(messages) => self.paint_messages((left, right), lower, messages, backend),
+            None => Ok(()),
         }
-        if cell.width >= LABEL_WIDTH && height >= LABEL_HEIGHT {
-            let version = self.version(cell);
-            let number = timed.op.microbatch.to_string();
-            // Not the number alone where blocks beside it show their version.
-            let labels = match version {
-                Some(version) => {
-                    let version = format!("v{version}").replace('-', "−");
-                    vec![format!("{number}·{version}"), version]
-                }
-                None => vec![number],
-            };
-            let font = 11.0f64.min(height - 2.0) * self.scale;
-            let fits = |label: &String| label.chars().count() as f64 * 6.5 <= cell.width - 4.0;
-            if let Some(label) = labels.into_iter().find(fits) {
-                let middle = (i32::midpoint(left, right), i32::midpoint(upper, lower));
-                let text = text_style(font, ink_on(self.shade(cell)), HPos::Center, VPos::Center);
-                backend.draw_text(&label, &text, middle)?;
+    }
+
+    /// CSS pixels that a cell fills of its row's height.
+    fn filled_height(&self, cell: &Cell) -> f64 {
+        let (from, to) = cell.filled();
+        (to - from) * self.shape.rows.height
+    }
+
+    /// The numbers inside ops, those of one colour and height together.
+    fn paint_labels<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
+        let mut labels: Vec<BlockLabel> = self.cells.iter().filter_map(|cell| self.label(cell)).collect();
+        labels.sort_by(|a, b| a.colour.cmp(&b.colour).then(a.font.total_cmp(&b.font)));
+        for alike in labels.chunk_by(|a, b| a.colour == b.colour && a.font.total_cmp(&b.font).is_eq()) {
+            if let Some(writes) = self.writes {
+                writes(alike);
+                continue;
+            }
+            let text = text_style(alike[0].font, alike[0].colour, HPos::Center, VPos::Center);
+            for label in alike {
+                backend.draw_text(&label.words, &text, label.middle)?;
             }
         }
         Ok(())
+    }
+
+    /// The number inside an op that has the room.
+    fn label(&self, cell: &Cell) -> Option<BlockLabel> {
+        let height = self.filled_height(cell);
+        let timed = cell.op.filter(|_| cell.width >= LABEL_WIDTH && height >= LABEL_HEIGHT)?;
+        let number = timed.op.microbatch.to_string();
+        // Not the number alone where blocks beside it show their version.
+        let labels = match self.version(cell) {
+            Some(version) => {
+                let version = format!("v{version}").replace('-', "−");
+                vec![format!("{number}·{version}"), version]
+            }
+            None => vec![number],
+        };
+        let fits = |label: &String| label.chars().count() as f64 * 6.5 <= cell.width - 4.0;
+        let [left, upper, right, lower] = self.corners(cell);
+        Some(BlockLabel {
+            words: labels.into_iter().find(fits)?,
+            middle: (i32::midpoint(left, right), i32::midpoint(upper, lower)),
+            colour: ink_on(self.shade(cell)),
+            font: 11.0f64.min(height - 2.0) * self.scale,
+        })
     }
 
     /// At the foot of a block the messages inside it: what it waits for at its end, what it hides before that.
@@ -431,6 +471,7 @@ mod tests {
             palette: Theme::Light.palette(),
             scale,
             fills: None,
+            writes: None,
         }
     }
 

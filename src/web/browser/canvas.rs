@@ -6,7 +6,8 @@ use crate::view::charts::prepared::{Prepared, mebibytes};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::timeline::{Cell, cells, moved};
 use crate::view::charts::viewport::Viewport;
-use crate::view::paint::timeline::{Corners, TimelinePicture};
+use crate::view::paint::FONT;
+use crate::view::paint::timeline::{BlockLabel, Corners, TimelinePicture};
 use crate::view::palette::{Rgb, Theme};
 use leptos::prelude::window;
 use plotters_canvas::CanvasBackend;
@@ -53,6 +54,19 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &CanvasFrame, from: Opt
             context.fill_rect(left, upper, right - left, lower - upper);
         }
     };
+    // Reading a font takes as long as ten labels.
+    let writes = |labels: &[BlockLabel]| {
+        let (Some(context), Some(first)) = (&context, labels.first()) else { return };
+        let (r, g, b) = first.colour;
+        context.set_fill_style_str(&format!("rgb({r},{g},{b})"));
+        context.set_font(&format!("{}px {FONT}", first.font));
+        context.set_text_align("center");
+        context.set_text_baseline("middle");
+        for label in labels {
+            let (x, y) = label.middle;
+            let _ = context.fill_text(&label.words, f64::from(x), f64::from(y));
+        }
+    };
     let Some(mut backend) = CanvasBackend::with_canvas_object(canvas.clone()) else {
         return Vec::new();
     };
@@ -78,6 +92,7 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &CanvasFrame, from: Opt
         palette: frame.theme.palette(),
         scale,
         fills: Some(&fills),
+        writes: Some(&writes),
     };
     // A canvas that cannot be drawn on stays empty; the table beside it has the same figures.
     let _ = picture.paint(&mut backend);

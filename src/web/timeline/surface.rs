@@ -10,6 +10,7 @@ use crate::view::charts::timeline::{Cell, hit};
 use crate::view::node::markup::{Node, PanelAction};
 use crate::view::panels::pipeline::{label, rank_names};
 use crate::web::browser;
+use crate::web::browser::after_paint;
 use crate::web::browser::canvas::{CanvasFrame, paint};
 use crate::web::browser::html::effect;
 use crate::web::browser::i18n::translated;
@@ -174,6 +175,13 @@ struct Painted {
     left: Option<(Vec<Cell>, f64)>,
 }
 
+impl Painted {
+    /// True if the last painting is of another timeline than `now`.
+    fn is_of_another(&self, now: Option<&Arc<Prepared>>) -> bool {
+        self.prepared.as_ref().zip(now).is_some_and(|(before, now)| !Arc::ptr_eq(before, now))
+    }
+}
+
 /// One painting a frame, however many signals changed; blocks move to their places in another timeline.
 fn repaint(state: State, look: TimelineLook, lane: Lane, canvas: NodeRef<Canvas>, still: bool) {
     let waiting = StoredValue::new(false);
@@ -197,7 +205,7 @@ fn repaint(state: State, look: TimelineLook, lane: Lane, canvas: NodeRef<Canvas>
             return;
         }
         waiting.set_value(true);
-        request_animation_frame(move || {
+        let paints = move || {
             // The picture may be gone by now.
             if waiting.try_set_value(false).is_some() {
                 return;
@@ -218,8 +226,7 @@ fn repaint(state: State, look: TimelineLook, lane: Lane, canvas: NodeRef<Canvas>
                 };
                 painted.update_value(|painted| {
                     let now = js_sys::Date::now();
-                    let is_another = painted.prepared.as_ref().is_some_and(|before| !Arc::ptr_eq(before, &prepared));
-                    if is_another && !still {
+                    if painted.is_of_another(Some(&prepared)) && !still {
                         painted.left = Some((std::mem::take(&mut painted.cells), now));
                     }
                     let passed = painted.left.as_ref().map_or(MOVE, |(_, since)| now - since);
@@ -237,6 +244,12 @@ fn repaint(state: State, look: TimelineLook, lane: Lane, canvas: NodeRef<Canvas>
                     moves.set(());
                 }
             }
-        });
+        };
+        // The figures of another run are painted first.
+        if painted.with_value(|painted| painted.is_of_another(lane.prepared.get_untracked().as_ref())) {
+            after_paint(paints);
+        } else {
+            request_animation_frame(paints);
+        }
     });
 }
