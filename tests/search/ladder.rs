@@ -123,6 +123,36 @@ fn no_layout_that_fits_and_that_the_software_runs_is_faster_than_what_is_chosen(
     }
 }
 
+/// What is chosen depends on what is given, and not on the layout that stands: the same run in layouts that were taken
+/// before, by hand or from a card, is given the same layout by the guess and by the choice.
+#[test]
+fn what_is_chosen_does_not_depend_on_the_layout_that_stands() {
+    let runs: [&[(&str, &str)]; 5] = [
+        &[("gpus", "16"), ("global_batch", "64"), ("seq_len", "4096")],
+        &[("model", "llama-3.1-70b"), ("gpus", "64"), ("global_batch", "128"), ("stack", "megatron-2025")],
+        &[("model", "qwen-3-30b-a3b"), ("gpus", "16"), ("global_batch", "32"), ("stack", "megatron-2025")],
+        &[("gpus", "8"), ("global_batch", "16"), ("stack", "torchtitan")],
+        &[("model", "llama-3.1-405b"), ("gpus", "16"), ("global_batch", "16"), ("stack", "megatron-2025")],
+    ];
+    let layouts: [&[(&str, &str)]; 5] = [
+        &[("tp", "8"), ("pp", "1"), ("micro_batch", "2")],
+        &[("tp", "1"), ("pp", "2"), ("schedule", "zb-v"), ("recompute", "full")],
+        &[("tp", "2"), ("pp", "4"), ("schedule", "interleaved-1f1b"), ("virtual_stages", "4"), ("micro_batch", "4")],
+        &[("tp", "4"), ("pp", "1"), ("zero", "3"), ("sequence_parallel", "false"), ("micro_batch", "8")],
+        &[("tp", "2"), ("pp", "2"), ("cp", "2"), ("schedule", "gpipe"), ("stage_layers", "15,17"), ("etp", "2")],
+    ];
+    for given in runs {
+        let run = run_with(given);
+        let (guess, end) = (Ladder::guess(&run, &[]), climbed(&run));
+        for layout in layouts {
+            let other = run.with_texts(layout).unwrap();
+            let again = (Ladder::guess(&other, &[]), climbed(&other));
+            assert!(again.0 == guess, "guess of {given:?} from {layout:?}: {:?} and {guess:?}", again.0);
+            assert!(again.1 == end, "{given:?} from {layout:?}: {:?} and {end:?}", again.1);
+        }
+    }
+}
+
 /// A dense model in the sizes of the old ladder, each reported: what is chosen is no slower than its fastest.
 #[test]
 fn what_is_chosen_is_no_slower_than_the_sizes_alone() {

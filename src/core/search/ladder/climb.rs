@@ -114,22 +114,41 @@ impl Climb {
     }
 }
 
-/// A Run without the settings that belong to one layout, but for those in `pins`; with a schedule that its software
-/// has.
+/// `run` with the layout that links mean which name none, but for the fields in `pins`; under a schedule that its
+/// software has. What stands in `run` for the others was chosen or taken before and is no part of the question.
 fn bare(run: &Run, pins: &[&str]) -> Run {
-    let mut bare = Run { measured_step_s: None, ..run.clone() };
-    if !pins.contains(&"stage_layers") {
-        (bare.stage_layers, bare.mtp_stage) = (None, None);
-    }
-    if !pins.contains(&"hsdp_shard") {
-        bare.hsdp_shard = None;
+    let mut bare = PlanRequest::question(run);
+    for pin in pins {
+        keep(&mut bare, run, pin);
     }
     let stack = run.stack.preset_row();
     if !pins.contains(&"schedule") && !bare.schedule.row().is_run_by(stack) {
-        (bare.schedule, bare.virtual_stages) = (schedules(stack, &[Schedule::OneFOneB])[0], 1);
-        bare.schedule_options = ScheduleOptions::default();
+        bare.schedule = schedules(stack, &[Schedule::OneFOneB])[0];
+        if !pins.contains(&"virtual_stages") {
+            bare.virtual_stages = 1;
+        }
     }
     bare
+}
+
+/// Gives `bare` the field of the layout of `run` that is called `pin`.
+fn keep(bare: &mut Run, run: &Run, pin: &str) {
+    match pin {
+        "tp" => bare.tp = run.tp,
+        "pp" => bare.pp = run.pp,
+        "cp" => bare.cp = run.cp,
+        "ep" => bare.ep = run.ep,
+        "etp" => bare.etp = run.etp,
+        "zero" => bare.zero = run.zero,
+        "micro_batch" => bare.micro_batch = run.micro_batch,
+        "sequence_parallel" => bare.sequence_parallel = run.sequence_parallel,
+        "recompute" => bare.recompute = run.recompute.clone(),
+        "schedule" => (bare.schedule, bare.schedule_options) = (run.schedule, run.schedule_options.clone()),
+        "virtual_stages" => bare.virtual_stages = run.virtual_stages,
+        "stage_layers" => (bare.stage_layers, bare.mtp_stage) = (run.stage_layers.clone(), run.mtp_stage),
+        "hsdp_shard" => bare.hsdp_shard = run.hsdp_shard,
+        _ => {}
+    }
 }
 
 /// `run` under 1F1B if it has a single stage: that has no other order.

@@ -1,9 +1,10 @@
 //! Chooses the layout for a model, its GPUs, sequence length, batch and software. Only the layout changes, never the
-//! model or the batch.
+//! model or the batch. The layout that stands in the Run counts where it is given alone, by a pin: the choice is one
+//! for all Runs with the same question.
 //!
 //! First comes a guess, quick enough to be shown with the next frame of the page. It climbs a ladder of rungs, each a
 //! small space of layouts:
-//! 1. tensor parallelism within a node, pipelines of the schedule that is set, expert parallelism;
+//! 1. tensor parallelism within a node, pipelines of 1F1B or of the schedule that is given, expert parallelism;
 //! 2. with context parallelism, the smallest sizes first;
 //! 3. with selective, then with full recomputation;
 //! 4. with ZeRO-2, then with ZeRO-3 (software without pipelines begins with ZeRO-3).
