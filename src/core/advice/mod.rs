@@ -3,6 +3,7 @@
 //!
 //! Each evaluates its Runs with [`crate::report`] and compares the reports.
 
+mod able;
 mod away;
 pub mod certify;
 pub mod fit;
@@ -12,6 +13,8 @@ mod splits;
 pub mod staircase;
 mod tower;
 
+pub use able::can_run;
+pub(crate) use able::{combines, cuts_base, pipes};
 pub use away::{FoundOrder, RoomBound, bounds_by_room};
 pub use schedules::{ScheduleFigures, ScheduleRow, run_with, schedule_figures};
 pub use splits::{BalancedSplits, LayerSplit, balance};

@@ -1,11 +1,11 @@
 //! The fastest layout that fits here and that this software can run: the one search and the one rule behind these
 //! words, for what is chosen, what is suggested and what is answered.
 
-use super::able::can_run;
 use super::allowance::WORK;
 use super::engine::{Search, SearchProgress};
 use super::ranking::FoundLayout;
 use super::request::{PlanRequest, TOP};
+use crate::advice::can_run;
 use crate::issue::Issue;
 use crate::memory::Verdict;
 use crate::report::Peak;

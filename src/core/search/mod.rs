@@ -37,7 +37,7 @@ pub mod stages;
 pub mod sweep;
 mod why;
 
-pub use able::can_run;
+pub use crate::advice::can_run;
 pub use allowance::WORK;
 pub use axes::{Axes, SplitRule};
 pub use engine::{Search, SearchProgress};

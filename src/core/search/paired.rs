@@ -1,7 +1,7 @@
 //! A layout in which passes run in pairs: for a schedule that hides the messages of one micro-batch behind another,
 //! where the layout is not the person's own.
 
-use super::able::can_run;
+use crate::advice::can_run;
 use crate::memory::Verdict;
 use crate::report::{Evaluation, evaluate};
 use crate::run::{Recompute, Run};

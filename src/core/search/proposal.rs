@@ -1,9 +1,9 @@
 //! An order found by search for the best layouts of a plan, where the software takes an order: `optimal` is no schedule
 //! of the space, since every layout under it takes a search of its own.
 
-use super::able::can_run;
 use super::plan::tie;
 use super::ranking::{Figures, FoundLayout, cost, is_listed};
+use crate::advice::can_run;
 use crate::advice::run_with;
 use crate::message::Message;
 use crate::report::{ScheduleVariant, plain_report as report, work};

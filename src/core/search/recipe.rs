@@ -4,10 +4,10 @@
 //! Source: Ultra-Scale Playbook, "Finding the Best Training Configuration". Its rules choose by model size and GPU
 //! count; each rule is tried in its order, every step is a full report.
 
-use super::able::can_run;
 use super::fastest::serves;
 use super::ranking::{Figures, FoundLayout};
 use super::why::differences;
+use crate::advice::can_run;
 use crate::memory::Verdict;
 use crate::message::{Message, verbatim};
 use crate::model::Architecture;

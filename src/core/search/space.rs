@@ -3,9 +3,9 @@
 //! Two layouts that mean the same are one: sequence parallelism without tensor parallelism, ZeRO where there is one
 //! replica, selective recomputation of what is not kept, any schedule of one stage.
 
-use super::able::{combines, pipes};
 use super::axes::{Axes, ScheduleChunks, SplitRule};
 use super::promise::LayoutPlace;
+use crate::advice::{combines, pipes};
 use crate::cluster::Mesh;
 use crate::model::Architecture;
 use crate::run::presets::CombinedCuts;

@@ -3,7 +3,6 @@
 //!
 //! An [`EvidenceReader`] keeps numbers and no text; names of hosts, users and paths are not kept.
 
-mod contradiction;
 mod examples;
 mod hints;
 mod jobs;
@@ -517,8 +516,9 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     } else if let Some(reading) = reading {
         let hints = hints.first().copied();
         let mut found = of_log(reading, used, hints);
-        if reading.stated.is_some() && stated.is_none() {
-            contradiction::contradict(&mut found, reading, hints, used);
+        let rate = hints.and_then(|hints| hints.stated.tflops).zip(reading.step);
+        if let Some((tflops, step)) = rate.filter(|_| reading.stated.is_some() && stated.is_none()) {
+            diagnose::contradict(&mut found, tflops, step.seconds, used);
         }
         found
     } else if let Some(hints) = hints.first() {

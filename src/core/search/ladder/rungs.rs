@@ -1,8 +1,8 @@
 //! The rungs of a Run: each a space of layouts, in the order in which they are tried.
 
+use crate::advice::cuts_base;
 use crate::issue::Issue;
 use crate::run::{Recompute, Run, Selective};
-use crate::search::able::cuts_base;
 use crate::search::axes::{Axes, SplitRule};
 
 /// The sizes that the software of `run` can cut, without context parallelism, recomputation or sharding of more than

@@ -1,28 +1,23 @@
 //! A log that counts other work than the run it is compared with: it is of another run.
 
-use super::LogHints;
-use crate::logs::Reading;
-use shardscope_core::diagnose::{CauseId, Comparison, Diagnosis, FoundCause};
-use shardscope_core::report::report;
-use shardscope_core::run::Run;
-use shardscope_core::t;
-use shardscope_core::units::{Seconds, show_flops, show_seconds, significant};
+use super::{CauseId, Comparison, Diagnosis, FoundCause};
+use crate::report::report;
+use crate::run::Run;
+use crate::t;
+use crate::units::{Seconds, show_flops, show_seconds, significant};
 
 /// Factor between the work that a log counts and that of the run, from which on they are two runs. Ways to count
 /// (causal attention by half or whole, with recomputation or without) are tried; the factor itself is a choice.
 const OTHER_WORK: f64 = 1.35;
 
-/// Takes the comparison out of `found`, where `reading` prints a rate that `run` cannot have had over its steps: the
-/// work of a GPU is its rate times the seconds of a step.
-pub(super) fn contradict(found: &mut Diagnosis, reading: &Reading, hints: Option<&LogHints>, run: &Run) {
-    let Some((tflops, step)) = hints.and_then(|hints| hints.stated.tflops).zip(reading.step) else {
-        return;
-    };
+/// Takes the comparison out of `found`, where a log prints a rate of `tflops` TFLOP/s a GPU that `run` cannot have had
+/// over its steps of `step_s` seconds: the work of a GPU is its rate times the seconds of a step.
+pub fn contradict(found: &mut Diagnosis, tflops: f64, step_s: f64, run: &Run) {
     let Ok(report) = report(&Run { measured_step_s: None, ..run.clone() }) else {
         return;
     };
     let tokens = run.global_batch as f64 * run.seq_len as f64 / run.gpus as f64;
-    let counted = tflops * 1e12 * step.seconds;
+    let counted = tflops * 1e12 * step_s;
     let ways = report.step.mfu_by.iter().map(|way| way.flops_per_token * tokens).filter(|work| *work > 0.0);
     let away = |work: f64| (counted / work).max(work / counted);
     let Some(nearest) = ways.min_by(|a, b| away(*a).total_cmp(&away(*b))).filter(|work| away(*work) > OTHER_WORK)
@@ -33,7 +28,7 @@ pub(super) fn contradict(found: &mut Diagnosis, reading: &Reading, hints: Option
         "The log prints {tflops} TFLOP/s a GPU over steps of {seconds}: {counted} of work a GPU. A step of the run on \
             the page has {own}: model, batch, sequence or GPUs of what was logged differ.",
         tflops = significant(tflops, 3),
-        seconds = show_seconds(Seconds(step.seconds)),
+        seconds = show_seconds(Seconds(step_s)),
         counted = show_flops(counted),
         own = show_flops(nearest)
     );
