@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(set, wanted.map(|(key, value)| (key, value.to_owned())));
         let typed = Run { seq_len: 4096, global_batch: 32, ..after.clone() };
         assert_eq!(following(&before, &typed, "adapter.method", true), [("stack", "hf-trainer".to_owned())]);
-        let own = Run { stack: Run::default().with_texts(&[("stack", "deepspeed")]).unwrap().stack, ..typed };
+        let own = Run { stack: Run::default().with_texts(&[("stack", "deepspeed")]).unwrap().stack, ..typed.clone() };
         assert!(following(&before, &own, "adapter.method", true).is_empty());
         // Another method of adapters brings nothing new.
         assert!(following(&after, &after, "adapter.method", true).is_empty());
