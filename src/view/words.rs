@@ -9,13 +9,18 @@ use shardscope_core::run::Method;
 use shardscope_core::run::presets::Stack;
 use shardscope_core::search::{can_run, tie};
 
+/// The word for what is tight with an estimate above the memory.
+pub const MAY_RUN_OUT: &str = "May run out";
+/// The word for what does not fit.
+pub const OUT: &str = "Out of memory";
+
 /// The verdict on `bytes` of a GPU that has `capacity`, in words: above the card none is called tight.
 pub fn verdict(verdict: Verdict, bytes: Bytes, capacity: Bytes) -> &'static str {
     match verdict {
         Verdict::Fits => "Fits",
-        Verdict::Tight if verdict.may_run_out(bytes, capacity) => "May run out",
+        Verdict::Tight if verdict.may_run_out(bytes, capacity) => MAY_RUN_OUT,
         Verdict::Tight => "Tight",
-        Verdict::Oom => "Out of memory",
+        Verdict::Oom => OUT,
     }
 }
 
@@ -34,7 +39,7 @@ pub const fn band(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Fits => "Fits",
         Verdict::Tight => "Tight or may run out",
-        Verdict::Oom => "Out of memory",
+        Verdict::Oom => OUT,
     }
 }
 

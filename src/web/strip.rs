@@ -14,7 +14,7 @@ use crate::view::panels::strip::{
     PRICE, budget_name, budget_tokens, own_budget, read_price, show_budget_steps, show_price, show_tokens, sign, strip,
 };
 use crate::view::panels::suggest::{heading, lead, suggestion};
-use crate::view::panels::waterfall::waterfall;
+use crate::view::panels::waterfall::falls;
 use crate::view::panels::wide::why_wide;
 use crate::web::browser::html::{flag, text};
 use crate::web::browser::i18n::{say, translated};
@@ -114,7 +114,7 @@ fn read_typed(state: State, typed: &str) -> String {
 #[component]
 pub(crate) fn Waterfall() -> impl IntoView {
     let state = expect_context::<State>();
-    let rows = panel(state, || true, |evaluation, _| waterfall(evaluation));
+    let rows = panel(state, || true, move |own, _| falls(own, state.planner.searched(own).lessened()));
     view! {
         <section class="water stale-able" class:stale=flag(move || state.is_stale()) aria-labelledby="water-title">
             <div class="panel-head">

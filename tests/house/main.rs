@@ -17,4 +17,5 @@ mod provenance;
 mod sources;
 mod verbs;
 mod width;
+mod words;
 mod workflows;

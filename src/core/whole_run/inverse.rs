@@ -5,10 +5,11 @@ use super::setting::Setting;
 use super::spread::{Draw, draws, spread};
 use super::whole::{DAY, setting};
 use crate::issue::Issue;
+use crate::memory::Verdict;
 use crate::report::{Evaluation, evaluate};
 use crate::run::{Run, RunLength, divisors};
 use crate::t;
-use crate::units::{Seconds, show_seconds};
+use crate::units::{Bytes, Seconds, show_seconds};
 use serde::{Deserialize, Serialize};
 
 /// GPU counts that are tried at most.
@@ -77,6 +78,8 @@ pub struct Deadline {
     pub fastest_gpus: u64,
     /// Counts that were tried: `gpus`, mean days, days that nine in ten need.
     pub counts: Vec<(u64, f64, f64)>,
+    /// Memory that is missing on the fullest GPU, by count; 0 where the layout is not out of memory.
+    pub missing_bytes: Vec<Bytes>,
 }
 
 /// The smallest number of GPUs with which nine of ten runs of `tokens` end within `days`: counts that the layout
@@ -92,6 +95,7 @@ pub struct Dates {
     days: f64,
     left: std::vec::IntoIter<u64>,
     counts: Vec<(u64, f64, f64)>,
+    missing: Vec<Bytes>,
     refused: Vec<Issue>,
     draws: Vec<Draw>,
 }
@@ -107,6 +111,7 @@ impl Dates {
             days,
             left: candidates(run).into_iter(),
             counts: Vec::new(),
+            missing: Vec::new(),
             refused: Vec::new(),
             draws: draws(),
         }
@@ -116,14 +121,17 @@ impl Dates {
     pub fn step(&mut self) -> bool {
         let Some(gpus) = self.left.next() else { return true };
         match self.days_with(gpus) {
-            Ok((mean, high)) => self.counts.push((gpus, mean, high)),
+            Ok((mean, high, missing)) => {
+                self.counts.push((gpus, mean, high));
+                self.missing.push(missing);
+            }
             Err(issues) => self.refused = issues,
         }
         false
     }
 
-    /// Days of `gpus` GPUs in the mean, and days within which nine of ten runs end.
-    fn days_with(&self, gpus: u64) -> Result<(f64, f64), Vec<Issue>> {
+    /// Days of `gpus` GPUs in the mean, days within which nine of ten runs end, and memory that is missing.
+    fn days_with(&self, gpus: u64) -> Result<(f64, f64, Bytes), Vec<Issue>> {
         let mtti_h = self.node_hours.map(|hours| hours / nodes(gpus));
         let length = RunLength { mtti_h, ..self.run.length.clone() };
         let run = Run { gpus, length, ..self.run.clone() };
@@ -136,7 +144,9 @@ impl Dates {
         let work = setting.work();
         let day = |seconds: Seconds| (seconds + setting.startup).0 / DAY;
         let high = spread(setting.rhythm, work, setting.doubt, &self.draws).high;
-        Ok((day(setting.rhythm.calendar(work)), day(high)))
+        let peak = evaluation.report.memory.peak();
+        let missing = if peak.verdict == Verdict::Oom { peak.missing() } else { Bytes::ZERO };
+        Ok((day(setting.rhythm.calendar(work)), day(high), missing))
     }
 
     /// The answer so far.
@@ -145,9 +155,13 @@ impl Dates {
     /// No count that was tried can work.
     pub fn deadline(&self) -> Result<Deadline, Vec<Issue>> {
         let counts = &self.counts;
-        let earliest = counts.iter().min_by(|a, b| a.2.total_cmp(&b.2)).copied();
+        // What is out of memory ends on no day.
+        let runs: Vec<_> = counts.iter().zip(&self.missing).filter(|(_, missing)| missing.0 <= 0.0).collect();
+        let able = || runs.iter().map(|(count, _)| **count);
+        let earlier = |a: &(u64, f64, f64), b: &(u64, f64, f64)| a.2.total_cmp(&b.2);
+        let earliest = able().min_by(earlier).or_else(|| counts.iter().copied().min_by(earlier));
         let earliest = earliest.ok_or_else(|| self.refused.clone())?;
-        let least = counts.iter().find(|(_, _, high)| *high <= self.days).copied();
+        let least = able().find(|(_, _, high)| *high <= self.days);
         let (_, mean, high) = least.unwrap_or(earliest);
         Ok(Deadline {
             gpus: least.map(|found| found.0),
@@ -155,6 +169,7 @@ impl Dates {
             high_days: high,
             fastest_gpus: earliest.0,
             counts: counts.clone(),
+            missing_bytes: self.missing.clone(),
         })
     }
 }

@@ -27,7 +27,7 @@ impl Prepared {
         let sums = Sums::of(evaluation.timeline());
         let versions = versions(&evaluation);
         let (places, path, awaited) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { versions, evaluation, sums, places, path, awaited }
+        Self { evaluation, sums, places, path, awaited, versions }
     }
     pub fn op(&self, place: OpPlace) -> Option<TimedOp> {
         let ops = self.evaluation.timeline().ranks.get(place.rank)?;

@@ -1,5 +1,6 @@
 //! Issues in words, with the way to the field and the button that mends it.
 
+use crate::panels::inputs::is_in_column;
 use crate::prelude::*;
 use crate::words::line as line_of;
 use shardscope_core::advice::fit::label;
@@ -84,7 +85,8 @@ fn take(instead: &Instead) -> Node {
 /// Fields that a line names behind its first issue, at most.
 const NAMED: usize = 2;
 
-/// The line beside the head of the suggestions: what is wrong, with what mends it, or which fields have a warning.
+/// The line beside the head of the suggestions: what is wrong, with what mends it, or which fields have a warning; of
+/// those that stand in the column, whose rows say it, the names alone.
 pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Node {
     let go = |issue: &Issue| match field(&issue.field) {
         Some(field) => link_button(field.label).on(Action::Focus(field.key)),
@@ -113,7 +115,10 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Nod
         }
     }
     let mut parts = vec![leaf("span", "mark", "▲ ")];
-    if let [first, others @ ..] = &keys[..] {
+    // A warning at a field of the column stands there: here is the way to it alone.
+    let (there, here): (Vec<&Issue>, Vec<&Issue>) =
+        keys.into_iter().partition(|issue| field(&issue.field).is_some_and(is_in_column));
+    if let [first, others @ ..] = &here[..] {
         parts.extend([go(first), text(verbatim(": ")), text(&first.message)]);
         for (at, issue) in others.iter().take(NAMED).enumerate() {
             let sign = if at == 0 { " · also: " } else { " · " };
@@ -124,6 +129,14 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Nod
             let next = field(&others[NAMED].field).map(|field| Action::Focus(field.key));
             let more = next.map_or_else(|| text(more.clone()), |action| link_button(more.clone()).on(action));
             parts.extend([text(" and "), more]);
+        }
+    }
+    if !there.is_empty() {
+        parts.extend((!here.is_empty()).then(|| text(verbatim(" · "))));
+        parts.push(text("warnings at: "));
+        for (at, issue) in there.iter().enumerate() {
+            parts.extend((at > 0).then(|| text(verbatim(" · "))));
+            parts.push(go(issue).title(issue.message.clone()));
         }
     }
     el("p", &[("class", "warned")], &parts).keyed("warnings")
@@ -177,12 +190,18 @@ mod tests {
 
     #[test]
     fn the_line_names_each_field_once_and_leads_to_it() {
-        let warnings = ["tp", "zero", "tp"].map(|field| Issue::warning(field, "doubtful"));
         let last = Instead::Last(Box::default());
+        let sheets = ["seq_len", "etp", "seq_len"].map(|field| Issue::warning(field, "doubtful"));
+        let line = note(None, &sheets, &last);
+        assert_eq!(line.actions(), [&Action::Focus("seq_len"), &Action::Focus("etp")]);
+        let html = line.to_html();
+        assert!(html.matches("doubtful").count() == 2 && html.contains(" · also: "), "{html}");
+        // The rows of the column say their warnings: they stand on the page once.
+        let warnings = ["tp", "zero", "tp"].map(|field| Issue::warning(field, "doubtful"));
         let line = note(None, &warnings, &last);
         assert_eq!(line.actions(), [&Action::Focus("tp"), &Action::Focus("zero")]);
         let html = line.to_html();
-        assert!(html.matches("doubtful").count() == 2 && html.contains(" · also: "), "{html}");
+        assert_eq!(html.matches("doubtful").count(), html.matches("title=\"doubtful\"").count(), "{html}");
         let fault = Issue::error("global_batch", "100 does not divide");
         let line = note(Some(&fault), &warnings, &last);
         assert_eq!(line.actions(), [&Action::Focus("global_batch")]);

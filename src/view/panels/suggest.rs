@@ -65,6 +65,14 @@ fn of_whole_steps(run: &Run, mut betters: Betters) -> (Betters, Option<Seconds>)
     (betters, Some(own.step_s))
 }
 
+/// The part of the step that is the cause of `better`.
+fn better_part(better: &Better) -> Option<PartKind> {
+    match better.cause.as_ref()?.reason {
+        Reason::Part(part) | Reason::Share(part) => Some(part),
+        Reason::Memory(_) => None,
+    }
+}
+
 /// True for a gain that is one of time.
 const fn is_of_time(gain: Gain) -> bool {
     matches!(gain, Gain::Time | Gain::Split | Gain::Equal | Gain::Gpus | Gain::Batch)
@@ -75,6 +83,12 @@ impl SearchProgressShown {
     pub fn gain(&self, evaluation: &Evaluation) -> Option<f64> {
         let faster = self.betters.list.iter().find(|better| better.gain == Gain::Time)?;
         Some(1.0 - faster.figures.time_s / self.step_of(evaluation))
+    }
+
+    /// The part of the step that the fastest layout known lessens most: the cause that its card gives.
+    pub fn lessened(&self) -> Option<PartKind> {
+        let faster = self.betters.list.iter().find(|better| matches!(better.gain, Gain::Time | Gain::Split))?;
+        better_part(faster)
     }
 
     /// The step of `evaluation` that layouts are measured against.
@@ -455,16 +469,7 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
         Gain::Fewest => reasons.push(t!("A step takes {time}.", time = show_seconds(time_s))),
         _ => {}
     }
-    // What leaves the GPU has to find room on the host, of which the run says nothing.
-    if own.host_memory_gib.is_none()
-        && better.run.host_memory_gib.is_some()
-        && let Some(host) = report(&better.run).ok().and_then(|after| after.memory.host)
-    {
-        reasons.push(t!(
-            "A node's host needs {need} for it, and how much it has is not set.",
-            need = unit.show(host.total_bytes)
-        ));
-    }
+    reasons.extend(assumed_host(own, &better.run, unit));
     match better.gain {
         Gain::Adapter | Gain::Length if better.run.stack != own.stack => {
             let software = verbatim(better.run.stack.preset_row().choice.label);
@@ -488,6 +493,19 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
         reasons.push(t!("A step takes {time}.", time = show_seconds(time_s)));
     }
     reasons
+}
+
+/// What `other` assumes of the host, of which `own` says nothing: what leaves the GPU has to find room there.
+fn assumed_host(own: &Run, other: &Run, unit: MemoryUnit) -> Option<Message> {
+    let gib = other.host_memory_gib.filter(|_| own.host_memory_gib.is_none())?;
+    let assumed = unit.show(Bytes::from_gib(gib));
+    let need = report(other).ok().and_then(|after| after.memory.host).map(|host| unit.show(host.total_bytes));
+    Some(match need {
+        Some(need) => {
+            t!("It assumes hosts of {assumed} a node, of which it needs {need}: set what yours have.", assumed, need)
+        }
+        None => t!("It assumes hosts of {assumed} a node: set what yours have.", assumed),
+    })
 }
 
 /// What a sequence of twice the tokens of `better` is, where it is no longer than that of the Run and tight: such runs
@@ -534,7 +552,7 @@ fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -> Message {
     let Cause { reason, before, after, pipelines } = *cause;
     let [(dp, m), (other_dp, other_m)] = pipelines;
     let (name, show): (&'static str, Box<dyn Fn(f64) -> String>) = match reason {
-        Reason::Part(PartKind::Bubble) => ("bubble", Box::new(show_percent)),
+        Reason::Part(PartKind::Bubble) => (part_words(PartKind::Bubble), Box::new(show_percent)),
         Reason::Part(part) => (part_words(part), Box::new(|value| show_seconds(Seconds(value)))),
         Reason::Share(part) => (part_words(part), Box::new(show_percent)),
         Reason::Memory(component) => (component.name(), Box::new(move |value| unit.show(Bytes(value)))),
@@ -550,9 +568,10 @@ fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -> Message {
     let bubble = matches!(reason, Reason::Part(PartKind::Bubble) | Reason::Share(PartKind::Bubble));
     if better.gain == Gain::Batch {
         return t!(
-            "{other_m} micro-batches per pipeline instead of {m}: bubble {before} to {after}.",
+            "{other_m} micro-batches per pipeline instead of {m}: {name} {before} to {after}.",
             other_m,
             m,
+            name = Message::plain(name),
             before,
             after
         );
@@ -702,17 +721,13 @@ fn fastest_that_fits(evaluation: &Evaluation, searched: &SearchProgressShown) ->
     }
 }
 
-/// What of the main loss that layouts differ in a card offers to change: "can change" where a layout does.
-fn loss_offered(searched: &SearchProgressShown, part: PartKind, loss: &'static str, share: f64) -> Message {
-    let share = show_percent(share);
-    let list = &searched.betters.list;
-    let lessens = |better: &Better| {
-        let reason = better.cause.as_ref().map(|cause| cause.reason);
-        matches!(reason, Some(Reason::Part(of) | Reason::Share(of)) if of == part)
-    };
-    if list.iter().any(|better| matches!(better.gain, Gain::Time | Gain::Split)) {
+/// The main loss, and which card offers to change it: "can change" where a layout does, whose card gives it as cause.
+fn loss_offered(searched: &SearchProgressShown, part: PartKind, share: f64) -> Message {
+    let (loss, share) = (part_words(part), show_percent(share));
+    let is_batch = |better: &Better| better.gain == Gain::Batch && better_part(better) == Some(part);
+    if searched.lessened() == Some(part) {
         t!("The main loss a layout can change: {loss}, {share} of the step.", loss, share)
-    } else if list.iter().any(|better| better.gain == Gain::Batch && lessens(better)) {
+    } else if searched.betters.list.iter().any(is_batch) {
         t!("The main loss: {loss}, {share} of the step. The larger batch lessens it.", loss, share)
     } else {
         t!("The main loss that layouts differ in: {loss}, {share} of the step.", loss, share)
@@ -721,11 +736,11 @@ fn loss_offered(searched: &SearchProgressShown, part: PartKind, loss: &'static s
 
 /// The main loss that layouts differ in, and how far the search is: the line beside the head of the cards.
 pub fn lead(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
-    let loss = match main_loss(evaluation) {
+    let loss = match main_loss(evaluation, searched.lessened()) {
         _ if evaluation.report.memory.overall() == Verdict::Oom => {
             t!("Only what fits; times against the step if it fitted.")
         }
-        Some((part, loss, share)) => loss_offered(searched, part, loss, share),
+        Some((part, share)) => loss_offered(searched, part, share),
         None => t!("No loss that a layout can change."),
     };
     let searched = match (searched.evaluated, searched.done) {
@@ -794,6 +809,30 @@ mod tests {
         assert!(!cards.contains("No layout that fits") && line.contains("a layout can change"), "{cards} {line}");
     }
 
+    /// Every part that the cause of a faster layout may name: the line beside the head of the cards and the marked row
+    /// of the parts name the same one.
+    #[test]
+    fn the_main_loss_is_the_cause_that_the_card_of_a_faster_layout_gives() {
+        let run = Run { tp: 8, global_batch: 64, recompute: Recompute::Full, ..Run::default() };
+        let own = evaluate(&run).unwrap();
+        let figures = Figures::from(&evaluate(&Run { tp: 4, ..run.clone() }).unwrap().report);
+        let mut named = 0;
+        for part in own.report.step.parts.iter().filter(|part| part.seconds.0 > 1e-3 * own.report.step.time_s.0) {
+            let cause = Cause { reason: Reason::Part(part.kind), before: 2.0, after: 1.0, pipelines: [(8, 8), (8, 8)] };
+            let better = Better { gain: Gain::Time, run: run.clone(), figures, cause: Some(cause) };
+            let betters = Betters { list: vec![better], done: true, ..Betters::default() };
+            let searched = SearchProgressShown { done: true, betters, ..Default::default() };
+            let words = part_words(part.kind);
+            let line = lead(&own, &searched).to_html();
+            assert!(line.contains(&format!("a layout can change: {words}, ")), "{words}: {line}");
+            assert!(suggestion(&own, &searched, MemoryUnit::Gib).to_html().contains(words), "{words}");
+            let rows = super::super::waterfall::falls(&own, searched.lessened()).to_html();
+            assert_eq!(rows.matches("row main").count(), 1, "{words}");
+            named += 1;
+        }
+        assert!(named >= 5, "{named}");
+    }
+
     /// The update is a small part of a step that generates: a layout that takes a fifth off it is none that shortens
     /// the step by so much, and the one that is left is measured by the whole step.
     #[test]
@@ -842,5 +881,9 @@ mod tests {
         let title = change_name(&other, &own).to_string();
         assert!(title.contains("Offload optimizer: ") && !title.contains("Host memory"), "{title}");
         assert_eq!(change_name(&Run { tp: 8, ..own.clone() }, &own).to_string(), "TP 8 instead of 2");
+        // What the press sets of the host is said before it.
+        let said = assumed_host(&own, &other, MemoryUnit::Gib).unwrap().to_string();
+        assert!(said.contains("It assumes hosts of 192.0 GiB a node"), "{said}");
+        assert_eq!(assumed_host(&other, &other, MemoryUnit::Gib), None);
     }
 }

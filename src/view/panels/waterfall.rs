@@ -36,33 +36,27 @@ const RARE: PartKind = PartKind::Loader;
 /// Share of a step below which a part is none: sums of its ops are no more exact.
 const NOTHING: f64 = 1e-9;
 
-/// Words in a sentence for a part that a layout can change.
-const fn changeable(part: PartKind) -> Option<&'static str> {
-    Some(match part {
+/// Words in a sentence for a part.
+pub const fn part_words(part: PartKind) -> &'static str {
+    match part {
+        PartKind::Ideal => "ideal compute",
+        PartKind::Kernels => "kernels below peak",
         PartKind::Recompute => "recomputation",
+        PartKind::Launches => "kernel launches",
         PartKind::Bubble => "pipeline bubble",
         PartKind::ExposedTp => "exposed TP",
         PartKind::ExposedCp => "exposed CP",
         PartKind::ExposedEp => "exposed EP",
         PartKind::ExposedDp => "exposed DP",
-        PartKind::Ideal | PartKind::Kernels | PartKind::Launches | PartKind::Optimizer | PartKind::Loader => {
-            return None;
-        }
-    })
+        PartKind::Optimizer => "optimizer step",
+        PartKind::Loader => "data loader",
+    }
 }
 
-/// Words in a sentence for any part.
-pub const fn part_words(part: PartKind) -> &'static str {
-    match changeable(part) {
-        Some(words) => words,
-        None => match part {
-            PartKind::Kernels => "kernels below peak",
-            PartKind::Launches => "kernel launches",
-            PartKind::Optimizer => "optimizer step",
-            PartKind::Loader => "data loader",
-            _ => "ideal compute",
-        },
-    }
+/// True for a part that is not there in some layouts, or hardly: a loss of this one. Kernels are below the peak in
+/// every layout: only where a known one lessens them are they a loss that a layout can change.
+const fn is_of_layout(part: PartKind) -> bool {
+    !matches!(part, PartKind::Ideal | PartKind::Kernels | PartKind::Loader)
 }
 
 /// The rows of `step` that are shown: name, class, figure and time.
@@ -76,24 +70,33 @@ pub fn parts(step: &Step) -> impl Iterator<Item = (&'static WaterfallRow, Second
     })
 }
 
-/// The largest part that a layout can change: its kind, its words and its share of the step.
-pub fn main_loss(evaluation: &Evaluation) -> Option<(PartKind, &'static str, f64)> {
+/// The main loss: the part that a known layout lessens most (`lessened`), else the largest of those that layouts differ
+/// in; with its share of the step.
+pub fn main_loss(evaluation: &Evaluation, lessened: Option<PartKind>) -> Option<(PartKind, f64)> {
     let step = &evaluation.report.step;
-    let losses = step.parts.iter().filter_map(|part| Some((part, changeable(part.kind)?)));
-    let (most, words) = losses.max_by(|(a, _), (b, _)| a.seconds.0.total_cmp(&b.seconds.0))?;
-    (most.seconds.0 > SMALLEST_PRINTED * step.time_s.0).then(|| (most.kind, words, most.seconds / step.time_s))
+    let losses = step.parts.iter().filter(|part| match lessened {
+        Some(kind) => part.kind == kind,
+        None => is_of_layout(part.kind),
+    });
+    let most = losses.max_by(|a, b| a.seconds.0.total_cmp(&b.seconds.0))?;
+    (most.seconds.0 > SMALLEST_PRINTED * step.time_s.0).then(|| (most.kind, most.seconds / step.time_s))
 }
 
-/// The rows, and the step below them.
+/// The rows, and the step below them, where no layout is known that lessens a part.
 pub fn waterfall(evaluation: &Evaluation) -> Node {
+    falls(evaluation, None)
+}
+
+/// The rows, and the step below them; the row of the main loss is marked, that of [`main_loss`].
+pub fn falls(evaluation: &Evaluation, lessened: Option<PartKind>) -> Node {
     let step = &evaluation.report.step;
-    let most = main_loss(evaluation).map(|(part, ..)| part);
+    let most = main_loss(evaluation, lessened).map(|(part, _)| part);
     let mut start = 0.0;
     let mut lines = Vec::new();
     for (row, time) in parts(step) {
         let (name, _, figure, kinds) = row;
         let share = time / step.time_s;
-        let main = matches!(kinds, [only] if most == Some(*only));
+        let main = most.is_some_and(|most| kinds.contains(&most));
         let class = match () {
             () if time.0 <= 0.0 => "row zero",
             () if main => "row main",
@@ -234,9 +237,12 @@ mod tests {
     fn the_main_loss_of_a_short_pipeline_is_its_bubble() {
         let run = Run { global_batch: 64, ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
-        let (_, name, share) = main_loss(&evaluation).unwrap();
-        assert!(name == "pipeline bubble" && share > 3.0 / 11.0, "{name} {share}");
+        let (part, share) = main_loss(&evaluation, None).unwrap();
+        assert!(part == PartKind::Bubble && share > 3.0 / 11.0, "{part:?} {share}");
         let html = waterfall(&evaluation).to_html();
         assert_eq!(html.matches("row main").count(), 1);
+        // What a known layout lessens is the loss that a layout can change.
+        let (part, _) = main_loss(&evaluation, Some(PartKind::Kernels)).unwrap();
+        assert_eq!(part, PartKind::Kernels);
     }
 }

@@ -361,7 +361,9 @@ export interface WholeRunReply {
   tokens?: number;
   /** of `{run, tokens, by_days}`; `gpus` is null where no count meets the date */
   deadline?: { gpus: number | null; days: number; high_days: number; fastest_gpus: number;
-    counts: [number, number, number][] };
+    counts: [number, number, number][];
+    /** bytes that the fullest GPU is short of, by count; 0 where the layout is not out of memory */
+    missing_bytes: number[] };
 }
 /** The whole run of a Run with `tokens_total`, or the answer to an inverse question. */
 export function wholeRun(request: Run | WholeRunRequest): WholeRunReply | Refusal;

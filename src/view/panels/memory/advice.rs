@@ -36,7 +36,10 @@ pub fn suggestions(memory: &Memory, found: &Suggestions, unit: MemoryUnit) -> No
     let table = Rows::of(list)
         .column("change", |one| {
             let batch = one.global_batch.map(|batch| aside(t!("global batch {batch}", batch)));
-            el("span", &[], &[apply("fix", one.set.clone(), "", one.label()), batch.unwrap_or_default()])
+            let host = one.set.iter().find(|(key, _)| *key == "host_memory_gib");
+            let host = host.map(|(_, gib)| aside(t!("hosts of {gib} GiB a node assumed", gib = gib.clone())));
+            let press = apply("fix", one.set.clone(), "", one.label());
+            el("span", &[], &[press, batch.unwrap_or_default(), host.unwrap_or_default()])
         })
         .figures(t!("peak {value}", value = unit.name()), |one| unit.number(one.peak))
         .figures("saves", |one| unit.number(memory.peak_bytes - one.peak))

@@ -93,11 +93,11 @@ fn drawn(view: &PlanView, map: &Cells, axes: &Axes) -> Node {
                 }
                 MapCell::Open => leaf("td", "muted", "…"),
                 MapCell::Tight => over(
-                    (Verdict::Tight, "May run out"),
+                    (Verdict::Tight, words::MAY_RUN_OUT),
                     "Every layout here may run out of memory: its estimate is above the usable memory",
                 ),
                 MapCell::Out => {
-                    over((Verdict::Oom, "Out of memory"), "Every layout here that this software runs is out of memory")
+                    over((Verdict::Oom, words::OUT), "Every layout here that this software runs is out of memory")
                 }
                 MapCell::Void => empty(verbatim("–"), "No layout divides here"),
             });

@@ -23,8 +23,12 @@ use std::sync::Arc;
 
 /// A layout in one line: its sizes, and what is not usual.
 pub fn layout(found: &FoundLayout) -> Message {
-    let run = &found.run;
-    let mut list = vec![verbatim(words::sizes(run, found.figures.dp)), verbatim(format!("ZeRO-{}", run.zero))];
+    line(&found.run, found.figures.dp)
+}
+
+/// The layout of `run`, which has `dp` replicas, in one line: two that differ have two lines.
+pub fn line(run: &Run, dp: u64) -> Message {
+    let mut list = vec![verbatim(words::sizes(run, dp)), verbatim(format!("ZeRO-{}", run.zero))];
     list.push(t!("micro-batch {micro_batch}", micro_batch = run.micro_batch));
     if run.pp > 1 {
         list.push(verbatim(schedule(run)));

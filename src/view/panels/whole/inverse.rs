@@ -1,7 +1,7 @@
 //! The inverse questions: what trains within some days on these GPUs, and how many GPUs some tokens need by a date.
 
+use crate::panels::plan::rows::line;
 use crate::prelude::*;
-use crate::words;
 use shardscope_core::run::AdapterMethod;
 use shardscope_core::run::presets::{MODELS, ModelPreset};
 use shardscope_core::search::catalogue::{CatalogueRow, TrainedModel};
@@ -9,15 +9,6 @@ use shardscope_core::sort::sort_by;
 use shardscope_core::units::group;
 use shardscope_core::whole_run::{Deadline, optimal_tokens};
 use std::sync::Arc;
-
-/// A layout in one line.
-fn layout(trained: &TrainedModel) -> String {
-    let run = &trained.run;
-    let mut parts = vec![words::sizes(run, trained.dp)];
-    parts.extend((run.zero > 1).then(|| format!("ZeRO-{}", run.zero)));
-    parts.extend((run.schedule == Schedule::Interleaved).then(|| format!("v = {}", run.virtual_stages)));
-    parts.join(" · ")
-}
 
 /// Models with the tokens that they train on within `days`, as far as they are known; `own` is the page's Run. With
 /// `optimal` each bar marks the tokens for which the model would be compute-optimal.
@@ -168,7 +159,7 @@ fn trained_cells(own: &Run, name: &'static str, trained: &TrainedModel, tokens_b
     });
     let title = t!("Takes this model in this layout; all else stays");
     let take = el("button", &[("class", "link")], &[text(name)]).title(title).on(Action::Take(run));
-    let layout = [text(verbatim(layout(trained))), if trained.fits { Node::none() } else { aside(" ▲ tight") }];
+    let layout = [text(line(&trained.run, trained.dp)), if trained.fits { Node::none() } else { aside(" ▲ tight") }];
     let peak = MemoryUnit::Gib.show(trained.peak);
     [
         take,
@@ -192,6 +183,9 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
         Some(gpus) => {
             (t!("{gpus} GPUs: {mean} days in the mean, nine of ten runs within {high}", gpus, mean, high), gpus)
         }
+        None if done && found.missing_bytes.iter().all(|missing| missing.0 > 0.0) => {
+            (t!("Out of memory with this layout on each number of GPUs that was tried"), 0)
+        }
         None if done => (
             t!(
                 "No number of GPUs ends within {limit} days nine times in ten. The earliest is {gpus}: {mean} days in \
@@ -207,14 +201,38 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
     };
     let press = (gpus > 0 && gpus != own.gpus)
         .then(|| apply("main", vec![("gpus", gpus.to_string())], "", t!("Use {gpus} GPUs", gpus)));
-    let counts = Rows::of(&found.counts)
-        .figures("GPUs", |(gpus, ..)| group(&gpus.to_string()))
-        .figures("days", |(_, mean, _)| significant(*mean, 3))
-        .figures("nine of ten within", |(.., high)| significant(*high, 3))
-        .marked(|(gpus, ..)| Some(*gpus) == found.gpus)
+    let missing = |missing: &Bytes| if missing.0 > 0.0 { MemoryUnit::Gib.show(*missing) } else { "–".to_owned() };
+    let counts = Rows::of(found.counts.iter().zip(&found.missing_bytes))
+        .figures("GPUs", |((gpus, ..), _)| group(&gpus.to_string()))
+        .figures("days", |((_, mean, _), _)| significant(*mean, 3))
+        .figures("nine of ten within", |((.., high), _)| significant(*high, 3))
+        .figures("memory missing", |(_, bytes)| missing(bytes))
+        .marked(|((gpus, ..), _)| Some(*gpus) == found.gpus)
         .table(t!("Days by number of GPUs"));
+    let why = found.gpus.map_or_else(Node::none, |gpus| muted(why_not_fewer(gpus, days, found)));
     let lead = [leaf("b", "", words), text(" "), press.unwrap_or_default()];
-    Node::from_iter([el("p", &[], &lead), fold("All numbers that were tried", counts)])
+    Node::from_iter([el("p", &[], &lead), why, fold("All numbers that were tried", counts)])
+}
+
+/// What keeps the next smaller number of GPUs than `gpus` from being enough.
+fn why_not_fewer(gpus: u64, days: f64, found: &Deadline) -> Message {
+    let before = found.counts.iter().zip(&found.missing_bytes).take_while(|((count, ..), _)| *count < gpus).last();
+    let Some(((fewer, _, high), missing)) = before else {
+        return t!("This layout has no smaller number of GPUs that divides the batch.");
+    };
+    if missing.0 > 0.0 {
+        return t!(
+            "With {fewer} GPUs, the next fewer, this layout is out of memory: {missing} are missing.",
+            fewer,
+            missing = MemoryUnit::Gib.show(*missing)
+        );
+    }
+    t!(
+        "With {fewer} GPUs, the next fewer, nine of ten runs end within {high} days: {late} too late.",
+        fewer,
+        high = significant(*high, 3),
+        late = significant(*high - days, 2)
+    )
 }
 
 #[cfg(test)]
@@ -222,6 +240,26 @@ mod tests {
     use super::*;
     use shardscope_core::search::catalogue::CatalogueSearch;
     use shardscope_core::whole_run::deadline;
+
+    /// Half of 70 B parameters with 2 bytes of weights and 2 or more of gradients are 140 GB, of which ZeRO-1 shards
+    /// nothing (Rajbhandari 2020, section 5): under TP 2 no number of GPUs of 80 GB is an answer.
+    #[test]
+    fn a_number_of_gpus_that_is_out_of_memory_is_no_answer() {
+        let texts = [("model", "llama-3.1-70b"), ("tp", "2"), ("pp", "1"), ("zero", "1"), ("gpus", "64")];
+        let run = Run::default().with_texts(&texts).unwrap();
+        let found = deadline(&run, 1e9, 3000.0).unwrap();
+        assert!(found.gpus.is_none() && found.missing_bytes.iter().all(|missing| missing.0 > 0.0), "{found:?}");
+        let html = dates(&run, 3000.0, Some(&found), true).to_html();
+        assert!(html.contains("Out of memory with this layout on each number of GPUs"), "{html}");
+        // In more ranks it fits from some number of replicas on, over which ZeRO-1 shards the states.
+        let run = run.with_texts(&[("tp", "4"), ("pp", "4"), ("recompute", "full")]).unwrap();
+        let found = deadline(&run, 1e9, 3000.0).unwrap();
+        let gpus = found.gpus.unwrap();
+        let of_fewer = found.counts.iter().zip(&found.missing_bytes).take_while(|((count, ..), _)| *count < gpus);
+        assert!(of_fewer.clone().count() > 0 && of_fewer.clone().all(|(_, missing)| missing.0 > 0.0), "{found:?}");
+        let html = dates(&run, 3000.0, Some(&found), true).to_html();
+        assert!(html.contains("the next fewer, this layout is out of memory: "), "{html}");
+    }
 
     #[test]
     fn a_model_can_be_loaded_in_its_layout_and_the_least_gpus_be_used() {
@@ -251,6 +289,10 @@ mod tests {
         // The count that it names meets the date, and the one before does not.
         let before = found.counts.iter().take_while(|(gpus, ..)| *gpus < enough).last();
         assert!(found.high_days <= 30.0 && before.is_none_or(|(.., high)| *high > 30.0));
+        // And the page says why fewer are not enough.
+        let html = dates(&present, 30.0, Some(&found), true).to_html();
+        let (fewer, ..) = before.unwrap();
+        assert!(html.contains(&format!("With {fewer} GPUs, the next fewer, nine of ten runs end within")), "{html}");
         let node = dates(&present, 30.0, Some(&found), true);
         assert!(matches!(node.actions()[..], [Action::Apply(set)] if set[0].1 == enough.to_string()));
     }
