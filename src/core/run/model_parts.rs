@@ -87,13 +87,26 @@ impl Based<ModelParts> {
         missing.done(model)
     }
 
-    /// Its name on the page: its own, else the preset's, "modified" where shapes differ.
+    /// Its name on the page: its own, else the preset's, "modified" where shapes differ; where none is named, the
+    /// preset that has the same shapes.
     pub fn title(&self) -> Message {
         let name = self.base.and_then(presets::model).map(|preset| preset.choice.label);
         if let Some(given) = &self.parts.name {
             return verbatim(given.clone());
         }
+        if let (None, Some(first)) = (name, self.alike().first()) {
+            return match self.alike().len() {
+                1 => verbatim(*first),
+                _ => t!("shapes of {name}", name = verbatim(*first)),
+            };
+        }
         title(name, "own model", self.as_published().is_none())
+    }
+
+    /// Names of the presets that have exactly these shapes.
+    fn alike(&self) -> Vec<&'static str> {
+        let Ok(own) = self.resolve() else { return Vec::new() };
+        MODELS.iter().filter(|preset| preset.architecture == own).map(|preset| preset.choice.label).collect()
     }
 
     /// The preset whose shapes these are, where one is named.
@@ -170,5 +183,31 @@ impl ModelParts {
             self.pattern = Some(Pattern::of(kinds)?.to_string());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::run::{Based, Run};
+
+    /// Shapes of Llama 3 8B (Grattafiori et al. 2024, table 3; vocabulary: section 3.2), each set by itself: the preset
+    /// with the same shapes is named. With another width none is.
+    #[test]
+    fn a_model_that_names_no_preset_is_called_by_its_shapes() {
+        let sizes = [
+            ("model.layers", "32"),
+            ("model.hidden", "4096"),
+            ("model.ffn", "14336"),
+            ("model.heads", "32"),
+            ("model.kv_heads", "8"),
+            ("model.vocab", "128256"),
+        ];
+        let none = Run { model: Based::default(), ..Run::default() };
+        let run = none.with_texts(&sizes).unwrap();
+        assert_eq!(run.model.base, None);
+        let title = run.model.title().to_string();
+        assert!(title.contains("Llama 3"), "{title}");
+        let wider = run.with_texts(&[("model.ffn", "14337")]).unwrap();
+        assert_eq!(wider.model.title().to_string(), "own model");
     }
 }
