@@ -209,8 +209,9 @@ sources! {
         "AMD, FlyDSL pull request 225: attention kernels beside those of AITER on MI325X, MI350X and MI355X",
         "https://github.com/ROCm/FlyDSL/pull/225";
     PRIMUS_TURBO = "Primus-Turbo",
-        "AMD, Primus-Turbo pull request 274: MXFP8 products beside those of hipBLASLt on MI355X",
-        "https://github.com/AMD-AGI/Primus-Turbo/pull/274";
+        "AMD, Primus-Turbo, pull requests 274 and 284: MXFP8 and grouped products by its kernels and by hipBLASLt on \
+            MI355X",
+        "https://github.com/AMD-AGI/Primus-Turbo/pulls";
     NCCL = "NCCL",
         "NVIDIA, NCCL: tuning model (src/graph/tuning.cc) and nccl-tests PERFORMANCE.md",
         "https://github.com/NVIDIA/nccl";

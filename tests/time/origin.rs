@@ -2,7 +2,7 @@
 //! ranges hold runs that are predicted by what was known before them (`cargo test --test time origin -- --nocapture`).
 
 use crate::common::evidence;
-use shardscope::core::accuracy::origin::{DatedSteps, Tally, origin_of};
+use shardscope::core::accuracy::origin::{DatedSteps, Tally, origin_of, twins};
 use shardscope::core::accuracy::record::{Protocol, RECORD, Recipe, as_printed, head, headline, recorded, recorded_of};
 use shardscope::core::accuracy::{DATED, Evidence, Measurement};
 use shardscope::core::report::evaluate;
@@ -69,6 +69,25 @@ fn every_published_step_has_a_date_and_a_publisher() {
     for (range, class) in RANGES.iter().zip(StepClass::ALL) {
         assert_eq!(range.class, class);
     }
+}
+
+/// InternEvo's table and the chronicle of BLOOM print some runs twice, with the same settings and the same figure: of each
+/// the first counts.
+#[test]
+fn a_run_that_a_document_prints_twice_counts_once() {
+    let rows = rows();
+    let twins = twins(&rows);
+    for at in &twins {
+        let row = &rows[*at];
+        assert!(["InternEvo", "bigscience"].iter().any(|name| row.origin.contains(name)), "{}", row.origin);
+        let is_first = |(index, other): (usize, &Evidence)| {
+            !twins.contains(&index) && (other.measured, &other.run) == (row.measured, &row.run)
+        };
+        assert!(rows[..*at].iter().enumerate().any(is_first), "{}", row.label);
+    }
+    println!("{} twins", twins.len());
+    let line = DatedSteps::new(&rows, |_, _| {});
+    assert!(!twins.is_empty() && line.rows.iter().all(|row| !twins.contains(&row.evidence)));
 }
 
 /// GPUs and formats that are called new have no published step, and all others have one.

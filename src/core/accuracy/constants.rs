@@ -8,9 +8,9 @@ use crate::run::{OneOf, PRIORS};
 use crate::source::{Cited, PUBLISHED_RUNS, Source};
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, BETWEEN, BETWEEN_LAYOUTS, COUPLING, ELEMENTWISE, FAMILIES, FLASH_1, GROUPED, HOST_PER_LAYER,
-    HOST_PER_RING_STEP, IN_TRAINING, KERNELS, LAST_WAVE, LAUNCH, MOVED_BY_RUNS, MXFP8_OF_AMD, OPERANDS, OTHER_HOST,
-    PERMUTE, QUANTISE, RANGES, SPREAD, TUNED, UNDER_FSDP, UNSEEN,
+    ATTENTION_HALF, BETWEEN, BETWEEN_LAYOUTS, COUPLING, ELEMENTWISE, FAMILIES, FLASH_1, GROUPED, GROUPED_ON_MI350,
+    HOST_PER_LAYER, HOST_PER_RING_STEP, IN_TRAINING, KERNELS, LAST_WAVE, LAUNCH, MOVED_BY_RUNS, MXFP8_OF_AMD, OPERANDS,
+    OTHER_HOST, PERMUTE, QUANTISE, RANGES, SPREAD, TUNED, UNDER_FSDP, UNSEEN,
 };
 use crate::traffic::{
     ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, FP8_ELEMENT, FUSED_DISPATCH, INTER, INTRA, LATENCY,
@@ -85,6 +85,7 @@ pub fn constants() -> Vec<SourcedConstant> {
             &MXFP8_OF_AMD,
         ),
         number("grouped GEMMs over one GEMM", &GROUPED),
+        number("grouped GEMMs of MI350X and MI355X, time over the grouped rate's", &GROUPED_ON_MI350),
         number("tokens at which attention runs at half its rate", &ATTENTION_HALF),
         number("FlashAttention-2 over FlashAttention-1", &FLASH_1),
         SourcedConstant::new(

@@ -216,13 +216,25 @@ fn slopes(scenario: &Scenario, base: f64, constants: &mut Constants) -> (Vec<(us
     (list, name, of_products)
 }
 
+/// Indices of the rows that print a run again: the same settings and the same figure, to the digit, in the same
+/// document. Each run counts once in errors and ranges.
+pub fn twins(rows: &[Evidence]) -> BTreeSet<usize> {
+    let mut seen = BTreeSet::new();
+    let name = |row: &Evidence| format!("{} {} {:?} {:?}", row.source, row.origin, row.measured, row.run);
+    rows.iter().enumerate().filter(|(_, row)| !seen.insert(name(row))).map(|(at, _)| at).collect()
+}
+
 impl DatedSteps {
     /// The timeline of `rows`, with `edit` applied to every run.
     pub fn new(rows: &[Evidence], edit: impl Fn(&Evidence, &mut Run)) -> Self {
         let mut timeline = Self::default();
         let mut alike: Vec<String> = Vec::new();
+        let twins = twins(rows);
         for (evidence, row) in rows.iter().enumerate() {
             let Measurement::Step(measured) = row.measured else { continue };
+            if twins.contains(&evidence) {
+                continue;
+            }
             let Some((date, publisher)) = origin_of(row.source().file, &row.origin) else { continue };
             let mut run = row.run.clone();
             edit(row, &mut run);

@@ -177,6 +177,38 @@ mod tests {
         assert!(quantisation(8192.0, 8192.0, 108.0) >= 1.0);
     }
 
+    /// Primus-Turbo pull request 284, 16 of `DeepSeek-V3`'s experts in 16 bits on MI355X, TFLOP/s by hipBLASLt, Triton
+    /// and `grouped_gemm`: forward, gradient of the input, gradient of the weight.
+    #[test]
+    fn grouped_products_on_mi355x_are_met_in_the_mean() {
+        let rates = Rates { launch_expert: Seconds::ZERO, ..rates("mi355x") };
+        let mut off = Vec::new();
+        for (rows, n, k, passes) in [
+            (2048.0, 4096.0, 7168.0, vec![[992.0, 1271.0, 1063.0], [1091.0, 1230.0, 1139.0], [1256.0, 1186.0, 1296.0]]),
+            (
+                4096.0,
+                4096.0,
+                7168.0,
+                vec![[1534.0, 1292.0, 1507.0], [1554.0, 1257.0, 1526.0], [1385.0, 1307.0, 1413.0]],
+            ),
+            (
+                2048.0,
+                7168.0,
+                2048.0,
+                vec![[1203.0, 1092.0, 1219.0], [1208.0, 1080.0, 1261.0], [1182.0, 1136.0, 1202.0]],
+            ),
+            (4096.0, 7168.0, 2048.0, vec![[1268.0, 1139.0, 1298.0], [1287.0, 1143.0, 1317.0]]),
+        ] {
+            let ours = grouped(&rates, 16.0, 16.0 * rows, k, n, Output::Plain);
+            for (seconds, backends) in ours.into_iter().zip(passes) {
+                let rate = 2.0 * 16.0 * rows * n * k / seconds / IN_TRAINING.value / 1e12;
+                off.push(rate * backends.map(|measured| 1.0 / measured).iter().sum::<f64>() / 3.0 - 1.0);
+            }
+        }
+        let mean = off.iter().sum::<f64>() / off.len() as f64;
+        assert!(mean.abs() < 0.05 && off.iter().all(|off| off.abs() < 0.2), "{mean} {off:?}");
+    }
+
     /// `DeepGEMM`'s README of April 2025, products in fp8 on H800 grouped over experts, TFLOP/s: a short K costs what
     /// tiles begin and end with. As time over that of the first row, quantisation left out.
     #[test]

@@ -37,8 +37,8 @@ pub use range::{
     RangeShare, SEEN, StepClass, StepRange, UNSEEN, between_layouts, is_new_ground, range, range_ends,
 };
 pub(crate) use rates::{
-    ATTENTION_HALF, ELEMENTWISE, GROUPED, HOST_PER_LAYER, HOST_PER_RING_STEP, LAUNCH, MXFP8_OF_AMD, OPERANDS, PERMUTE,
-    QUANTISE, SPREAD, TUNED, UNDER_FSDP,
+    ATTENTION_HALF, ELEMENTWISE, GROUPED, GROUPED_ON_MI350, HOST_PER_LAYER, HOST_PER_RING_STEP, LAUNCH, MXFP8_OF_AMD,
+    OPERANDS, PERMUTE, QUANTISE, SPREAD, TUNED, UNDER_FSDP,
 };
 pub use rates::{ComputePeak, IN_TRAINING, Rates, STEP_END};
 pub use roofline::{Kernel, kernels, roof};
