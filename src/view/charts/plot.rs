@@ -166,6 +166,12 @@ const LETTER: f64 = 0.0115;
 const NAME: f64 = 13.0;
 /// Room of a point: a share of the width, and pixels.
 const POINT: (f64, f64) = (0.025, 10.0);
+/// Names of one plot among which one without room beside its point stands above or below it, with a line to it.
+const FEW_NAMES: usize = 8;
+/// From a point to the middle of such a name, pixels.
+const LEAD: f64 = 30.0;
+/// Width of a plot by which distances across are held against distances upwards, pixels.
+const PLOT_WIDTH: f64 = 560.0;
 /// Words across an axis are at least so far apart, shares of the width.
 const APART: f64 = 0.08;
 
@@ -204,6 +210,13 @@ pub(crate) fn draw(across: &PlotAxis, height: f64, plots: &[Plot]) -> Drawing {
     }
     drawing.words((0.5, foot + WORDS + 8.0), Anchor::Middle, Ink::Muted, &across.name);
     drawing
+}
+
+/// Pixels from a point to the next edge of `room`; 0 inside.
+fn apart(room: Box, (x, y): (f64, f64)) -> f64 {
+    let across = (room.x - x).max(x - room.x - room.width).max(0.0) * PLOT_WIDTH;
+    let down = (room.y - y).max(y - room.y - room.height).max(0.0);
+    across.hypot(down)
 }
 
 /// The place of a plot in its drawing.
@@ -314,11 +327,13 @@ impl Area {
             _ => Vec::new(),
         }
     }
-    /// A name goes to the first corner or side of its point where it is inside the plot and covers neither a mark nor a
-    /// name.
+    /// A name goes to the first corner or side of its point where it is inside the plot, covers neither a mark nor a
+    /// name, and is nearer to its own point than to any other. Of few names one without such a place has a line to its
+    /// point.
     fn names(&self, drawing: &mut Drawing, names: &[((f64, f64), Ink, Message)], marks: &[PlotMark]) {
         let plot = Box { x: 0.0, width: 1.0, y: self.top, height: self.height };
         let mut taken: Vec<Box> = marks.iter().flat_map(|mark| self.rooms(mark, marks)).collect();
+        let points: Vec<(f64, f64)> = names.iter().map(|(point, ..)| self.at(*point)).collect();
         for (point, ink, name) in names {
             let ((x, y), width) = (self.at(*point), width(name));
             let (aside, down) = (f64::midpoint(POINT.0, width), f64::midpoint(POINT.1, NAME));
@@ -334,7 +349,27 @@ impl Area {
             ];
             let rooms = places.map(|(across, down, side)| (around((x + across, y + down), (width, NAME)), side));
             let is_free = |own: &Box| plot.holds(*own) && !taken.iter().any(|other| own.meets(*other));
-            if let Some((room, side)) = rooms.into_iter().find(|(room, _)| is_free(room)) {
+            let is_its_own = |room: &Box| {
+                let own = apart(*room, (x, y));
+                let mut others = points.iter().filter(|other| **other != (x, y));
+                others.all(|other| apart(*room, *other) > 1.5 * own)
+            };
+            let near = rooms.into_iter().find(|(room, _)| is_free(room) && is_its_own(room));
+            if near.is_none() && names.len() <= FEW_NAMES {
+                let aside = width / 2.0;
+                let far = [-LEAD, LEAD, -1.6 * LEAD, 1.6 * LEAD]
+                    .into_iter()
+                    .flat_map(|down| [0.0, aside, -aside].map(|across| around((x + across, y + down), (width, NAME))));
+                if let Some(room) = far.into_iter().find(is_free) {
+                    let edge = if room.y < y { room.y + NAME } else { room.y };
+                    let middle = room.x + width / 2.0;
+                    drawing.line((x, y), (middle, edge), Ink::Line, 1.0);
+                    drawing.beside((middle, room.y + NAME / 2.0), Anchor::Middle, *ink, name.clone());
+                    taken.push(room);
+                    continue;
+                }
+            }
+            if let Some((room, side)) = near {
                 let aside = match side {
                     Anchor::Start => POINT.0 / 2.0,
                     Anchor::Middle => 0.0,
@@ -421,6 +456,47 @@ mod tests {
         // A point at the middle of the upper edge between two others has room below it alone.
         let beside = [(0.36, 0.9), (0.64, 0.9), (0.5, 0.9)];
         assert_eq!(plot(&beside), 3);
+    }
+
+    /// Three points 9 pixels apart, as kinds of GPUs are by days: each name is nearest to its own point, or a line
+    /// leads from that to the name.
+    #[test]
+    fn no_name_stands_at_the_dot_of_another() {
+        let axis = |scale: PlotScale| PlotAxis::new(scale, Vec::new(), |_| Message::default());
+        let points = [(0.2, 0.2), (0.35, 0.45), (0.38, 0.38), (0.40, 0.42), (0.9, 0.8)];
+        let names =
+            points.iter().enumerate().map(|(at, point)| (*point, Ink::Text, verbatim(format!("kind {at} 80 GB"))));
+        let marks = points.map(|point| PlotMark::Dot(point, Form::Dot, Ink::Accent, Message::default()));
+        let marks = marks.into_iter().chain([PlotMark::Names(names.collect())]).collect();
+        let plot = Plot { up: axis(PlotScale::even(0.0, 1.0)), marks };
+        let html = draw(&axis(PlotScale::even(0.0, 1.0)), 180.0, &[plot]).inline("Plot").to_html();
+        let number = |tag: &str, name: &str| -> f64 {
+            let value = tag.split(&format!(" {name}=\"")).nth(1).unwrap_or_default();
+            value.split(['"', '%']).next().unwrap_or_default().parse().unwrap_or(f64::NAN)
+        };
+        let dots: Vec<(f64, f64)> =
+            html.split("<circle").skip(1).map(|tag| (number(tag, "cx") * 5.6, number(tag, "cy"))).collect();
+        let leads: Vec<(f64, f64)> =
+            html.split("<line").skip(1).map(|tag| (number(tag, "x1") * 5.6, number(tag, "y1"))).collect();
+        for at in 0..points.len() {
+            let tag = html.split("<text").find(|tag| tag.contains(&format!(">kind {at} 80 GB<"))).expect("a name");
+            let width = width(&verbatim(format!("kind {at} 80 GB"))) * 560.0;
+            let x = number(tag, "x") * 5.6;
+            let left = match tag.split("text-anchor=\"").nth(1).and_then(|rest| rest.split('"').next()) {
+                Some("middle") => x - width / 2.0,
+                Some("end") => x - width,
+                _ => x,
+            };
+            let away = |(dot_x, dot_y): (f64, f64)| {
+                let across = (left - dot_x).max(dot_x - left - width).max(0.0);
+                across.hypot(((number(tag, "y") - dot_y).abs() - NAME / 2.0).max(0.0))
+            };
+            let own = away(dots[at]);
+            let others = dots.iter().enumerate().filter(|(other, _)| *other != at);
+            let is_nearest = others.map(|(_, dot)| away(*dot)).fold(f64::INFINITY, f64::min) > own;
+            let has_lead = leads.iter().any(|lead| (lead.0 - dots[at].0).hypot(lead.1 - dots[at].1) < 0.2);
+            assert!(is_nearest || has_lead, "{at}: {tag}");
+        }
     }
 
     #[test]

@@ -5,8 +5,8 @@ use crate::charts::drawing::Form;
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::node::figure::Scope;
-use crate::panels::plan::rows::layout as layout_of;
 use crate::prelude::*;
+use crate::words;
 use shardscope_core::report::report;
 use shardscope_core::run::presets::GPUS;
 use shardscope_core::search::FoundLayout;
@@ -93,7 +93,7 @@ fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
     };
     let cost = money(&sign(own), cost);
     let (gpus, gpu, days) = (own.gpus, first.name, significant(first.days(), 3));
-    let layout = layout_of(first.found);
+    let layout = words::sizes(&first.found.run, first.found.figures.dp);
     let said = match priced.len() {
         1 => t!(
             "{tokens} tokens on {gpus} × {gpu} in its fastest layout, {layout}: {cost} in {days} days.",
@@ -201,7 +201,7 @@ fn data_table(evaluation: &Evaluation, lines: &[KindLine]) -> Node {
     };
     Rows::of(lines)
         .column("GPU", |line| load("link", &line.run, t!("Load this run"), &[text(line.name)]))
-        .column("layout", |line| layout_of(line.found))
+        .figures("layout", |line| words::sizes(&line.found.run, line.found.figures.dp))
         .column("step", |line| figure(line, "step.time_s", show_seconds(line.found.figures.time_s)))
         .column("tokens per second", |line| {
             let rate = line.found.figures.tokens_per_s_per_gpu * line.found.run.gpus as f64;
@@ -268,6 +268,28 @@ mod tests {
         let priced = run.with_price("b200-sxm", Some(own.cost().unwrap() / other.hours)).unwrap();
         let even = KindLine::new(&priced, line("b200-sxm").id_place(), other.found).unwrap();
         assert!((even.cost().unwrap() / own.cost().unwrap() - 1.0).abs() < 1e-9);
+    }
+
+    /// A press on a row makes that kind's run the page's: every price that was given is still given, also the one of
+    /// the GPU that the page had.
+    #[test]
+    fn a_pressed_row_keeps_every_price_that_was_given() {
+        let given = [("h100-sxm-80gb", 3.0), ("a100-sxm-80gb", 1.1), ("b200-sxm", 4.5)];
+        let run = Run { gpus: 8, global_batch: 64, price_per_gpu_hour: Some(given[0].1), ..Run::default() };
+        let run =
+            run.with_price(given[1].0, Some(given[1].1)).unwrap().with_price(given[2].0, Some(given[2].1)).unwrap();
+        let view = kinds(&evaluate(&run).unwrap(), &searched(&run), true);
+        let loaded: Vec<_> = view
+            .actions()
+            .into_iter()
+            .filter_map(|action| if let Action::Load(run) = action { Some(run) } else { None })
+            .collect();
+        assert!(loaded.len() > 3, "{}", loaded.len());
+        for pressed in loaded {
+            for (id, price) in given {
+                assert_eq!(pressed.price(id), Some(price), "{id} after {:?}", pressed.gpu.base);
+            }
+        }
     }
 
     impl KindLine<'_> {
