@@ -6,7 +6,7 @@ use crate::view::look::Look as Board;
 use crate::view::node::action::{BoardAction, Compare, Dialog, PanelChoice, Save};
 use crate::view::node::markup::Action;
 use crate::view::panels::chosen::LayoutOrigin;
-use crate::view::views::View;
+use crate::view::views::{PanelsTab, View};
 use crate::web::browser;
 use crate::web::browser::i18n::{shown, translated};
 use crate::web::compare::compare;
@@ -55,6 +55,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         }
         Action::Apply(set) => state.apply(&set),
         Action::Show(view) => state.view.show(view),
+        Action::Tab(tab) => open_tab(state, tab),
         Action::Step(step, sliders) => state.view.change(|view| {
             view.show(View::Learn(step));
             view.sliders = sliders;
@@ -121,6 +122,20 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.view.show(View::Run);
         }
     }
+}
+
+/// Opens a tab of the Run's panels and goes there.
+fn open_tab(state: State, tab: PanelsTab) {
+    state.panels.tab.set("results");
+    state.view.change(|view| {
+        view.show(View::Run);
+        view.tab = Some(tab).filter(|tab| *tab != PanelsTab::Memory);
+    });
+    request_animation_frame(|| {
+        if let Some(tabs) = browser::by_id("panels") {
+            tabs.scroll_into_view();
+        }
+    });
 }
 
 /// Changes the second run, or asks for one of its figures.

@@ -3,7 +3,6 @@
 use super::picture::{Picture, RIGHT, stacked, svg};
 use shardscope_core::message::{Catalogue, Message, verbatim};
 use shardscope_core::report::Evaluation;
-use shardscope_core::run::Run;
 use shardscope_core::t;
 use shardscope_core::units::{MemoryUnit, show_percent, show_seconds};
 use shardscope_view::charts::lod::Sums;
@@ -23,10 +22,9 @@ const TIMELINE: (f64, f64) = (256.0, 1.4);
 /// Widest letters of the bold face, of its size: what a title is made to fit by.
 const LETTER: f64 = 0.62;
 
-/// Logo and name of the program, and the title of `run`, made to fit.
-fn head(run: &Run, palette: &Palette, catalogue: &Catalogue) -> String {
+/// Logo and name of the program, and `title`, made to fit.
+fn head(title: &Message, palette: &Palette, catalogue: &Catalogue) -> String {
     let ink = rgb(palette.text);
-    let title = words::line(run);
     let size = (INNER / (LETTER * title.translated(catalogue).chars().count() as f64)).min(40.0);
     let bold =
         |x, y, size, said: &Message| line((x, y), size, [("font-weight", "600"), ("fill", &ink)], said, catalogue);
@@ -35,7 +33,7 @@ fn head(run: &Run, palette: &Palette, catalogue: &Catalogue) -> String {
         "<g transform=\"translate({MARGIN},40) scale(2.4)\"><path fill=\"{forward}\" d=\"M0 1h6v3H0zM3 5h6v3H3zM6 \
             9h4v3H6z\"/><path fill=\"{backward}\" d=\"M10 9h6v3H10zM9 5h7v3H9z\"/></g>"
     );
-    logo + &bold(MARGIN + 52.0, 66.0, 26.0, &verbatim("Shardscope")) + &bold(MARGIN, 126.0, size, &title)
+    logo + &bold(MARGIN + 52.0, 66.0, 26.0, &verbatim("Shardscope")) + &bold(MARGIN, 126.0, size, title)
 }
 
 fn rgb((r, g, b): Rgb) -> String {
@@ -59,8 +57,9 @@ fn paper(palette: &Palette, above: &str, (top, scale): (f64, f64), inside: &str)
     )
 }
 
-/// The card of schedules of one Run on one axis: their names, steps and bubbles are over their rows.
-pub fn compared_card(pictures: &[Picture], unit: MemoryUnit) -> String {
+/// The card of schedules of one Run on one axis: names, steps and bubbles are over their rows. `heading` names the
+/// Runs where they differ.
+pub fn compared_card(pictures: &[Picture], unit: MemoryUnit, heading: Option<&Message>) -> String {
     let Some(first) = pictures.first() else { return String::new() };
     let palette = first.theme.palette();
     let size = |svg: &str, name: &str| -> f64 {
@@ -69,12 +68,13 @@ pub fn compared_card(pictures: &[Picture], unit: MemoryUnit) -> String {
     };
     let top = 144.0;
     // As wide as the card; how high it is does not depend on its width.
-    let height = size(&stacked(pictures, unit), " height");
+    let height = size(&stacked(pictures, unit, heading), " height");
     let scale = ((HEIGHT - top - 12.0) / height).min(TIMELINE.1);
     let width = INNER / scale - NAMES - RIGHT;
     let wide: Vec<Picture> = pictures.iter().map(|picture| Picture { width, ..*picture }).collect();
-    let lanes = stacked(&wide, unit);
-    paper(&palette, &head(&first.evaluation.scenario.run, &palette, first.catalogue), (top, scale), &lanes)
+    let lanes = stacked(&wide, unit, heading);
+    let title = heading.cloned().unwrap_or_else(|| words::line(&first.evaluation.scenario.run));
+    paper(&palette, &head(&title, &palette, first.catalogue), (top, scale), &lanes)
 }
 
 pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit, catalogue: &Catalogue) -> String {
@@ -111,7 +111,7 @@ pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit, cata
     let (top, most) = TIMELINE;
     let scale = ((HEIGHT - top - 12.0) / f64::from(picture.size(1.0).1)).min(most);
     let pipeline = svg(&Picture { width: INNER / scale - NAMES, ..picture });
-    let above = head(run, &palette, catalogue) + &columns.collect::<String>();
+    let above = head(&words::line(run), &palette, catalogue) + &columns.collect::<String>();
     paper(&palette, &above, (top, scale), &pipeline)
 }
 
@@ -119,7 +119,7 @@ pub(super) fn card(evaluation: &Evaluation, theme: Theme, unit: MemoryUnit, cata
 mod tests {
     use super::*;
     use shardscope_core::report::evaluate;
-    use shardscope_core::run::Schedule;
+    use shardscope_core::run::{Run, Schedule};
 
     /// The answer of the card is the report's, and nothing of its timeline lies below its edge.
     #[test]
@@ -159,7 +159,7 @@ mod tests {
                 theme: Theme::Dark,
                 catalogue: &catalogue,
             });
-            let card = compared_card(&pictures.collect::<Vec<_>>(), MemoryUnit::Gib);
+            let card = compared_card(&pictures.collect::<Vec<_>>(), MemoryUnit::Gib, None);
             for name in ["A  1F1B: step", "B  GPipe: step", "C  ZB-H1: step", ">weight gradient<", ">bubble<"] {
                 assert_eq!(card.matches(name).count(), 1, "{name}");
             }

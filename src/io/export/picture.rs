@@ -8,7 +8,7 @@ use shardscope_core::run::OneOf;
 use shardscope_core::t;
 use shardscope_core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
 use shardscope_view::charts::lod::Sums;
-use shardscope_view::charts::prepared::{awaited_in, mebibytes, memory_curve, version, versions};
+use shardscope_view::charts::prepared::{awaited_in, mebibytes, memory_curve, paper_of_stage, version, versions};
 use shardscope_view::charts::shape::Shape;
 use shardscope_view::charts::ticks::{tick_label, ticks};
 use shardscope_view::charts::timeline::{Arrival, arrivals, cells};
@@ -102,7 +102,7 @@ impl Picture<'_> {
             }),
             view: self.view,
             width: self.width,
-            chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
+            paper_of: &|row, stage| paper_of_stage(evaluation, row * shape.stride, stage),
             curve,
             messages: &[],
             arrivals: &self.arrivals(shape.stride),
@@ -119,15 +119,21 @@ impl Picture<'_> {
 }
 
 /// Several timelines one below the other as one SVG: one time axis below them, one scale of memory. They share window
-/// and width.
-pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
+/// and width. The heading is the first one's Run, or `heading`, where they are of Runs that differ.
+pub fn stacked(pictures: &[Picture], unit: MemoryUnit, heading: Option<&Message>) -> String {
     let Some(first) = pictures.first() else {
         return String::new();
     };
     let curves: Vec<_> = pictures.iter().map(|picture| memory_curve(picture.evaluation, picture.rank)).collect();
     let most = curves.iter().flatten().map(|at| at.1).max().unwrap_or(0);
     let palette = first.theme.palette();
-    let mut top = TITLE;
+    let own = || name(&first.evaluation.scenario.run);
+    let heading = heading.cloned().unwrap_or_else(own).translated(first.catalogue);
+    let entries = entries(pictures, &palette);
+    // A long heading has a line of its own, above the key.
+    let keyed = if wide(&heading) + key_width(&entries, first.catalogue) > first.width { TITLE } else { 0.0 };
+    let head = TITLE + keyed;
+    let mut top = head;
     let mut inside = String::new();
     for (at, (picture, curve)) in pictures.iter().zip(&curves).enumerate() {
         let report = &picture.evaluation.report;
@@ -161,17 +167,15 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
         el("path", &stroke, &[])
     };
     let across = first.width + NAMES;
-    let mut axis = vec![
-        words(8.0, 18.0, "start", &rgb(ink), name(&first.evaluation.scenario.run).translated(first.catalogue)),
-        rule(&format!("M{NAMES} {top}H{across}"), &muted, "1"),
-    ];
-    axis.extend(key(pictures, &palette, &|x, said: &Message| {
-        words(x, 18.0, "start", &muted, said.translated(first.catalogue))
+    let mut axis =
+        vec![words(8.0, 18.0, "start", &rgb(ink), heading), rule(&format!("M{NAMES} {top}H{across}"), &muted, "1")];
+    axis.extend(key(first, &entries, keyed, &|x, y, said: &Message| {
+        words(x, y, "start", &muted, said.translated(first.catalogue))
     }));
     for tick in ticks(first.view.start, first.view.end, 8) {
         let x = NAMES + first.view.x(tick, first.width);
         // Over the lanes too: what is at one time is at one place.
-        axis.push(rule(&format!("M{x:.1} {TITLE}V{top}"), &line, "0.5"));
+        axis.push(rule(&format!("M{x:.1} {head}V{top}"), &line, "0.5"));
         axis.push(words(x, top + 16.0, "middle", &muted, tick_label(tick)));
     }
     let axis = Node::from_iter(axis).to_html();
@@ -187,9 +191,18 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
 /// Room that a letter of a key takes, and what a mark takes with the room around it.
 const KEY: (f64, f64) = (6.6, 32.0);
 
-/// What the colours of `pictures` mean, in one line that ends where the rows do.
-fn key(pictures: &[Picture], palette: &Palette, words: &dyn Fn(f64, &Message) -> Node) -> Vec<Node> {
-    let Some(first) = pictures.first() else { return Vec::new() };
+/// Room that words of a key or a heading take.
+fn wide(said: &str) -> f64 {
+    KEY.1 + KEY.0 * said.chars().count() as f64
+}
+
+/// Room that a key takes.
+fn key_width(entries: &[(Rgb, Message)], catalogue: &Catalogue) -> f64 {
+    entries.iter().map(|(_, said)| wide(&said.translated(catalogue))).sum()
+}
+
+/// What the colours of `pictures` mean.
+fn entries(pictures: &[Picture], palette: &Palette) -> Vec<(Rgb, Message)> {
     let any = |is: &dyn Fn(&Evaluation) -> bool| pictures.iter().any(|picture| is(picture.evaluation));
     let splits = any(&|one| {
         let mut rows = one.order.ranks.iter();
@@ -207,14 +220,22 @@ fn key(pictures: &[Picture], palette: &Palette, words: &dyn Fn(f64, &Message) ->
         Some((palette.hatch, t!("bubble"))),
         Some((palette.activations, t!("memory over time"))),
     ];
-    let entries: Vec<_> = entries.into_iter().flatten().collect();
-    let wide = |said: &Message| KEY.1 + KEY.0 * said.translated(first.catalogue).chars().count() as f64;
-    let mut x = first.width + NAMES - entries.iter().map(|(_, said)| wide(said)).sum::<f64>();
+    entries.into_iter().flatten().collect()
+}
+
+/// A key of `entries` in one line `down` pixels below the heading, which ends where the rows of `first` do.
+fn key(
+    first: &Picture,
+    entries: &[(Rgb, Message)],
+    down: f64,
+    words: &dyn Fn(f64, f64, &Message) -> Node,
+) -> Vec<Node> {
+    let mut x = first.width + NAMES - key_width(entries, first.catalogue);
     let entry = |((r, g, b), said): &(Rgb, Message)| {
-        let (at, colour) = (format!("{x:.1}"), format!("rgb({r},{g},{b})"));
-        let mark = [("x", &*at), ("y", "8"), ("width", "12"), ("height", "12"), ("fill", &colour)];
-        let pair = [el("rect", &mark, &[]), words(x + 18.0, said)];
-        x += wide(said);
+        let (at, y, colour) = (format!("{x:.1}"), format!("{:.0}", 8.0 + down), format!("rgb({r},{g},{b})"));
+        let mark = [("x", &*at), ("y", &y), ("width", "12"), ("height", "12"), ("fill", &colour)];
+        let pair = [el("rect", &mark, &[]), words(x + 18.0, 18.0 + down, said)];
+        x += wide(&said.translated(first.catalogue));
         Node::from_iter(pair)
     };
     entries.iter().map(entry).collect()
@@ -267,6 +288,24 @@ mod tests {
         }
     }
 
+    /// Interleaving with 8 chunks: each rank runs each of its 8 stages once forward for each of the 32 micro-batches,
+    /// and each stage has a colour of its own.
+    #[test]
+    fn eight_chunks_of_a_rank_have_eight_colours() {
+        let set = [("schedule", "interleaved-1f1b"), ("virtual_stages", "8"), ("pp", "4")];
+        let evaluation = evaluate(&Run::default().with_texts(&set).unwrap()).unwrap();
+        let (sums, catalogue) = (Sums::of(evaluation.timeline()), Catalogue::default());
+        let view = Viewport::all(evaluation.timeline().makespan());
+        let (rank, theme) = (0, Theme::Light);
+        let picture =
+            Picture { evaluation: &evaluation, sums: &sums, view, width: 3000.0, rank, theme, catalogue: &catalogue };
+        let (svg, palette) = (svg(&picture), theme.palette());
+        for chunk in 0..8 {
+            let (r, g, b) = blend(palette.forward, palette.paper, 0.75 * f64::from(chunk) / 7.0);
+            assert_eq!(svg.matches(&format!("#{r:02X}{g:02X}{b:02X}")).count(), 4 * 32, "chunk {chunk}");
+        }
+    }
+
     /// A rank's message ends where its first block begins: on a slow link the picture has a bar before that of every
     /// rank but the first, and the key of several pictures names it; on a fast one both are away.
     #[test]
@@ -283,7 +322,7 @@ mod tests {
             let p2p = evaluation.durations.p2p;
             let bars = picture.arrivals(1);
             assert_eq!(view.x(p2p, 1600.0) > 1.0, is_seen, "{p2p}");
-            assert_eq!(stacked(&[picture], MemoryUnit::Gib).contains("message on its way"), is_seen);
+            assert_eq!(stacked(&[picture], MemoryUnit::Gib, None).contains("message on its way"), is_seen);
             let (r, g, b) = theme.palette().exposed;
             assert_eq!(svg(&picture).matches(&format!("#{r:02X}{g:02X}{b:02X}")).count(), bars.len());
             for (rank, ops) in evaluation.timeline().ranks.iter().enumerate().skip(1).filter(|_| is_seen) {
@@ -319,7 +358,14 @@ mod tests {
                 catalogue: &english,
             })
             .collect();
-        let svg = stacked(&pictures, MemoryUnit::Gib);
+        let svg = stacked(&pictures, MemoryUnit::Gib, None);
+        // Runs that differ are named in the heading, which has a line of its own where the key leaves no room.
+        let long = "A: Llama 3.1 8B on 64 GPUs, TP 2 · PP 4 · 1F1B; B: Llama 3.1 70B on 128 GPUs, TP 8 · PP 4 · ZB-V";
+        let both = stacked(&pictures, MemoryUnit::Gib, Some(&verbatim(long)));
+        let height =
+            |svg: &str| svg.split("height=\"").nth(1).and_then(|rest| rest.split('"').next()?.parse::<f64>().ok());
+        assert!(both.contains(&format!(">{long}</text>")) && !both.contains(">Llama 3.1 8B on 64 GPUs</text>"));
+        assert!((height(&both).unwrap() - height(&svg).unwrap() - TITLE).abs() < 1e-9);
         let tick = tick_label(1.0);
         assert_eq!(svg.matches(&format!(">{tick}</text>")).count(), 1, "{tick}");
         // Its colours have names: ZB-V splits its backward, and its ranks have two stages each.

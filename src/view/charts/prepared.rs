@@ -1,7 +1,7 @@
 //! A timeline prepared for drawing and for tooltips: what every frame and every tooltip needs, built once.
 
 use super::lod::Sums;
-use super::timeline::{Arrival, arrivals};
+use super::timeline::{Arrival, arrivals, has_columns};
 use super::viewport::Viewport;
 use crate::prelude::*;
 use shardscope_core::pipeline::stats::weight_versions;
@@ -57,6 +57,11 @@ impl Prepared {
         let rows = self.sums.rows(self.evaluation.timeline(), stride);
         arrivals(&rows, stride, awaited, view, width)
     }
+    /// What a picture of every `stride`-th rank has beside its blocks, `width` pixels wide.
+    pub fn notes(&self, stride: usize, view: Viewport, width: f64) -> KeyNotes {
+        let rows = self.sums.rows(self.evaluation.timeline(), stride);
+        KeyNotes { messages: !self.arrivals(stride, view, width).is_empty(), columns: has_columns(&rows, view, width) }
+    }
     /// Memory of `rank` over time, MiB.
     pub fn curve(&self, rank: usize) -> Vec<(f64, u32)> {
         memory_curve(&self.evaluation, rank)
@@ -68,6 +73,31 @@ impl Prepared {
     pub fn ranks(&self) -> usize {
         self.evaluation.order.ranks.len()
     }
+}
+
+/// Most paper in the colour of a later stage of a rank.
+const MOST_PAPER: f64 = 0.75;
+/// Paper that each of a rank's stages has more than the one before, where they are few.
+const PAPER_OF_STAGE: f64 = 0.25;
+
+/// Share of paper in the colour of the chunk at place `chunk` of a rank's `chunks`: each has a shade of its own.
+pub fn paper_of_chunk(chunk: usize, chunks: usize) -> f64 {
+    chunk as f64 * PAPER_OF_STAGE.min(MOST_PAPER / chunks.saturating_sub(1).max(1) as f64)
+}
+
+/// Share of paper in the colour of `stage` on `rank`.
+pub fn paper_of_stage(evaluation: &Evaluation, rank: usize, stage: u32) -> f64 {
+    let chunks = evaluation.loads.get(rank).map_or(1, |load| load.stages.len());
+    paper_of_chunk(evaluation.chunk_of(rank, stage), chunks)
+}
+
+/// What a picture has beside its blocks, for its key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyNotes {
+    /// Messages between ranks.
+    pub messages: bool,
+    /// Columns of passes that are too short to be drawn apart.
+    pub columns: bool,
 }
 
 /// The messages between ranks that the ranks of a timeline wait for.
@@ -110,6 +140,16 @@ pub fn mebibytes(bytes: Bytes) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Up to 32 stages a rank, each is told from the others, the first has the full colour, and none is paper.
+    #[test]
+    fn every_stage_of_a_rank_has_a_shade_of_its_own() {
+        for chunks in 1..=32 {
+            let papers: Vec<f64> = (0..chunks).map(|chunk| paper_of_chunk(chunk, chunks)).collect();
+            assert!(papers[0] == 0.0 && papers[chunks - 1] <= 0.75, "{papers:?}");
+            assert!(papers.windows(2).all(|pair| pair[1] - pair[0] > 0.02), "{papers:?}");
+        }
+    }
 
     #[test]
     fn the_critical_path_is_as_long_as_the_step() {

@@ -117,6 +117,13 @@ fn ops_by_themselves(seen: &[&[TimedOp]], width: f64) -> impl Fn(&[TimedOp]) -> 
     move |ops| few && ops.len() as f64 * NARROWEST <= width
 }
 
+/// True if a row that `view` shows is cut into columns: its ops are too short to be drawn apart.
+pub fn has_columns(rows: &[RankOps], view: Viewport, width: f64) -> bool {
+    let seen: Vec<&[TimedOp]> = rows.iter().map(|row| row.visible(view.start, view.end)).collect();
+    let by_itself = ops_by_themselves(&seen, width);
+    seen.iter().any(|ops| !by_itself(ops))
+}
+
 /// A message that a row's rank waits for while it has nothing else to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrival {
@@ -386,6 +393,8 @@ mod tests {
             }
         }
         assert!(arrivals(&sums.rows(&timeline, 1), 1, &sent, whole_axis, 10.0).is_empty());
+        // 16 passes a rank, of which 10 pixels show columns.
+        assert!([10.0, 900.0].map(|width| has_columns(&sums.rows(&timeline, 1), whole_axis, width)) == [true, false]);
     }
 
     #[test]

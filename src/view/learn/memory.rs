@@ -293,7 +293,9 @@ fn recompute(dials: &Dials) -> Live {
     Live::of([
         t!(
             "What is not kept can be computed again. Full recomputation keeps the input of each layer and repeats its \
-                forward pass right before its backward pass: here a step takes {more} longer.",
+                forward pass before its backward pass: a step takes {full}, not {none}: {more} longer.",
+            full = show_seconds(Seconds(full)),
+            none = show_seconds(Seconds(none)),
             more = show_percent(full / none - 1.0)
         ),
         t!(
@@ -357,20 +359,22 @@ fn fits(dials: &Dials) -> Live {
         .collect();
     let memory = evaluation.as_ref().map(|evaluation| &evaluation.report.memory);
     let (low, high) = memory.map_or((0.0, 0.0), |memory| (memory.need_low_bytes.0, memory.need_high_bytes.0));
-    let memory_words = memory.map_or(0.0, |memory| memory.need_bytes.0);
+    let peak = memory.map_or(0.0, |memory| memory.peak_bytes.0);
     Live::of([
         t!("Everything must fit at the worst moment of the step, together with the CUDA context, buffers of messages \
                 and fragments of freed memory. No formula knows that to the byte."),
         t!(
-            "So the calculator gives a range that held for published runs: with TP {t} this run needs {low} to \
-                {high}. Leave a margin: a run may fail late.",
+            "So the calculator gives {need} for {model} with TP {t}, and a range that held for published runs: {low} \
+                to {high}. Leave a margin.",
+            need = gib(peak),
+            model = verbatim("Llama 3.1 8B"),
             t,
             low = gib(low),
             high = gib(high)
         ),
     ])
     .below("the upper end of the range", high, usable(), gib)
-    .formula("need = states + activations + buffers + overhead", gib(memory_words))
+    .formula("need = states + activations + buffers + overhead", gib(peak))
     .memory(&bars)
 }
 

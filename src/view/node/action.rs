@@ -4,7 +4,7 @@ pub use super::fold::PlanFold;
 use crate::look::Slice;
 use crate::palette::Theme;
 use crate::steps::StepId;
-use crate::views::{Drawn, View};
+use crate::views::{Drawn, PanelsTab, View};
 use shardscope_core::cluster::{GroupKind, Link};
 use shardscope_core::pipeline::sync::ReducePolicy;
 use shardscope_core::report::{Figure, ScheduleVariant};
@@ -101,6 +101,8 @@ impl PanelAction {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     Show(View),
+    /// Opens a tab of panels of the Run.
+    Tab(PanelsTab),
     /// Opens a step of a lesson with its sliders at these values, as in a link.
     Step(StepId, String),
     /// Sets fields as [`Apply`](Self::Apply) does, and opens a view.
@@ -291,6 +293,7 @@ impl Action {
             Self::Compare(Compare::Explain(figure)) => format!("explain b {}", figure.id()),
             Self::Compare(_) => "compare".to_owned(),
             Self::Show(view) => format!("show {view}"),
+            Self::Tab(tab) => format!("tab {}", tab.choice().id),
             Self::Step(step, _) => format!("show {}", View::Learn(*step)),
             Self::Try(view, set) => format!("try {view} {}", pairs(set)),
             Self::Undo => "undo".to_owned(),

@@ -76,8 +76,8 @@ pub struct TimelinePicture<'a> {
     pub view: Viewport,
     /// Size in CSS pixels: width of the picture.
     pub width: f64,
-    /// Chunk of a rank that a stage is: lighter the later.
-    pub chunk_of: &'a dyn Fn(usize, u32) -> usize,
+    /// Share of paper in the colour of a stage of a row: more the later it is on its rank.
+    pub paper_of: &'a dyn Fn(usize, u32) -> f64,
     /// The version of the weights that a micro-batch meets in a row, where a rank keeps several.
     pub version_of: &'a dyn Fn(usize, u32) -> Option<i32>,
     /// The messages of every stage that are drawn in the blocks; none: none are.
@@ -253,11 +253,11 @@ impl TimelinePicture<'_> {
         let mut colour = Self::colour(cell.kind, &self.palette);
         if let Some(timed) = cell.op {
             // Neighbouring versions of the weights differ as chunks do: no schedule has both.
-            let shade = match self.version(cell) {
-                Some(version) => f64::from(version.max(0) % 3),
-                None => (self.chunk_of)(cell.row, timed.op.stage).min(3) as f64,
+            let paper = match self.version(cell) {
+                Some(version) => 0.25 * f64::from(version.max(0) % 3),
+                None => (self.paper_of)(cell.row, timed.op.stage),
             };
-            colour = blend(colour, self.palette.paper, 0.25 * shade);
+            colour = blend(colour, self.palette.paper, paper);
         }
         blend(colour, self.palette.paper, cell.paper())
     }
@@ -461,7 +461,7 @@ mod tests {
             frame: None,
             view,
             width,
-            chunk_of: &|_, _| 0,
+            paper_of: &|_, _| 0.0,
             curve: &[],
             capacity: 0,
             most: 0,

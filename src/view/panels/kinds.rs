@@ -5,8 +5,8 @@ use crate::charts::drawing::Form;
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::node::figure::Scope;
+use crate::panels::plan::rows::layout as layout_of;
 use crate::prelude::*;
-use crate::words;
 use shardscope_core::report::report;
 use shardscope_core::run::presets::GPUS;
 use shardscope_core::search::FoundLayout;
@@ -93,7 +93,7 @@ fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
     };
     let cost = money(&sign(own), cost);
     let (gpus, gpu, days) = (own.gpus, first.name, significant(first.days(), 3));
-    let layout = words::sizes(&first.found.run, first.found.figures.dp);
+    let layout = layout_of(first.found);
     let said = match priced.len() {
         1 => t!(
             "{tokens} tokens on {gpus} × {gpu} in its fastest layout, {layout}: {cost} in {days} days.",
@@ -201,7 +201,7 @@ fn data_table(evaluation: &Evaluation, lines: &[KindLine]) -> Node {
     };
     Rows::of(lines)
         .column("GPU", |line| load("link", &line.run, t!("Load this run"), &[text(line.name)]))
-        .figures("layout", |line| words::sizes(&line.found.run, line.found.figures.dp))
+        .column("layout", |line| layout_of(line.found))
         .column("step", |line| figure(line, "step.time_s", show_seconds(line.found.figures.time_s)))
         .column("tokens per second", |line| {
             let rate = line.found.figures.tokens_per_s_per_gpu * line.found.run.gpus as f64;

@@ -2,6 +2,7 @@
 
 pub mod about;
 pub mod accuracy;
+pub mod answers;
 pub mod away;
 mod beside;
 pub mod changes;

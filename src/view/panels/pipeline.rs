@@ -3,7 +3,7 @@
 use super::memory::of_rank;
 use super::overlap::names;
 use crate::charts::figure::{key, swatch};
-use crate::charts::prepared::memory_curve;
+use crate::charts::prepared::{KeyNotes, memory_curve};
 use crate::charts::shape::Shape;
 use crate::node::action::PanelChoice;
 use crate::prelude::*;
@@ -22,8 +22,8 @@ pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op o
 const MAX_ROWS: usize = 256;
 
 /// Legend of the colours, and the idle share. `stride`: every `stride`-th rank is drawn; `other`: the evaluation drawn
-/// below in the same colours; `sent`: messages between ranks are drawn.
-pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize, sent: bool) -> Node {
+/// below in the same colours; `notes`: what both have beside their blocks.
+pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize, notes: KeyNotes) -> Node {
     let pipeline = &evaluation.report.pipeline;
     let drawn = || std::iter::once(evaluation).chain(other);
     let any = |is: &dyn Fn(&OrderItem) -> bool| {
@@ -39,6 +39,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
         _ => "BW backward",
     };
     let once = words::once(pipeline);
+    let paired = paired && !notes.columns;
     let note = |view: bool, class: &str, message: Message| {
         if view { leaf("span", class, message) } else { Node::none() }
     };
@@ -47,7 +48,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
         swatch(&("c-forward", "F forward")),
         swatch(&("c-backward", backward)),
         if split { swatch(&("c-weight", "W weight gradient")) } else { Node::none() },
-        message_key(sent),
+        notes_key(notes),
         bubble(pipeline),
         note(once.is_some(), "", once.unwrap_or_default()),
         note(paired, "", t!("two halves in one block: an overlapped pair")),
@@ -61,9 +62,12 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
     ])
 }
 
-/// What the bars of messages between ranks are, where such are drawn.
-fn message_key(sent: bool) -> Node {
-    if sent { swatch(&("c-exposed", "message on its way")) } else { Node::none() }
+/// What the bars of messages between ranks and the columns of short passes are, where such are drawn.
+fn notes_key(notes: KeyNotes) -> Node {
+    let message = notes.messages.then(|| swatch(&("c-exposed", "message on its way")));
+    // Forward over backward is not an overlapped pair.
+    let columns = notes.columns.then(|| leaf("span", "", t!("bands: shares of many short passes, one after another")));
+    message.into_iter().chain(columns).collect()
 }
 
 /// The kinds of messages that can be drawn in the blocks, the `chosen` one pressed, and what is drawn of it; nothing
@@ -248,19 +252,23 @@ pub fn rank_memory(evaluation: &Evaluation, shape: Shape, unit: MemoryUnit) -> N
     Node::from_iter([rows, el("small", &[("style", &foot)], &[text(words)])])
 }
 
-/// The kinds of blocks of the first screen's picture, and the idle share; `sent`: messages between ranks are drawn.
-pub fn kinds(evaluation: &Evaluation, sent: bool) -> Node {
+/// The kinds of blocks of the first screen's picture, and the idle share; `notes`: what it has beside its blocks.
+pub fn kinds(evaluation: &Evaluation, notes: KeyNotes) -> Node {
     let pipeline = &evaluation.report.pipeline;
     let has = |kind: OpKind| {
         evaluation.order.ranks.iter().any(|row| row.written().iter().any(|item| item.ops().any(|op| op.kind == kind)))
     };
     let later = evaluation.loads.iter().any(|load| load.stages.len() > 1);
+    let mut rows = evaluation.order.ranks.iter();
+    let paired = rows.any(|row| row.written().iter().any(|item| matches!(item, OrderItem::Pair(..))));
+    let halves = (paired && !notes.columns).then(|| leaf("span", "", t!("halves: a pair at once")));
     Node::from_iter([
         swatch(&("c-forward", "forward")),
         swatch(&("c-backward", "backward")),
         if has(OpKind::W) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
         if later { swatch(&("c-forward later", "later stages")) } else { Node::none() },
-        message_key(sent),
+        halves.unwrap_or_default(),
+        notes_key(notes),
         bubble(pipeline),
         evaluation.report.tower.map_or_else(Node::none, |tower| waits_for_tower(tower.waits_s, pipeline)),
     ])
@@ -278,8 +286,8 @@ fn waits_for_tower(waits: Seconds, pipeline: &Pipeline) -> Node {
     leaf("span", "", words).title(whole)
 }
 
-/// The colours of several pictures on one axis; `sent`: messages between ranks are drawn.
-pub fn colours(drawn: &[&Evaluation], sent: bool) -> Node {
+/// The colours of several pictures on one axis; `notes`: what they have beside their blocks.
+pub fn colours(drawn: &[&Evaluation], notes: KeyNotes) -> Node {
     let any = |is: &dyn Fn(&Evaluation) -> bool| drawn.iter().any(|one| is(one));
     let splits = |one: &Evaluation| {
         let mut rows = one.order.ranks.iter();
@@ -291,7 +299,7 @@ pub fn colours(drawn: &[&Evaluation], sent: bool) -> Node {
         swatch(&("c-backward", "backward")),
         if any(&splits) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
         if any(&later) { swatch(&("c-forward later", "later stages of the rank")) } else { Node::none() },
-        message_key(sent),
+        notes_key(notes),
         swatch(&("hatch", "bubble")),
     ])
 }
@@ -353,7 +361,7 @@ mod tests {
     fn legend_and_table_say_what_is_drawn() {
         let run = Run { schedule: Schedule::ZbV, ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
-        let view = legend(&evaluation, None, 2, false);
+        let view = legend(&evaluation, None, 2, KeyNotes::default());
         let message = view.to_html();
         assert!(
             message.contains("W weight gradient") && message.contains("lighter") && message.contains("one rank of 2"),
@@ -376,7 +384,7 @@ mod tests {
         pipeline.bubble_fraction = stats.bubble_fraction;
         pipeline.bubble_over_ideal = stats.bubble_over_ideal;
         pipeline.bubble_span = stats.bubble_span;
-        let legend = legend(&evaluation, None, 1, false).to_html();
+        let legend = legend(&evaluation, None, 1, KeyNotes::default()).to_html();
         for message in [
             "bubble 8.9 %",
             "9.7 % of the ideal time",
@@ -390,12 +398,27 @@ mod tests {
         assert!(drawer.contains("zero-bubble papers count: 0.0 %"), "{drawer}");
     }
 
+    /// Forward over backward is an overlapped pair in DualPipe, and a column of many passes where they are too short to
+    /// be drawn apart: the key says which.
+    #[test]
+    fn the_key_tells_a_pair_from_a_column_of_passes() {
+        let key = |schedule: &str, columns| {
+            let set = [("schedule", schedule), ("virtual_stages", "2"), ("tp", "2"), ("pp", "4")];
+            let run = Run::default().with_texts(&set).unwrap();
+            kinds(&evaluate(&run).unwrap(), KeyNotes { messages: false, columns }).to_html()
+        };
+        let (pair, bands) = ("halves: a pair at once", "bands: shares of many short passes");
+        assert!(key("dualpipe", false).contains(pair) && !key("dualpipe", false).contains(bands));
+        assert!(key("interleaved-1f1b", true).contains(bands) && !key("interleaved-1f1b", true).contains(pair));
+        assert!(!key("interleaved-1f1b", false).contains(pair) && !key("interleaved-1f1b", false).contains(bands));
+    }
+
     /// PipeDream never drains: its figures are the steady state's, and the legend says what they leave out.
     #[test]
     fn a_schedule_that_never_drains_says_so() {
         let html = |schedule| {
             let run = Run { schedule, ..Run::default() };
-            legend(&evaluate(&run).unwrap(), None, 1, false).to_html()
+            legend(&evaluate(&run).unwrap(), None, 1, KeyNotes::default()).to_html()
         };
         let message = "Fill (";
         assert!(html(Schedule::Pipedream).contains(message) && html(Schedule::Pipedream2bw).contains(message));

@@ -2,7 +2,7 @@
 
 use crate::core::report::StageMessages;
 use crate::io::export::Picture;
-use crate::view::charts::prepared::{Prepared, mebibytes};
+use crate::view::charts::prepared::{Prepared, mebibytes, paper_of_stage};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::timeline::{Cell, cells, moved};
 use crate::view::charts::viewport::Viewport;
@@ -82,7 +82,7 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &CanvasFrame, from: Opt
         frame: None,
         view: frame.view,
         width: frame.width,
-        chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
+        paper_of: &|row, stage| paper_of_stage(evaluation, row * shape.stride, stage),
         version_of: &|row, microbatch| frame.prepared.version(row * shape.stride, microbatch),
         curve: frame.curve,
         messages: frame.messages,

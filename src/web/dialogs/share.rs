@@ -13,7 +13,7 @@ use crate::view::node::figure::Scope;
 use crate::view::node::markup::{Action, Node, el, leaf, raw};
 use crate::view::palette::Theme;
 use crate::view::panel::Panel;
-use crate::view::panels::compare::pictured;
+use crate::view::panels::compare::{named, pictured};
 use crate::view::panels::strip::{budget, budget_name, strip};
 use crate::view::panels::waterfall::waterfall;
 use crate::view::view_state::ViewState;
@@ -89,7 +89,7 @@ fn picture(evaluation: &Evaluation, panel: Embed, look: &GalleryLook, unit: Memo
             let panel = if panel == Embed::Memory { Panel::MemoryBars(None) } else { Panel::Overlap(None) };
             el("div", &[], &[panel.view(evaluation, unit)])
         }
-        Embed::Schedules if is_compared(run, look) => raw(&lanes(run, look, theme, |all| stacked(all, unit))),
+        Embed::Schedules if is_compared(run, look) => raw(&lanes(run, look, theme, |all| stacked(all, unit, None))),
         Embed::Schedules => name("The schedules that are ticked, on one axis; all of them where none is."),
         Embed::Whole => name("The whole run: days, losses and cost."),
         Embed::Diagnose => name("Parts and causes of the files that were read; nothing of the files themselves."),
@@ -109,7 +109,12 @@ fn lanes(run: &Run, look: &GalleryLook, theme: Theme, draw: impl Fn(&[Picture]) 
     let limit = look.limit(run);
     let set = |variant: ScheduleVariant| run.with_texts(&variant.set(run, limit));
     let evaluations = look.ticked(run).into_iter().filter_map(|variant| evaluate(&set(variant)?).ok());
-    let lanes: Vec<_> = evaluations.map(|one| (Sums::of(one.timeline()), one)).collect();
+    on_one_axis(evaluations.collect(), theme, draw)
+}
+
+/// Timelines on one axis, as `draw` draws them.
+fn on_one_axis(evaluations: Vec<Evaluation>, theme: Theme, draw: impl Fn(&[Picture]) -> String) -> String {
+    let lanes: Vec<_> = evaluations.into_iter().map(|one| (Sums::of(one.timeline()), one)).collect();
     let end = lanes.iter().map(|(_, one)| one.spans.makespan()).fold(0.0, f64::max);
     let view = Viewport::all(end);
     let (_, catalogue) = i18n::shown();
@@ -252,6 +257,11 @@ fn is_both(state: State, panel: Embed) -> bool {
     panel == Embed::Timeline && state.view.second.with(|second| second.as_ref().is_some_and(is_second))
 }
 
+/// The second run of a comparison.
+fn second(state: State) -> Option<Evaluation> {
+    state.view.second.with(|second| second.as_ref().and_then(|run| evaluate(run).ok()))
+}
+
 /// What `form` shows of `panel`, in the colours of `theme` or, where it is none, of the page. It is computed while the
 /// dialog is open.
 fn preview(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Node {
@@ -271,13 +281,18 @@ fn preview(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Node
         }
         Form::Card if panel == Embed::Schedules && is_compared() => state.view.gallery.with(|look| {
             let run = &evaluation.scenario.run;
-            raw(&lanes(run, look, colours, |all| compared_card(all, unit)))
+            raw(&lanes(run, look, colours, |all| compared_card(all, unit, None)))
         }),
-        // The link holds both runs, a frame the first.
+        // The link holds both runs, picture and card show both, a frame the first.
         Form::Link | Form::Markdown if is_both(state, panel) => {
-            let second = state.view.second.with(|second| second.as_ref().and_then(|run| evaluate(run).ok()));
-            second.map_or_else(Node::none, |second| pictured([&evaluation, &second]))
+            second(state).map_or_else(Node::none, |second| pictured([&evaluation, &second]))
         }
+        Form::Picture | Form::Card if is_both(state, panel) => second(state).map_or_else(Node::none, |second| {
+            let heading = named([&evaluation.scenario.run, &second.scenario.run]);
+            let draw = if form == Form::Card { compared_card } else { stacked };
+            let both = vec![Evaluation::clone(&evaluation), second];
+            raw(&on_one_axis(both, colours, |all| draw(all, unit, Some(&heading))))
+        }),
         Form::Card => raw(&drawing(Drawn::Card, &evaluation, colours, CARD, unit, &i18n::shown().1)),
         _ => state.view.gallery.with(|look| picture(&evaluation, panel, look, unit, colours)),
     }
@@ -325,6 +340,7 @@ fn forms(state: State) -> AnyView {
         let saved = match (form.get(), panel()) {
             // The picture that is shown, as it stands.
             (_, Embed::Schedules) if is_compared() => Some(None),
+            (_, panel) if is_both(state, panel) => Some(None),
             (Form::Card, _) => Some(Some(Drawn::Card)),
             (_, Embed::Schedules) => None,
             (_, panel) => drawn(panel).map(Some),
@@ -335,7 +351,8 @@ fn forms(state: State) -> AnyView {
             return leaf("p", "", "This picture is saved where it stands: its view has the buttons.");
         };
         let button = |(png, label): (bool, &'static str)| {
-            let (name, run) = drawn.map_or(("schedules", None), |drawn| (drawn.id(), run.clone()));
+            let shown = if is_both(state, panel()) { "compared" } else { "schedules" };
+            let (name, run) = drawn.map_or((shown, None), |drawn| (drawn.id(), run.clone()));
             let save = Save::Picture { name, drawn, unit, png, run, theme: colours };
             leaf("button", if png { "main" } else { "" }, label).on(Action::Save(save))
         };

@@ -10,6 +10,8 @@ pub(crate) mod worded;
 use crate::core::run::registry::{FIELDS, Field, Group, Slot, field};
 use crate::core::t;
 use crate::io::dialect::is_called;
+use crate::view::node::markup::Node;
+use crate::view::panels::answers::answers;
 use crate::view::panels::changes::of_sheets;
 use crate::view::panels::derived::derived;
 use crate::view::panels::inputs::{COLUMN, SHEETS, SheetPart, fields, is_in_column, is_named, place};
@@ -51,7 +53,8 @@ pub(crate) fn Form() -> impl IntoView {
     on_cleanup(move || handle.remove());
     let searches = Memo::new(move |_| panels.search.with(|words| !words.trim().is_empty()));
     let found = move |field: &Field| searches.get() && panels.search.with(|words| matches(field, words));
-    let any = move || !searches.get() || FIELDS.iter().any(found);
+    let answered = move || panels.search.with(|words| state.run.with(|run| answers(run, words, translated)));
+    let any = move || !searches.get() || FIELDS.iter().any(found) || answered() != Node::none();
     // Those that are called so come first.
     let found_row = move |field: &'static Field, first: bool| {
         let is_found = Memo::new(move |_| found(field) && panels.search.with(|words| is_named(field, words)) == first);
@@ -80,6 +83,7 @@ pub(crate) fn Form() -> impl IntoView {
             />
             <kbd aria-hidden="true">"/"</kbd>
         </div>
+        {nodes("answers-found", answered)}
         {FIELDS.iter().map(|field| found_row(field, true)).collect_view()}
         {FIELDS.iter().map(|field| found_row(field, false)).collect_view()}
         <p class="muted" hidden=flag(any)>{say("No setting is called that.")}</p>

@@ -89,7 +89,7 @@ pub fn compared(state: State) -> AnyView {
     let key = move || {
         let drawn: Vec<_> = lanes.iter().filter_map(|lane| lane.prepared.get()).collect();
         let drawn: Vec<&Evaluation> = drawn.iter().map(|one| &*one.evaluation).collect();
-        colours(&drawn, look.has_arrivals(&lanes))
+        colours(&drawn, look.notes(&lanes))
     };
     let foot = move || axis(look.view(), look.clock.get());
     let fastest = Signal::derive(move || {
@@ -199,7 +199,7 @@ fn save(state: State, look: TimelineLook, lanes: &[Lane], png: bool) {
             catalogue: &catalogue,
         })
         .collect();
-    let svg = stacked(&pictures, state.view.unit.get_untracked());
+    let svg = stacked(&pictures, state.view.unit.get_untracked(), None);
     if let Some(target) = browser::by_id("gallery").or_else(|| browser::by_id("compared-title")) {
         offer_picture(&target, "schedules", png, Some(svg));
     }

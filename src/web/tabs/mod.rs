@@ -63,7 +63,7 @@ pub(crate) fn Tabs() -> impl IntoView {
         view! { <div hidden=flag(move || open.get() != part) inert=is_foreign>{content}</div> }
     };
     view! {
-        <nav class="tabs" role="tablist" aria-label=say("Panels")>{tabs().map(tab).collect_view()}</nav>
+        <nav class="tabs" id="panels" role="tablist" aria-label=say("Panels")>{tabs().map(tab).collect_view()}</nav>
         {tabs().map(body).collect_view()}
     }
 }

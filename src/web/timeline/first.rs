@@ -64,8 +64,8 @@ pub(crate) fn FirstTimeline() -> impl IntoView {
         lane.prepared.get().map_or_else(Node::none, |prepared| view(&prepared.evaluation))
     };
     let key = move || {
-        let sent = look.has_arrivals(&[lane]);
-        lane.prepared.get().map_or_else(Node::none, |prepared| kinds(&prepared.evaluation, sent))
+        let notes = look.notes(&[lane]);
+        lane.prepared.get().map_or_else(Node::none, |prepared| kinds(&prepared.evaluation, notes))
     };
     let memory = move || {
         let prepared = lane.prepared.get();

@@ -2,7 +2,7 @@
 
 use crate::core::pipeline::trace::OpPlace;
 use crate::core::report::{Evaluation, with_schedule};
-use crate::view::charts::prepared::Prepared;
+use crate::view::charts::prepared::{KeyNotes, Prepared};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::viewport::Viewport;
 use crate::view::node::action::TimelineAction;
@@ -79,11 +79,12 @@ impl Lane {
     pub fn is_low(self) -> bool {
         self.size == Size::Low
     }
-    /// True if the picture in `view`, `width` pixels wide, has messages between ranks.
-    pub fn has_arrivals(self, view: Viewport, width: f64) -> bool {
+    /// What the picture in `view`, `width` pixels wide, has beside its blocks.
+    pub fn notes(self, view: Viewport, width: f64) -> KeyNotes {
         let stride = self.shape().stride;
-        let drawn = |prepared: &Arc<Prepared>| !prepared.arrivals(stride, view, width).is_empty();
-        self.prepared.with(|prepared| prepared.as_ref().is_some_and(drawn))
+        self.prepared.with(|prepared| {
+            prepared.as_ref().map_or_else(KeyNotes::default, |prepared| prepared.notes(stride, view, width))
+        })
     }
     /// Number of its ranks.
     pub fn ranks(self) -> usize {
@@ -205,10 +206,13 @@ impl TimelineLook {
     pub fn seen(self) -> Viewport {
         untrack(|| self.view())
     }
-    /// True if messages between ranks are drawn in one of `lanes`, all of this look.
-    pub fn has_arrivals(self, lanes: &[Lane]) -> bool {
+    /// What `lanes`, all of this look, have beside their blocks.
+    pub fn notes(self, lanes: &[Lane]) -> KeyNotes {
         let (view, width) = (self.view(), self.width.get());
-        lanes.iter().any(|lane| lane.has_arrivals(view, width))
+        lanes.iter().map(|lane| lane.notes(view, width)).fold(KeyNotes::default(), |all, one| KeyNotes {
+            messages: all.messages || one.messages,
+            columns: all.columns || one.columns,
+        })
     }
     pub fn set(self, view: Viewport) {
         self.window.set((!view.is_all()).then_some(view));

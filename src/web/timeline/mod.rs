@@ -136,8 +136,8 @@ fn shown_legend(look: TimelineLook) -> Node {
     own(look).map_or_else(Node::none, |own| {
         let other = look.other.prepared.get();
         let other = other.as_ref().map(|other| &*other.evaluation);
-        let sent = look.has_arrivals(&[look.own, look.other]);
-        legend(&own.evaluation, other, Shape::of(own.ranks()).stride, sent)
+        let notes = look.notes(&[look.own, look.other]);
+        legend(&own.evaluation, other, Shape::of(own.ranks()).stride, notes)
     })
 }
 

@@ -1,6 +1,7 @@
 //! The timelines of two Runs on one axis.
 
 use crate::charts::figure::{figure, legend};
+use crate::charts::prepared::KeyNotes;
 use crate::charts::strips::strips;
 use crate::panels::pipeline::colours;
 use crate::prelude::*;
@@ -33,7 +34,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
     let picture = strips(&drawn).inline("Pipelines on one axis");
     Node::from_iter([
         leaf("h2", "", "Pipelines on one axis"),
-        legend([colours(&runs, false)]),
+        legend([colours(&runs, KeyNotes::default())]),
         figure("compared", "", picture),
     ])
 }

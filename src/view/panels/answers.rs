@@ -1,0 +1,184 @@
+//! What the search over the settings answers besides: a question of the field opens the view, the figure or the lesson
+//! that has its answer.
+
+use crate::prelude::*;
+use crate::steps::StepId;
+use crate::views::{PanelsTab, View};
+use shardscope_core::run::presets::GPUS;
+
+/// An answer: what people type for it, what it is called, and what opens it.
+struct SearchAnswer {
+    /// Phrases; an answer is found by all words of one of them, or by the beginning of one.
+    asked: &'static [&'static str],
+    title: &'static str,
+    opens: fn() -> Action,
+}
+
+/// The first step that a link names so.
+fn lesson(id: &str) -> Action {
+    StepId::named(id).map_or(Action::Show(View::Learn(StepId::first())), |step| Action::Show(View::Learn(step)))
+}
+
+const ANSWERS: [SearchAnswer; 13] = [
+    SearchAnswer {
+        asked: &["largest model", "biggest model", "which model", "what can i train", "max model size"],
+        title: "Largest model that trains on these GPUs: Whole run",
+        opens: || Action::SearchModels(Vec::new()),
+    },
+    SearchAnswer {
+        asked: &["cheapest", "cheap", "price", "dollars", "cost", "which gpu", "money"],
+        title: "Cheapest kind of GPU for this budget: Costs and scaling",
+        opens: || Action::Tab(PanelsTab::Costs),
+    },
+    SearchAnswer {
+        asked: &["fewest gpus", "least gpus", "minimum gpus", "how many gpus", "number of gpus", "deadline"],
+        title: "Fewest GPUs for this budget within some days: Whole run",
+        opens: || Action::Show(View::Whole),
+    },
+    SearchAnswer {
+        asked: &["out of memory", "oom", "cuda out of memory", "memory error"],
+        title: "Why a run went out of memory: paste its message in Diagnose",
+        opens: || Action::Show(View::Diagnose(false)),
+    },
+    SearchAnswer {
+        asked: &["out of memory", "oom", "does it fit", "fit", "memory", "vram"],
+        title: "What fills the fullest GPU: Memory",
+        opens: || Action::Tab(PanelsTab::Memory),
+    },
+    SearchAnswer {
+        asked: &["mfu", "model flops utilization", "model flops utilisation", "tflops", "utilization"],
+        title: "MFU of this run, and what it is made of",
+        opens: || Action::Explain(Figure::Mfu),
+    },
+    SearchAnswer {
+        asked: &["low mfu", "mfu", "slow", "why slow", "slower than predicted", "trace", "profile", "log"],
+        title: "Why a run is slower than predicted: Diagnose",
+        opens: || Action::Show(View::Diagnose(false)),
+    },
+    SearchAnswer {
+        asked: &["bubble", "pipeline bubble", "idle", "idle pipeline"],
+        title: "Bubble of this run's pipeline",
+        opens: || Action::Explain(Figure::Bubble),
+    },
+    SearchAnswer {
+        asked: &["bubble", "pipeline bubble", "schedule", "best schedule", "gpipe", "1f1b", "dualpipe"],
+        title: "Every schedule for this run, with its bubble: Schedules",
+        opens: || Action::Show(View::Schedules),
+    },
+    SearchAnswer {
+        asked: &["bubble", "why bubble", "pipeline lesson"],
+        title: "Where the bubble comes from: a lesson",
+        opens: || lesson("pipelines.gpipe"),
+    },
+    SearchAnswer {
+        asked: &["fastest layout", "best layout", "fastest", "parallelism", "optimal", "layout", "which parallelism"],
+        title: "Fastest layouts that fit: Layouts",
+        opens: || Action::Tab(PanelsTab::Layouts),
+    },
+    SearchAnswer {
+        asked: &["overlap", "exposed", "communication", "exposed communication", "all-to-all", "all-reduce"],
+        title: "What communication no compute hides: Overlap",
+        opens: || Action::Tab(PanelsTab::Overlap),
+    },
+    SearchAnswer {
+        asked: &["how long", "days", "training time", "total time", "failures", "checkpoint"],
+        title: "Days, dollars and failures of the whole training: Whole run",
+        opens: || Action::Show(View::Whole),
+    },
+];
+
+/// Letters from which on the beginning of a phrase finds its answer.
+const FEW: usize = 3;
+
+/// True if `typed`, in lower case, asks for `phrase`: has all its words, or is its beginning.
+fn asks(typed: &str, phrase: &str) -> bool {
+    let mut words = typed.split_whitespace();
+    let has = |word: &str| words.clone().any(|one| one == word || one.strip_suffix('s') == Some(word));
+    let all = phrase.split_whitespace().all(has);
+    all || (typed.chars().count() >= FEW && phrase.starts_with(typed) && words.next().is_some())
+}
+
+/// Settings by which `run` is on the GPUs that `typed` names by count and kind, "8 H100", and their name.
+fn gpus_named(run: &Run, typed: &str) -> Option<(Vec<(&'static str, String)>, Message)> {
+    let named = run.with_gpus_named(typed)?;
+    let preset = GPUS.iter().find(|preset| named.gpu.base == Some(preset.choice.id))?;
+    let set = vec![("gpus", named.gpus.to_string()), ("gpu", preset.choice.id.to_owned())];
+    Some((set, t!("This run on {gpus} × {gpu}", gpus = named.gpus, gpu = preset.choice.label)))
+}
+
+/// Answers to `typed`, each a button that opens it; nothing where it asks for a setting alone. `translated`: a title in
+/// the language of the page, in which people may ask too.
+pub fn answers(run: &Run, typed: &str, translated: impl Fn(&'static str) -> String) -> Node {
+    let typed = typed.trim().to_lowercase();
+    if typed.is_empty() {
+        return Node::none();
+    }
+    let is_found = |answer: &&SearchAnswer| {
+        answer.asked.iter().any(|phrase| asks(&typed, phrase))
+            || (!typed.is_ascii() && translated(answer.title).to_lowercase().contains(&typed))
+    };
+    let button = |action: Action, title: Message| {
+        el("li", &[], &[el("button", &[("class", "link")], &[text(title)]).on(action)])
+    };
+    let gpus = gpus_named(run, &typed).map(|(set, title)| button(Action::Apply(set), title));
+    let found = ANSWERS.iter().filter(is_found).map(|answer| button((answer.opens)(), answer.title.into()));
+    let found: Vec<Node> = gpus.into_iter().chain(found).collect();
+    if found.is_empty() { Node::none() } else { el("ul", &[("class", "answers")], &found) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What people type for a question, and the view, the panel or the figure that has its answer.
+    #[test]
+    fn a_question_leads_to_what_answers_it() {
+        let run = Run::default();
+        let opened = |typed: &str| {
+            let view = answers(&run, typed, str::to_owned);
+            view.actions().into_iter().map(Action::name).collect::<Vec<_>>()
+        };
+        for (typed, action) in [
+            ("largest model", "search models"),
+            ("What is the largest model", "search models"),
+            ("8 H100", "apply gpus=8&gpu=h100-sxm-80gb"),
+            ("2048 H800", "apply gpus=2048&gpu=h800-sxm-80gb"),
+            ("cheapest", "tab costs"),
+            ("cheapest way to train", "tab costs"),
+            ("fewest GPUs", "show whole"),
+            ("how many GPUs", "show whole"),
+            ("out of memory", "show diagnose"),
+            ("CUDA out of memory", "show diagnose"),
+            ("OOM", "tab memory"),
+            ("MFU", "explain mfu"),
+            ("low mfu", "show diagnose"),
+            ("bubble", "explain bubble"),
+            ("pipeline bubbles", "show schedules"),
+            ("fastest layout", "tab layouts"),
+            ("exposed communication", "tab overlap"),
+            ("how long does it take", "show whole"),
+        ] {
+            let found = opened(typed);
+            assert!(found.iter().any(|one| one == action), "{typed}: {found:?}");
+        }
+        let lesson = opened("bubble");
+        assert!(lesson.iter().any(|one| one.contains("pipelines.gpipe")), "{lesson:?}");
+        // A setting's name is no question.
+        for typed in ["", "  ", "tp", "--tensor-model-parallel-size", "micro batch size", "zero"] {
+            assert!(opened(typed).is_empty(), "{typed}: {:?}", opened(typed));
+        }
+    }
+
+    /// In the page's language the words of a title find it.
+    #[test]
+    fn a_question_may_be_in_the_language_of_the_page() {
+        let found = answers(&Run::default(), "最大的模型", |title| {
+            if title.starts_with("Largest model") {
+                "最大的模型：整个训练".to_owned()
+            } else {
+                title.to_owned()
+            }
+        });
+        assert_eq!(found.actions().len(), 1);
+    }
+}
