@@ -349,6 +349,7 @@ fn settings_start_what_was_meant() {
     // Megatron-LM's own checks, and what its experts do unless they are told.
     assert!(text("megatron", "{}").contains("export CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun"));
     assert!(!text("megatron", shards).contains("CUDA_DEVICE_MAX_CONNECTIONS"), "FSDP refuses it");
+    assert!(text("megatron", shards).contains("--ckpt-format fsdp_dtensor"), "FSDP refuses other formats");
     let long = text("megatron", r#"{"model":"gpt-3-175b","gpus":1024,"tp":8,"pp":16}"#);
     assert!(long.contains("--max-position-embeddings 8192"), "as long as the sequence");
     let experts = text("megatron", r#"{"model":"mixtral-8x7b","gpus":64,"ep":8}"#);

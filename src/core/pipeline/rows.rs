@@ -236,7 +236,7 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     },
     ScheduleInfo {
         kind: Kind::VHalf,
-        idea: "A V of two chunks whose lifetimes are balanced: half the activations of 1F1B.",
+        idea: "A V of two chunks whose lifetimes are balanced: on many ranks about half the activations of 1F1B.",
         cost: "About half of 1F1B's bubble for equal tF, tB and tW; 2(⌊p/2⌋ + 1) chunks held.",
         needs: "Two chunks per rank, near-equal tF, tB and tW.",
         source: &source::CONTROLLABLE,
@@ -245,7 +245,7 @@ pub static SCHEDULES: &[ScheduleInfo] = &[
     },
     ScheduleInfo {
         kind: Kind::VMin,
-        idea: "A V of two chunks with the least activations: a third of 1F1B's.",
+        idea: "A V of two chunks with the least activations: on many ranks about a third of 1F1B's.",
         cost: "About two thirds of 1F1B's bubble for equal times, more where they differ; \
             2⌈(p + 2)/3⌉ chunks held.",
         needs: "Two chunks per rank, near-equal tF, tB and tW.",

@@ -34,6 +34,6 @@ pub use ramp::{Ramp, RampedSteps};
 pub use random::{Random, quantile};
 pub use request::{WholeRunReply, answer};
 pub use setting::{Setting, evaluation_time, time_to_train};
-pub use spares::{spares, under_repair};
+pub use spares::{spares, suffices, under_repair};
 pub use spread::{CalendarSpread, Doubt, Draw, draws, spread};
 pub use whole::{CalendarRange, RangeFrom, WholeRun, figures, notes, range, setting, whole_run};

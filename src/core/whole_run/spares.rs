@@ -27,6 +27,16 @@ pub fn spares(mean: f64, share: f64) -> u64 {
     count
 }
 
+/// Probability that at most `spares` nodes are under repair where `mean` are on average; none above the means whose
+/// terms are added.
+pub fn suffices(mean: f64, spares: u64) -> Option<f64> {
+    (mean <= LARGE).then(|| {
+        let next = |(count, term): &(u64, f64)| Some((count + 1, term * mean / (count + 1) as f64));
+        let terms = std::iter::successors(Some((0, exp(-mean.max(0.0)))), next);
+        terms.take_while(|(count, _)| *count <= spares).map(|(_, term)| term).sum()
+    })
+}
+
 /// Means above which no distribution is listed.
 const MOST: f64 = 1e4;
 
@@ -107,6 +117,14 @@ mod tests {
             assert!(below(least + 1) >= 0.9 && below(least.saturating_sub(2)) < 0.9, "{mean}");
         }
         assert!(under_repair(0.0).is_empty());
+    }
+
+    /// e⁻⁰·²²⁴ (1 + 0.224 + 0.224²/2), by hand.
+    #[test]
+    fn a_count_suffices_as_often_as_the_distribution_says() {
+        let close = |spares, expected: f64| (suffices(0.224, spares).unwrap() - expected).abs() < 1e-4;
+        assert!(close(0, 0.7993) && close(1, 0.9784) && close(2, 0.9984));
+        assert!(suffices(0.0, 0) == Some(1.0) && suffices(1e4, 1).is_none());
     }
 
     #[test]

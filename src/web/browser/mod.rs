@@ -213,6 +213,7 @@ pub(crate) fn after_paint(then: impl FnOnce() + 'static) {
 /// Selects all text of the input that `event` is about.
 pub(crate) fn select_all(event: &web_sys::FocusEvent) {
     if let Some(input) = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok()) {
-        input.select();
+        // The press that gives the focus places the caret after this event.
+        set_timeout(move || input.select(), std::time::Duration::ZERO);
     }
 }

@@ -226,7 +226,7 @@ fn one_layer_more(even: &[u64]) -> Issue {
     let message = if first == last {
         t!(
             "{layers} layers do not divide over {stages} stages: stage {first} holds one more \
-            (Megatron-LM: set the layers per stage explicitly)",
+            (Layers by stage sets each)",
             layers,
             stages,
             first
@@ -234,7 +234,7 @@ fn one_layer_more(even: &[u64]) -> Issue {
     } else {
         t!(
             "{layers} layers do not divide over {stages} stages: stages {first} to {last} hold one more \
-            (Megatron-LM: set the layers per stage explicitly)",
+            (Layers by stage sets each)",
             layers,
             stages,
             first,

@@ -19,6 +19,7 @@ use falls::falls;
 use figures::{figures, sentence};
 use lanes::timelines;
 use shardscope_core::issue::Issue;
+use shardscope_core::run::Scenario;
 use std::sync::Arc;
 
 /// The second Run: what it is, and what follows from it.
@@ -140,7 +141,13 @@ fn settings(first: &Run, second: &Run) -> Node {
         n => t!("{n} settings differ.", n),
     };
     let row = |change: &SettingChange| {
-        let take = el("button", &[("class", "link")], &[text("use this value")]).on(change.undo());
+        // A value that cannot stand beside the other settings of A is not offered.
+        let taken = first.with_texts(&[(change.field.key, change.back.clone())]);
+        let take = if taken.is_some_and(|run| Scenario::new(&run).is_ok()) {
+            el("button", &[("class", "link")], &[text("use this value")]).on(change.undo())
+        } else {
+            Node::none()
+        };
         let values = [text(" "), text(&change.to), text(" → "), strong(&change.from), text(" "), take];
         el("li", &[], &[name(change.field), Node::from_iter(values)]).keyed(change.field.key)
     };
@@ -214,6 +221,19 @@ mod tests {
             panel(first, second).actions().contains(&&take)
         };
         assert!(takes(&Run::default(), &pp2, "2") && takes(&pp2, &Run::default(), "4"));
+    }
+
+    /// Two numbers are no layers of four stages.
+    #[test]
+    fn a_value_that_cannot_stand_beside_the_others_is_not_offered() {
+        let uneven = Run { pp: 2, ..Run::default() };
+        let uneven = uneven.with_texts(&[("stage_layers", "17,15")]).unwrap();
+        let panel = panel(&Run::default(), &uneven);
+        let taken = |key: &str| {
+            let is = |action: &&&Action| matches!(action, Action::Apply(set) if set[0].0 == key);
+            panel.actions().iter().any(|action| is(&action))
+        };
+        assert!(taken("pp") && !taken("stage_layers"));
     }
 
     /// What the runs differ in stands in their titles: the layout, else the settings.

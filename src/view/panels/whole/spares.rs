@@ -4,7 +4,7 @@ use super::found::WholeRunAnswer;
 use crate::charts::drawing::{Anchor, Box, Drawing};
 use crate::charts::ink::Ink;
 use crate::prelude::*;
-use shardscope_core::whole_run::{WholeRunFigure, spares as spares_for, under_repair};
+use shardscope_core::whole_run::{WholeRunFigure, spares as spares_for, suffices, under_repair};
 
 /// Height of the picture above its axis, pixels.
 const HEIGHT: f64 = 130.0;
@@ -68,7 +68,8 @@ pub(super) fn spares(answer: &WholeRunAnswer) -> Node {
     }
     let quantile = setting.spare_quantile.unwrap_or(USUAL);
     let wanted = spares_for(mean, quantile);
-    let share = show_percent(quantile);
+    // A whole number of nodes suffices more often than is asked.
+    let share = show_percent(suffices(mean, wanted).unwrap_or(quantile));
     let enough = match wanted {
         1 => t!("1 spare node suffices {share} of the time", share),
         count => t!("{count} spare nodes suffice {share} of the time", count, share),
