@@ -261,8 +261,6 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
         1 => writer.say("--use-distributed-optimizer", true),
         stage => {
             writer.say("--use-megatron-fsdp", true);
-            // `validate_args` refuses every other format, whether or not anything is saved.
-            writer.say("--ckpt-format", "fsdp_dtensor");
             let sharded = if stage == 2 { "optim_grads" } else { "optim_grads_params" };
             writer.say("--data-parallel-sharding-strategy", sharded);
             writer.when(run.keeps_double_buffers(), "--fsdp-double-buffer", true);

@@ -35,6 +35,10 @@ pub(crate) fn start(scenario: &Scenario, said: &SettingEntries) -> (SettingEntri
     if !has("--train-iters") {
         blank("--train-iters", "\"$TRAIN_ITERS\"", "TRAIN_ITERS", "steps of the training");
     }
+    if has("--use-megatron-fsdp") {
+        // `validate_args` refuses every other format, whether or not anything is saved.
+        words.push(("--ckpt-format", "fsdp_dtensor"));
+    }
     let rotates = scenario.model.learned_positions == 0 && !has("--rotary-base");
     let known = rotary(&scenario.run).filter(|_| rotates);
     if let Some(arguments) = known {
