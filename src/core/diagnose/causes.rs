@@ -4,6 +4,7 @@
 use super::dimension::Dimension;
 use super::expected::{ExpectedStep, StepShare};
 use super::parts::{Attribution, GapReason, MeasuredPart};
+use super::remedies::told_remedy;
 use super::trace::RankTrace;
 use super::waits::CallsOf;
 use crate::message::Message;
@@ -11,7 +12,7 @@ use crate::run::Run;
 use crate::sort::sort_by;
 use crate::statics::named;
 use crate::t;
-use crate::time::KernelClass;
+use crate::time::{KernelClass, PartKind};
 use crate::units::{Seconds, show_bandwidth, show_percent, show_seconds};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -148,6 +149,17 @@ impl FoundCause {
     pub fn without_it(&self) -> Option<Message> {
         let seconds = self.predicted_s.filter(|_| self.seconds.is_some())?;
         Some(t!("Without it the step would take {seconds}.", seconds = show_seconds(Seconds(seconds))))
+    }
+
+    /// In words: the change. Of a setting in which the run that failed differs it is what that run had, which may need
+    /// more than the page's.
+    pub fn change_words(&self) -> Option<Message> {
+        let change = self.change.as_ref()?;
+        Some(if self.id == CauseId::AnotherSetting && self.bytes.is_some() {
+            t!("To compare with what failed: {change}.", change)
+        } else {
+            t!("Change: {change}.", change)
+        })
     }
 
     /// In words: the steps that are predicted with and without the change.
@@ -312,7 +324,7 @@ type Words = (Message, Option<Message>, Option<Message>);
 
 /// The cause `id` with its evidence, change and measurement; without seconds.
 fn described(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
-    let (set, change_s) = tries(id, found.run);
+    let (set, change_s, named) = tries(id, found.run);
     let (evidence, change, measure) = match id {
         CauseId::HostLate => host_late(found),
         CauseId::HostPause => host_pause(found),
@@ -333,7 +345,7 @@ fn described(id: CauseId, share: StepShare, found: &Found) -> FoundCause {
         }
         _ => exposed(id, share, found),
     };
-    FoundCause { change, set, measure, change_s, ..FoundCause::new(id, evidence) }
+    FoundCause { change: named.or(change), set, measure, change_s, ..FoundCause::new(id, evidence) }
 }
 
 /// Kernels that were launched too late.
@@ -469,25 +481,41 @@ fn should_reach(found: &Found, dimension: Dimension) -> Message {
     t!("It should move {rate}.", rate = show_bandwidth(rate))
 }
 
-/// Fields and values of a change, and the predicted steps without and with it in seconds.
-type TriedChange = (Vec<(&'static str, String)>, Option<[f64; 2]>);
+/// Fields and values of a change, the predicted steps without and with it in seconds, and the change in words where it
+/// is one that was chosen among several.
+type TriedChange = (Vec<(&'static str, String)>, Option<[f64; 2]>, Option<Message>);
 
-/// The change of a cause as fields and values of `run`; empty where the change is no field, is set already or does not
-/// work.
+/// The part of the predicted step that a cause lengthens.
+fn part_of(id: CauseId) -> Option<PartKind> {
+    Some(match id {
+        CauseId::Bubble => PartKind::Bubble,
+        CauseId::TpExposed => PartKind::ExposedTp,
+        CauseId::CpExposed => PartKind::ExposedCp,
+        CauseId::EpExposed => PartKind::ExposedEp,
+        CauseId::HostLate => PartKind::Launches,
+        _ => return None,
+    })
+}
+
+/// The change of a cause as fields and values of `run`; empty where the change is no field, is set already, does not
+/// work or gains less than can be told.
 fn tries(id: CauseId, run: &Run) -> TriedChange {
     let set: Vec<(&'static str, String)> = match id {
         CauseId::GradReduceLate | CauseId::ParamGatherExposed if run.overlap.dp.is_some_and(|share| share < 0.5) => {
             vec![("overlap.dp", String::new())]
         }
         CauseId::HostLate if !run.graphs().any() => vec![("cuda_graphs", "true".to_owned())],
-        CauseId::EpExposed if run.ep > 1 => vec![("ep_overlap", "true".to_owned())],
-        _ => return TriedChange::default(),
+        _ => {
+            let remedy = part_of(id).and_then(|part| told_remedy(part, run));
+            return remedy
+                .map_or_else(TriedChange::default, |remedy| (remedy.set, remedy.change_s, Some(remedy.change)));
+        }
     };
     let seconds = |run: &Run| crate::report::report(run).ok().map(|report| report.step.time_s.0);
     let run = &Run { measured_step_s: None, ..run.clone() };
     let after = run.with_texts(&set).filter(|after| after != run).and_then(|after| seconds(&after));
     match after {
-        Some(after) => (set, seconds(run).map(|now| [now, after])),
+        Some(after) => (set, seconds(run).map(|now| [now, after]), None),
         None => TriedChange::default(),
     }
 }

@@ -43,4 +43,5 @@ pub fn contradict(found: &mut Diagnosis, tflops: f64, step_s: f64, run: &Run) {
     (found.predicted_s, found.low_s, found.high_s, found.step) = (None, None, None, false);
     found.expected.clear();
     found.made_of.clear();
+    found.remedies.clear();
 }

@@ -37,6 +37,8 @@ struct LogHypothesis {
     /// Factors of the whole step, for what no field of a run says.
     factors: &'static [f64],
     words: fn() -> Message,
+    /// What removes it, if it is the cause.
+    change: fn() -> Message,
     measure: fn() -> Message,
 }
 
@@ -63,6 +65,7 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
             changes: settings,
             factors: &[],
             words: || t!("a setting of the run that the log does not state"),
+            change: || t!("set it in the program as on the page, or on the page as in the program"),
             measure: || t!("compare the arguments that the program prints with the page: 2 min"),
         },
         LogHypothesis {
@@ -71,6 +74,7 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
             changes: vec![one("overlap.dp", 0)],
             factors: &[],
             words: || t!("gradients and weights that no compute hides"),
+            change: || t!("--overlap-grad-reduce and --overlap-param-gather of Megatron-LM, or prefetching of FSDP"),
             measure: || t!("the same steps with the overlap switched off: if nothing changes it was not on, 10 min"),
         },
         LogHypothesis {
@@ -79,6 +83,7 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
             changes: [2.0, 3.0, 5.0].map(|times| one("stack.host_us_per_layer", host.max(50.0) * times)).into(),
             factors: &[],
             words: || t!("a CPU that launches kernels late"),
+            change: || t!("CUDA graphs, a larger micro-batch, fewer reads of values (.item()) in a step"),
             measure: || t!("twice the micro-batch: time that does not grow is the CPU's, 10 min"),
         },
         LogHypothesis {
@@ -88,6 +93,9 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
             factors: &[],
             words: || {
                 t!("a network at a fraction of its rate: sockets, one card of several, no direct access to the GPU")
+            },
+            change: || {
+                t!("the cards that NCCL uses (NCCL_DEBUG=INFO), RoCE or InfiniBand switched on, direct access to GPUs")
             },
             measure: || t!("nccl-tests on one node and on two: 10 min"),
         },
@@ -101,6 +109,7 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
             ],
             factors: &[],
             words: || t!("attention, loss or norms on slower kernels than the stack's"),
+            change: || t!("the fused kernels that the software on the page has: attention, norms, loss"),
             measure: || t!("names of kernels in a trace of one step: 5 min"),
         },
         LogHypothesis {
@@ -109,6 +118,7 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
             changes: Vec::new(),
             factors: &[1.1, 1.3, 2.0, 4.0],
             words: || t!("a data loader that is late"),
+            change: || t!("more workers, prefetching, data that is prepared before"),
             measure: || t!("the same steps with mock data: 5 min"),
         },
         LogHypothesis {
@@ -117,6 +127,7 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
             changes: Vec::new(),
             factors: &[1.05, 1.2, 1.5, 2.0],
             words: || t!("one slow GPU that all others wait for; it is constant, so that steps do not scatter by it"),
+            change: || t!("no setting: look at that rank's GPU and host, and leave its node out of the job"),
             measure: || t!("one product on every GPU, and clocks (nvidia-smi -q -d PERFORMANCE): 2 min"),
         },
     ];
@@ -127,6 +138,7 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
             changes: [1.5, 2.0, 4.0].map(|times| one("moe_imbalance", times)).into(),
             factors: &[],
             words: || t!("tokens that are spread unevenly over the experts"),
+            change: || t!("a capacity, a balancing loss, more expert parallelism"),
             measure: || t!("the same steps with a router that is forced to balance: 5 min"),
         });
     }
@@ -228,6 +240,7 @@ fn told(
         evidence.push(t!("The log cannot tell the likeliest of these apart."));
     }
     FoundCause {
+        change: Some((hypothesis.change)()),
         measure: Some((hypothesis.measure)()),
         predicted_s: Some(step),
         // What the sentence promises is what the button shows.

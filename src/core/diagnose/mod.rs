@@ -15,6 +15,7 @@ mod lanes;
 mod memory;
 mod parts;
 mod ranks;
+mod remedies;
 mod series;
 mod timers;
 mod trace;
@@ -36,6 +37,7 @@ pub use lanes::{LaneKind, LaneSpan, MeasuredLanes, TraceLanes, seen};
 pub use memory::{Fingerprint, MemoryFound, Moment, OutOfMemory, out_of_memory};
 pub use parts::{Attribution, GapReason, GapSum, MeasuredPart, attribute};
 pub use ranks::{CallTable, RankWaits, SeveralRanks, several};
+pub use remedies::{Remedy, remedies};
 pub use series::{SeriesPattern, StepSeries};
 pub use timers::{TimerName, TimerTimes, by_timers};
 pub use trace::{AttentionPass, GpuWork, Interval, RankTrace, StepMark, StepWindow, WorkKind};
@@ -175,6 +177,8 @@ pub struct Diagnosis {
     pub gaps: Vec<GapRow>,
     pub messages: Vec<MessageRow>,
     pub causes: Vec<FoundCause>,
+    /// What to do about each part of the predicted step, the longest first; empty where no whole step is compared.
+    pub remedies: Vec<Remedy>,
     /// Share of the difference that the causes explain.
     pub explained: Option<f64>,
     pub ranks: Option<SeveralRanks>,
@@ -215,6 +219,7 @@ impl Diagnosis {
             gaps: Vec::new(),
             messages: Vec::new(),
             causes: Vec::new(),
+            remedies: Vec::new(),
             explained: None,
             ranks: None,
             workers: None,
@@ -331,6 +336,9 @@ pub fn of_traces_beside(traces: &[&RankTrace], reference: Option<&RankTrace>, ru
     }
     if let Some(expected) = expected.as_ref().filter(|_| compares) {
         diagnosis.explained = explained(&diagnosis.causes, seconds - expected.time, seconds);
+    }
+    if diagnosis.step && reference.is_none() {
+        diagnosis.remedies = remedies(run);
     }
     diagnosis.read = read_words(trace, window, count, &diagnosis, expected.as_ref());
     doubts(&mut diagnosis, trace, window, &found);
@@ -770,9 +778,15 @@ pub fn of_workers(ops: &[WorkerOp]) -> Option<Diagnosis> {
     Some(diagnosis)
 }
 
-/// Diagnoses the times of steps of a log, whose `typical` step its reader may have told; else it is their median.
+/// [`of_numbered_series`] of steps without numbers.
 pub fn of_series(seconds: &[f64], typical: Option<f64>, run: &Run) -> Diagnosis {
-    let mut series = StepSeries::of(seconds);
+    of_numbered_series(seconds, &[], typical, run)
+}
+
+/// Diagnoses the times of steps of a log, whose `typical` step its reader may have told; else it is their median.
+/// `numbers` are those that the log gives its steps.
+pub fn of_numbered_series(seconds: &[f64], numbers: &[u64], typical: Option<f64>, run: &Run) -> Diagnosis {
+    let mut series = StepSeries::of(seconds).map(|series| series.numbered(numbers));
     // All figures of a log are those of one step, which its reader calls measured.
     if let (Some(series), Some(typical)) = (&mut series, typical) {
         series.median_s = typical;
@@ -790,6 +804,7 @@ pub fn of_series(seconds: &[f64], typical: Option<f64>, run: &Run) -> Diagnosis 
             diagnosis.step = true;
             diagnosis.expected.clone_from(&expected.shares);
             diagnosis.made_of.clone_from(&expected.made_of);
+            diagnosis.remedies = remedies(run);
             (diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s) =
                 (Some(expected.time), Some(expected.low), Some(expected.high));
             (diagnosis.comparison, diagnosis.verdict) = median_beside_range(median, &expected);

@@ -45,6 +45,8 @@ pub struct StepSeries {
     pub pattern: SeriesPattern,
     /// Seconds of the steps in order, each the longest of as many; all steps of a short series.
     pub points: Vec<f64>,
+    /// The number that the log gives the first step of each point; empty where it numbers none.
+    pub numbers: Vec<u64>,
     /// Change from the first third to the last, without spikes.
     pub drift: f64,
     /// The longest step without those at the start, seconds.
@@ -111,9 +113,28 @@ impl StepSeries {
             mean_s: all / rest.len() as f64,
             pattern,
             points: points(seconds),
+            numbers: Vec::new(),
             drift,
             longest_s: rest.iter().copied().fold(0.0, f64::max),
         })
+    }
+
+    /// The series with the `numbers` that the log gives its steps: a log that prints every tenth step has a period of ten
+    /// times as many steps as lines. Numbers of another count of steps, or that do not grow, are none.
+    #[must_use]
+    pub fn numbered(mut self, numbers: &[u64]) -> Self {
+        let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else {
+            return self;
+        };
+        let each = numbers.len().div_ceil(POINTS).max(1);
+        let grows = numbers.windows(2).all(|pair| pair[0] < pair[1]);
+        if !grows || numbers.len().div_ceil(each) != self.points.len() || numbers.len() < 2 {
+            return self;
+        }
+        self.numbers = numbers.iter().step_by(each).copied().collect();
+        let stride = (last - first) as f64 / (numbers.len() - 1) as f64;
+        self.period = self.period.map(|lines| lines * stride);
+        self
     }
 
     /// The causes that the steps exclude, each with the reason and the figure that excludes it.
@@ -248,10 +269,27 @@ impl StepSeries {
             )],
             SeriesPattern::Flat => Vec::new(),
         };
-        let causes = list
-            .into_iter()
-            .map(|(id, evidence, measure)| FoundCause { measure: Some(measure), ..FoundCause::new(id, evidence) });
+        let causes = list.into_iter().map(|(id, evidence, measure)| FoundCause {
+            change: Some(change_of(id)),
+            measure: Some(measure),
+            ..FoundCause::new(id, evidence)
+        });
         causes.collect()
+    }
+}
+
+/// What removes a cause that a series of steps is consistent with; no field of a Run does.
+fn change_of(id: CauseId) -> Message {
+    match id {
+        CauseId::Checkpoint => t!("asynchronous saves, or fewer saves and evaluations"),
+        CauseId::HostPause => t!("gc.disable(), and one collection every so many steps on all ranks at once"),
+        CauseId::Loader => t!("more workers, prefetching, data that is prepared before"),
+        CauseId::Fragmentation => {
+            t!("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PYTORCH_ALLOC_CONF from 2.9 on), or equal shapes")
+        }
+        CauseId::RetainedGraph => t!("detach what is kept of a step, .item() of sums"),
+        CauseId::UnequalLengths => t!("cut, pack or sort the samples"),
+        _ => t!("no setting: look at the GPUs and their node"),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::dialect::text::launch::{Launch, is_placed, take_launch};
 use crate::dialect::text::shell::quoted_word;
 use crate::dialect::text::words::{Script, is_program};
 use crate::dialect::text::{python, toml, yaml};
-use crate::dialect::{ImportText, SettingEntries, bare, tuning};
+use crate::dialect::{ImportText, SettingEntries, bare, torchtune, tuning};
 use shardscope_core::run::Value;
 
 /// Programs that take a file of settings behind the name of a task.
@@ -150,11 +150,7 @@ impl ConfigFile {
                 .or_else(|| tuning::objective::named_in(&script.words));
             more.extend(trainer.map(|name| ("trainer".to_owned(), Value::from(name))));
         }
-        // A recipe of torchtune for a single device, whatever launches it.
-        if script.words[self.program..self.at]
-            .iter()
-            .any(|word| word.trim_end_matches(".py").ends_with("_single_device"))
-        {
+        if script.words[self.program..self.at].iter().any(|word| torchtune::is_for_one_device(word)) {
             more.push(("gpus".to_owned(), Value::from(1)));
         }
         // The launcher's own file stands before the program.

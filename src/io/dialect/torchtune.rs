@@ -36,12 +36,17 @@ fn entries(text: &ImportText) -> Result<SettingEntries, Issue> {
         let mut words = line.trim_start_matches(['#', ' ', '$']).split_whitespace();
         let runs = (words.next(), words.next()) == (Some("tune"), Some("run"));
         let recipe = words.next().unwrap_or_default();
-        runs && recipe.trim_end_matches(".py").ends_with("_single_device")
+        runs && is_for_one_device(recipe)
     };
     if text.text.lines().any(of_one) {
         said.push(("gpus".to_owned(), Value::Number(1.0)));
     }
     Ok(said)
+}
+
+/// True if `recipe`, a word of a command, is a recipe for a single device, whatever launches it.
+pub(super) fn is_for_one_device(recipe: &str) -> bool {
+    recipe.trim_end_matches(".py").ends_with("_single_device")
 }
 
 const MESH: Mesh = Mesh {

@@ -2,6 +2,7 @@
 
 use shardscope_core::diagnose::{Diagnosis, PartRow};
 use shardscope_core::units::{Bytes, Seconds, show_bytes, show_percent, show_seconds, significant};
+use shardscope_view::panels::waterfall::part_words;
 use std::fmt::Write;
 
 /// `found` as Markdown: the verdict, what was read, tables of parts, causes.
@@ -50,10 +51,11 @@ pub fn markdown(found: &Diagnosis) -> String {
                 _ => String::new(),
             };
             let _ = writeln!(text, "{}. **{}** ({amount}`{}`). {}", at + 1, cause.title, cause.id.id(), cause.evidence);
-            for (word, line) in [("Change", &cause.change), ("Settled by", &cause.measure)] {
-                if let Some(line) = line {
-                    let _ = writeln!(text, "   {word}: {line}.");
-                }
+            if let Some(words) = cause.change_words() {
+                let _ = writeln!(text, "   {words}");
+            }
+            if let Some(measure) = &cause.measure {
+                let _ = writeln!(text, "   Settled by: {measure}.");
             }
             for line in [cause.without_it(), cause.with_change()].into_iter().flatten() {
                 let _ = writeln!(text, "   {line}");
@@ -61,6 +63,14 @@ pub fn markdown(found: &Diagnosis) -> String {
         }
         if let Some(explained) = found.explained {
             let _ = writeln!(text, "\nExplained: {} of the difference.", show_percent(explained));
+        }
+    }
+    if !found.remedies.is_empty() {
+        let _ = writeln!(text, "\n## Where the predicted step goes\n");
+        for remedy in &found.remedies {
+            let (part, change) = (part_words(remedy.part), remedy.change.to_string());
+            let change = if change.is_empty() { String::new() } else { format!("{change}: ") };
+            let _ = writeln!(text, "- {part}, {}. {change}{}", seconds(remedy.seconds), remedy.words);
         }
     }
     text

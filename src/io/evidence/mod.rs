@@ -629,7 +629,8 @@ fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>) -> Diagnosis {
         let words = hints.and_then(|hints| hints.rl.verdict()).unwrap_or_else(nothing);
         Diagnosis::empty(Comparison::SumsOnly, words)
     } else {
-        diagnose::of_series(&seconds, reading.step.as_ref().map(|step| step.seconds), own)
+        let typical = reading.step.as_ref().map(|step| step.seconds);
+        diagnose::of_numbered_series(&seconds, &reading.numbers, typical, own)
     };
     if let Some(hints) = hints {
         add_hints(&mut found, hints, own);

@@ -9,8 +9,8 @@ use crate::logs::Reading;
 use serde::{Deserialize, Serialize};
 use shardscope_core::diagnose::{
     CallTable, CauseId, Comparison, Diagnosis, Fingerprint, FoundCause, GapRow, KernelRow, MeasuredLanes, MemoryFound,
-    MemoryTrend, MessageRow, Moment, OutOfMemory, PartRow, RankTrace, RankWaits, RlRow, SeveralRanks, StepSeries,
-    StepShare, WorkerOp, WorkerRatios, WorkerTimes,
+    MemoryTrend, MessageRow, Moment, OutOfMemory, PartRow, RankTrace, RankWaits, Remedy, RlRow, SeveralRanks,
+    StepSeries, StepShare, WorkerOp, WorkerRatios, WorkerTimes,
 };
 use shardscope_core::issue::{Issue, Severity};
 use shardscope_core::memory::Component;
@@ -263,6 +263,18 @@ sent! {
     }
 }
 
+sent! {
+    SentRemedy of Remedy {
+        part: PartKind,
+        seconds: f64,
+        change: Message,
+        words: Message,
+        change_s: Option<[f64; 2]>,
+        told: bool,
+        => set: Vec<(String, String)>, keys, known_keys;
+    }
+}
+
 /// Keys of fields as texts.
 fn keys(set: Vec<(&'static str, String)>) -> Vec<(String, String)> {
     set.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
@@ -338,6 +350,7 @@ sent! {
         => errors: Vec<SentIssue>, all, all;
         => warnings: Vec<SentIssue>, all, all;
         => causes: Vec<SentCause>, all, all;
+        => remedies: Vec<SentRemedy>, all, all;
         => ranks: Option<SentRanks>, maybe, maybe;
         => workers: Option<SentWorkers>, maybe, maybe;
         => memory: Option<SentFound>, maybe, maybe;

@@ -45,6 +45,8 @@ pub struct Reading {
     pub step: Option<LoggedSteps>,
     /// Seconds of the steps that it tells of, in their order.
     pub series: Vec<f64>,
+    /// The numbers that the log gives them, or their place where it gives none; empty of what is no log of lines.
+    pub numbers: Vec<u64>,
     /// Standard deviation of the logarithm of the step, for the fit.
     pub sigma: f64,
     /// Peaks of the fullest GPU that it tells of.
@@ -71,6 +73,7 @@ impl Reading {
             stated: Some(Vec::new()),
             step: None,
             series: Vec::new(),
+            numbers: Vec::new(),
             sigma: NOISE,
             peaks: Vec::new(),
             ratios: Vec::new(),
@@ -359,11 +362,9 @@ impl Reading {
                 series.durations()
             };
             let Some(found) = found else { continue };
-            self.series = if work > 0.0 {
-                series.ordered().into_iter().map(|rate| work / rate).collect()
-            } else {
-                series.ordered()
-            };
+            let (numbers, values) = series.ordered();
+            self.numbers = numbers;
+            self.series = if work > 0.0 { values.into_iter().map(|rate| work / rate).collect() } else { values };
             // A mean since the start has all of the run in it, as the sum that a trainer prints at its end.
             let coarse = quantity == LoggedQuantity::MeanStepsPerSecond || program == LogProgram::HfTrainer;
             self.sigma = if coarse { COARSE_NOISE } else { NOISE.max(found.spread) };

@@ -71,11 +71,11 @@ impl Series {
         }
     }
 
-    /// The values by step.
-    pub fn ordered(&self) -> Vec<f64> {
+    /// The numbers of the steps and their values, by step.
+    pub fn ordered(&self) -> (Vec<u64>, Vec<f64>) {
         let mut ordered = self.values.clone();
         ordered.sort_by_key(|(number, _)| *number);
-        ordered.into_iter().map(|(_, value)| value).collect()
+        ordered.into_iter().unzip()
     }
 
     pub fn len(&self) -> usize {

@@ -61,11 +61,17 @@ const fn is_of_layout(part: PartKind) -> bool {
 
 /// The rows of `step` that are shown: name, class, figure and time.
 pub fn parts(step: &Step) -> impl Iterator<Item = (&'static WaterfallRow, Seconds)> {
-    ROWS.iter().filter_map(|row| {
-        let parts = step.parts.iter().filter(|part| row.3.contains(&part.kind));
-        let time: Seconds = parts.map(|part| part.seconds).sum();
+    let parts: Vec<(PartKind, f64)> = step.parts.iter().map(|part| (part.kind, part.seconds.0)).collect();
+    rows_made_of(parts, step.time_s.0)
+}
+
+/// The rows of a step of `whole` seconds that is made of `parts`, seconds each: name, class, figure and time.
+pub fn rows_made_of(parts: Vec<(PartKind, f64)>, whole: f64) -> impl Iterator<Item = (&'static WaterfallRow, Seconds)> {
+    ROWS.iter().filter_map(move |row| {
+        let parts = parts.iter().filter(|(kind, _)| row.3.contains(kind));
+        let time: Seconds = parts.map(|(_, seconds)| Seconds(*seconds)).sum();
         // What rounding leaves of a difference is no time.
-        let time = if time.0.abs() < NOTHING * step.time_s.0 { Seconds(0.0) } else { time };
+        let time = if time.0.abs() < NOTHING * whole { Seconds(0.0) } else { time };
         (!row.3.contains(&RARE) || time.0 > 0.0).then_some((row, time))
     })
 }

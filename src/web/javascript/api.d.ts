@@ -298,6 +298,20 @@ export interface Cause {
   /** seconds of a step that are predicted for the run as it is, and with `set` */
   change_s?: [number, number];
 }
+export interface Remedy {
+  /** the part, as in `step.parts` of a report, and its predicted seconds */
+  part: string; seconds: number;
+  /** the change of settings in words, where one helps */
+  change?: string;
+  /** what it is predicted to gain, or what to look at where no setting helps */
+  words: string;
+  /** fields and values that make the change; empty where none helps */
+  set: [string, string][];
+  /** seconds of a step that are predicted for the run as it is, and with `set` */
+  change_s?: [number, number];
+  /** the gain is larger than the error of such differences */
+  told: boolean;
+}
 export interface Diagnosis {
   errors: Issue[]; warnings: Issue[]; read: string[];
   comparison: "longer" | "inside_the_range" | "shorter" | "part_of_a_step" | "not_of_this_run" | "sums_only" | "memory"
@@ -318,6 +332,8 @@ export interface Diagnosis {
   messages: { dimension: string; kind: string; ranks: number; count: number; bytes: number; measured_ns: number;
     waiting_ns: number | null; bytes_per_s: number | null }[];
   causes: Cause[];
+  /** what to do about each part of the predicted step, the longest first; empty where no whole step is compared */
+  remedies: Remedy[];
   explained: number | null;
   ranks: { ranks: { rank: number; wire_s: number; waiting_s: number; makes_wait_s: number; compute_s?: number;
     offset_ns: number | null }[]; calls: number; late: number | null; workers?: number; slow?: number;

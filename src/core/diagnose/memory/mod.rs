@@ -125,6 +125,20 @@ pub struct MemoryFound {
     pub causes: Vec<FoundCause>,
 }
 
+/// Predicted bytes of tensors, which are what PyTorch calls allocated, with their range: the need without what the
+/// allocator and the process take besides.
+fn tensors(parts: &[(&'static str, f64)], [low, need, high, _]: [f64; 4]) -> [f64; 3] {
+    let besides = parts.iter().find(|(name, _)| *name == Component::Overhead.name()).map_or(0.0, |(_, bytes)| *bytes);
+    [low, need, high].map(|bytes| (bytes - besides).max(0.0))
+}
+
+impl MemoryFound {
+    /// Predicted bytes of tensors, which are what PyTorch calls allocated: low, likely, high.
+    pub fn predicted_tensors(&self) -> Option<[f64; 3]> {
+        Some(tensors(&self.predicted, self.need?))
+    }
+}
+
 fn gib(bytes: f64) -> Message {
     verbatim(show_bytes(Bytes(bytes)))
 }
@@ -200,6 +214,16 @@ impl PredictedMemory {
         let fits = fullest <= capacity;
         let rank = rank.filter(|_| own.is_some());
         Some(Self { rank, parts, need, fullest, fits, step_s: report.step.time_s.0 })
+    }
+
+    /// Bytes of tensors: low, likely, high.
+    fn tensors(&self) -> [f64; 3] {
+        tensors(&self.parts, self.need)
+    }
+
+    /// True where the need is lower than that of `other`, by more than a half percent.
+    fn is_less_than(&self, other: &Self) -> bool {
+        self.need[1] < 0.995 * other.need[1]
     }
 
     /// True where the need is that of `other`, to a half percent.

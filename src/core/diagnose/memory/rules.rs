@@ -82,11 +82,17 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
             (Some(change), Some(now), Some(after)) if differs && after.is_as(now) => (Some(change), false),
             // The fullest moment of the run holds none of it: no change of this run.
             (Some(_), Some(now), Some(after)) if after.is_as(now) => (None, false),
+            // What needs more memory is no change that helps.
+            (Some(_), Some(now), Some(after)) if !is_other && !after.is_less_than(now) => (None, false),
             (Some(change), Some(now), Some(after)) if !is_other && failed.is_some() => {
                 let (need, now) = (gib(after.need[1]), gib(now.need[1]));
                 (Some(t!("{change}, with the setting that differs: {need} instead of {now}", change, need, now)), true)
             }
-            (Some(change), Some(now), Some(after)) => (Some(changed(change, now, after)), !after.is_as(now)),
+            (Some(change), Some(now), Some(after)) if is_other => {
+                let (need, now) = (gib(after.need[1]), gib(now.need[1]));
+                (Some(t!("{change}: {need} by the prediction, {now} for the run as it is", change, need, now)), true)
+            }
+            (Some(change), Some(now), Some(after)) => (Some(changed(change, now, after)), true),
             (change, ..) => (change, after.is_some()),
         };
         if differs && hypothesis.id == CauseId::NeverFitted {
@@ -404,15 +410,19 @@ fn plain_attention(found: &MemoryFound, run: Option<&Run>) -> Option<Message> {
 /// prediction. If the logits that were asked for are those of a larger micro-batch, that micro-batch is the change, and
 /// it replaces a long sample as a cause.
 fn another_run(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis>) {
-    let (Some(allocated), Some([low, need, high, capacity])) = (found.message.allocated, found.need) else {
+    let (Some(allocated), Some([_, whole, _, capacity])) = (found.message.allocated, found.need) else {
         return;
     };
-    if allocated <= high || need > capacity {
+    // Allocated against allocated: what the process takes besides is in neither.
+    let Some([low, need, high]) = found.predicted_tensors().filter(|_| whole <= capacity) else {
+        return;
+    };
+    if allocated <= high {
         return;
     }
     let evidence = t!(
-        "It held {allocated}, and {need} ({low} to {high}) are predicted for the run on the page: what failed was \
-            another run, or needs what is not counted.",
+        "PyTorch had {allocated} allocated, and tensors of {need} ({low} to {high}) are predicted for the run on the \
+            page: what failed was another run, or needs what is not counted.",
         allocated = gib(allocated),
         need = gib(need),
         low = gib(low),
@@ -422,11 +432,12 @@ fn another_run(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis>
     if let Some((batch, after)) = larger_micro_batch(found, run) {
         let set = vec![("micro_batch", batch.to_string())];
         let asked = t!(
-            "The logits that were asked for are those of micro-batch {batch}, with which {need} are predicted.",
+            "The logits that were asked for are those of micro-batch {batch}, with which tensors of {need} are \
+                predicted.",
             batch,
-            need = gib(after.need[1])
+            need = gib(after.tensors()[1])
         );
-        let rest = allocated - after.need[2];
+        let rest = allocated - after.tensors()[2];
         let more = (rest > 0.0).then(|| {
             t!(
                 "At least {rest} more were held: TP, PP, recomputation or attention of what failed differ too. Set \

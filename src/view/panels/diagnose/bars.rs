@@ -2,7 +2,7 @@
 
 use super::{NS, amount, head, legend, seconds_of};
 use crate::charts::ticks::{tick_label, ticks};
-use crate::panels::waterfall::parts;
+use crate::panels::waterfall::rows_made_of;
 use crate::prelude::*;
 use shardscope_core::diagnose::{Comparison, Diagnosis, ExpectedStep, PartRow, StepShare};
 
@@ -78,10 +78,15 @@ pub(super) fn bars(found: &Diagnosis, run: &Run) -> Option<Node> {
 fn of_log(found: &Diagnosis, whole: f64, run: &Run) -> Node {
     let most = longest(found, whole);
     let same = |time: f64| found.predicted_s.is_some_and(|predicted| (time / predicted - 1.0).abs() < 0.01);
-    // The step of the Run view, part by part, where it is the one that is compared with.
-    let own = found.own.as_deref().unwrap_or(run);
-    let step = evaluate(own).ok().map(|own| own.report.step).filter(|step| same(step.time_s.0));
-    let named = step.iter().flat_map(parts).filter(|(_, time)| time.0 > 0.0);
+    // The step of the Run view, part by part: as the diagnosis has it, or of the run where a link alone is left and the
+    // step is that of the run.
+    let of_run = || {
+        let step = evaluate(found.own.as_deref().unwrap_or(run)).ok()?.report.step;
+        let parts = step.parts.iter().map(|part| (part.kind, part.seconds.0)).collect();
+        same(step.time_s.0).then_some(parts)
+    };
+    let made_of = if found.made_of.is_empty() { of_run().unwrap_or_default() } else { found.made_of.clone() };
+    let named = rows_made_of(made_of, found.predicted_s.unwrap_or(0.0)).filter(|(_, time)| time.0 > 0.0);
     let named: Vec<(&'static str, &'static str, f64)> =
         named.map(|((name, class, ..), time)| (*name, as_predicted(class), time.0)).collect();
     let shares = if !named.is_empty() {

@@ -20,9 +20,10 @@ pub(super) fn largest(found: &Diagnosis) -> Option<f64> {
 
 /// The list in the words of what was read.
 pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
+    let run = found.own.as_deref();
     let has_amounts = found.causes.iter().any(|cause| cause.seconds.is_some() || cause.bytes.is_some());
     if !has_amounts && found.series.is_some() && !(found.comparison == Comparison::Inside && found.causes.is_empty()) {
-        return consistent(found);
+        return consistent(found, run);
     }
     let beyond = to_explain(found);
     let (words, beside) = match (beyond, &found.memory) {
@@ -36,7 +37,7 @@ pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
         _ if found.parts.is_empty() => (t!("Causes"), Message::default()),
         _ => (t!("What the trace measures by itself"), Message::default()),
     };
-    let mut rows: Vec<Node> = found.causes.iter().enumerate().map(|(at, cause)| row(at, cause, lanes)).collect();
+    let mut rows: Vec<Node> = found.causes.iter().enumerate().map(|(at, cause)| row(at, cause, lanes, run)).collect();
     rows.extend(beyond.and_then(|beyond| rest(found, beyond)));
     let none = rows.is_empty().then(|| {
         muted(match found.comparison {
@@ -107,7 +108,7 @@ const fn bytes_of(id: CauseId) -> Option<&'static str> {
     })
 }
 
-fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>) -> Node {
+fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>, own: Option<&Run>) -> Node {
     let shown = match (cause.seconds, cause.bytes) {
         (Some(seconds), _) => show_seconds(Seconds(seconds)),
         (None, Some(bytes)) if bytes > 0.0 => show_bytes(Bytes(bytes)),
@@ -120,15 +121,15 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>) -> Node {
         what.push(muted(cause.evidence.clone()));
     }
     let mut change = Vec::new();
-    if let Some(words) = &cause.change {
-        change.push(paragraph(t!("Change: {change}.", change = words)));
-    }
+    change.extend(cause.change_words().map(paragraph));
     change.extend(cause.without_it().map(paragraph));
     change.extend(cause.with_change().map(paragraph));
     if let Some(measure) = &cause.measure {
         change.push(muted(t!("Settled by: {measure}.", measure)));
     }
-    let mut buttons = vec![tried(cause, if at == 0 { "main" } else { "" })];
+    let is_other = cause.id == CauseId::AnotherSetting;
+    let press = if is_other { "Set it as it ran" } else { "Try it on the run" };
+    let mut buttons = vec![tried(cause, if at == 0 { "main" } else { "" }, press, own)];
     if lanes.is_some_and(|lanes| lanes.measured.place_of(cause.id).is_some()) {
         buttons.push(leaf("button", "", "Show in the trace").on(PanelAction::Cause(at)));
     }
@@ -142,27 +143,33 @@ fn row(at: usize, cause: &FoundCause, lanes: Option<&LanePair>) -> Node {
     el("li", &[], &cells)
 }
 
-/// The button that sets what a cause names; nothing where it names no setting.
-fn tried(cause: &FoundCause, class: &str) -> Node {
+/// The button that sets what a cause names on the run that it is a cause of: that of the files, where they state one,
+/// else the page's; nothing where it names no setting.
+fn tried(cause: &FoundCause, class: &str, words: &'static str, own: Option<&Run>) -> Node {
     if cause.set.is_empty() {
         return Node::none();
     }
-    let button = el("button", &[("class", class)], &[text("Try it on the run")]);
-    button.on(Action::Try(View::Run, cause.set.clone()))
+    match own.and_then(|own| own.with_texts(&cause.set)) {
+        Some(after) => load(class, &after, cause.title.clone(), &[text(words)]),
+        None => {
+            let button = el("button", &[("class", class)], &[text(words)]);
+            button.on(Action::Try(View::Run, cause.set.clone()))
+        }
+    }
 }
 
-/// What a log is consistent with, each with the test that settles it, and what its steps speak against.
-fn consistent(found: &Diagnosis) -> Node {
-    let likely: Node = found
-        .causes
-        .iter()
-        .map(|cause| {
-            let measure = cause.measure.clone().unwrap_or_default();
-            let parts =
-                [heading(cause.title.clone()), muted(cause.evidence.clone()), paragraph(measure), tried(cause, "")];
-            el("li", &[], &parts)
-        })
-        .collect();
+/// What a log is consistent with, each with what removes it and the test that settles it, and what its steps speak
+/// against.
+fn consistent(found: &Diagnosis, own: Option<&Run>) -> Node {
+    let row = |cause: &FoundCause| {
+        let mut parts = vec![heading(cause.title.clone()), muted(cause.evidence.clone())];
+        parts.extend(cause.change.iter().map(|change| paragraph(t!("If it is: {change}.", change))));
+        parts.extend(cause.measure.iter().map(|measure| paragraph(t!("Settled by: {measure}.", measure))));
+        // What it sets is the cause, not its removal.
+        parts.push(tried(cause, "", "See the run with it", own));
+        el("li", &[], &parts)
+    };
+    let likely: Node = found.causes.iter().map(row).collect();
     let against = found.series.as_ref().map(StepSeries::ruled_out).unwrap_or_default();
     let unlikely: Node = against
         .into_iter()

@@ -57,10 +57,13 @@ pub fn diagnosis(found: &Diagnosis, report: &str, run: &Run, lanes: Option<(&Lan
     if !nothing {
         section(causes::causes(found, lanes.map(|(lanes, _)| lanes)));
     }
-    if is_not_longer {
-        if let Some(spent) = spent::spent(found) {
+    // A trace that is longer has its own parts, which say more than the prediction's.
+    if is_not_longer || found.parts.is_empty() {
+        if let Some(spent) = spent::spent(found, run) {
             section(spent);
         }
+    }
+    if is_not_longer {
         section(steps::more(found));
     }
     if let Some((lanes, zoom)) = lanes {

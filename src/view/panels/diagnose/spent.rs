@@ -1,46 +1,59 @@
-//! What the predicted step of a layout is made of: where a run that is as fast as predicted spends its time.
+//! What the predicted step of a layout is made of, the longest part first, and what would shorten each: a setting with
+//! its predicted gain, or what to look at.
 
-use super::head;
+use super::{amount, head};
 use crate::panels::waterfall::part_words;
 use crate::prelude::*;
-use shardscope_core::diagnose::Diagnosis;
+use shardscope_core::diagnose::{Diagnosis, Remedy};
 use shardscope_core::time::PartKind;
 
-/// Parts below this share of the step are left out.
-const LEAST: f64 = 0.005;
-
-/// The parts beside the ideal compute, the longest first; none where no whole step was compared.
-pub(super) fn spent(found: &Diagnosis) -> Option<Node> {
+/// The parts beside the ideal compute, the longest first; none where no whole step was compared. `page` is the run on
+/// the page, which a change is made on where the files state no other.
+pub(super) fn spent(found: &Diagnosis, page: &Run) -> Option<Node> {
     let whole = found.predicted_s.filter(|whole| *whole > 0.0)?;
     let ideal = found.made_of.iter().find(|(kind, _)| *kind == PartKind::Ideal)?.1;
-    let mut losses: Vec<(PartKind, f64)> = found.made_of.clone();
-    losses.retain(|(kind, seconds)| *kind != PartKind::Ideal && *seconds > LEAST * whole);
-    shardscope_core::sort::sort_by(&mut losses, |a: &(PartKind, f64), b| b.1.total_cmp(&a.1));
-    let most = losses.first()?.1;
-    let line = |(kind, seconds): &(PartKind, f64)| {
-        let bar = bar_at("me d-text", 0.0, seconds / most);
-        el(
-            "tr",
-            &[],
-            &[
-                leaf("td", "", part_words(*kind)),
-                el("td", &[("class", "both")], &[el("span", &[("class", "track"), ("aria-hidden", "true")], &[bar])]),
-                leaf("td", "", verbatim(show_seconds(Seconds(*seconds)))),
-                leaf("td", "", verbatim(show_percent(seconds / whole))),
-            ],
-        )
-    };
-    let names = ["Part", "", "predicted", "of the step"];
-    let names: Node = names.into_iter().map(|name| leaf(if name.is_empty() { "td" } else { "th" }, "", name)).collect();
-    let rows: Node = losses.iter().map(line).collect();
+    let run = found.own.as_deref().unwrap_or(page);
+    let rows: Vec<Node> = found.remedies.iter().enumerate().map(|(at, remedy)| row(at, remedy, whole, run)).collect();
+    if rows.is_empty() {
+        return None;
+    }
     let words = t!(
-        "By prediction the compute takes {ideal} of the {whole} at the GPU's peak rate. The largest other parts:",
+        "By prediction the compute takes {ideal} of the {whole} at the GPU's peak rate. The largest other parts, and \
+            what would shorten each; every change was tried on this run and fits:",
         ideal = show_seconds(Seconds(ideal)),
         whole = show_seconds(Seconds(whole))
     );
     Some(Node::from_iter([
         head("Where the predicted step goes", Message::default(), Node::none()),
         paragraph(words),
-        scrolled("Where the predicted step goes", grid("parts", names, rows)),
+        el("ol", &[("class", "causes")], &rows),
     ]))
+}
+
+/// A part of a step of `whole` seconds, with its change and a press that makes it.
+fn row(at: usize, remedy: &Remedy, whole: f64, run: &Run) -> Node {
+    let share = t!("{share} of the predicted step", share = show_percent(remedy.seconds / whole));
+    let mut what = Vec::new();
+    if !remedy.change.is_empty() {
+        what.push(paragraph(t!("Change: {change}.", change = &remedy.change)));
+    }
+    what.push(muted(remedy.words.clone()));
+    let cells = [
+        leaf("span", "number", verbatim((at + 1).to_string())),
+        amount("amount", &show_seconds(Seconds(remedy.seconds))),
+        el("div", &[], &[heading(part_words(remedy.part)), muted(share)]),
+        el("div", &[], &what),
+        el("div", &[("class", "act")], &[act(remedy, run)]),
+    ];
+    el("li", &[], &cells)
+}
+
+/// A press that makes a change whose gain can be told; other layouts where another one may help.
+fn act(remedy: &Remedy, run: &Run) -> Node {
+    let after = run.with_texts(&remedy.set).filter(|_| remedy.told && !remedy.set.is_empty());
+    if let Some(after) = after {
+        return load("main", &after, remedy.change.clone(), &[text("Use")]);
+    }
+    let by_layout = !matches!(remedy.part, PartKind::Launches | PartKind::Optimizer | PartKind::Loader);
+    if by_layout { leaf("button", "", "See layouts").on(PanelAction::Layouts) } else { Node::none() }
 }

@@ -53,8 +53,10 @@ pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
     // The first steps compile and fill caches: they are cut where the others end.
     let top = HEADROOM * found.high_s.into_iter().chain(found.predicted_s).fold(series.longest_s, f64::max);
     let cut = series.points.iter().copied().filter(|seconds| *seconds > top).fold(0.0, f64::max);
+    // The numbers of the log, where it gives any.
+    let number = |at: usize| series.numbers.get(at).map_or((at + 1) as f64, |number| *number as f64);
     let points: Vec<(f64, f64)> =
-        series.points.iter().enumerate().map(|(at, seconds)| ((at + 1) as f64, seconds.min(top))).collect();
+        series.points.iter().enumerate().map(|(at, seconds)| (number(at), seconds.min(top))).collect();
     let up = PlotScale::from_zero(std::iter::once(top));
     let up = PlotAxis::new(up, up.round(), |seconds| verbatim(show_seconds(Seconds(seconds)))).named("step time");
     let mut marks = Vec::new();
@@ -66,8 +68,10 @@ pub(super) fn chart(found: &Diagnosis, series: &StepSeries) -> Node {
         marks.push(PlotMark::Level(predicted, t!("predicted {seconds}", seconds = shown)));
     }
     marks.push(PlotMark::Line(points, Ink::Exposed));
-    let last = series.points.len().max(2) as f64;
-    let across = PlotAxis::new(PlotScale::even(1.0, last), ticks(1.0, last, 6), |step| verbatim(format!("{step:.0}")));
+    let first = number(0);
+    let last = number(series.points.len().saturating_sub(1)).max(first + 1.0);
+    let scale = PlotScale::even(first, last);
+    let across = PlotAxis::new(scale, ticks(first, last, 6), |step| verbatim(format!("{step:.0}")));
     let across = across.named("step");
     let beside = t!(
         "median {median}, scatter {spread}, {spikes} spikes",
