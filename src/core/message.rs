@@ -21,8 +21,8 @@ enum Kind {
     Plain(&'static str),
     /// A template with a value for each of its holes.
     Template(&'static Template, Vec<Argument>),
-    /// Text that is the same in every language.
-    Verbatim(String),
+    /// Text that is the same in every language; of a figure with its field.
+    Verbatim(String, Option<Box<FigureKey>>),
     /// Parts with a separator between them, which is a template too: ", ".
     Joined(&'static str, Vec<Message>),
 }
@@ -86,12 +86,22 @@ pub enum Argument {
     Text(Message),
 }
 
+/// Which figure a text is: a field of a report, and whose report it is. Tests hold equal ones to one text; neither the
+/// document nor what is sent to a worker has a trace of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FigureKey {
+    /// The field by its name in the report: `step.time_s`.
+    pub field: String,
+    /// The run, layout or rank whose it is.
+    pub scope: String,
+}
+
 /// English templates to those of another language.
 pub type Catalogue = HashMap<String, String>;
 
 /// A text that is the same in every language: a name, a formula, a quantity with its unit.
 pub fn verbatim(text: impl Into<String>) -> Message {
-    Message(Kind::Verbatim(text.into()))
+    Message(Kind::Verbatim(text.into(), None))
 }
 
 /// A [`Message`] of a template: `t!("{n} layers on rank {rank}", n, rank = 3)`. Every hole is named.
@@ -121,11 +131,15 @@ impl Message {
     pub fn joined(separator: &'static str, parts: impl IntoIterator<Item = Self>) -> Self {
         Self(Kind::Joined(separator, parts.into_iter().collect()))
     }
+    /// The figure `shown`, which says of which field it is.
+    pub fn figure(shown: impl Into<String>, key: FigureKey) -> Self {
+        Self(Kind::Verbatim(shown.into(), Some(Box::new(key))))
+    }
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Kind::Plain(template) => template.is_empty(),
             Kind::Template(template, _) => template.text.is_empty(),
-            Kind::Verbatim(text) => text.is_empty(),
+            Kind::Verbatim(text, _) => text.is_empty(),
             Kind::Joined(_, parts) => parts.iter().all(Self::is_empty),
         }
     }
@@ -154,22 +168,27 @@ impl Message {
                     part.templates(visit);
                 }
             }
-            Kind::Verbatim(_) => {}
+            Kind::Verbatim(..) => {}
         }
     }
 
     /// Calls `visit` with every text in it that is the same in every language.
     pub fn verbatims(&self, visit: &mut impl FnMut(&str)) {
+        self.figures(&mut |text, _| visit(text));
+    }
+
+    /// As [`Self::verbatims`], each with the field that it is of where it says one.
+    pub fn figures(&self, visit: &mut impl FnMut(&str, Option<&FigureKey>)) {
         match &self.0 {
-            Kind::Verbatim(text) => visit(text),
+            Kind::Verbatim(text, key) => visit(text, key.as_deref()),
             Kind::Template(_, arguments) => {
                 for argument in arguments {
                     if let Argument::Text(message) = argument {
-                        message.verbatims(visit);
+                        message.figures(visit);
                     }
                 }
             }
-            Kind::Joined(_, parts) => parts.iter().for_each(|part| part.verbatims(visit)),
+            Kind::Joined(_, parts) => parts.iter().for_each(|part| part.figures(visit)),
             Kind::Plain(_) => {}
         }
     }
@@ -181,7 +200,7 @@ impl Message {
         let (text, holes, arguments) = match &self.0 {
             Kind::Plain(template) => (*template, &[][..], &[][..]),
             Kind::Template(template, arguments) => (template.text, template.holes, &arguments[..]),
-            Kind::Verbatim(text) => {
+            Kind::Verbatim(text, _) => {
                 // SI writes a day as d; a language may have a word.
                 let days = text.strip_suffix(" d").filter(|number| number.parse::<f64>().is_ok());
                 let unit = catalogue.and_then(|catalogue| catalogue.get("days"));
@@ -249,7 +268,7 @@ impl Serialize for Message {
         let whole = match &self.0 {
             Kind::Plain(template) => SentMessage::Plain(template),
             Kind::Template(template, arguments) => SentMessage::Template(template.text, template.holes, arguments),
-            Kind::Verbatim(text) => SentMessage::Verbatim(text),
+            Kind::Verbatim(text, _) => SentMessage::Verbatim(text),
             Kind::Joined(separator, parts) => SentMessage::Joined(separator, parts),
         };
         whole.serialize(serializer)
@@ -283,7 +302,7 @@ impl<'de> Deserialize<'de> for Message {
                 let holes = holes.into_iter().map(lasting).collect();
                 Kind::Template(lasting_template(lasting(text), holes), arguments)
             }
-            ArrivedMessage::Verbatim(text) => Kind::Verbatim(text),
+            ArrivedMessage::Verbatim(text) => Kind::Verbatim(text, None),
             ArrivedMessage::Joined(separator, parts) => Kind::Joined(lasting(separator), parts),
         }))
     }

@@ -1,5 +1,6 @@
 //! Each picture in a sentence, for screen readers, titles and exports.
 
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::advice::ScheduleFigures;
 use shardscope_core::memory::host::HostMemory;
@@ -151,19 +152,21 @@ fn not_in(stack: &Stack) -> Message {
     t!("not in {software}", software = verbatim(stack.choice.label))
 }
 
-/// "Rank 0 peaks at 61.2 GiB of 79.2 GiB; the largest part: activations, 41 %."
-pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {
+/// "Rank 0 peaks at 61.2 GiB of 79.2 GiB; the largest part: activations, 41 %." `whose` is the run that has the memory.
+pub fn memory(memory: &Memory, unit: MemoryUnit, whose: &Scope) -> Message {
     let Some(rank) = memory.fullest() else {
         return Message::default();
     };
     let (component, bytes) = rank.components().into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0)).unwrap_or_default();
+    let peak = whose.says("memory.peak_bytes", unit.show(memory.peak_bytes));
+    let capacity = whose.says("memory.capacity_bytes", unit.show(memory.capacity_bytes));
     if let Some(phase) = memory.peak_phase() {
         return t!(
             "Phase {phase} peaks at {peak} of {capacity}; the largest part: {component}, {share} %. The bars are of \
                 training alone.",
             phase = phase.name,
-            peak = unit.show(memory.peak_bytes),
-            capacity = unit.show(memory.capacity_bytes),
+            peak,
+            capacity,
             component,
             share = format!("{:.0}", 100.0 * (bytes / memory.peak_bytes))
         );
@@ -171,8 +174,8 @@ pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {
     t!(
         "Rank {rank} peaks at {peak} of {capacity}; the largest part: {component}, {share} %.",
         rank = memory.peak_stage,
-        peak = unit.show(memory.peak_bytes),
-        capacity = unit.show(memory.capacity_bytes),
+        peak,
+        capacity,
         component,
         share = format!("{:.0}", 100.0 * (bytes / memory.peak_bytes))
     )
@@ -182,8 +185,8 @@ pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {
 pub fn host(host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
     Some(t!(
         "Host memory: {peak} of {capacity}, {verdict}",
-        peak = unit.number(host.total_bytes),
-        capacity = unit.show(host.capacity_bytes?),
+        peak = Scope::run().says("memory.host.total_bytes", unit.number(host.total_bytes)),
+        capacity = Scope::run().says("memory.host.capacity_bytes", unit.show(host.capacity_bytes?)),
         verdict = verdict(host.verdict?, host.total_bytes, host.capacity_bytes?)
     ))
 }
@@ -199,7 +202,7 @@ pub fn known(memory: &Memory) -> Message {
         _ => t!("{ran_out} of {like} measured runs as tight as this ran out.", like, ran_out),
     };
     let of = if memory.method == Method::Fujii.id() { t!("the memory on the box") } else { t!("usable memory") };
-    let share = show_percent(memory.need_bytes / memory.capacity_bytes);
+    let share = Scope::run().says("memory.need_bytes share", show_percent(memory.need_bytes / memory.capacity_bytes));
     let uses = match memory.verdict {
         Verdict::Fits => t!("Uses {share} of {of}.", share, of),
         Verdict::Tight if memory.may_run_out() => t!("May run out: {share} of {of}.", share, of),

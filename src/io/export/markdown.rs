@@ -7,9 +7,11 @@ use shardscope_core::report::Evaluation;
 use shardscope_core::run::OneOf;
 use shardscope_core::run::registry::field;
 use shardscope_core::units::{
-    MemoryUnit, group, number, scientific, show_bytes, show_count, show_percent, show_seconds, significant,
+    MemoryUnit, Seconds, group, number, scientific, show_bytes, show_count, show_percent, show_seconds, significant,
 };
+use shardscope_view::node::figure::Scope;
 use shardscope_view::panels::step::by_profile;
+use shardscope_view::panels::strip::{money, sign};
 use shardscope_view::panels::uneven;
 use shardscope_view::panels::waterfall::parts;
 use shardscope_view::words;
@@ -28,7 +30,7 @@ pub(crate) fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
         run.gpus,
         run.gpu.title(),
         words::outlook(&report.memory.peak()),
-        words::memory(&report.memory, MemoryUnit::Gib),
+        words::memory(&report.memory, MemoryUnit::Gib, &Scope::run()),
         show_seconds(report.step.time_s),
         show_seconds(report.step.low_s),
         show_seconds(report.step.high_s),
@@ -113,13 +115,9 @@ fn step(evaluation: &Evaluation) -> String {
     let (step, pipeline) = (&evaluation.report.step, &evaluation.report.pipeline);
     let parts = parts(step).map(|(row, time)| (row.0, time));
     let parts = parts.filter(|(_, time)| time.0 > 0.0);
-    let parts = parts.chain([("Step", step.time_s)]);
-    let mut rows: Vec<_> = parts
-        .map(|(name, time)| {
-            let share = show_percent(time / step.time_s);
-            cells(&[name, &show_seconds(time), &share])
-        })
-        .collect();
+    let part = |(name, time): (&str, Seconds)| cells(&[name, &show_seconds(time), &show_percent(time / step.time_s)]);
+    let mut rows: Vec<_> = parts.map(part).collect();
+    rows.push(cells(&["Step", &show_seconds(step.time_s), "100 %"]));
     let mut say = |name: &str, value: String, note: String| rows.push(vec![name.to_owned(), value, note]);
     let bubble = show_percent(pipeline.bubble_fraction);
     let once = match pipeline.fill_s.zip(pipeline.drain_s) {
@@ -151,11 +149,11 @@ fn step(evaluation: &Evaluation) -> String {
     let tokens = group(&format!("{:.0}", step.tokens_per_s_per_gpu));
     say("tokens/s/GPU", tokens, String::new());
     if let (Some(days), Some(hours)) = (step.days, step.gpu_hours) {
-        let hours = format!("{} GPU-hours", significant(hours, 3));
+        let hours = format!("{} GPU-hours", show_count(hours));
         say("days", significant(days, 3), hours);
     }
     if let Some(cost) = step.cost {
-        say("cost", significant(cost, 3), String::new());
+        say("cost", money(&sign(&evaluation.scenario.run), cost), String::new());
     }
     section("Step", &["", "", ""], rows)
 }

@@ -12,6 +12,7 @@ use shardscope_core::report::{Evaluation, evaluate};
 use shardscope_core::run::Run;
 use shardscope_core::t;
 use shardscope_core::units::{MemoryUnit, show_count};
+use shardscope_view::node::figure::Scope;
 use shardscope_view::node::markup::{
     Action, Node, aside, bullet, el, fold, leaf, muted, paragraph, subheading, table, text,
 };
@@ -196,6 +197,7 @@ fn not_decided(meaning: &Meaning, text_read: &str, present: &Run) -> Node {
         let memory = peak(&other.run);
         let says = memory.as_ref().map_or_else(Node::none, |memory| {
             let (verdict, peak) = (words::outlook(&memory.peak()), MemoryUnit::Gib.show(memory.peak_bytes));
+            let peak = Scope::of(&other.run, None).says("memory.peak_bytes", peak);
             text(t!("{verdict} at {peak}", verdict, peak))
         });
         if let (Some(now), Some(then)) = (&now, memory)
@@ -289,6 +291,7 @@ fn outcome(run: &Run, evaluated: Result<&Evaluation, &Vec<Issue>>, unread: &[Unr
         Ok(evaluation) => {
             let report = &evaluation.report;
             let peak = MemoryUnit::Gib.show(report.memory.peak_bytes);
+            let peak = Scope::of(run, None).says("memory.peak_bytes", peak);
             let message = t!(
                 "{verdict} at {peak}, on {gpus} GPUs",
                 verdict = words::outlook(&report.memory.peak()),

@@ -5,6 +5,7 @@ use super::certificate::{covered, words as proven};
 use crate::charts::drawing::Form;
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::words;
 use shardscope_core::advice::certify::BestSplit;
@@ -195,7 +196,8 @@ fn answer(gallery: &Gallery) -> Node {
     let beats = |found: &Candidate| found.1.step_s.0 < own_s * (1.0 - SMALLEST_PRINTED);
     let searched = shortest(&is_found).filter(runs).filter(beats);
     let elsewhere = shortest(&|row| !runs(row) && runs_elsewhere(run, row.0)).filter(beats);
-    let step = |figures: &ScheduleFigures| show_seconds(figures.step_s);
+    let step =
+        |(row, figures): Candidate| Scope::of_changed(run, &row.set).says("step.time_s", show_seconds(figures.step_s));
     let line = |words: Message, after: Node| el("p", &[], &[text(words), text(" "), after]);
     let beside = |words: Message, figures: &ScheduleFigures| {
         let untold = words::untold(run, figures.step_s.0 / own_s);
@@ -208,7 +210,7 @@ fn answer(gallery: &Gallery) -> Node {
                 "{fastest} is {name}: {step} a step.",
                 fastest = words::fastest(run),
                 name = name.clone(),
-                step = step(figures)
+                step = step((row, figures))
             );
             let (head, covers) = match (gallery.certificate)(row.variant) {
                 Some(Some(found)) => (heading(proven(found)), muted(covered(found))),
@@ -238,11 +240,12 @@ fn answer(gallery: &Gallery) -> Node {
     };
     let searched = searched.map(|(row, figures)| {
         let name = row.variant.name();
-        let words = t!("An order found by search, which it reads from a file: {step} a step.", step = step(figures));
+        let words =
+            t!("An order found by search, which it reads from a file: {step} a step.", step = step((row, figures)));
         line(beside(words, figures), use_it(row, name))
     });
     let elsewhere = elsewhere.map(|(row, figures)| {
-        let (name, step) = (row.variant.name(), step(figures));
+        let (name, step) = (row.variant.name(), step((row, figures)));
         let words = match own {
             Some(_) => beside(t!("Shorter in other software: {name}, {step} a step.", name, step), figures),
             None => t!("Fits in other software: {name}, {step} a step.", name, step),

@@ -104,7 +104,7 @@ fn drawing(sketch: &Sketch, axis: Axis) -> Node {
 /// Step, bubble (and what the zero-bubble papers count where it differs) and memory.
 fn numbers(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
     let (variant, own) = (row.variant, &gallery.own.scenario.run);
-    let scope = own.with_texts(&row.set).map_or_else(Scope::run, |run| Scope::of(&run, Some(own)));
+    let scope = Scope::of_changed(own, &row.set);
     let pair = |value: String, word: &'static str, field: &'static str| {
         let value = strong(verbatim(value)).reports(field, &scope);
         el("span", &[], &[value, text(" "), text(word)])

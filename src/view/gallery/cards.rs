@@ -81,21 +81,21 @@ fn reason(gallery: &Gallery, row: &ScheduleRow) -> Node {
         Ok(_) => tick(gallery, row.variant, &[]),
         Err(_) => text(row.variant.name()),
     });
+    let own = &gallery.own.scenario.run;
+    let scope = Scope::of_changed(own, &row.set);
     let [peak, bubble, why] = match &row.figures {
         Err(why) => [Message::default(), Message::default(), why.clone()],
         Ok(figures) => {
-            let over = figures.peak_bytes.0 - gallery.own.report.memory.capacity_bytes.0;
+            let over = gallery.unit.beyond(figures.peak_bytes, gallery.own.report.memory.capacity_bytes);
             let why = t!(
                 "{over} too much: {held} micro-batches of activations held, {copies}× the weights",
-                over = gallery.unit.show(Bytes(over.max(0.0))),
+                over = scope.says("memory.missing_bytes", over),
                 held = number(figures.in_flight, 3),
                 copies = figures.weight_copies
             );
             [verbatim(gallery.unit.show(figures.peak_bytes)), verbatim(show_percent(figures.bubble_fraction)), why]
         }
     };
-    let own = &gallery.own.scenario.run;
-    let scope = own.with_texts(&row.set).map_or_else(Scope::run, |run| Scope::of(&run, Some(own)));
     let figure = |shown: Message, field: &'static str| {
         let cell = leaf("td", "", shown);
         if row.figures.is_ok() { cell.reports(field, &scope) } else { cell }

@@ -7,7 +7,7 @@ use crate::charts::ticks::tick_times;
 use crate::charts::viewport::Viewport;
 use crate::node::figure::Scope;
 use crate::panels::pipeline::ranks;
-use crate::panels::schedules::against;
+use crate::panels::schedules::{ComparedSchedule, against};
 use crate::prelude::*;
 use crate::words::{outlook_of, sign, unnamed};
 use shardscope_core::advice::ScheduleFigures;
@@ -58,9 +58,12 @@ pub fn beside(prepared: &Prepared, curve: &[(f64, u32)], cursor: Option<f64>, un
     let scope = Scope::of(&prepared.evaluation.scenario.run, None);
     Node::from_iter([
         strong(verbatim(show_seconds(figures.step_s))).reports("step.time_s", &scope),
-        aside(t!("bubble {share}", share = show_percent(figures.bubble_fraction))),
+        aside(t!(
+            "bubble {share}",
+            share = scope.says("pipeline.bubble_fraction", show_percent(figures.bubble_fraction))
+        )),
         leaf("b", "now", now),
-        aside(t!("peak {peak}", peak = unit.show(peak))),
+        aside(t!("peak {peak}", peak = scope.says("activations of the pictured rank", unit.show(peak)))),
         leaf("b", class, t!("{sign}{verdict}", sign, verdict = outlook_of(&figures))),
     ])
 }
@@ -117,7 +120,7 @@ pub fn winner(lanes: &[(ScheduleVariant, &Prepared)]) -> Option<Message> {
     let said = t!(
         "Fastest: {name}, {step}, {share} less than {other}.",
         name,
-        step = show_seconds(step),
+        step = Scope::of(&here.scenario.run, None).says("step.time_s", show_seconds(step)),
         share = show_percent(1.0 - step / there.report.step.time_s),
         other = other.0.name()
     );
@@ -143,12 +146,13 @@ pub fn axis(view: Viewport, cursor: Option<f64>) -> Node {
 
 /// Each timeline against the first, and as a table.
 pub fn below(lanes: &[(ScheduleVariant, &Prepared)], unit: MemoryUnit) -> Node {
-    let name = |(variant, _): &(ScheduleVariant, &Prepared)| variant.name();
-    let figures = |(_, prepared): &(ScheduleVariant, &Prepared)| ScheduleFigures::of(&prepared.evaluation);
+    let compared = |(variant, prepared): &(ScheduleVariant, &Prepared)| {
+        ComparedSchedule::new(variant.name(), &prepared.evaluation)
+    };
     let others = lanes.first().into_iter().flat_map(|first| {
         lanes.iter().skip(1).map(move |other| {
             let run = &first.1.evaluation.scenario.run;
-            let sentence = against(run, (&name(first), &figures(first)), (&name(other), &figures(other)), unit);
+            let sentence = against(run, &compared(first), &compared(other), unit);
             paragraph(sentence)
         })
     });
@@ -166,8 +170,8 @@ pub fn below(lanes: &[(ScheduleVariant, &Prepared)], unit: MemoryUnit) -> Node {
         Some(muted(note))
     });
     let tables = lanes.iter().map(|lane| {
-        let summary = t!("{name} as a table", name = name(lane));
-        let table = ranks(&lane.1.evaluation, name(lane));
+        let summary = t!("{name} as a table", name = lane.0.name());
+        let table = ranks(&lane.1.evaluation, lane.0.name());
         fold(summary, table)
     });
     others.chain(versions).chain(tables).collect()

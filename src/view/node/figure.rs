@@ -1,6 +1,7 @@
 //! Figures of reports in trees: which field of which report each is, so that a test holds equal ones to one text.
 
 use super::Node;
+use shardscope_core::message::{FigureKey, Message};
 use shardscope_core::run::Run;
 use std::fmt::Display;
 use std::sync::Arc;
@@ -21,6 +22,11 @@ impl Scope {
         Self(format!("{} {of}", self.0))
     }
 
+    /// The figure `shown` in a sentence: the value of `field` in the report of this scope.
+    pub fn says(&self, field: impl Into<String>, shown: impl Into<String>) -> Message {
+        Message::figure(shown, FigureKey { field: field.into(), scope: self.0.clone() })
+    }
+
     /// A layout or run that is beside the page's `own` run; the page's run where the two are equal.
     pub fn of(run: &Run, own: Option<&Run>) -> Self {
         if own == Some(run) {
@@ -33,6 +39,11 @@ impl Scope {
             }
         }
         Self(format!("{hash:016x}"))
+    }
+
+    /// The page's `own` run where other texts are `set`.
+    pub(crate) fn of_changed(own: &Run, set: &[(&'static str, String)]) -> Self {
+        own.with_texts(set).map_or_else(Self::run, |run| Self::of(&run, Some(own)))
     }
 }
 
@@ -52,7 +63,8 @@ impl Node {
         self.with(|element| element.figure = Some(Arc::new((field, of))))
     }
 
-    /// Every figure of the tree that names its field: field, scope and text, in the order of the document.
+    /// Every figure of the tree that names its field, in sentences, titles and labels too: field, scope and text, in
+    /// the order of the document.
     pub fn figures(&self) -> Vec<(String, String, String)> {
         let mut found = Vec::new();
         self.collect_figures(&mut found);
@@ -65,10 +77,12 @@ impl Node {
                 if let Some((field, scope)) = element.figure.as_deref() {
                     found.push((field.clone(), scope.clone(), self.said()));
                 }
+                element.attributes.iter().for_each(|(_, message)| collect_said(message, found));
                 element.children.iter().for_each(|child| child.collect_figures(found));
             }
             Self::List(pieces) => pieces.iter().for_each(|piece| piece.collect_figures(found)),
-            Self::Text(_) | Self::Prose(_) | Self::Picture(_) => {}
+            Self::Text(message) | Self::Prose(message) => collect_said(message, found),
+            Self::Picture(_) => {}
         }
     }
 
@@ -89,11 +103,19 @@ impl Node {
     }
 }
 
+/// Adds the figures of a sentence that name their field.
+fn collect_said(message: &Message, found: &mut Vec<(String, String, String)>) {
+    message.figures(&mut |shown, key| {
+        found.extend(key.map(|key| (key.field.clone(), key.scope.clone(), shown.to_owned())));
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::node::markup::strong;
     use shardscope_core::message::verbatim;
+    use shardscope_core::t;
 
     #[test]
     fn a_figure_says_its_field_whose_it_is_and_its_text() {
@@ -103,6 +125,10 @@ mod tests {
         assert_eq!(Scope::of(&other, Some(&own)), Scope::of(&other, None));
         assert_ne!(Scope::of(&other, None), Scope::of(&own, None));
         let node = strong(verbatim("3.33 s")).reports("step.time_s", &Scope::run());
-        assert_eq!(node.figures(), [("step.time_s".to_owned(), "run".to_owned(), "3.33 s".to_owned())]);
+        let step = ("step.time_s".to_owned(), "run".to_owned(), "3.33 s".to_owned());
+        assert_eq!(node.figures(), [step.clone()]);
+        let time = Scope::run().says("step.time_s", "3.33 s");
+        let sentence = strong(t!("A step takes {time}.", time = &time)).title(time);
+        assert_eq!(sentence.figures(), [step.clone(), step]);
     }
 }

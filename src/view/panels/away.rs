@@ -1,5 +1,6 @@
 //! What room for activations and a way to the host can save: bounds that no order beats.
 
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::advice::bounds_by_room;
 use shardscope_core::report::copy_rate;
@@ -29,9 +30,9 @@ pub fn away(evaluation: &Evaluation) -> Node {
         "With less room fewer micro-batches are under way and ranks wait. Activations that leave for the host and come \
             back give room again. The way there and back takes {busy} of a micro-batch's compute on the slowest stage, \
             at {rate} each way. This run's pipeline takes {makespan}.",
-        busy = show_percent(busy),
-        rate = show_bandwidth(copy_rate(&evaluation.scenario)),
-        makespan = show_seconds(evaluation.report.pipeline.makespan_s)
+        busy = Scope::run().says("away:busy share", show_percent(busy)),
+        rate = Scope::run().says("away:copy_rate", show_bandwidth(copy_rate(&evaluation.scenario))),
+        makespan = Scope::run().says("pipeline.makespan_s", show_seconds(evaluation.report.pipeline.makespan_s))
     );
     Node::from_iter([
         leaf("p", "", words),

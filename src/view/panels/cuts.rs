@@ -1,5 +1,6 @@
 //! Ways to cut compared: a sequence over ranks, a matrix over grids, ring attention step by step.
 
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::cluster::ParallelAxis;
 use shardscope_core::traffic::{
@@ -152,7 +153,7 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
             fewer, b = {bytes} bytes per element). Plain takes {balanced} times as long as zig-zag; the time model \
             takes zig-zag.",
         ratio = significant(ratio, 3),
-        chunk = unit.fitting(ring_buffer(scenario, chunk)),
+        chunk = Scope::run().says("ring_bytes", unit.fitting(ring_buffer(scenario, chunk))),
         bytes = scenario.precision.computes.activation(),
         balanced = significant(sum / balanced, 3)
     );

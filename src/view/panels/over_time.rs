@@ -2,6 +2,7 @@
 //! no peak is lost however many ops a step has.
 
 use super::pipeline::kind_name;
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::memory::curve::LiveChunk;
 use shardscope_core::pipeline::OpKind;
@@ -134,7 +135,7 @@ pub(crate) fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Node {
 pub fn legend(usable: Bytes, unit: MemoryUnit) -> Node {
     let entry = |component: Component| super::memory::legend_entry(component);
     let components: Node = Component::ALL.into_iter().map(entry).collect();
-    let line = t!("line: {usable} usable", usable = unit.show(usable));
+    let line = t!("line: {usable} usable", usable = Scope::run().says("usable memory of the GPU", unit.show(usable)));
     Node::from_iter([components, inline(&line)])
 }
 

@@ -173,17 +173,22 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
 fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let (report, gpu, run) = (&evaluation.report, &evaluation.scenario.gpu, &evaluation.scenario.run);
     let (name, window) = names(row.traffic, run);
+    let scope = Scope::run().part(format_args!("{}, busiest rank", row.traffic.id()));
     let per_second = |speed: f64| format!("{} GB/s", significant(speed / 1e9, 3));
-    let reached = row.reached_bytes_per_s.map_or_else(|| "–".to_owned(), per_second);
+    let reached = row
+        .reached_bytes_per_s
+        .map_or_else(|| verbatim("–"), |speed| scope.says("overlap:reached_bytes_per_s", per_second(speed)));
+    let [of_node, of_card] = [("link in a node", gpu.intra), ("link between nodes", gpu.inter)]
+        .map(|(field, speed)| Scope::run().says(field, per_second(speed.0)));
     let speed = match row.link {
-        Link::Intra => t!("{reached} over the node's links of {sheet}", reached, sheet = per_second(gpu.intra.0)),
+        Link::Intra => t!("{reached} over the node's links of {sheet}", reached, sheet = of_node),
         Link::Inter if row.in_node > 1 => t!(
             "{reached} over {count} cards a node of {sheet} and the node's links",
             reached,
             count = row.in_node,
-            sheet = per_second(gpu.inter.0)
+            sheet = of_card
         ),
-        Link::Inter => t!("{reached} over a card of {sheet}", reached, sheet = per_second(gpu.inter.0)),
+        Link::Inter => t!("{reached} over a card of {sheet}", reached, sheet = of_card),
     };
     let exposed = match exposed(report, row.traffic) {
         None => strong("in the bubble"),
@@ -192,13 +197,14 @@ fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit
             let whole = strong(verbatim(show_seconds(time))).reports(part_name(row.traffic), &Scope::run());
             let other = other.map(|other| aside(t!("with {other}", other = Message::plain(names(other, run).0))));
             let parts = parts(report, row.traffic, time).map(|[open, slow]| {
-                let [open, slow] = [open, slow].map(show_seconds);
+                let part = Scope::run().part(part_name(row.traffic));
+                let open = part.says("overlap:uncovered_s", show_seconds(open));
+                let slow = part.says("overlap:slows_s", show_seconds(slow));
                 aside(t!("{open} uncovered + {slow} that slow compute", open, slow))
             });
             std::iter::once(whole).chain(other).chain(parts).collect()
         }
     };
-    let scope = Scope::run().part(format_args!("{}, busiest rank", row.traffic.id()));
     let of_row = |shown: String, field: &'static str| inline(verbatim(shown)).reports(field, &scope);
     let beside = if row.compute_s.0 > 0.0 {
         both(of_row(show_seconds(row.compute_s), "overlap:compute_s"), "", window)
@@ -211,7 +217,7 @@ fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit
         of_row(show_seconds(row.comm_s), "overlap:comm_s"),
         beside,
         ratio_bar(row.ratio.unwrap_or(0.0)),
-        ratio(row),
+        ratio(row, &scope),
         exposed,
     ];
     // The head of a ratio spans its bar and its figure.
@@ -221,7 +227,7 @@ fn row(index: usize, row: &OverlapRow, evaluation: &Evaluation, unit: MemoryUnit
 }
 
 /// The ratio; under the pointer that of each pass where both have compute beside them.
-fn ratio(row: &OverlapRow) -> Node {
+fn ratio(row: &OverlapRow, scope: &Scope) -> Node {
     let Some(ratio) = row.ratio else {
         return leaf("small", "", "nothing beside it: all of it waits");
     };
@@ -229,7 +235,10 @@ fn ratio(row: &OverlapRow) -> Node {
     // Less than the compute beside it, and yet not hidden: the rest has no compute of its own.
     let open = row.not_hidden_s.0 / row.comm_s.0;
     let whole = if ratio < 1.0 && open > 0.01 && row.traffic != Traffic::Pp {
-        let words = t!("{open} of the wire time is uncovered", open = show_percent(open));
+        let words = t!(
+            "{open} of the wire time is uncovered",
+            open = scope.says("overlap:uncovered share", show_percent(open))
+        );
         Node::from_iter([figure, text(" "), leaf("small", "", words)])
     } else {
         figure

@@ -474,7 +474,7 @@ pub(crate) mod tests {
         let step = of_run(&run).unwrap().rl;
         let peak = step.memory.iter().map(|phase| phase.bytes).fold(Bytes::ZERO, Bytes::max);
         assert!((peak / memory.peak_bytes - 1.0).abs() < 0.02, "{peak:?} {:?}", memory.peak_bytes);
-        let words = crate::words::memory(memory, MemoryUnit::Gib).to_string();
+        let words = crate::words::memory(memory, MemoryUnit::Gib, &Scope::run()).to_string();
         assert!(words.contains(phase.name) && words.contains(&MemoryUnit::Gib.show(memory.peak_bytes)), "{words}");
         assert!(!words.contains("Rank") && words.contains("training alone"), "{words}");
     }

@@ -156,7 +156,7 @@ fn line(run: &Run, row: &ScheduleRow, unit: MemoryUnit) -> Node {
     let rest = match &row.figures {
         Err(why) => el("td", &[("colspan", "8"), ("class", "note muted")], &[text("– "), text(why.clone())]),
         Ok(figures) => {
-            let scope = run.with_texts(&row.set).map_or_else(Scope::run, |other| Scope::of(&other, Some(run)));
+            let scope = Scope::of_changed(run, &row.set);
             cells(figures, &scope, unit)
         }
     };
@@ -216,14 +216,33 @@ pub fn about(row: &Row) -> Node {
     )
 }
 
-/// Two schedules of `run` in a sentence: `b` against `a` in step, bubble and activations; another where no estimate
-/// tells which step is shorter.
-pub fn against(
-    run: &Run,
-    (name_a, a): (&Message, &ScheduleFigures),
-    (name_b, b): (&Message, &ScheduleFigures),
-    unit: MemoryUnit,
-) -> Message {
+/// A schedule that is compared with another.
+pub struct ComparedSchedule {
+    name: Message,
+    figures: ScheduleFigures,
+    /// Whose report the figures are of.
+    scope: Scope,
+}
+
+impl ComparedSchedule {
+    pub fn new(name: Message, evaluation: &Evaluation) -> Self {
+        let scope = Scope::of(&evaluation.scenario.run, None);
+        Self { name, figures: ScheduleFigures::of(evaluation), scope }
+    }
+
+    fn step(&self) -> Message {
+        self.scope.says("step.time_s", show_seconds(self.figures.step_s))
+    }
+
+    fn bubble(&self) -> Message {
+        self.scope.says("pipeline.bubble_fraction", show_percent(self.figures.bubble_fraction))
+    }
+}
+
+/// Two schedules of `run` in a sentence: the second against the first in step, bubble and activations; another where no
+/// estimate tells which step is shorter.
+pub fn against(run: &Run, first: &ComparedSchedule, second: &ComparedSchedule, unit: MemoryUnit) -> Message {
+    let (a, b, name_a, name_b) = (&first.figures, &second.figures, &first.name, &second.name);
     let ratio = b.step_s / a.step_s;
     let share = show_percent((1.0 - ratio).abs());
     let time = if (ratio - 1.0).abs() < SMALLEST_PRINTED {
@@ -233,7 +252,7 @@ pub fn against(
     } else {
         t!("{name_b} takes {share} more time than {name_a}", name_b, share, name_a)
     };
-    let said = times_and_activations(time, a, b, unit);
+    let said = times_and_activations(time, first, second, unit);
     let parts = std::iter::once(said).chain(idles_less(a, b)).chain(copies(a, b, unit)).chain(untold(run, ratio));
     Message::joined(" ", parts)
 }
@@ -250,7 +269,13 @@ fn idles_less(a: &ScheduleFigures, b: &ScheduleFigures) -> Option<Message> {
 }
 
 /// The first sentence of [`against`], which begins with `time`.
-fn times_and_activations(time: Message, a: &ScheduleFigures, b: &ScheduleFigures, unit: MemoryUnit) -> Message {
+fn times_and_activations(
+    time: Message,
+    first: &ComparedSchedule,
+    second: &ComparedSchedule,
+    unit: MemoryUnit,
+) -> Message {
+    let (a, b) = (&first.figures, &second.figures);
     let more = b.activations_bytes.0 - a.activations_bytes.0;
     let bytes = unit.show(Bytes(more.abs()));
     if more.abs() < SMALLEST_PRINTED * a.activations_bytes.0 {
@@ -258,10 +283,10 @@ fn times_and_activations(time: Message, a: &ScheduleFigures, b: &ScheduleFigures
             "{time} per step ({own_time} against {other_time}) and has a bubble of {own_bubble} instead of \
                 {other_bubble}. Both hold {held} micro-batches.",
             time,
-            own_time = show_seconds(b.step_s),
-            other_time = show_seconds(a.step_s),
-            own_bubble = show_percent(b.bubble_fraction),
-            other_bubble = show_percent(a.bubble_fraction),
+            own_time = second.step(),
+            other_time = first.step(),
+            own_bubble = second.bubble(),
+            other_bubble = first.bubble(),
             held = number(b.in_flight, 3)
         );
     }
@@ -276,10 +301,10 @@ fn times_and_activations(time: Message, a: &ScheduleFigures, b: &ScheduleFigures
         "{time} per step ({own_time} against {other_time}), has a bubble of {own_bubble} instead of {other_bubble}, \
             and holds {memory} on its fullest rank ({held}).",
         time,
-        own_time = show_seconds(b.step_s),
-        other_time = show_seconds(a.step_s),
-        own_bubble = show_percent(b.bubble_fraction),
-        other_bubble = show_percent(a.bubble_fraction),
+        own_time = second.step(),
+        other_time = first.step(),
+        own_bubble = second.bubble(),
+        other_bubble = first.bubble(),
         memory,
         held
     )
@@ -368,6 +393,10 @@ mod tests {
         assert!(heads[0] < heads[1]);
     }
 
+    fn compared(name: &str, figures: ScheduleFigures) -> ComparedSchedule {
+        ComparedSchedule { name: verbatim(name), figures, scope: Scope::run() }
+    }
+
     /// PipeDream's pipeline never drains, but it runs the optimizer after every micro-batch: what is compared is the
     /// step.
     #[test]
@@ -375,8 +404,8 @@ mod tests {
         let figures_of = |id| row(id).figures.unwrap();
         let (flush, endless) = (figures_of("1f1b"), figures_of("pipedream"));
         assert!(endless.step_s / flush.step_s > endless.makespan_s / flush.makespan_s);
-        let [one, two] = ["1F1B", "PipeDream"].map(verbatim);
-        let message = against(&Run::default(), (&one, &flush), (&two, &endless), MemoryUnit::Gib).to_string();
+        let (one, two) = (compared("1F1B", flush), compared("PipeDream", endless));
+        let message = against(&Run::default(), &one, &two, MemoryUnit::Gib).to_string();
         for figures in [&flush, &endless] {
             let step = show_seconds(figures.step_s);
             assert!(message.contains(&step), "{step}: {message}");
@@ -386,13 +415,12 @@ mod tests {
     #[test]
     fn a_comparison_says_time_bubble_and_memory() {
         let figures = |id| row(id).figures.unwrap();
-        let [gpipe, one] = ["GPipe", "1F1B"].map(verbatim);
-        let message = against(&Run::default(), (&one, &figures("1f1b")), (&gpipe, &figures("gpipe")), MemoryUnit::Gib)
-            .to_string();
+        let one = compared("1F1B", figures("1f1b"));
+        let gpipe = compared("GPipe", figures("gpipe"));
+        let message = against(&Run::default(), &one, &gpipe, MemoryUnit::Gib).to_string();
         assert!(message.starts_with("GPipe ") && message.contains("instead of 4"), "{message}");
         assert!(message.contains("more activations") && message.contains("32"), "{message}");
-        let same =
-            against(&Run::default(), (&one, &figures("1f1b")), (&one, &figures("1f1b")), MemoryUnit::Gib).to_string();
+        let same = against(&Run::default(), &one, &one, MemoryUnit::Gib).to_string();
         assert!(same.contains("takes as long as") && same.contains("Both hold "), "{same}");
     }
 
@@ -400,10 +428,10 @@ mod tests {
     #[test]
     fn a_gain_inside_the_error_of_differences_may_be_equal() {
         let a = row("1f1b").figures.unwrap();
-        let name = verbatim("1F1B");
         for (ratio, is_told) in [(0.85, true), (0.93, false), (1.05, false), (1.12, true), (1.0, true)] {
             let b = ScheduleFigures { step_s: a.step_s * ratio, ..a };
-            let said = against(&Run::default(), (&name, &a), (&name, &b), MemoryUnit::Gib).to_string();
+            let [a, b] = [a, b].map(|figures| compared("1F1B", figures));
+            let said = against(&Run::default(), &a, &b, MemoryUnit::Gib).to_string();
             let untold = "They may be equal: differences between layouts of one run are known to 7.9 %.";
             assert_eq!(said.contains(untold), !is_told, "{ratio}: {said}");
         }

@@ -65,17 +65,21 @@ fn measured_towers(evaluation: &Evaluation) -> Node {
 fn utilisation(step: &Step) -> Node {
     let by_model_flops = t!(
         "MFU {mfu} of the {precision} peak, {tflops} TFLOP/s per GPU.",
-        mfu = show_percent(step.mfu),
+        mfu = Scope::run().says("step.mfu", show_percent(step.mfu)),
         precision = step.peak.precision,
         tflops = significant(step.peak.tflops, 4)
     );
-    let others = step.mfu_by.iter().map(|row| format!("{} {}", row.name.choice().label, show_percent(row.mfu)));
-    let others: Vec<String> = others.collect();
+    let others = step.mfu_by.iter().map(|row| {
+        let name = row.name.choice().label;
+        let mfu = Scope::run().part(name).says("step.mfu_by.mfu", show_percent(row.mfu));
+        Message::joined(" ", [verbatim(name), mfu])
+    });
     let parts = [
         inline(&by_model_flops),
         text(" "),
         ask("link", Figure::Mfu, &[text("As others count it")]),
-        text(verbatim(format!(": {}", others.join(", ")))),
+        text(verbatim(": ")),
+        text(Message::joined(", ", others)),
         step.mfu_by.iter().find_map(|row| row.note.as_ref()).map_or_else(Node::default, |note| {
             Node::from_iter([text(verbatim(" (")), inline(note), text(verbatim(")"))])
         }),
@@ -99,8 +103,8 @@ pub fn by_profile(evaluation: &Evaluation) -> Option<Message> {
     Some(t!(
         "{fitted}: {low_s} to {high_s} holds four of five runs, {percent} % either way.",
         fitted,
-        low_s = show_seconds(step.low_s),
-        high_s = show_seconds(step.high_s),
+        low_s = Scope::run().says("step.time_s, low", show_seconds(step.low_s)),
+        high_s = Scope::run().says("step.time_s, high", show_seconds(step.high_s)),
         percent = significant((REACH * sd).exp_m1() * 100.0, 2)
     ))
 }
@@ -140,8 +144,8 @@ fn certainty(evaluation: &Evaluation) -> Message {
         let words = t!(
             "Shape-based kernel times and measured link efficiencies. Range {low_s} to {high_s}: it holds four of five \
                 {of} of publishers not seen before, in steady state and tuned.",
-            low_s = show_seconds(step.low_s),
-            high_s = show_seconds(step.high_s),
+            low_s = Scope::run().says("step.time_s, low", show_seconds(step.low_s)),
+            high_s = Scope::run().says("step.time_s, high", show_seconds(step.high_s)),
             of = Message::plain(step.range.of)
         );
         let less = [held_less(evaluation), outside(evaluation)].into_iter().flatten();

@@ -211,18 +211,18 @@ fn value((number, unit): &Part, field: &'static str, scope: &Scope) -> Node {
 fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
     let (class, mark) = words::sign(memory.verdict);
     let peak = memory.peak();
-    let capacity = memory.capacity_bytes;
+    let (capacity, whose) = (memory.capacity_bytes, Scope::run());
     let value = [
         leaf("span", "mark", mark),
         leaf("span", "word", words::outlook(&peak)),
         text(" "),
         strong(verbatim(unit.number(memory.peak_bytes))).reports("memory.peak_bytes", &Scope::run()),
-        behind(&t!("of {capacity}", capacity = unit.show(capacity))),
+        behind(&t!("of {capacity}", capacity = whose.says("memory.capacity_bytes", unit.show(capacity)))),
     ];
     let bar = capacity_bar(memory, unit);
     let Chance { like, ran_out } = memory.chance;
-    let (low, high) = (unit.number(memory.need_low_bytes), unit.show(memory.need_high_bytes));
-    let usable = unit.number(capacity);
+    let [low, high] = likely_need(memory, unit);
+    let usable = whose.says("memory.capacity_bytes", unit.number(capacity));
     let likely = match memory.verdict {
         verdict if ran && verdict != Verdict::Fits => it_ran(memory),
         Verdict::Fits => t!("{low} to {high} likely, all below {usable}", low, high, usable),
@@ -231,7 +231,12 @@ fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
         }
         Verdict::Tight => t!("{low} to {high} likely", low, high),
         Verdict::Oom => {
-            t!("{missing} missing; {low} to {high} likely", missing = peak.missing_words(unit), low, high)
+            t!(
+                "{missing} missing; {low} to {high} likely",
+                missing = whose.says("memory.missing_bytes", peak.missing_words(unit)),
+                low,
+                high
+            )
         }
     };
     let name = match memory.peak_phase() {
@@ -250,6 +255,12 @@ fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
     ask(&format!("key verdict {class}{long}"), Figure::Memory(memory.peak_stage), &cells).title(words::known(memory))
 }
 
+/// Both ends of the likely need, the unit behind the second.
+pub(crate) fn likely_need(memory: &Memory, unit: MemoryUnit) -> [Message; 2] {
+    let (low, high) = (unit.number(memory.need_low_bytes), unit.show(memory.need_high_bytes));
+    [Scope::run().says("memory.need_low_bytes", low), Scope::run().says("memory.need_high_bytes", high)]
+}
+
 /// The need on a bar. Above the capacity it ends the bar, and what is beyond the capacity is a part of its own; else
 /// the range of the need is on it, and the bar ends at the longer of capacity and range. The mark is the capacity.
 fn capacity_bar(memory: &Memory, unit: MemoryUnit) -> Vec<Node> {
@@ -258,7 +269,8 @@ fn capacity_bar(memory: &Memory, unit: MemoryUnit) -> Vec<Node> {
     let most = if is_over { peak } else { capacity.max(memory.need_high_bytes) };
     let at = |bytes: Bytes| bytes / most;
     let limit = el("b", &[("style", &percent("left", at(capacity)))], &[]);
-    let limit = limit.title(t!("usable: {capacity}", capacity = unit.show(capacity)));
+    let limit = limit
+        .title(t!("usable: {capacity}", capacity = Scope::run().says("memory.capacity_bytes", unit.show(capacity))));
     if is_over {
         let beyond = bar_at("beyond", at(capacity), 1.0 - at(capacity));
         let missing = unit.beyond(peak, capacity);
@@ -268,7 +280,7 @@ fn capacity_bar(memory: &Memory, unit: MemoryUnit) -> Vec<Node> {
             limit,
         ];
     }
-    let (low, high) = (unit.number(memory.need_low_bytes), unit.show(memory.need_high_bytes));
+    let [low, high] = likely_need(memory, unit);
     vec![
         el("i", &[("style", &percent("width", at(peak)))], &[]),
         bracket(at(memory.need_low_bytes), at(memory.need_high_bytes)).title(t!("{low} to {high} likely", low, high)),
@@ -285,7 +297,7 @@ fn cells(
     show: &dyn Fn(Seconds) -> Part,
     inverse: bool,
 ) -> Vec<Node> {
-    let (track, caption) = range(ranged, show, inverse);
+    let (track, caption) = range(ranged, show, inverse, (field, &Scope::run()));
     let value = value(&show(ranged.time), field, &Scope::run());
     vec![name, value, track, leaf("span", "range", caption)]
 }
@@ -307,8 +319,13 @@ pub(crate) const fn digits(wide: bool) -> usize {
     if wide { 2 } else { 3 }
 }
 
-/// The range of such a figure: on its track, and in words.
-fn range(ranged: RangedTime, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> (Node, Message) {
+/// The range of a figure that follows from a step's time, on its track and in words; `field` and whose it is.
+fn range(
+    ranged: RangedTime,
+    show: &dyn Fn(Seconds) -> Part,
+    inverse: bool,
+    (field, whose): (&str, &Scope),
+) -> (Node, Message) {
     let RangedTime { time, low, high } = ranged;
     if low >= high {
         return (el("span", &[("class", "whisker")], &[]), t!("as measured"));
@@ -320,9 +337,10 @@ fn range(ranged: RangedTime, show: &dyn Fn(Seconds) -> Part, inverse: bool) -> (
     let (from, to) = if inverse { (high, low) } else { (low, high) };
     let marks = [bracket(place(from), place(to)), el("b", &[], &[])];
     let ((low, one), (high, other)) = (show(from), show(to));
+    let [low, high] = [("low", low), ("high", high)].map(|(end, shown)| whose.says(format!("{field}, {end}"), shown));
     // A unit that both ends have is said once.
-    let low = if one == other { verbatim(low) } else { Message::joined(" ", [verbatim(low), one]) };
-    let high = Message::joined(" ", [verbatim(high), other]);
+    let low = if one == other { low } else { Message::joined(" ", [low, one]) };
+    let high = Message::joined(" ", [high, other]);
     (el("span", &[("class", "whisker")], &marks), t!("{low} to {high}", low, high))
 }
 
@@ -408,7 +426,7 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     let after = strong(verbatim(&days.0)).reports("budget.days", scope);
     let after = opening(WholeRunFigure::Days, after);
     let after = el("span", &[("class", "days")], &[text(" "), after, behind(&days.1)]);
-    let (track, caption) = range(step, &cost, false);
+    let (track, caption) = range(step, &cost, false, ("budget.cost", scope));
     let (less, hours) = few(hours, wide);
     let hours = t!("{hours} GPU-hours", hours = format!("{less}{hours}"));
     // The second part is left out where both have no room: neither is cut.

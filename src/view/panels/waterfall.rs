@@ -182,7 +182,7 @@ fn note(evaluation: &Evaluation, part: PartKind, share: f64) -> Message {
             let ideal = step.parts[0].seconds / step.time_s;
             t!(
                 "{share} of the {precision} peak",
-                share = show_percent(ideal / (ideal + share)),
+                share = Scope::run().says("kernels share of the peak", show_percent(ideal / (ideal + share))),
                 precision = step.peak.precision
             )
         }

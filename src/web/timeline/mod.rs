@@ -10,9 +10,8 @@ pub(crate) mod minimap;
 mod overlay;
 pub(crate) mod surface;
 
-use crate::core::advice::ScheduleFigures;
 use crate::core::message::verbatim;
-use crate::core::report::MAX_OPS_AT_ONCE;
+use crate::core::report::{Evaluation, MAX_OPS_AT_ONCE};
 use crate::core::run::OneOf;
 use crate::core::t;
 use crate::view::charts::shape::Shape;
@@ -20,7 +19,7 @@ use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Action, Node, PanelAction, el, text};
 use crate::view::panel::{Panel, Tab};
 use crate::view::panels::pipeline::{critical, legend, messages_drawn};
-use crate::view::panels::schedules::{against, compare_options};
+use crate::view::panels::schedules::{ComparedSchedule, against, compare_options};
 use crate::view::views::View;
 use crate::web::browser::html::{flag, text as text_of, view_of};
 use crate::web::browser::i18n::say;
@@ -171,12 +170,12 @@ fn comparison(state: State, look: TimelineLook) -> Node {
     };
     let note = match look.other.prepared.get() {
         Some(other) => {
-            let figures = |prepared: &crate::view::charts::prepared::Prepared| {
-                let schedule = prepared.evaluation.report.pipeline.schedule;
-                (verbatim(schedule.choice().label), ScheduleFigures::of(&prepared.evaluation))
+            let compared = |evaluation: &Evaluation| {
+                let schedule = evaluation.report.pipeline.schedule;
+                ComparedSchedule::new(verbatim(schedule.choice().label), evaluation)
             };
-            let (a, b) = (figures(&own), figures(&other));
-            against(&own.evaluation.scenario.run, (&a.0, &a.1), (&b.0, &b.1), state.view.unit.get())
+            let (own, other) = (&own.evaluation, &other.evaluation);
+            against(&own.scenario.run, &compared(own), &compared(other), state.view.unit.get())
         }
         None => t!("{schedule} cannot run here: the table below says why.", schedule = name.name()),
     };

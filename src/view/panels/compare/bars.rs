@@ -16,7 +16,7 @@ pub fn memory(memories: [&Memory; 2], scopes: &[Scope; 2], unit: MemoryUnit) -> 
     let group = |side: usize, which: &'static str, press: &dyn Fn(Figure) -> Action| {
         let (memory, picture): (&Memory, &Bars) = (memories[side], &pictures[side]);
         Node::from_iter([
-            heading(t!("{which}: {memory}", which, memory = words::memory(memory, unit))),
+            heading(t!("{which}: {memory}", which, memory = words::memory(memory, unit, &scopes[side]))),
             beside(memory, picture, &scopes[side], press, unit),
         ])
     };

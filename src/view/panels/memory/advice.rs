@@ -2,6 +2,7 @@
 
 use super::tuning::change;
 use super::verdict;
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::advice::fit::Suggestions;
 use shardscope_core::advice::narrow;
@@ -77,7 +78,10 @@ fn way_back(capacity: Bytes, way: &[Narrowing], gaps: &[CountedGap], unit: Memor
     let list: Node = gaps
         .iter()
         .map(|(gap, counted)| {
-            let counted = counted.map(|bytes| t!("{bytes} of it are counted above", bytes = unit.show(bytes)));
+            let counted = counted.map(|bytes| {
+                let bytes = Scope::run().part(gap.words()).says("memory.gap_bytes", unit.show(bytes));
+                t!("{bytes} of it are counted above", bytes)
+            });
             let clauses = std::iter::once(gap.words().into()).chain(counted);
             bullet(Message::joined("; ", clauses))
         })

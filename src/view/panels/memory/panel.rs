@@ -2,6 +2,7 @@
 
 use super::{Bar, Bars, Segment, bars, legend, parts_tip};
 use crate::node::figure::Scope;
+use crate::panels::strip::likely_need;
 use crate::prelude::*;
 use crate::words;
 use shardscope_core::memory::StageMemory;
@@ -37,17 +38,22 @@ pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUni
     let class = if picture.bars.len() > MANY { "bars many" } else { "bars" };
     // The style sheet gives the part above the capacity the colour of the verdict.
     let class = if memory.verdict == Verdict::Tight { format!("{class} tight-bars") } else { class.to_owned() };
+    let capacity = Scope::run().says("memory.capacity_bytes", unit.show(memory.capacity_bytes));
     let note = if counts_nominal_capacity(memory) {
-        t!("{capacity} on the box, as the paper counts", capacity = unit.show(memory.capacity_bytes))
+        t!("{capacity} on the box, as the paper counts", capacity)
     } else {
         t!(
             "{usable} usable of a \"{box_gb} GB\" GPU",
-            usable = unit.show(memory.capacity_bytes),
+            usable = capacity,
             box_gb = format!("{:.0}", evaluation.scenario.gpu.memory.gib())
         )
     };
     Node::from_iter([
-        leaf("p", if memory.phases.is_empty() { "visually-hidden" } else { "muted" }, words::memory(memory, unit)),
+        leaf(
+            "p",
+            if memory.phases.is_empty() { "visually-hidden" } else { "muted" },
+            words::memory(memory, unit, &Scope::run()),
+        ),
         legend(&[&picture]),
         el("div", &[("class", &class)], &[rows]),
         el("p", &[("class", "capacity-note")], &[ask("plain", Figure::Capacity, &[text(&note)])]),
@@ -114,16 +120,16 @@ fn row(bar: &Bar, rank: &StageMemory, place: &Place, chosen: bool, unit: MemoryU
     track.push(el("i", &[("class", "capacity"), ("style", &percent("left", capacity))], &[]));
     track.extend(bar.range.map(|(low, high)| bracket(low, high)));
     let class = if bar.is_peak { "total bold" } else { "total" };
-    let total = unit.number(bar.total);
-    let label = t!("{ranks}, {bytes}", ranks = &name, bytes = unit.show(bar.total));
+    let (total, scope) = (unit.number(bar.total), rank_of(place.scope, bar.stages.0));
+    let label =
+        t!("{ranks}, {bytes}", ranks = &name, bytes = scope.says("memory.per_stage.total_bytes", unit.show(bar.total)));
     el(
         "div",
         &[("class", if chosen { "bar-row chosen" } else { "bar-row" }), ("role", "group")],
         &[
             el("button", &[("class", "who")], &[text(name.clone())]).on((place.press)(Figure::Memory(bar.stages.0))),
             el("div", &[("class", "track")], &track),
-            leaf("span", class, verbatim(&total))
-                .reports("memory.per_stage.total_bytes", &rank_of(place.scope, bar.stages.0)),
+            leaf("span", class, verbatim(&total)).reports("memory.per_stage.total_bytes", &scope),
         ],
     )
     .label(label)
@@ -137,7 +143,7 @@ fn segment(rank: &StageMemory, part: &Segment, tab: &str, place: &Place, unit: M
         "{component} of rank {stage}: {bytes}",
         component = component.name(),
         stage = rank.stage,
-        bytes = unit.show(part.bytes)
+        bytes = rank_of(place.scope, rank.stage).says(component.name(), unit.show(part.bytes))
     );
     let mut items = rank.parts(component);
     // Parts that are printed as 0 are left out.
@@ -164,11 +170,8 @@ fn segment(rank: &StageMemory, part: &Segment, tab: &str, place: &Place, unit: M
 /// The line below the bars: what measured runs like this one needed, the likely range of the need, and the links to
 /// the rule of the capacity and to the search for the largest model that fits.
 pub fn measured(memory: &Memory, unit: MemoryUnit) -> Node {
-    let range = t!(
-        "likely {low} to {high}, in view of measured runs",
-        low = unit.number(memory.need_low_bytes),
-        high = unit.show(memory.need_high_bytes)
-    );
+    let [low, high] = likely_need(memory, unit);
+    let range = t!("likely {low} to {high}, in view of measured runs", low, high);
     let rule = ask("link", Figure::Capacity, &[text("the rule")]);
     let largest = el("button", &[("class", "link largest")], &[text("largest model that fits here")]);
     Node::from_iter([inline(words::known(memory)), inline(&range), rule, largest.on(Action::SearchModels(Vec::new()))])

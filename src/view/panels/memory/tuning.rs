@@ -2,6 +2,7 @@
 //! tuning to the run. Other runs show nothing of it.
 
 use super::{mini, verdict};
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::advice::fit::words;
 use shardscope_core::advice::staircase::{Stair, staircase};
@@ -43,7 +44,7 @@ fn phases(memory: &Memory, unit: MemoryUnit) -> Node {
     let table = Rows::of(memory.phases.iter().enumerate())
         .column("phase", |(_, phase)| phase.name)
         .column(t!("peak {value}", value = unit.name()), |(at, phase)| total(*at, &phase.memory))
-        .column("largest parts", |(_, phase)| largest(&phase.memory, unit))
+        .column("largest parts", |(_, phase)| largest(&phase.memory, &Scope::run().part(phase.name), unit))
         .column("components", |(_, phase)| mini(&phase.memory, capacity, most, unit))
         .marked(|(_, phase)| phase.memory.total == memory.peak_bytes)
         .table("Phases of reinforcement learning");
@@ -56,7 +57,7 @@ fn phases(memory: &Memory, unit: MemoryUnit) -> Node {
 }
 
 /// The three largest named parts of a GPU's memory.
-fn largest(memory: &StageMemory, unit: MemoryUnit) -> Message {
+fn largest(memory: &StageMemory, whose: &Scope, unit: MemoryUnit) -> Message {
     let mut parts: Vec<(&'static str, Bytes)> = Vec::new();
     for item in &memory.items {
         match parts.iter_mut().find(|(name, _)| *name == item.name) {
@@ -66,7 +67,8 @@ fn largest(memory: &StageMemory, unit: MemoryUnit) -> Message {
     }
     sort_by(&mut parts, |a, b| b.1.0.total_cmp(&a.1.0));
     let parts = parts.into_iter().take(3);
-    let part = |(name, bytes): (&'static str, Bytes)| Message::joined(" ", [name.into(), verbatim(unit.show(bytes))]);
+    let part =
+        |(name, bytes): (&'static str, Bytes)| Message::joined(" ", [name.into(), whose.says(name, unit.show(bytes))]);
     Message::joined(", ", parts.map(part))
 }
 
@@ -99,7 +101,9 @@ fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: Memory
     rows.extend(some("on disks", host.disk_bytes));
     let on_host = match (host.capacity_bytes, host.verdict) {
         (Some(capacity), Some(word)) => {
-            let size = t!("{peak} of {capacity}", peak = unit.number(host.total_bytes), capacity = unit.show(capacity));
+            let peak = Scope::run().says("memory.host.total_bytes", unit.number(host.total_bytes));
+            let size = Scope::run().says("memory.host.capacity_bytes", unit.show(capacity));
+            let size = t!("{peak} of {capacity}", peak, capacity = size);
             Node::from_iter([verdict(word, host.total_bytes, capacity), text(" "), text(size)])
         }
         _ => text(verbatim(unit.show(host.total_bytes))),

@@ -4,6 +4,7 @@ mod picture;
 
 use crate::charts::figure::{key, save};
 use crate::node::action::PanelChoice;
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use picture::picture;
 use shardscope_core::pipeline::sync::ReducePolicy;
@@ -66,7 +67,9 @@ const KEY: [(&str, &str); 5] = [
 
 /// The three policies in a sentence.
 fn said(found: &GradientSync) -> Message {
-    let [end, rank, eager] = found.exposed.map(show_seconds);
+    let shown = [("end", 0), ("rank", 1), ("eager", 2)];
+    let [end, rank, eager] = shown
+        .map(|(policy, at)| Scope::run().part(policy).says("gradients.exposed_s", show_seconds(found.exposed[at])));
     let hidden: f64 = found.ranks.iter().map(|rank| rank.behind + rank.bubble).sum();
     let total: f64 = found.ranks.iter().map(|rank| rank.total).sum();
     // In a step of years the traffic is below the rounding error.
@@ -80,9 +83,9 @@ fn said(found: &GradientSync) -> Message {
         eager,
         rank,
         end,
-        share = show_percent(share),
-        contention = show_percent(CONTENTION.value),
-        slowed = show_seconds(Seconds(slowed)),
+        share = Scope::run().says("gradients.hidden share", show_percent(share)),
+        contention = Scope::run().says("contention", show_percent(CONTENTION.value)),
+        slowed = Scope::run().says("gradients.slowed_s", show_seconds(Seconds(slowed))),
         busiest = found.charged.rank
     )
 }
@@ -90,21 +93,26 @@ fn said(found: &GradientSync) -> Message {
 /// Relation of the picture to the step's exposed communication.
 fn relation(found: &GradientSync) -> Node {
     let Charged { rank, gradients, weights, tied, inside } = found.charged;
+    let of_rank = Scope::run().part(format_args!("rank {rank}"));
+    let shown = |field: &'static str, time: Seconds| of_rank.says(field, show_seconds(time));
     let mut parts = vec![
-        t!("gradients {time}", time = show_seconds(gradients.exposed())),
-        t!("updated weights {time}", time = show_seconds(weights.exposed())),
+        t!("gradients {time}", time = shown("exposed gradients", gradients.exposed())),
+        t!("updated weights {time}", time = shown("exposed weights", weights.exposed())),
     ];
     if tied.0 > 0.0 {
-        parts.push(t!("embeddings that both ends hold {time}", time = show_seconds(tied)));
+        parts.push(t!("embeddings that both ends hold {time}", time = shown("exposed tied embeddings", tied)));
     }
     if inside.0 > 0.0 {
-        parts.push(t!("what passes wait for inside the pipeline {time}", time = show_seconds(inside)));
+        parts.push(t!(
+            "what passes wait for inside the pipeline {time}",
+            time = shown("exposed in the pipeline", inside)
+        ));
     }
     let parts = Message::joined(", ", parts);
     let split = t!(
         "Of the gradients {not_hidden} do not hide and {slows} are compute that they slow.",
-        not_hidden = show_seconds(gradients.not_hidden),
-        slows = show_seconds(gradients.slows)
+        not_hidden = shown("gradients that do not hide", gradients.not_hidden),
+        slows = shown("compute that gradients slow", gradients.slows)
     );
     let (eager, gradients) = (found.exposed[2], gradients.exposed());
     let differs = gradients.0 - eager.0;

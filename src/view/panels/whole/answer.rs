@@ -91,10 +91,12 @@ pub fn answer(run: &Run, answer: &WholeRunAnswer, range: Option<&CalendarRange>)
     let lost = Seconds((1.0 - figures.productive) * days * DAY);
     let shares = range.map(|range| [range.low_productive, range.high_productive].map(|end| end / figures.productive));
     let share = Scale { size: PERCENT, sign: String::new(), name: t!("%") };
-    let lost = t!("{time} lost", time = duration(lost));
+    let lost = t!("{time} lost", time = Scope::run().says("whole:lost", duration(lost)));
     cells.push(figure(t!("Productive time"), WholeRunFigure::Productive, figures.productive, &share, shares, lost));
-    let often =
-        figures.mtti_s.map_or_else(|| t!("nothing fails"), |mtti| t!("one every {time}", time = duration(mtti)));
+    let often = figures.mtti_s.map_or_else(
+        || t!("nothing fails"),
+        |mtti| t!("one every {time}", time = Scope::run().says("whole:mtti_s", duration(mtti))),
+    );
     let count = Scale::of(figures.interruptions, EXPECTED);
     cells.push(figure(t!("Interruptions"), WholeRunFigure::Interruptions, figures.interruptions, &count, None, often));
     let pue = t!("PUE {pue}", pue = significant(setting.pue, 3));
@@ -114,7 +116,7 @@ fn budget(run: &Run, setting: &Setting) -> Message {
 
 fn priced(run: &Run, price: f64) -> Message {
     let assumed = run.own_price().is_none();
-    let price = show_price(&sign(run), price);
+    let price = Scope::run().says("price_per_gpu_hour", show_price(&sign(run), price));
     if assumed { t!("at {price} per GPU-hour, assumed", price) } else { t!("at {price} per GPU-hour", price) }
 }
 
@@ -143,7 +145,9 @@ fn figure(name: Message, of: WholeRunFigure, value: f64, scale: &Scale, ends: Op
     });
     let wide = ends.is_some_and(|[low, high]| high - low >= WIDE);
     let range = ends.map(|ends| {
-        let [low, high] = ends.map(|end| scale.number(value * end, wide));
+        let end =
+            |name: &str, end: f64| Scope::run().says(format!("{}, {name}", of.id()), scale.number(value * end, wide));
+        let [low, high] = [end("low", ends[0]), end("high", ends[1])];
         if scale.name.is_empty() {
             t!("{low} to {high}", low, high)
         } else {

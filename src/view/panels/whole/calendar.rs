@@ -131,7 +131,7 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
     ];
     lines.push(el("div", &[("class", "row total")], &total).keyed("total"));
     Node::from_iter([
-        leaf("h3", "", t!("Where {time} go", time = duration(lost))),
+        leaf("h3", "", t!("Where {time} go", time = Scope::run().says("whole:lost", duration(lost)))),
         el("div", &[("class", "waterfall")], &lines),
         range.map_or_else(Node::none, |range| leaf("p", "muted note", widest(range))),
         leaf(
@@ -139,8 +139,8 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
             "muted note",
             t!(
                 "MFU over the calendar: {calendar}; of a step: {step}.",
-                calendar = show_percent(figures.calendar_mfu),
-                step = show_percent(figures.calendar_mfu / figures.productive)
+                calendar = Scope::run().says("whole:calendar_mfu", show_percent(figures.calendar_mfu)),
+                step = Scope::run().says("step.mfu", show_percent(figures.calendar_mfu / figures.productive))
             ),
         ),
     ])
@@ -181,7 +181,11 @@ fn note(answer: &WholeRunAnswer, kind: LossKind) -> Message {
             steps = group(&format!("{:.0}", setting.rollback_steps))
         ),
         LossKind::Checkpoints => match figures.checkpoint_s {
-            Some(every) => t!("{save} every {every}", save = duration(figures.save_s), every = duration(every)),
+            Some(every) => t!(
+                "{save} every {every}",
+                save = Scope::run().says("whole:save_s", duration(figures.save_s)),
+                every = Scope::run().says("whole:checkpoint_s", duration(every))
+            ),
             None => t!("none in this run"),
         },
         LossKind::RepeatedWork | LossKind::Restarts if figures.interruptions == 0.0 => t!("none in this run"),

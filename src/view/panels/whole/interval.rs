@@ -6,6 +6,7 @@ use crate::charts::figure::key;
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
 use crate::charts::ticks::tick_percent;
+use crate::node::figure::Scope;
 use crate::prelude::*;
 use shardscope_core::explain::{Formula, Term};
 use shardscope_core::units::group;
@@ -85,7 +86,7 @@ fn curve(setting: &Setting, every: Seconds, best: Seconds, young: Seconds) -> No
     let label = t!(
         "Lost time by the interval between two saves: least {share} at {time}",
         share = show_percent(sum(losses_at(setting, best))),
-        time = duration(best)
+        time = Scope::run().says("whole:best_checkpoint_s", duration(best))
     );
     draw(&across, 130.0, &[Plot { up, marks }]).inline(label)
 }
@@ -104,9 +105,9 @@ pub(super) fn interval(answer: &WholeRunAnswer) -> Node {
     let steps = group(&format!("{:.0}", every / (setting.step * setting.straggler)));
     let here = t!(
         "Here every {time}, {steps} steps: {share} of the time is lost to saves and to what they did not save.",
-        time = duration(every),
+        time = Scope::run().says("whole:checkpoint_s", duration(every)),
         steps,
-        share = show_percent(here)
+        share = Scope::run().says("whole:checkpoint_share", show_percent(here))
     );
     let symbols = |term: &Term| verbatim(term.formula().map_or("", Formula::text));
     let exact = t!(
@@ -129,8 +130,8 @@ pub(super) fn interval(answer: &WholeRunAnswer) -> Node {
     lines.extend(figures.checkpoint_range_s.map(|[low, high]| {
         muted(t!(
             "Anything from {low} to {high} costs less than 0.5 % more.",
-            low = duration(low),
-            high = duration(high)
+            low = Scope::run().says("whole:checkpoint_low_s", duration(low)),
+            high = Scope::run().says("whole:checkpoint_high_s", duration(high))
         ))
     }));
     lines.extend(durable(answer, best));
@@ -141,8 +142,11 @@ pub(super) fn interval(answer: &WholeRunAnswer) -> Node {
 /// Times of a save, until it is durable; a line more where they keep saves further apart than the best interval.
 fn durable(answer: &WholeRunAnswer, best: Seconds) -> Vec<Node> {
     let (figures, setting) = (&answer.figures, &answer.setting);
-    let (rhythm, storage) = (setting.rhythm, show_bandwidth(setting.storage));
-    let (bytes, save, lag) = (bytes(figures.checkpoint_bytes), duration(rhythm.save), duration(rhythm.lag));
+    let (rhythm, storage) = (setting.rhythm, Scope::run().says("whole:storage", show_bandwidth(setting.storage)));
+    let whose = Scope::run();
+    let bytes = whose.says("whole:checkpoint_bytes", bytes(figures.checkpoint_bytes));
+    let (save, lag) =
+        (whose.says("whole:save_s", duration(rhythm.save)), whose.says("whole:lag_s", duration(rhythm.lag)));
     let mut lines = Vec::new();
     if rhythm.lag > best {
         let lag = lag.clone();
