@@ -124,14 +124,15 @@ mod tests {
     #[test]
     fn whatever_a_choice_moves_is_named_and_can_be_taken_back() {
         let with = |set: &[(&str, &str)]| Run::example().with_texts(set).unwrap();
-        let runs = [
-            Run::example(),
-            with(&[("adapter.method", "qlora"), ("seq_len", "512"), ("global_batch", "16"), ("stack", "hf-trainer")]),
-            with(&[("pp", "1"), ("tp", "1")]),
-            with(&[("schedule", "interleaved-1f1b"), ("virtual_stages", "4"), ("stage_layers", "2*16")]),
-            with(&[("model.layers", "40"), ("price_per_gpu_hour", "3"), ("gpu.memory_gib", "70")]),
-            with(&[("model", "deepseek-v3"), ("gpu", "h800-sxm-80gb"), ("gpus", "2048"), ("stack", "deepseek-v3")]),
+        let settings: [&[(&str, &str)]; 6] = [
+            &[],
+            &[("adapter.method", "qlora"), ("seq_len", "512"), ("global_batch", "16"), ("stack", "hf-trainer")],
+            &[("pp", "1"), ("tp", "1")],
+            &[("schedule", "interleaved-1f1b"), ("virtual_stages", "4"), ("stage_layers", "2*16")],
+            &[("model.layers", "40"), ("price_per_gpu_hour", "3"), ("gpu.memory_gib", "70")],
+            &[("model", "deepseek-v3"), ("gpu", "h800-sxm-80gb"), ("gpus", "2048"), ("stack", "deepseek-v3")],
         ];
+        let runs: Vec<Run> = settings.iter().map(|set| with(set)).collect();
         let mut named = 0;
         for (run, key) in runs
             .iter()

@@ -145,9 +145,7 @@ impl Panel {
         match self {
             Self::About(figure) => about_figure(evaluation, figure, unit),
             Self::AboutWhole(figure) => whole::derivation(evaluation, figure, unit),
-            Self::MemoryBars(selected) => memory::picture(evaluation, selected, unit),
-            Self::MemoryBands => memory::measured(&report.memory, unit),
-            Self::Tuning => memory::tuning(evaluation, unit),
+            Self::MemoryBars(_) | Self::MemoryBands | Self::Tuning => self.first_view(evaluation, unit),
             Self::Rl => rl(evaluation, unit),
             Self::MemoryTable => memory::data_table(&report.memory, unit),
             Self::Methods => memory::methods(&methods::rows(evaluation), unit),
@@ -169,6 +167,16 @@ impl Panel {
             Self::Lengths => lengths(evaluation),
             Self::Away => away(evaluation),
             Self::Idea => about_schedule(report.pipeline.schedule.row()),
+        }
+    }
+
+    /// The view of a panel of the first screen, which the page has without the code of all others; nothing of another.
+    pub fn first_view(self, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+        match self {
+            Self::MemoryBars(selected) => memory::picture(evaluation, selected, unit),
+            Self::MemoryBands => memory::measured(&evaluation.report.memory, unit),
+            Self::Tuning => memory::tuning(evaluation, unit),
+            _ => Node::none(),
         }
     }
 

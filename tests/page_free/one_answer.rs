@@ -242,7 +242,7 @@ fn runs() -> usize {
 /// Every tree of a run: its panels, its key figures, the whole run, and beside a `second` run.
 fn trees_of(own: &Evaluation, second: Option<&Evaluation>) -> Vec<(String, Node)> {
     let mut trees = vec![("waterfall".to_owned(), waterfall(own))];
-    trees.extend(Panel::ALL.into_iter().map(|panel| (format!("{panel:?}"), panel.view(own, UNIT))));
+    trees.extend(Panel::ALL.iter().map(|panel| (format!("{panel:?}"), panel.view(own, UNIT))));
     if let Some(other) = second {
         let second = Second { run: &other.scenario.run, evaluation: Ok(other) };
         trees.push(("comparison".to_owned(), compare(own, &second, UNIT)));

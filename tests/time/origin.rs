@@ -71,8 +71,8 @@ fn every_published_step_has_a_date_and_a_publisher() {
     }
 }
 
-/// InternEvo's table and the chronicle of BLOOM print some runs twice, with the same settings and the same figure: of each
-/// the first counts.
+/// The table of `InternEvo` and the chronicle of BLOOM print some runs twice, with the same settings and the same
+/// figure: of each the first counts.
 #[test]
 fn a_run_that_a_document_prints_twice_counts_once() {
     let rows = rows();
@@ -128,8 +128,8 @@ fn ranges_hold_runs_that_were_predicted_before_they_were_known() {
     assert_eq!(headline(), recorded_of(Protocol::Origin, Recipe::AsPrinted, None).unwrap());
 }
 
-/// Publisher and release new at once, as those of the next run are: each group of rows of one publisher and class counts
-/// as much as any other, since the next publisher is one more of them and not one more of 200 rows. Four of five are
+/// Publisher and release new at once, as those of the next run are: each group of rows of one publisher and class
+/// counts as much as any other, since the next publisher is one more of them and not one more of 200 rows. Four of five are
 /// promised; the form of the model was chosen with these rows in view, so that more may lie inside, and not less.
 #[test]
 fn ranges_hold_runs_whose_publisher_and_release_are_new_at_once() {

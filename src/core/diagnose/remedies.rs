@@ -89,7 +89,7 @@ fn remedy(part: PartKind, run: &Run, scenario: &Scenario, now: &Report) -> Remed
         let report = plain_report(&after).ok()?;
         let holds = report.memory.overall() == Verdict::Fits || report.memory.need_bytes.0 <= now.memory.need_bytes.0;
         let shortens = seconds_of(&report, part) < seconds && report.step.time_s.0 < step * (1.0 - LEAST_GAIN);
-        (holds && shortens).then(|| (report.step.time_s.0, set, after))
+        (holds && shortens).then_some((report.step.time_s.0, set, after))
     };
     let changes = changes(part, run, scenario).into_iter().filter_map(tried);
     let Some((after_s, set, after)) = changes.min_by(|a, b| a.0.total_cmp(&b.0)) else {
@@ -170,7 +170,7 @@ fn changes(part: PartKind, run: &Run, scenario: &Scenario) -> Vec<Set> {
             overlap.into_iter().chain(own).chain(sizes).chain([along]).collect()
         }
         PartKind::ExposedCp => {
-            let exchanges = CpComm::ALL.into_iter().map(|(_, exchange)| one("cp_comm", exchange.id));
+            let exchanges = CpComm::ALL.iter().map(|(_, exchange)| one("cp_comm", exchange.id));
             half("cp", run.cp)
                 .into_iter()
                 .chain(run.overlap.cp.map(|_| one("overlap.cp", "")))
@@ -296,7 +296,7 @@ mod tests {
                 assert!(need <= now.memory.need_bytes.0 || need <= report.memory.capacity_bytes.0, "{remedy:?}");
                 // 0.076 is the published error of a difference between layouts of a dense model, 0.089 of a routed one.
                 let error = if run.model.resolve().unwrap().moe.is_some() { 0.089 } else { 0.076 };
-                assert_eq!(remedy.told, (before / promised).ln() > error, "{remedy:?}");
+                assert_eq!(remedy.told, crate::maths::ln(before / promised) > error, "{remedy:?}");
                 assert_eq!(remedy.told, !remedy.words.to_string().contains("may be equal"), "{remedy:?}");
                 changes += 1;
             }

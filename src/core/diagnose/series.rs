@@ -119,8 +119,8 @@ impl StepSeries {
         })
     }
 
-    /// The series with the `numbers` that the log gives its steps: a log that prints every tenth step has a period of ten
-    /// times as many steps as lines. Numbers of another count of steps, or that do not grow, are none.
+    /// The series with the `numbers` that the log gives its steps: a log that prints every tenth step has a period of
+    /// ten times as many steps as lines. Numbers of another count of steps, or that do not grow, are none.
     #[must_use]
     pub fn numbered(mut self, numbers: &[u64]) -> Self {
         let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else {

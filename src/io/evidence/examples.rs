@@ -19,8 +19,8 @@ named! {
 /// Steps of nanochat on 8 H100, milliseconds (pull request 477 of karpathy/nanochat).
 const NANOCHAT_MS: [f64; 7] = [682.98, 681.35, 1350.44, 667.30, 688.45, 1355.74, 682.99];
 
-/// 3.91 GiB are 32,768 tokens of 32,064 words (128,256 over four tensor-parallel ranks) in fp32; with them the 73.64 GiB
-/// are the tensors that are predicted for the run that it opens with; the other sizes are made up.
+/// 3.91 GiB are 32,768 tokens of 32,064 words (128,256 over four tensor-parallel ranks) in fp32; with them the
+/// 73.64 GiB are the tensors that are predicted for the run that it opens with; the other sizes are made up.
 const MESSAGE: &str = "\
  iteration        3/    1000 | consumed samples:           96
 [rank3]:   File \"megatron/core/models/gpt/gpt_model.py\", line 1, in compute_language_model_loss

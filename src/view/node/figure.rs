@@ -126,7 +126,7 @@ mod tests {
         assert_ne!(Scope::of(&other, None), Scope::of(&own, None));
         let node = strong(verbatim("3.33 s")).reports("step.time_s", &Scope::run());
         let step = ("step.time_s".to_owned(), "run".to_owned(), "3.33 s".to_owned());
-        assert_eq!(node.figures(), [step.clone()]);
+        assert_eq!(node.figures(), std::slice::from_ref(&step));
         let time = Scope::run().says("step.time_s", "3.33 s");
         let sentence = strong(t!("A step takes {time}.", time = &time)).title(time);
         assert_eq!(sentence.figures(), [step.clone(), step]);

@@ -53,9 +53,9 @@ pub fn late_view(late: Late, panel: Panel, evaluation: Arc<Evaluation>, unit: Me
     }
 }
 
-/// A panel of the first screen: `view` of the last valid evaluation once its key figures have been painted.
-pub fn first(state: State, view: impl Fn(&Evaluation, MemoryUnit) -> Node + Send + Sync + 'static) -> Signal<Node> {
-    view_once(move || Some(view(&*state.painted.get()?, state.view.unit.get())))
+/// A panel of the first screen, of the last valid evaluation once its key figures have been painted.
+pub fn first(state: State, panel: impl Fn() -> Panel + Send + Sync + 'static) -> Signal<Node> {
+    view_once(move || Some(panel().first_view(&*state.painted.get()?, state.view.unit.get())))
 }
 
 /// A fold whose content is a panel, computed while it is open.

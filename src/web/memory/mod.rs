@@ -30,10 +30,10 @@ pub(crate) fn MemoryPanel() -> impl IntoView {
     let alone = state.view.embed.is_some();
     // Room for as many bars as will come.
     let bars = move || format!("--bars:{}", state.run.with(|run| run.pp.clamp(1, 16)));
-    let picture = first(state, move |evaluation, unit| memory::picture(evaluation, state.rank(), unit));
+    let picture = first(state, move || Panel::MemoryBars(state.rank()));
     let suggested = (!alone).then(|| suggestion(state));
-    let bands = first(state, |evaluation, unit| memory::measured(&evaluation.report.memory, unit));
-    let tuning = first(state, memory::tuning);
+    let bands = first(state, || Panel::MemoryBands);
+    let tuning = first(state, || Panel::Tuning);
     let advice = (!alone).then(|| {
         let contents = [advice::methods(state, is(2)), advice::fit(state, is(3)), advice::narrowing(state, is(4))];
         contents.into_iter().enumerate().map(|(at, content)| view_at(chosen, at + 2, content)).collect_view()

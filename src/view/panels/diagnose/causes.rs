@@ -149,13 +149,10 @@ fn tried(cause: &FoundCause, class: &str, words: &'static str, own: Option<&Run>
     if cause.set.is_empty() {
         return Node::none();
     }
-    match own.and_then(|own| own.with_texts(&cause.set)) {
-        Some(after) => load(class, &after, cause.title.clone(), &[text(words)]),
-        None => {
-            let button = el("button", &[("class", class)], &[text(words)]);
-            button.on(Action::Try(View::Run, cause.set.clone()))
-        }
+    if let Some(after) = own.and_then(|own| own.with_texts(&cause.set)) {
+        return load(class, &after, cause.title.clone(), &[text(words)]);
     }
+    el("button", &[("class", class)], &[text(words)]).on(Action::Try(View::Run, cause.set.clone()))
 }
 
 /// What a log is consistent with, each with what removes it and the test that settles it, and what its steps speak

@@ -58,10 +58,10 @@ pub fn diagnosis(found: &Diagnosis, report: &str, run: &Run, lanes: Option<(&Lan
         section(causes::causes(found, lanes.map(|(lanes, _)| lanes)));
     }
     // A trace that is longer has its own parts, which say more than the prediction's.
-    if is_not_longer || found.parts.is_empty() {
-        if let Some(spent) = spent::spent(found, run) {
-            section(spent);
-        }
+    if (is_not_longer || found.parts.is_empty())
+        && let Some(spent) = spent::spent(found, run)
+    {
+        section(spent);
     }
     if is_not_longer {
         section(steps::more(found));

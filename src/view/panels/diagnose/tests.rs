@@ -206,8 +206,8 @@ fn the_first_step_of_a_log_sets_no_axis() {
     }
 }
 
-/// A log of full recomputation that is not needed: the part names the setting, its gain and a press that makes the change
-/// on the run of the log; the chart counts the steps as the log does.
+/// A log of full recomputation that is not needed: the part names the setting, its gain and a press that makes the
+/// change on the run of the log; the chart counts the steps as the log does.
 #[test]
 fn a_slow_log_says_which_setting_would_shorten_it() {
     let run = small().with_texts(&[("recompute", "full"), ("tp", "2"), ("seq_len", "2048")]).unwrap();
