@@ -129,8 +129,8 @@ fn ranges_hold_runs_that_were_predicted_before_they_were_known() {
 }
 
 /// Publisher and release new at once, as those of the next run are: each group of rows of one publisher and class
-/// counts as much as any other, since the next publisher is one more of them and not one more of 200 rows. Four of five are
-/// promised; the form of the model was chosen with these rows in view, so that more may lie inside, and not less.
+/// counts as much as any other, since the next publisher is one more of them and not one more of 200 rows. Four of five
+/// are promised; the form of the model was chosen with these rows in view, so that more may lie inside, and not less.
 #[test]
 fn ranges_hold_runs_whose_publisher_and_release_are_new_at_once() {
     for (recipe, edit) in
