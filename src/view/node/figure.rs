@@ -71,6 +71,28 @@ impl Node {
         found
     }
 
+    /// The figures that are elements of their own: those of sentences are left out.
+    #[cfg(test)]
+    pub(crate) fn marked_figures(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        self.collect_marked(&mut found);
+        found
+    }
+
+    #[cfg(test)]
+    fn collect_marked(&self, found: &mut Vec<(String, String)>) {
+        match self {
+            Self::Element(element) => {
+                if let Some((field, _)) = element.figure.as_deref() {
+                    found.push((field.clone(), self.said()));
+                }
+                element.children.iter().for_each(|child| child.collect_marked(found));
+            }
+            Self::List(pieces) => pieces.iter().for_each(|piece| piece.collect_marked(found)),
+            Self::Text(_) | Self::Prose(_) | Self::Picture(_) => {}
+        }
+    }
+
     fn collect_figures(&self, found: &mut Vec<(String, String, String)>) {
         match self {
             Self::Element(element) => {

@@ -72,7 +72,7 @@ fn utilisation(step: &Step) -> Node {
     let others = step.mfu_by.iter().map(|row| {
         let name = row.name.choice().label;
         let mfu = Scope::run().part(name).says("step.mfu_by.mfu", show_percent(row.mfu));
-        Message::joined(" ", [verbatim(name), mfu])
+        Message::joined(" ", [name.into(), mfu])
     });
     let parts = [
         inline(&by_model_flops),

@@ -693,7 +693,7 @@ mod tests {
         let step = predict(&run).unwrap();
         assert!(step.step_s.0 > 2.0 * step.training_s.0 && step.generation_s.0 > 0.0);
         let strip = strip(&run, &evaluation.report, MemoryUnit::Gib);
-        let named: Vec<String> = strip.figures().into_iter().map(|(field, ..)| field).collect();
+        let named: Vec<String> = strip.marked_figures().into_iter().map(|(field, _)| field).collect();
         assert_eq!(
             named,
             ["memory.peak_bytes", "rl.step_s", "rl.generation_share", "rl.tokens_per_s_per_gpu"],
@@ -721,7 +721,7 @@ mod tests {
         let run = Run { rl, ..Run::default() };
         let evaluation = evaluate(&run).unwrap();
         let strip = strip(&run, &evaluation.report, MemoryUnit::Gib);
-        assert_eq!(strip.figures().len(), 1, "the memory alone");
+        assert_eq!(strip.marked_figures().len(), 1, "the memory alone");
         let asked = predict(&run).unwrap_err();
         for issue in &asked {
             let lead = strip.actions().into_iter().any(|action| *action == Action::Focus(field_key(&issue.field)));
@@ -769,12 +769,12 @@ mod tests {
                 };
                 let report = report(&run).unwrap();
                 let cost = budget(&evaluate(&run).unwrap(), &Scope::run());
-                let mut figures = Node::from_iter([strip(&run, &report, MemoryUnit::Gib), cost]).figures();
+                let mut figures = Node::from_iter([strip(&run, &report, MemoryUnit::Gib), cost]).marked_figures();
                 // The line below the figures wraps.
-                figures.retain(|(field, ..)| field != "budget.gpu_hours");
+                figures.retain(|(field, _)| field != "budget.gpu_hours");
                 // The cost with losses is there where the run ends, and days where losses move them.
                 assert!((6..=8).contains(&figures.len()), "{}", figures.len());
-                for (.., figure) in figures {
+                for (_, figure) in figures {
                     assert!(figure.chars().count() <= 7, "{figure}");
                 }
             }
