@@ -1,8 +1,10 @@
-//! Models that train on a cluster within some days: every model of the catalogue, each in the layout that the search
-//! finds.
+//! Models that train on a cluster within some days: every model of the catalogue, each in a layout of the one choice
+//! that the page makes for it.
 
-use super::request::PlanRequest;
-use super::{FoundLayout, Search, TOP, serves};
+use super::allowance::WORK;
+use super::fastest::{Fastest, faster};
+use super::ladder::{Climb, LadderChoice};
+use super::serves;
 use crate::report::evaluate_plain as evaluate;
 use crate::run::presets::MODELS;
 use crate::run::{Based, Run};
@@ -10,8 +12,9 @@ use crate::units::Bytes;
 use crate::whole_run::tokens_in;
 use serde::{Deserialize, Serialize};
 
-/// Units of work for a model: about half a second of a processor. A search that takes longer answers with what it has.
-const WORK: u64 = 400_000;
+/// Units of work for a faster layout of a model of which one that fits is known: about half a second of a processor in a
+/// browser. A model of which none is known has the work of [`Ladder`](super::ladder::Ladder), so that both say the same.
+const FASTER: u64 = 400_000;
 
 /// A model in its layout, and the tokens that it trains on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,26 +35,34 @@ pub struct TrainedModel {
 /// A model of the catalogue, by its place in [`MODELS`]; none where no layout of it trains here.
 pub type CatalogueRow = (usize, Option<Box<TrainedModel>>);
 
+/// What is done for the model at hand: as [`Ladder`](super::ladder::Ladder) chooses its layout.
+enum Stage {
+    /// A first layout that fits.
+    Climb(Box<Climb>),
+    /// The fastest that fits, beside the first.
+    Fastest(Box<Run>, Option<Box<LadderChoice>>, Box<Fastest>),
+    /// None fits: one that is tight.
+    Tight(Box<Climb>),
+}
+
 /// The search of the whole catalogue under way.
 pub struct CatalogueSearch {
     run: Run,
     days: f64,
     at: usize,
-    search: Option<(Search, u64)>,
+    stage: Option<Stage>,
 }
 
 impl CatalogueSearch {
     /// A search with the cluster, software, sequence and batch of `run`.
     pub fn new(run: &Run, days: f64) -> Self {
-        let run = Run {
-            stage_layers: None,
-            microbatch_lengths: None,
-            measured_step_s: None,
-            mtp_stage: None,
-            tokens_total: None,
-            ..run.clone()
-        };
-        Self { run, days, at: 0, search: None }
+        Self::from(0, run, days)
+    }
+
+    /// [`Self::new`] from the model at the place `at` on.
+    fn from(at: usize, run: &Run, days: f64) -> Self {
+        let run = Run { microbatch_lengths: None, measured_step_s: None, tokens_total: None, ..run.clone() };
+        Self { run, days, at, stage: None }
     }
 
     /// Works for about `budget` units: the next row once it is found; `Err` once there is none left.
@@ -61,46 +72,66 @@ impl CatalogueSearch {
     #[allow(clippy::result_unit_err)] // nothing more is to say
     pub fn step(&mut self, budget: u64) -> Result<Option<CatalogueRow>, ()> {
         let preset = MODELS.get(self.at).ok_or(())?;
-        let Some((search, spent)) = &mut self.search else {
-            // A preset whose parts were changed is the Run's own model.
-            let id = preset.choice.id;
-            let model = if self.run.model.base == Some(id) { self.run.model.clone() } else { Based::preset(id) };
-            match PlanRequest::able(&Run { model, ..self.run.clone() }, &[], TOP) {
-                Ok(request) => self.search = Some((request.search, 0)),
-                Err(_) => return Ok(Some(self.row(None))),
+        let next = match self.stage.take() {
+            None => {
+                // A preset whose parts were changed is the Run's own model.
+                let id = preset.choice.id;
+                let model = if self.run.model.base == Some(id) { self.run.model.clone() } else { Based::preset(id) };
+                let climb = Climb::new(&Run { model, ..self.run.clone() }, &[]);
+                climb.ok().map(|climb| Stage::Climb(Box::new(climb)))
             }
-            return Ok(None);
+            Some(Stage::Climb(mut climb)) => {
+                if climb.step(budget) {
+                    let (run, guess) = (Box::new(climb.run().clone()), climb.choice().cloned().map(Box::new));
+                    let work = if guess.is_some() { FASTER } else { WORK };
+                    let fastest = Fastest::within(&run, &[], work);
+                    fastest.ok().map(|fastest| Stage::Fastest(run, guess, Box::new(fastest)))
+                } else {
+                    Some(Stage::Climb(climb))
+                }
+            }
+            Some(Stage::Fastest(run, guess, mut fastest)) => {
+                if fastest.step(budget) {
+                    let found = fastest.found().map(|found| (found.run.clone(), found.figures));
+                    let guess = guess.map(|guess| (guess.run, guess.figures));
+                    if let Some((run, _)) = faster(found, guess, |(_, figures)| figures.time_s.0) {
+                        return Ok(Some(self.row(trained(&run, self.days))));
+                    }
+                    Climb::with_tight(&run).ok().map(|climb| Stage::Tight(Box::new(climb)))
+                } else {
+                    Some(Stage::Fastest(run, guess, fastest))
+                }
+            }
+            Some(Stage::Tight(mut climb)) => {
+                if climb.step(budget) {
+                    let trained = climb.choice().and_then(|choice| trained(&choice.run, self.days));
+                    return Ok(Some(self.row(trained)));
+                }
+                Some(Stage::Tight(climb))
+            }
         };
-        *spent += budget;
-        let is_over = search.step(budget).done || *spent >= WORK;
-        if !is_over {
-            return Ok(None);
-        }
-        let fits = |found: &&std::rc::Rc<FoundLayout>| serves(&found.run, &found.figures.peak);
-        let best = search.best();
-        let best = best.iter().find(fits).or(best.first()).cloned();
-        let trained = best.and_then(|found| trained(&found, self.days));
-        Ok(Some(self.row(trained)))
+        self.stage = next;
+        Ok(if self.stage.is_some() { None } else { Some(self.row(None)) })
     }
 
     fn row(&mut self, trained: Option<TrainedModel>) -> CatalogueRow {
-        self.search = None;
+        self.stage = None;
         self.at += 1;
         (self.at - 1, trained.map(Box::new))
     }
 }
 
-fn trained(found: &FoundLayout, days: f64) -> Option<TrainedModel> {
-    let evaluation = evaluate(&found.run).ok()?;
-    let parameters = &evaluation.report.parameters;
+fn trained(run: &Run, days: f64) -> Option<TrainedModel> {
+    let evaluation = evaluate(run).ok()?;
+    let (report, peak) = (&evaluation.report, evaluation.report.memory.peak());
     Some(TrainedModel {
-        run: found.run.clone(),
-        dp: found.figures.dp,
+        run: run.clone(),
+        dp: report.layout.dp,
         tokens: tokens_in(&evaluation, days).ok()?,
-        active: parameters.active as f64,
-        parameters: parameters.total as f64,
-        peak: found.figures.peak.bytes,
-        fits: serves(&found.run, &found.figures.peak),
+        active: report.parameters.active as f64,
+        parameters: report.parameters.total as f64,
+        peak: peak.bytes,
+        fits: serves(run, &peak),
     })
 }
 
@@ -108,6 +139,7 @@ fn trained(found: &FoundLayout, days: f64) -> Option<TrainedModel> {
 mod tests {
     use super::*;
     use crate::report::evaluate;
+    use crate::search::ladder::{Ladder, LadderEnd};
 
     #[test]
     fn every_model_gets_a_row_and_tokens_follow_its_step() {
@@ -127,7 +159,28 @@ mod tests {
             let most = step.tokens_per_s * 30.0 * 86_400.0;
             assert!(one.tokens < most && one.tokens > most / 2.0, "{} {most}", one.tokens);
         }
-        let mut end = CatalogueSearch { at: MODELS.len(), ..CatalogueSearch::new(&run, 30.0) };
-        assert!(end.step(1).is_err());
+        assert!(CatalogueSearch::from(MODELS.len(), &run, 30.0).step(1).is_err());
+    }
+
+    /// What the list of models says of one is what its choice in the page says: both fit, or neither does. The layout
+    /// that stands in the Run is no part of the question.
+    #[test]
+    fn a_model_fits_in_the_list_where_its_choice_fits() {
+        for (id, gpus, fits) in
+            [("qwen-3-30b-a3b", "64", true), ("qwen-3-30b-a3b", "8", false), ("llama-3.1-405b", "8", false)]
+        {
+            let at = MODELS.iter().position(|preset| preset.choice.id == id).unwrap();
+            let run = Run::default().with_texts(&[("stack", "megatron-2025"), ("gpus", gpus), ("tp", "8")]).unwrap();
+            let mut catalogue = CatalogueSearch::from(at, &run, 30.0);
+            let (_, row) = loop {
+                if let Some(row) = catalogue.step(1 << 20).unwrap() {
+                    break row;
+                }
+            };
+            let chosen = Ladder::new(&Run { model: Based::preset(id), ..run }).unwrap().finished();
+            let is_chosen = matches!(chosen, LadderEnd::Chosen(_));
+            assert_eq!(row.is_some_and(|trained| trained.fits), is_chosen, "{id} on {gpus}");
+            assert_eq!(is_chosen, fits, "{id} on {gpus}");
+        }
     }
 }

@@ -55,8 +55,13 @@ impl Fastest {
     /// # Errors
     /// A Run that has no model, GPU or precision; a pin that is no field.
     pub fn new(run: &Run, pins: &[&str]) -> Result<Self, Vec<Issue>> {
+        Self::within(run, pins, WORK)
+    }
+
+    /// [`Self::new`] with about `work` units; one that has found nothing then goes on to the default.
+    pub(super) fn within(run: &Run, pins: &[&str], work: u64) -> Result<Self, Vec<Issue>> {
         let mut search = PlanRequest::able(run, pins, TOP)?.search.sure();
-        search.allow(WORK);
+        search.allow(work);
         Ok(Self { search })
     }
 
