@@ -25,7 +25,7 @@ use crate::web::form::history::history;
 use crate::web::header::{Header, foot_bar};
 use crate::web::late::{at_once, parts};
 use crate::web::runs::measured_offer;
-use crate::web::state::State;
+use crate::web::state::{State, asks_for_layout};
 use crate::web::strip::{Advice, ReinforcementStep, Strip, Waterfall};
 use crate::web::tabs::Tabs;
 use crate::web::tabs::plan;
@@ -48,6 +48,11 @@ extern "C" {
 pub async fn mount() {
     std::panic::set_hook(Box::new(|info| report_error(&info.to_string())));
     i18n::speak(i18n::of_document()).await;
+    // A run that cannot work is shown in another layout, and one without a layout in a first guess. Both are in the
+    // part of the tabs: the skeleton stands until it is here, so that nothing jumps.
+    if asks_for_layout() {
+        let _ = views_part().await;
+    }
     leptos::mount::mount_to_body(App);
     if let Some(skeleton) = browser::by_id("skeleton") {
         skeleton.remove();

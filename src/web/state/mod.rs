@@ -14,8 +14,8 @@ use crate::core::issue::Issue;
 use crate::core::memory::Verdict;
 use crate::core::message::Message;
 use crate::core::report::{Evaluation, Figure};
-use crate::core::run::Run;
 use crate::core::run::registry::{Field, field};
+use crate::core::run::{Run, Scenario};
 use crate::core::search::ladder::asks_anew;
 use crate::io::link::{self, Decoded};
 use crate::view::choose::fixed_chunks;
@@ -88,6 +88,12 @@ pub(crate) fn read_address() -> Decoded {
     let mut link = link::opened(&browser::link_text());
     link.view.made = None;
     link
+}
+
+/// True if the address names a Run that has no layout yet, or none that works.
+pub(crate) fn asks_for_layout() -> bool {
+    let link = read_address();
+    link.auto.is_some() || Scenario::new(&link.run).is_err()
 }
 
 impl State {
