@@ -12,8 +12,9 @@ use crate::units::Bytes;
 use crate::whole_run::tokens_in;
 use serde::{Deserialize, Serialize};
 
-/// Units of work for a faster layout of a model of which one that fits is known: about half a second of a processor in a
-/// browser. A model of which none is known has the work of [`Ladder`](super::ladder::Ladder), so that both say the same.
+/// Units of work for a faster layout of a model of which one that fits is known: about half a second of a processor
+/// in a browser. A model of which none is known has the work of [`Ladder`](super::ladder::Ladder), so that both say
+/// the same.
 const FASTER: u64 = 400_000;
 
 /// A model in its layout, and the tokens that it trains on.
