@@ -1,4 +1,4 @@
-//! What a text is that was pasted onto the page and not into a field: what a run left behind, or settings.
+//! What a text is that was pasted onto the page and not into a field that takes it: what a run left behind, or settings.
 
 use super::dialect::text::python::is_program;
 use super::evidence::{self, EvidenceFile};
@@ -12,6 +12,22 @@ pub enum PastedKind {
     Evidence,
     /// A link, settings of a program or a model's file: to import.
     Settings,
+}
+
+/// Letters that the field which searches settings takes.
+pub const SEARCH_LETTERS: usize = 99;
+
+/// True where `text`, pasted into the field which searches settings, is words to search for. Several lines, more letters
+/// than the field takes, an allocator's message, options, JSON and links are pasted as anywhere else on the page.
+pub fn is_search(text: &str) -> bool {
+    let line = text.trim();
+    let lower = line.to_ascii_lowercase();
+    let others = ["tried to allocate", "outofmemoryerror", "#v=1", "://"];
+    line.chars().count() <= SEARCH_LETTERS
+        && !line.contains(['\n', '\r'])
+        && !line.starts_with(['{', '['])
+        && line.split_whitespace().filter(|word| word.starts_with("--")).count() < 2
+        && !others.iter().any(|other| lower.contains(other))
 }
 
 /// The kind of `text`; none for a text that neither view understands.

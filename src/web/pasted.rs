@@ -1,6 +1,6 @@
 //! A text that is pasted onto the page, outside of its fields, is diagnosed or imported.
 
-use crate::io::pasted::{PastedKind, pasted};
+use crate::io::pasted::{PastedKind, is_search, pasted};
 use crate::view::node::action::Dialog;
 use crate::view::views::View;
 use crate::web::browser;
@@ -16,15 +16,18 @@ parts! {
 }
 
 /// Listens for texts that are pasted; those that a field or another dialog takes are left alone.
+/// The field that searches settings takes one line of words.
 pub(crate) fn listen(state: State) {
     let handle = window_event_listener_untyped("paste", move |event| {
         let other =
             state.panels.dialog.with_untracked(|page| page.as_ref().is_some_and(|page| *page != Dialog::Import));
-        if browser::is_typing() || other || state.panels.shares.get_untracked().is_some() {
+        let searches = browser::is_searching();
+        if browser::is_typing() && !searches || other || state.panels.shares.get_untracked().is_some() {
             return;
         }
         let data = event.dyn_ref::<ClipboardEvent>().and_then(ClipboardEvent::clipboard_data);
         let text = data.and_then(|data| data.get_data("text/plain").ok()).filter(|text| !text.trim().is_empty());
+        let text = text.filter(|text| !searches || !is_search(text));
         if let Some(text) = text {
             event.prevent_default();
             leptos::task::spawn_local(async move {

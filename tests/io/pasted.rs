@@ -1,7 +1,7 @@
 //! A text that is pasted onto the page goes where it is understood: published messages, tables and logs to the
 //! diagnosis, published settings and models to the import, any other text nowhere.
 
-use shardscope::io::pasted::{PastedKind, pasted};
+use shardscope::io::pasted::{PastedKind, is_search, pasted};
 use std::fs;
 
 #[test]
@@ -57,5 +57,24 @@ fn published_settings_and_models_are_imported() {
 fn other_texts_are_neither() {
     for text in ["", " \n", "Llama 3.1 8B", "64", "The run was slow: why?", "{\"name\": 1}", "<b>bold</b>", "4096"] {
         assert_eq!(pasted(text), None, "{text}");
+    }
+}
+
+/// Pasted into the search of settings: published messages and settings go where any paste goes, words are searched for.
+#[test]
+fn a_search_takes_words_and_no_message() {
+    let messages = fs::read_to_string("tests/data/traces/oom_messages.txt").unwrap();
+    for message in messages.split("====").filter(|message| message.contains("Tried to allocate")) {
+        let lines: Vec<&str> = message.lines().filter(|line| !line.starts_with('#')).collect();
+        assert!(!is_search(&lines.join("\n")) && !is_search(&lines.join(" ")), "{message}");
+    }
+    for line in fs::read_to_string("tests/data/released_configs.jsonl").unwrap().lines() {
+        assert!(!is_search(line), "{line}");
+    }
+    for text in ["CUDA out of memory. Tried to allocate 1.96 GiB", "--tp 4 --pp 2", "https://x.org/#v=1&tp=4", "a\nb"] {
+        assert!(!is_search(text), "{text}");
+    }
+    for text in ["micro-batch", "--tensor-model-parallel-size", "recompute\n", "why is my GPU out of memory?"] {
+        assert!(is_search(text), "{text}");
     }
 }

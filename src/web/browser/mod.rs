@@ -110,6 +110,12 @@ pub(crate) fn is_typing() -> bool {
     focused.is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"))
 }
 
+/// True while the field that searches settings has the focus.
+pub(crate) fn is_searching() -> bool {
+    let focused = window().document().and_then(|document| document.active_element());
+    focused.is_some_and(|element| element.class_list().contains("find"))
+}
+
 pub(crate) fn document_element() -> Option<web_sys::Element> {
     window().document()?.document_element()
 }
