@@ -1,4 +1,4 @@
-//! What a text is that was pasted onto the page and not into a field that takes it: what a run left behind, or settings.
+//! What a text is that was pasted onto the page, not into a field that takes it: what a run left behind, or settings.
 
 use super::dialect::text::python::is_program;
 use super::evidence::{self, EvidenceFile};
@@ -17,8 +17,8 @@ pub enum PastedKind {
 /// Letters that the field which searches settings takes.
 pub const SEARCH_LETTERS: usize = 99;
 
-/// True where `text`, pasted into the field which searches settings, is words to search for. Several lines, more letters
-/// than the field takes, an allocator's message, options, JSON and links are pasted as anywhere else on the page.
+/// True where `text`, pasted into the field which searches settings, is words to search for. Several lines, more
+/// letters than the field takes, an allocator's message, options, JSON and links are pasted as anywhere on the page.
 pub fn is_search(text: &str) -> bool {
     let line = text.trim();
     let lower = line.to_ascii_lowercase();

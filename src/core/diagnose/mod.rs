@@ -928,9 +928,16 @@ pub fn of_memory(message: OutOfMemory, run: &Run) -> Diagnosis {
         diagnosis.read.push(t!("It failed at step {step}.", step));
     }
     if !other_gpu {
-        diagnosis.read.push(match found.rank {
-            Some(rank) => t!("Predicted: rank {rank} of the run on the page.", rank),
-            None => t!("Predicted: the fullest rank of the run on the page, as the message names none of its ranks."),
+        diagnosis.read.push(match (found.rank, found.stage) {
+            (Some(rank), _) => t!("Predicted: rank {rank} of the run on the page.", rank),
+            (None, Some(stage)) => t!(
+                "Predicted: pipeline rank {stage} of the run on the page, the fullest of those that compute the loss; \
+                    the message names no rank, and no other has logits.",
+                stage
+            ),
+            (None, None) => {
+                t!("Predicted: the fullest rank of the run on the page, as the message names none of its ranks.")
+            }
         });
     }
     if other_gpu {

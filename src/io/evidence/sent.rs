@@ -301,6 +301,7 @@ sent! {
         short: Option<f64>,
         experts: bool,
         rank: Option<u64>,
+        stage: Option<usize>,
         need: Option<[f64; 4]>,
         => message: SentMemory, SentMemory::from, OutOfMemory::from;
         => fingerprint: Option<SentFingerprint>, maybe, maybe;

@@ -3,6 +3,7 @@
 mod cases;
 mod delays;
 mod odd;
+mod out_of_memory;
 mod parts;
 mod sent;
 mod snapshots;

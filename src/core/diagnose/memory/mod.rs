@@ -11,7 +11,7 @@ use super::trend::MemoryTrend;
 use crate::memory::Component;
 use crate::memory::verdict::MemoryNeed;
 use crate::message::{Message, verbatim};
-use crate::report::report;
+use crate::report::{Evaluation, evaluate};
 use crate::run::{Run, Scenario};
 use crate::statics::named;
 use crate::t;
@@ -115,14 +115,40 @@ pub struct MemoryFound {
     /// The model of the run has a mixture of experts.
     #[serde(skip)]
     pub experts: bool,
-    /// The rank of the run that the prediction is of; none for the fullest.
+    /// The rank of the run that the prediction is of; none where the message names none of its ranks.
     #[serde(skip)]
     pub rank: Option<u64>,
+    /// The pipeline rank that the prediction is of, where what was asked for is on some pipeline ranks alone and the
+    /// message names no rank: the fullest of those.
+    #[serde(skip)]
+    pub stage: Option<usize>,
     /// The message's rank, or the fullest: component and predicted bytes.
     pub predicted: Vec<(&'static str, f64)>,
     /// Need that is predicted for that rank with its range, and the capacity, bytes: low, need, high, capacity.
     pub need: Option<[f64; 4]>,
     pub causes: Vec<FoundCause>,
+}
+
+/// Which rank of a run a message is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// The rank that the message names; the fullest where the run has no such rank.
+    Named(u64),
+    /// The fullest of the ranks that compute the loss: no other has logits.
+    Loss,
+    /// The fullest.
+    Fullest,
+}
+
+impl Place {
+    fn of(message: &OutOfMemory, fingerprint: Option<&Fingerprint>) -> Self {
+        let of_loss = fingerprint.map_or(message.moment == Some(Moment::Loss), |what| what.logits);
+        match message.rank {
+            Some(rank) => Self::Named(rank),
+            None if of_loss => Self::Loss,
+            None => Self::Fullest,
+        }
+    }
 }
 
 /// Predicted bytes of tensors, which are what PyTorch calls allocated, with their range: the need without what the
@@ -136,6 +162,10 @@ impl MemoryFound {
     /// Predicted bytes of tensors, which are what PyTorch calls allocated: low, likely, high.
     pub fn predicted_tensors(&self) -> Option<[f64; 3]> {
         Some(tensors(&self.predicted, self.need?))
+    }
+
+    fn place(&self) -> Place {
+        Place::of(&self.message, self.fingerprint.as_ref())
     }
 }
 
@@ -154,21 +184,25 @@ pub fn out_of_memory(message: OutOfMemory, run: &Run) -> MemoryFound {
     };
     let scenario = Scenario::new(run).ok().filter(own);
     let compared = scenario.as_ref().map(|_| run);
-    let held = compared.and_then(|run| PredictedMemory::of(run, message.rank));
     let fingerprint = scenario.as_ref().and_then(|scenario| fingerprint(&message, scenario));
+    let place = Place::of(&message, fingerprint.as_ref());
+    let held = compared.and_then(|run| PredictedMemory::of(run, place));
     let short = message.asked.zip(message.free).map(|(asked, free)| asked - free).filter(|short| *short > 0.0);
-    let rank = held.as_ref().and_then(|held| held.rank);
+    let (rank, stage) = held.as_ref().map_or((None, None), |held| (held.rank, held.stage));
     let (predicted, need) = held.map_or((Vec::new(), None), |held| (held.parts, Some(held.need)));
     let experts = scenario.as_ref().is_some_and(|scenario| scenario.model.moe.is_some());
-    let mut found = MemoryFound { message, short, fingerprint, experts, rank, predicted, need, causes: Vec::new() };
+    let mut found =
+        MemoryFound { message, short, fingerprint, experts, rank, stage, predicted, need, causes: Vec::new() };
     found.causes = causes(&found, compared);
     found
 }
 
 /// Memory that is predicted for a rank of a run.
 struct PredictedMemory {
-    /// The rank; none for the fullest.
+    /// The rank that was asked for; none where the run has no such rank.
     rank: Option<u64>,
+    /// The pipeline rank, the fullest of those that compute the loss, where others do not.
+    stage: Option<usize>,
     /// Component and bytes.
     parts: Vec<(&'static str, f64)>,
     /// Low, need, high and capacity, bytes.
@@ -181,16 +215,25 @@ struct PredictedMemory {
 }
 
 impl PredictedMemory {
-    /// The memory of `rank` of `run`, or of its fullest rank if it has no such rank; none if the run cannot be
-    /// evaluated.
-    fn of(run: &Run, rank: Option<u64>) -> Option<Self> {
+    /// The memory of the rank at `place` of `run`; none if the run cannot be evaluated.
+    fn of(run: &Run, place: Place) -> Option<Self> {
         let run = Run { measured_step_s: None, ..run.clone() };
-        let scenario = Scenario::new(&run).ok()?;
-        let report = report(&run).ok()?;
+        let Evaluation { scenario, loads, report, .. } = evaluate(&run).ok()?;
         let memory = &report.memory;
-        let place = |rank: u64| usize::try_from(scenario.layout.mesh().place(rank).pp).ok();
-        let rank = rank.filter(|rank| *rank < scenario.layout.gpus && memory.phases.is_empty());
-        let own = rank.and_then(place).and_then(|stage| memory.per_stage.get(stage));
+        let stages = &memory.per_stage;
+        let named = |rank: u64| usize::try_from(scenario.layout.mesh().place(rank).pp).ok();
+        let has_loss = |at: &usize| loads.get(*at).is_some_and(|load| load.stages.contains(&scenario.last_stage()));
+        let total = |at: &usize| stages.get(*at).map_or(0.0, |stage| stage.total.0);
+        // Phases have no ranks of the pipeline.
+        let place = if memory.phases.is_empty() { place } else { Place::Fullest };
+        let (rank, stage) = match place {
+            Place::Named(rank) if rank < scenario.layout.gpus => (Some(rank), named(rank)),
+            Place::Loss if (0..stages.len()).any(|at| !has_loss(&at)) => {
+                (None, (0..stages.len()).filter(has_loss).max_by(|a, b| total(a).total_cmp(&total(b))))
+            }
+            _ => (None, None),
+        };
+        let own = stage.and_then(|stage| stages.get(stage));
         let capacity = memory.capacity_bytes.0;
         let need = match own {
             Some(stage) => {
@@ -213,7 +256,8 @@ impl PredictedMemory {
         let fullest = memory.need_bytes.0;
         let fits = fullest <= capacity;
         let rank = rank.filter(|_| own.is_some());
-        Some(Self { rank, parts, need, fullest, fits, step_s: report.step.time_s.0 })
+        let stage = stage.filter(|_| rank.is_none());
+        Some(Self { rank, stage, parts, need, fullest, fits, step_s: report.step.time_s.0 })
     }
 
     /// Bytes of tensors: low, likely, high.

@@ -1,7 +1,7 @@
 //! Causes of a GPU's running out of memory. The rules are from public threads whose cause is known. Each change of the
 //! run is evaluated before it is suggested.
 
-use super::{MemoryFound, Moment, OutOfMemory, PredictedMemory, gib};
+use super::{MemoryFound, Moment, OutOfMemory, Place, PredictedMemory, gib};
 use crate::diagnose::causes::{CauseId, FoundCause};
 use crate::message::Message;
 use crate::run::{AttentionKernel, OneOf, Run};
@@ -45,7 +45,7 @@ fn hypotheses(found: &MemoryFound, run: Option<&Run>) -> Vec<Hypothesis> {
     let mut all = rules.all;
     never_fitted(found, run, &mut all);
     another_run(found, run, &mut all);
-    together(run, found.message.rank, &mut all);
+    together(run, found.place(), &mut all);
     sort_by(&mut all, |a: &Hypothesis, b| b.weight.total_cmp(&a.weight));
     // If two rules give one cause, the likelier hypothesis is kept.
     let mut named = Vec::new();
@@ -59,15 +59,15 @@ fn hypotheses(found: &MemoryFound, run: Option<&Run>) -> Vec<Hypothesis> {
 
 /// The causes, the likeliest first, each with the memory that is predicted after its change.
 pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
-    let rank = found.message.rank;
+    let place = found.place();
     let all = hypotheses(found, run);
     // Fields in which the run that failed differs from the page's, if it does. Every other change is tried together
     // with them.
     let differing = all.iter().find(|hypothesis| hypothesis.id == CauseId::AnotherSetting);
     let other = differing.map(|hypothesis| hypothesis.set.clone()).unwrap_or_default();
     let differs = differing.is_some();
-    let now = run.and_then(|run| PredictedMemory::of(run, rank));
-    let failed = tried(run, rank, &other);
+    let now = run.and_then(|run| PredictedMemory::of(run, place));
+    let failed = tried(run, place, &other);
     let listed = all.into_iter().map(|mut hypothesis| {
         let is_other = hypothesis.id == CauseId::AnotherSetting;
         if !is_other && !hypothesis.set.is_empty() {
@@ -75,7 +75,7 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
             let more: Vec<_> = other.iter().filter(|(key, _)| is_new(key)).cloned().collect();
             hypothesis.set.extend(more);
         }
-        let after = tried(run, rank, &hypothesis.set);
+        let after = tried(run, place, &hypothesis.set);
         let before = failed.as_ref().filter(|_| !is_other).or(now.as_ref());
         let (change, helps) = match (hypothesis.change, before, &after) {
             // A prediction of another run says nothing of what this change would have done.
@@ -401,7 +401,7 @@ fn plain_attention(found: &MemoryFound, run: Option<&Run>) -> Option<Message> {
         kernel = Message::plain(kernel.choice().label)
     );
     let plain = vec![("stack.attention", AttentionKernel::Eager.id().to_owned())];
-    let with = tried(run, found.message.rank, &plain)
+    let with = tried(run, found.place(), &plain)
         .map(|after| t!("With plain attention {need} are predicted for that rank.", need = gib(after.need[1])));
     Some(Message::joined(" ", std::iter::once(held).chain(with)))
 }
@@ -470,7 +470,7 @@ fn larger_micro_batch(found: &MemoryFound, run: Option<&Run>) -> Option<(u64, Pr
     let sequence_tokens = own.seq_len as f64 / own.cp as f64;
     let batch = crate::units::whole((tokens / sequence_tokens).round())?;
     let is_whole = (tokens / (batch as f64 * sequence_tokens) - 1.0).abs() < 0.005;
-    let after = tried(run, found.message.rank, &[("micro_batch", batch.to_string())])?;
+    let after = tried(run, found.place(), &[("micro_batch", batch.to_string())])?;
     (is_whole && batch > own.micro_batch).then_some((batch, after))
 }
 
@@ -497,11 +497,11 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
         () => 0.3,
     };
     let changes = run.map_or_else(Vec::new, |own| changes(own, run));
-    let now = run.and_then(|run| PredictedMemory::of(run, message.rank));
+    let now = run.and_then(|run| PredictedMemory::of(run, found.place()));
     // If the run fits by the prediction, but failed, a change has to lower the need by at least what was missing.
     let most = now.filter(|now| now.fits).map(|now| now.need[1] - missing.max(1.0));
     let fits = |set: &[(&'static str, String)]| {
-        tried(run, message.rank, set).is_some_and(|after| after.fits && most.is_none_or(|most| after.need[1] <= most))
+        tried(run, found.place(), set).is_some_and(|after| after.fits && most.is_none_or(|most| after.need[1] <= most))
     };
     let fitting = changes.into_iter().find(|(_, set)| !set.is_empty() && fits(set));
     let (change, set) = fitting.map_or((None, Vec::new()), |(change, set)| (Some(change), set));
@@ -510,7 +510,7 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
 
 /// If the change of the logits alone does not make the run fit, adds the first of the other changes with which it does.
 /// Two causes can be true at once: after a change for one of them the run fails again.
-fn together(run: Option<&Run>, rank: Option<u64>, all: &mut [Hypothesis]) {
+fn together(run: Option<&Run>, place: Place, all: &mut [Hypothesis]) {
     let Some(own) = run else {
         return;
     };
@@ -518,7 +518,7 @@ fn together(run: Option<&Run>, rank: Option<u64>, all: &mut [Hypothesis]) {
         return;
     };
     let first = logits.set.clone();
-    let fits = |set: &[(&'static str, String)]| tried(run, rank, set).map(|after| after.fits);
+    let fits = |set: &[(&'static str, String)]| tried(run, place, set).map(|after| after.fits);
     if fits(&first).is_none_or(|fits| fits) {
         return;
     }
@@ -558,12 +558,12 @@ fn zero_up(run: Option<&Run>) -> Vec<(&'static str, String)> {
     more.into_iter().collect()
 }
 
-/// The predicted memory of `rank` of `run` with `set`; none if `set` changes nothing or does not work.
-fn tried(run: Option<&Run>, rank: Option<u64>, set: &[(&'static str, String)]) -> Option<PredictedMemory> {
+/// The predicted memory of the rank at `place` of `run` with `set`; none if `set` changes nothing or does not work.
+fn tried(run: Option<&Run>, place: Place, set: &[(&'static str, String)]) -> Option<PredictedMemory> {
     let run = run?;
     if set.is_empty() {
         return None;
     }
     let after = run.with_texts(set).filter(|after| after != run)?;
-    PredictedMemory::of(&after, rank)
+    PredictedMemory::of(&after, place)
 }
