@@ -11,6 +11,8 @@ use crate::pipeline::Stats;
 use crate::traffic::{Beside, StageWaits, Traffic, Wait, paired_windows};
 use crate::units::Seconds;
 
+/// The kinds of messages that are sent inside a micro-batch.
+const KINDS: [Traffic; 5] = [Traffic::Tp, Traffic::Cp, Traffic::Ep, Traffic::Zero3, Traffic::Dp];
 /// Most pieces that a pass is cut into; a piece is one or more layers.
 const MOST_PIECES: u64 = 4;
 /// Most pieces of a pass that is one of a pair: there each piece has four windows.
@@ -70,6 +72,9 @@ pub enum DrawnPass {
 pub struct PassParts {
     pub pass: DrawnPass,
     pub parts: Vec<PassPart>,
+    /// What its last part waits for: messages of the other kinds, and data that is loaded, which has no kind. None is
+    /// zero.
+    pub others: Vec<(Option<Traffic>, Seconds)>,
 }
 
 impl PassParts {
@@ -110,8 +115,7 @@ pub fn microbatch_waits(evaluation: &Evaluation) -> Vec<MicrobatchWaits> {
     let Some(stage) = load.stages.iter().copied().max_by(|a, b| total(*a).total_cmp(&total(*b))) else {
         return Vec::new();
     };
-    let kinds = [Traffic::Tp, Traffic::Cp, Traffic::Ep, Traffic::Zero3, Traffic::Dp];
-    kinds.into_iter().filter_map(|traffic| of_stage(&draft, evaluation, stage, traffic)).collect()
+    KINDS.into_iter().filter_map(|traffic| of_stage(&draft, evaluation, stage, traffic)).collect()
 }
 
 /// Times of the messages of one kind in a pass, as shares of the time of the pass.
@@ -194,7 +198,7 @@ fn of_stage(draft: &Draft, evaluation: &Evaluation, stage: usize, traffic: Traff
     let range = scenario.layers_of(stage);
     let layers = range.end - range.start;
     let cut = cuts_backward(scenario);
-    let in_pieces = |most| Drawn { pass, wait, pieces: layers.clamp(1, most), cut };
+    let in_pieces = |most| Drawn { pass, traffic, wait, pieces: layers.clamp(1, most), cut };
     let pairs = if traffic == Traffic::Ep { pair(draft, stage, in_pieces(MOST_OF_PAIR)) } else { None };
     let drawn = in_pieces(if pairs.is_some() { MOST_OF_PAIR } else { MOST_PIECES });
     let pieces = drawn.pieces;
@@ -209,9 +213,14 @@ fn of_stage(draft: &Draft, evaluation: &Evaluation, stage: usize, traffic: Traff
     let mut passes = if pairs.is_some() && alone { Vec::new() } else { drawn.apart() };
     passes.splice(0..0, pairs);
     let scale = evaluation.report.step.rescaled_by.unwrap_or(1.0);
-    for part in passes.iter_mut().flat_map(|pass| &mut pass.parts) {
-        part.compute = part.compute * scale;
-        part.message = part.message * scale;
+    for pass in &mut passes {
+        for part in &mut pass.parts {
+            part.compute = part.compute * scale;
+            part.message = part.message * scale;
+        }
+        for (_, seconds) in &mut pass.others {
+            *seconds = *seconds * scale;
+        }
     }
     Some(MicrobatchWaits { traffic, rank: evaluation.busiest, stage, layers, pieces, paired, passes })
 }
@@ -227,6 +236,7 @@ fn own_clock(evaluation: &Evaluation) -> Stats {
 #[derive(Clone, Copy)]
 struct Drawn<'a> {
     pass: &'a Pass,
+    traffic: Traffic,
     wait: Wait,
     pieces: u64,
     /// Gradients of weights are ops of their own.
@@ -237,25 +247,36 @@ impl Drawn<'_> {
     /// Forward and backward pass; as one where messages hide behind more than their own pass.
     fn apart(self) -> Vec<PassParts> {
         let Pass { compute, waits, loading, .. } = self.pass;
+        let other = |pass: fn(&Wait) -> Beside, loading| {
+            other_waits(self.traffic, loading, |traffic| {
+                of_kind(waits, traffic).map_or(Seconds::ZERO, |wait| pass(&wait).exposed())
+            })
+        };
         let Wait { forward, backward, .. } = self.wait;
         let weights = if self.cut { compute.backward_weight } else { Seconds::ZERO };
         let back = compute.backward_input + compute.backward_weight - weights;
-        let others = [*loading + waits.forward() - forward.exposed(), waits.backward() - backward.exposed()];
         // Windows are counted with and without launches: a rounding is no reason to draw both as one.
         let wider = |message: Beside, compute: Seconds| message.window.0 > compute.0 * (1.0 + 1e-9);
         if wider(forward, compute.forward) || wider(backward, back) {
             let (both, compute) = (self.wait.both(), compute.forward + back);
-            return vec![self.of(DrawnPass::Both, compute, both, weights, others[0] + others[1])];
+            return vec![self.of(DrawnPass::Both, compute, both, weights, other(|wait| wait.both(), *loading))];
         }
         vec![
-            self.of(DrawnPass::Forward, compute.forward, forward, Seconds::ZERO, others[0]),
-            self.of(DrawnPass::Backward, back, backward, weights, others[1]),
+            self.of(DrawnPass::Forward, compute.forward, forward, Seconds::ZERO, other(|wait| wait.forward, *loading)),
+            self.of(DrawnPass::Backward, back, backward, weights, other(|wait| wait.backward, Seconds::ZERO)),
         ]
     }
 
     /// A pass of `compute`, its `message` in as many pieces, then the gradients of `weights`, then what it waits for
     /// besides.
-    fn of(self, pass: DrawnPass, compute: Seconds, message: Beside, weights: Seconds, others: Seconds) -> PassParts {
+    fn of(
+        self,
+        pass: DrawnPass,
+        compute: Seconds,
+        message: Beside,
+        weights: Seconds,
+        others: Vec<(Option<Traffic>, Seconds)>,
+    ) -> PassParts {
         let each = 1.0 / self.pieces as f64;
         let window = message.window.0.min(compute.0);
         let mut parts = Vec::new();
@@ -272,10 +293,25 @@ impl Drawn<'_> {
                 });
             }
         }
-        let last = [work(PassWork::Weights, weights), work(PassWork::Waits, others)];
+        let last = [work(PassWork::Weights, weights), work(PassWork::Waits, sum_of(&others))];
         parts.extend(last.into_iter().filter(|part| part.compute.0 > 0.0));
-        PassParts { pass, parts }
+        PassParts { pass, parts, others }
     }
+}
+
+/// What a pass waits for besides its messages of the kind `drawn`: each other kind's seconds, and the `loading`.
+fn other_waits(
+    drawn: Traffic,
+    loading: Seconds,
+    exposed: impl Fn(Traffic) -> Seconds,
+) -> Vec<(Option<Traffic>, Seconds)> {
+    let kinds = KINDS.into_iter().filter(|traffic| *traffic != drawn);
+    let waits = kinds.map(|traffic| (Some(traffic), exposed(traffic))).chain([(None, loading)]);
+    waits.filter(|(_, seconds)| seconds.0 > 0.0).collect()
+}
+
+fn sum_of(waits: &[(Option<Traffic>, Seconds)]) -> Seconds {
+    waits.iter().map(|(_, seconds)| *seconds).sum()
 }
 
 /// A part without messages.
@@ -314,10 +350,16 @@ fn pair(draft: &Draft, stage: usize, drawn: Drawn<'_>) -> Option<PassParts> {
     // What runs again in the backward pass, and clones of experts, have nothing beside them.
     let alone = Beside::alone(Seconds((all.comm - hidden.comm).0.max(0.0)));
     let compute = pass.compute.total() + pass.saved.host - in_windows;
-    let others = pass.loading + pass.exposed() - pass.waits.ep.exposed() + pass.saved.shards;
+    // What ZeRO moves is exposed longer beside two micro-batches.
+    let [weights, gradients] = pass.shards_beside.unwrap_or([pass.waits.zero3, pass.waits.gradients]);
+    let others = other_waits(Traffic::Ep, pass.loading, |traffic| match traffic {
+        Traffic::Zero3 => weights.exposed(),
+        Traffic::Dp => gradients.exposed(),
+        _ => of_kind(&pass.waits, traffic).map_or(Seconds::ZERO, Wait::exposed),
+    });
     let rest = PassPart { work: PassWork::Other, compute, message: alone };
-    parts.extend([rest, work(PassWork::Waits, others)].into_iter().filter(|part| part.seconds().0 > 0.0));
-    Some(PassParts { pass: DrawnPass::Pair, parts })
+    parts.extend([rest, work(PassWork::Waits, sum_of(&others))].into_iter().filter(|part| part.seconds().0 > 0.0));
+    Some(PassParts { pass: DrawnPass::Pair, parts, others })
 }
 
 #[cfg(test)]
@@ -414,6 +456,12 @@ mod tests {
                         DrawnPass::Pair => durations.pair.as_ref().unwrap()[stage],
                     };
                     assert!(near(pass.seconds().0, op), "{:?} {pass:?} {op}", one.traffic);
+                    // Time without a message of the kind has its reasons, which add up to it.
+                    let waits = pass.parts.iter().filter(|part| part.work == PassWork::Waits);
+                    let waits: f64 = waits.map(|part| part.compute.0).sum();
+                    let named: f64 = pass.others.iter().map(|(_, seconds)| seconds.0).sum();
+                    assert!(near(waits, named), "{:?} {waits} {named}", one.traffic);
+                    assert!(pass.others.iter().all(|(kind, seconds)| *kind != Some(one.traffic) && seconds.0 > 0.0));
                     for part in &pass.parts {
                         let hidden = part.message.comm - part.message.not_hidden;
                         assert!(part.compute.0 >= 0.0 && hidden.0 <= part.compute.0 * (1.0 + 1e-9), "{part:?}");

@@ -28,7 +28,7 @@ const KEY: [(&str, &str); 7] = [
     ("c-forward half", "other compute"),
     ("c-exposed half", "message, hidden"),
     ("c-exposed", "message, exposed"),
-    ("hatch", "the GPU waits"),
+    ("hatch", "the GPU waits: for the message below, or where none is below for other kinds"),
     ("c-weight", "weight gradients, apart"),
 ];
 
@@ -64,7 +64,7 @@ pub(super) fn beside(evaluation: &Evaluation, chosen: Option<Traffic>) -> Node {
         ),
         key(shown),
         el("div", &[("class", "beside-picture")], &[picture(drawn).inline(label)]),
-        el("p", &[("role", "status")], &[said(drawn), more_microbatches(evaluation, drawn)]),
+        el("p", &[("role", "status")], &[said(drawn, run), more_microbatches(evaluation, drawn)]),
         fold("Show as a table", data(drawn)),
     ];
     el("div", &[("class", "beside")], &parts)
@@ -116,7 +116,7 @@ fn more_microbatches(evaluation: &Evaluation, drawn: &MicrobatchWaits) -> Node {
 }
 
 /// What the picture says, in words.
-fn said(drawn: &MicrobatchWaits) -> Node {
+fn said(drawn: &MicrobatchWaits, run: &Run) -> Node {
     let show = show_seconds;
     let (stage, rank, layers, pieces) = (drawn.stage, drawn.rank, drawn.layers, drawn.pieces);
     let place = if layers > pieces {
@@ -159,7 +159,47 @@ fn said(drawn: &MicrobatchWaits) -> Node {
         ),
         None => t!("No compute may run beside these messages: all of {sent} are waited for.", sent = show(apart.comm)),
     };
-    Node::from_iter([inline(words), text(" "), inline(place)])
+    let unnamed = drawn.passes.iter().any(|pass| !pass.others.is_empty());
+    let shown = pair.filter(|_| drawn.paired >= SMALLEST_PRINTED).map_or(&drawn.passes[..], std::slice::from_ref);
+    let others = unnamed.then(|| other_words(shown, run)).flatten();
+    let others = others.map_or_else(Node::none, |words| Node::from_iter([text(" "), inline(words)]));
+    Node::from_iter([inline(words), others, text(" "), inline(place)])
+}
+
+/// What the hatched time without a message below it waits for, of `passes` together: "Besides, the GPU waits 113 ms
+/// for messages that are not drawn here: TP activations 96.0 ms, CP keys, values 17.0 ms."
+fn other_words(passes: &[PassParts], run: &Run) -> Option<Message> {
+    let mut sums: Vec<(Option<Traffic>, Seconds)> = Vec::new();
+    for (kind, seconds) in passes.iter().flat_map(|pass| pass.others.iter().copied()) {
+        match sums.iter_mut().find(|(of, _)| *of == kind) {
+            Some((_, sum)) => *sum += seconds,
+            None => sums.push((kind, seconds)),
+        }
+    }
+    if sums.is_empty() {
+        return None;
+    }
+    let time = show_seconds(sums.iter().map(|(_, seconds)| *seconds).sum());
+    let parts = sums.iter().map(|(kind, seconds)| {
+        let time = show_seconds(*seconds);
+        match kind {
+            Some(traffic) => t!("{traffic} {time}", traffic = Message::from(names(*traffic, run).0), time),
+            None => t!("data that is loaded {time}", time),
+        }
+    });
+    let parts = Message::joined(", ", parts);
+    Some(match passes {
+        [pair] if pair.pass == DrawnPass::Pair => t!(
+            "Besides, a pair waits {time} for what is not drawn here, hatched without a message below: {parts}.",
+            time,
+            parts
+        ),
+        _ => t!(
+            "Besides, the GPU waits {time} for what is not drawn here, hatched without a message below: {parts}.",
+            time,
+            parts
+        ),
+    })
 }
 
 /// What a pair hides and adds where `share` of the passes run in pairs; its two passes alone take `apart`.
@@ -393,6 +433,26 @@ mod tests {
         let apart = html(Schedule::OneFOneB);
         assert!(!apart.contains("a pair of passes:") && apart.contains("url(#hatched)"), "{apart}");
         assert!(apart.contains("No compute may run beside these messages"), "{apart}");
+    }
+
+    /// Tensor parallelism of 8 beside experts: the GPU waits for its messages too, which are not drawn. All the hatched
+    /// time of the pair is in words.
+    #[test]
+    fn hatched_time_without_a_message_has_its_reason_in_words() {
+        let run = Run { pp: 2, tp: 8, cp: 2, ep: 256, global_batch: 4096, ..deepseek(Schedule::DualPipe) };
+        let evaluation = evaluate(&run).unwrap();
+        let drawn = microbatch_waits(&evaluation).into_iter().find(|one| one.traffic == Traffic::Ep).unwrap();
+        let pair = &drawn.passes[0];
+        assert!(drawn.paired > SMALLEST_PRINTED && pair.pass == DrawnPass::Pair);
+        let hatched: f64 =
+            pair.parts.iter().filter(|part| part.work == PassWork::Waits).map(|part| part.compute.0).sum();
+        let html = beside(&evaluation, Some(Traffic::Ep)).to_html();
+        let words = format!("Besides, a pair waits {} for", show_seconds(Seconds(hatched)));
+        assert!(hatched > 0.0 && html.contains(&words), "{words}: {html}");
+        assert!(html.contains("TP activations "), "{html}");
+        // One kind of messages, and nothing that is loaded: all that is waited for is drawn.
+        let alone = beside(&evaluate(&Run::default()).unwrap(), Some(Traffic::Tp)).to_html();
+        assert!(!alone.contains("Besides, "), "{alone}");
     }
 
     #[test]
