@@ -110,11 +110,13 @@ fn by_source() -> Vec<SourceRegret> {
     questions().into_iter().map(of).collect()
 }
 
-/// Sources whose mean regret is above 6 %, with the percent that it stays below; `docs/methods/search.md` says why.
-const ABOVE: [(&str, f64); 2] =
-    [("BLOOM candidates, 176B to 203B on A100", 11.0), ("InternEvo, InternLM-7B on A100", 14.0)];
+/// The most mean regret of a source, percent: the aim.
+const AIM: f64 = 6.0;
 
-/// The aim is 6 % in each source. Constants were fitted to several of them, and the layouts that ran out of memory are
+/// Sources that miss it; `docs/methods/search.md` says why.
+const MISS: [&str; 2] = ["BLOOM candidates, 176B to 203B on A100", "InternEvo, InternLM-7B on A100"];
+
+/// The aim holds in each source but two, where the choice costs at most the aim more than a layout drawn at random. Constants were fitted to several of them, and the layouts that ran out of memory are
 /// not among the choices.
 #[test]
 fn the_layout_that_is_predicted_to_be_fastest_is_nearly_so_in_each_source() {
@@ -122,11 +124,15 @@ fn the_layout_that_is_predicted_to_be_fastest_is_nearly_so_in_each_source() {
     println!("| source | questions | steps | mean, % | worst, % | of any layout, % |");
     for SourceRegret { name, questions, steps, mean, worst, drawn } in &sources {
         println!("| {name} | {questions} | {steps} | {mean:.1} | {worst:.1} | {drawn:.1} |");
-        let limit = ABOVE.iter().find(|(above, _)| above == name).map_or(6.0, |(_, limit)| *limit);
-        assert!(*mean <= limit, "{name}: {mean}");
+        if MISS.contains(name) {
+            assert!(*mean > AIM, "{name} meets the aim, {mean}: it is no exception any more");
+            assert!(*mean <= drawn + AIM, "{name}: {mean}, {drawn} drawn");
+        } else {
+            assert!(*mean <= AIM, "{name}: {mean}");
+        }
     }
-    assert!(sources.len() >= 11 && ABOVE.iter().all(|(name, _)| sources.iter().any(|source| source.name == *name)));
+    assert!(MISS.iter().all(|name| sources.iter().any(|source| source.name == *name)));
     // Of all questions of the other sources none misses by more than 6 %.
-    let rest = sources.iter().filter(|source| ABOVE.iter().all(|(name, _)| *name != source.name));
-    assert!(rest.map(|source| source.worst).fold(0.0, f64::max) <= 6.0);
+    let rest = sources.iter().filter(|source| !MISS.contains(&source.name));
+    assert!(rest.map(|source| source.worst).fold(0.0, f64::max) <= AIM);
 }

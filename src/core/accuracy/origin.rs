@@ -217,7 +217,7 @@ fn slopes(scenario: &Scenario, base: f64, constants: &mut Constants) -> (Vec<(us
 }
 
 /// Indices of the rows that print a run again: the same settings and the same figure, to the digit, in the same
-/// document. Each run counts once in errors and ranges.
+/// document. Each run counts once in [`DatedSteps`].
 pub fn twins(rows: &[Evidence]) -> BTreeSet<usize> {
     let mut seen = BTreeSet::new();
     let name = |row: &Evidence| format!("{} {} {:?} {:?}", row.source, row.origin, row.measured, row.run);

@@ -501,10 +501,10 @@ fn part_of(id: CauseId) -> Option<PartKind> {
 /// work or gains less than can be told.
 fn tries(id: CauseId, run: &Run) -> TriedChange {
     let set: Vec<(&'static str, String)> = match id {
+        // An overlap that was set by hand goes back to what the software does; it needs no memory.
         CauseId::GradReduceLate | CauseId::ParamGatherExposed if run.overlap.dp.is_some_and(|share| share < 0.5) => {
             vec![("overlap.dp", String::new())]
         }
-        CauseId::HostLate if !run.graphs().any() => vec![("cuda_graphs", "true".to_owned())],
         _ => {
             let remedy = part_of(id).and_then(|part| told_remedy(part, run));
             return remedy

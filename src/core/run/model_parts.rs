@@ -94,11 +94,12 @@ impl Based<ModelParts> {
         if let Some(given) = &self.parts.name {
             return verbatim(given.clone());
         }
-        if let (None, Some(first)) = (name, self.alike().first()) {
-            return match self.alike().len() {
-                1 => verbatim(*first),
-                _ => t!("shapes of {name}", name = verbatim(*first)),
-            };
+        if name.is_none() {
+            match self.alike()[..] {
+                [] => {}
+                [only] => return verbatim(only),
+                [first, ..] => return t!("shapes of {name}", name = verbatim(first)),
+            }
         }
         title(name, "own model", self.as_published().is_none())
     }

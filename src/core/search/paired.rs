@@ -19,9 +19,8 @@ pub fn has_pairs(evaluation: &Evaluation) -> bool {
     evaluation.order.has_pairs()
 }
 
-/// The settings of `run` in the fastest of the layouts that fit first for each pipeline and in which passes run in
-/// pairs; none where its
-/// schedule has no pairs, where it has them already and fits, or where no layout of these does.
+/// For each pipeline size the first layout that fits and whose passes run in pairs; of these the settings of the
+/// fastest. None where the schedule has no pairs, where `run` has them already and fits, or where no such layout fits.
 pub fn with_pairs(run: &Run) -> Option<Vec<(&'static str, String)>> {
     let is_moe = run.model.resolve().is_ok_and(|model| model.moe.is_some());
     if !run.schedule.pairs_passes() || !is_moe {

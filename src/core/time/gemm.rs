@@ -180,7 +180,7 @@ mod tests {
     /// Primus-Turbo pull request 284, 16 of `DeepSeek-V3`'s experts in 16 bits on MI355X, TFLOP/s by hipBLASLt, Triton
     /// and `grouped_gemm`: forward, gradient of the input, gradient of the weight.
     #[test]
-    fn grouped_products_on_mi355x_are_met_in_the_mean() {
+    fn grouped_products_on_mi355x_are_each_met_within_a_fifth() {
         let rates = Rates { launch_expert: Seconds::ZERO, ..rates("mi355x") };
         let mut off = Vec::new();
         for (rows, n, k, passes) in [
@@ -206,7 +206,9 @@ mod tests {
             }
         }
         let mean = off.iter().sum::<f64>() / off.len() as f64;
-        assert!(mean.abs() < 0.05 && off.iter().all(|off| off.abs() < 0.2), "{mean} {off:?}");
+        // The factor is their mean; that no product is far from it is not.
+        assert!(mean.abs() < 0.05, "the factor is no longer their mean: {mean}");
+        assert!(off.iter().all(|off| off.abs() < 0.2), "{off:?}");
     }
 
     /// `DeepGEMM`'s README of April 2025, products in fp8 on H800 grouped over experts, TFLOP/s: a short K costs what

@@ -17,24 +17,24 @@ pub fn spares(mean: f64, share: f64) -> u64 {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive, and far below 2^53
         return count.max(0.0).round() as u64;
     }
-    let mut term = exp(-mean);
-    let (mut sum, mut count) = (term, 0u64);
-    while sum < share && term > 0.0 {
-        count += 1;
-        term *= mean / count as f64;
-        sum += term;
-    }
-    count
+    // Terms too small to be added end the sum where rounding keeps it below the share.
+    let met = |(_, term, sum): &(u64, f64, f64)| *sum >= share || *term <= 0.0;
+    cumulated(mean).find(met).map_or(0, |(count, ..)| count)
+}
+
+/// Counts of nodes under repair, each with its probability and that of at most as many.
+fn cumulated(mean: f64) -> impl Iterator<Item = (u64, f64, f64)> {
+    let none = exp(-mean.max(0.0));
+    std::iter::successors(Some((0, none, none)), move |(count, term, sum)| {
+        let term = term * mean / (count + 1) as f64;
+        Some((count + 1, term, sum + term))
+    })
 }
 
 /// Probability that at most `spares` nodes are under repair where `mean` are on average; none above the means whose
 /// terms are added.
 pub fn suffices(mean: f64, spares: u64) -> Option<f64> {
-    (mean <= LARGE).then(|| {
-        let next = |(count, term): &(u64, f64)| Some((count + 1, term * mean / (count + 1) as f64));
-        let terms = std::iter::successors(Some((0, exp(-mean.max(0.0)))), next);
-        terms.take_while(|(count, _)| *count <= spares).map(|(_, term)| term).sum()
-    })
+    (mean <= LARGE).then(|| cumulated(mean).find(|(count, ..)| *count >= spares).map_or(1.0, |(.., sum)| sum))
 }
 
 /// Means above which no distribution is listed.

@@ -75,11 +75,11 @@ impl ChangedSettings {
         Self { yours, along, chosen }
     }
 
-    /// How many, of each kind: "2 changed · 2 set along · 5 chosen for you"; empty where there are none.
+    /// How many, of each kind: "2 changed · 2 set with a choice · 5 chosen for you"; empty where there are none.
     pub fn count(&self) -> Message {
         let said = |n: usize, words: fn(usize) -> Message| (n > 0).then(|| words(n));
         let yours = said(self.yours.len(), |n| t!("{n} changed", n));
-        let along = said(self.along.len(), |n| t!("{n} set along", n));
+        let along = said(self.along.len(), |n| t!("{n} set with a choice", n));
         let chosen = said(self.chosen.len(), |n| t!("{n} chosen for you", n));
         Message::joined(" · ", yours.into_iter().chain(along).chain(chosen))
     }
@@ -238,7 +238,7 @@ mod tests {
             false,
         );
         let count = |origin| ChangedSettings::of(&chosen.run, origin).count().to_string();
-        assert_eq!(count(LayoutOrigin::Yours), "1 changed · 3 set along");
+        assert_eq!(count(LayoutOrigin::Yours), "1 changed · 3 set with a choice");
         assert_eq!(count(LayoutOrigin::File), "4 changed");
         let html = what_changed(&chosen.run, LayoutOrigin::Yours).to_html();
         assert!(html.contains("Set along with a choice of yours:"), "{html}");

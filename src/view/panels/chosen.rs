@@ -115,12 +115,12 @@ fn none_fits(peak: &Peak, outcome: Option<&LadderEnd>) -> &'static str {
         _ => false,
     };
     if !least {
-        return if peak.overall == Verdict::Oom { "Layout: none fits" } else { "Layout: none fits for sure" };
+        return if peak.overall == Verdict::Oom { "Layout: none fits" } else { "Layout: every one may run out" };
     }
     if peak.overall == Verdict::Oom {
         "Layout: none fits, this one needs the least"
     } else {
-        "Layout: none fits for sure, this one needs the least"
+        "Layout: every one may run out, this one needs the least"
     }
 }
 

@@ -1,4 +1,4 @@
-//! Messages of an allocator beside the run on the page: the rank that is compared, and runs that explain a message.
+//! Messages of an allocator beside the run on the page: the rank that is compared.
 
 use crate::common::run_with;
 use shardscope::core::diagnose::{Diagnosis, MemoryFound};
@@ -21,7 +21,7 @@ fn message([asked, free, used, allocated, unused]: [&str; 5]) -> String {
     )
 }
 
-/// 8,192 tokens of 64,128 words in fp32, and of eight times the tokens.
+/// 8,192 tokens of 64,128 words in fp32.
 const ONE: [&str; 5] = ["1.96", "1.20", "77.91", "66.10", "9.80"];
 
 fn found(text: &str, run: &Run) -> (Diagnosis, MemoryFound) {

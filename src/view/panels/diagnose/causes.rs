@@ -28,7 +28,7 @@ pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
     let beyond = to_explain(found);
     let (words, beside) = match (beyond, &found.memory) {
         _ if found.comparison == Comparison::Memory => {
-            (t!("Causes, the surest first"), t!("changes were tried on the run"))
+            (t!("Causes, the likeliest first"), t!("changes were tried on the run"))
         }
         (Some(beyond), _) => {
             (t!("What explains the {beyond}", beyond = show_seconds(Seconds(beyond))), explained(found))

@@ -19,7 +19,7 @@ pub(super) fn spent(found: &Diagnosis, page: &Run) -> Option<Node> {
     }
     let words = t!(
         "By prediction the compute takes {ideal} of the {whole} at the GPU's peak rate. The largest other parts, and \
-            what would shorten each; every change was tried on this run and fits:",
+            what would shorten each. Every change was tried on this run: it fits, or needs no more memory than now.",
         ideal = show_seconds(Seconds(ideal)),
         whole = show_seconds(Seconds(whole))
     );

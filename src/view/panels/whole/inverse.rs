@@ -228,7 +228,7 @@ fn why_not_fewer(gpus: u64, days: f64, found: &Deadline) -> Message {
         );
     }
     t!(
-        "With {fewer} GPUs, the next fewer, nine of ten runs end within {high} days: {late} too late.",
+        "With {fewer} GPUs, the next fewer, nine of ten runs end within {high} days: {late} days too late.",
         fewer,
         high = significant(*high, 3),
         late = significant(*high - days, 2)
