@@ -1,14 +1,18 @@
 //! What a list of the form sets: the choice itself, and the settings that follow it, which a notice names.
 
 use crate::panels::chosen::LayoutOrigin;
+use crate::panels::strip::{assumed_tokens, show_tokens};
 use crate::prelude::*;
 use shardscope_core::advice::fit::{called, shown};
 use shardscope_core::issue::Issue;
 use shardscope_core::report::with_schedule;
 use shardscope_core::run::Value;
 use shardscope_core::run::follow::following;
-use shardscope_core::run::registry::{FIELDS, Field, Slot, clear_parts};
+use shardscope_core::run::registry::{FIELDS, Field, Slot, clear_parts, field};
 use shardscope_core::search::paired::with_pairs;
+
+/// Keys of fields and the texts that set them.
+type Set = Vec<(&'static str, String)>;
 
 /// A Run after a choice.
 pub struct AfterChoice {
@@ -61,31 +65,49 @@ fn with_pipeline(next: &Run) -> Option<Run> {
     next.with_texts(&fix.set)
 }
 
-/// A notice that names all of `after` that was set along with `chosen`, which was chosen after `before`, with undo;
-/// none where nothing was.
+/// Key of the tokens of a run.
+const TOKENS: &str = "tokens_total";
+
+/// The tokens that `before` and `after` assume, where neither has its own and they differ: with adapters and on a node
+/// those of a fine-tuning.
+fn tokens_moved(before: &Run, after: &Run) -> Option<[f64; 2]> {
+    let tokens = [assumed_tokens(before)?, assumed_tokens(after)?];
+    (tokens[0].to_bits() != tokens[1].to_bits()).then_some(tokens)
+}
+
+/// A notice that names all of `after` that moved along with `chosen`, which was chosen after `before`, with undo: other
+/// settings, and the tokens that are assumed; none where nothing did.
 fn along(before: &Run, after: &Run, chosen: &Field) -> Option<Issue> {
     let fixed = fixed_chunks(after).is_some();
     let differs = |field: &&Field| field.key != chosen.key && field.get(before) != field.get(after);
     let others: Vec<&'static Field> = FIELDS.iter().filter(differs).collect();
     // The number of chunks that a schedule fixes stands in its place.
     let named: Vec<&Field> = others.iter().copied().filter(|field| !(fixed && field.key == "virtual_stages")).collect();
-    if named.is_empty() {
+    let tokens = tokens_moved(before, after);
+    if named.is_empty() && tokens.is_none() {
         return None;
     }
     let one = |field: &Field| match field.text(after).filter(|text| !text.is_empty()) {
         Some(text) => Message::joined(" ", [called(field), shown(field, &text)]),
         None => t!("{name} no longer set", name = called(field)),
     };
+    let moved = tokens
+        .zip(field(TOKENS))
+        .map(|([_, tokens], field)| t!("{name} {tokens}, assumed", name = called(field), tokens = show_tokens(tokens)));
     let words = t!(
         "Set with {choice}: {settings}",
         choice = label(chosen, after),
-        settings = Message::joined(", ", named.iter().map(|field| one(field)))
+        settings = Message::joined(", ", named.iter().map(|field| one(field)).chain(moved))
     );
     // What a preset had of its own stands with that preset alone; a schedule asks for the settings that came with it.
     let parts = format!("{}.", chosen.key);
     let whole = chosen.key == "schedule" || others.iter().any(|field| field.key.starts_with(&parts));
     let back = FIELDS.iter().filter(|field| whole && field.key == chosen.key).chain(others);
-    let back = back.map(|field| (field.key, field.text(before).unwrap_or_default())).collect();
+    let mut back: Set = back.map(|field| (field.key, field.text(before).unwrap_or_default())).collect();
+    // Where the choice itself is taken back, the tokens of before are assumed again.
+    let is_back = back.iter().any(|(key, _)| *key == chosen.key);
+    let text = |tokens: f64| field(TOKENS)?.text(&Run { tokens_total: Some(tokens), ..Run::default() });
+    back.extend(tokens.filter(|_| !is_back).and_then(|[tokens, _]| Some((TOKENS, text(tokens)?))));
     Some(Issue::notice(chosen.key, words).with_fixes(back).labelled("undo"))
 }
 
@@ -112,7 +134,7 @@ pub fn fixed_chunks(run: &Run) -> Option<(u64, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardscope_core::run::registry::field;
+    use crate::panels::strip::budget_tokens;
 
     fn after(before: &Run, key: &str, id: &str) -> AfterChoice {
         let value = if id.is_empty() { Value::Null } else { Value::Text(id.to_owned()) };
@@ -133,7 +155,7 @@ mod tests {
             &[("model", "deepseek-v3"), ("gpu", "h800-sxm-80gb"), ("gpus", "2048"), ("stack", "deepseek-v3")],
         ];
         let runs: Vec<Run> = settings.iter().map(|set| with(set)).collect();
-        let mut named = 0;
+        let (mut named, mut of_tokens) = (0, 0);
         for (run, key) in runs
             .iter()
             .flat_map(|run| ["adapter.method", "stack", "schedule", "gpu", "model", "precision"].map(|key| (run, key)))
@@ -148,22 +170,29 @@ mod tests {
                     .filter(|field| field.key != key && field.get(run) != field.get(&next))
                     .filter(|field| field.key != "virtual_stages" || fixed_chunks(&next).is_none())
                     .collect();
+                let tokens = [run, &next].map(budget_tokens);
                 let Some(notice) = notice else {
                     assert!(moved.is_empty(), "{key} {id} moves {} in silence", moved[0].key);
+                    assert!(tokens[0].to_bits() == tokens[1].to_bits(), "{key} {id} moves the tokens in silence");
                     continue;
                 };
                 let words = notice.message.to_string();
+                let is_said = words.contains(&format!("Token budget {}, assumed", show_tokens(tokens[1])));
+                assert_eq!(is_said, tokens[0].to_bits() != tokens[1].to_bits(), "{key} {id}: {words}");
+                of_tokens += usize::from(is_said);
                 for field in &moved {
                     assert!(words.contains(&called(field).to_string()), "{key} {id}: {} is not in: {words}", field.key);
                     named += 1;
                 }
                 let undo = notice.fix.as_ref().unwrap();
                 let back = next.with_texts(&undo.set).unwrap();
-                let differ = |field: &&Field| field.key != key && field.get(&back) != field.get(run);
+                assert!((budget_tokens(&back) / tokens[0] - 1.0).abs() < 1e-12, "{key} {id}: {:?}", undo.set);
+                let is_other = |field: &&Field| field.key != key && field.key != TOKENS;
+                let differ = |field: &&Field| is_other(field) && field.get(&back) != field.get(run);
                 assert_eq!(FIELDS.iter().find(differ).map(|field| field.key), None, "{key} {id}: {:?}", undo.set);
             }
         }
-        assert!(named > 40, "{named}");
+        assert!(named > 40 && of_tokens > 4, "{named} {of_tokens}");
     }
 
     /// The run of `QLoRA` on 65 B parameters had targets of 512 tokens and batches of 16 (artidoro/qlora

@@ -28,17 +28,19 @@ pub fn budget_tokens(run: &Run) -> f64 {
     run.tokens_total.unwrap_or_else(|| TOKENS[usize::from(is_small())])
 }
 
+/// Tokens that the budget of `run` has without being set; none where it has its own, or counts steps of reinforcement
+/// learning.
+pub(crate) fn assumed_tokens(run: &Run) -> Option<f64> {
+    (run.tokens_total.is_none() && run.rl.algorithm.is_none()).then(|| budget_tokens(run))
+}
+
 /// What the tokens or steps of the budget of `run` are, where it has none of its own.
 fn assumed(run: &Run) -> Option<Message> {
     if run.rl.algorithm.is_some() {
         return run.rl.steps.is_none().then(|| t!("number of steps assumed"));
     }
-    run.tokens_total.is_none().then(|| {
-        if budget_tokens(run) < TOKENS[0] {
-            t!("tokens assumed: fine-tuning")
-        } else {
-            t!("tokens assumed: pretraining")
-        }
+    assumed_tokens(run).map(|tokens| {
+        if tokens < TOKENS[0] { t!("tokens assumed: fine-tuning") } else { t!("tokens assumed: pretraining") }
     })
 }
 
@@ -443,40 +445,44 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     Node::from_iter([value, track, caption, assumed])
 }
 
-/// The cost with losses and spares, which the steps alone have not, with the way to the whole run; nothing where it
-/// does not end.
+/// What losses and spares change of the printed cost and days of the steps, with the way to the whole run: each figure
+/// that they change by a digit that is printed; nothing where they change none, or where the run does not end.
 fn added(evaluation: &Evaluation, currency: &str, scope: &Scope) -> Node {
     let run = &evaluation.scenario.run;
-    let Ok(setting) = setting(evaluation, budget_tokens(run)) else {
+    let (Ok(setting), Some(steps)) = (setting(evaluation, budget_tokens(run)), BudgetTime::of(evaluation)) else {
         return Node::none();
     };
-    // The figure of the whole run, as its view says it: rounded, that of the steps and a difference would not add up.
+    // As the whole run says them: rounded, the figures of the steps and a difference would not add up.
     let figures = figures(evaluation, &setting);
-    let wide = RangedTime::from(&evaluation.report.step).is_wide();
-    let (less, shown) = few(figures.gpu_hours * setting.price.unwrap_or(PRICE), wide);
-    let whole = format!("{less}{currency}{shown}");
-    // Losses that change none of the digits that are shown.
-    let steps = BudgetTime::of(evaluation).map(|budget| {
-        let (less, shown) = few(budget.gpu_hours() * setting.price.unwrap_or(PRICE), wide);
+    let wide = steps.step.is_wide();
+    let cost = |hours: f64| {
+        let (less, shown) = few(hours * setting.price.unwrap_or(PRICE), wide);
         format!("{less}{currency}{shown}")
-    });
-    let words = match figures.spares {
-        1.. => "with losses and spares",
-        _ if steps.as_ref() == Some(&whole) => "with losses still",
-        _ => "with losses",
     };
-    let whole = inline(verbatim(whole)).reports(WholeRunFigure::Cost.id(), scope);
-    // Days of the same basis, where losses change what is shown of them.
     let days = |days: f64| show_days(days, wide);
-    let later = BudgetTime::of(evaluation).filter(|budget| days(budget.seconds / 86_400.0) != days(figures.days));
-    let later = later.map_or_else(Node::none, |_| {
-        let (number, unit) = days(figures.days);
+    let later = changed(&days(steps.seconds / 86_400.0), days(figures.days)).map(|(number, unit)| {
         let number = inline(verbatim(number)).reports(WholeRunFigure::Days.id(), scope);
-        Node::from_iter([text(", "), number, text(" "), text(unit)])
+        Node::from_iter([number, text(" "), text(unit)])
     });
-    let parts = [text(words), text(" "), whole, later];
+    let dearer = changed(&cost(steps.gpu_hours()), cost(figures.gpu_hours))
+        .map(|cost| inline(verbatim(cost)).reports(WholeRunFigure::Cost.id(), scope));
+    // Spares are paid for, and take no time.
+    let words = if dearer.is_some() && figures.spares > 0 { "with losses and spares" } else { "with losses" };
+    let mut parts: Vec<Node> = Vec::new();
+    for part in dearer.into_iter().chain(later) {
+        parts.extend([text(if parts.is_empty() { " " } else { ", " }), part]);
+    }
+    if parts.is_empty() {
+        return Node::none();
+    }
+    parts.insert(0, text(words));
     let button = el("button", &[("class", "link")], &parts).on(Action::Show(View::Whole));
     el("span", &[], &[leaf("i", "dot", verbatim("· ")), button])
+}
+
+/// `whole` where it reads otherwise than `steps`.
+fn changed<T: PartialEq>(steps: &T, whole: T) -> Option<T> {
+    (*steps != whole).then_some(whole)
 }
 
 /// Units of a calendar, each from two of the one before it on, with its days: names of units hold at least two of them.
@@ -753,6 +759,37 @@ mod tests {
         let opens =
             |node: &Node| node.actions().into_iter().filter(|action| matches!(action, Action::ExplainWhole(_))).count();
         assert_eq!((opens(&own_budget(&evaluation)), opens(&budget(&evaluation, &Scope::run()))), (2, 0));
+    }
+
+    /// Losses of 0.18 % change none of two digits in most amounts: what they add is there exactly where it is read off
+    /// the printed figures, cost and days apart.
+    #[test]
+    fn losses_are_named_where_they_change_a_printed_digit() {
+        let mut named = [0, 0];
+        let tokens = (0..24).map(|at| 1e9 * 1.7_f64.powi(at));
+        for (tokens_total, spare_quantile) in tokens.flat_map(|tokens| [(tokens, None), (tokens, Some(0.99))]) {
+            let mut run = Run { tokens_total: Some(tokens_total), price_per_gpu_hour: Some(2.0), ..Run::default() };
+            run.length.spare_quantile = spare_quantile;
+            let evaluation = evaluate(&run).unwrap();
+            let node = budget(&evaluation, &Scope::run());
+            let (html, marked) = (node.to_html(), node.marked_figures());
+            let printed = |name: &str| marked.iter().find(|(field, _)| field == name).map(|(_, figure)| figure.clone());
+            let whole = figures(&evaluation, &setting(&evaluation, tokens_total).unwrap());
+            let wide = RangedTime::from(&evaluation.report.step).is_wide();
+            let cost = format!("${}", few(whole.gpu_hours * 2.0, wide).1);
+            let days = show_days(whole.days, wide).0;
+            let shown = [("budget.cost", WholeRunFigure::Cost, cost), ("budget.days", WholeRunFigure::Days, days)].map(
+                |(steps, of, whole)| {
+                    let is_other = printed(steps).unwrap() != whole;
+                    assert_eq!(printed(of.id()), is_other.then_some(whole), "{tokens_total}: {html}");
+                    is_other
+                },
+            );
+            assert_eq!(html.contains("with losses"), shown.contains(&true), "{html}");
+            assert_eq!(html.contains("and spares"), shown[0] && whole.spares > 0, "{html}");
+            named[usize::from(shown.contains(&true))] += 1;
+        }
+        assert!(named[0] > 5 && named[1] > 5, "{named:?}");
     }
 
     /// The widest figures that a field's range allows: units stay short of the column, numbers take a larger unit.
