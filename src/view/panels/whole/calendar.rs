@@ -162,10 +162,6 @@ fn widest(range: &CalendarRange) -> Message {
 /// The origin of a loss in numbers.
 fn note(answer: &WholeRunAnswer, kind: LossKind) -> Message {
     let (figures, setting) = (&answer.figures, &answer.setting);
-    let count = || {
-        let count = figures.interruptions;
-        if count < 9.95 { format!("{count:.1}") } else { group(&format!("{count:.0}")) }
-    };
     match kind {
         LossKind::Startup => t!("first process to first step, once"),
         LossKind::Evaluation if setting.evaluations == 0.0 => t!("none in this run"),
@@ -189,10 +185,7 @@ fn note(answer: &WholeRunAnswer, kind: LossKind) -> Message {
             None => t!("none in this run"),
         },
         LossKind::RepeatedWork | LossKind::Restarts if figures.interruptions == 0.0 => t!("none in this run"),
-        LossKind::RepeatedWork | LossKind::Restarts => {
-            let lost = figures.losses.iter().find(|loss| loss.kind == kind).map_or(Seconds::ZERO, |loss| loss.seconds);
-            t!("{count} × {time}", count = count(), time = duration(lost / figures.interruptions))
-        }
+        LossKind::RepeatedWork | LossKind::Restarts => answer.show_each(kind),
         LossKind::Stragglers if setting.straggler <= 1.0 => t!("in the step, or none"),
         LossKind::Stragglers => t!("steps take {factor} times as long", factor = significant(setting.straggler, 4)),
     }

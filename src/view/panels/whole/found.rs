@@ -1,9 +1,12 @@
 //! The answer that the view shows, and durations as it says them.
 
-use crate::panels::strip::{PRICE, budget_tokens};
+use crate::node::figure::Scope;
+use crate::panels::strip::{PRICE, budget_tokens, plain};
 use crate::prelude::*;
 use shardscope_core::issue::Issue;
-use shardscope_core::whole_run::{self, CalendarRange, Setting, WholeRun, figures, notes};
+use shardscope_core::whole_run::{
+    self, Calendar, CalendarRange, LossKind, Setting, WholeRun, WholeRunFigure, figures, notes,
+};
 
 /// Everything that the view shows of a Run, but its range.
 #[derive(Clone, Debug)]
@@ -25,6 +28,29 @@ impl WholeRunAnswer {
         setting.price.get_or_insert(PRICE);
         let (figures, notes) = (figures(evaluation, &setting), notes(evaluation, &setting));
         Ok(Self { setting, figures, notes })
+    }
+
+    /// Interruptions of the running job, and what each costs of `kind`, repeated work or restarts: their product is
+    /// that loss, as in its formula. One that strikes a restart repeats no work, and its downtime is a part of that
+    /// restart.
+    pub(super) fn each(&self, kind: LossKind) -> (f64, Seconds) {
+        let calendar = Calendar::new(&self.setting);
+        let lost = if kind == LossKind::RepeatedWork { calendar.lost } else { calendar.downtime };
+        (calendar.broken, if calendar.broken > 0.0 { lost / calendar.broken } else { Seconds::ZERO })
+    }
+
+    /// "4.12 × 15.1 min", with the interruptions that count where they are not all of them.
+    pub(super) fn show_each(&self, kind: LossKind) -> Message {
+        let (count, time) = self.each(kind);
+        let [count, all] = [count, self.figures.interruptions].map(|count| plain(count, false));
+        let (whose, is_all) = (Scope::run(), count == all);
+        let count = whose.says("whole:broken", count);
+        let time = whose.says(format!("{} each", WholeRunFigure::Loss(kind).id()), duration(time));
+        if is_all {
+            t!("{count} × {time}", count, time)
+        } else {
+            t!("{count} of the running job × {time}", count, time)
+        }
     }
 
     /// `range` of an earlier answer, in proportion to this one: a stand-in until its own is drawn.

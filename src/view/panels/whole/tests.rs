@@ -5,7 +5,7 @@ use super::interval::losses_at;
 use super::*;
 use crate::panels::strip::own_budget;
 use shardscope_core::run::{FailureClass, Failures, RunLength};
-use shardscope_core::whole_run::{RunEvent, range};
+use shardscope_core::whole_run::{self, LossKind, RunEvent, range};
 
 fn run(length: RunLength) -> Run {
     Run { tokens_total: Some(15e12), length, ..Run::default() }
@@ -189,4 +189,41 @@ fn the_same_link_shows_the_same_future_and_another_seed_another() {
 fn durations_are_in_the_unit_that_people_use() {
     let texts = [0.5, 90.0, 600.0, 654.0, 7100.0, 11_160.0, 6_920_640.0].map(|time| duration(Seconds(time)));
     assert_eq!(texts, ["500 ms", "90.0 s", "10 min", "10.9 min", "118 min", "3.10 h", "80.1 d"]);
+}
+
+/// What an interruption costs times the interruptions that cost it is the loss, and both are those of its formula. In
+/// simulated futures as many interruptions repeat work, and as many more strike a restart.
+#[test]
+fn what_each_interruption_costs_adds_up_to_the_loss() {
+    let classes = [FailureClass::Vetted, FailureClass::Shared].map(Failures::Class);
+    let lengths = classes.map(|class| RunLength { failures: Some(class), ..RunLength::default() });
+    let given = RunLength { mtti_h: Some(7.0), restart_s: Some(3600.0), ..RunLength::default() };
+    for length in lengths.into_iter().chain([given]) {
+        let evaluation = evaluate(&run(length)).unwrap();
+        let found = WholeRunAnswer::new(&evaluation).unwrap();
+        for kind in [LossKind::RepeatedWork, LossKind::Restarts] {
+            let (count, time) = found.each(kind);
+            let loss = found.figures.losses.iter().find(|loss| loss.kind == kind).unwrap();
+            assert!((count * time.0 / loss.seconds.0 - 1.0).abs() < 1e-12, "{kind:?}");
+        }
+        let (count, down) = found.each(LossKind::Restarts);
+        let terms = explain(&evaluation, &found.setting, &found.figures);
+        let of = |figure| terms.iter().find(|(known, _)| *known == figure).map(|(_, term)| term).unwrap();
+        let restarts = of(WholeRunFigure::Loss(LossKind::Restarts));
+        let part = |symbol: &str| restarts.parts.iter().find(|part| part.symbol == symbol).unwrap().value;
+        assert_eq!(count, part("j"));
+        assert!(restarts.parts.iter().any(|part| (part.value / down.0 - 1.0).abs() < 1e-12), "{:?}", restarts.parts);
+        assert!(if found.setting.rhythm.by_calendar {
+            count < found.figures.interruptions
+        } else {
+            (count / found.figures.interruptions - 1.0).abs() < 1e-12
+        });
+        let futures: Vec<_> = (0..300).map(|seed| whole_run::future(&found.setting, seed).0).collect();
+        let mean = |of: fn(&RunEvent) -> bool| {
+            futures.iter().flatten().filter(|event| of(event)).count() as f64 / futures.len() as f64
+        };
+        let (repeat, all) = (mean(|event| event.lost.0 > 0.0), mean(|_| true));
+        assert!((repeat / count - 1.0).abs() < 0.03, "{repeat} {count}");
+        assert!((all / found.figures.interruptions - 1.0).abs() < 0.03, "{all} {}", found.figures.interruptions);
+    }
 }
