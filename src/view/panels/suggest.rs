@@ -150,8 +150,11 @@ pub fn brief(run: &Run, own: &Run) -> Message {
     if run.sequence_parallel != own.sequence_parallel && run.tp > 1 {
         parts.push(if run.sequence_parallel { t!("sequence parallel") } else { t!("no sequence parallel") });
     }
-    if run.stage_layers != own.stage_layers && run.stage_layers.is_some() {
-        parts.push(t!("uneven stages"));
+    if run.stage_layers != own.stage_layers && run.pp > 1 {
+        parts.push(match run.stage_layers.as_deref() {
+            Some(layers) => t!("layers by stage {layers}", layers = short(layers)),
+            None => t!("layers split evenly"),
+        });
     }
     if run.adapter.method != own.adapter.method {
         parts
@@ -235,9 +238,9 @@ pub fn suggestion(evaluation: &Evaluation, searched: &SearchProgressShown, unit:
     let Betters { list, tight, .. } = &searched.betters;
     // The fewest GPUs are a line below the cards, where there are three of them.
     let is_line = |better: &&Better| better.gain == Gain::Fewest && list.len() > CARDS;
-    let shown = list.iter().filter(|better| !is_line(better));
+    let shown: Vec<&Better> = list.iter().filter(|better| !is_line(better)).collect();
     let step_s = searched.step_of(evaluation);
-    let mut cards: Vec<Node> = shown.map(|better| card(evaluation, step_s, better, unit).view()).collect();
+    let mut cards = cards_of(evaluation, step_s, &shown, unit);
     let line: Node = list.iter().filter(is_line).map(|better| fewest(evaluation, better, unit)).collect();
     let none = list.iter().all(|better| better.gain != Gain::Time);
     let tight = if none && !tight.is_empty() { only_tight(evaluation, searched, unit) } else { Node::none() };
@@ -337,8 +340,8 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
             t!("{count} others are {range} % faster but tight: they may need more than {usable}.", count, range, usable)
         }
     };
-    let cards: Node =
-        tight.iter().take(MOST_TIGHT).map(|better| card(evaluation, step_s, better, unit).view()).collect();
+    let shown: Vec<&Better> = tight.iter().take(MOST_TIGHT).collect();
+    let cards: Node = cards_of(evaluation, step_s, &shown, unit).into_iter().collect();
     let (class, sign) = words::sign(evaluation.report.memory.overall());
     let parts = [
         leaf("p", class, Message::joined("", [verbatim(sign), fastest_that_fits(evaluation, searched)])),
@@ -367,15 +370,42 @@ pub fn name(better: &Better, own: &Run) -> Message {
     }
 }
 
+/// What each of `list` proposes in place of `own`. Two layouts never have one title: where the settings that titles are
+/// made of are the same, a title goes on with the settings in which it differs from the other.
+pub fn names(list: &[&Better], own: &Run) -> Vec<Message> {
+    let names: Vec<Message> = list.iter().map(|better| name(better, own)).collect();
+    let words: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let differ = |better: &Better, other: &Better| {
+        let changes = changes(&better.run, &other.run).into_iter();
+        changes.map(|change| t!("{field}: {to}", field = change.field.label, to = change.to)).collect::<Vec<_>>()
+    };
+    let full = |at: usize| {
+        let alike = (0..list.len()).filter(|other| *other != at && words[*other] == words[at]);
+        let mut parts = vec![names[at].clone()];
+        for part in alike.flat_map(|other| differ(list[at], list[other])) {
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        Message::joined(" · ", parts)
+    };
+    (0..list.len()).map(full).collect()
+}
+
 /// A share as whole per cent.
 fn percent(share: f64) -> String {
     format!("{:.0}", 100.0 * share)
 }
 
-/// The card of a layout beside a step of `step_s`.
-fn card(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: MemoryUnit) -> Card {
+/// The cards of `list` beside a step of `step_s`.
+fn cards_of(evaluation: &Evaluation, step_s: Seconds, list: &[&Better], unit: MemoryUnit) -> Vec<Node> {
+    let names = names(list, &evaluation.scenario.run);
+    list.iter().zip(names).map(|(better, name)| card(evaluation, step_s, better, name, unit).view()).collect()
+}
+
+/// The card of a layout that is called `name`, beside a step of `step_s`.
+fn card(evaluation: &Evaluation, step_s: Seconds, better: &Better, name: Message, unit: MemoryUnit) -> Card {
     let own = &evaluation.scenario.run;
-    let name = name(better, own);
     // The adapter that is trained already is no gain: the shorter sequence is.
     let is_own = better.gain == Gain::Adapter
         && better.run.adapter.method == own.adapter.method
@@ -721,16 +751,25 @@ fn fastest_that_fits(evaluation: &Evaluation, searched: &SearchProgressShown) ->
     }
 }
 
-/// The main loss, and which card offers to change it: "can change" where a layout does, whose card gives it as cause.
-fn loss_offered(searched: &SearchProgressShown, part: PartKind, share: f64) -> Message {
+/// The main loss, and the card that gives it as its cause: "can change" where that is the first one, of a faster
+/// layout; else the card by its title, or that none does.
+fn loss_offered(own: &Run, searched: &SearchProgressShown, part: PartKind, share: f64) -> Message {
     let (loss, share) = (part_words(part), show_percent(share));
-    let is_batch = |better: &Better| better.gain == Gain::Batch && better_part(better) == Some(part);
-    if searched.lessened() == Some(part) {
-        t!("The main loss a layout can change: {loss}, {share} of the step.", loss, share)
-    } else if searched.betters.list.iter().any(is_batch) {
-        t!("The main loss: {loss}, {share} of the step. The larger batch lessens it.", loss, share)
-    } else {
-        t!("The main loss that layouts differ in: {loss}, {share} of the step.", loss, share)
+    let list: Vec<&Better> = searched.betters.list.iter().collect();
+    match list.iter().position(|better| better_part(better) == Some(part)) {
+        Some(0) if matches!(list[0].gain, Gain::Time | Gain::Split) => {
+            t!("The main loss a layout can change: {loss}, {share} of the step.", loss, share)
+        }
+        Some(at) => {
+            let card = names(&list, own).swap_remove(at);
+            t!("The main loss: {loss}, {share} of the step. The card \"{card}\" lessens it.", loss, share, card)
+        }
+        None if list.is_empty() => {
+            t!("The main loss that layouts differ in: {loss}, {share} of the step.", loss, share)
+        }
+        None => {
+            t!("The main loss that layouts differ in: {loss}, {share} of the step. No card is for it.", loss, share)
+        }
     }
 }
 
@@ -740,7 +779,7 @@ pub fn lead(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
         _ if evaluation.report.memory.overall() == Verdict::Oom => {
             t!("Only what fits; times against the step if it fitted.")
         }
-        Some((part, share)) => loss_offered(searched, part, share),
+        Some((part, share)) => loss_offered(&evaluation.scenario.run, searched, part, share),
         None => t!("No loss that a layout can change."),
     };
     let searched = match (searched.evaluated, searched.done) {
@@ -802,7 +841,8 @@ mod tests {
         assert!(cards.contains("No layout that fits is known to be faster, of 19"), "{cards}");
         assert!(cards.contains("10.0\u{a0}% of the step"), "{cards}");
         assert!(
-            line.contains(" of the step. The larger batch lessens it") && !line.contains("a layout can change"),
+            line.contains("of the step. The card &quot;Batch 256, this layout&quot; lessens it")
+                && !line.contains("a layout can change"),
             "{line}"
         );
         let (cards, line) = said(vec![Better { gain: Gain::Time, ..batch }]);
@@ -831,6 +871,71 @@ mod tests {
             named += 1;
         }
         assert!(named >= 5, "{named}");
+    }
+
+    /// Cards of every kind that have a part of the step as cause, two in either order: the first is of a faster layout
+    /// and its cause is the main loss, or the line names the card whose cause is the main loss, or says that none has
+    /// it.
+    #[test]
+    fn the_line_names_the_card_that_lessens_the_main_loss() {
+        let run = Run { tp: 8, global_batch: 64, recompute: Recompute::Full, ..Run::default() };
+        let own = evaluate(&run).unwrap();
+        let gains = [Gain::Time, Gain::Split, Gain::Gpus, Gain::Equal, Gain::Batch, Gain::Memory];
+        let better = |gain, tp, part: Option<PartKind>| {
+            let run = Run { tp, stage_layers: (gain == Gain::Split).then(|| vec![7, 9, 8, 8]), ..run.clone() };
+            let reason = part.map_or(Reason::Memory(Component::Weights), Reason::Part);
+            let cause = Some(Cause { reason, before: 2.0, after: 1.0, pipelines: [(8, 8), (8, 8)] });
+            Better { gain, figures: Figures::from(&own.report), run, cause }
+        };
+        let parts = [Some(PartKind::Bubble), Some(PartKind::ExposedTp), Some(PartKind::Recompute), None];
+        let mut seen = [0; 3];
+        for (first, second) in gains.iter().flat_map(|first| gains.map(|second| (*first, second))) {
+            for (one, other) in parts.iter().flat_map(|one| parts.map(|other| (*one, other))) {
+                let list = vec![better(first, 4, one), better(second, 2, other)];
+                let betters = Betters { list: list.clone(), done: true, ..Betters::default() };
+                let searched = SearchProgressShown { done: true, betters, ..Default::default() };
+                let (main, _) = main_loss(&own, searched.lessened()).unwrap();
+                let line = lead(&own, &searched).to_html().replace("&quot;", "\"");
+                assert!(line.contains(part_words(main)), "{line}");
+                let names = names(&list.iter().collect::<Vec<_>>(), &run);
+                let named = names.iter().position(|name| line.contains(&format!("The card \"{name}\" lessens it")));
+                let of_main = list.iter().position(|better| better_part(better) == Some(main));
+                let is_first = line.contains("a layout can change");
+                assert_eq!(named.or(is_first.then_some(0)), of_main, "{line}");
+                assert_eq!(line.contains("No card is for it"), of_main.is_none(), "{line}");
+                assert!(!is_first || matches!(first, Gain::Time | Gain::Split), "{line}");
+                seen[if is_first { 0 } else { 1 + usize::from(of_main.is_none()) }] += 1;
+            }
+        }
+        assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
+    }
+
+    /// Stages of other layers, and an even split in place of uneven ones: two layouts have two titles.
+    #[test]
+    fn two_cards_never_have_one_title() {
+        let figures = Figures::from(&report(&Run::default()).unwrap());
+        let with = |set: &[(&str, &str)]| Run::default().with_texts(set).unwrap();
+        let own = with(&[("stage_layers", "9,8,8,7")]);
+        let sets: [&[(&str, &str)]; 6] = [
+            &[],
+            &[("stage_layers", "7,8,8,9")],
+            &[("stage_layers", "7,9,8,8")],
+            &[("stage_layers", "7,9,8,8"), ("cross_entropy", "te-fused")],
+            &[("offload.optimizer", "cpu")],
+            &[("offload.optimizer", "cpu"), ("host_memory_gib", "192")],
+        ];
+        let runs: Vec<Run> = sets.iter().map(|set| with(set)).chain([own.clone()]).collect();
+        for gain in [Gain::Time, Gain::Memory, Gain::Equal, Gain::Fits, Gain::Gpus, Gain::Split, Gain::Change] {
+            let list: Vec<Better> =
+                runs.iter().map(|run| Better { gain, run: run.clone(), figures, cause: None }).collect();
+            let titles = names(&list.iter().collect::<Vec<_>>(), &own);
+            let words: std::collections::BTreeSet<String> = titles.iter().map(ToString::to_string).collect();
+            assert_eq!(words.len(), runs.len(), "{gain:?}: {words:?}");
+        }
+        // Where titles differ by themselves nothing is added.
+        let alone = Better { gain: Gain::Time, run: runs[1].clone(), figures, cause: None };
+        let title = names(&[&alone], &own)[0].to_string();
+        assert!(title == name(&alone, &own).to_string() && title.ends_with("layers by stage 7/8/8/9"), "{title}");
     }
 
     /// The update is a small part of a step that generates: a layout that takes a fifth off it is none that shortens
