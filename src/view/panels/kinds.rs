@@ -1,6 +1,6 @@
 //! Kinds of GPUs for one budget: tokens a second, days and money of each, in a chart and a table.
 
-use super::strip::{PRICE, budget_tokens, money, show_price, show_tokens, sign};
+use super::strip::{budget_tokens, money, show_price, show_tokens, sign};
 use crate::charts::drawing::Form;
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
@@ -21,16 +21,15 @@ struct KindLine<'a> {
     /// Its Run with the budget and the prices as they are now.
     run: Run,
     hours: f64,
-    /// Price of a GPU-hour; the one that is assumed of the own GPU where it has none.
+    /// Price of a GPU-hour, where one was given: none is assumed, so that no kind is ranked by what nobody said.
     price: Option<f64>,
 }
 
 impl<'a> KindLine<'a> {
     fn new(own: &Run, place: usize, found: &'a FoundLayout) -> Option<Self> {
         let choice = &GPUS.get(place)?.choice;
-        let is_own = own.gpu.base == Some(choice.id);
         let hours = budget_tokens(own) / found.figures.tokens_per_s_per_gpu / 3600.0;
-        let price = own.price(choice.id).or(is_own.then_some(PRICE));
+        let price = own.price(choice.id);
         let kind = on(own, choice.id);
         let run = Run {
             tokens_total: kind.tokens_total,
@@ -47,6 +46,13 @@ impl<'a> KindLine<'a> {
 
     fn cost(&self) -> Option<f64> {
         self.price.map(|price| price * self.hours)
+    }
+
+    /// Both ends of the cost, by those of the step.
+    fn cost_range(&self) -> Option<[f64; 2]> {
+        let step = report(&self.found.run).ok()?.step;
+        let cost = self.cost()?;
+        Some([cost * (step.low_s / step.time_s), cost * (step.high_s / step.time_s)])
     }
 }
 
@@ -89,7 +95,7 @@ fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
     let priced: Vec<&KindLine> = lines.iter().filter(|line| line.price.is_some()).collect();
     let tokens = show_tokens(budget_tokens(own));
     let Some((first, cost)) = priced.first().and_then(|first| Some((first, first.cost()?))) else {
-        return if done { t!("No kind with a price trains this run.") } else { t!("Looking for layouts…") };
+        return if done { unpriced(own, lines) } else { t!("Looking for layouts…") };
     };
     let cost = money(&sign(own), cost);
     let (gpus, gpu, days) = (own.gpus, first.name, significant(first.days(), 3));
@@ -121,26 +127,31 @@ fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
     Message::joined(" ", parts.into_iter().filter(|part| !part.is_empty()))
 }
 
-/// The next kind by cost where the ranges of the two costs, those of their steps, overlap: neither is known to be the
-/// cheaper one.
+/// What is known where no kind has a price: the one that takes the fewest days.
+fn unpriced(own: &Run, lines: &[KindLine]) -> Message {
+    let Some(first) = lines.first() else { return t!("No compared kind trains this run.") };
+    t!(
+        "{tokens} tokens take the fewest days on {gpus} × {gpu} in its fastest layout, {layout}: {days}. None that \
+            trains it has a price, so no costs are compared.",
+        tokens = show_tokens(budget_tokens(own)),
+        gpus = own.gpus,
+        gpu = first.name,
+        layout = layout_of(first.found),
+        days = significant(first.days(), 3)
+    )
+}
+
+/// The kinds whose range of the cost overlaps that of the cheapest: none of them is known to be dearer.
 fn as_cheap(own: &Run, priced: &[&KindLine]) -> Message {
-    let range = |line: &KindLine| {
-        let step = report(&line.found.run).ok()?.step;
-        let cost = line.cost()?;
-        Some([cost * (step.low_s / step.time_s), cost * (step.high_s / step.time_s)])
-    };
-    let [first, next, ..] = priced else { return Message::default() };
-    let (Some([_, high]), Some([low, _]), Some(cost)) = (range(first), range(next), next.cost()) else {
-        return Message::default();
-    };
-    if low > high {
+    let [first, rest @ ..] = priced else { return Message::default() };
+    let Some([_, high]) = first.cost_range() else { return Message::default() };
+    let overlaps = |line: &&&KindLine| line.cost_range().is_some_and(|[low, _]| low <= high);
+    let named = |line: &&KindLine| Some(verbatim(format!("{} ({})", line.name, money(&sign(own), line.cost()?))));
+    let kinds: Vec<Message> = rest.iter().filter(overlaps).filter_map(named).collect();
+    if kinds.is_empty() {
         return Message::default();
     }
-    t!(
-        "{name} at {cost} may be as cheap: the ranges of their steps overlap.",
-        name = verbatim(next.name),
-        cost = money(&sign(own), cost)
-    )
+    t!("May be as cheap, since the ranges of the costs overlap: {kinds}.", kinds = Message::joined(", ", kinds))
 }
 
 /// From which price on each other kind would be the cheaper one, where one alone has a price: no price is fetched.
@@ -210,9 +221,8 @@ fn data_table(evaluation: &Evaluation, lines: &[KindLine]) -> Node {
         .column("days", |line| figure(line, "budget.days", significant(line.days(), 3)))
         .column("GPU-hours", |line| figure(line, "budget.gpu_hours", show_count(line.hours)))
         .column("price", |line| match line.price {
-            Some(price) if own.price(line.id).is_some() => text(verbatim(show_price(&currency, price))),
-            Some(price) => text(t!("{price}, assumed", price = show_price(&currency, price))),
-            None => faint("not given"),
+            Some(price) => text(verbatim(show_price(&currency, price))),
+            None => faint("price not given"),
         })
         .column("cost", |line| match line.cost() {
             Some(cost) => figure(line, "budget.cost", money(&currency, cost)),
@@ -268,6 +278,51 @@ mod tests {
         let priced = run.with_price("b200-sxm", Some(own.cost().unwrap() / other.hours)).unwrap();
         let even = KindLine::new(&priced, line("b200-sxm").id_place(), other.found).unwrap();
         assert!((even.cost().unwrap() / own.cost().unwrap() - 1.0).abs() < 1e-9);
+    }
+
+    /// Nobody gave the page's own GPU a price: it is ranked by none, and stands below each that has one, with its days.
+    #[test]
+    fn a_kind_without_a_given_price_is_not_ranked_by_one() {
+        let run = Run { gpus: 16, global_batch: 64, ..Run::default() };
+        let rows = searched(&run);
+        let found = |id: &str| {
+            let (_, found) = rows.iter().find(|(place, _)| GPUS[*place].choice.id == id).unwrap();
+            found.as_deref().unwrap().clone()
+        };
+        let shown = |run: &Run| kinds(&evaluate(run).unwrap(), &rows, true).to_html();
+        let none = shown(&run);
+        assert!(
+            none.contains("so no costs are compared") && !none.contains('$') && !none.contains("cheapest"),
+            "{none}"
+        );
+        assert_eq!(none.matches("price not given").count(), rows.len());
+        // However dear the one that has a price is, the others have none to be cheaper by.
+        let dear = run.with_price("a100-sxm-80gb", Some(1e4)).unwrap();
+        let html = shown(&dear);
+        let at = |name: &str| html.find(&format!("{name}</button>")).unwrap_or_else(|| panic!("{name}: {html}"));
+        assert!(at("A100 80 GB") < at("H100 80 GB") && !html.contains("$2.00"), "{html}");
+        assert_eq!(html.matches("price not given").count(), rows.len() - 1);
+        assert!(found("h100-sxm-80gb").figures.time_s < found("a100-sxm-80gb").figures.time_s);
+    }
+
+    /// At prices that make the costs even their ranges overlap, although the steps do not; at ten times that price of
+    /// one kind they are far apart.
+    #[test]
+    fn costs_are_compared_by_ranges_of_costs_and_not_of_steps() {
+        let run = Run { gpus: 16, global_batch: 64, ..Run::default() };
+        let rows = searched(&run);
+        let [fast, slow] = ["b200-sxm", "a100-sxm-80gb"].map(|id| {
+            let (place, found) = rows.iter().find(|(place, _)| GPUS[*place].choice.id == id).unwrap();
+            (id, *place, found.as_deref().unwrap())
+        });
+        let step = |found: &FoundLayout| report(&found.run).unwrap().step;
+        assert!(step(fast.2).high_s < step(slow.2).low_s, "their steps do not overlap");
+        let even = step(slow.2).time_s / step(fast.2).time_s;
+        for (price, overlap) in [(even, true), (even * 10.0, false)] {
+            let priced = run.with_price(slow.0, Some(1.0)).unwrap().with_price(fast.0, Some(price)).unwrap();
+            let html = kinds(&evaluate(&priced).unwrap(), &rows, true).to_html();
+            assert_eq!(html.contains("the ranges of the costs overlap"), overlap, "{price}: {html}");
+        }
     }
 
     /// A press on a row makes that kind's run the page's: every price that was given is still given, also the one of

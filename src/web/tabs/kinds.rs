@@ -7,7 +7,7 @@ use crate::core::search::kinds::{KindRow, places};
 use crate::core::t;
 use crate::view::node::markup::Node;
 use crate::view::panels::kinds::kinds;
-use crate::view::panels::strip::{PRICE, read_price, show_price, sign};
+use crate::view::panels::strip::{read_price, show_price, sign};
 use crate::view::views::PanelsTab;
 use crate::web::browser::html::{effect, flag, text, view_of};
 use crate::web::browser::i18n::{say, translated};
@@ -121,10 +121,6 @@ fn price_of(state: State, place: usize) -> Option<AnyView> {
         let shown = |run: &Run| run.price(id).map(|price| show_price(&sign(run), price));
         state.run.with(shown).unwrap_or_default()
     });
-    let assumed = text(move || {
-        let own = state.run.with(|run| (run.gpu.base == Some(id)).then(|| show_price(&sign(run), PRICE)));
-        own.unwrap_or_else(|| translated("price"))
-    });
     let wrong = RwSignal::new(false);
     let typed = move |event| {
         let typed = event_target_value(&event);
@@ -146,7 +142,7 @@ fn price_of(state: State, place: usize) -> Option<AnyView> {
                 autocomplete="off"
                 size="6"
                 aria-label=label
-                placeholder=assumed
+                placeholder=say("price")
                 prop:value=now
                 aria-invalid=text(move || wrong.get().to_string())
                 on:change=typed
