@@ -174,7 +174,7 @@ impl Panel {
     pub fn first_view(self, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
         match self {
             Self::MemoryBars(selected) => memory::picture(evaluation, selected, unit),
-            Self::MemoryBands => memory::measured(&evaluation.report.memory, unit),
+            Self::MemoryBands => memory::measured(evaluation, unit),
             Self::Tuning => memory::tuning(evaluation, unit),
             _ => Node::none(),
         }

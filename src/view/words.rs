@@ -7,7 +7,7 @@ use shardscope_core::memory::host::HostMemory;
 use shardscope_core::memory::verdict::Chance;
 use shardscope_core::report::{Memory, Peak, Pipeline};
 use shardscope_core::run::Method;
-use shardscope_core::run::presets::Stack;
+use shardscope_core::run::presets::{Stack, published};
 use shardscope_core::search::{can_run, tie};
 
 /// The word for what is tight with an estimate above the memory.
@@ -191,9 +191,35 @@ pub fn host(host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
     ))
 }
 
-/// The verdict with its evidence: "Uses 38.0 % of usable memory. None of the 132 measured runs that
-/// this estimate says fit ran out."
-pub fn known(memory: &Memory) -> Message {
+/// Share by which the estimate of a run that ran is above its memory, and as it is printed, in percent.
+fn above(memory: &Memory) -> (f64, String) {
+    let over = memory.peak_bytes / memory.capacity_bytes - 1.0;
+    (over, if over < 0.1 { format!("{:.1}", 100.0 * over) } else { format!("{:.0}", 100.0 * over) })
+}
+
+/// What the verdict on a run that is published as having run means: nothing where it says that the run fits.
+pub fn ran(memory: &Memory) -> Option<Message> {
+    let (over, share) = above(memory);
+    match memory.verdict {
+        Verdict::Fits => None,
+        _ if over > 0.0 => Some(t!("It ran as published; our estimate is {share} % above the memory.", share)),
+        _ => Some(t!("It ran as published; the range of our estimate passes the memory.")),
+    }
+}
+
+/// [`ran`] in few words, for the line below the verdict.
+pub fn ran_briefly(memory: &Memory) -> Option<Message> {
+    let (over, share) = above(memory);
+    match memory.verdict {
+        Verdict::Fits => None,
+        _ if over > 0.0 => Some(t!("It ran; our estimate is {share} % too high", share)),
+        _ => Some(t!("It ran; our range passes the memory")),
+    }
+}
+
+/// The verdict on the memory of `run` with its evidence: "Uses 38.0 % of usable memory. None of the 132 measured runs
+/// that this estimate says fit ran out." Of a published run that ran, first what the verdict means.
+pub fn known(run: &Run, memory: &Memory) -> Message {
     let Chance { like, ran_out } = memory.chance;
     let outcome = match ran_out {
         _ if like == 0 => t!("No measured run was this close to its memory."),
@@ -209,7 +235,8 @@ pub fn known(memory: &Memory) -> Message {
         Verdict::Tight => t!("Tight: {share} of {of}.", share, of),
         Verdict::Oom => t!("Does not fit: {share} of {of}.", share, of),
     };
-    Message::joined(" ", [uses, outcome])
+    let ran = published(run).and_then(|_| ran(memory));
+    Message::joined(" ", ran.into_iter().chain([uses, outcome]))
 }
 
 /// The fullest rank; where it may not fit, with what is known of that: "Rank 3: 103 % of usable; 17 of 19 measured
@@ -311,6 +338,7 @@ pub fn line(run: &Run) -> Message {
 mod tests {
     use super::*;
     use shardscope_core::run::Based;
+    use shardscope_core::run::presets::all_published;
 
     /// The outcomes of Fujii 2024, tables 3 and 4: 132 runs fit; of 31 tight ones 12 have an estimate below the memory,
     /// of which 1 ran out, and 19 one above it, of which 17 did; all 69 others did.
@@ -324,10 +352,34 @@ mod tests {
         ] {
             let run = Run { seq_len, ..Run::default() };
             let memory = shardscope_core::report::report(&run).unwrap().memory;
-            let text = known(&memory).to_string();
+            let text = known(&run, &memory).to_string();
             assert!(words.iter().all(|part| text.contains(part)), "{text}");
             assert!(text.contains("% of usable memory."), "{text}");
         }
+    }
+
+    /// Every published run ran: a verdict on it that is not "fits" says so, and by how much the estimate is above the
+    /// memory; one like it that nobody published is not said to have run.
+    #[test]
+    fn the_verdict_on_a_published_run_says_that_it_ran() {
+        let mut above = [0, 0];
+        for preset in all_published() {
+            let mut run = preset.run();
+            let memory = shardscope_core::report::report(&run).unwrap().memory;
+            let text = known(&run, &memory).to_string();
+            assert_eq!(text.starts_with("It ran as published; "), memory.verdict != Verdict::Fits, "{text}");
+            assert_eq!(ran(&memory).is_some(), ran_briefly(&memory).is_some());
+            if memory.verdict != Verdict::Fits {
+                let is_above = memory.peak_bytes > memory.capacity_bytes;
+                above[usize::from(is_above)] += 1;
+                let word =
+                    if is_above { "% above the memory." } else { "the range of our estimate passes the memory." };
+                assert!(text.contains(word), "{text}");
+            }
+            run.global_batch *= 2;
+            assert!(!known(&run, &memory).to_string().contains("It ran"), "{}", preset.id);
+        }
+        assert!(above[1] > 0, "{above:?}");
     }
 
     /// Megatron-LM has no ZB-V in its main branch, and Hugging Face's Trainer no pipeline.

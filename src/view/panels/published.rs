@@ -4,7 +4,6 @@ use super::changes::{SettingChange, changes};
 use crate::panels::whole::WholeRunAnswer;
 use crate::prelude::*;
 use crate::words;
-use shardscope_core::report::Memory;
 use shardscope_core::run::presets::{MLPERF_RUNS, Measured, PUBLISHED, PublishedRun, WHOLE_RUNS, published};
 use shardscope_core::units::{group, show_off};
 use shardscope_core::whole_run::time_to_train;
@@ -52,32 +51,6 @@ fn off(share: f64) -> String {
     show_off(share, 0)
 }
 
-/// Share by which the estimate is above the memory of a run that ran, and as it is shown, percent.
-fn too_high(memory: &Memory) -> (f64, String) {
-    let over = memory.peak_bytes / memory.capacity_bytes - 1.0;
-    (over, if over < 0.1 { format!("{:.1}", 100.0 * over) } else { format!("{:.0}", 100.0 * over) })
-}
-
-/// In few words beside the verdict, of a run that ran.
-pub fn it_ran(memory: &Memory) -> Message {
-    let (over, share) = too_high(memory);
-    if over > 0.0 {
-        t!("It ran; our estimate is {share} % too high", share)
-    } else {
-        t!("It ran; our range is too wide")
-    }
-}
-
-/// The difference between a published run, which ran, and a verdict that does not say so.
-pub fn ran(memory: &Memory) -> Option<Message> {
-    let (over, share) = too_high(memory);
-    match memory.verdict {
-        Verdict::Fits => None,
-        _ if over > 0.0 => Some(t!("Published as running; our estimate is {share} % too high.", share)),
-        _ => Some(t!("Published as running; the range of our estimate passes the usable memory.")),
-    }
-}
-
 /// A panel where `run` is a published one, unchanged: its figures and ours.
 pub fn beside(run: &Run) -> Node {
     let Some(known) = published(run) else {
@@ -114,7 +87,7 @@ pub fn beside(run: &Run) -> Node {
         &[("class", "published")],
         &[
             el("div", &[("class", "panel-head")], &[leaf("h2", "", &title)]),
-            ran(memory).map_or_else(Node::none, |words| leaf("p", "ran", words)),
+            words::ran(memory).map_or_else(Node::none, |words| leaf("p", "ran", words)),
             table(&title, &["", "published", "computed", "off"], &rows),
             siblings(known, &evaluation),
             el(
@@ -260,7 +233,7 @@ mod tests {
         for known in PUBLISHED {
             let memory = evaluate(&known.run()).unwrap().report.memory;
             let html = beside(&known.run()).to_html();
-            let is_said = html.contains("Published as running; ");
+            let is_said = html.contains("It ran as published; ");
             assert_eq!(is_said, memory.verdict != Verdict::Fits, "{}", known.id);
             let over = 100.0 * (memory.peak_bytes / memory.capacity_bytes - 1.0);
             if over > 0.0 && is_said {

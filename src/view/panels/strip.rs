@@ -1,7 +1,6 @@
 //! The answer: does it fit, how long is a step, what does it yield and cost, each with its range. Every figure has four
 //! rows of fixed height: name, figure, range, caption.
 
-use super::published::it_ran;
 use super::rl::questions;
 use crate::node::figure::Scope;
 use crate::prelude::*;
@@ -125,7 +124,7 @@ pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
     };
     let seconds = |seconds: Seconds| parted(&seconds_like(seconds, step.time_s, digits(wide)));
     Node::from_iter([
-        memory(&report.memory, ran, unit),
+        memory(run, &report.memory, unit),
         match published_step {
             None => figure(time, "step.time_s", Figure::Step, &seconds, false),
             Some(theirs) => {
@@ -143,7 +142,7 @@ pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
 
 /// The key figures of a step of reinforcement learning; where settings are missing, buttons that lead to them.
 fn strip_of_rl(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
-    let memory = memory(&report.memory, published(run).is_some(), unit);
+    let memory = memory(run, &report.memory, unit);
     let step = match predict(run) {
         Ok(step) => step,
         Err(issues) => return Node::from_iter([memory, asked(&issues)]),
@@ -210,7 +209,7 @@ fn value((number, unit): &Part, field: &'static str, scope: &Scope) -> Node {
 
 /// The fullest GPU: verdict, peak, and the range of its need on a bar that ends at the capacity; of a run that is known
 /// to have run, what the verdict leaves out.
-fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
+fn memory(run: &Run, memory: &Memory, unit: MemoryUnit) -> Node {
     let (class, mark) = words::sign(memory.verdict);
     let peak = memory.peak();
     let (capacity, whose) = (memory.capacity_bytes, Scope::run());
@@ -225,8 +224,8 @@ fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
     let Chance { like, ran_out } = memory.chance;
     let [low, high] = likely_need(memory, unit);
     let usable = whose.says("memory.capacity_bytes", unit.number(capacity));
-    let likely = match memory.verdict {
-        verdict if ran && verdict != Verdict::Fits => it_ran(memory),
+    let ran = published(run).and_then(|_| words::ran_briefly(memory));
+    let likely = ran.unwrap_or_else(|| match memory.verdict {
         Verdict::Fits => t!("{low} to {high} likely, all below {usable}", low, high, usable),
         Verdict::Tight if like > 0 => {
             t!("{low} to {high}; {ran_out} of {like} as tight ran out", low, high, ran_out, like)
@@ -240,7 +239,7 @@ fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
                 high
             )
         }
-    };
+    });
     let name = match memory.peak_phase() {
         Some(phase) => t!("Memory of the fullest phase: {phase}", phase = phase.name),
         None => t!("Memory of the fullest GPU, rank {rank}", rank = memory.peak_stage),
@@ -254,7 +253,8 @@ fn memory(memory: &Memory, ran: bool, unit: MemoryUnit) -> Node {
     let host = memory.host.as_ref().and_then(|host| words::host(host, unit));
     cells.extend(host.map(|host| leaf("span", "range", host)));
     let long = if memory.may_run_out() { " above" } else { "" };
-    ask(&format!("key verdict {class}{long}"), Figure::Memory(memory.peak_stage), &cells).title(words::known(memory))
+    ask(&format!("key verdict {class}{long}"), Figure::Memory(memory.peak_stage), &cells)
+        .title(words::known(run, memory))
 }
 
 /// Both ends of the likely need, the unit behind the second.

@@ -169,12 +169,14 @@ fn segment(rank: &StageMemory, part: &Segment, tab: &str, place: &Place, unit: M
 
 /// The line below the bars: what measured runs like this one needed, the likely range of the need, and the links to
 /// the rule of the capacity and to the search for the largest model that fits.
-pub fn measured(memory: &Memory, unit: MemoryUnit) -> Node {
+pub fn measured(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+    let memory = &evaluation.report.memory;
     let [low, high] = likely_need(memory, unit);
     let range = t!("likely {low} to {high}, in view of measured runs", low, high);
+    let known = words::known(&evaluation.scenario.run, memory);
     let rule = ask("link", Figure::Capacity, &[text("the rule")]);
     let largest = el("button", &[("class", "link largest")], &[text("largest model that fits here")]);
-    Node::from_iter([inline(words::known(memory)), inline(&range), rule, largest.on(Action::SearchModels(Vec::new()))])
+    Node::from_iter([inline(known), inline(&range), rule, largest.on(Action::SearchModels(Vec::new()))])
 }
 
 #[cfg(test)]
@@ -202,17 +204,18 @@ mod tests {
 
     #[test]
     fn the_range_of_the_need_stands_beside_what_is_known_of_it() {
-        let memory = evaluate(&Run::default()).unwrap().report.memory;
-        let html = measured(&memory, MemoryUnit::Gib).to_html();
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let memory = &evaluation.report.memory;
+        let html = measured(&evaluation, MemoryUnit::Gib).to_html();
         for part in [
             MemoryUnit::Gib.number(memory.need_low_bytes),
             MemoryUnit::Gib.show(memory.need_high_bytes),
-            words::known(&memory).to_string(),
+            words::known(&evaluation.scenario.run, memory).to_string(),
         ] {
             assert!(html.contains(&part), "{html}");
         }
         let run = Run { memory_method: Method::Fujii, ..Run::default() };
-        let html = measured(&evaluate(&run).unwrap().report.memory, MemoryUnit::Gib);
+        let html = measured(&evaluate(&run).unwrap(), MemoryUnit::Gib);
         assert!(html.to_html().contains("on the box"));
     }
 }
