@@ -46,9 +46,18 @@ pub const fn band(verdict: Verdict) -> &'static str {
 
 /// The verdict on a report within a sentence: "fits", "is tight".
 pub fn said(memory: &Memory) -> &'static str {
-    match memory.verdict {
+    within_sentence(memory.verdict, memory.may_run_out())
+}
+
+/// [`said`] of GPU and host together, whichever is worse.
+pub fn said_of(peak: &Peak) -> &'static str {
+    within_sentence(peak.overall, peak.may_run_out())
+}
+
+fn within_sentence(verdict: Verdict, may_run_out: bool) -> &'static str {
+    match verdict {
         Verdict::Fits => "fits",
-        Verdict::Tight if memory.may_run_out() => "may run out of memory",
+        Verdict::Tight if may_run_out => "may run out of memory",
         Verdict::Tight => "is tight",
         Verdict::Oom => "is out of memory",
     }

@@ -2,9 +2,10 @@
 
 use crate::panels::inputs::is_in_column;
 use crate::prelude::*;
-use crate::words::line as line_of;
+use crate::words::{line as line_of, said_of};
 use shardscope_core::advice::fit::label;
 use shardscope_core::issue::{Fix, Issue, Severity};
+use shardscope_core::report::Peak;
 use shardscope_core::run::registry::field;
 
 /// One issue with its fix.
@@ -54,8 +55,8 @@ pub fn is_of_budget(key: &str) -> bool {
 pub enum Instead {
     /// None was evaluated, and no other layout can be.
     Nothing,
-    /// None was evaluated yet: the present Run in another layout.
-    Proposal(Box<Run>),
+    /// None was evaluated yet: the present Run in another layout, with the memory of its fullest GPU.
+    Proposal(Box<Run>, Peak),
     /// The last one of this visit that was evaluated.
     Last(Box<Run>),
 }
@@ -65,8 +66,15 @@ fn shown(fault: Option<&Issue>, instead: &Instead) -> Message {
     match (fault, instead) {
         (Some(fault), _) if is_of_budget(&fault.field) => t!("The cost is of the last valid value."),
         (_, Instead::Nothing) => t!("This cannot run, and no other layout of it can: no figures are shown."),
-        (_, Instead::Proposal(run)) => {
+        (_, Instead::Proposal(run, peak)) if peak.overall == Verdict::Fits => {
             t!("This cannot run. The grey figures are of another layout of it, a proposal: {run}.", run = line_of(run))
+        }
+        (_, Instead::Proposal(run, peak)) => {
+            t!(
+                "This cannot run. The grey figures are of another layout of it, which {verdict}: {run}.",
+                verdict = said_of(peak),
+                run = line_of(run)
+            )
         }
         (_, Instead::Last(run)) => {
             t!("This cannot run. The grey figures are of the last run that could: {run}.", run = line_of(run))
@@ -77,7 +85,7 @@ fn shown(fault: Option<&Issue>, instead: &Instead) -> Message {
 /// The button that takes the proposal.
 fn take(instead: &Instead) -> Node {
     match instead {
-        Instead::Proposal(run) => load("fix", run, line_of(run), &[text("Use this layout")]),
+        Instead::Proposal(run, _) => load("fix", run, line_of(run), &[text("Use this layout")]),
         Instead::Nothing | Instead::Last(_) => Node::none(),
     }
 }
@@ -187,6 +195,12 @@ pub fn framed(errors: &[Issue], notices: &[Issue], instead: &Instead) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardscope_core::search::ladder::Ladder;
+
+    /// `run` as a proposal, as the page makes it.
+    fn proposal(run: &Run) -> Instead {
+        Instead::Proposal(Box::new(run.clone()), evaluate(run).unwrap().report.memory.peak())
+    }
 
     #[test]
     fn the_line_names_each_field_once_and_leads_to_it() {
@@ -229,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_frame_says_only_what_keeps_it_from_showing_its_link() {
-        let proposal = Instead::Proposal(Box::new(Run { gpus: 24, ..Run::default() }));
+        let proposal = proposal(&Run { gpus: 32, ..Run::default() });
         assert_eq!(framed(&[], &[], &proposal), Node::none());
         let notice = framed(&[], &[Issue::notice("wings", "left out")], &proposal).to_html();
         assert!(notice.contains("left out") && !notice.contains("cannot run"));
@@ -241,11 +255,9 @@ mod tests {
     #[test]
     fn figures_of_another_run_name_it() {
         let fault = Issue::error("gpus", "1 GPU is fewer than TP 8");
-        let other = Run { gpus: 24, ..Run::default() };
+        let other = Run { gpus: 32, ..Run::default() };
         let name = line_of(&other).to_string();
-        for (instead, buttons) in
-            [(Instead::Last(Box::new(other.clone())), 0), (Instead::Proposal(Box::new(other.clone())), 1)]
-        {
+        for (instead, buttons) in [(Instead::Last(Box::new(other.clone())), 0), (proposal(&other), 1)] {
             let view = note(Some(&fault), &[], &instead);
             let loads = view.actions().into_iter().filter(|action| matches!(action, Action::Load(_))).count();
             assert!(view.to_html().contains(&name), "{}", view.to_html());
@@ -255,13 +267,32 @@ mod tests {
         assert!(note(Some(&fault), &[], &Instead::Nothing).to_html().contains("no figures are shown"));
     }
 
+    /// 405 B parameters have 810 GB of weights in bf16 alone, more than eight cards of 80 GB: what is proposed in place
+    /// of a layout that cannot run says that it does not fit either. One that fits says nothing of the kind.
+    #[test]
+    fn a_proposal_that_does_not_fit_says_so() {
+        let fault = Issue::error("tp", "TP 3 does not divide 8 GPUs.");
+        for (model, gpus, fits) in [("llama-3.1-405b", "8", false), ("llama-3.1-8b", "8", true)] {
+            let run = Run::default().with_texts(&[("model", model), ("gpus", gpus), ("tp", "3"), ("pp", "1")]).unwrap();
+            assert!(evaluate(&run).is_err());
+            let proposal = proposal(&Ladder::stand_in(&run).unwrap());
+            for html in [
+                note(Some(&fault), &[], &proposal).to_html(),
+                framed(std::slice::from_ref(&fault), &[], &proposal).to_html(),
+            ] {
+                assert_eq!(html.contains("which is out of memory"), !fits, "{html}");
+                assert_eq!(html.contains("a proposal: "), fits, "{html}");
+            }
+        }
+    }
+
     /// The head of Whole run, Cluster and Schedules, which show the figures of the last run or of a proposal. A price
     /// that is not understood halts none of them.
     #[test]
     fn every_view_says_that_its_figures_are_of_another_run() {
         let fault = Issue::error("pp", "PP 3 does not divide 64 GPUs.");
-        let other = Run { gpus: 24, ..Run::default() };
-        for instead in [Instead::Last(Box::new(other.clone())), Instead::Proposal(Box::new(other.clone()))] {
+        let other = Run { gpus: 32, ..Run::default() };
+        for instead in [Instead::Last(Box::new(other.clone())), proposal(&other)] {
             let html = halted(Some(&fault), &instead).to_html();
             let name = line_of(&other).to_string();
             assert!(html.contains("stale-note") && html.contains("cannot run") && html.contains(&name), "{html}");

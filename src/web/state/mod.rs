@@ -170,12 +170,9 @@ impl State {
     /// The Run whose figures are shown in place of one that cannot be evaluated; none where there are none.
     pub(crate) fn instead(&self) -> Instead {
         self.shown.with(|shown| {
-            let run = shown.evaluation.as_ref().map(|one| one.scenario.run.clone());
-            match (run, shown.stands_in) {
-                (None, _) => Instead::Nothing,
-                (Some(run), true) => Instead::Proposal(Box::new(run)),
-                (Some(run), false) => Instead::Last(Box::new(run)),
-            }
+            let Some(evaluation) = &shown.evaluation else { return Instead::Nothing };
+            let run = Box::new(evaluation.scenario.run.clone());
+            if shown.stands_in { Instead::Proposal(run, evaluation.report.memory.peak()) } else { Instead::Last(run) }
         })
     }
 

@@ -307,6 +307,27 @@ mod tests {
         }
     }
 
+    /// In place of a layout that does not divide its GPUs one is shown that fits, wherever a layout is chosen at all.
+    #[test]
+    fn what_is_shown_in_place_of_a_refused_layout_fits_where_a_choice_does() {
+        for (model, gpu, gpus) in [
+            ("llama-3.1-8b", "h100-sxm-80gb", "4"),
+            ("llama-3.1-70b", "h100-sxm-80gb", "16"),
+            ("llama-3.1-70b", "h100-sxm-80gb", "24"),
+            ("llama-3.1-405b", "h100-sxm-80gb", "8"),
+            ("llama-3.1-405b", "h100-sxm-80gb", "128"),
+            ("deepseek-v3", "h800-sxm-80gb", "512"),
+            ("qwen-3-30b-a3b", "h100-sxm-80gb", "8"),
+        ] {
+            let texts = [("model", model), ("gpu", gpu), ("gpus", gpus), ("tp", "5"), ("pp", "1")];
+            let run = Run::default().with_texts(&texts).unwrap();
+            assert!(crate::report::evaluate(&run).is_err());
+            let chosen = matches!(Ladder::new(&run).unwrap().finished(), LadderEnd::Chosen(_));
+            let shown = Ladder::stand_in(&run).map(|run| crate::report::report(&run).unwrap().memory.overall());
+            assert_eq!(shown == Some(crate::memory::Verdict::Fits), chosen, "{model} on {gpus}: {shown:?}");
+        }
+    }
+
     /// The page shows a guess with the figures of the edit; what is chosen is no slower.
     #[test]
     fn a_guess_comes_at_once_and_is_no_faster_than_what_is_chosen() {
