@@ -111,7 +111,7 @@ const STATES: [f64; 3] = [2.0, 2.0, 8.0];
 /// The parts of the model that each strategy acts on.
 fn acts() -> Node {
     let rows = ACTS.iter().map(|row| row.map(Message::from).to_vec()).collect();
-    listed("What each strategy acts on", &["strategy", "divides", "along", "cost"], rows)
+    listed("What each strategy acts on", &["strategy", "divides", "along", "its cost"], rows)
 }
 
 /// The playbook's table of methods. Source: Ultra-Scale Playbook, 5D parallelism in a nutshell.
