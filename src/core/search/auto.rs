@@ -3,6 +3,7 @@
 //! work, so that every program and every machine chooses the same.
 
 use super::ladder::{CHOSEN, Failure, Ladder, LadderChoice, LadderEnd};
+use super::layout_field::LayoutField;
 use crate::issue::Issue;
 use crate::memory::Verdict;
 use crate::run::registry::field;
@@ -16,13 +17,10 @@ pub const KEY: &str = "layout";
 /// Values of the key: chosen by the search; as the fields say it.
 pub const VALUES: [&str; 2] = ["auto", "as-given"];
 
-/// Other fields that belong to one layout: given ones stay.
-const BESIDE: [&str; 2] = ["stage_layers", "hsdp_shard"];
-
 /// The field of a layout that the dotted `key` gives a part of.
 pub fn of_layout(key: &str) -> Option<&'static str> {
     let whole = key.split('.').next().unwrap_or(key);
-    CHOSEN.into_iter().chain(BESIDE).find(|field| *field == whole)
+    LayoutField::of_key(whole).map(LayoutField::key)
 }
 
 /// `run` in the fastest layout that serves; the fields that are `given`, by their dotted keys, stay.

@@ -1,9 +1,7 @@
 //! Models that train on a cluster within some days: every model of the catalogue, each in a layout of the one choice
 //! that the page makes for it.
 
-use super::allowance::WORK;
-use super::fastest::{Fastest, faster};
-use super::ladder::{Climb, LadderChoice};
+use super::ladder::{ChoiceEnd, Choosing, Climb};
 use super::serves;
 use crate::report::evaluate_plain as evaluate;
 use crate::run::presets::MODELS;
@@ -36,12 +34,10 @@ pub struct TrainedModel {
 /// A model of the catalogue, by its place in [`MODELS`]; none where no layout of it trains here.
 pub type CatalogueRow = (usize, Option<Box<TrainedModel>>);
 
-/// What is done for the model at hand: as [`Ladder`](super::ladder::Ladder) chooses its layout.
+/// What is done for the model at hand.
 enum Stage {
-    /// A first layout that fits.
-    Climb(Box<Climb>),
-    /// The fastest that fits, beside the first.
-    Fastest(Box<Run>, Option<Box<LadderChoice>>, Box<Fastest>),
+    /// The choice of its layout, as [`Ladder`](super::ladder::Ladder) makes it.
+    Choose(Box<Choosing>),
     /// None fits: one that is tight.
     Tight(Box<Climb>),
 }
@@ -78,31 +74,16 @@ impl CatalogueSearch {
                 // A preset whose parts were changed is the Run's own model.
                 let id = preset.choice.id;
                 let model = if self.run.model.base == Some(id) { self.run.model.clone() } else { Based::preset(id) };
-                let climb = Climb::new(&Run { model, ..self.run.clone() }, &[]);
-                climb.ok().map(|climb| Stage::Climb(Box::new(climb)))
+                let choosing = Choosing::new(&Run { model, ..self.run.clone() }, &[], FASTER);
+                choosing.ok().map(|choosing| Stage::Choose(Box::new(choosing)))
             }
-            Some(Stage::Climb(mut climb)) => {
-                if climb.step(budget) {
-                    let (run, guess) = (Box::new(climb.run().clone()), climb.choice().cloned().map(Box::new));
-                    let work = if guess.is_some() { FASTER } else { WORK };
-                    let fastest = Fastest::within(&run, &[], work);
-                    fastest.ok().map(|fastest| Stage::Fastest(run, guess, Box::new(fastest)))
-                } else {
-                    Some(Stage::Climb(climb))
+            Some(Stage::Choose(mut choosing)) => match choosing.step(budget).cloned() {
+                None => Some(Stage::Choose(choosing)),
+                Some(ChoiceEnd::Layout(choice)) => return Ok(Some(self.row(trained(&choice.run, self.days)))),
+                Some(ChoiceEnd::NoneFits | ChoiceEnd::Undivided) => {
+                    Climb::with_tight(choosing.run()).ok().map(|climb| Stage::Tight(Box::new(climb)))
                 }
-            }
-            Some(Stage::Fastest(run, guess, mut fastest)) => {
-                if fastest.step(budget) {
-                    let found = fastest.found().map(|found| (found.run.clone(), found.figures));
-                    let guess = guess.map(|guess| (guess.run, guess.figures));
-                    if let Some((run, _)) = faster(found, guess, |(_, figures)| figures.time_s.0) {
-                        return Ok(Some(self.row(trained(&run, self.days))));
-                    }
-                    Climb::with_tight(&run).ok().map(|climb| Stage::Tight(Box::new(climb)))
-                } else {
-                    Some(Stage::Fastest(run, guess, fastest))
-                }
-            }
+            },
             Some(Stage::Tight(mut climb)) => {
                 if climb.step(budget) {
                     let trained = climb.choice().and_then(|choice| trained(&choice.run, self.days));

@@ -22,6 +22,7 @@ pub mod filter;
 pub mod front;
 pub mod kinds;
 pub mod ladder;
+mod layout_field;
 pub mod map;
 pub mod orders;
 pub mod paired;

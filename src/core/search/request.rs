@@ -5,6 +5,7 @@
 use super::allowance::WORK;
 use super::axes::Axes;
 use super::engine::{Search, SearchProgress};
+use super::layout_field::LayoutField;
 use super::plan::{Plan, recommended};
 use super::ranking::FoundLayout;
 use super::space::Space;
@@ -171,26 +172,11 @@ impl PlanRequest {
 
     /// `run` without what a search changes: two runs with the same have the same plan.
     pub fn question(run: &Run) -> Run {
-        let usual = Run::default();
-        Run {
-            tp: usual.tp,
-            pp: usual.pp,
-            cp: usual.cp,
-            ep: usual.ep,
-            etp: usual.etp,
-            zero: usual.zero,
-            micro_batch: usual.micro_batch,
-            sequence_parallel: usual.sequence_parallel,
-            recompute: usual.recompute,
-            schedule: usual.schedule,
-            schedule_options: usual.schedule_options,
-            virtual_stages: usual.virtual_stages,
-            stage_layers: None,
-            mtp_stage: None,
-            hsdp_shard: None,
-            measured_step_s: None,
-            ..run.clone()
+        let (usual, mut question) = (Run::default(), Run { measured_step_s: None, ..run.clone() });
+        for field in LayoutField::ALL {
+            field.copy(&usual, &mut question);
         }
+        question
     }
 
     /// The answer so far; the whole one once the search is done.

@@ -8,6 +8,7 @@ use crate::search::able::schedules;
 use crate::search::axes::Axes;
 use crate::search::engine::{Search, SearchProgress};
 use crate::search::fastest::serves;
+use crate::search::layout_field::LayoutField;
 use crate::search::ranking::{Figures, FoundLayout};
 use crate::search::request::PlanRequest;
 use serde::{Deserialize, Serialize};
@@ -118,8 +119,8 @@ impl Climb {
 /// software has. What stands in `run` for the others was chosen or taken before and is no part of the question.
 fn bare(run: &Run, pins: &[&str]) -> Run {
     let mut bare = PlanRequest::question(run);
-    for pin in pins {
-        keep(&mut bare, run, pin);
+    for field in pins.iter().filter_map(|pin| LayoutField::of_key(pin)) {
+        field.copy(run, &mut bare);
     }
     let stack = run.stack.preset_row();
     if !pins.contains(&"schedule") && !bare.schedule.row().is_run_by(stack) {
@@ -129,26 +130,6 @@ fn bare(run: &Run, pins: &[&str]) -> Run {
         }
     }
     bare
-}
-
-/// Gives `bare` the field of the layout of `run` that is called `pin`.
-fn keep(bare: &mut Run, run: &Run, pin: &str) {
-    match pin {
-        "tp" => bare.tp = run.tp,
-        "pp" => bare.pp = run.pp,
-        "cp" => bare.cp = run.cp,
-        "ep" => bare.ep = run.ep,
-        "etp" => bare.etp = run.etp,
-        "zero" => bare.zero = run.zero,
-        "micro_batch" => bare.micro_batch = run.micro_batch,
-        "sequence_parallel" => bare.sequence_parallel = run.sequence_parallel,
-        "recompute" => bare.recompute = run.recompute.clone(),
-        "schedule" => (bare.schedule, bare.schedule_options) = (run.schedule, run.schedule_options.clone()),
-        "virtual_stages" => bare.virtual_stages = run.virtual_stages,
-        "stage_layers" => (bare.stage_layers, bare.mtp_stage) = (run.stage_layers.clone(), run.mtp_stage),
-        "hsdp_shard" => bare.hsdp_shard = run.hsdp_shard,
-        _ => {}
-    }
 }
 
 /// `run` under 1F1B if it has a single stage: that has no other order.

@@ -11,20 +11,22 @@
 //!
 //! The guess is the fastest layout of the first rung on which any layout fits.
 //!
-//! Then [`Fastest`] searches all layouts that fit and that the software can run. Its result is chosen; the guess is
-//! chosen where that search reached its limit of work and found nothing faster. Where no layout fits, [`Failure`] says
-//! what would make the Run fit.
+//! Then [`Fastest`](super::Fastest) searches all layouts that fit and that the software can run. Its result is chosen;
+//! the guess is chosen where that search reached its limit of work and found nothing faster. Where no layout fits,
+//! [`Failure`] says what would make the Run fit.
 
+mod choosing;
 mod climb;
 mod failure;
 mod rungs;
 
+pub(in crate::search) use choosing::{ChoiceEnd, Choosing};
 pub(in crate::search) use climb::Climb;
 pub use climb::{LadderChoice, Searched};
 pub use failure::Failure;
 pub(in crate::search) use failure::{adapters, gpu_counts};
 
-use super::fastest::{Fastest, faster};
+use super::allowance::WORK;
 use super::request::PlanRequest;
 use crate::issue::Issue;
 use crate::run::length::RunLength;
@@ -50,12 +52,8 @@ pub enum LadderEnd {
 /// The choice of a layout for a Run. It works in slices.
 #[derive(Clone, Debug)]
 pub struct Ladder {
-    /// The climb to the guess.
-    climb: Climb,
-    /// Keys of the fields that stay as they are.
-    pins: Vec<String>,
-    /// The search over all layouts, once the climb is over.
-    fastest: Option<Box<Fastest>>,
+    /// The guess, then the search over all layouts.
+    choosing: Choosing,
     /// The search for what would make the Run fit, once no layout does.
     fallback: Option<Box<Fallback>>,
     outcome: Option<LadderEnd>,
@@ -75,9 +73,7 @@ impl Ladder {
     /// # Errors
     /// A Run that has no model, GPU or precision.
     pub fn with_pins(run: &Run, pins: &[&str]) -> Result<Self, Vec<Issue>> {
-        let climb = Climb::new(run, pins)?;
-        let pins = pins.iter().map(|pin| (*pin).to_owned()).collect();
-        Ok(Self { climb, pins, fastest: None, fallback: None, outcome: None })
+        Ok(Self { choosing: Choosing::new(run, pins, WORK)?, fallback: None, outcome: None })
     }
 
     /// The guess alone, which leaves the fields in `pins` as they are; none if `GUESS_WORK` finds no layout.
@@ -106,44 +102,19 @@ impl Ladder {
         self.outcome.is_some()
     }
 
-    /// One slice of the stage at hand: the climb, then the search of all layouts, then the fallback. Returns the
-    /// outcome if it ends there.
+    /// One slice of the stage at hand: the choice, then the fallback. Returns the outcome if it ends there.
     fn work(&mut self, budget: u64) -> Option<LadderEnd> {
         if let Some(fallback) = &mut self.fallback {
             return fallback.step(budget).then(|| LadderEnd::Failed(Box::new(fallback.failure())));
         }
-        if let Some(fastest) = &mut self.fastest {
-            return if fastest.step(budget) { self.choose() } else { None };
-        }
-        if self.climb.step(budget) {
-            let pins: Vec<&str> = self.pins.iter().map(String::as_str).collect();
-            match Fastest::new(self.climb.run(), &pins) {
-                Ok(fastest) => self.fastest = Some(Box::new(fastest)),
-                Err(_) => return Some(LadderEnd::Undivided),
+        match self.choosing.step(budget)?.clone() {
+            ChoiceEnd::Layout(choice) => Some(LadderEnd::Chosen(choice)),
+            ChoiceEnd::Undivided => Some(LadderEnd::Undivided),
+            ChoiceEnd::NoneFits => {
+                self.fallback = Some(Box::new(Fallback::new(self.choosing.run())));
+                None
             }
         }
-        None
-    }
-
-    /// Chooses the faster of the guess and the layout that the search found. If there is neither, prepares the search
-    /// for what would make the Run fit.
-    fn choose(&mut self) -> Option<LadderEnd> {
-        let search = self.fastest.as_ref()?;
-        let searched = Searched::from(search.progress());
-        let found = search.found().map(|found| LadderChoice {
-            run: found.run.clone(),
-            figures: found.figures,
-            searched: Some(searched),
-        });
-        let guess = self.climb.choice().map(|guess| LadderChoice { searched: Some(searched), ..guess.clone() });
-        if let Some(choice) = faster(found, guess, |choice| choice.figures.time_s.0) {
-            return Some(LadderEnd::Chosen(Box::new(choice)));
-        }
-        if self.climb.evaluated() + searched.layouts == 0 {
-            return Some(LadderEnd::Undivided);
-        }
-        self.fallback = Some(Box::new(Fallback::new(self.climb.run())));
-        None
     }
 
     /// The outcome, without slices.
