@@ -47,22 +47,33 @@ impl MemoryUnit {
     pub fn show(self, bytes: Bytes) -> String {
         format!("{} {}", self.number(bytes), self.name())
     }
-    /// Bytes at a fitting unit of this kind, three significant digits: `8.30 GiB`, `25.0 MB`, `512 B`.
+    /// Bytes at a fitting unit of this kind, three significant digits: `8.30 GiB`, `25.0 MB`, `512 B`. The largest is
+    /// that of [`Self::show`], and large figures are printed as there: a drawer says what the table beside it says.
     pub fn fitting(self, bytes: Bytes) -> String {
-        match self {
-            Self::Gib => show_bytes(bytes),
-            Self::Gb => scaled(bytes.0, DECIMAL, "B", 3),
-        }
+        /// What has three digits before the point is printed as in a table.
+        const LARGE: f64 = 99.95;
+        let (value, units) = match self {
+            Self::Gib => (bytes.gib(), BINARY),
+            Self::Gb => (bytes.gb(), &DECIMAL[3..]),
+        };
+        if value.abs() >= LARGE { self.show(bytes) } else { scaled(bytes.0, units, "B", 3) }
     }
 }
 
 /// Decimal prefixes, largest first.
 const DECIMAL: &[(f64, &str)] = &[(1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
 
+/// Binary prefixes of memory, largest first.
+const BINARY: &[(f64, &str)] = &[(GIB, "Gi"), (1024.0 * 1024.0, "Mi"), (1024.0, "Ki"), (1.0, "")];
+
 /// Bytes at a fitting binary unit, three significant digits: `8.30 GiB`, `25.0 MiB`, `512 B`.
 pub fn show_bytes(bytes: Bytes) -> String {
-    let units = [(GIB * 1024.0, "Ti"), (GIB, "Gi"), (1024.0 * 1024.0, "Mi"), (1024.0, "Ki"), (1.0, "")];
-    scaled(bytes.0, &units, "B", 3)
+    MemoryUnit::Gib.fitting(bytes)
+}
+
+/// Bytes on disks in decimal units, as storage is sold: `5.63 TB`.
+pub fn show_storage(bytes: Bytes) -> String {
+    scaled(bytes.0, DECIMAL, "B", 3)
 }
 
 /// Bytes a second in decimal units, as data sheets count them: `450 GB/s`.
@@ -266,6 +277,23 @@ pub fn thousands(count: u64) -> String {
 mod tests {
     use super::*;
 
+    /// A drawer prints [`MemoryUnit::fitting`] beside a table that prints [`MemoryUnit::show`]: from 10 GiB on both say
+    /// the same, and no figure of memory has a larger unit.
+    #[test]
+    fn a_drawer_and_the_table_beside_it_print_one_figure() {
+        for unit in [MemoryUnit::Gib, MemoryUnit::Gb] {
+            for gigabytes in [12.3, 61.24, 99.96, 412.7, 1280.0, 18_432.5] {
+                let bytes = match unit {
+                    MemoryUnit::Gib => Bytes::from_gib(gigabytes),
+                    MemoryUnit::Gb => Bytes(1e9 * gigabytes),
+                };
+                assert_eq!(unit.fitting(bytes), unit.show(bytes));
+            }
+        }
+        assert_eq!(show_bytes(Bytes::from_gib(1280.0)), "1280.0 GiB");
+        assert_eq!(show_bytes(Bytes::from_gib(8.3)), "8.30 GiB");
+    }
+
     #[test]
     fn shows_three_significant_digits_with_a_fitting_unit() {
         assert_eq!(show_seconds(Seconds(9.8412)), "9.84 s");
@@ -288,6 +316,7 @@ mod tests {
         assert_eq!(show_count(12_300.0), "12.3 k");
         assert_eq!(MemoryUnit::Gb.fitting(Bytes(25e6)), "25.0 MB");
         assert_eq!(show_bytes(Bytes(512.0)), "512 B");
+        assert_eq!(show_storage(Bytes(5.63e12)), "5.63 TB");
         assert_eq!(show_bandwidth(4.7e12), "4700 GB/s");
         assert_eq!(show_flops(108e15), "108 PFLOP");
         assert_eq!(number(6.0, 3), "6");

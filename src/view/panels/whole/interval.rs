@@ -162,5 +162,5 @@ fn durable(answer: &WholeRunAnswer, best: Seconds) -> Vec<Node> {
 
 /// Bytes of a checkpoint in decimal units, as storage is sold.
 pub(super) fn bytes(bytes: f64) -> String {
-    shardscope_core::units::MemoryUnit::Gb.fitting(shardscope_core::units::Bytes(bytes))
+    shardscope_core::units::show_storage(shardscope_core::units::Bytes(bytes))
 }
