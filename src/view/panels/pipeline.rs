@@ -66,7 +66,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
 fn notes_key(notes: KeyNotes) -> Node {
     let message = notes.messages.then(|| swatch(&("c-exposed", "message on its way")));
     // Forward over backward is not an overlapped pair.
-    let columns = notes.columns.then(|| leaf("span", "", t!("bands: many short passes")));
+    let columns = notes.columns.then(|| leaf("span", "beside", t!("bands: many short passes")));
     message.into_iter().chain(columns).collect()
 }
 
@@ -261,15 +261,15 @@ pub fn kinds(evaluation: &Evaluation, notes: KeyNotes) -> Node {
     let later = evaluation.loads.iter().any(|load| load.stages.len() > 1);
     let mut rows = evaluation.order.ranks.iter();
     let paired = rows.any(|row| row.written().iter().any(|item| matches!(item, OrderItem::Pair(..))));
-    let halves = (paired && !notes.columns).then(|| leaf("span", "", t!("halves: a pair at once")));
+    let halves = (paired && !notes.columns).then(|| leaf("span", "beside", t!("halves: a pair at once")));
     Node::from_iter([
         swatch(&("c-forward", "forward")),
         swatch(&("c-backward", "backward")),
         if has(OpKind::W) { swatch(&("c-weight", "weight gradient")) } else { Node::none() },
         if later { swatch(&("c-forward later", "later stages")) } else { Node::none() },
+        bubble(pipeline),
         halves.unwrap_or_default(),
         notes_key(notes),
-        bubble(pipeline),
         evaluation.report.tower.map_or_else(Node::none, |tower| waits_for_tower(tower.waits_s, pipeline)),
     ])
 }
@@ -306,14 +306,17 @@ pub fn colours(drawn: &[&Evaluation], notes: KeyNotes) -> Node {
 
 /// The idle share, whose other definitions are its title.
 fn bubble(pipeline: &Pipeline) -> Node {
-    let share = t!("bubble {share} of the pipeline's time", share = show_percent(pipeline.bubble_fraction));
+    let share = show_percent(pipeline.bubble_fraction);
+    // A key of many kinds has room for the brief words alone.
+    let brief = leaf("span", "brief", t!("bubble {share}", share = share.clone()));
+    let spelled = leaf("span", "spelled", t!("bubble {share} of the pipeline's time", share));
     let others = t!(
         "{ideal} of the ideal time; {span} in span, as the zero-bubble papers count: {definition}",
         ideal = show_percent(pipeline.bubble_over_ideal),
         span = show_percent(pipeline.bubble_span),
         definition = IN_SPAN
     );
-    el("span", &[], &[leaf("i", "swatch hatch", ""), ask("plain", Figure::Bubble, &[text(share)]).title(others)])
+    el("span", &[], &[leaf("i", "swatch hatch", ""), ask("plain", Figure::Bubble, &[spelled, brief]).title(others)])
 }
 
 /// Busy and idle time of every rank.

@@ -280,7 +280,7 @@ fn as_published(run: &Run) -> Node {
     });
     let parts: Vec<Node> =
         std::iter::once(text("Published runs of this model on these GPUs:")).chain(buttons).collect();
-    el("p", &[("class", "muted fewest")], &parts)
+    el("p", &[("class", "muted fewest published")], &parts)
 }
 
 /// Settings that follow a change by themselves.

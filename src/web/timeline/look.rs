@@ -206,9 +206,12 @@ impl TimelineLook {
     pub fn seen(self) -> Viewport {
         untrack(|| self.view())
     }
-    /// What `lanes`, all of this look, have beside their blocks.
+    /// What `lanes`, all of this look, have beside their blocks; nothing before the width of their rows is known.
     pub fn notes(self, lanes: &[Lane]) -> KeyNotes {
         let (view, width) = (self.view(), self.width.get());
+        if width <= 0.0 {
+            return KeyNotes::default();
+        }
         lanes.iter().map(|lane| lane.notes(view, width)).fold(KeyNotes::default(), |all, one| KeyNotes {
             messages: all.messages || one.messages,
             columns: all.columns || one.columns,
