@@ -55,6 +55,9 @@ pub struct ViewState {
 /// Id of the second tab of the view that diagnoses.
 const CALIBRATE: &str = "calibrate";
 
+/// Page of the dialog that this tab was, in links of earlier versions.
+const MEASURED: &str = "runs";
+
 /// Id of the search for the largest model.
 const MODELS: &str = "models";
 
@@ -76,7 +79,14 @@ const KEYS: [Key; 22] = [
         read: |view, text| view.embed = Some(Embed::from_id(&text).unwrap_or(Embed::All)),
     },
     Key { name: "compare", text: |view| view.compare.clone(), read: |view, text| view.compare = Some(text) },
-    Key { name: "page", text: |view| view.page.clone(), read: |view, text| view.page = Some(text) },
+    Key {
+        name: "page",
+        text: |view| view.page.clone(),
+        read: |view, text| match text.as_str() {
+            MEASURED => view.open = View::Diagnose(true),
+            _ => view.page = Some(text),
+        },
+    },
     Key {
         name: "open",
         text: |view| {
@@ -84,9 +94,10 @@ const KEYS: [Key; 22] = [
             let is_said = !matches!(view.open, View::Run | View::Learn(_));
             is_said.then(|| id.to_owned())
         },
-        // The key `lesson`, if it came first, has opened a step of a lesson: it stays open.
+        // The keys `lesson` and `page`, if they came first, have opened a step of a lesson or the measured runs: they
+        // stay open.
         read: |view, text| {
-            if !matches!(view.open, View::Learn(_)) {
+            if !matches!(view.open, View::Learn(_) | View::Diagnose(true)) {
                 let calibrate = (text == CALIBRATE).then_some(View::Diagnose(true));
                 view.open = calibrate.or_else(|| View::from_id(&text)).unwrap_or_default();
             }
@@ -269,6 +280,14 @@ mod tests {
         let names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
         assert!(names.iter().all(|name| read(&format!("{name}=x")).read(name, "y".to_owned()).is_ok()), "{names:?}");
         assert_eq!(ViewState::default().read("nonsense", "x".to_owned()), Err("x".to_owned()));
+    }
+
+    /// Up to version 0.1 the measured runs were a page of the dialog.
+    #[test]
+    fn a_link_to_the_measured_runs_opens_their_tab() {
+        for link in ["page=runs", "open=calibrate", "page=runs&open=whole", "open=whole&page=runs"] {
+            assert_eq!(written(&read(link)), "open=calibrate", "{link}");
+        }
     }
 
     #[test]

@@ -125,7 +125,7 @@ fn footer() -> Node {
         open(Dialog::Published, "Published runs"),
         open(Dialog::Methods, "Methods"),
         open(Dialog::Glossary(None), "Glossary"),
-        open(Dialog::Runs, "Calibrate"),
+        link_button("Calibrate").on(Action::Show(View::Diagnose(true))),
         open(Dialog::Import, "Import"),
         open(Dialog::Export("markdown"), "Save"),
         link("docs/index.html", "Docs"),

@@ -442,8 +442,13 @@ impl Page {
     /// Takes files that are dropped on the view.
     fn dropped(self, event: &web_sys::DragEvent) {
         event.prevent_default();
-        if let Some(files) = event.data_transfer().and_then(|data| data.files()) {
-            self.take(&files);
+        let Some(files) = event.data_transfer().and_then(|data| data.files()) else {
+            return;
+        };
+        let fitted = self.state.view.open.get_untracked() == View::Diagnose(true);
+        match files.get(0).filter(|_| fitted) {
+            Some(file) => self.state.runs.take_file(self.state, file),
+            None => self.take(&files),
         }
     }
 

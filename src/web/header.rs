@@ -117,7 +117,7 @@ fn more_menu(state: State) -> AnyView {
             item("narrow", Action::Open(Dialog::Export("markdown")), "Save"),
             item("narrow", Action::Share, "Share"),
             item("seldom", Action::Open(Dialog::Published), "Published runs"),
-            item("seldom", Action::Open(Dialog::Runs), "Calibrate"),
+            item("seldom", Action::Show(View::Diagnose(true)), "Calibrate"),
             item("", Action::Open(Dialog::Import), "Import"),
             item("", Action::Open(Dialog::Methods), "Methods"),
             item("", Action::Open(Dialog::Glossary(None)), "Glossary"),

@@ -98,18 +98,22 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
       }));
     };
     await opened('share', () => page.locator('header .main').last().click());
-    for (const what of ['published', 'methods', 'glossary', 'export markdown', 'import', 'runs']) {
+    for (const what of ['published', 'methods', 'glossary', 'export markdown', 'import']) {
       await opened(what, async () => {
         await page.evaluate((what) => document.querySelector(`[data-action="open ${what}"]`).click(), what);
         await page.locator('dialog[open]').waitFor();
         if (what === 'import') await page.locator('dialog[open] textarea').fill('--num-layers 32 --bf16 --lr 1e-4');
-        if (what === 'runs') {
-          await page.locator('dialog[open] textarea:visible').fill('iteration 3/ 9 | elapsed time per iteration (ms): 9000.0 |');
-          await page.locator('dialog[open] [data-action="keep-run"]').click();
-          await page.locator('dialog[open] .taken').waitFor();
-        }
       });
     }
+  });
+
+  test(`the runs that were measured, ${theme}, ${language}`, async () => {
+    const { page } = await site.open(`#v=1&view.open=calibrate${view}`);
+    await page.locator('#diagnose textarea:visible').fill('iteration 3/ 9 | elapsed time per iteration (ms): 9000.0 |');
+    await page.locator('#diagnose [data-action="keep-run"]').click();
+    await page.locator('#diagnose .taken').waitFor();
+    await settled(page);
+    assert.deepEqual(await found(page), []);
   });
 
   test(`two runs beside each other, and a fault, ${theme}, ${language}`, async () => {

@@ -25,16 +25,17 @@ const log = (seconds) => [
     (at + 1) * 64} | elapsed time per iteration (ms): ${(seconds * slow * 1000).toFixed(1)} | learning rate: 3.0E-05 | global batch size: 64 | lm loss: 1.1E+01 |`),
 ].join('\n');
 
-const runs = (page) => page.locator('#dialog');
+const runs = (page) => page.locator('#diagnose');
 const press = (page, name) => runs(page).getByRole('button', { name, exact: true }).click();
 const says = (page, hasText) => runs(page).filter({ hasText }).waitFor();
+const fitted = (page) => runs(page).getByRole('region', { name: 'Fitted to your runs' }).waitFor();
 const open = (page) => page.getByRole('button', { name: 'Calibrate' }).first().click();
 
-/** Drops a file on the dialog. */
-const drop = (page, name, text) => page.evaluate(([name, text]) => {
+/** Drops a file on the view. */
+const drop = (page, name, text) => runs(page).evaluate((view, [name, text]) => {
   const data = new DataTransfer();
   data.items.add(new File([text], name));
-  document.querySelector('#dialog').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+  view.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
 }, [name, text]);
 
 test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a colleague', async () => {
@@ -47,7 +48,7 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   const other = runs(page).getByRole('region', { name: 'Other than on this page' });
   assert.match(await other.innerText(), /GPUs[\s\S]*256[\s\S]*8/);
   await press(page, 'Keep this run');
-  await says(page, 'Fitted to your runs');
+  await fitted(page);
   const text = await runs(page).innerText();
   assert.match(text, /network[\s\S]*Not measured: try/);
   assert.match(text, /The next run to try[\s\S]*torchrun/);
@@ -58,7 +59,7 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   const link = await eventually(() => fragment(page), (seen) => seen.includes('profile.means='));
   const profile = link.slice(1).split('&').filter((pair) => pair.startsWith('profile.')).join('&');
   assert.ok(profile.length <= 300, profile);
-  await press(page, 'Close');
+  await page.getByRole('button', { name: 'Run', exact: true }).first().click();
   const after = await eventually(() => figures(page), (seen) => seen !== before);
   // The range of the step in the strip is the profile's, as a ratio of its ends.
   const width = (all) => {
@@ -70,17 +71,17 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   await tab(page, 'Layouts');
   await page.locator('.layouts .range', { hasText: '–' }).nth(2).waitFor();
 
-  const { page: colleague, problems: others } = await site.open(link);
+  const { page: colleague, problems: others } = await site.open(link.replace('&view.open=calibrate', ''));
   assert.equal(await figures(colleague), after);
-  await open(colleague);
   await colleague.locator('.waterfall', { hasText: 'profile “our H100, NeMo 25.07”' }).waitFor();
+  await open(colleague);
   assert.match(await runs(colleague).getByRole('region', { name: 'Profiles' }).innerText(), /our H100, NeMo 25\.07[^]*runs fitted\s+1[^]*h100-sxm-80gb/);
   await press(colleague, 'Without the profile');
-  assert.equal(await eventually(() => fragment(colleague), (seen) => !seen.includes('profile')), '#v=1&gpus=256&global_batch=1024&stack=megatron-2025');
+  assert.equal(await eventually(() => fragment(colleague), (seen) => !seen.includes('profile')), '#v=1&gpus=256&global_batch=1024&stack=megatron-2025&view.open=calibrate');
 
   await page.reload();
   await open(page);
-  await says(page, 'Fitted to your runs');
+  await fitted(page);
   const saved = page.waitForEvent('download');
   await press(page, 'Save the runs');
   const file = await readFile(await (await saved).path(), 'utf8');
@@ -88,7 +89,7 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   await press(page, 'Remove');
   await says(page, 'No run is kept yet.');
   await drop(page, 'runs.json', file);
-  await says(page, 'Fitted to your runs');
+  await fitted(page);
   assert.deepEqual([...problems, ...others], []);
 });
 
@@ -142,7 +143,7 @@ test('a large file is read in pieces and can be stopped, one over the limit is r
     const piece = new Blob(['a line of a log that means nothing but is looked at, sixty four\n'.repeat(15_625)]);
     const data = new DataTransfer();
     data.items.add(new File(Array(megabytes).fill(piece), name));
-    document.querySelector('#dialog').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+    document.querySelector('#diagnose').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
   }, [name, megabytes]);
   await large('huge.log', 250);
   await says(page, '250 MB: at most 200 MB are read');
@@ -162,7 +163,7 @@ test('after an edit the measured step is offered as a run of its own', async () 
   const offer = page.locator('.measured-offer', { hasText: 'The measured 20.0 s are of the run before this edit.' });
   await offer.getByRole('button', { name: 'Keep it as a run' }).click();
   await says(page, 'run 1');
-  await says(page, 'Fitted to your runs');
-  assert.equal(await eventually(() => fragment(page), (seen) => !seen.includes('measured')), '#v=1&tp=4');
+  await fitted(page);
+  assert.equal(await eventually(() => fragment(page), (seen) => !seen.includes('measured')), '#v=1&tp=4&view.open=calibrate');
   assert.deepEqual(problems, []);
 });

@@ -161,8 +161,6 @@ pub enum BoardAction {
 /// A page of the dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialog {
-    /// The runs that were measured, and what they teach.
-    Runs,
     /// The dialog that brings in a run or a model.
     Import,
     /// The run in the form with this id.
@@ -321,7 +319,6 @@ impl Dialog {
     pub fn id(self) -> String {
         match self {
             Self::Import => "import".to_owned(),
-            Self::Runs => "runs".to_owned(),
             Self::Export(form) => format!("export {form}"),
             Self::Published => "published".to_owned(),
             Self::Methods => "methods".to_owned(),

@@ -2,9 +2,9 @@
 //! where the one above ends. The usual rows are always there, so that nothing moves.
 
 use super::step::by_profile;
-use crate::node::action::Dialog;
 use crate::node::figure::Scope;
 use crate::prelude::*;
+use crate::views::View;
 use crate::words::of_microbatches;
 use shardscope_core::cluster::Link;
 use shardscope_core::run::Recompute;
@@ -131,7 +131,7 @@ pub fn falls(evaluation: &Evaluation, lessened: Option<PartKind>) -> Node {
     ];
     lines.push(el("div", &[("class", "row total")], &total));
     if let Some(words) = by_profile(evaluation) {
-        let open = link_button("Calibrate").on(Action::Open(Dialog::Runs));
+        let open = link_button("Calibrate").on(Action::Show(View::Diagnose(true)));
         let parts = [text(words), text(" "), open];
         lines.push(el("p", &[("class", "muted note")], &parts));
     }

@@ -1,9 +1,9 @@
 //! Why the range of a step is as wide as it is: its parts, and what would narrow each.
 
-use crate::node::action::Dialog;
 use crate::node::markup::bracket;
 use crate::panels::step::held_less;
 use crate::prelude::*;
+use crate::views::View;
 use shardscope_core::run::registry::field;
 use shardscope_core::time::{REACH, RangeOf, RangePart, Step, range, range_ends};
 use shardscope_core::units::{seconds_like, seconds_to, show_whole_percent};
@@ -93,7 +93,7 @@ pub fn why_wide(evaluation: &Evaluation) -> Node {
         let seconds = (step.high_s - step.low_s).0 - step.time_s.0 * (low.1 - low.0);
         words.push(not_stated(of, Seconds(seconds)));
     }
-    let runs = link_button("Enter a run of yours").on(Action::Open(Dialog::Runs));
+    let runs = link_button("Enter a run of yours").on(Action::Show(View::Diagnose(true)));
     words.push(el("p", &[], &[runs]));
     let body = [el("div", &[("class", "range-rows")], &rows), el("div", &[], &words)];
     let pill = if of.new_ground { leaf("span", "pill warn", "wider: new ground") } else { Node::none() };

@@ -4,12 +4,12 @@ use crate::io::export::Stamp;
 use crate::io::import::summary::summary;
 use crate::view::node::action::Dialog;
 use crate::view::node::markup::Node;
+use crate::web::browser;
 use crate::web::browser::html::view_once;
 use crate::web::dialogs::page;
 use crate::web::document::render::patched;
 use crate::web::late::parts;
 use crate::web::state::State;
-use crate::web::{browser, runs};
 use leptos::prelude::*;
 
 parts! {
@@ -20,7 +20,6 @@ parts! {
 pub(crate) fn body(state: State, typed: RwSignal<String>) -> AnyView {
     let content = content(state, typed);
     view! {
-        {runs::dialog(state)}
         <div class="summary" aria-live="polite" use:patched=content></div>
     }
     .into_any()

@@ -8,7 +8,6 @@ use crate::web::dialogs::body::dialog_page;
 use crate::web::dialogs::page::named;
 use crate::web::document::arriving::arriving;
 use crate::web::document::modal::{close, open};
-use crate::web::runs::measured_file;
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -21,12 +20,7 @@ pub fn dialog(state: State) -> AnyView {
         let files = event.data_transfer().and_then(|data| data.files());
         let file = files.and_then(|files| files.get(0));
         if let Some(file) = file {
-            match state.panels.dialog.get_untracked() {
-                Some(Dialog::Runs) => leptos::task::spawn_local(async move {
-                    let _ = measured_file(state, file).await;
-                }),
-                _ => load(&file, typed),
-            }
+            load(&file, typed);
         }
     };
     effect(move || {

@@ -15,7 +15,6 @@ pub fn named(name: &str) -> Dialog {
     let (page, of) = name.split_once(' ').unwrap_or((name, ""));
     match page {
         "import" => Dialog::Import,
-        "runs" => Dialog::Runs,
         "export" => {
             let format = FORMATS.iter().find(|format| format.id == of);
             Dialog::Export(format.unwrap_or(&FORMATS[0]).id)
@@ -28,10 +27,10 @@ pub fn named(name: &str) -> Dialog {
     }
 }
 
-/// The content of a page, about `run`; exports bear `stamp`. Imports and runs stand beside their inputs.
+/// The content of a page, about `run`; exports bear `stamp`. An import stands beside its input.
 pub fn content(page: Dialog, run: &Run, stamp: &Stamp) -> Node {
     match page {
-        Dialog::Import | Dialog::Runs => Node::none(),
+        Dialog::Import => Node::none(),
         Dialog::Export(format) => menu(run, format, stamp),
         Dialog::Published => published::all(run),
         Dialog::Methods => evaluate(run)
@@ -91,7 +90,7 @@ mod tests {
             assert_eq!(named(&page.id()), page);
         }
         let word = Dialog::Glossary(Some("bubble"));
-        for page in [Dialog::Import, Dialog::Runs, Dialog::Published, Dialog::Methods, Dialog::Keys, word] {
+        for page in [Dialog::Import, Dialog::Published, Dialog::Methods, Dialog::Keys, word] {
             assert_eq!(named(&page.id()), page);
         }
     }

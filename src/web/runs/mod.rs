@@ -1,31 +1,25 @@
 //! The runs that a person measured: kept in this browser, fitted in the worker, made a profile of the page's Run.
 
-mod dialog;
+mod page;
 mod reading;
 
-pub use dialog::dialog;
-pub(crate) use dialog::page;
+pub(crate) use page::page;
 
 use crate::core::calibrate::{CalibrateRequest as Question, Observation};
 use crate::core::report::evaluate;
 use crate::core::run::{Profile, Run, Scenario, Value};
 use crate::io::{json, link};
-use crate::view::node::action::{Dialog, RunsAction};
+use crate::view::node::action::RunsAction;
 use crate::view::node::markup::Node;
 use crate::view::panels::runs::{bare, offer};
+use crate::view::views::View;
 use crate::web::browser;
 use crate::web::browser::html::effect;
 use crate::web::browser::i18n;
-use crate::web::document::modal;
-use crate::web::late::parts;
 use crate::web::state::State;
 use crate::web::state::runs::{Runs, STORED, SavedRuns};
 use crate::web::worker::{Job, JobProgress, JobRequest, Reply, request};
 use leptos::prelude::*;
-
-parts! {
-    second: measured_file(state: State, file: web_sys::File) -> () = state.runs.take_file(state, file);
-}
 
 impl Runs {
     /// Does `command`.
@@ -43,7 +37,7 @@ impl Runs {
                 if let Some(observation) = self.before.try_update(Option::take).flatten() {
                     state.run.update(|run| run.measured_step_s = None);
                     self.keep(state, observation);
-                    modal::open(state, Dialog::Runs);
+                    state.view.show(View::Diagnose(true));
                 }
             }
             RunsAction::LeaveStep => self.before.set(None),

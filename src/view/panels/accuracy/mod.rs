@@ -6,7 +6,6 @@ mod tables;
 use super::limits::NOT_MODELLED;
 use super::runs::standings;
 use crate::look::Slice;
-use crate::node::action::Dialog;
 use crate::prelude::*;
 use crate::scoreboard::{Board, Tool, alike, nearest, points};
 use crate::views::View;
@@ -35,7 +34,7 @@ pub fn near(board: &Board, run: &Run, yours: Yours) -> Node {
     let measured = standings(yours.runs, yours.standings);
     let head = if measured == Node::none() { Node::none() } else { heading("Your runs") };
     let open = link_button("Add runs that you measured");
-    let open = open.on(Action::Open(Dialog::Runs));
+    let open = open.on(Action::Show(View::Diagnose(true)));
     let scoreboard = link_button("All calculators on the published runs").on(Action::Show(View::Scoreboard));
     let alike = [heading("Published runs most like yours"), alike(board, tool, &like)];
     let parts = [head, measured, alike.into_iter().collect(), open, text(verbatim(" ")), scoreboard];

@@ -1,4 +1,4 @@
-//! The page of the dialog: what is imported, what is typed, what is kept, what it teaches.
+//! The second tab of the view that diagnoses: what is imported, what is typed, what is kept, what it teaches.
 
 use crate::core::calibrate::{MeasuredPeak, MemoryKind, Observation};
 use crate::core::issue::Issue;
@@ -8,7 +8,7 @@ use crate::core::units::{parse_count, parse_number, show_percent};
 use crate::io::export::{Stamp, trial};
 use crate::io::link;
 use crate::io::logs::summary::summary;
-use crate::view::node::action::{Dialog, RunsAction};
+use crate::view::node::action::RunsAction;
 use crate::view::node::markup::{Node, muted};
 use crate::view::panels::issues::line;
 use crate::view::panels::runs::{bare, fitted, kept, profiles};
@@ -20,13 +20,7 @@ use crate::web::state::State;
 use crate::web::state::runs::{STORED, shortened};
 use leptos::prelude::*;
 
-/// The page; nothing while it is not open.
-pub fn dialog(state: State) -> AnyView {
-    let open = Memo::new(move |_| state.panels.dialog.get() == Some(Dialog::Runs));
-    (move || open.get().then(|| page(state))).into_any()
-}
-
-/// What is imported, typed, kept and taught: of the dialog, and of the second tab of the view that diagnoses.
+/// What is imported, typed, kept and taught.
 pub(crate) fn page(state: State) -> AnyView {
     let runs = state.runs;
     effect(move || {
