@@ -70,7 +70,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             browser::to_top();
         }
         Action::Take(run) => {
-            history::load(state, (*run).clone(), LayoutOrigin::Chosen);
+            history::load(state, (*run).clone(), LayoutOrigin::of_loaded(&run));
             browser::to_top();
         }
         Action::Import(run, launches) => {

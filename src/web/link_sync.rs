@@ -60,6 +60,7 @@ pub fn keep(state: State) {
             if state.run.with_untracked(|now| *now != run) {
                 let layout = state.layout.get_value();
                 let origin = layout.remembered(&run).unwrap_or(origin);
+                layout.open(&run);
                 state.take(run, origin);
             }
             if let Some(given) = auto {

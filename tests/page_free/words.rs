@@ -69,7 +69,8 @@ fn others() -> Vec<Node> {
     }
     for run in [Run::default(), Run { gpus: 1, global_batch: 8, ..Run::default() }] {
         let outcome = Ladder::new(&run).unwrap().finished();
-        let whose = |origin, outcome, gain, waits| chip(&Whose { origin, waits, outcome, gain, peak: None });
+        let whose =
+            |origin, outcome, gain, waits| chip(&Whose { origin, waits, outcome, gain, peak: None, of_link: false });
         nodes.extend([
             whose(LayoutOrigin::Chosen, Some(&outcome), None, false),
             whose(LayoutOrigin::Chosen, None, None, true),

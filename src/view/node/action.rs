@@ -119,7 +119,7 @@ pub enum Action {
     SearchModels(Vec<(&'static str, String)>),
     /// Makes a Run the page's own.
     Load(Arc<Run>),
-    /// Makes a Run whose layout the search chose the page's own.
+    /// Makes a Run of a list the page's own; a dialog stays open.
     Take(Arc<Run>),
     /// Makes a Run that was read the page's own, and opens its settings where that is true.
     Import(Arc<Run>, bool),

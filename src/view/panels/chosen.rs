@@ -64,12 +64,14 @@ pub struct Whose<'a> {
     pub gain: Option<f64>,
     /// Memory of the fullest GPU in the layout; none while it is not known.
     pub peak: Option<Peak>,
+    /// The layout is that of the link that was opened.
+    pub of_link: bool,
 }
 
 /// The pill and what can be done: "Layout: chosen for you · undo", "Layout: from the link · choose for me: 23 % less
-/// time". A layout that something known beats is not called chosen.
+/// time". A layout that something known beats is not called chosen: it is the link's, or the visitor's.
 pub fn chip(whose: &Whose) -> Node {
-    let Whose { origin, waits, outcome, gain, peak } = *whose;
+    let Whose { origin, waits, outcome, gain, peak, of_link } = *whose;
     if waits {
         let words = el("b", &[], &[text("Layout: being chosen…")]);
         return el("span", &[("class", "whose chosen"), ("aria-busy", "true")], &[words]);
@@ -93,7 +95,8 @@ pub fn chip(whose: &Whose) -> Node {
         return el("span", &[("class", "whose chosen")], &[words, undo]);
     }
     let words = match origin {
-        LayoutOrigin::Chosen => LayoutOrigin::Link.words(),
+        LayoutOrigin::Chosen if of_link => LayoutOrigin::Link.words(),
+        LayoutOrigin::Chosen => LayoutOrigin::Yours.words(),
         other => other.words(),
     };
     let choose = match gain {
@@ -274,7 +277,7 @@ mod tests {
     }
 
     fn whose(origin: LayoutOrigin, outcome: Option<&LadderEnd>, gain: Option<f64>) -> Node {
-        chip(&Whose { origin, waits: false, outcome, gain, peak: None })
+        chip(&Whose { origin, waits: false, outcome, gain, peak: None, of_link: false })
     }
 
     #[test]
@@ -302,7 +305,7 @@ mod tests {
         assert!(own.overall == Verdict::Oom && least.high < own.high);
         let said = |outcome: Option<&LadderEnd>, peak: Peak| {
             let origin = LayoutOrigin::Chosen;
-            chip(&Whose { origin, waits: false, outcome, gain: None, peak: Some(peak) }).to_html()
+            chip(&Whose { origin, waits: false, outcome, gain: None, peak: Some(peak), of_link: false }).to_html()
         };
         assert!(!said(None, own).contains("none fits"));
         for (outcome, peak, is_least) in [(Some(&outcome), least, true), (Some(&outcome), own, false)] {
@@ -332,7 +335,14 @@ mod tests {
         }
         let beaten = whose(LayoutOrigin::Chosen, None, Some(0.1)).to_html();
         assert!(!beaten.contains("chosen for you") && beaten.contains("choose for me"), "{beaten}");
-        let waits = chip(&Whose { origin: LayoutOrigin::Chosen, waits: true, outcome: None, gain: None, peak: None });
+        // The layout of a link is from the link, any other that was chosen is the visitor's.
+        let origin = LayoutOrigin::Chosen;
+        let beaten = Whose { origin, waits: false, outcome: None, gain: Some(0.1), peak: None, of_link: false };
+        for (of_link, words) in [(true, LayoutOrigin::Link.words()), (false, LayoutOrigin::Yours.words())] {
+            let html = chip(&Whose { of_link, ..beaten }).to_html();
+            assert!(html.contains(words), "{html}");
+        }
+        let waits = chip(&Whose { waits: true, gain: None, ..beaten });
         assert!(waits.actions().is_empty() && !waits.to_html().contains("chosen for you"));
     }
 

@@ -47,6 +47,7 @@ pub(crate) fn sentence(state: State) -> AnyView {
             origin: layout.origin.get(),
             waits: layout.searches.get(),
             outcome: outcome.as_ref(),
+            of_link: layout.is_of_link(),
             peak: own.as_ref().map(|own| own.report.memory.peak()),
             gain: own.and_then(|own| state.planner.searched(&own).gain(&own)),
         })

@@ -41,6 +41,8 @@ pub(crate) struct ChosenLayout {
     outcome: RwSignal<Option<(Run, LadderEnd)>, LocalStorage>,
     /// The Run whose layout stands, whatever it differs in from the one before.
     accepted: RwSignal<Option<Run>>,
+    /// The Run of the link that was opened last.
+    opened: StoredValue<Run>,
     /// The Run as it was typed before its layout was chosen, and where its layout was from.
     typed: StoredValue<Option<(Run, LayoutOrigin)>>,
     /// Runs of this visit with the origins of their layouts, the last one last.
@@ -81,6 +83,7 @@ impl ChosenLayout {
             guessed: StoredValue::new(None),
             outcome: RwSignal::new_local(None),
             accepted,
+            opened: StoredValue::new(run.get_untracked()),
             typed: StoredValue::new(None),
             origins: StoredValue::new(Vec::new()),
             run,
@@ -204,6 +207,16 @@ impl ChosenLayout {
         }
         let follows = matches!(origin, LayoutOrigin::Chosen | LayoutOrigin::Example);
         self.view.get_value().change(|view| view.chosen = follows);
+    }
+
+    /// A link with `run` was opened.
+    pub fn open(self, run: &Run) {
+        self.opened.set_value(run.clone());
+    }
+
+    /// True if the layout is that of the link that was opened last.
+    pub fn is_of_link(self) -> bool {
+        self.run.with(|run| self.opened.with_value(|opened| !differs_in_layout(opened, run)))
     }
 
     /// Where the layout of `run` was from when it was shown on this visit.
