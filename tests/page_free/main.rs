@@ -9,5 +9,6 @@ mod explained;
 mod numbers;
 mod one_answer;
 mod ranks;
+mod sums;
 mod translations;
 mod words;

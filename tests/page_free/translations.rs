@@ -11,7 +11,7 @@ use shardscope::core::explain::symbols;
 use shardscope::core::message::{Catalogue, Message};
 use shardscope::core::report::{Evaluation, ScheduleVariant, evaluate, explain};
 use shardscope::core::run::registry::{FIELDS, Slot};
-use shardscope::core::run::{Multiplier, Run};
+use shardscope::core::run::{Multiplier, Run, Schedule};
 use shardscope::core::units::MemoryUnit;
 use shardscope::core::whole_run::range;
 use shardscope::io::export::Stamp;
@@ -349,10 +349,20 @@ pub(super) fn gallery_of(run: &Run) -> Vec<Node> {
         cards(&gallery),
         best_known(&gallery),
         stack::below(&lanes, MemoryUnit::Gib),
+        why_fastest(run),
         stack::beside(&prepared, &[], None, MemoryUnit::Gib),
         stack::title(run, 0, ScheduleVariant::of(run), Vec::new()),
         stack::title(run, 0, ScheduleVariant::of(run), vec![("tp", "2".to_owned())]),
     ]
+}
+
+/// The sentence of the fastest of two schedules of `run`: its own, and one that takes longer.
+fn why_fastest(run: &Run) -> Node {
+    let both = [run.clone(), Run { schedule: Schedule::Gpipe, pp: 8, ..run.clone() }];
+    let of = |run: &Run| Some((ScheduleVariant::of(run), Prepared::of(Arc::new(evaluate(run).ok()?))));
+    let both: Vec<_> = both.iter().filter_map(of).collect();
+    let lanes: Vec<_> = both.iter().map(|(variant, prepared)| (*variant, prepared)).collect();
+    stack::winner(&lanes).map_or_else(Node::none, |words| leaf("p", "", words))
 }
 
 /// Trees about measured runs: of one that agrees with the model, one that does not, and a file.

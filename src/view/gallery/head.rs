@@ -1,10 +1,11 @@
 //! The head of the gallery: what is seen, how it is sorted and drawn.
 
-use super::{Gallery, GalleryAction};
+use super::{Gallery, GalleryAction, MOST};
 use crate::charts::figure::{legend, swatch};
 use crate::prelude::*;
 use crate::words::{line, of_microbatches, of_ranks};
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
+use shardscope_core::report::ScheduleVariant;
 
 /// Orders of the pictures: the key of the sorting, and its word.
 const SORTS: [(&str, &str); 4] =
@@ -37,6 +38,19 @@ fn counts(rows: &[ScheduleRow]) -> Message {
     t!("{counts}.", counts = Message::joined(" · ", parts.into_iter().flatten()))
 }
 
+/// "1F1B is ticked: up to 3 more can be ticked, to compare whole steps."
+fn ticked(variants: &[ScheduleVariant]) -> Message {
+    let names = Message::joined(", ", variants.iter().map(|variant| variant.name()));
+    match (variants.len(), MOST.saturating_sub(variants.len())) {
+        (0, more) => t!("Tick up to {more} to compare whole steps.", more),
+        (1, more) => {
+            t!("{name} is ticked: up to {more} more can be ticked, to compare whole steps.", name = names, more)
+        }
+        (_, 0) => t!("{names} are ticked: no more can be.", names),
+        (_, more) => t!("{names} are ticked: up to {more} more can be.", names, more),
+    }
+}
+
 /// Counts, order and look of the cards; `left` schedules are still being simulated.
 pub fn head(gallery: &Gallery, left: usize) -> Node {
     let look = gallery.look;
@@ -54,7 +68,7 @@ pub fn head(gallery: &Gallery, left: usize) -> Node {
     let wait = if left > 0 {
         t!("{left} more are being simulated…", left)
     } else {
-        t!("Tick up to four to compare whole steps.")
+        ticked(&look.ticked(&gallery.own.scenario.run))
     };
     let words = Message::joined(" ", [about, axis, wait]);
     let button = |action: Action, label: Message, on: bool| {
@@ -100,3 +114,30 @@ const KINDS: [(&str, &str); 4] = [
     ("c-weight", "W weight gradient"),
     ("hatch", "bubble"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery::GalleryLook;
+
+    /// What is ticked and what may still be ticked are as many as the buttons take: presses on further schedules are
+    /// taken until the words say that no more can be.
+    #[test]
+    fn the_words_say_how_many_more_a_press_can_tick() {
+        let (run, mut look) = (Run::default(), GalleryLook::default());
+        let number =
+            |text: &str| text.split(|c: char| !c.is_ascii_digit()).rfind(|part| !part.is_empty())?.parse().ok();
+        let others = ScheduleVariant::all(&run).into_iter().filter(|one| *one != ScheduleVariant::of(&run));
+        for (at, variant) in others.take(MOST + 1).enumerate() {
+            let before = look.ticked(&run);
+            let words = ticked(&before).to_string();
+            let (_, more) = words.split_once(" ticked: ").unwrap();
+            assert_eq!(number(more).unwrap_or(0), MOST - before.len(), "{words}");
+            assert!(before.iter().all(|one| words.contains(&one.name().to_string())), "{words}");
+            assert_eq!(before.len(), (at + 1).min(MOST));
+            look.press(&run, GalleryAction::Tick(variant));
+        }
+        look.ticked = Some(Vec::new());
+        assert_eq!(number(&ticked(&look.ticked(&run)).to_string()), Some(MOST));
+    }
+}

@@ -12,7 +12,7 @@ use crate::prelude::*;
 use crate::words::{outlook_of, sign, unnamed};
 use shardscope_core::advice::ScheduleFigures;
 use shardscope_core::report::{ScheduleVariant, by_rank};
-use shardscope_core::units::GIB;
+use shardscope_core::units::{GIB, seconds_like};
 
 /// Memory at `time` on a curve of MiB over time.
 fn held(curve: &[(f64, u32)], time: f64) -> Bytes {
@@ -82,24 +82,28 @@ fn step_parts(evaluation: &Evaluation) -> Option<[(&'static str, Seconds); 5]> {
     ])
 }
 
-/// The parts of the step that make `best` shorter than `other`, the largest first: those that give a fifth or more of
-/// the difference.
-fn reasons(best: &Evaluation, other: &Evaluation) -> Vec<Message> {
+/// What makes the step of `best` shorter than that of `other`: the parts of it that differ by a fifth of the difference
+/// or more, those that are shorter first, and what remains. Each with what it takes less; they sum to the difference.
+fn reasons(best: &Evaluation, other: &Evaluation) -> Vec<(&'static str, Seconds)> {
     let gain = other.report.step.time_s - best.report.step.time_s;
-    let parts = step_parts(best).zip(step_parts(other)).map(|(best, other)| best.into_iter().zip(other));
-    let parts = parts.into_iter().flatten();
-    let mut parts: Vec<_> = parts.map(|((name, here), (_, there))| (name, here, there)).collect();
-    parts.retain(|(_, here, there)| (*there - *here).0 >= TELLING * gain.0);
-    parts.sort_by(|a, b| (b.2 - b.1).0.total_cmp(&(a.2 - a.1).0));
-    let said = |(name, here, there): (&'static str, Seconds, Seconds)| {
-        let (here, there) = (show_seconds(here.max(Seconds::ZERO)), show_seconds(there));
-        t!("{part} {here} instead of {there}", part = Message::plain(name), here, there)
+    let (Some(here), Some(there)) = (step_parts(best), step_parts(other)) else {
+        return Vec::new();
     };
-    parts.into_iter().map(said).collect()
+    let mut parts: Vec<_> = here.into_iter().zip(there).map(|((name, a), (_, b))| (name, b - a)).collect();
+    parts.retain(|(_, less)| less.0.abs() >= TELLING * gain.0);
+    parts.sort_by(|one, next| next.1.0.total_cmp(&one.1.0));
+    let rest = gain - parts.iter().map(|(_, less)| *less).sum::<Seconds>();
+    if rest.0.abs() > UNTOLD * gain.0 {
+        parts.push(("the rest", rest));
+    }
+    parts
 }
 
 /// Share of the difference of two steps from which a part of it is named.
 const TELLING: f64 = 0.2;
+
+/// Share of it up to which what remains is not said: it changes none of three digits.
+const UNTOLD: f64 = 0.0005;
 
 /// The fastest of the timelines in a sentence: against the first, or the next where it is the first, and why.
 pub fn winner(lanes: &[(ScheduleVariant, &Prepared)]) -> Option<Message> {
@@ -117,18 +121,29 @@ pub fn winner(lanes: &[(ScheduleVariant, &Prepared)]) -> Option<Message> {
         Some(missing) => t!("{name} ({missing})", name = best.0.name(), missing),
         None => best.0.name(),
     };
+    let gain = there.report.step.time_s - step;
+    let scope = Scope::of(&here.scenario.run, None);
+    let beside = scope.part(other.0);
     let said = t!(
-        "Fastest: {name}, {step}, {share} less than {other}.",
+        "Fastest: {name}, {step}, {time} ({share}) less than {other}.",
         name,
-        step = Scope::of(&here.scenario.run, None).says("step.time_s", show_seconds(step)),
-        share = show_percent(1.0 - step / there.report.step.time_s),
+        step = scope.says("step.time_s", show_seconds(step)),
+        time = beside.says("step less than another's", show_seconds(gain)),
+        share = beside.says("step less than another's, share", show_percent(1.0 - step / there.report.step.time_s)),
         other = other.0.name()
     );
-    let why = reasons(here, there);
+    let why =
+        if show_seconds(step) == show_seconds(there.report.step.time_s) { Vec::new() } else { reasons(here, there) };
     if why.is_empty() {
         return Some(said);
     }
-    Some(t!("{said} Mean of the ranks: {why}.", said, why = Message::joined(", ", why)))
+    let part = |(name, less): (&'static str, Seconds)| {
+        let time = seconds_like(Seconds(less.0.abs()), gain, 3);
+        let (time, part) = (beside.says(format!("step less than another's: {name}"), time), Message::plain(name));
+        if less.0 < 0.0 { t!("{part} {time} more", part, time) } else { t!("{part} {time} less", part, time) }
+    };
+    let why = Message::joined(", ", why.into_iter().map(part));
+    Some(t!("{said} Of that, mean of the ranks: {why}.", said, why))
 }
 
 /// The time axis below all timelines, and the cursor's time.
