@@ -312,7 +312,8 @@ fn times_and_activations(
 
 /// What several copies of the weights make of all memory, where the two schedules keep different numbers of them.
 fn copies(a: &ScheduleFigures, b: &ScheduleFigures, unit: MemoryUnit) -> Option<Message> {
-    let more = b.peak_bytes.0 - a.peak_bytes.0;
+    let is_less = b.peak_bytes.0 < a.peak_bytes.0;
+    let [more, less] = if is_less { [a, b] } else { [b, a] }.map(|row| row.peak_bytes);
     (a.weight_copies != b.weight_copies).then(|| {
         t!(
             "It keeps {own} copies of its share of the weights instead of {other}: {peak} against \
@@ -321,8 +322,8 @@ fn copies(a: &ScheduleFigures, b: &ScheduleFigures, unit: MemoryUnit) -> Option<
             other = a.weight_copies,
             peak = unit.number(b.peak_bytes),
             other_peak = unit.show(a.peak_bytes),
-            sign = if more < 0.0 { "−" } else { "+" },
-            bytes = unit.show(Bytes(more.abs()))
+            sign = if is_less { "−" } else { "+" },
+            bytes = unit.beyond(more, less)
         )
     })
 }

@@ -460,7 +460,7 @@ fn headline(
             (verbatim(time), words::less(saved), word(&peak))
         }
         Gain::Memory => {
-            let saved = unit.show(Bytes((report.memory.peak_bytes - figures.peak.bytes).0.max(0.0)));
+            let saved = unit.beyond(report.memory.peak_bytes, figures.peak.bytes);
             (verbatim(peak), t!("{saved} less", saved), word(&time))
         }
         Gain::Gpus => {
@@ -491,8 +491,8 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
     match better.gain {
         Gain::Batch => reasons.push(t!("A larger batch changes what the model learns.")),
         Gain::Length => {
-            let less = (evaluation.report.memory.peak_bytes - better.figures.peak.bytes).0.max(0.0);
-            reasons.push(t!("In all {saved} less.", saved = unit.show(Bytes(less))));
+            let saved = unit.beyond(evaluation.report.memory.peak_bytes, better.figures.peak.bytes);
+            reasons.push(t!("In all {saved} less.", saved));
             reasons.push(t!("The batch stays {batch} sequences.", batch = own.global_batch));
             reasons.extend(tight_length(better, own, unit));
         }

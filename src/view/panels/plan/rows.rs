@@ -270,9 +270,13 @@ fn row(
         change(show_off(share, 1), share < 0.0 && words::is_told(&one.run, 1.0 + share))
     });
     let leaner = against.map(|own| {
-        let more = memory.bytes - own.figures.peak.bytes;
-        let sign = if more.0 < 0.0 { "−" } else { "+" };
-        change(format!("{sign}{}", view.unit.show(Bytes(more.0.abs()))), false)
+        let (here, there) = (memory.bytes, own.figures.peak.bytes);
+        let (sign, more) = if here.0 < there.0 {
+            ("−", view.unit.beyond(there, here))
+        } else {
+            ("+", view.unit.beyond(here, there))
+        };
+        change(format!("{sign}{more}"), false)
     });
     let scope = Scope::of(&one.run, view.own.map(|own| &own.scenario.run));
     let time = strong(verbatim(show_seconds(figures.time_s))).reports("step.time_s", &scope);
