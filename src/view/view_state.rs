@@ -224,6 +224,21 @@ impl ViewState {
         Ok(())
     }
 
+    /// The view of a frame that shows `panel` alone as this state shows it, in `theme` and `lang` where they are given:
+    /// of a comparison with both Runs, of everything else with the first.
+    #[must_use]
+    pub fn framed(self, panel: Embed, theme: Option<Theme>, lang: Option<String>) -> Self {
+        Self {
+            embed: Some(panel),
+            open: self.step().map_or(View::Run, View::Learn),
+            lang,
+            theme,
+            page: None,
+            second: self.second.filter(|_| panel == Embed::Compare),
+            ..self
+        }
+    }
+
     /// The step of a lesson that is open.
     pub const fn step(&self) -> Option<StepId> {
         match self.open {

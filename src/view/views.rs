@@ -117,6 +117,8 @@ one_of! {
         Diagnose = "diagnose" "diagnosis",
         /// The step of reinforcement learning.
         Rl = "rl" "reinforcement learning",
+        /// The Run beside the second one that the link holds.
+        Compare = "compare" "comparison",
         /// Figures and panels of the Run.
         All = "all" "everything",
     }

@@ -1,6 +1,7 @@
 //! A second Run beside the first: kept in the link.
 
-use crate::view::panels::compare::{Second, compare as view};
+use crate::view::node::markup::leaf;
+use crate::view::panels::compare::{Second, compare as view, framed};
 use crate::view::views::View;
 use crate::web::browser::html::view_once;
 use crate::web::document::render::nodes;
@@ -16,8 +17,11 @@ parts! {
 pub(crate) fn panel(state: State) -> AnyView {
     let second = evaluated(move || state.view.second.get());
     let (timed, _) = drawn(move || second.with(|second| second.evaluation.clone()));
+    let is_framed = state.view.embed.is_some();
     let beside = view_once(move || {
-        let run = state.view.second.get()?;
+        let Some(run) = state.view.second.get() else {
+            return is_framed.then(|| leaf("p", "", NO_SECOND));
+        };
         let (first, timed) = (state.drawn.get()?, timed.get());
         second.with(|second| {
             let evaluation = if second.errors.is_empty() {
@@ -26,11 +30,15 @@ pub(crate) fn panel(state: State) -> AnyView {
                 Err(&second.errors[..])
             };
             let second = Second { run: &run, evaluation };
+            let view = if is_framed { framed } else { view };
             Some(view(&first, &second, state.view.unit.get()))
         })
     });
     nodes("compare-runs", move || beside.get())
 }
+
+/// What a frame says whose link holds one Run.
+const NO_SECOND: &str = "The comparison, once the link holds a second run.";
 
 /// Copies the Run into the second, unless there is one, and shows the comparison, which stands on the view of the Run.
 pub fn compare(state: State) {

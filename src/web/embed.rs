@@ -18,6 +18,7 @@ use crate::web::browser;
 use crate::web::browser::html::{flag, text};
 use crate::web::browser::i18n::{say, translated};
 use crate::web::cluster::cluster_frame;
+use crate::web::compare::second_run;
 use crate::web::diagnose::diagnose_frame;
 use crate::web::document::arriving::arriving;
 use crate::web::document::drawer::About;
@@ -112,6 +113,7 @@ pub fn embed(state: State, panel: Embed) -> AnyView {
                     {shows(Embed::Rl).then(|| view! { <ReinforcementStep/> })}
                     {(panel == Embed::Rl).then(|| nodes("muted", no_step))}
                     {shows(Embed::Overlap).then(|| view! { <OverlapPanel/> })}
+                    {(panel == Embed::Compare).then(|| arriving(move || second_run(state)))}
                     {(panel == Embed::Diagnose).then(|| arriving(move || diagnose_frame(state)))}
                     {(panel == Embed::Cluster).then(|| arriving(move || cluster_frame(state)))}
                     {(panel == Embed::Whole).then(|| arriving(move || whole_frame(state)))}

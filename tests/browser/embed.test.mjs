@@ -98,6 +98,15 @@ const LOW = [
   'view.embed=memory', 'model=llama-3.1-70b&tp=4&pp=16&view.embed=memory', 'view.embed=timeline', 'cp=2&view.embed=overlap',
   'tokens_total=15e12&price_per_gpu_hour=2&view.embed=whole', 'view.embed=cluster',
 ];
+test('an embed of a comparison shows both runs and changes neither', async () => {
+  const { page, problems } = await site.open('#v=1&tp=4&b.tp=2&view.embed=compare', EMBED);
+  await page.locator('.compare-card').nth(1).waitFor();
+  assert.equal(await page.locator('.compare-card').count(), 2);
+  assert.equal(await page.getByRole('button', { name: /Use B|Swap|use this value/ }).count(), 0);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'as wide as its frame');
+  assert.deepEqual(problems, []);
+});
+
 test('a frame of 600 x 400 shows what it promises without scrolling inside', async () => {
   for (const link of LOW) {
     const { page, problems } = await site.open(`#v=1&${link}`, EMBED);

@@ -4,7 +4,7 @@ use crate::core::report::{Evaluation, ScheduleVariant, evaluate, needs_worker};
 use crate::core::run::{OneOf, Run};
 use crate::core::units::MemoryUnit;
 use crate::io::export::{Picture, compared_card, picture as drawing, stacked};
-use crate::io::link::{encode, encode_with};
+use crate::io::link::encode_with;
 use crate::view::charts::lod::Sums;
 use crate::view::charts::viewport::Viewport;
 use crate::view::gallery::GalleryLook;
@@ -35,7 +35,8 @@ parts! {
 }
 
 /// Panels to choose from, with their names.
-const PANELS: [(Embed, &str); 11] = [
+const PANELS: [(Embed, &str); 12] = [
+    (Embed::Compare, "Both runs"),
     (Embed::Timeline, "Timeline"),
     (Embed::Strip, "Answer"),
     (Embed::Waterfall, "Waterfall"),
@@ -49,9 +50,10 @@ const PANELS: [(Embed, &str); 11] = [
     (Embed::Diagnose, "Diagnosis"),
 ];
 
-/// The panel of the open view.
-const fn of_view(view: View) -> Embed {
+/// The panel of the open view; of the Run's the comparison where it is compared with another.
+const fn of_view(view: View, has_second: bool) -> Embed {
     match view {
+        View::Run if has_second => Embed::Compare,
         View::Schedules => Embed::Schedules,
         View::Cluster => Embed::Cluster,
         View::Learn(_) => Embed::Lesson,
@@ -94,6 +96,7 @@ fn picture(evaluation: &Evaluation, panel: Embed, look: &GalleryLook, unit: Memo
         Embed::Whole => name("The whole run: days, losses and cost."),
         Embed::Diagnose => name("Parts and causes of the files that were read; nothing of the files themselves."),
         Embed::Cluster => name("The map of the cluster."),
+        Embed::Compare => name("The run beside the second one."),
         Embed::Scoreboard => name("The scoreboard: every calculator, and the scatter of the chosen one."),
         _ => name("The open step of the lesson with its sliders."),
     }
@@ -191,7 +194,11 @@ fn written(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Stri
             let shown = |name: &str| panel == Embed::Schedules && ["ticked", "sort", "axis", "limit"].contains(&name);
             let gallery = now.pairs().filter(|(name, _)| shown(name));
             let gallery: Vec<String> = gallery.map(|(name, value)| format!("&view.{name}={value}")).collect();
-            let run = format!("{}{}", state.run.with(encode), gallery.concat()).replace('&', "&amp;");
+            // A comparison is of both Runs.
+            let second = now.second.clone().filter(|_| panel == Embed::Compare);
+            let both = ViewState { second, ..ViewState::default() };
+            let run = state.run.with(|run| encode_with(run, &both));
+            let run = format!("{run}{}", gallery.concat()).replace('&', "&amp;");
             let lang = language().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
             // Of an open lesson it is the step that is shared.
             let pairs = now.pairs().filter(|(name, _)| ["lesson", "sliders"].contains(name));
@@ -217,16 +224,8 @@ fn written(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Stri
 /// The address of a frame of `panel`.
 fn framed(state: State, panel: Embed, theme: Option<Theme>, lang: Option<String>) -> String {
     let now = state.view.get();
-    let view = ViewState {
-        embed: Some(panel),
-        open: now.step().map_or(View::Run, View::Learn),
-        lang,
-        made: Some(env!("CARGO_PKG_VERSION").to_owned()),
-        theme,
-        page: None,
-        second: None,
-        ..now
-    };
+    let made = Some(env!("CARGO_PKG_VERSION").to_owned());
+    let view = ViewState { made, ..now.framed(panel, theme, lang) };
     format!("{}#{}", browser::address(), state.run.with(|run| encode_with(run, &view)))
 }
 
@@ -235,6 +234,7 @@ fn has_content(state: State, panel: Embed) -> bool {
     match panel {
         Embed::Rl => state.run.with(|run| run.rl.algorithm.is_some()),
         Embed::Diagnose => state.view.get().diagnosis.is_some(),
+        Embed::Compare => state.view.second.with(Option::is_some),
         _ => true,
     }
 }
@@ -251,10 +251,10 @@ fn dialog() -> Option<web_sys::HtmlDialogElement> {
     browser::by_id("share").and_then(|element| element.dyn_into().ok())
 }
 
-/// True if the view of the Run compares it with a second one, whose picture is soon drawn.
+/// True if `panel` compares the Run with a second one, whose picture is soon drawn.
 fn is_both(state: State, panel: Embed) -> bool {
     let is_second = |run: &Run| !needs_worker(run) && evaluate(run).is_ok();
-    panel == Embed::Timeline && state.view.second.with(|second| second.as_ref().is_some_and(is_second))
+    panel == Embed::Compare && state.view.second.with(|second| second.as_ref().is_some_and(is_second))
 }
 
 /// The second run of a comparison.
@@ -283,7 +283,6 @@ fn preview(state: State, form: Form, panel: Embed, theme: Option<Theme>) -> Node
             let run = &evaluation.scenario.run;
             raw(&lanes(run, look, colours, |all| compared_card(all, unit, None)))
         }),
-        // The link holds both runs, picture and card show both, a frame the first.
         Form::Link | Form::Markdown if is_both(state, panel) => {
             second(state).map_or_else(Node::none, |second| pictured([&evaluation, &second]))
         }
@@ -318,7 +317,8 @@ pub(crate) fn ShareDialog() -> impl IntoView {
 fn forms(state: State) -> AnyView {
     let chosen = RwSignal::new(None::<Embed>);
     let theme = RwSignal::new(None::<Theme>);
-    let panel = move || match (of_view(state.view.open.get()), chosen.get()) {
+    let own = move || of_view(state.view.open.get(), state.view.second.with(Option::is_some));
+    let panel = move || match (own(), chosen.get()) {
         (Embed::Lesson, _) => Embed::Lesson,
         (own, chosen) => {
             let wanted = chosen.unwrap_or(own);

@@ -30,7 +30,19 @@ pub struct Second<'a> {
     pub evaluation: Result<&'a Evaluation, &'a [Issue]>,
 }
 
+/// The comparison on the page, with what can be done about it.
 pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
+    let head = head([&first.scenario.run, second.run]);
+    Node::from_iter([head, shown(first, second, unit, true)])
+}
+
+/// The comparison in another page: what it says of both, and nothing that changes them.
+pub fn framed(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
+    shown(first, second, unit, false)
+}
+
+/// What the comparison says; a value of the second Run can be taken over where it is changing the first.
+fn shown(first: &Evaluation, second: &Second, unit: MemoryUnit, is_changing: bool) -> Node {
     let (verdict, rest) = match second.evaluation {
         Ok(evaluation) => (text(sentence([first, evaluation], unit)), both(first, evaluation, unit)),
         Err(errors) => (text("B cannot work:"), errors.iter().map(issues::line).collect()),
@@ -43,10 +55,9 @@ pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
         Err(_) => Node::none(),
     };
     Node::from_iter([
-        head([&first.scenario.run, second.run]),
         el("div", &[("class", "compare-cards")], &[cards]),
         el("p", &[("role", "status"), ("class", "verdict-note")], &[verdict]),
-        settings(&first.scenario.run, second.run),
+        settings(&first.scenario.run, second.run, is_changing),
         rest,
     ])
 }
@@ -132,8 +143,8 @@ fn card(letter: &'static str, evaluation: &Evaluation, runs: [&Run; 2], unit: Me
     el("article", &[("class", &format!("compare-card {class}"))], &cells)
 }
 
-/// Settings that differ, each with a way to take it over.
-fn settings(first: &Run, second: &Run) -> Node {
+/// Settings that differ, each with a way to take it over where the comparison changes the Run.
+fn settings(first: &Run, second: &Run, is_changing: bool) -> Node {
     let differences = changes(first, second);
     let words = match differences.len() {
         0 => return muted("Both runs are set alike. Change anything: the second stays as it is."),
@@ -142,14 +153,16 @@ fn settings(first: &Run, second: &Run) -> Node {
     };
     let row = |change: &SettingChange| {
         // A value that cannot stand beside the other settings of A is not offered.
-        let taken = first.with_texts(&[(change.field.key, change.back.clone())]);
+        let taken = first.with_texts(&[(change.field.key, change.back.clone())]).filter(|_| is_changing);
         let take = if taken.is_some_and(|run| Scenario::new(&run).is_ok()) {
             el("button", &[("class", "link")], &[text("use this value")]).on(change.undo())
         } else {
             Node::none()
         };
         let values = [text(" "), text(&change.to), text(" → "), strong(&change.from), text(" "), take];
-        el("li", &[], &[name(change.field), Node::from_iter(values)]).keyed(change.field.key)
+        // No form has the field in another page.
+        let name = if is_changing { name(change.field) } else { inline(change.field.label) };
+        el("li", &[], &[name, Node::from_iter(values)]).keyed(change.field.key)
     };
     let rows: Node = differences.iter().map(row).collect();
     el("div", &[("class", "differences")], &[strong(words), el("ul", &[], &[rows])])
@@ -204,6 +217,30 @@ mod tests {
         assert!(words.ends_with("TP 8"), "{words}");
         let html = pictured([&evaluate(&a).unwrap(), &evaluate(&b).unwrap()]).to_html();
         assert!(html.contains("Pipelines on one axis") && html.contains("A: ") && html.contains("B: "), "{html}");
+    }
+
+    /// In another page both Runs stand as in the page: the same figures in the same order, no press that changes one.
+    #[test]
+    fn a_comparison_in_another_page_has_the_figures_of_the_page_and_changes_nothing() {
+        let [a, b] = [Run::default(), Run { tp: 8, pp: 1, ..Run::default() }].map(|run| evaluate(&run).unwrap());
+        let second = Second { run: &b.scenario.run, evaluation: Ok(&b) };
+        let [page, frame] = [compare, framed].map(|view| view(&a, &second, MemoryUnit::Gib));
+        assert_eq!(page.figures(), frame.figures());
+        let scopes =
+            [Scope::run(), Scope::of(&b.scenario.run, Some(&a.scenario.run))].map(|scope| format!("{scope:?}"));
+        for scope in scopes {
+            let steps = frame
+                .figures()
+                .into_iter()
+                .filter(|(field, of, _)| field == "step.time_s" && scope == format!("Scope({of:?})"));
+            assert!(steps.count() > 0, "{scope}");
+        }
+        let changes = |action: &&&Action| {
+            let explains = matches!(action, Action::Compare(Compare::Explain(_)));
+            !explains && matches!(action, Action::Apply(_) | Action::Load(_) | Action::Focus(_) | Action::Compare(_))
+        };
+        assert!(page.actions().iter().any(|action| changes(&action)));
+        assert_eq!(frame.actions().iter().filter(changes).count(), 0, "{:?}", frame.actions());
     }
 
     #[test]
