@@ -9,7 +9,7 @@ use shardscope::core::run::presets::{MODELS, STACKS};
 use shardscope::core::run::registry::FIELDS;
 use shardscope::core::run::{AdapterMethod, Based, Recompute, Run, Schedule};
 use shardscope::core::search::better::Gain;
-use shardscope::core::search::ladder::{Failure, Ladder, LadderChoice, LadderEnd};
+use shardscope::core::search::ladder::{Failure, Ladder, LadderChoice, LadderEnd, tried_before};
 use shardscope::core::search::session::{PlanQuery, PlanSession};
 use shardscope::core::search::{PlanRequest, can_run, serves};
 use shardscope::core::units::SMALLEST_PRINTED;
@@ -333,7 +333,10 @@ fn no_smaller_number_of_gpus_works() {
     assert!(failure.adapters.is_empty(), "more than a node");
     let gpus = failure.gpus.unwrap().run.gpus;
     println!("Llama 3.1 405B needs {gpus} H100");
-    for fewer in [24, 32, 48, 64, 96, 128, 192, 256].into_iter().filter(|fewer| *fewer < gpus) {
+    let fewer: Vec<u64> = [24, 32, 48, 64, 96, 128, 192, 256].into_iter().filter(|fewer| *fewer < gpus).collect();
+    // 2ⁿ and 3·2ⁿ on whole nodes: what the page says was tried.
+    assert_eq!(tried_before(&run, gpus), fewer);
+    for fewer in fewer {
         assert!(!matches!(climbed(&Run { gpus: fewer, ..run.clone() }), LadderEnd::Chosen(_)), "{fewer}");
     }
 }

@@ -13,9 +13,11 @@ use shardscope_core::rl::{TOLD_APART, predict};
 use shardscope_core::run::Recompute;
 use shardscope_core::run::presets::{PUBLISHED, PublishedRun};
 use shardscope_core::search::better::{Better, Betters, Cause, Gain, Reason};
+use shardscope_core::search::ladder::tried_before;
 use shardscope_core::search::session::PlanResult;
 use shardscope_core::search::{Figures, PlanRequest, differences, least_saved, tie};
 use shardscope_core::time::PartKind;
+use shardscope_core::units::group;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -297,6 +299,7 @@ fn fewest(evaluation: &Evaluation, better: &Better, unit: MemoryUnit) -> Node {
     let gpus = strong(gpus_words(better.run.gpus)).reports("gpus", &scope);
     let (fits, time) = (words::fits(&figures.peak, &unit.show(figures.peak.bytes)), show_seconds(figures.time_s));
     let rest = t!("with {layout}: {fits}; a step takes {time}.", layout = name.clone(), fits, time);
+    let rest = Message::joined(" ", [rest, why_not_fewer(own, better.run.gpus)]);
     let take = load("", &better.run, name, &[text("Use")]);
     // The Run fits on its own GPUs by the cards above.
     let what = if better.run.gpus > own.gpus { MORE_GPUS } else { "Fewest GPUs" };
@@ -496,7 +499,10 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
             reasons.push(t!("The batch stays {batch} sequences.", batch = own.global_batch));
             reasons.extend(tight_length(better, own, unit));
         }
-        Gain::Fewest => reasons.push(t!("A step takes {time}.", time = show_seconds(time_s))),
+        Gain::Fewest => {
+            reasons.push(t!("A step takes {time}.", time = show_seconds(time_s)));
+            reasons.push(why_not_fewer(own, better.run.gpus));
+        }
         _ => {}
     }
     reasons.extend(assumed_host(own, &better.run, unit));
@@ -524,6 +530,26 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
     }
     reasons
 }
+
+/// Numbers of GPUs that were tried before `found`, and what fails on them: "Tried before, without a layout that fits:
+/// 32, 48 GPUs. Numbers between were not tried."
+fn why_not_fewer(own: &Run, found: u64) -> Message {
+    let tried = tried_before(own, found);
+    if tried.is_empty() && found > own.gpus {
+        return t!("No layout fits on {gpus} GPUs; {found} is the next number that was tried.", gpus = own.gpus, found);
+    }
+    if tried.is_empty() {
+        return t!("It is the smallest number that was tried.");
+    }
+    let listed = &tried[tried.len() - tried.len().min(NUMBERS)..];
+    let more = (listed.len() < tried.len()).then(|| verbatim("…"));
+    let numbers = more.into_iter().chain(listed.iter().map(|count| verbatim(group(&count.to_string()))));
+    let numbers = Message::joined(", ", numbers);
+    t!("Tried before, without a layout that fits: {numbers} GPUs. Numbers between were not tried.", numbers)
+}
+
+/// Numbers of GPUs that are listed at most.
+const NUMBERS: usize = 6;
 
 /// What `other` assumes of the host, of which `own` says nothing: what leaves the GPU has to find room there.
 fn assumed_host(own: &Run, other: &Run, unit: MemoryUnit) -> Option<Message> {

@@ -211,6 +211,15 @@ pub(in crate::search) fn adapters(run: &Run) -> Vec<Run> {
     ways.filter(|way| way != run).collect()
 }
 
+/// Numbers of GPUs on which no layout was found that fits before one was on `found`, the smallest first: those that the
+/// search for the fewest GPUs of a Run that is out of memory tries before it.
+pub fn tried_before(run: &Run, found: u64) -> Vec<u64> {
+    let counts = gpu_counts(run, found < run.gpus).into_iter().map(|other| other.gpus);
+    let mut fewer: Vec<u64> = counts.filter(|count| *count < found).collect();
+    fewer.reverse();
+    fewer
+}
+
 /// The Run on other numbers of GPUs, the fewest last: on fewer where it `fits`, else on more; beyond one node on whole
 /// nodes only.
 pub(in crate::search) fn gpu_counts(run: &Run, fits: bool) -> Vec<Run> {

@@ -209,9 +209,26 @@ pub fn dates(own: &Run, days: f64, found: Option<&Deadline>, done: bool) -> Node
         .figures("memory missing", |(_, bytes)| missing(bytes))
         .marked(|((gpus, ..), _)| Some(*gpus) == found.gpus)
         .table(t!("Days by number of GPUs"));
-    let why = found.gpus.map_or_else(Node::none, |gpus| muted(why_not_fewer(gpus, days, found)));
+    let why = found.gpus.map(|gpus| why_not_fewer(gpus, days, found));
+    let why = muted(Message::joined(" ", tried(found).into_iter().chain(why)));
     let lead = [leaf("b", "", words), text(" "), press.unwrap_or_default()];
     Node::from_iter([el("p", &[], &lead), why, fold("All numbers that were tried", counts)])
+}
+
+/// The numbers of GPUs that were tried: "Tried in this layout: 12 numbers of GPUs that divide the batch, 8 to 512."
+fn tried(found: &Deadline) -> Option<Message> {
+    let ((least, ..), (most, ..)) = (found.counts.first()?, found.counts.last()?);
+    let count = found.counts.len();
+    Some(if count == 1 {
+        t!("Tried in this layout: {least} GPUs, the one number that divides the batch.", least)
+    } else {
+        t!(
+            "Tried in this layout: {count} numbers of GPUs that divide the batch, {least} to {most}.",
+            count,
+            least,
+            most
+        )
+    })
 }
 
 /// What keeps the next smaller number of GPUs than `gpus` from being enough.
