@@ -101,7 +101,7 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
     let rows = &evaluation.report.overlap;
     let most = rows.iter().filter_map(|row| row.ratio).fold(1.0, f64::max) * 1.25;
     let foot = PITCH * rows.len() as f64;
-    let mut drawing = Drawing::new(foot + 20.0);
+    let mut drawing = Drawing::new(foot + 36.0);
     for (at, row) in rows.iter().enumerate() {
         let y = PITCH * at as f64;
         drawing.name(y + BAR / 2.0, verbatim(row.traffic.id().to_uppercase()));
@@ -112,11 +112,11 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
             drawing.fill(part(1.0, ratio), Ink::Exposed, 1.0, "");
         }
         let title = t!(
-            "{ratio}: {wire} on the wire, {compute} of compute, {exposed} not hidden, {slows} slows compute",
+            "{ratio}: {wire} on the wire, {compute} of compute, {uncovered} uncovered, {slows} slows compute",
             ratio = row.ratio.map_or_else(|| "–".to_owned(), |ratio| significant(ratio, 3)),
             wire = show_seconds(row.comm_s),
             compute = show_seconds(row.compute_s),
-            exposed = show_seconds(row.not_hidden_s),
+            uncovered = show_seconds(row.not_hidden_s),
             slows = show_seconds(row.slows_compute_s)
         );
         let beside = (ratio / most + 0.01, y + BAR / 2.0);
@@ -129,6 +129,8 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
     drawing.line((1.0 / most, 0.0), (1.0 / most, foot), Ink::Text, 2.0);
     let rule = "1: as long as the compute beside it";
     drawing.words((1.0 / most, foot + 9.0), Anchor::End, Ink::Muted, rule);
+    // The step counts the average rank.
+    drawing.words((0.0, foot + 25.0), Anchor::Start, Ink::Muted, "of the busiest rank; uncovered: beside no compute");
     drawing
 }
 

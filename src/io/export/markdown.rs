@@ -178,6 +178,10 @@ fn splits(evaluation: &Evaluation) -> String {
     section("Layers by stage", &head, rows.collect())
 }
 
+/// What tells the figures of the table from those of the step.
+const OF_WHOM: &str = "Exposed parts of the step are those of the average rank: uncovered wire time, and compute that \
+    is slowed.";
+
 fn communication(evaluation: &Evaluation) -> String {
     let rows = evaluation.report.overlap.iter().map(|row| {
         let shared: Vec<_> = row.shares_wire_with.iter().map(|traffic| traffic.id()).collect();
@@ -198,11 +202,16 @@ fn communication(evaluation: &Evaluation) -> String {
         "on the wire",
         "compute beside it",
         "ratio",
-        "not hidden",
+        "uncovered",
         "slows compute",
         "shares a wire with",
     ];
-    section("Communication a step", &head, rows.collect())
+    let table = section("Communication a step, of the busiest rank", &head, rows.collect());
+    if table.is_empty() {
+        return table;
+    }
+    // Where the step goes counts the same for another rank.
+    format!("{table}{OF_WHOM}\n\n")
 }
 
 fn cells(cells: &[&str]) -> Vec<String> {

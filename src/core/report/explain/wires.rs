@@ -143,10 +143,10 @@ fn exposed_of_row(evaluation: &Evaluation, row: &OverlapRow, wire: Term, window:
         }),
     };
     let hidden = hidden.with(vec![window, share]).note(hiding_note(scenario, row.traffic));
-    let not_hidden = Term::made("E", "not hidden", Unit::Seconds, [wire, hidden], |[wire, hidden]| wire - hidden);
+    let not_hidden = Term::made("E", "uncovered", Unit::Seconds, [wire, hidden], |[wire, hidden]| wire - hidden);
     let mut parts = vec![not_hidden];
     parts.extend(slows);
-    let name = t!("exposed: {row}", row = title(row.traffic, &scenario.run));
+    let name = t!("exposed on the busiest rank: {row}", row = title(row.traffic, &scenario.run));
     row.passes.iter().filter(|pass| pass.compute_s.0 > 0.0).fold(
         Term::sum("X", name, Unit::Seconds, parts),
         |term, pass| {
