@@ -58,7 +58,9 @@ fn mini(memory: &StageMemory, capacity: Bytes, longest: Bytes, unit: MemoryUnit)
             let class = format!("c-{}", component.name());
             let title = t!("{component} {bytes}", component = name, bytes = unit.show(bytes));
             let style = percent("width", bytes / longest);
-            el("i", &[("class", &class), ("style", &style)], &[]).title(title)
+            let drawn = el("i", &[("class", &class), ("style", &style)], &[]);
+            // A part that is printed as 0 says nothing.
+            if unit.printed(bytes) > 0.0 { drawn.title(title) } else { drawn }
         })
         .collect();
     let mark = percent("left", capacity / longest);

@@ -37,7 +37,9 @@ fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Node {
         .map(|part| {
             let (class, style) = (part.class(), percent("width", part.length));
             let title = t!("{component} {size}", component = part.component.name(), size = unit.show(part.bytes));
-            el("i", &[("class", &class), ("style", &style)], &[]).title(title)
+            let drawn = el("i", &[("class", &class), ("style", &style)], &[]);
+            // A part that is printed as 0 says nothing.
+            if unit.printed(part.bytes) > 0.0 { drawn.title(title) } else { drawn }
         })
         .collect();
     let class = if bar.is_peak { "total bold" } else { "total" };

@@ -218,7 +218,7 @@ fn rule(view: &PlanView) -> Message {
     let order = match view.query.order {
         RowOrder::Fastest => t!(
             "Strictly by time; ≈ may be as fast as the first: differences between layouts of one run are known to \
-                {tie} %. Of these one is the simplest.",
+                {tie} %. Of those, “simplest” marks the one that fits with the smallest TP × CP × PP.",
             tie = significant(tie(&view.query.run) * 100.0, 2)
         ),
         RowOrder::Leanest => t!("By memory; each is the fastest of those that need no more."),

@@ -95,10 +95,14 @@ fn relation(found: &GradientSync) -> Node {
     let Charged { rank, gradients, weights, tied, inside } = found.charged;
     let of_rank = Scope::run().part(format_args!("rank {rank}"));
     let shown = |field: &'static str, time: Seconds| of_rank.says(field, show_seconds(time));
-    let mut parts = vec![
-        t!("gradients {time}", time = shown("exposed gradients", gradients.exposed())),
-        t!("updated weights {time}", time = shown("exposed weights", weights.exposed())),
-    ];
+    // What takes no time is no part.
+    let mut parts = Vec::new();
+    if gradients.exposed().0 > 0.0 {
+        parts.push(t!("gradients {time}", time = shown("exposed gradients", gradients.exposed())));
+    }
+    if weights.exposed().0 > 0.0 {
+        parts.push(t!("updated weights {time}", time = shown("exposed weights", weights.exposed())));
+    }
     if tied.0 > 0.0 {
         parts.push(t!("embeddings that both ends hold {time}", time = shown("exposed tied embeddings", tied)));
     }
@@ -107,6 +111,9 @@ fn relation(found: &GradientSync) -> Node {
             "what passes wait for inside the pipeline {time}",
             time = shown("exposed in the pipeline", inside)
         ));
+    }
+    if parts.is_empty() {
+        parts.push(t!("nothing"));
     }
     let parts = Message::joined(", ", parts);
     let split = t!(
