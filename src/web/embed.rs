@@ -62,8 +62,8 @@ fn title_of(state: State, panel: Embed, lesson: RwSignal<Message>) -> Message {
         Embed::Timeline => {
             // Never the verdict of another Run.
             let evaluation = state.evaluation().filter(|_| !state.is_stale());
-            let verdict = evaluation.map(|one| words::peak(&one.report, state.view.unit.get()));
-            Message::joined(" · ", [state.run.with(words::line)].into_iter().chain(verdict))
+            let report = evaluation.as_ref().map(|one| &one.report);
+            state.run.with(|run| words::framed(run, report, state.view.unit.get()))
         }
         _ => state.run.with(words::line),
     }

@@ -7,26 +7,33 @@ use serde_json::Value;
 use shardscope::core::memory::Verdict;
 use shardscope::core::message::{Catalogue, Message};
 use shardscope::core::report::{Evaluation, evaluate, report};
-use shardscope::core::run::Run;
 use shardscope::core::run::presets::published;
+use shardscope::core::run::{OneOf, Run};
+use shardscope::core::search::Figures;
+use shardscope::core::search::better::{Better, Betters, Gain};
 use shardscope::core::search::session::{PlanQuery, PlanSession};
 use shardscope::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds};
 use shardscope::core::whole_run::range;
 use shardscope::io::export::{Stamp, export, picture};
+use shardscope::io::frame;
 use shardscope::io::import::read;
 use shardscope::io::import::summary::summary;
+use shardscope::io::link::{decode, encode_with};
 use shardscope::view::node::Node;
 use shardscope::view::node::action::{Dialog, PlanFold};
 use shardscope::view::node::figure::Scope;
+use shardscope::view::node::markup::leaf;
 use shardscope::view::palette::Theme;
 use shardscope::view::panel::Panel;
-use shardscope::view::panels::compare::{Second, compare};
+use shardscope::view::panels::compare::{Second, compare, framed};
 use shardscope::view::panels::plan::{self, PlanView};
 use shardscope::view::panels::strip::{budget, strip};
 use shardscope::view::panels::suggest::{SearchProgressShown, name, suggestion};
 use shardscope::view::panels::waterfall::waterfall;
 use shardscope::view::panels::whole::{WholeRunAnswer, answer, calendar, choices};
-use shardscope::view::views::Drawn;
+use shardscope::view::view_state::ViewState;
+use shardscope::view::views::{Drawn, Embed};
+use shardscope::view::words::{self, peak};
 use shardscope::web::dialogs::page::content;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -248,7 +255,11 @@ fn trees_of(own: &Evaluation, second: Option<&Evaluation>) -> Vec<(String, Node)
     if let Some(other) = second {
         let second = Second { run: &other.scenario.run, evaluation: Ok(other) };
         trees.push(("comparison".to_owned(), compare(own, &second, UNIT)));
+        trees.push(("comparison in another page".to_owned(), framed(own, &second, UNIT)));
     }
+    // Titles of the page and of a frame.
+    let titles = [peak(&own.report, UNIT), words::framed(&own.scenario.run, Some(&own.report), UNIT)];
+    trees.extend(titles.map(|title| ("title".to_owned(), leaf("h1", "", title))));
     if let Ok(found) = WholeRunAnswer::new(own) {
         let range = range(own, &found.setting);
         trees.push(("answer of the whole run".to_owned(), answer(&own.scenario.run, &found, Some(&range))));
@@ -272,7 +283,8 @@ fn agreeing_figures(seed: u64, count: usize) -> usize {
             figures += agree(&tree, &mut known);
             // A comparison lists settings and changes too.
             standing_out(&tree, &mut |text, named| {
-                assert!(named || !is_quantity(text) || place == "comparison", "{text} of {place} has no field");
+                let is_listing = place.starts_with("comparison");
+                assert!(named || !is_quantity(text) || is_listing, "{text} of {place} has no field");
             });
         }
         let main = Node::from_iter([strip(&own.scenario.run, &own.report, UNIT), budget(&own, &Scope::run())]);
@@ -355,6 +367,12 @@ fn layouts_cards_and_schedules_say_what_the_run_says_of_itself() {
         for (at, name) in names.iter().enumerate() {
             assert!(!names[..at].contains(name), "two cards are called {name}");
         }
+        // A card's layout in the comparison that its button opens.
+        for better in &result.betters.list {
+            let used = evaluate(&better.run).unwrap();
+            let second = Second { run: &better.run, evaluation: Ok(&used) };
+            counts[1] += agree(&compare(&own, &second, UNIT), &mut known.clone());
+        }
         // What a layout is said to take, it takes once it is used.
         for row in &result.rows {
             let used = evaluate(&row.run).unwrap();
@@ -375,6 +393,57 @@ fn layouts_cards_and_schedules_say_what_the_run_says_of_itself() {
     }
     println!("{counts:?}");
     assert!(counts.iter().all(|count| *count > 50), "{counts:?}");
+}
+
+/// The memory that a card says a layout saves is what the comparison with it says: the difference of the two figures
+/// that are printed.
+#[test]
+fn a_card_saves_the_memory_that_the_comparison_says() {
+    let mut random = Random::new(494_950);
+    let mut compared = 0;
+    while compared < 200 {
+        let [one, two] = [random_run(&mut random), random_run(&mut random)].map(|run| evaluate(&run));
+        let (Ok(one), Ok(two)) = (one, two) else { continue };
+        let (own, other) =
+            if one.report.memory.peak_bytes > two.report.memory.peak_bytes { (one, two) } else { (two, one) };
+        let (figures, run) = (Figures::from(&other.report), other.scenario.run.clone());
+        let list = vec![Better { gain: Gain::Memory, run, figures, cause: None }];
+        let searched =
+            SearchProgressShown { betters: Betters { list, done: true, ..Betters::default() }, ..Default::default() };
+        let second = Second { run: &other.scenario.run, evaluation: Ok(&other) };
+        let [card, beside] =
+            [suggestion(&own, &searched, UNIT), compare(&own, &second, UNIT)].map(|tree| tree.to_html());
+        let Some((before, _)) = beside.split_once(" GiB less memory on its fullest GPU") else { continue };
+        let saved = before.rsplit(' ').next().unwrap();
+        let [held, left] = [&own, &other].map(|one| UNIT.printed(one.report.memory.peak_bytes));
+        assert_eq!(saved.parse::<f64>().unwrap(), ((held - left) * 10.0).round() / 10.0);
+        assert!(card.replace('\u{202f}', "").contains(&format!(", {saved} GiB less")), "{saved}: {card}");
+        compared += 1;
+    }
+}
+
+/// A frame and an element of a comparison hold both Runs, those of any other panel the first: as the address says that
+/// is built for them, and as the frame reads it.
+#[test]
+fn an_embed_of_a_comparison_holds_both_runs() {
+    let mut random = Random::new(494_951);
+    for _ in 0..200 {
+        let [run, other] = [random_run(&mut random), random_run(&mut random)];
+        let view = ViewState { second: Some(other.clone()), ..ViewState::default() };
+        for (panel, _) in Embed::ALL.iter().copied() {
+            let address = encode_with(&run, &view.clone().framed(panel, Some(Theme::Dark), None));
+            let read = decode(&address);
+            let second = (panel == Embed::Compare).then(|| other.clone());
+            assert_eq!((read.run, read.view.embed, read.view.second), (run.clone(), Some(panel), second), "{address}");
+        }
+        // The element sends its link to the frame that it holds.
+        let link = encode_with(&run, &view);
+        let message = serde_json::json!({ "type": "shardscope:set", "link": link, "panel": "compare" }).to_string();
+        let answer = frame::answer(&message, "https://example.org/#v=1&tp=4&b.tp=2&view.embed=compare");
+        let answer = serde_json::to_value(&answer).unwrap();
+        let read = decode(answer["fragment"].as_str().unwrap());
+        assert_eq!((read.run, read.view.embed, read.view.second), (run, Some(Embed::Compare), Some(other)));
+    }
 }
 
 /// A value of a report as the page prints its kind; none of a kind that the page prints in several ways.
