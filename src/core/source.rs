@@ -130,6 +130,9 @@ sources! {
     QWEN_25 = "Qwen 2.5",
         "Qwen team, Qwen2.5 Technical Report, 2024",
         "https://arxiv.org/abs/2412.15115";
+    QWEN_2_VL = "Qwen2-VL",
+        "Wang et al., Qwen2-VL: Enhancing Vision-Language Model's Perception of the World at Any Resolution, 2024",
+        "https://arxiv.org/abs/2409.12191";
     MIXTRAL = "Mixtral",
         "Jiang et al., Mixtral of Experts, 2024",
         "https://arxiv.org/abs/2401.04088";

@@ -301,6 +301,31 @@ mod tests {
         }
     }
 
+    /// Qwen2-VL 72B on H20: the tower of its images stands on the first rank, beside as many layers as other ranks
+    /// have; with fewer layers there a step is no longer and ranks wait less.
+    #[test]
+    fn a_large_vision_model_has_fewer_layers_beside_its_tower() {
+        let texts = [
+            ("model", "qwen-2-vl-72b"),
+            ("gpu", "h20-sxm-96gb"),
+            ("gpus", "64"),
+            ("tp", "4"),
+            ("pp", "4"),
+            ("model.vision.images", "4"),
+        ];
+        let run = Run::default().with_texts(&texts).unwrap();
+        let found = of(&run);
+        let (even, best) = (found.of(SplitOrigin::Even).unwrap(), found.of(SplitOrigin::Best).unwrap());
+        assert_eq!(even.layers, [20; 4]);
+        assert!(best.layers[0] < 20 && best.layers.iter().sum::<u64>() == 80, "{:?}", best.layers);
+        assert!(best.step_s() <= even.step_s());
+        let idle = |layers: &[u64]| {
+            let run = Run { stage_layers: Some(layers.to_vec()), ..run.clone() };
+            evaluate(&run).unwrap().report.pipeline.bubble_fraction
+        };
+        assert!(idle(&best.layers) < idle(&even.layers));
+    }
+
     /// Uneven-PP note: 28388.7 ms with 14 and 14 layers, 19607.1 ms with 10 and 18; equal layers allow 22/18 at most.
     #[test]
     fn a_published_run_is_known_whatever_its_split() {

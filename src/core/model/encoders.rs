@@ -25,7 +25,7 @@ const fn twice(vision: Vision) -> Vision {
 
 impl VisionEncoder {
     /// Its shapes; none of shapes given one by one.
-    pub fn shape(self) -> Option<Vision> {
+    pub const fn shape(self) -> Option<Vision> {
         let shape = match self {
             Self::Own => return None,
             Self::Qwen2Vl => twice(tower((32, 1280, 16, 5120), (14, 2))),

@@ -170,6 +170,23 @@ fn a_tower_is_read_with_its_merger() {
     );
 }
 
+/// `config.json` of Qwen2-VL-72B-Instruct: Qwen2-72B behind the same tower, whose merger leads to 8,192 numbers. NeMo's
+/// `Qwen2VLConfig72B` has the same sizes. It has the parameters of the preset.
+#[test]
+fn the_file_of_a_large_vision_model_has_the_shapes_of_its_preset() {
+    let file = parse(
+        r#"{"model_type": "qwen2_vl", "hidden_size": 8192, "intermediate_size": 29568, "num_hidden_layers": 80,
+            "num_attention_heads": 64, "num_key_value_heads": 8, "vocab_size": 152064, "tie_word_embeddings": false,
+            "vision_config": {"depth": 32, "embed_dim": 1280, "mlp_ratio": 4, "num_heads": 16, "in_chans": 3,
+            "hidden_size": 8192, "patch_size": 14, "spatial_merge_size": 2, "spatial_patch_size": 14,
+            "temporal_patch_size": 2}}"#,
+    );
+    let model = read(&file).unwrap().model().resolve().unwrap();
+    let preset = shardscope_core::run::presets::model("qwen-2-vl-72b").unwrap();
+    assert_eq!(model.elements().total(), preset.architecture.elements().total());
+    assert_eq!(model.vision.unwrap().tokens(), preset.architecture.vision.unwrap().tokens());
+}
+
 /// The defaults of a tower's class are not the shapes that were released: a file that is silent has no tower.
 #[test]
 fn a_tower_that_leaves_a_shape_out_is_not_guessed() {

@@ -5,10 +5,10 @@ use super::shapes::{
     nemotron_3, qwen_3, qwen_3_moe, qwen_hybrid, qwen_hybrid_moe,
 };
 use crate::field::Choice;
-use crate::model::{Architecture, Compressed, Indexer, Kda, Mla, Moe, Pattern, QkNorm, SecondHeads};
+use crate::model::{Architecture, Compressed, Indexer, Kda, Mla, Moe, Pattern, QkNorm, SecondHeads, VisionEncoder};
 use crate::source::{
     AUTOMODEL, CLUSTER_SIMULATOR, DEEPSEEK_V3, GPT_2, GPT_3, KIMI_K2, LLAMA_2, LLAMA_3, MAXTEXT, MEGATRON, MISTRAL_7B,
-    MIXTRAL, PRIMUS, QWEN_25, Source, TORCHTITAN,
+    MIXTRAL, PRIMUS, QWEN_2_VL, QWEN_25, Source, TORCHTITAN,
 };
 
 /// A published model.
@@ -124,6 +124,14 @@ pub static MODELS: &[ModelPreset] = &[
     ),
     preset("qwen-2.5-7b", "Qwen 2.5 7B", QWEN_7B, 7.61e9, &QWEN_25, "table 1"),
     preset("qwen-2.5-72b", "Qwen 2.5 72B", QWEN_72B, 72.7e9, &QWEN_25, "table 1"),
+    preset(
+        "qwen-2-vl-72b",
+        "Qwen2-VL 72B",
+        Architecture { vision: VisionEncoder::Qwen2Vl.shape(), ..QWEN_72B },
+        73.4e9,
+        &QWEN_2_VL,
+        "table 1 and section 2.1: 675 M before Qwen2-72B",
+    ),
     preset("mixtral-8x7b", "Mixtral 8x7B", MIXTRAL_8X7B, 46.7e9, &MIXTRAL, "table 1"),
     preset("deepseek-v3", "DeepSeek-V3", DEEPSEEK, 671.0e9, &DEEPSEEK_V3, "section 4.2"),
     preset("gpt-3-175b", "GPT-3 175B", Architecture::gpt(96, 12288, 96, 50257, 2048), 175.0e9, &GPT_3, "table 2.1"),

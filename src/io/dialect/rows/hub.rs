@@ -17,6 +17,7 @@ const REPOSITORIES: &[(&str, &str)] = &[
     ("mixtral-8x22b", "mistralai/Mixtral-8x22B-v0.1"),
     ("qwen-2.5-7b", "Qwen/Qwen2.5-7B"),
     ("qwen-2.5-72b", "Qwen/Qwen2.5-72B"),
+    ("qwen-2-vl-72b", "Qwen/Qwen2-VL-72B"),
     ("qwen-3-8b", "Qwen/Qwen3-8B"),
     ("qwen-3-32b", "Qwen/Qwen3-32B"),
     ("qwen-3-30b-a3b", "Qwen/Qwen3-30B-A3B"),
