@@ -10,18 +10,15 @@ use crate::t;
 /// Tokens of a sequence that fits anywhere. Source: He blog, debugging out-of-memory.
 const SHORT: u64 = 128;
 
-/// A warning where the Run does not fit because of its logits: it offers the loss kernel nearest to the Run's own with
-/// which it fits.
+/// A warning where the Run does not fit because of its logits: it offers the loss kernel of its software nearest to its
+/// own with which it fits.
 pub(crate) fn fused_loss(
     scenario: &Scenario,
     (chunks, loads): (&Chunks, &[RankLoad]),
     verdict: Verdict,
 ) -> Option<Issue> {
-    use CrossEntropy::{Megatron, MegatronFused, TeFused};
-    let fused: &[CrossEntropy] = match scenario.software.cross_entropy {
-        _ if verdict == Verdict::Fits || scenario.run.memory_method != Method::Detailed => &[],
-        Megatron => &[MegatronFused, TeFused],
-        MegatronFused => &[TeFused],
+    let fused: &[CrossEntropy] = match scenario.run.memory_method {
+        Method::Detailed if verdict != Verdict::Fits => scenario.run.smaller_losses(),
         _ => &[],
     };
     if fused.is_empty() {
@@ -135,6 +132,9 @@ named! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::detailed::heads;
+    use crate::run::Based;
+    use crate::run::presets::STACKS;
 
     #[test]
     fn narrowing_starts_small_and_ends_at_the_run() {
@@ -145,6 +145,24 @@ mod tests {
         assert_eq!(steps.last().map(|step| &step.run), Some(&run));
         for pair in steps.windows(2) {
             assert_ne!(pair[0].run, pair[1].run);
+        }
+    }
+
+    /// Kernels of Megatron-LM are its own; every change of a loss holds fewer bytes than the one before it.
+    #[test]
+    fn a_smaller_loss_is_one_that_the_software_has() {
+        for row in STACKS {
+            let mut run = Run { stack: Based::preset(row.choice.id), tp: 1, pp: 1, ..Run::default() };
+            let held = |run: &Run| heads(&Scenario::new(run).unwrap(), 0).unwrap().held;
+            let mut last = held(&run);
+            for loss in run.smaller_losses() {
+                let is_of_megatron = matches!(loss, CrossEntropy::MegatronFused | CrossEntropy::TeFused);
+                assert!(!is_of_megatron || run.stack.preset_row().software.flat_buffers, "{}", row.choice.id);
+                run.cross_entropy = Some(*loss);
+                assert!(held(&run) < last, "{} {loss:?}", row.choice.id);
+                last = held(&run);
+            }
+            assert!(run.smaller_losses().is_empty(), "{}", row.choice.id);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::based::{Based, Preset};
-use super::choices::{AttentionKernel, EpOverlap, Graphs, Recompute, Selective, TpOverlap};
+use super::choices::{AttentionKernel, CrossEntropy, EpOverlap, Graphs, Recompute, Selective, TpOverlap};
 use super::presets::{GpuFamily, STACKS, Software, Stack};
 use crate::field::{Choice, MissingParts, fields, training};
 use crate::units::Seconds;
@@ -86,6 +86,11 @@ impl Run {
         software.grad_reduce_bytes = parts.grad_reduce_bytes.or(software.grad_reduce_bytes);
         software.host = parts.host_us_per_layer.map_or(software.host, |micro| Seconds(micro * 1e-6));
         software
+    }
+
+    /// Loss kernels of its software that keep fewer logits than its own, the smallest change first.
+    pub(crate) fn smaller_losses(&self) -> &'static [CrossEntropy] {
+        self.stack.preset_row().trainer.smaller_losses(self.software().cross_entropy)
     }
 
     /// Compute that messages of experts hide behind: by `ep_overlap`, else the schedule, else the stack.

@@ -118,12 +118,16 @@ fn none_fits(peak: &Peak, outcome: Option<&LadderEnd>) -> &'static str {
         _ => false,
     };
     if !least {
-        return if peak.overall == Verdict::Oom { "Layout: none fits" } else { "Layout: every one may run out" };
+        return if peak.overall == Verdict::Oom {
+            "Layout: none fits as set"
+        } else {
+            "Layout: every one may run out as set"
+        };
     }
     if peak.overall == Verdict::Oom {
-        "Layout: none fits, this one needs the least"
+        "Layout: none fits as set, this one needs the least"
     } else {
-        "Layout: every one may run out, this one needs the least"
+        "Layout: every one may run out as set, this one needs the least"
     }
 }
 

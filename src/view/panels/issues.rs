@@ -127,10 +127,10 @@ pub fn note(fault: Option<&Issue>, warnings: &[Issue], instead: &Instead) -> Nod
     let (there, here): (Vec<&Issue>, Vec<&Issue>) =
         keys.into_iter().partition(|issue| field(&issue.field).is_some_and(is_in_column));
     if let [first, others @ ..] = &here[..] {
-        parts.extend([go(first), text(verbatim(": ")), text(&first.message)]);
+        parts.extend([go(first), text(verbatim(": ")), text(&first.message), fixes(first)]);
         for (at, issue) in others.iter().take(NAMED).enumerate() {
             let sign = if at == 0 { " · also: " } else { " · " };
-            parts.extend([text(sign), go(issue), text(verbatim(": ")), text(&issue.message)]);
+            parts.extend([text(sign), go(issue), text(verbatim(": ")), text(&issue.message), fixes(issue)]);
         }
         if others.len() > NAMED {
             let more = t!("{count} more", count = others.len() - NAMED);
@@ -221,6 +221,42 @@ mod tests {
         assert_eq!(line.actions(), [&Action::Focus("global_batch")]);
         assert!(line.to_html().contains("100 does not divide"));
         assert_eq!(note(None, &[], &last), Node::none());
+    }
+
+    /// QLoRA of 70B on one GPU of 48 GB: a warning that says what would fit has the button that sets it, of a loss that
+    /// the software has, and the run then fits.
+    #[test]
+    fn a_warning_that_names_a_change_has_its_button() {
+        let read = |tokens: u64| {
+            let set = [
+                ("model", "llama-3.1-70b".to_owned()),
+                ("gpu", "l40s".to_owned()),
+                ("gpus", "1".to_owned()),
+                ("tp", "1".to_owned()),
+                ("pp", "1".to_owned()),
+                ("zero", "0".to_owned()),
+                ("seq_len", tokens.to_string()),
+                ("stack", "hf-trainer".to_owned()),
+                ("recompute", "full".to_owned()),
+                ("adapter.method", "qlora".to_owned()),
+            ];
+            Run::default().with_texts(&set).unwrap()
+        };
+        let mut counted = 0;
+        for tokens in (128..=4096).step_by(128) {
+            let run = read(tokens);
+            let warnings = shardscope_core::report::report(&run).unwrap().warnings;
+            for issue in warnings.iter().filter(|issue| issue.field == "cross_entropy") {
+                counted += 1;
+                let fix = issue.fixes().next().unwrap();
+                let line = note(None, &warnings, &Instead::Nothing);
+                assert!(line.to_html().contains(&label(fix).to_string()), "{}", line.to_html());
+                assert_eq!(fix.set, [("cross_entropy", "fused-linear".to_owned())]);
+                let after = shardscope_core::report::report(&run.with_texts(&fix.set).unwrap()).unwrap();
+                assert_eq!(after.memory.verdict, Verdict::Fits);
+            }
+        }
+        assert!(counted > 0);
     }
 
     /// A price that is not understood says nothing of the layout.

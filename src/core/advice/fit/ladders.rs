@@ -176,13 +176,8 @@ fn modules(scenario: &Scenario) -> Vec<Set> {
     rungs
 }
 
+/// Loss kernels of the Run's software that keep fewer logits.
 fn loss_kernels(run: &Run) -> Vec<Set> {
-    use crate::run::CrossEntropy::{Megatron, MegatronFused, TeFused};
-    let fused: &[_] = match run.software().cross_entropy {
-        Megatron => &[MegatronFused, TeFused],
-        MegatronFused => &[TeFused],
-        _ => &[],
-    };
-    let rungs = fused.iter().map(|kernel| setting("cross_entropy", kernel.id()));
+    let rungs = run.smaller_losses().iter().map(|kernel| setting("cross_entropy", kernel.id()));
     rungs.collect()
 }

@@ -1,7 +1,7 @@
 //! Ways to cut a model that training programs offer beside data parallelism.
 
 use super::Trainer;
-use crate::run::{CpComm, Objective};
+use crate::run::{CpComm, CrossEntropy, Objective};
 
 /// Ways to cut a model.
 #[allow(clippy::struct_excessive_bools)] // they are what a program offers
@@ -51,6 +51,27 @@ impl Trainer {
             Self::Composer | Self::Torchtitan | Self::DeepSeek | Self::Nanotron | Self::PaxMl => {
                 matches!(objective, Objective::NextToken)
             }
+        }
+    }
+
+    /// Loss kernels that keep fewer logits than its `now`, the smallest change first:
+    ///
+    /// - Megatron-LM d98e8a6 `megatron/training/arguments.py`: `--cross-entropy-loss-fusion`, and with
+    ///   `--cross-entropy-fusion-impl te` Transformer Engine's. `DeepSeek`'s own is taken to have as much.
+    /// - torchtune bd2a0fc `modules/loss/cross_entropy_loss.py`, `LinearCrossEntropyLoss`: slices of the head's output.
+    /// - `MaxText` `configs/base.yml`, `num_vocab_tiling`: slices too.
+    /// - On PyTorch a kernel that joins head and loss: Liger's `fused_linear_cross_entropy`, cut cross-entropy.
+    /// - `PaxML`: none is known.
+    pub(crate) const fn smaller_losses(self, now: CrossEntropy) -> &'static [CrossEntropy] {
+        use CrossEntropy::{Chunked, FusedLinear, Megatron, MegatronFused, TeFused};
+        match (self, now) {
+            (Self::Megatron | Self::DeepSeek, Megatron) => &[MegatronFused, TeFused],
+            (Self::Megatron | Self::DeepSeek, MegatronFused) => &[TeFused],
+            (Self::Megatron | Self::DeepSeek | Self::PaxMl, _)
+            | (Self::Torchtune | Self::MaxText, Chunked)
+            | (_, FusedLinear) => &[],
+            (Self::Torchtune | Self::MaxText, _) => &[Chunked],
+            _ => &[FusedLinear],
         }
     }
 
