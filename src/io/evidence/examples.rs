@@ -20,14 +20,14 @@ named! {
 const NANOCHAT_MS: [f64; 7] = [682.98, 681.35, 1350.44, 667.30, 688.45, 1355.74, 682.99];
 
 /// 3.91 GiB are 32,768 tokens of 32,064 words (128,256 over four tensor-parallel ranks) in fp32; with them the
-/// 73.64 GiB are the tensors that are predicted for the run that it opens with; the other sizes are made up.
+/// 73.90 GiB are the tensors that are predicted for the run that it opens with; the other sizes are made up.
 const MESSAGE: &str = "\
  iteration        3/    1000 | consumed samples:           96
 [rank3]:   File \"megatron/core/models/gpt/gpt_model.py\", line 1, in compute_language_model_loss
 [rank3]:   File \"megatron/core/tensor_parallel/cross_entropy.py\", line 1, in vocab_parallel_cross_entropy
 [rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 3 has a total capacity of 79.19 \
 GiB of which 2.13 GiB is free. Including non-PyTorch memory, this process has 77.06 GiB memory in use. Of the \
-allocated memory 73.64 GiB is allocated by PyTorch, and 1.31 GiB is reserved by PyTorch but unallocated.
+allocated memory 73.90 GiB is allocated by PyTorch, and 1.05 GiB is reserved by PyTorch but unallocated.
 ";
 
 impl ExampleFile {
@@ -73,7 +73,7 @@ impl ExampleFile {
                 ("micro_batch", "4"),
                 ("global_batch", "32"),
                 ("fused_swiglu", "false"),
-                ("recompute.layers", "4"),
+                ("recompute.layers", "7"),
             ],
         };
         let set: Vec<(&'static str, String)> = set.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();

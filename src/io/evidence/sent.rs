@@ -291,6 +291,7 @@ sent! {
         tokens: Option<f64>,
         off: f64,
         logits: bool,
+        logit_bytes: u64,
         longer: bool,
         scores: bool,
     }
@@ -302,6 +303,7 @@ sent! {
         experts: bool,
         rank: Option<u64>,
         stage: Option<usize>,
+        besides: f64,
         need: Option<[f64; 4]>,
         => message: SentMemory, SentMemory::from, OutOfMemory::from;
         => fingerprint: Option<SentFingerprint>, maybe, maybe;

@@ -24,6 +24,9 @@ pub struct Fingerprint {
     pub off: f64,
     /// True for logits.
     pub logits: bool,
+    /// Bytes of a logit: 4 in fp32, which a fused loss does not store; 0 of another tensor.
+    #[serde(skip)]
+    pub logit_bytes: u64,
     /// True if the tensor has more tokens than a micro-batch of the run.
     pub longer: bool,
     /// True for the scores of attention, which FlashAttention never stores.
@@ -51,6 +54,7 @@ fn longer_logits(asked: f64, vocab: f64, tokens: f64, words: Message) -> Option<
         tokens: Some(count),
         off: (0.005 * GIB / asked).min(SAME),
         logits: true,
+        logit_bytes: if format == "fp32" { 4 } else { 2 },
         longer: true,
         scores: false,
     })
@@ -82,20 +86,23 @@ pub(super) fn fingerprint(message: &OutOfMemory, scenario: &Scenario) -> Option<
 /// The tensor of the run whose size is nearest to `asked`, of those within [`SAME`]. `tokens`: those of a micro-batch
 /// on one rank.
 fn tensor_of_run(message: &OutOfMemory, asked: f64, tokens: f64, scenario: &Scenario) -> Option<Fingerprint> {
-    const LOGITS: [bool; 2] = [true, false];
-    const SCORES: [bool; 2] = [false, true];
-    const OTHER: [bool; 2] = [false, false];
+    // Bytes of a logit, and true for scores.
+    const WIDE_LOGITS: (u64, bool) = (4, false);
+    const LOGITS: (u64, bool) = (2, false);
+    const SCORES: (u64, bool) = (0, true);
+    const OTHER: (u64, bool) = (0, false);
     let (model, run, tp) = (&scenario.model, &scenario.run, scenario.layout.tp as f64);
     let vocab = model.vocab as f64 / tp;
     let mut best: Option<Fingerprint> = None;
-    let mut offer = |name: Message, size: f64, [logits, scores]: [bool; 2]| {
+    let mut offer = |name: Message, size: f64, (logit_bytes, scores): (u64, bool)| {
         let off = (asked / size - 1.0).abs();
         if size > 0.0 && off < SAME && best.as_ref().is_none_or(|best| off < best.off) {
-            best = Some(Fingerprint { name, tokens: Some(tokens), off, logits, longer: false, scores });
+            let logits = logit_bytes > 0;
+            best = Some(Fingerprint { name, tokens: Some(tokens), off, logits, logit_bytes, longer: false, scores });
         }
     };
-    for (bytes, format) in [(4.0, "fp32"), (2.0, "bf16")] {
-        offer(t!("the logits of a micro-batch in {format}", format), tokens * vocab * bytes, LOGITS);
+    for (bytes, format, kind) in [(4.0, "fp32", WIDE_LOGITS), (2.0, "bf16", LOGITS)] {
+        offer(t!("the logits of a micro-batch in {format}", format), tokens * vocab * bytes, kind);
     }
     let (h, f, s) = (model.hidden as f64, model.ffn as f64 / tp, run.seq_len as f64);
     offer(t!("the input of the FFN's second product in bf16"), tokens * f * 2.0, OTHER);
@@ -142,5 +149,13 @@ fn other_logits(asked: f64, vocab: f64, tokens: f64, words: Message) -> Option<F
         format
     );
     let longer = count > 1.05 * tokens;
-    Some(Fingerprint { name, tokens: Some(count), off, logits: true, longer, scores: false })
+    Some(Fingerprint {
+        name,
+        tokens: Some(count),
+        off,
+        logits: true,
+        logit_bytes: if format == "fp32" { 4 } else { 2 },
+        longer,
+        scores: false,
+    })
 }

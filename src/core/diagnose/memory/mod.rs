@@ -1,6 +1,7 @@
 //! Why a GPU ran out of memory: the message, the moment, what the size that was asked for is, and what would have
 //! fitted.
 
+mod failed;
 mod fingerprint;
 mod rules;
 
@@ -8,8 +9,8 @@ pub use fingerprint::Fingerprint;
 
 use super::causes::FoundCause;
 use super::trend::MemoryTrend;
-use crate::memory::Component;
 use crate::memory::verdict::MemoryNeed;
+use crate::memory::{Component, Item, Lifetime};
 use crate::message::{Message, verbatim};
 use crate::report::{Evaluation, evaluate};
 use crate::run::{Run, Scenario};
@@ -124,6 +125,9 @@ pub struct MemoryFound {
     pub stage: Option<usize>,
     /// The message's rank, or the fullest: component and predicted bytes.
     pub predicted: Vec<(&'static str, f64)>,
+    /// Bytes of `predicted` that are no tensors: what the process takes outside PyTorch's allocator, and fragmentation.
+    #[serde(skip)]
+    pub besides: f64,
     /// Need that is predicted for that rank with its range, and the capacity, bytes: low, need, high, capacity.
     pub need: Option<[f64; 4]>,
     pub causes: Vec<FoundCause>,
@@ -151,17 +155,16 @@ impl Place {
     }
 }
 
-/// Predicted bytes of tensors, which are what PyTorch calls allocated, with their range: the need without what the
-/// allocator and the process take besides.
-fn tensors(parts: &[(&'static str, f64)], [low, need, high, _]: [f64; 4]) -> [f64; 3] {
-    let besides = parts.iter().find(|(name, _)| *name == Component::Overhead.name()).map_or(0.0, |(_, bytes)| *bytes);
+/// Predicted bytes of tensors, which are what PyTorch calls allocated, with their range: the need without `besides`,
+/// what the process and the allocator take.
+fn tensors(besides: f64, [low, need, high, _]: [f64; 4]) -> [f64; 3] {
     [low, need, high].map(|bytes| (bytes - besides).max(0.0))
 }
 
 impl MemoryFound {
     /// Predicted bytes of tensors, which are what PyTorch calls allocated: low, likely, high.
     pub fn predicted_tensors(&self) -> Option<[f64; 3]> {
-        Some(tensors(&self.predicted, self.need?))
+        Some(tensors(self.besides, self.need?))
     }
 
     fn place(&self) -> Place {
@@ -189,10 +192,11 @@ pub fn out_of_memory(message: OutOfMemory, run: &Run) -> MemoryFound {
     let held = compared.and_then(|run| PredictedMemory::of(run, place));
     let short = message.asked.zip(message.free).map(|(asked, free)| asked - free).filter(|short| *short > 0.0);
     let (rank, stage) = held.as_ref().map_or((None, None), |held| (held.rank, held.stage));
+    let besides = held.as_ref().map_or(0.0, |held| held.besides);
     let (predicted, need) = held.map_or((Vec::new(), None), |held| (held.parts, Some(held.need)));
     let experts = scenario.as_ref().is_some_and(|scenario| scenario.model.moe.is_some());
     let mut found =
-        MemoryFound { message, short, fingerprint, experts, rank, stage, predicted, need, causes: Vec::new() };
+        MemoryFound { message, short, fingerprint, experts, rank, stage, predicted, besides, need, causes: Vec::new() };
     found.causes = causes(&found, compared);
     found
 }
@@ -205,6 +209,8 @@ struct PredictedMemory {
     stage: Option<usize>,
     /// Component and bytes.
     parts: Vec<(&'static str, f64)>,
+    /// Bytes of them that are no tensors.
+    besides: f64,
     /// Low, need, high and capacity, bytes.
     need: [f64; 4],
     /// Need of the fullest rank, bytes.
@@ -242,7 +248,12 @@ impl PredictedMemory {
             }
             None => [memory.need_low_bytes.0, memory.need_bytes.0, memory.need_high_bytes.0, capacity],
         };
-        let parts = own.or_else(|| memory.per_stage.get(memory.peak_stage)).map_or_else(Vec::new, |stage| {
+        let compared = own.or_else(|| memory.per_stage.get(memory.peak_stage));
+        let besides = compared.map_or(0.0, |stage| {
+            let outside = |item: &&Item| matches!(item.lifetime, Lifetime::Process | Lifetime::Fragmentation);
+            stage.items.iter().filter(outside).map(|item| item.bytes.0).sum()
+        });
+        let parts = compared.map_or_else(Vec::new, |stage| {
             let of = |component: Component| match component {
                 Component::Weights => stage.weights.0,
                 Component::Gradients => stage.gradients.0,
@@ -257,12 +268,12 @@ impl PredictedMemory {
         let fits = fullest <= capacity;
         let rank = rank.filter(|_| own.is_some());
         let stage = stage.filter(|_| rank.is_none());
-        Some(Self { rank, stage, parts, need, fullest, fits, step_s: report.step.time_s.0 })
+        Some(Self { rank, stage, parts, besides, need, fullest, fits, step_s: report.step.time_s.0 })
     }
 
     /// Bytes of tensors: low, likely, high.
     fn tensors(&self) -> [f64; 3] {
-        tensors(&self.parts, self.need)
+        tensors(self.besides, self.need)
     }
 
     /// True where the need is lower than that of `other`, by more than a half percent.

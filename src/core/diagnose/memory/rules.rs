@@ -1,6 +1,7 @@
 //! Causes of a GPU's running out of memory. The rules are from public threads whose cause is known. Each change of the
 //! run is evaluated before it is suggested.
 
+use super::failed::{FailedRun, SetFields};
 use super::{MemoryFound, Moment, OutOfMemory, Place, PredictedMemory, gib};
 use crate::diagnose::causes::{CauseId, FoundCause};
 use crate::message::Message;
@@ -28,11 +29,12 @@ struct Hypothesis {
     /// The change that removes it, in words.
     change: Option<Message>,
     /// Fields and values that make the change on the run; empty where no field does.
-    set: Vec<(&'static str, String)>,
+    set: SetFields,
 }
 
-/// The hypotheses that the rules give for a message, the likeliest first, each cause once.
-fn hypotheses(found: &MemoryFound, run: Option<&Run>) -> Vec<Hypothesis> {
+/// The hypotheses that the rules give for a message, the likeliest first, each cause once. `failed` is the run that
+/// failed, where it is another than `run`.
+fn hypotheses(found: &MemoryFound, run: Option<&Run>, failed: Option<&FailedRun>) -> Vec<Hypothesis> {
     let mut rules = Rules::new(found, run);
     rules.other_processes();
     rules.first_states();
@@ -43,9 +45,16 @@ fn hypotheses(found: &MemoryFound, run: Option<&Run>) -> Vec<Hypothesis> {
     rules.library();
     rules.outside_pytorch();
     let mut all = rules.all;
-    never_fitted(found, run, &mut all);
-    another_run(found, run, &mut all);
-    together(run, found.place(), &mut all);
+    // Changes are tried on the run that failed, not on the page's. If nothing explains it, none is tried.
+    let base = match failed {
+        Some(failed) => run.and_then(|run| failed.run(run)),
+        None => run.cloned(),
+    };
+    never_fitted(found, base.as_ref(), &mut all);
+    if let Some(failed) = failed {
+        another_run(found, failed, &mut all);
+    }
+    together(base.as_ref(), found.place(), &mut all);
     sort_by(&mut all, |a: &Hypothesis, b| b.weight.total_cmp(&a.weight));
     // If two rules give one cause, the likelier hypothesis is kept.
     let mut named = Vec::new();
@@ -60,16 +69,21 @@ fn hypotheses(found: &MemoryFound, run: Option<&Run>) -> Vec<Hypothesis> {
 /// The causes, the likeliest first, each with the memory that is predicted after its change.
 pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
     let place = found.place();
-    let all = hypotheses(found, run);
+    let failed = run.and_then(|run| FailedRun::of(found, run));
+    let all = hypotheses(found, run, failed.as_ref());
     // Fields in which the run that failed differs from the page's, if it does. Every other change is tried together
     // with them.
-    let differing = all.iter().find(|hypothesis| hypothesis.id == CauseId::AnotherSetting);
-    let other = differing.map(|hypothesis| hypothesis.set.clone()).unwrap_or_default();
-    let differs = differing.is_some();
+    let other = failed.as_ref().map(|failed| failed.set.clone()).unwrap_or_default();
+    let differs = failed.is_some();
+    let is_known = failed.as_ref().is_none_or(|failed| failed.is_explained);
     let now = run.and_then(|run| PredictedMemory::of(run, place));
     let failed = tried(run, place, &other);
     let listed = all.into_iter().map(|mut hypothesis| {
         let is_other = hypothesis.id == CauseId::AnotherSetting;
+        // A prediction of a run that is not the one that failed says nothing of what a change would have done.
+        if !is_other && !is_known {
+            hypothesis.set.clear();
+        }
         if !is_other && !hypothesis.set.is_empty() {
             let is_new = |key: &str| hypothesis.set.iter().all(|(own, _)| *own != key);
             let more: Vec<_> = other.iter().filter(|(key, _)| is_new(key)).cloned().collect();
@@ -78,15 +92,13 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
         let after = tried(run, place, &hypothesis.set);
         let before = failed.as_ref().filter(|_| !is_other).or(now.as_ref());
         let (change, helps) = match (hypothesis.change, before, &after) {
-            // A prediction of another run says nothing of what this change would have done.
-            (Some(change), Some(now), Some(after)) if differs && after.is_as(now) => (Some(change), false),
             // The fullest moment of the run holds none of it: no change of this run.
             (Some(_), Some(now), Some(after)) if after.is_as(now) => (None, false),
             // What needs more memory is no change that helps.
             (Some(_), Some(now), Some(after)) if !is_other && !after.is_less_than(now) => (None, false),
             (Some(change), Some(now), Some(after)) if !is_other && failed.is_some() => {
                 let (need, now) = (gib(after.need[1]), gib(now.need[1]));
-                (Some(t!("{change}, with the setting that differs: {need} instead of {now}", change, need, now)), true)
+                (Some(t!("{change}, with what differs: {need} instead of {now}", change, need, now)), true)
             }
             (Some(change), Some(now), Some(after)) if is_other => {
                 let (need, now) = (gib(after.need[1]), gib(now.need[1]));
@@ -215,7 +227,9 @@ impl<'a> Rules<'a> {
     /// Adds the causes that follow from the size of the failed allocation.
     fn size_asked_for(&mut self) {
         let (message, moment, asked) = (self.message, self.moment, self.asked);
-        let fused = || vec![("cross_entropy", "te-fused".to_owned())];
+        // Of the losses that the software has, the one with the fewest logits.
+        let least = self.run.and_then(|run| run.smaller_losses().last());
+        let fused = || least.map(|loss| ("cross_entropy", loss.id().to_owned())).into_iter().collect();
         let logits = |weight, evidence, change| Hypothesis {
             id: CauseId::Logits,
             weight,
@@ -406,80 +420,76 @@ fn plain_attention(found: &MemoryFound, run: Option<&Run>) -> Option<Message> {
     Some(Message::joined(" ", std::iter::once(held).chain(with)))
 }
 
-/// Adds the cause that another run failed than that on the page, if more was allocated than the upper end of the
-/// prediction. If the logits that were asked for are those of a larger micro-batch, that micro-batch is the change, and
-/// it replaces a long sample as a cause.
-fn another_run(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis>) {
-    let (Some(allocated), Some([_, whole, _, capacity])) = (found.message.allocated, found.need) else {
+/// Adds the cause that another run failed than that on the page. If the logits that were asked for are those of a
+/// larger micro-batch, that micro-batch replaces a long sample as a cause.
+fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis>) {
+    let (Some(allocated), Some([low, need, high])) = (found.message.allocated, found.predicted_tensors()) else {
         return;
     };
-    // Allocated against allocated: what the process takes besides is in neither.
-    let Some([low, need, high]) = found.predicted_tensors().filter(|_| whole <= capacity) else {
-        return;
-    };
-    if allocated <= high {
-        return;
-    }
-    let evidence = t!(
+    let mut evidence = vec![t!(
         "PyTorch had {allocated} allocated, and tensors of {need} ({low} to {high}) are predicted for the run on the \
             page: what failed was another run, or needs what is not counted.",
         allocated = gib(allocated),
         need = gib(need),
         low = gib(low),
         high = gib(high)
-    );
-    let (id, bytes) = (CauseId::AnotherSetting, allocated - need);
-    if let Some((batch, after)) = larger_micro_batch(found, run) {
-        let set = vec![("micro_batch", batch.to_string())];
-        let asked = t!(
-            "The logits that were asked for are those of micro-batch {batch}, with which tensors of {need} are \
-                predicted.",
-            batch,
-            need = gib(after.tensors()[1])
-        );
-        let rest = allocated - after.tensors()[2];
-        let more = (rest > 0.0).then(|| {
-            t!(
-                "At least {rest} more were held: TP, PP, recomputation or attention of what failed differ too. Set \
-                    them as they were, and this is calculated anew.",
-                rest = gib(rest)
-            )
-        });
-        let evidence = Message::joined(" ", [evidence, asked].into_iter().chain(more));
-        let change = t!("micro-batch {batch}, if that is what ran", batch);
-        all.retain(|one| one.id != CauseId::LongestSample);
-        // Above the logits, which are its tensor.
-        let weight = if allocated > FAR * need { 0.925 } else { 0.92 };
-        all.push(Hypothesis { id, weight, bytes, evidence, change: Some(change), set });
-        return;
+    )];
+    let tensors = failed.memory.as_ref().map(PredictedMemory::tensors);
+    match (failed.micro_batch, tensors) {
+        (_, Some([_, likely, _])) if failed.is_explained => evidence.push(t!(
+            "With {settings} tensors of {need} are predicted, of all that were tried the nearest to the {sum} that \
+                were held and asked for.",
+            settings = Message::joined(", ", failed.words.clone()),
+            need = gib(likely),
+            sum = gib(allocated + found.message.asked.unwrap_or(0.0))
+        )),
+        (Some(batch), Some([_, likely, high])) => {
+            evidence.push(t!(
+                "The logits that were asked for are those of micro-batch {batch}, with which tensors of {need} are \
+                    predicted.",
+                batch,
+                need = gib(likely)
+            ));
+            let rest = allocated - high;
+            evidence.extend((rest > 0.0).then(|| {
+                t!(
+                    "At least {rest} more were held: TP, PP, recomputation or attention of what failed differ too. Set \
+                        them as they were, and this is calculated anew.",
+                    rest = gib(rest)
+                )
+            }));
+        }
+        _ => {}
     }
-    let change = t!(
-        "which micro-batch, TP, recomputation and attention had the run that failed? Set them on the page, and this is \
-            calculated anew"
-    );
-    // Far from the prediction nothing that is tried on the page's run says anything of what failed.
-    let weight = if allocated > FAR * need { 0.925 } else { 0.84 };
-    all.push(Hypothesis { id, weight, bytes, evidence, change: Some(change), set: Vec::new() });
+    if failed.micro_batch.is_some() {
+        all.retain(|one| one.id != CauseId::LongestSample);
+    }
+    let is_far = allocated > FAR * need;
+    let (weight, change) = if failed.set.is_empty() {
+        let change = t!(
+            "which micro-batch, TP, recomputation and attention had the run that failed? Set them on the page, and \
+                this is calculated anew"
+        );
+        // Far from the prediction nothing that is tried on the page's run says anything of what failed.
+        (if is_far { 0.925 } else { 0.84 }, change)
+    } else {
+        let words = Message::joined(", ", failed.words.clone());
+        // Above the logits, which are its tensor.
+        (if is_far { 0.925 } else { 0.92 }, t!("{words}, if that is what ran", words))
+    };
+    let evidence = Message::joined(" ", evidence);
+    let (id, bytes, set) = (CauseId::AnotherSetting, allocated - need, failed.set.clone());
+    all.push(Hypothesis { id, weight, bytes, evidence, change: Some(change), set });
 }
 
-/// The micro-batch, larger than that of the run, whose logits have the size that was asked for, and the memory that is
-/// predicted with it.
-fn larger_micro_batch(found: &MemoryFound, run: Option<&Run>) -> Option<(u64, PredictedMemory)> {
-    let tokens = found.fingerprint.as_ref().filter(|what| what.logits && what.longer)?.tokens?;
-    let own = run?;
-    let sequence_tokens = own.seq_len as f64 / own.cp as f64;
-    let batch = crate::units::whole((tokens / sequence_tokens).round())?;
-    let is_whole = (tokens / (batch as f64 * sequence_tokens) - 1.0).abs() < 0.005;
-    let after = tried(run, found.place(), &[("micro_batch", batch.to_string())])?;
-    (is_whole && batch > own.micro_batch).then_some((batch, after))
-}
-
-/// Adds the cause that the run needs more memory than the GPU has, with the first change that would make it fit.
+/// Adds the cause that the run needs more memory than the GPU has, with the first change that would make it fit. `run`
+/// is the run that failed; none if it is not known.
 fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis>) {
     let message = &found.message;
     let full = message.allocated.zip(message.total).map(|(allocated, total)| allocated / total);
     let larger = message.asked.zip(message.total).is_some_and(|(asked, total)| asked > total);
-    let by_prediction = found.need.is_some_and(|[_, need, _, capacity]| need > capacity);
+    let now = run.and_then(|run| PredictedMemory::of(run, found.place()));
+    let by_prediction = now.as_ref().is_some_and(|now| now.need[1] > now.need[3]);
     let is_full = full.is_some_and(|share| share > FULL);
     let missing = found.short.unwrap_or_else(|| message.asked.unwrap_or(0.0));
     let evidence = match full {
@@ -497,7 +507,6 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
         () => 0.3,
     };
     let changes = run.map_or_else(Vec::new, |own| changes(own, run));
-    let now = run.and_then(|run| PredictedMemory::of(run, found.place()));
     // If the run fits by the prediction, but failed, a change has to lower the need by at least what was missing.
     let most = now.filter(|now| now.fits).map(|now| now.need[1] - missing.max(1.0));
     let fits = |set: &[(&'static str, String)]| {
@@ -542,7 +551,7 @@ fn together(run: Option<&Run>, place: Place, all: &mut [Hypothesis]) {
 }
 
 /// Changes to try on a run that does not fit, the cheapest first.
-fn changes(own: &Run, run: Option<&Run>) -> Vec<(Message, Vec<(&'static str, String)>)> {
+fn changes(own: &Run, run: Option<&Run>) -> Vec<(Message, SetFields)> {
     vec![
         (t!("a micro-batch half as large"), vec![("micro_batch", (own.micro_batch / 2).to_string())]),
         (t!("full recomputation"), vec![("recompute", "full".to_owned())]),
@@ -553,13 +562,13 @@ fn changes(own: &Run, run: Option<&Run>) -> Vec<(Message, Vec<(&'static str, Str
 }
 
 /// The next stage of ZeRO as a change; empty at stage 3.
-fn zero_up(run: Option<&Run>) -> Vec<(&'static str, String)> {
+fn zero_up(run: Option<&Run>) -> SetFields {
     let more = run.filter(|run| run.zero < 3).map(|run| ("zero", (run.zero + 1).to_string()));
     more.into_iter().collect()
 }
 
 /// The predicted memory of the rank at `place` of `run` with `set`; none if `set` changes nothing or does not work.
-fn tried(run: Option<&Run>, place: Place, set: &[(&'static str, String)]) -> Option<PredictedMemory> {
+pub(super) fn tried(run: Option<&Run>, place: Place, set: &[(&'static str, String)]) -> Option<PredictedMemory> {
     let run = run?;
     if set.is_empty() {
         return None;
