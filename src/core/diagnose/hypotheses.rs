@@ -9,7 +9,7 @@ use crate::maths::{exp, ln};
 use crate::message::{Message, verbatim};
 use crate::report::evaluate_plain;
 use crate::run::registry::field;
-use crate::run::{OneOf, Run, Scenario};
+use crate::run::{OneOf, Recompute, Run, Scenario};
 use crate::sort::sort_by;
 use crate::t;
 use crate::time::ComputePeak;
@@ -47,8 +47,40 @@ fn one(key: &'static str, value: impl ToString) -> Vec<(&'static str, String)> {
     vec![(key, value.to_string())]
 }
 
-/// Every hypothesis for `run`.
-fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
+/// Settings of a run that a hypothesis changes and that files may state.
+const SETTINGS: [&str; 7] = ["recompute", "precision", "global_batch", "micro_batch", "seq_len", "zero", "overlap.dp"];
+
+/// `run` with another value of every setting that a hypothesis changes and that files may state. What is read of a file
+/// beside it and beside `run` is equal in the settings that the file states.
+pub fn unlike(run: &Run) -> Run {
+    let other = |is: bool, first: &str, second: &str| if is { second.to_owned() } else { first.to_owned() };
+    let values = [
+        other(run.recompute == Recompute::Full, "full", "none"),
+        other(run.precision.base == Some("fp32"), "fp32", "bf16"),
+        run.global_batch.saturating_mul(2).to_string(),
+        run.micro_batch.saturating_mul(2).to_string(),
+        run.seq_len.saturating_mul(2).to_string(),
+        ((run.zero + 1) % 4).to_string(),
+        other(run.overlap.dp == Some(0.0), "0", "1"),
+    ];
+    let set: Vec<_> = SETTINGS.into_iter().zip(values).collect();
+    run.with_texts(&set).unwrap_or_else(|| run.clone())
+}
+
+/// Settings that a file states: those in which the run that was read of it beside one run equals the run that was read
+/// of it beside [`unlike`] of that run.
+pub fn stated_settings(beside_run: &Run, beside_unlike: &Run) -> Vec<String> {
+    let differing = beside_run.differences(beside_unlike);
+    let differs = |setting: &str| {
+        let is_part =
+            |key: &str| key.strip_prefix(setting).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        differing.iter().any(|(key, _)| is_part(key))
+    };
+    SETTINGS.into_iter().filter(|setting| !differs(setting)).map(str::to_owned).collect()
+}
+
+/// Every hypothesis for `run`. Settings that are `stated` are as they are.
+fn hypotheses(run: &Run, scenario: &Scenario, stated: &[String]) -> Vec<LogHypothesis> {
     let host = scenario.software.host.0 * 1e6;
     let wire = scenario.gpu.inter.0 * 1e-9;
     let doubled = |value: u64| [value * 2, (value / 2).max(1)];
@@ -142,6 +174,10 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
             measure: || t!("the same steps with a router that is forced to balance: 5 min"),
         });
     }
+    let is_open = |set: &[(&'static str, String)]| set.iter().all(|(key, _)| stated.iter().all(|known| known != key));
+    for hypothesis in &mut all {
+        hypothesis.changes.retain(|set| is_open(set));
+    }
     all
 }
 
@@ -149,8 +185,9 @@ fn hypotheses(run: &Run, scenario: &Scenario) -> Vec<LogHypothesis> {
 type NearestStep = (f64, f64, Vec<(&'static str, String)>);
 
 /// What a step of `measured` seconds, longer than the prediction from `low` to `high`, is consistent with, the
-/// likeliest by the seconds that each would explain. From a log alone: no cause has seconds.
-pub fn without_parts(measured: f64, run: &Run, [predicted, low, high]: [f64; 3]) -> Vec<FoundCause> {
+/// likeliest by the seconds that each would explain. From a log alone: no cause has seconds. No setting that is
+/// `stated` is taken to differ.
+pub fn without_parts(measured: f64, run: &Run, [predicted, low, high]: [f64; 3], stated: &[String]) -> Vec<FoundCause> {
     let run = &Run { measured_step_s: None, ..run.clone() };
     let Ok(scenario) = Scenario::new(run) else {
         return Vec::new();
@@ -164,7 +201,7 @@ pub fn without_parts(measured: f64, run: &Run, [predicted, low, high]: [f64; 3])
         Some(evaluate_plain(&after).ok()?.report.step.time_s.0)
     };
     let mut scored: Vec<(NearestStep, LogHypothesis)> = Vec::new();
-    for hypothesis in hypotheses(run, &scenario) {
+    for hypothesis in hypotheses(run, &scenario, stated) {
         let only_outside = matches!(hypothesis.id, CauseId::HostLate | CauseId::Loader);
         if times > BY_KERNELS && !only_outside {
             continue;

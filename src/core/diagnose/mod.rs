@@ -32,13 +32,13 @@ pub use contradiction::contradict;
 pub use dimension::{Dimension, GroupSizes, ProcessGroup, described, dimension};
 pub use example::{MadeDelays, data_parallel_seconds, example_trace, made_trace};
 pub use expected::{ExpectedStep, StepShare, shares};
-pub use hypotheses::{CountedAs, StatedUtilisation, counted, definition, without_parts};
+pub use hypotheses::{CountedAs, StatedUtilisation, counted, definition, stated_settings, unlike, without_parts};
 pub use lanes::{LaneKind, LaneSpan, MeasuredLanes, TraceLanes, seen};
 pub use memory::{Fingerprint, MemoryFound, Moment, OutOfMemory, out_of_memory};
 pub use parts::{Attribution, GapReason, GapSum, MeasuredPart, attribute};
 pub use ranks::{CallTable, RankWaits, SeveralRanks, several};
 pub use remedies::{Remedy, remedies};
-pub use series::{SeriesPattern, StepSeries};
+pub use series::{RuledOut, SeriesPattern, StepSeries};
 pub use timers::{TimerName, TimerTimes, by_timers};
 pub use trace::{AttentionPass, GpuWork, Interval, RankTrace, StepMark, StepWindow, WorkKind};
 pub use trend::{MemoryLine, MemoryTrend};
@@ -48,8 +48,9 @@ pub use workers::{WorkerOp, WorkerRatios, WorkerTimes};
 
 use crate::issue::Issue;
 use crate::message::{Message, verbatim};
+use crate::model::CountedBy;
 use crate::run::registry::field;
-use crate::run::{Run, Scenario};
+use crate::run::{OneOf, Run, Scenario};
 use crate::statics::named;
 use crate::t;
 use crate::time::{ComputePeak, KernelClass, PartKind, executed_flops};
@@ -230,6 +231,24 @@ impl Diagnosis {
             made_of: Vec::new(),
             own: None,
         }
+    }
+
+    /// Keeps the first of the causes of one name.
+    pub fn name_causes_once(&mut self) {
+        let mut named = Vec::new();
+        self.causes.retain(|cause| {
+            let is_new = !named.contains(&cause.id);
+            named.push(cause.id);
+            is_new
+        });
+    }
+
+    /// The causes that the steps of a log exclude. None of them is in [`Self::causes`]: what other lines of the log
+    /// measure is not excluded.
+    pub fn ruled_out(&self) -> Vec<RuledOut> {
+        let mut list = self.series.as_ref().map(StepSeries::ruled_out).unwrap_or_default();
+        list.retain(|one| self.causes.iter().all(|cause| Some(cause.id) != one.id));
+        list
     }
 }
 
@@ -780,12 +799,19 @@ pub fn of_workers(ops: &[WorkerOp]) -> Option<Diagnosis> {
 
 /// [`of_numbered_series`] of steps without numbers.
 pub fn of_series(seconds: &[f64], typical: Option<f64>, run: &Run) -> Diagnosis {
-    of_numbered_series(seconds, &[], typical, run)
+    of_numbered_series(seconds, &[], typical, run, &[])
 }
 
 /// Diagnoses the times of steps of a log, whose `typical` step its reader may have told; else it is their median.
-/// `numbers` are those that the log gives its steps.
-pub fn of_numbered_series(seconds: &[f64], numbers: &[u64], typical: Option<f64>, run: &Run) -> Diagnosis {
+/// `numbers` are those that the log gives its steps; `stated` are settings of `run` that files state, which are no
+/// cause.
+pub fn of_numbered_series(
+    seconds: &[f64],
+    numbers: &[u64],
+    typical: Option<f64>,
+    run: &Run,
+    stated: &[String],
+) -> Diagnosis {
     let mut series = StepSeries::of(seconds).map(|series| series.numbered(numbers));
     // All figures of a log are those of one step, which its reader calls measured.
     if let (Some(series), Some(typical)) = (&mut series, typical) {
@@ -831,8 +857,9 @@ pub fn of_numbered_series(seconds: &[f64], numbers: &[u64], typical: Option<f64>
     if let (Comparison::Longer, Some(predicted), Some(low), Some(high)) =
         (diagnosis.comparison, diagnosis.predicted_s, diagnosis.low_s, diagnosis.high_s)
     {
-        diagnosis.causes.extend(without_parts(median, run, [predicted, low, high]));
+        diagnosis.causes.extend(without_parts(median, run, [predicted, low, high], stated));
     }
+    diagnosis.name_causes_once();
     diagnosis.series = series;
     diagnosis
 }
@@ -882,9 +909,24 @@ fn utilisation(seconds: f64, run: &Run, found: &Diagnosis) -> Option<Message> {
     let report = crate::report::report(&Run { measured_step_s: None, ..run.clone() }).ok()?;
     let mfu = report.step.mfu;
     Some(t!(
-        "MFU: {measured}, {predicted} predicted.",
+        "MFU as this calculator counts FLOPs: {measured}, {predicted} predicted.",
         measured = show_percent(mfu * predicted / seconds),
         predicted = show_percent(mfu)
+    ))
+}
+
+/// TFLOP/s a GPU and MFU of a step of `seconds`, counted as `by`, in a sentence; none where that count has no such
+/// model.
+pub fn utilisation_by(by: CountedBy, seconds: f64, run: &Run) -> Option<Message> {
+    let step = crate::report::report(&Run { measured_step_s: None, ..run.clone() }).ok()?.step;
+    let row = step.mfu_by.iter().find(|row| row.name == by).filter(|_| seconds > 0.0)?;
+    let longer = step.time_s.0 / seconds;
+    Some(t!(
+        "As {by} counts FLOPs, a step of {step} is {tflops} TFLOP/s a GPU, MFU {mfu}.",
+        by = Message::plain(by.choice().label),
+        step = show_seconds(Seconds(seconds)),
+        tflops = significant(row.tflops_per_gpu * longer, 3),
+        mfu = show_percent(row.mfu * longer)
     ))
 }
 

@@ -66,6 +66,17 @@ pub(super) fn middle_of(values: &[f64]) -> f64 {
     median(values).unwrap_or(0.0)
 }
 
+/// A cause that the steps of a log exclude.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuledOut {
+    /// None of what is no cause of [`CauseId`].
+    pub id: Option<CauseId>,
+    pub name: Message,
+    pub why: Message,
+    /// The figure that excludes it.
+    pub figure: Message,
+}
+
 impl StepSeries {
     /// The pattern of `seconds`, in the order of the steps; none for a few.
     pub fn of(seconds: &[f64]) -> Option<Self> {
@@ -137,34 +148,30 @@ impl StepSeries {
         self
     }
 
-    /// The causes that the steps exclude, each with the reason and the figure that excludes it.
-    pub fn ruled_out(&self) -> Vec<(Message, Message, Message)> {
+    /// The causes that the steps exclude. A cause that lengthens every step by as much is none of them.
+    pub(super) fn ruled_out(&self) -> Vec<RuledOut> {
         let mut list = Vec::new();
-        let figure = |text: String| verbatim(text);
-        let steps = figure(self.steps.to_string());
+        let steps = verbatim(self.steps.to_string());
+        let of = |id: CauseId, why, figure| RuledOut { id: Some(id), name: id.title(), why, figure };
         if self.spikes == 0 {
-            list.push((
-                t!("Checkpoint, evaluation"),
-                t!("no spikes at regular steps"),
-                t!("the last {steps} steps", steps),
-            ));
-            list.push((
-                t!("Long pauses: collector, loader"),
+            list.push(of(CauseId::Checkpoint, t!("no spikes at regular steps"), t!("the last {steps} steps", steps)));
+            list.push(of(
+                CauseId::HostPause,
                 t!("no step over {longest}", longest = show_seconds(Seconds(self.longest_s))),
-                figure(show_off(self.longest_s / self.median_s - 1.0, 1)),
+                verbatim(show_off(self.longest_s / self.median_s - 1.0, 1)),
             ));
         }
         if !matches!(self.pattern, SeriesPattern::Drift | SeriesPattern::Jump) && self.drift.abs() < 0.05 {
-            let drift = figure(show_off(self.drift, 1));
-            list.push((
-                t!("A GPU that becomes hot, a job that begins beside"),
-                t!("no drift, no jump; a GPU that is slow from the first step on would be as flat"),
-                drift,
-            ));
+            list.push(RuledOut {
+                id: None,
+                name: t!("A GPU that becomes hot, a job that begins beside"),
+                why: t!("no drift, no jump; a GPU that is slow from the first step on would be as flat"),
+                figure: verbatim(show_off(self.drift, 1)),
+            });
         }
         if self.spread < 0.03 {
-            let spread = figure(show_percent(self.spread));
-            list.push((t!("Unequal sequence lengths, routing"), t!("steps scatter by less than 3 %"), spread));
+            let spread = verbatim(show_percent(self.spread));
+            list.push(of(CauseId::UnequalLengths, t!("steps scatter by less than 3 %"), spread));
         }
         list
     }

@@ -8,11 +8,11 @@ use super::flops::{AttentionCount, layer_forward_flops, pair_flops, trained_by_l
 use super::pattern::Mixer;
 use crate::field::one_of;
 use crate::source::{MEGATRON, NANOTRON, PALM, Source, TORCHTITAN};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 one_of! {
     /// Program or paper that counts.
-    #[derive(Serialize)]
+    #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     CountedBy {
         /// `num_floating_point_operations`.

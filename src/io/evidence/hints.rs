@@ -3,18 +3,22 @@
 
 use super::oom::step_of;
 use super::rl::RlTimers;
+use crate::logs::{LoggedQuantity, Series};
 use serde::{Deserialize, Serialize};
 use shardscope_core::diagnose::{MemoryLine, StatedUtilisation, TimerName, TimerTimes};
 use std::collections::BTreeMap;
 
-/// Lines of memory that are kept at most.
+/// Lines of one figure that are kept at most.
 const MAX_LINES: usize = 100_000;
 const GIB: f64 = 1_073_741_824.0;
 
 /// Figures of a log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LogHints {
-    pub stated: StatedUtilisation,
+    /// MFU, TFLOP/s a GPU and tokens a second of each line that has them.
+    mfu: Vec<f64>,
+    tflops: Vec<f64>,
+    tokens: Vec<f64>,
     /// Milliseconds of each timer, least and most of all ranks, line by line.
     timers: BTreeMap<TimerName, Vec<(f64, f64)>>,
     pub memory: Vec<MemoryLine>,
@@ -46,6 +50,13 @@ fn number_before(text: &str, at: usize) -> Option<(f64, bool)> {
     Some((value, percent))
 }
 
+/// Takes `value` as that of the next line.
+fn keep(values: &mut Vec<f64>, value: f64) {
+    if values.len() < MAX_LINES {
+        values.push(value);
+    }
+}
+
 impl LogHints {
     pub(crate) fn line(&mut self, line: &str) {
         let lower = line.to_ascii_lowercase();
@@ -70,7 +81,7 @@ impl LogHints {
             if let Some((value, percent)) = found {
                 let share = if percent || value > 1.5 { value / 100.0 } else { value };
                 if (0.001..=2.0).contains(&share) {
-                    self.stated.mfu = Some(share);
+                    keep(&mut self.mfu, share);
                 }
             }
         }
@@ -79,14 +90,14 @@ impl LogHints {
         let before = || ["tflop/s", "tflops"].iter().find_map(|word| number_before(lower, lower.find(word)?));
         let tflops = behind.map(|(value, _)| value).or_else(|| before().map(|(value, _)| value));
         if let Some(value) = tflops.filter(|value| (0.1..=1e5).contains(value)) {
-            self.stated.tflops = Some(value);
+            keep(&mut self.tflops, value);
         }
         let behind = ["tps:", "wps:", "tokens/s/gpu):"];
         let behind = behind.iter().find_map(|word| number(&lower[lower.find(word)? + word.len()..]));
         let words = ["tokens/s", "tok/s", "tokens per second", "tokens/second"];
         let before = || words.iter().find_map(|word| number_before(lower, lower.find(word)?));
         if let Some(value) = behind.map(|(value, _)| value).or_else(|| before().map(|(value, _)| value)) {
-            self.stated.tokens = Some(value).filter(|value| *value > 0.0);
+            keep(&mut self.tokens, value);
         }
     }
 
@@ -137,6 +148,22 @@ impl LogHints {
         self.memory.push(MemoryLine { step, allocated, most, reserved });
     }
 
+    /// The figures of the step that the reader of logs takes: that of the median, without the first and the odd ones.
+    pub fn stated(&self) -> StatedUtilisation {
+        let of_median_step = |rates: &[f64]| {
+            let mut series = Series::of(LoggedQuantity::TokensPerGpu);
+            for rate in rates {
+                series.add(None, *rate);
+            }
+            series.rates().map(|rates| rates.median)
+        };
+        StatedUtilisation {
+            mfu: of_median_step(&self.mfu),
+            tflops: of_median_step(&self.tflops),
+            tokens: of_median_step(&self.tokens),
+        }
+    }
+
     /// The median of each timer, seconds.
     pub fn timers(&self) -> Vec<TimerTimes> {
         let middle = |values: &[(f64, f64)], of: fn(&(f64, f64)) -> f64| {
@@ -152,9 +179,14 @@ impl LogHints {
         timers.collect()
     }
 
+    /// True where lines print TFLOP/s or MFU, which depend on how FLOPs are counted.
+    pub fn has_utilisation(&self) -> bool {
+        !(self.mfu.is_empty() && self.tflops.is_empty())
+    }
+
     /// True where it says nothing that a diagnosis can use alone.
     pub fn is_empty(&self) -> bool {
-        let utilisation = self.stated.mfu.is_some() && (self.stated.tflops.is_some() || self.stated.tokens.is_some());
+        let utilisation = !(self.mfu.is_empty() || self.tflops.is_empty() && self.tokens.is_empty());
         !utilisation && self.timers.is_empty() && self.memory.len() < 3 && self.rl.is_empty()
     }
 }
@@ -182,7 +214,8 @@ mod tests {
     /// Lines of torchtitan, Megatron-LM and DeepSpeed, as their sources write them.
     #[test]
     fn utilisation_timers_and_memory_are_read() {
-        let stated = of(&["step: 10  loss: 7.2  memory: 38.20GiB(40%)  tps: 9,600  tflops: 480.0  mfu: 24.3%"]).stated;
+        let stated =
+            of(&["step: 10  loss: 7.2  memory: 38.20GiB(40%)  tps: 9,600  tflops: 480.0  mfu: 24.3%"]).stated();
         assert_eq!((stated.mfu, stated.tflops, stated.tokens), (Some(0.243), Some(480.0), Some(9600.0)));
         let timers = of(&["    forward-compute ................................: (1500.00, 1750.00)"]).timers();
         assert_eq!(timers, [TimerTimes { name: TimerName::Forward, least: 1.5, most: 1.75 }]);

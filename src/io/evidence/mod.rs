@@ -515,11 +515,15 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
         found
     } else if let Some(reading) = reading {
         let hints = hints.first().copied();
-        let mut found = of_log(reading, used, hints);
-        let rate = hints.and_then(|hints| hints.stated.tflops).zip(reading.step);
+        let mut known = reading.known.clone();
+        known.extend(stated.map(|stated| stated.known.clone()).unwrap_or_default());
+        let mut found = of_log(reading, used, hints, &known);
+        let rate = hints.and_then(|hints| hints.stated().tflops).zip(reading.step);
         if let Some((tflops, step)) = rate.filter(|_| reading.stated.is_some() && stated.is_none()) {
             diagnose::contradict(&mut found, tflops, step.seconds, used);
         }
+        let by = reading.counted_by.zip(reading.step).filter(|_| found.predicted_s.is_some() && rate.is_some());
+        found.read.extend(by.and_then(|(by, step)| diagnose::utilisation_by(by, step.seconds, used)));
         found
     } else if let Some(hints) = hints.first() {
         of_hints(hints, run)
@@ -575,21 +579,30 @@ fn of_hints(hints: &LogHints, run: &Run) -> Diagnosis {
     let verdict = hints.rl.verdict().unwrap_or_else(nothing);
     let mut found = Diagnosis::empty(Comparison::SumsOnly, verdict);
     add_hints(&mut found, hints, run);
+    if hints.has_utilisation() {
+        found.read.push(of_no_program());
+    }
     found
+}
+
+/// Whose count of FLOPs a figure follows, where no program is recognised.
+fn of_no_program() -> Message {
+    t!("Whose count of FLOPs its MFU and TFLOP/s follow is not known: no program is recognised.")
 }
 
 /// Adds what the lines of a log say besides its steps.
 fn add_hints(found: &mut Diagnosis, hints: &LogHints, run: &Run) {
-    if let Some(definition) = diagnose::definition(&hints.stated, run) {
+    let stated = hints.stated();
+    if let Some(definition) = diagnose::definition(&stated, run) {
         found.causes.insert(0, definition);
-    } else if let Some(counted) = diagnose::counted(&hints.stated, run) {
+    } else if let Some(counted) = diagnose::counted(&stated, run) {
         found.read.push(t!(
             "Its utilisation is counted over {peak} TFLOP/s, the dense peak of the GPU.",
             peak = shardscope_core::units::fixed(counted.peak_tflops, 0)
         ));
     }
-    if let Some(mfu) = hints.stated.mfu {
-        found.read.push(t!("The log prints an MFU of {mfu} itself.", mfu = show_percent(mfu)));
+    if let Some(mfu) = stated.mfu {
+        found.read.push(t!("The log prints an MFU of {mfu} itself, of its median step.", mfu = show_percent(mfu)));
     }
     hints.rl.tell(found, run);
     let expected = diagnose::ExpectedStep::of(run, 0).ok();
@@ -609,6 +622,7 @@ fn add_hints(found: &mut Diagnosis, hints: &LogHints, run: &Run) {
     if let Some(cause) = MemoryTrend::of(&hints.memory).and_then(|trend| trend.cause(experts)) {
         found.causes.push(cause);
     }
+    found.name_causes_once();
     if hints.retries > 0 {
         found.read.push(t!(
             "Allocations that failed and were tried again: {count}. Memory is near its limit.",
@@ -617,8 +631,8 @@ fn add_hints(found: &mut Diagnosis, hints: &LogHints, run: &Run) {
     }
 }
 
-/// Times of a log's steps, and the peaks that it tells.
-fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>) -> Diagnosis {
+/// Times of a log's steps, and the peaks that it tells. `known` are settings of `own` that files state.
+fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>, known: &[String]) -> Diagnosis {
     let seconds: Vec<f64> = if reading.series.is_empty() {
         reading.step.iter().map(|step| step.seconds).collect()
     } else {
@@ -630,10 +644,14 @@ fn of_log(reading: &Reading, own: &Run, hints: Option<&LogHints>) -> Diagnosis {
         Diagnosis::empty(Comparison::SumsOnly, words)
     } else {
         let typical = reading.step.as_ref().map(|step| step.seconds);
-        diagnose::of_numbered_series(&seconds, &reading.numbers, typical, own)
+        diagnose::of_numbered_series(&seconds, &reading.numbers, typical, own, known)
     };
     if let Some(hints) = hints {
         add_hints(&mut found, hints, own);
+        if hints.has_utilisation() {
+            let words = &reading.count_words;
+            found.read.push(if words.is_empty() { of_no_program() } else { words.clone() });
+        }
     }
     found.read.push(t!("Read as {program}.", program = &reading.program));
     for (words, figure) in &reading.measured {

@@ -3,6 +3,7 @@
 use crate::import;
 use crate::logs::Reading;
 use serde::{Deserialize, Serialize};
+use shardscope_core::diagnose::{stated_settings, unlike};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::Message;
 use shardscope_core::run::Run;
@@ -19,6 +20,8 @@ pub struct StatedRun {
     pub run: Run,
     /// Values that the file leaves out, with those taken instead.
     pub assumed: Vec<Message>,
+    /// Settings that it states, of those that a diagnosis may take to differ.
+    pub known: Vec<String>,
 }
 
 /// The beginning of a text that may be settings, while it is short enough to be.
@@ -50,7 +53,11 @@ impl SettingsText {
 
 fn stated(text: &str, present: &Run) -> Option<Result<StatedRun, Vec<Issue>>> {
     let read = import::is_known(text).then(|| import::read(text, present))?;
-    Some(read.map(|read| StatedRun { format: read.format, run: read.run, assumed: read.assumed }))
+    Some(read.map(|read| {
+        let other = import::read(text, &unlike(present));
+        let known = other.map_or_else(|_| Vec::new(), |other| stated_settings(&read.run, &other.run));
+        StatedRun { format: read.format, run: read.run, assumed: read.assumed, known }
+    }))
 }
 
 /// True of a line that tells of a step by its number: `iteration 12/ 100`, `step: 12`.
@@ -99,6 +106,7 @@ pub(super) fn with_script(mut reading: Reading, text: &SettingsText, present: &R
     if let Some(stated) = found {
         reading.run = reading.run_on(&stated.run);
         reading.stated = None;
+        reading.known.extend(stated.known);
         reading.assumed.push(t!("its settings are those in the same text: {format}", format = stated.format));
         reading.assumed.extend(stated.assumed);
     }

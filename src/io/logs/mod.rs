@@ -5,6 +5,7 @@
 
 mod clock;
 mod collect;
+mod counts;
 mod dump;
 mod layout;
 mod line;
@@ -20,6 +21,7 @@ mod trace;
 
 pub use patterns::LoggedQuantity;
 pub use reading::{LoggedSteps, Reading};
+pub(crate) use steps::Series;
 
 use crate::json_scan::Scanner;
 use crate::kineto::KinetoReader;

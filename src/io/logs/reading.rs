@@ -5,8 +5,10 @@ use super::patterns::{LogProgram, LoggedQuantity};
 use super::steps::Summary;
 use serde::{Deserialize, Serialize};
 use shardscope_core::calibrate::{COARSE_NOISE, MeasuredPeak, MemoryKind, NOISE, Observation};
+use shardscope_core::diagnose::{stated_settings, unlike};
 use shardscope_core::issue::Issue;
 use shardscope_core::message::{Message, verbatim};
+use shardscope_core::model::CountedBy;
 use shardscope_core::report::report;
 use shardscope_core::run::{Multiplier, Run, Scenario};
 use shardscope_core::t;
@@ -42,6 +44,8 @@ pub struct Reading {
     /// Fields that it states and their values, where the rest of the run is the one at hand; none where it states a run
     /// of its own.
     pub stated: Option<Vec<(String, String)>>,
+    /// Settings that it states, of those that a diagnosis may take to differ.
+    pub known: Vec<String>,
     pub step: Option<LoggedSteps>,
     /// Seconds of the steps that it tells of, in their order.
     pub series: Vec<f64>,
@@ -61,6 +65,10 @@ pub struct Reading {
     pub assumed: Vec<Message>,
     /// Figures that do not agree, or cannot be used.
     pub notes: Vec<Message>,
+    /// The published count of FLOPs that the program's TFLOP/s and MFU follow, where it is known.
+    pub counted_by: Option<CountedBy>,
+    /// Whose count they follow, in a sentence; empty of no program.
+    pub count_words: Message,
 }
 
 impl Reading {
@@ -71,6 +79,7 @@ impl Reading {
             program,
             run,
             stated: Some(Vec::new()),
+            known: Vec::new(),
             step: None,
             series: Vec::new(),
             numbers: Vec::new(),
@@ -81,6 +90,8 @@ impl Reading {
             used: Vec::new(),
             assumed: Vec::new(),
             notes: Vec::new(),
+            counted_by: None,
+            count_words: Message::default(),
         }
     }
 
@@ -121,7 +132,13 @@ impl Reading {
             },
         };
         let mut reading = Self::new(program, present);
+        reading.counted_by = heard.program().and_then(LogProgram::counted_by);
+        reading.count_words = heard.program().map(LogProgram::count_words).unwrap_or_default();
         reading.layout(heard, present);
+        let other = unlike(present);
+        let mut beside_other = Self::new(Message::default(), &other);
+        beside_other.layout(heard, &other);
+        reading.known = stated_settings(&reading.run, &beside_other.run);
         if heard.begun > 0 {
             let times = heard.begun + 1;
             reading

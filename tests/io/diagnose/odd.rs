@@ -1,7 +1,8 @@
 //! Files that are damaged, of other programs, or in other languages: a message, and what could be read.
 
 use super::{bytes, trace};
-use shardscope::core::diagnose::{CauseId, Comparison};
+use shardscope::core::diagnose::{CauseId, Comparison, Diagnosis};
+use shardscope::core::model::CountedBy;
 use shardscope::core::run::{Run, Scenario};
 use shardscope::io::evidence::{EvidenceFile, EvidenceReader, diagnose, markdown, read};
 use shardscope::io::request::{Answer, Verb, answer};
@@ -326,4 +327,89 @@ fn a_log_is_compared_with_the_run_of_the_script_beside_it() {
     assert_eq!((alone.comparison, alone.own, alone.predicted_s), (Comparison::AnotherRun, None, None));
     assert_eq!(alone.causes[0].id, CauseId::AnotherSetting);
     assert!(alone.causes.iter().all(|cause| cause.set.is_empty()));
+}
+
+/// Lines of Megatron-LM with the step of `run` and the TFLOP/s that this step has; the last step takes twice as long.
+fn of_steps(run: &Run, seconds: f64, tflops: f64, slow: bool) -> String {
+    let line = |step: u64| {
+        let times = if slow && step == 40 { 2.0 } else { 1.0 };
+        format!(
+            " iteration {step:8}/ 100 | consumed samples: {} | elapsed time per iteration (ms): {:.1} | throughput per \
+             GPU (TFLOP/s/GPU): {:.1} | global batch size: {} |\n",
+            run.global_batch * step,
+            seconds * 1e3 * times,
+            tflops / times,
+            run.global_batch
+        )
+    };
+    (1..=40).map(line).collect()
+}
+
+/// A slow last step is the last step: rate and seconds of a log are those of its median step, and their product, the
+/// work of a step, is that of the run.
+#[test]
+fn a_slow_last_step_makes_no_other_run_of_a_log() {
+    let run = Run::default();
+    let step = shardscope::core::report::report(&run).unwrap().step;
+    let found = |slow| {
+        let log = of_steps(&run, step.time_s.0, step.tflops_per_gpu, slow);
+        diagnose(&[&read(log.as_bytes(), &run)], &run).unwrap()
+    };
+    let (slow, even) = (found(true), found(false));
+    assert_eq!((slow.comparison, even.comparison), (Comparison::Inside, Comparison::Inside), "{}", slow.verdict);
+    let printed =
+        |found: &Diagnosis| found.read.iter().map(ToString::to_string).find(|words| words.contains("count of"));
+    assert!(printed(&slow).is_some() && printed(&slow) == printed(&even), "{:?}", slow.read);
+}
+
+/// A script states batch, sequence, recomputation, precision and sharding: a slow log beside it is not explained by
+/// another value of these. A log that states none of them may be.
+#[test]
+fn what_a_script_states_is_no_cause() {
+    let page = Run { gpus: 64, tp: 2, pp: 4, ..Run::default() };
+    let script = read(SCRIPT.as_bytes(), &page);
+    let Ok(EvidenceFile::Settings(stated)) = &script else { panic!("no settings") };
+    let step = shardscope::core::report::report(&stated.run).unwrap().step;
+    let log = of_steps(&stated.run, 1.6 * step.time_s.0, step.tflops_per_gpu / 1.6, false);
+    let given = ["recompute", "precision", "global_batch", "micro_batch", "seq_len", "zero"];
+    let changed = |found: &Diagnosis| {
+        let keys = found.causes.iter().flat_map(|cause| &cause.set);
+        keys.map(|(key, _)| *key).filter(|key| given.contains(key)).collect::<Vec<_>>()
+    };
+    let beside = diagnose(&[&script, &read(log.as_bytes(), &page)], &page).unwrap();
+    assert_eq!(beside.comparison, Comparison::Longer, "{}", beside.verdict);
+    assert!(!beside.causes.is_empty() && changed(&beside).is_empty(), "{:#?}", beside.causes);
+    let own = &stated.run;
+    let alone = diagnose(&[&read(log.as_bytes(), own)], own).unwrap();
+    assert!(!changed(&alone).is_empty() && !changed(&alone).contains(&"global_batch"), "{:#?}", alone.causes);
+    for found in [&beside, &alone] {
+        let ids: Vec<CauseId> = found.causes.iter().map(|cause| cause.id).collect();
+        assert!((1..ids.len()).all(|at| !ids[..at].contains(&ids[at])), "{ids:?}");
+        let excluded = found.ruled_out();
+        assert!(!excluded.is_empty() && excluded.iter().all(|one| !one.id.is_some_and(|id| ids.contains(&id))));
+        assert!(excluded.iter().all(|one| one.id.is_none_or(|id| one.name == id.title())));
+    }
+}
+
+/// Whose count a log's figure follows is named, and the count's own figure is the work of a step over its seconds: 8,192
+/// tokens a sequence, `3 (Σ layers + 2 h v)` FLOPs a token.
+#[test]
+fn the_count_of_flops_of_a_log_has_a_name() {
+    let run = Run::default();
+    let step = shardscope::core::report::report(&run).unwrap().step;
+    let words = |log: &str| {
+        let found = diagnose(&[&read(log.as_bytes(), &run)], &run).unwrap();
+        let read: Vec<String> = found.read.iter().map(ToString::to_string).collect();
+        format!("{} {}", found.verdict, read.join(" "))
+    };
+    let of_megatron = words(&of_steps(&run, 2.0 * step.time_s.0, step.tflops_per_gpu / 2.0, false));
+    let by = step.mfu_by.iter().find(|row| row.name == CountedBy::Megatron).unwrap();
+    let tokens = (run.global_batch * run.seq_len) as f64 / run.gpus as f64;
+    let rate = by.flops_per_token * tokens / (2.0 * step.time_s.0) * 1e-12;
+    for said in ["this calculator counts", "Megatron-LM prints", &shardscope::core::units::significant(rate, 3)] {
+        assert!(of_megatron.contains(said), "{said}: {of_megatron}");
+    }
+    let of_trainer =
+        "{'train_runtime': 310.0, 'train_samples_per_second': 5.2, 'train_steps_per_second': 0.33, 'mfu': 41}\n";
+    assert!(words(of_trainer).contains("prints no MFU"), "{}", words(of_trainer));
 }

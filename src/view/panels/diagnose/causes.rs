@@ -6,7 +6,7 @@ use super::lanes::LanePair;
 use super::{NS, amount, head};
 use crate::prelude::*;
 use crate::views::View;
-use shardscope_core::diagnose::{CauseId, Comparison, Diagnosis, FoundCause, StepSeries};
+use shardscope_core::diagnose::{CauseId, Comparison, Diagnosis, FoundCause};
 
 /// Share of a step from which on a cause that was measured is named beside the verdict.
 const NAMED: f64 = 0.03;
@@ -167,10 +167,9 @@ fn consistent(found: &Diagnosis, own: Option<&Run>) -> Node {
         el("li", &[], &parts)
     };
     let likely: Node = found.causes.iter().map(row).collect();
-    let against = found.series.as_ref().map(StepSeries::ruled_out).unwrap_or_default();
+    let against = found.ruled_out().into_iter();
     let unlikely: Node = against
-        .into_iter()
-        .map(|(name, why, figure)| el("li", &[], &[heading(name), muted(why), leaf("p", "figure", figure)]))
+        .map(|one| el("li", &[], &[heading(one.name), muted(one.why), leaf("p", "figure", one.figure)]))
         .collect();
     let none = if found.causes.is_empty() { muted(t!("No cause was found in it.")) } else { Node::none() };
     let left = [

@@ -213,7 +213,7 @@ fn a_slow_log_says_which_setting_would_shorten_it() {
     let run = small().with_texts(&[("recompute", "full"), ("tp", "2"), ("seq_len", "2048")]).unwrap();
     let predicted = evaluate(&run).unwrap().report.step.time_s.0;
     let numbers: Vec<u64> = (0..40).map(|at| 5000 + 10 * at).collect();
-    let found = of_numbered_series(&[predicted; 40], &numbers, None, &run);
+    let found = of_numbered_series(&[predicted; 40], &numbers, None, &run, &[]);
     let html = shown(&found, &run);
     let remedy = found.remedies.iter().find(|one| one.part == PartKind::Recompute).unwrap();
     assert!(remedy.told, "{remedy:?}");
