@@ -61,7 +61,7 @@ test('even and uneven layers share an axis', async () => {
 test('the warning about a long stage mends it', async () => {
   const { page, problems } = await site.open();
   // The line beside the suggestions names the field; it opens the sheet that has it, with the warning and what mends it.
-  await page.locator('.note-line').getByRole('button', { name: 'Layers by stage' }).click();
+  await page.locator('.note-line').getByRole('button', { name: 'Layers by stage', exact: true }).click();
   await page.locator('.sheet [data-field="stage_layers"] .issue').getByRole('button', { name: /Set Layers by stage to/ }).first().click();
   await page.waitForFunction(() => location.hash.includes('stage_layers='));
   assert.match(await fragment(page), /stage_layers=\d+/);

@@ -66,7 +66,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
 fn notes_key(notes: KeyNotes) -> Node {
     let message = notes.messages.then(|| swatch(&("c-exposed", "message on its way")));
     // Forward over backward is not an overlapped pair.
-    let columns = notes.columns.then(|| leaf("span", "beside", t!("bands: many short passes")));
+    let columns = notes.columns.then(|| leaf("span", "of-blocks", t!("bands: many short passes")));
     message.into_iter().chain(columns).collect()
 }
 
@@ -261,7 +261,7 @@ pub fn kinds(evaluation: &Evaluation, notes: KeyNotes) -> Node {
     let later = evaluation.loads.iter().any(|load| load.stages.len() > 1);
     let mut rows = evaluation.order.ranks.iter();
     let paired = rows.any(|row| row.written().iter().any(|item| matches!(item, OrderItem::Pair(..))));
-    let halves = (paired && !notes.columns).then(|| leaf("span", "beside", t!("halves: a pair at once")));
+    let halves = (paired && !notes.columns).then(|| leaf("span", "of-blocks", t!("halves: a pair at once")));
     Node::from_iter([
         swatch(&("c-forward", "forward")),
         swatch(&("c-backward", "backward")),
