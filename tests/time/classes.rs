@@ -3,7 +3,10 @@
 
 use crate::common::{evidence, step_s};
 use shardscope::core::accuracy::Measurement;
-use shardscope::core::run::Scenario;
+use shardscope::core::report::evaluate;
+use shardscope::core::run::presets::GPUS;
+use shardscope::core::run::{Based, Run, Scenario};
+use shardscope::core::time::{PartKind, Step};
 use std::sync::OnceLock;
 
 /// A row of a source that published step times.
@@ -61,4 +64,28 @@ fn nvidias_runs_on_h100_are_met_to_10_percent() {
     let (count, mean, ..) = errors(&ratios);
     println!("NVIDIA dgxc: {count} runs, mean {mean:.3}");
     assert!(count == 127 && mean < 0.06, "{count} runs: {mean}");
+}
+
+/// No published step is shorter than its FLOPs take at the data sheet's peak: that bound of a range leaves none of them
+/// out. A range of every GPU keeps to it.
+#[test]
+fn no_range_begins_before_the_peak_allows() {
+    let ideal = |step: &Step| step.parts.iter().find(|part| part.kind == PartKind::Ideal).unwrap().seconds.0;
+    for row in ["throughput.csv", "throughput_2.csv"].into_iter().flat_map(evidence) {
+        let Measurement::Step(measured) = row.measured else { continue };
+        let step = evaluate(&row.run).unwrap().report.step;
+        let least = ideal(&step);
+        assert!(measured >= least, "{}: {measured} s, at least {least} s", row.label);
+    }
+    let mut bounded = 0;
+    for gpu in GPUS {
+        for gpus in [1, 8] {
+            let run = Run { gpu: Based::preset(gpu.choice.id), gpus, global_batch: 8, tp: 1, pp: 1, ..Run::default() };
+            let Ok(evaluation) = evaluate(&run) else { continue };
+            let step = &evaluation.report.step;
+            assert!(step.low_s.0 >= ideal(step), "{}: {} s", gpu.choice.id, step.low_s.0);
+            bounded += u32::from(step.low_s.0 == ideal(step));
+        }
+    }
+    assert!(bounded > 0, "the bound is met by none");
 }

@@ -214,7 +214,7 @@ fn the_parts_of_a_range_are_those_of_its_class() {
     let dense = "stack=torchtitan&gpus=8&tp=1&pp=1&zero=3&precision=bf16&stack.compile=true&stack.attention=cudnn";
     for (link, deviation) in [(experts.as_str(), 0.214), (dense, 0.134)] {
         let step = evaluate(&run(link)).unwrap().report.step;
-        let sd = (step.high_s / step.low_s).ln() / (2.0 * REACH);
+        let sd = step.deviation();
         assert!((sd - deviation).abs() < 0.002, "{link}: {sd}");
         assert_eq!(step.range.open, [], "{link}");
         assert!((step.range.parts.iter().map(|part| part.share).sum::<f64>() - 1.0).abs() < 1e-9);

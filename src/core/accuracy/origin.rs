@@ -242,7 +242,7 @@ impl DatedSteps {
             let (scenario, step) = (&evaluation.scenario, &evaluation.report.step);
             let base = step.time_s.0;
             let (slopes, products, of_products) = slopes(scenario, base, &mut timeline.constants);
-            let whole = (ln(step.high_s / step.low_s) / (2.0 * REACH)).powi(2);
+            let whole = step.deviation().powi(2);
             let unseen = (UNSEEN.value * of_products).powi(2);
             alike.push(format!(
                 "{:?} {} {} {products} {:?} {} {}",

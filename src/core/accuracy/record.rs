@@ -13,7 +13,7 @@ use crate::report::evaluate;
 use crate::run::{OffloadParts, PRIORS, Recompute, Run, Schedule};
 use crate::statics::named;
 use crate::table::Table;
-use crate::time::{REACH, StepClass};
+use crate::time::StepClass;
 
 /// The text of the record.
 pub const RECORD: &str = include_str!("../../../public/data/accuracy.csv");
@@ -142,8 +142,7 @@ pub fn judged(runs: &[(Run, f64, f64)]) -> Vec<(StepClass, f64, f64)> {
     let error = |(run, measured, _): &(Run, f64, f64)| {
         let evaluation = evaluate(run).ok()?;
         let step = &evaluation.report.step;
-        let deviation = ln(step.high_s / step.low_s) / (2.0 * REACH);
-        Some((StepClass::of(&evaluation.scenario), ln(step.time_s.0 / measured), deviation))
+        Some((StepClass::of(&evaluation.scenario), ln(step.time_s.0 / measured), step.deviation()))
     };
     runs.iter().filter_map(error).collect()
 }

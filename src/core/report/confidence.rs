@@ -18,7 +18,6 @@ use crate::pipeline::Stats;
 use crate::run::{MULTIPLIERS, Multiplier, Run, Vector};
 use crate::time::{
     OTHER_HOST, OpenField, PartKind, REACH, RangeOf, RangePart, RangeShare, Step, UNSEEN, is_new_ground, range,
-    range_ends,
 };
 use crate::units::Seconds;
 
@@ -108,10 +107,7 @@ pub(super) fn widen(of: &mut Step, beside: &Beside) {
         more.push((RangePart::FixedTimes, (FIXED_TIMES.powi(2) - known).max(0.0)));
     }
     let whole = range.deviation().powi(2) + more.iter().map(|(_, variance)| variance).sum::<f64>();
-    let ends = |variance: f64| {
-        let (low, high) = range_ends(variance.max(0.0).sqrt());
-        (of.time_s * low, of.time_s * high)
-    };
+    let ends = |variance: f64| of.ends(variance.max(0.0).sqrt());
     let (low, high) = ends(whole);
     let mut told: Vec<OpenField> = Vec::new();
     if unstated.sqrt() > TOLD {
@@ -151,8 +147,7 @@ pub(super) fn narrow(of: &mut Step, beside: &Beside) {
     let most = class.deviation().max(uncertainty.spread).max(moved.abs());
     let least = class.deviation_after(run.profile.runs.unwrap_or(0));
     let sd = uncertainty.of(&slopes).max(least).min(most);
-    let (low, high) = range_ends(sd);
-    (of.low_s, of.high_s) = (of.time_s * low, of.time_s * high);
+    (of.low_s, of.high_s) = of.ends(sd);
     of.log_sd = Some(sd);
     of.range.parts = vec![RangeShare { name: RangePart::OwnRuns, share: 1.0 }];
     of.range.new_ground = false;

@@ -2,10 +2,11 @@
 
 use super::kernel_class::KernelClass;
 use super::kernel_times::KernelPass;
-use super::range::{RangeOf, range, range_ends};
+use super::range::{REACH, RangeOf, range, range_ends};
 use super::rates::ComputePeak;
 use crate::explain::Quantity;
 use crate::explain::symbols::{LOADING, MICROBATCHES, PACE, PIPELINE, SAMPLES, SEQUENCE, STAGE_LOADING};
+use crate::maths::ln;
 use crate::message::Message;
 use crate::model::{AttentionCount, CONVENTIONS, Convention, CountedBy, model_flops_per_token};
 use crate::run::Scenario;
@@ -317,7 +318,6 @@ impl Step {
         let at = |seconds: Seconds| seconds * scale.unwrap_or(1.0);
         let time = at(predicted);
         let range = range(scenario);
-        let (low, high) = range_ends(range.deviation());
         let model_flops = scenario.model_flops();
         let tokens_per_s = scenario.tokens_per_step() / time.0;
         let tflops_per_gpu = model_flops / time.0 / gpus / 1e12;
@@ -325,7 +325,7 @@ impl Step {
         let mfu = utilisation([model_flops, time.0, gpus, peak.rate().0]);
         let days = run.tokens_total.map(|tokens| tokens / tokens_per_s / 86_400.0);
         let gpu_hours = days.map(|days| days * 24.0 * gpus);
-        Self {
+        let mut step = Self {
             time_s: time,
             compute_s: at(parts.compute),
             bubble_s: at(parts.bubble),
@@ -348,15 +348,33 @@ impl Step {
             host_s: at(host),
             tokens_per_s,
             tokens_per_s_per_gpu: token_rate([scenario.tokens_per_step(), time.0, gpus]),
-            low_s: if scale.is_some() { time } else { time * low },
-            high_s: if scale.is_some() { time } else { time * high },
+            low_s: time,
+            high_s: time,
             range: RangeOf::new(scenario, range, &[]),
             log_sd: None,
             days,
             gpu_hours,
             cost: gpu_hours.zip(run.own_price()).map(|(hours, price)| hours * price),
             rescaled_by: scale,
+        };
+        if scale.is_none() {
+            (step.low_s, step.high_s) = step.ends(range.deviation());
         }
+        step
+    }
+
+    /// Ends of a range whose logarithm has the standard deviation `sd`. The lower end is no shorter than the FLOPs of
+    /// the step take at the peak of the data sheet.
+    pub fn ends(&self, sd: f64) -> (Seconds, Seconds) {
+        let ideal =
+            self.parts.iter().find(|part| part.kind == PartKind::Ideal).map_or(Seconds(0.0), |part| part.seconds);
+        let (low, high) = range_ends(sd);
+        (Seconds((self.time_s * low).0.max(ideal.0)), self.time_s * high)
+    }
+
+    /// Standard deviation of the logarithm of the step, by the upper end of its range, which nothing bounds.
+    pub fn deviation(&self) -> f64 {
+        ln(self.high_s / self.time_s) / REACH
     }
 }
 

@@ -124,7 +124,7 @@ impl Setting {
             doubt: Doubt {
                 rate: rate_sigma,
                 restart: if length.restart_s.is_some() { 0.0 } else { restart.sigma },
-                step: (ln(report.step.high_s / report.step.low_s) / (2.0 * FOUR_OF_FIVE)).max(0.0),
+                step: (ln(report.step.high_s / report.step.time_s) / FOUR_OF_FIVE).max(0.0),
             },
             under_repair: nodes * per_day * repair_days,
             repair_days,

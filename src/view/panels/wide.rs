@@ -5,7 +5,7 @@ use crate::panels::step::held_less;
 use crate::prelude::*;
 use crate::views::View;
 use shardscope_core::run::registry::field;
-use shardscope_core::time::{REACH, RangeOf, RangePart, Step, range, range_ends};
+use shardscope_core::time::{RangeOf, RangePart, Step, range};
 use shardscope_core::units::{seconds_like, seconds_to, show_whole_percent};
 
 /// Runs of one's own after which a range is shown.
@@ -18,12 +18,11 @@ fn coarse(seconds: Seconds, step: &Step) -> String {
 
 /// A range on the scale that the widest one fills, with its words.
 fn line(name: Message, step: &Step, sd: f64, widest: f64, class: &str) -> Node {
-    let (low, high) = range_ends(sd);
-    let (least, most) = range_ends(widest);
-    let place = |factor: f64| (factor - least) / (most - least);
-    let marks = [bracket(place(low), place(high)), el("b", &[("style", &percent("left", place(1.0)))], &[])];
-    let words =
-        t!("{low_s} to {high_s}", low_s = coarse(step.time_s * low, step), high_s = coarse(step.time_s * high, step));
+    let (low, high) = step.ends(sd);
+    let (least, most) = step.ends(widest);
+    let place = |time: Seconds| (time - least) / (most - least);
+    let marks = [bracket(place(low), place(high)), el("b", &[("style", &percent("left", place(step.time_s)))], &[])];
+    let words = t!("{low_s} to {high_s}", low_s = coarse(low, step), high_s = coarse(high, step));
     let cells = [leaf("span", "", name), el("span", &[("class", "whisker")], &marks), leaf("span", "amount", words)];
     el("div", &[("class", class)], &cells)
 }
@@ -46,7 +45,7 @@ pub fn why_wide(evaluation: &Evaluation) -> Node {
     if step.rescaled_by.is_some() || step.log_sd.is_some() || step.high_s.0 <= step.low_s.0 {
         return Node::none();
     }
-    let sd = (step.high_s / step.low_s).ln() / (2.0 * REACH);
+    let sd = step.deviation();
     let without = |part: RangePart| sd * (1.0 - of.share(part)).max(0.0).sqrt();
     let class = range(&evaluation.scenario);
     let mut rows = vec![line(t!("Today"), step, sd, sd, "range-row")];
@@ -89,9 +88,8 @@ pub fn why_wide(evaluation: &Evaluation) -> Node {
         words.push(muted(t!("New ground: no published run on {gpu} in {precision}.", gpu, precision)));
     }
     if count > 0 {
-        let low = range_ends(without(RangePart::Open));
-        let seconds = (step.high_s - step.low_s).0 - step.time_s.0 * (low.1 - low.0);
-        words.push(not_stated(of, Seconds(seconds)));
+        let (low, high) = step.ends(without(RangePart::Open));
+        words.push(not_stated(of, (step.high_s - step.low_s) - (high - low)));
     }
     let runs = link_button("Enter a run of yours").on(Action::Show(View::Diagnose(true)));
     words.push(el("p", &[], &[runs]));
