@@ -28,7 +28,7 @@ pub use brief::{brief, of_brief};
 pub use causes::{
     Amounts, CauseId, Found, FoundCause, MessageRates, amounts, causes, explained, predicted_amounts, rates_of,
 };
-pub use contradiction::contradict;
+pub use contradiction::{contradict, work_of_other_settings};
 pub use dimension::{Dimension, GroupSizes, ProcessGroup, described, dimension};
 pub use example::{MadeDelays, data_parallel_seconds, example_trace, made_trace};
 pub use expected::{ExpectedStep, StepShare, shares};

@@ -37,7 +37,7 @@ use shardscope_core::run::{Run, Scenario};
 use shardscope_core::t;
 use shardscope_core::time::KernelClass;
 use shardscope_core::units::{Seconds, show_percent, show_seconds};
-use stated::{SettingsText, with_script};
+use stated::{SettingsText, disagreement, with_script};
 use std::collections::BTreeMap;
 use std::io::Write;
 use tables::{TableRead, is_table};
@@ -521,6 +521,8 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
         let rate = hints.and_then(|hints| hints.stated().tflops).zip(reading.step);
         if let Some((tflops, step)) = rate.filter(|_| reading.stated.is_some() && stated.is_none()) {
             diagnose::contradict(&mut found, tflops, step.seconds, used);
+        } else if let Some((tflops, step)) = rate {
+            found.warnings.extend(diagnose::work_of_other_settings(tflops, step.seconds, used));
         }
         let by = reading.counted_by.zip(reading.step).filter(|_| found.predicted_s.is_some() && rate.is_some());
         found.read.extend(by.and_then(|(by, step)| diagnose::utilisation_by(by, step.seconds, used)));
@@ -541,6 +543,9 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     };
     if let Some(stated) = stated {
         found.read.push(t!("The run is that of the settings beside it: {format}.", format = &stated.format));
+        let log = reading.and_then(|reading| reading.stated.as_ref());
+        let differs = log.and_then(|log| disagreement(log, stated));
+        found.warnings.extend(differs.map(|message| Issue::warning("files", message)));
         found.read.extend(stated.assumed.iter().cloned());
     }
     // What was measured of the page's run is no setting of the files'.

@@ -1,12 +1,13 @@
 //! Settings beside what a run left behind: a launch script or a model's file says which run the log or trace is of.
 
 use crate::import;
-use crate::logs::Reading;
+use crate::logs::{Reading, SIZES};
 use serde::{Deserialize, Serialize};
 use shardscope_core::diagnose::{stated_settings, unlike};
 use shardscope_core::issue::Issue;
-use shardscope_core::message::Message;
+use shardscope_core::message::{Message, verbatim};
 use shardscope_core::run::Run;
+use shardscope_core::run::registry::field;
 use shardscope_core::t;
 
 /// Bytes of a text that are kept for the import at most: launch scripts are far shorter.
@@ -85,6 +86,30 @@ fn beside_steps(text: &str) -> [&str; 2] {
     ends.map_or([text, ""], |(first, last)| [&text[..first], &text[last..]])
 }
 
+/// The sizes in which a log is of another run than the settings beside it, if there are any: `log` is what it states.
+pub(super) fn disagreement(log: &[(String, String)], settings: &StatedRun) -> Option<Message> {
+    let differs = |(key, value): &(String, String)| {
+        let field = field(SIZES.into_iter().find(|size| size == key)?)?;
+        let other = field.text(&settings.run)?;
+        // A size that the settings leave out is the page's.
+        let is_open = OPEN.contains(&field.key) && settings.known.iter().all(|known| known != key);
+        (other != *value && !is_open).then(|| {
+            let (label, value) = (field.label, verbatim(value.clone()));
+            t!("{label} {value} and not {other}", label, value, other)
+        })
+    };
+    let differing: Vec<Message> = log.iter().filter_map(differs).collect();
+    (!differing.is_empty()).then(|| {
+        t!(
+            "Log and settings are not of one run: the log has {sizes}. The log's are taken.",
+            sizes = Message::joined(", ", differing)
+        )
+    })
+}
+
+/// Sizes that settings may leave to a default.
+const OPEN: [&str; 3] = ["micro_batch", "global_batch", "seq_len"];
+
 /// A log with a script in one text: the log's settings are those of the script, but where the log states its own.
 pub(super) fn with_script(mut reading: Reading, text: &SettingsText, present: &Run) -> Reading {
     let tells_time = reading.step.is_some() || !reading.peaks.is_empty();
@@ -104,6 +129,7 @@ pub(super) fn with_script(mut reading: Reading, text: &SettingsText, present: &R
         reading.assumed.push(t!("settings in the same text cannot be read: {why}", why = error.message));
     }
     if let Some(stated) = found {
+        reading.notes.extend(reading.stated.as_ref().and_then(|log| disagreement(log, &stated)));
         reading.run = reading.run_on(&stated.run);
         reading.stated = None;
         reading.known.extend(stated.known);

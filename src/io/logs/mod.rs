@@ -20,6 +20,7 @@ pub mod summary;
 mod trace;
 
 pub use patterns::LoggedQuantity;
+pub(crate) use reading::SIZES;
 pub use reading::{LoggedSteps, Reading};
 pub(crate) use steps::Series;
 

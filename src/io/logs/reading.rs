@@ -10,12 +10,15 @@ use shardscope_core::issue::Issue;
 use shardscope_core::message::{Message, verbatim};
 use shardscope_core::model::CountedBy;
 use shardscope_core::report::report;
+use shardscope_core::run::registry::field;
 use shardscope_core::run::{Multiplier, Run, Scenario};
 use shardscope_core::t;
 use shardscope_core::time::{IN_TRAINING, Rates};
 use shardscope_core::traffic::{INTER, INTRA};
 use shardscope_core::units::{MemoryUnit, fixed, show_bandwidth, show_off, show_seconds, significant};
 
+/// Sizes of a run that its log and its settings both may state.
+pub(crate) const SIZES: [&str; 8] = ["gpus", "tp", "pp", "cp", "ep", "micro_batch", "global_batch", "seq_len"];
 /// Counts that differ more are not the same.
 const SAME_COUNT: f64 = 0.03;
 /// Steps between lines of a program that prints means since its start, at least, that tell a step: of fewer none can
@@ -139,6 +142,7 @@ impl Reading {
         let mut beside_other = Self::new(Message::default(), &other);
         beside_other.layout(heard, &other);
         reading.known = stated_settings(&reading.run, &beside_other.run);
+        reading.states_what_the_page_has(heard);
         if heard.begun > 0 {
             let times = heard.begun + 1;
             reading
@@ -422,6 +426,21 @@ impl Reading {
                 "its tokens per second leave out prompts and padding, and it does not say how many tokens of a step \
                 are left: no step follows from them"
             ));
+        }
+    }
+
+    /// Adds to what the log states the sizes that it states and the page's run has too: beside a script they are the
+    /// log's.
+    fn states_what_the_page_has(&mut self, heard: &Heard) {
+        let (run, known) = (&self.run, &self.known);
+        let Some(stated) = &mut self.stated else {
+            return;
+        };
+        for key in SIZES {
+            let by_line = heard.settings.iter().any(|(set, _)| *set == key) || known.iter().any(|set| set == key);
+            if by_line && stated.iter().all(|(set, _)| set != key) {
+                stated.extend(field(key).and_then(|field| Some((key.to_owned(), field.text(run)?))));
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Kinds of GPUs for one budget: tokens a second, days and money of each, in a chart and a table.
 
-use super::strip::{budget_tokens, money, show_price, show_tokens, sign};
+use super::strip::{PRICE, budget_tokens, money, show_price, show_tokens, sign};
 use crate::charts::drawing::Form;
 use crate::charts::ink::Ink;
 use crate::charts::plot::{Plot, PlotAxis, PlotMark, PlotScale, draw};
@@ -131,8 +131,9 @@ fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
 fn unpriced(own: &Run, lines: &[KindLine]) -> Message {
     let Some(first) = lines.first() else { return t!("No compared kind trains this run.") };
     t!(
-        "{tokens} tokens take the fewest days on {gpus} × {gpu} in its fastest layout, {layout}: {days}. None that \
-            trains it has a price, so no costs are compared.",
+        "{tokens} tokens take the fewest days on {gpus} × {gpu} in its fastest layout, {layout}: {days}. You \
+            gave none that trains it a price, so no costs are compared; Run assumes {price} a GPU-hour for any.",
+        price = show_price(&sign(own), PRICE),
         tokens = show_tokens(budget_tokens(own)),
         gpus = own.gpus,
         gpu = first.name,
@@ -291,10 +292,7 @@ mod tests {
         };
         let shown = |run: &Run| kinds(&evaluate(run).unwrap(), &rows, true).to_html();
         let none = shown(&run);
-        assert!(
-            none.contains("so no costs are compared") && !none.contains('$') && !none.contains("cheapest"),
-            "{none}"
-        );
+        assert!(none.contains("so no costs are compared; Run assumes $2.00") && !none.contains("cheapest"), "{none}");
         assert_eq!(none.matches("price not given").count(), rows.len());
         // However dear the one that has a price is, the others have none to be cheaper by.
         let dear = run.with_price("a100-sxm-80gb", Some(1e4)).unwrap();

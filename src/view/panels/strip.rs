@@ -445,8 +445,8 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     Node::from_iter([value, track, caption, assumed])
 }
 
-/// What losses and spares change of the printed cost and days of the steps, with the way to the whole run: each figure
-/// that they change by a digit that is printed; nothing where they change none, or where the run does not end.
+/// Cost and days with losses and spares, with the way to the whole run, where they change a printed digit of either;
+/// nothing where they change none, or where the run does not end.
 fn added(evaluation: &Evaluation, currency: &str, scope: &Scope) -> Node {
     let run = &evaluation.scenario.run;
     let (Ok(setting), Some(steps)) = (setting(evaluation, budget_tokens(run)), BudgetTime::of(evaluation)) else {
@@ -460,29 +460,25 @@ fn added(evaluation: &Evaluation, currency: &str, scope: &Scope) -> Node {
         format!("{less}{currency}{shown}")
     };
     let days = |days: f64| show_days(days, wide);
-    let later = changed(&days(steps.seconds / 86_400.0), days(figures.days)).map(|(number, unit)| {
-        let number = inline(verbatim(number)).reports(WholeRunFigure::Days.id(), scope);
-        Node::from_iter([number, text(" "), text(unit)])
-    });
-    let dearer = changed(&cost(steps.gpu_hours()), cost(figures.gpu_hours))
-        .map(|cost| inline(verbatim(cost)).reports(WholeRunFigure::Cost.id(), scope));
-    // Spares are paid for, and take no time.
-    let words = if dearer.is_some() && figures.spares > 0 { "with losses and spares" } else { "with losses" };
-    let mut parts: Vec<Node> = Vec::new();
-    for part in dearer.into_iter().chain(later) {
-        parts.extend([text(if parts.is_empty() { " " } else { ", " }), part]);
-    }
-    if parts.is_empty() {
+    let [before, after] = [(steps.gpu_hours(), steps.seconds / 86_400.0), (figures.gpu_hours, figures.days)]
+        .map(|(hours, in_days)| (cost(hours), days(in_days)));
+    if before == after {
         return Node::none();
     }
-    parts.insert(0, text(words));
+    let (dearer, (number, unit)) = after;
+    // Spares are paid for, and take no time.
+    let words = if figures.spares > 0 { "with losses and spares" } else { "with losses" };
+    let parts = [
+        text(words),
+        text(" "),
+        inline(verbatim(dearer)).reports(WholeRunFigure::Cost.id(), scope),
+        text(", "),
+        inline(verbatim(number)).reports(WholeRunFigure::Days.id(), scope),
+        text(" "),
+        text(unit),
+    ];
     let button = el("button", &[("class", "link")], &parts).on(Action::Show(View::Whole));
     el("span", &[], &[leaf("i", "dot", verbatim("· ")), button])
-}
-
-/// `whole` where it reads otherwise than `steps`.
-fn changed<T: PartialEq>(steps: &T, whole: T) -> Option<T> {
-    (*steps != whole).then_some(whole)
 }
 
 /// Units of a calendar, each from two of the one before it on, with its days: names of units hold at least two of them.
@@ -761,8 +757,8 @@ mod tests {
         assert_eq!((opens(&own_budget(&evaluation)), opens(&budget(&evaluation, &Scope::run()))), (2, 0));
     }
 
-    /// Losses of 0.18 % change none of two digits in most amounts: what they add is there exactly where it is read off
-    /// the printed figures, cost and days apart.
+    /// Losses of 0.18 % change none of two digits in most amounts: cost and days with them are there exactly where one
+    /// of the printed figures reads otherwise.
     #[test]
     fn losses_are_named_where_they_change_a_printed_digit() {
         let mut named = [0, 0];
@@ -778,16 +774,14 @@ mod tests {
             let wide = RangedTime::from(&evaluation.report.step).is_wide();
             let cost = format!("${}", few(whole.gpu_hours * 2.0, wide).1);
             let days = show_days(whole.days, wide).0;
-            let shown = [("budget.cost", WholeRunFigure::Cost, cost), ("budget.days", WholeRunFigure::Days, days)].map(
-                |(steps, of, whole)| {
-                    let is_other = printed(steps).unwrap() != whole;
-                    assert_eq!(printed(of.id()), is_other.then_some(whole), "{tokens_total}: {html}");
-                    is_other
-                },
-            );
-            assert_eq!(html.contains("with losses"), shown.contains(&true), "{html}");
-            assert_eq!(html.contains("and spares"), shown[0] && whole.spares > 0, "{html}");
-            named[usize::from(shown.contains(&true))] += 1;
+            let both = [("budget.cost", WholeRunFigure::Cost, cost), ("budget.days", WholeRunFigure::Days, days)];
+            let is_named = html.contains("with losses");
+            assert!(is_named || both.iter().all(|(steps, _, whole)| printed(steps).unwrap() == *whole), "{html}");
+            for (_, of, whole) in both {
+                assert_eq!(printed(of.id()), is_named.then_some(whole), "{tokens_total}: {html}");
+            }
+            assert_eq!(html.contains("and spares"), is_named && whole.spares > 0, "{html}");
+            named[usize::from(is_named)] += 1;
         }
         assert!(named[0] > 5 && named[1] > 5, "{named:?}");
     }
@@ -809,7 +803,7 @@ mod tests {
                 let mut figures = Node::from_iter([strip(&run, &report, MemoryUnit::Gib), cost]).marked_figures();
                 // The line below the figures wraps.
                 figures.retain(|(field, _)| field != "budget.gpu_hours");
-                // The cost with losses is there where the run ends, and days where losses move them.
+                // Cost and days with losses are there where the run ends and losses change one of them.
                 assert!((6..=8).contains(&figures.len()), "{}", figures.len());
                 for (_, figure) in figures {
                     assert!(figure.chars().count() <= 7, "{figure}");

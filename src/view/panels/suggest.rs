@@ -87,10 +87,11 @@ impl SearchProgressShown {
         Some(1.0 - faster.figures.time_s / self.step_of(evaluation))
     }
 
-    /// The part of the step that the fastest layout known lessens most: the cause that its card gives.
+    /// The part of the step that the fastest layout known lessens most: the cause that its card gives. Where none that
+    /// fits is faster, of those that may run out.
     pub fn lessened(&self) -> Option<PartKind> {
-        let faster = self.betters.list.iter().find(|better| matches!(better.gain, Gain::Time | Gain::Split))?;
-        better_part(faster)
+        let mut faster = self.betters.list.iter().filter(|better| matches!(better.gain, Gain::Time | Gain::Split));
+        better_part(faster.next().or_else(|| self.betters.tight.first())?)
     }
 
     /// The step of `evaluation` that layouts are measured against.
@@ -788,7 +789,20 @@ fn loss_offered(own: &Run, searched: &SearchProgressShown, part: PartKind, share
         }
         Some(at) => {
             let card = names(&list, own).swap_remove(at);
-            t!("The main loss: {loss}, {share} of the step. The card \"{card}\" lessens it.", loss, share, card)
+            t!(
+                "The main loss that layouts differ in: {loss}, {share} of the step. The card \"{card}\" lessens it.",
+                loss,
+                share,
+                card
+            )
+        }
+        None if searched.betters.tight.iter().any(|better| better_part(better) == Some(part)) => {
+            t!(
+                "The main loss that layouts differ in: {loss}, {share} of the step. Only layouts that may run out \
+                    lessen it.",
+                loss,
+                share
+            )
         }
         None if list.is_empty() => {
             t!("The main loss that layouts differ in: {loss}, {share} of the step.", loss, share)

@@ -413,3 +413,27 @@ fn the_count_of_flops_of_a_log_has_a_name() {
         "{'train_runtime': 310.0, 'train_samples_per_second': 5.2, 'train_steps_per_second': 0.33, 'mfu': 41}\n";
     assert!(words(of_trainer).contains("prints no MFU"), "{}", words(of_trainer));
 }
+
+/// A log whose lines count 256 sequences is no log of a script of 512, also where the page has 256: the log's batch is
+/// taken, and both are named. The rate is compared with the work of the files' run as with that of the page.
+#[test]
+fn a_log_and_a_script_of_two_runs_are_told_apart() {
+    let page = Run { gpus: 64, tp: 2, pp: 4, ..Run::default() };
+    assert_eq!(page.global_batch, 256);
+    let other = SCRIPT.replace("--global-batch-size 256", "--global-batch-size 512");
+    assert_ne!(other, SCRIPT);
+    let both = format!("{other}\n{}", steps());
+    let (script, log) = (read(other.as_bytes(), &page), read(steps().as_bytes(), &page));
+    let both = read(both.as_bytes(), &page);
+    for files in [&[&script, &log][..], &[&both]] {
+        let found = diagnose(files, &page).unwrap();
+        assert_eq!(found.own.as_deref().unwrap().global_batch, 256);
+        let said: Vec<String> = found.warnings.iter().map(|issue| issue.message.to_string()).collect();
+        assert!(said.iter().any(|said| said.contains("256 and not 512")), "{said:?}");
+    }
+    // Half the rate is half the work.
+    let slow = read(steps().replace(": 306.0", ": 153.0").as_bytes(), &page);
+    let script = read(SCRIPT.as_bytes(), &page);
+    let said = diagnose(&[&script, &slow], &page).unwrap().warnings;
+    assert!(said.iter().any(|issue| issue.message.to_string().contains("153 TFLOP/s")), "{said:?}");
+}

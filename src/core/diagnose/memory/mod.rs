@@ -217,6 +217,8 @@ struct PredictedMemory {
     fullest: f64,
     /// No rank needs more than there is.
     fits: bool,
+    /// Nor does it at the upper end of its range.
+    surely: bool,
     step_s: f64,
 }
 
@@ -266,9 +268,10 @@ impl PredictedMemory {
         });
         let fullest = memory.need_bytes.0;
         let fits = fullest <= capacity;
+        let surely = memory.need_high_bytes.0 <= capacity;
         let rank = rank.filter(|_| own.is_some());
         let stage = stage.filter(|_| rank.is_none());
-        Some(Self { rank, stage, parts, besides, need, fullest, fits, step_s: report.step.time_s.0 })
+        Some(Self { rank, stage, parts, besides, need, fullest, fits, surely, step_s: report.step.time_s.0 })
     }
 
     /// Bytes of tensors: low, likely, high.

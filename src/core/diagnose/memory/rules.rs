@@ -387,6 +387,9 @@ fn changed(change: Message, now: &PredictedMemory, after: &PredictedMemory) -> M
         () if now.fits => {
             t!("{change}: {need} by the prediction, {now} for the run as it is", change, need, now = before)
         }
+        () if after.fits && !after.surely => {
+            t!("{change}: may fit by the prediction, {need} instead of {now}", change, need, now = before)
+        }
         () if after.fits => {
             t!("{change}: fits by the prediction, {need} instead of {now}", change, need, now = before)
         }
@@ -488,6 +491,10 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
     let message = &found.message;
     let full = message.allocated.zip(message.total).map(|(allocated, total)| allocated / total);
     let larger = message.asked.zip(message.total).is_some_and(|(asked, total)| asked > total);
+    // With as much free as was asked for the GPU was not too small.
+    if !larger && message.free.zip(message.asked).is_some_and(|(free, asked)| free >= asked) {
+        return;
+    }
     let now = run.and_then(|run| PredictedMemory::of(run, found.place()));
     let by_prediction = now.as_ref().is_some_and(|now| now.need[1] > now.need[3]);
     let is_full = full.is_some_and(|share| share > FULL);
@@ -498,6 +505,9 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
             t!("{share} of the GPU are tensors that PyTorch allocated.", share = show_percent(share))
         }
         _ if by_prediction => t!("The prediction for this run needs more than the GPU has."),
+        _ if message.asked.is_none() => {
+            t!("How much was asked for is not said: the run may need more than the GPU has.")
+        }
         _ => t!("Together with what was asked for, more is needed than the GPU has."),
     };
     let weight = match () {

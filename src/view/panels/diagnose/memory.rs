@@ -73,7 +73,7 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
         let shown = free.min((total - used).max(0.0));
         inside.push(bar_at("free", start, shown / most).title("free"));
         // It is a part of what was asked for, so that the parts add up to more than the bar by it.
-        key.push(item("free", if asked > 0.0 { "free, inside what was asked for" } else { "free" }, free));
+        key.push(item("free", if asked > free { "free, inside what was asked for" } else { "free" }, free));
     }
     if asked > 0.0 {
         inside.push(bar_at("asked", start, asked / most).title("asked for"));

@@ -46,11 +46,7 @@ impl WholeRunAnswer {
         let (whose, is_all) = (Scope::run(), count == all);
         let count = whose.says("whole:broken", count);
         let time = whose.says(format!("{} each", WholeRunFigure::Loss(kind).id()), duration(time));
-        if is_all {
-            t!("{count} × {time}", count, time)
-        } else {
-            t!("{count} of the running job × {time}", count, time)
-        }
+        if is_all { t!("{count} × {time}", count, time) } else { t!("{count} in training × {time}", count, time) }
     }
 
     /// `range` of an earlier answer, in proportion to this one: a stand-in until its own is drawn.
