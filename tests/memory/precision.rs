@@ -2,7 +2,7 @@
 
 use shardscope::core::issue::Severity;
 use shardscope::core::report::{Report, evaluate};
-use shardscope::core::run::{AttentionKernel, Based, Method, Run};
+use shardscope::core::run::{AttentionKernel, Based, Method, OneOf, Run};
 use shardscope::core::traffic::Traffic;
 
 fn report(run: &Run) -> Report {
@@ -191,5 +191,19 @@ fn layers_that_stay_in_bf16_take_and_keep_what_bf16_does() {
             }
         }
         assert!(none[0] < bf16[0] && none[1] > bf16[1]);
+    }
+}
+
+/// The published methods count states of all weights: of an adapter they say that they do not know it.
+#[test]
+fn a_published_method_says_that_it_trains_all_weights() {
+    let set = [("adapter.method", "lora".to_owned())];
+    let adapter = Run::default().with_texts(&set).unwrap();
+    for &(memory_method, _) in Method::ALL {
+        let says = |run: &Run| {
+            let run = Run { memory_method, ..run.clone() };
+            report(&run).warnings.iter().any(|issue| issue.field == "adapter.method")
+        };
+        assert_eq!((says(&adapter), says(&Run::default())), (memory_method != Method::Detailed, false));
     }
 }

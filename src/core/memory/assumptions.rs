@@ -27,6 +27,7 @@ fn default(scenario: &Scenario, key: &str) -> bool {
 
 const NEXT_TOKEN: Assumption =
     assume("objective", "the next token of every sequence", |s| s.learnt.objective == Objective::NextToken);
+const ALL_WEIGHTS: Assumption = assume("adapter.method", "training of all weights", |s| s.adapter.is_none());
 const DENSE: Assumption = assume("model.moe.experts", "a dense FFN", |s| s.model.moe.is_none());
 const MULTI_HEAD: Assumption = assume("model.mla.kv_lora_rank", "multi-head attention", |s| s.model.mla.is_none());
 const NO_TOWER: Assumption = assume("model.vision.layers", "no vision tower", |s| s.model.vision.is_none());
@@ -69,6 +70,7 @@ pub const MEGATRON: &[Assumption] = &[
     assume("fused_swiglu", "an unfused SwiGLU, 8 bytes per token and FFN channel", |s| s.software.fused_swiglu),
     assume("dummy_wgrad", "no dummy weight gradients", |s| !s.software.dummy_wgrad),
     BF16,
+    ALL_WEIGHTS,
     NEXT_TOKEN,
 ];
 
@@ -105,6 +107,7 @@ pub(crate) const TENSORS_ONLY: &[Assumption] = &[
     assume("dummy_wgrad", "no dummy weight gradients", |s| !s.software.dummy_wgrad),
     assume("hsdp_shard", "shards over all ranks", |s| s.run.hsdp_shard.is_none()),
     BF16,
+    ALL_WEIGHTS,
     NEXT_TOKEN,
 ];
 

@@ -98,7 +98,10 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
     }
     let beside = verbatim(message.total.map(gib).unwrap_or_default());
     Node::from_iter([
-        head("The GPU at that moment, over the prediction", beside, legend()),
+        match memory.need {
+            Some(_) => head("The GPU at that moment, over the prediction", beside, legend()),
+            None => head("The GPU at that moment", beside, Node::none()),
+        },
         el("div", &[("class", "pairs")], &lines),
     ])
 }

@@ -103,7 +103,8 @@ pub fn since(before: &Run, now: &Run) -> Option<Node> {
 
 /// Which run it is compared with: the one that the files state, with a press that makes it the page's, or the page's.
 fn compared_with(found: &Diagnosis, page: &Run) -> Node {
-    if found.predicted_s.is_none() && found.memory.is_none() {
+    let of_memory = found.memory.as_ref().is_some_and(|memory| memory.need.is_some());
+    if found.predicted_s.is_none() && !of_memory {
         return Node::none();
     }
     let run = found.own.as_deref().unwrap_or(page);
