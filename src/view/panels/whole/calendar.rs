@@ -107,6 +107,11 @@ pub(super) fn losses(answer: &WholeRunAnswer, range: Option<&CalendarRange>) -> 
         let (side, place) =
             if start > 1.0 - end { ("before", percent("right", 1.0 - start)) } else { ("after", percent("left", end)) };
         let words = el("em", &[("class", side), ("style", &place)], &[text(note(answer, *kind))]);
+        // The count leaves out those that strike a restart.
+        let words = match kind {
+            LossKind::RepeatedWork | LossKind::Restarts => words.title(t!("interruptions of the running job")),
+            _ => words,
+        };
         let inside: Vec<Node> = bar.into_iter().chain([words]).collect();
         let ask =
             el("button", &[("class", "plain")], &[text(*name)]).on(Action::ExplainWhole(WholeRunFigure::Loss(*kind)));

@@ -39,14 +39,13 @@ impl WholeRunAnswer {
         (calendar.broken, if calendar.broken > 0.0 { lost / calendar.broken } else { Seconds::ZERO })
     }
 
-    /// "4.12 × 15.1 min", with the interruptions that count where they are not all of them.
+    /// "4.12 × 15.1 min": the interruptions of the running job and what each costs.
     pub(super) fn show_each(&self, kind: LossKind) -> Message {
         let (count, time) = self.each(kind);
-        let [count, all] = [count, self.figures.interruptions].map(|count| plain(count, false));
-        let (whose, is_all) = (Scope::run(), count == all);
-        let count = whose.says("whole:broken", count);
+        let whose = Scope::run();
+        let count = whose.says("whole:broken", plain(count, false));
         let time = whose.says(format!("{} each", WholeRunFigure::Loss(kind).id()), duration(time));
-        if is_all { t!("{count} × {time}", count, time) } else { t!("{count} in training × {time}", count, time) }
+        t!("{count} × {time}", count, time)
     }
 
     /// `range` of an earlier answer, in proportion to this one: a stand-in until its own is drawn.
