@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(ViewState::default().read("nonsense", "x".to_owned()), Err("x".to_owned()));
     }
 
-    /// Up to version 0.1 the measured runs were a page of the dialog.
+    /// In version 1.0 the measured runs were a page of the dialog.
     #[test]
     fn a_link_to_the_measured_runs_opens_their_tab() {
         for link in ["page=runs", "open=calibrate", "page=runs&open=whole", "open=whole&page=runs"] {

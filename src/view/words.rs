@@ -221,7 +221,7 @@ pub fn ran_briefly(memory: &Memory) -> Option<Message> {
     let (over, share) = above(memory);
     match memory.verdict {
         Verdict::Fits => None,
-        _ if over > 0.0 => Some(t!("It ran; our estimate is {share} % too high", share)),
+        _ if over > 0.0 => Some(t!("It ran; our estimate is {share} % above the memory", share)),
         _ => Some(t!("It ran; our range passes the memory")),
     }
 }

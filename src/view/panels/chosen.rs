@@ -85,7 +85,12 @@ pub fn chip(whose: &Whose) -> Node {
             None => el("b", &[], &[text("✦ "), text(origin.words())]),
             Some(peak) => el("b", &[], &[text(none_fits(&peak, outcome))]),
         };
-        let words = words.title(reason(outcome));
+        let words = words.title(match unfit {
+            Some(peak) if !is_least(&peak, outcome) => {
+                t!("No layout that was searched fits, even with full recomputation.")
+            }
+            _ => reason(outcome),
+        });
         let undo = match outcome {
             Some(LadderEnd::Chosen(_) | LadderEnd::Failed(_)) => {
                 Node::from_iter([text(" · "), link_button("undo").on(Action::ChooseLayout(false))])
@@ -111,23 +116,27 @@ pub fn chip(whose: &Whose) -> Node {
     el("span", &[("class", "whose")], &[words, text(" · "), choose])
 }
 
-/// What the layout is where none fits: the one with the least memory, or that of a link, where the search knows less.
-fn none_fits(peak: &Peak, outcome: Option<&LadderEnd>) -> &'static str {
-    let least = match outcome {
+/// True if the search, which found none that fits, knows no layout that needs less than `peak`.
+fn is_least(peak: &Peak, outcome: Option<&LadderEnd>) -> bool {
+    match outcome {
         Some(LadderEnd::Failed(failure)) => failure.peak.is_none_or(|least| least.high >= peak.high),
         _ => false,
-    };
-    if !least {
+    }
+}
+
+/// What the layout is where none fits: the one with the least memory, or that of a link, where the search knows less.
+fn none_fits(peak: &Peak, outcome: Option<&LadderEnd>) -> &'static str {
+    if !is_least(peak, outcome) {
         return if peak.overall == Verdict::Oom {
             "Layout: none fits as set"
         } else {
-            "Layout: every one may run out as set"
+            "Layout: all may run out as set"
         };
     }
     if peak.overall == Verdict::Oom {
-        "Layout: none fits as set, this one needs the least"
+        "Layout: none fits as set; this one needs least"
     } else {
-        "Layout: every one may run out as set, this one needs the least"
+        "Layout: all may run out as set; this one needs least"
     }
 }
 
@@ -315,7 +324,7 @@ mod tests {
         for (outcome, peak, is_least) in [(Some(&outcome), least, true), (Some(&outcome), own, false)] {
             let html = said(outcome, peak);
             assert!(html.contains("Layout: none fits") && !html.contains("chosen for you"), "{html}");
-            assert_eq!(html.contains("this one needs the least"), is_least, "{html}");
+            assert_eq!(html.contains("this one needs least"), is_least, "{html}");
         }
     }
 

@@ -131,8 +131,9 @@ fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
 fn unpriced(own: &Run, lines: &[KindLine]) -> Message {
     let Some(first) = lines.first() else { return t!("No compared kind trains this run.") };
     t!(
-        "{tokens} tokens take the fewest days on {gpus} × {gpu} in its fastest layout, {layout}: {days}. You \
-            gave none that trains it a price, so no costs are compared; Run assumes {price} a GPU-hour for any.",
+        "{tokens} tokens take the fewest days on {gpus} × {gpu} in its fastest layout, {layout}: {days} days. \
+            You gave no price for a kind that trains it, so no costs are compared; Run assumes {price} a GPU-hour for \
+            any kind.",
         price = show_price(&sign(own), PRICE),
         tokens = show_tokens(budget_tokens(own)),
         gpus = own.gpus,

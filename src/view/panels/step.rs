@@ -101,7 +101,7 @@ pub fn by_profile(evaluation: &Evaluation) -> Option<Message> {
         None => fitted,
     };
     Some(t!(
-        "{fitted}: {low_s} to {high_s} holds four of five runs, {percent} % either way.",
+        "{fitted}: {low_s} to {high_s} holds four of five runs, up to {percent} % longer.",
         fitted,
         low_s = Scope::run().says("step.time_s, low", show_seconds(step.low_s)),
         high_s = Scope::run().says("step.time_s, high", show_seconds(step.high_s)),

@@ -155,6 +155,8 @@ pub fn brief(run: &Run, own: &Run) -> Message {
     }
     if run.stage_layers != own.stage_layers && run.pp > 1 {
         parts.push(match run.stage_layers.as_deref() {
+            // Of more stages a list is no title.
+            Some(layers) if layers.len() > LISTED_STAGES => t!("uneven stages"),
             Some(layers) => t!("layers by stage {layers}", layers = short(layers)),
             None => t!("layers split evenly"),
         });
@@ -165,6 +167,9 @@ pub fn brief(run: &Run, own: &Run) -> Message {
     }
     Message::joined(" · ", parts)
 }
+
+/// Stages whose layers a title lists at most.
+const LISTED_STAGES: usize = 8;
 
 /// More GPUs than the Run has: no layout fits on its own as it is set.
 const MORE_GPUS: &str = "Fewest GPUs with these settings";
@@ -532,8 +537,8 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
     reasons
 }
 
-/// Numbers of GPUs that were tried before `found`, and what fails on them: "Tried before, without a layout that fits:
-/// 32, 48 GPUs. Numbers between were not tried."
+/// Numbers of GPUs that were tried before `found`, and what fails on them: "Tried before, and no layout was found
+/// that fits: 32, 48 GPUs. Numbers between were not tried."
 fn why_not_fewer(own: &Run, found: u64) -> Message {
     let tried = tried_before(own, found);
     if tried.is_empty() && found > own.gpus {
@@ -546,7 +551,7 @@ fn why_not_fewer(own: &Run, found: u64) -> Message {
     let more = (listed.len() < tried.len()).then(|| verbatim("…"));
     let numbers = more.into_iter().chain(listed.iter().map(|count| verbatim(group(&count.to_string()))));
     let numbers = Message::joined(", ", numbers);
-    t!("Tried before, without a layout that fits: {numbers} GPUs. Numbers between were not tried.", numbers)
+    t!("Tried before, and no layout was found that fits: {numbers} GPUs. Numbers between were not tried.", numbers)
 }
 
 /// Numbers of GPUs that are listed at most.
@@ -797,12 +802,7 @@ fn loss_offered(own: &Run, searched: &SearchProgressShown, part: PartKind, share
             )
         }
         None if searched.betters.tight.iter().any(|better| better_part(better) == Some(part)) => {
-            t!(
-                "The main loss that layouts differ in: {loss}, {share} of the step. Only layouts that may run out \
-                    lessen it.",
-                loss,
-                share
-            )
+            t!("The main loss that only tight layouts lessen: {loss}, {share} of the step.", loss, share)
         }
         None if list.is_empty() => {
             t!("The main loss that layouts differ in: {loss}, {share} of the step.", loss, share)
