@@ -47,7 +47,8 @@ fn one(key: &'static str, value: impl ToString) -> Vec<(&'static str, String)> {
     vec![(key, value.to_string())]
 }
 
-/// Settings of a run that a hypothesis changes and that files may state.
+/// Settings of a run that hypotheses change, of those that files may state; attention kernels and compilation are not
+/// read back.
 const SETTINGS: [&str; 7] = ["recompute", "precision", "global_batch", "micro_batch", "seq_len", "zero", "overlap.dp"];
 
 /// `run` with another value of every setting that a hypothesis changes and that files may state. What is read of a file

@@ -543,8 +543,9 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     };
     if let Some(stated) = stated {
         found.read.push(t!("The run is that of the settings beside it: {format}.", format = &stated.format));
-        let log = reading.and_then(|reading| reading.stated.as_ref());
-        let differs = log.and_then(|log| disagreement(log, stated));
+        // A trace is compared with the run of the settings alone.
+        let log = reading.and_then(|reading| reading.stated.as_ref()).filter(|_| traces.is_empty());
+        let differs = log.and_then(|log| disagreement(log, stated, page));
         found.warnings.extend(differs.map(|message| Issue::warning("files", message)));
         found.read.extend(stated.assumed.iter().cloned());
     }

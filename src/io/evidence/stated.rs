@@ -87,12 +87,13 @@ fn beside_steps(text: &str) -> [&str; 2] {
 }
 
 /// The sizes in which a log is of another run than the settings beside it, if there are any: `log` is what it states.
-pub(super) fn disagreement(log: &[(String, String)], settings: &StatedRun) -> Option<Message> {
+/// What the settings leave out is as in `present`.
+pub(super) fn disagreement(log: &[(String, String)], settings: &StatedRun, present: &Run) -> Option<Message> {
     let differs = |(key, value): &(String, String)| {
         let field = field(SIZES.into_iter().find(|size| size == key)?)?;
         let other = field.text(&settings.run)?;
-        // A size that the settings leave out is the page's.
-        let is_open = OPEN.contains(&field.key) && settings.known.iter().all(|known| known != key);
+        let is_as_here = field.text(present).as_ref() == Some(&other);
+        let is_open = is_as_here && settings.known.iter().all(|known| known != key);
         (other != *value && !is_open).then(|| {
             let (label, value) = (field.label, verbatim(value.clone()));
             t!("{label} {value} and not {other}", label, value, other)
@@ -106,9 +107,6 @@ pub(super) fn disagreement(log: &[(String, String)], settings: &StatedRun) -> Op
         )
     })
 }
-
-/// Sizes that settings may leave to a default.
-const OPEN: [&str; 3] = ["micro_batch", "global_batch", "seq_len"];
 
 /// A log with a script in one text: the log's settings are those of the script, but where the log states its own.
 pub(super) fn with_script(mut reading: Reading, text: &SettingsText, present: &Run) -> Reading {
@@ -129,7 +127,7 @@ pub(super) fn with_script(mut reading: Reading, text: &SettingsText, present: &R
         reading.assumed.push(t!("settings in the same text cannot be read: {why}", why = error.message));
     }
     if let Some(stated) = found {
-        reading.notes.extend(reading.stated.as_ref().and_then(|log| disagreement(log, &stated)));
+        reading.notes.extend(reading.stated.as_ref().and_then(|log| disagreement(log, &stated, present)));
         reading.run = reading.run_on(&stated.run);
         reading.stated = None;
         reading.known.extend(stated.known);

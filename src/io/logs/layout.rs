@@ -19,8 +19,28 @@ const WHOLE: f64 = 0.01;
 const DIGITS: f64 = 0.01;
 
 impl Reading {
-    /// The run that the log states.
+    /// The run that the log states, where it works with the rest of `present`.
     pub(super) fn layout(&mut self, heard: &Heard, present: &Run) {
+        let is_stated = self.take_settings(heard, present);
+        // A layout that the log does not state, or not all of it, has to work.
+        if self.run != *present && Scenario::new(&self.run).is_err() {
+            let kept = Self::new(Message::default(), present).run;
+            if Scenario::new(&kept).is_ok() {
+                self.notes
+                    .push(t!("what it states does not work with the rest of this page's run: the run is the page's"));
+                self.run = kept;
+            }
+        }
+        if !is_stated {
+            self.assumed.push(t!("what it does not state of model, cluster and layout is as on this page"));
+        }
+        self.device(heard);
+        let page = Self::new(Message::default(), present).run;
+        self.stated = (!is_stated).then(|| self.run.differences(&page));
+    }
+
+    /// Takes what the log states into `present`, whether that works or not; true if the log prints all its arguments.
+    pub(super) fn take_settings(&mut self, heard: &Heard, present: &Run) -> bool {
         let stated = heard.dump.run(present);
         let is_stated = stated.is_some();
         match stated {
@@ -44,21 +64,7 @@ impl Reading {
         } else {
             self.counted_batch(heard);
         }
-        // A layout that the log does not state, or not all of it, has to work.
-        if self.run != *present && Scenario::new(&self.run).is_err() {
-            let kept = Self::new(Message::default(), present).run;
-            if Scenario::new(&kept).is_ok() {
-                self.notes
-                    .push(t!("what it states does not work with the rest of this page's run: the run is the page's"));
-                self.run = kept;
-            }
-        }
-        if !is_stated {
-            self.assumed.push(t!("what it does not state of model, cluster and layout is as on this page"));
-        }
-        self.device(heard);
-        let page = Self::new(Message::default(), present).run;
-        self.stated = (!is_stated).then(|| self.run.differences(&page));
+        is_stated
     }
 
     /// The software of a program whose logs do not state it, unless the page's Run has one of that program.

@@ -140,7 +140,7 @@ impl Reading {
         reading.layout(heard, present);
         let other = unlike(present);
         let mut beside_other = Self::new(Message::default(), &other);
-        beside_other.layout(heard, &other);
+        beside_other.take_settings(heard, &other);
         reading.known = stated_settings(&reading.run, &beside_other.run);
         reading.states_what_the_page_has(heard);
         if heard.begun > 0 {

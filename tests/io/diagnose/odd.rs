@@ -357,8 +357,9 @@ fn a_slow_last_step_makes_no_other_run_of_a_log() {
     };
     let (slow, even) = (found(true), found(false));
     assert_eq!((slow.comparison, even.comparison), (Comparison::Inside, Comparison::Inside), "{}", slow.verdict);
-    let printed =
-        |found: &Diagnosis| found.read.iter().map(ToString::to_string).find(|words| words.contains("count of"));
+    let printed = |found: &Diagnosis| {
+        found.read.iter().map(ToString::to_string).find(|words| words.starts_with("As Megatron-LM counts"))
+    };
     assert!(printed(&slow).is_some() && printed(&slow) == printed(&even), "{:?}", slow.read);
 }
 
@@ -387,7 +388,6 @@ fn what_a_script_states_is_no_cause() {
         assert!((1..ids.len()).all(|at| !ids[..at].contains(&ids[at])), "{ids:?}");
         let excluded = found.ruled_out();
         assert!(!excluded.is_empty() && excluded.iter().all(|one| !one.id.is_some_and(|id| ids.contains(&id))));
-        assert!(excluded.iter().all(|one| one.id.is_none_or(|id| one.name == id.title())));
     }
 }
 
@@ -431,6 +431,11 @@ fn a_log_and_a_script_of_two_runs_are_told_apart() {
         let said: Vec<String> = found.warnings.iter().map(|issue| issue.message.to_string()).collect();
         assert!(said.iter().any(|said| said.contains("256 and not 512")), "{said:?}");
     }
+    // A log of one micro-batch a rank: its batch is stated, though twice the micro-batch would not divide it.
+    let small = Run { global_batch: 8, ..page.clone() };
+    let (script, log) = (read(other.as_bytes(), &small), read(of_steps(&small, 1.0, 300.0, false).as_bytes(), &small));
+    let said = diagnose(&[&script, &log], &small).unwrap().warnings;
+    assert!(said.iter().any(|issue| issue.message.to_string().contains("8 and not 512")), "{said:?}");
     // Half the rate is half the work.
     let slow = read(steps().replace(": 306.0", ": 153.0").as_bytes(), &page);
     let script = read(SCRIPT.as_bytes(), &page);
