@@ -54,6 +54,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             });
         }
         Action::Apply(set) => state.apply(&set),
+        Action::Name(set) => name_run(state, &set),
         Action::Show(view) => state.view.show(view),
         Action::Tab(tab) => open_tab(state, tab),
         Action::Step(step, sliders) => state.view.change(|view| {
@@ -122,6 +123,14 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.view.show(View::Run);
         }
     }
+}
+
+/// Sets the fields of a run that was typed in one line, and chooses the layout, of which those that are given stay.
+fn name_run(state: State, set: &[(&'static str, String)]) {
+    state.apply(set);
+    let given: Vec<String> = set.iter().map(|(key, _)| (*key).to_owned()).collect();
+    // Once what follows the run knows of the change.
+    request_animation_frame(move || state.layout.get_value().resolve(&given));
 }
 
 /// Opens a tab of the Run's panels and goes there.

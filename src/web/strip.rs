@@ -145,23 +145,29 @@ pub(crate) fn Advice() -> impl IntoView {
     let searched = move |evaluation: &Evaluation| state.planner.searched(evaluation);
     let cards = panel(state, || true, move |evaluation, unit| suggestion(evaluation, &searched(evaluation), unit));
     let unfit = move || failed(state.layout.get_value().outcome().as_ref(), state.view.unit.get());
-    // The layouts of the default Run are none of this one's.
+    // What makes a run fit comes right below the answer.
+    let unfits = move || state.evaluation().is_some_and(|own| own.report.memory.overall() == Verdict::Oom);
+    // Beside a proposal that fits there are no others to take; where none fits, the cards are the ways to make it fit.
+    let ways = move || state.stands_in() && unfits();
     let own = move |node: Node| if state.stands_in() { Node::none() } else { node };
-    let list = move || own(Node::from_iter([unfit(), cards.get()]));
+    let list = move || {
+        let list = Node::from_iter([unfit(), cards.get()]);
+        if ways() { list } else { own(list) }
+    };
     let words = panel(state, || true, move |evaluation, _| lead(evaluation, &searched(evaluation)));
     let note = move || note(state.fault().as_ref(), &state.noted(), &state.instead());
     let title = panel(state, || true, |evaluation, _| plain(heading(evaluation)));
-    // What makes a run fit comes right below the answer.
-    let unfits = move || state.evaluation().is_some_and(|own| own.report.memory.overall() == Verdict::Oom);
     view! {
-        <section class="better" class:unfits=flag(unfits) aria-labelledby="better-title">
+        <section class="better" class:unfits=flag(unfits) class:ways=flag(ways) aria-labelledby="better-title">
             <div class="panel-head">
                 <h2 id="better-title" use:patched=title></h2>
                 {nodes("muted caption", move || own(words.get()))}
                 <span class="spring"></span>
                 {nodes("note-line", note)}
             </div>
-            <div class="stale-able" class:stale=flag(move || state.is_stale())>{nodes("cards-frame", list)}</div>
+            <div class="stale-able" class:stale=flag(move || state.is_stale() && !ways())>
+                {nodes("cards-frame", list)}
+            </div>
         </section>
     }
 }

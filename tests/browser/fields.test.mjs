@@ -350,3 +350,17 @@ test('slash goes to the search, which finds any setting', async () => {
   await page.keyboard.press('Escape');
   await eventually(fields, (keys) => keys.includes('tp'));
 });
+
+test('a run that is typed in one line is set with one press, in a layout that is chosen', async () => {
+  const { page, problems } = await site.open('#v=1');
+  await page.getByLabel('Find a setting').fill('70B LoRA 8x H100 seq 4k');
+  await page.getByRole('button', { name: 'Set Llama 3.1 70B · LoRA · Sequence 4096 · 8 × H100 80 GB' }).waitFor();
+  await page.keyboard.press('Enter');
+  await eventually(() => page.locator('.whose').innerText(), (words) => /chosen for you/.test(words));
+  const address = await page.evaluate(() => location.hash);
+  for (const part of ['model=llama-3.1-70b', 'adapter.method=lora', 'gpus=8', 'seq_len=4096']) {
+    assert.ok(address.includes(part), address);
+  }
+  await eventually(() => page.locator('.strip').innerText(), (words) => /Fits/.test(words));
+  assert.deepEqual(problems, []);
+});

@@ -276,6 +276,16 @@ test('nothing scrolls sideways at any width, with the longest names and the larg
   }
 });
 
+test('a run that no GPU here can hold, in a layout that cannot run, has the ways to make it fit, each to be taken', async () => {
+  const { page, problems } = await site.open('#v=1&model=llama-3.1-70b&gpu=l40s&gpus=1');
+  await page.locator('.strip-frame.stale').waitFor();
+  const card = page.locator('.cards-frame .suggestion', { hasText: 'QLoRA' }).first();
+  await card.getByRole('button', { name: 'Use' }).click();
+  await eventually(() => page.locator('.strip-frame.stale').count(), (count) => count === 0);
+  await eventually(() => page.locator('.strip').innerText(), (words) => /Fits/.test(words));
+  assert.deepEqual(problems, []);
+});
+
 test('a link whose run cannot be evaluated offers no layouts of another run, and those of its own once it is mended', async () => {
   const { page, problems } = await site.open('#v=1&tp=3');
   const cards = page.locator('.cards-frame .suggestion');

@@ -20,6 +20,7 @@ mod model_parts;
 mod objective;
 mod offload;
 mod phases;
+pub mod phrase;
 pub mod precision;
 pub mod presets;
 mod profile;

@@ -109,6 +109,8 @@ pub enum Action {
     Try(View, Vec<(&'static str, String)>),
     /// Sets fields, each from its text; an empty text unsets it.
     Apply(Vec<(&'static str, String)>),
+    /// Sets fields as [`Apply`](Self::Apply) does, and chooses the layout, whose fields that are set stay.
+    Name(Vec<(&'static str, String)>),
     /// Goes a step back in the history of the Run.
     Undo,
     /// Goes a step forth.
@@ -283,6 +285,7 @@ impl Action {
             Self::Future(seed) => format!("future {}", seed.map_or_else(String::new, |seed| seed.to_string())),
             Self::Focus(key) => format!("focus {key}"),
             Self::Apply(set) => format!("apply {}", pairs(set)),
+            Self::Name(set) => format!("name {}", pairs(set)),
             Self::Load(_) => "load".to_owned(),
             Self::Take(_) => "take".to_owned(),
             Self::Import(_, launches) => if *launches { "launch" } else { "import" }.to_owned(),

@@ -4,7 +4,9 @@
 use crate::prelude::*;
 use crate::steps::StepId;
 use crate::views::{PanelsTab, View};
+use shardscope_core::run::phrase::settings_named;
 use shardscope_core::run::presets::GPUS;
+use shardscope_core::run::registry::{Slot, field, plain};
 
 /// An answer: what people type for it, what it is called, and what opens it.
 struct SearchAnswer {
@@ -98,12 +100,32 @@ fn asks(typed: &str, phrase: &str) -> bool {
     all || (typed.chars().count() >= FEW && phrase.starts_with(typed) && words.next().is_some())
 }
 
-/// Settings by which `run` is on the GPUs that `typed` names by count and kind, "8 H100", and their name.
-fn gpus_named(run: &Run, typed: &str) -> Option<(Vec<(&'static str, String)>, Message)> {
-    let named = run.with_gpus_named(typed)?;
-    let preset = GPUS.iter().find(|preset| named.gpu.base == Some(preset.choice.id))?;
-    let set = vec![("gpus", named.gpus.to_string()), ("gpu", preset.choice.id.to_owned())];
-    Some((set, t!("This run on {gpus} × {gpu}", gpus = named.gpus, gpu = preset.choice.label)))
+/// Settings that `typed` names in one line, "70B QLoRA 1x L40S", and the words for them; none where they are those of
+/// `run`, or one alone that has a field of its own.
+fn run_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
+    let set = settings_named(run, typed)?;
+    let named = run.with_texts(&set)?;
+    let of_gpus = set.iter().filter(|(key, _)| ["gpus", "gpu"].contains(key)).count();
+    if named == *run || set.len() == 1 && of_gpus == 0 && set[0].0 != "model" {
+        return None;
+    }
+    let gpu = GPUS.iter().find(|preset| named.gpu.base == Some(preset.choice.id))?;
+    let gpus = || t!("{gpus} × {gpu}", gpus = named.gpus, gpu = gpu.choice.label);
+    if of_gpus == set.len() {
+        return Some((Action::Apply(set), t!("This run on {gpus}", gpus = gpus())));
+    }
+    let others = set.iter().filter(|(key, _)| !["gpus", "gpu"].contains(key)).filter_map(|(key, _)| {
+        let field = field(key)?;
+        let value = field.get(&named);
+        Some(if let (Slot::Choice { options }, Some(id)) = (&field.slot, value.text()) {
+            options().into_iter().find(|option| option.id == id)?.label.into()
+        } else {
+            let name = if field.symbol.len() > 1 { field.symbol } else { field.label };
+            t!("{name} {value}", name, value = verbatim(plain(&value)?))
+        })
+    });
+    let words = Message::joined(" · ", others.chain((of_gpus > 0).then(gpus)));
+    Some((Action::Name(set), t!("Set {settings}", settings = words)))
 }
 
 /// Answers to `typed`, each a button that opens it; nothing where it asks for a setting alone. `translated`: a title in
@@ -120,9 +142,9 @@ pub fn answers(run: &Run, typed: &str, translated: impl Fn(&'static str) -> Stri
     let button = |action: Action, title: Message| {
         el("li", &[], &[el("button", &[("class", "link")], &[text(title)]).on(action)])
     };
-    let gpus = gpus_named(run, &typed).map(|(set, title)| button(Action::Apply(set), title));
+    let named = run_named(run, &typed).map(|(action, title)| button(action, title));
     let found = ANSWERS.iter().filter(is_found).map(|answer| button((answer.opens)(), answer.title.into()));
-    let found: Vec<Node> = gpus.into_iter().chain(found).collect();
+    let found: Vec<Node> = named.into_iter().chain(found).collect();
     if found.is_empty() { Node::none() } else { el("ul", &[("class", "answers")], &found) }
 }
 
@@ -143,6 +165,8 @@ mod tests {
             ("What is the largest model", "search models"),
             ("8 H100", "apply gpus=8&gpu=h100-sxm-80gb"),
             ("2048 H800", "apply gpus=2048&gpu=h800-sxm-80gb"),
+            ("70B QLoRA 1x L40S", "name model=llama-3.1-70b&adapter.method=qlora&gpus=1&gpu=l40s"),
+            ("7B on 300B tokens", "name model=llama-2-7b&tokens_total=300b"),
             ("cheapest", "tab costs"),
             ("cheapest way to train", "tab costs"),
             ("fewest GPUs", "show whole"),
@@ -164,8 +188,17 @@ mod tests {
         let lesson = opened("bubble");
         assert!(lesson.iter().any(|one| one.contains("pipelines.gpipe")), "{lesson:?}");
         // A setting's name is no question.
-        for typed in ["", "  ", "tp", "--tensor-model-parallel-size", "micro batch size", "zero"] {
+        for typed in ["", "  ", "tp", "--tensor-model-parallel-size", "micro batch size", "zero", "zero 3", "qlora"] {
             assert!(opened(typed).is_empty(), "{typed}: {:?}", opened(typed));
+        }
+    }
+
+    /// The button names every setting that a press sets, by the names of the page.
+    #[test]
+    fn a_run_in_one_line_is_named_before_it_is_set() {
+        let html = answers(&Run::default(), "70b qlora 1x l40s, 300B tokens", str::to_owned).to_html();
+        for words in ["Llama 3.1 70B", "QLoRA", "1 × L40S 48 GB", "Token budget"] {
+            assert!(html.contains(words), "{words}: {html}");
         }
     }
 

@@ -82,6 +82,7 @@ pub fn chip(whose: &Whose) -> Node {
     let is_known = unfit.is_none() || matches!(outcome, Some(LadderEnd::Failed(_)));
     if origin == LayoutOrigin::Chosen && gain.is_none() && is_known {
         let words = match unfit {
+            None if matches!(outcome, Some(LadderEnd::Undivided)) => leaf("b", "", "Layout: none found as set"),
             None => el("b", &[], &[text("✦ "), text(origin.words())]),
             Some(peak) => el("b", &[], &[text(none_fits(&peak, outcome))]),
         };
@@ -291,6 +292,13 @@ mod tests {
 
     fn whose(origin: LayoutOrigin, outcome: Option<&LadderEnd>, gain: Option<f64>) -> Node {
         chip(&Whose { origin, waits: false, outcome, gain, peak: None, of_link: false })
+    }
+
+    #[test]
+    fn where_no_layout_can_run_none_is_called_chosen() {
+        let html = whose(LayoutOrigin::Chosen, Some(&LadderEnd::Undivided), None).to_html();
+        assert!(html.contains("Layout: none found as set") && !html.contains("chosen for you"), "{html}");
+        assert!(html.contains("No layout divides these GPUs"), "{html}");
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
 /// What is known where no kind has a price: the one that takes the fewest days.
 fn unpriced(own: &Run, lines: &[KindLine]) -> Message {
     let Some(first) = lines.first() else { return t!("No compared kind trains this run.") };
-    t!(
+    let fewest = t!(
         "{tokens} tokens take the fewest days on {gpus} × {gpu} in its fastest layout, {layout}: {days} days. \
             You gave no price for a kind that trains it, so no costs are compared; Run assumes {price} a GPU-hour for \
             any kind.",
@@ -140,7 +140,22 @@ fn unpriced(own: &Run, lines: &[KindLine]) -> Message {
         gpu = first.name,
         layout = layout_of(first.found),
         days = significant(first.days(), 3)
-    )
+    );
+    let yours = lines.iter().find(|line| own.gpu.base == Some(line.id) && line.id != first.id);
+    let even = yours.map(|yours| {
+        t!(
+            "An hour of {gpu} may cost {times} times one of {yours} for the same bill.",
+            gpu = first.name,
+            times = even_ratio(yours, first),
+            yours = yours.name
+        )
+    });
+    Message::joined(" ", [fewest].into_iter().chain(even))
+}
+
+/// How many times a GPU-hour of `yours` one of `line` may cost where both bills are to be the same.
+fn even_ratio(yours: &KindLine, line: &KindLine) -> String {
+    significant(yours.hours / line.hours, 2)
 }
 
 /// The kinds whose range of the cost overlaps that of the cheapest: none of them is known to be dearer.
@@ -207,7 +222,8 @@ fn chart(own: &Run, lines: &[KindLine]) -> Node {
 fn data_table(evaluation: &Evaluation, lines: &[KindLine]) -> Node {
     let own = &evaluation.scenario.run;
     let currency = sign(own);
-    let cost_of_own = lines.iter().find(|line| own.gpu.base == Some(line.id)).and_then(KindLine::cost);
+    let yours = lines.iter().find(|line| own.gpu.base == Some(line.id));
+    let cost_of_own = yours.and_then(KindLine::cost);
     let cheapest = lines.first().filter(|line| line.price.is_some()).map(|line| line.id);
     let figure = |line: &KindLine, field: &'static str, shown: String| {
         inline(verbatim(shown)).reports(field, &Scope::of(&line.run, Some(own)))
@@ -230,9 +246,18 @@ fn data_table(evaluation: &Evaluation, lines: &[KindLine]) -> Node {
             Some(cost) => figure(line, "budget.cost", money(&currency, cost)),
             None => text(verbatim("–")),
         })
-        .column("as cheap as yours below", |line| match cost_of_own.filter(|_| own.gpu.base != Some(line.id)) {
-            Some(cost) => figure(line, "budget.even_price", show_price(&currency, two_decimals(cost / line.hours))),
-            None => text(verbatim("–")),
+        .column("as cheap as yours below", |line| match (cost_of_own, yours) {
+            (_, Some(yours)) if yours.id == line.id => text(verbatim("–")),
+            (Some(cost), _) => {
+                figure(line, "budget.even_price", show_price(&currency, two_decimals(cost / line.hours)))
+            }
+            // Without a price of yours: how many times it.
+            (None, Some(yours)) => {
+                let times = even_ratio(yours, line);
+                el("span", &[], &[text(t!("{times} × your price", times))])
+                    .reports("budget.even_ratio", &Scope::of(&line.run, Some(own)))
+            }
+            (None, None) => text(verbatim("–")),
         })
         .marked(|line| Some(line.id) == cheapest)
         .table(t!("Kinds of GPUs for this budget"))
@@ -295,6 +320,11 @@ mod tests {
         let none = shown(&run);
         assert!(none.contains("so no costs are compared; Run assumes $2.00") && !none.contains("cheapest"), "{none}");
         assert_eq!(none.matches("price not given").count(), rows.len());
+        // At as many times the price as the steps differ, on as many GPUs, both bills are the same.
+        let time = |id: &str| found(id).figures.time_s.0;
+        let even = significant(time("h100-sxm-80gb") / time("b200-sxm"), 2);
+        let words = format!("An hour of B200 180 GB may cost {even} times one of H100 80 GB for the same bill.");
+        assert!(none.contains(&words) && none.contains(&format!("{even} × your price")), "{words}: {none}");
         // However dear the one that has a price is, the others have none to be cheaper by.
         let dear = run.with_price("a100-sxm-80gb", Some(1e4)).unwrap();
         let html = shown(&dear);

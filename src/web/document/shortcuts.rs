@@ -95,7 +95,11 @@ fn pressed(state: State, event: &KeyboardEvent) {
             if around(event, ".find").is_some()
                 && !state.panels.search.with_untracked(|words| words.trim().is_empty()) =>
         {
-            focus(find(".field input, .field select"));
+            // The first one found: an answer, a run that is typed in one line among them, or a setting.
+            match find(".answers-found button") {
+                Some(answer) => answer.click(),
+                None => focus(find(".field input, .field select")),
+            }
         }
         _ => {}
     }

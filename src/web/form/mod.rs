@@ -74,7 +74,11 @@ pub(crate) fn Form() -> impl IntoView {
                 type="text"
                 class="find"
                 maxlength="99"
-                placeholder=say(t!("Find a setting, {count}", count = FIELDS.len()))
+                placeholder=say("Setting, or 70B on 8 H100")
+                title=say(t!(
+                    "Find one of {count} settings by its name, or type a run in one line: 70B QLoRA 1x L40S",
+                    count = FIELDS.len()
+                ))
                 aria-label=say("Find a setting")
                 node_ref=find
                 prop:value=text(move || panels.search.get())
@@ -83,7 +87,9 @@ pub(crate) fn Form() -> impl IntoView {
             />
             <kbd aria-hidden="true">"/"</kbd>
         </div>
-        {nodes("answers-found", answered)}
+        <div on:click=move |_| request_animation_frame(move || panels.search.set(String::new()))>
+            {nodes("answers-found", answered)}
+        </div>
         {FIELDS.iter().map(|field| found_row(field, true)).collect_view()}
         {FIELDS.iter().map(|field| found_row(field, false)).collect_view()}
         <p class="muted" hidden=flag(any)>{say("No setting is called that.")}</p>

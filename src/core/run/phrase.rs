@@ -1,0 +1,240 @@
+//! A run as people type it in one line: "70B QLoRA on 1x L40S", "405B, 2048 H100, batch 2k, TP 8".
+
+use super::Run;
+use super::presets::{MODELS, gpu_called, model};
+use super::registry::{Slot, field};
+use crate::units::{parse_count, parse_number};
+
+/// Words that say nothing of a setting.
+const FILLERS: [&str; 20] = [
+    "a", "an", "and", "at", "by", "cards", "for", "gpu", "gpus", "in", "of", "on", "over", "run", "the", "to", "train",
+    "training", "using", "with",
+];
+
+/// Words before a number, and the setting of each.
+const BEFORE: [(&str, &str); 17] = [
+    ("tp", "tp"),
+    ("pp", "pp"),
+    ("cp", "cp"),
+    ("ep", "ep"),
+    ("etp", "etp"),
+    ("vp", "virtual_stages"),
+    ("zero", "zero"),
+    ("seq", "seq_len"),
+    ("sequence", "seq_len"),
+    ("context", "seq_len"),
+    ("length", "seq_len"),
+    ("batch", "global_batch"),
+    ("gbs", "global_batch"),
+    ("globalbatch", "global_batch"),
+    ("mbs", "micro_batch"),
+    ("microbatch", "micro_batch"),
+    ("tokens", "tokens_total"),
+];
+
+/// Settings whose choices are known by their whole names.
+const CHOICES: [&str; 5] = ["adapter.method", "schedule", "stack", "precision", "optimizer"];
+
+/// Settings whose choices are known by the beginning of a name too: "megatron", "fp8". The first one is meant.
+const FAMILIES: [&str; 2] = ["stack", "precision"];
+
+/// Words that one name has, at most.
+const LONGEST: usize = 5;
+
+/// Letters and digits of `text`, in lower case.
+fn plain(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// The words that are typed: commas between them go, those inside a number too; "1xL40S" and "4 × 4090" are a count and
+/// a name.
+fn words(text: &str) -> Vec<String> {
+    let text = text.to_lowercase().replace('×', " x ").replace('=', " ");
+    let words = text.split(|c: char| c.is_whitespace() || c == ';').map(|word| word.trim_matches([',', '.', '?', '!']));
+    let words = words.flat_map(|word| {
+        let grouped = word.split(',').skip(1).all(|part| part.len() == 3 && part.parse::<u16>().is_ok());
+        if grouped { vec![word.replace(',', "")] } else { word.split(',').map(str::to_owned).collect() }
+    });
+    let words = words.flat_map(|word| match word.split_once('x') {
+        Some((count, name)) if count.parse::<u64>().is_ok() && (name.is_empty() || gpu_called(name).is_some()) => {
+            vec![count.to_owned(), name.to_owned()]
+        }
+        _ => vec![word],
+    });
+    words.filter(|word| !word.is_empty() && word != "x").collect()
+}
+
+/// The model that `words` name: all of them are words of its name in order, or they are a part of it written as one
+/// word. The first in the order of the page: "70B" is Llama 3.1 70B, whose name the page shows before it is taken.
+fn model_called(words: &[String]) -> Option<&'static str> {
+    let typed: Vec<String> = words.iter().flat_map(|word| word.split('-')).map(plain).collect();
+    let joined = typed.concat();
+    let (has_digit, has_letter) =
+        (joined.contains(|c: char| c.is_ascii_digit()), joined.contains(|c: char| c.is_ascii_alphabetic()));
+    if !has_digit || !has_letter {
+        return None;
+    }
+    let is_called = |label: &str| {
+        let own: Vec<String> = label.split([' ', '-']).map(plain).collect();
+        let mut rest = own.iter();
+        let mut runs = (0..own.len()).flat_map(|from| (from + 1..=own.len()).map(move |to| (from, to)));
+        typed.iter().all(|word| rest.any(|one| one == word)) || runs.any(|(from, to)| own[from..to].concat() == joined)
+    };
+    let whole = MODELS.iter().find(|preset| plain(preset.choice.label) == joined || plain(preset.choice.id) == joined);
+    whole.or_else(|| MODELS.iter().find(|preset| is_called(preset.choice.label))).map(|preset| preset.choice.id)
+}
+
+/// The GPU that `words` name, which begins with a letter or is a number of four digits: "h100", "rtx 4090", "4090".
+fn gpu_of(words: &[String]) -> Option<&'static str> {
+    let name = words.concat();
+    let is_number = name.len() == 4 && name.parse::<u16>().is_ok();
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.contains(|c: char| c.is_ascii_digit());
+    (is_name || is_number).then(|| gpu_called(&name)).flatten().map(|preset| preset.choice.id)
+}
+
+/// The choice that `words` name, with its setting.
+fn choice_called(words: &[String]) -> Option<(&'static str, &'static str)> {
+    let name = plain(&words.concat());
+    if name.len() < 3 {
+        return None;
+    }
+    CHOICES.into_iter().find_map(|key| {
+        let Slot::Choice { options } = &field(key)?.slot else { return None };
+        let options = options();
+        let names = |option: &crate::field::Choice| [plain(option.id), plain(option.label)];
+        let whole = options.iter().find(|option| names(option).contains(&name));
+        let begins = || {
+            let of_family = FAMILIES.contains(&key);
+            options.iter().find(|option| of_family && names(option).iter().any(|one| one.starts_with(&name)))
+        };
+        Some((key, whole.or_else(begins)?.id))
+    })
+}
+
+/// What the first words of `rest` set, and how many they are; no settings for a word that says nothing of one.
+fn first(rest: &[String]) -> Option<(Vec<(&'static str, String)>, usize)> {
+    let is_tokens = |at: usize| rest.get(at).is_some_and(|word| word == "tokens" || word == "token");
+    let count = parse_count(&rest[0]);
+    if is_tokens(1) {
+        // "300B tokens" are a budget, "8k tokens" a sequence.
+        let budget = parse_number(&rest[0]).filter(|tokens| *tokens >= 1e9);
+        return match (budget, count) {
+            (Some(_), _) => Some((vec![("tokens_total", rest[0].clone())], 2)),
+            (None, Some(_)) => Some((vec![("seq_len", rest[0].clone())], 2)),
+            (None, None) => None,
+        };
+    }
+    if rest[0].ends_with('t') && parse_number(&rest[0]).is_some() {
+        return Some((vec![("tokens_total", rest[0].clone())], 1));
+    }
+    for length in (1..=LONGEST.min(rest.len())).rev() {
+        let (name, behind) = (&rest[..length], rest.get(1..=length));
+        if let Some(gpu) = behind.filter(|_| count.is_some()).and_then(gpu_of) {
+            return Some((vec![("gpus", rest[0].clone()), ("gpu", gpu.to_owned())], length + 1));
+        }
+        if let Some(gpu) = gpu_of(name) {
+            return Some((vec![("gpu", gpu.to_owned())], length));
+        }
+        if let Some(model) = model_called(name) {
+            return Some((vec![("model", model.to_owned())], length));
+        }
+        if let Some((key, id)) = choice_called(name) {
+            return Some((vec![(key, id.to_owned())], length));
+        }
+        let before = BEFORE.iter().find(|(word, _)| *word == plain(&name.concat()));
+        if let (Some((_, key)), Some(number)) = (before, rest.get(length).filter(|word| parse_number(word).is_some())) {
+            return Some((vec![(key, number.clone())], length + 1));
+        }
+        // "tp8", "zero-3".
+        let joined = plain(&name[0]);
+        let split = joined.find(|c: char| c.is_ascii_digit()).map(|at| joined.split_at(at));
+        if let Some((word, number)) = split.filter(|_| length == 1)
+            && let Some((_, key)) = BEFORE.iter().find(|(before, _)| *before == word)
+            && parse_count(number).is_some()
+        {
+            return Some((vec![(key, number.to_owned())], 1));
+        }
+    }
+    let is_gpus = rest.get(1).is_some_and(|word| word == "gpus" || word == "gpu");
+    match &rest[0] {
+        word if is_gpus && count.is_some() => Some((vec![("gpus", word.clone())], 2)),
+        word if word.ends_with('k') && count.is_some() => {
+            let named = rest.get(1).is_some_and(|next| ["sequence", "context"].contains(&next.as_str()));
+            Some((vec![("seq_len", word.clone())], 1 + usize::from(named)))
+        }
+        word if FILLERS.contains(&word.as_str()) => Some((Vec::new(), 1)),
+        _ => None,
+    }
+}
+
+/// Settings that `text` names, each once, as links write them; none where a word of it names none, where one of them
+/// means nothing, or where nothing is named.
+pub fn settings_named(run: &Run, text: &str) -> Option<Vec<(&'static str, String)>> {
+    let words = words(text);
+    let mut rest = words.as_slice();
+    let mut set: Vec<(&'static str, String)> = Vec::new();
+    while !rest.is_empty() {
+        let (found, used) = first(rest)?;
+        if found.iter().any(|(key, _)| set.iter().any(|(known, _)| known == key)) {
+            return None;
+        }
+        set.extend(found);
+        rest = &rest[used..];
+    }
+    let is_model = set.iter().find(|(key, _)| *key == "model").is_none_or(|(_, id)| model(id).is_some());
+    (!set.is_empty() && is_model && run.with_texts(&set).is_some()).then_some(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> Option<String> {
+        let set = settings_named(&Run::default(), text)?;
+        Some(set.into_iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join("&"))
+    }
+
+    /// The runs of the questions that people bring, typed as they say them.
+    #[test]
+    fn a_run_is_named_in_one_line() {
+        for (typed, set) in [
+            ("70B QLoRA 1x L40S", "model=llama-3.1-70b&adapter.method=qlora&gpus=1&gpu=l40s"),
+            ("train Llama 3.1 405B on 2,048 H100", "model=llama-3.1-405b&gpus=2048&gpu=h100-sxm-80gb"),
+            ("DeepSeek V3, 2048 x H800, DualPipe", "model=deepseek-v3&gpus=2048&gpu=h800-sxm-80gb&schedule=dualpipe"),
+            ("deepseek-v3.2 fp8", "model=deepseek-v3.2&precision=fp8"),
+            ("7B 300B tokens", "model=llama-2-7b&tokens_total=300b"),
+            ("8B on 15T", "model=llama-3.1-8b&tokens_total=15t"),
+            ("8B 4× RTX 4090 LoRA 8k tokens", "model=llama-3.1-8b&gpus=4&gpu=rtx-4090&adapter.method=lora&seq_len=8k"),
+            ("llama 70b at 32k context on 64 gpus", "model=llama-3.1-70b&seq_len=32k&gpus=64"),
+            ("Qwen2-VL 72B 64 H20", "model=qwen-2-vl-72b&gpus=64&gpu=h20-sxm-96gb"),
+            ("qwen 2.5 72b", "model=qwen-2.5-72b"),
+            ("mixtral 8x7b", "model=mixtral-8x7b"),
+            ("gpt-oss 20b torchtitan", "model=gpt-oss-20b&stack=torchtitan"),
+            ("tp8 pp=4 zero 3 batch 512 micro-batch 2", "tp=8&pp=4&zero=3&global_batch=512&micro_batch=2"),
+            ("A100 40GB", "gpu=a100-sxm-40gb"),
+        ] {
+            let found = named(typed);
+            let found = found.as_deref().unwrap_or("nothing");
+            assert!(found == set || set.ends_with("fp8") && found.starts_with(set), "{typed}: {found}");
+        }
+    }
+
+    /// A word that is not understood, or one setting twice, is no run: nothing is set that was not said.
+    #[test]
+    fn what_is_not_understood_sets_nothing() {
+        for typed in ["", "70B on 8 abacus", "largest model", "8 H100 16 A100", "tp", "zero", "48 GB", "7B or 13B", "3"]
+        {
+            assert_eq!(named(typed), None, "{typed}");
+        }
+    }
+
+    /// Each preset of a model is found by its whole name, and by its id.
+    #[test]
+    fn every_model_is_found_by_its_name() {
+        for preset in MODELS {
+            for typed in [preset.choice.label, preset.choice.id] {
+                assert_eq!(named(typed), Some(format!("model={}", preset.choice.id)), "{typed}");
+            }
+        }
+    }
+}
