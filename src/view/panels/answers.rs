@@ -5,7 +5,7 @@ use crate::prelude::*;
 use crate::steps::StepId;
 use crate::views::{PanelsTab, View};
 use shardscope_core::run::phrase::settings_named;
-use shardscope_core::run::presets::GPUS;
+use shardscope_core::run::presets::{GPUS, STACKS};
 use shardscope_core::run::registry::{Slot, field, plain};
 
 /// An answer: what people type for it, what it is called, and what opens it.
@@ -103,7 +103,15 @@ fn asks(typed: &str, phrase: &str) -> bool {
 /// Settings that `typed` names in one line, "70B QLoRA 1x L40S", and the words for them; none where they are those of
 /// `run`, or one alone that has a field of its own.
 fn run_named(run: &Run, typed: &str) -> Option<(Action, Message)> {
-    let set = settings_named(run, typed)?;
+    let mut set = settings_named(run, typed)?;
+    let named = run.with_texts(&set)?;
+    // A schedule that the software does not run brings one that does; the button names it.
+    let names = |key: &str| set.iter().any(|(known, _)| *known == key);
+    let schedule = named.schedule.row();
+    if names("schedule") && !names("stack") && !schedule.is_run_by(named.stack.preset_row()) {
+        let other = STACKS.iter().find(|stack| schedule.is_run_by(stack));
+        set.extend(other.map(|stack| ("stack", stack.choice.id.to_owned())));
+    }
     let named = run.with_texts(&set)?;
     let of_gpus = set.iter().filter(|(key, _)| ["gpus", "gpu"].contains(key)).count();
     if named == *run || set.len() == 1 && of_gpus == 0 && set[0].0 != "model" {
@@ -166,6 +174,10 @@ mod tests {
             ("8 H100", "apply gpus=8&gpu=h100-sxm-80gb"),
             ("2048 H800", "apply gpus=2048&gpu=h800-sxm-80gb"),
             ("70B QLoRA 1x L40S", "name model=llama-3.1-70b&adapter.method=qlora&gpus=1&gpu=l40s"),
+            (
+                "DeepSeek-V3 2048 H800 DualPipe",
+                "name model=deepseek-v3&gpus=2048&gpu=h800-sxm-80gb&schedule=dualpipe&stack=deepseek-v3",
+            ),
             ("7B on 300B tokens", "name model=llama-2-7b&tokens_total=300b"),
             ("cheapest", "tab costs"),
             ("cheapest way to train", "tab costs"),

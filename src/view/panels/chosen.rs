@@ -76,13 +76,16 @@ pub fn chip(whose: &Whose) -> Node {
         let words = el("b", &[], &[text("Layout: being chosen…")]);
         return el("span", &[("class", "whose chosen"), ("aria-busy", "true")], &[words]);
     }
+    if origin == LayoutOrigin::Chosen && matches!(outcome, Some(LadderEnd::Undivided)) {
+        let words = leaf("b", "", "Layout: none found as set").title(reason(outcome));
+        return el("span", &[("class", "whose")], &[words]);
+    }
     let gain = gain.filter(|gain| *gain > 0.0);
     let unfit = peak.filter(|peak| peak.overall != Verdict::Fits);
     // A link says that its layout was chosen: where that does not fit, a search has to say whether another does.
     let is_known = unfit.is_none() || matches!(outcome, Some(LadderEnd::Failed(_)));
     if origin == LayoutOrigin::Chosen && gain.is_none() && is_known {
         let words = match unfit {
-            None if matches!(outcome, Some(LadderEnd::Undivided)) => leaf("b", "", "Layout: none found as set"),
             None => el("b", &[], &[text("✦ "), text(origin.words())]),
             Some(peak) => el("b", &[], &[text(none_fits(&peak, outcome))]),
         };
@@ -296,9 +299,11 @@ mod tests {
 
     #[test]
     fn where_no_layout_can_run_none_is_called_chosen() {
-        let html = whose(LayoutOrigin::Chosen, Some(&LadderEnd::Undivided), None).to_html();
-        assert!(html.contains("Layout: none found as set") && !html.contains("chosen for you"), "{html}");
-        assert!(html.contains("No layout divides these GPUs"), "{html}");
+        for gain in [None, Some(0.2)] {
+            let html = whose(LayoutOrigin::Chosen, Some(&LadderEnd::Undivided), gain).to_html();
+            assert!(html.contains("Layout: none found as set") && !html.contains("chosen for you"), "{html}");
+            assert!(html.contains("No layout divides these GPUs"), "{html}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! browser's history: undo and redo walk over the entries that "Back" and "Forward" walk over.
 
 use crate::core::run::Run;
+use crate::core::search::ladder::LadderEnd;
 use crate::io::import::summary::is_model_alone;
 use crate::io::link;
 use crate::view::node::markup::{Action, Node, el, text};
@@ -146,7 +147,12 @@ pub fn history(state: State) -> AnyView {
             button(false, Action::Redo, "↷ redo", "Redo (Shift+Ctrl+Z)"),
         ])
     };
-    let origin = move || state.layout.get_value().origin.get();
+    let origin = move || {
+        let layout = state.layout.get_value();
+        // Where the search found none, the layout that stands is as it was set.
+        let is_found = !matches!(layout.outcome(), Some(LadderEnd::Undivided));
+        Some(layout.origin.get()).filter(|_| is_found).unwrap_or(LayoutOrigin::Yours)
+    };
     let count = move || translated(state.run.with(|run| ChangedSettings::of(run, origin()).count()));
     // The name has the words that are seen.
     let unnamed = say("Changed settings");

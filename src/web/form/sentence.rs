@@ -37,7 +37,7 @@ fn number(state: State, name: &'static str, key: &'static str) -> AnyView {
 pub(crate) fn sentence(state: State) -> AnyView {
     let replicas = move || {
         let dp = state.run.with(Run::data_parallel);
-        dp.map_or_else(|| "–".to_owned(), |dp| translated(t!("DP {dp}", dp)))
+        dp.map_or_else(|| "DP –".to_owned(), |dp| translated(t!("DP {dp}", dp)))
     };
     let whose = view_of(move || {
         let layout = state.layout.get_value();
