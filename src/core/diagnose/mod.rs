@@ -46,8 +46,9 @@ pub use two_runs::{RunTimes, gain_by_bubble, of_two_runs, per_microbatch};
 pub use waits::{CallsOf, calls};
 pub use workers::{WorkerOp, WorkerRatios, WorkerTimes};
 
+use crate::advice::fit::shown;
 use crate::issue::Issue;
-use crate::message::{Message, verbatim};
+use crate::message::Message;
 use crate::model::CountedBy;
 use crate::run::registry::field;
 use crate::run::{OneOf, Run, Scenario};
@@ -272,9 +273,9 @@ pub fn differences(run: &Run, other: &Run) -> Vec<Message> {
         if value.is_empty() && (key == "model" || key == "gpu" || key.strip_suffix(".base").is_some()) {
             return None;
         }
-        let label = Message::plain(field(&key)?.label);
-        let value = if value.is_empty() { t!("as the software does") } else { verbatim(value) };
-        Some(Message::joined(" ", [label, value]))
+        let field = field(&key)?;
+        let value = if value.is_empty() { t!("as the software does") } else { shown(field, &value) };
+        Some(Message::joined(" ", [Message::plain(field.label), value]))
     };
     run.differences(other).into_iter().filter_map(setting).collect()
 }

@@ -29,7 +29,8 @@ impl SettingChange {
     }
 }
 
-/// Settings of `run` that differ from `other`. An unset one reads as its resolved value.
+/// Settings of `run` that differ from `other`. An unset one reads as its resolved value; one that is set to it differs in
+/// nothing.
 pub fn changes(run: &Run, other: &Run) -> Vec<SettingChange> {
     // Read for unset fields alone.
     let (meant, elsewhere) = (LazyCell::new(|| run.resolved()), LazyCell::new(|| other.resolved()));
@@ -40,7 +41,7 @@ pub fn changes(run: &Run, other: &Run) -> Vec<SettingChange> {
         to: shown(field, run, &meant),
         back: field.text(other).unwrap_or_default(),
     };
-    FIELDS.iter().filter(differs).map(change).collect()
+    FIELDS.iter().filter(differs).map(change).filter(|change| change.from != change.to).collect()
 }
 
 /// Changes of the run that the page opens with, and of the presets that the Run names.

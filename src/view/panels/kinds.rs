@@ -111,8 +111,8 @@ fn verdict(own: &Run, lines: &[KindLine], done: bool) -> Message {
             days
         ),
         count => t!(
-            "{tokens} tokens are cheapest on {gpus} × {gpu} in its fastest layout, {layout}: {cost} in {days} days, \
-                of {count} kinds with a price.",
+            "Of {count} kinds with a price, on {gpus} GPUs each, {gpu} is the cheapest for {tokens} tokens in its fastest \
+                layout, {layout}: {cost} in {days} days.",
             tokens,
             gpus,
             gpu,
@@ -291,7 +291,7 @@ mod tests {
         let rows = searched(&run);
         let evaluation = evaluate(&run).unwrap();
         let html = kinds(&evaluation, &rows, true).to_html();
-        assert!(html.contains("cheapest on 16 × A100"), "{html}");
+        assert!(html.contains("on 16 GPUs each, A100 80 GB is the cheapest"), "{html}");
         let line = |id: &str| {
             let (place, found) = rows.iter().find(|(place, _)| GPUS[*place].choice.id == id).unwrap();
             KindLine::new(&run, *place, found.as_deref().unwrap()).unwrap()

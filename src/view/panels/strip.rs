@@ -445,6 +445,29 @@ fn budget_rows(evaluation: &Evaluation, scope: &Scope, opens: bool) -> Node {
     Node::from_iter([value, track, caption, assumed])
 }
 
+/// Cost and days of the steps alone, as Run shows them, before a formula of those with losses and spares.
+pub fn steps_alone(evaluation: &Evaluation) -> Node {
+    let run = &evaluation.scenario.run;
+    let Some(budget) = BudgetTime::of(evaluation) else {
+        return Node::none();
+    };
+    let (wide, scope) = (budget.step.is_wide(), Scope::run());
+    let (less, cost) = few(budget.gpu_hours() * run.own_price().unwrap_or(PRICE), wide);
+    let (days, unit) = show_days(budget.seconds / 86_400.0, wide);
+    let parts = [
+        text("The steps alone, as Run shows them:"),
+        text(" "),
+        inline(verbatim(format!("{less}{}{cost}", sign(run)))).reports("budget.cost", &scope),
+        text(", "),
+        inline(verbatim(days)).reports("budget.days", &scope),
+        text(" "),
+        text(unit),
+        text(". "),
+        text("What follows has losses and spares."),
+    ];
+    el("p", &[], &parts)
+}
+
 /// Cost and days with losses and spares, with the way to the whole run, where they change a printed digit of either;
 /// nothing where they change none, or where the run does not end.
 fn added(evaluation: &Evaluation, currency: &str, scope: &Scope) -> Node {

@@ -4,11 +4,12 @@
 use super::{mini, verdict};
 use crate::node::figure::Scope;
 use crate::prelude::*;
-use shardscope_core::advice::fit::words;
+use shardscope_core::advice::fit::{called, words};
 use shardscope_core::advice::staircase::{Stair, staircase};
 use shardscope_core::memory::StageMemory;
 use shardscope_core::memory::host::HostMemory;
 use shardscope_core::report::{Memory, OffloadStep};
+use shardscope_core::run::registry::field;
 use shardscope_core::sort::sort_by;
 
 /// All three, as far as the run has them.
@@ -143,6 +144,10 @@ fn stairs(stairs: &[Stair], unit: MemoryUnit) -> Node {
         verbatim(format!("{}{}", if saved.0 < 0.0 { "+" } else { "−" }, unit.number(Bytes(saved.0.abs()))))
     };
     let name = |stair: &Stair| match stair.set.first() {
+        Some((key, value)) if value.is_empty() => {
+            let name = field(key).map_or_else(|| verbatim(*key), called);
+            Message::joined(" ", [name, t!("as the software does")])
+        }
         Some(_) => words(&stair.set[..1]),
         None => t!("full fine-tuning, bf16 and Adam"),
     };

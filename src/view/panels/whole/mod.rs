@@ -19,6 +19,7 @@ pub use inverse::{dates, trains};
 pub use kinds::kind;
 
 use crate::panels::about::about;
+use crate::panels::strip::steps_alone;
 use crate::prelude::*;
 use shardscope_core::whole_run::{CalendarRange, WholeRunFigure, explain};
 
@@ -38,7 +39,13 @@ pub fn derivation(evaluation: &Evaluation, figure: WholeRunFigure, unit: MemoryU
         let terms = explain(evaluation, &answer.setting, &answer.figures).into_iter();
         terms.map(|(known, term)| (known == figure, term)).find_map(|(is_it, term)| is_it.then_some(term))
     });
-    term.map_or_else(|| muted("This run has no such figure."), |term| about(&term, unit))
+    let Some(term) = term else {
+        return muted("This run has no such figure.");
+    };
+    match figure {
+        WholeRunFigure::Cost | WholeRunFigure::Days => Node::from_iter([steps_alone(evaluation), about(&term, unit)]),
+        _ => about(&term, unit),
+    }
 }
 
 #[cfg(test)]

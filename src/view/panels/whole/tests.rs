@@ -47,6 +47,23 @@ fn every_figure_opens_a_formula_that_is_there() {
     }
 }
 
+/// A press on a figure of Run opens what it is made of with losses: the figure that was pressed is named there, to the
+/// digit, under its own name.
+#[test]
+fn a_formula_with_losses_names_the_figure_of_the_steps_alone() {
+    let evaluation = evaluate(&priced()).unwrap();
+    let pressed = own_budget(&evaluation).marked_figures();
+    for figure in [WholeRunFigure::Cost, WholeRunFigure::Days] {
+        let drawer = derivation(&evaluation, figure, MemoryUnit::Gib);
+        for field in ["budget.cost", "budget.days"] {
+            let of =
+                |list: &[(String, String)]| list.iter().find(|(name, _)| name == field).map(|(_, shown)| shown.clone());
+            assert_eq!(of(&drawer.marked_figures()), of(&pressed), "{figure:?}");
+        }
+        assert!(drawer.to_html().contains("What follows has losses"), "{figure:?}");
+    }
+}
+
 #[test]
 fn the_bar_is_as_long_as_the_calendar_and_the_losses_as_what_is_lost() {
     let evaluation = evaluate(&run(RunLength::default())).unwrap();
