@@ -11,6 +11,7 @@ use crate::message::{Message, verbatim};
 use crate::report::effort;
 use crate::run::{LONGEST_NAME, Profile, Run, Value};
 use crate::t;
+use crate::units::{Bytes, GIB, MemoryUnit, show_bytes};
 use serde::{Deserialize, Serialize};
 
 /// More observations than this are not fitted.
@@ -279,11 +280,28 @@ pub fn disagreement(standings: &[RunStanding], name: impl Fn(usize) -> String) -
 
 /// Says that an allocated peak means another layout.
 pub fn wrong_layout(of: &Allocated) -> Message {
-    let percent = format!("{:.0}", (of.measured / of.predicted - 1.0).abs() * 100.0);
-    let found = if of.measured > of.predicted {
-        t!("it allocated {percent} % more than this layout needs: a setting is not as stated", percent)
+    let sizes = [of.measured, of.predicted].map(|gib| Bytes(gib * GIB));
+    // Of the figures as they are printed, so that it follows from them.
+    let [own, layout] = sizes.map(|bytes| MemoryUnit::Gib.printed(bytes));
+    let share = if layout > 0.0 { own / layout } else { of.measured / of.predicted };
+    let percent = format!("{:.0}", (share - 1.0).abs() * 100.0);
+    let [measured, predicted] = sizes.map(|bytes| verbatim(show_bytes(bytes)));
+    let found = if share > 1.0 {
+        t!(
+            "it allocated {measured}, {percent} % more than the {predicted} of tensors that are predicted for this \
+                layout: a setting is not as stated",
+            measured,
+            percent,
+            predicted
+        )
     } else {
-        t!("it allocated {percent} % less than this layout needs: a setting is not as stated", percent)
+        t!(
+            "it allocated {measured}, {percent} % less than the {predicted} of tensors that are predicted for this \
+                layout: a setting is not as stated",
+            measured,
+            percent,
+            predicted
+        )
     };
     with_suspects(found, &of.suspects)
 }

@@ -270,6 +270,16 @@ pub fn predicted_amounts(expected: &ExpectedStep, measured: &Amounts) -> Amounts
     amounts
 }
 
+/// Keeps the first entry of each cause.
+pub(super) fn first_of_each<Entry>(list: &mut Vec<Entry>, id: impl Fn(&Entry) -> CauseId) {
+    let mut named = Vec::new();
+    list.retain(|entry| {
+        let is_new = !named.contains(&id(entry));
+        named.push(id(entry));
+        is_new
+    });
+}
+
 /// Causes that take less than this share of the window are left out. A choice.
 const LEAST: f64 = 0.005;
 /// Attention that takes this many times the predicted time counts as run by a slower kernel. A choice.

@@ -48,7 +48,7 @@ fn one(key: &'static str, value: impl ToString) -> Vec<(&'static str, String)> {
 }
 
 /// Settings of a run that hypotheses change, of those that files may state; attention kernels and compilation are not
-/// read back.
+/// told by their fields.
 const SETTINGS: [&str; 7] = ["recompute", "precision", "global_batch", "micro_batch", "seq_len", "zero", "overlap.dp"];
 
 /// `run` with another value of every setting that a hypothesis changes and that files may state. What is read of a file
@@ -78,6 +78,30 @@ pub fn stated_settings(beside_run: &Run, beside_unlike: &Run) -> Vec<String> {
         differing.iter().any(|(key, _)| is_part(key))
     };
     SETTINGS.into_iter().filter(|setting| !differs(setting)).map(str::to_owned).collect()
+}
+
+/// Kernels that are slower than those of the run's software: of attention, and of the rest.
+fn slower_kernels() -> [LogHypothesis; 2] {
+    [
+        LogHypothesis {
+            id: CauseId::AttentionFallback,
+            weight: 0.08,
+            changes: vec![one("stack.attention", "eager"), one("stack.attention", "flash-1")],
+            factors: &[],
+            words: || t!("attention on slower kernels than the stack's"),
+            change: || t!("the attention kernel that the software of the run has"),
+            measure: || t!("names of kernels in a trace of one step: 5 min"),
+        },
+        LogHypothesis {
+            id: CauseId::SlowKernels,
+            weight: 0.04,
+            changes: vec![one("stack.compile", false)],
+            factors: &[],
+            words: || t!("loss or norms on slower kernels than the stack's"),
+            change: || t!("the fused kernels that the software of the run has: norms, loss"),
+            measure: || t!("names of kernels in a trace of one step: 5 min"),
+        },
+    ]
 }
 
 /// Every hypothesis for `run`. Settings that are `stated` are as they are.
@@ -133,19 +157,6 @@ fn hypotheses(run: &Run, scenario: &Scenario, stated: &[String]) -> Vec<LogHypot
             measure: || t!("nccl-tests on one node and on two: 10 min"),
         },
         LogHypothesis {
-            id: CauseId::AttentionFallback,
-            weight: 0.08,
-            changes: vec![
-                one("stack.attention", "eager"),
-                one("stack.attention", "flash-1"),
-                one("stack.compile", false),
-            ],
-            factors: &[],
-            words: || t!("attention, loss or norms on slower kernels than the stack's"),
-            change: || t!("the fused kernels that the software on the page has: attention, norms, loss"),
-            measure: || t!("names of kernels in a trace of one step: 5 min"),
-        },
-        LogHypothesis {
             id: CauseId::Loader,
             weight: 0.07,
             changes: Vec::new(),
@@ -164,6 +175,7 @@ fn hypotheses(run: &Run, scenario: &Scenario, stated: &[String]) -> Vec<LogHypot
             measure: || t!("one product on every GPU, and clocks (nvidia-smi -q -d PERFORMANCE): 2 min"),
         },
     ];
+    all.extend(slower_kernels());
     if scenario.model.moe.is_some() {
         all.push(LogHypothesis {
             id: CauseId::EpImbalance,

@@ -236,12 +236,7 @@ impl Diagnosis {
 
     /// Keeps the first of the causes of one name.
     pub fn name_causes_once(&mut self) {
-        let mut named = Vec::new();
-        self.causes.retain(|cause| {
-            let is_new = !named.contains(&cause.id);
-            named.push(cause.id);
-            is_new
-        });
+        causes::first_of_each(&mut self.causes, |cause| cause.id);
     }
 
     /// The causes that the steps of a log exclude. None of them is in [`Self::causes`]: what other lines of the log
@@ -972,24 +967,21 @@ pub fn of_memory(message: OutOfMemory, run: &Run) -> Diagnosis {
     }
     if !other_gpu {
         diagnosis.read.push(match (found.rank, found.stage) {
-            (Some(rank), _) => t!("Predicted: rank {rank} of the run on the page.", rank),
+            (Some(rank), _) => t!("Predicted: rank {rank} of the run that is compared.", rank),
             (None, Some(stage)) => t!(
-                "Predicted: pipeline rank {stage} of the run on the page, the fullest of those that compute the loss; \
-                    the message names no rank, and no other has logits.",
+                "Predicted: pipeline rank {stage} of the run that is compared, the fullest of those that compute the \
+                    loss; the message names no rank, and no other has logits.",
                 stage
             ),
             (None, None) => {
-                t!("Predicted: the fullest rank of the run on the page, as the message names none of its ranks.")
+                t!("Predicted: the fullest rank of the run that is compared, as the message names none of its ranks.")
             }
         });
     }
     if other_gpu {
-        diagnosis.warnings.push(Issue::warning(
-            "files",
-            t!("the message is of a GPU with other memory than that of the run on the page, or the run cannot be \
-                    computed: nothing is compared with it"),
-        ));
+        diagnosis.warnings.push(Issue::warning("files", memory::not_compared(&found.message, run)));
     }
+    diagnosis.warnings.extend(found.message.doubt().map(|words| Issue::warning("files", words)));
     diagnosis.causes.clone_from(&found.causes);
     diagnosis.memory = Some(found);
     diagnosis

@@ -166,20 +166,27 @@ fn before(text: &str, words: &str) -> Option<f64> {
     })
 }
 
-/// Takes the process of the message from `listed`, where all of them cannot be others: in a container PyTorch knows
-/// none of the driver's numbers as its own and writes "Process N has" of itself, too. Source: PyTorch
+/// Bytes that a process takes beside PyTorch's, from which on a list that leaves more unexplained may lack processes.
+const BESIDE: f64 = 4.0 * 1_073_741_824.0;
+
+/// The bytes of the message's own process of those `listed`, and of those that are others for certain. In a container
+/// PyTorch knows none of the driver's numbers as its own and writes "Process N has" of itself, too. Source: PyTorch
 /// `c10/cuda/CUDACachingAllocator.cpp`, `reportProcessMemoryInfo`, which compares them with `getpid()`.
-fn own_process(found: &OutOfMemory, listed: &mut Vec<f64>) -> Option<f64> {
-    let held = found.allocated? + found.unused.unwrap_or(0.0);
-    let most = found.total? - found.free.unwrap_or(0.0);
-    if listed.iter().sum::<f64>() + held <= most {
-        return None;
+fn own_and_others(found: &OutOfMemory, listed: &[f64]) -> (Option<f64>, f64) {
+    let sum: f64 = listed.iter().sum();
+    let (Some(allocated), Some(total)) = (found.allocated, found.total) else {
+        return (None, sum);
+    };
+    let held = allocated + found.unused.unwrap_or(0.0);
+    // Sizes are printed with two decimals.
+    let may_be_own = || listed.iter().copied().filter(|bytes| *bytes >= held * 0.999);
+    let left = total - found.free.unwrap_or(0.0) - sum - held;
+    match (may_be_own().min_by(f64::total_cmp), may_be_own().max_by(f64::total_cmp)) {
+        (Some(own), _) if left < 0.0 => (Some(own), sum - own),
+        // The list is not of all processes, so that this one may be in it.
+        (_, Some(largest)) if left > BESIDE => (None, sum - largest),
+        _ => (None, sum),
     }
-    // The smallest that holds what PyTorch holds; sizes are printed with two decimals.
-    let holds = |bytes: &f64| *bytes >= held * 0.999;
-    let own = listed.iter().copied().filter(holds).min_by(f64::total_cmp)?;
-    let at = listed.iter().position(|bytes| bytes.total_cmp(&own).is_eq())?;
-    Some(listed.remove(at))
 }
 
 /// The sizes that `text` states, in the words of each program; `lower` is the same in small letters.
@@ -226,11 +233,14 @@ fn parse(lines: &[String], at: usize) -> Option<OutOfMemory> {
         let (size, _) = held.split_once(" memory in use")?;
         (size.len() < 20).then(|| size_at(size))?
     });
-    let mut others: Vec<f64> = others.collect();
-    if found.process.is_none() {
-        found.process = own_process(&found, &mut others);
-    }
-    let others: f64 = others.iter().sum();
+    let listed: Vec<f64> = others.collect();
+    let others = if text.contains("this process has") {
+        listed.iter().sum()
+    } else {
+        let (own, others) = own_and_others(&found, &listed);
+        found.process = own;
+        others
+    };
     found.others = (others > 0.0).then_some(others);
     found.library = match () {
         () if text.contains("NCCL") => Some("NCCL"),

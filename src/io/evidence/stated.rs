@@ -56,7 +56,8 @@ fn stated(text: &str, present: &Run) -> Option<Result<StatedRun, Vec<Issue>>> {
     let read = import::is_known(text).then(|| import::read(text, present))?;
     Some(read.map(|read| {
         let other = import::read(text, &unlike(present));
-        let known = other.map_or_else(|_| Vec::new(), |other| stated_settings(&read.run, &other.run));
+        let mut known = other.map_or_else(|_| Vec::new(), |other| stated_settings(&read.run, &other.run));
+        known.extend(read.stated_kernels());
         StatedRun { format: read.format, run: read.run, assumed: read.assumed, known }
     }))
 }

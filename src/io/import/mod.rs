@@ -71,6 +71,25 @@ pub struct Meaning {
     pub model: ModelRead,
 }
 
+impl Meaning {
+    /// Fields that an entry names where its value may be what the software does anyway, so that no field tells of it:
+    /// the attention kernel, and compilation.
+    pub(crate) fn stated_kernels(&self) -> Vec<String> {
+        let is_of = |name: &str, words: &[&str]| words.iter().any(|word| name.contains(word));
+        let states = |is_kernel: &dyn Fn(&str) -> bool| {
+            self.used.iter().any(|(name, what)| {
+                let name = name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase().replace('-', "_");
+                is_kernel(&name) && !what.to_string().ends_with("auto")
+            })
+        };
+        let kinds = ["impl", "backend", "flash", "sdp", "xformers", "eager"];
+        let is_attention = |name: &str| is_of(name, &["attn", "attention"]) && is_of(name, &kinds);
+        let attention = states(&is_attention).then(|| "stack.attention".to_owned());
+        let compile = states(&|name| is_of(name, &["compile"])).then(|| "stack.compile".to_owned());
+        attention.into_iter().chain(compile).collect()
+    }
+}
+
 /// The model of an import, and by what it is known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ModelRead {

@@ -142,6 +142,9 @@ impl Reading {
         let mut beside_other = Self::new(Message::default(), &other);
         beside_other.take_settings(heard, &other);
         reading.known = stated_settings(&reading.run, &beside_other.run);
+        if let Some(Ok(arguments)) = heard.dump.run(present) {
+            reading.known.extend(arguments.stated_kernels());
+        }
         reading.states_what_the_page_has(heard);
         if heard.begun > 0 {
             let times = heard.begun + 1;

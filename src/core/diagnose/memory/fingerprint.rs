@@ -13,6 +13,9 @@ const SAME: f64 = 0.01;
 /// Half of the second decimal, with which the program prints a size, and a margin for rounding: GiB.
 const PRINTED: f64 = 0.0051;
 
+/// Bytes of a logit with the name of their format; fp32 comes first, since losses are computed in it.
+const FORMATS: [(u64, &str); 2] = [(4, "fp32"), (2, "bf16")];
+
 /// The tensor that the failed allocation was most likely for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fingerprint {
@@ -34,12 +37,11 @@ pub struct Fingerprint {
     pub scores: bool,
 }
 
-/// The logits of a sample that is longer than a micro-batch of the run: for a message whose stack is in the loss. fp32
-/// is tried before bf16, since losses are computed in fp32.
+/// The logits of a sample that is longer than a micro-batch of the run: for a message whose stack is in the loss.
 fn longer_logits(asked: f64, vocab: f64, tokens: f64, words: Message) -> Option<Fingerprint> {
-    let formats = [(4.0, "fp32"), (2.0, "bf16")];
-    let counts = formats.map(|(bytes, format)| (asked / (vocab * bytes), format));
-    let (count, format) = counts.into_iter().find(|(count, _)| (1.05 * tokens..64.0 * tokens).contains(count))?;
+    let counts = FORMATS.map(|format| (asked / (vocab * format.0 as f64), format));
+    let is_longer = |count: &f64| (1.05 * tokens..64.0 * tokens).contains(count);
+    let (count, (logit_bytes, format)) = counts.into_iter().find(|(count, _)| is_longer(count))?;
     // If a multiple of the micro-batch is printed as the same size, take the multiple: 3.91 GiB is 16 384 tokens.
     let whole = (count / tokens).round() * tokens;
     let count = if asked * (count / whole - 1.0).abs() <= PRINTED * GIB { whole } else { count };
@@ -54,7 +56,7 @@ fn longer_logits(asked: f64, vocab: f64, tokens: f64, words: Message) -> Option<
         tokens: Some(count),
         off: (0.005 * GIB / asked).min(SAME),
         logits: true,
-        logit_bytes: if format == "fp32" { 4 } else { 2 },
+        logit_bytes,
         longer: true,
         scores: false,
     })
@@ -87,8 +89,6 @@ pub(super) fn fingerprint(message: &OutOfMemory, scenario: &Scenario) -> Option<
 /// on one rank.
 fn tensor_of_run(message: &OutOfMemory, asked: f64, tokens: f64, scenario: &Scenario) -> Option<Fingerprint> {
     // Bytes of a logit, and true for scores.
-    const WIDE_LOGITS: (u64, bool) = (4, false);
-    const LOGITS: (u64, bool) = (2, false);
     const SCORES: (u64, bool) = (0, true);
     const OTHER: (u64, bool) = (0, false);
     let (model, run, tp) = (&scenario.model, &scenario.run, scenario.layout.tp as f64);
@@ -101,8 +101,8 @@ fn tensor_of_run(message: &OutOfMemory, asked: f64, tokens: f64, scenario: &Scen
             best = Some(Fingerprint { name, tokens: Some(tokens), off, logits, logit_bytes, longer: false, scores });
         }
     };
-    for (bytes, format, kind) in [(4.0, "fp32", WIDE_LOGITS), (2.0, "bf16", LOGITS)] {
-        offer(t!("the logits of a micro-batch in {format}", format), tokens * vocab * bytes, kind);
+    for (bytes, format) in FORMATS {
+        offer(t!("the logits of a micro-batch in {format}", format), tokens * vocab * bytes as f64, (bytes, false));
     }
     let (h, f, s) = (model.hidden as f64, model.ffn as f64 / tp, run.seq_len as f64);
     offer(t!("the input of the FFN's second product in bf16"), tokens * f * 2.0, OTHER);
@@ -128,11 +128,11 @@ fn tensor_of_run(message: &OutOfMemory, asked: f64, tokens: f64, scenario: &Scen
 /// Logits of another number of tokens than a micro-batch of the run has: of a usual sequence length, up to 64 times
 /// the tokens of a micro-batch. `vocab`: words of the vocabulary on one rank; `words`: the same in words.
 fn other_logits(asked: f64, vocab: f64, tokens: f64, words: Message) -> Option<Fingerprint> {
-    let counts = [(4.0, "fp32"), (2.0, "bf16")].map(|(bytes, format)| (asked / (vocab * bytes), format));
+    let counts = FORMATS.map(|format| (asked / (vocab * format.0 as f64), format));
     let plausible = counts.into_iter().filter(|(count, _)| *count > 256.0 && *count < 64.0 * tokens);
     let lengths = [1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0];
     let near = |count: f64| lengths.iter().map(|length| (count / length - 1.0).abs()).fold(f64::MAX, f64::min);
-    let (count, format) = plausible.min_by(|(a, _), (b, _)| near(*a).total_cmp(&near(*b)))?;
+    let (count, (logit_bytes, format)) = plausible.min_by(|(a, _), (b, _)| near(*a).total_cmp(&near(*b)))?;
     // A tensor of the run is accepted within 1 %; this guess only within the rounding of the printed size.
     let rounding = (0.005 * GIB / asked).max(0.002);
     if near(count) > rounding {
@@ -149,13 +149,5 @@ fn other_logits(asked: f64, vocab: f64, tokens: f64, words: Message) -> Option<F
         format
     );
     let longer = count > 1.05 * tokens;
-    Some(Fingerprint {
-        name,
-        tokens: Some(count),
-        off,
-        logits: true,
-        logit_bytes: if format == "fp32" { 4 } else { 2 },
-        longer,
-        scores: false,
-    })
+    Some(Fingerprint { name, tokens: Some(count), off, logits: true, logit_bytes, longer, scores: false })
 }

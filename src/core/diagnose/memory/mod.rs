@@ -4,6 +4,7 @@
 mod failed;
 mod fingerprint;
 mod rules;
+mod sizes;
 
 pub use fingerprint::Fingerprint;
 
@@ -179,18 +180,34 @@ fn gib(bytes: f64) -> Message {
 /// A GPU whose memory differs by more from that of the run is not the run's.
 const OTHER_GPU: f64 = 0.2;
 
+/// True where `message` is of a GPU with as much memory as those of the run, or does not say.
+fn is_own_gpu(message: &OutOfMemory, scenario: &Scenario) -> bool {
+    let own = scenario.gpu.memory.0;
+    message.total.is_none_or(|total| (total / own - 1.0).abs() < OTHER_GPU)
+}
+
+/// Why nothing is compared with `run`: the message is of a GPU with other memory, or the run cannot be computed.
+pub(super) fn not_compared(message: &OutOfMemory, run: &Run) -> Message {
+    match (Scenario::new(run), message.total) {
+        (Ok(scenario), Some(total)) if !is_own_gpu(message, &scenario) => t!(
+            "the message is of a GPU with {total} of memory, and a GPU of the run has {own}: nothing is compared with \
+                it",
+            total = gib(total),
+            own = gib(scenario.gpu.memory.0)
+        ),
+        _ => t!("the run cannot be computed: nothing is compared with it"),
+    }
+}
+
 /// The causes of `message` on `run`; a message of a GPU with other memory is not compared with the run.
 pub fn out_of_memory(message: OutOfMemory, run: &Run) -> MemoryFound {
-    let own = |scenario: &Scenario| {
-        let total = message.total.unwrap_or(scenario.gpu.memory.0);
-        (total / scenario.gpu.memory.0 - 1.0).abs() < OTHER_GPU
-    };
-    let scenario = Scenario::new(run).ok().filter(own);
+    let scenario = Scenario::new(run).ok().filter(|scenario| is_own_gpu(&message, scenario));
     let compared = scenario.as_ref().map(|_| run);
     let fingerprint = scenario.as_ref().and_then(|scenario| fingerprint(&message, scenario));
     let place = Place::of(&message, fingerprint.as_ref());
     let held = compared.and_then(|run| PredictedMemory::of(run, place));
     let short = message.asked.zip(message.free).map(|(asked, free)| asked - free).filter(|short| *short > 0.0);
+    let short = short.filter(|_| message.doubt().is_none());
     let (rank, stage) = held.as_ref().map_or((None, None), |held| (held.rank, held.stage));
     let besides = held.as_ref().map_or(0.0, |held| held.besides);
     let (predicted, need) = held.map_or((Vec::new(), None), |held| (held.parts, Some(held.need)));

@@ -3,7 +3,7 @@
 
 use super::failed::{FailedRun, SetFields};
 use super::{MemoryFound, Moment, OutOfMemory, Place, PredictedMemory, gib};
-use crate::diagnose::causes::{CauseId, FoundCause};
+use crate::diagnose::causes::{CauseId, FoundCause, first_of_each};
 use crate::message::Message;
 use crate::run::{AttentionKernel, OneOf, Run};
 use crate::sort::sort_by;
@@ -33,10 +33,20 @@ struct Hypothesis {
 }
 
 /// The hypotheses that the rules give for a message, the likeliest first, each cause once. `failed` is the run that
-/// failed, where it is another than `run`.
-fn hypotheses(found: &MemoryFound, run: Option<&Run>, failed: Option<&FailedRun>) -> Vec<Hypothesis> {
+/// failed, where it is another than `run`; `now` is what is predicted for `run`.
+fn hypotheses(
+    found: &MemoryFound,
+    run: Option<&Run>,
+    now: Option<&PredictedMemory>,
+    failed: Option<&FailedRun>,
+) -> Vec<Hypothesis> {
     let mut rules = Rules::new(found, run);
-    rules.other_processes();
+    rules.elsewhere();
+    if found.message.doubt().is_some() {
+        rules.trend();
+        return rules.all;
+    }
+    rules.limit();
     rules.first_states();
     rules.size_asked_for();
     rules.allocator();
@@ -46,38 +56,33 @@ fn hypotheses(found: &MemoryFound, run: Option<&Run>, failed: Option<&FailedRun>
     rules.outside_pytorch();
     let mut all = rules.all;
     // Changes are tried on the run that failed, not on the page's. If nothing explains it, none is tried.
-    let base = match failed {
-        Some(failed) => run.and_then(|run| failed.run(run)),
-        None => run.cloned(),
+    let (base, now) = match failed {
+        Some(failed) => (run.and_then(|run| failed.run(run)), failed.memory.as_ref()),
+        None => (run.cloned(), now),
     };
-    never_fitted(found, base.as_ref(), &mut all);
+    never_fitted(found, base.as_ref(), now, &mut all);
     if let Some(failed) = failed {
         another_run(found, failed, &mut all);
     }
     together(base.as_ref(), found.place(), &mut all);
     sort_by(&mut all, |a: &Hypothesis, b| b.weight.total_cmp(&a.weight));
     // If two rules give one cause, the likelier hypothesis is kept.
-    let mut named = Vec::new();
-    all.retain(|hypothesis| {
-        let is_new = !named.contains(&hypothesis.id);
-        named.push(hypothesis.id);
-        is_new
-    });
+    first_of_each(&mut all, |hypothesis| hypothesis.id);
     all
 }
 
 /// The causes, the likeliest first, each with the memory that is predicted after its change.
 pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> {
     let place = found.place();
-    let failed = run.and_then(|run| FailedRun::of(found, run));
-    let all = hypotheses(found, run, failed.as_ref());
+    let now = run.and_then(|run| PredictedMemory::of(run, place));
+    let failed = run.filter(|_| found.message.doubt().is_none()).and_then(|run| FailedRun::of(found, run));
+    let all = hypotheses(found, run, now.as_ref(), failed.as_ref());
     // Fields in which the run that failed differs from the page's, if it does. Every other change is tried together
     // with them.
     let other = failed.as_ref().map(|failed| failed.set.clone()).unwrap_or_default();
     let differs = failed.is_some();
     let is_known = failed.as_ref().is_none_or(|failed| failed.is_explained);
-    let now = run.and_then(|run| PredictedMemory::of(run, place));
-    let failed = tried(run, place, &other);
+    let failed = failed.and_then(|failed| failed.memory);
     let listed = all.into_iter().map(|mut hypothesis| {
         let is_other = hypothesis.id == CauseId::AnotherSetting;
         // A prediction of a run that is not the one that failed says nothing of what a change would have done.
@@ -159,33 +164,46 @@ impl<'a> Rules<'a> {
         self.all.push(Hypothesis { id, weight, bytes, evidence, change, set: Vec::new() });
     }
 
-    /// Adds other processes on the GPU, or a limit on the memory of this process.
-    fn other_processes(&mut self) {
+    /// Adds memory that other processes hold, where the message names them; else memory that it does not count.
+    fn elsewhere(&mut self) {
         let (message, total) = (self.message, self.total);
-        // The memory of other processes: as the message says, else all that is neither free nor held by this process.
-        let rest = total
-            - message.free.unwrap_or(total)
-            - message.process.filter(|held| *held > 0.0).unwrap_or(self.allocated + self.unused);
-        let derived =
-            message.free.is_some() && message.total.is_some() && !message.driver_pool && message.process.is_none();
-        let others = message.others.unwrap_or(if derived && rest > 0.5 * total { rest } else { 0.0 });
-        if others > 0.03 * total {
-            let evidence = t!("{held} of the GPU belong to other processes.", held = gib(others));
+        if let Some(others) = message.others.filter(|others| *others > 0.03 * total) {
+            let evidence =
+                t!("{held} of the GPU belong to other processes, which the message names.", held = gib(others));
             let change = t!("end the other process, or use another GPU");
             self.add(CauseId::OtherProcess, 0.95, others, evidence, Some(change));
             return;
         }
-        if let Some(allowed) = message.allowed.filter(|allowed| *allowed < 0.99 * total) {
-            let evidence = t!(
-                "The process may use {allowed} of {total}: a limit was set.",
-                allowed = gib(allowed),
-                total = gib(total)
-            );
-            let weight = if message.free.is_some_and(|free| free > self.asked) { 0.92 } else { 0.4 };
-            let change = t!("raise the memory fraction of the process");
-            // No difference to the prediction: the sentence has both sizes.
-            self.add(CauseId::AnotherSetting, weight, 0.0, evidence, Some(change));
-        }
+        let Some(rest) = message.much_uncounted().filter(|_| message.doubt().is_none()) else {
+            return;
+        };
+        let held = gib(rest);
+        let evidence = match message.process {
+            Some(_) => t!("{held} of the GPU are neither free nor in the count of this process.", held),
+            None => t!(
+                "{held} of the GPU are neither free nor in PyTorch's count: other processes hold them, or this one \
+                    outside PyTorch.",
+                held
+            ),
+        };
+        let weight = if message.limit().is_some() { 0.5 } else { 0.95 };
+        let change =
+            t!("nvidia-smi or rocm-smi names the processes that hold memory: end another one, or use another GPU");
+        self.add(CauseId::Context, weight, rest, evidence, Some(change));
+    }
+
+    /// Adds a limit on the memory of this process, where what was asked for would have passed it.
+    fn limit(&mut self) {
+        let (message, total) = (self.message, self.total);
+        let Some(allowed) = message.limit() else {
+            return;
+        };
+        let (allowed, total) = (gib(allowed), gib(total));
+        let evidence = t!("The process may use {allowed} of {total}: a limit was set.", allowed, total);
+        let weight = if message.free.is_some_and(|free| free > self.asked) { 0.92 } else { 0.4 };
+        let change = t!("raise the memory fraction of the process");
+        // No difference to the prediction: the sentence has both sizes.
+        self.add(CauseId::AnotherSetting, weight, 0.0, evidence, Some(change));
     }
 
     /// Adds the optimizer's states, which are allocated in the first step.
@@ -245,8 +263,9 @@ impl<'a> Rules<'a> {
             }
             return;
         };
-        let evidence =
-            || t!("The {asked} that were asked for are {what}.", asked = gib(asked), what = &fingerprint.name);
+        let evidence = || {
+            t!("The {asked} that were asked for have the size of {what}.", asked = gib(asked), what = &fingerprint.name)
+        };
         if fingerprint.logits {
             let weight = if matches!(moment, Moment::Loss | Moment::Backward | Moment::Unknown) { 0.9 } else { 0.7 };
             let change = t!("a fused or chunked loss, and recomputation where activations are too large as well");
@@ -411,8 +430,8 @@ fn plain_attention(found: &MemoryFound, run: Option<&Run>) -> Option<Message> {
         return None;
     }
     let held = t!(
-        "The {asked} that were asked for are {what}. A flash kernel never holds them: attention runs in its plain \
-            form, and the run on the page has {kernel}.",
+        "The {asked} that were asked for have the size of {what}, which a flash kernel never holds: if they are, \
+            attention ran in its plain form, and the run that is compared has {kernel}.",
         asked = gib(found.message.asked?),
         what = &fingerprint.name,
         kernel = Message::plain(kernel.choice().label)
@@ -448,8 +467,8 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
         )),
         (Some(batch), Some([_, likely, high])) => {
             evidence.push(t!(
-                "The logits that were asked for are those of micro-batch {batch}, with which tensors of {need} are \
-                    predicted.",
+                "What was asked for has the size of the logits of micro-batch {batch}, with which tensors of {need} \
+                    are predicted.",
                 batch,
                 need = gib(likely)
             ));
@@ -486,8 +505,8 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
 }
 
 /// Adds the cause that the run needs more memory than the GPU has, with the first change that would make it fit. `run`
-/// is the run that failed; none if it is not known.
-fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis>) {
+/// is the run that failed, and `now` what is predicted for it; none if it is not known.
+fn never_fitted(found: &MemoryFound, run: Option<&Run>, now: Option<&PredictedMemory>, all: &mut Vec<Hypothesis>) {
     let message = &found.message;
     let full = message.allocated.zip(message.total).map(|(allocated, total)| allocated / total);
     let larger = message.asked.zip(message.total).is_some_and(|(asked, total)| asked > total);
@@ -495,8 +514,13 @@ fn never_fitted(found: &MemoryFound, run: Option<&Run>, all: &mut Vec<Hypothesis
     if !larger && message.free.zip(message.asked).is_some_and(|(free, asked)| free >= asked) {
         return;
     }
-    let now = run.and_then(|run| PredictedMemory::of(run, found.place()));
-    let by_prediction = now.as_ref().is_some_and(|now| now.need[1] > now.need[3]);
+    let now = now.filter(|_| run.is_some());
+    let by_prediction = now.is_some_and(|now| now.need[1] > now.need[3]);
+    // With the memory that others hold there would have been room.
+    let room = message.free.map(|free| free + message.elsewhere());
+    if !larger && !by_prediction && message.elsewhere() > 0.0 && message.asked.unwrap_or(0.0) <= room.unwrap_or(0.0) {
+        return;
+    }
     let is_full = full.is_some_and(|share| share > FULL);
     let missing = found.short.unwrap_or_else(|| message.asked.unwrap_or(0.0));
     let evidence = match full {

@@ -28,7 +28,9 @@ pub(super) fn causes(found: &Diagnosis, lanes: Option<&LanePair>) -> Node {
     let beyond = to_explain(found);
     let (words, beside) = match (beyond, &found.memory) {
         _ if found.comparison == Comparison::Memory => {
-            (t!("Causes, the likeliest first"), t!("changes were tried on the run"))
+            let was_tried = found.causes.iter().any(|cause| cause.predicted_s.is_some());
+            let beside = if was_tried { t!("changes were tried on the run") } else { Message::default() };
+            (t!("Causes, the likeliest first"), beside)
         }
         (Some(beyond), _) => {
             (t!("What explains the {beyond}", beyond = show_seconds(Seconds(beyond))), explained(found))

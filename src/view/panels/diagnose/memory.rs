@@ -13,8 +13,11 @@ fn held(memory: &MemoryFound) -> (Vec<(&'static str, &'static str, f64)>, f64) {
     let message = &memory.message;
     let (allocated, unused) = (message.allocated.unwrap_or(0.0), message.unused.unwrap_or(0.0));
     let outside = message.process.map_or(0.0, |process| (process - allocated - unused).max(0.0));
+    let total = message.total.unwrap_or(0.0);
+    let uncounted = message.uncounted().filter(|bytes| *bytes > 0.02 * total).unwrap_or(0.0);
     let parts = vec![
         ("other processes", "me d-muted", message.others.unwrap_or(0.0)),
+        ("neither free nor counted", "me d-muted", uncounted),
         ("outside PyTorch", "me d-host", outside),
         ("allocated by PyTorch", "me d-text", allocated),
         ("reserved and not in use", "me d-muted hatched", unused),
@@ -110,7 +113,7 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
 pub(super) fn asked(memory: &MemoryFound) -> Option<Node> {
     let what = memory.fingerprint.as_ref()?;
     let words = t!(
-        "{asked}: {what}, to {off}.",
+        "{asked} are the size of {what}, to {off}.",
         asked = memory.message.asked.map(gib).unwrap_or_default(),
         what = &what.name,
         off = show_percent(what.off)
