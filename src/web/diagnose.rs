@@ -8,7 +8,6 @@ use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{Bytes, show_bytes};
 use crate::io::evidence::{EvidenceAnswer, EvidenceFile, ExampleFile, SentAnswer, SentFile, answer, markdown};
-use crate::io::logs::Reading;
 use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Node, PanelAction, leaf};
 use crate::view::panels::chosen::LayoutOrigin;
@@ -412,7 +411,8 @@ impl Page {
         if let Some(log) = log {
             let own = self.found.with_untracked(|found| found.as_ref()?.as_ref().ok()?.own.clone());
             let run = own.map_or_else(|| self.state.run.with_untracked(bare), |own| *own);
-            self.state.runs.read.set(Some(Ok(Reading { run: log.run_on(&run), ..log })));
+            let run = log.run_on(&run);
+            self.state.runs.read.set(Some(Ok(log.of_run(&run))));
         }
         self.state.view.show(View::Diagnose(true));
         browser::to_top();

@@ -503,6 +503,8 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
         found.memory = memory.map(|message| diagnose::out_of_memory(message.clone(), run));
         if let Some(step) = reading.and_then(|reading| reading.step) {
             diagnose::without_profiler(&mut found, step.seconds);
+    let of_own = reading.map(|reading| reading.clone().of_run(&own));
+    let reading = of_own.as_ref();
         }
         found
     } else if let Some(found) = diagnose::of_workers(&ops) {
@@ -573,6 +575,8 @@ fn of_two_logs(readings: &[&Reading]) -> Option<Diagnosis> {
     };
     let times = |reading: &Reading| Some(RunTimes { run: reading.run.clone(), step_s: reading.step?.seconds });
     let mut found = diagnose::of_two_runs(&times(first)?, &times(second)?)?;
+    let other_batch = reading.and_then(Reading::other_batch).filter(|_| found.predicted_s.is_some());
+    found.warnings.extend(other_batch.map(|message| Issue::warning("files", message)));
     for reading in readings {
         found.read.push(t!("Read as {program}.", program = &reading.program));
     }

@@ -21,7 +21,7 @@ mod trace;
 
 pub use patterns::LoggedQuantity;
 pub(crate) use reading::SIZES;
-pub use reading::{LoggedSteps, Reading};
+pub use reading::{LoggedSteps, RateOf, Reading};
 pub(crate) use steps::Series;
 
 use crate::json_scan::Scanner;

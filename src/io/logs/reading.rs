@@ -27,6 +27,50 @@ const CLOCKED: usize = 3;
 /// Rate of a large product inside kernels of all shapes, over that of the best shape: as the rates' table takes MAMF.
 const OF_BEST_SHAPE: f64 = 0.92;
 
+/// What a rate of a log counts a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RateOf {
+    Tokens,
+    TokensPerGpu,
+    Sequences,
+}
+
+impl RateOf {
+    fn of(quantity: LoggedQuantity) -> Option<Self> {
+        Some(match quantity {
+            LoggedQuantity::TokensPerSecond => Self::Tokens,
+            LoggedQuantity::TokensPerGpu => Self::TokensPerGpu,
+            LoggedQuantity::CurrentSamplesPerSecond | LoggedQuantity::SamplesPerSecond => Self::Sequences,
+            _ => return None,
+        })
+    }
+
+    /// What a step of `run` has of it.
+    fn work(self, run: &Run) -> f64 {
+        let sequences = run.global_batch as f64;
+        match self {
+            Self::Tokens => sequences * run.seq_len as f64,
+            Self::TokensPerGpu => sequences * run.seq_len as f64 / run.gpus as f64,
+            Self::Sequences => sequences,
+        }
+    }
+}
+
+/// In words: the step that a rate was divided by.
+fn step_words(run: &Run) -> Message {
+    t!(
+        "a step of {batch} sequences of {seq_len} tokens on {gpus} GPUs",
+        batch = run.global_batch,
+        seq_len = run.seq_len,
+        gpus = run.gpus
+    )
+}
+
+/// In words: a step of `found` seconds and the steps that it is of.
+fn duration_words(found: LoggedSteps) -> Message {
+    summary_words(show_seconds(shardscope_core::units::Seconds(found.seconds)), found.used, found.left_out)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoggedSteps {
     pub seconds: f64,
@@ -52,6 +96,12 @@ pub struct Reading {
     pub step: Option<LoggedSteps>,
     /// Seconds of the steps that it tells of, in their order.
     pub series: Vec<f64>,
+    /// What its rate counts, where its steps follow from a rate and the batch of the run.
+    #[serde(default)]
+    pub by_rate: Option<RateOf>,
+    /// Sequences of a step by its own two rates, where it prints both.
+    #[serde(default)]
+    pub sequences: Option<f64>,
     /// The numbers that the log gives them, or their place where it gives none; empty of what is no log of lines.
     pub numbers: Vec<u64>,
     /// Standard deviation of the logarithm of the step, for the fit.
@@ -85,6 +135,8 @@ impl Reading {
             known: Vec::new(),
             step: None,
             series: Vec::new(),
+            by_rate: None,
+            sequences: None,
             numbers: Vec::new(),
             sigma: NOISE,
             peaks: Vec::new(),
@@ -393,16 +445,12 @@ impl Reading {
             let coarse = quantity == LoggedQuantity::MeanStepsPerSecond || program == LogProgram::HfTrainer;
             self.sigma = if coarse { COARSE_NOISE } else { NOISE.max(found.spread) };
             let (used, left_out) = (found.used, found.left_out);
-            let seconds = show_seconds(shardscope_core::units::Seconds(found.median));
-            self.measured.push((words, summary_words(seconds, used, left_out)));
+            let step = LoggedSteps { seconds: found.median, spread: found.spread, used, left_out };
+            self.measured.push((words, duration_words(step)));
             if work > 1.0 {
-                self.assumed.push(t!(
-                    "a step of {batch} sequences of {seq_len} tokens on {gpus} GPUs",
-                    batch = self.run.global_batch,
-                    seq_len = self.run.seq_len,
-                    gpus = self.run.gpus
-                ));
+                self.assumed.push(step_words(&self.run));
             }
+            self.by_rate = RateOf::of(quantity);
             if program == LogProgram::HfTrainer {
                 self.notes
                     .push(t!("a trainer's summary covers evaluation, saving and the first steps: it weighs little"));
@@ -411,11 +459,46 @@ impl Reading {
                     "its mean since the start covers evaluation, saving and the first steps: it weighs little"
                 ));
             }
-            self.step = Some(LoggedSteps { seconds: found.median, spread: found.spread, used, left_out });
+            self.step = Some(step);
             break;
         }
+        let last = |of| heard.series_of(of).and_then(|(_, series)| series.last());
+        let rates = last(LoggedQuantity::SamplesPerSecond).zip(last(LoggedQuantity::MeanStepsPerSecond));
+        self.sequences = rates.map(|(samples, steps)| samples / steps);
         self.labelled(heard);
         self.agree(heard, self.tokens_of_step() / self.run.gpus as f64);
+    }
+
+    /// The reading as of `run`, whose settings stand beside the log: where its steps follow from a rate, they are of
+    /// that run's batch.
+    #[must_use]
+    pub fn of_run(mut self, run: &Run) -> Self {
+        let factor = self.by_rate.map_or(1.0, |rate| rate.work(run) / rate.work(&self.run));
+        if let Some(step) = self.step.filter(|_| (factor - 1.0).abs() > f64::EPSILON) {
+            let scaled = LoggedSteps { seconds: step.seconds * factor, ..step };
+            let (before, after) = (duration_words(step), duration_words(scaled));
+            for (_, words) in self.measured.iter_mut().filter(|(_, words)| *words == before) {
+                words.clone_from(&after);
+            }
+            let before = step_words(&self.run);
+            for words in self.assumed.iter_mut().filter(|words| **words == before) {
+                *words = step_words(run);
+            }
+            self.series.iter_mut().for_each(|seconds| *seconds *= factor);
+            self.step = Some(scaled);
+        }
+        self.run = run.clone();
+        self
+    }
+
+    /// Says so where the log's own rates give a step of other sequences than the run's.
+    pub fn other_batch(&self) -> Option<Message> {
+        let own = self.sequences.filter(|own| (own / self.run.global_batch as f64 - 1.0).abs() > SAME_COUNT)?;
+        Some(t!(
+            "by its own rates a step has {own} sequences, and one of the run {batch}: check batch and GPUs",
+            own = significant(own, 3),
+            batch = self.run.global_batch
+        ))
     }
 
     /// A rate of the tokens that have a label: prompts and padding have none, and the log does not say how many a step

@@ -516,3 +516,23 @@ fn an_attention_kernel_that_a_script_states_is_no_cause() {
     }
     assert!(has_attention("--attention-backend auto"));
 }
+
+/// A log of tokens a second beside settings: its step is of the settings' batch, whatever the page has. 8,192 tokens a
+/// GPU at 4,096 a second are 2 s, in one text with the settings as well.
+#[test]
+fn a_rate_is_of_the_batch_of_the_settings_beside_it() {
+    let settings = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n\
+        [parallelism]\ntensor_parallel_degree = 1\n";
+    let line =
+        |step: u64| format!("[titan] root - INFO - step: {step:2}  loss: 7.1  memory: 42.10GiB(53.22%)  tps: 4,096\n");
+    let log: String = (1..40).map(line).collect();
+    for batch in ["64", "256", "1024"] {
+        let page = Run::default().with_texts(&[("gpus", "64".to_owned()), ("global_batch", batch.to_owned())]).unwrap();
+        let files = [log.as_bytes(), settings.as_bytes()].map(|file| read(file, &page));
+        let found = diagnose(&[&files[0], &files[1]], &page).unwrap();
+        assert!((found.window_ns as f64 * 1e-9 - 2.0).abs() < 1e-6, "{batch}: {}", found.verdict);
+        let said: Vec<String> = found.read.iter().map(ToString::to_string).collect();
+        assert!(said.iter().any(|words| words.contains("a step of 64 sequences")), "{said:?}");
+        assert!(!said.iter().any(|words| words.contains("a step of 256 sequences")), "{said:?}");
+    }
+}
