@@ -48,6 +48,8 @@ named! {
         Logits = "logits",
         RetainedGraph = "retained-graph",
         OtherProcess = "other-process",
+        /// A limit below the memory of the GPU.
+        MemoryLimit = "memory-limit",
         NeverFitted = "never-fitted",
         Evaluation = "evaluation",
         Context = "context",
@@ -92,6 +94,7 @@ impl CauseId {
             Self::Logits => t!("Logits and loss"),
             Self::RetainedGraph => t!("Memory grows step by step"),
             Self::OtherProcess => t!("Another process holds memory"),
+            Self::MemoryLimit => t!("A limit on the memory of the process"),
             Self::NeverFitted => t!("The run needs more than the GPU has"),
             Self::Evaluation => t!("Evaluation holds more than training"),
             Self::Context => t!("Memory outside PyTorch"),

@@ -76,6 +76,8 @@ struct TextReader {
     hints: LogHints,
     /// Sizes of a message in another language; empty of none.
     translated: Option<Vec<String>>,
+    /// A line tells that the host's memory ran out.
+    is_of_host: bool,
     line: Vec<u8>,
     /// The text itself, where it is short enough to be settings.
     settings: SettingsText,
@@ -109,6 +111,7 @@ impl TextReader {
         let line = String::from_utf8_lossy(&self.line);
         self.oom.line(&line);
         self.hints.line(&line);
+        self.is_of_host |= oom::is_of_host(&line.to_ascii_lowercase());
         if self.translated.is_none() && oom::is_translated(&line) {
             self.translated = Some(oom::sizes(&line));
         }
@@ -130,17 +133,26 @@ impl TextReader {
         };
         match (read, memory) {
             (Ok(reading), memory) => {
-                let reading = with_script(reading, &self.settings, present);
+                let mut reading = with_script(reading, &self.settings, present);
+                reading.notes.extend((self.is_of_host && memory.is_none()).then(of_host));
                 Ok(EvidenceFile::Log(Box::new(reading), memory, Box::new(hints)))
             }
             (Err(_), Some(memory)) => Ok(EvidenceFile::Memory(memory)),
             (Err(issues), None) => match self.settings.stated(present) {
                 Some(stated) => stated.map(|stated| EvidenceFile::Settings(Box::new(stated))),
                 None if !hints.is_empty() => Ok(EvidenceFile::Hints(Box::new(hints))),
+                None if self.is_of_host => Err(vec![Issue::error("files", of_host())]),
                 None => Err(self.translated.map_or(issues, |sizes| vec![translated(&sizes)])),
             },
         }
     }
+}
+
+/// Why a process that the host ended is no message of a GPU's memory.
+fn of_host() -> Message {
+    t!("the host ended the process, most often as its own memory ran out, and no message of a GPU's memory is in it: \
+            the kernel's log (dmesg) tells, and fewer workers of the data loader, or weights that each rank loads in \
+            turn, need less")
 }
 
 /// The issue of an allocator's message in another language, with the `sizes` that it prints.
@@ -491,6 +503,8 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
     let run = stated.map_or(page, |stated| &stated.run);
     let reading = readings.first().copied();
     let own = reading.map_or_else(|| run.clone(), |reading| reading.run_on(run));
+    let of_own = reading.map(|reading| reading.clone().of_run(&own));
+    let reading = of_own.as_ref();
     let used = &own;
     let compared = if traces.is_empty() { used } else { run };
     let mut found = if !traces.is_empty() {
@@ -503,8 +517,6 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
         found.memory = memory.map(|message| diagnose::out_of_memory(message.clone(), run));
         if let Some(step) = reading.and_then(|reading| reading.step) {
             diagnose::without_profiler(&mut found, step.seconds);
-    let of_own = reading.map(|reading| reading.clone().of_run(&own));
-    let reading = of_own.as_ref();
         }
         found
     } else if let Some(found) = diagnose::of_workers(&ops) {
@@ -563,6 +575,8 @@ pub fn diagnose(files: &[&Result<EvidenceFile, Vec<Issue>>], run: &Run) -> Resul
             found.own = Some(Box::new(compared.clone()));
         }
     }
+    let other_batch = reading.and_then(Reading::other_batch).filter(|_| found.predicted_s.is_some());
+    found.warnings.extend(other_batch.map(|message| Issue::warning("files", message)));
     found.warnings.extend(notes);
     found.warnings.extend(unread.into_iter().map(|issue| Issue::warning("files", issue.message)));
     Ok(found)
@@ -575,8 +589,6 @@ fn of_two_logs(readings: &[&Reading]) -> Option<Diagnosis> {
     };
     let times = |reading: &Reading| Some(RunTimes { run: reading.run.clone(), step_s: reading.step?.seconds });
     let mut found = diagnose::of_two_runs(&times(first)?, &times(second)?)?;
-    let other_batch = reading.and_then(Reading::other_batch).filter(|_| found.predicted_s.is_some());
-    found.warnings.extend(other_batch.map(|message| Issue::warning("files", message)));
     for reading in readings {
         found.read.push(t!("Read as {program}.", program = &reading.program));
     }

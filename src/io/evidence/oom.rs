@@ -62,8 +62,27 @@ pub(super) fn sizes(text: &str) -> Vec<String> {
     found.into_iter().take(8).map(|(_, size)| size).collect()
 }
 
+/// Words, in small letters, of a host whose memory ran out: of the kernel, of Slurm, of PyTorch's allocator for the CPU
+/// and of a launcher whose process was killed.
+const OF_HOST: [&str; 9] = [
+    "oom_kill",
+    "oom-kill",
+    "oom killed",
+    "oomkilled",
+    "out of memory: killed process",
+    "defaultcpuallocator",
+    "exitcode: -9",
+    "exit code 137",
+    "exitcode 137",
+];
+
+/// True where `line`, in small letters, is of a host's memory: no GPU ran out.
+pub(super) fn is_of_host(line: &str) -> bool {
+    OF_HOST.iter().any(|words| line.contains(words)) || line.trim() == "killed"
+}
+
 /// Signs of a message, in small letters.
-const SIGNS: [&str; 9] = [
+const SIGNS: [&str; 10] = [
     "out of memory",
     "outofmemoryerror",
     "tried to allocate",
@@ -73,6 +92,7 @@ const SIGNS: [&str; 9] = [
     "memory allocation failed with oom",
     "failed to cuda malloc",
     "has a total capa",
+    "free memory on device",
 ];
 
 impl OomScanner {
@@ -86,7 +106,7 @@ impl OomScanner {
             return;
         }
         let lower = line.to_ascii_lowercase();
-        if SIGNS.iter().any(|sign| lower.contains(sign)) {
+        if !is_of_host(&lower) && SIGNS.iter().any(|sign| lower.contains(sign)) {
             self.found.extend(self.before.drain(..));
             self.at = self.found.len();
             self.found.push(cut(line));
@@ -214,6 +234,20 @@ fn stated(text: &str, lower: &str) -> OutOfMemory {
     }
 }
 
+/// The sizes of vLLM's check before it loads a model: "Free memory on device cuda:0 (12.3/79.1 GiB) on startup is less
+/// than desired GPU memory utilization (0.9, 71.2 GiB)". Source: `vllm/v1/worker/utils.py`, `request_memory`.
+fn on_startup(text: &str, found: &mut OutOfMemory) -> Option<()> {
+    let (_, rest) = text.split_once("Free memory on device")?;
+    let (free, rest) = rest.split_once('(')?.1.split_once('/')?;
+    let (total, rest) = rest.split_once(')')?;
+    let (_, share) = rest.split_once("utilization (")?;
+    let (_, asked) = share.split_once(')')?.0.split_once(',')?;
+    found.free = Some(size_at(&format!("{free} GiB"))?);
+    found.total = Some(size_at(total)?);
+    found.asked = Some(size_at(asked)?);
+    Some(())
+}
+
 /// The message in `lines`, whose first sign is at `at`.
 fn parse(lines: &[String], at: usize) -> Option<OutOfMemory> {
     // The sentence may be wrapped.
@@ -243,12 +277,17 @@ fn parse(lines: &[String], at: usize) -> Option<OutOfMemory> {
     };
     found.others = (others > 0.0).then_some(others);
     found.library = match () {
+        () if on_startup(&text, &mut found).is_some() => Some("vLLM"),
         () if text.contains("NCCL") => Some("NCCL"),
         () if lower.contains("cublas_status_alloc_failed") => Some("cuBLAS"),
         () if lower.contains("resource_exhausted") => Some("JAX"),
         () => None,
     };
-    let said = found.asked.is_some() || found.total.is_some() || found.library.is_some();
+    let of_driver = ["cuda error: out of memory", "hip error: out of memory", "cuda_error_out_of_memory"];
+    let said = found.asked.is_some()
+        || found.total.is_some()
+        || found.library.is_some()
+        || of_driver.iter().any(|words| lower.contains(words));
     if !said || lower.contains("more than 1eb") {
         return None;
     }

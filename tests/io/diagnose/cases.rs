@@ -119,8 +119,8 @@ fn messages_of_every_form_are_read() {
         ("B", Some(1.0), Some(14.25), Some(CauseId::NeverFitted)),
         ("C", Some(8.0), Some(16.01), Some(CauseId::NeverFitted)),
         ("D", Some(1.96), Some(22.41), Some(CauseId::NeverFitted)),
-        ("E", Some(3.98), Some(6.74), Some(CauseId::AnotherSetting)),
-        ("F", Some(0.0), Some(0.99), Some(CauseId::AnotherSetting)),
+        ("E", Some(3.98), Some(6.74), Some(CauseId::MemoryLimit)),
+        ("F", Some(0.0), Some(0.99), Some(CauseId::MemoryLimit)),
         // 203 GiB are free.
         ("G", Some(0.0), Some(68.63), None),
         // More is free than there is.
@@ -249,7 +249,7 @@ fn logits_of_two_sequences_ask_for_micro_batch_2_first() {
     assert!(change.contains(&shown(&after)) && change.contains(&shown(&run)), "{change}");
     // Far more was held than is predicted: that another run failed stands first, and what the run needs is said of it.
     let never = told.causes.iter().find(|cause| cause.id == CauseId::NeverFitted).unwrap();
-    assert!(never.evidence.to_string().starts_with("Of the run that failed, not of the page's:"), "{never:#?}");
+    assert!(never.evidence.to_string().starts_with("Of the run that failed, not of the one"), "{never:#?}");
     // 128,256 words of Llama 3.1 (arXiv 2407.21783, section 3.2) over two ranks.
     assert!(told.causes.iter().any(|cause| cause.evidence.to_string().contains("256 / TP 2)")), "{told:#?}");
     // No change is offered that by its own words changes nothing.

@@ -3,7 +3,7 @@
 use crate::common::run_with;
 use shardscope::core::diagnose::{CauseId, Diagnosis, MemoryFound};
 use shardscope::core::memory::{Lifetime, StageMemory};
-use shardscope::core::run::Run;
+use shardscope::core::run::{OneOf, Run};
 use shardscope::io::evidence::{diagnose, read};
 
 /// Frames of Megatron-LM's loss, which converts the logits to fp32 (`megatron/core/tensor_parallel/cross_entropy.py`).
@@ -121,4 +121,68 @@ fn a_message_that_nothing_explains_has_no_change_to_press() {
     assert!(70.0 > 1.1 * tensors(&largest), "{}", tensors(&largest));
     assert!(diagnosis.causes.iter().any(|cause| cause.id == CauseId::AnotherSetting), "{:#?}", diagnosis.causes);
     assert!(diagnosis.causes.iter().all(|cause| cause.set.is_empty()), "{:#?}", diagnosis.causes);
+}
+
+/// The bars add up: the components are the need, and the need is the tensors and what is besides, by every method and
+/// where a phase of reinforcement learning is the fullest moment.
+#[test]
+fn the_parts_of_the_prediction_are_its_whole() {
+    let text = message(ONE);
+    let methods = shardscope::core::memory::methods::METHODS.iter().map(|info| info.method.id());
+    let small = [("model", "llama-3.1-8b"), ("gpus", "8"), ("tp", "4"), ("pp", "1"), ("global_batch", "64")];
+    let mut runs: Vec<Run> =
+        methods.map(|method| run_with(&[&small[..], &[("memory_method", method)]].concat())).collect();
+    let rl = [("rl.algorithm", "grpo"), ("rl.prompts", "64"), ("rl.samples", "8"), ("rl.prompt_tokens", "512")];
+    runs.push(run_with(
+        &[&small[..], &rl, &[("rl.response_tokens.mean", "1024"), ("rl.response_limit", "4096")]].concat(),
+    ));
+    for run in runs {
+        let report = shardscope::core::report::report(&run).unwrap();
+        let (_, memory) = found(&text, &run);
+        let need = memory.need.unwrap();
+        assert!((need[1] / report.memory.need_bytes.0 - 1.0).abs() < 1e-9, "{:?}", run.memory_method);
+        let sum: f64 = memory.predicted.iter().map(|(_, bytes)| bytes).sum();
+        assert!((sum / need[1] - 1.0).abs() < 1e-9, "{:?}: {sum} {need:?}", run.memory_method);
+        let tensors = memory.predicted_tensors().unwrap()[1];
+        let stage = report.memory.fullest().unwrap();
+        let is_tensor = |lifetime: Lifetime| !matches!(lifetime, Lifetime::Process | Lifetime::Fragmentation);
+        let own: f64 = stage.items.iter().filter(|item| is_tensor(item.lifetime)).map(|item| item.bytes.0).sum();
+        assert!((tensors / own - 1.0).abs() < 1e-9, "{:?}: {tensors} {own}", run.memory_method);
+    }
+}
+
+/// What the host's kernel, Slurm, Kubernetes, a launcher and PyTorch's allocator for the CPU write is of no GPU.
+#[test]
+fn a_host_that_ran_out_is_no_gpu() {
+    let texts = [
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=1.0. Some of the step tasks have been OOM Killed.\n\
+         srun: error: node12: task 3: Out Of Memory\n",
+        "torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: -9) local_rank: 3\nKilled\n",
+        "RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you \
+         tried to allocate 141733920768 bytes. Error code 12 (Cannot allocate memory)\n",
+        "kernel: Out of memory: Killed process 4242 (python) total-vm:131072kB, anon-rss:65536kB\n",
+    ];
+    for text in texts {
+        let run = Run::default();
+        let issues = diagnose(&[&read(text.as_bytes(), &run)], &run).unwrap_err();
+        assert!(issues.iter().any(|issue| issue.message.to_string().contains("the host")), "{text}: {issues:?}");
+    }
+}
+
+/// vLLM's check before it loads: 71.2 GiB wanted, 12.31 of 79.11 free; it holds nothing yet, so that 66.8 are another's
+/// or its own outside of PyTorch. A driver's error has no sizes.
+#[test]
+fn messages_of_engines_and_of_the_driver_are_read() {
+    let run = run_with(&[("model", "llama-3.1-8b"), ("gpus", "8"), ("tp", "4"), ("pp", "1"), ("recompute", "full")]);
+    let text = "ValueError: Free memory on device cuda:0 (12.31/79.11 GiB) on startup is less than desired GPU memory \
+        utilization (0.9, 71.2 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.";
+    let (diagnosis, memory) = found(text, &run);
+    assert!((memory.short.unwrap() / GIB - (71.2 - 12.31)).abs() < 0.01, "{memory:?}");
+    let first = &diagnosis.causes[0];
+    assert_eq!((first.id, memory.fingerprint), (CauseId::Context, None));
+    assert!((first.bytes.unwrap() / GIB - (79.11 - 12.31)).abs() < 0.01, "{first:?}");
+    let (diagnosis, memory) =
+        found("RuntimeError: CUDA error: out of memory\nCUDA kernel errors might be asynchronous\n", &run);
+    assert_eq!((memory.message.asked, memory.short), (None, None));
+    assert!(diagnosis.verdict.to_string().contains("ran out of memory"), "{}", diagnosis.verdict);
 }

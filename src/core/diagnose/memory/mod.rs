@@ -14,7 +14,7 @@ use crate::memory::verdict::MemoryNeed;
 use crate::memory::{Component, Item, Lifetime};
 use crate::message::{Message, verbatim};
 use crate::report::{Evaluation, evaluate};
-use crate::run::{Run, Scenario};
+use crate::run::{Method, Run, Scenario};
 use crate::statics::named;
 use crate::t;
 use crate::units::{Bytes, show_bytes};
@@ -203,7 +203,9 @@ pub(super) fn not_compared(message: &OutOfMemory, run: &Run) -> Message {
 pub fn out_of_memory(message: OutOfMemory, run: &Run) -> MemoryFound {
     let scenario = Scenario::new(run).ok().filter(|scenario| is_own_gpu(&message, scenario));
     let compared = scenario.as_ref().map(|_| run);
-    let fingerprint = scenario.as_ref().and_then(|scenario| fingerprint(&message, scenario));
+    // XLA and engines ask for the memory of many tensors at once.
+    let of_one_tensor = scenario.as_ref().filter(|_| message.library.is_none());
+    let fingerprint = of_one_tensor.and_then(|scenario| fingerprint(&message, scenario));
     let place = Place::of(&message, fingerprint.as_ref());
     let held = compared.and_then(|run| PredictedMemory::of(run, place));
     let short = message.asked.zip(message.free).map(|(asked, free)| asked - free).filter(|short| *short > 0.0);
@@ -260,18 +262,25 @@ impl PredictedMemory {
         };
         let own = stage.and_then(|stage| stages.get(stage));
         let capacity = memory.capacity_bytes.0;
+        let need_of = |total| match scenario.run.memory_method {
+            Method::Detailed => MemoryNeed::of(&scenario, total),
+            _ => MemoryNeed::of_tensors(&scenario, total),
+        };
         let need = match own {
             Some(stage) => {
-                let need = MemoryNeed::of(&scenario, stage.total);
+                let need = need_of(stage.total);
                 [need.low.0, need.likely.0, need.high.0, capacity]
             }
             None => [memory.need_low_bytes.0, memory.need_bytes.0, memory.need_high_bytes.0, capacity],
         };
-        let compared = own.or_else(|| memory.per_stage.get(memory.peak_stage));
-        let besides = compared.map_or(0.0, |stage| {
-            let outside = |item: &&Item| matches!(item.lifetime, Lifetime::Process | Lifetime::Fragmentation);
-            stage.items.iter().filter(outside).map(|item| item.bytes.0).sum()
-        });
+        let compared = own.or_else(|| memory.fullest());
+        // What a method does not count itself is of the process and of fragmentation.
+        let uncounted = compared.map_or(0.0, |stage| need[1] - stage.total.0);
+        let besides = uncounted
+            + compared.map_or(0.0, |stage| {
+                let outside = |item: &&Item| matches!(item.lifetime, Lifetime::Process | Lifetime::Fragmentation);
+                stage.items.iter().filter(outside).map(|item| item.bytes.0).sum()
+            });
         let parts = compared.map_or_else(Vec::new, |stage| {
             let of = |component: Component| match component {
                 Component::Weights => stage.weights.0,
@@ -279,7 +288,7 @@ impl PredictedMemory {
                 Component::Optimizer => stage.optimizer.0,
                 Component::Activations => stage.activations.0,
                 Component::Buffers => stage.buffers.0,
-                Component::Overhead => stage.overhead.0,
+                Component::Overhead => stage.overhead.0 + uncounted,
             };
             Component::ALL.map(|component| (component.name(), of(component))).to_vec()
         });

@@ -114,7 +114,7 @@ pub(super) fn causes(found: &MemoryFound, run: Option<&Run>) -> Vec<FoundCause> 
         };
         if differs && hypothesis.id == CauseId::NeverFitted {
             let evidence = hypothesis.evidence;
-            hypothesis.evidence = t!("Of the run that failed, not of the page's: {evidence}", evidence);
+            hypothesis.evidence = t!("Of the run that failed, not of the one that is compared: {evidence}", evidence);
         }
         FoundCause {
             bytes: Some(hypothesis.bytes),
@@ -186,7 +186,11 @@ impl<'a> Rules<'a> {
                 held
             ),
         };
-        let weight = if message.limit().is_some() { 0.5 } else { 0.95 };
+        let weight = match () {
+            () if message.limit().is_some() => 0.5,
+            () if rest > 0.3 * total => 0.95,
+            () => 0.75,
+        };
         let change =
             t!("nvidia-smi or rocm-smi names the processes that hold memory: end another one, or use another GPU");
         self.add(CauseId::Context, weight, rest, evidence, Some(change));
@@ -202,8 +206,8 @@ impl<'a> Rules<'a> {
         let evidence = t!("The process may use {allowed} of {total}: a limit was set.", allowed, total);
         let weight = if message.free.is_some_and(|free| free > self.asked) { 0.92 } else { 0.4 };
         let change = t!("raise the memory fraction of the process");
-        // No difference to the prediction: the sentence has both sizes.
-        self.add(CauseId::AnotherSetting, weight, 0.0, evidence, Some(change));
+        // The sentence has both sizes.
+        self.add(CauseId::MemoryLimit, weight, 0.0, evidence, Some(change));
     }
 
     /// Adds the optimizer's states, which are allocated in the first step.
@@ -343,9 +347,9 @@ impl<'a> Rules<'a> {
                 t!("a sharded checkpoint, or one that is gathered on the host"),
             ),
             Moment::Generation => (
-                CauseId::OtherProcess,
+                CauseId::Context,
                 0.6,
-                t!("It failed while it generated: the engine and the training share the GPU."),
+                t!("It failed while it generated: where an engine shares the GPU, it holds weights and a cache there."),
                 t!("the engine's sleep level, or a smaller share of memory for it"),
             ),
             Moment::Evaluation => (
@@ -362,7 +366,9 @@ impl<'a> Rules<'a> {
             ),
             _ => return,
         };
-        self.add(id, weight, asked, evidence, Some(change));
+        // How much an engine holds is not said.
+        let bytes = if id == CauseId::Context { 0.0 } else { asked };
+        self.add(id, weight, bytes, evidence, Some(change));
     }
 
     /// Adds a GPU that is full, where a library failed to allocate and gives no sizes.
@@ -449,8 +455,8 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
         return;
     };
     let mut evidence = vec![t!(
-        "PyTorch had {allocated} allocated, and tensors of {need} ({low} to {high}) are predicted for the run on the \
-            page: what failed was another run, or needs what is not counted.",
+        "PyTorch had {allocated} allocated, and tensors of {need} ({low} to {high}) are predicted for the run that is \
+            compared: what failed was another run, or needs what is not counted.",
         allocated = gib(allocated),
         need = gib(need),
         low = gib(low),
@@ -459,8 +465,8 @@ fn another_run(found: &MemoryFound, failed: &FailedRun, all: &mut Vec<Hypothesis
     let tensors = failed.memory.as_ref().map(PredictedMemory::tensors);
     match (failed.micro_batch, tensors) {
         (_, Some([_, likely, _])) if failed.is_explained => evidence.push(t!(
-            "With {settings} tensors of {need} are predicted, of all that were tried the nearest to the {sum} that \
-                were held and asked for.",
+            "With {settings}, which is not the run of the bars above, tensors of {need} are predicted, of all that \
+                were tried the nearest to the {sum} that were held and asked for.",
             settings = Message::joined(", ", failed.words.clone()),
             need = gib(likely),
             sum = gib(allocated + found.message.asked.unwrap_or(0.0))

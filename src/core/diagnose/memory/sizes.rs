@@ -30,7 +30,7 @@ impl OutOfMemory {
 
     /// Memory of no count, where it is more than a process takes beside PyTorch.
     pub(super) fn much_uncounted(&self) -> Option<f64> {
-        let least = if self.process.is_some() { 0.1 } else { 0.5 };
+        let least = if self.process.is_some() { 0.1 } else { 0.15 };
         self.uncounted().zip(self.total).filter(|(rest, total)| *rest > least * total).map(|(rest, _)| rest)
     }
 

@@ -100,12 +100,26 @@ pub(super) fn bars(memory: &MemoryFound) -> Node {
         lines.push(key_line(&key));
     }
     let beside = verbatim(message.total.map(gib).unwrap_or_default());
+    // What PyTorch calls allocated is compared with the tensors, the bar has the rest as well.
+    let of_tensors =
+        message.allocated.and(memory.predicted_tensors()).zip(memory.need).map(|([_, tensors, _], need)| {
+            let [tensors, need] = [tensors, need[1]].map(|bytes| MemoryUnit::Gib.printed(Bytes(bytes)));
+            let size = |gib: f64| verbatim(format!("{gib:.1} GiB"));
+            muted(t!(
+                "Of the {need} predicted, {tensors} are tensors, which PyTorch calls allocated, and {rest} are of the \
+                process and of fragmentation.",
+                need = size(need),
+                tensors = size(tensors),
+                rest = size(need - tensors)
+            ))
+        });
     Node::from_iter([
         match memory.need {
             Some(_) => head("The GPU at that moment, over the prediction", beside, legend()),
             None => head("The GPU at that moment", beside, Node::none()),
         },
         el("div", &[("class", "pairs")], &lines),
+        of_tensors.unwrap_or_default(),
     ])
 }
 
