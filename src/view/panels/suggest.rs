@@ -329,9 +329,25 @@ pub fn heading(evaluation: &Evaluation) -> &'static str {
     }
 }
 
-/// Tight layouts that take less time, on demand.
+/// Tight layouts that take less time, on demand, below one sentence: that none which surely fits is known to be faster,
+/// and by how much they are.
 fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: MemoryUnit) -> Node {
     let tight = &searched.betters.tight;
+    let step_s = searched.step_of(evaluation);
+    let shown: Vec<&Better> = tight.iter().take(MOST_TIGHT).collect();
+    let cards: Node = cards_of(evaluation, step_s, &shown, unit).into_iter().collect();
+    let (class, sign) = words::sign(evaluation.report.memory.overall());
+    let parts = [
+        leaf("p", class, Message::joined("", [verbatim(sign), tight_words(evaluation, searched, unit)])),
+        fold("Show the tight ones", el("div", &[("class", "suggestions")], &[cards])),
+    ];
+    el("div", &[("class", "only-tight")], &parts)
+}
+
+/// "Of 41,163 layouts none that surely fits is known to be faster; 2 that may need more than 79.2 GiB take 12 to 30 %
+/// less time. Gains below 7.9 % cannot be told apart."
+fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, unit: MemoryUnit) -> Message {
+    let Betters { list, tight, .. } = &searched.betters;
     let step_s = searched.step_of(evaluation);
     let saved = |better: &Better| 100.0 * (1.0 - better.figures.time_s / step_s);
     let least = tight.iter().map(saved).fold(f64::INFINITY, f64::min);
@@ -341,23 +357,33 @@ fn only_tight(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Mem
     let range = if least == most { verbatim(most) } else { t!("{least} to {most}", least, most) };
     // Of a run that is tight itself they are not worse.
     let own_tight = evaluation.report.memory.overall() == Verdict::Tight;
-    let words = match tight.len() {
-        1 if own_tight => t!("1 other is {range} % faster, and tight as this run is.", range),
-        count if own_tight => t!("{count} others are {range} % faster, and tight as this run is.", count, range),
-        1 => t!("1 other is {range} % faster but tight: it may need more than {usable}.", range, usable),
-        count => {
-            t!("{count} others are {range} % faster but tight: they may need more than {usable}.", count, range, usable)
-        }
+    let tight = match tight.len() {
+        1 if own_tight => t!("1 that is tight, as this run is, takes {range} % less time", range),
+        count if own_tight => t!("{count} that are tight, as this run is, take {range} % less time", count, range),
+        1 => t!("1 that may need more than {usable} takes {range} % less time", range, usable),
+        count => t!("{count} that may need more than {usable} take {range} % less time", count, range, usable),
     };
-    let shown: Vec<&Better> = tight.iter().take(MOST_TIGHT).collect();
-    let cards: Node = cards_of(evaluation, step_s, &shown, unit).into_iter().collect();
-    let (class, sign) = words::sign(evaluation.report.memory.overall());
-    let parts = [
-        leaf("p", class, Message::joined("", [verbatim(sign), fastest_that_fits(evaluation, searched)])),
-        leaf("p", "muted", words),
-        fold("Show the tight ones", el("div", &[("class", "suggestions")], &[cards])),
-    ];
-    el("div", &[("class", "only-tight")], &parts)
+    let evaluated = searched.evaluated;
+    // Other layers a stage are a faster one that fits: its card stands above.
+    let has_faster = list.iter().any(|better| better.gain == Gain::Split);
+    let said = if has_faster {
+        t!("Of {evaluated} layouts {tight}.", evaluated, tight)
+    } else if searched.rl_step.is_some() {
+        t!(
+            "Of {evaluated} layouts of the training none that surely fits is known to shorten the step of \
+                reinforcement learning by 1 %; {tight}.",
+            evaluated,
+            tight
+        )
+    } else {
+        t!("Of {evaluated} layouts none that surely fits is known to be faster; {tight}.", evaluated, tight)
+    };
+    let apart = searched.rl_step.is_none().then(|| {
+        let tie = significant(self::tie(&evaluation.scenario.run) * 100.0, 2);
+        t!("Gains below {tie} % cannot be told apart.", tie)
+    });
+    let limit = searched.partial.then(|| t!("The search ended at its limit of work."));
+    Message::joined(" ", std::iter::once(said).chain(apart).chain(limit))
 }
 
 /// Tight layouts that are shown.
@@ -542,7 +568,11 @@ fn reasons(evaluation: &Evaluation, step_s: Seconds, better: &Better, unit: Memo
 fn why_not_fewer(own: &Run, found: u64) -> Message {
     let tried = tried_before(own, found);
     if tried.is_empty() && found > own.gpus {
-        return t!("No layout fits on {gpus} GPUs; {found} is the next number that was tried.", gpus = own.gpus, found);
+        return t!(
+            "No layout was found that fits on {gpus} GPUs; {found} is the next number that was tried.",
+            gpus = own.gpus,
+            found
+        );
     }
     if tried.is_empty() {
         return t!("It is the smallest number that was tried.");
@@ -887,6 +917,38 @@ mod tests {
         );
         let (cards, line) = said(vec![Better { gain: Gain::Time, ..batch }]);
         assert!(!cards.contains("No layout that fits") && line.contains("a layout can change"), "{cards} {line}");
+    }
+
+    /// Tight layouts of 70 and 88 % of the step: one sentence says that none which surely fits is known to be faster
+    /// and that they take 12 to 30 % less time; beside other layers a stage that are faster it does not say the first.
+    #[test]
+    fn what_fits_and_what_is_tight_are_one_sentence() {
+        let run = Run { global_batch: 64, ..Run::default() };
+        let own = evaluate(&run).unwrap();
+        let figures = Figures::from(&own.report);
+        let better = |gain, share: f64, stages: &[u64]| {
+            let run = Run { stage_layers: Some(stages.to_vec()), ..run.clone() };
+            Better { gain, run, figures: Figures { time_s: figures.time_s * share, ..figures }, cause: None }
+        };
+        let tight = vec![better(Gain::Time, 0.7, &[7, 9, 8, 8]), better(Gain::Time, 0.88, &[7, 8, 9, 8])];
+        let said = |list: Vec<Better>, tight: Vec<Better>| {
+            let betters = Betters { list, tight, done: true };
+            let searched = SearchProgressShown { done: true, evaluated: 9, betters, ..Default::default() };
+            suggestion(&own, &searched, MemoryUnit::Gib).to_html()
+        };
+        let both = said(Vec::new(), tight.clone());
+        let usable = MemoryUnit::Gib.show(own.report.memory.capacity_bytes);
+        let sentence = [
+            "Of 9 layouts none that surely fits is known to be faster;",
+            &format!("2 that may need more than {usable} take 12 to 30 % less time."),
+        ];
+        let sentence = sentence.join(" ");
+        assert!(both.contains(&sentence), "{both}");
+        assert_eq!(both.matches("known to be faster").count(), 1, "{both}");
+        let one = said(Vec::new(), tight[..1].to_vec());
+        assert!(one.contains(&format!("1 that may need more than {usable} takes 30 % less time")), "{one}");
+        let split = said(vec![better(Gain::Split, 0.9, &[9, 8, 8, 7])], tight);
+        assert!(!split.contains("known to be faster") && split.contains("Of 9 layouts 2 that may need"), "{split}");
     }
 
     /// Every part that the cause of a faster layout may name: the line beside the head of the cards and the marked row
