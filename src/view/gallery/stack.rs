@@ -7,7 +7,8 @@ use crate::charts::ticks::tick_times;
 use crate::charts::viewport::Viewport;
 use crate::node::figure::Scope;
 use crate::panels::pipeline::ranks;
-use crate::panels::schedules::{ComparedSchedule, against};
+use crate::panels::schedules::{ComparedSchedule, TELLING, UNTOLD, against};
+use crate::panels::waterfall::part_words;
 use crate::prelude::*;
 use crate::words::{outlook_of, sign, unnamed};
 use shardscope_core::advice::ScheduleFigures;
@@ -82,14 +83,22 @@ fn step_parts(evaluation: &Evaluation) -> Option<[(&'static str, Seconds); 5]> {
     ])
 }
 
+/// Parts of the step with what each takes less in `best` than in `other`: those of [`step_parts`]; where one of the two
+/// never drains, what its ranks wait for is not known, and the parts of the step are told apart alone.
+fn parts_less(best: &Evaluation, other: &Evaluation) -> Vec<(&'static str, Seconds)> {
+    if let (Some(here), Some(there)) = (step_parts(best), step_parts(other)) {
+        return here.into_iter().zip(there).map(|((name, a), (_, b))| (name, b - a)).collect();
+    }
+    let (here, there) = (&best.report.step.parts, &other.report.step.parts);
+    let seconds = |kind| there.iter().filter(|part| part.kind == kind).map(|part| part.seconds).sum::<Seconds>();
+    here.iter().map(|part| (part_words(part.kind), seconds(part.kind) - part.seconds)).collect()
+}
+
 /// What makes the step of `best` shorter than that of `other`: the parts of it that differ by a fifth of the difference
 /// or more, those that are shorter first, and what remains. Each with what it takes less; they sum to the difference.
 fn reasons(best: &Evaluation, other: &Evaluation) -> Vec<(&'static str, Seconds)> {
     let gain = other.report.step.time_s - best.report.step.time_s;
-    let (Some(here), Some(there)) = (step_parts(best), step_parts(other)) else {
-        return Vec::new();
-    };
-    let mut parts: Vec<_> = here.into_iter().zip(there).map(|((name, a), (_, b))| (name, b - a)).collect();
+    let mut parts = parts_less(best, other);
     parts.retain(|(_, less)| less.0.abs() >= TELLING * gain.0);
     parts.sort_by(|one, next| next.1.0.total_cmp(&one.1.0));
     let rest = gain - parts.iter().map(|(_, less)| *less).sum::<Seconds>();
@@ -99,43 +108,99 @@ fn reasons(best: &Evaluation, other: &Evaluation) -> Vec<(&'static str, Seconds)
     parts
 }
 
-/// Share of the difference of two steps from which a part of it is named.
-const TELLING: f64 = 0.2;
+/// A timeline with its schedule.
+type Lane<'a> = (ScheduleVariant, &'a Prepared);
 
-/// Share of it up to which what remains is not said: it changes none of three digits.
-const UNTOLD: f64 = 0.0005;
+fn step_of(lane: &Lane) -> Seconds {
+    lane.1.evaluation.report.step.time_s
+}
 
-/// The fastest of the timelines in a sentence: against the first, or the next where it is the first, and why.
-pub fn winner(lanes: &[(ScheduleVariant, &Prepared)]) -> Option<Message> {
-    let by_step = |a: &&(ScheduleVariant, &Prepared), b: &&(ScheduleVariant, &Prepared)| {
-        let of = |one: &(ScheduleVariant, &Prepared)| one.1.evaluation.report.step.time_s.0;
-        of(a).total_cmp(&of(b))
-    };
-    let best = lanes.iter().min_by(by_step)?;
+/// The shortest step of `lanes`.
+fn shortest<'a, 'b>(lanes: impl Iterator<Item = &'b Lane<'a>>) -> Option<&'b Lane<'a>>
+where
+    'a: 'b,
+{
+    lanes.min_by(|a, b| step_of(a).0.total_cmp(&step_of(b).0))
+}
+
+/// Why the Run cannot train under the schedule of `lane`: its software has it not, or no GPU the memory.
+fn hindrance(lane: &Lane) -> Option<Message> {
+    let evaluation = &lane.1.evaluation;
+    let is_out = evaluation.report.memory.overall() == Verdict::Oom;
+    let memory = is_out.then(|| t!("out of memory"));
+    unnamed(&evaluation.scenario.run, lane.0.schedule).or(memory)
+}
+
+/// What the fastest, `best`, is compared with: the first of `lanes`, or the next in speed where it is the first.
+fn beside_it<'a>(best: &Lane, lanes: &[&Lane<'a>]) -> Option<Lane<'a>> {
     let first = lanes.first().filter(|first| first.0 != best.0);
-    let other = first.or_else(|| lanes.iter().filter(|one| one.0 != best.0).min_by(by_step))?;
+    let next = || shortest(lanes.iter().copied().filter(|one| one.0 != best.0));
+    first.copied().or_else(next).copied()
+}
+
+/// The fastest of the timelines in a sentence: against the first, or the next where it is the first, and why. Where the
+/// Run cannot train under it, the fastest under which it can in another, and why.
+pub fn winner(lanes: &[Lane]) -> Option<Message> {
+    let best = shortest(lanes.iter())?;
+    let named = |lane: &Lane| match hindrance(lane) {
+        Some(missing) => t!("{name} ({missing})", name = lane.0.name(), missing),
+        None => lane.0.name(),
+    };
+    let all: Vec<&Lane> = lanes.iter().collect();
+    let said = fastest_of(named(best), best, &beside_it(best, &all)?, |name, step, time, share, other| {
+        t!("Fastest: {name}, {step}, {time} ({share}) less than {other}.", name, step, time, share, other)
+    });
+    if hindrance(best).is_none() {
+        return Some(said);
+    }
+    let software = verbatim(best.1.evaluation.scenario.run.stack.preset_row().choice.label);
+    let able: Vec<&Lane> = lanes.iter().filter(|lane| hindrance(lane).is_none()).collect();
+    let Some(own) = shortest(able.iter().copied()) else {
+        return Some(Message::joined(" ", [said, t!("{software} runs none of them here.", software)]));
+    };
+    let Some(other) = beside_it(own, &able) else {
+        let step = Scope::of(&own.1.evaluation.scenario.run, None).says("step.time_s", show_seconds(step_of(own)));
+        let alone = t!("The only one that {software} runs here: {name}, {step}.", software, name = own.0.name(), step);
+        return Some(Message::joined(" ", [said, alone]));
+    };
+    let own_words = fastest_of(own.0.name(), own, &other, |name, step, time, share, other| {
+        t!(
+            "The fastest that {software} runs here: {name}, {step}, {time} ({share}) less than {other}.",
+            software = software.clone(),
+            name,
+            step,
+            time,
+            share,
+            other
+        )
+    });
+    Some(Message::joined(" ", [said, own_words]))
+}
+
+/// The sentence that `head` makes of the name of `best`, its step, the time and the share that it takes less than
+/// `other`, and the other's name; then the parts that make the difference.
+fn fastest_of(
+    name: Message,
+    best: &Lane,
+    other: &Lane,
+    head: impl Fn(Message, Message, Message, Message, Message) -> Message,
+) -> Message {
     let (here, there) = (&best.1.evaluation, &other.1.evaluation);
     let step = here.report.step.time_s;
-    // What the run's software does not run is no proposal.
-    let name = match unnamed(&here.scenario.run, best.0.schedule) {
-        Some(missing) => t!("{name} ({missing})", name = best.0.name(), missing),
-        None => best.0.name(),
-    };
     let gain = there.report.step.time_s - step;
     let scope = Scope::of(&here.scenario.run, None);
     let beside = scope.part(other.0);
-    let said = t!(
-        "Fastest: {name}, {step}, {time} ({share}) less than {other}.",
+    let said = head(
         name,
-        step = scope.says("step.time_s", show_seconds(step)),
-        time = beside.says("step less than another's", show_seconds(gain)),
-        share = beside.says("step less than another's, share", show_percent(1.0 - step / there.report.step.time_s)),
-        other = other.0.name()
+        scope.says("step.time_s", show_seconds(step)),
+        beside.says("step less than another's", show_seconds(gain)),
+        beside.says("step less than another's, share", show_percent(1.0 - step / there.report.step.time_s)),
+        other.0.name(),
     );
     let why =
         if show_seconds(step) == show_seconds(there.report.step.time_s) { Vec::new() } else { reasons(here, there) };
     if why.is_empty() {
-        return Some(said);
+        return said;
     }
     let part = |(name, less): (&'static str, Seconds)| {
         let time = seconds_like(Seconds(less.0.abs()), gain, 3);
@@ -143,7 +208,7 @@ pub fn winner(lanes: &[(ScheduleVariant, &Prepared)]) -> Option<Message> {
         if less.0 < 0.0 { t!("{part} {time} more", part, time) } else { t!("{part} {time} less", part, time) }
     };
     let why = Message::joined(", ", why.into_iter().map(part));
-    Some(t!("{said} Of that, mean of the ranks: {why}.", said, why))
+    t!("{said} Of that, mean of the ranks: {why}.", said, why)
 }
 
 /// The time axis below all timelines, and the cursor's time.
@@ -195,6 +260,7 @@ pub fn below(lanes: &[(ScheduleVariant, &Prepared)], unit: MemoryUnit) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardscope_core::report::memory_limit;
     use std::sync::Arc;
 
     fn prepared(schedule: Schedule) -> Prepared {
@@ -214,6 +280,36 @@ mod tests {
         assert!(words.starts_with("Fastest: DualPipe (") && words.contains("waiting for the longest stage"), "{words}");
         let [one, both] = [&runs[0], &runs[1]].map(|run| by_rank(&run.evaluation).unwrap().bubble.unequal_stages_s.0);
         assert!(both < one, "{both} {one}");
+    }
+
+    /// Megatron-LM has no ZB-V in its main branch (NVIDIA/Megatron-LM, `schedules.py`), and has interleaved 1F1B: where
+    /// ZB-V is the fastest, the fastest that it runs has its own sentence, whose parts sum to the gain; where it runs
+    /// one alone, that one is named, and where it runs none, that.
+    #[test]
+    fn the_fastest_that_the_software_runs_has_its_own_reasons() {
+        let names = ["zb-v", "1f1b", "interleaved-1f1b.2", "dualpipe"];
+        let run = Run::default();
+        let runs = names.map(|id| {
+            let variant = ScheduleVariant::named(id).unwrap();
+            let set = variant.set(&run, memory_limit(&run));
+            Prepared::of(Arc::new(evaluate(&run.with_texts(&set).unwrap()).unwrap()))
+        });
+        let lanes: Vec<Lane> =
+            runs.iter().map(|one| (ScheduleVariant::of(&one.evaluation.scenario.run), one)).collect();
+        let able: Vec<&Lane> = lanes.iter().filter(|lane| hindrance(lane).is_none()).collect();
+        assert!(hindrance(&lanes[0]).is_some() && hindrance(&lanes[1]).is_none());
+        assert!(hindrance(shortest(lanes.iter()).unwrap()).is_some() && able.len() == 2);
+        let own = shortest(able.iter().copied()).unwrap();
+        let said = winner(&lanes).unwrap().to_string();
+        assert_eq!(said.matches("Of that, mean of the ranks").count(), 2, "{said}");
+        assert!(said.contains(&format!(" runs here: {}, {}", own.0.name(), show_seconds(step_of(own)))), "{said}");
+        let gain: f64 = reasons(&lanes[2].1.evaluation, &lanes[1].1.evaluation).iter().map(|part| part.1.0).sum();
+        assert!((gain - (step_of(&lanes[1]).0 - step_of(&lanes[2]).0)).abs() < 1e-3 * gain.abs());
+        let one = winner(&lanes[..2]).unwrap().to_string();
+        assert!(one.contains(" runs here: 1F1B, ") && one.contains("The only one that Megatron-LM"), "{one}");
+        let none = winner(&[lanes[0], lanes[3]]).unwrap().to_string();
+        assert!(none.ends_with(" runs none of them here."), "{none}");
+        assert!(!winner(&lanes[1..3]).unwrap().to_string().contains("runs here"));
     }
 
     #[test]

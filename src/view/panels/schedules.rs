@@ -1,12 +1,15 @@
 //! The schedules as text: a table over all of them for one Run, what one is about, two beside each other.
 
 use super::pipeline::IN_SPAN;
+use super::waterfall::part_words;
 use crate::node::figure::Scope;
 use crate::prelude::*;
 use crate::words::{outlook_of, unnamed, untold};
 use shardscope_core::advice::{ScheduleFigures, ScheduleRow};
 use shardscope_core::pipeline::{SCHEDULES, ScheduleInfo as Row};
 use shardscope_core::sort::sort_by;
+use shardscope_core::time::{Part, PartKind};
+use shardscope_core::units::seconds_like;
 
 /// A column: its key in links and buttons, its head, and what it means.
 const COLUMNS: [(&str, &str, &str); 9] = [
@@ -220,6 +223,8 @@ pub fn about(row: &Row) -> Node {
 pub struct ComparedSchedule {
     name: Message,
     figures: ScheduleFigures,
+    /// Parts of its step.
+    parts: Vec<Part>,
     /// Whose report the figures are of.
     scope: Scope,
 }
@@ -227,7 +232,8 @@ pub struct ComparedSchedule {
 impl ComparedSchedule {
     pub fn new(name: Message, evaluation: &Evaluation) -> Self {
         let scope = Scope::of(&evaluation.scenario.run, None);
-        Self { name, figures: ScheduleFigures::of(evaluation), scope }
+        let parts = evaluation.report.step.parts.clone();
+        Self { name, figures: ScheduleFigures::of(evaluation), parts, scope }
     }
 
     fn step(&self) -> Message {
@@ -253,9 +259,52 @@ pub fn against(run: &Run, first: &ComparedSchedule, second: &ComparedSchedule, u
         t!("{name_b} takes {share} more time than {name_a}", name_b, share, name_a)
     };
     let said = times_and_activations(time, first, second, unit);
-    let parts = std::iter::once(said).chain(idles_less(a, b)).chain(copies(a, b, unit)).chain(untold(run, ratio));
-    Message::joined(" ", parts)
+    let said = std::iter::once(said).chain(idles_less(a, b)).chain(made_up(first, second));
+    Message::joined(" ", said.chain(copies(a, b, unit)).chain(untold(run, ratio)))
 }
+
+/// The parts of the step that make the difference, where the bubble alone would make it another: the second has a
+/// smaller bubble and takes longer, or a larger one and takes less, or as large a one and another time. Those of a
+/// fifth of the difference or more, and what remains; they sum to it.
+fn made_up(first: &ComparedSchedule, second: &ComparedSchedule) -> Option<Message> {
+    let (a, b) = (&first.figures, &second.figures);
+    let more = b.step_s - a.step_s;
+    let same_bubble = show_percent(a.bubble_fraction) == show_percent(b.bubble_fraction);
+    let same_step = show_seconds(a.step_s) == show_seconds(b.step_s);
+    let other_way = same_bubble || (more.0 > 0.0) != (b.bubble_fraction > a.bubble_fraction);
+    if same_step || !other_way {
+        return None;
+    }
+    let by = |one: &ComparedSchedule, kind: PartKind| {
+        one.parts.iter().filter(|part| part.kind == kind).map(|part| part.seconds).sum::<Seconds>()
+    };
+    let differs = second.parts.iter().map(|part| (part.kind, part.seconds - by(first, part.kind)));
+    let mut differs: Vec<(PartKind, Seconds)> = differs.collect();
+    differs.retain(|(_, more_of)| more_of.0.abs() >= TELLING * more.0.abs());
+    differs.sort_by(|(_, one), (_, other)| other.0.abs().total_cmp(&one.0.abs()));
+    let rest = more - differs.iter().map(|(_, more_of)| *more_of).sum::<Seconds>();
+    let mut named: Vec<(&'static str, Seconds)> =
+        differs.into_iter().map(|(kind, more_of)| (part_words(kind), more_of)).collect();
+    if named.is_empty() {
+        return None;
+    }
+    if rest.0.abs() > UNTOLD * more.0.abs() {
+        named.push(("the rest", rest));
+    }
+    let said = named.into_iter().map(|(part, more_of)| {
+        let time = seconds_like(Seconds(more_of.0.abs()), Seconds(more.0.abs()), 3);
+        let (time, part) = (second.scope.says(format!("step beside the first's: {part}"), time), Message::plain(part));
+        if more_of.0 < 0.0 { t!("{part} {time} less", part, time) } else { t!("{part} {time} more", part, time) }
+    });
+    let parts = Message::joined(", ", said.collect::<Vec<_>>());
+    Some(t!("Parts of its step that differ: {parts}.", parts))
+}
+
+/// Share of the difference of two steps from which a part of it is named.
+pub const TELLING: f64 = 0.2;
+
+/// Share of it up to which what remains is not said: it changes none of three digits.
+pub const UNTOLD: f64 = 0.0005;
 
 /// Why the pipeline of `b` takes longer than that of `a` although its ranks idle less, or takes less although they idle
 /// more: the share of another time is no time.
@@ -395,7 +444,45 @@ mod tests {
     }
 
     fn compared(name: &str, figures: ScheduleFigures) -> ComparedSchedule {
-        ComparedSchedule { name: verbatim(name), figures, scope: Scope::run() }
+        ComparedSchedule { name: verbatim(name), figures, parts: Vec::new(), scope: Scope::run() }
+    }
+
+    /// PipeDream updates the weights after every micro-batch, so replicas exchange gradients as often; PipeDream-2BW
+    /// accumulates them and does so once a step (Narayanan 2021, section 3). Their bubbles are the same, and exposed
+    /// messages of data parallelism make the difference. Of any two schedules of which the one with the smaller bubble
+    /// takes longer, or the other way round, the parts are said; of no others.
+    #[test]
+    fn a_step_that_the_bubble_does_not_explain_says_which_part_does() {
+        let run = Run::default();
+        let variants = ScheduleVariant::all(&run).into_iter();
+        let known: Vec<(ScheduleVariant, Evaluation)> = variants
+            .filter_map(|variant| {
+                let other = run.with_texts(&variant.set(&run, memory_limit(&run)))?;
+                Some((variant, evaluate(&other).ok()?))
+            })
+            .collect();
+        let of = |one: &(ScheduleVariant, Evaluation)| ComparedSchedule::new(one.0.name(), &one.1);
+        let named = |schedule| known.iter().find(|one| one.0.schedule == schedule).unwrap();
+        let said = against(&run, &of(named(Schedule::Pipedream2bw)), &of(named(Schedule::Pipedream)), MemoryUnit::Gib);
+        let said = said.to_string();
+        assert!(said.contains("step that differ: exposed DP ") && said.contains(" more."), "{said}");
+        let mut explained = 0;
+        for (one, other) in known.iter().flat_map(|one| known.iter().map(move |other| (one, other))) {
+            let (a, b) = (of(one), of(other));
+            let words = against(&run, &a, &b, MemoryUnit::Gib).to_string();
+            let (a, b) = (&a.figures, &b.figures);
+            let [step, bubble] =
+                [(a.step_s.0, b.step_s.0), (a.bubble_fraction, b.bubble_fraction)].map(|(before, after)| {
+                    (after / before - 1.0) * f64::from(u8::from((after / before - 1.0).abs() > 0.02))
+                });
+            if step * bubble < 0.0 {
+                assert!(words.contains("Parts of its step that differ: "), "{words}");
+                explained += 1;
+            } else if step * bubble > 0.0 {
+                assert!(!words.contains("Parts of its step"), "{words}");
+            }
+        }
+        assert!(explained > 4, "{explained}");
     }
 
     /// PipeDream's pipeline never drains, but it runs the optimizer after every micro-batch: what is compared is the
