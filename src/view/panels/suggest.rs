@@ -383,7 +383,7 @@ fn tight_words(evaluation: &Evaluation, searched: &SearchProgressShown, unit: Me
         t!("Gains below {tie} % cannot be told apart.", tie)
     });
     let limit = searched.partial.then(|| t!("The search ended at its limit of work."));
-    Message::joined(" ", std::iter::once(said).chain(apart).chain(limit))
+    Message::joined(" ", std::iter::once(said).chain(apart).chain(limit).chain(unsaid_batch(evaluation, searched)))
 }
 
 /// Tight layouts that are shown.
@@ -660,9 +660,11 @@ fn why(own: &Run, better: &Better, cause: &Cause, unit: MemoryUnit) -> Message {
     let bubble = matches!(reason, Reason::Part(PartKind::Bubble) | Reason::Share(PartKind::Bubble));
     if better.gain == Gain::Batch {
         return t!(
-            "{other_m} micro-batches per pipeline instead of {m}: {name} {before} to {after}.",
+            "Batch {batch} leaves {counted} per pipeline, {other_batch} leaves {other_m}: {name} {before} to {after}.",
+            batch = own.global_batch,
+            counted = words::of_microbatches(m),
+            other_batch = other.global_batch,
             other_m,
-            m,
             name = Message::plain(name),
             before,
             after
@@ -781,9 +783,55 @@ fn nothing(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
             t!("Out of memory: no layout fits on these GPUs.")
         }
     } else {
-        fastest_that_fits(evaluation, searched)
+        let said = std::iter::once(fastest_that_fits(evaluation, searched));
+        Message::joined(" ", said.chain(unsaid_batch(evaluation, searched)))
     };
     muted(words)
+}
+
+/// Share of the step from which on a bubble that is not the main loss is named beside it.
+const BESIDE: f64 = 0.1;
+
+/// "Batch 256 leaves 8 micro-batches per pipeline.", where the bubble is the main loss or a tenth of the step, and few
+/// micro-batches are what makes it: the idle share of 1F1B, `(p - 1) / (v m + p - 1)` (GPipe 2019, Narayanan 2021), is
+/// half of it or more. With the share of the step where `main`, the main loss, is another part or is not said.
+fn batch_loss(evaluation: &Evaluation, main: Option<PartKind>) -> Option<Message> {
+    let (run, report) = (&evaluation.scenario.run, &evaluation.report);
+    let layout = &report.layout;
+    let bubble: Seconds =
+        report.step.parts.iter().filter(|part| part.kind == PartKind::Bubble).map(|part| part.seconds).sum();
+    let share = bubble / report.step.time_s;
+    let is_loss = share >= BESIDE || main_loss(evaluation, main).is_some_and(|(part, _)| part == PartKind::Bubble);
+    let (others, chunks) = (run.pp as f64 - 1.0, run.virtual_stages as f64 * layout.microbatches as f64);
+    let drains = others / (chunks + others);
+    let is_simple = run.microbatch_lengths.is_none() && run.rl.algorithm.is_none() && !run.schedule.row().endless;
+    if run.pp < 2 || !is_simple || !is_loss || drains < 0.5 * report.pipeline.bubble_fraction {
+        return None;
+    }
+    let (batch, counted, size) = (run.global_batch, words::of_microbatches(layout.microbatches), run.micro_batch);
+    let share = Scope::run().says("Pipeline bubble share", show_percent(share));
+    Some(match (size, main) {
+        (1, Some(PartKind::Bubble)) => t!("Batch {batch} leaves {counted} per pipeline.", batch, counted),
+        (1, _) => {
+            t!("Batch {batch} leaves {counted} per pipeline: bubble {share} of the step.", batch, counted, share)
+        }
+        (_, Some(PartKind::Bubble)) => {
+            t!("Batch {batch} leaves {counted} of {size} sequences per pipeline.", batch, counted, size)
+        }
+        _ => t!(
+            "Batch {batch} leaves {counted} of {size} sequences per pipeline: bubble {share} of the step.",
+            batch,
+            counted,
+            size,
+            share
+        ),
+    })
+}
+
+/// [`batch_loss`] below the cards, where no card of a larger batch says it.
+fn unsaid_batch(evaluation: &Evaluation, searched: &SearchProgressShown) -> Option<Message> {
+    let is_said = searched.betters.list.iter().any(|better| better.gain == Gain::Batch);
+    (!is_said).then(|| batch_loss(evaluation, None))?
 }
 
 /// How near the step is to that of the fastest layout that fits: within the error of such differences.
@@ -849,7 +897,10 @@ pub fn lead(evaluation: &Evaluation, searched: &SearchProgressShown) -> Node {
         _ if evaluation.report.memory.overall() == Verdict::Oom => {
             t!("Only what fits; times against the step if it fitted.")
         }
-        Some((part, share)) => loss_offered(&evaluation.scenario.run, searched, part, share),
+        Some((part, share)) => {
+            let main = loss_offered(&evaluation.scenario.run, searched, part, share);
+            Message::joined(" ", batch_loss(evaluation, Some(part)).into_iter().chain([main]))
+        }
         None => t!("No loss that a layout can change."),
     };
     let searched = match (searched.evaluated, searched.done) {
@@ -949,6 +1000,36 @@ mod tests {
         assert!(one.contains(&format!("1 that may need more than {usable} takes 30 % less time")), "{one}");
         let split = said(vec![better(Gain::Split, 0.9, &[9, 8, 8, 7])], tight);
         assert!(!split.contains("known to be faster") && split.contains("Of 9 layouts 2 that may need"), "{split}");
+    }
+
+    /// GPipe 2019, section 2.3: p stages and m micro-batches idle (p - 1)/(m + p - 1) of the time. Where that is a main
+    /// loss the line names the batch with its micro-batches a pipeline, B/(d b); with 16 times the batch it does not,
+    /// and neither does one stage. Without a card of a larger batch the words in place of the cards say it.
+    #[test]
+    fn a_batch_that_leaves_few_micro_batches_is_named_as_the_loss() {
+        let said = |run: &Run, list: Vec<Better>| {
+            let own = evaluate(run).unwrap();
+            let betters = Betters { list, done: true, ..Betters::default() };
+            let searched = SearchProgressShown { done: true, betters, ..Default::default() };
+            let cards = suggestion(&own, &searched, MemoryUnit::Gib).to_html();
+            (own.report.layout.dp, cards, lead(&own, &searched).to_html())
+        };
+        let named = |batch: u64, m: u64| format!("Batch {batch} leaves {m} micro-batches per pipeline");
+        for (batch, pp, is_loss) in [(64, 4, true), (32, 8, true), (2048, 4, false), (64, 1, false)] {
+            let run = Run { global_batch: batch, pp, ..Run::default() };
+            let (dp, cards, line) = said(&run, Vec::new());
+            let m = batch / dp;
+            assert_eq!(line.contains(&format!("{}. ", named(batch, m))), is_loss, "{batch} {pp}: {line}");
+            assert_eq!(cards.contains(&format!("{}: bubble ", named(batch, m))), is_loss, "{batch} {pp}: {cards}");
+        }
+        let run = Run { global_batch: 64, ..Run::default() };
+        let other = Run { global_batch: 128, ..run.clone() };
+        let figures = Figures::from(&evaluate(&other).unwrap().report);
+        let cause =
+            Cause { reason: Reason::Part(PartKind::Bubble), before: 0.3, after: 0.2, pipelines: [(8, 8), (8, 16)] };
+        let (_, cards, _) = said(&run, vec![Better { gain: Gain::Batch, run: other, figures, cause: Some(cause) }]);
+        assert!(cards.contains("Batch 64 leaves 8 micro-batches per pipeline, 128 leaves 16: "), "{cards}");
+        assert!(!cards.contains("per pipeline: bubble "), "{cards}");
     }
 
     /// Every part that the cause of a faster layout may name: the line beside the head of the cards and the marked row
