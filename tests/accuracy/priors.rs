@@ -1,7 +1,8 @@
 //! Priors of the protocol of errors follow from benchmarks that hold no training step (`tests/data/kernel_rates.csv`).
 
+use crate::common::Row;
 use crate::common::table;
-use shardscope::core::accuracy::origin::{PRODUCT_PRIORS, ProductPrior};
+use shardscope::core::accuracy::origin::{GRACE, PRODUCT_PRIORS, ProductPrior, STREAMED};
 use shardscope::core::run::presets::{self, GpuFamily};
 use shardscope::core::time::Products;
 
@@ -24,6 +25,35 @@ const NAMES: [(&str, &str); 16] = [
     ("H200", "H100"),
     ("A100 SXM 80", "A100"),
 ];
+
+/// Benchmarks that are no products, by a word of their kernel, and what they are ground of.
+const PLACES: [(&str, &str); 14] = [
+    ("Flash", "attention, families.rs"),
+    ("FMHA", "attention, families.rs"),
+    ("BabelStream", "rate of the memory, STREAMED"),
+    ("nvbandwidth", "copies between host and device, the GPUs' presets"),
+    ("CCL", "links between GPUs, the GPUs' presets"),
+    ("HybridEP", "exchange of tokens"),
+    ("DeepEP", "exchange of tokens"),
+    ("CPU time of a Linear", "time of a host's call, GRACE"),
+    ("cuLaunchKernel", "time of a host's call"),
+    ("Triton kernel from Python", "time of a host's call"),
+    ("inductor", "time of a host's call"),
+    ("OpOverload", "time of a host's call"),
+    ("eager operator", "time of a host's call"),
+    ("typical attained", "sustained products over the best shape"),
+];
+
+/// GPUs whose products no prior follows from, by the beginning of their name.
+const NO_PRIOR: [&str; 6] = ["GH200", "A100 PCIe", "H200 NVL", "RTX 5090", "RTX PRO 6000", "MI300X at 1005 MHz"];
+
+/// Formats whose products no prior follows from: scaled by blocks, not by tensors.
+const BY_BLOCKS: [&str; 2] = ["fp8 128x128 blocks", "fp8 blockwise"];
+
+/// True for a benchmark of products.
+fn is_product(row: &Row) -> bool {
+    row["unit"] == "TFLOP/s" && !PLACES.iter().any(|(word, _)| row["kernel"].contains(word))
+}
 
 fn products(format: &str) -> Option<Products> {
     match format {
@@ -57,9 +87,8 @@ fn the_priors_of_products_follow_from_benchmarks_of_products_alone() {
         let name = format!("{:?}", prior.gpu);
         let best = rows
             .iter()
-            .filter(|row| NAMES.contains(&(row["gpu"].as_str(), name.as_str())) && row["unit"] == "TFLOP/s")
+            .filter(|row| NAMES.contains(&(row["gpu"].as_str(), name.as_str())) && is_product(row))
             .filter(|row| products(&row["format"]) == Some(prior.products))
-            .filter(|row| !["Flash", "FMHA", "attention"].iter().any(|word| row["kernel"].contains(word)))
             .map(|row| row["value"].parse::<f64>().unwrap())
             .fold(0.0, f64::max);
         let rate = prior.share * sheet(prior);
@@ -76,4 +105,41 @@ fn the_priors_of_products_follow_from_benchmarks_of_products_alone() {
         }
     }
     assert!(held >= 14, "{held}");
+}
+
+/// Every row has one place: it is a product of a GPU that has a prior, or of one that has none, or another benchmark
+/// that is ground of one thing.
+#[test]
+fn every_benchmark_has_one_place() {
+    for row in table("kernel_rates.csv") {
+        let (gpu, format) = (row["gpu"].as_str(), row["format"].as_str());
+        let named = NAMES.iter().any(|(name, _)| *name == gpu) && products(format).is_some();
+        let unnamed = NO_PRIOR.iter().any(|name| gpu.starts_with(name)) || BY_BLOCKS.contains(&format);
+        let grounds: std::collections::BTreeSet<&str> =
+            PLACES.iter().filter(|(word, _)| row["kernel"].contains(word)).map(|(_, ground)| *ground).collect();
+        let places = grounds.len() + usize::from(is_product(&row) && named) + usize::from(is_product(&row) && unnamed);
+        assert_eq!(places, 1, "{gpu}, {format}, {}: {grounds:?}", row["kernel"]);
+    }
+}
+
+/// McCalpin's STREAM add over the data sheet's rate, in the mean of three GPUs; a call of PyTorch on Grace over one on
+/// x86.
+#[test]
+fn the_priors_of_memory_and_host_follow_from_their_benchmarks() {
+    let rows = table("kernel_rates.csv");
+    let value = |gpu: &str, kernel: &str| -> f64 {
+        let row = rows.iter().find(|row| row["gpu"] == gpu && row["kernel"].starts_with(kernel)).unwrap();
+        row["value"].parse().unwrap()
+    };
+    let sheet = |id: &str| presets::GPUS.iter().find(|gpu| gpu.choice.id == id).unwrap().gpu.hbm.0 / 1e12;
+    let pairs = [("H100 SXM", "h100-sxm-80gb"), ("H200", "h200-sxm-141gb"), ("A100 SXM 80", "a100-sxm-80gb")];
+    let shares = pairs.map(|(gpu, id)| value(gpu, "BabelStream add") / sheet(id));
+    let mean = shares.iter().sum::<f64>() / 3.0;
+    assert!((mean - STREAMED).abs() < 0.005, "{mean} {shares:?}");
+    let call = |gpu: &str| value(gpu, "CPU time of a Linear forward call, torch");
+    let x86 = call("H100 DGX (Xeon 8480C)");
+    for grace in ["GB200 (Grace)", "GH200 (Grace)"] {
+        let times = (call(grace) / x86 / GRACE.0).ln().abs();
+        assert!(times < 2.0 * GRACE.1, "{grace}: {times}");
+    }
 }

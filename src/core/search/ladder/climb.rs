@@ -151,18 +151,23 @@ fn plain(choice: LadderChoice) -> LadderChoice {
     }
 }
 
+/// The fields of a layout that differ between the layouts of a rung.
+const CLIMBED: [LayoutField; 8] = [
+    LayoutField::Tp,
+    LayoutField::Pp,
+    LayoutField::Cp,
+    LayoutField::Ep,
+    LayoutField::Etp,
+    LayoutField::Zero,
+    LayoutField::Recompute,
+    LayoutField::VirtualStages,
+];
+
 /// `run` in the layout of `found`: nothing else of it changes.
 fn chosen(run: &Run, found: &FoundLayout) -> Run {
-    let layout = &found.run;
-    Run {
-        tp: layout.tp,
-        pp: layout.pp,
-        cp: layout.cp,
-        ep: layout.ep,
-        etp: layout.etp,
-        zero: layout.zero,
-        recompute: layout.recompute.clone(),
-        virtual_stages: layout.virtual_stages,
-        ..run.clone()
+    let mut chosen = run.clone();
+    for field in CLIMBED {
+        field.copy(&found.run, &mut chosen);
     }
+    chosen
 }

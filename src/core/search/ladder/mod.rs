@@ -27,6 +27,7 @@ pub use failure::{Failure, tried_before};
 pub(in crate::search) use failure::{adapters, gpu_counts};
 
 use super::allowance::WORK;
+use super::layout_field::LayoutField;
 use super::request::PlanRequest;
 use crate::issue::Issue;
 use crate::run::length::RunLength;
@@ -144,16 +145,14 @@ pub const CHOSEN: [&str; 11] = [
     "sequence_parallel",
 ];
 
-/// True if `after` differs from `before` in a field of the layout: in one of [`CHOSEN`], the layers a stage or the
-/// options of the schedule.
+/// True if `after` differs from `before` in a field of the layout: in one of [`CHOSEN`], or in one that a request alone
+/// gives.
 pub fn differs_in_layout(before: &Run, after: &Run) -> bool {
-    let sizes = |run: &Run| (run.tp, run.pp, run.cp, run.ep, run.etp, run.zero, run.micro_batch);
-    let schedule = |run: &Run| (run.schedule, run.virtual_stages, run.sequence_parallel);
-    sizes(before) != sizes(after)
-        || schedule(before) != schedule(after)
-        || before.recompute != after.recompute
-        || before.stage_layers != after.stage_layers
-        || before.schedule_options != after.schedule_options
+    let mut moved = before.clone();
+    for field in LayoutField::ALL {
+        field.copy(after, &mut moved);
+    }
+    moved != *before
 }
 
 /// True if two Runs with equal figures have one layout: a setting without effect is no difference, such as the schedule
@@ -239,6 +238,11 @@ mod tests {
             let after = run.with_texts(&[(key, value.to_owned())]).unwrap();
             assert!(differs_in_layout(&run, &after), "{key}");
             assert!(!asks_anew(&run, &after) && !may_change(&run, &after), "{key}");
+        }
+        // What a request alone gives is a layout of one's own, too.
+        for (key, value) in [("stage_layers", "9,8,8,7"), ("hsdp_shard", "8"), ("schedule_options.memory_limit", "3")] {
+            let after = run.with_texts(&[(key, value.to_owned())]).unwrap();
+            assert!(differs_in_layout(&run, &after) && !asks_anew(&run, &after), "{key}");
         }
         for (key, value) in [("gpus", "128"), ("seq_len", "4096"), ("global_batch", "512"), ("stack", "fsdp2")] {
             let after = run.with_texts(&[(key, value.to_owned())]).unwrap();
